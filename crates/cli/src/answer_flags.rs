@@ -7,8 +7,7 @@ use crate::table_files;
 use longhaul_agent::{Answers, AnswersError};
 use std::path::Path;
 
-const FLAG_HINT: &str =
-    "say what the question is about and what the answer is, as in --answer database=SQLite";
+const FLAG_HINT: &str = "pass KEY=VALUE, as in --answer database=SQLite";
 const FILE_HINT: &str = "--answers-file reads keys and answers, as JSON `{\"database\": \"SQLite\", \"depth\": 3}` or as TOML \
                          `database = \"SQLite\"`";
 
@@ -40,9 +39,7 @@ fn file(path: &Path) -> Result<Answers, Failure> {
 
 fn hint(error: &AnswersError, otherwise: &'static str) -> &'static str {
     match error {
-        AnswersError::Contradiction { .. } => {
-            "leave one of them out: keys are compared without regard to case"
-        }
+        AnswersError::Contradiction { .. } => "leave out one of them: case is ignored in keys",
         AnswersError::NoKey(_) | AnswersError::Unreadable(_) => otherwise,
     }
 }

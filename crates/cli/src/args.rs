@@ -209,16 +209,16 @@ pub enum Command {
     /// Print the manual page, or write one for each command
     #[command(after_help = help::MAN)]
     Man(ManArgs),
-    /// Called by Claude Code at the events of its sessions
+    /// Handle an event of a Claude Code session; the agent calls this
     #[command(hide = true)]
     Hook(hook::HookArgs),
-    /// Stops the agent of an orphaned run
+    /// Stop the silent agent of an orphaned run
     #[command(hide = true)]
     Watchdog(WatchdogArgs),
-    /// Serves the tool with which an agent reports that its work is done; speaks MCP on its standard streams
+    /// Serve the tool with which an agent reports that its work is done, as MCP on stdin and stdout
     #[command(hide = true)]
     FinishTool,
-    /// The scripted agent of the drills; speaks Claude Code's protocol
+    /// Act as the scripted agent of the drills; speaks Claude Code's protocol
     #[command(hide = true, disable_help_flag = true, disable_version_flag = true)]
     DrillAgent {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
@@ -237,7 +237,8 @@ impl Cli {
 }
 
 impl Command {
-    /// Returns whether other programs call this command, so that a pipe receives JSON. Other commands print text everywhere.
+    /// Returns whether programs call this command, so that a pipe receives JSON. Other commands print text
+    /// everywhere.
     fn pipes_json(&self) -> bool {
         match self {
             Command::Run(_)

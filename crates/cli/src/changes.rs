@@ -10,9 +10,9 @@ use longhaul_core::Policy;
 use longhaul_store::Plan;
 use std::path::{Path, PathBuf};
 
-/// Returns the changes that the flags request for a run with this plan. `cwd` is its new directory, if it
-/// gets one.
-pub fn of(args: &ChangeArgs, plan: &Plan, cwd: Option<PathBuf>) -> Result<PlanChanges, Failure> {
+/// Returns the changes that the flags request for a run with this plan. `cwd` is its new directory, or
+/// `None` to keep the old one.
+pub fn from_flags(args: &ChangeArgs, plan: &Plan, cwd: Option<PathBuf>) -> Result<PlanChanges, Failure> {
     let dir = cwd.as_deref().unwrap_or(plan.cwd.as_path());
     notify_flag::check(&args.notify, Some(dir))?;
     let agent = &args.agent;
@@ -20,14 +20,14 @@ pub fn of(args: &ChangeArgs, plan: &Plan, cwd: Option<PathBuf>) -> Result<PlanCh
     let agent_args: Vec<String> =
         plan.argv.iter().map(|arg| arg.as_os_str().to_string_lossy().into_owned()).collect();
     agent_settings::check("--allow-tools and --deny-tools", is_guarded, &agent_args)?;
-    let named = |path: &Path| agent_program(Some(path));
+    let find_program = |path: &Path| agent_program(Some(path));
     Ok(PlanChanges {
         model: agent.model.clone(),
         permission_mode: agent.permission_mode.clone(),
-        program: agent.agent_path.as_deref().map(named).transpose()?,
-        allow_tools: some(&agent.allow_tools),
-        deny_tools: some(&agent.deny_tools),
-        checks: some(&agent.check),
+        program: agent.agent_path.as_deref().map(find_program).transpose()?,
+        allow_tools: non_empty(&agent.allow_tools),
+        deny_tools: non_empty(&agent.deny_tools),
+        checks: non_empty(&agent.check),
         notify: args.notify.commands(),
         policy: Some(changed_policy(args, plan, dir)?),
         cwd,
@@ -39,7 +39,7 @@ fn changed_policy(args: &ChangeArgs, plan: &Plan, dir: &Path) -> Result<Policy, 
     policy_flags::change(&args.policy, &mut policy, &mut |_| ());
     policy.limits = limit_flags::changed(&args.limits, &args.more, &policy)?;
     let (failures, timeout) = (args.policy.max_failed_checks, args.policy.check_timeout);
-    let check = check_flags::checking(&args.agent.check, failures, timeout, policy.check, dir)?;
+    let check = check_flags::check_policy(&args.agent.check, failures, timeout, policy.check, dir)?;
     policy.check = check.or(policy.check);
     if policy.keep_going.is_some() && !args.agent.check.is_empty() {
         return Err(keep_going_flags::excludes_check());
@@ -48,6 +48,6 @@ fn changed_policy(args: &ChangeArgs, plan: &Plan, dir: &Path) -> Result<Policy, 
 }
 
 /// Returns the values of a list flag, or `None` if there are none.
-fn some<T: Clone>(values: &[T]) -> Option<Vec<T>> {
+fn non_empty<T: Clone>(values: &[T]) -> Option<Vec<T>> {
     (!values.is_empty()).then(|| values.to_vec())
 }

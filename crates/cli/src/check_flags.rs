@@ -11,12 +11,12 @@ use std::path::Path;
 /// Applies the flags to the policy of a new run.
 pub fn apply(args: &RunArgs, resolved: &mut ResolvedPolicy) -> Result<(), Failure> {
     let values = &args.policy.values;
-    let (attempts, timeout) = (values.max_failed_checks, values.check_timeout);
+    let (failures_max, timeout) = (values.max_failed_checks, values.check_timeout);
     let dir = args.cwd.as_deref().unwrap_or(Path::new("."));
-    resolved.policy.check = checking(&args.agent.check, attempts, timeout, None, dir)?;
+    resolved.policy.check = check_policy(&args.agent.check, failures_max, timeout, None, dir)?;
     let named = [
         ("check", !args.agent.check.is_empty()),
-        ("max_failed_checks", attempts.is_some()),
+        ("max_failed_checks", failures_max.is_some()),
         ("check_timeout", timeout.is_some()),
     ];
     let flags = named.into_iter().filter(|(_, named)| *named);
@@ -25,19 +25,19 @@ pub fn apply(args: &RunArgs, resolved: &mut ResolvedPolicy) -> Result<(), Failur
 }
 
 /// Returns the policy for these checks or for the existing ones, or `None` if the run has no checks.
-pub fn checking(
+pub fn check_policy(
     commands: &[String],
-    attempts: Option<NonZeroU32>,
+    failures_max: Option<NonZeroU32>,
     timeout: Option<Span>,
     existing: Option<CheckPolicy>,
     dir: &Path,
 ) -> Result<Option<CheckPolicy>, Failure> {
     if commands.is_empty() && existing.is_none() {
-        return match (attempts, timeout) {
+        return match (failures_max, timeout) {
             (None, None) => Ok(None),
             _ => Err(Failure::usage(
-                "there is no check to be bounded",
-                "name the command with --check COMMAND",
+                "--max-failed-checks and --check-timeout need a check",
+                "pass the command with --check COMMAND",
             )),
         };
     }
@@ -46,7 +46,7 @@ pub fn checking(
     }
     let existing = existing.unwrap_or(CheckPolicy::DEFAULT);
     Ok(Some(CheckPolicy {
-        failures_max: attempts.map_or(existing.failures_max, Into::into),
+        failures_max: failures_max.map_or(existing.failures_max, Into::into),
         timeout: timeout.or(existing.timeout).filter(|timeout| *timeout > Span::ZERO),
     }))
 }
@@ -55,8 +55,8 @@ pub fn checking(
 fn check_command(command: &str, dir: &Path) -> Result<(), Failure> {
     match shell_check::check_command(command, Some(dir)) {
         Some(reason) => Err(Failure::usage(
-            format!("cannot check the work by `{command}`: {reason}"),
-            "name a command with --check that runs in the directory of the work, as a shell takes it",
+            format!("cannot use the check `{command}`: {reason}"),
+            "pass --check a shell command that runs in the working directory",
         )),
         None => Ok(()),
     }

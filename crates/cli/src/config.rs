@@ -26,7 +26,7 @@ pub use origin::{ConfiguredValues, FileOwner, Origin};
 use keys::ValueKind;
 
 /// Formats a value as a configuration file contains it.
-pub fn written(kind: ValueKind, values: &[String]) -> String {
+pub fn format_value(kind: ValueKind, values: &[String]) -> String {
     let quoted = |text: &String| serde_json::Value::from(text.as_str()).to_string();
     let first = values.first().map(String::as_str);
     match kind {

@@ -7,7 +7,7 @@ pub const USAGE: u8 = 2;
 /// Exit code of an unexpected error.
 pub const UNEXPECTED_ERROR: u8 = 1;
 
-/// The reason a command ended without doing its work.
+/// The reason why a command ended without doing its work.
 #[derive(Debug)]
 pub struct Failure {
     pub error: String,

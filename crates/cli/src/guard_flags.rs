@@ -8,11 +8,11 @@ use longhaul_agent::{BlockedPaths, Guards, UrlPattern, url_patterns};
 use std::env;
 use std::path::Path;
 
-const LIST_HINT: &str = "write a pattern in each line, as in `example.com` or `https://example.com/papers/*`, or a list \
+const LIST_HINT: &str = "write one pattern per line, as in `example.com` or `https://example.com/papers/*`, or a list \
                          named `blocked_urls`, `urls` or `patterns` as YAML or JSON";
 
 /// Returns the guards that the flags request.
-pub fn of(args: &RunArgs, cwd: &Path) -> Result<Guards, Failure> {
+pub fn from_flags(args: &RunArgs, cwd: &Path) -> Result<Guards, Failure> {
     let mut block_urls = args.block_urls.clone();
     if let Some(path) = &args.block_urls_file {
         let text = table_files::read("--block-urls-file", path)?;
@@ -37,7 +37,7 @@ fn block_paths(paths: &[String], cwd: &Path) -> Result<BlockedPaths, Failure> {
     let home = env::var("HOME").unwrap_or_default();
     BlockedPaths::new(paths, &cwd.to_string_lossy(), &home).map_err(|error| {
         let hint =
-            "name each path with --block-path: absolute, below `~/`, or from the directory of the run on";
+            "name each path with --block-path: absolute, below `~/`, or relative to the working directory";
         Failure::usage(format!("cannot block a path: {error}"), hint)
     })
 }

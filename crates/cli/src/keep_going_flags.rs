@@ -5,12 +5,12 @@ use crate::failure::Failure;
 use crate::policy_flags::ResolvedPolicy;
 use longhaul_core::{KeepGoing, Span};
 
-// A note at each stop would only fill the conversation.
+// A note at every stop would only fill the conversation.
 const STATUS_EVERY: u32 = 5;
 // Two stops without changes can be a pause; after three the agent has nothing left to change.
 const IDLE_STOPS_MAX: u32 = 3;
 // A limit this long asks for more than a first solution.
-const EXTENDED_FROM: Span = Span::from_hours(24);
+const IMPROVE_FROM: Span = Span::from_hours(24);
 
 /// Applies the flags to the policy of a new run, whose limits are set.
 pub fn apply(args: &RunArgs, resolved: &mut ResolvedPolicy) -> Result<(), Failure> {
@@ -25,8 +25,8 @@ pub fn apply(args: &RunArgs, resolved: &mut ResolvedPolicy) -> Result<(), Failur
         && (text.trim().is_empty() || text.trim().contains('\n'))
     {
         return Err(Failure::usage(
-            "--done-when: not one line of text",
-            "name a line that is never written by accident, like ALL TASKS COMPLETE",
+            "--done-when needs one line of text",
+            "choose a line that is never written by accident, like ALL TASKS COMPLETE",
         ));
     }
     let limits = &resolved.policy.limits;
@@ -40,12 +40,12 @@ pub fn apply(args: &RunArgs, resolved: &mut ResolvedPolicy) -> Result<(), Failur
     if !limits.can_end_run() && !is_unlimited_on_purpose {
         return Err(Failure::usage(
             "--keep-going without a limit: the agent could work and spend forever",
-            "give it --budget 10, --time-limit 12h, --wall-limit, --max-tokens or --max-turns; `--budget none` asks for no limit",
+            "add --budget 10, --time-limit 12h, --wall-limit, --max-tokens or --max-turns; `--budget none` means unlimited",
         ));
     }
     let longest = limits.time.max(limits.wall);
     resolved.policy.keep_going = Some(KeepGoing {
-        keep_improving: flags.keep_improving || longest >= Some(EXTENDED_FROM),
+        keep_improving: flags.keep_improving || longest >= Some(IMPROVE_FROM),
         status_every: flags.status_every.unwrap_or(STATUS_EVERY),
         idle_stops_max: flags.max_idle_stops.map_or(IDLE_STOPS_MAX, Into::into),
     });

@@ -42,7 +42,7 @@ pub fn changed(args: &LimitArgs, more: &AddLimitArgs, policy: &Policy) -> Result
     }
     if let Some(time) = more.add_time {
         if limits.time.is_none() && limits.wall.is_none() {
-            return Err(unlimited("--add-time", "limit on time"));
+            return Err(unlimited("--add-time", "time limit"));
         }
         limits.time = limits.time.map(|limit| limit + time);
         limits.wall = limits.wall.map(|limit| limit + time);
@@ -51,20 +51,20 @@ pub fn changed(args: &LimitArgs, more: &AddLimitArgs, policy: &Policy) -> Result
     Ok(limits)
 }
 
-/// Rejects a run that has nothing left to continue with. `before` is its policy without the flags.
+/// Rejects a run whose limits leave nothing to continue with. `before` is its policy without the flags.
 pub fn require_remaining(id: &RunId, run: &Run, policy: &Policy, before: &Policy) -> Result<(), Failure> {
-    // The next turn may cost as much as those before, and that cost is not known.
+    // The next turn may cost as much as earlier ones, but that cost is unknown.
     let used = run.used(run.state().finished_at);
     let Some((limit, threshold)) = policy.limits.reached(policy.wrap_up, &used) else { return Ok(()) };
     let state = match threshold {
-        LimitThreshold::Exhausted => "used up",
-        LimitThreshold::Reserve => "used up but for what is held back to save the work",
+        LimitThreshold::Exhausted => "exhausted",
+        LimitThreshold::Reserve => "down to its reserve",
     };
     let figures =
         limit_used(run.state(), policy.limits, limit).map(|used| format!(" ({used})")).unwrap_or_default();
     let error = format!("cannot continue run {id}: {} is {state}{figures}", limit.describe());
     let more = flags_to_raise_limits(before, &used, Some(limit)).unwrap_or_default();
-    Err(Failure::usage(error, format!("give it more: `longhaul resume {id} {more}`")))
+    Err(Failure::usage(error, format!("raise it: `longhaul resume {id} {more}`")))
 }
 
 fn set(args: &LimitArgs, limits: &mut Limits) {
@@ -96,7 +96,7 @@ fn check(policy: &Policy) -> Result<(), Failure> {
     {
         return Err(Failure::usage(
             format!("--time-limit {time} exceeds --wall-limit {wall}"),
-            "time in which the run works is part of the time that it takes: raise --wall-limit or lower --time-limit",
+            "working time is part of elapsed time: raise --wall-limit or lower --time-limit",
         ));
     }
     let shortest = limits.time.into_iter().chain(limits.wall).min();
@@ -112,5 +112,8 @@ fn check(policy: &Policy) -> Result<(), Failure> {
 }
 
 fn unlimited(flag: &str, limit: &str) -> Failure {
-    Failure::usage(format!("{flag}: the run has no {limit} to add to"), "without one it continues as it is")
+    Failure::usage(
+        format!("{flag}: the run has no {limit} to add to"),
+        "leave it out: without a limit the run continues",
+    )
 }

@@ -41,7 +41,7 @@ use std::sync::Arc;
 
 /// Warns of misspelled variables, except in programs that Longhaul starts itself.
 fn warn_of_variables(cli: &Cli) {
-    let is_ours = matches!(
+    let is_internal = matches!(
         cli.command,
         Command::Hook(_)
             | Command::Watchdog(_)
@@ -49,7 +49,7 @@ fn warn_of_variables(cli: &Cli) {
             | Command::Completions(_)
             | Command::Man(_)
     );
-    if is_ours || cli.global.quiet {
+    if is_internal || cli.global.quiet {
         return;
     }
     let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
@@ -62,8 +62,7 @@ fn main() -> ExitCode {
     let code = run();
     match output::out::stdout_error() {
         Some(error) => {
-            let hint =
-                "what was printed is incomplete: see that stdout can be written to, and print it again";
+            let hint = "the output is incomplete: make stdout writable, and run the command again";
             output::print_error(&format!("cannot write to stdout: {error}"), Some(hint));
             ExitCode::from(failure::UNEXPECTED_ERROR)
         }
@@ -72,8 +71,8 @@ fn main() -> ExitCode {
 }
 
 fn run() -> ExitCode {
-    // A file that reaches the size limit is an error like a full disk. A handler, unlike ignoring the signal, is not
-    // inherited by agents.
+    // A file that reaches the size limit is an error like a full disk. Unlike an ignored signal, a handler is
+    // not inherited by agents.
     let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default());
     // The scripted agent runs in every attempt of a drill and parses its own flags.
     let mut raw = std::env::args_os();
@@ -111,7 +110,7 @@ fn run() -> ExitCode {
     warn_of_variables(&cli);
     let format = output::format(&cli.global);
     let prints = format != OutputFormat::Text && !cli.command.streams_events_to_stdout();
-    let ended = match cli.command {
+    let result = match cli.command {
         Command::Run(args) => commands::run::run(&cli.global, &args),
         Command::Resume(args) => commands::resume::resume(&cli.global, &args),
         Command::Rerun(args) => commands::rerun::rerun(&cli.global, &args),
@@ -128,7 +127,7 @@ fn run() -> ExitCode {
         Command::Logs(args) => commands::logs::logs(&cli.global, &args),
         Command::Diff(args) => commands::diff::diff(&cli.global, &args),
         Command::Report(args) => commands::report::report(&cli.global, &args),
-        Command::Handoff(args) => commands::handoff::seed(&args),
+        Command::Handoff(args) => commands::handoff::handoff(&args),
         Command::Cancel(args) => commands::cancel::cancel(&cli.global, &args),
         Command::Export(args) => commands::export::export(&cli.global, &args),
         Command::Import(args) => commands::import::import(&cli.global, &args),
@@ -148,12 +147,12 @@ fn run() -> ExitCode {
         Command::FinishTool => commands::finish_tool::finish_tool(),
         Command::DrillAgent { .. } => unreachable!("handled before the arguments are parsed"),
     };
-    match ended {
+    match result {
         Ok(code) => ExitCode::from(code),
         Err(failure) => {
             let failure = cli.global.configured.values.add_origin(failure);
             output::print_error(&failure.error, failure.hint.as_deref());
-            // A program that reads JSON always gets an envelope; wrong usage is for people.
+            // A program that reads JSON gets an envelope, except for wrong usage, which only people read.
             if prints && failure.exit_code != failure::USAGE {
                 let mut envelope =
                     Envelope::without_run(failure.outcome, failure.exit_code, failure.fault, failure.error);

@@ -7,7 +7,7 @@ use longhaul_agent::Network;
 const NONE: &str = "none";
 
 /// Returns the network access that the flag allows, or `None` if the flag is not given.
-pub fn of(args: &RunArgs) -> Result<Option<Network>, Failure> {
+pub fn from_flags(args: &RunArgs) -> Result<Option<Network>, Failure> {
     if args.network.is_empty() {
         return Ok(None);
     }
@@ -22,7 +22,7 @@ pub fn of(args: &RunArgs) -> Result<Option<Network>, Failure> {
     let network = Network::new(hosts).map_err(|error| {
         Failure::usage(
             error.to_string(),
-            "name what commands may reach, as in --network example.com, or `none`",
+            "name the hosts that commands may reach, as in --network example.com, or `none`",
         )
     })?;
     Ok(Some(network))

@@ -20,8 +20,8 @@ fn check_channel(text: &str, cwd: Option<&Path>) -> Result<(), Failure> {
     let Channel::Command(command) = channel else { return Ok(()) };
     match shell_check::check_command(&command, cwd) {
         Some(reason) => Err(Failure::usage(
-            format!("cannot notify by `{command}`: {reason}"),
-            "name a command that runs in the directory of the work, as a shell takes it; it reads JSON on its stdin",
+            format!("cannot use the notification command `{command}`: {reason}"),
+            "name a shell command that runs in the working directory; it reads JSON from stdin",
         )),
         None => Ok(()),
     }

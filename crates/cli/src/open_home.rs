@@ -23,7 +23,7 @@ pub fn open() -> Result<Home, Failure> {
 
 /// Locates the home without creating it.
 pub fn locate() -> Result<Home, Failure> {
-    Home::locate(None, |name| env::var_os(name)).map_err(|error| of_store(&error))
+    Home::locate(None, |name| env::var_os(name)).map_err(|error| store_failure(&error))
 }
 
 /// Finds a run by its id, name or directory. An unknown run is wrong usage for every command.
@@ -31,7 +31,7 @@ pub fn find_run(home: &Home, request: &str) -> Result<RunDir, Failure> {
     // An id contains no slash; a request that could be either is an id first.
     if request.contains('/') {
         return by_path(request).ok_or_else(|| {
-            let error = format!("cannot find run `{request}`: this is no directory with a plan.json");
+            let error = format!("cannot find run `{request}`: it is not a directory with a plan.json");
             Failure::usage(error, "name the directory of a run, or its id")
         });
     }
@@ -44,18 +44,18 @@ pub fn find_run(home: &Home, request: &str) -> Result<RunDir, Failure> {
                 let near = did_you_mean(request, runs.iter().map(String::as_str));
                 let hint = match (near.as_slice(), runs.first()) {
                     ([], Some(last)) if request.starts_with('@') => {
-                        format!("the last run, {last}, did not start; `longhaul why {last}` says why")
+                        format!("the last run, {last}, did not start; `longhaul why {last}` explains it")
                     }
                     ([], Some(last)) => format!("the last run is {last}"),
-                    ([], None) => "there are no runs yet; `longhaul run` begins one".to_owned(),
+                    ([], None) => "there are no runs yet; `longhaul run` starts one".to_owned(),
                     (near, _) => format!("did you mean {}?", near.join(" or ")),
                 };
                 Failure::usage(error.to_string(), hint)
             }
             StoreError::AmbiguousRun { .. } | StoreError::MalformedRun { .. } => {
-                Failure { exit_code: USAGE, ..of_store(&error) }
+                Failure { exit_code: USAGE, ..store_failure(&error) }
             }
-            _ => of_store(&error),
+            _ => store_failure(&error),
         }
     })
 }
@@ -92,24 +92,24 @@ fn by_path(request: &str) -> Option<RunDir> {
 }
 
 /// Converts a storage error to a failure with a hint.
-pub fn of_store(error: &StoreError) -> Failure {
+pub fn store_failure(error: &StoreError) -> Failure {
     Failure { hint: hint(error), ..Failure::not_started(error.to_string(), "", None) }
 }
 
 /// Returns the hint for a storage error. The work of a run with an unreadable plan or journal can still be
 /// continued from its transcript.
 pub fn hint(error: &StoreError) -> Option<String> {
-    let record = error.unreadable_run_dir().and_then(record_of);
-    let seed = record.map(|path| {
+    let transcript = error.unreadable_run_dir().and_then(transcript_of);
+    let handoff = transcript.map(|path| {
         let path = quoted(&path.display().to_string());
         format!("the work is still on record: longhaul handoff --from-transcript {path}")
     });
-    let hints: Vec<String> = error.hint().into_iter().chain(seed).collect();
+    let hints: Vec<String> = error.hint().into_iter().chain(handoff).collect();
     (!hints.is_empty()).then(|| hints.join("; "))
 }
 
 /// Returns the transcript of the run in this directory.
-fn record_of(dir: &Path) -> Option<PathBuf> {
+fn transcript_of(dir: &Path) -> Option<PathBuf> {
     best_transcript(&locate().ok()?.find(dir.file_name()?.to_str()?).ok()?)
 }
 

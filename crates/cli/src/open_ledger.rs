@@ -2,7 +2,7 @@
 //! used, the run directories are read instead, which is slower but gives the same answers.
 
 use crate::failure::Failure;
-use crate::open_home::of_store;
+use crate::open_home::store_failure;
 use crate::output;
 use longhaul_store::{Home, Ledger, LedgerError};
 use std::time::Duration;
@@ -18,7 +18,7 @@ pub fn open(home: &Home) -> Result<Ledger, Failure> {
     }
     match usable(home) {
         Ok(ledger) => Ok(ledger),
-        Err(LedgerError::Runs(error)) => Err(of_store(&error)),
+        Err(LedgerError::Runs(error)) => Err(store_failure(&error)),
         Err(error @ LedgerError::Damaged { .. }) => {
             output::print_status(&format!("warning: {error}; rebuilding it"));
             let rebuilt = Ledger::set_aside(home).and_then(|()| usable(home));
@@ -34,7 +34,7 @@ pub fn usable(home: &Home) -> Result<Ledger, LedgerError> {
     match ledger.catch_up() {
         Ok(_) => Ok(ledger),
         Err(error @ LedgerError::Locked { .. }) => {
-            output::print_status(&format!("warning: {error}; the output may be some moments old"));
+            output::print_status(&format!("warning: {error}; the output may be slightly out of date"));
             Ok(ledger)
         }
         Err(error) => Err(error),

@@ -32,8 +32,8 @@ pub fn change(args: &PolicyValueArgs, policy: &mut Policy, flag: &mut impl FnMut
         policy.retries_max = retries;
         flag("max_retries");
     }
-    if let Some(most) = args.max_attempts {
-        policy.attempts_max = most.get();
+    if let Some(attempts) = args.max_attempts {
+        policy.attempts_max = attempts.get();
         flag("max_attempts");
     }
     if let Some(base) = args.retry_base {
@@ -110,9 +110,10 @@ mod tests {
         let run = root.find_subcommand("run").expect("there is a command `run`");
         for (name, value) in Preset::Default.policy().typed_values() {
             let flag = name.replace('_', "-");
-            let arg = run.get_arguments().find(|arg| arg.get_long() == Some(&flag)).expect("each is a flag");
+            let arg =
+                run.get_arguments().find(|arg| arg.get_long() == Some(&flag)).expect("each value has a flag");
             let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
-            let default = format!("[default: {}]", value.expect("the default policy has each"));
+            let default = format!("[default: {}]", value.expect("the default policy sets each value"));
             assert!(help.contains(&default), "--{flag}: no {default} in {help}");
         }
     }

@@ -28,7 +28,7 @@ pub fn read(prompt: Option<&str>, file: Option<&Path>) -> Result<String, Failure
             io::stdin().lock().read_to_end(&mut bytes).map_err(|error| {
                 Failure::usage(
                     format!("cannot read the prompt from stdin: {error}"),
-                    "give the prompt as an argument instead",
+                    "pass the prompt as an argument instead",
                 )
             })?;
             (bytes, "stdin".to_owned())
@@ -53,10 +53,10 @@ pub fn read(prompt: Option<&str>, file: Option<&Path>) -> Result<String, Failure
 }
 
 /// Returns the directory that the arguments name, with symbolic links resolved.
-pub fn directory(named: &Path) -> Result<PathBuf, Failure> {
-    let usable = fs::canonicalize(named).and_then(|dir| fs::read_dir(&dir).map(|_| dir));
+pub fn directory(path: &Path) -> Result<PathBuf, Failure> {
+    let usable = fs::canonicalize(path).and_then(|dir| fs::read_dir(&dir).map(|_| dir));
     usable.map_err(|error| {
-        let error = format!("work in {}: {error}", named.display());
+        let error = format!("cannot use the directory {}: {error}", path.display());
         Failure::usage(error, "name an existing directory with --cwd")
     })
 }

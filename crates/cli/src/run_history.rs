@@ -13,7 +13,7 @@ pub use attempt_files::{AttemptFiles, read_attempt_files, tool_calls_of};
 pub use attempts::{AttemptHistory, RecordAt, attempts_of};
 pub use entry::{AttemptsEnded, TimelineEntry, TimelineEvent, WorkDone};
 pub use next_step::{NextStep, RunStatus, next_step};
-pub use timeline::{ending, timeline};
+pub use timeline::{attempt_end, timeline};
 
 #[cfg(test)]
 mod tests;

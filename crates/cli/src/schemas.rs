@@ -19,7 +19,7 @@ pub fn names() -> impl Iterator<Item = &'static str> {
     ALL.iter().map(|schema| schema.name)
 }
 
-macro_rules! described {
+macro_rules! schema_entries {
     ($($name:literal: $about:literal,)*) => {
         /// Every schema: first the output of commands, in the order of their help, then all other formats.
         pub const ALL: &[SchemaEntry] = &[$(SchemaEntry {
@@ -30,7 +30,7 @@ macro_rules! described {
     };
 }
 
-described! {
+schema_entries! {
     "run": "The result envelope of run, resume, rerun, research, recover, attach and cancel",
     "run-detached": "The output of run --detach and resume --detach",
     "run-dry-run": "The output of run --dry-run",

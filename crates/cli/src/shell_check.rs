@@ -18,10 +18,10 @@ pub fn check_command(command: &str, cwd: Option<&Path>) -> Option<String> {
         shell.status().is_ok_and(|status| status.success())
     };
     if !succeeds(&["-n", "-c", command]) {
-        return Some("the shell cannot read it".to_owned());
+        return Some("the shell cannot parse it".to_owned());
     }
     let first = command.split_whitespace().next().unwrap_or_default();
     let is_plain = first.chars().all(|c| c.is_ascii_alphanumeric() || "._-/+".contains(c));
-    let is_there = || succeeds(&["-c", "command -v -- \"$1\"", "sh", first]);
-    (cwd.is_some() && is_plain && !is_there()).then(|| format!("there is no program `{first}`"))
+    let exists = || succeeds(&["-c", "command -v -- \"$1\"", "sh", first]);
+    (cwd.is_some() && is_plain && !exists()).then(|| format!("there is no program `{first}`"))
 }

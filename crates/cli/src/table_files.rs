@@ -12,7 +12,7 @@ use std::path::Path;
 // Bundled tables have a few kilobytes; the text is stored with every run.
 const TABLE_BYTES_MAX: u64 = 1 << 20;
 
-const PRICES_HINT: &str = "it begins with `dated = \"2026-11-21\"`; a `[[model]]` has `names = [\"…\"]` and, in dollars per million \
+const PRICES_HINT: &str = "the file has `dated = \"2026-11-21\"`; each `[[model]]` has `names = [\"…\"]` and, in dollars per million \
                            tokens, input, output, cache_write, cache_write_hour and cache_read";
 const EFFECTS_HINT: &str = "for example `tools = [\"mcp__pager__*\"]`, or below `[[program]]` both `names = [\"deploy.sh\"]` and \
                             `starts_with = [\"prod\"]`";

@@ -7,21 +7,21 @@ mod off;
 mod on;
 
 #[cfg(not(feature = "otel"))]
-pub use off::{TelemetryExporter, TelemetryHandle, wanted};
+pub use off::{TelemetryExporter, TelemetryHandle, info};
 #[cfg(feature = "otel")]
-pub use on::{TelemetryExporter, TelemetryHandle, wanted};
+pub use on::{TelemetryExporter, TelemetryHandle, info};
 
 use longhaul::Observer;
 
 /// The telemetry settings of the environment, as text.
-pub struct Wanted {
+pub struct TelemetryInfo {
     /// Which signals are sent where.
-    pub standard: String,
+    pub targets: String,
     /// An error in these settings.
-    pub complaint: Option<String>,
+    pub error: Option<String>,
 }
 
 /// Returns an observer that exports a run and forwards its events to `inner`.
-pub fn telling<'a>(inner: &'a mut dyn Observer, voice: TelemetryExporter) -> impl Observer + 'a {
-    voice.with_telemetry(inner)
+pub fn with_telemetry<'a>(inner: &'a mut dyn Observer, exporter: TelemetryExporter) -> impl Observer + 'a {
+    exporter.with_telemetry(inner)
 }

@@ -34,7 +34,7 @@ pub fn without_hidden(mut error: Error, root: &Command) -> Error {
             }
         }
         Some(ContextValue::String(name)) if is_hidden(&name) => {}
-        Some(suggested) => drop(error.insert(kind, suggested)),
+        Some(suggestion) => drop(error.insert(kind, suggestion)),
         None => {}
     }
     error

@@ -48,13 +48,15 @@ pub struct ChangeArgs {
 }
 
 pub(super) fn model(text: &str) -> Result<String, String> {
-    let named = !text.trim().is_empty();
-    named.then(|| text.to_owned()).ok_or_else(|| "expected the name of a model, such as `haiku`".to_owned())
+    let is_named = !text.trim().is_empty();
+    is_named
+        .then(|| text.to_owned())
+        .ok_or_else(|| "expected the name of a model, such as `haiku`".to_owned())
 }
 
 fn mode(text: &str) -> Result<String, String> {
-    let named = !text.trim().is_empty();
-    named
+    let is_named = !text.trim().is_empty();
+    is_named
         .then(|| text.to_owned())
         .ok_or_else(|| "expected a mode of the agent, such as `acceptEdits`".to_owned())
 }

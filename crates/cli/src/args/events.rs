@@ -73,7 +73,7 @@ pub enum Destination {
 }
 
 fn destination(text: &str) -> Result<Destination, String> {
-    let hint = "expected a file, `-`, or a descriptor like `fd:3`; a file of such a name is `./fd:3`";
+    let hint = "expected a file, `-`, or a descriptor like `fd:3`; write `./fd:3` for a file of that name";
     match (text, text.strip_prefix("fd:").map(str::parse)) {
         ("", _) | (_, Some(Err(_) | Ok(0))) => Err(hint.to_owned()),
         ("-", _) | (_, Some(Ok(1))) => Ok(Destination::Stdout),
@@ -87,7 +87,7 @@ mod tests {
     use super::{Destination, destination};
 
     #[test]
-    fn destinations_as_people_type_them() {
+    fn parses_destinations() {
         let file = |path: &str| Destination::File(path.into());
         for (text, expected) in [
             ("-", Destination::Stdout),

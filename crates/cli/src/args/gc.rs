@@ -27,7 +27,7 @@ pub struct GcArgs {
     pub dry_run: bool,
 }
 
-/// `30d`, or a duration as everywhere.
+/// Reads `30d`, or any other duration.
 fn age(text: &str) -> Result<Span, String> {
     let days = text.trim().strip_suffix('d').and_then(|days| days.parse::<u64>().ok());
     match days {

@@ -1,4 +1,4 @@
-//! The arguments of `longhaul seed`.
+//! The arguments of `longhaul handoff`.
 
 use super::agent::model;
 use clap::Args;
@@ -29,7 +29,7 @@ pub struct HandoffArgs {
     /// The model has one minute. If it fails, older work is listed in one line per step.
     #[arg(long, value_name = "MODEL", value_parser = model)]
     pub handoff_summary: Option<String>,
-    /// The agent's program, which asks that model [default: `claude`, in PATH or where its installers put it]
+    /// The agent's program, which calls the model [default: `claude`, in PATH or where its installers put it]
     #[arg(long, value_name = "FILE", requires = "handoff_summary")]
     pub agent_path: Option<PathBuf>,
 }

@@ -1,6 +1,6 @@
-//! The texts of the help that are not those of one flag: the groups of commands, and examples for each command.
+//! Help texts that belong to no single flag: the groups of commands, and examples for each command.
 
-/// The layout of the help of `longhaul` itself: its commands come in groups, before its few flags.
+/// The layout of the help of `longhaul` itself: groups of commands, then its few flags.
 pub(super) const TEMPLATE: &str =
     "{about}\n\n{usage-heading} {usage}\n\n{before-help}Options:\n{options}{after-help}";
 

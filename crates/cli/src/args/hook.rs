@@ -15,7 +15,7 @@ pub struct HookCommand {
 
 #[derive(Debug, Args)]
 pub struct HookArgs {
-    /// The event, in the agent's word; the rest comes as JSON on stdin
+    /// Name of the event, as the agent spells it; the rest comes as JSON on stdin
     #[arg(value_name = "EVENT", value_parser = event)]
     pub event: HookEvent,
     #[command(flatten)]
@@ -57,10 +57,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn flags_come_back_as_they_were_given() {
+    fn flags_round_trip() {
         let check = |flags: &[&str]| {
             let line = ["longhaul hook", "SessionEnd"].iter().chain(flags);
-            let call = HookCommand::try_parse_from(line).expect("it is understood");
+            let call = HookCommand::try_parse_from(line).expect("the flags are valid");
             assert_eq!(call.args.learning.flags(), flags);
         };
         check(&[]);

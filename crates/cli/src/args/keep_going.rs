@@ -1,9 +1,9 @@
-//! The flags that keep a run going when its agent stops by itself.
+//! The flags that keep a run going when its agent stops on its own.
 
 use clap::Args;
 use std::num::NonZeroU32;
 
-/// How an agent is kept going that stops by itself.
+/// How to keep an agent going that stops on its own.
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "When the work is done")]
 pub struct KeepGoingArgs {

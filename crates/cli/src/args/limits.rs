@@ -8,7 +8,7 @@ use longhaul_core::{Span, Usd};
 pub const NONE: &str = "none";
 // A larger amount is a typing error.
 const DOLLARS_MAX: f64 = 1e6;
-// An agent alone has some 200 MB resident: with less than this it cannot run.
+// An agent alone uses about 200 MB of resident memory, so it cannot run with less than this.
 const MEMORY_MIN: u64 = 64 << 20;
 
 /// Limits of a run, over all its attempts.
@@ -63,7 +63,8 @@ pub struct AddLimitArgs {
     pub add_time: Option<Span>,
 }
 
-/// Reads a limit: an amount, or `none`, which is unlimited and kept as 0. A typed 0 could mean both, so it is an error.
+/// Reads a limit: an amount, or `none`, which is unlimited and stored as 0. A typed 0 could mean either, so it is
+/// an error.
 fn limit<T: Default + PartialEq>(
     text: &str,
     parse: impl Fn(&str) -> Result<T, String>,
@@ -97,18 +98,18 @@ fn memory_limit(text: &str) -> Result<u64, String> {
     limit(text, memory, "a limit of 0 bytes allows no agent; `none` means unlimited")
 }
 
-/// `10`, `2.50`, `$2.50`.
+/// Reads `10`, `2.50` or `$2.50`.
 pub(super) fn dollars(text: &str) -> Result<Usd, String> {
     let hint = || "expected an amount in dollars, like 10 or 2.50".to_owned();
     let amount: f64 = text.trim().trim_start_matches('$').parse().map_err(|_| hint())?;
     let amount = Usd::from_dollars(amount).filter(|usd| usd.as_dollars() <= DOLLARS_MAX).ok_or_else(hint)?;
-    if amount == Usd::ZERO && text.contains(|digit: char| ('1'..='9').contains(&digit)) {
+    if amount == Usd::ZERO && text.contains(|c: char| ('1'..='9').contains(&c)) {
         return Err("less than a millionth of a dollar".to_owned());
     }
     Ok(amount)
 }
 
-/// `1000`, `1_000`, `500k`, `2M`.
+/// Reads `1000`, `1_000`, `500k` or `2M`.
 fn count(text: &str) -> Result<u64, String> {
     let hint = || "expected a number of tokens, like 200000, 500k or 2M".to_owned();
     let digits = text.trim().replace('_', "");
@@ -124,12 +125,11 @@ fn turns(text: &str) -> Result<u64, String> {
     turns.map(u64::from).map_err(|_| "expected a number of turns, like 200".to_owned())
 }
 
-/// `8G`, `900M`, `1.5GiB`.
+/// Reads `8G`, `900M` or `1.5GiB`.
 fn memory(text: &str) -> Result<u64, String> {
     let hint = || "expected a size like 8G or 900M".to_owned();
     let text = text.trim();
-    let (number, unit) =
-        text.split_at(text.find(|sign: char| sign.is_ascii_alphabetic()).unwrap_or(text.len()));
+    let (number, unit) = text.split_at(text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len()));
     let unit: f64 = match unit.to_ascii_lowercase().trim_end_matches('b').trim_end_matches('i') {
         "k" => 1024.0,
         "m" => 1024.0 * 1024.0,
@@ -140,12 +140,12 @@ fn memory(text: &str) -> Result<u64, String> {
     };
     let number: f64 = number.trim().parse().map_err(|_| hint())?;
     let bytes = number * unit;
-    // `as` saturates; below it the comparison has refused what is no number.
+    // `as` saturates. The comparison below rejects NaN.
     match bytes as u64 {
         _ if !(0.0..1e15).contains(&bytes) => Err(hint()),
         0 => Ok(0),
         bytes if bytes < MEMORY_MIN => {
-            Err("an agent cannot live with less than 64M; its own program has some 200M resident".to_owned())
+            Err("less than 64M is too little: the agent's own program uses about 200M".to_owned())
         }
         bytes => Ok(bytes),
     }
@@ -157,7 +157,7 @@ mod tests {
     use super::{token_limit, turn_limit};
 
     #[test]
-    fn a_limit_is_an_amount_or_none() {
+    fn limit_is_an_amount_or_none() {
         assert_eq!((budget("none"), budget("2")), (Ok(Usd::ZERO), Ok(Usd(2_000_000))));
         assert_eq!(duration_limit(" none "), Ok(Span::ZERO));
         assert_eq!((token_limit("none"), turn_limit("none"), memory_limit("none")), (Ok(0), Ok(0), Ok(0)));
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn amounts_as_people_type_them() {
+    fn parses_amounts() {
         let dollars = |text: &str| dollars(text).ok().map(|Usd(micro)| micro);
         assert_eq!(dollars("10"), Some(10_000_000));
         assert_eq!(dollars("$2.50"), Some(2_500_000));

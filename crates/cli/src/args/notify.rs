@@ -16,7 +16,7 @@ pub struct NotifyArgs {
 }
 
 impl NotifyArgs {
-    /// The channels, if any are named.
+    /// Returns the channels, or `None` if there are none.
     pub fn commands(&self) -> Option<Vec<String>> {
         (!self.notify.is_empty()).then(|| self.notify.clone())
     }

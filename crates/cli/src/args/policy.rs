@@ -57,7 +57,7 @@ pub struct PolicyValueArgs {
     /// Maximum silence of the agent of an orphaned run; then a watchdog stops it [default: 1h]
     #[arg(long, value_name = "DURATION", value_parser = duration_limit, hide_short_help = true)]
     pub orphan_timeout: Option<Span>,
-    /// Maximum wait for a usage window's reset; a later reset ends the run as `retry_later` [default: 192h]
+    /// Maximum wait for a usage window's reset; a later reset finishes the run as `retry_later` [default: 192h]
     #[arg(long, value_name = "DURATION", value_parser = duration_limit, hide_short_help = true)]
     pub max_reset_wait: Option<Span>,
     /// Time that background commands may outlive the result [default: 10m]

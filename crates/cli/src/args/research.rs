@@ -1,5 +1,5 @@
-//! The flags of `longhaul research`: those of ResearchGym's own commands. Both spellings work, with `-` and with `_`, and both
-//! names where its two programs differ.
+//! The flags of `longhaul research`, which are those of ResearchGym's own commands. Both spellings work, with
+//! `-` and with `_`. If its two programs use different names, both names work.
 
 use super::agent::model;
 use super::limits::{dollars, duration_limit};
@@ -10,7 +10,7 @@ use longhaul_core::{Span, Usd};
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 
-// A year: beyond it the number is a slip.
+// A year. A larger number is a typing error.
 const HOURS_MAX: f64 = 8760.0;
 
 #[derive(Debug, Args)]
@@ -48,7 +48,9 @@ pub struct ResearchArgs {
         allow_hyphen_values = true
     )]
     pub budget: Option<Usd>,
-    /// The agent's environment: `uv`, in which longhaul itself was started. Longhaul starts no containers
+    /// The agent's environment: only `uv`, the one in which longhaul was started
+    ///
+    /// Longhaul starts no containers.
     #[arg(long, value_name = "RUNTIME", value_parser = ["uv", "docker"], hide_possible_values = true)]
     pub runtime: Option<String>,
     #[arg(long, hide = true, value_name = "IMAGE")]
@@ -135,11 +137,11 @@ pub struct InheritedArgs {
     pub prices_file: Option<PathBuf>,
 }
 
-/// `0.25`, `12`.
+/// Reads `0.25` or `12`.
 fn hours(text: &str) -> Result<Span, String> {
     let hours: f64 = text.trim().parse().unwrap_or_default();
     let millis = hours * 3_600_000.0;
-    // `as` saturates, and what is no number is 0 there.
+    // `as` saturates and turns NaN into 0.
     match millis.round() as u64 {
         0 => Err("expected a number of hours, like 0.25 or 12".to_owned()),
         _ if hours > HOURS_MAX => Err(format!("expected at most {HOURS_MAX} hours")),
@@ -154,13 +156,13 @@ mod tests {
     use longhaul_core::{Span, Usd};
 
     #[derive(Parser)]
-    struct Typed {
+    struct TestCli {
         #[command(flatten)]
         args: ResearchArgs,
     }
 
     #[test]
-    fn hours_as_people_type_them() {
+    fn parses_hours() {
         for (text, expected) in
             [("0.25", Span::from_mins(15)), ("12", Span::from_hours(12)), ("1e-3", Span(3600))]
         {
@@ -172,10 +174,10 @@ mod tests {
     }
 
     #[test]
-    fn each_name_of_a_flag_is_taken() {
+    fn accepts_every_name_of_a_flag() {
         let check = |flags: &str| {
             let typed =
-                Typed::try_parse_from(["research", "t", "claude-code"].into_iter().chain(flags.split(' ')));
+                TestCli::try_parse_from(["research", "t", "claude-code"].into_iter().chain(flags.split(' ')));
             let args = typed.unwrap_or_else(|error| panic!("{flags}: {error}")).args;
             assert_eq!(
                 (args.hours, args.budget),

@@ -135,7 +135,7 @@ pub struct RunArgs {
     /// With --key: fail if the run is running, instead of following it
     #[arg(long, requires = "key", help_heading = "Task", hide_short_help = true)]
     pub no_attach: bool,
-    /// Name of the run; commands take it for the newest run with this name
+    /// Name of the run; commands accept it for the newest run with this name
     #[arg(long, value_name = "NAME", value_parser = run_id, help_heading = "Task")]
     pub name: Option<String>,
     /// Run in the background; the run survives this terminal
@@ -178,13 +178,13 @@ fn run_id(text: &str) -> Result<String, String> {
     is_run_id(text).then(|| text.to_owned()).ok_or_else(|| hint.to_owned())
 }
 
-/// The agent gets it as an argument.
+/// Reads the name of a session. The agent receives it as an argument.
 fn session_name(text: &str) -> Result<String, String> {
     let hint = "expected the id or the title of a session";
     SessionId::from(text).is_name().then(|| text.to_owned()).ok_or_else(|| hint.to_owned())
 }
 
 fn uuid(text: &str) -> Result<String, String> {
-    let hint = "expected a UUID like 0e9bdb0f-0ac1-426d-a6e3-2ba958d9e0e0; `uuidgen` draws one";
+    let hint = "expected a UUID like 0e9bdb0f-0ac1-426d-a6e3-2ba958d9e0e0; `uuidgen` prints one";
     SessionId::from(text).is_uuid().then(|| text.to_owned()).ok_or_else(|| hint.to_owned())
 }

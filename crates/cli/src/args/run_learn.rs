@@ -1,4 +1,4 @@
-//! The flags with which a run's sessions receive the playbook, and are learned from.
+//! The flags for learning: a run's sessions receive the playbook, and Longhaul learns from them.
 
 use clap::{Args, ValueEnum};
 use longhaul_playbook::database::JudgeKind;
@@ -31,8 +31,8 @@ pub enum JudgeArg {
 }
 
 impl From<JudgeArg> for JudgeKind {
-    fn from(asked: JudgeArg) -> JudgeKind {
-        match asked {
+    fn from(judge: JudgeArg) -> JudgeKind {
+        match judge {
             JudgeArg::Api => JudgeKind::Api,
             JudgeArg::Claude => JudgeKind::Claude,
         }

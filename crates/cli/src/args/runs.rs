@@ -68,9 +68,9 @@ const STATES: [(&str, StateFilter); 6] = [
 
 pub(super) fn state(text: &str) -> Result<StateFilter, String> {
     // A suspended run has no outcome: it is a state above.
-    let ended = OutcomeKind::ALL.iter().filter(|kind| **kind != OutcomeKind::Suspended);
-    let ended = ended.map(|kind| (kind.as_str(), StateFilter::Outcome(*kind)));
-    let all: Vec<(&str, StateFilter)> = STATES.into_iter().chain(ended).collect();
+    let outcomes = OutcomeKind::ALL.iter().filter(|kind| **kind != OutcomeKind::Suspended);
+    let outcomes = outcomes.map(|kind| (kind.as_str(), StateFilter::Outcome(*kind)));
+    let all: Vec<(&str, StateFilter)> = STATES.into_iter().chain(outcomes).collect();
     let found = all.iter().find(|(word, _)| *word == text);
     found.map(|(_, state)| *state).ok_or_else(|| {
         let words: Vec<&str> = all.iter().map(|(word, _)| *word).collect();
@@ -83,11 +83,12 @@ pub struct CostArgs {
     /// Group spending by this
     #[arg(long = "by", value_enum, value_name = "WHAT", default_value = "day")]
     pub group_by: GroupBy,
-    /// Only what was spent since then: a duration like 12h or 7d, a date, or a time, to a quarter of an hour [default:
-    /// 30d; all of it, if --all]
+    /// Only spending since WHEN: a duration like 12h or 7d, a date, or a time [default: 30d]
+    ///
+    /// The time is rounded down to a quarter of an hour.
     #[arg(long, value_name = "WHEN", value_parser = when, conflicts_with = "all")]
     pub since: Option<Moment>,
-    /// All that was ever spent
+    /// Show the spending of all time
     #[arg(long)]
     pub all: bool,
     /// Print comma-separated values with a header line

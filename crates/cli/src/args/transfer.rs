@@ -1,4 +1,4 @@
-//! What `longhaul export` and `longhaul import` take.
+//! The arguments of `longhaul export` and `longhaul import`.
 
 use clap::Args;
 use std::path::PathBuf;

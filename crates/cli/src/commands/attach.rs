@@ -26,7 +26,7 @@ pub fn attach(global: &GlobalArgs, args: &AttachArgs) -> Result<u8, Failure> {
     let home = open_home::locate()?;
     let dir = open_home::find_run(&home, &args.run)?;
     let events = events::open(&args.events, global, false)?;
-    let (queue, prints) =
+    let (queue, prints_report) =
         (events.as_ref().map(Writer::queue), !events.as_ref().is_some_and(Writer::is_on_stdout));
     let runtime = runtime::new()?;
     let mut screen = ProgressDisplay::following(global);
@@ -36,14 +36,14 @@ pub fn attach(global: &GlobalArgs, args: &AttachArgs) -> Result<u8, Failure> {
     };
     let result = runtime.block_on(async {
         let mut cancels = signals::cancels().map_err(SuperviseError::Io)?;
-        let followed = async {
+        let follow_run = async {
             match format {
                 OutputFormat::StreamJson => follow(&mut Stream::new(&mut screen)).await,
                 OutputFormat::Json | OutputFormat::Text => follow(&mut screen).await,
             }
         };
         tokio::select! {
-            followed = followed => followed.map(AttachEnd::Followed),
+            followed = follow_run => followed.map(AttachEnd::Followed),
             Some(by) = cancels.recv() => Ok(AttachEnd::Detached(by)),
         }
     });
@@ -61,7 +61,7 @@ pub fn attach(global: &GlobalArgs, args: &AttachArgs) -> Result<u8, Failure> {
     };
     match followed {
         FollowEnd::Ended(report) => {
-            if prints {
+            if prints_report {
                 print_end(&report, format);
             }
             Ok(report.outcome.exit_code())

@@ -17,17 +17,23 @@ pub fn cancel(global: &GlobalArgs, args: &CancelArgs) -> Result<u8, Failure> {
     let home = open_home::locate()?;
     let dir = open_home::find_run(&home, &args.run)?;
     let runtime = runtime::new()?;
-    let report = runtime.block_on(end(&home, dir, args.immediately, global))?;
+    let report = runtime.block_on(finish(&home, dir, args.immediately, global))?;
     print_end(&report, output::format(global));
     Ok(0)
 }
 
-async fn end(home: &Home, dir: RunDir, immediately: bool, global: &GlobalArgs) -> Result<RunReport, Failure> {
+async fn finish(
+    home: &Home,
+    dir: RunDir,
+    immediately: bool,
+    global: &GlobalArgs,
+) -> Result<RunReport, Failure> {
     let mut screen = ProgressDisplay::following(global);
-    let is_locked = Journal::is_locked(&dir.journal_path()).map_err(|error| open_home::of_store(&error))?;
+    let is_locked =
+        Journal::is_locked(&dir.journal_path()).map_err(|error| open_home::store_failure(&error))?;
     if is_locked {
         let request = if immediately { SupervisorRequest::CancelNow } else { SupervisorRequest::Cancel };
-        dir.send_request(request).map_err(|error| open_home::of_store(&error))?;
+        dir.send_request(request).map_err(|error| open_home::store_failure(&error))?;
         let followed = follow(&dir, &mut screen).await;
         if let FollowEnd::Ended(report) = followed.map_err(|error| failure(RunError::NotStarted(error)))? {
             screen.close();

@@ -1,5 +1,5 @@
-//! Shell completions: prints the script for a shell and answers it. The script calls this program at each
-//! Tab.
+//! Shell completions: prints the script for a shell, and answers that script, which calls this program at
+//! each Tab.
 //!
 //! Completions come from the command tree and the ledger. They change nothing and report no error, because an
 //! error would disturb the prompt.
@@ -42,7 +42,7 @@ pub fn completions(args: &CompletionsArgs) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// Answers a script. Returns `false` if no script asked.
+/// Answers a completion script. Returns `false` if this process was not started by one.
 pub fn answer() -> bool {
     let dir = env::current_dir().ok();
     let answered = CompleteEnv::with_factory(tree).var(VARIABLE).try_complete(env::args_os(), dir.as_deref());
@@ -55,12 +55,12 @@ fn tree() -> Command {
 }
 
 fn with_runs(command: Command) -> Command {
-    let names_run = |arg: &Arg| {
+    let takes_run = |arg: &Arg| {
         let names = arg.get_value_names().unwrap_or_default();
         names.first().is_some_and(|name| name.as_str() == "RUN")
     };
-    let completed = move |arg: Arg| if names_run(&arg) { arg.add(ArgValueCompleter::new(runs)) } else { arg };
-    command.mut_args(completed).mut_subcommands(with_runs)
+    let add_runs = move |arg: Arg| if takes_run(&arg) { arg.add(ArgValueCompleter::new(runs)) } else { arg };
+    command.mut_args(add_runs).mut_subcommands(with_runs)
 }
 
 /// Returns the ids and names of the newest runs.

@@ -86,7 +86,7 @@ fn path(args: &PathArgs, format: OutputFormat) -> Result<u8, Failure> {
         OutputFormat::Text => {
             let user = match &user {
                 Some(path) if exists(path) => path.display().to_string(),
-                Some(path) => format!("{} (not there)", path.display()),
+                Some(path) => format!("{} (does not exist)", path.display()),
                 None => "none: neither XDG_CONFIG_HOME nor HOME is an absolute path".to_owned(),
             };
             let project = match &project {
@@ -104,7 +104,7 @@ fn init(args: &InitArgs, format: OutputFormat) -> Result<u8, Failure> {
         let hint = "set HOME or XDG_CONFIG_HOME to an absolute path";
         (
             FileOwner::User,
-            user_path().ok_or_else(|| Failure::usage("there is no place for your own file", hint))?,
+            user_path().ok_or_else(|| Failure::usage("the directory of your own file is unknown", hint))?,
         )
     } else {
         (FileOwner::Project, directory(None)?.join(PROJECT_FILE))
@@ -120,9 +120,9 @@ fn init(args: &InitArgs, format: OutputFormat) -> Result<u8, Failure> {
         match error.kind() {
             ErrorKind::AlreadyExists => Failure::usage(
                 format!("{path} already exists"),
-                "nothing was changed: edit it, or move it away; `longhaul config show --origin` tells what holds",
+                "nothing was changed: edit the file, or move it away; `longhaul config show --origin` prints the effective values",
             ),
-            _ => Failure::usage(format!("cannot write {path}: {error}"), "see who owns the directory"),
+            _ => Failure::usage(format!("cannot write {path}: {error}"), "check the owner and permissions of the directory"),
         }
     })?;
     output::print_text(&match format {

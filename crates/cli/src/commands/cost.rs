@@ -161,7 +161,7 @@ fn judge_costs(home: &Home, since: Option<Moment>) -> Vec<JudgeCost> {
         let Some(learning) = learning else { return Ok(Vec::new()) };
         if let Some(path) = learning.damaged_copy() {
             let warning =
-                format!("what the playbook's judge cost is not known: {} is damaged", path.display());
+                format!("the cost of the playbook's judge is unknown: {} is damaged", path.display());
             output::print_warning(&warning, None);
         }
         learning.judge_costs(since)
@@ -285,8 +285,11 @@ fn text(costs: &CostOutput, width: usize) -> String {
         let tasks = ["task".to_owned()].into_iter().chain(tasks).chain([String::new()]);
         cells.iter_mut().zip(tasks).for_each(|(row, task)| row.push(task));
     }
-    let unpriced =
-        if costs.total.unpriced { "; more than that where it says >: some models have no price" } else { "" };
+    let unpriced = if costs.total.unpriced {
+        "; amounts with > are lower bounds: some models have no price"
+    } else {
+        ""
+    };
     let mut basis = String::new();
     wrap(&mut basis, &format!("{BASIS}{unpriced}"), 0);
     format!("{}\n{basis}", table(&cells, &columns, width))
@@ -295,7 +298,7 @@ fn text(costs: &CostOutput, width: usize) -> String {
 /// Returns these columns of the table, with the headings first and the total last.
 fn cells(costs: &CostOutput, columns: &[usize], count: Count) -> Vec<Vec<String>> {
     let names =
-        [costs.by, "stated", "estimated", "total", "messages", "input", "output", "cached", "written"];
+        [costs.by, "reported", "estimated", "total", "messages", "input", "output", "cached", "written"];
     let line = |row: &Row, key: &str| {
         let at_least = if row.unpriced { ">" } else { "" };
         [
@@ -311,7 +314,7 @@ fn cells(costs: &CostOutput, columns: &[usize], count: Count) -> Vec<Vec<String>
         ]
     };
     let mut cells = vec![names.map(str::to_owned)];
-    cells.extend(costs.rows.iter().map(|row| line(row, row.key.as_deref().unwrap_or("(not said)"))));
+    cells.extend(costs.rows.iter().map(|row| line(row, row.key.as_deref().unwrap_or("(unknown)"))));
     cells.push(line(&costs.total, "total"));
     cells.iter().map(|row| columns.iter().map(|column| row[*column].clone()).collect()).collect()
 }
@@ -386,12 +389,12 @@ mod tests {
     #[test]
     fn renders_text() {
         expect![[r#"
-            model                     stated  estimated     total  messages  input  output     cached  written
-            claude-large, the "new"   $12.34         $0    $12.34         6  1,000      20  3,000,000        4
-            (not said)               $0.0500    $0.0600  >$0.1100         6  1,000      20  3,000,000        4
-            total                     $12.39    $0.0600   >$12.45        12  2,000      40  6,000,000        8
+            model                    reported  estimated     total  messages  input  output     cached  written
+            claude-large, the "new"    $12.34         $0    $12.34         6  1,000      20  3,000,000        4
+            (unknown)                 $0.0500    $0.0600  >$0.1100         6  1,000      20  3,000,000        4
+            total                      $12.39    $0.0600   >$12.45        12  2,000      40  6,000,000        8
 
-            cost at API prices; subscriptions are billed differently; more than that where it says >: some
+            cost at API prices; subscriptions are billed differently; amounts with > are lower bounds: some
             models have no price
         "#]]
         .assert_eq(&text(&costs(), 200));
@@ -402,10 +405,10 @@ mod tests {
         expect![[r#"
             model                       total  input  output
             claude-large, the "new"    $12.34   1000      20
-            (not said)               >$0.1100   1000      20
+            (unknown)                >$0.1100   1000      20
             total                     >$12.45   2000      40
 
-            cost at API prices; subscriptions are billed differently; more than that where it says >: some
+            cost at API prices; subscriptions are billed differently; amounts with > are lower bounds: some
             models have no price
         "#]]
         .assert_eq(&text(&costs(), 80));
@@ -419,12 +422,12 @@ mod tests {
         costs.rows[0].task = Some("Fix the failing tests of the parser, one by one".to_owned());
         costs.rows[1].key = Some("-".to_owned());
         expect![[r#"
-            run      stated  estimated     total  messages  input  output     cached  written  task
-            kmzxqp   $12.34         $0    $12.34         6  1,000      20  3,000,000        4  nightly: Fix the failing tests of th…
-            -       $0.0500    $0.0600  >$0.1100         6  1,000      20  3,000,000        4
-            total    $12.39    $0.0600   >$12.45        12  2,000      40  6,000,000        8
+            run     reported  estimated     total  messages  input  output     cached  written  task
+            kmzxqp    $12.34         $0    $12.34         6  1,000      20  3,000,000        4  nightly: Fix the failing tests of t…
+            -        $0.0500    $0.0600  >$0.1100         6  1,000      20  3,000,000        4
+            total     $12.39    $0.0600   >$12.45        12  2,000      40  6,000,000        8
 
-            cost at API prices; subscriptions are billed differently; more than that where it says >: some
+            cost at API prices; subscriptions are billed differently; amounts with > are lower bounds: some
             models have no price
         "#]].assert_eq(&text(&costs, 120));
         let narrow = text(&costs, 60);
@@ -434,7 +437,7 @@ mod tests {
             -       >$0.1100   1000      20
             total    >$12.45   2000      40
 
-            cost at API prices; subscriptions are billed differently; more than that where it says >: some
+            cost at API prices; subscriptions are billed differently; amounts with > are lower bounds: some
             models have no price
         "#]]
         .assert_eq(&narrow);

@@ -69,7 +69,7 @@ pub fn start(global: &GlobalArgs) -> Result<u8, Failure> {
     stdout.read_to_string(&mut rest).map_err(broken)?;
     output::print_text(&rest);
     let finished = supervisor.wait_with_output().map_err(broken)?;
-    out::say(&String::from_utf8_lossy(&finished.stderr));
+    out::print_stderr(&String::from_utf8_lossy(&finished.stderr));
     Ok(finished
         .status
         .code()
@@ -128,10 +128,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn replaces_only_own_flag() {
+    fn replaces_only_longhaul_flag() {
         let args = |text: &str| text.split(' ').map(OsString::from).collect::<Vec<_>>();
-        let check =
-            |own: &str, expected: &str| assert_eq!(supervisor_args(args(own).into_iter()), args(expected));
+        let check = |typed: &str, expected: &str| {
+            assert_eq!(supervisor_args(args(typed).into_iter()), args(expected))
+        };
         check("run --detach fix", "run --detached fix");
         check("run fix --detach -- --detach", "run fix --detached -- --detach");
     }

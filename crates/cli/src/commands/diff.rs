@@ -7,7 +7,7 @@ mod text;
 
 use crate::args::{DiffArgs, GlobalArgs, OutputFormat};
 use crate::failure::Failure;
-use crate::open_home::{self, of_store};
+use crate::open_home::{self, store_failure};
 use crate::output::color::Colors;
 use crate::output::{self, out, pager, print_status};
 use crate::runtime;
@@ -80,8 +80,8 @@ pub fn diff(global: &GlobalArgs, args: &DiffArgs) -> Result<u8, Failure> {
                 (false, true) => DiffFormat::NameOnly,
                 (false, false) => DiffFormat::Patch { binary: !out::stdout_is_terminal() },
             };
-            let printed = runtime.block_on(diff.render(format)).map_err(|error| failure(&dir, error))?;
-            print_text(global, &dir, &diff, format, &printed);
+            let body = runtime.block_on(diff.render(format)).map_err(|error| failure(&dir, error))?;
+            print_text(global, &dir, &diff, format, &body);
         }
     }
     if !global.quiet {
@@ -90,7 +90,7 @@ pub fn diff(global: &GlobalArgs, args: &DiffArgs) -> Result<u8, Failure> {
     Ok(0)
 }
 
-fn print_text(global: &GlobalArgs, dir: &RunDir, diff: &WorkspaceDiff, format: DiffFormat, printed: &[u8]) {
+fn print_text(global: &GlobalArgs, dir: &RunDir, diff: &WorkspaceDiff, format: DiffFormat, body: &[u8]) {
     let mut text = match format {
         // Programs read one name on each line.
         DiffFormat::NameOnly => Vec::new(),
@@ -98,17 +98,17 @@ fn print_text(global: &GlobalArgs, dir: &RunDir, diff: &WorkspaceDiff, format: D
             format!("{}\n", text::summary(dir.id(), diff)).into_bytes()
         }
     };
-    if !text.is_empty() && !printed.is_empty() {
+    if !text.is_empty() && !body.is_empty() {
         text.push(b'\n');
     }
-    let body = match format {
+    let shown = match format {
         // The last line repeats the summary.
-        DiffFormat::Stat { .. } => without_last_line(printed),
-        DiffFormat::Patch { .. } | DiffFormat::NameOnly => printed,
+        DiffFormat::Stat { .. } => without_last_line(body),
+        DiffFormat::Patch { .. } | DiffFormat::NameOnly => body,
     };
-    text.extend_from_slice(body);
+    text.extend_from_slice(shown);
     let text =
-        if out::stdout_is_terminal() { patch::painted(&text, Colors::stdout()).into_bytes() } else { text };
+        if out::stdout_is_terminal() { patch::colored(&text, Colors::stdout()).into_bytes() } else { text };
     // The pager keeps a write error until the end of the command.
     let _ = pager::open_for_bytes(global).write_all(&text);
 }
@@ -119,7 +119,7 @@ fn without_last_line(text: &[u8]) -> &[u8] {
 }
 
 fn print_json(dir: &RunDir, diff: &WorkspaceDiff) -> Result<(), Failure> {
-    let workspace = dir.plan().map_err(|error| of_store(&error))?.cwd;
+    let workspace = dir.plan().map_err(|error| store_failure(&error))?.cwd;
     let omitted = text::omitted(diff);
     output::print_json(&DiffOutput {
         run: dir.id().as_str(),
@@ -145,9 +145,9 @@ fn state(state: &WorkspaceState) -> DiffState<'_> {
 
 /// Converts an error and adds a hint on what to do instead.
 fn failure(dir: &RunDir, error: ChangesError) -> Failure {
-    let action = format!("tell what run {} changed", dir.id());
+    let action = format!("cannot show what run {} changed", dir.id());
     match &error {
-        ChangesError::Store(error) => of_store(error),
+        ChangesError::Store(error) => store_failure(error),
         ChangesError::Unrecorded(reason) => {
             let (reason, hint) = text::unrecorded(dir, *reason);
             Failure::usage(format!("{action}: {reason}"), hint)
@@ -159,16 +159,16 @@ fn failure(dir: &RunDir, error: ChangesError) -> Failure {
         ),
         ChangesError::NoGit(_) => Failure::not_started(
             format!("{action}: {error}"),
-            "install git and make sure that it is on PATH",
+            "install git, and make sure that it is on PATH",
             None,
         ),
         ChangesError::Git { .. } => Failure::not_started(
             format!("{action}: {error}"),
-            "fix what git reports; a missing object may have been in commits that git has removed since",
+            "fix the problem that git reports; a missing object may belong to commits that git has removed since",
             None,
         ),
         ChangesError::Io { .. } => {
-            Failure::not_started(format!("{action}: {error}"), "see that it can be read and written", None)
+            Failure::not_started(format!("{action}: {error}"), "check that it can be read and written", None)
         }
     }
 }

@@ -1,7 +1,7 @@
 //! `longhaul doctor`: checks whether runs can start and finish here, and prints a remedy for each problem.
 //!
-//! Starts nothing except the agent's `--version`, and changes nothing except the ledger, which is brought up
-//! to date as by every reader.
+//! Starts nothing except the agent's `--version`, and changes nothing except the ledger, which every
+//! reader brings up to date.
 
 mod agent;
 mod agent_environment;

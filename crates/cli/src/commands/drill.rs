@@ -65,7 +65,7 @@ pub fn drill(global: &GlobalArgs, args: &DrillArgs) -> Result<u8, Failure> {
         OutputFormat::Text => {}
     }
     // A failed drill is a failure of Longhaul, whatever the scenario expects.
-    Ok(if cards.iter().all(Scorecard::agrees) { 0 } else { 20 })
+    Ok(if cards.iter().all(Scorecard::has_passed) { 0 } else { 20 })
 }
 
 /// Returns where the run is kept and how to inspect it.
@@ -79,14 +79,15 @@ fn inspect_hint(kept_dir: &Path, run: &str) -> String {
 
 fn selected_scenarios(args: &DrillArgs) -> Result<Vec<Scenario>, Failure> {
     let names: Vec<&str> = args.scenarios.iter().map(String::as_str).collect();
-    let broken = |error: longhaul_drill::ScenarioError| {
-        let near = error.did_you_mean().map(|near| format!("did you mean {near}? ")).unwrap_or_default();
-        Failure::usage(error.to_string(), format!("{near}`longhaul drill --list` lists the scenarios"))
+    let unknown = |error: longhaul_drill::ScenarioError| {
+        let suggestion =
+            error.did_you_mean().map(|name| format!("did you mean {name}? ")).unwrap_or_default();
+        Failure::usage(error.to_string(), format!("{suggestion}`longhaul drill --list` lists the scenarios"))
     };
     match names.as_slice() {
-        [] => find("storm").map(|storm| vec![storm]).map_err(broken),
-        ["all"] => all().map_err(broken),
-        names => names.iter().map(|name| find(name).map_err(broken)).collect(),
+        [] => find("storm").map(|storm| vec![storm]).map_err(unknown),
+        ["all"] => all().map_err(unknown),
+        names => names.iter().map(|name| find(name).map_err(unknown)).collect(),
     }
 }
 

@@ -96,7 +96,7 @@ struct WorstCaseOutput {
 
 /// Prints what a run would do.
 pub fn print(
-    order: &AgentSpec,
+    agent_spec: &AgentSpec,
     session: &SessionChoice,
     resolved: &ResolvedPolicy,
     format: OutputFormat,
@@ -110,23 +110,27 @@ pub fn print(
             SessionPlan::Fork { from: from.clone(), to: SessionId::from("<new session id>") }
         }
     };
-    let order = &AgentSpec { run_id: RunId::from("<run id>"), ..order.clone() };
+    let agent_spec = &AgentSpec { run_id: RunId::from("<run id>"), ..agent_spec.clone() };
     // The agent's own limit on cost is one of its arguments.
     let remaining = resolved.policy.limits.remaining(&LimitUsage::default());
     let plan = AttemptPlan { remaining, ..AttemptPlan::new(1, session, PromptKind::Task) };
-    let mut invocation = Claude::new().invocation(order, &plan, &PriorAttempts::default());
-    invocation.env_set.push((MARKER_VARIABLE.to_owned(), format!("{}/<drawn for it>", order.run_id)));
-    let summary = order.handoff_summary.as_ref().map(|model| {
-        let invocation = Claude::new().summary_invocation(order, plan.attempt, model, "");
+    let mut invocation = Claude::new().invocation(agent_spec, &plan, &PriorAttempts::default());
+    invocation.env_set.push((MARKER_VARIABLE.to_owned(), format!("{}/<random>", agent_spec.run_id)));
+    let summary = agent_spec.handoff_summary.as_ref().map(|model| {
+        let invocation = Claude::new().summary_invocation(agent_spec, plan.attempt, model, "");
         (model, command_line(&invocation), resolved.policy.summary_timeout)
     });
-    let guards = guards(&order.guards);
+    let guards = guards(&agent_spec.guards);
     let worst = resolved.policy.worst_case();
     let text = match format {
         OutputFormat::Json | OutputFormat::StreamJson => {
             let variables = invocation.env_set.iter().map(|(name, value)| Variable { name, value });
             crate::output::pretty(&DryRun {
-                command: Command { program: &invocation.program, args: &invocation.args, cwd: &order.cwd },
+                command: Command {
+                    program: &invocation.program,
+                    args: &invocation.args,
+                    cwd: &agent_spec.cwd,
+                },
                 env: Env { set: variables.collect(), removed: &invocation.env_remove },
                 stdin: String::from_utf8_lossy(&invocation.stdin).into_owned(),
                 handoff_summary: summary.as_ref().map(|(model, command, timeout)| HandoffSummary {
@@ -135,7 +139,7 @@ pub fn print(
                     timeout_ms: *timeout,
                 }),
                 guards,
-                checks: &order.checks,
+                checks: &agent_spec.checks,
                 preset: resolved.preset.as_str(),
                 policy: &resolved.policy,
                 changed: &resolved.origins,
@@ -153,10 +157,10 @@ pub fn print(
                 .map(|(name, value)| format!("  {name}={}", quoted(value)))
                 .collect();
             format!(
-                "Command: {}\nDirectory: {}\nEnvironment:\n{}\nWithout: {}\nStdin: {}{}{}{}Policy: {}\n{}{}Worst case without progress: {} requests; \
+                "Command: {}\nDirectory: {}\nEnvironment:\n{}\nRemoved: {}\nStdin: {}{}{}{}Policy: {}\n{}{}Worst case without progress: {} requests; \
                  longest wait {}, or until the reset of a usage window{}\n",
                 command_line(&invocation),
-                order.cwd.display(),
+                agent_spec.cwd.display(),
                 env.join("\n"),
                 invocation.env_remove.join(", "),
                 String::from_utf8_lossy(&invocation.stdin),
@@ -169,7 +173,7 @@ pub fn print(
                     .iter()
                     .map(|(name, patterns)| format!("{name}: {}\n", patterns.join(", ")))
                     .collect::<String>(),
-                order.checks.iter().map(|check| format!("Check: {check}\n")).collect::<String>(),
+                agent_spec.checks.iter().map(|check| format!("Check: {check}\n")).collect::<String>(),
                 resolved.preset,
                 policy_lines(&resolved.policy),
                 origin_lines(&resolved.origins),
@@ -214,9 +218,9 @@ fn policy_lines(policy: &Policy) -> String {
         // Only the outage limit has an alternative bound.
         (name, value.unwrap_or_else(|| format!("{} retries", policy.retries_max)))
     });
-    let word = |value: serde_json::Value| value.as_str().unwrap_or_default().to_owned();
-    let rule = serde_json::to_value(policy.attempt_timeout_action).unwrap_or_default();
-    let loss = serde_json::to_value(policy.session_loss).unwrap_or_default();
+    let as_str = |value: serde_json::Value| value.as_str().unwrap_or_default().to_owned();
+    let timeout_action = serde_json::to_value(policy.attempt_timeout_action).unwrap_or_default();
+    let session_loss = serde_json::to_value(policy.session_loss).unwrap_or_default();
     let others = [
         (
             "wrap_up_reserve",
@@ -229,11 +233,11 @@ fn policy_lines(policy: &Policy) -> String {
         ("early_overload_cap", span(policy.early_overload_cap)),
         ("early_overload_period", span(policy.early_overload_period)),
         ("reset_jitter", span(policy.reset_jitter)),
-        ("attempt_timeout_action", word(rule)),
+        ("attempt_timeout_action", as_str(timeout_action)),
         ("exit_timeout", span(policy.exit_timeout)),
         ("stop_grace", span(policy.stop_grace)),
         ("allow_denials", policy.allow_denials.to_string()),
-        ("session_loss", word(loss)),
+        ("session_loss", as_str(session_loss)),
         ("summarize", policy.summarize.to_string()),
         ("summary_timeout", span(policy.summary_timeout)),
     ];

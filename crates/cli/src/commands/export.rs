@@ -85,10 +85,12 @@ fn notes(exported: &Exported) -> Vec<String> {
     let mut notes = Vec::new();
     notes.extend(no_workspace.map(|reason| {
         let reason = match reason {
-            WorkspaceOmitted::NotInGit => format!("git does not have {cwd}"),
-            WorkspaceOmitted::Missing => format!("{cwd} is gone"),
+            WorkspaceOmitted::NotInGit => format!("{cwd} is not in a git repository"),
+            WorkspaceOmitted::Missing => format!("{cwd} no longer exists"),
         };
-        format!("the workspace is not in the file: {reason}; bring it along yourself, and import with --use-existing")
+        format!(
+            "the workspace is not in the file: {reason}; copy it yourself, and import with --use-existing"
+        )
     }));
     notes.extend(omission_notes(manifest));
     if outcome.is_none() {
@@ -114,11 +116,11 @@ pub fn omission_notes(manifest: &Manifest) -> Vec<String> {
     let mut notes = Vec::new();
     if !workspace.omitted.is_empty() {
         let names = list(&workspace.omitted);
-        notes.push(format!("not in the file, being repositories of their own: {names}"));
+        notes.push(format!("not in the file, because they are separate repositories: {names}"));
     }
     if !workspace.filtered.is_empty() {
         let names = list(&workspace.filtered);
-        notes.push(format!("in the file only as git's filters make them: {names}"));
+        notes.push(format!("in the file only in the form that git's filters produce: {names}"));
     }
     notes
 }

@@ -1,8 +1,8 @@
 //! `longhaul finish-tool`: an MCP server with a single tool, by which an agent claims that its work is done.
 //! Not for people.
 //!
-//! The agent starts it. It ends with its input and stores nothing: the call appears in the agent's stream,
-//! where the supervisor reads it.
+//! The agent starts it. It exits when its input ends, and stores nothing: the call appears in the agent's
+//! stream, where the supervisor reads it.
 
 use crate::failure::Failure;
 use crate::runtime;
@@ -49,21 +49,21 @@ where
 {
     let transport = AsyncRwTransport::new(input, output).with_max_line_length(LINE_BYTES_MAX);
     match FinishTool.serve(transport).await {
-        Ok(serving) => serving.waiting().await.map(|_| ()).map_err(|error| refusal(&error)),
+        Ok(serving) => serving.waiting().await.map(|_| ()).map_err(|error| usage_error(&error)),
         // The agent closed the connection before it used the tool.
         Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),
         Err(ServerInitializeError::ExpectedInitializeRequest(_)) => {
-            Err(refusal(&"the first message is none that MCP begins with"))
+            Err(usage_error(&"the first message is not an MCP handshake"))
         }
-        Err(error) => Err(refusal(&error)),
+        Err(error) => Err(usage_error(&error)),
     }
 }
 
 /// Returns a usage error. Stdout is reserved for the protocol.
-fn refusal(error: &dyn Display) -> Failure {
+fn usage_error(error: &dyn Display) -> Failure {
     Failure::usage(
         format!("cannot serve the tool {NAME}: {error}"),
-        "longhaul has agents start this by themselves",
+        "agents start this command; there is no need to run it",
     )
 }
 

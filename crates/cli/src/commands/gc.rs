@@ -6,7 +6,7 @@
 use super::runs::{Row, RowState};
 use crate::args::{GcArgs, GlobalArgs, OutputFormat, StateFilter};
 use crate::failure::Failure;
-use crate::open_home::{self, of_store};
+use crate::open_home::{self, store_failure};
 use crate::output::phrases;
 use crate::output::table::{Column, table};
 use crate::time_arg::ago;
@@ -73,7 +73,7 @@ pub fn gc(global: &GlobalArgs, args: &GcArgs) -> Result<u8, Failure> {
         }
     }
     if !args.dry_run {
-        collected.bytes += home.remove_leftovers().map_err(|error| of_store(&error))?;
+        collected.bytes += home.remove_leftovers().map_err(|error| store_failure(&error))?;
         // Any other reader would update the ledger, too.
         let _ = ledger.catch_up();
     }
@@ -122,7 +122,7 @@ fn collect(home: &Home, row: &Row, ended: Moment, collected: &mut GcOutput) -> R
                 *collected.retained.entry("locked by another process").or_default() += 1;
                 return Ok(());
             }
-            Err(error) => return Err(of_store(&error)),
+            Err(error) => return Err(store_failure(&error)),
         }
     };
     collected.bytes += bytes;
@@ -153,9 +153,9 @@ fn text(collected: &GcOutput, now: Moment) -> String {
         let columns = [Column::Left, Column::Left, Column::Left, Column::Right, Column::Last];
         out = table(&cells, &columns, output::width()) + "\n";
     }
-    let done = if collected.dry_run { "would be removed" } else { "removed" };
+    let action = if collected.dry_run { "would be removed" } else { "removed" };
     let runs = if collected.runs.len() == 1 { "run" } else { "runs" };
-    out += &format!("{} {runs} {done}: {}\n", collected.runs.len(), phrases::bytes(collected.bytes));
+    out += &format!("{} {runs} {action}: {}\n", collected.runs.len(), phrases::bytes(collected.bytes));
     for (reason, count) in &collected.retained {
         let flag = if *reason == NEWEST { " (--keep-last)" } else { "" };
         out += &format!("{count} kept: {reason}{flag}\n");

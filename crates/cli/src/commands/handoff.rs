@@ -20,7 +20,7 @@ use std::{env, fs};
 const MESSAGE_CHARS_MAX: usize = 200;
 
 /// Runs the command and returns its exit code.
-pub fn seed(args: &HandoffArgs) -> Result<u8, Failure> {
+pub fn handoff(args: &HandoffArgs) -> Result<u8, Failure> {
     let work = match &args.run {
         Some(selector) => {
             let dir = open_home::find_run(&open_home::locate()?, selector)?;
@@ -51,7 +51,7 @@ fn summary(args: &HandoffArgs, model: &str, work: &RecordedWork) -> Result<Summa
     let Some(prompt) = work.summary_prompt(args.handoff_tokens) else {
         return Ok(SummaryOutcome::Written(None));
     };
-    let without = |reason: &str| {
+    let no_summary = |reason: &str| {
         output::print_status(&format!(
             "no summary by {model}: {reason}; older work is listed in one line per step"
         ));
@@ -59,7 +59,7 @@ fn summary(args: &HandoffArgs, model: &str, work: &RecordedWork) -> Result<Summa
     };
     let agent_spec = match agent_spec(args) {
         Ok(agent_spec) => agent_spec,
-        Err(error) => return without(&error),
+        Err(error) => return no_summary(&error),
     };
     let policy = Preset::Default.policy();
     let result = runtime::new()?.block_on(async {
@@ -71,19 +71,19 @@ fn summary(args: &HandoffArgs, model: &str, work: &RecordedWork) -> Result<Summa
     match result {
         Ok(summary) => Ok(SummaryOutcome::Written(Some(summary))),
         Err(SummarizeError::Cancelled(by)) => Ok(SummaryOutcome::Cancelled(by)),
-        Err(SummarizeError::TimedOut(timeout)) => without(&format!("it gave no answer within {timeout}")),
+        Err(SummarizeError::TimedOut(timeout)) => no_summary(&format!("no answer within {timeout}")),
         Err(SummarizeError::Failed { fault, message }) => {
             let message = message.map(|message| format!(" ({})", one_line(&message))).unwrap_or_default();
-            without(&format!("{}{message}", phrases::fault_text(fault)))
+            no_summary(&format!("{}{message}", phrases::fault_text(fault)))
         }
-        Err(error @ (SummarizeError::Io(_) | SummarizeError::Start { .. })) => without(&error.to_string()),
+        Err(error @ (SummarizeError::Io(_) | SummarizeError::Start { .. })) => no_summary(&error.to_string()),
     }
 }
 
 /// Returns the settings of the agent that writes the summary.
 fn agent_spec(args: &HandoffArgs) -> Result<AgentSpec, String> {
     let path = find_claude(args.agent_path.as_deref()).map_err(|error| error.to_string())?;
-    let cwd = env::current_dir().map_err(|error| format!("work in the current directory: {error}"))?;
+    let cwd = env::current_dir().map_err(|error| format!("cannot use the current directory: {error}"))?;
     Ok(AgentSpec {
         program: Program { path, leading_args: Vec::new() },
         cwd,
@@ -129,7 +129,7 @@ fn from_files(args: &HandoffArgs) -> Result<RecordedWork, Failure> {
             HandoffError::UnknownFormat(_) => {
                 "sessions are in ~/.claude/projects/*/*.jsonl, streams in attempts/*/stream.jsonl of a run"
             }
-            HandoffError::NoTask(_) => "state the task with --task or --task-file",
+            HandoffError::NoTask(_) => "pass the task with --task or --task-file",
         };
         Failure::usage(error.to_string(), hint)
     })

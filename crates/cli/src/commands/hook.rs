@@ -177,7 +177,8 @@ impl HookInvocation {
     }
 
     fn start_worker(&self, destination: &str, judge: JudgeKind) -> Result<(), String> {
-        start_worker(&self.paths, destination, judge).map_err(|error| format!("start a worker: {error}"))
+        start_worker(&self.paths, destination, judge)
+            .map_err(|error| format!("cannot start a worker: {error}"))
     }
 
     fn log(&self, message: &str) {

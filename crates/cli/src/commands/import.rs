@@ -115,9 +115,9 @@ fn notes(imported: &Imported) -> Vec<String> {
     match imported.workspace {
         WorkspaceMatch::Unpacked => omission_notes(&imported.manifest),
         WorkspaceMatch::Same => Vec::new(),
-        WorkspaceMatch::Different => vec![format!("the files in {cwd} are not those that were exported")],
+        WorkspaceMatch::Different => vec![format!("the files in {cwd} differ from the exported ones")],
         WorkspaceMatch::Unknown => {
-            vec![format!("whether the files in {cwd} are those that the agent left, git cannot tell")]
+            vec![format!("git cannot tell whether the files in {cwd} match the exported ones")]
         }
     }
 }

@@ -60,10 +60,10 @@ pub fn logs(global: &GlobalArgs, args: &LogsArgs) -> Result<u8, Failure> {
     let mut attempts = Attempts::new(&dir);
     let result = attempts.update();
     if let Some(number) = filter.attempt {
-        result.map_err(|error| open_home::of_store(&error))?;
+        result.map_err(|error| open_home::store_failure(&error))?;
         attempts.check(number)?;
     } else if args.follow || args.raw {
-        result.map_err(|error| open_home::of_store(&error))?;
+        result.map_err(|error| open_home::store_failure(&error))?;
     }
     let mut reader: Box<dyn LogReader> = match format {
         _ if args.raw => Box::new(Raw::new(&dir, filter, args.follow)),
@@ -87,7 +87,7 @@ pub fn logs(global: &GlobalArgs, args: &LogsArgs) -> Result<u8, Failure> {
     match result {
         Ok(()) => {}
         Err(ReadError::OutputClosed) => return Ok(0),
-        Err(ReadError::Failed(error)) => return Err(open_home::of_store(&error)),
+        Err(ReadError::Failed(error)) => return Err(open_home::store_failure(&error)),
     }
     // The printer keeps a write error until the end of the command.
     let _ = out.flush();
@@ -103,12 +103,12 @@ fn check(args: &LogsArgs, format: Option<OutputFormat>) -> Result<(), Failure> {
     let usage = |error: &str, hint: &str| Err(Failure { exit_code: USAGE, ..Failure::usage(error, hint) });
     match format {
         Some(OutputFormat::Json) if args.follow => usage(
-            "print one JSON object while it still grows",
-            "`--output-format stream-json` prints an object a line as they come",
+            "cannot print one JSON object with --follow",
+            "`--output-format stream-json` prints one object per line",
         ),
         Some(OutputFormat::Json | OutputFormat::StreamJson) if args.raw => usage(
-            "print the agent's own stream in another format",
-            "leave out --raw, or else --output-format: the stream is printed as the agent wrote it",
+            "cannot print the agent's own stream in another format",
+            "leave out --raw or --output-format: --raw prints the stream as the agent wrote it",
         ),
         None | Some(OutputFormat::Text | OutputFormat::Json | OutputFormat::StreamJson) => Ok(()),
     }
@@ -119,7 +119,7 @@ fn array(dir: &RunDir, filter: LogFilter) -> Result<u8, Failure> {
     let mut out = BufWriter::new(out::printer());
     let (mut filter, mut count) = (filter.filter(), 0_u64);
     let result = read_lines(&dir.transcript_path(), |line| {
-        if !filter.takes_line(line) {
+        if !filter.selects_line(line) {
             return ControlFlow::Continue(());
         }
         let separator: &[u8] = if count == 0 { b"[\n" } else { b",\n" };
@@ -130,7 +130,7 @@ fn array(dir: &RunDir, filter: LogFilter) -> Result<u8, Failure> {
             Err(_) => ControlFlow::Break(()),
         }
     });
-    result.map_err(|error| open_home::of_store(&error))?;
+    result.map_err(|error| open_home::store_failure(&error))?;
     let _ = out.write_all(if count == 0 { b"[]\n" } else { b"\n]\n" }).and_then(|()| out.flush());
     Ok(0)
 }

@@ -21,7 +21,7 @@ use crate::output::stream::Stream;
 use crate::output::{self, print_status};
 use crate::run_learning::{destination, start_worker};
 use crate::signals;
-use crate::telemetry::{TelemetryExporter, TelemetryHandle, telling};
+use crate::telemetry::{TelemetryExporter, TelemetryHandle, with_telemetry};
 use crate::{notify_flag, open_home, run_learning, runtime};
 use longhaul::{Observer, RunReport, recover as take_over, recoverable};
 use longhaul_core::{CancelSource, Outcome, OutcomeKind, Span};
@@ -45,7 +45,7 @@ pub fn recover(global: &GlobalArgs, args: &RecoverArgs) -> Result<u8, Failure> {
     }
     let runs = match &args.run {
         Some(selector) => vec![open_home::find_run(&home, selector)?],
-        None => all(&home, args.active_within, global)?,
+        None => runs_to_recover(&home, args.active_within, global)?,
     };
     let unreadable =
         if args.run.is_none() { print_unreadable_runs(&home, args.active_within)? } else { Vec::new() };
@@ -102,8 +102,12 @@ fn list(runs: &[RunDir], global: &GlobalArgs) {
 
 /// Returns the runs to recover. Runs that have been inactive for long are skipped: they may have been
 /// abandoned on purpose, and continuing costs money.
-fn all(home: &Home, active_within: Option<Span>, global: &GlobalArgs) -> Result<Vec<RunDir>, Failure> {
-    let runs = recoverable(home).map_err(|error| open_home::of_store(&error))?;
+fn runs_to_recover(
+    home: &Home,
+    active_within: Option<Span>,
+    global: &GlobalArgs,
+) -> Result<Vec<RunDir>, Failure> {
+    let runs = recoverable(home).map_err(|error| open_home::store_failure(&error))?;
     let (recent, old): (Vec<_>, Vec<_>) = runs.into_iter().partition(|run| is_recent(run, active_within));
     for run in old.iter().filter(|_| !global.quiet) {
         print_status(&format!(
@@ -117,10 +121,10 @@ fn all(home: &Home, active_within: Option<Span>, global: &GlobalArgs) -> Result<
 
 /// Prints an error for each recent run whose journal cannot be read. Returns an exit code for each.
 fn print_unreadable_runs(home: &Home, active_within: Option<Span>) -> Result<Vec<u8>, Failure> {
-    let runs = home.runs_newest_first().map_err(|error| open_home::of_store(&error))?;
+    let runs = home.runs_newest_first().map_err(|error| open_home::store_failure(&error))?;
     let open = runs.filter(|run| !run.status().is_ok_and(|status| status.returncode.is_some()));
     let failures = open.filter(|run| is_recent(run, active_within)).filter_map(|run| {
-        let failure = open_home::of_store(&Journal::load(&run.journal_path()).err()?);
+        let failure = open_home::store_failure(&Journal::load(&run.journal_path()).err()?);
         output::print_error(&failure.error, failure.hint.as_deref());
         Some(failure.exit_code)
     });
@@ -149,7 +153,7 @@ fn supervise_all(
     events: Option<&Writer>,
     telemetry: &TelemetryHandle,
 ) -> Result<Vec<u8>, Failure> {
-    let prints = !events.is_some_and(Writer::is_on_stdout);
+    let prints_report = !events.is_some_and(Writer::is_on_stdout);
     let runtime = runtime::new()?;
     let is_single = runs.len() == 1;
     runtime.block_on(LocalSet::new().run_until(async {
@@ -171,9 +175,9 @@ fn supervise_all(
             } else {
                 ProgressDisplay::prefixed(global, dir.id())
             };
-            let lifecycle = dir.plan().ok().and_then(|plan| Lifecycle::of_plan(global, &plan));
+            let lifecycle = dir.plan().ok().and_then(|plan| Lifecycle::for_plan(global, &plan));
             supervised.spawn_local(async move {
-                let result = one(&home, dir, screen, format, outputs, cancels).await;
+                let result = supervise_one(&home, dir, screen, format, outputs, cancels).await;
                 lifecycle.iter().for_each(|lifecycle| lifecycle.emit_end(&result));
                 result
             });
@@ -191,7 +195,7 @@ fn supervise_all(
             let result = result.map_err(|error| Failure::unexpected(error.to_string()))?;
             match result {
                 Ok(report) => {
-                    if prints {
+                    if prints_report {
                         print_end(&report, format);
                     }
                     codes.push(report.outcome.exit_code());
@@ -214,7 +218,7 @@ struct Outputs {
     exporter: TelemetryExporter,
 }
 
-async fn one(
+async fn supervise_one(
     home: &Home,
     dir: RunDir,
     mut screen: ProgressDisplay,
@@ -231,7 +235,7 @@ async fn one(
         OutputFormat::Json | OutputFormat::Text => &mut screen,
     };
     let result = {
-        let mut observer = telling(observer, exporter);
+        let mut observer = with_telemetry(observer, exporter);
         match events {
             Some(queue) => {
                 let mut events = Events::new(&mut observer, queue);

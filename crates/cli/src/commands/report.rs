@@ -106,19 +106,19 @@ fn about(report: &ReportData, clock: &TimeFormat) -> String {
         }
         (None, None) => counted(report.summary.runs.into(), "run"),
     };
-    format!("{runs}; made {}.", clock.minute(report.generated_at))
+    format!("{runs}; generated {}.", clock.minute(report.generated_at))
 }
 
 /// Notes that qualify the amounts of the summary.
-fn remarks(report: &ReportData) -> Vec<String> {
-    let mut remarks = Vec::new();
+fn notes(report: &ReportData) -> Vec<String> {
+    let mut notes = Vec::new();
     if report.summary.cost_before > Usd::ZERO {
-        remarks.push(format!("{} of it was spent before this period", money(report.summary.cost_before)));
+        notes.push(format!("{} of it was spent before this period", money(report.summary.cost_before)));
     }
     if report.summary.unpriced {
-        remarks.push("a lower bound: some tokens have no price".to_owned());
+        notes.push("a lower bound: some tokens have no price".to_owned());
     }
-    remarks
+    notes
 }
 
 /// Returns the text as a sentence: capitalized, with a full stop.
@@ -139,8 +139,10 @@ fn explanation(run: &ReportRun, clock: &TimeFormat) -> String {
 
 /// Returns a run's start, attempts, durations, cost and tokens on one line.
 fn facts(run: &ReportRun, clock: &TimeFormat) -> String {
-    let mut facts =
-        vec![format!("began {}", clock.short(run.started_at)), counted(run.attempts_total.into(), "attempt")];
+    let mut facts = vec![
+        format!("started {}", clock.short(run.started_at)),
+        counted(run.attempts_total.into(), "attempt"),
+    ];
     facts.push(format!("took {}", run.wall));
     if run.lost_time > Span::ZERO {
         facts.push(format!("lost {}", run.lost_time));
@@ -181,7 +183,7 @@ fn attempts_heading(run: &ReportRun) -> String {
     match run.omitted_attempts() {
         0 => counted(run.attempts_total.into(), "attempt"),
         _ => format!(
-            "The last {} of {} attempts; longhaul show {} has them all",
+            "The last {} of {} attempts; longhaul show {} lists all",
             run.attempts.len(),
             run.attempts_total,
             run.id
@@ -192,7 +194,7 @@ fn attempts_heading(run: &ReportRun) -> String {
 fn calls_heading(run: &ReportRun) -> String {
     let count = run.calls.last.len() as u64;
     if run.calls.truncated {
-        format!("The last {}; longhaul logs {} has them all", counted(count, "tool call"), run.id)
+        format!("The last {}; longhaul logs {} prints all", counted(count, "tool call"), run.id)
     } else {
         counted(count, "tool call")
     }
@@ -200,5 +202,5 @@ fn calls_heading(run: &ReportRun) -> String {
 
 /// Returns the name of a model, or a placeholder if it is unknown.
 fn model_name(model: &str) -> &str {
-    if model.is_empty() { "(not stated)" } else { model }
+    if model.is_empty() { "(unknown)" } else { model }
 }

@@ -46,12 +46,12 @@ pub fn rerun(global: &GlobalArgs, args: &RerunArgs) -> Result<u8, Failure> {
         return print_plan(global, &dirs);
     }
     if dirs.is_empty() {
-        output::print_status("no task failed last");
+        output::print_status("no failed tasks");
     }
     let (is_multiple, mut code) = (dirs.len() > 1, 0);
     let requests = dirs.into_iter().map(|dir| prepare(&args.changes, &home, &dir));
     for (plan, request) in requests.collect::<Result<Vec<_>, Failure>>()? {
-        let exit_code = carry_out(global, &plan, request)?;
+        let exit_code = start(global, &plan, request)?;
         if exit_code != 0 {
             code = if is_multiple { incomplete() } else { exit_code };
         }
@@ -64,17 +64,17 @@ pub fn rerun(global: &GlobalArgs, args: &RerunArgs) -> Result<u8, Failure> {
 }
 
 fn prepare(args: &ChangeArgs, home: &Home, dir: &RunDir) -> Result<(Plan, RunRequest), Failure> {
-    let plan = dir.plan().map_err(|error| open_home::of_store(&error))?;
-    let changes = changes::of(args, &plan, None)?;
+    let plan = dir.plan().map_err(|error| open_home::store_failure(&error))?;
+    let changes = changes::from_flags(args, &plan, None)?;
     let request =
         rerun_request(home.clone(), dir, changes).map_err(|error| failure(RunError::NotStarted(error)))?;
     Ok((plan, request))
 }
 
-fn carry_out(global: &GlobalArgs, plan: &Plan, request: RunRequest) -> Result<u8, Failure> {
+fn start(global: &GlobalArgs, plan: &Plan, request: RunRequest) -> Result<u8, Failure> {
     let request = with_own_programs(request, plan);
     let supervised = async |observer: &mut dyn Observer, cancels| supervise(request, observer, cancels).await;
-    supervise_and_print(global, DisplayOptions::to(false, None), supervised)
+    supervise_and_print(global, DisplayOptions::new(false, None), supervised)
 }
 
 fn incomplete() -> u8 {
@@ -117,7 +117,7 @@ fn has_failed(run: &LedgerRun) -> bool {
 /// Rejects a run with its own workspace, because a new run would find the results of the old one there.
 fn check_workspace(dir: &RunDir) -> Result<(), Failure> {
     if dir.workspace_path().exists() {
-        let error = format!("carry out run {} once more: it worked in a copy of its own", dir.id());
+        let error = format!("cannot rerun {}: it worked in its own copy of the workspace", dir.id());
         return Err(Failure::usage(error, "start it again with its original command"));
     }
     Ok(())
@@ -125,7 +125,7 @@ fn check_workspace(dir: &RunDir) -> Result<(), Failure> {
 
 fn print_plan(global: &GlobalArgs, dirs: &[RunDir]) -> Result<u8, Failure> {
     let targets = dirs.iter().map(|dir| {
-        let plan = dir.plan().map_err(|error| open_home::of_store(&error))?;
+        let plan = dir.plan().map_err(|error| open_home::store_failure(&error))?;
         let cwd = plan.cwd.as_path().display().to_string();
         Ok(RerunTarget { id: dir.id().to_string(), cwd, task: plan.prompt.text })
     });

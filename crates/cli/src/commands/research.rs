@@ -49,9 +49,9 @@ struct TypedCommand {
 
 /// Directory in the run's workspace that the agent works in. ResearchGym uses the same name.
 const INPUT: &str = "input";
-/// ResearchGym's agents need no permission, and no person is there to grant any.
+/// ResearchGym's agents need no permission, and no person can grant any.
 const PERMISSION_MODE: &str = "bypassPermissions";
-const TASK_HINT: &str = "name the folder of a task: longhaul research tasks/test/continual-learning";
+const TASK_HINT: &str = "name the directory of a task: longhaul research tasks/test/continual-learning";
 
 /// Runs the command and returns its exit code.
 pub fn research(global: &GlobalArgs, args: &ResearchArgs) -> Result<u8, Failure> {
@@ -78,7 +78,7 @@ fn check_runtime(args: &ResearchArgs) -> Result<(), Failure> {
     match flags.into_iter().find(|(_, is_given)| *is_given) {
         Some((flag, _)) => Err(Failure::usage(
             format!("{flag}: Longhaul starts no containers; the agent runs where longhaul was started"),
-            "leave it out, or start longhaul inside of the container",
+            "leave it out, or start longhaul inside the container",
         )),
         None => Ok(()),
     }
@@ -106,7 +106,7 @@ fn start(global: &GlobalArgs, args: &ResearchArgs) -> Result<u8, Failure> {
     let task_dir = args.task_dir.as_deref().unwrap_or(Path::new(""));
     let task = Task::read(task_dir, args.idea_hint)?;
     let limits = RequestedTotals::new(args);
-    let block_urls = blocked(args, task.blocked.clone())?;
+    let block_urls = blocked_urls(args, task.blocked.clone())?;
     let prompt = prompt::initial(&task, limits, !block_urls.is_empty());
     let run = RunArgs {
         resume: args.resume_session.clone(),
@@ -114,7 +114,7 @@ fn start(global: &GlobalArgs, args: &ResearchArgs) -> Result<u8, Failure> {
     };
     let mut prepared = run::prepare(&run)?.configured(&global.configured.values);
     if args.dry_run {
-        prepared.order.cwd = Path::new("<run directory>/workspace").join(INPUT);
+        prepared.agent_spec.cwd = Path::new("<run directory>/workspace").join(INPUT);
         return prepared.print(output::format(global));
     }
     let runs = match &prepared.placement.runs_dir {
@@ -123,10 +123,10 @@ fn start(global: &GlobalArgs, args: &ResearchArgs) -> Result<u8, Failure> {
     };
     // Deleted unless the run moves it into its directory.
     let workspace = workspace::prepare(&task, &runs)?;
-    prepared.order.cwd = PathBuf::from(INPUT);
+    prepared.agent_spec.cwd = PathBuf::from(INPUT);
     prepared.placement.workspace = Some(workspace.path().to_owned());
     let events = events::open(&args.events, global, args.detached)?;
-    prepared.start(global, run::DisplayOptions::to(args.detached, events))
+    prepared.start(global, run::DisplayOptions::new(args.detached, events))
 }
 
 /// Continues a run of ResearchGym in its workspace, with the remaining amounts of its limits.
@@ -134,7 +134,7 @@ fn continue_researchgym_run(global: &GlobalArgs, args: &ResearchArgs, dir: &Path
     let past = ResearchGymRun::read(dir)?;
     let task = Task::read(args.task_dir.as_deref().unwrap_or(&past.workspace), args.idea_hint)?;
     let remaining = past.remaining(RequestedTotals::new(args))?;
-    let block_urls = blocked(args, past.blocked.iter().chain(&task.blocked).cloned().collect())?;
+    let block_urls = blocked_urls(args, past.blocked.iter().chain(&task.blocked).cloned().collect())?;
     let prompt = prompt::initial(&task, remaining, !block_urls.is_empty());
     // ResearchGym never continues a session from another run. Without a transcript the work starts from the
     // workspace.
@@ -164,13 +164,13 @@ fn continue_researchgym_run(global: &GlobalArgs, args: &ResearchArgs, dir: &Path
         return prepared.print(output::format(global));
     }
     let events = events::open(&args.events, global, args.detached)?;
-    prepared.start(global, run::DisplayOptions::to(args.detached, events))
+    prepared.start(global, run::DisplayOptions::new(args.detached, events))
 }
 
 /// Resumes a run of Longhaul in its session.
 fn resume_own_run(global: &GlobalArgs, args: &ResearchArgs, selector: &str) -> Result<u8, Failure> {
     let dir = open_home::find_run(&open_home::locate()?, selector)?;
-    let plan = dir.plan().map_err(|error| open_home::of_store(&error))?;
+    let plan = dir.plan().map_err(|error| open_home::store_failure(&error))?;
     check_unchanged(args, &dir, &plan)?;
     let (cost, active) =
         plan.inherited.as_ref().map_or((Usd::ZERO, Span::ZERO), |before| (before.cost, before.active));
@@ -195,14 +195,14 @@ fn resume_own_run(global: &GlobalArgs, args: &ResearchArgs, selector: &str) -> R
                 time_limit: args.hours.map(|time| time - active),
                 ..LimitArgs::default()
             },
-            policy: waiting(args),
+            policy: policy_values(args),
             notify: args.notify.clone(),
             ..ChangeArgs::default()
         },
         events: args.events.clone(),
     };
     // Checked here so that the error names this command's flags.
-    let limits = changes::of(&resume.changes, &plan, None)
+    let limits = changes::from_flags(&resume.changes, &plan, None)
         .and_then(|changes| changes.policy.map_or(Ok(()), |policy| resume::require_remaining(&policy, &dir)));
     limits.map_err(|failure| match failure.exit_code {
         USAGE => Failure { hint: Some(researchgym_run::TOTALS.to_owned()), ..failure },
@@ -239,7 +239,7 @@ fn check_unchanged(args: &ResearchArgs, dir: &RunDir, plan: &Plan) -> Result<(),
     match flags.into_iter().find(|(_, is_given)| *is_given) {
         Some((flag, _)) => Err(Failure::usage(
             format!("cannot resume the run: {flag} cannot be changed any more"),
-            "leave it out; what can be changed are --claude_hours and --budget_limit",
+            "leave it out; only --claude_hours and --budget_limit can be changed",
         )),
         None => Ok(()),
     }
@@ -279,7 +279,7 @@ fn print(resume: &ResumeArgs, format: OutputFormat) -> Result<u8, Failure> {
 }
 
 /// Returns the URL patterns to block, from the task and the flags.
-fn blocked(args: &ResearchArgs, mut patterns: Vec<UrlPattern>) -> Result<Vec<UrlPattern>, Failure> {
+fn blocked_urls(args: &ResearchArgs, mut patterns: Vec<UrlPattern>) -> Result<Vec<UrlPattern>, Failure> {
     patterns.extend(args.everywhere.block_urls.iter().cloned());
     if let Some(list) = &args.blocked_urls {
         patterns.extend(guard_flags::url_list("--blocked-urls", list)?);
@@ -337,7 +337,7 @@ fn run_args(
             ..KeepGoingArgs::default()
         },
         handoff_summary: args.handoff_summary.clone(),
-        policy: PolicyArgs { preset: Some(Preset::Researchgym), values: waiting(args) },
+        policy: PolicyArgs { preset: Some(Preset::Researchgym), values: policy_values(args) },
         notify: args.notify.clone(),
         ..RunArgs::default()
     }

@@ -28,8 +28,8 @@ pub fn resume(global: &GlobalArgs, args: &ResumeArgs) -> Result<u8, Failure> {
     let dir = open_home::find_run(&home, &args.run)?;
     let prompt = prompt_arg::read_optional(args.prompt.as_deref(), args.prompt_file.as_deref())?;
     let cwd = args.cwd.as_deref().map(prompt_arg::directory).transpose()?;
-    let plan = dir.plan().map_err(|error| open_home::of_store(&error))?;
-    let changes = changes::of(&args.changes, &plan, cwd)?;
+    let plan = dir.plan().map_err(|error| open_home::store_failure(&error))?;
+    let changes = changes::from_flags(&args.changes, &plan, cwd)?;
     if !args.detached && !global.quiet {
         warn_of_neighbor(changes.cwd.as_deref().unwrap_or(plan.cwd.as_path()), Some(dir.id()));
     }
@@ -57,8 +57,8 @@ pub fn resume(global: &GlobalArgs, args: &ResumeArgs) -> Result<u8, Failure> {
 
 fn display_options(global: &GlobalArgs, args: &ResumeArgs, plan: &Plan) -> Result<DisplayOptions, Failure> {
     let events = events::open(&args.events, global, args.detached)?;
-    let lifecycle = Lifecycle::of_plan(global, plan).filter(|_| !args.detached);
-    Ok(DisplayOptions { lifecycle, ..DisplayOptions::to(args.detached, events) })
+    let lifecycle = Lifecycle::for_plan(global, plan).filter(|_| !args.detached);
+    Ok(DisplayOptions { lifecycle, ..DisplayOptions::new(args.detached, events) })
 }
 
 fn fork(
@@ -70,7 +70,7 @@ fn fork(
     changes: PlanChanges,
 ) -> Result<u8, Failure> {
     let not_started = |error| failure(RunError::NotStarted(error));
-    let plan = dir.plan().map_err(|error| open_home::of_store(&error))?;
+    let plan = dir.plan().map_err(|error| open_home::store_failure(&error))?;
     let prompt = match (prompt, args.repeat_task) {
         (Some(text), _) => text,
         (None, true) => plan.prompt.text.clone(),
@@ -81,26 +81,27 @@ fn fork(
     };
     // A fork is a new run, with full limits.
     let request = with_own_programs(fork_request(home, dir, prompt, changes).map_err(not_started)?, &plan);
-    let branched = async |observer: &mut dyn Observer, cancels| supervise(request, observer, cancels).await;
-    supervise_and_print(global, display_options(global, args, &plan)?, branched)
+    let forked = async |observer: &mut dyn Observer, cancels| supervise(request, observer, cancels).await;
+    supervise_and_print(global, display_options(global, args, &plan)?, forked)
 }
 
 /// Rejects limits that are already exhausted.
 pub fn require_remaining(policy: &Policy, dir: &RunDir) -> Result<(), Failure> {
-    let history = Journal::load(&dir.journal_path()).map_err(|error| open_home::of_store(&error))?;
-    let before = dir.plan().map_err(|error| open_home::of_store(&error))?.policy;
+    let history = Journal::load(&dir.journal_path()).map_err(|error| open_home::store_failure(&error))?;
+    let before = dir.plan().map_err(|error| open_home::store_failure(&error))?.policy;
     limit_flags::require_remaining(dir.id(), &Run::replay(history.records()), policy, &before)
 }
 
 /// Rejects a run that is done, because it needs a new prompt.
 fn check_unfinished(dir: &RunDir) -> Result<(), Failure> {
-    if is_done(dir)? { Err(done(dir.id())) } else { Ok(()) }
+    if is_done(dir)? { Err(done_failure(dir.id())) } else { Ok(()) }
 }
 
 /// Reports that an orphaned run is taken over, as by `longhaul recover`.
 fn print_supervisor_death(dir: &RunDir, global: &GlobalArgs) -> Result<(), Failure> {
-    let is_locked = Journal::is_locked(&dir.journal_path()).map_err(|error| open_home::of_store(&error))?;
-    let history = Journal::load(&dir.journal_path()).map_err(|error| open_home::of_store(&error))?;
+    let is_locked =
+        Journal::is_locked(&dir.journal_path()).map_err(|error| open_home::store_failure(&error))?;
+    let history = Journal::load(&dir.journal_path()).map_err(|error| open_home::store_failure(&error))?;
     let is_finished = Run::replay(history.records()).state().outcome().is_some();
     if !is_locked && !is_finished && !global.quiet {
         print_status(&format!("the supervisor of run {} died; recovering it", dir.id()));
@@ -110,14 +111,14 @@ fn print_supervisor_death(dir: &RunDir, global: &GlobalArgs) -> Result<(), Failu
 
 /// Returns whether the run is done.
 pub fn is_done(dir: &RunDir) -> Result<bool, Failure> {
-    let history = Journal::load(&dir.journal_path()).map_err(|error| open_home::of_store(&error))?;
+    let history = Journal::load(&dir.journal_path()).map_err(|error| open_home::store_failure(&error))?;
     let outcome = Run::replay(history.records()).state().outcome();
     Ok(outcome.is_some_and(|outcome| outcome.kind == OutcomeKind::Done))
 }
 
-fn done(run: &RunId) -> Failure {
+fn done_failure(run: &RunId) -> Failure {
     let hint = format!(
-        "`longhaul resume {run} --repeat-task` repeats the task in the same session; a PROMPT in place of `--repeat-task` asks for more"
+        "`longhaul resume {run} --repeat-task` repeats the task in the same session; to ask for more, pass a PROMPT instead of `--repeat-task`"
     );
-    Failure::not_started(format!("cannot resume run {run}: it has ended as done"), hint, None)
+    Failure::not_started(format!("cannot resume run {run}: it has finished as done"), hint, None)
 }

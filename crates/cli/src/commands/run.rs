@@ -3,7 +3,7 @@
 mod keyed;
 
 use super::finish_tool;
-use super::runs::table::outcome_meaning;
+use super::runs::table::outcome_style;
 use super::show::{finish, print_end};
 use crate::args::{GlobalArgs, OutputFormat, RunArgs};
 use crate::config::ConfiguredValues;
@@ -15,7 +15,7 @@ use crate::output::progress::ProgressDisplay;
 use crate::output::stream::Stream;
 use crate::output::{self, phrases};
 use crate::policy_flags::{ResolvedPolicy, resolve};
-use crate::telemetry::{TelemetryHandle, telling};
+use crate::telemetry::{TelemetryHandle, with_telemetry};
 use crate::{
     agent_settings, check_flags, guard_flags, keep_going_flags, limit_flags, network_flag, notify_flag,
     open_home, prompt_arg, run_learning, runtime, signals, table_files,
@@ -62,13 +62,13 @@ pub fn run(global: &GlobalArgs, args: &RunArgs) -> Result<u8, Failure> {
 fn start(global: &GlobalArgs, args: &RunArgs) -> Result<u8, Failure> {
     let format = output::format(global);
     let lifecycle =
-        |prompt: &str| Lifecycle::of_run(global, args, prompt).filter(|_| !args.detached && !args.dry_run);
+        |prompt: &str| Lifecycle::for_run(global, args, prompt).filter(|_| !args.detached && !args.dry_run);
     let prepared = prepare(args).inspect_err(|failure| {
         let lifecycle = lifecycle(args.prompt.as_deref().unwrap_or_default());
         // A usage error emits no lifecycle events.
         if let Some(lifecycle) = lifecycle.filter(|_| failure.exit_code != USAGE) {
-            lifecycle.begins();
-            lifecycle.failed(failure);
+            lifecycle.emit_start();
+            lifecycle.emit_failure(failure);
         }
     })?;
     let prepared = prepared.configured(&global.configured.values);
@@ -76,14 +76,14 @@ fn start(global: &GlobalArgs, args: &RunArgs) -> Result<u8, Failure> {
         return prepared.print(format);
     }
     let events = events::open(&args.events, global, args.detached)?;
-    let lifecycle = lifecycle(&prepared.order.prompt);
-    prepared.start(global, DisplayOptions { lifecycle, ..DisplayOptions::to(args.detached, events) })
+    let lifecycle = lifecycle(&prepared.agent_spec.prompt);
+    prepared.start(global, DisplayOptions { lifecycle, ..DisplayOptions::new(args.detached, events) })
 }
 
 /// Warns of another live run in this directory, because both change the same files.
 pub fn warn_of_neighbor(cwd: &Path, own_run: Option<&RunId>) {
     let Ok(runs) = open_home::locate()
-        .and_then(|home| home.runs_newest_first().map_err(|error| open_home::of_store(&error)))
+        .and_then(|home| home.runs_newest_first().map_err(|error| open_home::store_failure(&error)))
     else {
         return;
     };
@@ -94,7 +94,7 @@ pub fn warn_of_neighbor(cwd: &Path, own_run: Option<&RunId>) {
     };
     if let Some(other) = runs.take(NEIGHBORS_MAX).find(is_here) {
         let hint = format!(
-            "follow it with `longhaul logs {0} --follow`, end it with `longhaul cancel {0}`",
+            "follow it with `longhaul logs {0} --follow`, stop it with `longhaul cancel {0}`",
             other.id()
         );
         output::print_warning(&format!("another run, {}, works in this directory", other.id()), Some(&hint));
@@ -103,7 +103,7 @@ pub fn warn_of_neighbor(cwd: &Path, own_run: Option<&RunId>) {
 
 /// A run that is ready to start.
 pub struct PreparedRun {
-    pub order: AgentSpec,
+    pub agent_spec: AgentSpec,
     pub session: SessionChoice,
     pub placement: Placement,
     pub inherited: Option<Inherited>,
@@ -112,29 +112,29 @@ pub struct PreparedRun {
     dialect: Claude,
     keep_partial_messages: bool,
     diagnostic: bool,
-    permission_named: bool,
+    has_permission_mode: bool,
 }
 
 impl PreparedRun {
     /// Records the real origin of configured values, which are parsed as if they were typed.
     pub fn configured(mut self, configured: &ConfiguredValues) -> PreparedRun {
-        configured.name(&mut self.resolved.origins);
+        configured.record(&mut self.resolved.origins);
         self
     }
 
     /// Prints what the run would do. Starts nothing.
     pub fn print(&self, format: OutputFormat) -> Result<u8, Failure> {
-        super::dry_run::print(&self.order, &self.session, &self.resolved, format)
+        super::dry_run::print(&self.agent_spec, &self.session, &self.resolved, format)
     }
 
     /// Starts the run, supervises it and returns its exit code.
     pub fn start(self, global: &GlobalArgs, options: DisplayOptions) -> Result<u8, Failure> {
-        let options = DisplayOptions { permission_named: self.permission_named, ..options };
+        let options = DisplayOptions { has_permission_mode: self.has_permission_mode, ..options };
         let request = RunRequest {
             home: open_home::open()?,
             placement: self.placement,
             dialect: Arc::new(self.dialect),
-            agent: self.order,
+            agent: self.agent_spec,
             environment: super::watchdog::environment(),
             session: self.session,
             harness: harness(self.resolved.preset),
@@ -154,8 +154,8 @@ impl PreparedRun {
 /// Resumes a finished run of the same call, under the limits of the call.
 fn resume_prepared(global: &GlobalArgs, args: &RunArgs, home: &Home, dir: &RunDir) -> Result<u8, Failure> {
     let limits = prepare(args)?.resolved.policy.limits;
-    let plan = dir.plan().map_err(|error| open_home::of_store(&error))?;
-    let history = Journal::load(&dir.journal_path()).map_err(|error| open_home::of_store(&error))?;
+    let plan = dir.plan().map_err(|error| open_home::store_failure(&error))?;
+    let history = Journal::load(&dir.journal_path()).map_err(|error| open_home::store_failure(&error))?;
     let run = Run::replay(history.records());
     let policy = Policy { limits, ..plan.policy.clone() };
     limit_flags::require_remaining(dir.id(), &run, &policy, &plan.policy)?;
@@ -167,7 +167,7 @@ fn resume_prepared(global: &GlobalArgs, args: &RunArgs, home: &Home, dir: &RunDi
         let environment = super::watchdog::environment();
         longhaul::resume(home, dir.clone(), options, environment, observer, cancels).await
     };
-    supervise_and_print(global, DisplayOptions::to(args.detached, events), resumed)
+    supervise_and_print(global, DisplayOptions::new(args.detached, events), resumed)
 }
 
 /// Validates the flags and prepares a run.
@@ -181,10 +181,10 @@ pub fn prepare(args: &RunArgs) -> Result<PreparedRun, Failure> {
     check_flags::apply(args, &mut resolved)?;
     keep_going_flags::apply(args, &mut resolved)?;
     let diagnostic = diagnostic(args, &mut resolved)?;
-    let order = agent_spec(args, &resolved)?;
-    notify_flag::check(&args.notify, Some(&order.cwd))?;
+    let agent_spec = agent_spec(args, &resolved)?;
+    notify_flag::check(&args.notify, Some(&agent_spec.cwd))?;
     Ok(PreparedRun {
-        order,
+        agent_spec,
         notify: args.notify.notify.clone(),
         placement: placement(args)?,
         session: session(args, &resolved)?,
@@ -193,7 +193,7 @@ pub fn prepare(args: &RunArgs) -> Result<PreparedRun, Failure> {
         resolved,
         keep_partial_messages: args.keep_partial_messages,
         diagnostic,
-        permission_named: args.agent.permission_mode.is_some(),
+        has_permission_mode: args.agent.permission_mode.is_some(),
     })
 }
 
@@ -201,18 +201,18 @@ pub fn prepare(args: &RunArgs) -> Result<PreparedRun, Failure> {
 pub struct DisplayOptions {
     /// Whether this process is a detached supervisor without a terminal.
     pub detached: bool,
-    pub permission_named: bool,
+    pub has_permission_mode: bool,
     pub events: Option<Writer>,
     pub lifecycle: Option<Lifecycle>,
 }
 
 impl DisplayOptions {
-    pub fn to(detached: bool, events: Option<Writer>) -> DisplayOptions {
-        DisplayOptions { detached, permission_named: true, events, lifecycle: None }
+    pub fn new(detached: bool, events: Option<Writer>) -> DisplayOptions {
+        DisplayOptions { detached, has_permission_mode: true, events, lifecycle: None }
     }
 
     /// Returns whether stdout is reserved for the run's events.
-    fn is_stdout_taken(&self) -> bool {
+    fn reserves_stdout(&self) -> bool {
         self.events.as_ref().is_some_and(Writer::is_on_stdout)
     }
 }
@@ -225,8 +225,8 @@ pub fn supervise_and_print(
     supervised: impl AsyncFnOnce(&mut dyn Observer, mpsc::Receiver<CancelSource>) -> Result<RunReport, RunError>,
 ) -> Result<u8, Failure> {
     let format = output::format(global);
-    let prints = !options.is_stdout_taken();
-    let DisplayOptions { detached, permission_named, events, lifecycle } = options;
+    let prints_report = !options.reserves_stdout();
+    let DisplayOptions { detached, has_permission_mode, events, lifecycle } = options;
     let queue = events.as_ref().map(Writer::queue);
     let telemetry = TelemetryHandle::start(global);
     let exporter = telemetry.exporter();
@@ -234,7 +234,7 @@ pub fn supervise_and_print(
         runtime::new()?.block_on(async {
             let cancels = signals::cancels()
                 .map_err(|error| Failure::unexpected(format!("cannot listen to signals: {error}")))?;
-            let observer: &mut dyn Observer = &mut telling(observer, exporter);
+            let observer: &mut dyn Observer = &mut with_telemetry(observer, exporter);
             let result = match queue {
                 Some(queue) => supervised(&mut Events::new(observer, queue), cancels).await,
                 None => supervised(observer, cancels).await,
@@ -250,8 +250,8 @@ pub fn supervise_and_print(
         telemetry.close(global);
         return result.map(|report| report.outcome.exit_code());
     }
-    lifecycle.iter().for_each(Lifecycle::begins);
-    let mut screen = ProgressDisplay::new(global, permission_named);
+    lifecycle.iter().for_each(Lifecycle::emit_start);
+    let mut screen = ProgressDisplay::new(global, has_permission_mode);
     let result = match format {
         OutputFormat::StreamJson => supervised(&mut Stream::new(&mut screen)),
         OutputFormat::Json | OutputFormat::Text => supervised(&mut screen),
@@ -263,10 +263,10 @@ pub fn supervise_and_print(
         lifecycle.emit_end(&result);
     }
     let exit_code = result.map(|report| {
-        if prints {
+        if prints_report {
             print_end(&report, format);
         }
-        if format != OutputFormat::Text || !prints {
+        if format != OutputFormat::Text || !prints_report {
             print_outcome(global, &report);
         }
         report.outcome.exit_code()
@@ -276,7 +276,7 @@ pub fn supervise_and_print(
     exit_code
 }
 
-/// Converts the error of a run that did not start or broke off.
+/// Converts the error of a run that did not start or was aborted.
 pub fn failure(error: RunError) -> Failure {
     match error {
         RunError::NotStarted(source) => {
@@ -287,7 +287,7 @@ pub fn failure(error: RunError) -> Failure {
             Failure { hint, ..Failure::not_started(source.to_string(), "", None) }
         }
         RunError::Aborted { ref run, ref source } => {
-            let remedy = if source.is_disk_full() { "make room" } else { "fix the cause" };
+            let remedy = if source.is_disk_full() { "free disk space" } else { "fix the cause" };
             let hint = format!("{remedy}, and continue it with `longhaul recover {run}`");
             Failure::aborted(run.clone(), error.to_string(), hint)
         }
@@ -297,7 +297,7 @@ pub fn failure(error: RunError) -> Failure {
 /// Returns whether noteworthy events produce diagnostic texts, by the flag or by the variable.
 fn diagnostic(args: &RunArgs, resolved: &mut ResolvedPolicy) -> Result<bool, Failure> {
     let variable = env::var_os(DIAGNOSTIC).unwrap_or_default();
-    let by_variable = match variable.to_str() {
+    let is_enabled = match variable.to_str() {
         Some("" | "0") => false,
         Some("1") => true,
         Some(_) | None => {
@@ -308,7 +308,7 @@ fn diagnostic(args: &RunArgs, resolved: &mut ResolvedPolicy) -> Result<bool, Fai
             ));
         }
     };
-    let origin = if args.diagnostic { Some("flag") } else { by_variable.then_some(DIAGNOSTIC) };
+    let origin = if args.diagnostic { Some("flag") } else { is_enabled.then_some(DIAGNOSTIC) };
     resolved.origins.extend(origin.map(|origin| ("diagnostic".to_owned(), origin.to_owned())));
     Ok(origin.is_some())
 }
@@ -319,7 +319,7 @@ fn check_agent_args(args: &[String]) -> Result<(), Failure> {
     match args.iter().map(name).find(|name| RESERVED.contains(&name.as_str())) {
         Some(name) => Err(Failure::usage(
             format!("`{name}` cannot be passed to the agent: longhaul sets it itself"),
-            "sessions are chosen with --resume, --resume-or-new and --session-id in front of `--`",
+            "choose the session with --resume, --resume-or-new or --session-id before `--`",
         )),
         None => Ok(()),
     }
@@ -339,10 +339,10 @@ pub fn agent_program(path: Option<&Path>) -> Result<PathBuf, Failure> {
 fn agent_spec(args: &RunArgs, resolved: &ResolvedPolicy) -> Result<AgentSpec, Failure> {
     let prompt = prompt_arg::read(args.prompt.as_deref(), args.prompt_file.as_deref())?;
     check_agent_args(&args.agent_args)?;
-    let network = network_flag::of(args)?;
+    let network = network_flag::from_flags(args)?;
     let learn = run_learning::learn_spec(&args.learn)?;
     let cwd = cwd(args)?;
-    let guards = guard_flags::of(args, &cwd)?;
+    let guards = guard_flags::from_flags(args, &cwd)?;
     agent_settings::check("--network", network.is_some(), &args.agent_args)?;
     agent_settings::check("--learn", learn.is_some(), &args.agent_args)?;
     agent_settings::check("guards of commands", guards.must_disable_skill_commands(), &args.agent_args)?;
@@ -415,14 +415,14 @@ fn cwd(args: &RunArgs) -> Result<PathBuf, Failure> {
         return prompt_arg::directory(path);
     }
     let current_dir = env::current_dir();
-    let usable = current_dir.and_then(|dir| {
+    let dir = current_dir.and_then(|dir| {
         let dir = fs::canonicalize(dir)?;
         fs::read_dir(&dir)?;
         Ok(dir)
     });
-    usable.map_err(|error| {
+    dir.map_err(|error| {
         Failure::usage(
-            format!("work in the current directory: {error}"),
+            format!("cannot use the current directory: {error}"),
             "name an existing directory with --cwd",
         )
     })
@@ -442,13 +442,14 @@ fn session(args: &RunArgs, resolved: &ResolvedPolicy) -> Result<SessionChoice, F
     if can_check && let Some(config) = claude_config_dir() {
         let sessions = claude_sessions(&config);
         if !sessions.contains(id) {
-            let near = did_you_mean(id, sessions.iter().map(String::as_str));
-            let hint = if near.is_empty() {
-                "list sessions with `claude --resume`, or begin a new one with --resume-or-new".to_owned()
+            let similar = did_you_mean(id, sessions.iter().map(String::as_str));
+            let hint = if similar.is_empty() {
+                "list sessions with `claude --resume`, or start a new one with --resume-or-new".to_owned()
             } else {
-                format!("did you mean {}?", near.join(" or "))
+                format!("did you mean {}?", similar.join(" or "))
             };
-            let error = format!("resume session {id}: there is none of this id under {}", config.display());
+            let error =
+                format!("cannot resume session {id}: there is no such session in {}", config.display());
             return Err(Failure::not_started(error, hint, Some(Fault::SessionLost)));
         }
     }
@@ -468,7 +469,7 @@ fn print_outcome(global: &GlobalArgs, report: &RunReport) {
     let hint = Some(hint.as_str()).filter(|hint| !hint.is_empty());
     let text = format!("run {} finished: {}", report.run, finish(report));
     // A run that a person stopped, or that needs one, has not failed.
-    match outcome_meaning(outcome.kind) {
+    match outcome_style(outcome.kind) {
         Some(Style::Bad) => output::print_error(&text, hint),
         Some(Style::Good | Style::Warning | Style::Hint | Style::Heading) | None => {
             output::print_warning(&text, hint)

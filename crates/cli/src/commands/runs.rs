@@ -52,7 +52,7 @@ pub fn runs(global: &GlobalArgs, args: &RunsArgs) -> Result<u8, Failure> {
             }
             match rows.is_empty() {
                 _ if global.quiet => {}
-                true if is_any(args) => output::print_status("no runs yet; `longhaul run` starts one"),
+                true if lists_all(args) => output::print_status("no runs yet; `longhaul run` starts one"),
                 true => output::print_status("no run matches; `longhaul runs` lists all runs"),
                 false if more => {
                     output::print_status(&format!("the newest {} runs; --all lists all", rows.len()));
@@ -75,7 +75,7 @@ fn limit(args: &RunsArgs) -> Option<u64> {
 }
 
 /// Returns whether all runs are requested.
-fn is_any(args: &RunsArgs) -> bool {
+fn lists_all(args: &RunsArgs) -> bool {
     let RunsArgs { text, state, since, project, agent, session, limit: _, all: _ } = args;
     state.is_empty()
         && since.is_none()
@@ -119,7 +119,7 @@ fn project(path: &Path) -> String {
 
 /// Returns whether a row is in one of the requested states. Rows know whether a supervisor is attached.
 fn matches_state(states: &[StateFilter], row: &Row) -> bool {
-    let is = |state: &StateFilter| match state {
+    let matches = |state: &StateFilter| match state {
         StateFilter::Running => row.state == RowState::Running,
         StateFilter::Waiting => row.state == RowState::Waiting,
         StateFilter::Suspended => row.state == RowState::Suspended,
@@ -128,5 +128,5 @@ fn matches_state(states: &[StateFilter], row: &Row) -> bool {
         StateFilter::Finished => row.state == RowState::Finished,
         StateFilter::Outcome(kind) => row.outcome == Some(*kind),
     };
-    states.is_empty() || states.iter().any(is)
+    states.is_empty() || states.iter().any(matches)
 }

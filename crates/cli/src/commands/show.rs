@@ -92,7 +92,7 @@ pub fn limit_used(state: &State, limits: Limits, limit: Limit) -> Option<String>
 
 /// A run to show, with the moments for local times.
 struct Loaded {
-    shown: ShowOutput,
+    show_output: ShowOutput,
     outcome: Option<Outcome>,
     start: Option<Moment>,
     as_of: Moment,
@@ -103,14 +103,14 @@ struct Loaded {
 pub fn show(global: &GlobalArgs, args: &ShowArgs) -> Result<u8, Failure> {
     let dir = open_home::find_run(&open_home::locate()?, &args.run)?;
     let clock = TimeFormat::here();
-    let Loaded { shown, outcome, start, as_of, attempts } = load(&dir, &clock)?;
+    let Loaded { show_output, outcome, start, as_of, attempts } = load(&dir, &clock)?;
     match output::format(global) {
         OutputFormat::Text => {
             let times = text::RunTimes { started_at: start, as_of, attempts: &attempts, clock: &clock };
-            page(global, &text::text(&shown, outcome, &times));
+            page(global, &text::text(&show_output, outcome, &times));
         }
         OutputFormat::Json | OutputFormat::StreamJson => {
-            output::print_json(&shown);
+            output::print_json(&show_output);
         }
     }
     Ok(0)
@@ -132,12 +132,12 @@ fn summary(report: &RunReport) -> Result<String, Failure> {
     let missing = || Failure::unexpected(format!("cannot show run {}: it has no directory", report.run));
     let dir = RunDir::from_path(report.dir.clone()).ok_or_else(missing)?;
     let loaded = load(&dir, &TimeFormat::here())?;
-    Ok(text::summary(&loaded.shown, report, Colors::stdout()))
+    Ok(text::summary(&loaded.show_output, report, Colors::stdout()))
 }
 
 fn load(dir: &RunDir, clock: &TimeFormat) -> Result<Loaded, Failure> {
-    let plan = dir.plan().map_err(|error| open_home::of_store(&error))?;
-    let history = Journal::load(&dir.journal_path()).map_err(|error| open_home::of_store(&error))?;
+    let plan = dir.plan().map_err(|error| open_home::store_failure(&error))?;
+    let history = Journal::load(&dir.journal_path()).map_err(|error| open_home::store_failure(&error))?;
     let records: Vec<RecordAt<'_>> = history
         .entries
         .iter()
@@ -153,10 +153,10 @@ fn load(dir: &RunDir, clock: &TimeFormat) -> Result<Loaded, Failure> {
         (None, false) => history.last_step_at().unwrap_or(status.now),
     };
     let attempts = attempts_of(records.iter().copied());
-    let facts = read_attempt_files(dir, &attempts);
+    let files = read_attempt_files(dir, &attempts);
     let start = records.first().filter(|(_, record)| matches!(record, Record::RunStarted { .. }));
     let (recoveries, unsupervised_ms) = recoveries(&records);
-    let shown = ShowOutput {
+    let show_output = ShowOutput {
         id: dir.id().to_string(),
         name: plan.name.clone(),
         outcome: outcome.map(|outcome| outcome.kind),
@@ -169,7 +169,7 @@ fn load(dir: &RunDir, clock: &TimeFormat) -> Result<Loaded, Failure> {
         session_id: state.session.as_ref().map(ToString::to_string),
         dir: dir.path().display().to_string(),
         total_cost_usd: state.usage.total_cost().as_dollars(),
-        attempts: attempts.iter().map(|attempt| Attempt::new(attempt, &facts, dir)).collect(),
+        attempts: attempts.iter().map(|attempt| Attempt::new(attempt, &files, dir)).collect(),
         agent: agent_info(dir, &plan, &records),
         started_at: start.map(|(at, _)| rfc3339(*at)),
         ended_at: outcome.map(|_| rfc3339(state.finished_at)),
@@ -183,7 +183,7 @@ fn load(dir: &RunDir, clock: &TimeFormat) -> Result<Loaded, Failure> {
         next: next_step(dir.id(), &run, (&plan).into(), status, clock),
     };
     let start = start.map(|(at, _)| *at);
-    Ok(Loaded { shown, outcome, start, as_of, attempts })
+    Ok(Loaded { show_output, outcome, start, as_of, attempts })
 }
 
 /// Returns the number of takeovers, and an upper bound of the time without a supervisor.

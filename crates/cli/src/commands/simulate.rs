@@ -39,7 +39,7 @@ pub struct SimulateOutput<'a> {
 /// Runs the command and returns its exit code.
 pub fn simulate(global: &GlobalArgs, args: &SimulateArgs) -> Result<u8, Failure> {
     let mut resolved = resolve(&args.policy, false);
-    global.configured.values.name(&mut resolved.origins);
+    global.configured.values.record(&mut resolved.origins);
     let profile = profile(&args.faults)?;
     let forecast = forecast(&resolved.policy, &profile, args.runs.into(), args.seed);
     let text = match output::format(global) {
@@ -58,7 +58,7 @@ pub fn simulate(global: &GlobalArgs, args: &SimulateArgs) -> Result<u8, Failure>
         None => Ok(0),
         // The simulator also checks the policy. A broken invariant is a bug in Longhaul.
         Some(first) => Err(Failure::unexpected(format!(
-            "{} broke an invariant; {first}",
+            "{} violated an invariant; {first}",
             counted(forecast.broken, "run")
         ))),
     }
@@ -98,7 +98,7 @@ fn history() -> Result<Profile, Failure> {
         })
         .unwrap_or_default();
     Profile::observed(&runs).ok_or_else(|| {
-        Failure::usage(format!("there is no past work in {} to learn from", home.path().display()), hint())
+        Failure::usage(format!("there are no past runs in {} to learn from", home.path().display()), hint())
     })
 }
 
@@ -121,12 +121,12 @@ fn write_text(
     let share = |count: u64| 100.0 * count as f64 / forecast.runs.max(1) as f64;
     writeln!(out, "\nOutcome")?;
     for (outcome, count) in &forecast.outcomes {
-        writeln!(out, "  {outcome:<14}{:>6.2} %", share(*count))?;
+        writeln!(out, "  {outcome:<14}{:>6.2}%", share(*count))?;
     }
     if !forecast.decided_by.is_empty() {
         writeln!(out, "\nDecided by")?;
         for (fault, count) in &forecast.decided_by {
-            writeln!(out, "  {fault:<14}{:>6.2} %", share(*count))?;
+            writeln!(out, "  {fault:<14}{:>6.2}%", share(*count))?;
         }
     }
     writeln!(out, "\n{:<18}{:>12}{:>12}{:>12}{:>12}", "", "p10", "p50", "p90", "max")?;

@@ -44,10 +44,13 @@ pub fn with_own_programs(request: RunRequest, plan: &Plan) -> RunRequest {
 pub fn watchdog(args: &WatchdogArgs) -> Result<u8, Failure> {
     super::detach::leave_terminal();
     let dir = RunDir::from_path(args.run_dir.clone()).ok_or_else(|| {
-        let error = format!("watch {}: this is not the absolute path of a run", args.run_dir.display());
+        let error = format!(
+            "cannot watch {}: this is not the absolute path of a run directory",
+            args.run_dir.display()
+        );
         Failure::usage(error, "longhaul starts its watchdogs itself")
     })?;
     let supervisor = ProcessId { pid: args.supervisor, start_ticks: args.start_ticks };
-    let watched = runtime::new()?.block_on(watch(&dir, supervisor));
-    watched.map(|_| 0).map_err(|error| failure(RunError::NotStarted(error)))
+    let result = runtime::new()?.block_on(watch(&dir, supervisor));
+    result.map(|_| 0).map_err(|error| failure(RunError::NotStarted(error)))
 }

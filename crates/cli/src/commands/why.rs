@@ -1,13 +1,13 @@
 //! `longhaul why`: explains what happened in a run, the remedies, and what happens next. It reads only the
 //! run's files.
 
-use super::runs::table::outcome_meaning;
+use super::runs::table::outcome_style;
 use crate::args::{GlobalArgs, OutputFormat, WhyArgs};
 use crate::failure::Failure;
 use crate::output::color::Colors;
 use crate::output::pager::page;
 use crate::output::time::TimeFormat;
-use crate::output::timeline_text::{next_text, outcome_words, sentence, text};
+use crate::output::timeline_text::{describe_outcome, next_text, sentence, text};
 use crate::run_history::{
     NextStep, RecordAt, RunStatus, TimelineEntry, attempts_of, next_step, read_attempt_files, timeline,
     tool_calls_of,
@@ -47,11 +47,11 @@ struct EntryWithText<'a> {
 /// Runs the command and returns its exit code.
 pub fn why(global: &GlobalArgs, args: &WhyArgs) -> Result<u8, Failure> {
     let dir = open_home::find_run(&open_home::locate()?, &args.run)?;
-    let history = Journal::load(&dir.journal_path()).map_err(|error| open_home::of_store(&error))?;
+    let history = Journal::load(&dir.journal_path()).map_err(|error| open_home::store_failure(&error))?;
     let run = Run::replay(history.records());
     let entries = entries_of(&dir, &history);
     let clock = TimeFormat::here();
-    let plan = dir.plan().map_err(|error| open_home::of_store(&error))?;
+    let plan = dir.plan().map_err(|error| open_home::store_failure(&error))?;
     let mut next = next_step(dir.id(), &run, (&plan).into(), run_status(&dir)?, &clock);
     let outcome = run.state().outcome();
     let background = dir.status().map(|status| status.background).unwrap_or_default();
@@ -60,8 +60,8 @@ pub fn why(global: &GlobalArgs, args: &WhyArgs) -> Result<u8, Failure> {
     }
     match output::format(global) {
         OutputFormat::Text => {
-            let status_text = outcome.map_or_else(|| "not over".to_owned(), outcome_words);
-            let style = outcome.and_then(|outcome| outcome_meaning(outcome.kind));
+            let status_text = outcome.map_or_else(|| "unfinished".to_owned(), describe_outcome);
+            let style = outcome.and_then(|outcome| outcome_style(outcome.kind));
             let status_text = Colors::stdout().styled(&status_text, style);
             let text = text(&entries, &clock);
             page(global, &format!("run {}: {status_text}\n\n{text}\n{}", dir.id(), next_text(&next)));
@@ -89,17 +89,17 @@ fn entries_of(dir: &RunDir, history: &History) -> Vec<TimelineEntry> {
         .flat_map(|entry| entry.records.iter().map(|record| (entry.at, record)))
         .collect();
     let attempts = attempts_of(records.iter().copied());
-    let mut facts = read_attempt_files(dir, &attempts);
+    let mut files = read_attempt_files(dir, &attempts);
     for (attempt, calls) in tool_calls_of(dir).unwrap_or_default() {
-        facts.entry(attempt).or_default().tool_calls = Some(calls);
+        files.entry(attempt).or_default().tool_calls = Some(calls);
     }
-    timeline(&records, &attempts, &facts)
+    timeline(&records, &attempts, &files)
 }
 
 /// Returns the current status of the run in this directory.
 pub fn run_status(dir: &RunDir) -> Result<RunStatus, Failure> {
     let is_supervised =
-        Journal::is_locked(&dir.journal_path()).map_err(|error| open_home::of_store(&error))?;
+        Journal::is_locked(&dir.journal_path()).map_err(|error| open_home::store_failure(&error))?;
     let is_outcome_published = dir.status().is_ok_and(|status| status.returncode.is_some());
     let now = u64::try_from(Timestamp::now().as_millisecond()).unwrap_or_default();
     Ok(RunStatus { is_supervised, is_outcome_published, now: Moment(now) })

@@ -4,7 +4,7 @@
 use super::file::{Setting, validate_value};
 use super::find::{self, Files};
 use super::keys::{Key, Keys, PROFILE, ValueKind, name};
-use super::layers::{ChosenProfile, EffectiveValue, excluded, merge, of_table};
+use super::layers::{ChosenProfile, EffectiveValue, excluded, merge, table_values};
 use super::{ConfiguredValues, Origin};
 use crate::failure::Failure;
 use crate::flag_order::ReorderedArgs;
@@ -17,8 +17,8 @@ use std::path::{Path, PathBuf};
 
 const PROFILE_VARIABLE: &str = "LONGHAUL_PROFILE";
 
-/// Keys that refine another key, with that key. Configured alone they have no effect and are no mistake,
-/// because the user may set them in advance. Typed alone they are a mistake.
+/// Keys that refine another key, with that key. Configured alone, they have no effect and are allowed,
+/// because the user may set them in advance. Typed alone, they are an error.
 const DETAILS: &[(&str, &str)] = &[
     ("keep_improving", "keep_going"),
     ("done_when", "keep_going"),
@@ -70,7 +70,7 @@ pub struct CommandLine {
 
 /// Reads the configuration and inserts it before the typed arguments.
 pub fn add_configured_args(root: &Command, typed: ReorderedArgs) -> Result<CommandLine, Failure> {
-    let Some((index, command)) = named(root, &typed) else {
+    let Some((index, command)) = typed_command(root, &typed) else {
         return Ok(CommandLine::plain(typed.arguments, None));
     };
     // Errors in the flags, and help, are handled when the whole line is parsed.
@@ -78,20 +78,20 @@ pub fn add_configured_args(root: &Command, typed: ReorderedArgs) -> Result<Comma
     let matches =
         matches.ok().and_then(|mut matches| matches.remove_subcommand()).map(|(_, matches)| matches);
     let Some(matches) = matches else { return Ok(CommandLine::plain(typed.arguments, None)) };
-    let reads = ConfigScope::for_command(command);
+    let scope = ConfigScope::for_command(command);
     // A run keeps its settings: when it is resumed, only printing is configurable.
-    let reads = if reads == ConfigScope::User && is_typed(&matches, "resume") {
+    let scope = if scope == ConfigScope::User && is_typed(&matches, "resume") {
         ConfigScope::Printing
     } else {
-        reads
+        scope
     };
-    match configured(root, command, reads, &matches) {
+    match configured_values(root, command, scope, &matches) {
         Ok(values) => Ok(CommandLine::with(root, command, typed.arguments, index, values, &matches)),
         // These commands report errors in files themselves.
         Err(_) if ["config", "doctor"].contains(&command.get_name()) => {
             Ok(CommandLine::plain(typed.arguments, None))
         }
-        Err(failure) if reads == ConfigScope::Printing => {
+        Err(failure) if scope == ConfigScope::Printing => {
             Ok(CommandLine::plain(typed.arguments, Some(failure)))
         }
         Err(failure) => Err(failure),
@@ -99,7 +99,7 @@ pub fn add_configured_args(root: &Command, typed: ReorderedArgs) -> Result<Comma
 }
 
 /// Returns the typed command and the index of its name, if it reads any configuration.
-fn named<'a>(root: &'a Command, typed: &ReorderedArgs) -> Option<(usize, &'a Command)> {
+fn typed_command<'a>(root: &'a Command, typed: &ReorderedArgs) -> Option<(usize, &'a Command)> {
     let index = typed.command?;
     let command = root.find_subcommand(typed.arguments[index].to_str()?)?;
     (ConfigScope::for_command(command) != ConfigScope::Nothing).then_some((index, command))
@@ -119,10 +119,15 @@ impl CommandLine {
         matches: &ArgMatches,
     ) -> CommandLine {
         values.retain(|(_, value)| !value.values.is_empty());
-        leave_out(command, &mut values, &typed(root, command, matches), &excluded(root, command.get_name()));
+        drop_overridden(
+            command,
+            &mut values,
+            &typed_keys(root, command, matches),
+            &excluded(root, command.get_name()),
+        );
         let (mut before, mut after) = (Vec::new(), Vec::new());
         for (key, value) in &values {
-            let words = value.values.iter().map(|value| OsString::from(key.typed(value)));
+            let words = value.values.iter().map(|value| OsString::from(key.as_arg(value)));
             if key.arg.get_long().is_some() { before.extend(words) } else { after.extend(words) }
         }
         if !after.is_empty() && !arguments.iter().skip(index).any(|word| word == "--") {
@@ -136,7 +141,7 @@ impl CommandLine {
 }
 
 /// Returns the names of the keys whose flags were typed.
-fn typed(root: &Command, command: &Command, matches: &ArgMatches) -> BTreeSet<String> {
+fn typed_keys(root: &Command, command: &Command, matches: &ArgMatches) -> BTreeSet<String> {
     let args = root.get_arguments().chain(command.get_arguments());
     args.filter(|arg| is_typed(matches, arg.get_id().as_str())).map(name).collect()
 }
@@ -147,7 +152,7 @@ fn is_typed(matches: &ArgMatches, id: &str) -> bool {
 }
 
 /// Removes typed keys, keys that these exclude, and details of keys that are neither typed nor configured.
-fn leave_out(
+fn drop_overridden(
     command: &Command,
     values: &mut Vec<(Key, EffectiveValue)>,
     typed: &BTreeSet<String>,
@@ -169,28 +174,29 @@ fn leave_out(
 }
 
 /// Returns the configured values for this command.
-fn configured(
+fn configured_values(
     root: &Command,
     command: &Command,
-    reads: ConfigScope,
+    scope: ConfigScope,
     matches: &ArgMatches,
 ) -> Result<Vec<(Key, EffectiveValue)>, Failure> {
     let keys = Keys::for_command(root);
     let has_flag = |key: &Key| command.get_arguments().any(|arg| name(arg) == key.name);
     let is_read = |key: &&Key| {
         key.arg.is_global_set()
-            || has_flag(key) && matches!(reads, ConfigScope::User | ConfigScope::Everything)
+            || has_flag(key) && matches!(scope, ConfigScope::User | ConfigScope::Everything)
     };
-    let directory = (reads == ConfigScope::Everything).then(|| directory(matches));
+    let directory = (scope == ConfigScope::Everything).then(|| directory(matches));
     let profile = matches.try_get_one::<String>(PROFILE).ok().flatten();
-    let request = (profile.map(String::as_str), !is_typed(matches, "no_config"));
-    let found = LoadedConfig::read((root, &keys), directory.as_deref(), request)?;
+    let profile = profile.map(String::as_str);
+    let is_enabled = !is_typed(matches, "no_config");
+    let loaded = LoadedConfig::read(root, &keys, directory.as_deref(), profile, is_enabled)?;
     let variables = variables(root, keys.plain().filter(is_read), |name| env::var_os(name))?;
-    let mut plain = merge((root, &keys), &found.files, &variables, found.chosen.as_ref())?;
-    let mut table_values = of_table(&found.files.user, command.get_name());
-    let of_table = keys.of_table(Some(command.get_name()));
+    let mut plain = merge(root, &keys, &loaded.files, &variables, loaded.chosen.as_ref())?;
+    let mut table_values = table_values(&loaded.files.user, command.get_name());
+    let table_keys = keys.in_table(Some(command.get_name()));
     let mut values: Vec<(Key, EffectiveValue)> =
-        of_table.filter_map(|key| Some((key.clone(), table_values.remove(&key.name)?))).collect();
+        table_keys.filter_map(|key| Some((key.clone(), table_values.remove(&key.name)?))).collect();
     for key in keys.plain().filter(is_read) {
         if !values.iter().any(|(existing, _)| existing.name == key.name) {
             values.extend(plain.remove(&key.name).map(|value| (key.clone(), value)));
@@ -214,20 +220,22 @@ pub struct LoadedConfig {
 impl LoadedConfig {
     /// Reads the files, or none with `--no-config`.
     pub fn read(
-        (root, keys): (&Command, &Keys),
+        root: &Command,
+        keys: &Keys,
         directory: Option<&Path>,
-        (profile, is_enabled): (Option<&str>, bool),
+        profile: Option<&str>,
+        is_enabled: bool,
     ) -> Result<LoadedConfig, Failure> {
         if !is_enabled {
             return Ok(LoadedConfig { files: Files::default(), chosen: None });
         }
         let files = find::read(root, keys, directory)?;
         if let Some(name) = profile {
-            let chosen = ChosenProfile { name: name.to_owned(), by: format!("--{PROFILE}") };
+            let chosen = ChosenProfile { name: name.to_owned(), source: format!("--{PROFILE}") };
             return Ok(LoadedConfig { files, chosen: Some(chosen) });
         }
-        let variable = text_of(PROFILE_VARIABLE, env::var_os(PROFILE_VARIABLE))?;
-        let chosen = variable.map(|name| ChosenProfile { name, by: PROFILE_VARIABLE.to_owned() });
+        let variable = utf8_value(PROFILE_VARIABLE, env::var_os(PROFILE_VARIABLE))?;
+        let chosen = variable.map(|name| ChosenProfile { name, source: PROFILE_VARIABLE.to_owned() });
         // The variable also reaches commands that do not read the project's file, which may define the
         // profile.
         let chosen =
@@ -245,7 +253,7 @@ pub fn variables<'a>(
     let mut settings = Vec::new();
     for key in keys {
         let Some(variable) = key.variable() else { continue };
-        let Some(text) = text_of(&variable, value(&variable))? else { continue };
+        let Some(text) = utf8_value(&variable, value(&variable))? else { continue };
         let values = match (key.kind, text.as_str()) {
             (ValueKind::Switch, "0") => Vec::new(),
             (ValueKind::Switch, "1") => vec!["true".to_owned()],
@@ -271,7 +279,7 @@ pub fn variables<'a>(
     Ok(settings)
 }
 
-fn text_of(variable: &str, value: Option<OsString>) -> Result<Option<String>, Failure> {
+fn utf8_value(variable: &str, value: Option<OsString>) -> Result<Option<String>, Failure> {
     let Some(value) = value.filter(|value| !value.is_empty()) else { return Ok(None) };
     let text = value.into_string().map_err(|value| {
         let error = format!("cannot read {variable}: `{}` is not UTF-8", value.to_string_lossy());

@@ -65,29 +65,31 @@ impl Reader<'_> {
     /// Reads the file.
     pub fn read(&self, text: &str) -> Result<File, Failure> {
         let lines = Lines(text);
-        let wrong = |error: toml::de::Error| {
+        let syntax_error = |error: toml::de::Error| {
             let line = lines.at(error.span().map_or(0, |span| span.start));
             let message = error.message().lines().collect::<Vec<_>>().join(" ");
-            self.wrong(line, &message, "it is TOML: `key = value`, with texts in quotes")
+            self.failure_at(line, &message, "write TOML: `key = value`, with strings in quotes")
         };
-        let table = DeTable::parse(text).map_err(wrong)?;
+        let table = DeTable::parse(text).map_err(syntax_error)?;
         let mut file = File::default();
-        let mut chosen = None;
+        let mut default_profile = None;
         for (key, value) in in_order(table.get_ref()) {
             let line = lines.at(key.span().start);
             match (key.get_ref().as_ref(), value.get_ref()) {
                 (PROFILE, DeValue::Table(profiles)) => file.profiles = self.profiles(&lines, profiles)?,
                 (PROFILE, _) => {
                     let hint = format!(
-                        "choose one by `{DEFAULT_PROFILE} = \"NAME\"`, define one by `[profile.NAME]`"
+                        "select one with `{DEFAULT_PROFILE} = \"NAME\"`, define one with `[profile.NAME]`"
                     );
-                    return Err(self.wrong(line, "`profile` holds the profiles, and is a table", &hint));
+                    return Err(self.failure_at(line, "`profile` must be a table of profiles", &hint));
                 }
-                (DEFAULT_PROFILE, DeValue::String(name)) => chosen = Some((line, name.clone().into_owned())),
+                (DEFAULT_PROFILE, DeValue::String(name)) => {
+                    default_profile = Some((line, name.clone().into_owned()))
+                }
                 (DEFAULT_PROFILE, _) => {
-                    return Err(self.wrong(
+                    return Err(self.failure_at(
                         line,
-                        "`default_profile` is no text",
+                        "`default_profile` must be a string",
                         "name one of the file's profiles, in quotes",
                     ));
                 }
@@ -101,10 +103,14 @@ impl Reader<'_> {
                 (_, _) => file.plain.push(self.setting(&lines, Section::default(), key, value)?),
             }
         }
-        if let Some((line, name)) = chosen {
+        if let Some((line, name)) = default_profile {
             if !file.profiles.contains_key(&name) {
                 let hint = profiles_hint(&name, file.profiles.keys());
-                return Err(self.wrong(line, &format!("there is no profile `{name}` in this file"), &hint));
+                return Err(self.failure_at(
+                    line,
+                    &format!("there is no profile `{name}` in this file"),
+                    &hint,
+                ));
             }
             file.profile = Some(name);
         }
@@ -121,10 +127,10 @@ impl Reader<'_> {
             let line = lines.at(name.span().start);
             let name = name.get_ref().as_ref();
             let DeValue::Table(keys) = value.get_ref() else {
-                return Err(self.wrong(
+                return Err(self.failure_at(
                     line,
-                    &format!("profile `{name}` is no table"),
-                    "define it by `[profile.NAME]`",
+                    &format!("profile `{name}` must be a table"),
+                    "define it with `[profile.NAME]`",
                 ));
             };
             read.insert(
@@ -142,14 +148,14 @@ impl Reader<'_> {
         }
         let (error, hint) = if name == RUN {
             (
-                "the keys of `run` stand in no table".to_owned(),
+                "the keys of `run` belong in no table".to_owned(),
                 "put them at the top, or into a `[profile.NAME]`".to_owned(),
             )
         } else if name == "resume" {
-            let hint = "change what it may use by its own flags: longhaul resume --help".to_owned();
+            let hint = "use its flags: longhaul resume --help".to_owned();
             ("`resume` has no keys: a run continues as it was started".to_owned(), hint)
         } else if let Some(key) = self.keys.find(None, name) {
-            (format!("`{name}` is a table"), format!("it wants {}", key.kind.wanted()))
+            (format!("`{name}` is a table"), format!("it must be {}", key.kind.expected()))
         } else {
             let tables: Vec<String> = TABLES.iter().map(|table| format!("[{table}]")).collect();
             (
@@ -157,7 +163,7 @@ impl Reader<'_> {
                 format!("there are {} and [profile.NAME]", tables.join(", ")),
             )
         };
-        Err(self.wrong(line, &error, &hint))
+        Err(self.failure_at(line, &error, &hint))
     }
 
     fn settings(
@@ -193,7 +199,7 @@ impl Reader<'_> {
                 let file = self
                     .user_file
                     .map_or_else(|| "your own file".to_owned(), |path| path.display().to_string());
-                Err(self.wrong(line, &error, &format!("put it into {file}, or type it with each run")))
+                Err(self.failure_at(line, &error, &format!("put it into {file}, or pass it with each run")))
             }
             (FileOwner::Project, ProjectTrust::Trusted(reason)) if self.trust != FileTrust::Trusted => {
                 let cause = match self.trust {
@@ -204,7 +210,7 @@ impl Reader<'_> {
                 let folder = self.path.parent().unwrap_or(Path::new("/")).display().to_string();
                 let hint =
                     format!("read the file, then type `longhaul config trust --cwd {}`", quoted(&folder));
-                Err(self.wrong(line, &error, &hint))
+                Err(self.failure_at(line, &error, &hint))
             }
             (
                 FileOwner::Project,
@@ -222,25 +228,27 @@ impl Reader<'_> {
     fn unknown(&self, line: usize, table: Option<&str>, name: &str) -> Failure {
         let flat = name.trim_start_matches('-').replace('-', "_");
         if let Some(key) = self.keys.find(table, &flat) {
-            return self.wrong(
+            return self.failure_at(
                 line,
                 &format!("there is no key `{name}`"),
                 &format!("it is spelled `{}`", key.name),
             );
         }
-        if let Some(reason) = self.keys.typed_only(&flat) {
+        if let Some(reason) = self.keys.flag_only_reason(&flat) {
             let error = format!("`{name}` cannot be configured: {reason}");
-            return self.wrong(line, &error, "remove it, and pass the flag where you need it");
+            return self.failure_at(line, &error, "remove it, and pass the flag where you need it");
         }
         let other_table = self.keys.all().find(|key| key.name == flat);
-        let near = did_you_mean(&flat, self.keys.of_table(table).map(|key| key.name.as_str()));
+        let near = did_you_mean(&flat, self.keys.in_table(table).map(|key| key.name.as_str()));
         let hint = match (near.as_slice(), other_table) {
             ([], Some(Key { table: Some(table), .. })) => format!("it is a key of [{table}]"),
-            ([], Some(Key { table: None, .. })) => "it stands at the top of a file, in no table".to_owned(),
+            ([], Some(Key { table: None, .. })) => {
+                "it belongs at the top of the file, outside of any table".to_owned()
+            }
             ([], None) => "`longhaul config init` writes a file with every key".to_owned(),
             (near, _) => format!("did you mean {}?", near.join(" or ")),
         };
-        self.wrong(line, &format!("there is no key `{name}`"), &hint)
+        self.failure_at(line, &format!("there is no key `{name}`"), &hint)
     }
 
     /// Returns the values as they would be typed, after its flag has validated them.
@@ -251,9 +259,13 @@ impl Reader<'_> {
         line: usize,
         value: &Spanned<DeValue<'_>>,
     ) -> Result<Vec<String>, Failure> {
-        let wrong_kind = |line| {
-            let error = format!("`{}` wants {}", key.path(), key.kind.wanted());
-            self.wrong(line, &error, "write it as the flag takes it; `longhaul config init` shows every key")
+        let kind_error = |line| {
+            let error = format!("`{}` must be {}", key.path(), key.kind.expected());
+            self.failure_at(
+                line,
+                &error,
+                "write it as its flag accepts it; `longhaul config init` shows every key",
+            )
         };
         let values_by_line = match (key.kind, value.get_ref()) {
             (ValueKind::Switch, DeValue::Boolean(is_on)) => {
@@ -263,7 +275,7 @@ impl Reader<'_> {
                 let mut values_by_line = Vec::new();
                 for element in elements {
                     let line = lines.at(element.span().start);
-                    let DeValue::String(text) = element.get_ref() else { return Err(wrong_kind(line)) };
+                    let DeValue::String(text) = element.get_ref() else { return Err(kind_error(line)) };
                     values_by_line.push((line, text.clone().into_owned()));
                 }
                 values_by_line
@@ -285,13 +297,13 @@ impl Reader<'_> {
                 | ValueKind::List,
                 _,
             ) => {
-                return Err(wrong_kind(line));
+                return Err(kind_error(line));
             }
         };
         for (line, word) in &values_by_line {
             validate_value(self.root, key, word).map_err(|reason| {
                 let error = format!("`{}` is `{word}`: {reason}", key.path());
-                self.wrong(*line, &error, "write it as the flag takes it")
+                self.failure_at(*line, &error, "write it as its flag accepts it")
             })?;
         }
         // A project's model must not be interpreted as a flag of the agent.
@@ -299,7 +311,7 @@ impl Reader<'_> {
             && (self.owner, key.kind) == (FileOwner::Project, ValueKind::Text)
         {
             let error = format!("`{}` is `{word}`, which looks like a flag", key.path());
-            return Err(self.wrong(*line, &error, "no such value begins with `-`"));
+            return Err(self.failure_at(*line, &error, "such a value cannot begin with `-`"));
         }
         // A project's paths are relative to its file, in whatever subdirectory a run starts.
         let is_path = self.owner == FileOwner::Project && key.name == "block_path";
@@ -317,7 +329,7 @@ impl Reader<'_> {
         path.display().to_string()
     }
 
-    fn wrong(&self, line: usize, error: &str, hint: &str) -> Failure {
+    fn failure_at(&self, line: usize, error: &str, hint: &str) -> Failure {
         Failure::usage(format!("cannot read {}:{line}: {error}", self.path.display()), hint)
     }
 }
@@ -348,7 +360,7 @@ pub fn validate_value(root: &Command, key: &Key, word: &str) -> Result<(), Strin
         return Ok(());
     }
     let command = key.table.unwrap_or(RUN);
-    let Err(error) = root.clone().try_get_matches_from(["longhaul", command, &key.typed(word)]) else {
+    let Err(error) = root.clone().try_get_matches_from(["longhaul", command, &key.as_arg(word)]) else {
         return Ok(());
     };
     match error.kind() {
@@ -365,12 +377,12 @@ pub fn validate_value(root: &Command, key: &Key, word: &str) -> Result<(), Strin
 }
 
 /// Returns a hint for an unknown profile.
-pub fn profiles_hint<'a>(name: &str, known: impl Iterator<Item = &'a String>) -> String {
-    let known: Vec<&str> = known.map(String::as_str).collect();
-    match (known.as_slice(), did_you_mean(name, known.iter().copied()).first()) {
-        ([], _) => "define one by `[profile.NAME]` in a configuration file".to_owned(),
-        (_, Some(near)) => format!("did you mean {near}? There are {}", known.join(", ")),
-        (known, None) => format!("there are {}", known.join(", ")),
+pub fn profiles_hint<'a>(name: &str, names: impl Iterator<Item = &'a String>) -> String {
+    let names: Vec<&str> = names.map(String::as_str).collect();
+    match (names.as_slice(), did_you_mean(name, names.iter().copied()).first()) {
+        ([], _) => "define one with `[profile.NAME]` in a configuration file".to_owned(),
+        (_, Some(near)) => format!("did you mean {near}? There are {}", names.join(", ")),
+        (names, None) => format!("there are {}", names.join(", ")),
     }
 }
 

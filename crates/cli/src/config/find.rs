@@ -51,12 +51,12 @@ pub fn read(root: &Command, keys: &Keys, directory: Option<&Path>) -> Result<Fil
         let text = text(path)?;
         let trust = match owner {
             FileOwner::User => FileTrust::Trusted,
-            FileOwner::Project => trusted::of(path, &text),
+            FileOwner::Project => trusted::file_trust(path, &text),
         };
         let (home, user_file) = (home.as_deref(), user.as_deref());
         Reader { keys, root, owner, path, home, user_file, trust }.read(&text)
     };
-    let of_project = |path: PathBuf| {
+    let read_project = |path: PathBuf| {
         let file = read(FileOwner::Project, &path)?;
         check_inside(keys, &path, &file)?;
         Ok(file)
@@ -65,12 +65,12 @@ pub fn read(root: &Command, keys: &Keys, directory: Option<&Path>) -> Result<Fil
     let project = directory.and_then(project_file);
     Ok(Files {
         user: found.map(|path| read(FileOwner::User, path)).transpose()?.unwrap_or_default(),
-        project: project.map(of_project).transpose()?.unwrap_or_default(),
+        project: project.map(read_project).transpose()?.unwrap_or_default(),
     })
 }
 
 /// Rejects a project that names files outside of itself. Error messages quote the named file, and a project
-/// must not have them quote the user's other files.
+/// must not cause them to quote the user's other files.
 fn check_inside(keys: &Keys, path: &Path, file: &File) -> Result<(), Failure> {
     let folder = path.parent().unwrap_or(Path::new("/"));
     let is_path =
@@ -86,7 +86,7 @@ fn check_inside(keys: &Keys, path: &Path, file: &File) -> Result<(), Failure> {
                 "cannot read {}: `{}` is `{value}`, which is not in the project",
                 setting.origin, setting.key
             );
-            return Err(Failure::usage(error, "name a file below the folder of longhaul.toml"));
+            return Err(Failure::usage(error, "name a file below the directory of longhaul.toml"));
         }
     }
     Ok(())
@@ -106,15 +106,15 @@ pub fn text(path: &Path) -> Result<String, Failure> {
         }
         Ok(bytes)
     };
-    let broken =
+    let failure =
         |error: &str, hint: &str| Failure::usage(format!("cannot read {}: {error}", path.display()), hint);
     let bytes = read().map_err(|error| {
-        broken(&error.to_string(), "see to it, or leave configuration files aside with --no-config")
+        failure(&error.to_string(), "fix it, or ignore configuration files with --no-config")
     })?;
     String::from_utf8(bytes).map_err(|error| {
         let valid = &error.as_bytes()[..error.utf8_error().valid_up_to()];
         let line = 1 + valid.iter().filter(|byte| **byte == b'\n').count();
-        broken(&format!("line {line} is not UTF-8"), "convert it, for example with `iconv -t utf-8`")
+        failure(&format!("line {line} is not UTF-8"), "convert it, for example with `iconv -t utf-8`")
     })
 }
 

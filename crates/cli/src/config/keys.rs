@@ -17,11 +17,11 @@ pub const TABLES: [&str; 2] = ["research", "recover"];
 pub const PROFILE: &str = "profile";
 pub const DEFAULT_PROFILE: &str = "default_profile";
 
-const ONE_CALL: &str = "it is a matter of a single call";
-const ONE_RUN: &str = "it belongs to a single run";
+const ONE_CALL: &str = "it applies to a single call";
+const ONE_RUN: &str = "it applies to a single run";
 
 /// The flags that have no key, with the reason.
-const TYPED_ONLY: &[(&str, &str)] = &[
+const FLAG_ONLY: &[(&str, &str)] = &[
     ("prompt", "the task is given with each run"),
     ("prompt_file", "the task is given with each run"),
     ("task_dir", "the task is given with each run"),
@@ -37,7 +37,7 @@ const TYPED_ONLY: &[(&str, &str)] = &[
     ("resume", ONE_RUN),
     ("resume_or_new", ONE_RUN),
     ("resume_session", ONE_RUN),
-    ("cwd", "the project's file is looked for from there"),
+    ("cwd", "the search for the project's file starts there"),
     ("detach", ONE_CALL),
     ("dry_run", ONE_CALL),
     ("list", ONE_CALL),
@@ -68,14 +68,14 @@ pub enum ValueKind {
 
 impl ValueKind {
     /// Describes the expected value in an error message.
-    pub fn wanted(self) -> &'static str {
+    pub fn expected(self) -> &'static str {
         match self {
             ValueKind::Switch => "`true` or `false`",
             ValueKind::Count => "a whole number",
-            ValueKind::Amount => "a number, or a text in quotes",
-            ValueKind::Text => "a text in quotes",
+            ValueKind::Amount => "a number, or a string in quotes",
+            ValueKind::Text => "a string in quotes",
             ValueKind::Path => "a path in quotes",
-            ValueKind::List => "a list of texts, as in [\"…\"]",
+            ValueKind::List => "a list of strings, as in [\"…\"]",
         }
     }
 }
@@ -106,7 +106,7 @@ impl Key {
     }
 
     /// Formats this value as a command-line argument. A value without a flag belongs at the end, after `--`.
-    pub fn typed(&self, value: &str) -> String {
+    pub fn as_arg(&self, value: &str) -> String {
         match (self.arg.get_long(), self.kind) {
             (None, _) => value.to_owned(),
             (Some(flag), ValueKind::Switch) => format!("--{flag}"),
@@ -153,28 +153,26 @@ impl Keys {
     pub fn for_command(root: &Command) -> Keys {
         let mut keys = Keys { keys: Vec::new(), flag_only: Vec::new() };
         let run = root.find_subcommand(RUN).expect("there is a command `run`");
-        keys.take(None, root.get_arguments().chain(run.get_arguments()));
+        keys.add(None, root.get_arguments().chain(run.get_arguments()));
         for table in TABLES {
             let command = root.find_subcommand(table).expect("each table is named after a command");
-            keys.take(Some(table), command.get_arguments());
+            keys.add(Some(table), command.get_arguments());
         }
         keys
     }
 
-    fn take<'a>(&mut self, table: Option<&'static str>, args: impl Iterator<Item = &'a Arg>) {
+    fn add<'a>(&mut self, table: Option<&'static str>, args: impl Iterator<Item = &'a Arg>) {
         for arg in args.filter(|arg| !arg.is_hide_set()) {
             let name = name(arg);
-            let reason = TYPED_ONLY.iter().find(|(flag, _)| *flag == name);
+            let reason = FLAG_ONLY.iter().find(|(flag, _)| *flag == name);
             match reason {
                 Some((_, reason)) => self.flag_only.push((name, reason)),
                 // A file selects a profile with `default_profile`.
                 None if name == PROFILE => {}
                 None => {
                     let trust = match table {
-                        None => trust::of(&name),
-                        Some(_) => {
-                            ProjectTrust::UserOnly("a project's file is read by `run` and `simulate` alone")
-                        }
+                        None => trust::for_key(&name),
+                        Some(_) => ProjectTrust::UserOnly("only `run` and `simulate` read a project's file"),
                     };
                     self.keys.push(Key { table, name, kind: kind(arg), trust, arg: arg.clone() });
                 }
@@ -188,20 +186,20 @@ impl Keys {
     }
 
     pub fn plain(&self) -> impl Iterator<Item = &Key> {
-        self.of_table(None)
+        self.in_table(None)
     }
 
-    pub fn of_table(&self, table: Option<&str>) -> impl Iterator<Item = &Key> {
+    pub fn in_table(&self, table: Option<&str>) -> impl Iterator<Item = &Key> {
         self.keys.iter().filter(move |key| key.table == table)
     }
 
     /// Returns the key with this name in this table, or among the plain keys.
     pub fn find(&self, table: Option<&str>, name: &str) -> Option<&Key> {
-        self.of_table(table).find(|key| key.name == name)
+        self.in_table(table).find(|key| key.name == name)
     }
 
     /// Returns the reason why this flag has no key, or `None` if there is no such flag.
-    pub fn typed_only(&self, name: &str) -> Option<&'static str> {
+    pub fn flag_only_reason(&self, name: &str) -> Option<&'static str> {
         self.flag_only.iter().find(|(flag, _)| flag == name).map(|(_, reason)| *reason)
     }
 }
@@ -265,8 +263,8 @@ mod tests {
         check(Some("research"), "claude_hours", ValueKind::Amount);
         check(Some("recover"), "active_within", ValueKind::Amount);
         assert!(keys.find(None, "claude_hours").is_none() && keys.find(None, "prompt").is_none());
-        for (flag, _) in TYPED_ONLY.iter().filter(|(flag, _)| !["help", "version"].contains(flag)) {
-            assert!(keys.typed_only(flag).is_some(), "no command has a flag `{flag}`");
+        for (flag, _) in FLAG_ONLY.iter().filter(|(flag, _)| !["help", "version"].contains(flag)) {
+            assert!(keys.flag_only_reason(flag).is_some(), "no command has a flag `{flag}`");
         }
         let mut variables: Vec<_> = keys.plain().filter_map(Key::variable).collect();
         // These variables have other meanings: some a run sets for its agent, one is the home, one selects

@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 pub struct ChosenProfile {
     pub name: String,
     /// `--profile`, or the name of the variable.
-    pub by: String,
+    pub source: String,
 }
 
 /// A value after merging, with all its origins.
@@ -25,12 +25,12 @@ pub struct ChosenProfile {
 pub struct EffectiveValue {
     pub values: Vec<String>,
     pub origins: Vec<Origin>,
-    strength: Precedence,
+    precedence: Precedence,
 }
 
 impl EffectiveValue {
-    fn new(setting: &Setting, strength: Precedence) -> EffectiveValue {
-        EffectiveValue { values: setting.values.clone(), origins: vec![setting.origin.clone()], strength }
+    fn new(setting: &Setting, precedence: Precedence) -> EffectiveValue {
+        EffectiveValue { values: setting.values.clone(), origins: vec![setting.origin.clone()], precedence }
     }
 
     /// Formats the origins for people.
@@ -57,21 +57,23 @@ const EXCLUDED: &[(&str, &str)] = &[("keep_going", "check")];
 
 /// Merges the plain keys of all layers.
 pub fn merge(
-    (root, keys): (&Command, &Keys),
+    root: &Command,
+    keys: &Keys,
     files: &Files,
     variables: &[Setting],
     chosen: Option<&ChosenProfile>,
 ) -> Result<Values, Failure> {
     check_known(files, chosen)?;
-    let mut values = of_file(&files.user, chosen, [Precedence::User, Precedence::UserProfile]);
-    for (name, project) in of_file(&files.project, chosen, [Precedence::Project, Precedence::ProjectProfile])
+    let mut values = file_values(&files.user, chosen, Precedence::User, Precedence::UserProfile);
+    for (name, project) in
+        file_values(&files.project, chosen, Precedence::Project, Precedence::ProjectProfile)
     {
         let key = keys.find(None, &name).expect("a file is read by its keys");
-        let holds = match values.remove(&name) {
-            Some(user) => both(root, key, user, project),
+        let value = match values.remove(&name) {
+            Some(user) => merge_values(root, key, user, project),
             None => project,
         };
-        values.insert(name, holds);
+        values.insert(name, value);
     }
     values.extend(
         variables
@@ -83,19 +85,24 @@ pub fn merge(
 }
 
 /// Returns the keys of one command's table. Only the user's file has them.
-pub fn of_table(file: &File, table: &str) -> Values {
+pub fn table_values(file: &File, table: &str) -> Values {
     let settings = file.tables.get(table).into_iter().flatten();
     settings.map(|setting| (setting.key.clone(), EffectiveValue::new(setting, Precedence::User))).collect()
 }
 
 /// Returns the plain keys of a file, overridden by those of its profile.
-fn of_file(file: &File, chosen: Option<&ChosenProfile>, [plain, profile]: [Precedence; 2]) -> Values {
+fn file_values(
+    file: &File,
+    chosen: Option<&ChosenProfile>,
+    plain: Precedence,
+    profile: Precedence,
+) -> Values {
     let name = chosen.map(|chosen| &chosen.name).or(file.profile.as_ref());
-    let of_profile = name.and_then(|name| file.profiles.get(name)).into_iter().flatten();
+    let profile_settings = name.and_then(|name| file.profiles.get(name)).into_iter().flatten();
     let settings = file.plain.iter().map(|setting| (setting, plain));
-    let settings = settings.chain(of_profile.map(|setting| (setting, profile)));
+    let settings = settings.chain(profile_settings.map(|setting| (setting, profile)));
     settings
-        .map(|(setting, strength)| (setting.key.clone(), EffectiveValue::new(setting, strength)))
+        .map(|(setting, precedence)| (setting.key.clone(), EffectiveValue::new(setting, precedence)))
         .collect()
 }
 
@@ -103,7 +110,7 @@ fn check_known(files: &Files, chosen: Option<&ChosenProfile>) -> Result<(), Fail
     let known = || files.user.profiles.keys().chain(files.project.profiles.keys());
     match chosen {
         Some(chosen) if !known().any(|name| *name == chosen.name) => Err(Failure::usage(
-            format!("{}: there is no profile `{}`", chosen.by, chosen.name),
+            format!("{}: there is no profile `{}`", chosen.source, chosen.name),
             profiles_hint(&chosen.name, known()),
         )),
         Some(_) | None => Ok(()),
@@ -111,7 +118,7 @@ fn check_known(files: &Files, chosen: Option<&ChosenProfile>) -> Result<(), Fail
 }
 
 /// Merges the user's value with the project's.
-fn both(root: &Command, key: &Key, user: EffectiveValue, project: EffectiveValue) -> EffectiveValue {
+fn merge_values(root: &Command, key: &Key, user: EffectiveValue, project: EffectiveValue) -> EffectiveValue {
     match key.trust {
         // An untrusted project file that sets such a key is rejected when it is read.
         ProjectTrust::Any | ProjectTrust::Trusted(_) => project,
@@ -126,7 +133,7 @@ fn both(root: &Command, key: &Key, user: EffectiveValue, project: EffectiveValue
             let added: Vec<_> = project.values.into_iter().filter(|value| !values.contains(value)).collect();
             values.extend(added);
             let origins = user.origins.into_iter().chain(project.origins).collect();
-            EffectiveValue { values, origins, strength: project.strength }
+            EffectiveValue { values, origins, precedence: project.precedence }
         }
         ProjectTrust::OnlyIfUnset if user.values.is_empty() => project,
         // A project file that sets a `UserOnly` key is rejected when it is read.
@@ -136,7 +143,7 @@ fn both(root: &Command, key: &Key, user: EffectiveValue, project: EffectiveValue
 
 /// Returns how much a limit allows, in its own unit. `none` is parsed as 0 and means unlimited.
 fn amount(root: &Command, key: &Key, word: &str) -> u128 {
-    let args = ["longhaul", RUN, &key.typed(word), "-"];
+    let args = ["longhaul", RUN, &key.as_arg(word), "-"];
     let Ok(matches) = root.clone().try_get_matches_from(args) else { return u128::MAX };
     let id = key.arg.get_id().as_str();
     let found = matches.subcommand_matches(RUN).and_then(|matches| number(matches, id));
@@ -160,7 +167,7 @@ fn drop_excluded(root: &Command, values: &mut Values) -> Result<(), Failure> {
         let is_set = |value: &&EffectiveValue| !value.values.is_empty();
         let found = (values.get(&one).filter(is_set), values.get(&other).filter(is_set));
         let (Some(first), Some(second)) = found else { continue };
-        if first.strength == second.strength {
+        if first.precedence == second.precedence {
             return Err(Failure::usage(
                 format!(
                     "`{one}` (set by {}) and `{other}` (set by {}) exclude each other",
@@ -170,7 +177,7 @@ fn drop_excluded(root: &Command, values: &mut Values) -> Result<(), Failure> {
                 "leave one of them out",
             ));
         }
-        let weaker = if first.strength < second.strength { &one } else { &other };
+        let weaker = if first.precedence < second.precedence { &one } else { &other };
         values.remove(weaker);
     }
     Ok(())

@@ -44,13 +44,13 @@ impl ConfiguredValues {
 
     /// Corrects the origins of values that seem typed but are configured, and adds those that a plan does not
     /// list. The origin of a preset is its own name.
-    pub fn name(&self, origins: &mut BTreeMap<String, String>) {
+    pub fn record(&self, origins: &mut BTreeMap<String, String>) {
         for (key, origin) in &self.0 {
-            let mentioned = match origins.get(key) {
+            let full_origin = match origins.get(key) {
                 Some(preset) if key == "preset" => format!("{preset}, by {origin}"),
                 Some(_) | None => origin.clone(),
             };
-            origins.insert(key.clone(), mentioned);
+            origins.insert(key.clone(), full_origin);
         }
     }
 
@@ -95,7 +95,7 @@ mod tests {
         };
         let mut origins = owned(&[("budget", "flag"), ("max_turns", "flag"), ("preset", "archon")]);
         ConfiguredValues::new(owned(&[("budget", "f:1"), ("model", "f:2"), ("preset", "f:3")]))
-            .name(&mut origins);
+            .record(&mut origins);
         let expected =
             [("budget", "f:1"), ("max_turns", "flag"), ("model", "f:2"), ("preset", "archon, by f:3")];
         assert_eq!(origins, owned(&expected));

@@ -7,7 +7,7 @@ use clap::CommandFactory;
 use serde_json::{Map, Value, json};
 
 /// Derives the schema from the flags.
-pub fn of_files() -> Value {
+pub fn files_schema() -> Value {
     let keys = &Keys::for_command(&Cli::command());
     let mut properties = properties(keys, None);
     let plain = Value::Object(properties.clone());
@@ -24,10 +24,10 @@ pub fn of_files() -> Value {
         }),
     );
     for table in TABLES {
-        let own = self::properties(keys, Some(table));
+        let table_keys = self::properties(keys, Some(table));
         let about = format!("Keys of `longhaul {table}` alone, in your own file");
         let schema = json!({
-            "type": "object", "description": about, "properties": own, "additionalProperties": false,
+            "type": "object", "description": about, "properties": table_keys, "additionalProperties": false,
         });
         properties.insert(table.to_owned(), schema);
     }
@@ -41,7 +41,7 @@ pub fn of_files() -> Value {
 }
 
 fn properties(keys: &Keys, table: Option<&str>) -> Map<String, Value> {
-    keys.of_table(table).map(|key| (key.name.clone(), property(key))).collect()
+    keys.in_table(table).map(|key| (key.name.clone(), property(key))).collect()
 }
 
 fn property(key: &Key) -> Value {

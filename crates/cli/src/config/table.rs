@@ -21,7 +21,7 @@ fn row(key: &Key) -> String {
         ValueKind::Path => "path",
         ValueKind::List => "list of texts",
     };
-    let of_project = match key.trust {
+    let in_project = match key.trust {
         ProjectTrust::Any => "yes".to_owned(),
         ProjectTrust::OnlyLower => "only lower than yours".to_owned(),
         ProjectTrust::OnlyAdd => "adds to yours".to_owned(),
@@ -30,7 +30,7 @@ fn row(key: &Key) -> String {
         ProjectTrust::UserOnly(reason) if key.table.is_none() => format!("no: {reason}"),
         ProjectTrust::UserOnly(_) => "no".to_owned(),
     };
-    format!("| `{}` | {value} | {of_project} |", key.path())
+    format!("| `{}` | {value} | {in_project} |", key.path())
 }
 
 #[test]
@@ -48,7 +48,7 @@ fn example_is_valid() {
         user_file: None,
         trust: FileTrust::Trusted,
     };
-    let file = reader.read(text).expect("it is right");
+    let file = reader.read(text).expect("the example is valid");
     assert!(file.plain.len() > 1 && file.profiles.len() == 1, "{file:?}");
 }
 
@@ -57,5 +57,5 @@ fn table_of_keys_matches_flags() {
     let rows: Vec<String> = Keys::for_command(&Cli::command()).all().map(row).collect();
     let (_, table) = PAGE.split_once("|---|---|---|\n").expect("there is a table");
     let table: Vec<&str> = table.lines().take_while(|line| line.starts_with('|')).collect();
-    assert_eq!(table, rows, "cannot write into docs/configuration.md:\n{}", rows.join("\n"));
+    assert_eq!(table, rows, "write this into docs/configuration.md:\n{}", rows.join("\n"));
 }

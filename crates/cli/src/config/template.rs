@@ -1,23 +1,23 @@
 //! Writes the text of a new configuration file: every key with its purpose and default, commented out.
 
 use super::FileOwner;
+use super::format_value;
 use super::keys::{Key, Keys, TABLES};
 use super::trust::ProjectTrust;
-use super::written;
 use crate::args::DURATIONS;
 use clap::Command;
 
 // A comfortable width for reading in a terminal.
 const WIDTH: usize = 100;
 
-const ABOUT_USER: &str = "Your configuration of Longhaul. It holds wherever you begin a run; what a project's longhaul.toml says \
-                          goes before it, the environment (LONGHAUL_ and the key, in capitals) before that, and a flag before \
-                          all. Take away the `#` in front of what you want to set.";
-const ABOUT_PROJECT: &str = "The configuration of Longhaul for this project. It goes before your own file; the environment \
-                             (LONGHAUL_ and the key, in capitals) goes before it, and a flag before all. Take away the `#` in \
-                             front of what you want to set.";
+const ABOUT_USER: &str = "Your configuration of Longhaul. It applies to every run that you start. A project's longhaul.toml overrides \
+                          it, the environment (LONGHAUL_ and the key, in capitals) overrides both, and a flag overrides \
+                          everything. Uncomment what you want to set.";
+const ABOUT_PROJECT: &str = "The configuration of Longhaul for this project. It overrides your own file. The environment \
+                             (LONGHAUL_ and the key, in capitals) overrides both, and a flag overrides everything. \
+                             Uncomment what you want to set.";
 const PROFILES: &str =
-    "Keys below [profile.NAME] hold with `--profile NAME`, or with `default_profile = \"NAME\"` at the top.";
+    "Keys below [profile.NAME] apply with `--profile NAME`, or with `default_profile = \"NAME\"` at the top.";
 
 /// Returns the text of a new file.
 pub fn text(root: &Command, keys: &Keys, owner: FileOwner) -> String {
@@ -31,9 +31,9 @@ pub fn text(root: &Command, keys: &Keys, owner: FileOwner) -> String {
         .partition(|key| owner == FileOwner::User || !matches!(key.trust, ProjectTrust::UserOnly(_)));
     let mut heading = "";
     for key in settable {
-        let of_key = key.arg.get_help_heading().unwrap_or("The run");
-        if of_key != heading {
-            heading = of_key;
+        let key_heading = key.arg.get_help_heading().unwrap_or("The run");
+        if key_heading != heading {
+            heading = key_heading;
             out += &format!("\n# --- {heading} ---\n");
         }
         out += &entry(root, owner, key);
@@ -42,14 +42,14 @@ pub fn text(root: &Command, keys: &Keys, owner: FileOwner) -> String {
     if owner == FileOwner::Project {
         let names: Vec<&str> = user_only.iter().map(|key| key.name.as_str()).collect();
         let only = format!(
-            "Only your own file can set: {}. `longhaul config path` tells where it is.",
+            "Only your own file can set: {}. `longhaul config path` prints its path.",
             names.join(", ")
         );
         return out + "\n" + &comment(&only);
     }
     for table in TABLES {
         out += &format!("\n# --- longhaul {table} ---\n# [{table}]\n");
-        keys.of_table(Some(table)).for_each(|key| out += &entry(root, owner, key));
+        keys.in_table(Some(table)).for_each(|key| out += &entry(root, owner, key));
     }
     out
 }
@@ -62,7 +62,7 @@ fn entry(root: &Command, owner: FileOwner, key: &Key) -> String {
         }
         (FileOwner::Project | FileOwner::User, _) => key.about(),
     };
-    format!("\n{}# {} = {}\n", comment(&about), key.name, written(key.kind, &value))
+    format!("\n{}# {} = {}\n", comment(&about), key.name, format_value(key.kind, &value))
 }
 
 /// Returns a placeholder for a value without a default.

@@ -1,5 +1,5 @@
-//! Decides which keys a project's file may set. Such a file comes with a repository, which may be a
-//! stranger's, and applies without anyone having read it.
+//! Decides which keys a project's file may set. Such a file comes with a repository, which may be
+//! untrusted, and applies even if the user has not read it.
 //!
 //! It may choose how the work is done, lower limits and add guards. It may not run commands, grant
 //! permissions, speak for the user or spend more than the user's own file allows. A new key is for the user
@@ -22,7 +22,7 @@ pub enum ProjectTrust {
     UserOnly(&'static str),
 }
 
-const FREE: &[&str] = &[
+const ANY: &[&str] = &[
     "model",
     "handoff_tokens",
     "handoff_summary",
@@ -56,17 +56,17 @@ const FORBIDDEN: &[&str] = &["deny_tools", "block_url", "block_path"];
 
 const GUARDS: &[&str] = &["allow_tools", "block_urls_file", "effects_file"];
 
-const SPEAKS: &str = "it is sent to the agent as your own words";
+const SENT_AS_USER: &str = "it is sent to the agent as your own words";
 const LEARNS: &str = "it sends your conversation to a model, at your cost";
-const GOES_ON: &str = "it makes the agent continue after it stops, at your cost";
+const CONTINUES: &str = "it makes the agent continue after it stops, at your cost";
 const PRINTS: &str = "the reader chooses the output format";
 
 const TRUSTED: &[(&str, &str)] =
-    &[("check", "it is a command that is run"), ("permission_mode", "it gives the agent rights")];
+    &[("check", "it runs a command"), ("permission_mode", "it grants the agent permissions")];
 
 const REASONS: &[(&str, &str)] = &[
-    ("agent_path", "it names a program that is run"),
-    ("agent_args", "an agent can be given rights, programs and hooks by its arguments"),
+    ("agent_path", "it names a program to run"),
+    ("agent_args", "arguments can give the agent permissions, programs and hooks"),
     ("allow_denials", "it decides what counts as done"),
     // Longhaul passes sandbox settings to the agent, which replace those in the user's own settings.
     ("network", "it replaces the sandbox that the agent's own settings may ask for"),
@@ -74,18 +74,18 @@ const REASONS: &[(&str, &str)] = &[
     ("learn_judge", LEARNS),
     ("learn_tokens", LEARNS),
     ("prices_file", "it decides when the budget is exhausted"),
-    ("notify", "it is a command that is run"),
-    ("events", "it names a file that is written"),
+    ("notify", "it runs a command"),
+    ("events", "it names a file to write"),
     ("runs_dir", "it decides where your runs are stored"),
-    ("answer", SPEAKS),
-    ("answers_file", SPEAKS),
-    ("answer_defaults", SPEAKS),
-    ("wrap_up_prompt", SPEAKS),
-    ("keep_going", GOES_ON),
-    ("keep_improving", GOES_ON),
-    ("done_when", GOES_ON),
-    ("status_every", GOES_ON),
-    ("max_idle_stops", GOES_ON),
+    ("answer", SENT_AS_USER),
+    ("answers_file", SENT_AS_USER),
+    ("answer_defaults", SENT_AS_USER),
+    ("wrap_up_prompt", SENT_AS_USER),
+    ("keep_going", CONTINUES),
+    ("keep_improving", CONTINUES),
+    ("done_when", CONTINUES),
+    ("status_every", CONTINUES),
+    ("max_idle_stops", CONTINUES),
     ("output_format", PRINTS),
     ("quiet", PRINTS),
     ("verbose", PRINTS),
@@ -95,8 +95,8 @@ const REASONS: &[(&str, &str)] = &[
 const UNKNOWN: &str = "not reviewed for project files";
 
 /// Returns the effect of this key of `run` in a project's file.
-pub fn of(key: &str) -> ProjectTrust {
-    if FREE.contains(&key) {
+pub fn for_key(key: &str) -> ProjectTrust {
+    if ANY.contains(&key) {
         ProjectTrust::Any
     } else if LIMITS.contains(&key) {
         ProjectTrust::OnlyLower
@@ -122,13 +122,13 @@ mod tests {
     #[test]
     fn each_key_is_listed_once() {
         let keys = Keys::for_command(&Cli::command());
-        let named = FREE.iter().chain(LIMITS).chain(FORBIDDEN).chain(GUARDS).copied();
-        let named: Vec<&str> = named.chain(TRUSTED.iter().chain(REASONS).map(|(key, _)| *key)).collect();
+        let listed = ANY.iter().chain(LIMITS).chain(FORBIDDEN).chain(GUARDS).copied();
+        let listed: Vec<&str> = listed.chain(TRUSTED.iter().chain(REASONS).map(|(key, _)| *key)).collect();
         let plain: Vec<&str> = keys.plain().map(|key| key.name.as_str()).collect();
         for key in &plain {
-            assert_eq!(named.iter().filter(|name| *name == key).count(), 1, "{key}");
+            assert_eq!(listed.iter().filter(|name| *name == key).count(), 1, "{key}");
         }
-        for name in named {
+        for name in listed {
             assert!(plain.contains(&name), "there is no key `{name}`");
         }
     }

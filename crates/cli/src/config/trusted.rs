@@ -21,7 +21,7 @@ struct TrustedFile {
 }
 
 /// Returns whether the user trusts this content of the file. An unreadable record means no trust.
-pub fn of(path: &Path, content: &str) -> FileTrust {
+pub fn file_trust(path: &Path, content: &str) -> FileTrust {
     let Ok(home) = Home::locate(None, |name| env::var_os(name)) else { return FileTrust::Unknown };
     let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let found = read_regular(&record_path(&home, &path)).ok();

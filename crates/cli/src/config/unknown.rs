@@ -6,7 +6,7 @@ use longhaul_agent::did_you_mean;
 
 /// Longhaul's variables that are not keys: the home, the profile, the pager, and those that a run sets for
 /// its agent.
-const OTHERS: [&str; 9] = [
+const OTHER_VARIABLES: [&str; 9] = [
     "LONGHAUL_HOME",
     "LONGHAUL_PROFILE",
     "LONGHAUL_PAGER",
@@ -25,7 +25,7 @@ const INTERNAL: [&str; 7] = ["TEST_", "SCRIPTED_", "DRILL_", "SWEEP", "FAILPOINT
 pub fn warnings(root: &Command, names: impl Iterator<Item = String>) -> Vec<(String, String)> {
     let keys = Keys::for_command(root);
     let mut known: Vec<String> = keys.plain().filter_map(|key| key.variable()).collect();
-    known.extend(OTHERS.map(str::to_owned));
+    known.extend(OTHER_VARIABLES.map(str::to_owned));
     let mut unknown: Vec<String> = names
         .filter(|name| {
             name.strip_prefix("LONGHAUL_")
@@ -36,10 +36,10 @@ pub fn warnings(root: &Command, names: impl Iterator<Item = String>) -> Vec<(Str
     unknown.sort();
     let warning = |name: String| {
         let hint = match did_you_mean(&name, known.iter().map(String::as_str)).first() {
-            None => "unset it; `longhaul config show` lists what can be set".to_owned(),
+            None => "unset it; `longhaul config show` lists all keys".to_owned(),
             Some(near) => format!("did you mean {near}?"),
         };
-        (format!("nothing reads the variable {name}"), hint)
+        (format!("unknown variable {name}"), hint)
     };
     unknown.into_iter().map(warning).collect()
 }
@@ -62,11 +62,8 @@ mod tests {
         ];
         let warned = warnings(&Cli::command(), names.into_iter().map(str::to_owned));
         let expected = [
-            ("nothing reads the variable LONGHAUL_BUGDET", "did you mean LONGHAUL_BUDGET?"),
-            (
-                "nothing reads the variable LONGHAUL_QQQQQQ",
-                "unset it; `longhaul config show` lists what can be set",
-            ),
+            ("unknown variable LONGHAUL_BUGDET", "did you mean LONGHAUL_BUDGET?"),
+            ("unknown variable LONGHAUL_QQQQQQ", "unset it; `longhaul config show` lists all keys"),
         ];
         assert_eq!(warned, expected.map(|(warning, hint)| (warning.to_owned(), hint.to_owned())));
     }

@@ -101,19 +101,19 @@ impl Colors {
 
 /// Returns whether colors are enabled: not with `NO_COLOR` (no-color.org) or on a dumb terminal.
 pub fn is_enabled() -> bool {
-    let says_no = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    !says_no && env::var_os("TERM").is_none_or(|term| term != "dumb")
+    let is_disabled = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    !is_disabled && env::var_os("TERM").is_none_or(|term| term != "dumb")
 }
 
 #[cfg(test)]
 mod tests {
     use super::{Colors, Style};
-    use crate::output::out::shown;
+    use crate::output::out::sanitize;
 
     #[test]
     fn colors_surround_text() {
         let bad = Some(Style::Bad);
-        assert_eq!(shown(&Colors::colored().styled("failed", bad)), "\x1b[1;31mfailed\x1b[0m");
+        assert_eq!(sanitize(&Colors::colored().styled("failed", bad)), "\x1b[1;31mfailed\x1b[0m");
         assert_eq!(Colors::colored().styled("failed", None), "failed");
         assert_eq!(Colors::colored().styled("", bad), "");
         assert_eq!(Colors::plain().styled("failed", bad), "failed");

@@ -63,7 +63,7 @@ fn authored(author: &str, text: &str) -> String {
 fn tool_result(message: &TranscriptMessage, content: &str) -> String {
     let status = match (message.denied, message.interrupted, message.is_error) {
         (true, _, _) => "denied: ",
-        (_, true, _) => "cut off: ",
+        (_, true, _) => "interrupted: ",
         (_, _, Some(true)) => "failed: ",
         (false, false, Some(false) | None) => "",
     };
@@ -78,7 +78,7 @@ fn exchange_end(message: &TranscriptMessage) -> String {
     let cost = outcome.cost_usd.filter(|cost| *cost >= 0.000_05);
     let cost = cost.map(|cost| format!(", {}", phrases::dollars(cost))).unwrap_or_default();
     let status = outcome.terminal_reason.as_deref().unwrap_or(&outcome.subtype);
-    format!("turn ended: {status}{cost}")
+    format!("exchange ended: {status}{cost}")
 }
 
 /// Returns the most informative argument of a call, or else all arguments.
@@ -191,10 +191,10 @@ mod tests {
                   | Glob: *
               mcp__pager__page: {"who":"me"}
                   denied: not allowed
-                  cut off: [31mred
+                  interrupted: [31mred
                   failed: no such file
               error: API Error: 529
-              turn ended: completed, $0.0203
+              exchange ended: completed, $0.0203
               longhaul: (not on record)
               summary: The earlier work.
         "#]]

@@ -30,9 +30,9 @@ pub fn open(args: &EventsArgs, global: &GlobalArgs, detached: bool) -> Result<Op
 
 /// Writes the remaining events and warns of lost ones.
 pub fn close(writer: Option<Writer>, global: &GlobalArgs) {
-    let missed = writer.and_then(Writer::close);
-    if let Some(missed) = missed.filter(|_| !global.quiet) {
-        super::print_status(&format!("warning: {missed}"));
+    let warning = writer.and_then(Writer::close);
+    if let Some(warning) = warning.filter(|_| !global.quiet) {
+        super::print_status(&format!("warning: {warning}"));
     }
 }
 
@@ -63,7 +63,7 @@ impl<'a> Events<'a> {
     fn add(&mut self, at: Moment, records: &[Record]) {
         for record in records {
             self.seq += 1;
-            self.pending.push(line::of(&self.run, self.seq, at, record));
+            self.pending.push(line::event_line(&self.run, self.seq, at, record));
         }
     }
 
@@ -71,7 +71,7 @@ impl<'a> Events<'a> {
         let lines = std::mem::take(&mut self.pending);
         if !lines.is_empty() {
             let first = self.seq + 1 - lines.len() as u64;
-            self.queue.put(QueuedEvents { run: self.run.clone(), first, lines, known });
+            self.queue.push(QueuedEvents { run: self.run.clone(), first, lines, known });
         }
     }
 }

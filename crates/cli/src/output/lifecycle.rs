@@ -54,18 +54,18 @@ struct Data<'a> {
 
 impl Lifecycle {
     /// Returns the events of a new run, or `None` if they are disabled.
-    pub fn of_run(global: &GlobalArgs, args: &RunArgs, prompt: &str) -> Option<Lifecycle> {
+    pub fn for_run(global: &GlobalArgs, args: &RunArgs, prompt: &str) -> Option<Lifecycle> {
         let has_answers = !args.answer.is_empty() || args.answers_file.is_some();
-        let is_asked_for = args.policy.preset == Some(Preset::Openclawpack);
-        (is_asked_for && !global.quiet).then(|| Lifecycle::new(prompt, has_answers))
+        let is_enabled = args.policy.preset == Some(Preset::Openclawpack);
+        (is_enabled && !global.quiet).then(|| Lifecycle::new(prompt, has_answers))
     }
 
     /// Returns the events of a run that is resumed, or `None` if they are disabled.
-    pub fn of_plan(global: &GlobalArgs, plan: &Plan) -> Option<Lifecycle> {
-        let is_asked_for =
+    pub fn for_plan(global: &GlobalArgs, plan: &Plan) -> Option<Lifecycle> {
+        let is_enabled =
             plan.origins.get("preset").is_some_and(|preset| preset == Preset::Openclawpack.as_str());
         let has_answers = plan.guards.answers.as_ref().is_some_and(|answers| !answers.is_empty());
-        (is_asked_for && !global.quiet).then(|| Lifecycle::new(&plan.prompt.text, has_answers))
+        (is_enabled && !global.quiet).then(|| Lifecycle::new(&plan.prompt.text, has_answers))
     }
 
     /// Recognizes the GSD command of a prompt, if there is one.
@@ -84,7 +84,7 @@ impl Lifecycle {
     }
 
     /// Emits the start of the run. Without answers from the user, defaults answer the agent's questions.
-    pub fn begins(&self) {
+    pub fn emit_start(&self) {
         if !self.has_answers {
             self.emit(
                 "decision_needed",
@@ -98,27 +98,27 @@ impl Lifecycle {
     }
 
     /// Emits the end of the run, successful or not.
-    pub fn emit_end(&self, ended: &Result<RunReport, Failure>) {
-        match ended {
-            Ok(report) => self.ended(report),
-            Err(failure) => self.failed(failure),
+    pub fn emit_end(&self, result: &Result<RunReport, Failure>) {
+        match result {
+            Ok(report) => self.emit_outcome(report),
+            Err(failure) => self.emit_failure(failure),
         }
     }
 
-    fn ended(&self, report: &RunReport) {
+    fn emit_outcome(&self, report: &RunReport) {
         if report.outcome.kind != OutcomeKind::Done {
-            return self.error(&report.errors);
+            return self.emit_error(&report.errors);
         }
         let status = (self.success == "progress_update").then_some("complete");
         self.emit(self.success, Data { phase: self.phase.as_ref(), status, ..Data::default() });
     }
 
     /// Emits that the run did not start or was interrupted.
-    pub fn failed(&self, failure: &Failure) {
-        self.error(std::slice::from_ref(&failure.error));
+    pub fn emit_failure(&self, failure: &Failure) {
+        self.emit_error(std::slice::from_ref(&failure.error));
     }
 
-    fn error(&self, errors: &[String]) {
+    fn emit_error(&self, errors: &[String]) {
         self.emit("error", Data { phase: self.phase.as_ref(), errors: Some(errors), ..Data::default() });
     }
 

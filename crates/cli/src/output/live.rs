@@ -28,7 +28,7 @@ pub struct LiveView {
     state: State,
     limits: Limits,
     /// `(2 of 5)`, if attempts are counted.
-    tries: String,
+    retries: String,
     activity: Activity,
 }
 
@@ -52,7 +52,7 @@ impl LiveView {
     pub fn update(&mut self, view: StepView<'_>, now: Moment) {
         self.state.clone_from(view.run.state());
         self.limits = view.policy.limits;
-        self.tries = tries(view.policy, &self.state);
+        self.retries = retries(view.policy, &self.state);
         // Without a process, the state already includes the usage of the last one.
         let snapshot = view.snapshot.filter(|_| self.state.process.is_some());
         let mut activity = Activity { since: now, ..Activity::default() };
@@ -86,7 +86,7 @@ pub fn lines(view: &LiveView, now: Moment, width: usize) -> Vec<String> {
 }
 
 /// Returns the same lines for stderr, the first one in the color of its meaning.
-pub fn painted(view: &LiveView, now: Moment, width: usize) -> Vec<String> {
+pub fn colored_lines(view: &LiveView, now: Moment, width: usize) -> Vec<String> {
     let style = match &view.state.phase {
         Phase::Waiting { .. } | Phase::Suspended { .. } | Phase::Stopping { .. } => Style::Warning,
         Phase::New
@@ -157,7 +157,7 @@ fn wait_line(view: &LiveView, now: Moment) -> Option<String> {
         remaining => format!(" (in {remaining})"),
     };
     let cause = view.state.fault.map(|fault| format!(": {}", phrases::fault_text(fault))).unwrap_or_default();
-    Some(format!("until {}{remaining}{cause}{}", time::coming(*until), view.tries))
+    Some(format!("until {}{remaining}{cause}{}", time::future_time(*until), view.retries))
 }
 
 /// `Bash: cargo test (3m 12s)`, or between tool calls `thinking: "Now I run the tests."`.
@@ -213,7 +213,7 @@ fn share(used: &LimitStatus) -> String {
 }
 
 /// ` (2 of 5)`, if attempts are counted.
-fn tries(policy: &Policy, state: &State) -> String {
+fn retries(policy: &Policy, state: &State) -> String {
     let used = match policy.outage_bound {
         OutageBound::Retries => state.failures_since_progress + state.outage_waits,
         OutageBound::Time(_) => state.failures_since_progress,

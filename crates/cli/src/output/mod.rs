@@ -50,19 +50,19 @@ pub fn print_error(error: &str, hint: Option<&str>) {
 }
 
 /// Prints an object on stdout.
-pub fn print_json(printed: &impl Serialize) {
-    print_text(&pretty(printed));
+pub fn print_json(value: &impl Serialize) {
+    print_text(&pretty(value));
 }
 
 /// Formats an object as indented JSON.
-pub fn pretty(printed: &impl Serialize) -> String {
-    let json = serde_json::to_string_pretty(printed).expect("what is printed has only string keys");
+pub fn pretty(value: &impl Serialize) -> String {
+    let json = serde_json::to_string_pretty(value).expect("output has only string keys");
     out::harmless_json(&json).into_owned() + "\n"
 }
 
 /// Formats an object as one line of JSON.
-pub fn line(printed: &impl Serialize) -> String {
-    let json = serde_json::to_string(printed).expect("what is printed has only string keys");
+pub fn line(value: &impl Serialize) -> String {
+    let json = serde_json::to_string(value).expect("output has only string keys");
     out::harmless_json(&json).into_owned() + "\n"
 }
 
@@ -103,5 +103,5 @@ pub fn print_text(text: &str) {
 
 /// Prints a message on stderr.
 pub fn print_status(text: &str) {
-    out::say(&format!("{text}\n"));
+    out::print_stderr(&format!("{text}\n"));
 }

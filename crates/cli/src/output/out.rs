@@ -30,13 +30,13 @@ pub fn stderr_is_terminal() -> bool {
 }
 
 /// Returns stdout, mainly to query it.
-#[expect(clippy::disallowed_methods, reason = "this module is where it is written to")]
+#[expect(clippy::disallowed_methods, reason = "only this module writes to it")]
 pub fn stdout() -> impl Write + IsTerminal + AsFd {
     io::stdout()
 }
 
 /// Returns stderr, mainly to query it.
-#[expect(clippy::disallowed_methods, reason = "this module is where it is written to")]
+#[expect(clippy::disallowed_methods, reason = "only this module writes to it")]
 pub fn stderr() -> impl Write + IsTerminal + AsFd {
     io::stderr()
 }
@@ -48,8 +48,8 @@ pub fn print(text: &str) {
 }
 
 /// Prints text on stderr. Errors are ignored, so the run continues without a terminal.
-pub fn say(text: &str) {
-    let _ = stderr().write_all(shown(text).as_bytes());
+pub fn print_stderr(text: &str) {
+    let _ = stderr().write_all(sanitize(text).as_bytes());
 }
 
 /// Draws on the terminal at stderr. `frame` may move the cursor, so its text must be sanitized.
@@ -73,7 +73,7 @@ pub fn clone_stdout() -> io::Result<OwnedFd> {
 }
 
 /// Sanitizes text for a terminal and converts color marks to escape sequences.
-pub fn shown(text: &str) -> Cow<'_, str> {
+pub fn sanitize(text: &str) -> Cow<'_, str> {
     let marker = color::mark();
     if !text.chars().any(|c| is_control_like(c) || c == marker) {
         return Cow::Borrowed(text);
@@ -110,7 +110,7 @@ pub fn harmless_json(json: &str) -> Cow<'_, str> {
 /// Unfiltered stdout. Its first error is stored in `FAILED`.
 pub struct Stdout;
 
-fn kept<T>(result: io::Result<T>) -> io::Result<T> {
+fn record_error<T>(result: io::Result<T>) -> io::Result<T> {
     result.inspect_err(|error| {
         if !matches!(error.kind(), ErrorKind::BrokenPipe | ErrorKind::Interrupted) {
             let _ = FAILED
@@ -122,9 +122,9 @@ fn kept<T>(result: io::Result<T>) -> io::Result<T> {
 impl Write for Stdout {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let mut stdout = stdout();
-        let length = kept(stdout.write(bytes))?;
+        let length = record_error(stdout.write(bytes))?;
         // Without flushing, an error of the last line would be lost.
-        kept(stdout.flush())?;
+        record_error(stdout.flush())?;
         Ok(length)
     }
 
@@ -133,7 +133,7 @@ impl Write for Stdout {
     }
 }
 
-/// Forwards text as `shown` returns it.
+/// Sanitizes text and forwards it.
 pub struct Filter<W> {
     to: W,
     /// The bytes of an incomplete character.
@@ -150,7 +150,7 @@ impl<W: Write> Write for Filter<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.partial.extend_from_slice(bytes);
         let end = end_of_last_char(&self.partial);
-        let written = self.to.write_all(shown(&String::from_utf8_lossy(&self.partial[..end])).as_bytes());
+        let written = self.to.write_all(sanitize(&String::from_utf8_lossy(&self.partial[..end])).as_bytes());
         self.partial.drain(..end);
         written.map(|()| bytes.len())
     }
@@ -169,7 +169,7 @@ fn end_of_last_char(bytes: &[u8]) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::{Filter, harmless_json, shown};
+    use super::{Filter, harmless_json, sanitize};
     use crate::output::color::{Colors, Style};
     use std::io::Write;
 
@@ -182,17 +182,17 @@ mod tests {
             // A color, if its mark could be guessed.
             ("\u{100000}1x\u{100000}0", "\u{100000}1x\u{100000}0"),
         ] {
-            assert_eq!(shown(text), safe);
+            assert_eq!(sanitize(text), safe);
         }
-        let painted = Colors::colored().styled("a\x1b[0mb", Some(Style::Bad));
-        assert_eq!(shown(&painted), "\x1b[1;31ma[0mb\x1b[0m");
+        let colored = Colors::colored().styled("a\x1b[0mb", Some(Style::Bad));
+        assert_eq!(sanitize(&colored), "\x1b[1;31ma[0mb\x1b[0m");
     }
 
     #[test]
     fn json_stays_the_same_value() {
         let value = serde_json::json!({ "a\u{202e}": ["\u{9b}\u{7f}\u{1b}\u{61c} é 日", "\n"] });
         let harmless = harmless_json(&value.to_string()).into_owned();
-        assert_eq!(harmless, shown(&harmless));
+        assert_eq!(harmless, sanitize(&harmless));
         assert_eq!(serde_json::from_str::<serde_json::Value>(&harmless).expect("JSON"), value);
     }
 

@@ -3,8 +3,8 @@
 mod faults;
 mod remedies;
 
-pub use faults::{advice, cause_of, evidence, fault_text};
-pub use remedies::{about_to, remedied, remedy_words};
+pub use faults::{advice, attempt_cause, evidence, fault_text};
+pub use remedies::{describe_applied, describe_next, describe_remedy};
 
 use super::{envelope_text, time};
 use longhaul::NotifyFailure;
@@ -29,34 +29,34 @@ pub fn headline(record: &Record, state: &State, policy: &Policy) -> Option<Strin
             ..
         } => {
             let fault = fault.describe_with(result.as_ref());
-            Some(format!("{fault}; {}", remedy_words(*remedy, *at, *until)))
+            Some(format!("{fault}; {}", describe_remedy(*remedy, *at, *until)))
         }
-        Record::StopOrdered { cause, level, stall, .. } => stop_words(*cause, *level, *stall, policy),
+        Record::StopOrdered { cause, level, stall, .. } => stop_text(*cause, *level, *stall, policy),
         Record::StallDeferred { at, until, stall } => {
-            let words = stall.describe(StopCause::Stalled);
-            Some(format!("{words}; waiting until {} (for {})", time::coming(*until), until.since(*at)))
+            let text = stall.describe(StopCause::Stalled);
+            Some(format!("{text}; waiting until {} (for {})", time::future_time(*until), until.since(*at)))
         }
         Record::Swept { stopped_processes: ended @ 1.., .. } => {
             Some(format!("stopped {ended} leftover {} of the agent", plural(*ended, "process", "processes")))
         }
-        Record::LimitReached { limit, threshold, .. } => Some(limit_words(*limit, *threshold)),
+        Record::LimitReached { limit, threshold, .. } => Some(limit_text(*limit, *threshold)),
         Record::CheckStarted { .. } => {
             Some("the agent reports that it is done; running the checks".to_owned())
         }
-        Record::CheckEnded { result, .. } => Some(check_words(*result).to_owned()),
+        Record::CheckEnded { result, .. } => Some(check_text(*result).to_owned()),
         Record::CheckStopOrdered { cause: StopCause::TimedOut, .. } => {
             Some("the check timed out; stopping it".to_owned())
         }
         Record::PromptSent { prompt: PromptKind::WrapUp(_), .. } => {
             Some("asked the agent to save its work".to_owned())
         }
-        Record::AgentStopped { claimed_done: claimed, .. } => Some(stopped(*claimed).to_owned()),
+        Record::AgentStopped { claimed_done: claimed, .. } => Some(describe_stop(*claimed).to_owned()),
         Record::SuspendOrdered { source, .. } => Some(format!("{}: suspending the run", source.signal())),
         Record::Recovered { finding: RecoveryFinding::Suspended, .. } => {
-            Some(recovered(RecoveryFinding::Suspended).to_owned())
+            Some(describe_finding(RecoveryFinding::Suspended).to_owned())
         }
         Record::Recovered { finding, .. } => {
-            Some(format!("the supervisor died; its replacement {}", recovered(*finding)))
+            Some(format!("the supervisor died; its replacement {}", describe_finding(*finding)))
         }
         Record::Downtime { duration: span } => {
             Some(format!("nothing ran for {span}: the machine was asleep or the run had no supervisor"))
@@ -65,7 +65,7 @@ pub fn headline(record: &Record, state: &State, policy: &Policy) -> Option<Strin
             strategy: ResumeStrategy::Relocate | ResumeStrategy::Repair,
             reason: StrategyReason::SessionFile(found),
             ..
-        } => repaired(*found).map(str::to_owned),
+        } => repair_text(*found).map(str::to_owned),
         Record::SummaryStopOrdered { cause: StopCause::TimedOut, .. } => {
             Some(format!("the summary timed out after {}; stopping it", policy.summary_timeout))
         }
@@ -137,8 +137,8 @@ pub fn verbose_line(record: &Record) -> Option<String> {
     }
 }
 
-/// Describes what a new supervisor found of a run and did at once.
-pub fn recovered(finding: RecoveryFinding) -> &'static str {
+/// Describes what a new supervisor found and did immediately.
+pub fn describe_finding(finding: RecoveryFinding) -> &'static str {
     match finding {
         RecoveryFinding::AgentRunning => "found the agent running and took it over",
         RecoveryFinding::AgentFinished => "found that the agent had finished",
@@ -153,7 +153,7 @@ pub fn recovered(finding: RecoveryFinding) -> &'static str {
     }
 }
 
-fn stopped(claimed: bool) -> &'static str {
+fn describe_stop(claimed: bool) -> &'static str {
     if claimed { "the agent reports that the work is done" } else { "the agent stopped" }
 }
 
@@ -194,7 +194,7 @@ pub fn strategy_text(strategy: Option<ResumeStrategy>, reason: Option<StrategyRe
 }
 
 /// Describes how many calls the guards of a run denied.
-pub fn denied(calls: u32) -> String {
+pub fn denied_calls(calls: u32) -> String {
     format!("{calls} tool {} denied", plural(calls, "call was", "calls were"))
 }
 
@@ -206,23 +206,19 @@ pub fn questions(questions: Questions) -> String {
 }
 
 /// Describes the answer to one question.
-pub fn answered(answered: &AnsweredQuestion) -> String {
+pub fn answer_line(answered: &AnsweredQuestion) -> String {
     let AnsweredQuestion { question, answer, key } = answered;
     let source = key.as_ref().map_or_else(|| "default".to_owned(), |key| format!("--answer {key}"));
     format!("{} → {} ({source})", one_line(question), quoted_answer(answer))
 }
 
 /// Returns the warning about a question that was answered by default.
-pub fn answered_by_default(question: &str, answer: &str) -> String {
-    let source = if answer.is_empty() { "with nothing" } else { "by its first option" };
-    format!(
-        "warning: no --answer fits the question \"{}\"; it was answered {source}{}",
-        one_line(question),
-        match answer {
-            "" => String::new(),
-            answer => format!(", {}", quoted_answer(answer)),
-        }
-    )
+pub fn default_answer_warning(question: &str, answer: &str) -> String {
+    let choice = match answer {
+        "" => "answering with nothing".to_owned(),
+        answer => format!("using its first option, {}", quoted_answer(answer)),
+    };
+    format!("warning: no --answer matches the question \"{}\"; {choice}", one_line(question))
 }
 
 fn quoted_answer(answer: &str) -> String {
@@ -236,39 +232,42 @@ pub fn one_line(text: &str) -> String {
 }
 
 /// Describes why the watchdog stopped an orphaned run's agent.
-pub fn orphaned(orphaned: &WatchdogStop) -> String {
-    let WatchdogStop { at, silent_ms: silent, processes_stopped: processes_ended } = orphaned;
-    let ended = processes_ended
+pub fn watchdog_stop(stop: &WatchdogStop) -> String {
+    let WatchdogStop { at, silent_ms: silent, processes_stopped } = stop;
+    let stopped = processes_stopped
         .map(|count| format!(" ({count} {})", plural(count, "process", "processes")))
         .unwrap_or_default();
     format!(
-        "its supervisor had died and it wrote nothing for {silent}; the watchdog stopped it at {}{ended}",
+        "its supervisor had died and it wrote nothing for {silent}; the watchdog stopped it at {}{stopped}",
         rfc3339(*at)
     )
 }
 
 /// Describes how often a silent attempt was not stopped.
-pub fn excused(times: u32) -> String {
+pub fn deferred_stalls(times: u32) -> String {
     format!("silent, but its processes were busy: stall deferred {times} {}", plural(times, "time", "times"))
 }
 
 /// Describes why a stalled attempt was stopped.
-pub fn stalled(cause: StopCause, stall: &StallReport, excused: u32) -> String {
-    let words = stall.describe(cause);
-    match excused {
-        0 => format!("{words}; it was stopped"),
+pub fn stall_text(cause: StopCause, stall: &StallReport, deferrals: u32) -> String {
+    let text = stall.describe(cause);
+    match deferrals {
+        0 => format!("{text}; it was stopped"),
         _ => {
-            format!("{words}; stall deferred {excused} {} and then stopped", plural(excused, "time", "times"))
+            format!(
+                "{text}; stall deferred {deferrals} {} and then stopped",
+                plural(deferrals, "time", "times")
+            )
         }
     }
 }
 
 /// Describes the repair of a session file, or returns `None` if there was none.
-fn repaired(found: SessionFileState) -> Option<&'static str> {
+fn repair_text(found: SessionFileState) -> Option<&'static str> {
     match found {
         SessionFileState::Elsewhere => Some("the session file was found elsewhere; resuming from a copy"),
         SessionFileState::Damaged => {
-            Some("the session's file was damaged; resuming from a repaired copy, the original is kept")
+            Some("the session file was damaged; resuming from a repaired copy (original kept)")
         }
         SessionFileState::Stale => Some(
             "the session file lacked the latest messages; resuming from a completed copy (original kept)",
@@ -277,7 +276,7 @@ fn repaired(found: SessionFileState) -> Option<&'static str> {
     }
 }
 
-fn stop_words(
+fn stop_text(
     cause: StopCause,
     level: StopLevel,
     stall: Option<StallReport>,
@@ -312,7 +311,7 @@ fn stop_words(
 }
 
 /// Describes the result of a check.
-pub fn check_words(result: CheckResult) -> &'static str {
+pub fn check_text(result: CheckResult) -> &'static str {
     match result {
         CheckResult::Passed => "the check passed",
         CheckResult::Failed => "the check failed",
@@ -321,7 +320,7 @@ pub fn check_words(result: CheckResult) -> &'static str {
 }
 
 /// Describes the state of a limit.
-pub fn limit_words(limit: Limit, threshold: LimitThreshold) -> String {
+pub fn limit_text(limit: Limit, threshold: LimitThreshold) -> String {
     let of = limit.describe();
     match threshold {
         LimitThreshold::Reserve => format!("{of} is down to its reserve"),

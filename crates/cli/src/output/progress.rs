@@ -27,7 +27,7 @@ pub struct ProgressDisplay {
     view: Arc<Mutex<LiveView>>,
     region: Option<Region>,
     /// Whether the user chose a permission mode. If not, a mode that asks causes a warning.
-    permission_named: bool,
+    has_permission_mode: bool,
     permission_warned: bool,
     unpriced_warned: bool,
     has_warned_of_tools: bool,
@@ -36,7 +36,7 @@ pub struct ProgressDisplay {
 }
 
 impl ProgressDisplay {
-    pub fn new(global: &GlobalArgs, permission_named: bool) -> ProgressDisplay {
+    pub fn new(global: &GlobalArgs, has_permission_mode: bool) -> ProgressDisplay {
         ProgressDisplay {
             quiet: global.quiet,
             verbose: global.verbose,
@@ -45,7 +45,7 @@ impl ProgressDisplay {
             is_supervisor: true,
             view: Arc::default(),
             region: None,
-            permission_named,
+            has_permission_mode,
             permission_warned: false,
             unpriced_warned: false,
             has_warned_of_tools: false,
@@ -90,7 +90,7 @@ impl ProgressDisplay {
         let Some(mode) = view.snapshot.and_then(|snapshot| snapshot.permission_mode.as_deref()) else {
             return;
         };
-        if self.permission_warned || self.permission_named {
+        if self.permission_warned || self.has_permission_mode {
             return;
         }
         self.permission_warned = true;
@@ -132,7 +132,7 @@ impl ProgressDisplay {
         let (warned_attempt, warned) = self.questions_warned;
         let warned = if warned_attempt == attempt { warned } else { 0 };
         for answered in snapshot.answers.iter().skip(warned).filter(|answered| answered.key.is_none()) {
-            self.print(&phrases::answered_by_default(&answered.question, &answered.answer));
+            self.print(&phrases::default_answer_warning(&answered.question, &answered.answer));
         }
         self.questions_warned = (attempt, snapshot.answers.len());
     }
@@ -152,7 +152,7 @@ impl Observer for ProgressDisplay {
             let view = Arc::clone(&self.view);
             self.region = Region::open(move |width, height| {
                 let view = view.lock().expect("no step panics");
-                let mut lines = live::painted(&view, output::now(), width);
+                let mut lines = live::colored_lines(&view, output::now(), width);
                 lines.truncate(height);
                 lines
             });

@@ -125,7 +125,7 @@ fn frame(lines: &[String]) -> String {
     let mut drawn = "\r\x1b[?7l".to_owned();
     for (index, line) in lines.iter().enumerate() {
         let end = if index == 0 { "" } else { "\r\n" };
-        write!(drawn, "{end}{}\x1b[K", out::shown(line)).expect("a string takes all");
+        write!(drawn, "{end}{}\x1b[K", out::sanitize(line)).expect("a string takes all");
     }
     // Removes the rest of a taller frame, or of one that a narrower terminal has wrapped.
     drawn += "\x1b[J";

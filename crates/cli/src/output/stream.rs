@@ -40,7 +40,7 @@ impl Observer for Stream<'_> {
         let mut stdout = out::printer_of_bytes();
         for record in &step.records {
             self.seq += 1;
-            let _ = stdout.write_all(&line::among_others(&self.run, self.seq, view.at, record));
+            let _ = stdout.write_all(&line::stream_line(&self.run, self.seq, view.at, record));
         }
         self.inner.on_step(view, step);
     }

@@ -19,20 +19,21 @@ const LAST_WIDTH_MIN: usize = 8;
 
 /// Formats rows of cells, with two spaces between columns.
 pub fn table(rows: &[Vec<String>], columns: &[Column], width: usize) -> String {
-    painted(rows, columns, width, Colors::plain(), |_, _| None)
+    colored_table(rows, columns, width, Colors::plain(), |_, _| None)
 }
 
-/// Formats a table in color. The first row is the heading; `meaning` returns the style of a cell by its row
-/// and column.
-pub fn painted(
+/// Formats a table in color. The first row is the heading. `style` returns the style of a cell by its row and
+/// column.
+pub fn colored_table(
     rows: &[Vec<String>],
     columns: &[Column],
     width: usize,
     colors: Colors,
     style: impl Fn(usize, usize) -> Option<Style>,
 ) -> String {
-    let of = |index: usize| rows.iter().map(move |row| row[index].chars().count()).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..columns.len()).map(of).collect();
+    let column_width =
+        |index: usize| rows.iter().map(move |row| row[index].chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..columns.len()).map(column_width).collect();
     let mut out = String::new();
     for (number, row) in rows.iter().enumerate() {
         let (mut line, mut used) = (String::new(), 0);
@@ -59,7 +60,7 @@ pub fn painted(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::output::out::shown;
+    use crate::output::out::sanitize;
     use expect_test::expect;
 
     #[test]
@@ -83,8 +84,8 @@ mod tests {
         let rows = [["state", "cost"], ["done", "$1.00"], ["failed", "$10.00"]]
             .map(|row| row.map(str::to_owned).to_vec());
         let bad = |row: usize, index: usize| ((row, index) == (2, 0)).then_some(Style::Bad);
-        let text = painted(&rows, &[Column::Left, Column::Right], 80, Colors::colored(), bad);
-        let text = shown(&text).into_owned();
+        let text = colored_table(&rows, &[Column::Left, Column::Right], 80, Colors::colored(), bad);
+        let text = sanitize(&text).into_owned();
         let plain = table(&rows, &[Column::Left, Column::Right], 80);
         let codes = ["\x1b[1;31m", "\x1b[1m", "\x1b[0m"];
         assert_eq!(codes.iter().fold(text.clone(), |text, code| text.replace(code, "")), plain);

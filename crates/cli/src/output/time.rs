@@ -35,10 +35,10 @@ impl TimeFormat {
     }
 
     /// Formats the time of day of a timestamp from an agent, or returns an invalid one unchanged.
-    pub fn time_written(&self, written: &str) -> String {
-        match written.parse::<Timestamp>() {
+    pub fn time_of_timestamp(&self, timestamp: &str) -> String {
+        match timestamp.parse::<Timestamp>() {
             Ok(at) => at.to_zoned(self.0.clone()).strftime("%H:%M:%S").to_string(),
-            Err(_) => written.to_owned(),
+            Err(_) => timestamp.to_owned(),
         }
     }
 
@@ -93,7 +93,7 @@ impl TimeFormat {
 }
 
 /// Formats a moment in the future in the time zone of the system.
-pub fn coming(moment: Moment) -> String {
+pub fn future_time(moment: Moment) -> String {
     TimeFormat::here().future_time(moment, super::now())
 }
 
@@ -148,8 +148,8 @@ mod tests {
         let at = Moment(1_767_225_600_000);
         assert_eq!(clock.minute(at), "2026-01-01 01:00");
         assert_eq!(clock.short(at), "Jan 1 01:00");
-        assert_eq!(clock.time_written("2026-01-01T00:00:05.123Z"), "01:00:05");
-        assert_eq!(clock.time_written("soon"), "soon");
+        assert_eq!(clock.time_of_timestamp("2026-01-01T00:00:05.123Z"), "01:00:05");
+        assert_eq!(clock.time_of_timestamp("soon"), "soon");
         assert_eq!(clock.zone(at), "CET");
         assert_eq!(clock.minute(Moment::MAX), "never");
     }

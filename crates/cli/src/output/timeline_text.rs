@@ -14,9 +14,9 @@ use longhaul_core::{
 // `22:04:10  +1h02m  `.
 const INDENT: usize = 18;
 // An agent needs this long to start and to be rejected by its API.
-const BRIEF: Span = Span::from_mins(1);
-// A supervisor that is replaced at once leaves no gap.
-const BRIEFLY: Span = Span::from_secs(1);
+const BRIEF_ATTEMPT_MAX: Span = Span::from_mins(1);
+// A supervisor that is replaced immediately leaves no gap.
+const GAP_MIN: Span = Span::from_secs(1);
 
 /// Formats the entries as lines that each end with a newline.
 pub fn text(entries: &[TimelineEntry], clock: &TimeFormat) -> String {
@@ -45,16 +45,16 @@ pub fn next_text(next: &NextStep) -> String {
 }
 
 /// Describes changed settings, as a clause: `: permission mode default -> acceptEdits, budget $1 -> $3`.
-fn changed(changes: &[SettingChange]) -> String {
+fn describe_changes(changes: &[SettingChange]) -> String {
     let value = |setting: &str, value: &str| {
         let dollars = value.parse().ok().filter(|_| setting == "budget");
         dollars.map_or_else(|| value.to_owned(), phrases::dollars)
     };
-    let words = changes.iter().map(|SettingChange { setting, from, to }| {
+    let changes = changes.iter().map(|SettingChange { setting, from, to }| {
         format!("{} {} -> {}", setting.replace('_', " "), value(setting, from), value(setting, to))
     });
-    let words = words.collect::<Vec<_>>().join(", ");
-    if words.is_empty() { words } else { format!(": {words}") }
+    let text = changes.collect::<Vec<_>>().join(", ");
+    if text.is_empty() { text } else { format!(": {text}") }
 }
 
 /// Formats one entry as a sentence.
@@ -62,16 +62,16 @@ pub fn sentence(entry: &TimelineEntry, clock: &TimeFormat) -> String {
     match &entry.kind {
         TimelineEvent::Started { session } => match session {
             SessionPlan::New(_) => "started in a new session".to_owned(),
-            SessionPlan::Resume(id) => format!("began, in session {id}"),
+            SessionPlan::Resume(id) => format!("started in session {id}"),
             SessionPlan::Fork { from, .. } => format!("started on a fork of session {from}"),
         },
-        TimelineEvent::Reopened { request: ask, finished_ms, changes } => {
-            let purpose = match ask {
+        TimelineEvent::Reopened { request, finished_ms, changes } => {
+            let purpose = match request {
                 ResumeRequest::Continue => "to continue",
-                ResumeRequest::RepeatTask => "with its task once more",
-                ResumeRequest::Prompt(_) => "with a new request",
+                ResumeRequest::RepeatTask => "to repeat its task",
+                ResumeRequest::Prompt(_) => "with a new prompt",
             };
-            let changed = changed(changes);
+            let changed = describe_changes(changes);
             format!("resumed {purpose} ({finished_ms} after it finished){changed}")
         }
         TimelineEvent::AttemptStarted { attempt, strategy, reason, prompt } => {
@@ -82,54 +82,54 @@ pub fn sentence(entry: &TimelineEntry, clock: &TimeFormat) -> String {
             let cost = cost(*total_cost_usd, 0.0).map(|cost| format!(", {cost}")).unwrap_or_default();
             format!("{} ({duration_ms}{cost})", phrases::summary(*outcome))
         }
-        TimelineEvent::AttemptEnded(ended) => ending_over(ended, entry.at, entry.until, clock),
-        TimelineEvent::LimitReached { limit, threshold, .. } => phrases::limit_words(*limit, *threshold),
+        TimelineEvent::AttemptEnded(ended) => describe_attempts_end(ended, entry.at, entry.until, clock),
+        TimelineEvent::LimitReached { limit, threshold, .. } => phrases::limit_text(*limit, *threshold),
         TimelineEvent::PromptSent { prompt, .. } => match describe(*prompt) {
             Some(prompt) => format!("asked the agent {prompt}"),
             None => "asked the agent to continue".to_owned(),
         },
         TimelineEvent::AgentStopped { stops, done_claims, prompts, .. } => {
-            stops_words(*stops, *done_claims, *prompts)
+            stops_text(*stops, *done_claims, *prompts)
         }
         TimelineEvent::StallDeferred { times, stall, .. } => {
-            let words = stall.describe(StopCause::Stalled);
+            let text = stall.describe(StopCause::Stalled);
             format!(
-                "the agent was silent and something of it worked, so it had more time{}: {words}",
+                "the agent was silent, but its processes were busy; stall deferred{}: {text}",
                 many(*times)
             )
         }
         TimelineEvent::WatchdogStopped { silent_ms, processes_stopped, .. } => {
-            let ended = processes_stopped
+            let stopped = processes_stopped
                 .map(|count| format!(", with {count} {}", plural(count, "process", "processes")))
                 .unwrap_or_default();
             format!(
-                "its supervisor had died and it wrote nothing for {silent_ms}: the watchdog stopped the agent{ended}"
+                "its supervisor had died and it wrote nothing for {silent_ms}: the watchdog stopped the agent{stopped}"
             )
         }
         TimelineEvent::Recovered { finding, unsupervised_ms, idle_ms, changes, .. } => {
             if *finding == RecoveryFinding::Suspended {
-                return format!("{}{}", phrases::recovered(*finding), changed(changes));
+                return format!("{}{}", phrases::describe_finding(*finding), describe_changes(changes));
             }
-            let unsupervised = unsupervised_ms.filter(|span| *span >= BRIEFLY);
+            let unsupervised = unsupervised_ms.filter(|span| *span >= GAP_MIN);
             let unsupervised =
                 unsupervised.map(|span| format!(", and the run had no supervisor for up to {span}"));
-            let idle = (*idle_ms >= BRIEFLY).then(|| format!(", {idle_ms} of it with nothing running"));
+            let idle = (*idle_ms >= GAP_MIN).then(|| format!(", {idle_ms} of it with nothing running"));
             format!(
-                "the supervisor had died{}{}; a new one {}{}",
+                "the supervisor died{}{}; its replacement {}{}",
                 unsupervised.unwrap_or_default(),
                 idle.unwrap_or_default(),
-                phrases::recovered(*finding),
-                changed(changes)
+                phrases::describe_finding(*finding),
+                describe_changes(changes)
             )
         }
         TimelineEvent::Downtime { duration_ms: ms } => {
             format!("nothing ran for {ms}: the machine was asleep or the run had no supervisor")
         }
         TimelineEvent::CheckEnded { check, result, duration_ms } => {
-            let result = phrases::check_words(*result).trim_start_matches("the check ");
+            let result = phrases::check_text(*result).trim_start_matches("the check ");
             format!("check {check} {result} ({duration_ms})")
         }
-        TimelineEvent::Cancelled { source } => cancelled(*source).to_owned(),
+        TimelineEvent::Cancelled { source } => describe_cancel(*source).to_owned(),
         TimelineEvent::Suspended { source } => format!("{} suspended the run", source.signal()),
         TimelineEvent::Finished { outcome, attempts, wall_ms, waiting_ms, downtime_ms, total_cost_usd } => {
             let spans = [(waiting_ms, "waiting"), (downtime_ms, "asleep or without a supervisor")];
@@ -138,7 +138,7 @@ pub fn sentence(entry: &TimelineEntry, clock: &TimeFormat) -> String {
             let parts = if parts.is_empty() { String::new() } else { format!(" ({})", parts.join(", ")) };
             format!(
                 "finished: {} after {attempts} {} in {wall_ms}{parts}, {}",
-                outcome_words(*outcome),
+                describe_outcome(*outcome),
                 plural(*attempts, "attempt", "attempts"),
                 cost(*total_cost_usd, 0.0).unwrap_or_else(|| "$0".to_owned()),
             )
@@ -147,11 +147,11 @@ pub fn sentence(entry: &TimelineEntry, clock: &TimeFormat) -> String {
 }
 
 /// Describes the end of one attempt at `at`, as a sentence.
-pub fn ending(ended: &AttemptsEnded, at: Moment, clock: &TimeFormat) -> String {
-    ending_over(ended, at, at, clock)
+pub fn describe_attempt_end(ended: &AttemptsEnded, at: Moment, clock: &TimeFormat) -> String {
+    describe_attempts_end(ended, at, at, clock)
 }
 
-fn ending_over(ended: &AttemptsEnded, at: Moment, until: Moment, clock: &TimeFormat) -> String {
+fn describe_attempts_end(ended: &AttemptsEnded, at: Moment, until: Moment, clock: &TimeFormat) -> String {
     let count = ended.last_attempt - ended.attempt + 1;
     let name = match count {
         1 => format!("attempt {}", ended.attempt),
@@ -159,9 +159,9 @@ fn ending_over(ended: &AttemptsEnded, at: Moment, until: Moment, clock: &TimeFor
     };
     let proof = ended.evidence.as_ref().map(|proof| format!(" ({proof})")).unwrap_or_default();
     let cause = match ended.fault {
-        Some(fault) => format!("{}{proof}", phrases::cause_of(fault, ended.stop_cause)),
+        Some(fault) => format!("{}{proof}", phrases::attempt_cause(fault, ended.stop_cause)),
         None if ended.claimed_done => "the agent reports that it is done".to_owned(),
-        None => "the agent ended by itself".to_owned(),
+        None => "the agent exited on its own".to_owned(),
     };
     let mut parts = vec![cause];
     if count > 1 {
@@ -172,26 +172,26 @@ fn ending_over(ended: &AttemptsEnded, at: Moment, until: Moment, clock: &TimeFor
     }
     if ended.leftover_processes > 0 {
         let processes = plural(ended.leftover_processes, "process", "processes");
-        parts.push(format!("ended {} {processes} that it left behind", ended.leftover_processes));
+        parts.push(format!("stopped {} leftover {processes}", ended.leftover_processes));
     }
     parts.extend(ended.background_stopped.iter().map(describe_stopped_task));
     if ended.denied_calls > 0 {
-        parts.push(phrases::denied(ended.denied_calls));
+        parts.push(phrases::denied_calls(ended.denied_calls));
     }
     if ended.questions > 0 {
         let questions = plural(ended.questions, "question was", "questions were");
         parts.push(format!("{} {questions} answered", ended.questions));
     }
-    parts.extend(followed(ended, until, count, clock));
+    parts.extend(describe_follow_up(ended, until, count, clock));
     let parts: Vec<String> = work(ended.work).into_iter().chain(parts).collect();
     format!("{name}: {}", parts.join("; "))
 }
 
 /// Describes what followed a failure.
-fn followed(ended: &AttemptsEnded, at: Moment, count: u32, clock: &TimeFormat) -> Option<String> {
+fn describe_follow_up(ended: &AttemptsEnded, at: Moment, count: u32, clock: &TimeFormat) -> Option<String> {
     let remedy = ended.remedy?;
     if let Some(until) = ended.waiting_until {
-        return Some(phrases::about_to(remedy, &clock.near(until, at), until.since(at)));
+        return Some(phrases::describe_next(remedy, &clock.near(until, at), until.since(at)));
     }
     let waited = ended.waited_ms?;
     let planned = ended.planned_wait_ms.unwrap_or_default();
@@ -199,7 +199,7 @@ fn followed(ended: &AttemptsEnded, at: Moment, count: u32, clock: &TimeFormat) -
     let late = waited.millis() > planned.millis() + planned.millis() / 10 + 1000;
     let planned = if late { format!(", planned: {planned}") } else { String::new() };
     Some(match count {
-        1 => format!("{}{planned}", phrases::remedied(remedy, waited)),
+        1 => format!("{}{planned}", phrases::describe_applied(remedy, waited)),
         _ => format!("waited {waited} in total{planned}"),
     })
 }
@@ -214,7 +214,7 @@ fn work(work: WorkDone) -> Option<String> {
         .map(|calls| format!("{calls} tool {}", if calls == 1 { "call" } else { "calls" }));
     let done: Vec<String> = turns.into_iter().chain(calls).collect();
     let cost = cost(work.total_cost_usd, work.estimated_cost_usd).map(|cost| format!(", {cost}"));
-    if done.is_empty() && cost.is_none() && work.duration_ms < BRIEF {
+    if done.is_empty() && cost.is_none() && work.duration_ms < BRIEF_ATTEMPT_MAX {
         return None;
     }
     let done = if done.is_empty() { "nothing finished".to_owned() } else { done.join(", ") };
@@ -245,11 +245,11 @@ fn describe(prompt: PromptKind) -> Option<&'static str> {
     }
 }
 
-fn stops_words(stops: u32, done_claims: u32, prompts: u32) -> String {
+fn stops_text(stops: u32, done_claims: u32, prompts: u32) -> String {
     let done_claims = match done_claims {
         0 => String::new(),
-        1 => ", and said that the work is finished".to_owned(),
-        _ => format!(", and said {done_claims} times that the work is finished"),
+        1 => ", and reported that the work is done".to_owned(),
+        _ => format!(", and reported {done_claims} times that the work is done"),
     };
     let prompts = match (stops, prompts) {
         (_, 0) => String::new(),
@@ -268,7 +268,7 @@ fn many(times: u32) -> String {
     }
 }
 
-fn cancelled(source: CancelSource) -> &'static str {
+fn describe_cancel(source: CancelSource) -> &'static str {
     match source {
         CancelSource::Person => "cancelled; waiting for the agent's result",
         CancelSource::PersonNow => "cancelled immediately",
@@ -278,7 +278,7 @@ fn cancelled(source: CancelSource) -> &'static str {
 }
 
 /// Describes an outcome: `over_budget (the budget is exhausted)`.
-pub fn outcome_words(outcome: Outcome) -> String {
+pub fn describe_outcome(outcome: Outcome) -> String {
     let reason = match (outcome.limit, outcome.fault) {
         (Some(limit), _) => Some(format!("{} is exhausted", limit.describe())),
         (None, Some(fault)) => Some(phrases::fault_text(fault).to_owned()),

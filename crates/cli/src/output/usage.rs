@@ -11,16 +11,16 @@ pub fn answer(error: &Error) -> ExitCode {
     if error.use_stderr() {
         // The error contains typed arguments, which may come from another program, so it is sanitized.
         let text = text.to_string();
-        let painted = Colors::stderr().styled("error:", Some(Style::Bad));
-        out::say(&text.replacen("error:", &painted, 1));
+        let label = Colors::stderr().styled("error:", Some(Style::Bad));
+        out::print_stderr(&text.replacen("error:", &label, 1));
     } else {
-        out::print(&painted(&text.ansi().to_string(), Colors::stdout()));
+        out::print(&colored_help(&text.ansi().to_string(), Colors::stdout()));
     }
     ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(crate::failure::USAGE))
 }
 
 /// Converts clap's bold text to Longhaul's style and removes underlines.
-fn painted(help: &str, colors: Colors) -> String {
+fn colored_help(help: &str, colors: Colors) -> String {
     let help = help.replace("\x1b[4m", "");
     let mut out = String::with_capacity(help.len());
     for part in help.split("\x1b[0m") {
@@ -33,19 +33,19 @@ fn painted(help: &str, colors: Colors) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::painted;
+    use super::colored_help;
     use crate::args::Cli;
     use crate::output::color::Colors;
-    use crate::output::out::shown;
+    use crate::output::out::sanitize;
     use clap::CommandFactory;
 
     #[test]
     fn help_has_bold_headings_only() {
         let help = Cli::command().render_help();
         let ansi = help.ansi().to_string();
-        assert_eq!(shown(&painted(&ansi, Colors::plain())), help.to_string());
-        let bold = painted(&ansi, Colors::colored());
-        let bold = shown(&bold);
+        assert_eq!(sanitize(&colored_help(&ansi, Colors::plain())), help.to_string());
+        let bold = colored_help(&ansi, Colors::colored());
+        let bold = sanitize(&bold);
         assert!(bold.contains("\x1b[1mUsage:\x1b[0m") && !bold.contains("[4m"), "{bold}");
     }
 }

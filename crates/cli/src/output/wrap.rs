@@ -8,10 +8,11 @@ pub const COLUMNS: usize = 100;
 // A narrower column would be unreadable.
 const COLUMNS_MIN: usize = 40;
 
-/// Width of the terminal, once the program measured it.
+/// Width of the terminal, once the program has measured it.
 static TERMINAL: OnceLock<usize> = OnceLock::new();
 
-/// Measures the terminal for this process. Without it, text has the width of a page: unit tests print the same everywhere.
+/// Measures the terminal for this process. Without it, text has the width of a page, so that unit tests print
+/// the same text everywhere.
 pub fn measure_terminal() {
     let _ = TERMINAL.set(width());
 }

@@ -23,24 +23,24 @@ pub struct AttemptFiles {
 
 /// Reads the files of each of these attempts, by attempt number. Does not count tool calls.
 pub fn read_attempt_files(dir: &RunDir, attempts: &[AttemptHistory]) -> BTreeMap<u32, AttemptFiles> {
-    let facts = |attempt: &AttemptHistory| {
+    let read = |attempt: &AttemptHistory| {
         let files = dir.attempt(attempt.number);
         // A supervisor that observes an exit stores it before the journal records the end.
-        let unobserved = attempt.end.is_some() && attempt.spawned.is_some();
+        let unobserved = attempt.end.is_some() && attempt.spawned_at.is_some();
         let exit = match files.exit() {
             Ok(Some(observed)) => Some(observed.exit),
             Ok(None) => unobserved.then_some(Exit::Unobserved),
             Err(_) => None,
         };
-        let facts = AttemptFiles {
+        let attempt_files = AttemptFiles {
             exit,
             watchdog_stop: files.watchdog_stop().ok().flatten(),
             background_stopped: files.stopped_tasks().unwrap_or_default(),
             tool_calls: None,
         };
-        (attempt.number, facts)
+        (attempt.number, attempt_files)
     };
-    attempts.iter().map(facts).collect()
+    attempts.iter().map(read).collect()
 }
 
 /// Identifies the attempt and the kind of a transcript line.

@@ -15,19 +15,20 @@ pub struct AttemptHistory {
     pub number: u32,
     pub session: SessionPlan,
     /// Prompt that the agent starts with.
-    pub say: PromptKind,
-    pub ordered: Moment,
+    pub prompt: PromptKind,
+    /// When it was started, before its process.
+    pub started_at: Moment,
     /// When its process started. `None` if there was none.
-    pub spawned: Option<Moment>,
+    pub spawned_at: Option<Moment>,
     /// How the conversation's history reached it. `None` if there was no history.
     pub strategy: Option<ResumeStrategy>,
     pub reason: Option<StrategyReason>,
     /// Result of summarizing older work. `None` if no summary was requested.
     pub summary: Option<(SummaryResult, Usage)>,
     /// Whether a turn or a tool call was completed.
-    pub progressed: bool,
+    pub made_progress: bool,
     /// Downtime during the attempt.
-    pub slept: Span,
+    pub downtime: Span,
     /// Why Longhaul first stopped it.
     pub stop_cause: Option<StopCause>,
     /// Observations that led to the stop, if it stalled.
@@ -40,7 +41,7 @@ pub struct AttemptHistory {
     /// Number of leftover processes that had to be stopped.
     pub leftover_processes: u32,
     /// When its last process was gone.
-    pub swept: Option<Moment>,
+    pub swept_at: Option<Moment>,
     /// How long the run then waited with no process running. `None` while it still waits.
     pub waited: Option<Span>,
 }
@@ -59,41 +60,41 @@ pub struct AttemptEnd {
 }
 
 impl AttemptHistory {
-    fn ordered(at: Moment, plan: &AttemptPlan) -> AttemptHistory {
+    fn new(at: Moment, plan: &AttemptPlan) -> AttemptHistory {
         AttemptHistory {
             number: plan.attempt,
             session: plan.session.clone(),
-            say: plan.prompt,
-            ordered: at,
-            spawned: None,
+            prompt: plan.prompt,
+            started_at: at,
+            spawned_at: None,
             strategy: None,
             reason: None,
             summary: None,
-            progressed: false,
-            slept: Span::ZERO,
+            made_progress: false,
+            downtime: Span::ZERO,
             stop_cause: None,
             stall: None,
             killed: false,
             deferrals: 0,
             end: None,
             leftover_processes: 0,
-            swept: None,
+            swept_at: None,
             waited: None,
         }
     }
 
     /// Returns the start of its process, or of the attempt if it has no process.
-    pub fn began(&self) -> Moment {
-        self.spawned.unwrap_or(self.ordered)
+    pub fn agent_started_at(&self) -> Moment {
+        self.spawned_at.unwrap_or(self.started_at)
     }
 
     /// Returns its duration until `at`, without downtime.
-    pub fn took(&self, at: Moment) -> Span {
-        at.since(self.began()) - self.slept
+    pub fn duration(&self, at: Moment) -> Span {
+        at.since(self.agent_started_at()) - self.downtime
     }
 
     /// Returns the planned wait after it, or `None` if no attempt follows.
-    pub fn planned(&self) -> Option<Span> {
+    pub fn planned_wait(&self) -> Option<Span> {
         let ended = self.end.as_ref()?;
         match &ended.next {
             AfterAttempt::Attempt { at, .. } => Some(at.since(ended.at)),
@@ -102,8 +103,8 @@ impl AttemptHistory {
     }
 
     fn end_wait(&mut self, at: Moment) {
-        if self.planned().is_some() && self.waited.is_none() {
-            self.waited = self.swept.map(|swept| at.since(swept));
+        if self.planned_wait().is_some() && self.waited.is_none() {
+            self.waited = self.swept_at.map(|swept_at| at.since(swept_at));
         }
     }
 }
@@ -116,9 +117,9 @@ pub fn attempts_of<'a>(records: impl IntoIterator<Item = RecordAt<'a>>) -> Vec<A
             if let Some(before) = attempts.last_mut() {
                 before.end_wait(at);
             }
-            attempts.push(AttemptHistory::ordered(at, plan));
+            attempts.push(AttemptHistory::new(at, plan));
         } else if let Some(attempt) = attempts.last_mut() {
-            attempt.take(at, record);
+            attempt.apply(at, record);
         }
     }
     attempts
@@ -126,14 +127,14 @@ pub fn attempts_of<'a>(records: impl IntoIterator<Item = RecordAt<'a>>) -> Vec<A
 
 impl AttemptHistory {
     /// Applies a record that follows the start of the attempt.
-    fn take(&mut self, at: Moment, record: &Record) {
+    fn apply(&mut self, at: Moment, record: &Record) {
         match record {
             Record::ResumeStrategyChosen { strategy, reason, .. } => {
                 (self.strategy, self.reason) = (Some(*strategy), Some(*reason));
             }
             Record::SummaryEnded { result: outcome, usage, .. } => self.summary = Some((*outcome, *usage)),
-            Record::AttemptSpawned { at, .. } => self.spawned = Some(*at),
-            Record::ProgressMade { .. } => self.progressed = true,
+            Record::AttemptSpawned { at, .. } => self.spawned_at = Some(*at),
+            Record::ProgressMade { .. } => self.made_progress = true,
             Record::StopOrdered { cause, level, stall, .. } => {
                 self.stop_cause.get_or_insert(*cause);
                 // A harder stop has no report of its own.
@@ -141,8 +142,8 @@ impl AttemptHistory {
                 self.killed |= *level == StopLevel::Kill;
             }
             Record::StallDeferred { .. } => self.deferrals += 1,
-            Record::Downtime { duration: span } if self.end.is_none() && self.spawned.is_some() => {
-                self.slept = self.slept + *span;
+            Record::Downtime { duration: span } if self.end.is_none() && self.spawned_at.is_some() => {
+                self.downtime = self.downtime + *span;
             }
             Record::AttemptEnded {
                 at,
@@ -167,7 +168,7 @@ impl AttemptHistory {
                 });
             }
             Record::Swept { at, stopped_processes: ended } => {
-                self.swept.get_or_insert(*at);
+                self.swept_at.get_or_insert(*at);
                 self.leftover_processes += ended;
             }
             Record::Suspended { .. } | Record::RunFinished { .. } => self.end_wait(at),

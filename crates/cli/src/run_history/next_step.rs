@@ -20,7 +20,7 @@ pub struct NextStep {
 pub struct RunStatus {
     /// Whether a process supervises it.
     pub is_supervised: bool,
-    /// Whether its outcome, if it has one, has reached the files that people read.
+    /// Whether its outcome is written to the files that people read.
     pub is_outcome_published: bool,
     pub now: Moment,
 }
@@ -41,7 +41,7 @@ pub fn next_step(
             commands: next_commands(id, run, context),
         },
         Some(_) => NextStep {
-            text: "its supervisor died before it could say how the run ended".to_owned(),
+            text: "its supervisor died before it could report the outcome".to_owned(),
             commands: vec![format!("longhaul recover {id}")],
         },
         None if is_supervised => {
@@ -64,26 +64,26 @@ fn current_activity(state: &State, clock: &TimeFormat, now: Moment) -> String {
     let attempt = state.attempts();
     match &state.phase {
         Phase::New => "no attempt has started".to_owned(),
-        Phase::Starting => format!("attempt {attempt} is being started"),
+        Phase::Starting => format!("attempt {attempt} is starting"),
         Phase::Summarizing { .. } => format!("a model summarizes older work for attempt {attempt}"),
         Phase::Running => format!("the agent is working (attempt {attempt})"),
         Phase::Closing { .. } => "the agent is exiting".to_owned(),
         Phase::Stopping { .. } => "the agent is being stopped".to_owned(),
-        Phase::Sweeping { .. } => "what the agent left behind is being ended".to_owned(),
+        Phase::Sweeping { .. } => "leftover processes are being stopped".to_owned(),
         Phase::Checking { .. } => format!("check {} is running", state.checks),
         Phase::Waiting { until, plan, .. } => {
             let cause =
                 state.fault.map_or_else(String::new, |fault| format!(": {}", phrases::fault_text(fault)));
             let until = match until.since(now).millis() {
                 0 => "is due".to_owned(),
-                _ => format!("begins at {} (in {})", clock.near(*until, now), until.since(now)),
+                _ => format!("starts at {} (in {})", clock.near(*until, now), until.since(now)),
             };
             format!("attempt {} {until}{cause}", plan.attempt)
         }
         Phase::Suspended { since, source, .. } => {
             format!("{} suspended the run at {}", source.signal(), clock.near(*since, now))
         }
-        Phase::Finished { outcome } => format!("it is over: {}", outcome.kind),
+        Phase::Finished { outcome } => format!("finished: {}", outcome.kind),
     }
 }
 
@@ -101,21 +101,21 @@ fn advice_text(state: &State, outcome: Outcome, clock: &TimeFormat, now: Moment)
             advice.unwrap_or_else(|| "read the agent's last message, then resume".to_owned())
         }
         OutcomeKind::CheckFailed => {
-            format!("checks/{:03}.log shows what did not pass; the session can continue", state.checks)
+            format!("checks/{:03}.log shows what failed; resume to continue", state.checks)
         }
         OutcomeKind::NotStarted => {
             advice.unwrap_or_else(|| "fix what kept the agent from starting, then resume the run".to_owned())
         }
         OutcomeKind::Incomplete => "resume to continue".to_owned(),
         OutcomeKind::Bug => {
-            "a process of the run could not be ended; see whether it is still there".to_owned()
+            "a process of the run could not be stopped; check whether it is still running".to_owned()
         }
         OutcomeKind::RetryLater => match outcome.retry_at {
             Some(at) if at > now => {
                 format!("retry at {} (in {})", clock.near(at, now), at.since(now))
             }
             Some(at) => format!("retry now (possible since {})", clock.near(at, now)),
-            None => "trying again makes sense later".to_owned(),
+            None => "retry later".to_owned(),
         },
         OutcomeKind::Suspended => "`longhaul recover` continues the run in its session".to_owned(),
         OutcomeKind::Cancelled => "the run was cancelled; resume to continue".to_owned(),

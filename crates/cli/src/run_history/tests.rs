@@ -44,7 +44,7 @@ fn folds_outage_into_one_entry() {
             22:46:03  +46m    attempts 2 to 4: the API is overloaded (status 529), 3 attempts over 29s; waited
                               27s in total
             23:56:32  +1h56m  attempt 5: 3 turns, 5 tool calls in 1h 10m, $0.3000; the agent crashed (signal 9,
-                              SIGKILL); ended 2 processes that it left behind; resumed after 2s
+                              SIGKILL); stopped 2 leftover processes; resumed after 2s
             23:56:34  +1h56m  attempt 6: 1 turn in 0s, $0.1000; the agent reports that it is done
             23:56:34  +1h56m  finished: done after 6 attempts in 1h 56m (31s of it waiting), $1.60
             next: nothing to do
@@ -65,7 +65,7 @@ fn separates_outages_by_fault() {
             22:00:06  +6s     attempt 3: the API failed (status 502); resumed after 8s
             22:00:14  +14s    attempt 4: the API could not be reached (the connection failed); waiting until
                               22:00:30 (for 16s)
-            next: attempt 5 begins at 22:00:30 (in 16s): the API could not be reached
+            next: attempt 5 starts at 22:00:30 (in 16s): the API could not be reached
                   longhaul logs kmzqbd --follow
         "#]],
     );
@@ -80,7 +80,7 @@ fn shows_parked_wait() {
             22:00:00  +0s     started in a new session
             22:00:00  +0s     attempt 1: 4 turns in 0s, $0.4000; the account's usage limit is reached (status
                               429); waiting until 2026-11-23 01:00:00 (for 3h)
-            next: attempt 2 begins at 2026-11-23 01:00:00 (in 3h): the account's usage limit is reached
+            next: attempt 2 starts at 2026-11-23 01:00:00 (in 3h): the account's usage limit is reached
                   longhaul logs kmzqbd --follow
         "#]],
     );
@@ -111,7 +111,7 @@ fn shows_planned_wait_if_exceeded() {
             22:00:00  +0s     attempt 1: 4 turns in 0s, $0.4000; the API is overloaded (status 529); resumed
                               after 2h, planned: 2s
             2026-11-23
-            00:00:00  +2h00m  the supervisor had died, and the run had no supervisor for up to 2h; a new one
+            00:00:00  +2h00m  the supervisor died, and the run had no supervisor for up to 2h; its replacement
                               found the run waiting
             00:00:00  +2h00m  attempt 2 started: resumed
             next: the agent is working (attempt 2)
@@ -142,7 +142,7 @@ fn advises_on_faults_without_retry() {
                               tool calls were denied)
             22:00:00  +0s     finished: needs_person (the agent was denied tools that it needed) after 1 attempt
                               in 0s, $0.1000
-            next: allow the tools by a permission mode, or accept that they were denied
+            next: allow the tools with a permission mode, or accept that they were denied
                   longhaul resume kmzqbd --permission-mode acceptEdits
                   longhaul resume kmzqbd --permission-mode bypassPermissions
                   longhaul resume kmzqbd --allow-denials
@@ -158,11 +158,11 @@ fn stall_shows_its_observations() {
         expect![[r#"
             2026-11-22
             22:00:00  +0s     started in a new session
-            22:07:00  +7m     the agent was silent and something of it worked, so it had more time: no output
-                              for 7m, no tool running, socket open, its child process busy
+            22:07:00  +7m     the agent was silent, but its processes were busy; stall deferred: no output for
+                              7m, no tool running, socket open, its child process busy
             22:14:10  +14m    attempt 1: nothing finished in 14m 10s; the agent stalled (no output for 14m, no
-                              tool running, its processes could not be inspected); it had to be killed; ended 1
-                              process that it left behind; resumed after 2s
+                              tool running, its processes could not be inspected); it had to be killed; stopped
+                              1 leftover process; resumed after 2s
             22:14:12  +14m    attempt 2: 1 turn in 0s, $0.1000; the agent reports that it is done
             22:14:12  +14m    finished: done after 2 attempts in 14m 12s (2s of it waiting), $0.1000
             next: nothing to do
@@ -234,7 +234,7 @@ fn exhausted_budget_finishes_run() {
             22:20:00  +20m    the budget is down to its reserve
             22:20:00  +20m    asked the agent to save its work
             22:20:00  +20m    the budget is exhausted
-            22:20:00  +20m    attempt 1: 20 turns in 20m, $2.00; the agent ended by itself
+            22:20:00  +20m    attempt 1: 20 turns in 20m, $2.00; the agent exited on its own
             22:20:00  +20m    finished: over_budget (the budget is exhausted) after 1 attempt in 20m, $2.00
             next: the budget stopped the run; raise it to continue
                   longhaul resume kmzqbd --add-budget 2.00
@@ -272,7 +272,7 @@ fn checks_show_their_numbers() {
             22:00:41  +41s    attempt 2: 1 turn in 0s, $0.1000; the agent reports that it is done
             22:01:21  +1m     check 2 failed (40s)
             22:01:21  +1m     finished: check_failed after 2 attempts in 1m 21s, $0.3000
-            next: checks/002.log shows what did not pass; the session can continue
+            next: checks/002.log shows what failed; resume to continue
                   longhaul resume kmzqbd
         "#]],
     );
@@ -289,7 +289,7 @@ fn folds_keep_going_prompts() {
         expect![[r#"
             2026-11-22
             22:00:00  +0s     started in a new session
-            22:00:00  +0s     the agent stopped 4 times, and said 2 times that the work is finished; asked it to
+            22:00:00  +0s     the agent stopped 4 times, and reported 2 times that the work is done; asked it to
                               continue 3 times
             22:18:00  +18m    attempt 1: 7 turns in 18m, $0.7000; the agent reports that it is done
             22:18:00  +18m    finished: done after 1 attempt in 18m, $0.7000
@@ -362,8 +362,8 @@ fn shows_orphaned_run() {
             2026-11-22
             22:00:00  +0s     started in a new session
             2026-11-23
-            02:00:00  +4h00m  the supervisor had died, and the run had no supervisor for up to 4h, 1h of it with
-                              nothing running; a new one found the agent running and took it over
+            02:00:00  +4h00m  the supervisor died, and the run had no supervisor for up to 4h, 1h of it with
+                              nothing running; its replacement found the agent running and took it over
             02:00:00  +4h00m  attempt 1: 3 turns in 3h, $0.3000; the agent reports that it is done
             02:00:00  +4h00m  finished: done after 1 attempt in 4h (1h of it asleep or without a supervisor),
                               $0.3000
@@ -387,7 +387,7 @@ fn shows_current_activity() {
         "start resume s1; spawn; open; used 2; tool",
         expect![[r#"
         2026-11-22
-        22:00:00  +0s     began, in session s1
+        22:00:00  +0s     started in session s1
         next: the agent is working (attempt 1)
               longhaul logs kmzqbd --follow
     "#]],
@@ -397,7 +397,7 @@ fn shows_current_activity() {
         expect![[r#"
         2026-11-22
         22:00:00  +0s     started in a new session
-        next: attempt 1 is being started
+        next: attempt 1 is starting
               longhaul logs kmzqbd --follow
     "#]],
     );

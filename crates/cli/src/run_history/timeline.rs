@@ -14,15 +14,15 @@ use std::collections::BTreeMap;
 pub fn timeline(
     records: &[RecordAt<'_>],
     attempts: &[AttemptHistory],
-    facts: &BTreeMap<u32, AttemptFiles>,
+    files: &BTreeMap<u32, AttemptFiles>,
 ) -> Vec<TimelineEntry> {
     let mut builder = TimelineBuilder {
         attempts,
-        facts,
+        files,
         run: Run::new(),
         entries: Vec::new(),
         started: records.first().map_or(Moment(0), |(at, _)| *at),
-        ordered: Moment(0),
+        phase_started_at: Moment(0),
         checks: 0,
         finished: None,
     };
@@ -36,13 +36,13 @@ pub fn timeline(
 
 struct TimelineBuilder<'a> {
     attempts: &'a [AttemptHistory],
-    facts: &'a BTreeMap<u32, AttemptFiles>,
+    files: &'a BTreeMap<u32, AttemptFiles>,
     /// The run so far.
     run: Run,
     entries: Vec<TimelineEntry>,
     started: Moment,
     /// When the current check or summary started.
-    ordered: Moment,
+    phase_started_at: Moment,
     checks: u32,
     /// When the run finished, if it did.
     finished: Option<Moment>,
@@ -70,12 +70,13 @@ impl TimelineBuilder<'_> {
             }
             Record::AttemptStarted { plan, .. } if self.entries.is_empty() => {
                 self.push(at, TimelineEvent::Started { session: plan.session.clone() });
-                self.begin(at, attempt);
+                self.add_attempt_start(at, attempt);
             }
-            Record::AttemptStarted { .. } => self.begin(at, attempt),
-            Record::SummaryStarted { .. } | Record::CheckStarted { .. } => self.ordered = at,
+            Record::AttemptStarted { .. } => self.add_attempt_start(at, attempt),
+            Record::SummaryStarted { .. } | Record::CheckStarted { .. } => self.phase_started_at = at,
             Record::SummaryEnded { result: outcome, usage, .. } => {
-                let (duration_ms, total_cost_usd) = (at.since(self.ordered), usage.total_cost().as_dollars());
+                let (duration_ms, total_cost_usd) =
+                    (at.since(self.phase_started_at), usage.total_cost().as_dollars());
                 self.push(
                     at,
                     TimelineEvent::Summary { attempt, result: *outcome, duration_ms, total_cost_usd },
@@ -84,8 +85,8 @@ impl TimelineBuilder<'_> {
             Record::LimitReached { limit, threshold, .. } => {
                 self.push(at, TimelineEvent::LimitReached { attempt, limit: *limit, threshold: *threshold });
             }
-            Record::AgentStopped { claimed_done, .. } => self.stop(at, attempt, u32::from(*claimed_done)),
-            Record::PromptSent { prompt: say, .. } => self.say(at, attempt, *say),
+            Record::AgentStopped { claimed_done, .. } => self.add_stop(at, attempt, u32::from(*claimed_done)),
+            Record::PromptSent { prompt, .. } => self.add_prompt(at, attempt, *prompt),
             Record::StallDeferred { stall, .. } => {
                 if let Some(TimelineEntry {
                     kind: TimelineEvent::StallDeferred { times, stall: last, .. },
@@ -100,22 +101,22 @@ impl TimelineBuilder<'_> {
                 }
             }
             Record::Recovered { at, finding, last_record_at: last_at, changes } => {
-                self.recover(*at, attempt, *finding, changes, *last_at);
+                self.add_takeover(*at, attempt, *finding, changes, *last_at);
             }
             Record::Downtime { duration: span } => {
                 self.push(at, TimelineEvent::Downtime { duration_ms: *span })
             }
             Record::AttemptEnded { .. } => {
                 self.on_watchdog_stop(attempt, Some(at));
-                let known = self.attempts.iter().find(|known| known.number == attempt);
-                let facts = self.facts.get(&attempt);
-                if let Some(ended) = known.and_then(|known| ending(known, facts)) {
+                let history = self.attempts.iter().find(|history| history.number == attempt);
+                let files = self.files.get(&attempt);
+                if let Some(ended) = history.and_then(|history| attempt_end(history, files)) {
                     self.push(at, TimelineEvent::AttemptEnded(Box::new(ended)));
                 }
             }
             Record::CheckEnded { result, .. } => {
                 self.checks += 1;
-                let duration_ms = at.since(self.ordered);
+                let duration_ms = at.since(self.phase_started_at);
                 self.push(at, TimelineEvent::CheckEnded { check: self.checks, result: *result, duration_ms });
             }
             Record::CancelRequested { source, .. } => {
@@ -149,14 +150,14 @@ impl TimelineBuilder<'_> {
         }
     }
 
-    fn begin(&mut self, at: Moment, number: u32) {
-        let Some(attempt) = self.attempts.iter().find(|known| known.number == number) else { return };
-        let AttemptHistory { strategy, reason, say, .. } = *attempt;
-        self.push(at, TimelineEvent::AttemptStarted { attempt: number, strategy, reason, prompt: say });
+    fn add_attempt_start(&mut self, at: Moment, number: u32) {
+        let Some(attempt) = self.attempts.iter().find(|history| history.number == number) else { return };
+        let AttemptHistory { strategy, reason, prompt, .. } = *attempt;
+        self.push(at, TimelineEvent::AttemptStarted { attempt: number, strategy, reason, prompt });
     }
 
     /// Adds a takeover. Downtime that was recorded just before becomes part of it.
-    fn recover(
+    fn add_takeover(
         &mut self,
         at: Moment,
         attempt: u32,
@@ -164,11 +165,11 @@ impl TimelineBuilder<'_> {
         changes: &[SettingChange],
         last_at: Option<Moment>,
     ) {
-        let slept = self.entries.pop_if(|entry| {
+        let downtime = self.entries.pop_if(|entry| {
             matches!(entry.kind, TimelineEvent::Downtime { .. })
                 && last_at.is_some_and(|last| entry.at > last)
         });
-        let idle_ms = match slept {
+        let idle_ms = match downtime {
             Some(TimelineEntry { kind: TimelineEvent::Downtime { duration_ms: ms }, .. }) => ms,
             Some(_) | None => Span::ZERO,
         };
@@ -186,7 +187,7 @@ impl TimelineBuilder<'_> {
         );
     }
 
-    fn stop(&mut self, at: Moment, attempt: u32, claims: u32) {
+    fn add_stop(&mut self, at: Moment, attempt: u32, claims: u32) {
         if let Some(TimelineEntry {
             kind: TimelineEvent::AgentStopped { stops, done_claims, .. },
             until,
@@ -199,8 +200,8 @@ impl TimelineBuilder<'_> {
         }
     }
 
-    fn say(&mut self, at: Moment, attempt: u32, say: PromptKind) {
-        match (say, self.entries.last_mut()) {
+    fn add_prompt(&mut self, at: Moment, attempt: u32, prompt: PromptKind) {
+        match (prompt, self.entries.last_mut()) {
             (
                 PromptKind::KeepGoing(_) | PromptKind::ConfirmDone,
                 Some(TimelineEntry { kind: TimelineEvent::AgentStopped { prompts, .. }, until, .. }),
@@ -217,28 +218,25 @@ impl TimelineBuilder<'_> {
                 | PromptKind::KeepGoing(_)
                 | PromptKind::ConfirmDone,
                 _,
-            ) => self.push(at, TimelineEvent::PromptSent { attempt, prompt: say }),
+            ) => self.push(at, TimelineEvent::PromptSent { attempt, prompt }),
         }
     }
 
     /// Adds the stop of this attempt by a watchdog, if there was one before `end`.
     fn on_watchdog_stop(&mut self, attempt: u32, end: Option<Moment>) {
-        let is_added = |entry: &TimelineEntry| matches!(entry.kind, TimelineEvent::WatchdogStopped { attempt: of, .. } if of == attempt);
-        let orphaned = self.facts.get(&attempt).and_then(|facts| facts.watchdog_stop);
-        let Some(orphaned) = orphaned.filter(|_| !self.entries.iter().any(is_added)) else { return };
-        let at = end.map_or(orphaned.at, |end| end.min(orphaned.at));
-        let (silent_ms, processes_ended) = (orphaned.silent_ms, orphaned.processes_stopped);
-        self.push(
-            at,
-            TimelineEvent::WatchdogStopped { attempt, silent_ms, processes_stopped: processes_ended },
-        );
+        let is_added = |entry: &TimelineEntry| matches!(entry.kind, TimelineEvent::WatchdogStopped { attempt: number, .. } if number == attempt);
+        let stop = self.files.get(&attempt).and_then(|files| files.watchdog_stop);
+        let Some(stop) = stop.filter(|_| !self.entries.iter().any(is_added)) else { return };
+        let at = end.map_or(stop.at, |end| end.min(stop.at));
+        let (silent_ms, processes_stopped) = (stop.silent_ms, stop.processes_stopped);
+        self.push(at, TimelineEvent::WatchdogStopped { attempt, silent_ms, processes_stopped });
     }
 }
 
 /// Describes the end of this attempt, or returns `None` if it has not ended.
-pub fn ending(attempt: &AttemptHistory, facts: Option<&AttemptFiles>) -> Option<AttemptsEnded> {
+pub fn attempt_end(attempt: &AttemptHistory, files: Option<&AttemptFiles>) -> Option<AttemptsEnded> {
     let ended = attempt.end.as_ref()?;
-    let exit = facts.and_then(|facts| facts.exit);
+    let exit = files.and_then(|files| files.exit);
     let remedy = match &ended.next {
         AfterAttempt::Attempt { remedy, .. } => Some(*remedy),
         AfterAttempt::Check | AfterAttempt::Finish(_) => None,
@@ -249,13 +247,13 @@ pub fn ending(attempt: &AttemptHistory, facts: Option<&AttemptFiles>) -> Option<
     };
     let work = WorkDone {
         turns: ended.usage.turns,
-        tool_calls: facts.and_then(|facts| facts.tool_calls),
-        ..work(attempt.took(ended.at), ended.usage)
+        tool_calls: files.and_then(|files| files.tool_calls),
+        ..work(attempt.duration(ended.at), ended.usage)
     };
     Some(AttemptsEnded {
         attempt: attempt.number,
         last_attempt: attempt.number,
-        since: attempt.began(),
+        since: attempt.agent_started_at(),
         fault: ended.fault,
         evidence: phrases::evidence(attempt, exit),
         result: ended.result,
@@ -266,13 +264,13 @@ pub fn ending(attempt: &AttemptHistory, facts: Option<&AttemptFiles>) -> Option<
         leftover_processes: attempt.leftover_processes,
         denied_calls: ended.denied_calls,
         questions: ended.questions.answered,
-        background_stopped: facts.map(|facts| facts.background_stopped.clone()).unwrap_or_default(),
+        background_stopped: files.map(|files| files.background_stopped.clone()).unwrap_or_default(),
         remedy,
-        planned_wait_ms: attempt.planned(),
+        planned_wait_ms: attempt.planned_wait(),
         waited_ms: attempt.waited,
         waiting_until,
         check_follows: ended.next == AfterAttempt::Check,
-        claimed_done: is_finished(ended),
+        claimed_done: is_accepted(ended),
     })
 }
 
@@ -282,7 +280,7 @@ fn work(duration_ms: Span, usage: Usage) -> WorkDone {
 }
 
 /// Returns whether the attempt ended with an accepted done claim.
-fn is_finished(ended: &AttemptEnd) -> bool {
+fn is_accepted(ended: &AttemptEnd) -> bool {
     match &ended.next {
         AfterAttempt::Check => true,
         AfterAttempt::Finish(outcome) => outcome.kind == OutcomeKind::Done,
@@ -303,7 +301,7 @@ fn fold(entries: Vec<TimelineEntry>) -> Vec<TimelineEntry> {
                 folded.last_mut()
                 && is_same_outage(before, ended)
             {
-                before.take(ended);
+                before.add(ended);
                 // Until the run continued.
                 *until = entry.until + ended.waited_ms.unwrap_or_default();
                 continue;
@@ -318,12 +316,12 @@ fn fold(entries: Vec<TimelineEntry>) -> Vec<TimelineEntry> {
 
 /// Returns the number of the attempt if the entry only says that it started, with its whole history.
 fn is_plain_start(entry: &TimelineEntry) -> Option<u32> {
-    let TimelineEvent::AttemptStarted { attempt, strategy, reason, prompt: say } = entry.kind else {
+    let TimelineEvent::AttemptStarted { attempt, strategy, reason, prompt } = entry.kind else {
         return None;
     };
     let is_whole =
         matches!(strategy, None | Some(ResumeStrategy::AsIs)) || reason == Some(StrategyReason::NeverOpened);
-    (is_whole && !matches!(say, PromptKind::WrapUp(_))).then_some(attempt)
+    (is_whole && !matches!(prompt, PromptKind::WrapUp(_))).then_some(attempt)
 }
 
 /// Returns whether an attempt ended with the same fault as the previous one, and neither did any work.
@@ -339,7 +337,7 @@ fn is_same_outage(before: &AttemptsEnded, after: &AttemptsEnded) -> bool {
 
 impl AttemptsEnded {
     /// Adds the next attempt of the same outage.
-    fn take(&mut self, next: &AttemptsEnded) {
+    fn add(&mut self, next: &AttemptsEnded) {
         let sum = |one: Option<Span>, other: Option<Span>| {
             one.into_iter().chain(other).reduce(|one, other| one + other)
         };

@@ -91,96 +91,96 @@ struct JournalLine {
 #[expect(dead_code, clippy::large_enum_variant, reason = "it is only described")]
 #[serde(untagged)]
 enum ResearchDryRun<'a> {
-    Begin(dry_run::DryRun<'a>),
-    GoOn(research::ResumeDryRun),
+    Start(dry_run::DryRun<'a>),
+    Resume(research::ResumeDryRun),
 }
 
-fn derived(name: &str) -> Value {
+fn derive(name: &str) -> Value {
     match name {
-        "run" => of::<Envelope>(),
-        "run-detached" => of::<detach::DetachMessage>(),
-        "run-dry-run" => of::<dry_run::DryRun<'_>>(),
-        "rerun-dry-run" => of::<rerun::RerunPlan>(),
-        "research-dry-run" => of::<ResearchDryRun<'_>>(),
-        "runs" => of::<runs::RunsOutput<'_>>(),
-        "status" => of::<status::Status>(),
-        "cost" => of::<cost::CostOutput>(),
-        "show" => of::<show::ShowOutput>(),
-        "why" => of::<why::WhyOutput<'_>>(),
-        "logs" => of::<Vec<TranscriptMessage>>(),
-        "report" => of::<report::Printed>(),
-        "playbook-learn" => of::<playbook::learn::LearnOutput>(),
-        "playbook-status" => of::<playbook::status::LearningStatus>(),
-        "playbook-bootstrap" => of::<playbook::bootstrap::BootstrapOutput>(),
-        "playbook-extract" => of::<Extraction>(),
-        "playbook-show" => of::<playbook::show::ShowOutput>(),
-        "playbook-edit" | "playbook-undo" => of::<playbook::change_report::ChangeReport>(),
-        "playbook-check" => of::<playbook::check::CheckOutput>(),
-        "playbook-history" => of::<playbook::history::HistoryOutput>(),
-        "export" => of::<export::ExportOutput<'_>>(),
-        "import" => of::<import::ImportOutput<'_>>(),
-        "gc" => of::<gc::GcOutput>(),
-        "ledger-rebuild" => of::<ledger::Rebuilt>(),
-        "ledger-verify" => of::<ledger::Verified>(),
-        "playbook-inject" => of::<playbook::inject::InjectOutput>(),
-        "playbook-install" | "playbook-uninstall" => of::<playbook::settings::SettingsOutput>(),
-        "drill" => of::<Vec<drill::Scorecard>>(),
-        "simulate" => of::<simulate::SimulateOutput<'_>>(),
-        "doctor" => of::<doctor::DoctorOutput<'_>>(),
-        "config" => crate::config::schema::of_files(),
-        "config-show" => of_configuration(),
-        "config-path" => of::<config::ConfigFilesOutput>(),
-        "config-init" => of::<config::ConfigWritten>(),
-        "config-trust" => of::<config::ConfigTrust>(),
-        "schema" => of::<schema::SchemaList>(),
-        "events" => of::<EventLine<'_>>(),
-        "stream-json" => of::<StreamLine>(),
-        "notify" => of::<longhaul::NotificationBody>(),
-        "lifecycle" => of::<lifecycle::Event<'_>>(),
-        "message" => of::<TranscriptMessage>(),
-        "journal" => of::<JournalLine>(),
-        "status-file" => of::<Status>(),
-        "cost-summary" => of::<CostSummary>(),
-        "session" => of::<SessionSummary>(),
-        "plan" => of::<Plan>(),
-        "metadata" => of::<Metadata>(),
-        "blocked-urls" => of::<Vec<BlockedUrl>>(),
-        "argv" => of::<Argv>(),
-        "attempt-session" => of::<SessionBaseline>(),
-        "exit" => of::<AttemptExit>(),
-        "usage" => of::<Vec<ModelUsage>>(),
-        "answers" => of::<Vec<AnsweredQuestion>>(),
-        "background" => of::<Vec<StoppedTask>>(),
-        "watchdog" => of::<WatchdogStop>(),
-        "changes" => of::<WorkspaceRecord>(),
-        "diff" => of::<diff::DiffOutput<'_>>(),
-        "trace" => of::<Trace>(),
+        "run" => schema_of::<Envelope>(),
+        "run-detached" => schema_of::<detach::DetachMessage>(),
+        "run-dry-run" => schema_of::<dry_run::DryRun<'_>>(),
+        "rerun-dry-run" => schema_of::<rerun::RerunPlan>(),
+        "research-dry-run" => schema_of::<ResearchDryRun<'_>>(),
+        "runs" => schema_of::<runs::RunsOutput<'_>>(),
+        "status" => schema_of::<status::Status>(),
+        "cost" => schema_of::<cost::CostOutput>(),
+        "show" => schema_of::<show::ShowOutput>(),
+        "why" => schema_of::<why::WhyOutput<'_>>(),
+        "logs" => schema_of::<Vec<TranscriptMessage>>(),
+        "report" => schema_of::<report::Printed>(),
+        "playbook-learn" => schema_of::<playbook::learn::LearnOutput>(),
+        "playbook-status" => schema_of::<playbook::status::LearningStatus>(),
+        "playbook-bootstrap" => schema_of::<playbook::bootstrap::BootstrapOutput>(),
+        "playbook-extract" => schema_of::<Extraction>(),
+        "playbook-show" => schema_of::<playbook::show::ShowOutput>(),
+        "playbook-edit" | "playbook-undo" => schema_of::<playbook::change_report::ChangeReport>(),
+        "playbook-check" => schema_of::<playbook::check::CheckOutput>(),
+        "playbook-history" => schema_of::<playbook::history::HistoryOutput>(),
+        "export" => schema_of::<export::ExportOutput<'_>>(),
+        "import" => schema_of::<import::ImportOutput<'_>>(),
+        "gc" => schema_of::<gc::GcOutput>(),
+        "ledger-rebuild" => schema_of::<ledger::Rebuilt>(),
+        "ledger-verify" => schema_of::<ledger::Verified>(),
+        "playbook-inject" => schema_of::<playbook::inject::InjectOutput>(),
+        "playbook-install" | "playbook-uninstall" => schema_of::<playbook::settings::SettingsOutput>(),
+        "drill" => schema_of::<Vec<drill::Scorecard>>(),
+        "simulate" => schema_of::<simulate::SimulateOutput<'_>>(),
+        "doctor" => schema_of::<doctor::DoctorOutput<'_>>(),
+        "config" => crate::config::schema::files_schema(),
+        "config-show" => configuration_schema(),
+        "config-path" => schema_of::<config::ConfigFilesOutput>(),
+        "config-init" => schema_of::<config::ConfigWritten>(),
+        "config-trust" => schema_of::<config::ConfigTrust>(),
+        "schema" => schema_of::<schema::SchemaList>(),
+        "events" => schema_of::<EventLine<'_>>(),
+        "stream-json" => schema_of::<StreamLine>(),
+        "notify" => schema_of::<longhaul::NotificationBody>(),
+        "lifecycle" => schema_of::<lifecycle::Event<'_>>(),
+        "message" => schema_of::<TranscriptMessage>(),
+        "journal" => schema_of::<JournalLine>(),
+        "status-file" => schema_of::<Status>(),
+        "cost-summary" => schema_of::<CostSummary>(),
+        "session" => schema_of::<SessionSummary>(),
+        "plan" => schema_of::<Plan>(),
+        "metadata" => schema_of::<Metadata>(),
+        "blocked-urls" => schema_of::<Vec<BlockedUrl>>(),
+        "argv" => schema_of::<Argv>(),
+        "attempt-session" => schema_of::<SessionBaseline>(),
+        "exit" => schema_of::<AttemptExit>(),
+        "usage" => schema_of::<Vec<ModelUsage>>(),
+        "answers" => schema_of::<Vec<AnsweredQuestion>>(),
+        "background" => schema_of::<Vec<StoppedTask>>(),
+        "watchdog" => schema_of::<WatchdogStop>(),
+        "changes" => schema_of::<WorkspaceRecord>(),
+        "diff" => schema_of::<diff::DiffOutput<'_>>(),
+        "trace" => schema_of::<Trace>(),
         other => panic!("`{other}` is in the list of schemas: say here which type it is derived from"),
     }
 }
 
 /// Derives the schema of a type as serialized: keys that are always present are required.
-fn of<T: JsonSchema>() -> Value {
+fn schema_of<T: JsonSchema>() -> Value {
     let settings = SchemaSettings::draft2020_12().for_serialize();
     settings.into_generator().into_root_schema_for::<T>().to_value()
 }
 
 /// Describes the output of `config show`. Its keys are those of the flags; with `--origin` each holds an
 /// object with the value and its origin.
-fn of_configuration() -> Value {
+fn configuration_schema() -> Value {
     let keys = Keys::for_command(&Cli::command());
-    let properties: Map<String, Value> = keys.all().map(|key| (key.path(), of_key(key))).collect();
+    let properties: Map<String, Value> = keys.all().map(|key| (key.path(), key_schema(key))).collect();
     let required: Vec<String> = keys.all().map(Key::path).collect();
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "description": "What holds for a run in a directory, key by key; null where nothing is set and there is no default",
+        "description": "Effective configuration of a run in a directory, by key. A key is null if it is not set and has no default",
         "type": "object",
         "properties": properties,
         "required": required,
     })
 }
 
-fn of_key(key: &Key) -> Value {
+fn key_schema(key: &Key) -> Value {
     let value = match key.kind {
         ValueKind::Switch => json!({ "type": "boolean" }),
         ValueKind::Count => json!({ "type": ["integer", "string", "null"] }),
@@ -189,11 +189,11 @@ fn of_key(key: &Key) -> Value {
         ValueKind::List => json!({ "type": ["array", "null"], "items": { "type": "string" } }),
     };
     let origin =
-        json!({ "description": "The file, the variable or the preset that it comes from", "type": "string" });
+        json!({ "description": "The file, variable or preset that set the value", "type": "string" });
     let with_origin = json!({
-        "description": "With --origin",
+        "description": "The value with its origin, with --origin",
         "type": "object",
-        "properties": { "value": { "description": "What holds", "anyOf": [value.clone()] }, "origin": origin },
+        "properties": { "value": { "description": "Effective value", "anyOf": [value.clone()] }, "origin": origin },
         "required": ["value", "origin"],
     });
     json!({ "description": key.about(), "anyOf": [value, with_origin] })
@@ -201,10 +201,10 @@ fn of_key(key: &Key) -> Value {
 
 /// Adds a name to the schema of this entry and removes everything that validators do not know.
 fn named(schema: &SchemaEntry) -> Value {
-    let mut value = derived(schema.name);
+    let mut value = derive(schema.name);
     plain(&mut value, schema.name == "events" || schema.name == "stream-json");
     // The title describes it better.
-    if value["description"] == "What is printed." {
+    if value["description"] == "Output of the command." {
         value.as_object_mut().expect("it is an object").remove("description");
     }
     value["$id"] = format!("urn:longhaul:schema:{}", schema.name).into();
@@ -300,7 +300,7 @@ fn every_schema_file_is_listed() {
         let Some(name) = name.strip_suffix(".schema.json") else { continue };
         assert!(
             super::names().any(|known| known == name),
-            "docs/schemas/{name}.schema.json: nothing is described so"
+            "docs/schemas/{name}.schema.json: it is not in the list of schemas"
         );
     }
 }
@@ -313,9 +313,9 @@ fn documentation_lists_every_schema_in_order() {
 }
 
 /// Commands that print the envelope of a run.
-const CARRY_A_RUN: &[&str] = &["run", "resume", "rerun", "research", "recover", "attach", "cancel"];
+const RUN_ENVELOPE_COMMANDS: &[&str] = &["run", "resume", "rerun", "research", "recover", "attach", "cancel"];
 /// Commands that print no JSON of Longhaul's, whatever the output format.
-const PRINT_TEXT: &[&str] = &["handoff", "completions", "man"];
+const TEXT_COMMANDS: &[&str] = &["handoff", "completions", "man"];
 
 #[test]
 fn every_json_command_has_schema() {
@@ -327,7 +327,9 @@ fn every_json_command_has_schema() {
     for name in names {
         let has_its_own = super::names().any(|known| known == name);
         assert!(
-            has_its_own || CARRY_A_RUN.contains(&name.as_str()) || PRINT_TEXT.contains(&name.as_str()),
+            has_its_own
+                || RUN_ENVELOPE_COMMANDS.contains(&name.as_str())
+                || TEXT_COMMANDS.contains(&name.as_str()),
             "`longhaul {0}` takes --output-format, and there is no schema of what it prints: add `{0}` to \
              crates/cli/src/schemas.rs with an empty docs/schemas/{0}.schema.json, say in schemas/derived.rs which type it \
              is derived from, and run this test with UPDATE_EXPECT=1",

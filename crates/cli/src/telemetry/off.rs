@@ -1,11 +1,11 @@
 //! Telemetry stubs for a build without OpenTelemetry.
 
-use super::Wanted;
+use super::TelemetryInfo;
 use crate::args::GlobalArgs;
 use longhaul::Observer;
 
 /// Always returns `None`.
-pub fn wanted() -> Option<Wanted> {
+pub fn info() -> Option<TelemetryInfo> {
     None
 }
 

@@ -1,6 +1,6 @@
 //! Telemetry of a build with OpenTelemetry.
 
-use super::Wanted;
+use super::TelemetryInfo;
 use crate::args::GlobalArgs;
 use crate::output::print_status;
 use longhaul::Observer;
@@ -19,24 +19,23 @@ fn settings() -> Settings {
 }
 
 /// Returns the telemetry settings of the environment, or `None` if telemetry is disabled.
-pub fn wanted() -> Option<Wanted> {
+pub fn info() -> Option<TelemetryInfo> {
     let settings = settings();
     let signals = [("traces", &settings.traces), ("metrics", &settings.metrics)];
     let targets = signals.into_iter().filter_map(|(signal, target)| {
         target.as_ref().map(|target| format!("{signal} to {} by {}", target.endpoint, target.protocol))
     });
     let targets = targets.collect::<Vec<_>>().join(", ");
-    (!settings.is_disabled())
-        .then(|| Wanted { standard: targets, complaint: settings.warnings.first().cloned() })
+    (!settings.is_disabled()).then(|| TelemetryInfo { targets, error: settings.warnings.first().cloned() })
 }
 
 impl TelemetryHandle {
     /// Starts telemetry as the environment configures it.
     pub fn start(global: &GlobalArgs) -> TelemetryHandle {
         let settings = settings();
-        settings.warnings.iter().for_each(|complaint| warn(global, complaint));
+        settings.warnings.iter().for_each(|warning| warn(global, warning));
         TelemetryHandle(Telemetry::start(&settings).unwrap_or_else(|error| {
-            warn(global, &format!("{error}; see to the OTEL_ variables"));
+            warn(global, &format!("{error}; fix the OTEL_ variables"));
             None
         }))
     }
@@ -48,8 +47,8 @@ impl TelemetryHandle {
 
     /// Sends the remaining data and warns of data that was not delivered.
     pub fn close(self, global: &GlobalArgs) {
-        if let Some(missed) = self.0.and_then(Telemetry::close) {
-            warn(global, &missed);
+        if let Some(warning) = self.0.and_then(Telemetry::close) {
+            warn(global, &warning);
         }
     }
 }

@@ -219,7 +219,7 @@ fn logs_prints_the_conversation() {
               Bash: grep -qs three steps || echo three >> steps
                   (Bash completed with no output)
               agent: All three steps are taken.
-              turn ended: completed, $…
+              exchange ended: completed, $…
         "#]]
         .assert_eq(&format!("attempt 1, …\n{rest}, $…\n"));
 

@@ -134,7 +134,7 @@ fn session_has_one_run_at_a_time() {
     let holder = stage.only_run();
     for second in [["--session-id", SESSION], ["--resume", SESSION], ["--resume-or-new", SESSION]] {
         let ended = stage.run(&silent, &["p"]).args(second).end();
-        let envelope = assert_rejected(&ended, "session_busy", &["wait until the other run has ended"]);
+        let envelope = assert_rejected(&ended, "session_busy", &["wait until the other run has finished"]);
         let error = envelope["errors"].to_string();
         assert!(error.contains(holder.id().as_str()) && error.contains(SESSION), "{second:?}: {envelope}");
         let busy = stage
@@ -205,7 +205,7 @@ fn disk_that_fills_up_ends_the_run() {
     let call = call.args(["--agent-path".as_ref(), stage.agent().as_os_str()]);
     let ended = call.env("LONGHAUL_SCRIPTED_REPLAY", stream).env("LONGHAUL_SCRIPTED_EXIT", "1").end();
     assert_eq!(ended.envelope(26)["run"]["outcome"], "incomplete");
-    ended.says(&["was aborted", "journal.jsonl", "hint: make room"]);
+    ended.says(&["was aborted", "journal.jsonl", "hint: free disk space"]);
     let history =
         Journal::load(&stage.only_run().journal_path()).expect("the journal is whole as far as it goes");
     assert!(history.torn_bytes == 0 && history.entries.len() > 3, "{history:?}");

@@ -133,7 +133,7 @@ fn readable_environment_file_is_reported() {
     fs::write(&path, "ANTHROPIC_API_KEY=sk-1\n").expect("the stage can be written");
     fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).expect("it is ours");
     let chmod = format!("chmod 600 {}", path.display());
-    assert_success(&recover(&stage, &["--install"]).end(), &["others can read this file", &chmod]);
+    assert_success(&recover(&stage, &["--install"]).end(), &["other users can read this file", &chmod]);
     let finding = |call: Call| {
         let printed: Value = serde_json::from_str(&call.end().stdout).expect("JSON");
         let findings = printed["findings"].as_array().expect("findings").clone();

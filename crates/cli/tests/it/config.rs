@@ -97,11 +97,11 @@ fn invalid_file_starts_nothing() {
     project(&stage, "budget =\n");
     check(&["work/longhaul.toml:1: "]);
     project(&stage, "max_retries = \"five\"\n");
-    check(&["work/longhaul.toml:1: `max_retries` wants a whole number"]);
+    check(&["work/longhaul.toml:1: `max_retries` must be a whole number"]);
     project(&stage, "model = \"opus\"\nagent_path = \"./claude\"\n");
     check(&["work/longhaul.toml:2: `agent_path` cannot be set by a project", ".config/longhaul/config.toml"]);
     project(&stage, "dry_run = true\n");
-    check(&["`dry_run` cannot be configured: it is a matter of a single call"]);
+    check(&["`dry_run` cannot be configured: it applies to a single call"]);
     // A project's file cannot make Longhaul print the content of the user's own files.
     let secret = stage.file("secret", "s3cret: [");
     project(&stage, &format!("block_urls_file = \"{}\"\n", secret.display()));

@@ -253,7 +253,7 @@ fn run_works_without_git_and_diff_names_alternatives() {
     ran(&stage, "echo hello > hello.txt");
     let ended = diff(&stage, &[]);
     assert_eq!((ended.code, ended.stdout.as_str()), (2, ""), "{ended:?}");
-    ended.says(&["tell what run ", "it was in no git repository", "longhaul logs ", "git init"]);
+    ended.says(&["cannot show what run ", "it was not in a git repository", "longhaul logs ", "git init"]);
     assert!(parsed(&stage.longhaul(["show", "@"]).end())["changed"].is_null());
 
     let stage = Stage::new();
@@ -270,7 +270,7 @@ fn run_works_without_git_and_diff_names_alternatives() {
     fs::remove_file(stage.only_run().path().join("changes.json")).expect("it was written");
     let ended = diff(&stage, &["@"]);
     assert_eq!(ended.code, 2, "{ended:?}");
-    ended.says(&["is not recorded", "log --since="]);
+    ended.says(&["was not recorded", "log --since="]);
 
     let recorded = ran_in(REPOSITORY, "echo new > new");
     let ended = recorded.longhaul(["diff"]).env("PATH", "/nowhere").end();
@@ -341,7 +341,10 @@ fn takeover_finishes_recording_the_changes() {
     assert!(stage.only_run().status().expect("a status").returncode.is_none(), "no one was sent yet");
     let unrecorded = diff(&stage, &["--name-only"]);
     assert_eq!(unrecorded.stdout, "new\n", "{unrecorded:?}");
-    assert!(unrecorded.stderr.contains("is not recorded: compared with what it is now"), "{unrecorded:?}");
+    assert!(
+        unrecorded.stderr.contains("was not recorded: compared with the current workspace"),
+        "{unrecorded:?}"
+    );
     recover(&stage, &server, &[]).end().envelope(0);
     shell(&stage, &stage.work(), "echo later > new");
     assert!(text(&stage, &[]).ends_with("@@ -0,0 +1 @@\n+new\n"));

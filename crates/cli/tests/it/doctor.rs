@@ -58,15 +58,15 @@ fn working_installation_has_no_findings() {
         ok  login          ANTHROPIC_API_KEY
         ok  inner retries  set by each run
         ok  api timeout    360 s, the agent's own
-        ok  sessions       <stage>/user/.claude/projects, made by the agent's first session
-        ok  home           <stage>/longhaul, made by the first run
+        ok  sessions       <stage>/user/.claude/projects, created by the agent's first session
+        ok  home           <stage>/longhaul, created by the first run
         ok  disk            …
-        ok  ledger         there is none yet; the first run makes it
+        ok  ledger         none yet; the first run creates it
         ok  orphaned runs  none
         ok  clock           …
         ok  processes      a run's processes can be found and stopped
         ok  memory          …
-        ok  sandbox        bubblewrap and socat are there, for --network
+        ok  sandbox        bubblewrap and socat are installed, for --network
         no problems, no warnings
     "#]]
     .assert_eq(&redacted(&stage, &text.stdout, &varying));
@@ -127,13 +127,13 @@ fn working_installation_has_no_findings() {
             {
               "check": "sessions",
               "state": "ok",
-              "detail": "<stage>/user/.claude/projects, made by the agent's first session",
+              "detail": "<stage>/user/.claude/projects, created by the agent's first session",
               "remedy": null
             },
             {
               "check": "home",
               "state": "ok",
-              "detail": "<stage>/longhaul, made by the first run",
+              "detail": "<stage>/longhaul, created by the first run",
               "remedy": null
             },
             {
@@ -145,7 +145,7 @@ fn working_installation_has_no_findings() {
             {
               "check": "ledger",
               "state": "ok",
-              "detail": "there is none yet; the first run makes it",
+              "detail": "none yet; the first run creates it",
               "remedy": null
             },
             {
@@ -175,7 +175,7 @@ fn working_installation_has_no_findings() {
             {
               "check": "sandbox",
               "state": "ok",
-              "detail": "bubblewrap and socat are there, for --network",
+              "detail": "bubblewrap and socat are installed, for --network",
               "remedy": null
             }
           ]
@@ -214,7 +214,7 @@ fn unusable_agent_is_a_problem() {
         1,
         "version",
         "problem",
-        "it ended with exit status: 3",
+        "it exited with exit status: 3",
     );
     check(
         &stage.script("old", "echo '1.0.3 (Claude Code)'"),
@@ -223,7 +223,7 @@ fn unusable_agent_is_a_problem() {
         "warning",
         "1.0.3 (Claude Code) is older",
     );
-    check(&stage.script("other", "env"), 0, "version", "warning", "it is not known");
+    check(&stage.script("other", "env"), 0, "version", "warning", "unknown: it printed");
     // The agent receives only the variables it needs to find files, and its child processes are stopped with
     // it.
     let script = "test -z \"$ANTHROPIC_API_KEY$LONGHAUL_HOME\" && test -n \"$HOME\" && echo 2.1.330";

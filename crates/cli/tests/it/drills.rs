@@ -133,7 +133,7 @@ fn drill_reports_unmet_expectations() {
         "outcome done instead of failed",
     );
     check("exit = 0", "exit = 3", "exit code 0 instead of 3");
-    check("exit = 0", "exit = 0\nsurvives = [\"overloaded\"]", "not met: overloaded");
+    check("exit = 0", "exit = 0\nsurvives = [\"overloaded\"]", "faults missing: overloaded");
     check("\"a.txt\" = \"a\\n\"", "\"a.txt\" = \"b\\n\"", "a.txt");
     check("\"a.txt\" = \"a\\n\"", "\"a.txt\" = \"a\\n\"\n\"b.txt\" = \"\"", "b.txt");
 }

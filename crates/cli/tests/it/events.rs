@@ -154,12 +154,16 @@ fn unread_events_do_not_delay_the_run() {
     assert!(Command::new("mkfifo").arg(&fifo).status().expect("there is mkfifo").success());
     let ended = work(&stage, &["--events", &fifo.display().to_string()]);
     ended.envelope(0);
-    assert!(ended.stderr.contains("warning: the last of the run's events were not taken by"), "{ended:?}");
+    assert!(
+        ended.stderr.contains("warning: the last events of the run could not be written to"),
+        "{ended:?}"
+    );
     // A full disk.
     let ended = work(&stage, &["--events", "/dev/full"]);
     ended.envelope(0);
     let count = journaled_events(&stage.runs()[0]).len();
-    let warning = format!("warning: {count} of the run's events did not get to /dev/full: No space left");
+    let warning =
+        format!("warning: {count} events of the run could not be written to /dev/full: No space left");
     assert!(ended.stderr.contains(&warning), "{ended:?}");
     assert_eq!(work(&stage, &["--quiet", "--events", "/dev/full"]).stderr, "");
 }

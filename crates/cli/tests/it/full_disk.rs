@@ -84,7 +84,7 @@ fn run_on_full_disk(stage: &Stage, agent: &Path) -> bool {
     for fragment in [
         "error:",
         "no space left on device",
-        &format!("make room, and continue it with `longhaul recover {id}`"),
+        &format!("free disk space, and continue it with `longhaul recover {id}`"),
     ] {
         assert!(stderr.contains(fragment), "no `{fragment}` in {stderr}");
     }

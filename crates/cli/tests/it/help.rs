@@ -90,8 +90,8 @@ fn dry_run_shows_everything_and_starts_nothing() {
           DISABLE_AUTOUPDATER=1
           LONGHAUL_RUN='<run id>'
           LONGHAUL_ATTEMPT=1
-          LONGHAUL_RUN_MARKER='<run id>/<drawn for it>'
-        Without: CLAUDECODE, CLAUDE_CODE_BRIDGE_SESSION_ID, CLAUDE_CODE_CHILD_NOTES_DIR, CLAUDE_CODE_CHILD_SESSION, CLAUDE_CODE_ENTRYPOINT, CLAUDE_CODE_LAUNCHED_BY_SESSION_IDS, CLAUDE_CODE_RETRY_WATCHDOG, CLAUDE_CODE_SESSION_ATTENDED, CLAUDE_CODE_SESSION_ID, CLAUDE_CODE_SESSION_KIND, CLAUDE_CODE_SSE_PORT, CLAUDE_EFFORT, CLAUDE_JOB_DIR, CLAUDE_PID
+          LONGHAUL_RUN_MARKER='<run id>/<random>'
+        Removed: CLAUDECODE, CLAUDE_CODE_BRIDGE_SESSION_ID, CLAUDE_CODE_CHILD_NOTES_DIR, CLAUDE_CODE_CHILD_SESSION, CLAUDE_CODE_ENTRYPOINT, CLAUDE_CODE_LAUNCHED_BY_SESSION_IDS, CLAUDE_CODE_RETRY_WATCHDOG, CLAUDE_CODE_SESSION_ATTENDED, CLAUDE_CODE_SESSION_ID, CLAUDE_CODE_SESSION_KIND, CLAUDE_CODE_SSE_PORT, CLAUDE_EFFORT, CLAUDE_JOB_DIR, CLAUDE_PID
         Stdin: {"message":{"content":"fix the 'tests'","role":"user"},"parent_tool_use_id":null,"session_id":"","type":"user"}
         Policy: default
           budget: none
@@ -185,7 +185,7 @@ fn help_of_run() {
                   With --key: fail if the run is running, instead of following it
 
               --name <NAME>
-                  Name of the run; commands take it for the newest run with this name
+                  Name of the run; commands accept it for the newest run with this name
 
               --detach
                   Run in the background; the run survives this terminal
@@ -400,7 +400,7 @@ fn help_of_run() {
                   Maximum silence of the agent of an orphaned run; then a watchdog stops it [default: 1h]
 
               --max-reset-wait <DURATION>
-                  Maximum wait for a usage window's reset; a later reset ends the run as `retry_later`
+                  Maximum wait for a usage window's reset; a later reset finishes the run as `retry_later`
                   [default: 192h]
 
               --background-wait <DURATION>

@@ -215,7 +215,7 @@ fn invalid_combinations_are_rejected() {
     };
     check(&["--keep-improving"], &["--keep-going"]);
     check(&["--done-when", "DONE"], &["--keep-going"]);
-    check(&["--keep-going", "--done-when", " "], &["not one line of text"]);
+    check(&["--keep-going", "--done-when", " "], &["needs one line of text"]);
     check(&["--keep-going", "--max-idle-stops", "0"], &["--max-idle-stops"]);
     check(&["--keep-going", "--check", "true"], &["drop --keep-going"]);
     assert!(stage.runs().is_empty());

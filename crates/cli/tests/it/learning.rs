@@ -353,7 +353,7 @@ fn usage_of_the_judge_is_counted() {
     let ended = stage.longhaul(["cost", "--all", "--output-format", "json"]).end();
     assert_eq!(ended.code, 0, "{ended:?}");
     assert!(
-        ended.stderr.contains("warning: what the playbook's judge cost is not known"),
+        ended.stderr.contains("warning: the cost of the playbook's judge is unknown"),
         "{}",
         ended.stderr
     );

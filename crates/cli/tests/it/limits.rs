@@ -132,7 +132,7 @@ fn raised_limit_continues_the_run() {
         run(stage, agent, server, &["--max-turns", "6"], 22);
         let unchanged = stage.longhaul(["resume", "@"]).against(server).end();
         assert_eq!(unchanged.code, 2, "{unchanged:?}");
-        unchanged.says(&["the turn limit is used up", "--max-turns"]);
+        unchanged.says(&["the turn limit is exhausted", "--max-turns"]);
         let more = ["resume", "@", "Now finish it.", "--max-turns", "20"];
         let envelope = stage.longhaul(more).against(server).end().envelope(0);
         assert_eq!(envelope["result"], "It is finished.", "{envelope}");

@@ -112,11 +112,11 @@ fn wait_is_shown_with_its_end_and_reason_on_every_screen() {
         assert!(screen.shows("outcome     done") && !screen.shows("(one): waiting"), "{:?}", screen.rows());
     }
     until("its end is printed", || {
-        watching.shows("nightly (one): done, ") && watching.shows("no run is unfinished")
+        watching.shows("nightly (one): done, ") && watching.shows("no unfinished runs")
     });
     watching.signal(Signal::INT);
     assert_eq!(watching.end(), Some(130));
-    assert!(!watching.shows("no run is unfinished"));
+    assert!(!watching.shows("no unfinished runs"));
 }
 
 #[test]
@@ -137,7 +137,7 @@ fn suspended_and_orphaned_runs_stay_on_the_screen_with_their_next_command() {
     );
     until("the command is shown", || watching.shows("suspended; continue it with `longhaul recover one`"));
     stage.longhaul(["recover"]).against(&server).end().envelope(0);
-    until("it is gone", || watching.shows("no run is unfinished"));
+    until("it is gone", || watching.shows("no unfinished runs"));
     fs::remove_file(stage.work().join("started")).expect("the second run takes the long step again");
     let killed = in_mid_tool_with(&stage, &stage.agent(), &server, &["--run-id", "two"]);
     until("it is shown", || watching.shows("two: working"));

@@ -77,7 +77,7 @@ fn question_is_answered_by_key_or_first_option() {
         assert!(stage.work().join("run").exists(), "it continued");
         assert_eq!(
             ended.stderr,
-            "warning: no --answer fits the question \"May I use git?\"; it was answered by its first option, \"Yes\"\n"
+            "warning: no --answer matches the question \"May I use git?\"; using its first option, \"Yes\"\n"
         );
         let chosen = |answers: &str| {
             format!(
@@ -218,10 +218,7 @@ fn invalid_answers_are_wrong_usage() {
         ended.says(words);
         assert!(!stage.home().exists(), "{args:?} made {}", stage.home().display());
     };
-    check(
-        &["--answer", "database"],
-        &["the answer `database` has no `=`", "hint: say what the question is about"],
-    );
+    check(&["--answer", "database"], &["the answer `database` has no `=`", "hint: pass KEY=VALUE"]);
     check(&["--answer", " =SQLite"], &["the answer `SQLite` has no key", "hint: say"]);
     check(
         &["--answer", "git=Yes", "--answer", "Git=No"],

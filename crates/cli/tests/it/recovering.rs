@@ -131,7 +131,7 @@ fn live_agent_is_adopted() {
         let recovered = entries.iter().find(|entry| entry["kind"] == "recovered").expect("it is on record");
         assert_eq!((&recovered["attempt"], &recovered["finding"]), (&1.into(), &"agent_running".into()));
         let text = recovered["text"].as_str().expect("a sentence");
-        assert!(text.ends_with("; a new one found the agent running and took it over"), "{text}");
+        assert!(text.ends_with("; its replacement found the agent running and took it over"), "{text}");
     });
 }
 

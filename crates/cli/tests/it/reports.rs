@@ -227,7 +227,7 @@ fn browser_shows_the_page_on_every_screen_size() {
 
 /// Inserts the longest words in elements that only have short ones.
 const LONGEST: &str = "for (const [selector, words] of [
-    ['td.cost', '$1111.11 and about $1111.11 or more: some has no price'],
+    ['td.cost', '$1111.11 and about $1111.11 or more: partly unpriced'],
     ['td.tool', 'mcp__a_server_with_a_long_name__read_the_whole_repository (sub-agent)'],
     ['th.count', '1000'],
 ]) document.querySelectorAll(selector).forEach(each => each.textContent = words)";

@@ -209,7 +209,7 @@ fn limited_run_resumes_with_more_and_finished_run_improves() {
         let dir = run.path().display().to_string();
         let refused = resumed(stage, server, &["--resume", &dir]);
         assert_eq!(refused.code, 2, "{refused:?}");
-        refused.says(&["the time limit is used up", "hint: want more: --claude_hours"]);
+        refused.says(&["the time limit is exhausted", "hint: raise --claude_hours"]);
         let refused = resumed(stage, server, &["--resume", &dir, "--claude_hours", "1", "--model", "opus"]);
         assert_eq!(refused.code, 2, "{refused:?}");
         refused.says(&["another model: it uses claude-sonnet-4-5", "--model opus"]);
@@ -399,7 +399,7 @@ fn researchgym_run_is_resumed() {
             let more = ["--resume", run.id().as_str(), "--claude_hours", "1", "--budget_limit", "9"];
             let refused = resumed(stage, server, &more);
             assert_eq!(refused.code, 2, "{refused:?}");
-            refused.says(&["no limit has anything left", "are totals"]);
+            refused.says(&["a limit is exhausted", "are totals"]);
             let more = ["--resume", run.id().as_str(), "--claude_hours", "4", "--budget_limit", "9"];
             resumed(stage, server, &more).envelope(0);
             let limits = stage.only_run().plan().expect("a plan").policy.limits;
@@ -438,9 +438,9 @@ fn invalid_task_is_rejected_before_the_start() {
     let path = |path: &Path| path.display().to_string();
     let (folder, task_dir) = (path(&stage.work()), path(&task));
     check(&[], &["TASK_DIR"]);
-    check(&["/nowhere"], &["read the task /nowhere", "hint: name the folder of a task"]);
+    check(&["/nowhere"], &["read the task /nowhere", "hint: name the directory of a task"]);
     check(&[&folder], &["there is no task_description.md or README.md"]);
-    check(&[&path(&agent)], &["it is no folder"]);
+    check(&[&path(&agent)], &["it is not a directory"]);
     check(&[&task_dir, "codex"], &["codex", "claude-code"]);
     for container in [&["--runtime", "docker"][..], &["--image", "x"], &["--gpus"]] {
         let refused = [&[task_dir.as_str()], container].concat();
@@ -476,9 +476,9 @@ fn invalid_task_is_rejected_before_the_start() {
         "logs/cost_summary.json",
         Some("{"),
         &enough,
-        &["cost_summary.json", "hint: put the file back"],
+        &["cost_summary.json", "hint: restore the original file"],
     );
-    check_with_file("logs/cost_summary.json", Some("{}"), &enough, &["`active_seconds`", "is no number"]);
+    check_with_file("logs/cost_summary.json", Some("{}"), &enough, &["`active_seconds`", "is not a number"]);
     check_with_file("logs/transcript.json", Some("{}"), &enough, &["transcript.json", "not a JSON array"]);
     fs::remove_file(original.join("logs/session.json")).expect("it is there");
     check_with_file(
@@ -489,11 +489,11 @@ fn invalid_task_is_rejected_before_the_start() {
     );
     check(
         &["--resume", &path(&original)],
-        &["no limit has anything left", "$3.7500 and 1h are used", "hint: want more"],
+        &["a limit is exhausted", "$3.7500 and 1h are used", "hint: raise --claude_hours"],
     );
     check(
         &["--resume", &path(&original), "--claude_hours", "9", "--budget_limit", "3"],
-        &["no limit has anything left"],
+        &["a limit is exhausted"],
     );
     check(&["--resume", &format!("{folder}/none")], &["its `logs`", "hint: name the directory of a run"]);
     fs::remove_file(original.join("workspace/input/README.md")).expect("it is there");

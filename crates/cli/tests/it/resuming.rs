@@ -62,7 +62,11 @@ fn done_run_resumes_with_a_new_prompt() {
         let id = stage.only_run().id().to_string();
         let refused = resume(stage, server, &["@"]);
         refused.envelope(25);
-        refused.says(&[&format!("cannot resume run {id}: it has ended as done"), "PROMPT", "--repeat-task"]);
+        refused.says(&[
+            &format!("cannot resume run {id}: it has finished as done"),
+            "PROMPT",
+            "--repeat-task",
+        ]);
 
         let more = resume(stage, server, &["@", "Now the docs, please."]).envelope(0);
         assert_eq!((&more["run"]["id"], &more["run"]["attempts"]), (&id.as_str().into(), &2.into()));
@@ -216,7 +220,7 @@ fn rerun_failed_starts_tasks_with_a_failed_last_run() {
     assert_eq!(ended.code, 0, "{ended:?}");
     let ended = stage.longhaul(["rerun", "--failed"]).against(&good).end();
     assert_eq!(ended.code, 0, "{ended:?}");
-    assert!(ended.stderr.contains("no task failed last"), "{ended:?}");
+    assert!(ended.stderr.contains("no failed tasks"), "{ended:?}");
     assert_eq!(stage.runs().len(), 9);
     for args in [&["rerun"][..], &["rerun", "@", "--failed"], &["rerun", "@", "--since", "1h"]] {
         assert_eq!(stage.longhaul(args).end().code, 2, "{args:?}");

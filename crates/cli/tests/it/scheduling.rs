@@ -62,7 +62,7 @@ fn running_run_is_followed() {
     let run = in_mid_tool_with(&stage, &stage.agent(), &server, &KEY);
     let refused = call(&stage, &stage.agent(), &server, &["--no-attach"]).end();
     assert_eq!(refused.code, 25, "{refused:?}");
-    refused.says(&["run nightly is running already", "longhaul attach nightly"]);
+    refused.says(&["run nightly is already running", "longhaul attach nightly"]);
     let detached = call(&stage, &stage.agent(), &server, &["--detach"]).end();
     assert_eq!(detached.code, 0, "{detached:?}");
     assert!(detached.stdout.contains("nightly"), "{detached:?}");

@@ -375,7 +375,7 @@ fn doctor_prints_the_endpoint() {
     let words = "traces to https://collector:4318 by http/protobuf, metrics to";
     assert!(output.contains(words) && !output.contains("secret"), "{output}");
     let output = configured_doctor().env("OTEL_EXPORTER_OTLP_PROTOCOL", "pigeon").end().stdout;
-    assert!(output.contains("is `pigeon`") && output.contains("see to the OTEL_ variables"), "{output}");
+    assert!(output.contains("is `pigeon`") && output.contains("fix the OTEL_ variables"), "{output}");
 }
 
 #[test]
@@ -388,5 +388,5 @@ fn invalid_value_is_warned_of() {
     let stage = Stage::new();
     let ended = work(&stage, |call| call.env("OTEL_EXPORTER_OTLP_ENDPOINT", "no address"));
     ended.envelope(0);
-    assert!(ended.stderr.contains("see to the OTEL_ variables"), "{ended:?}");
+    assert!(ended.stderr.contains("fix the OTEL_ variables"), "{ended:?}");
 }

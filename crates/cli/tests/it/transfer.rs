@@ -323,7 +323,7 @@ fn existing_workspace_is_used_unchanged() {
         imported.stdout,
         format!("Run: {id}\nDirectory: {}\nNext: longhaul show {id}\n", into.display())
     );
-    assert!(imported.stderr.contains("are not those that were exported"), "{imported:?}");
+    assert!(imported.stderr.contains("differ from the exported ones"), "{imported:?}");
     assert_eq!(files(&into), before);
 }
 

@@ -140,7 +140,7 @@ fn explains_recovered_run() {
         check(
             stage,
             expect![[r#"
-            run RUN: not over
+            run RUN: unfinished
 
             …
             … … started in a new session
@@ -154,7 +154,7 @@ fn explains_recovered_run() {
         // Only the scripted agent's session lacks its end.
         let text: String = why(stage)
             .lines()
-            .filter(|line| !line.contains(" began: "))
+            .filter(|line| !line.contains(" started: "))
             .map(|line| format!("{line}\n"))
             .collect();
         expect![[r#"
@@ -162,8 +162,8 @@ fn explains_recovered_run() {
 
             …
             … … started in a new session
-            … … the supervisor had died; a new one found the agent gone
-            … … attempt 1: 2 turns, 2 tool calls in …, $… (partly estimated); the agent crashed (its exit was not observed); ended 2 processes that it left behind; resumed after …
+            … … the supervisor died; its replacement found the agent gone
+            … … attempt 1: 2 turns, 2 tool calls in …, $… (partly estimated); the agent crashed (its exit was not observed); stopped 2 leftover processes; resumed after …
             … … attempt 2: 3 turns, 2 tool calls in …, $…; the agent reports that it is done
             … … finished: done after 2 attempts in …, $…
 
@@ -213,7 +213,7 @@ fn run_at_its_budget_has_command_to_raise_it() {
             …
             … … started in a new session
             … … the budget is exhausted
-            … … attempt 1: 2 turns, 2 tool calls in …, $…; the agent ended by itself
+            … … attempt 1: 2 turns, 2 tool calls in …, $…; the agent exited on its own
             … … finished: over_budget (the budget is exhausted) after 1 attempt in …, $…
 
             next: the budget stopped the run; raise it to continue
@@ -230,7 +230,7 @@ fn running_run_has_command_to_follow_it() {
     check(
         &stage,
         expect![[r#"
-        run RUN: not over
+        run RUN: unfinished
 
         …
         … … started in a new session

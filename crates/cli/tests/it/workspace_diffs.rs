@@ -62,7 +62,7 @@ fn nested_repository_is_compared_by_commit() {
     assert_eq!((ended.code, ended.stdout.as_str()), (0, "inner\n"), "{ended:?}");
     assert_eq!(
         ended.stderr,
-        "not compared, being too large, unreadable or repositories of their own: unknown/\n"
+        "not compared, because too large, unreadable or separate repositories: unknown/\n"
     );
     assert!(text_of(&diff(&stage, &[])).contains("+Subproject commit "));
 }
@@ -198,5 +198,9 @@ fn large_files_are_omitted_and_listed() {
     let stage = ran_in(&many, "echo new > new");
     let ended = diff(&stage, &[]);
     assert_eq!(ended.code, 2, "{ended:?}");
-    ended.says(&["too much was not committed", "what was not committed then is in it, too", "diff "]);
+    ended.says(&[
+        "there were too many uncommitted files",
+        "the result includes changes that were uncommitted then",
+        "diff ",
+    ]);
 }

@@ -3,9 +3,9 @@
 
 use crate::args::{Cli, GlobalArgs, OutputFormat, ShowConfigArgs};
 use crate::config::arguments::{LoadedConfig, variables};
+use crate::config::format_value;
 use crate::config::keys::{Key, Keys, TABLES, ValueKind};
-use crate::config::layers::{Values, merge, of_table};
-use crate::config::written;
+use crate::config::layers::{Values, merge, table_values};
 use crate::failure::Failure;
 use crate::output;
 use clap::{Command, CommandFactory};
@@ -25,13 +25,13 @@ pub fn show(global: &GlobalArgs, args: &ShowConfigArgs, format: OutputFormat) ->
     let root = Cli::command();
     let keys = Keys::for_command(&root);
     let directory = super::directory(args.cwd.as_deref())?;
-    let selection = (global.configured.profile.as_deref(), !global.configured.no_config);
-    let found = LoadedConfig::read((&root, &keys), Some(&directory), selection)?;
+    let (profile, is_enabled) = (global.configured.profile.as_deref(), !global.configured.no_config);
+    let loaded = LoadedConfig::read(&root, &keys, Some(&directory), profile, is_enabled)?;
     let variables = variables(&root, keys.plain(), |name| env::var_os(name))?;
-    let plain = merge((&root, &keys), &found.files, &variables, found.chosen.as_ref())?;
+    let plain = merge(&root, &keys, &loaded.files, &variables, loaded.chosen.as_ref())?;
     let mut rows = rows(&keys, None, &plain);
     for table in TABLES {
-        rows.extend(self::rows(&keys, Some(table), &of_table(&found.files.user, table)));
+        rows.extend(self::rows(&keys, Some(table), &table_values(&loaded.files.user, table)));
     }
     let preset = plain.get("preset").and_then(|value| value.values.first()?.parse().ok());
     fill(&mut rows, &root, preset.unwrap_or(Preset::Default));
@@ -51,7 +51,7 @@ fn rows<'a>(keys: &'a Keys, table: Option<&str>, values: &Values) -> Vec<Row<'a>
             origin: found.map(|value| value.origin()).unwrap_or_default(),
         }
     };
-    keys.of_table(table).map(row).collect()
+    keys.in_table(table).map(row).collect()
 }
 
 /// Fills in the values that are not configured, from the preset or the default.
@@ -95,7 +95,7 @@ fn value(kind: ValueKind, values: &[String]) -> Value {
 fn text(rows: &[Row<'_>], with_origin: bool) -> String {
     let set = rows.iter().filter_map(|row| Some((row, row.values.as_ref()?)));
     let lines: Vec<(&Row<'_>, String)> = set
-        .map(|(row, values)| (row, format!("{} = {}", row.key.name, written(row.key.kind, values))))
+        .map(|(row, values)| (row, format!("{} = {}", row.key.name, format_value(row.key.kind, values))))
         .collect();
     // A long value must not shift all origins to the right.
     let width =

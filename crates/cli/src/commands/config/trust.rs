@@ -7,7 +7,7 @@ use crate::config::file::{FileTrust, Reader};
 use crate::config::find::{PROJECT_FILE, project_file, text, user_file};
 use crate::config::keys::Keys;
 use crate::config::trust::ProjectTrust;
-use crate::config::{FileOwner, trusted, written};
+use crate::config::{FileOwner, format_value, trusted};
 use crate::failure::Failure;
 use crate::{open_home, output};
 use clap::CommandFactory;
@@ -72,7 +72,7 @@ fn settings(path: &Path, content: &str) -> Result<BTreeMap<String, String>, Fail
     let all = file.plain.iter().map(|setting| (setting.key.clone(), setting)).chain(profiles);
     let needs_trust = all.filter_map(|(name, setting)| {
         let key = keys.find(None, &setting.key)?;
-        matches!(key.trust, ProjectTrust::Trusted(_)).then(|| (name, written(key.kind, &setting.values)))
+        matches!(key.trust, ProjectTrust::Trusted(_)).then(|| (name, format_value(key.kind, &setting.values)))
     });
     Ok(needs_trust.collect())
 }

@@ -5,7 +5,7 @@ use crate::output::color::{Colors, Style};
 use crate::output::envelope_text::is_control_like;
 
 /// Renders the patch.
-pub fn painted(text: &[u8], colors: Colors) -> String {
+pub fn colored(text: &[u8], colors: Colors) -> String {
     let mut out = String::with_capacity(text.len() + text.len() / 8);
     let mut hunk = Hunk::default();
     for line in String::from_utf8_lossy(text).split_inclusive('\n') {
@@ -71,13 +71,13 @@ fn visible(line: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::painted;
+    use super::colored;
     use crate::output::color::Colors;
-    use crate::output::out::shown;
+    use crate::output::out::sanitize;
     use expect_test::{Expect, expect};
 
     fn check(text: &str, colors: Colors, expected: Expect) {
-        expected.assert_eq(&shown(&painted(text.as_bytes(), colors)).replace('\x1b', "ESC"));
+        expected.assert_eq(&sanitize(&colored(text.as_bytes(), colors)).replace('\x1b', "ESC"));
     }
 
     const PATCH: &str = "run a: 1 file changed\n\ndiff --git a/f b/f\nindex 1..2 100644\n--- a/f\n+++ b/f\n\

@@ -18,13 +18,13 @@ pub fn summary(run: &RunId, diff: &WorkspaceDiff) -> String {
     match (totals.files, commits) {
         (0, None) => format!("run {run} changed nothing"),
         (0, Some(commits)) => format!("run {run}: no file changed; {commits}"),
-        (_, None) => format!("run {run}: {}", figures(totals)),
-        (_, Some(commits)) => format!("run {run}: {}; {commits}", figures(totals)),
+        (_, None) => format!("run {run}: {}", totals_text(totals)),
+        (_, Some(commits)) => format!("run {run}: {}; {commits}", totals_text(totals)),
     }
 }
 
 /// Formats the totals as git does.
-fn figures(totals: DiffStat) -> String {
+fn totals_text(totals: DiffStat) -> String {
     let counted = |count: u64, one: &str, many: &str| match count {
         1 => format!("1 {one}"),
         _ => format!("{} {many}", grouped(count)),
@@ -68,7 +68,7 @@ pub fn notes(diff: &WorkspaceDiff) -> Vec<String> {
             let reason = reason.map_or("", |reason| describe(reason));
             let reason = if reason.is_empty() { String::new() } else { format!(" ({reason})") };
             format!(
-                "what the workspace was when the run was over is not recorded{reason}: compared with what it is now"
+                "the workspace at the end of the run was not recorded{reason}: compared with the current workspace"
             )
         }
     }));
@@ -78,7 +78,7 @@ pub fn notes(diff: &WorkspaceDiff) -> Vec<String> {
         let more = omitted.len().checked_sub(NAMES_MAX + 1).map(|more| format!("{} more", more + 1));
         let names = names.chain(more).collect::<Vec<_>>().join(", ");
         notes.push(format!(
-            "not compared, being too large, unreadable or repositories of their own: {}",
+            "not compared, because too large, unreadable or separate repositories: {}",
             names.escape_debug()
         ));
     }
@@ -98,24 +98,26 @@ pub fn unrecorded(dir: &RunDir, reason: UnrecordedReason) -> (String, String) {
         start.as_ref().and_then(|start| start.git_error.as_ref()).map(|error| format!(": {error}"));
     let error = match &start {
         Some(_) => format!(
-            "what its workspace was when it began is not recorded: {}{}",
+            "its workspace at the start was not recorded: {}{}",
             describe(reason),
             git_error.unwrap_or_default()
         ),
-        None => "what its workspace was when it began is not recorded; that is since this version".to_owned(),
+        None => {
+            "its workspace at the start was not recorded, because an older version started the run".to_owned()
+        }
     };
-    let logs = format!("`longhaul logs {}` tells what was done in it", dir.id());
+    let logs = format!("`longhaul logs {}` prints what the agent did", dir.id());
     let plan = dir.plan().ok();
     let Some(plan) = plan.filter(|_| reason != UnrecordedReason::NotInGit) else {
-        return (error, format!("{logs}; `git init` there lets the next one be compared"));
+        return (error, format!("{logs}; after `git init` in the workspace, later runs can be compared"));
     };
     let cwd = quoted(&plan.cwd.as_path().display().to_string());
     let hint = match start.and_then(|start| start.head) {
         Some(head) => format!(
-            "`git -C {cwd} diff {head}` compares with the commit that it began on; what was not committed then is in it, too"
+            "`git -C {cwd} diff {head}` compares with the commit at the start of the run; the result includes changes that were uncommitted then"
         ),
         None => format!(
-            "`git -C {cwd} log --since={}` tells what was committed since it began; {logs}",
+            "`git -C {cwd} log --since={}` lists the commits since the run started; {logs}",
             rfc3339(plan.started_at)
         ),
     };
@@ -124,10 +126,10 @@ pub fn unrecorded(dir: &RunDir, reason: UnrecordedReason) -> (String, String) {
 
 fn describe(reason: UnrecordedReason) -> &'static str {
     match reason {
-        UnrecordedReason::NotInGit => "it was in no git repository",
+        UnrecordedReason::NotInGit => "it was not in a git repository",
         UnrecordedReason::NoGit => "git could not be started",
-        UnrecordedReason::TooSlow => "git took too long to take in what was not committed",
-        UnrecordedReason::TooMuch => "too much was not committed",
+        UnrecordedReason::TooSlow => "git took too long to record the uncommitted files",
+        UnrecordedReason::TooMuch => "there were too many uncommitted files",
         UnrecordedReason::GitFailed => "git failed",
         UnrecordedReason::NotWritten => "it could not be written",
     }

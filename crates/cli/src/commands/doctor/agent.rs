@@ -22,7 +22,7 @@ const UPDATE: &str = "update it with `claude update`, or name another one with -
 const TIMEOUT: Duration = Duration::from_secs(10);
 // A version is one line.
 const OUTPUT_BYTES_MAX: u64 = 4096;
-// A longer line is no version.
+// A longer line is not a version.
 const VERSION_CHARS_MAX: usize = 60;
 
 /// Finds the agent and asks for its version.
@@ -47,7 +47,7 @@ async fn ask(path: &Path) -> Result<String, String> {
     let mut child = command.spawn().map_err(|error| format!("it cannot be started: {error}"))?;
     let group = child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
     match timeout(TIMEOUT, answer(&mut child)).await {
-        Ok(answer) => answer.map_err(|error| format!("it cannot be heard: {error}"))?,
+        Ok(answer) => answer.map_err(|error| format!("its output cannot be read: {error}"))?,
         Err(_) => {
             if let Some(group) = group {
                 // The group may already be gone.
@@ -69,7 +69,7 @@ async fn answer(child: &mut Child) -> io::Result<Result<String, String>> {
     Ok(if status.success() {
         Ok(output)
     } else {
-        Err(format!("asked for its version, it ended with {status}"))
+        Err(format!("asked for its version, it exited with {status}"))
     })
 }
 
@@ -83,10 +83,10 @@ fn version(output: Result<String, String>) -> Finding {
             return Finding::problem(VERSION, error, remedy);
         }
     };
-    let tested = number(VERSION_TESTED).expect("it is a version");
+    let tested = number(VERSION_TESTED).expect("the constant is a version");
     let text = version_text(&output);
     match number(&text) {
-        None => Finding::warning(VERSION, format!("it is not known: it says `{text}`"), UPDATE),
+        None => Finding::warning(VERSION, format!("unknown: it printed `{text}`"), UPDATE),
         Some(found) if found < tested => {
             let found = format!("{text} is older than {VERSION_TESTED} (tested version)");
             Finding::warning(VERSION, found, UPDATE)
@@ -129,10 +129,10 @@ mod tests {
         check("3.0.0-beta.1", Severity::Ok, &format!("3.0.0-beta.1, newer than 2.1.330 {tested}"));
         check("2.1.99", Severity::Warning, &format!("2.1.99 is older than 2.1.330 {tested}"));
         check("1.10.400\n", Severity::Warning, &format!("1.10.400 is older than 2.1.330 {tested}"));
-        check("", Severity::Warning, "it is not known: it says ``");
-        check("hello", Severity::Warning, "it is not known: it says `hello`");
-        check("2.1\x1b[31m.x\n", Severity::Warning, "it is not known: it says `2.1[31m.x`");
-        check(&"9".repeat(99), Severity::Warning, &format!("it is not known: it says `{}`", "9".repeat(60)));
+        check("", Severity::Warning, "unknown: it printed ``");
+        check("hello", Severity::Warning, "unknown: it printed `hello`");
+        check("2.1\x1b[31m.x\n", Severity::Warning, "unknown: it printed `2.1[31m.x`");
+        check(&"9".repeat(99), Severity::Warning, &format!("unknown: it printed `{}`", "9".repeat(60)));
         let silent = version(Err("it is silent".to_owned()));
         assert_eq!((silent.state, silent.detail.as_str()), (Severity::Problem, "it is silent"));
     }

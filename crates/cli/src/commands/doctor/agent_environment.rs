@@ -38,7 +38,7 @@ pub fn login(is_set: impl Fn(&str) -> bool, has_credentials: bool) -> Finding {
 /// on.
 pub fn retries(is_set: impl Fn(&str) -> bool) -> Finding {
     let variables =
-        [(MAX_RETRIES, "a run sets it by --inner-retries"), (RETRY_WATCHDOG, "a run does not pass it on")];
+        [(MAX_RETRIES, "a run sets it from --inner-retries"), (RETRY_WATCHDOG, "a run does not pass it on")];
     let found: Vec<String> = variables
         .into_iter()
         .filter(|(name, _)| is_set(name))
@@ -58,33 +58,33 @@ pub fn api_timeout(value: Option<OsString>) -> Finding {
         Some(API_TIMEOUT_SECONDS) => Finding::ok(TIMEOUT, format!("{API_TIMEOUT_SECONDS} s")),
         Some(seconds) if seconds < API_TIMEOUT_SECONDS => {
             let found = format!(
-                "{API_TIMEOUT} is set to {seconds} s: the agent asks again where an answer takes longer to begin"
+                "{API_TIMEOUT} is set to {seconds} s: the agent retries a request if its response takes longer to start"
             );
             Finding::warning(TIMEOUT, found, remedy)
         }
         Some(seconds) => {
             let found = format!(
-                "{API_TIMEOUT} is set to {seconds} s: a dead connection may be held for so long, or until a run's \
+                "{API_TIMEOUT} is set to {seconds} s: a dead connection may stay open for that long, or until a run's \
                  --stall-timeout"
             );
             Finding::warning(TIMEOUT, found, remedy)
         }
-        None => Finding::warning(TIMEOUT, format!("{API_TIMEOUT} is set, but is no whole number"), remedy),
+        None => Finding::warning(TIMEOUT, format!("{API_TIMEOUT} is set, but is not a whole number"), remedy),
     }
 }
 
 /// Checks the directory of the agent's sessions. Without it no session can be resumed.
 pub fn sessions() -> Finding {
     let Some(folder) = claude_config_dir() else {
-        let found = "neither HOME nor CLAUDE_CONFIG_DIR is set: the agent has no place for its sessions";
+        let found = "neither HOME nor CLAUDE_CONFIG_DIR is set: the agent has no directory for its sessions";
         return Finding::problem(SESSIONS, found, "set HOME");
     };
     let dir = WritableDir::probe(&folder.join(SESSIONS_FOLDER));
     let path = dir.path.display();
     match dir.problem() {
         Some((found, remedy)) => Finding::problem(SESSIONS, found, remedy),
-        None if dir.is_there() => Finding::ok(SESSIONS, path.to_string()),
-        None => Finding::ok(SESSIONS, format!("{path}, made by the agent's first session")),
+        None if dir.exists() => Finding::ok(SESSIONS, path.to_string()),
+        None => Finding::ok(SESSIONS, format!("{path}, created by the agent's first session")),
     }
 }
 
@@ -116,7 +116,7 @@ mod tests {
         check(&[], "set by each run");
         check(
             &["CLAUDE_CODE_RETRY_WATCHDOG", "CLAUDE_CODE_MAX_RETRIES"],
-            "CLAUDE_CODE_MAX_RETRIES is set, but has no effect: a run sets it by --inner-retries; \
+            "CLAUDE_CODE_MAX_RETRIES is set, but has no effect: a run sets it from --inner-retries; \
              CLAUDE_CODE_RETRY_WATCHDOG is set, but has no effect: a run does not pass it on",
         );
     }
@@ -131,8 +131,8 @@ mod tests {
         check(None, Severity::Ok, "360 s");
         check(Some(""), Severity::Ok, "360 s");
         check(Some("360000"), Severity::Ok, "360 s");
-        check(Some("5000"), Severity::Warning, "API_TIMEOUT_MS is set to 5 s: the agent asks again");
+        check(Some("5000"), Severity::Warning, "API_TIMEOUT_MS is set to 5 s: the agent retries");
         check(Some("7200000"), Severity::Warning, "API_TIMEOUT_MS is set to 7200 s: a dead connection");
-        check(Some("soon"), Severity::Warning, "API_TIMEOUT_MS is set, but is no whole number");
+        check(Some("soon"), Severity::Warning, "API_TIMEOUT_MS is set, but is not a whole number");
     }
 }

@@ -13,18 +13,22 @@ pub fn check() -> Option<Finding> {
     let file = match EnvFile::read(path) {
         Ok(file) => file,
         Err(error) => {
-            return Some(Finding::warning(BOOT, format!("cannot read {shown}: {error}"), "see who owns it"));
+            return Some(Finding::warning(
+                BOOT,
+                format!("cannot read {shown}: {error}"),
+                "check its owner and permissions",
+            ));
         }
     };
     if let Some(command) = file.protect() {
-        return Some(Finding::warning(BOOT, format!("others can read {shown}"), command));
+        return Some(Finding::warning(BOOT, format!("other users can read {shown}"), command));
     }
     let missing: Vec<String> = file.missing(&set_here()).into_iter().map(|variable| variable.name).collect();
     Some(if missing.is_empty() {
         Finding::ok(BOOT, format!("reads the agent's variables from {shown}"))
     } else {
         let found =
-            format!("{shown} does not set {}: a run that needs this is not recovered", missing.join(", "));
+            format!("{shown} does not set {}: runs that need them are not recovered", missing.join(", "));
         Finding::warning(BOOT, found, "longhaul recover --install, which prints how to set it")
     })
 }

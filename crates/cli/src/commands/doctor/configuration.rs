@@ -33,10 +33,10 @@ fn read(global: &GlobalArgs, directory: &Path) -> Result<Vec<PathBuf>, Failure> 
     let root = Cli::command();
     let keys = Keys::for_command(&root);
     let is_enabled = !global.configured.no_config;
-    let selection = (global.configured.profile.as_deref(), is_enabled);
-    let found = LoadedConfig::read((&root, &keys), Some(directory), selection)?;
+    let profile = global.configured.profile.as_deref();
+    let loaded = LoadedConfig::read(&root, &keys, Some(directory), profile, is_enabled)?;
     let variables = variables(&root, keys.plain(), |name| env::var_os(name))?;
-    merge((&root, &keys), &found.files, &variables, found.chosen.as_ref())?;
+    merge(&root, &keys, &loaded.files, &variables, loaded.chosen.as_ref())?;
     let files = [user_file(|name| env::var_os(name)), project_file(directory)];
     Ok(files.into_iter().flatten().filter(|file| is_enabled && file.exists()).collect())
 }

@@ -49,16 +49,16 @@ impl Severity {
 }
 
 impl Finding {
-    pub fn ok(check: &'static str, found: impl Into<String>) -> Finding {
-        Finding { check, state: Severity::Ok, detail: found.into(), remedy: None }
+    pub fn ok(check: &'static str, detail: impl Into<String>) -> Finding {
+        Finding { check, state: Severity::Ok, detail: detail.into(), remedy: None }
     }
 
-    pub fn warning(check: &'static str, found: impl Into<String>, remedy: impl Into<String>) -> Finding {
-        Finding { check, state: Severity::Warning, detail: found.into(), remedy: Some(remedy.into()) }
+    pub fn warning(check: &'static str, detail: impl Into<String>, remedy: impl Into<String>) -> Finding {
+        Finding { check, state: Severity::Warning, detail: detail.into(), remedy: Some(remedy.into()) }
     }
 
-    pub fn problem(check: &'static str, found: impl Into<String>, remedy: impl Into<String>) -> Finding {
-        Finding { check, state: Severity::Problem, detail: found.into(), remedy: Some(remedy.into()) }
+    pub fn problem(check: &'static str, detail: impl Into<String>, remedy: impl Into<String>) -> Finding {
+        Finding { check, state: Severity::Problem, detail: detail.into(), remedy: Some(remedy.into()) }
     }
 }
 

@@ -14,9 +14,9 @@ const HOME: &str = "home";
 const DISK: &str = "disk";
 const ELSEWHERE: &str = "set LONGHAUL_HOME to a directory on a local disk";
 
-// A journal and a stream need little, but a disk this full is soon full.
+// A journal and a stream need little space, but a disk with so little left fills up soon.
 const FREE_BYTES_MIN: u64 = 16 << 20;
-// A build fills this quickly, and a run breaks off on a full disk.
+// A build fills this quickly, and a full disk aborts a run.
 const FREE_BYTES_LOW: u64 = 1 << 30;
 
 /// Network file systems by their magic number on Linux (`linux/magic.h`).
@@ -53,8 +53,8 @@ fn directory(dir: &WritableDir) -> Finding {
         return Finding::problem(HOME, found, format!("{remedy}; or set LONGHAUL_HOME to another directory"));
     }
     let path = dir.path.display();
-    let Some(metadata) = fs::metadata(&dir.path).ok().filter(|_| dir.is_there()) else {
-        return Finding::ok(HOME, format!("{path}, made by the first run"));
+    let Some(metadata) = fs::metadata(&dir.path).ok().filter(|_| dir.exists()) else {
+        return Finding::ok(HOME, format!("{path}, created by the first run"));
     };
     let permissions =
         Permissions { mode: metadata.mode() & 0o7777, is_owner: metadata.uid() == geteuid().as_raw() };
@@ -112,12 +112,12 @@ impl Disk {
             Disk { is_out_of_files: true, .. } => {
                 Finding::problem(DISK, format!("{free}, but no inodes are left"), "delete files")
             }
-            Disk { free: 0..FREE_BYTES_MIN, .. } => Finding::problem(DISK, free, "make room"),
+            Disk { free: 0..FREE_BYTES_MIN, .. } => Finding::problem(DISK, free, "free disk space"),
             Disk { network: Some(name), .. } => {
                 let found = format!("{free}, on a network file system ({name}): locks may not hold there");
                 Finding::warning(DISK, found, ELSEWHERE)
             }
-            Disk { free: ..FREE_BYTES_LOW, .. } => Finding::warning(DISK, free, "make room"),
+            Disk { free: ..FREE_BYTES_LOW, .. } => Finding::warning(DISK, free, "free disk space"),
             Disk { network: None, .. } => Finding::ok(DISK, free),
         }
     }

@@ -12,14 +12,14 @@ const LEDGER: &str = "ledger";
 const ORPHANED: &str = "orphaned_runs";
 const CLOCK: &str = "clock";
 
-// As long as a person waits without wondering why.
+// A person waits this long without wondering why.
 const WAIT: Duration = Duration::from_secs(2);
 // `longhaul status` lists all of them.
 const NAMED_MAX: usize = 5;
 /// 2026-01-01T00:00:00Z. No record is older than this.
 const WRITTEN_AFTER: Moment = Moment(1_767_225_600_000);
 // Clocks are adjusted by small amounts all the time, and file systems have their own.
-const BEHIND_MAX: Span = Span(60_000);
+const LAG_MAX: Span = Span(60_000);
 
 /// Checks the ledger, orphaned runs and the clock. An unknown home is reported by another check.
 pub fn check(now: Moment) -> Vec<Finding> {
@@ -29,7 +29,7 @@ pub fn check(now: Moment) -> Vec<Finding> {
         Ok(RunHistory { orphans, last }) => vec![state, orphaned(&orphans), clock(now, last)],
         Err(error) => {
             let remedy = error.hint().unwrap_or_else(|| "longhaul recover --list".to_owned());
-            vec![state, Finding::warning(ORPHANED, format!("not known: {error}"), remedy), clock(now, None)]
+            vec![state, Finding::warning(ORPHANED, format!("unknown: {error}"), remedy), clock(now, None)]
         }
     }
 }
@@ -60,16 +60,16 @@ impl RunHistory {
 fn ledger(home: &Home) -> (Finding, Result<Ledger, LedgerError>) {
     let path = Ledger::path_in(home);
     if !path.exists() {
-        let found = "there is none yet; the first run makes it";
-        return (Finding::ok(LEDGER, found), Ledger::temporary(home).and_then(caught_up));
+        let found = "none yet; the first run creates it";
+        return (Finding::ok(LEDGER, found), Ledger::temporary(home).and_then(catch_up));
     }
-    match Ledger::open(home, WAIT).and_then(caught_up) {
+    match Ledger::open(home, WAIT).and_then(catch_up) {
         Ok(ledger) => (Finding::ok(LEDGER, path.display().to_string()), Ok(ledger)),
-        Err(error) => (unusable(&error), Ledger::temporary(home).and_then(caught_up)),
+        Err(error) => (unusable(&error), Ledger::temporary(home).and_then(catch_up)),
     }
 }
 
-fn caught_up(mut ledger: Ledger) -> Result<Ledger, LedgerError> {
+fn catch_up(mut ledger: Ledger) -> Result<Ledger, LedgerError> {
     ledger.catch_up()?;
     Ok(ledger)
 }
@@ -95,7 +95,7 @@ fn orphaned(orphans: &[String]) -> Finding {
         }
         _ => {
             let more = if orphans.len() > NAMED_MAX { ", …" } else { "" };
-            let found = format!("{} runs has no supervisor: {names}{more}", orphans.len());
+            let found = format!("{} runs have no supervisor: {names}{more}", orphans.len());
             Finding::warning(ORPHANED, found, "longhaul recover")
         }
     }
@@ -110,12 +110,12 @@ fn last_activity(run: &LedgerRun) -> Option<Moment> {
 
 /// Checks the clock, because waits, limits and the order of runs depend on it.
 fn clock(now: Moment, last: Option<Moment>) -> Finding {
-    let remedy = "set it, for example with: timedatectl set-ntp true";
+    let remedy = "set the clock, for example with: timedatectl set-ntp true";
     let time = rfc3339(now);
     if now < WRITTEN_AFTER {
         return Finding::problem(CLOCK, format!("{time} is before this program was written"), remedy);
     }
-    match last.filter(|last| last.0 > now.0.saturating_add(BEHIND_MAX.0)) {
+    match last.filter(|last| last.0 > now.0.saturating_add(LAG_MAX.0)) {
         Some(last) => {
             let behind = last.since(now);
             Finding::warning(CLOCK, format!("{time} is {behind} behind the newest record of a run"), remedy)
@@ -154,7 +154,7 @@ mod tests {
         };
         check(0, "none", None);
         check(1, "a has no supervisor", Some("longhaul recover a"));
-        check(2, "2 runs has no supervisor: a, b", Some("longhaul recover"));
-        check(6, "6 runs has no supervisor: a, b, c, d, e, …", Some("longhaul recover"));
+        check(2, "2 runs have no supervisor: a, b", Some("longhaul recover"));
+        check(6, "6 runs have no supervisor: a, b, c, d, e, …", Some("longhaul recover"));
     }
 }

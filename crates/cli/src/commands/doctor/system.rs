@@ -24,16 +24,16 @@ pub fn check() -> Vec<Finding> {
 
 /// Checks the two system interfaces by which leftover processes are found and stopped.
 fn processes(environment: io::Result<()>, handle: io::Result<()>) -> Finding {
-    let unfound = "leftover processes cannot be found or stopped";
+    let consequence = "leftover processes cannot be found or stopped";
     match (environment, handle) {
         (Ok(()), Ok(())) => Finding::ok(PROCESSES, "a run's processes can be found and stopped"),
         (Err(error), _) => {
-            let found = format!("/proc/self/environ cannot be read ({error}): {unfound}");
+            let found = format!("/proc/self/environ cannot be read ({error}): {consequence}");
             Finding::problem(PROCESSES, found, "mount -t proc proc /proc")
         }
         (Ok(()), Err(error)) => {
-            let found = format!("processes cannot be held by pidfd_open ({error}): {unfound}");
-            Finding::problem(PROCESSES, found, "use Linux 5.3 or later, or let the container call pidfd_open")
+            let found = format!("pidfd_open cannot be used ({error}): {consequence}");
+            Finding::problem(PROCESSES, found, "use Linux 5.3 or later, or allow pidfd_open in the container")
         }
     }
 }
@@ -43,7 +43,7 @@ fn memory(own_cgroup: &str, controllers: &str) -> Finding {
     let group = own_cgroup.lines().find_map(|line| line.strip_prefix("0::"));
     let has_memory = controllers.split_whitespace().any(|controller| controller == "memory");
     let found = match group.filter(|_| has_memory) {
-        Some(group) => format!("the memory controller of cgroup v2 is there, at {group}"),
+        Some(group) => format!("the memory controller of cgroup v2 is available at {group}"),
         None => "there is no memory controller of cgroup v2".to_owned(),
     };
     Finding::ok(MEMORY, found)
@@ -52,7 +52,7 @@ fn memory(own_cgroup: &str, controllers: &str) -> Finding {
 fn sandbox(is_available: impl Fn(&str) -> bool) -> Finding {
     let missing: Vec<_> = TOOLS.into_iter().filter(|(program, _)| !is_available(program)).collect();
     if missing.is_empty() {
-        return Finding::ok(SANDBOX, "bubblewrap and socat are there, for --network");
+        return Finding::ok(SANDBOX, "bubblewrap and socat are installed, for --network");
     }
     let packages: Vec<&str> = missing.iter().map(|(_, package)| *package).collect();
     let found = format!("{} not on PATH: --network cannot be used", packages.join(" and "));
@@ -89,7 +89,7 @@ mod tests {
         check(
             "0::/user.slice\n",
             "cpu io memory pids\n",
-            "the memory controller of cgroup v2 is there, at /user.slice",
+            "the memory controller of cgroup v2 is available at /user.slice",
         );
         check("0::/\n", "cpu pids\n", none);
         check("4:memory:/a\n", "memory\n", none);

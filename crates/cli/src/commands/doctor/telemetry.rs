@@ -7,9 +7,9 @@ const TELEMETRY: &str = "telemetry";
 
 /// Returns the finding, or `None` if telemetry is off, which is the default.
 pub fn check() -> Option<Finding> {
-    let requested = telemetry::wanted()?;
-    Some(match requested.complaint {
-        None => Finding::ok(TELEMETRY, requested.standard),
-        Some(error) => Finding::warning(TELEMETRY, error, "see to the OTEL_ variables"),
+    let info = telemetry::info()?;
+    Some(match info.error {
+        None => Finding::ok(TELEMETRY, info.targets),
+        Some(error) => Finding::warning(TELEMETRY, error, "fix the OTEL_ variables"),
     })
 }

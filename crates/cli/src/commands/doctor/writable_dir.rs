@@ -12,8 +12,8 @@ pub struct WritableDir {
     /// The longest part of the path that exists.
     pub lowest: PathBuf,
     pub is_directory: bool,
-    /// Why nothing can be created in it.
-    pub refused: Option<String>,
+    /// The error of creating something in it, or `None` if that is possible.
+    pub error: Option<String>,
 }
 
 impl WritableDir {
@@ -24,29 +24,29 @@ impl WritableDir {
             path: path.to_owned(),
             lowest: lowest.to_owned(),
             is_directory: lowest.is_dir(),
-            refused: access_result.err().map(|error| io::Error::from(error).to_string()),
+            error: access_result.err().map(|error| io::Error::from(error).to_string()),
         }
     }
 
-    pub fn is_there(&self) -> bool {
+    pub fn exists(&self) -> bool {
         self.path == self.lowest
     }
 
     /// Returns why the directory cannot be written to, and a remedy.
     pub fn problem(&self) -> Option<(String, String)> {
         let (path, lowest) = (self.path.display(), self.lowest.display());
-        let is_no_directory = || {
+        let not_a_directory = || {
             let found = format!("{path} cannot be used: {lowest} is not a directory");
             (found, "move the file away".to_owned())
         };
-        let is_refused = |error: &String| {
-            let found = match self.is_there() {
+        let not_writable = |error: &String| {
+            let found = match self.exists() {
                 true => format!("{path} cannot be written to: {error}"),
-                false => format!("{path} cannot be made: {lowest} cannot be written to: {error}"),
+                false => format!("{path} cannot be created: {lowest} cannot be written to: {error}"),
             };
-            (found, format!("see who owns it: ls -ld {}", quoted(&lowest.to_string())))
+            (found, format!("check its owner: ls -ld {}", quoted(&lowest.to_string())))
         };
-        if self.is_directory { self.refused.as_ref().map(is_refused) } else { Some(is_no_directory()) }
+        if self.is_directory { self.error.as_ref().map(not_writable) } else { Some(not_a_directory()) }
     }
 }
 
@@ -57,33 +57,33 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     #[test]
-    fn reports_obstacles() {
+    fn reports_problems() {
         let folder = tempfile::tempdir().expect("there is a temporary folder");
         let at = |name: &str| folder.path().join(name);
         fs::write(at("file"), "").expect("it can be written");
         fs::create_dir(at("there")).expect("it can be made");
         symlink(at("nowhere"), at("dangling")).expect("it can be made");
-        let check = |name: &str, is_there: bool, obstacle: Option<&str>| {
+        let check = |name: &str, exists: bool, problem: Option<&str>| {
             let dir = WritableDir::probe(&at(name));
             let found = dir.problem().map(|(found, _)| found.replace(&at("").display().to_string(), ""));
-            assert_eq!((dir.is_there(), found.as_deref()), (is_there, obstacle), "{name}");
+            assert_eq!((dir.exists(), found.as_deref()), (exists, problem), "{name}");
         };
         check("there", true, None);
         check("there/a/b", false, None);
         check("file", true, Some("file cannot be used: file is not a directory"));
         check("file/a", false, Some("file/a cannot be used: file is not a directory"));
         check("dangling/a", false, Some("dangling/a cannot be used: dangling is not a directory"));
-        let refused = |path: &str, lowest: &str| WritableDir {
+        let unwritable = |path: &str, lowest: &str| WritableDir {
             path: path.into(),
             lowest: lowest.into(),
             is_directory: true,
-            refused: Some("Read-only file system".to_owned()),
+            error: Some("Read-only file system".to_owned()),
         };
-        let detail = |dir: WritableDir| dir.problem().expect("it is refused").0;
-        assert_eq!(detail(refused("/a", "/a")), "/a cannot be written to: Read-only file system");
+        let detail = |dir: WritableDir| dir.problem().expect("it has a problem").0;
+        assert_eq!(detail(unwritable("/a", "/a")), "/a cannot be written to: Read-only file system");
         assert_eq!(
-            detail(refused("/a/b", "/a")),
-            "/a/b cannot be made: /a cannot be written to: Read-only file system"
+            detail(unwritable("/a/b", "/a")),
+            "/a/b cannot be created: /a cannot be written to: Read-only file system"
         );
     }
 }

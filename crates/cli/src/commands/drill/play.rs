@@ -29,7 +29,7 @@ pub const AGENT_SUBCOMMAND: &str = "drill-agent";
 /// Directory of the run, in the temporary directory.
 pub const HOME: &str = "longhaul";
 
-/// Plays one scenario to its end. Also returns its directory if it is to be kept.
+/// Plays one scenario to its end. Also returns its directory if `--keep` is set.
 pub fn play(
     global: &GlobalArgs,
     args: &DrillArgs,
@@ -41,14 +41,14 @@ pub fn play(
     let runtime = crate::runtime::new()?;
     let result = runtime.block_on(run_scenario(global, scenario, program, seed, dir.path()))?;
     let card = Scorecard::new(scenario, seed, args.agent == DrillAgentKind::Claude, &result);
-    let kept = args.keep.then(|| dir.keep());
-    Ok((card, kept))
+    let kept_dir = args.keep.then(|| dir.keep());
+    Ok((card, kept_dir))
 }
 
 /// Result of a played scenario.
 pub(super) struct DrillResult {
     pub(super) report: RunReport,
-    pub(super) account: RequestLog,
+    pub(super) request_log: RequestLog,
     /// Ids of messages whose final usage is in the agent's streams.
     pub(super) announced: BTreeSet<String>,
     pub(super) survived: Vec<SurvivedFault>,
@@ -129,7 +129,7 @@ async fn run_scenario(
         leftover_processes: leftover_processes(&report.dir).map_err(unexpected)?,
         announced: announced_message_ids(&report.dir).map_err(unexpected)?,
         report,
-        account: api.account(),
+        request_log: api.account(),
         survived: watcher.survived,
         waits: watcher.waits,
         differences: expected
@@ -218,7 +218,7 @@ impl Observer for Watcher {
                 Record::AttemptSpawned { process, .. } => self.pid.store(process.pid, Ordering::Relaxed),
                 Record::AttemptEnded { at, fault, next, .. } => {
                     self.pid.store(0, Ordering::Relaxed);
-                    self.ended(*at, *fault, next);
+                    self.on_attempt_end(*at, *fault, next);
                 }
                 Record::RunStarted { .. }
                 | Record::RunReopened { .. }
@@ -252,7 +252,7 @@ impl Observer for Watcher {
 }
 
 impl Watcher {
-    fn ended(&mut self, at: Moment, fault: Option<Fault>, next: &AfterAttempt) {
+    fn on_attempt_end(&mut self, at: Moment, fault: Option<Fault>, next: &AfterAttempt) {
         if let (Some(fault), AfterAttempt::Attempt { at: until, remedy, .. }) = (fault, next) {
             self.survived.push(SurvivedFault { fault, remedy: *remedy });
             self.waits += u32::from(*until > at);

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 // Usage of truncated messages is estimated. A larger share of all tokens or cost is an error.
 const ERROR_MAX: f64 = 0.02;
 
-/// The figures of one drill.
+/// The result of one drill.
 ///
 /// Expected values come from the scenario; actual values come from the run, the API and the workspace.
 #[derive(Debug, Serialize)]
@@ -87,7 +87,7 @@ pub struct Compared<T> {
 }
 
 impl<T: PartialEq> Compared<T> {
-    pub fn agrees(&self) -> bool {
+    pub fn matches(&self) -> bool {
         self.expected == self.actual
     }
 }
@@ -135,7 +135,7 @@ impl CountedAndBilled {
 
 impl Scorecard {
     pub(super) fn new(scenario: &Scenario, seed: u64, real: bool, result: &DrillResult) -> Scorecard {
-        let (report, account) = (&result.report, &result.account);
+        let (report, request_log) = (&result.report, &result.request_log);
         let survived = &result.survived;
         let missing = scenario
             .expect
@@ -156,18 +156,18 @@ impl Scorecard {
                 actual: report.outcome.fault.map(|fault| fault.to_string()),
             },
             exit_code: Compared { expected: scenario.expect.exit, actual: report.outcome.exit_code() },
-            faults_injected: injected(account),
+            faults_injected: injected(request_log),
             faults_survived: survived.clone(),
             faults_missing: missing.cloned().collect(),
             attempts: report.attempts,
             waits: result.waits,
             waited_ms: report.clocks.waiting.millis(),
             wall_ms: report.wall().millis(),
-            requests: account.model_requests(),
+            requests: request_log.model_requests(),
             messages: messages(result),
             tokens: tokens(result),
             cost_micro_usd: cost(result),
-            wasted_tokens: wasted(account),
+            wasted_tokens: wasted(request_log),
             workspace: result
                 .expected_hash
                 .clone()
@@ -177,29 +177,29 @@ impl Scorecard {
             processes_left: result.leftover_processes,
             passed: false,
         };
-        card.passed = card.disagreements().is_empty();
+        card.passed = card.failures().is_empty();
         card
     }
 
     /// Returns whether the drill passed.
-    pub fn agrees(&self) -> bool {
+    pub fn has_passed(&self) -> bool {
         self.passed
     }
 
     /// Describes everything that is not as expected.
-    pub fn disagreements(&self) -> Vec<String> {
-        let mut found = Vec::new();
+    pub fn failures(&self) -> Vec<String> {
+        let mut failures = Vec::new();
         let mut require = |condition: bool, text: String| {
             if !condition {
-                found.push(text);
+                failures.push(text);
             }
         };
         require(
-            self.outcome.agrees(),
+            self.outcome.matches(),
             format!("outcome {} instead of {}", self.outcome.actual, self.outcome.expected),
         );
         require(
-            self.fault.agrees() || self.outcome.expected == OutcomeKind::Done.as_str(),
+            self.fault.matches() || self.outcome.expected == OutcomeKind::Done.as_str(),
             format!(
                 "{} instead of {}",
                 fault(self.fault.actual.as_deref()),
@@ -207,10 +207,13 @@ impl Scorecard {
             ),
         );
         require(
-            self.exit_code.agrees(),
+            self.exit_code.matches(),
             format!("exit code {} instead of {}", self.exit_code.actual, self.exit_code.expected),
         );
-        require(self.faults_missing.is_empty(), format!("not met: {}", self.faults_missing.join(", ")));
+        require(
+            self.faults_missing.is_empty(),
+            format!("faults missing: {}", self.faults_missing.join(", ")),
+        );
         require(
             self.messages.completed_counted == self.messages.completed_billed
                 && self.tokens.completed_counted == self.tokens.completed_billed,
@@ -218,19 +221,19 @@ impl Scorecard {
         );
         require(
             self.tokens.all.error() <= ERROR_MAX,
-            format!("tokens are off by {:.1} %", self.tokens.all.error() * 100.0),
+            format!("tokens are off by {:.1}%", self.tokens.all.error() * 100.0),
         );
         require(
             self.cost_micro_usd.error() <= ERROR_MAX,
-            format!("cost is off by {:.1} %", self.cost_micro_usd.error() * 100.0),
+            format!("cost is off by {:.1}%", self.cost_micro_usd.error() * 100.0),
         );
         require(
-            self.workspace.as_ref().is_none_or(Compared::agrees),
+            self.workspace.as_ref().is_none_or(Compared::matches),
             format!("workspace: {}", self.workspace_differences.join("; ")),
         );
         require(self.effect_errors.is_empty(), format!("effects: {}", self.effect_errors.join("; ")));
-        require(self.processes_left == 0, format!("processes left behind: {}", self.processes_left));
-        found
+        require(self.processes_left == 0, format!("leftover processes: {}", self.processes_left));
+        failures
     }
 }
 
@@ -238,9 +241,9 @@ fn fault(word: Option<&str>) -> String {
     word.map_or_else(|| "no fault".to_owned(), |word| format!("fault {word}"))
 }
 
-fn injected(account: &RequestLog) -> BTreeMap<String, u32> {
+fn injected(request_log: &RequestLog) -> BTreeMap<String, u32> {
     let mut faults = BTreeMap::new();
-    for injected in &account.injected {
+    for injected in &request_log.injected {
         let name = if injected.detail.is_empty() {
             injected.fault.clone()
         } else {
@@ -252,27 +255,27 @@ fn injected(account: &RequestLog) -> BTreeMap<String, u32> {
 }
 
 /// Returns the tokens billed beyond one complete message for each turn.
-fn wasted(account: &RequestLog) -> u64 {
+fn wasted(request_log: &RequestLog) -> u64 {
     let mut needed: BTreeMap<u32, u64> = BTreeMap::new();
-    for message in account.messages.iter().filter(|message| message.complete) {
+    for message in request_log.messages.iter().filter(|message| message.complete) {
         needed.insert(message.turn, message.tokens.total());
     }
-    let billed: u64 = account.messages.iter().map(|message| message.tokens.total()).sum();
+    let billed: u64 = request_log.messages.iter().map(|message| message.tokens.total()).sum();
     billed.saturating_sub(needed.values().sum())
 }
 
 /// Returns the completed messages that the streams announced. Only for these can both sides know the exact
 /// usage.
 fn exact_messages(result: &DrillResult) -> impl Iterator<Item = &Billed> {
-    result.account.billed().filter(|message| message.complete && result.announced.contains(&message.id))
+    result.request_log.billed().filter(|message| message.complete && result.announced.contains(&message.id))
 }
 
 fn messages(result: &DrillResult) -> Messages {
-    let completed_by_api = exact_messages(result).count() as u32;
+    let completed_billed = exact_messages(result).count() as u32;
     Messages {
-        completed_billed: completed_by_api,
+        completed_billed,
         completed_counted: result.report.usage.messages,
-        estimated: result.account.billed().count() as u32 - completed_by_api,
+        estimated: result.request_log.billed().count() as u32 - completed_billed,
     }
 }
 
@@ -282,7 +285,7 @@ fn tokens(result: &DrillResult) -> TokenCounts {
         completed_billed: exact_messages(result).map(|message| message.tokens.total()).sum(),
         completed_counted: usage.tokens.total(),
         all: CountedAndBilled {
-            billed: result.account.tokens().total(),
+            billed: result.request_log.tokens().total(),
             counted: usage.tokens.total() + usage.truncated_tokens.total(),
         },
     }
@@ -294,6 +297,6 @@ fn cost(result: &DrillResult) -> CountedAndBilled {
     let usage = &result.report.usage;
     CountedAndBilled {
         counted: (usage.reported_cost + usage.estimated_cost).0,
-        billed: result.account.cost().microdollars(),
+        billed: result.request_log.cost().microdollars(),
     }
 }

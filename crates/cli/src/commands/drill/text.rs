@@ -74,16 +74,16 @@ fn write_card(out: &mut String, card: &Scorecard, colors: Colors) -> std::fmt::R
     line("cost", format!("{estimated}: {}", totals(&card.cost_micro_usd, |micro| Usd(micro).to_string())))?;
     line("wasted tokens", grouped(card.wasted_tokens))?;
     if let Some(workspace) = &card.workspace {
-        let verdict = if workspace.agrees() { "as expected" } else { "NOT AS EXPECTED" };
+        let verdict = if workspace.matches() { "as expected" } else { "NOT AS EXPECTED" };
         line("workspace", format!("sha256 {}… {verdict}", &workspace.actual[..16]))?;
     }
     line("processes left", card.processes_left.to_string())?;
     line("outcome", format!("{} · exit code {}", card.outcome.actual, card.exit_code.actual))?;
-    if card.agrees() {
+    if card.has_passed() {
         line("verdict", colors.styled("pass", Some(Style::Good)))
     } else {
         let failed = colors.styled("FAIL", Some(Style::Bad));
-        line("verdict", format!("{failed}: {}", card.disagreements().join("; ")))
+        line("verdict", format!("{failed}: {}", card.failures().join("; ")))
     }
 }
 
@@ -97,11 +97,11 @@ pub fn summary(cards: &[Scorecard]) -> String {
         let expected =
             describe(&card.outcome.expected, card.fault.expected.as_deref(), card.exit_code.expected);
         let actual = describe(&card.outcome.actual, card.fault.actual.as_deref(), card.exit_code.actual);
-        let verdict = if card.agrees() { "" } else { "  FAIL" };
+        let verdict = if card.has_passed() { "" } else { "  FAIL" };
         let duration = Span(card.wall_ms);
         out += &format!("{:width$}  {expected:<32}  {actual:<32}  {duration}{verdict}\n", card.scenario);
     }
-    let passed = cards.iter().filter(|card| card.agrees()).count();
+    let passed = cards.iter().filter(|card| card.has_passed()).count();
     out + &format!("{passed} of {} passed\n", cards.len())
 }
 

@@ -27,7 +27,7 @@ fn check(lines: &[&str], expected: Expect) {
     let (answers, ok) = serve_lines(&[&[INITIALIZE, initialized], lines].concat());
     let (_, rest) = answers.split_once('\n').expect("an answer to the handshake");
     expected.assert_eq(rest);
-    assert!(ok, "it ends well with its input");
+    assert!(ok, "the server exits cleanly with its input");
 }
 
 #[test]

@@ -3,7 +3,9 @@
 use crate::failure::Failure;
 use crate::output::time::TimeFormat;
 use crate::output::{phrases, timeline_text};
-use crate::run_history::{AttemptFiles, AttemptHistory, RecordAt, attempts_of, ending, read_attempt_files};
+use crate::run_history::{
+    AttemptFiles, AttemptHistory, RecordAt, attempt_end, attempts_of, read_attempt_files,
+};
 use longhaul_core::{Moment, Record, Run};
 use longhaul_store::{JournalFollower, RunDir, StoreError};
 use std::collections::BTreeMap;
@@ -15,7 +17,7 @@ pub struct Attempts {
     records: Vec<(Moment, Record)>,
     run: Run,
     attempts: Vec<AttemptHistory>,
-    facts: BTreeMap<u32, AttemptFiles>,
+    files: BTreeMap<u32, AttemptFiles>,
     clock: TimeFormat,
 }
 
@@ -27,7 +29,7 @@ impl Attempts {
             records: Vec::new(),
             run: Run::new(),
             attempts: Vec::new(),
-            facts: BTreeMap::new(),
+            files: BTreeMap::new(),
             clock: TimeFormat::here(),
         }
     }
@@ -50,7 +52,7 @@ impl Attempts {
         }
         let records: Vec<RecordAt<'_>> = self.records.iter().map(|(at, record)| (*at, record)).collect();
         self.attempts = attempts_of(records);
-        self.facts = read_attempt_files(&self.dir, &self.attempts);
+        self.files = read_attempt_files(&self.dir, &self.attempts);
         Ok(())
     }
 
@@ -78,13 +80,10 @@ impl Attempts {
         }
         let hint = match self.attempts.as_slice() {
             [] => "no attempt has started yet".to_owned(),
-            [only] => format!("there is attempt {} alone", only.number),
-            [first, .., last] => format!("there are attempts {} to {}", first.number, last.number),
+            [only] => format!("the run has only attempt {}", only.number),
+            [first, .., last] => format!("the run has attempts {} to {}", first.number, last.number),
         };
-        Err(Failure::usage(
-            format!("cannot print attempt {number} of run {}: there is none", self.dir.id()),
-            hint,
-        ))
+        Err(Failure::usage(format!("run {} has no attempt {number}", self.dir.id()), hint))
     }
 
     /// Returns the line before an attempt. Uses the time of the first message if the journal does not contain
@@ -98,14 +97,14 @@ impl Attempts {
             Some(_) => format!(": {}", phrases::strategy_text(attempt.strategy, attempt.reason)),
             None => String::new(),
         };
-        format!("attempt {number}, {}{strategy}\n", self.clock.whole(attempt.began()))
+        format!("attempt {number}, {}{strategy}\n", self.clock.whole(attempt.agent_started_at()))
     }
 
     /// Returns the line after an attempt, or `None` if it has not ended.
     pub fn ending(&self, number: u32) -> Option<String> {
         let attempt = self.attempt(number)?;
-        let ended = ending(attempt, self.facts.get(&number))?;
+        let ended = attempt_end(attempt, self.files.get(&number))?;
         let at = attempt.end.as_ref()?.at;
-        Some(format!("{}\n", timeline_text::ending(&ended, at, &self.clock)))
+        Some(format!("{}\n", timeline_text::describe_attempt_end(&ended, at, &self.clock)))
     }
 }

@@ -40,7 +40,7 @@ struct LineHeader<'a> {
 
 impl LogFilterState {
     /// Returns whether this message is selected.
-    pub fn takes(&mut self, attempt: u32, timestamp: Option<&str>) -> bool {
+    pub fn selects(&mut self, attempt: u32, timestamp: Option<&str>) -> bool {
         if let (false, Some(since), Some(at)) =
             (self.has_started, self.filter.since, timestamp.and_then(moment))
         {
@@ -51,12 +51,12 @@ impl LogFilterState {
 
     /// Returns whether a line of a transcript is selected. Lines that are not messages are selected only
     /// without a filter.
-    pub fn takes_line(&mut self, line: &[u8]) -> bool {
+    pub fn selects_line(&mut self, line: &[u8]) -> bool {
         if self.filter.is_all() {
             return true;
         }
         let header = serde_json::from_slice::<LineHeader<'_>>(line);
-        header.is_ok_and(|header| self.takes(header.attempt, header.timestamp.as_deref()))
+        header.is_ok_and(|header| self.selects(header.attempt, header.timestamp.as_deref()))
     }
 }
 
@@ -83,9 +83,9 @@ mod tests {
             (2, Some("no time"), true),
             (3, Some("2026-11-22T12:00:00Z"), false),
         ] {
-            assert_eq!(filter.takes(attempt, timestamp), expected, "{attempt} {timestamp:?}");
+            assert_eq!(filter.selects(attempt, timestamp), expected, "{attempt} {timestamp:?}");
         }
         let mut all = LogFilter { attempt: None, since: None }.filter();
-        assert!(all.takes_line(b"not JSON") && all.takes(1, None));
+        assert!(all.selects_line(b"not JSON") && all.selects(1, None));
     }
 }

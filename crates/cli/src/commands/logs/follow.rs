@@ -52,7 +52,7 @@ async fn print(
             has_printed_status = false;
         } else if !has_printed_status && !quiet {
             has_printed_status = true;
-            output::print_status(&unsupervised(dir));
+            output::print_status(&no_supervisor_text(dir));
         }
         if !is_output_open() {
             return Err(ReadError::OutputClosed);
@@ -78,9 +78,9 @@ fn print_new(
     Ok(out.flush()?)
 }
 
-fn unsupervised(dir: &RunDir) -> String {
+fn no_supervisor_text(dir: &RunDir) -> String {
     let id = dir.id();
-    format!("run {id} has no supervisor; recover it with `longhaul recover {id}`")
+    format!("run {id} has no supervisor; waiting for `longhaul recover {id}`")
 }
 
 /// Returns whether stdout is still open. A closed pipe is detected before anything is written.

@@ -21,14 +21,14 @@ pub struct Messages {
     has_printed: bool,
     /// Attempt of the last printed message. 0 before the first.
     attempt: u32,
-    /// Whether its end was printed.
-    ended: bool,
+    /// Whether the end of that attempt was printed.
+    end_printed: bool,
 }
 
 impl Messages {
     pub fn as_text(dir: &RunDir, filter: LogFilter) -> Messages {
         let (path, filter) = (dir.transcript_path(), filter.filter());
-        Messages { path, read: 0, filter, as_text: true, has_printed: false, attempt: 0, ended: false }
+        Messages { path, read: 0, filter, as_text: true, has_printed: false, attempt: 0, end_printed: false }
     }
 
     pub fn as_lines(dir: &RunDir, filter: LogFilter) -> Messages {
@@ -37,7 +37,7 @@ impl Messages {
 
     fn print(&mut self, line: &[u8], attempts: &Attempts, out: &mut dyn Write) -> io::Result<()> {
         if !self.as_text {
-            if self.filter.takes_line(line) {
+            if self.filter.selects_line(line) {
                 self.has_printed = true;
                 out.write_all(harmless_json(&String::from_utf8_lossy(line)).as_bytes())?;
                 out.write_all(b"\n")?;
@@ -46,7 +46,7 @@ impl Messages {
         }
         // Lines of a newer version may be unreadable. The rest is printed.
         let Ok(message) = serde_json::from_slice::<TranscriptMessage>(line) else { return Ok(()) };
-        if !self.filter.takes(message.attempt, message.timestamp.as_deref()) {
+        if !self.filter.selects(message.attempt, message.timestamp.as_deref()) {
             return Ok(());
         }
         self.start_attempt(&message, attempts, out)?;
@@ -74,14 +74,15 @@ impl Messages {
         let between = if self.has_printed { "\n" } else { "" };
         let since = message.timestamp.as_deref().and_then(moment);
         write!(out, "{between}{}", attempts.banner(message.attempt, since))?;
-        (self.attempt, self.ended, self.has_printed) = (message.attempt, false, true);
+        (self.attempt, self.end_printed, self.has_printed) = (message.attempt, false, true);
         Ok(())
     }
 
     /// Prints how the attempt ended, if it has.
     fn end(&mut self, attempts: &Attempts, out: &mut dyn Write) -> io::Result<()> {
-        if let Some(ending) = attempts.ending(self.attempt).filter(|_| self.has_printed && !self.ended) {
-            self.ended = true;
+        if let Some(ending) = attempts.ending(self.attempt).filter(|_| self.has_printed && !self.end_printed)
+        {
+            self.end_printed = true;
             out.write_all(ending.as_bytes())?;
         }
         Ok(())
@@ -91,13 +92,13 @@ impl Messages {
 impl LogReader for Messages {
     fn print_new(&mut self, attempts: &Attempts, out: &mut dyn Write) -> Result<(), ReadError> {
         let (path, from) = (self.path.clone(), self.read);
-        let mut written = Ok(());
+        let mut print_result = Ok(());
         let result = read_lines_from(&path, from, |line| {
-            written = self.print(line, attempts, out);
-            if written.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+            print_result = self.print(line, attempts, out);
+            if print_result.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         });
         self.read = result.map_err(ReadError::Failed)?;
-        written?;
+        print_result?;
         if self.as_text {
             self.end(attempts, out)?;
         }

@@ -57,7 +57,7 @@ impl Raw {
             if !is_other && !is_before {
                 match open_regular(&path) {
                     Ok(file) => {
-                        let since = since.filter(|since| attempt.began() < *since);
+                        let since = since.filter(|since| attempt.agent_started_at() < *since);
                         let number = attempt.number;
                         return Ok(Some(Stream {
                             attempt: number,
@@ -98,7 +98,7 @@ impl LogReader for Raw {
                 self.stream = Some(stream);
                 return Ok(());
             }
-            // A kill cut the last line. The next output is not a part of it.
+            // A kill truncated the last line. The next output is not a part of it.
             if stream.in_line {
                 out.write_all(b"\n")?;
             }

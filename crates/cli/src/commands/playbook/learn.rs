@@ -12,7 +12,7 @@ use crate::args::{GlobalArgs, OutputFormat};
 use crate::commands::detach;
 use crate::failure::Failure;
 use crate::output::phrases::counted;
-use crate::output::time::coming;
+use crate::output::time::future_time;
 use crate::run_learning::destination;
 use crate::{open_home, output, runtime, signals};
 use longhaul_core::{CancelSource, Fault, Moment, Outcome, OutcomeKind, Span};
@@ -303,7 +303,7 @@ fn text(learned: &LearnOutput, due: Option<Moment>) -> String {
             text += &format!("  {}: {}\n", transcript.display(), reason.as_deref().unwrap_or_default());
         }
     }
-    let due_text = due.map(|due| format!(", until {}", coming(due))).unwrap_or_default();
+    let due_text = due.map(|due| format!(", until {}", future_time(due))).unwrap_or_default();
     if learned.waiting > 0 {
         text += &format!("{} waiting{due_text}\n", counted(learned.waiting, "transcript"));
     }

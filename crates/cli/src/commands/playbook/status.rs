@@ -8,7 +8,7 @@ use crate::failure::Failure;
 use crate::output::envelope_text::short_count;
 use crate::output::pager::page;
 use crate::output::phrases::{bytes, counted, money};
-use crate::output::time::coming;
+use crate::output::time::future_time;
 use crate::time_arg::ago;
 use crate::{open_home, output};
 use longhaul_core::{Moment, Tokens, Usd};
@@ -282,7 +282,7 @@ fn text(status: &LearningStatus) -> String {
             let learn = command(JudgeKind::parse(judge.judge).unwrap_or(JudgeKind::Api));
             format!("learning is paused until this is fixed; then run `{learn}`")
         } else {
-            format!("next request at {}", coming(judge.until))
+            format!("asked again from {}", future_time(judge.until))
         };
         lines.push(format!("the judge at {} did not answer: {}; {next}", judge.destination, judge.reason));
     }

@@ -24,8 +24,8 @@ const SERVICE: &str = "longhaul-recover.service";
 pub fn unit(home: &Home, active_within: Option<Span>) -> Result<Unit, Failure> {
     let failure = |UnencodableValue(item)| {
         Failure::not_started(
-            format!("cannot write a service: {item} has signs that its file cannot hold"),
-            "use names that are plain text",
+            format!("cannot write a service: {item} has characters that its file cannot contain"),
+            "use names that consist of plain text",
             None,
         )
     };
@@ -61,11 +61,12 @@ pub fn install(unit: &Unit, global: &GlobalArgs) -> Result<u8, Failure> {
     created.map_err(|error| {
         Failure::not_started(
             format!("cannot create directory {}: {error}", folder.display()),
-            "see who owns it",
+            "check its owner and permissions",
             None,
         )
     })?;
-    replace(&path, text(unit).as_bytes(), Durability::Power).map_err(|error| open_home::of_store(&error))?;
+    replace(&path, text(unit).as_bytes(), Durability::Power)
+        .map_err(|error| open_home::store_failure(&error))?;
     print(&format!("wrote {}", path.display()));
     if is_macos() {
         print("it recovers orphaned runs from the next login");
@@ -76,13 +77,13 @@ pub fn install(unit: &Unit, global: &GlobalArgs) -> Result<u8, Failure> {
     enabled.map_err(|error| {
         Failure::not_started(
             format!("cannot enable {SERVICE}: {error}"),
-            format!("{} is written; have it started by `systemctl --user enable {SERVICE}`", path.display()),
+            format!("{} was written; enable it with `systemctl --user enable {SERVICE}`", path.display()),
             None,
         )
     })?;
     print(&format!("enabled {SERVICE}: it recovers orphaned runs from the next login"));
     if !lingers() {
-        print("to have it do so at boot, before anybody logs in: loginctl enable-linger");
+        print("to recover them at boot, before any login: loginctl enable-linger");
     }
     print_variables(print)?;
     Ok(0)
@@ -93,10 +94,14 @@ fn print_variables(print: impl Fn(&str)) -> Result<(), Failure> {
     let path = env_file_path()?;
     print(&format!("it reads the agent's variables from {}", path.display()));
     let file = EnvFile::read(path.clone()).map_err(|error| {
-        Failure::not_started(format!("cannot read {}: {error}", path.display()), "see who owns it", None)
+        Failure::not_started(
+            format!("cannot read {}: {error}", path.display()),
+            "check its owner and permissions",
+            None,
+        )
     })?;
     if let Some(command) = file.protect() {
-        print(&format!("warning: others can read this file; type `{command}`"));
+        print(&format!("warning: other users can read this file; type `{command}`"));
     }
     let missing = file.missing(&set_here());
     if missing.is_empty() {
@@ -111,9 +116,9 @@ fn print_variables(print: impl Fn(&str)) -> Result<(), Failure> {
         if missing.len() == 1 { "is" } else { "are" }
     ));
     file.commands(&missing).iter().for_each(|command| print(&format!("  {command}")));
-    let odd = names(&mut missing.iter().filter(|variable| !variable.is_plain));
-    if !odd.is_empty() {
-        print(&format!("add {odd} with an editor: the value has a quote or a line break"));
+    let other_names = names(&mut missing.iter().filter(|variable| !variable.is_plain));
+    if !other_names.is_empty() {
+        print(&format!("add {other_names} with an editor: the value has a quote or a line break"));
     }
     Ok(())
 }
@@ -181,7 +186,7 @@ fn path() -> Result<PathBuf, Failure> {
 }
 
 fn no_home() -> Failure {
-    Failure::not_started("cannot find the services of this user: HOME is not set", "set it", None)
+    Failure::not_started("cannot find the services of this user: HOME is not set", "set HOME", None)
 }
 
 /// Returns whether the unit file exists. Returns an error if another program wrote it.
@@ -196,7 +201,7 @@ fn is_own_file(path: &Path) -> Result<bool, Failure> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
         Err(error) => Err(Failure::not_started(
             format!("cannot read {}: {error}", path.display()),
-            "see who owns it",
+            "check its owner and permissions",
             None,
         )),
     }
@@ -218,13 +223,13 @@ fn program() -> Result<PathBuf, Failure> {
 /// Calls the user's service manager. systemctl times out by itself.
 fn systemctl(args: &[&str]) -> Result<(), String> {
     let call = Command::new("systemctl").arg("--user").args(args).stdin(Stdio::null()).output();
-    let output = call.map_err(|error| format!("start systemctl: {error}"))?;
+    let output = call.map_err(|error| format!("cannot start systemctl: {error}"))?;
     if output.status.success() {
         return Ok(());
     }
     let stderr = String::from_utf8_lossy(&output.stderr);
     let stderr = stderr.lines().next().map_or_else(|| output.status.to_string(), str::to_owned);
-    Err(format!("systemctl says: {stderr}"))
+    Err(format!("systemctl reports: {stderr}"))
 }
 
 /// Returns whether this user's services start at boot.

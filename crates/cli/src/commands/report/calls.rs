@@ -63,7 +63,7 @@ impl CallEnd {
     /// Returns the label for people.
     pub fn label(self) -> &'static str {
         match self {
-            CallEnd::Unknown => "no answer",
+            CallEnd::Unknown => "no result",
             CallEnd::Ok => "ok",
             CallEnd::Failed => "failed",
             CallEnd::Denied => "denied",
@@ -82,19 +82,19 @@ impl CallEnd {
 }
 
 impl ToolCalls {
-    /// Reads the last `most` calls from the last `bytes_max` bytes of a transcript. Returns no calls if the
-    /// transcript cannot be read, because a report must not fail for that.
-    pub fn read(path: &Path, bytes_max: u64, most: usize) -> ToolCalls {
-        let Some((text, is_cut)) = end_of(path, bytes_max) else { return ToolCalls::default() };
+    /// Reads the last `calls_max` calls from the last `bytes_max` bytes of a transcript. Returns no calls if
+    /// the transcript cannot be read, because a report must not fail for that.
+    pub fn read(path: &Path, bytes_max: u64, calls_max: usize) -> ToolCalls {
+        let Some((text, is_truncated)) = end_of(path, bytes_max) else { return ToolCalls::default() };
         // The first line is complete only if the file was read from its start.
         let end_of_line = || text.iter().position(|byte| *byte == b'\n').map_or(text.len(), |end| end + 1);
-        let whole = if is_cut { end_of_line() } else { 0 };
-        ToolCalls::new(text[whole..].split(|byte| *byte == b'\n'), most, is_cut)
+        let whole = if is_truncated { end_of_line() } else { 0 };
+        ToolCalls::new(text[whole..].split(|byte| *byte == b'\n'), calls_max, is_truncated)
     }
 
-    /// Collects the last `most` calls from lines of a transcript. `is_cut` says that the transcript starts
+    /// Collects the last `calls_max` calls from lines of a transcript. `is_truncated` says that it starts
     /// earlier. Lines that cannot be parsed are skipped.
-    pub fn new<'a>(lines: impl Iterator<Item = &'a [u8]>, most: usize, is_cut: bool) -> ToolCalls {
+    pub fn new<'a>(lines: impl Iterator<Item = &'a [u8]>, calls_max: usize, is_truncated: bool) -> ToolCalls {
         let (mut calls, mut open) = (Vec::new(), BTreeMap::new());
         for message in lines.filter_map(|line| serde_json::from_slice::<TranscriptMessage>(line).ok()) {
             match message.kind {
@@ -118,8 +118,8 @@ impl ToolCalls {
                 | EventKind::Result => {}
             }
         }
-        let first = calls.len().saturating_sub(most);
-        ToolCalls { truncated: is_cut || first > 0, last: calls.split_off(first) }
+        let first = calls.len().saturating_sub(calls_max);
+        ToolCalls { truncated: is_truncated || first > 0, last: calls.split_off(first) }
     }
 }
 
@@ -180,10 +180,12 @@ mod tests {
             result("c", r#","denied":true,"is_error":true"#),
             call("d", "four"),
             result("d", r#","interrupted":true"#),
-            result("of what was not read", ""),
+            result("unread", ""),
             call("e", &"five ".repeat(100)),
         ];
-        let calls = |most, cut| ToolCalls::new(lines.iter().map(|line| line.as_bytes()), most, cut);
+        let calls = |calls_max, is_truncated| {
+            ToolCalls::new(lines.iter().map(|line| line.as_bytes()), calls_max, is_truncated)
+        };
         let all = calls(9, false);
         let ends: Vec<_> = all.last.iter().map(|call| (call.argument.as_str(), call.ended_at)).collect();
         assert_eq!(
@@ -198,7 +200,7 @@ mod tests {
         assert_eq!(all.last[4].ended_at, CallEnd::Unknown);
         assert_eq!(all.last[4].argument.chars().count(), 120);
         assert!(!all.truncated);
-        assert!(calls(9, true).truncated, "it began within the transcript");
+        assert!(calls(9, true).truncated, "the transcript starts earlier");
         let last = calls(2, false);
         assert_eq!((last.last.len(), last.last[0].argument.as_str(), last.truncated), (2, "four", true));
     }

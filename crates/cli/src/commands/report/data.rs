@@ -230,7 +230,7 @@ pub struct RunInput {
     /// Timeline from the journal. `None` if the journal cannot be read.
     pub timeline: Option<RunTimeline>,
     /// Whether a supervisor is attached.
-    pub attended: bool,
+    pub has_supervisor: bool,
     /// What to do about unreadable files.
     pub hint: Option<String>,
     /// Commands that continue the run, most likely first.
@@ -307,7 +307,7 @@ impl ReportData {
                 zone,
             ),
             faults: totals::faults(&inputs),
-            lost_time: totals::lost(&inputs),
+            lost_time: totals::lost_time(&inputs),
             models: totals::models(&spent),
             run: scope.run,
         };
@@ -350,18 +350,18 @@ impl Summary {
 
 impl ReportRun {
     fn new(input: RunInput, bounds: Bounds) -> ReportRun {
-        let RunInput { entry, timeline, attended, hint, commands, calls } = input;
+        let RunInput { entry, timeline, has_supervisor, hint, commands, calls } = input;
         let run = entry.run;
         let timeline = timeline.unwrap_or_default();
         let outcome = timeline.outcome;
-        let health = health(&run, outcome, attended);
+        let health = health(&run, outcome, has_supervisor);
         let lost =
             timeline.lost_time.values().map(|lost| lost.total()).fold(Span::ZERO, |sum, span| sum + span);
         let mut attempts = timeline.attempts;
         let next = match (outcome, run.state) {
             (Some(_), _) => commands.into_iter().next(),
             (None, RunState::Running | RunState::Waiting | RunState::Suspended | RunState::Finished)
-                if !attended =>
+                if !has_supervisor =>
             {
                 Some(format!("longhaul recover {}", run.id))
             }
@@ -378,7 +378,7 @@ impl ReportRun {
         let advice =
             if health.is_urgent() { fault.and_then(phrases::advice).map(str::to_owned) } else { None };
         ReportRun {
-            explanation: explanation(&run, outcome, attended),
+            explanation: explanation(&run, outcome, has_supervisor),
             advice: hint.or(advice),
             next,
             health,

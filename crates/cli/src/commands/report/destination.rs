@@ -76,7 +76,7 @@ impl Destination {
         let folder = home.path().join("reports");
         let created = DirBuilder::new().recursive(true).mode(0o700).create(&folder);
         created.map_err(|error| {
-            let error = format!("create the folder of reports {}: {error}", folder.display());
+            let error = format!("cannot create the report directory {}: {error}", folder.display());
             Failure::usage(error, "name a file with --output, or `-` for stdout")
         })?;
         Destination::new(&folder.join(name))
@@ -87,7 +87,7 @@ impl Destination {
     /// # Errors
     /// Returns the system's error with a hint if writing fails.
     pub fn write(self, report: &str) -> Result<Option<PathBuf>, Failure> {
-        let (written, path) = match self {
+        let (result, path) = match self {
             Destination::Stdout => {
                 out::print(report);
                 return Ok(None);
@@ -98,12 +98,12 @@ impl Destination {
             }
             Destination::Other(mut file, path) => (file.write_all(report.as_bytes()), path),
         };
-        match written {
+        match result {
             Ok(()) => Ok(Some(path)),
             Err(cause) => {
                 let failed =
                     Failure::unexpected(format!("cannot write the report to {}: {cause}", path.display()));
-                let hint = "see whether there is room, or name another file with --output".to_owned();
+                let hint = "check the free disk space, or name another file with --output".to_owned();
                 Err(Failure { hint: Some(hint), ..failed })
             }
         }

@@ -5,7 +5,7 @@ use longhaul_core::Usd;
 
 /// Formats the reported and the estimated cost separately.
 pub fn cost(reported: Usd, estimated: Usd, unpriced: bool) -> String {
-    let more = if unpriced { " or more: some has no price" } else { "" };
+    let more = if unpriced { " or more: partly unpriced" } else { "" };
     match (reported, estimated) {
         (reported, Usd::ZERO) => format!("{}{more}", money(reported)),
         (Usd::ZERO, estimated) => format!("about {}{more}", money(estimated)),
@@ -21,7 +21,7 @@ mod tests {
     fn separates_reported_from_estimated_cost() {
         assert_eq!(
             cost(Usd(1_500_000), Usd(20_000), true),
-            "$1.50 and about $0.0200 or more: some has no price"
+            "$1.50 and about $0.0200 or more: partly unpriced"
         );
         assert_eq!(cost(Usd::ZERO, Usd(20_000), false), "about $0.0200");
     }

@@ -37,8 +37,8 @@ fn entries(ledger: &mut Ledger, since: Moment) -> Result<Vec<LedgerEntry>, Ledge
     active.filter_map(|run| ledger.entry(&run.id).transpose()).collect()
 }
 
-/// Returns whether something happened in a run since this time, or will happen. Runs that finished or broke
-/// off earlier are omitted.
+/// Returns whether something happened in a run since this time, or will happen. Runs that finished or were
+/// aborted earlier are omitted.
 fn was_active(run: &LedgerRun, since: Moment) -> bool {
     let written = u64::try_from(run.journal.modified / 1_000_000).unwrap_or_default();
     let last = match run.state {
@@ -59,7 +59,7 @@ fn is_attended(run: &LedgerRun) -> bool {
 
 fn read(mut entry: LedgerEntry, bounds: Bounds, now: Moment) -> RunInput {
     let dir = entry.run.run_dir();
-    let attended = entry.run.outcome.is_none() && is_attended(&entry.run);
+    let has_supervisor = entry.run.outcome.is_none() && is_attended(&entry.run);
     let mut commands = Vec::new();
     let (timeline, hint) = match Journal::load(&dir.journal_path()) {
         Ok(history) => {
@@ -67,7 +67,7 @@ fn read(mut entry: LedgerEntry, bounds: Bounds, now: Moment) -> RunInput {
             if let Ok(plan) = dir.plan() {
                 commands = next_commands(dir.id(), &Run::replay(history.records()), &plan);
             }
-            let until = if attended { Some(now) } else { history.last_step_at() };
+            let until = if has_supervisor { Some(now) } else { history.last_step_at() };
             (Some(RunTimeline::new(&history, until.unwrap_or(now))), None)
         }
         Err(error) => {
@@ -77,5 +77,5 @@ fn read(mut entry: LedgerEntry, bounds: Bounds, now: Moment) -> RunInput {
         }
     };
     let calls = ToolCalls::read(&dir.transcript_path(), bounds.transcript_bytes, bounds.calls);
-    RunInput { timeline, attended, hint, commands, calls, entry }
+    RunInput { timeline, has_supervisor, hint, commands, calls, entry }
 }

@@ -55,7 +55,7 @@ impl RunHealth {
 }
 
 /// Classifies this run.
-pub fn health(run: &LedgerRun, outcome: Option<Outcome>, attended: bool) -> RunHealth {
+pub fn health(run: &LedgerRun, outcome: Option<Outcome>, has_supervisor: bool) -> RunHealth {
     match (outcome.map(|outcome| outcome.kind), run.state) {
         (_, RunState::Unreadable) => RunHealth::NeedsPerson,
         (Some(OutcomeKind::Done), _) => RunHealth::Done,
@@ -75,14 +75,16 @@ pub fn health(run: &LedgerRun, outcome: Option<Outcome>, attended: bool) -> RunH
             ),
             _,
         ) => RunHealth::Failed,
-        (None, RunState::Running | RunState::Waiting | RunState::Finished) if attended => RunHealth::Running,
+        (None, RunState::Running | RunState::Waiting | RunState::Finished) if has_supervisor => {
+            RunHealth::Running
+        }
         // Orphaned: no supervisor will continue it.
         (None, RunState::Running | RunState::Waiting | RunState::Finished) => RunHealth::NeedsPerson,
     }
 }
 
 /// Returns the outcome or state as text for people, without repeating the health label.
-pub fn explanation(run: &LedgerRun, outcome: Option<Outcome>, attended: bool) -> String {
+pub fn explanation(run: &LedgerRun, outcome: Option<Outcome>, has_supervisor: bool) -> String {
     let cause = |fault: Option<Fault>| fault.map(phrases::fault_text);
     match (outcome, run.state) {
         (_, RunState::Unreadable) => {
@@ -91,18 +93,18 @@ pub fn explanation(run: &LedgerRun, outcome: Option<Outcome>, attended: bool) ->
         (Some(outcome), _) => {
             let limit = outcome.limit.map(|limit| format!("{} is exhausted", limit.describe()));
             let reason = limit.or(cause(outcome.fault).map(str::to_owned));
-            ended(outcome.kind, reason.as_deref())
+            outcome_text(outcome.kind, reason.as_deref())
         }
         (None, RunState::Suspended) => "a signal suspended it; `longhaul recover` continues it".to_owned(),
-        (None, _) if !attended => "it is not over, and no supervisor has it".to_owned(),
+        (None, _) if !has_supervisor => "unfinished, without a supervisor".to_owned(),
         (None, RunState::Waiting) => {
-            format!("waiting: {}", cause(run.fault).unwrap_or("the next attempt has its time"))
+            format!("waiting: {}", cause(run.fault).unwrap_or("the next attempt is scheduled"))
         }
         (None, RunState::Running | RunState::Finished) => "an attempt is running".to_owned(),
     }
 }
 
-fn ended(kind: OutcomeKind, reason: Option<&str>) -> String {
+fn outcome_text(kind: OutcomeKind, reason: Option<&str>) -> String {
     let text = match kind {
         OutcomeKind::Done => "the work is done",
         OutcomeKind::Failed => "the agent gave up, or made no progress",

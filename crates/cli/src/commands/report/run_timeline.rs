@@ -64,24 +64,24 @@ impl TimelineAttempt {
     /// Describes how the attempt ended, or that it is running, for people.
     pub fn ending(&self) -> &'static str {
         match (self.fault, self.stop_cause, self.ended_at) {
-            (Some(fault), stopped, _) => phrases::cause_of(fault, stopped),
-            (None, _, None) => "not over",
-            (None, Some(cause), Some(_)) => stopped(cause),
-            (None, None, Some(_)) => "ended by itself",
+            (Some(fault), stop_cause, _) => phrases::attempt_cause(fault, stop_cause),
+            (None, _, None) => "running",
+            (None, Some(cause), Some(_)) => stop_text(cause),
+            (None, None, Some(_)) => "exited on its own",
         }
     }
 }
 
-fn stopped(cause: StopCause) -> &'static str {
+fn stop_text(cause: StopCause) -> &'static str {
     match cause {
         StopCause::Stalled | StopCause::NoProgress => "stopped: it stalled",
         StopCause::TimedOut => "stopped: it timed out",
         StopCause::AuthRejected => "stopped: the credentials were rejected",
-        StopCause::WrongSession => "stopped: it had opened another session",
+        StopCause::WrongSession => "stopped: it opened the wrong session",
         StopCause::WrapUp | StopCause::LimitReached => "stopped by a limit",
         StopCause::MemoryLimit => "stopped: it used too much memory",
         StopCause::Suspended => "interrupted to suspend the run",
-        StopCause::DidNotExit => "finished, and did not end by itself",
+        StopCause::DidNotExit => "finished, but did not exit",
         StopCause::BackgroundStopped => "finished; its background work was stopped",
         StopCause::Cancelled => "stopped: cancelled",
     }
@@ -138,10 +138,10 @@ impl SliceKind {
     /// Returns the text for a legend.
     pub fn label(self) -> &'static str {
         match self {
-            SliceKind::Working => "an attempt works",
+            SliceKind::Working => "an attempt that did not fail",
             SliceKind::Failed => "an attempt that failed",
             SliceKind::Waiting => "waiting for the next attempt",
-            SliceKind::Checking => "the work is checked",
+            SliceKind::Checking => "a check",
             SliceKind::Downtime => "the machine slept, or there was no supervisor",
             SliceKind::Finished => "finished, until it was resumed",
         }
@@ -155,9 +155,9 @@ impl SliceKind {
             SliceKind::Working => "worked",
             SliceKind::Failed => "failed attempts",
             SliceKind::Waiting => "waited",
-            SliceKind::Checking => "check_ended",
+            SliceKind::Checking => "checked",
             SliceKind::Downtime => "asleep or without supervisor",
-            SliceKind::Finished => "was over",
+            SliceKind::Finished => "finished",
         }
     }
 }
@@ -244,7 +244,7 @@ impl RunTimelineBuilder {
     fn apply(&mut self, step_at: Moment, record: &Record) {
         let state = self.run.state();
         let (clocks, fault, ended) = (state.clocks, state.fault, state.finished_at);
-        let (attempt_started_at, progressed) = (state.attempt_started_at, state.made_progress);
+        let (attempt_started_at, made_progress) = (state.attempt_started_at, state.made_progress);
         let waited = matches!(state.phase, Phase::Waiting { .. });
         self.run.apply(record);
         let now = self.run.state().clocks;
@@ -297,7 +297,7 @@ impl RunTimelineBuilder {
             Record::SummaryEnded { usage, .. } => self.spend(*usage),
             Record::AttemptEnded { at, fault, usage, .. } => {
                 self.spend(*usage);
-                self.end_attempt(*at, *fault, attempt_started_at, progressed);
+                self.end_attempt(*at, *fault, attempt_started_at, made_progress);
             }
             Record::Swept { at, .. } => {
                 if matches!(self.run.state().phase, Phase::Waiting { .. }) {
@@ -318,8 +318,8 @@ impl RunTimelineBuilder {
             // A new supervisor first records how long nothing ran. That downtime was recorded as sleep.
             Record::Recovered { last_record_at: Some(last), .. } => {
                 if let Some((_, slept)) = before.filter(|(at, _)| at > last) {
-                    let asleep = self.lost_to(LostTimeCause::Downtime);
-                    asleep.waiting = asleep.waiting - slept;
+                    let downtime = self.lost_to(LostTimeCause::Downtime);
+                    downtime.waiting = downtime.waiting - slept;
                     self.lose_waiting(LostTimeCause::Unsupervised, slept);
                 }
             }
@@ -343,19 +343,19 @@ impl RunTimelineBuilder {
         }
     }
 
-    fn end_attempt(&mut self, at: Moment, fault: Option<Fault>, started_at: Moment, progressed: bool) {
+    fn end_attempt(&mut self, at: Moment, fault: Option<Fault>, started_at: Moment, made_progress: bool) {
         self.close(at);
         let Some(last) = self.timeline.attempts.last_mut() else { return };
         (last.ended_at, last.fault) = (Some(at), fault);
         let Some(fault) = fault else { return };
-        let ordered = last.started_at;
-        // All its slices: sleep of the machine may have split it.
-        for slice in self.timeline.timeline.iter_mut().rev().take_while(|slice| slice.from >= ordered) {
+        let attempt_start = last.started_at;
+        // Sleep of the machine may have split the attempt into several slices.
+        for slice in self.timeline.timeline.iter_mut().rev().take_while(|slice| slice.from >= attempt_start) {
             if slice.kind == SliceKind::Working {
                 (slice.kind, slice.fault) = (SliceKind::Failed, Some(fault));
             }
         }
-        let wasted = if progressed { self.silent } else { at.since(started_at) };
+        let wasted = if made_progress { self.silent } else { at.since(started_at) };
         let lost = self.lost_to(LostTimeCause::Fault(fault));
         lost.wasted = lost.wasted + wasted;
     }

@@ -128,7 +128,7 @@ mod tests {
 
     /// Describes the number of bars, the start and length of the first, and the amount of each bar that is
     /// not empty.
-    fn label(hours: &[(u64, u64)], since: Option<u64>, now: u64) -> String {
+    fn describe(hours: &[(u64, u64)], since: Option<u64>, now: u64) -> String {
         let hour = |hour: u64| Moment(1_767_225_600_000 + hour * 3_600_000);
         let spent = hours.iter().map(|(at, cents)| {
             let spend = LedgerSpend { cost: Usd(cents * 10_000), ..LedgerSpend::default() };
@@ -147,24 +147,24 @@ mod tests {
     #[test]
     fn bar_length_fits_number_of_bars() {
         let check = |actual: String, expected: &str| assert_eq!(actual, expected);
-        check(label(&[], Some(0), 24), "none");
-        check(label(&[(5, 7)], None, 99), "1 of 15m from 2026-01-01T05:00:00.000Z; 0: $0.0700");
+        check(describe(&[], Some(0), 24), "none");
+        check(describe(&[(5, 7)], None, 99), "1 of 15m from 2026-01-01T05:00:00.000Z; 0: $0.0700");
         check(
-            label(&[(1, 5), (5, 7), (5, 1)], Some(0), 24),
+            describe(&[(1, 5), (5, 7), (5, 1)], Some(0), 24),
             "25 of 1h from 2026-01-01T00:00:00.000Z; 1: $0.0500, 5: $0.0800",
         );
         // Bars of 12 hours start at noon and midnight, local time.
         check(
-            label(&[(1, 5), (400, 7)], None, 400),
+            describe(&[(1, 5), (400, 7)], None, 400),
             "34 of 12h from 2025-12-31T23:00:00.000Z; 0: $0.0500, 33: $0.0700",
         );
         check(
-            label(&[(1, 5), (1000, 7)], None, 1000),
+            describe(&[(1, 5), (1000, 7)], None, 1000),
             "42 of 1d from 2025-12-31T23:00:00.000Z; 0: $0.0500, 41: $0.0700",
         );
         // Spending from before the reported period is shown, too.
         check(
-            label(&[(0, 5), (30, 7)], Some(24), 48),
+            describe(&[(0, 5), (30, 7)], Some(24), 48),
             "25 of 2h from 2025-12-31T23:00:00.000Z; 0: $0.0500, 15: $0.0700",
         );
     }

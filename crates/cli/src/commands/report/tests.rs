@@ -1,7 +1,7 @@
 //! Reports on runs that are built from records.
 
 mod pages;
-mod stories;
+mod timelines;
 
 use super::calls::{CallEnd, ToolCall, ToolCalls};
 use super::data::{ReportData, ReportScope, RunInput};
@@ -47,32 +47,38 @@ fn spawn(attempt: u32) -> AttemptPlan {
 
 /// Builds a run's records, attempt by attempt.
 #[derive(Default)]
-struct Story {
+struct RunRecords {
     steps: Vec<(Moment, Vec<Record>)>,
     attempts: u32,
 }
 
-impl Story {
-    fn started() -> Story {
-        Story::default().and(0, Record::RunStarted { at: at(0) }).attempt(0)
+impl RunRecords {
+    fn started() -> RunRecords {
+        RunRecords::default().and(0, Record::RunStarted { at: at(0) }).attempt(0)
     }
 
-    fn and(mut self, seconds: u64, record: Record) -> Story {
+    fn and(mut self, seconds: u64, record: Record) -> RunRecords {
         self.steps.push((at(seconds), vec![record]));
         self
     }
 
-    fn attempt(mut self, seconds: u64) -> Story {
+    fn attempt(mut self, seconds: u64) -> RunRecords {
         self.attempts += 1;
         let plan = spawn(self.attempts);
         self.and(seconds, Record::AttemptStarted { at: at(seconds), plan })
     }
 
-    fn progress(self, seconds: u64) -> Story {
+    fn progress(self, seconds: u64) -> RunRecords {
         self.and(seconds, Record::ProgressMade { at: at(seconds), resets_retries: true })
     }
 
-    fn attempt_ended(self, seconds: u64, fault: Option<Fault>, usage: Usage, next: AfterAttempt) -> Story {
+    fn attempt_ended(
+        self,
+        seconds: u64,
+        fault: Option<Fault>,
+        usage: Usage,
+        next: AfterAttempt,
+    ) -> RunRecords {
         let ended = Record::AttemptEnded {
             at: at(seconds),
             fault,
@@ -89,13 +95,13 @@ impl Story {
     }
 
     /// The attempt fails, and the run waits for this many seconds.
-    fn fails(self, seconds: u64, fault: Fault, wait: u64) -> Story {
+    fn fails(self, seconds: u64, fault: Fault, wait: u64) -> RunRecords {
         let plan = spawn(self.attempts + 1);
         let next = AfterAttempt::Attempt { at: at(seconds + wait), remedy: Remedy::WaitOut, plan };
         self.attempt_ended(seconds, Some(fault), usage(0, 5), next)
     }
 
-    fn finished(self, seconds: u64, fault: Option<Fault>, outcome: Outcome) -> Story {
+    fn finished(self, seconds: u64, fault: Option<Fault>, outcome: Outcome) -> RunRecords {
         self.attempt_ended(seconds, fault, usage(120, 0), AfterAttempt::Finish(outcome))
             .and(seconds, Record::RunFinished { at: at(seconds), outcome })
     }
@@ -135,11 +141,11 @@ impl Story {
             });
         }
         entry.update_state(&Run::replay(history.records()));
-        let attended = entry.run.state != RunState::Finished;
-        let story = Some(RunTimeline::new(&history, at(now)));
+        let has_supervisor = entry.run.state != RunState::Finished;
+        let timeline = Some(RunTimeline::new(&history, at(now)));
         let run = Run::replay(history.records());
         let commands = next_commands(&entry.run.id, &run, &plan(""));
-        RunInput { timeline: story, attended, hint: None, commands, calls: calls(), entry }
+        RunInput { timeline, has_supervisor, hint: None, commands, calls: calls(), entry }
     }
 }
 
@@ -150,17 +156,17 @@ fn plan(task: &str) -> Plan {
         "agent": { "name": "claude", "program": "claude" },
         "argv": [], "env": { "set": [], "removed": [] }, "policy": longhaul_core::Preset::Drill.policy(),
     });
-    serde_json::from_value(plan).expect("it is a plan")
+    serde_json::from_value(plan).expect("the plan is valid")
 }
 
 fn calls() -> ToolCalls {
-    let call = |argument: &str, ended| ToolCall {
+    let call = |argument: &str, end| ToolCall {
         attempt: 1,
         at: Some("2026-01-01T00:00:05.000Z".to_owned()),
         tool: "Bash".to_owned(),
         argument: argument.to_owned(),
         subagent: false,
-        ended_at: ended,
+        ended_at: end,
     };
     ToolCalls {
         last: vec![call("cargo test", CallEnd::Ok), call("git push", CallEnd::Denied)],
@@ -174,7 +180,7 @@ fn outcome_of_fault(kind: OutcomeKind, fault: Fault) -> Outcome {
 
 /// Six runs, one of each kind.
 fn runs() -> Vec<RunInput> {
-    let done = Story::started()
+    let done = RunRecords::started()
         .progress(100)
         .fails(200, Fault::Overloaded, 60)
         .attempt(260)
@@ -182,24 +188,24 @@ fn runs() -> Vec<RunInput> {
         .attempt(300)
         .finished(3_600, None, Outcome::DONE);
     let budget = Outcome::from_limit(Limit::Budget, None);
-    let mut unreadable = Story::started().read("eee-bad", "something", 9_000);
-    (unreadable.timeline, unreadable.attended) = (None, false);
+    let mut unreadable = RunRecords::started().read("eee-bad", "something", 9_000);
+    (unreadable.timeline, unreadable.has_supervisor) = (None, false);
     (unreadable.entry.run.state, unreadable.entry.run.error) = (
         RunState::Unreadable,
         Some("cannot read journal /runs/2026-01-01/eee-bad/journal.jsonl: line 3 is damaged".to_owned()),
     );
     unreadable.hint = Some("the work is still on record: longhaul handoff --from-transcript x".to_owned());
-    let mut orphaned = Story::started().read("fff-left", "carry on", 9_000);
-    orphaned.attended = false;
+    let mut orphaned = RunRecords::started().read("fff-left", "carry on", 9_000);
+    orphaned.has_supervisor = false;
     vec![
         done.read("aaa-done", "fix the failing tests", 9_000),
-       Story::started().finished(30, Some(Fault::Auth), outcome_of_fault(OutcomeKind::NeedsPerson, Fault::Auth)).read(
+       RunRecords::started().finished(30, Some(Fault::Auth), outcome_of_fault(OutcomeKind::NeedsPerson, Fault::Auth)).read(
             "bbb-auth",
             "port the parser to the new grammar, keep every test of it, and write down what has changed for people who use it",
             9_000,
         ),
-       Story::started().progress(10).finished(1_800, None, budget).read("ccc-budget", "write the manual", 9_000),
-       Story::started().fails(30, Fault::UsageLimit, 20_000).read("ddd-waits", "reproduce the paper", 9_000),
+       RunRecords::started().progress(10).finished(1_800, None, budget).read("ccc-budget", "write the manual", 9_000),
+       RunRecords::started().fails(30, Fault::UsageLimit, 20_000).read("ddd-waits", "reproduce the paper", 9_000),
         unreadable,
         orphaned,
     ]
@@ -232,7 +238,7 @@ fn urgent_runs_come_first() {
     expect![[r#"
         bbb-auth needs a person: the credentials were rejected | longhaul resume bbb-auth
         eee-bad needs a person: cannot read journal /runs/2026-01-01/eee-bad/journal.jsonl: line 3 is damaged | -
-        fff-left needs a person: it is not over, and no supervisor has it | longhaul recover fff-left
+        fff-left needs a person: unfinished, without a supervisor | longhaul recover fff-left
         ccc-budget failed: over budget: the budget is exhausted | longhaul resume ccc-budget
         aaa-done done: the work is done | -
         ddd-waits running: waiting: the account's usage limit is reached | -
@@ -296,11 +302,11 @@ fn summary_is_sum_of_ledger() {
 
 #[test]
 fn earlier_cost_is_separate() {
-    let read = Story::started().progress(1).fails(10, Fault::Overloaded, 10_000).attempt(10_010).finished(
-        10_020,
-        None,
-        Outcome::DONE,
-    );
+    let read = RunRecords::started()
+        .progress(1)
+        .fails(10, Fault::Overloaded, 10_000)
+        .attempt(10_010)
+        .finished(10_020, None, Outcome::DONE);
     let scope = ReportScope { run: None, since: Some(at(9_000)) };
     let report = ReportData::new(scope, vec![read.read("aaa", "t", 10_100)], at(10_100), &TimeZone::UTC);
     assert_eq!(report.summary.cost_before, cents(5));
@@ -312,15 +318,15 @@ fn empty_report_is_valid() {
     let report = report_of(Vec::new());
     expect![[r#"
         LONGHAUL REPORT
-        0 runs active since 2026-01-01 00:00; made 2026-01-01 02:30.
+        0 runs active since 2026-01-01 00:00; generated 2026-01-01 02:30.
         Times are UTC.
 
         SUMMARY
           runs        0, in 0 attempts: 0 done, 0 failed, 0 needs a person, 0 running
-          spent       $0 stated by the vendor; 0 tokens
+          spent       $0 reported by the vendor; 0 tokens
           time lost   0s; attempts ran for 0s
 
-        WHAT NEEDS YOU
+        NEEDS ATTENTION
           Nothing.
 
         TIME LOST
@@ -342,7 +348,7 @@ fn text_is_100_columns_wide() {
     expect_test::expect_file!["tests/report.txt"].assert_eq(&text);
     for line in text.lines().filter(|line| !line.trim_start().starts_with("$ ")) {
         assert!(line.chars().count() <= 100, "{line}");
-        assert_eq!(line, line.trim_end(), "there is something at the end of a line");
+        assert_eq!(line, line.trim_end(), "a line ends with a space");
     }
 }
 
@@ -404,14 +410,33 @@ fn json_has_every_run() {
     "#]]
     .assert_eq(&(serde_json::to_string_pretty(&json["runs"][1]).expect("JSON") + "\n"));
     expect![[r#"
-        null
+        [
+          {
+            "cause": "usage_limit",
+            "runs": 1,
+            "waiting_ms": 8970000,
+            "wasted_ms": 30000
+          },
+          {
+            "cause": "overloaded",
+            "runs": 1,
+            "waiting_ms": 70000,
+            "wasted_ms": 30000
+          },
+          {
+            "cause": "auth",
+            "runs": 1,
+            "waiting_ms": 0,
+            "wasted_ms": 30000
+          }
+        ]
     "#]]
-    .assert_eq(&(serde_json::to_string_pretty(&json["lost"]).expect("JSON") + "\n"));
+    .assert_eq(&(serde_json::to_string_pretty(&json["lost_time"]).expect("JSON") + "\n"));
 }
 
 #[test]
 fn health_decides_urgency() {
     let urgent: Vec<_> = report_of(runs()).runs.iter().map(|run| run.health.is_urgent()).collect();
     assert_eq!(urgent, [true, true, true, true, false, false]);
-    assert!(!RunHealth::Cancelled.is_urgent(), "a person knows of it");
+    assert!(!RunHealth::Cancelled.is_urgent(), "a person cancelled it");
 }

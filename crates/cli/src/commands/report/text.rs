@@ -39,7 +39,7 @@ fn write_text(out: &mut String, report: &ReportData, clock: &TimeFormat) -> Resu
         let symbols = SliceKind::ALL.iter().map(|kind| format!("{} {}", symbol(*kind), kind.label()));
         wrapped(out, "", &format!("In timelines: {}.", symbols.collect::<Vec<_>>().join(", ")))?;
     }
-    report.runs.iter().take(bounds.runs).try_for_each(|run| one(out, run, clock))?;
+    report.runs.iter().take(bounds.runs).try_for_each(|run| run_details(out, run, clock))?;
     for run in report.runs.iter().skip(bounds.runs) {
         wrapped(
             out,
@@ -80,13 +80,13 @@ fn summary(out: &mut String, report: &ReportData) -> Result {
     let counts: Vec<String> = counts.map(|(health, count)| format!("{count} {}", health.label())).collect();
     row(out, "runs", &format!("{runs}, in {}: {}", counted(attempts.into(), "attempt"), counts.join(", ")))?;
     let Summary { cost, estimated_cost, .. } = report.summary;
-    let mut spent = format!("{} stated by the vendor", money(cost));
+    let mut spent = format!("{} reported by the vendor", money(cost));
     if estimated_cost > Usd::ZERO {
-        write!(spent, "; about {} more estimated", money(estimated_cost))?;
+        write!(spent, "; about {} estimated", money(estimated_cost))?;
     }
     write!(spent, "; {} tokens", short_count(tokens))?;
-    for remark in super::remarks(report) {
-        write!(spent, "; {remark}")?;
+    for note in super::notes(report) {
+        write!(spent, "; {note}")?;
     }
     row(out, "spent", &spent)?;
     row(out, "time lost", &format!("{lost}; attempts ran for {active}"))
@@ -97,14 +97,14 @@ fn row(out: &mut String, name: &str, value: &str) -> Result {
 }
 
 fn attention(out: &mut String, report: &ReportData, clock: &TimeFormat) -> Result {
-    heading(out, "WHAT NEEDS YOU")?;
+    heading(out, "NEEDS ATTENTION")?;
     let mut urgent = report.runs.iter().filter(|run| run.health.is_urgent()).peekable();
     if urgent.peek().is_none() {
         return writeln!(out, "  Nothing.");
     }
     for run in urgent {
         writeln!(out, "  {}  {}", run.id, run.health.label())?;
-        writeln!(out, "    {}", line(&titled(run), COLUMNS - 4))?;
+        writeln!(out, "    {}", line(&title(run), COLUMNS - 4))?;
         wrapped(out, "    ", &super::explanation(run, clock))?;
         if let Some(advice) = &run.advice {
             wrapped(out, "    ", &super::sentence(advice))?;
@@ -118,7 +118,7 @@ fn attention(out: &mut String, report: &ReportData, clock: &TimeFormat) -> Resul
 }
 
 /// Returns the run's name, if it has one, and its task.
-fn titled(run: &ReportRun) -> String {
+fn title(run: &ReportRun) -> String {
     match &run.name {
         Some(name) => format!("{name}: {}", run.task),
         None => run.task.clone(),
@@ -130,7 +130,7 @@ fn tables(out: &mut String, report: &ReportData, clock: &TimeFormat) -> Result {
     if report.lost_time.is_empty() {
         writeln!(out, "  None.")?;
     } else {
-        writeln!(out, "  {:<52}{:>14}{:>14}{:>8}", "to what", "waiting", "in attempts", "runs")?;
+        writeln!(out, "  {:<52}{:>14}{:>14}{:>8}", "cause", "waiting", "in attempts", "runs")?;
     }
     for lost in &report.lost_time {
         let spans = [lost.waiting, lost.wasted].map(dash);
@@ -140,13 +140,13 @@ fn tables(out: &mut String, report: &ReportData, clock: &TimeFormat) -> Result {
     if report.faults.is_empty() {
         writeln!(out, "  None.")?;
     } else {
-        writeln!(out, "  {:<52}{:>14}{:>14}{:>8}", "what", "attempts", "ended runs", "runs")?;
+        writeln!(out, "  {:<52}{:>14}{:>14}{:>8}", "fault", "attempts", "ended runs", "runs")?;
     }
     for row in &report.faults {
         let fault = phrases::fault_text(row.fault);
         writeln!(out, "  {fault:<52}{:>14}{:>14}{:>8}", row.attempts, row.ended_runs, row.runs)?;
     }
-    spent(out, report, clock)?;
+    spending(out, report, clock)?;
     models(out, report)
 }
 
@@ -154,7 +154,7 @@ fn dash(span: Span) -> String {
     if span == Span::ZERO { "-".to_owned() } else { span.to_string() }
 }
 
-fn spent(out: &mut String, report: &ReportData, clock: &TimeFormat) -> Result {
+fn spending(out: &mut String, report: &ReportData, clock: &TimeFormat) -> Result {
     let total = |bar: &super::spend::Bucket| bar.cost + bar.estimated_cost;
     let largest = report.spend.iter().map(total).max().unwrap_or_default();
     let Some(first) = report.spend.first() else { return Ok(()) };
@@ -178,13 +178,17 @@ fn models(out: &mut String, report: &ReportData) -> Result {
     }
     heading(out, "TOKENS BY MODEL")?;
     let row = |out: &mut String, first: &str, rest: [&str; 7]| {
-        let [input, output, read, written, lost, reported, estimated] = rest;
+        let [input, output, read, written, truncated, reported, estimated] = rest;
         writeln!(
             out,
-            "  {first:<22}{input:>8}{output:>8}{read:>12}{written:>15}{lost:>8}{reported:>11}{estimated:>11}"
+            "  {first:<22}{input:>8}{output:>8}{read:>12}{written:>15}{truncated:>11}{reported:>11}{estimated:>11}"
         )
     };
-    row(out, "model", ["input", "output", "cache read", "cache written", "cut", "stated", "estimated"])?;
+    row(
+        out,
+        "model",
+        ["input", "output", "cache read", "cache written", "truncated", "reported", "estimated"],
+    )?;
     for model in &report.models {
         let tokens = model.tokens;
         let counts =
@@ -199,13 +203,13 @@ fn models(out: &mut String, report: &ReportData) -> Result {
     Ok(())
 }
 
-fn one(out: &mut String, run: &ReportRun, clock: &TimeFormat) -> Result {
+fn run_details(out: &mut String, run: &ReportRun, clock: &TimeFormat) -> Result {
     writeln!(out, "\n{}  {}", run.id, run.health.label())?;
-    writeln!(out, "  {}", line(&titled(run), COLUMNS - 2))?;
+    writeln!(out, "  {}", line(&title(run), COLUMNS - 2))?;
     wrapped(out, "  ", &super::explanation(run, clock))?;
     wrapped(out, "  ", &super::facts(run, clock))?;
     if let Some(next) = run.next.as_ref().filter(|_| !run.health.is_urgent()) {
-        // The section of urgent runs has shown it for the others.
+        // For urgent runs, the section on runs that need attention shows it.
         writeln!(out, "  $ {next}")?;
     }
     if let (Some(first), Some(last)) = (run.timeline.first(), run.timeline.last()) {
@@ -228,7 +232,7 @@ fn one(out: &mut String, run: &ReportRun, clock: &TimeFormat) -> Result {
         writeln!(out, "  {}", super::calls_heading(run))?;
     }
     for call in &run.calls.last {
-        let at = call.at.as_deref().map(|at| clock.time_written(at)).unwrap_or_default();
+        let at = call.at.as_deref().map(|at| clock.time_of_timestamp(at)).unwrap_or_default();
         let by = if call.subagent { " (sub-agent)" } else { "" };
         let text = format!("{:>8}  {:<9} {}{by} {}", at, call.ended_at.label(), call.tool, call.argument);
         writeln!(out, "    {}", line(&text, COLUMNS - 4))?;
@@ -279,7 +283,7 @@ fn wrapped(out: &mut String, first: &str, text: &str) -> Result {
     writeln!(out, "{}", line.trim_end())
 }
 
-/// As much of a text as fits, on one line.
+/// Returns the start of a text that fits, on one line.
 fn line(text: &str, columns: usize) -> String {
     cut(&one_line(text).replace(['\n', '\t'], " "), columns)
 }

@@ -28,7 +28,7 @@ fn fault_row(rows: &mut BTreeMap<Fault, FaultRow>, fault: Fault) -> &mut FaultRo
 }
 
 /// Returns the causes of lost time, longest first.
-pub fn lost(inputs: &[RunInput]) -> Vec<LostTimeRow> {
+pub fn lost_time(inputs: &[RunInput]) -> Vec<LostTimeRow> {
     let mut rows: BTreeMap<LostTimeCause, (LostTime, u32)> = BTreeMap::new();
     for (cause, lost) in
         inputs.iter().filter_map(|input| input.timeline.as_ref()).flat_map(|timeline| &timeline.lost_time)

@@ -8,12 +8,12 @@ pub const MORE: &str = "There is time and money left, so continue: review your r
 
 const ALONE: &str = "You are an autonomous researcher. No one is available to answer questions or to approve anything: decide by yourself, and continue until the work is as good as you can make it.";
 
-const RULES: &str = "- Your directory is a copy of the task's folder and a git repository. Commit early and often: what is committed \
-                     is what counts if the work ends suddenly.
-- Begin with the primary sub-task, and make sure that it has a result; then continue with the others.
-- Plan for the time that experiments take. Run what takes long in the background: you may end your turn while it runs, and \
-are notified when it ends. Have it save its progress, since it is stopped when your time is up.
-- Report results only as you measured them, with what is needed to measure them again.
+const RULES: &str = "- Your directory is a copy of the task's folder and a git repository. Commit early and often: only committed \
+                     work counts if the work ends suddenly.
+- Start with the primary sub-task, and make sure that it has a result; then continue with the others.
+- Plan for the time that experiments take. Run long tasks in the background: you may end your turn while they run, and \
+are notified when they end. Make them save their progress, because they are stopped when your time is up.
+- Report results only as you measured them, with everything that is needed to reproduce them.
 ";
 
 /// Returns the first prompt of a run.
@@ -21,7 +21,7 @@ pub fn initial(task: &Task, limits: RequestedTotals, is_blocked: bool) -> String
     let money =
         limits.budget.map(|usd| format!(", and it may cost ${}", usd.as_dollars())).unwrap_or_default();
     let mut prompt = format!(
-        "{ALONE}\n\n- You have {} to work, waits for the API not counted{money}. Before that is exhausted you are asked to save your work.\n{RULES}",
+        "{ALONE}\n\n- You have {} to work, waits for the API not counted{money}. Before a limit is reached, you are asked to save your work.\n{RULES}",
         limits.time
     );
     if is_blocked {
@@ -29,8 +29,9 @@ pub fn initial(task: &Task, limits: RequestedTotals, is_blocked: bool) -> String
     }
     if !task.setup.is_empty() {
         let files = task.setup.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(" and ");
-        prompt +=
-            &format!("- What the task needs installed is in {files}; look first what is there already.\n");
+        prompt += &format!(
+            "- The task's dependencies are listed in {files}; first check what is already installed.\n"
+        );
     }
     prompt += &format!("\n# The task\n\n{}\n", task.description.trim());
     if let Some(instructions) = &task.instructions {

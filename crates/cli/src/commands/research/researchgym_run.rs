@@ -13,7 +13,7 @@ use std::{fs, io};
 const DIR_HINT: &str = "name the directory of a run: `runs/<date>/<run id>`, with `logs` in it";
 
 pub const TOTALS: &str =
-    "want more: --claude_hours and --budget_limit are totals, what was used before included";
+    "raise --claude_hours or --budget_limit, which are totals that include earlier usage";
 
 /// A run of ResearchGym.
 #[derive(Debug)]
@@ -40,8 +40,9 @@ pub fn directory(selector: &str) -> Result<Option<PathBuf>, Failure> {
         return Ok(None);
     }
     let dir = fs::canonicalize(path).and_then(|dir| fs::read_dir(dir.join("logs")).map(|_| dir));
-    let failure =
-        |error: io::Error| Failure::usage(format!("cannot resume {selector}: its `logs`: {error}"), DIR_HINT);
+    let failure = |error: io::Error| {
+        Failure::usage(format!("cannot resume {selector}: cannot read its `logs`: {error}"), DIR_HINT)
+    };
     dir.map(Some).map_err(failure)
 }
 
@@ -60,8 +61,8 @@ impl ResearchGymRun {
             let number = value.as_f64().filter(|number| number.is_finite() && *number >= 0.0);
             number.ok_or_else(|| {
                 failure(
-                    format!("`{name}` of its cost_summary.json is no number"),
-                    "see whether the file is whole",
+                    format!("`{name}` of its cost_summary.json is not a number"),
+                    "check that the file is complete",
                 )
             })
         };
@@ -83,7 +84,10 @@ impl ResearchGymRun {
         let input = dir.join("workspace").join(super::INPUT);
         let workspace = fs::canonicalize(&input).and_then(|input| fs::read_dir(&input).map(|_| input));
         let workspace = workspace.map_err(|error| {
-            failure(format!("its workspace/input: {error}"), "put what it worked on there, or a link to it")
+            failure(
+                format!("cannot read its workspace/input: {error}"),
+                "put the workspace there, or a link to it",
+            )
         })?;
         Ok(ResearchGymRun {
             dir: dir.to_owned(),
@@ -111,7 +115,7 @@ impl ResearchGymRun {
 /// Returns the error for a run that has used the requested totals.
 pub fn exhausted(dir: &Path, cost: Usd, active: Span) -> Failure {
     Failure::usage(
-        format!("cannot resume {}: no limit has anything left: {cost} and {active} are used", dir.display()),
+        format!("cannot resume {}: a limit is exhausted: {cost} and {active} are used", dir.display()),
         TOTALS,
     )
 }
@@ -151,5 +155,5 @@ fn bytes(path: &Path) -> Result<Option<Vec<u8>>, Failure> {
 }
 
 fn read_failure(path: &Path, reason: &str) -> Failure {
-    Failure::usage(format!("cannot read {}: {reason}", path.display()), "put the file back as it was written")
+    Failure::usage(format!("cannot read {}: {reason}", path.display()), "restore the original file")
 }

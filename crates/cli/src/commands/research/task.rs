@@ -42,7 +42,7 @@ impl Task {
         };
         let dir = fs::canonicalize(task_dir).map_err(|error| failure(error.to_string()))?;
         if !dir.is_dir() {
-            return Err(failure("it is no folder".to_owned()));
+            return Err(failure("it is not a directory".to_owned()));
         }
         // The workspace of a run is also accepted. Its task is in `input`.
         let input = dir.join(super::INPUT);

@@ -12,10 +12,10 @@ use std::process::{Command, Stdio};
 use tempfile::TempDir;
 
 // Permissions that the owner needs to work in a directory, whatever it had before.
-const OWN: u32 = 0o700;
+const OWNER_MODE: u32 = 0o700;
 
 /// Variables that bind git to another repository.
-const FOREIGN: [&str; 4] = ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY"];
+const GIT_VARIABLES: [&str; 4] = ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY"];
 
 /// Identity of commits if git has none configured. ResearchGym uses the same one.
 const IDENTITY: [(&str, &str); 2] =
@@ -24,7 +24,7 @@ const IDENTITY: [(&str, &str); 2] =
 /// Copies the visible files of the task and creates a repository in the copy.
 pub fn prepare(task: &Task, runs: &Path) -> Result<TempDir, Failure> {
     let created =
-        DirBuilder::new().recursive(true).mode(OWN).create(runs).and_then(|()| fs::canonicalize(runs));
+        DirBuilder::new().recursive(true).mode(OWNER_MODE).create(runs).and_then(|()| fs::canonicalize(runs));
     let runs = created.map_err(|error| {
         Failure::usage(
             format!("cannot keep runs in {}: {error}", runs.display()),
@@ -34,7 +34,7 @@ pub fn prepare(task: &Task, runs: &Path) -> Result<TempDir, Failure> {
     if runs.starts_with(&task.files) {
         return Err(Failure::usage(
             format!(
-                "cannot keep runs in {}: that is in the folder of the task, which each run copies",
+                "cannot keep runs in {}: it is inside the task's directory, which each run copies",
                 runs.display()
             ),
             "name a directory outside of it with --runs_dir",
@@ -42,7 +42,7 @@ pub fn prepare(task: &Task, runs: &Path) -> Result<TempDir, Failure> {
     }
     let mut builder = tempfile::Builder::new();
     let workspace =
-        builder.prefix(".workspace-").permissions(PermissionsExt::from_mode(OWN)).tempdir_in(&runs);
+        builder.prefix(".workspace-").permissions(PermissionsExt::from_mode(OWNER_MODE)).tempdir_in(&runs);
     let workspace = workspace.map_err(|error| copy_failure(&runs, &error))?;
     let input = workspace.path().join(INPUT);
     TaskCopy { task, parents: Vec::new() }.folder(&task.files, &input)?;
@@ -51,7 +51,7 @@ pub fn prepare(task: &Task, runs: &Path) -> Result<TempDir, Failure> {
 }
 
 fn copy_failure(path: &Path, error: &io::Error) -> Failure {
-    let hint = "fix the cause; nothing was started, and what was copied is removed";
+    let hint = "fix the cause; nothing was started, and the partial copy was removed";
     Failure::not_started(format!("cannot copy the task: {}: {error}", path.display()), hint, None)
 }
 
@@ -66,7 +66,7 @@ impl TaskCopy<'_> {
         let failure = |error: io::Error| copy_failure(from, &error);
         let real = fs::canonicalize(from).map_err(failure)?;
         if self.parents.contains(&real) {
-            return Err(failure(io::Error::other("this link leads to a folder that it is in")));
+            return Err(failure(io::Error::other("this link leads to one of its parent directories")));
         }
         self.parents.push(real);
         fs::create_dir(to).map_err(failure)?;
@@ -77,7 +77,7 @@ impl TaskCopy<'_> {
             }
         }
         self.parents.pop();
-        let mode = fs::metadata(from).map_err(failure)?.permissions().mode() | OWN;
+        let mode = fs::metadata(from).map_err(failure)?.permissions().mode() | OWNER_MODE;
         fs::set_permissions(to, PermissionsExt::from_mode(mode)).map_err(failure)
     }
 
@@ -98,7 +98,7 @@ impl TaskCopy<'_> {
             return self.folder(from, to);
         }
         if !metadata.is_file() {
-            return Err(copy_failure(from, &io::Error::other("it is neither a file nor a folder")));
+            return Err(copy_failure(from, &io::Error::other("it is neither a file nor a directory")));
         }
         fs::copy(from, to).map(drop).map_err(|error| copy_failure(from, &error))
     }
@@ -129,14 +129,14 @@ fn init(input: &Path) -> Result<(), Failure> {
 /// Runs git in the workspace and returns its output.
 fn git(input: &Path, args: &[&str]) -> Result<String, Failure> {
     let mut git = Command::new("git");
-    for name in FOREIGN {
+    for name in GIT_VARIABLES {
         git.env_remove(name);
     }
     let result = git.args(args).current_dir(input).stdin(Stdio::null()).output();
     let git_failure = |reason: String| {
         Failure::not_started(
-            format!("cannot make a repository of the workspace: {reason}"),
-            "see whether `git init` works",
+            format!("cannot create a git repository in the workspace: {reason}"),
+            "check that `git init` works",
             None,
         )
     };

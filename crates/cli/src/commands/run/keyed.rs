@@ -34,10 +34,10 @@ pub fn run(global: &GlobalArgs, args: &RunArgs, key: &str) -> Result<u8, Failure
     for _ in 0..CHECKS_MAX {
         let result = match find(&home, &key)? {
             None => start(global, args),
-            Some(dir) => existing(global, args, &home, &dir),
+            Some(dir) => handle_existing(global, args, &home, &dir),
         };
         match result {
-            // Another process may have been faster. The run then has a supervisor.
+            // Another process may have started the run first. The run then has a supervisor.
             Err(failure) if failure.outcome == OutcomeKind::NotStarted && failure.run.is_none() => {
                 if !is_running(&home, &key)? || args.no_attach {
                     return Err(failure);
@@ -47,7 +47,7 @@ pub fn run(global: &GlobalArgs, args: &RunArgs, key: &str) -> Result<u8, Failure
         }
     }
     Err(Failure::not_started(
-        format!("the supervisor of run {key} changed {CHECKS_MAX} times while this call looked at it"),
+        format!("the supervisor of run {key} changed {CHECKS_MAX} times while this command checked it"),
         format!("follow it with `longhaul attach {key}`"),
         None,
     ))
@@ -58,16 +58,16 @@ fn find(home: &Home, key: &RunId) -> Result<Option<RunDir>, Failure> {
         // The key may be a prefix of a longer id.
         Ok(dir) => Ok(Some(dir).filter(|dir| dir.id() == key)),
         Err(StoreError::NoSuchRun { .. } | StoreError::AmbiguousRun { .. }) => Ok(None),
-        Err(error) => Err(open_home::of_store(&error)),
+        Err(error) => Err(open_home::store_failure(&error)),
     }
 }
 
 fn is_running(home: &Home, key: &RunId) -> Result<bool, Failure> {
     let Some(dir) = find(home, key)? else { return Ok(false) };
-    Journal::is_locked(&dir.journal_path()).map_err(|error| open_home::of_store(&error))
+    Journal::is_locked(&dir.journal_path()).map_err(|error| open_home::store_failure(&error))
 }
 
-fn existing(global: &GlobalArgs, args: &RunArgs, home: &Home, dir: &RunDir) -> Result<u8, Failure> {
+fn handle_existing(global: &GlobalArgs, args: &RunArgs, home: &Home, dir: &RunDir) -> Result<u8, Failure> {
     warn_of_another_prompt(global, args, dir);
     match key_state(dir)? {
         KeyState::Running => follow_running(global, args, dir),
@@ -77,7 +77,7 @@ fn existing(global: &GlobalArgs, args: &RunArgs, home: &Home, dir: &RunDir) -> R
             let recovery = async |observer: &mut dyn Observer, cancels| {
                 recover(home, dir.clone(), notify, watchdog::environment(), observer, cancels).await
             };
-            supervise_and_print(global, DisplayOptions::to(args.detached, events), recovery)
+            supervise_and_print(global, DisplayOptions::new(args.detached, events), recovery)
         }
         // Nothing was spent, so the work can still start.
         KeyState::Finished(OutcomeKind::NotStarted) => resume_prepared(global, args, home, dir),
@@ -89,11 +89,11 @@ fn existing(global: &GlobalArgs, args: &RunArgs, home: &Home, dir: &RunDir) -> R
 }
 
 fn key_state(dir: &RunDir) -> Result<KeyState, Failure> {
-    let of_store = |error: StoreError| open_home::of_store(&error);
-    if Journal::is_locked(&dir.journal_path()).map_err(of_store)? {
+    let store_failure = |error: StoreError| open_home::store_failure(&error);
+    if Journal::is_locked(&dir.journal_path()).map_err(store_failure)? {
         return Ok(KeyState::Running);
     }
-    let history = Journal::load(&dir.journal_path()).map_err(of_store)?;
+    let history = Journal::load(&dir.journal_path()).map_err(store_failure)?;
     let outcome = Run::replay(history.records()).state().outcome();
     // The supervisor may have died before the files for people were written.
     let is_reported = dir.status().is_ok_and(|status| status.returncode.is_some());
@@ -107,7 +107,7 @@ fn follow_running(global: &GlobalArgs, args: &RunArgs, dir: &RunDir) -> Result<u
     let run = dir.id();
     if args.no_attach {
         let hint = format!("follow it with `longhaul attach {run}`, or leave out --no-attach");
-        return Err(Failure::not_started(format!("run {run} is running already"), hint, None));
+        return Err(Failure::not_started(format!("run {run} is already running"), hint, None));
     }
     if args.detached {
         detach::announce(run, dir.path());
@@ -128,7 +128,7 @@ fn print_finished(global: &GlobalArgs, dir: &RunDir) -> Result<u8, Failure> {
             Ok(report.outcome.exit_code())
         }
         FollowEnd::Orphaned => {
-            Err(Failure::unexpected(format!("run {} was finished and is not any more", dir.id())))
+            Err(Failure::unexpected(format!("run {} was finished, but is unfinished now", dir.id())))
         }
     }
 }

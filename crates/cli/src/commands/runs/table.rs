@@ -4,7 +4,7 @@ use super::{Row, RowState};
 use crate::output::color::{Colors, Style};
 use crate::output::envelope_text::cut;
 use crate::output::phrases;
-use crate::output::table::{Column, painted};
+use crate::output::table::{Column, colored_table};
 use crate::time_arg::ago;
 use longhaul_core::{Moment, OutcomeKind};
 
@@ -31,13 +31,13 @@ pub fn runs(rows: &[(&Row, Option<String>)], now: Moment, width: usize, colors: 
     let mut columns: Vec<usize> = (0..COLUMNS.len()).collect();
     for column in DISPENSABLE {
         if room(&cells, &columns, width) < TASK_WIDTH_MIN {
-            columns.retain(|kept| *kept != column);
+            columns.retain(|other| *other != column);
         }
     }
     let cells: Vec<Vec<String>> =
         cells.iter().map(|row| columns.iter().map(|column| row[*column].clone()).collect()).collect();
     let kinds: Vec<Column> = columns.iter().map(|column| COLUMNS[*column].1).collect();
-    let table = painted(&cells, &kinds, width, colors, |row, column| {
+    let table = colored_table(&cells, &kinds, width, colors, |row, column| {
         (column == STATE).then(|| style(rows[row - 1].0)).flatten()
     });
     let mut activities = rows.iter().map(|(_, activity)| activity.as_deref());
@@ -64,7 +64,7 @@ fn line(row: &Row, now: Moment, width: usize) -> Vec<String> {
     vec![id, row.state().to_owned(), ago(row.entry.started_at, now), active, cost(row), task]
 }
 
-/// The width that the other columns leave for the task.
+/// Returns the width that the other columns leave for the task.
 fn room(cells: &[Vec<String>], columns: &[usize], width: usize) -> usize {
     let widest = |column: usize| cells.iter().map(|row| row[column].chars().count()).max().unwrap_or(0) + 2;
     let others = columns.iter().filter(|column| COLUMNS[**column].1 != Column::Last);
@@ -77,12 +77,12 @@ fn style(row: &Row) -> Option<Style> {
         (RowState::Running, _) => Some(Style::Hint),
         (RowState::Waiting | RowState::Suspended | RowState::Orphaned, _) => Some(Style::Warning),
         (RowState::Unreadable, _) => Some(Style::Bad),
-        (RowState::Finished, outcome) => outcome.and_then(outcome_meaning),
+        (RowState::Finished, outcome) => outcome.and_then(outcome_style),
     }
 }
 
 /// Returns the style of an outcome.
-pub fn outcome_meaning(outcome: OutcomeKind) -> Option<Style> {
+pub fn outcome_style(outcome: OutcomeKind) -> Option<Style> {
     match outcome {
         OutcomeKind::Done => Some(Style::Good),
         OutcomeKind::NeedsPerson
@@ -99,7 +99,7 @@ pub fn outcome_meaning(outcome: OutcomeKind) -> Option<Style> {
     }
 }
 
-/// The cost of the attempts that ended. A first attempt that has not ended has none yet.
+/// Returns the cost of the attempts that ended. A first attempt that has not ended has none yet.
 fn cost(row: &Row) -> String {
     let at_least = if row.unpriced { ">" } else { "" };
     match row.state {

@@ -57,7 +57,7 @@ pub struct Attempt {
     pub watchdog: Option<WatchdogStop>,
     /// Short evidence of the fault.
     pub evidence: Option<String>,
-    /// Exit of the process. `unseen` if no supervisor was running.
+    /// Exit of the process. `unobserved` if no supervisor was running.
     pub exit: Option<Exit>,
     /// Turns in the main conversation.
     pub turns: u32,
@@ -99,16 +99,16 @@ fn live_usage(files: &AttemptDir) -> Usage {
 impl Attempt {
     pub fn new(
         attempt: &run_history::AttemptHistory,
-        facts: &BTreeMap<u32, AttemptFiles>,
+        attempt_files: &BTreeMap<u32, AttemptFiles>,
         dir: &RunDir,
     ) -> Attempt {
         let end = attempt.end.as_ref();
-        let (facts, files) = (facts.get(&attempt.number), dir.attempt(attempt.number));
-        let exit = facts.and_then(|facts| facts.exit);
-        let usage = end.map_or_else(|| live_usage(&files), |end| end.usage);
+        let (attempt_files, dir) = (attempt_files.get(&attempt.number), dir.attempt(attempt.number));
+        let exit = attempt_files.and_then(|files| files.exit);
+        let usage = end.map_or_else(|| live_usage(&dir), |end| end.usage);
         Attempt {
             number: attempt.number,
-            started_at: rfc3339(attempt.ordered),
+            started_at: rfc3339(attempt.started_at),
             session: attempt.session.clone(),
             strategy: attempt.strategy,
             reason: attempt.reason,
@@ -118,8 +118,8 @@ impl Attempt {
             denied_calls: end.map_or(0, |end| end.denied_calls),
             questions: end.map(|end| end.questions).unwrap_or_default(),
             // Unreadable files are ignored; the rest of the attempt is shown.
-            answers: files.answers().unwrap_or_default(),
-            background_stopped: files.stopped_tasks().unwrap_or_default(),
+            answers: dir.answers().unwrap_or_default(),
+            background_stopped: dir.stopped_tasks().unwrap_or_default(),
             remedy: end.and_then(|end| match end.next {
                 AfterAttempt::Attempt { remedy, .. } => Some(remedy),
                 AfterAttempt::Check | AfterAttempt::Finish(_) => None,
@@ -131,13 +131,13 @@ impl Attempt {
             stop_cause: attempt.stop_cause,
             stall: attempt.stall,
             stalls_deferred: attempt.deferrals,
-            watchdog: facts.and_then(|facts| facts.watchdog_stop),
+            watchdog: attempt_files.and_then(|files| files.watchdog_stop),
             evidence: phrases::evidence(attempt, exit),
             exit,
             turns: usage.turns,
             estimated_cost_usd: usage.estimated_cost.as_dollars(),
-            duration_ms: end.map(|end| attempt.took(end.at)),
-            planned_wait_ms: attempt.planned(),
+            duration_ms: end.map(|end| attempt.duration(end.at)),
+            planned_wait_ms: attempt.planned_wait(),
             waited_ms: attempt.waited,
             leftover_processes: attempt.leftover_processes,
         }

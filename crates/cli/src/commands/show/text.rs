@@ -4,12 +4,12 @@ use super::ShowOutput;
 use super::attempt::{Attempt, Check};
 use super::files::Files;
 use super::usage::LimitStatus;
-use crate::commands::runs::table::outcome_meaning;
+use crate::commands::runs::table::outcome_style;
 use crate::output::color::Colors;
 use crate::output::envelope_text::{cut, grouped, one_line};
 use crate::output::phrases::{self, plural};
 use crate::output::time::TimeFormat;
-use crate::output::timeline_text::outcome_words;
+use crate::output::timeline_text::describe_outcome;
 use crate::output::wrap::{COLUMNS, columns, wrap};
 use crate::run_history;
 use longhaul::{RunReport, describe_stopped_task};
@@ -30,7 +30,7 @@ const THEN_CHARS: usize = 26;
 const ENDED_BY_CHARS_MIN: usize = 13;
 const THEN_CHARS_MIN: usize = 21;
 
-/// The moments behind the shown times, for local time.
+/// The moments behind the printed times, for local time.
 pub struct RunTimes<'a> {
     pub started_at: Option<Moment>,
     /// When the run finished, or the time as of which it is shown.
@@ -40,70 +40,70 @@ pub struct RunTimes<'a> {
 }
 
 /// Renders the run as text. Each line ends with a line break.
-pub fn text(shown: &ShowOutput, outcome: Option<Outcome>, times: &RunTimes<'_>) -> String {
-    let mut out = format!("{}\n", shown.id);
+pub fn text(output: &ShowOutput, outcome: Option<Outcome>, times: &RunTimes<'_>) -> String {
+    let mut out = format!("{}\n", output.id);
     let outcome_text = match outcome {
-        Some(outcome) => outcome_line(outcome, shown),
-        None if shown.supervised => "not over".to_owned(),
+        Some(outcome) => outcome_line(outcome, output),
+        None if output.supervised => "unfinished".to_owned(),
         None => "unfinished, without a supervisor".to_owned(),
     };
     line(&mut out, "outcome", &outcome_text);
-    if let Some(name) = &shown.name {
+    if let Some(name) = &output.name {
         line(&mut out, "name", name);
     }
-    line(&mut out, "task", &shown.task);
-    line(&mut out, "directory", &shown.cwd);
-    line(&mut out, "session", shown.session_id.as_deref().unwrap_or("none"));
-    line(&mut out, "agent", &agent(shown));
+    line(&mut out, "task", &output.task);
+    line(&mut out, "directory", &output.cwd);
+    line(&mut out, "session", output.session_id.as_deref().unwrap_or("none"));
+    line(&mut out, "agent", &agent(output));
     if let Some(started_at) = times.started_at {
-        line(&mut out, "began", &times.clock.whole(started_at));
+        line(&mut out, "started", &times.clock.whole(started_at));
         if outcome.is_some() {
-            line(&mut out, "ended", &times.clock.whole(times.as_of));
+            line(&mut out, "finished", &times.clock.whole(times.as_of));
         }
-        line(&mut out, "time", &time(shown));
+        line(&mut out, "time", &time(output));
     }
-    if shown.recoveries > 0 {
-        line(&mut out, "recovered", &recovered(shown));
+    if output.recoveries > 0 {
+        line(&mut out, "recovered", &recovered(output));
     }
-    usage_lines(&mut out, shown);
-    table(&mut out, shown, times);
-    for attempt in &shown.attempts {
+    usage_lines(&mut out, output);
+    table(&mut out, output, times);
+    for attempt in &output.attempts {
         notes(&mut out, attempt);
     }
     out.push('\n');
-    line(&mut out, "files", &shown.dir);
-    line(&mut out, "", &files(&shown.files));
-    next_lines(&mut out, shown);
+    line(&mut out, "files", &output.dir);
+    line(&mut out, "", &files(&output.files));
+    next_lines(&mut out, output);
     out
 }
 
 /// Renders the answer of a finished run, followed by its outcome, usage and commands to type next.
-pub fn summary(shown: &ShowOutput, report: &RunReport, colors: Colors) -> String {
+pub fn summary(output: &ShowOutput, report: &RunReport, colors: Colors) -> String {
     let mut out = answer(report);
-    writeln!(out, "{}", shown.id).expect("a string takes all");
+    writeln!(out, "{}", output.id).expect("a string takes all");
     let mut outcome = String::new();
     line(&mut outcome, "outcome", &finish(report));
     let word = report.outcome.kind.as_str();
     // Colored after wrapping, because color codes take no columns.
-    out += &outcome.replacen(word, &colors.styled(word, outcome_meaning(report.outcome.kind)), 1);
+    out += &outcome.replacen(word, &colors.styled(word, outcome_style(report.outcome.kind)), 1);
     for error in report.errors.iter().skip(1) {
         for (index, text) in one_line(error).lines().enumerate() {
             line(&mut out, if index == 0 { "error" } else { "" }, text);
         }
     }
-    // A failed run lists it among its errors.
+    // A failed run lists these tasks among its errors.
     let is_done = report.outcome.kind == OutcomeKind::Done;
     for task in report.background_stopped.iter().filter(|_| is_done) {
         line(&mut out, "note", &one_line(&describe_stopped_task(task)));
     }
-    if let Some(name) = &shown.name {
+    if let Some(name) = &output.name {
         line(&mut out, "name", name);
     }
-    line(&mut out, "session", shown.session_id.as_deref().unwrap_or("none"));
+    line(&mut out, "session", output.session_id.as_deref().unwrap_or("none"));
     let attempts = phrases::counted(u64::from(report.attempts), "attempt");
-    line(&mut out, "time", &format!("{}, {attempts}", time(shown)));
-    usage_lines(&mut out, shown);
-    next_lines(&mut out, shown);
+    line(&mut out, "time", &format!("{}, {attempts}", time(output)));
+    usage_lines(&mut out, output);
+    next_lines(&mut out, output);
     out
 }
 
@@ -127,8 +127,8 @@ pub fn finish(report: &RunReport) -> String {
     )
 }
 
-fn outcome_line(outcome: Outcome, shown: &ShowOutput) -> String {
-    format!("{}{}", outcome_words(outcome), proof(outcome.kind, shown.verified))
+fn outcome_line(outcome: Outcome, output: &ShowOutput) -> String {
+    format!("{}{}", describe_outcome(outcome), proof(outcome.kind, output.verified))
 }
 
 fn proof(kind: OutcomeKind, verified: Verified) -> &'static str {
@@ -138,23 +138,23 @@ fn proof(kind: OutcomeKind, verified: Verified) -> &'static str {
     }
 }
 
-fn usage_lines(out: &mut String, shown: &ShowOutput) {
-    line(out, "cost", &cost(shown));
-    line(out, "tokens", &tokens(shown));
-    for (index, limit) in shown.figures.limits.iter().enumerate() {
+fn usage_lines(out: &mut String, output: &ShowOutput) {
+    line(out, "cost", &cost(output));
+    line(out, "tokens", &tokens(output));
+    for (index, limit) in output.figures.limits.iter().enumerate() {
         line(out, if index == 0 { "limits" } else { "" }, &limit_line(limit));
     }
-    if !shown.checks.is_empty() {
-        line(out, "checks", &checks(&shown.checks));
+    if !output.checks.is_empty() {
+        line(out, "checks", &checks(&output.checks));
     }
-    if let Some(changed) = shown.changed {
-        line(out, "changed", &changes(changed, &shown.id));
+    if let Some(changed) = output.changed {
+        line(out, "changed", &changes(changed, &output.id));
     }
 }
 
-fn next_lines(out: &mut String, shown: &ShowOutput) {
-    line(out, "next", &shown.next.text);
-    for command in &shown.next.commands {
+fn next_lines(out: &mut String, output: &ShowOutput) {
+    line(out, "next", &output.next.text);
+    for command in &output.next.commands {
         line(out, "", command);
     }
 }
@@ -164,16 +164,16 @@ fn line(out: &mut String, name: &str, value: &str) {
     wrap(out, value, INDENT);
 }
 
-fn agent(shown: &ShowOutput) -> String {
-    let agent = &shown.agent;
+fn agent(output: &ShowOutput) -> String {
+    let agent = &output.agent;
     let version = agent.version.as_ref().map(|version| format!(" {version}")).unwrap_or_default();
     let model = agent.model.as_ref().or(agent.requested_model.as_ref());
     let model = model.map(|model| format!(", {model}")).unwrap_or_default();
     format!("{}{version}{model}", agent.name)
 }
 
-fn time(shown: &ShowOutput) -> String {
-    let figures = &shown.figures;
+fn time(output: &ShowOutput) -> String {
+    let figures = &output.figures;
     let parts =
         [(figures.active_ms, "active"), (figures.waiting_ms, "waiting"), (figures.downtime_ms, "downtime")];
     let parts = parts.into_iter().filter(|(span, word)| *word == "active" || *span > Span::ZERO);
@@ -181,22 +181,22 @@ fn time(shown: &ShowOutput) -> String {
     format!("{}: {}", figures.wall_ms, parts.join(", "))
 }
 
-fn recovered(shown: &ShowOutput) -> String {
-    let times = match shown.recoveries {
+fn recovered(output: &ShowOutput) -> String {
+    let times = match output.recoveries {
         1 => "once".to_owned(),
         2 => "twice".to_owned(),
         times => format!("{times} times"),
     };
-    format!("{times}; without a supervisor for up to {}", shown.unsupervised_ms)
+    format!("{times}; without a supervisor for up to {}", output.unsupervised_ms)
 }
 
-fn cost(shown: &ShowOutput) -> String {
-    let figures = &shown.figures;
-    let mut cost = phrases::dollars(shown.total_cost_usd);
+fn cost(output: &ShowOutput) -> String {
+    let figures = &output.figures;
+    let mut cost = phrases::dollars(output.total_cost_usd);
     if figures.estimated_cost_usd > 0.0 {
         write!(
             cost,
-            ": {} stated, {} estimated",
+            ": {} reported, {} estimated",
             phrases::dollars(figures.reported_cost_usd),
             phrases::dollars(figures.estimated_cost_usd)
         )
@@ -205,21 +205,22 @@ fn cost(shown: &ShowOutput) -> String {
     if figures.unpriced {
         cost.push_str("; some tokens have no price");
     }
-    if shown.agent.subscription == Some(true) {
-        cost.push_str("; what the API would take: the agent works on a subscription");
+    if output.agent.subscription == Some(true) {
+        cost.push_str("; at API prices: the agent uses a subscription");
     }
-    let is_running = shown.attempts.last().is_some_and(|attempt| attempt.ended_at.is_none());
-    if shown.outcome.is_none() && is_running {
+    let is_running = output.attempts.last().is_some_and(|attempt| attempt.ended_at.is_none());
+    if output.outcome.is_none() && is_running {
         cost.push_str("; without the running attempt");
     }
     cost
 }
 
-fn tokens(shown: &ShowOutput) -> String {
-    let (tokens, cut) = (shown.figures.tokens, shown.figures.truncated_tokens);
-    let cut = if cut > 0 { format!("; {} in messages that were cut", grouped(cut)) } else { String::new() };
+fn tokens(output: &ShowOutput) -> String {
+    let (tokens, truncated) = (output.figures.tokens, output.figures.truncated_tokens);
+    let suffix =
+        if truncated > 0 { format!("; {} in truncated messages", grouped(truncated)) } else { String::new() };
     format!(
-        "{} input, {} output, {} read from the cache, {} written to it{cut}",
+        "{} input, {} output, {} read from the cache, {} written to it{suffix}",
         grouped(tokens.input),
         grouped(tokens.output),
         grouped(tokens.cache_read),
@@ -242,7 +243,7 @@ pub fn limit_line(used: &LimitStatus) -> String {
 fn checks(checks: &[Check]) -> String {
     let texts = checks.iter().map(|check| match (check.result, check.duration_ms) {
         (Some(result), Some(duration)) => {
-            let result = phrases::check_words(result).trim_start_matches("the check ");
+            let result = phrases::check_text(result).trim_start_matches("the check ");
             format!("{} {result} ({duration})", check.number)
         }
         (_, _) => format!("{} is running", check.number),
@@ -270,7 +271,7 @@ fn column_chars() -> (usize, usize) {
     (room.saturating_sub(then).max(ENDED_BY_CHARS_MIN), then)
 }
 
-fn table(out: &mut String, shown: &ShowOutput, times: &RunTimes<'_>) {
+fn table(out: &mut String, output: &ShowOutput, times: &RunTimes<'_>) {
     let (ended_by_chars, then_chars) = column_chars();
     let mut row = |cells: [&str; 7]| {
         let [number, start, strategy, duration, ended, then, cost] = cells;
@@ -281,10 +282,10 @@ fn table(out: &mut String, shown: &ShowOutput, times: &RunTimes<'_>) {
         out.push('\n');
     };
     row(["", "", "", "", "", "", ""]);
-    row(["#", "began", "rung", "took", "ended by", "then", "cost"]);
+    row(["#", "started", "resume", "took", "ended by", "then", "cost"]);
     let mut day = times.started_at.map_or_else(String::new, |start| times.clock.day(start));
-    for (attempt, history) in shown.attempts.iter().zip(times.attempts) {
-        let today = times.clock.day(history.began());
+    for (attempt, history) in output.attempts.iter().zip(times.attempts) {
+        let today = times.clock.day(history.agent_started_at());
         if today != day {
             row(["", &today, "", "", "", "", ""]);
             day = today;
@@ -292,7 +293,7 @@ fn table(out: &mut String, shown: &ShowOutput, times: &RunTimes<'_>) {
         let duration = attempt.duration_ms.map_or_else(|| "-".to_owned(), |duration| duration.to_string());
         row([
             &attempt.number.to_string(),
-            &times.clock.time(history.began()),
+            &times.clock.time(history.agent_started_at()),
             attempt.strategy.map_or("new", ResumeStrategy::as_str),
             &duration,
             &cut(&ended_by(attempt), ended_by_chars),
@@ -300,8 +301,8 @@ fn table(out: &mut String, shown: &ShowOutput, times: &RunTimes<'_>) {
             &phrases::dollars(attempt.total_cost_usd),
         ]);
         if let Some(summary) = &attempt.summary {
-            let words = phrases::summary(summary.outcome);
-            row(["", "", "", "", &words, "", &phrases::dollars(summary.total_cost_usd)]);
+            let text = phrases::summary(summary.outcome);
+            row(["", "", "", "", &text, "", &phrases::dollars(summary.total_cost_usd)]);
         }
     }
 }
@@ -320,8 +321,8 @@ fn ended_by(attempt: &Attempt) -> String {
 
 /// Describes the remedy for the fault and the wait.
 fn then(attempt: &Attempt, history: &run_history::AttemptHistory, times: &RunTimes<'_>) -> String {
-    match (attempt.remedy, attempt.waited_ms, history.end.as_ref().zip(history.planned())) {
-        (Some(remedy), Some(waited), _) => phrases::remedied(remedy, waited),
+    match (attempt.remedy, attempt.waited_ms, history.end.as_ref().zip(history.planned_wait())) {
+        (Some(remedy), Some(waited), _) => phrases::describe_applied(remedy, waited),
         (Some(_), None, Some((ended, planned))) => {
             format!("waits until {}", times.clock.time(ended.at + planned))
         }
@@ -339,7 +340,7 @@ fn notes(out: &mut String, attempt: &Attempt) {
         note(out, attempt, &phrases::strategy_text(attempt.strategy, attempt.reason));
     }
     if attempt.denied_calls > 0 {
-        note(out, attempt, &phrases::denied(attempt.denied_calls));
+        note(out, attempt, &phrases::denied_calls(attempt.denied_calls));
     }
     if !attempt.questions.is_empty() {
         note(out, attempt, &phrases::questions(attempt.questions));
@@ -348,12 +349,12 @@ fn notes(out: &mut String, attempt: &Attempt) {
         note(out, attempt, &describe_stopped_task(task));
     }
     for question in &attempt.answers {
-        out.push_str(&format!("    {}\n", phrases::answered(question)));
+        out.push_str(&format!("    {}\n", phrases::answer_line(question)));
     }
     let deferred = attempt.stalls_deferred;
     match attempt.stop_cause.zip(attempt.stall) {
-        Some((cause, stall)) => note(out, attempt, &phrases::stalled(cause, &stall, deferred)),
-        None if deferred > 0 => note(out, attempt, &phrases::excused(deferred)),
+        Some((cause, stall)) => note(out, attempt, &phrases::stall_text(cause, &stall, deferred)),
+        None if deferred > 0 => note(out, attempt, &phrases::deferred_stalls(deferred)),
         // The table had no room for the full text.
         None if ended_by(attempt).chars().count() > column_chars().0 => {
             note(out, attempt, &ended_by(attempt));
@@ -363,16 +364,16 @@ fn notes(out: &mut String, attempt: &Attempt) {
     if attempt.leftover_processes > 0 {
         let (count, processes) =
             (attempt.leftover_processes, plural(attempt.leftover_processes, "process", "processes"));
-        note(out, attempt, &format!("ended {count} {processes} that it left behind"));
+        note(out, attempt, &format!("stopped {count} leftover {processes}"));
     }
-    if let Some(orphaned) = &attempt.watchdog {
-        note(out, attempt, &phrases::orphaned(orphaned));
+    if let Some(stop) = &attempt.watchdog {
+        note(out, attempt, &phrases::watchdog_stop(stop));
     }
 }
 
-fn note(out: &mut String, attempt: &Attempt, words: &str) {
+fn note(out: &mut String, attempt: &Attempt, text: &str) {
     out.push_str("\n  ");
-    wrap(out, &format!("attempt {}: {words}", attempt.number), 4);
+    wrap(out, &format!("attempt {}: {text}", attempt.number), 4);
 }
 
 fn files(files: &Files) -> String {

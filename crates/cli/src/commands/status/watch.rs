@@ -4,7 +4,7 @@ use super::unfinished;
 use crate::failure::Failure;
 use crate::output::live::{self, LiveView, label};
 use crate::output::region::{self, Region};
-use crate::output::timeline_text::outcome_words;
+use crate::output::timeline_text::describe_outcome;
 use crate::output::{self, envelope_text, phrases};
 use crate::{open_home, runtime, signals};
 use longhaul::{FollowEnd, Observer, StepView, SuperviseError, follow};
@@ -37,14 +37,15 @@ pub fn watch() -> Result<u8, Failure> {
     if !region::is_drawable() {
         return Err(Failure::usage(
             "cannot watch runs: stderr is not a terminal",
-            "call `longhaul status`, or follow one run with `longhaul attach RUN --events -`",
+            "run `longhaul status`, or follow one run with `longhaul attach RUN --events -`",
         ));
     }
     let home = open_home::locate()?;
     let board = Board::default();
-    let drawn = Arc::clone(&board);
-    let region =
-        Region::open(move |width, height| frame(&drawn.lock().expect("no update panics"), width, height));
+    let drawn_board = Arc::clone(&board);
+    let region = Region::open(move |width, height| {
+        frame(&drawn_board.lock().expect("no update panics"), width, height)
+    });
     let result =
         runtime::new()?.block_on(LocalSet::new().run_until(follow_all(&home, &board, region.as_ref())));
     region.into_iter().for_each(Region::close);
@@ -62,7 +63,7 @@ async fn follow_all(home: &Home, board: &Board, region: Option<&Region>) -> Resu
             Some(by) = cancels.recv() => return Ok(by.exit_code()),
             Some(result) = following.join_next() => {
                 let (dir, followed) = result.map_err(|error| Failure::unexpected(error.to_string()))?;
-                finish(board, region, &dir, followed);
+                on_follow_end(board, region, &dir, followed);
             }
             _ = ticks.tick() => {
                 for dir in dirs_to_follow(home, board)? {
@@ -98,7 +99,12 @@ fn dirs_to_follow(home: &Home, board: &Board) -> Result<Vec<RunDir>, Failure> {
 }
 
 /// Removes a finished run from the board. A run that cannot be followed stays.
-fn finish(board: &Board, region: Option<&Region>, dir: &RunDir, followed: Result<FollowEnd, SuperviseError>) {
+fn on_follow_end(
+    board: &Board,
+    region: Option<&Region>,
+    dir: &RunDir,
+    followed: Result<FollowEnd, SuperviseError>,
+) {
     let (id, label) = (dir.id(), label(dir.id(), dir.path()));
     let unsupervised = |state: &str| {
         Watched::Unsupervised(format!("{label}: {state}; continue it with `longhaul recover {id}`"))
@@ -120,7 +126,8 @@ fn finish(board: &Board, region: Option<&Region>, dir: &RunDir, followed: Result
             watched.remove(&path);
             // The drawing thread waits for the board.
             drop(watched);
-            let (outcome, cost) = (outcome_words(report.outcome), phrases::money(report.usage.total_cost()));
+            let (outcome, cost) =
+                (describe_outcome(report.outcome), phrases::money(report.usage.total_cost()));
             let text = format!("{label}: {outcome}, {}, {cost}", report.wall());
             region.iter().for_each(|region| region.print_above(|| output::print_status(&text)));
         }
@@ -130,7 +137,7 @@ fn finish(board: &Board, region: Option<&Region>, dir: &RunDir, followed: Result
 /// Returns the lines of all runs, newest first. Runs that do not fit are counted.
 fn frame(board: &BTreeMap<PathBuf, Watched>, width: usize, height: usize) -> Vec<String> {
     if board.is_empty() {
-        return vec![envelope_text::fit("no run is unfinished; new runs appear here, Ctrl-C leaves", width)];
+        return vec![envelope_text::fit("no unfinished runs; new runs appear here, Ctrl-C exits", width)];
     }
     let is_crowded = board.len() > height;
     let shown = if is_crowded { height.saturating_sub(1) } else { board.len() };
@@ -139,7 +146,7 @@ fn frame(board: &BTreeMap<PathBuf, Watched>, width: usize, height: usize) -> Vec
     for watched in board.values().rev().take(shown) {
         match watched {
             Watched::Live(view) => {
-                lines.extend(live::painted(view, output::now(), width).into_iter().take(lines_each));
+                lines.extend(live::colored_lines(view, output::now(), width).into_iter().take(lines_each));
             }
             Watched::Unsupervised(text) | Watched::Unreadable(text) => {
                 lines.push(envelope_text::fit(text, width))

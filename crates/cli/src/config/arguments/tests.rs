@@ -21,7 +21,7 @@ fn line(typed: &str, user: &str) -> CommandLine {
         trust: FileTrust::Unknown,
     };
     let files = Files { user: reader.read(user).expect("it can be read"), project: Default::default() };
-    let values = merge((&root, &keys), &files, &[], None).expect("they can be laid");
+    let values = merge(&root, &keys, &files, &[], None).expect("the layers are valid");
     let ordered = reorder(&root, typed.split(' ').map(OsString::from).collect());
     let index = ordered.command.expect("a command is named");
     let command = root.find_subcommand(ordered.arguments[index].to_str().unwrap_or_default());

@@ -77,14 +77,14 @@ fn separates_profiles_and_tables() {
 #[test]
 fn errors_name_line_and_expected_value() {
     let check = |text: &str, error: &str, hint: &str| {
-        let failure = read(FileOwner::User, text).expect_err("it is refused");
+        let failure = read(FileOwner::User, text).expect_err("it is rejected");
         assert_eq!(
             (failure.error.as_str(), failure.exit_code),
             (format!("cannot read /u/c.toml:{error}").as_str(), 2)
         );
         assert_eq!(failure.hint.as_deref(), Some(hint), "{text}");
     };
-    let toml = "it is TOML: `key = value`, with texts in quotes";
+    let toml = "write TOML: `key = value`, with strings in quotes";
     check("budget = 1\nbudget = 2", "2: duplicate key", toml);
     check("a = 1\nbudget 1", "2: key with no value, expected `=`", toml);
     check("modle = \"opus\"", "1: there is no key `modle`", "did you mean model?");
@@ -98,22 +98,22 @@ fn errors_name_line_and_expected_value() {
     );
     check("zebra = 3", "1: there is no key `zebra`", "`longhaul config init` writes a file with every key");
     check("claude_hours = 3", "1: there is no key `claude_hours`", "it is a key of [research]");
-    let top = "it stands at the top of a file, in no table";
+    let top = "it belongs at the top of the file, outside of any table";
     check("[recover]\nbudget = 3", "2: there is no key `budget`", top);
     let omitted = "remove it, and pass the flag where you need it";
     check("prompt = \"fix\"", "1: `prompt` cannot be configured: the task is given with each run", omitted);
-    check("dry-run = true", "1: `dry-run` cannot be configured: it is a matter of a single call", omitted);
-    check("detach = true", "1: `detach` cannot be configured: it is a matter of a single call", omitted);
-    let value = "write it as the flag takes it; `longhaul config init` shows every key";
-    check("budget = true", "1: `budget` wants a number, or a text in quotes", value);
-    check("keep_going = \"yes\"", "1: `keep_going` wants `true` or `false`", value);
-    check("max_retries = \"3\"", "1: `max_retries` wants a whole number", value);
-    check("max_retries = 3.5", "1: `max_retries` wants a whole number", value);
-    check("model = 4", "1: `model` wants a text in quotes", value);
-    check("prices_file = []", "1: `prices_file` wants a path in quotes", value);
-    check("check = \"true\"", "1: `check` wants a list of texts, as in [\"…\"]", value);
-    check("check = [\n\"true\",\n1]", "3: `check` wants a list of texts, as in [\"…\"]", value);
-    let flag = "write it as the flag takes it";
+    check("dry-run = true", "1: `dry-run` cannot be configured: it applies to a single call", omitted);
+    check("detach = true", "1: `detach` cannot be configured: it applies to a single call", omitted);
+    let value = "write it as its flag accepts it; `longhaul config init` shows every key";
+    check("budget = true", "1: `budget` must be a number, or a string in quotes", value);
+    check("keep_going = \"yes\"", "1: `keep_going` must be `true` or `false`", value);
+    check("max_retries = \"3\"", "1: `max_retries` must be a whole number", value);
+    check("max_retries = 3.5", "1: `max_retries` must be a whole number", value);
+    check("model = 4", "1: `model` must be a string in quotes", value);
+    check("prices_file = []", "1: `prices_file` must be a path in quotes", value);
+    check("check = \"true\"", "1: `check` must be a list of strings, as in [\"…\"]", value);
+    check("check = [\n\"true\",\n1]", "3: `check` must be a list of strings, as in [\"…\"]", value);
+    let flag = "write it as its flag accepts it";
     let duration = "expected a duration like 90s, 5m or 1h30m; a bare number is seconds";
     check("\nstall_timeout = \"soon\"", &format!("2: `stall_timeout` is `soon`: {duration}"), flag);
     check("max_retries = -1", "1: `max_retries` is `-1`: -1 is not in 0..=4294967295", flag);
@@ -134,16 +134,16 @@ fn errors_name_line_and_expected_value() {
     );
     check(
         "[run]\nbudget = 1",
-        "1: the keys of `run` stand in no table",
+        "1: the keys of `run` belong in no table",
         "put them at the top, or into a `[profile.NAME]`",
     );
-    check("[budget]\nusd = 1", "1: `budget` is a table", "it wants a number, or a text in quotes");
+    check("[budget]\nusd = 1", "1: `budget` is a table", "it must be a number, or a string in quotes");
     check(
         "profile = \"night\"",
-        "1: `profile` holds the profiles, and is a table",
-        "choose one by `default_profile = \"NAME\"`, define one by `[profile.NAME]`",
+        "1: `profile` must be a table of profiles",
+        "select one with `default_profile = \"NAME\"`, define one with `[profile.NAME]`",
     );
-    check("profile.night = 1", "1: profile `night` is no table", "define it by `[profile.NAME]`");
+    check("profile.night = 1", "1: profile `night` must be a table", "define it with `[profile.NAME]`");
     check(
         "default_profile = \"nigt\"\n[profile.night]\n[profile.day]",
         "1: there is no profile `nigt` in this file",
@@ -159,7 +159,7 @@ fn errors_name_line_and_expected_value() {
 #[test]
 fn project_needs_trust_for_checks_and_permission_modes() {
     let check = |text: &str, line: usize, key: &str| {
-        let failure = read(FileOwner::Project, text).expect_err("it is refused");
+        let failure = read(FileOwner::Project, text).expect_err("it is rejected");
         let error = format!("cannot read /w/longhaul.toml:{line}: `{key}` cannot be set yet: ");
         assert!(failure.error.starts_with(&error), "{}", failure.error);
         assert!(failure.hint.is_some_and(|hint| hint.ends_with("`longhaul config trust --cwd /w`")));
@@ -174,10 +174,10 @@ fn project_needs_trust_for_checks_and_permission_modes() {
 #[test]
 fn project_cannot_set_user_only_keys() {
     let check = |text: &str, line: usize, key: &str| {
-        let failure = read(FileOwner::Project, text).expect_err("it is refused");
+        let failure = read(FileOwner::Project, text).expect_err("it is rejected");
         let error = format!("cannot read /w/longhaul.toml:{line}: `{key}` cannot be set by a project: ");
         assert!(failure.error.starts_with(&error), "{}", failure.error);
-        let hint = "put it into /u/.config/longhaul/config.toml, or type it with each run";
+        let hint = "put it into /u/.config/longhaul/config.toml, or pass it with each run";
         assert_eq!((failure.hint.as_deref(), failure.exit_code), (Some(hint), 2));
         let file = read(FileOwner::User, text);
         assert!(file.is_ok(), "{file:?}");
@@ -200,7 +200,7 @@ fn project_cannot_set_user_only_keys() {
 #[test]
 fn project_value_cannot_be_agent_flag() {
     let failure =
-        read(FileOwner::Project, "model = \"--dangerously-skip-permissions\"").expect_err("it is refused");
+        read(FileOwner::Project, "model = \"--dangerously-skip-permissions\"").expect_err("it is rejected");
     assert_eq!(
         failure.error,
         "cannot read /w/longhaul.toml:1: `model` is `--dangerously-skip-permissions`, which looks like a flag"

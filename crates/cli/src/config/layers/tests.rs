@@ -8,7 +8,7 @@ use std::ffi::OsString;
 use std::path::Path;
 
 /// Merges files and variables; returns one line for each effective value, with its origins.
-fn merged(
+fn merge_lines(
     user: &str,
     project: &str,
     environment: &[(&str, &str)],
@@ -34,8 +34,8 @@ fn merged(
         environment.iter().find(|(variable, _)| *variable == name).map(|(_, value)| OsString::from(value))
     };
     let settings = variables(&root, keys.plain(), value)?;
-    let chosen = profile.map(|name| ChosenProfile { name: name.to_owned(), by: "--profile".to_owned() });
-    let values = merge((&root, &keys), &files, &settings, chosen.as_ref())?;
+    let chosen = profile.map(|name| ChosenProfile { name: name.to_owned(), source: "--profile".to_owned() });
+    let values = merge(&root, &keys, &files, &settings, chosen.as_ref())?;
     Ok(values
         .iter()
         .map(|(key, value)| format!("{key} {} {}", value.values.join(","), value.origin()))
@@ -45,7 +45,7 @@ fn merged(
 #[test]
 fn nearer_layer_wins() {
     let check = |user, project, environment: &[(&str, &str)], profile, expected: &[&str]| {
-        assert_eq!(merged(user, project, environment, profile).expect("they can be laid"), expected);
+        assert_eq!(merge_lines(user, project, environment, profile).expect("the layers are valid"), expected);
     };
     let (user, project) = ("model = 'a'", "model = 'b'");
     check(user, "", &[], None, &["model a /u:1"]);
@@ -66,9 +66,9 @@ fn nearer_layer_wins() {
     check(profiles, project, &[], Some("x"), &["model b /p:1"]);
     check(profiles, "model = 'b'\n[profile.x]\nmodel = 'bx'", &[], Some("x"), &["model bx /p:3 (profile x)"]);
     // `default_profile` selects a profile of its own file, unless a profile is requested.
-    let chooses = "default_profile = 'x'\n[profile.x]\nmodel = 'ax'\n[profile.y]\nmodel = 'ay'";
-    check(chooses, "", &[], None, &["model ax /u:3 (profile x)"]);
-    check(chooses, "", &[], Some("y"), &["model ay /u:5 (profile y)"]);
+    let selects = "default_profile = 'x'\n[profile.x]\nmodel = 'ax'\n[profile.y]\nmodel = 'ay'";
+    check(selects, "", &[], None, &["model ax /u:3 (profile x)"]);
+    check(selects, "", &[], Some("y"), &["model ay /u:5 (profile y)"]);
     check(
         "[profile.x]\nmodel = 'ax'",
         "default_profile = 'x'\n[profile.x]\nmax_retries = 1",
@@ -81,7 +81,7 @@ fn nearer_layer_wins() {
 #[test]
 fn project_can_only_restrict_runs() {
     let check = |user, project, expected: &str| {
-        assert_eq!(merged(user, project, &[], None).expect("they can be laid"), [expected]);
+        assert_eq!(merge_lines(user, project, &[], None).expect("the layers are valid"), [expected]);
     };
     check("budget = 5", "budget = 500", "budget 5 /u:1");
     check("budget = 5", "budget = \"none\"", "budget 5 /u:1");
@@ -103,7 +103,7 @@ fn project_can_only_restrict_runs() {
 #[test]
 fn nearer_of_exclusive_keys_wins() {
     let check = |user, project, environment: &[(&str, &str)], expected: &[&str]| {
-        assert_eq!(merged(user, project, environment, None).expect("they can be laid"), expected);
+        assert_eq!(merge_lines(user, project, environment, None).expect("the layers are valid"), expected);
     };
     check("no_wrap_up = true", "wrap_up_reserve = 60", &[], &["wrap_up_reserve 60 /p:1"]);
     check("wrap_up_reserve = 60", "no_wrap_up = true", &[], &["no_wrap_up true /p:1"]);
@@ -114,8 +114,8 @@ fn nearer_of_exclusive_keys_wins() {
         &["no_wrap_up  /p:1", "wrap_up_reserve 60 /u:1"],
     );
     check("check = ['true']", "", &[("LONGHAUL_KEEP_GOING", "1")], &["keep_going true LONGHAUL_KEEP_GOING"]);
-    for together in ["quiet = true\nverbose = true", "keep_going = true\ncheck = ['true']"] {
-        let failure = merged(together, "", &[], None).expect_err("they exclude each other");
+    for pair in ["quiet = true\nverbose = true", "keep_going = true\ncheck = ['true']"] {
+        let failure = merge_lines(pair, "", &[], None).expect_err("they exclude each other");
         assert!(failure.error.contains("/u:1") && failure.error.contains("/u:2"), "{failure:?}");
         assert!(failure.error.contains("exclude each other"), "{failure:?}");
     }
@@ -124,11 +124,11 @@ fn nearer_of_exclusive_keys_wins() {
 #[test]
 fn rejects_unknown_profile() {
     let check = |user, project, hint: &str| {
-        let failure = merged(user, project, &[], Some("nightly")).expect_err("there is none");
+        let failure = merge_lines(user, project, &[], Some("nightly")).expect_err("there is none");
         assert_eq!(failure.error, "--profile: there is no profile `nightly`");
         assert_eq!((failure.hint.as_deref(), failure.exit_code), (Some(hint), 2));
     };
-    check("", "", "define one by `[profile.NAME]` in a configuration file");
+    check("", "", "define one with `[profile.NAME]` in a configuration file");
     check("[profile.day]", "[profile.week]", "there are day, week");
     check("[profile.day]", "[profile.nigthly]", "did you mean nigthly? There are day, nigthly");
 }
@@ -136,7 +136,7 @@ fn rejects_unknown_profile() {
 #[test]
 fn validates_variables_like_flags() {
     let check = |name: &str, value: &str, error: &str| {
-        let failure = merged("", "", &[(name, value)], None).expect_err("it is refused");
+        let failure = merge_lines("", "", &[(name, value)], None).expect_err("it is rejected");
         assert_eq!((failure.error.as_str(), failure.exit_code), (error, 2));
     };
     check("LONGHAUL_KEEP_GOING", "yes", "cannot read LONGHAUL_KEEP_GOING: `yes` is neither 1 nor 0");

@@ -31,8 +31,8 @@ pub fn open(
 ) -> Result<OpenedDestination, Failure> {
     match destination {
         Destination::Stdout if detached => Err(Failure::usage(
-            "--events -: a run that is left to a supervisor of its own has no stdout",
-            "name a file with --events FILE, or follow the run by `longhaul attach RUN --events -`",
+            "--events -: a detached run has no stdout",
+            "name a file with --events FILE, or follow the run with `longhaul attach RUN --events -`",
         )),
         Destination::Stdout if global.output_format.is_some() => Err(Failure::usage(
             "--events -: --output-format prints on stdout, too",
@@ -40,16 +40,18 @@ pub fn open(
         )),
         Destination::Stdout => out::clone_stdout()
             .map(|stdout| OpenedDestination::Stream(stdout.into()))
-            .map_err(|error| refused("stdout", &error)),
+            .map_err(|error| open_failure("stdout", &error)),
         Destination::Descriptor(number) => {
             let opened = descriptor(i32::from(*number)).map(OpenedDestination::Stream);
-            opened.map_err(|error| refused(&format!("fd:{number}"), &error))
+            opened.map_err(|error| open_failure(&format!("fd:{number}"), &error))
         }
-        Destination::File(path) => file(path).map_err(|error| refused(&path.display().to_string(), &error)),
+        Destination::File(path) => {
+            file(path).map_err(|error| open_failure(&path.display().to_string(), &error))
+        }
     }
 }
 
-fn refused(name: &str, error: &io::Error) -> Failure {
+fn open_failure(name: &str, error: &io::Error) -> Failure {
     Failure::usage(format!("cannot write events to {name}: {error}"), HINT)
 }
 

@@ -7,7 +7,7 @@ use longhaul_store::rfc3339;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-// The `type` of Longhaul's events among those of an agent.
+// The `type` that distinguishes Longhaul's events from those of an agent.
 const TYPE: &str = "longhaul";
 
 #[derive(Serialize)]
@@ -42,27 +42,27 @@ pub struct EventPosition {
 }
 
 /// Formats a record that was decided at `at`. `seq` counts the records of the run, starting at 1.
-pub fn of(run: &str, seq: u64, at: Moment, record: &Record) -> Vec<u8> {
-    of_type(None, run, seq, at, record)
+pub fn event_line(run: &str, seq: u64, at: Moment, record: &Record) -> Vec<u8> {
+    line_of_type(None, run, seq, at, record)
 }
 
 /// Formats the same record for a stream that mixes it with the agent's own events. Its `type` distinguishes
 /// it.
-pub fn among_others(run: &str, seq: u64, at: Moment, record: &Record) -> Vec<u8> {
-    of_type(Some(TYPE), run, seq, at, record)
+pub fn stream_line(run: &str, seq: u64, at: Moment, record: &Record) -> Vec<u8> {
+    line_of_type(Some(TYPE), run, seq, at, record)
 }
 
-fn of_type(r#type: Option<&'static str>, run: &str, seq: u64, at: Moment, record: &Record) -> Vec<u8> {
+fn line_of_type(r#type: Option<&'static str>, run: &str, seq: u64, at: Moment, record: &Record) -> Vec<u8> {
     let Ok(Value::Object(mut rest)) = serde_json::to_value(record) else {
         unreachable!("a record is an object with string keys")
     };
-    let own = rest.remove("at").and_then(|at| at.as_u64());
+    let decided_at = rest.remove("at").and_then(|at| at.as_u64());
     let record = rest.remove("record").unwrap_or_default();
-    line(&Line { r#type, run, seq, at: rfc3339(own.map_or(at, Moment)), record, rest })
+    line(&Line { r#type, run, seq, at: rfc3339(decided_at.map_or(at, Moment)), record, rest })
 }
 
 /// Formats the gap left by missing events.
-pub fn left_out(run: &str, from: u64, to: u64) -> Vec<u8> {
+pub fn gap_line(run: &str, from: u64, to: u64) -> Vec<u8> {
     line(&EventGap { run, seq: to, omitted: to + 1 - from })
 }
 
@@ -72,7 +72,7 @@ fn line(value: &impl Serialize) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
-    use super::{among_others, left_out, of};
+    use super::{event_line, gap_line, stream_line};
     use expect_test::{Expect, expect};
     use longhaul_core::{Fault, Moment, Outcome, OutcomeKind, Record, SessionId, Span};
 
@@ -85,20 +85,20 @@ mod tests {
         let at = Moment(1_763_775_245_120);
         let record = Record::SessionOpened { at, session: SessionId::from("0e9bdb0f") };
         check(
-            &of("kmzxqp", 4, Moment(0), &record),
+            &event_line("kmzxqp", 4, Moment(0), &record),
             &expect![[r#"
                 {"run":"kmzxqp","seq":4,"at":"2025-11-22T01:34:05.120Z","record":"session_opened","session":"0e9bdb0f"}
             "#]],
         );
         check(
-            &among_others("kmzxqp", 4, Moment(0), &record),
+            &stream_line("kmzxqp", 4, Moment(0), &record),
             &expect![[r#"
                 {"type":"longhaul","run":"kmzxqp","seq":4,"at":"2025-11-22T01:34:05.120Z","record":"session_opened","session":"0e9bdb0f"}
             "#]],
         );
         // A record without a time was decided at the time of its step.
         check(
-            &of("kmzxqp", 5, at, &Record::Downtime { duration: Span(2_000) }),
+            &event_line("kmzxqp", 5, at, &Record::Downtime { duration: Span(2_000) }),
             &expect![[r#"
                 {"run":"kmzxqp","seq":5,"at":"2025-11-22T01:34:05.120Z","record":"downtime","duration":2000}
             "#]],
@@ -106,7 +106,7 @@ mod tests {
         let outcome =
             Outcome { retry_at: Some(at), ..Outcome::from_fault(OutcomeKind::RetryLater, Fault::UsageLimit) };
         check(
-            &of("kmzxqp", 6, at, &Record::RunFinished { at, outcome }),
+            &event_line("kmzxqp", 6, at, &Record::RunFinished { at, outcome }),
             &expect![[r#"
                 {"run":"kmzxqp","seq":6,"at":"2025-11-22T01:34:05.120Z","record":"run_finished","outcome":{"fault":"usage_limit","kind":"retry_later","retry_at":1763775245120}}
             "#]],
@@ -116,7 +116,7 @@ mod tests {
     #[test]
     fn gap_counts_missing_events() {
         check(
-            &left_out("kmzxqp", 5, 9),
+            &gap_line("kmzxqp", 5, 9),
             &expect![[r#"
                 {"run":"kmzxqp","seq":9,"omitted":5}
             "#]],

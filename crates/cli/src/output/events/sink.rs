@@ -8,7 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 // The interval for retrying a full non-blocking pipe; 20 retries a second cost nothing.
-const FULL_LOOK_EVERY: Duration = Duration::from_millis(50);
+const FULL_RETRY_INTERVAL: Duration = Duration::from_millis(50);
 /// The prefix of each of Longhaul's lines.
 const BEGIN: &[u8] = b"{\"run\":";
 
@@ -67,7 +67,7 @@ fn write(stream: &mut File, mut rest: &[u8]) -> io::Result<()> {
     while !rest.is_empty() {
         match stream.write(rest) {
             Ok(written) => rest = &rest[written..],
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => thread::sleep(FULL_LOOK_EVERY),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => thread::sleep(FULL_RETRY_INTERVAL),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
         }
@@ -79,9 +79,9 @@ fn write(stream: &mut File, mut rest: &[u8]) -> io::Result<()> {
 /// argument says whether the lock is held: some file systems have no locks.
 fn locked<T>(file: &File, with: impl FnOnce(bool) -> io::Result<T>) -> io::Result<T> {
     let is_alone = file.lock().is_ok();
-    let done = with(is_alone);
+    let result = with(is_alone);
     let _ = file.unlock();
-    done
+    result
 }
 
 /// Makes the file end with a newline. A partial line of Longhaul's, left by a writer that died, is removed.
@@ -104,8 +104,8 @@ fn repair(file: &File) -> io::Result<()> {
             whole += line.len() as u64;
             line.clear();
         }
-        let is_ours = line.starts_with(BEGIN) || BEGIN.starts_with(&line);
-        if is_ours && is_alone { file.set_len(whole) } else { end.write_all(b"\n") }
+        let is_partial_event = line.starts_with(BEGIN) || BEGIN.starts_with(&line);
+        if is_partial_event && is_alone { file.set_len(whole) } else { end.write_all(b"\n") }
     })
 }
 

@@ -2,7 +2,7 @@
 //! Never makes the run wait. Dropped events are counted and reported in a line of their own.
 
 use super::destination::OpenedDestination;
-use super::line::left_out;
+use super::line::gap_line;
 use super::sink::Sink;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -61,7 +61,7 @@ impl Shared {
 
 impl Queue {
     /// Queues events without blocking. Events that do not fit are dropped.
-    pub fn put(&self, item: QueuedEvents) {
+    pub fn push(&self, item: QueuedEvents) {
         let bytes = item.bytes();
         let queued = self.shared.queued_bytes.fetch_add(bytes, Ordering::Relaxed);
         if queued + bytes > QUEUED_BYTES_MAX {
@@ -78,7 +78,7 @@ pub struct Writer {
     name: String,
     is_on_stdout: bool,
     queue: Queue,
-    ended: mpsc::Receiver<DroppedEvents>,
+    result: mpsc::Receiver<DroppedEvents>,
 }
 
 /// The events that could not be written.
@@ -92,16 +92,16 @@ impl Writer {
     /// Starts writing to a destination with this name, which may be this process's stdout.
     pub fn start(name: String, is_on_stdout: bool, opened: OpenedDestination) -> Writer {
         let (sender, items) = mpsc::channel();
-        let (result_sender, ended) = mpsc::channel();
+        let (result_sender, result) = mpsc::channel();
         let shared = Arc::new(Shared::default());
         let continues = matches!(opened, OpenedDestination::File(_));
         let queue = Queue { sender, shared: Arc::clone(&shared), continues };
         // If the thread cannot start, all events count as dropped.
         let _ = thread::Builder::new().name("events".to_owned()).spawn(move || {
-            let dropped = WriterThread::new(Sink::new(opened)).all(&items, &shared);
+            let dropped = WriterThread::new(Sink::new(opened)).write_all(&items, &shared);
             let _ = result_sender.send(dropped);
         });
-        Writer { name, is_on_stdout, queue, ended }
+        Writer { name, is_on_stdout, queue, result }
     }
 
     /// Returns whether stdout carries only events.
@@ -116,16 +116,16 @@ impl Writer {
 
     /// Waits until an active reader has taken the queued events. Returns a warning if some were lost.
     pub fn close(self) -> Option<String> {
-        let Writer { name, queue, ended, .. } = self;
+        let Writer { name, queue, result, .. } = self;
         drop(queue);
         let hint = "the run's journal.jsonl has them all";
-        match ended.recv_timeout(FLUSH) {
+        match result.recv_timeout(FLUSH) {
             Ok(DroppedEvents { events: 0, .. }) => None,
             Ok(DroppedEvents { events, reason }) => {
                 let reason = reason.map(|reason| format!(": {reason}")).unwrap_or_default();
-                Some(format!("{events} of the run's events did not get to {name}{reason}; {hint}"))
+                Some(format!("{events} events of the run could not be written to {name}{reason}; {hint}"))
             }
-            Err(_) => Some(format!("the last of the run's events were not taken by {name}; {hint}")),
+            Err(_) => Some(format!("the last events of the run could not be written to {name}; {hint}")),
         }
     }
 }
@@ -133,7 +133,7 @@ impl Writer {
 /// The state of the writer thread.
 struct WriterThread {
     sink: Sink,
-    /// The last event of each run that is written or counted as missed.
+    /// The last event of each run that is written or counted as dropped.
     last_written: BTreeMap<String, u64>,
     dropped: DroppedEvents,
 }
@@ -143,7 +143,7 @@ impl WriterThread {
         WriterThread { sink, last_written: BTreeMap::new(), dropped: DroppedEvents::default() }
     }
 
-    fn all(mut self, items: &mpsc::Receiver<QueuedEvents>, shared: &Shared) -> DroppedEvents {
+    fn write_all(mut self, items: &mpsc::Receiver<QueuedEvents>, shared: &Shared) -> DroppedEvents {
         for item in items {
             shared.queued_bytes.fetch_sub(item.bytes(), Ordering::Relaxed);
             if let Err(error) = self.write(&item) {
@@ -155,7 +155,7 @@ impl WriterThread {
         for (run, last) in lost {
             let last_written = self.last_written.get(&run).copied().unwrap_or_default();
             if last_written < last {
-                let gap = left_out(&run, last_written + 1, last);
+                let gap = gap_line(&run, last_written + 1, last);
                 self.dropped.events += last - last_written;
                 let _ = self.sink.add(&gap);
             }
@@ -172,10 +172,10 @@ impl WriterThread {
         });
         let mut text = Vec::new();
         if *last_written + 1 < item.first {
-            text = left_out(&item.run, *last_written + 1, item.first - 1);
+            text = gap_line(&item.run, *last_written + 1, item.first - 1);
         }
-        let already = (*last_written + 1).saturating_sub(item.first);
-        text.extend(item.lines.iter().skip(already as usize).flatten());
+        let written_count = (*last_written + 1).saturating_sub(item.first);
+        text.extend(item.lines.iter().skip(written_count as usize).flatten());
         if !text.is_empty() {
             self.sink.add(&text)?;
             self.dropped.events += item.first.saturating_sub(*last_written + 1);

@@ -128,7 +128,7 @@ fn last_message_is_shown_between_tool_calls() {
 fn wait_is_shown_with_its_end_and_its_reason() {
     let until = now() + Span::from_mins(12);
     let mut view = view(Phase::Waiting { since: now(), until, plan: plan(4) });
-    view.tries = " (2 of 5)".to_owned();
+    view.retries = " (2 of 5)".to_owned();
     for (fault, words) in [
         (Fault::RateLimited, "rate limited (2 of 5)"),
         (Fault::UsageLimit, "the account's usage limit is reached (2 of 5)"),

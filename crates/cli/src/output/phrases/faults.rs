@@ -12,8 +12,8 @@ pub fn fault_text(fault: Fault) -> &'static str {
 }
 
 /// Returns the cause of a failed attempt. An interrupt that Longhaul sent is described by its reason.
-pub fn cause_of(fault: Fault, stopped: Option<StopCause>) -> &'static str {
-    match (fault, stopped) {
+pub fn attempt_cause(fault: Fault, stop_cause: Option<StopCause>) -> &'static str {
+    match (fault, stop_cause) {
         (Fault::Interrupted, Some(StopCause::Cancelled)) => "the agent was stopped on request",
         (Fault::Interrupted, Some(StopCause::WrapUp | StopCause::LimitReached)) => {
             "the agent was stopped at the limit"
@@ -28,10 +28,10 @@ pub fn advice(fault: Fault) -> Option<&'static str> {
     match fault {
         Fault::Auth => Some("check the key or log in with `claude`, then resume the session"),
         Fault::Billing => Some("check the account's payment, then resume the session"),
-        Fault::Permission => Some("allow the tools by a permission mode, or accept that they were denied"),
+        Fault::Permission => Some("allow the tools with a permission mode, or accept that they were denied"),
         Fault::ModelUnknown => Some("resume the run with a model that the API knows"),
         Fault::SessionLost => Some("resume the run: it continues in a new session"),
-        Fault::SessionBusy => Some("wait until the other run has ended"),
+        Fault::SessionBusy => Some("wait until the other run has finished"),
         Fault::AgentMissing => Some("install it: `npm install -g @anthropic-ai/claude-code`"),
         Fault::AgentUnusable => Some(
             "fix what the agent's error names, or update it with `npm install -g @anthropic-ai/claude-code`, then resume the run",
@@ -64,9 +64,9 @@ pub fn advice(fault: Fault) -> Option<&'static str> {
 /// Returns the evidence for the fault of an attempt, or `None` if there is no fault or no evidence.
 pub fn evidence(attempt: &AttemptHistory, exit: Option<Exit>) -> Option<String> {
     let ended = attempt.end.as_ref()?;
-    let answered = || ended.result.and_then(answer);
-    let stopped = || attempt.stop_cause.and_then(|cause| stop(cause, attempt.stall));
-    let exited = || exit.map(exit_words);
+    let response = || ended.result.and_then(api_response);
+    let stop = || attempt.stop_cause.and_then(|cause| stop_text(cause, attempt.stall));
+    let exit = || exit.map(exit_text);
     match ended.fault? {
         Fault::RateLimited
         | Fault::Overloaded
@@ -81,40 +81,40 @@ pub fn evidence(attempt: &AttemptHistory, exit: Option<Exit>) -> Option<String> 
         | Fault::Refused
         | Fault::BadRequest
         | Fault::TurnLimit
-        | Fault::AgentBudget => answered().or_else(stopped),
-        Fault::Interrupted => exited().filter(|_| attempt.stop_cause.is_none()),
-        Fault::Crashed | Fault::OutOfMemory => stopped().or_else(exited),
-        Fault::Stalled | Fault::AttemptTimeout => stopped(),
-        Fault::SessionLost => stopped().or_else(|| ended.continuity.and_then(broken)),
-        Fault::SessionExists | Fault::SessionBusy | Fault::AgentMissing | Fault::AgentUnusable => exited(),
-        Fault::Unfinished => ended.result.and_then(unfinished),
+        | Fault::AgentBudget => response().or_else(stop),
+        Fault::Interrupted => exit().filter(|_| attempt.stop_cause.is_none()),
+        Fault::Crashed | Fault::OutOfMemory => stop().or_else(exit),
+        Fault::Stalled | Fault::AttemptTimeout => stop(),
+        Fault::SessionLost => stop().or_else(|| ended.continuity.and_then(continuity_text)),
+        Fault::SessionExists | Fault::SessionBusy | Fault::AgentMissing | Fault::AgentUnusable => exit(),
+        Fault::Unfinished => ended.result.and_then(unfinished_text),
         Fault::Permission => ended.result.map(|result| {
             let denied = result.denials;
             format!("{denied} {}", plural(denied, "tool call was denied", "tool calls were denied"))
         }),
         Fault::GuardLapsed => None,
-        Fault::Unknown => answered().or_else(exited),
+        Fault::Unknown => response().or_else(exit),
     }
 }
 
 /// Describes the API's response.
-fn answer(result: AgentResult) -> Option<String> {
+fn api_response(result: AgentResult) -> Option<String> {
     let status = result.api_status.map(|status| format!("status {status}"));
-    let typed = result.api_error.and_then(|error| match error {
-        ApiError::UsageLimitReached => Some("the usage window is used up"),
+    let error = result.api_error.and_then(|api_error| match api_error {
+        ApiError::UsageLimitReached => Some("the usage window is exhausted"),
         ApiError::ConnectionFailed => Some("the connection failed"),
         ApiError::TimedOut => Some("the server did not answer in time"),
         ApiError::Malformed => Some("the response did not come from the API"),
         ApiError::MaxOutputTokens => Some("cut at the output limit"),
-        ApiError::OrgDisabled => Some("the organisation is disabled"),
+        ApiError::OrgDisabled => Some("the organization is disabled"),
         ApiError::AgentTooOld => Some("the agent is too old for the API"),
         ApiError::Other => None,
     });
-    status.or_else(|| typed.map(str::to_owned))
+    status.or_else(|| error.map(str::to_owned))
 }
 
 /// Describes why Longhaul stopped the attempt.
-fn stop(cause: StopCause, stall: Option<StallReport>) -> Option<String> {
+fn stop_text(cause: StopCause, stall: Option<StallReport>) -> Option<String> {
     if let Some(stall) = stall {
         return Some(stall.describe(cause));
     }
@@ -122,13 +122,13 @@ fn stop(cause: StopCause, stall: Option<StallReport>) -> Option<String> {
         StopCause::Stalled => Some("silent for too long"),
         StopCause::NoProgress => Some("nothing was finished for too long"),
         StopCause::AuthRejected => Some("rejected twice"),
-        StopCause::WrongSession => Some("it opened another session"),
+        StopCause::WrongSession => Some("it opened the wrong session"),
         StopCause::MemoryLimit => Some("its processes exceeded the memory limit"),
         StopCause::WrapUp => Some("interrupted to save its work"),
         StopCause::LimitReached => Some("stopped at the limit"),
         StopCause::Cancelled => Some("stopped on request"),
         StopCause::Suspended => Some("interrupted to suspend the run"),
-        StopCause::DidNotExit => Some("stopped, because it did not end by itself"),
+        StopCause::DidNotExit => Some("stopped, because it did not exit"),
         StopCause::BackgroundStopped => Some("stopped with its background work"),
         // The fault is described by its own text.
         StopCause::TimedOut => None,
@@ -137,7 +137,7 @@ fn stop(cause: StopCause, stall: Option<StallReport>) -> Option<String> {
 }
 
 /// Describes how a process ended.
-pub fn exit_words(exit: Exit) -> String {
+pub fn exit_text(exit: Exit) -> String {
     match exit {
         Exit::Code(code) => format!("exit code {code}"),
         Exit::Signal(signal) => match signal_name(signal) {
@@ -165,7 +165,7 @@ fn signal_name(signal: i32) -> Option<&'static str> {
 }
 
 /// Describes how a session failed to continue its history.
-fn broken(continuity: Continuity) -> Option<String> {
+fn continuity_text(continuity: Continuity) -> Option<String> {
     match continuity {
         Continuity::Continued | Continuity::Unchanged => None,
         Continuity::Branched => Some("it continued from an older part of its history"),
@@ -175,8 +175,8 @@ fn broken(continuity: Continuity) -> Option<String> {
 }
 
 /// Describes why an answer is missing.
-fn unfinished(result: AgentResult) -> Option<String> {
-    let words = match (result.terminal_reason, result.stop_reason) {
+fn unfinished_text(result: AgentResult) -> Option<String> {
+    let text = match (result.terminal_reason, result.stop_reason) {
         (TerminalReason::HookStopped, _) => "a hook stopped it",
         (_, StopReason::PauseTurn) => "the model paused",
         (_, StopReason::EndTurn | StopReason::Refusal | StopReason::Other) if result.empty => {
@@ -184,5 +184,5 @@ fn unfinished(result: AgentResult) -> Option<String> {
         }
         (_, StopReason::EndTurn | StopReason::Refusal | StopReason::Other) => return None,
     };
-    Some(words.to_owned())
+    Some(text.to_owned())
 }

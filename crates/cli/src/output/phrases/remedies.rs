@@ -4,12 +4,12 @@ use super::time;
 use longhaul_core::{Moment, Nudge, Remedy, Span};
 
 /// Describes a remedy decided at `at`, which starts at `until` at the earliest.
-pub fn remedy_words(remedy: Remedy, at: Moment, until: Moment) -> String {
-    about_to(remedy, &time::coming(until), until.since(at))
+pub fn describe_remedy(remedy: Remedy, at: Moment, until: Moment) -> String {
+    describe_next(remedy, &time::future_time(until), until.since(at))
 }
 
 /// Describes a remedy that starts at `until`, a formatted time, after this wait.
-pub fn about_to(remedy: Remedy, until: &str, wait: Span) -> String {
+pub fn describe_next(remedy: Remedy, until: &str, wait: Span) -> String {
     let when = if wait == Span::ZERO { "now".to_owned() } else { format!("at {until} (in {wait})") };
     match remedy {
         Remedy::WaitOut | Remedy::Park => format!("waiting until {until} (for {wait})"),
@@ -24,12 +24,12 @@ pub fn about_to(remedy: Remedy, until: &str, wait: Span) -> String {
         Remedy::Nudge(Nudge::Answer) => format!("asking for the answer {when}"),
         Remedy::Nudge(Nudge::SmallerSteps) => format!("asking for smaller steps {when}"),
         Remedy::RetryOnce => format!("retrying once {when}"),
-        Remedy::End | Remedy::EndUnlessAllowed => "ending".to_owned(),
+        Remedy::End | Remedy::EndUnlessAllowed => "giving up".to_owned(),
     }
 }
 
 /// Describes an applied remedy, after a wait.
-pub fn remedied(remedy: Remedy, waited: Span) -> String {
+pub fn describe_applied(remedy: Remedy, waited: Span) -> String {
     let after = if waited == Span::ZERO { "at once".to_owned() } else { format!("after {waited}") };
     match remedy {
         Remedy::WaitOut
@@ -45,6 +45,6 @@ pub fn remedied(remedy: Remedy, waited: Span) -> String {
         Remedy::Nudge(Nudge::Answer) => format!("asked for the answer {after}"),
         Remedy::Nudge(Nudge::SmallerSteps) => format!("asked for smaller steps {after}"),
         Remedy::RetryOnce => format!("retried once {after}"),
-        Remedy::End | Remedy::EndUnlessAllowed => "ended".to_owned(),
+        Remedy::End | Remedy::EndUnlessAllowed => "gave up".to_owned(),
     }
 }

@@ -90,8 +90,8 @@ fn every_command_parses_as_printed() {
                 );
             }
             for startup in STARTUPS {
-                let refused = Outcome::from_fault(OutcomeKind::NotStarted, Fault::AgentUnusable);
-                assert!(check(&run(refused, Some(startup), Usage::default()), context) > 0, "{startup:?}");
+                let outcome = Outcome::from_fault(OutcomeKind::NotStarted, Fault::AgentUnusable);
+                assert!(check(&run(outcome, Some(startup), Usage::default()), context) > 0, "{startup:?}");
             }
         }
     }

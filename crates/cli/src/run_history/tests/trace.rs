@@ -38,7 +38,7 @@ pub fn render(policy: &Policy, trace: &str) -> String {
         run: Run::new(),
         journal: Vec::new(),
         evidence: Evidence::of_exit(Exit::NeverSpawned),
-        facts: BTreeMap::new(),
+        files: BTreeMap::new(),
         is_supervised: true,
     };
     let events: Vec<&str> = trace.split(';').map(str::trim).filter(|event| !event.is_empty()).collect();
@@ -47,11 +47,11 @@ pub fn render(policy: &Policy, trace: &str) -> String {
     }
     let records: Vec<(Moment, &Record)> =
         trace_run.journal.iter().map(|(at, record)| (*at, record)).collect();
-    let entries = timeline(&records, &attempts_of(records.iter().copied()), &trace_run.facts);
-    let is_over = trace_run.run.state().outcome().is_some();
+    let entries = timeline(&records, &attempts_of(records.iter().copied()), &trace_run.files);
+    let is_finished = trace_run.run.state().outcome().is_some();
     let status = RunStatus {
-        is_supervised: trace_run.is_supervised && !is_over,
-        is_outcome_published: is_over,
+        is_supervised: trace_run.is_supervised && !is_finished,
+        is_outcome_published: is_finished,
         now: trace_run.at,
     };
     let context =
@@ -71,7 +71,7 @@ struct TraceRun<'a> {
     journal: Vec<(Moment, Record)>,
     /// Evidence of the current process.
     evidence: Evidence,
-    facts: BTreeMap<u32, AttemptFiles>,
+    files: BTreeMap<u32, AttemptFiles>,
     is_supervised: bool,
 }
 
@@ -100,11 +100,11 @@ impl TraceRun<'_> {
         step.actions
     }
 
-    fn facts(&mut self) -> &mut AttemptFiles {
-        self.facts.entry(self.run.state().attempts()).or_default()
+    fn files(&mut self) -> &mut AttemptFiles {
+        self.files.entry(self.run.state().attempts()).or_default()
     }
 
-    /// Returns the event for these words, or `None` if they only add evidence or facts.
+    /// Returns the event for these words, or `None` if they only add evidence or files.
     fn event(&mut self, words: &str) -> Option<Event> {
         let (verb, rest) = words.split_once(' ').unwrap_or((words, ""));
         Some(match verb {
@@ -137,7 +137,7 @@ impl TraceRun<'_> {
             "exit" | "signal" => {
                 let number = rest.parse().expect("a number");
                 let exit = if verb == "exit" { Exit::Code(number) } else { Exit::Signal(number) };
-                (self.evidence.exit, self.facts().exit) = (exit, Some(exit));
+                (self.evidence.exit, self.files().exit) = (exit, Some(exit));
                 Event::Exited(self.evidence.clone())
             }
             "recover" => Event::Recovered {
@@ -181,13 +181,13 @@ impl TraceRun<'_> {
                 Event::Cancelled(if rest == "term" { CancelSource::Sigterm } else { CancelSource::Person })
             }
             "calls" => {
-                self.facts().tool_calls = rest.parse().ok();
+                self.files().tool_calls = rest.parse().ok();
                 return None;
             }
             "orphaned" => {
-                let orphaned =
+                let stop =
                     WatchdogStop { at: self.at, silent_ms: parse_span(rest), processes_stopped: Some(2) };
-                self.facts().watchdog_stop = Some(orphaned);
+                self.files().watchdog_stop = Some(stop);
                 return None;
             }
             "separate" => {
@@ -248,7 +248,7 @@ impl TraceRun<'_> {
                 evidence.rate_limit = Some(limit);
                 Notice::RateLimitChanged(limit)
             }
-            _ => panic!("`{verb} {rest}` is no word of the trace language"),
+            _ => panic!("`{verb} {rest}` is not a word of the trace language"),
         }
     }
 }

@@ -126,7 +126,7 @@ pub fn play(strike: Strike, point: u64, claude: Option<&Path>) -> Figures {
             }
             26 if strike.is_disk_fault() => {
                 let id = stage.only_run().id().to_string();
-                trial.says(first, &["error:", "hint: make room", &format!("longhaul recover {id}")]);
+                trial.says(first, &["error:", "hint: free disk space", &format!("longhaul recover {id}")]);
                 let envelope: Value = serde_json::from_str(&first.stdout).unwrap_or_default();
                 trial.expect(envelope["run"]["id"] == id.as_str(), "the envelope does not name the run");
             }

@@ -11,7 +11,7 @@ use crate::failure::Failure;
 use crate::output::envelope_text::fit;
 use crate::output::phrases::{money, one_line};
 use crate::output::region::Region;
-use crate::output::time::coming;
+use crate::output::time::future_time;
 use crate::{output, runtime, signals};
 use jiff::Zoned;
 use longhaul_core::{CancelSource, OutcomeKind, Span, Usd};
@@ -192,7 +192,7 @@ fn stop(report: WorkerReport, result: SessionProgress) -> Option<Stop> {
     // Entries for another judge or another API do not block this one.
     let until = report.due_at.filter(|_| result == SessionProgress::Waits)?;
     let message =
-        format!("the judge does not answer and is paused until {}; run it again then", coming(until));
+        format!("the judge does not answer and is paused until {}; run it again then", future_time(until));
     Some(Stop { reason: StopReason::Outcome(OutcomeKind::RetryLater), message })
 }
 

@@ -4,7 +4,7 @@ use super::command;
 use crate::failure::Failure;
 use crate::output;
 use crate::output::phrases::bytes;
-use crate::output::time::coming;
+use crate::output::time::future_time;
 use longhaul_playbook::LearningPaths;
 use longhaul_playbook::database::{Item, JudgeKind};
 use longhaul_playbook::hooks::log_error;
@@ -45,7 +45,11 @@ impl Progress {
                 output::print_warning(&format!("{}: {reason}", name(item)), None)
             }
             WorkerEvent::Waits(item, until, reason) => {
-                output::print_status(&format!("{}: {reason}; waiting until {}", name(item), coming(until)));
+                output::print_status(&format!(
+                    "{}: {reason}; it waits until {}",
+                    name(item),
+                    future_time(until)
+                ));
             }
             WorkerEvent::NeedsPerson { reason, .. } => {
                 let hint = format!("the queue is kept; `{}` continues", command(self.kind));

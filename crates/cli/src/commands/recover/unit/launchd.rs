@@ -34,7 +34,7 @@ pub(super) fn text(unit: &Unit) -> String {
 {env}  </dict>
   <key>RunAtLoad</key>
   <true/>
-  <!-- A supervisor that crashed is replaced; one that said how its runs ended is not. -->
+  <!-- A supervisor that crashed is restarted; one that reported its outcomes is not. -->
   <key>KeepAlive</key>
   <dict>
     <key>Crashed</key>

@@ -22,16 +22,16 @@ StartLimitIntervalSec=600
 StartLimitBurst=5
 
 [Service]
-# It is active at once, and supervises as long as the runs take.
+# The unit is active immediately, and lasts as long as the runs.
 Type=exec
 ExecStart={env_program}{command}
-# A supervisor that was killed is replaced. One that said how its runs ended has done its work.
+# A supervisor that was killed is restarted. One that reported its outcomes has done its work.
 Restart=on-abnormal
 RestartSec=10
 # Agents outlive their supervisor, and the next one adopts them.
 KillMode=process
 # The default signal, SIGTERM, suspends the runs: after a shutdown they continue at the next boot.
-# A tool that took too much memory is between the agent and its supervisor.
+# If a tool takes too much memory, the agent and its supervisor handle it.
 OOMPolicy=continue
 # Agents write private output into the directories of their runs.
 StandardOutput=null

@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 
 /// A unit with every character that is special in a format.
-fn awkward() -> Unit {
+fn special_unit() -> Unit {
     let args = ["recover", "--active-within", "168h", "50% of $HOME", r#"a "b" \c"#, "<&>", ""];
     let program = OsStr::new(r#"/opt/my 100% "tools"/$x/it's\longhaul"#);
     Unit::new(program, args.map(str::to_owned).to_vec(), OsStr::new("/home/me/a b/50%/agent.env"))
@@ -24,16 +24,16 @@ fn renders_systemd_unit() {
         StartLimitBurst=5
 
         [Service]
-        # It is active at once, and supervises as long as the runs take.
+        # The unit is active immediately, and lasts as long as the runs.
         Type=exec
         ExecStart=/usr/bin/env "/opt/my 100%% \"tools\"/$$x/it's\\longhaul" recover --active-within 168h "50%% of $$HOME" "a \"b\" \\c" "<&>" ""
-        # A supervisor that was killed is replaced. One that said how its runs ended has done its work.
+        # A supervisor that was killed is restarted. One that reported its outcomes has done its work.
         Restart=on-abnormal
         RestartSec=10
         # Agents outlive their supervisor, and the next one adopts them.
         KillMode=process
         # The default signal, SIGTERM, suspends the runs: after a shutdown they continue at the next boot.
-        # A tool that took too much memory is between the agent and its supervisor.
+        # If a tool takes too much memory, the agent and its supervisor handle it.
         OOMPolicy=continue
         # Agents write private output into the directories of their runs.
         StandardOutput=null
@@ -44,7 +44,7 @@ fn renders_systemd_unit() {
 
         [Install]
         WantedBy=default.target
-    "##]].assert_eq(&awkward().systemd());
+    "##]].assert_eq(&special_unit().systemd());
 }
 
 #[test]
@@ -97,7 +97,7 @@ fn renders_launchd_property_list() {
           </dict>
           <key>RunAtLoad</key>
           <true/>
-          <!-- A supervisor that crashed is replaced; one that said how its runs ended is not. -->
+          <!-- A supervisor that crashed is restarted; one that reported its outcomes is not. -->
           <key>KeepAlive</key>
           <dict>
             <key>Crashed</key>
@@ -109,7 +109,7 @@ fn renders_launchd_property_list() {
         </dict>
         </plist>
     "#]]
-    .assert_eq(&awkward().launchd());
+    .assert_eq(&special_unit().launchd());
 }
 
 #[test]

@@ -29,40 +29,40 @@ pub struct BarSegment {
 
 /// Reduces a timeline to at most `2 * finest + 1` segments. Slices too short to be visible are merged with
 /// their neighbors; the longest activity decides the kind.
-pub fn strokes(slices: &[TimelineSlice], finest: usize) -> Vec<BarSegment> {
+pub fn segments(slices: &[TimelineSlice], finest: usize) -> Vec<BarSegment> {
     let (Some(first), Some(last)) = (slices.first(), slices.last()) else { return Vec::new() };
     let all = last.to.since(first.from).millis().max(1) as f64;
     let least = 1.0 / finest.max(1) as f64;
-    let mut strokes: Vec<BarSegment> = Vec::new();
+    let mut segments: Vec<BarSegment> = Vec::new();
     let mut small: Vec<BarSegment> = Vec::new();
     for slice in slices {
         let from = slice.from.since(first.from).millis() as f64 / all;
-        let stroke =
+        let segment =
             BarSegment { kind: slice.kind, from, length: slice.to.since(slice.from).millis() as f64 / all };
-        if stroke.length >= least {
-            strokes.extend(merge(&mut small));
-            strokes.push(stroke);
+        if segment.length >= least {
+            segments.extend(merge(&mut small));
+            segments.push(segment);
             continue;
         }
-        small.push(stroke);
+        small.push(segment);
         if small
             .last()
             .zip(small.first())
             .is_some_and(|(last, first)| last.from + last.length - first.from >= least)
         {
-            strokes.extend(merge(&mut small));
+            segments.extend(merge(&mut small));
         }
     }
-    strokes.extend(merge(&mut small));
-    strokes
+    segments.extend(merge(&mut small));
+    segments
 }
 
-/// Merges segments into one of the kind that most of their time has.
+/// Merges segments into one. Its kind is the one with the most time.
 fn merge(small: &mut Vec<BarSegment>) -> Option<BarSegment> {
     let (first, last) = (*small.first()?, *small.last()?);
     let mut kinds: BTreeMap<SliceKind, f64> = BTreeMap::new();
-    for stroke in small.drain(..) {
-        *kinds.entry(stroke.kind).or_default() += stroke.length;
+    for segment in small.drain(..) {
+        *kinds.entry(segment.kind).or_default() += segment.length;
     }
     let kind = kinds.into_iter().max_by(|one, other| one.1.total_cmp(&other.1))?.0;
     Some(BarSegment { kind, from: first.from, length: last.from + last.length - first.from })
@@ -78,18 +78,18 @@ pub fn timeline(html: &mut Html, slices: &[TimelineSlice], finest: usize, clock:
             "svg",
             &[whole[0], whole[1], whole[2], ("role", "img"), ("aria-label", "Timeline")],
             |html| {
-                for stroke in strokes(slices, finest) {
+                for segment in segments(slices, finest) {
                     // Even the shortest segment stays visible.
-                    rect(html, stroke.kind, stroke.from * WIDE, (stroke.length * WIDE).max(1.0));
+                    rect(html, segment.kind, segment.from * WIDE, (segment.length * WIDE).max(1.0));
                 }
             },
         );
-        axis(html, [&clock.short(first.from), &label, &clock.short(last.to)]);
+        axis(html, &clock.short(first.from), &label, &clock.short(last.to));
     });
 }
 
 /// Writes the caption below a drawing: start, label, end.
-fn axis(html: &mut Html, [from, label, to]: [&str; 3]) {
+fn axis(html: &mut Html, from: &str, label: &str, to: &str) {
     html.element("figcaption", &[("class", "axis")], |html| {
         html.leaf("span", &[], from);
         html.leaf("span", &[("class", "label")], label);
@@ -115,8 +115,8 @@ fn rect(html: &mut Html, kind: SliceKind, x: f64, width: f64) {
         SliceKind::Failed => ("s-failed", "0", "24"),
         SliceKind::Waiting => ("s-waiting", "10", "4"),
         SliceKind::Checking => ("s-checking", "7", "10"),
-        SliceKind::Downtime => ("s-asleep", "17", "7"),
-        SliceKind::Finished => ("s-over", "20", "4"),
+        SliceKind::Downtime => ("s-downtime", "17", "7"),
+        SliceKind::Finished => ("s-finished", "20", "4"),
     };
     let (x, width) = (short(x), short(width));
     html.element(
@@ -159,13 +159,13 @@ pub fn bar(html: &mut Html, part: u64, whole: u64) {
 }
 
 /// Draws spending over time.
-pub fn spent(html: &mut Html, bars: &[Bucket], clock: &TimeFormat) {
+pub fn spending(html: &mut Html, bars: &[Bucket], clock: &TimeFormat) {
     let (Some(first), Some(last)) = (bars.first(), bars.last()) else { return };
     let total = |bar: &Bucket| bar.cost + bar.estimated_cost;
     let most = bars.iter().map(total).max().unwrap_or_default();
     let length = first.to.since(first.from);
     let label =
-        format!("{} of {length} each; the most in one is {}", counted(bars.len() as u64, "bar"), money(most));
+        format!("{} of {length} each; the largest is {}", counted(bars.len() as u64, "bar"), money(most));
     // A few bars across a whole screen would be too wide.
     let class = if bars.len() <= FEW_BARS { "few" } else { "many" };
     html.element("figure", &[("class", class)], |html| {
@@ -181,17 +181,17 @@ pub fn spent(html: &mut Html, bars: &[Bucket], clock: &TimeFormat) {
             for (index, bar) in bars.iter().enumerate() {
                 let height = |amount: Usd| amount.0 as f64 / most.0.max(1) as f64 * 96.0;
                 let (reported, all) = (height(bar.cost), height(total(bar)));
-                column(html, "stated", index, reported, 0.0);
+                column(html, "reported", index, reported, 0.0);
                 column(html, "estimated", index, all - reported, reported);
             }
         });
-        axis(html, [&clock.short(first.from), &label, &clock.short(last.to)]);
+        axis(html, &clock.short(first.from), &label, &clock.short(last.to));
     });
     html.element("ul", &[("class", "legend")], |html| {
         let estimated = bars.iter().any(|bar| bar.estimated_cost > Usd::ZERO);
         for (class, text, shown) in [
-            ("stated", "stated by the vendor", true),
-            ("estimated", "estimated, on top of it and narrower", estimated),
+            ("reported", "reported by the vendor", true),
+            ("estimated", "estimated (narrower, above the reported cost)", estimated),
         ] {
             if !shown {
                 continue;
@@ -207,7 +207,7 @@ pub fn spent(html: &mut Html, bars: &[Bucket], clock: &TimeFormat) {
         }
     });
     html.element("details", &[], |html| {
-        html.leaf("summary", &[], "The same as a table");
+        html.leaf("summary", &[], "Show as a table");
         html.element("table", &[], |html| {
             super::head(html, &[("From", ""), ("Spent", "number")]);
             html.element("tbody", &[], |html| {
@@ -265,10 +265,10 @@ mod tests {
     fn merges_invisible_slices_into_dominant_kind() {
         use SliceKind::{Failed, Waiting, Working};
         let drawn = |lengths: &[(SliceKind, u64)]| {
-            let strokes = strokes(&slices(lengths), 10);
-            strokes
+            let segments = segments(&slices(lengths), 10);
+            segments
                 .iter()
-                .map(|stroke| (stroke.kind, (stroke.length * 100.0).round() as u64))
+                .map(|segment| (segment.kind, (segment.length * 100.0).round() as u64))
                 .collect::<Vec<_>>()
         };
         assert_eq!(drawn(&[]), []);
@@ -284,9 +284,9 @@ mod tests {
     fn draws_ten_thousand_waits_in_few_segments() {
         let many: Vec<_> =
             (0..10_000).flat_map(|_| [(SliceKind::Failed, 3), (SliceKind::Waiting, 5)]).collect();
-        let strokes = strokes(&slices(&many), 24);
-        assert!(strokes.len() <= 49, "{}", strokes.len());
-        let total: f64 = strokes.iter().map(|stroke| stroke.length).sum();
+        let segments = segments(&slices(&many), 24);
+        assert!(segments.len() <= 49, "{}", segments.len());
+        let total: f64 = segments.iter().map(|segment| segment.length).sum();
         assert!((total - 1.0).abs() < 1e-9, "{total}");
     }
 }

@@ -17,13 +17,13 @@ pub fn check(page: &str) -> String {
         if tag.starts_with('!') {
             assert_eq!(tag, "!doctype html");
         } else if tag.starts_with('/') {
-            assert_eq!(open.pop(), Some(name), "an element ends that did not begin last: {tag}");
+            assert_eq!(open.pop(), Some(name), "unbalanced element: {tag}");
         } else {
             assert!(name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit()), "{tag}");
-            for never in
+            for forbidden in
                 ["script", "img", "iframe", "object", "embed", "link", "form", "base", "use", "image"]
             {
-                assert_ne!(name, never, "{tag}");
+                assert_ne!(name, forbidden, "{tag}");
             }
             attributes(tag);
             if !VOID.contains(&name) {
@@ -31,7 +31,7 @@ pub fn check(page: &str) -> String {
             }
         }
     }
-    assert!(open.is_empty(), "these did not end: {open:?}");
+    assert!(open.is_empty(), "unclosed elements: {open:?}");
     text.push_str(rest);
     text
 }
@@ -42,7 +42,7 @@ fn attributes(tag: &str) {
     while let (Some(name), Some(value)) = (parts.next(), parts.next()) {
         let name = name.rsplit(' ').next().unwrap_or_default().trim_end_matches('=');
         assert!(!name.starts_with("on") && !["src", "style", "srcset", "action"].contains(&name), "{tag}");
-        assert!(name != "href" || value.starts_with('#'), "it leads away: {tag}");
+        assert!(name != "href" || value.starts_with('#'), "external link: {tag}");
     }
 }
 
@@ -64,7 +64,7 @@ fn page_is_balanced_and_complete() {
     for row in &report.lost_time {
         assert!(text.contains(row.cause.label()), "{row:?}");
     }
-    for words in [
+    for fragment in [
         "Summary",
         "Needs attention",
         "Time lost",
@@ -74,7 +74,7 @@ fn page_is_balanced_and_complete() {
         "cargo test",
         "denied",
     ] {
-        assert!(text.contains(words), "{words}");
+        assert!(text.contains(fragment), "{fragment}");
     }
     assert!(page.contains("content=\"default-src &#39;none&#39;; style-src &#39;unsafe-inline&#39;;"));
     // Every section is labeled by its heading.
@@ -82,21 +82,21 @@ fn page_is_balanced_and_complete() {
     assert_eq!(count("<section "), count("<h2"));
     assert!(page.split("<section ").skip(1).all(|section| section.contains("aria-labelledby=")));
     assert_eq!((count("<main>"), count("<header>"), count("<footer>"), count("<nav ")), (1, 1, 1, 1));
-    assert_eq!(count("<th "), count("scope="), "each heading of a table says of what");
+    assert_eq!(count("<th "), count("scope="), "each table heading has a scope");
 }
 
 #[test]
 fn escapes_text_of_a_run() {
     let evil =
         "</script><img src=x onerror=alert(1)>\"' </style></title><!-- ]]> &lt;b&gt; \u{202e}\u{1b}[2J";
-    let mut read = Story::started()
+    let mut read = RunRecords::started()
         .finished(30, Some(Fault::Auth), outcome_of_fault(OutcomeKind::NeedsPerson, Fault::Auth))
         .read("aaa", evil, 60);
     let run = &mut read.entry.run;
     (run.name, run.project, run.agent, run.model) =
         (Some(evil.to_owned()), evil.to_owned(), evil.to_owned(), Some(evil.to_owned()));
     (run.state, run.error, read.hint) = (RunState::Unreadable, Some(evil.to_owned()), Some(evil.to_owned()));
-    let spend = read.entry.spend.values().next().copied().expect("something was spent");
+    let spend = read.entry.spend.values().next().copied().expect("the run spent something");
     read.entry.spend.insert((0, evil.to_owned()), spend);
     for call in &mut read.calls.last {
         (call.tool, call.argument, call.at) = (evil.to_owned(), evil.to_owned(), Some(evil.to_owned()));
@@ -114,12 +114,12 @@ fn escapes_text_of_a_run() {
 fn page_of_500_runs_is_below_5_megabytes() {
     // Text that grows most when it is escaped.
     let long = "\"&' ".repeat(300);
-    let mut story = Story::started();
+    let mut records = RunRecords::started();
     for attempt in 0..100 {
-        story = story.fails(attempt * 100 + 50, Fault::Overloaded, 50).attempt(attempt * 100 + 100);
+        records = records.fails(attempt * 100 + 50, Fault::Overloaded, 50).attempt(attempt * 100 + 100);
     }
     let read = |number: usize| {
-        let mut read = story.read(&format!("run{number}"), &long, 20_000);
+        let mut read = records.read(&format!("run{number}"), &long, 20_000);
         read.calls.last = vec![ToolCall { argument: long[..120].to_owned(), ..calls().last.remove(0) }; 10];
         read
     };
@@ -127,6 +127,6 @@ fn page_of_500_runs_is_below_5_megabytes() {
     assert!(page.len() < 5_000_000, "{}", page.len());
     check(&page);
     let page = html::page(&report_of((0..600).map(read).collect()), &clock());
-    assert!(page.contains("And 100 more runs, each in a line:"));
+    assert!(page.contains("And 100 more runs, one per line:"));
     assert!((0..600).all(|number| page.contains(&format!("id=\"run-run{number}\""))));
 }

@@ -20,7 +20,7 @@ fn file() -> (TempDir, std::path::PathBuf) {
 fn write_events(path: &Path, items: Vec<QueuedEvents>) -> Option<String> {
     let opened = File::options().read(true).append(true).create(true).open(path).expect("it can be made");
     let writer = Writer::start("events".to_owned(), false, OpenedDestination::File(opened));
-    items.into_iter().for_each(|item| writer.queue().put(item));
+    items.into_iter().for_each(|item| writer.queue().push(item));
     writer.close()
 }
 
@@ -62,10 +62,10 @@ fn writes_new_run_with_same_name_from_start() {
 #[test]
 fn reports_gap_in_its_place() {
     let (_dir, path) = file();
-    let missed = write_events(&path, vec![item(1, 1, false), item(4, 1, false)]);
+    let warning = write_events(&path, vec![item(1, 1, false), item(4, 1, false)]);
     assert_eq!(
-        missed.as_deref(),
-        Some("2 of the run's events did not get to events; the run's journal.jsonl has them all")
+        warning.as_deref(),
+        Some("2 events of the run could not be written to events; the run's journal.jsonl has them all")
     );
     check(
         &path,
@@ -81,9 +81,12 @@ fn reports_gap_in_its_place() {
 fn counts_events_of_failed_destination() {
     let full = File::options().write(true).open("/dev/full").expect("it is always there");
     let writer = Writer::start("full".to_owned(), false, OpenedDestination::Stream(full));
-    writer.queue().put(item(1, 3, false));
-    let missed = writer.close().expect("nothing got there");
-    assert!(missed.starts_with("3 of the run's events did not get to full: No space left"), "{missed}");
+    writer.queue().push(item(1, 3, false));
+    let warning = writer.close().expect("nothing got there");
+    assert!(
+        warning.starts_with("3 events of the run could not be written to full: No space left"),
+        "{warning}"
+    );
 }
 
 #[test]
@@ -95,13 +98,13 @@ fn never_waits_for_reader() {
     let queue = writer.queue();
     let long = |first| QueuedEvents { lines: vec![vec![b' '; 1 << 20]], ..item(first, 0, false) };
     let count = 2 * (QUEUED_BYTES_MAX as u64 >> 20);
-    (1..=count).for_each(|first| queue.put(long(first)));
+    (1..=count).for_each(|first| queue.push(long(first)));
     assert!(queue.shared.queued_bytes.load(std::sync::atomic::Ordering::Relaxed) <= QUEUED_BYTES_MAX);
     drop(queue);
-    let missed = writer.close().expect("no one reads");
+    let warning = writer.close().expect("no one reads");
     assert_eq!(
-        missed,
-        "the last of the run's events were not taken by pipe; the run's journal.jsonl has them all"
+        warning,
+        "the last events of the run could not be written to pipe; the run's journal.jsonl has them all"
     );
     assert!(started.elapsed() < FLUSH * 4, "{:?}", started.elapsed());
     drop(reader);

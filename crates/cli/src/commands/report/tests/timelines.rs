@@ -5,8 +5,8 @@ use crate::commands::report::run_timeline::LostTimeCause;
 use longhaul_core::{CheckResult, RecoveryFinding, ResumeRequest, StallReport, StopCause, StopLevel};
 
 /// Describes the slices in seconds after the start, then the lost time: waiting and wasted.
-fn describe(story: &Story, now: u64) -> String {
-    let story = RunTimeline::new(&story.history(), at(now));
+fn describe(records: &RunRecords, now: u64) -> String {
+    let timeline = RunTimeline::new(&records.history(), at(now));
     let seconds = |at: Moment| at.since(Moment(START)).millis() / 1_000;
     let slice = |slice: &super::super::run_timeline::TimelineSlice| {
         let fault = slice.fault.map(|fault| format!(" {}", fault.word())).unwrap_or_default();
@@ -15,25 +15,25 @@ fn describe(story: &Story, now: u64) -> String {
     let lost = |(cause, lost): (&LostTimeCause, &super::super::run_timeline::LostTime)| {
         format!("{} {}+{}", cause.as_str(), lost.waiting.millis() / 1_000, lost.wasted.millis() / 1_000)
     };
-    let timeline: Vec<String> = story.timeline.iter().map(slice).collect();
-    let lost: Vec<String> = story.lost_time.iter().map(lost).collect();
-    let (wall, active) = (story.wall.millis() / 1_000, story.active.millis() / 1_000);
-    format!("{}; lost {}; {active} of {wall}", timeline.join(", "), lost.join(", "))
+    let slices: Vec<String> = timeline.timeline.iter().map(slice).collect();
+    let lost: Vec<String> = timeline.lost_time.iter().map(lost).collect();
+    let (wall, active) = (timeline.wall.millis() / 1_000, timeline.active.millis() / 1_000);
+    format!("{}; lost {}; {active} of {wall}", slices.join(", "), lost.join(", "))
 }
 
-fn idle(story: Story, until: u64, seconds: u64) -> Story {
-    story.and(until, Record::Downtime { duration: Span::from_secs(seconds) })
+fn idle(records: RunRecords, until: u64, seconds: u64) -> RunRecords {
+    records.and(until, Record::Downtime { duration: Span::from_secs(seconds) })
 }
 
 #[test]
 fn timeline_shows_attempts_waits_and_losses() {
-    let check = |story: Story, expected: &str| assert_eq!(describe(&story, 1_000), expected);
-    check(Story::default(), "; lost ; 0 of 0");
-    check(Story::started(), "0-1000 Working; lost ; 1000 of 1000");
-    check(Story::started().finished(60, None, Outcome::DONE), "0-60 Working; lost ; 60 of 60");
+    let check = |records: RunRecords, expected: &str| assert_eq!(describe(&records, 1_000), expected);
+    check(RunRecords::default(), "; lost ; 0 of 0");
+    check(RunRecords::started(), "0-1000 Working; lost ; 1000 of 1000");
+    check(RunRecords::started().finished(60, None, Outcome::DONE), "0-60 Working; lost ; 60 of 60");
     // An attempt without progress is lost entirely; otherwise only its final silence is lost.
     check(
-        Story::started().fails(60, Fault::Network, 30).attempt(90).progress(100).finished(
+        RunRecords::started().fails(60, Fault::Network, 30).attempt(90).progress(100).finished(
             200,
             None,
             Outcome::DONE,
@@ -41,7 +41,7 @@ fn timeline_shows_attempts_waits_and_losses() {
         "0-60 Failed network, 60-90 Waiting network, 90-200 Working; lost network 30+60; 170 of 200",
     );
     check(
-        Story::started().progress(10).fails(60, Fault::Network, 30).attempt(90).finished(
+        RunRecords::started().progress(10).fails(60, Fault::Network, 30).attempt(90).finished(
             200,
             None,
             Outcome::DONE,
@@ -57,7 +57,7 @@ fn timeline_shows_attempts_waits_and_losses() {
     let stop = |cause| Record::StopOrdered { at: at(60), cause, level: StopLevel::Term, stall: Some(stall) };
     for (cause, seconds) in [(StopCause::Stalled, 40), (StopCause::NoProgress, 45)] {
         check(
-            Story::started()
+            RunRecords::started()
                 .progress(10)
                 .and(60, stop(cause))
                 .fails(61, Fault::Stalled, 2)
@@ -70,21 +70,21 @@ fn timeline_shows_attempts_waits_and_losses() {
     }
     // The current wait counts so far.
     check(
-        Story::started().progress(1).fails(100, Fault::UsageLimit, 9_000),
+        RunRecords::started().progress(1).fails(100, Fault::UsageLimit, 9_000),
         "0-100 Failed usage_limit, 100-1000 Waiting usage_limit; lost usage_limit 900+0; 100 of 1000",
     );
 }
 
 #[test]
 fn timeline_shows_sleep_checks_and_finish() {
-    let check = |story: Story, expected: &str| assert_eq!(describe(&story, 1_000), expected);
+    let check = |records: RunRecords, expected: &str| assert_eq!(describe(&records, 1_000), expected);
     // Sleep is recorded when it ends.
     check(
-        idle(Story::started(), 300, 200).finished(400, None, Outcome::DONE),
+        idle(RunRecords::started(), 300, 200).finished(400, None, Outcome::DONE),
         "0-100 Working, 100-300 Downtime, 300-400 Working; lost downtime 200+0; 200 of 400",
     );
     check(
-        idle(Story::started(), 300, 200).fails(400, Fault::Crashed, 10).attempt(410).finished(
+        idle(RunRecords::started(), 300, 200).fails(400, Fault::Crashed, 10).attempt(410).finished(
             420,
             None,
             Outcome::DONE,
@@ -100,7 +100,7 @@ fn timeline_shows_sleep_checks_and_finish() {
         changes: Vec::new(),
     };
     check(
-        idle(idle(Story::started(), 40, 10), 300, 200).and(300, recovered(300, 90)).finished(
+        idle(idle(RunRecords::started(), 40, 10), 300, 200).and(300, recovered(300, 90)).finished(
             400,
             None,
             Outcome::DONE,
@@ -109,19 +109,23 @@ fn timeline_shows_sleep_checks_and_finish() {
          lost unsupervised 200+0, downtime 10+0; 190 of 400",
     );
     check(
-        idle(Story::started(), 300, 200).and(300, recovered(300, 300)).finished(400, None, Outcome::DONE),
+        idle(RunRecords::started(), 300, 200).and(300, recovered(300, 300)).finished(
+            400,
+            None,
+            Outcome::DONE,
+        ),
         "0-100 Working, 100-300 Downtime, 300-400 Working; lost downtime 200+0; 200 of 400",
     );
     // Sleep during a wait counts as waiting.
     check(
-        idle(Story::started().progress(1).fails(10, Fault::Network, 90), 90, 50).attempt(100).finished(
+        idle(RunRecords::started().progress(1).fails(10, Fault::Network, 90), 90, 50).attempt(100).finished(
             110,
             None,
             Outcome::DONE,
         ),
         "0-10 Failed network, 10-100 Waiting network, 100-110 Working; lost network 90+0; 20 of 110",
     );
-    let story = Story::started()
+    let records = RunRecords::started()
         .attempt_ended(50, None, usage(1, 0), AfterAttempt::Check)
         .and(50, Record::CheckStarted { at: at(50) })
         .and(80, Record::CheckEnded { at: at(80), result: CheckResult::Passed })
@@ -129,15 +133,16 @@ fn timeline_shows_sleep_checks_and_finish() {
         .and(500, Record::RunReopened { at: at(500), request: ResumeRequest::Continue, changes: Vec::new() })
         .attempt(500)
         .finished(600, None, Outcome::DONE);
-    check(story, "0-50 Working, 50-80 Checking, 80-500 Finished, 500-600 Working; lost ; 180 of 180");
+    check(records, "0-50 Working, 50-80 Checking, 80-500 Finished, 500-600 Working; lost ; 180 of 180");
 }
 
 #[test]
 fn wait_of_attempt_matches_clocks() {
-    let story = Story::started().fails(60, Fault::Network, 30).attempt(95).fails(100, Fault::Overloaded, 900);
+    let records =
+        RunRecords::started().fails(60, Fault::Network, 30).attempt(95).fails(100, Fault::Overloaded, 900);
     let waits = |now| {
-        let story = RunTimeline::new(&story.history(), at(now));
-        story.attempts.iter().map(|attempt| attempt.waited.millis() / 1_000).collect::<Vec<_>>()
+        let timeline = RunTimeline::new(&records.history(), at(now));
+        timeline.attempts.iter().map(|attempt| attempt.waited.millis() / 1_000).collect::<Vec<_>>()
     };
     assert_eq!((waits(100), waits(400)), (vec![35, 0], vec![35, 300]));
 }
