@@ -26,20 +26,15 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 use std::{env, io};
 
-const HEAD: &str = "## Faults\n\n`cargo xtask faults` writes this part. In each scenario, the real Claude Code does a \
-    small task of ten turns under `longhaul run` with the default policy. Its API is a loopback server whose model \
-    continues the conversation that it receives. If the conversation shows or names an earlier call of a command, the \
-    model repeats the command only if a check finds that it has not run. Six commands each append a line to a file of \
-    effects.\n\n\
-    - completed: the workspace has the content that the task produces\n\
-    - clean: every effect is there exactly once, no process of the run remains, and there is one session file whose \
-    conversation has no branches\n\
-    - honest: the run reports success if and only if the work is complete\n\
-    - ideal: the same task without faults, in the same execution of this command\n\
-    - tokens, billed cost: the API's own count\n\
-    - ledger equal: the reported tokens of completed messages are the billed ones\n\
-    - late: the time from the end of an outage to the first request that was served\n\
-    - hung: the time from the last sign of life to the end of the attempt\n";
+const HEAD: &str = "## Faults\n\nWritten by `cargo xtask faults`. Each scenario is a small piece of work of ten turns \
+    that the real Claude Code does under `longhaul run` and its default policy, against a loopback API whose model goes \
+    on from the conversation it is sent; a command that this conversation shows or names as called before, it runs \
+    only if a look tells that it has not been run. Six commands leave a line each in a file of effects.\n\n\
+    completed: the workspace is as the work leaves it · clean: every effect is there exactly once, no process of the run \
+    is left, there is one session file and its conversation has no branches · honest: success was sent if and only if \
+    the work is complete · ideal: the same work without faults in the same run of this command · tokens and billed cost \
+    are the API's own count · ledger: the reported tokens of completed messages are those billed · late: from the end \
+    of a wall to the first request that was served; hung: from the last sign of life to the end of the attempt.\n";
 
 /// Options of the command line.
 #[derive(Default)]

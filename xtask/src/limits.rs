@@ -18,15 +18,12 @@ use play::{CaseRun, TestRig};
 use std::io;
 use std::path::Path;
 
-const HEAD: &str = "## Limits\n\n`cargo xtask limits` writes this part. The real Claude Code works under `longhaul run` in \
-    a git repository, against a loopback API. Its work is a hundred steps of a third of a second, one command of a \
-    minute, or one command that takes 100 MiB more every tenth of a second. When the agent receives the wrap-up prompt, \
-    it commits and stops.\n\n\
-    - wrap-up: the agent received the prompt in its open conversation\n\
-    - saved: the commit exists\n\
-    - used: by the API's own count, by a clock from the start of `longhaul` to its end, or by the maximum of the resident \
-    memory of the run's processes\n\
-    - beyond: the part of the usage above the limit\n";
+const HEAD: &str = "## Limits\n\nWritten by `cargo xtask limits`: the real Claude Code under `longhaul run` in a git \
+    repository, against a loopback API. Its work is a hundred steps of a third of a second, or one command of a minute, or one \
+    that takes 100 MiB more every tenth of a second; when it is sent that the run is about to end, it commits and stops.\n\n\
+    wrap-up: it was sent so, in the conversation that it had open · saved: the commit is there · used: by the API's own \
+    account, by a clock from the start of `longhaul` to its end, or by the pages that the run's processes had resident \
+    at most · beyond: how much of that is more than the limit.\n";
 const TABLE: &str = "| limit | in the middle of | outcome | exit code | wrap-up | saved | attempts | used | beyond |\n\
     |---|---|---|---|---|---|---|---|---|\n";
 

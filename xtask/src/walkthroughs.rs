@@ -15,10 +15,10 @@ use std::fmt::Write as _;
 use std::io;
 use std::path::Path;
 
-const HEAD: &str = "## Walkthroughs\n\n`cargo xtask walkthroughs` writes this part. The real Claude Code works under \
-    `longhaul run` in a git repository, against a loopback API. The work has three steps. Each step checks whether it is \
-    committed; if not, it adds a line to a file and commits the file. The second step takes five seconds, and the next \
-    command is typed in the middle of it. `$longhaul` and `$agent` are process ids, `$session` is the session's id.\n";
+const HEAD: &str = "## Stories\n\nWritten by `cargo xtask stories`: the real Claude Code under `longhaul run` in a git \
+    repository, against a loopback API. The work is three steps, each of which looks whether it is committed, else adds \
+    a line to a file and commits it; the second takes five seconds, and in the middle of it the next command is typed. `$longhaul` and \
+    `$agent` are process numbers, `$session` is the session's id.\n";
 
 /// A walkthrough: its title and the lines that are typed in the middle of the second step. The last line that
 /// prints an envelope shows the end; if none does, the run itself does.

@@ -4,18 +4,14 @@ use super::result::{CaseMetrics, PointResult};
 use crate::bench::section::Row;
 use std::fmt::Write as _;
 
-pub const ABOUT: &str = "`cargo xtask sweep` writes this part. A run of four steps in three turns is struck at one named \
-    point of the supervisor, or at one call of its store. It continues on its own, by `longhaul recover`, or by \
-    `longhaul run --resume` if it was ended. The points are drawn from all that an undisturbed run passes. A guarded agent \
-    asks before each tool call, and waits while no supervisor answers.\n\n\
-    - struck: an agent was running when the strike came\n\
-    - workspace: it has the hash that the undisturbed work produces\n\
-    - completed calls repeated: their result was in the session file before\n\
-    - unnamed: repeated calls that neither the prompt nor a result in the session had named\n\
-    - named: repeated calls that one of them had named\n\
-    - wasted: turns that were requested again\n\
-    - tokens off, completed: the difference to the API's own count, for messages that are complete in the agent's stream\n\
-    - in all: the same including truncated messages, as the sum of the differences of all points";
+pub const ABOUT: &str = "Written by `cargo xtask sweep`. Four steps in three turns, struck at one named point of the \
+    supervisor (or one call of its store), and continued with: by itself, by `longhaul recover`, or by `longhaul run --resume` \
+    where someone ended it. Points are drawn from all that an undisturbed run passes. A guarded agent asks before each tool, \
+    and waits while no one answers.\n\nstruck: the agent was there to \
+    be hit · workspace: it has the hash that the undisturbed work leaves · completed calls repeated: their result was in the \
+    session file before · unnamed: repeated, and neither the prompt nor a result in the session said that they had been made \
+    · named: it did · wasted: turns asked for again · tokens off, completed: of messages that are whole in the agent's stream \
+    · in all: with those that were cut, against the API's own count, the differences of all points added.";
 
 const WASTED_BAR: f64 = 1.0;
 const IN_ALL_BAR: f64 = 2.0;
