@@ -22,7 +22,7 @@ macro_rules! faults {
             pub const ALL: &'static [Fault] = &[$(Fault::$name,)*];
 
             /// Returns the wire word.
-            pub fn word(self) -> &'static str {
+            pub fn as_str(self) -> &'static str {
                 match self { $(Fault::$name => $word,)* }
             }
         }
@@ -124,8 +124,8 @@ impl Fault {
         }
     }
 
-    /// Returns the same for an attempt with this last result, which may explain more precisely why the agent
-    /// stopped.
+    /// Returns the fault's meaning for an attempt with this last result. The result may explain more
+    /// precisely why the agent stopped.
     pub fn describe_with(self, result: Option<&AgentResult>) -> &'static str {
         match (self, result) {
             (Fault::Unfinished, Some(result)) if result.terminal_reason == TerminalReason::HookStopped => {
@@ -145,7 +145,7 @@ impl Fault {
 
 impl fmt::Display for Fault {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.pad(self.word())
+        out.pad(self.as_str())
     }
 }
 
@@ -171,7 +171,7 @@ impl FromStr for Fault {
         Fault::ALL
             .iter()
             .copied()
-            .find(|fault| fault.word() == word)
+            .find(|fault| fault.as_str() == word)
             .ok_or_else(|| ParseFaultError(word.to_owned()))
     }
 }

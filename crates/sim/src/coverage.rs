@@ -305,7 +305,7 @@ impl Coverage {
         let mut add = |kind: &str, words: &[&str], counts: &[u64]| {
             rows.extend(words.iter().zip(counts).map(|(word, count)| (format!("{kind} {word}"), *count)));
         };
-        let faults: Vec<&str> = Fault::ALL.iter().map(|fault| fault.word()).collect();
+        let faults: Vec<&str> = Fault::ALL.iter().map(|fault| fault.as_str()).collect();
         let outcomes: Vec<&str> = OutcomeKind::ALL.iter().map(|kind| kind.as_str()).collect();
         add("fault", &faults, &self.faults);
         add("remedy", &REMEDY_WORDS, &self.remedies);

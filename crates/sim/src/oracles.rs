@@ -46,7 +46,7 @@ macro_rules! oracles {
             pub const ALL: &'static [Oracle] = &[$(Oracle::$name,)*];
 
             /// Returns the oracle's name.
-            pub fn word(self) -> &'static str {
+            pub fn as_str(self) -> &'static str {
                 match self { $(Oracle::$name => $word,)* }
             }
         }
@@ -111,7 +111,7 @@ oracles! {
 
 impl fmt::Display for Oracle {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.pad(self.word())
+        out.pad(self.as_str())
     }
 }
 

@@ -48,7 +48,7 @@ pub(crate) fn check_truth(
         Some(truth @ Fault::SessionLost) if ended.evidence.startup.is_none() => fault == Some(truth),
         Some(truth) => fault == Some(own_fault.unwrap_or(truth)),
     };
-    let fault_word = |fault: Option<Fault>| fault.map_or("nothing", Fault::word);
+    let fault_word = |fault: Option<Fault>| fault.map_or("nothing", Fault::as_str);
     ensure(correct, Oracle::Truth, || {
         format!(
             "an attempt that failed by {} counts as failed by {}",
@@ -174,7 +174,7 @@ pub(crate) fn check_stable(run: &mut Run, policy: &Policy, at: Moment) -> Oracle
         Event::Spawned(ProcessId { pid: 7, start_ticks: 7 }),
         Event::SpawnFailed(SpawnError::NoResources),
         Event::Noticed(Notice::ToolEnded),
-        Event::Exited(Evidence::of_exit(Exit::Code(0))),
+        Event::Exited(Evidence::from_exit(Exit::Code(0))),
         Event::CheckEnded(CheckResult::Failed),
         Event::Swept(0),
         Event::Downtime(Span(7)),

@@ -38,7 +38,7 @@ fn implies(record: &Record, action: &Action) -> bool {
             let is_plan = |is_plan: &AttemptPlan| is_same_plan(plan, is_plan);
             matches!(record, Record::AttemptStarted { plan, .. } if is_plan(plan))
         }
-        Action::Say(prompt, remaining) => {
+        Action::SendPrompt(prompt, remaining) => {
             matches!(record, Record::PromptSent { prompt: said, remaining: then, .. } if said == prompt && then == remaining)
         }
         Action::CloseInput => matches!(record, Record::InputClosed { .. }),

@@ -180,7 +180,7 @@ impl OracleSet {
         let ended = match &world.finished {
             Some(ended) if ended.attempt == plan.attempt => ended,
             Some(_) | None => {
-                let evidence = Evidence::of_exit(Exit::NeverSpawned);
+                let evidence = Evidence::from_exit(Exit::NeverSpawned);
                 unspawned = EndedAttempt { attempt: plan.attempt, truth: Some(Fault::Crashed), evidence };
                 &unspawned
             }

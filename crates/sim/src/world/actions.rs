@@ -21,7 +21,7 @@ impl World {
             Action::StartCheck(_) => self.check(),
             Action::StopCheck => self.end_check(),
             Action::Spawn(plan) => self.spawn(plan),
-            Action::Say(prompt, _) => self.send_prompt(*prompt),
+            Action::SendPrompt(prompt, _) => self.send_prompt(*prompt),
             Action::CloseInput => self.close_input(),
             Action::ProbeProcesses => self.probe(),
             Action::Stop(level) => self.stop(*level),
@@ -66,7 +66,7 @@ impl World {
     /// Records that the supervisor could not continue the session and started no process.
     pub(crate) fn mark_unstarted(&mut self, attempt: u32, truth: Fault) {
         let startup = (truth == Fault::SessionLost).then_some(StartupError::SessionUnknown);
-        let evidence = Evidence { startup, ..Evidence::of_exit(Exit::NeverSpawned) };
+        let evidence = Evidence { startup, ..Evidence::from_exit(Exit::NeverSpawned) };
         self.finished = Some(EndedAttempt { attempt, truth: Some(truth), evidence });
     }
 
@@ -147,7 +147,7 @@ impl World {
 
     fn fail_spawn(&mut self, plan: &AttemptPlan, error: SpawnError, truth: Fault) {
         self.spawned = Err(Some(error));
-        let evidence = Evidence { startup: error.startup(), ..Evidence::of_exit(Exit::NeverSpawned) };
+        let evidence = Evidence { startup: error.startup(), ..Evidence::from_exit(Exit::NeverSpawned) };
         self.finished = Some(EndedAttempt { attempt: plan.attempt, truth: Some(truth), evidence });
     }
 
@@ -280,7 +280,7 @@ impl World {
                 hide_exit(ended, &mut self.rng);
                 FoundAttempt::Ended(ended.evidence.clone())
             }
-            Some(_) | None => FoundAttempt::Ended(Evidence::of_exit(Exit::NeverSpawned)),
+            Some(_) | None => FoundAttempt::Ended(Evidence::from_exit(Exit::NeverSpawned)),
         }
     }
 }

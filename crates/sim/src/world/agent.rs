@@ -128,7 +128,7 @@ impl Agent {
             stop: StopLevel::Interrupt,
             stop_at: NEVER,
             obeys: RespondsTo::From(StopLevel::Interrupt),
-            evidence: Evidence::of_exit(Exit::Unobserved),
+            evidence: Evidence::from_exit(Exit::Unobserved),
             meaning: None,
             closing: (AgentResult::COMPLETED, None),
             tool_open: false,

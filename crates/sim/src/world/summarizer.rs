@@ -53,7 +53,7 @@ impl World {
             let error = self.rng.pick(&[SpawnError::NoResources, SpawnError::NotFound]);
             let startup = error.startup();
             let truth = if startup.is_some() { Fault::AgentMissing } else { Fault::Crashed };
-            let evidence = Evidence { startup, ..Evidence::of_exit(Exit::NeverSpawned) };
+            let evidence = Evidence { startup, ..Evidence::from_exit(Exit::NeverSpawned) };
             self.summary = Some(EndedAttempt { attempt, truth: Some(truth), evidence });
             self.fits_at = self.now + Span(self.rng.below(100));
             return;
@@ -98,7 +98,7 @@ impl World {
         // A result alone does not always distinguish a usage limit from a rate limit.
         let rejected = RateLimit { status: RateLimitStatus::Rejected, resets_at: None };
         let rate_limit = (truth == Some(Fault::UsageLimit)).then_some(rejected);
-        let evidence = Evidence { result, usage, rate_limit, ..Evidence::of_exit(exit) };
+        let evidence = Evidence { result, usage, rate_limit, ..Evidence::from_exit(exit) };
         EndedAttempt { attempt, truth, evidence }
     }
 
@@ -119,7 +119,8 @@ impl World {
         let Some(summarizer) = &mut self.summarizer else { return };
         let (exit, truth) =
             self.rng.pick(&[(Exit::Code(143), Fault::Interrupted), (Exit::Signal(9), Fault::Crashed)]);
-        let evidence = Evidence { usage: truncated_usage(self.rng.below(50_000)), ..Evidence::of_exit(exit) };
+        let evidence =
+            Evidence { usage: truncated_usage(self.rng.below(50_000)), ..Evidence::from_exit(exit) };
         summarizer.ended.truth = Some(truth);
         summarizer.ended.evidence = evidence;
         summarizer.at = at;
@@ -149,7 +150,7 @@ impl World {
         let unspawned = || EndedAttempt {
             attempt,
             truth: Some(Fault::Crashed),
-            evidence: Evidence::of_exit(Exit::NeverSpawned),
+            evidence: Evidence::from_exit(Exit::NeverSpawned),
         };
         let ended = self.summary.take().filter(|ended| ended.attempt == attempt);
         let mut ended = ended.unwrap_or_else(unspawned);
