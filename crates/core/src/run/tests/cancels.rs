@@ -219,7 +219,7 @@ fn ignores_cancel_before_start_and_after_finish() {
 }
 
 #[test]
-fn cancel_while_launching_stops_process_after_spawn() {
+fn cancel_while_starting_stops_process_after_spawn() {
     check_run(
         "start; cancel person; spawn; exit 0; swept",
         expect![[r#"

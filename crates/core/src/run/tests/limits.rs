@@ -4,16 +4,16 @@ use super::trace::{check_rest_with, check_run_with, plain};
 use crate::{Limits, Policy, Span, Usd, WrapUp};
 use expect_test::expect;
 
-fn limited(limits: Limits) -> Policy {
+fn with_limits(limits: Limits) -> Policy {
     Policy { limits, ..plain() }
 }
 
 fn budget() -> Policy {
-    limited(Limits { budget: Some(Usd(1_000_000)), ..Limits::default() })
+    with_limits(Limits { budget: Some(Usd(1_000_000)), ..Limits::default() })
 }
 
 fn time() -> Policy {
-    limited(Limits { time: Some(Span::from_mins(10)), ..Limits::default() })
+    with_limits(Limits { time: Some(Span::from_mins(10)), ..Limits::default() })
 }
 
 const WORKING: &str = "start; spawn; open; exchange";
@@ -75,7 +75,7 @@ fn time_limit_counts_only_active_time() {
     );
     // The wall limit includes downtime.
     check_run_with(
-        &limited(Limits { wall: Some(Span::from_mins(10)), ..Limits::default() }),
+        &with_limits(Limits { wall: Some(Span::from_mins(10)), ..Limits::default() }),
         "start; spawn; open; exchange; +1m; sleep 3h; tick; swept; +1m; exit 143; swept",
         expect![[r#"
             start            run started; attempt 1 new s1, task, remaining 10m; > spawn 1
@@ -94,7 +94,7 @@ fn time_limit_counts_only_active_time() {
 #[test]
 fn finishes_with_retry_at_if_wait_exceeds_wall_limit() {
     check_run_with(
-        &limited(Limits { wall: Some(Span::from_hours(2)), ..Limits::default() }),
+        &with_limits(Limits { wall: Some(Span::from_hours(2)), ..Limits::default() }),
         "start; spawn; open; exchange; limit until +5h; ends usage; idle; exit 1; swept",
         expect![[r#"
             start            run started; attempt 1 new s1, task, remaining 2h; > spawn 1
@@ -230,7 +230,7 @@ fn work_finished_at_the_limit_is_done() {
 #[test]
 fn turn_counts_once_its_tools_end() {
     check_rest_with(
-        &limited(Limits { turns: Some(3), ..Limits::default() }),
+        &with_limits(Limits { turns: Some(3), ..Limits::default() }),
         WORKING,
         "tool; usage 1; tool-ends; tool; usage 1; tool-ends; ends aborted; exchange; tool; usage 1; tool-ends; exit 143; swept",
         expect![[r#"

@@ -4,7 +4,7 @@ use super::trace::check_run;
 use expect_test::expect;
 
 #[test]
-fn recovers_while_launching() {
+fn recovers_while_starting() {
     check_run(
         "start; recover never; spawn",
         expect![[r#"
@@ -123,7 +123,7 @@ fn unsupervised_work_counts() {
 }
 
 #[test]
-fn silence_before_recovery_is_not_silence() {
+fn silence_before_recovery_does_not_count() {
     check_run(
         "start; spawn; open; exchange; +1h; recover live; activity; tick",
         expect![[r#"
