@@ -107,7 +107,7 @@ impl Fault {
             Fault::SessionExists => "the session exists already",
             Fault::SessionBusy => "the session is in use",
             Fault::ContextFull => "the conversation exceeds the model's context",
-            Fault::OutputLimit => "the answer was cut at the model's output limit",
+            Fault::OutputLimit => "the answer was truncated at the model's output limit",
             Fault::Unfinished => "the agent stopped before the work was done",
             Fault::GuardLapsed => "a tool call was made without the verdict of a guard",
             Fault::Permission => "the agent was denied tools that it needed",
@@ -119,7 +119,7 @@ impl Fault {
             Fault::AgentMissing => "the agent is not installed",
             Fault::AgentUnusable => "the agent refused to start",
             Fault::TurnLimit => "the agent's turn limit is reached",
-            Fault::AgentBudget => "the agent's money limit is reached",
+            Fault::AgentBudget => "the agent's own budget is exhausted",
             Fault::Unknown => "the agent failed for an unknown reason",
         }
     }

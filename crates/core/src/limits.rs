@@ -273,7 +273,7 @@ impl Limit {
             Limit::Time => "the time limit",
             Limit::Wall => "the wall limit",
             Limit::Turns => "the turn limit",
-            Limit::Attempts => "the limit of attempts",
+            Limit::Attempts => "the limit on attempts",
         }
     }
 
