@@ -54,7 +54,7 @@ pub fn changed(args: &LimitArgs, more: &AddLimitArgs, policy: &Policy) -> Result
 /// Rejects a run whose limits leave nothing to continue with. `before` is its policy without the flags.
 pub fn require_remaining(id: &RunId, run: &Run, policy: &Policy, before: &Policy) -> Result<(), Failure> {
     // The next turn may cost as much as earlier ones, but that cost is unknown.
-    let used = run.used(run.state().finished_at);
+    let used = run.limit_usage(run.state().finished_at);
     let Some((limit, threshold)) = policy.limits.reached(policy.wrap_up, &used) else { return Ok(()) };
     let state = match threshold {
         LimitThreshold::Exhausted => "exhausted",

@@ -102,13 +102,13 @@ mod tests {
     use crate::args::Cli;
     use crate::duration_arg::duration;
     use clap::CommandFactory;
-    use longhaul_core::{Preset, Span, typed};
+    use longhaul_core::{Preset, Span, flag_span};
 
     #[test]
     fn help_states_each_default() {
         let root = Cli::command();
         let run = root.find_subcommand("run").expect("there is a command `run`");
-        for (name, value) in Preset::Default.policy().typed_values() {
+        for (name, value) in Preset::Default.policy().flag_values() {
             let flag = name.replace('_', "-");
             let arg =
                 run.get_arguments().find(|arg| arg.get_long() == Some(&flag)).expect("each value has a flag");
@@ -129,7 +129,7 @@ mod tests {
             (604_800_000, "168h"),
             (3_601_000, "1h1s"),
         ] {
-            assert_eq!(typed(Span(millis)), text);
+            assert_eq!(flag_span(Span(millis)), text);
             assert_eq!(duration(text), Ok(Span(millis)));
         }
     }

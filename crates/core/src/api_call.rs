@@ -1,7 +1,7 @@
 //! Decides whether and when a failed request to an API is retried.
 //!
-//! It is the only retry policy for Longhaul's own requests. It never sends a request: the caller sends it
-//! once and asks here.
+//! This module is the only retry policy for Longhaul's own requests. It never sends a request: the caller
+//! sends the request once and asks this module about a retry.
 
 use crate::classify::classify_status;
 use crate::{Backoff, Fault, Moment, Now, Policy, Span};
@@ -39,7 +39,7 @@ pub enum ApiCallError {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ApiCall {
     started_at: Moment,
-    failed: u32,
+    failures: u32,
 }
 
 /// The decision after a failed request.
@@ -124,12 +124,12 @@ impl ApiCallError {
 impl ApiCall {
     /// Starts a call whose first request is sent now.
     pub fn start(now: Moment) -> ApiCall {
-        ApiCall { started_at: now, failed: 0 }
+        ApiCall { started_at: now, failures: 0 }
     }
 
     /// Returns the number of failed requests.
     pub fn failed_requests(&self) -> u32 {
-        self.failed
+        self.failures
     }
 
     /// Returns the timeout of a request that is sent now.
@@ -145,8 +145,8 @@ impl ApiCall {
         error: ApiCallError,
         retry_after: Option<Span>,
     ) -> CallDecision {
-        let failed_before = self.failed;
-        self.failed = self.failed.saturating_add(1);
+        let failures_before = self.failures;
+        self.failures = self.failures.saturating_add(1);
         let server_not_before = retry_after.map(|span| now.at + span);
         if !error.is_transient() {
             return CallDecision::GiveUp {
@@ -154,13 +154,13 @@ impl ApiCall {
                 not_before: server_not_before,
             };
         }
-        if failed_before >= policy.retries_max {
+        if failures_before >= policy.retries_max {
             return CallDecision::GiveUp {
                 reason: GiveUpReason::RetriesExhausted,
                 not_before: server_not_before,
             };
         }
-        let at = now.at + policy.backoff.delay(failed_before, retry_after, now.roll);
+        let at = now.at + policy.backoff.delay(failures_before, retry_after, now.roll);
         if at + ANSWER_MIN > self.started_at + policy.time_budget {
             // Our own backoff alone says nothing about the API.
             return CallDecision::GiveUp {

@@ -9,16 +9,17 @@ const SALT_RESET: u64 = 3;
 
 impl Backoff {
     /// Returns the wait before retry number `n`, starting at 0, with jitter. A server's `hint` is a floor.
-    /// The wait exceeds it by a random amount, so that clients with the same hint do not return at once.
+    /// The wait exceeds it by a random amount, so that clients with the same hint do not return at the same
+    /// moment.
     pub fn delay(&self, n: u32, hint: Option<Span>, roll: u64) -> Span {
         let whole = self.base.doubled(n).at_most(self.cap);
         let drawn = match self.jitter {
             Jitter::None => whole,
             Jitter::Full => Span(draw(roll, SALT_DELAY, whole.0)),
             Jitter::Percent(percent) => {
-                let reach = whole.0.saturating_mul(u64::from(percent)) / 100;
-                let drawn = draw(roll, SALT_DELAY, reach.saturating_mul(2));
-                Span(whole.0.saturating_add(drawn).saturating_sub(reach))
+                let spread = whole.0.saturating_mul(u64::from(percent)) / 100;
+                let drawn = draw(roll, SALT_DELAY, spread.saturating_mul(2));
+                Span(whole.0.saturating_add(drawn).saturating_sub(spread))
             }
         };
         match hint {
@@ -38,8 +39,8 @@ impl Backoff {
         }
     }
 
-    /// Returns this schedule with a lower cap.
-    pub fn capped(self, cap: Span) -> Backoff {
+    /// Returns this schedule with its cap lowered to at most `cap`.
+    pub fn with_lower_cap(self, cap: Span) -> Backoff {
         Backoff { cap: self.cap.at_most(cap), ..self }
     }
 }

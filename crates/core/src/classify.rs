@@ -3,7 +3,7 @@
 //! The first rule that applies decides, in this order:
 //!
 //! - a guard that did not run;
-//! - a conversation that is not the run's;
+//! - a conversation that does not belong to the run;
 //! - our own stop;
 //! - a failed start;
 //! - the last result;
@@ -28,7 +28,7 @@ pub fn classify(evidence: &Evidence) -> Option<Fault> {
     if evidence.guard_lapsed {
         return Some(Fault::GuardLapsed);
     }
-    // Work in a conversation other than the run's was done without knowledge of earlier work.
+    // An agent in a conversation that does not belong to the run works without knowledge of earlier work.
     let is_wrong_session = evidence.stop_cause == Some(StopCause::WrongSession);
     if is_wrong_session || evidence.continuity == Some(Continuity::Unrelated) {
         return Some(Fault::SessionLost);
@@ -38,7 +38,7 @@ pub fn classify(evidence: &Evidence) -> Option<Fault> {
         return None;
     }
     if let Some(fault) =
-        classify_stop_cause(evidence.stop_cause).filter(|_| !outlasts_stop(evidence, final_result))
+        classify_stop_cause(evidence.stop_cause).filter(|_| !outweighs_stop(evidence, final_result))
     {
         return Some(fault);
     }
@@ -58,7 +58,7 @@ pub fn classify(evidence: &Evidence) -> Option<Fault> {
 ///
 /// An exchange that finished before the stop reached the agent stays finished. An exhausted quota stays
 /// exhausted: a retry before its reset would be rejected.
-fn outlasts_stop(evidence: &Evidence, final_result: Option<&AgentResult>) -> bool {
+fn outweighs_stop(evidence: &Evidence, final_result: Option<&AgentResult>) -> bool {
     final_result
         .is_some_and(|result| matches!(classify_result(evidence, result), None | Some(Fault::UsageLimit)))
 }

@@ -29,7 +29,8 @@ pub enum Event {
     CheckEnded(CheckResult),
     /// The processes of a silent agent were probed. `None` if they cannot be probed.
     ProcessesProbed(Option<ProcessActivity>),
-    /// Every process with the attempt's run marker is gone. The number is how many had to be stopped.
+    /// Every process with the attempt's run marker is gone. The number counts the processes that had to be
+    /// stopped.
     Swept(u32),
     /// The deadline arrived.
     Ticked,
@@ -68,8 +69,8 @@ pub enum ResumeRequest {
 pub enum FoundAttempt {
     /// Its process is running.
     Running(ProcessId),
-    /// Its process is gone or never started; the evidence comes from its files. For an interrupted summary,
-    /// it is the evidence of the summary.
+    /// Its process is gone or never started; the evidence comes from its files. If a summary was interrupted,
+    /// the evidence is that of the summary.
     Ended(Evidence),
 }
 
@@ -125,8 +126,8 @@ pub enum Notice {
     ToolStarted,
     /// A tool call returned a result.
     ToolEnded,
-    /// The agent claimed that the work is done: by our tool, which answered, or by the agreed line at the end
-    /// of its last message.
+    /// The agent claimed that the work is done: by Longhaul's tool, which answered, or by the agreed line at
+    /// the end of its last message.
     ClaimedDone,
     /// An exchange ended with a result.
     ExchangeEnded(AgentResult),
@@ -143,18 +144,18 @@ pub enum Notice {
         /// Time that the agent will wait.
         delay: Span,
     },
-    /// The attempt's usage so far. It is sent when a response completes or is truncated, and when a result
-    /// reports usage.
+    /// The attempt's usage so far. This notice is sent when a response completes or is truncated, and when a
+    /// result reports usage.
     UsageUpdated(Usage),
     /// The account's usage window changed.
     RateLimitChanged(RateLimit),
-    /// The agent's process is frozen (SIGSTOP) and reacts to nothing, not even to the end of its tools. It
-    /// comes from the supervisor, not from the stream, and does not count as activity.
+    /// The agent's process is frozen (SIGSTOP) and reacts to nothing, not even to the end of its tools. This
+    /// notice comes from the supervisor, not from the stream, and does not count as activity.
     ProcessFrozen,
-    /// Fingerprint of the workspace at the end of an exchange. It comes from the supervisor.
+    /// Fingerprint of the workspace at the end of an exchange. This notice comes from the supervisor.
     WorkspaceFingerprinted(u64),
-    /// The run's processes exceed the memory limit. It comes from the supervisor and does not count as
-    /// activity.
+    /// The run's processes exceed the memory limit. This notice comes from the supervisor and does not count
+    /// as activity.
     MemoryExceeded,
 }
 

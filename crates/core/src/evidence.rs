@@ -56,7 +56,7 @@ pub struct Evidence {
     /// sets it, because it has the session's file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub continuity: Option<Continuity>,
-    /// Whether an exchange or a tool call was completed. The supervisor may not have been running to see it.
+    /// Whether an exchange or a tool call was completed, with or without a running supervisor.
     #[serde(default)]
     pub made_progress: bool,
     /// Whether the agent claimed in its last exchange that the work is done, by tool or by line.
@@ -77,7 +77,7 @@ pub struct Evidence {
 
 impl Evidence {
     /// Returns the evidence of a process of which only the exit is known.
-    pub fn of_exit(exit: Exit) -> Evidence {
+    pub fn from_exit(exit: Exit) -> Evidence {
         Evidence {
             stop_cause: None,
             exit,
@@ -118,7 +118,7 @@ impl Questions {
         *self == Questions::default()
     }
 
-    /// Counts questions by whether a default answered them.
+    /// Counts answered questions. Each item states whether a default answered the question.
     pub fn record(&mut self, by_default: impl Iterator<Item = bool>) {
         for by_default in by_default {
             self.answered = self.answered.saturating_add(1);
@@ -126,7 +126,7 @@ impl Questions {
         }
     }
 
-    /// Returns the sum of both.
+    /// Returns the sum of both counts.
     #[must_use]
     pub fn plus(self, other: Questions) -> Questions {
         Questions {
@@ -330,7 +330,7 @@ impl Usage {
         self.reported_cost + self.estimated_cost
     }
 
-    /// Returns the sum of both.
+    /// Returns the sum of both usages.
     pub fn plus(self, other: Usage) -> Usage {
         Usage {
             tokens: self.tokens + other.tokens,

@@ -22,7 +22,7 @@ macro_rules! faults {
             pub const ALL: &'static [Fault] = &[$(Fault::$name,)*];
 
             /// Returns the wire word.
-            pub fn word(self) -> &'static str {
+            pub fn as_str(self) -> &'static str {
                 match self { $(Fault::$name => $word,)* }
             }
         }
@@ -107,7 +107,7 @@ impl Fault {
             Fault::SessionExists => "the session exists already",
             Fault::SessionBusy => "the session is in use",
             Fault::ContextFull => "the conversation exceeds the model's context",
-            Fault::OutputLimit => "the answer was cut at the model's output limit",
+            Fault::OutputLimit => "the answer was truncated at the model's output limit",
             Fault::Unfinished => "the agent stopped before the work was done",
             Fault::GuardLapsed => "a tool call was made without the verdict of a guard",
             Fault::Permission => "the agent was denied tools that it needed",
@@ -119,13 +119,13 @@ impl Fault {
             Fault::AgentMissing => "the agent is not installed",
             Fault::AgentUnusable => "the agent refused to start",
             Fault::TurnLimit => "the agent's turn limit is reached",
-            Fault::AgentBudget => "the agent's money limit is reached",
+            Fault::AgentBudget => "the agent's own budget is exhausted",
             Fault::Unknown => "the agent failed for an unknown reason",
         }
     }
 
-    /// Returns the same for an attempt with this last result, which may explain more precisely why the agent
-    /// stopped.
+    /// Returns the fault's meaning for an attempt with this last result. The result may explain more
+    /// precisely why the agent stopped.
     pub fn describe_with(self, result: Option<&AgentResult>) -> &'static str {
         match (self, result) {
             (Fault::Unfinished, Some(result)) if result.terminal_reason == TerminalReason::HookStopped => {
@@ -145,7 +145,7 @@ impl Fault {
 
 impl fmt::Display for Fault {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.pad(self.word())
+        out.pad(self.as_str())
     }
 }
 
@@ -171,7 +171,7 @@ impl FromStr for Fault {
         Fault::ALL
             .iter()
             .copied()
-            .find(|fault| fault.word() == word)
+            .find(|fault| fault.as_str() == word)
             .ok_or_else(|| ParseFaultError(word.to_owned()))
     }
 }

@@ -63,7 +63,7 @@ pub use recovery::RecoveryFinding;
 pub use remedy::{Remedy, final_outcome, remedy};
 pub use resume_strategy::{Continuity, ResumeStrategy, SessionFileState, StrategyReason, StrategySet};
 pub use run::{Deadline, DeadlineKind, LimitState, Observations, Phase, Run, State, WrapUpStage};
-pub use setting::{SettingChange, typed};
+pub use setting::{SettingChange, flag_span};
 pub use stall_report::{
     PROBE_TIMEOUT, ProcessActivity, ProcessState, STALL_DEFERRAL_FACTOR_MAX, StallReport,
 };

@@ -72,7 +72,7 @@ pub enum Limit {
     Attempts,
 }
 
-/// How much of a limit is used.
+/// A threshold of a limit: how much of it is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -102,7 +102,8 @@ pub struct LimitUsage {
     pub largest_turn_tokens: u64,
 }
 
-/// The largest recent turn, by cost and by tokens. Both maxima may come from different turns.
+/// The cost and the tokens of one turn, or the maxima over the recent turns. Both maxima may come from
+/// different turns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct TurnSize {
     pub(crate) cost: Usd,
@@ -128,7 +129,7 @@ pub struct Remaining {
 impl Limits {
     /// Returns by how much these limits are higher than `before`. A limit that is unset in either adds
     /// nothing.
-    pub fn added_to(&self, before: &Limits) -> Remaining {
+    pub fn increase_over(&self, before: &Limits) -> Remaining {
         let money = self.budget.zip(before.budget).map(|(now, before)| now.saturating_sub(before));
         let turns = self.turns.zip(before.turns).map(|(now, before)| now.saturating_sub(before));
         let time =
@@ -141,7 +142,8 @@ impl Limits {
         }
     }
 
-    /// Returns whether any limit can end the run. Its agent must not work while no supervisor enforces it.
+    /// Returns whether any limit can end the run. The agent must not work while no supervisor enforces such a
+    /// limit.
     pub fn can_end_run(&self) -> bool {
         *self != Limits { memory: self.memory, ..Limits::default() }
     }
@@ -263,7 +265,7 @@ impl Limit {
         }
     }
 
-    /// Returns the limit as a noun phrase for a person.
+    /// Returns the limit as a noun phrase for people.
     pub fn describe(self) -> &'static str {
         match self {
             Limit::Budget => "the budget",
@@ -271,7 +273,7 @@ impl Limit {
             Limit::Time => "the time limit",
             Limit::Wall => "the wall limit",
             Limit::Turns => "the turn limit",
-            Limit::Attempts => "the limit of attempts",
+            Limit::Attempts => "the limit on attempts",
         }
     }
 

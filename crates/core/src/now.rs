@@ -1,11 +1,11 @@
-//! Time and chance of one step, as data.
+//! The time and the random bits of one step, as data.
 //!
 //! This module has no random generator: a fixed function derives as many draws as a step needs from one
 //! `roll`.
 
 use crate::{Moment, SessionId};
 
-/// The time and the chance of one step.
+/// The time and the random bits of one step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Now {
     /// Time of the step.

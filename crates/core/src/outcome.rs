@@ -27,7 +27,7 @@ pub enum OutcomeKind {
     Incomplete,
     /// An invariant of Longhaul was violated.
     Bug,
-    /// An outage or usage limit outlasts the allowed wait. The run can be resumed later.
+    /// An outage or a usage limit outlasts the allowed wait. The run can be resumed later.
     RetryLater,
     /// The user or a signal stopped the run.
     Cancelled,

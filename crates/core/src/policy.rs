@@ -1,5 +1,5 @@
-//! Limits and schedules of a run, as data. A policy is parsed and validated once at the edge; inside it is
-//! always valid.
+//! Limits and schedules of a run, as data. A policy is parsed and validated once at the edge; inside the
+//! program it is always valid.
 
 use crate::{CheckPolicy, KeepGoing, Limits, Span, WrapUp};
 use serde::{Deserialize, Serialize};
@@ -11,14 +11,14 @@ pub struct Policy {
     /// Limits over all attempts.
     #[serde(default)]
     pub limits: Limits,
-    /// Reserve for the wrap-up. `None` stops the agent without one. Plans of versions without limits do not
-    /// need it.
+    /// Reserve for the wrap-up. `None` stops the agent without a wrap-up, as in plans of versions without
+    /// limits.
     #[serde(default)]
     pub wrap_up: Option<WrapUp>,
     /// Limits of the check after a done claim. `None` accepts the claim without a check.
     #[serde(default)]
     pub check: Option<CheckPolicy>,
-    /// Keep-going settings for an agent that stops on its own. `None` finishes the run then.
+    /// Keep-going settings for an agent that stops on its own. `None` finishes the run after such a stop.
     #[serde(default)]
     pub keep_going: Option<KeepGoing>,
     /// Number of failed attempts in a row, without progress, before the run gives up.
@@ -61,7 +61,7 @@ pub struct Policy {
     pub exit_timeout: Span,
     /// Grace period after a stop before the next, harder one.
     pub stop_grace: Span,
-    /// Effect of SIGTERM and SIGHUP to the supervisor on the run.
+    /// Effect on the run if its supervisor receives SIGTERM or SIGHUP.
     #[serde(default)]
     pub on_terminate: OnTerminate,
     /// Whether denied tools are accepted as part of the work.
@@ -85,13 +85,14 @@ impl Policy {
     }
 }
 
-/// At one attempt in five minutes, this takes three and a half days. A run that needs more makes no real
-/// progress.
+/// Returns the default limit on attempts. At one attempt in five minutes, a run reaches it after three and a
+/// half days. A run that needs more makes no real progress.
 pub(crate) const fn attempts_max() -> u32 {
     1_000
 }
 
-/// A model writes three thousand tokens in 20 to 40 s. The summary is optional, so the run waits no longer.
+/// Returns the default timeout of a summary. A model writes three thousand tokens in 20 to 40 s. The summary
+/// is optional, so the run waits no longer.
 pub(crate) const fn summary_timeout() -> Span {
     Span::from_secs(60)
 }
@@ -147,8 +148,8 @@ pub enum SessionLoss {
     SpendAttempt,
 }
 
-/// The effect of SIGTERM and SIGHUP to the supervisor on a run. The system sends them: a reboot, `systemctl
-/// stop`, a preempted job, a closed terminal.
+/// The effect on a run if its supervisor receives SIGTERM or SIGHUP. The system sends these signals: a
+/// reboot, `systemctl stop`, a preempted job, a closed terminal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]

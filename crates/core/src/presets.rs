@@ -1,7 +1,6 @@
 //! Named policies.
 //!
-//! Four of them reproduce the numbers and the semantics of existing systems, for users who migrate from
-//! there.
+//! Four of them reproduce the numbers and the semantics of existing systems, for users who migrate from them.
 
 use crate::policy::{attempts_max, summary_timeout};
 use crate::{
@@ -68,7 +67,7 @@ impl Preset {
                 outage_bound: OutageBound::Retries,
                 attempt_timeout_action: TimeoutAction::Final,
                 session_loss: SessionLoss::FreshWithWarning,
-                ..counted()
+                ..counted_retries()
             },
             Preset::Archon => Policy {
                 retries_max: 2,
@@ -80,7 +79,7 @@ impl Preset {
                     jitter: Jitter::Percent(25),
                 },
                 session_loss: SessionLoss::SpendAttempt,
-                ..counted()
+                ..counted_retries()
             },
             Preset::Researchgym => Policy {
                 wrap_up: Some(WrapUp { reserve: Some(Span::from_secs(60)) }),
@@ -90,7 +89,7 @@ impl Preset {
                     cap: Span::from_secs(300),
                     jitter: Jitter::None,
                 },
-                ..counted()
+                ..counted_retries()
             },
             Preset::Keypoints => Policy {
                 retries_max: 2,
@@ -102,7 +101,7 @@ impl Preset {
                 // The timeout is per request, and a request that timed out is retried like any other.
                 attempt_timeout: Some(Span::from_secs(30)),
                 attempt_timeout_action: TimeoutAction::Retry,
-                ..counted()
+                ..counted_retries()
             },
             Preset::Drill => drill(),
         }
@@ -150,12 +149,12 @@ fn default() -> Policy {
 }
 
 /// Returns the common part of the systems that count every retry and never reset the count.
-fn counted() -> Policy {
+fn counted_retries() -> Policy {
     let default = default();
     Policy {
         progress_resets_retries: false,
         outage_bound: OutageBound::Retries,
-        // One schedule for all faults: overload has no cap of its own.
+        // One schedule for all faults: an overload has no separate cap.
         early_overload_cap: Span(u64::MAX),
         ..default
     }

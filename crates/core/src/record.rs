@@ -110,7 +110,7 @@ pub enum Record {
         /// Fingerprint of the workspace. `None` if it was not read.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         workspace_fingerprint: Option<u64>,
-        /// Number of the attempt's exchanges that had ended. None of them counts as a stop again.
+        /// Number of the attempt's exchanges that had ended. None of them counts as a further stop.
         #[serde(default, skip_serializing_if = "is_zero")]
         results: u32,
         /// Number of background commands and sub-agents that were running.
@@ -161,7 +161,7 @@ pub enum Record {
     Recovered {
         /// Time of the record.
         at: Moment,
-        /// State in which it found the run.
+        /// State in which the new supervisor found the run.
         finding: RecoveryFinding,
         /// Time of the last record of the dead supervisor, which died then or later.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -244,8 +244,8 @@ pub enum Record {
         /// Signal.
         source: CancelSource,
     },
-    /// No process of the run is left, and its supervisor exits. The next supervisor continues it from this
-    /// phase.
+    /// No process of the run is left, and its supervisor exits. The next supervisor continues the run from
+    /// this phase.
     Suspended {
         /// Time of the record.
         at: Moment,

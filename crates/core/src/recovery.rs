@@ -1,6 +1,7 @@
-//! Describes for the journal in which state a new supervisor found a run.
+//! Describes, for the journal, the state in which a new supervisor found a run.
 //!
-//! The finding informs people and affects no decision: those follow from the run's phase and the evidence.
+//! The finding informs people and affects no decision. Decisions follow from the run's phase and the
+//! evidence.
 
 use crate::run::Phase;
 use crate::{Exit, FoundAttempt, classify};
@@ -29,7 +30,7 @@ pub enum RecoveryFinding {
     Waiting,
     /// SIGTERM or SIGHUP had suspended the run.
     Suspended,
-    /// The run had finished, and nothing had reported it.
+    /// The run had finished, but no supervisor had reported it.
     Finished,
 }
 

@@ -1,6 +1,6 @@
 //! Resume strategies: how the history of a conversation reaches an attempt.
 //!
-//! From best to last: the session as-is, a copy of its file, a repaired file, a fork, a new session with a
+//! From best to worst: the session as-is, a copy of its file, a repaired file, a fork, a new session with a
 //! handoff prompt, and a new session with only the task.
 
 use crate::{AttemptPlan, Fault, PromptKind, SessionId, SessionPlan};
@@ -26,7 +26,7 @@ pub enum ResumeStrategy {
 }
 
 impl ResumeStrategy {
-    /// Every strategy, from best to last.
+    /// Every strategy, from best to worst.
     pub const ALL: &'static [ResumeStrategy] = &[
         ResumeStrategy::AsIs,
         ResumeStrategy::Relocate,
@@ -58,7 +58,7 @@ pub enum SessionFileState {
     Ready,
     /// The file is where the agent searches, but parts of it are not rows.
     Damaged,
-    /// The file is where the agent searches, but lacks messages that the journal knows of.
+    /// The file is where the agent searches, but lacks messages that are in the output stream of the agent.
     Stale,
     /// The file is elsewhere: under another working directory or configuration, or in the run directory.
     Elsewhere,
@@ -132,8 +132,8 @@ pub(crate) fn strategy_for(
         SessionFileState::Empty | SessionFileState::Missing => None,
         _ if is_fork => Some(ResumeStrategy::Fork),
         SessionFileState::Ready => Some(ResumeStrategy::AsIs),
-        // The agent skips parts that are not rows, and its prompt names the missing messages. So a repair
-        // that does not last does no harm.
+        // The agent skips parts that are not rows, and its prompt names the missing messages. So a file that
+        // is damaged again after a repair does no harm.
         SessionFileState::Damaged | SessionFileState::Stale if tried.contains(ResumeStrategy::Repair) => {
             Some(ResumeStrategy::AsIs)
         }

@@ -26,7 +26,7 @@ use crate::{Action, Outcome, Record};
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Run {
     state: State,
-    seen: Observations,
+    observations: Observations,
 }
 
 impl Run {
@@ -40,9 +40,9 @@ impl Run {
         &self.state
     }
 
-    /// Returns what was observed of the current attempt. Observations alone affect no decision.
+    /// Returns the observations of the current attempt. Alone they affect no decision.
     pub fn observations(&self) -> &Observations {
-        &self.seen
+        &self.observations
     }
 
     /// Rebuilds a run from its records, without performing any action.
@@ -56,7 +56,7 @@ impl Run {
 
     /// Returns the actions that the records imply and that a dead supervisor may not have performed.
     ///
-    /// Whether a process was spawned is not among them: only the supervisor can find that out (see
+    /// They do not include a spawn: only the supervisor can find out whether a process was spawned (see
     /// [`crate::Event::Recovered`]).
     pub fn unfinished_actions(&self) -> Vec<Action> {
         match &self.state.phase {

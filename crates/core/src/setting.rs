@@ -1,7 +1,7 @@
 //! Renders settings as text: a policy's values by flag name, and the changes that a user makes when resuming
 //! a run.
 //!
-//! It never parses: the command line does.
+//! This module never parses a setting; the command line does.
 
 use crate::{Jitter, OnTerminate, OutageBound, Policy, Span};
 use serde::{Deserialize, Serialize};
@@ -22,7 +22,7 @@ pub struct SettingChange {
 }
 
 impl SettingChange {
-    /// Returns the change of `setting`, or `None` if both values are the same.
+    /// Returns the change of `setting`, or `None` if both values are equal.
     pub fn between(setting: &str, from: &str, to: &str) -> Option<SettingChange> {
         let change =
             || SettingChange { setting: setting.to_owned(), from: from.to_owned(), to: to.to_owned() };
@@ -33,9 +33,9 @@ impl SettingChange {
 impl Policy {
     /// Returns the policy's values in the syntax of the command line, by flag name. A value is `None` if the
     /// command line cannot express it.
-    pub fn typed_values(&self) -> Vec<(&'static str, Option<String>)> {
+    pub fn flag_values(&self) -> Vec<(&'static str, Option<String>)> {
         let none = || NONE.to_owned();
-        let time = |span: Option<Span>| Some(span.map_or_else(none, typed));
+        let time = |span: Option<Span>| Some(span.map_or_else(none, flag_span));
         let limits = &self.limits;
         let outage = match self.outage_bound {
             OutageBound::Time(limit) => time(limit),
@@ -59,8 +59,8 @@ impl Policy {
             ("memory_limit", Some(limits.memory.map_or_else(none, |bytes| format!("{}M", bytes >> 20)))),
             ("max_retries", Some(self.retries_max.to_string())),
             ("max_attempts", Some(self.attempts_max.to_string())),
-            ("retry_base", Some(typed(self.backoff.base))),
-            ("retry_cap", Some(typed(self.backoff.cap))),
+            ("retry_base", Some(flag_span(self.backoff.base))),
+            ("retry_cap", Some(flag_span(self.backoff.cap))),
             ("retry_jitter", Some(jitter)),
             ("outage_limit", outage),
             ("attempt_timeout", time(self.attempt_timeout)),
@@ -77,8 +77,8 @@ impl Policy {
     /// Returns the settings that differ in `new`.
     pub fn changes_to(&self, new: &Policy) -> Vec<SettingChange> {
         let render = |value: Option<String>| value.unwrap_or_else(|| NONE.to_owned());
-        let values = self.typed_values().into_iter().chain(check_values(self));
-        let new_values = new.typed_values().into_iter().chain(check_values(new));
+        let values = self.flag_values().into_iter().chain(check_values(self));
+        let new_values = new.flag_values().into_iter().chain(check_values(new));
         values
             .zip(new_values)
             .filter_map(|((name, from), (_, to))| SettingChange::between(name, &render(from), &render(to)))
@@ -90,13 +90,13 @@ fn check_values(policy: &Policy) -> Vec<(&'static str, Option<String>)> {
     let check = policy.check.as_ref();
     vec![
         ("max_failed_checks", check.map(|check| check.failures_max.to_string())),
-        ("check_timeout", check.map(|check| check.timeout.map_or_else(|| NONE.to_owned(), typed))),
+        ("check_timeout", check.map(|check| check.timeout.map_or_else(|| NONE.to_owned(), flag_span))),
         ("allow_denials", Some(policy.allow_denials.to_string())),
     ]
 }
 
 /// Returns a span in the syntax of the command line, without loss.
-pub fn typed(span: Span) -> String {
+pub fn flag_span(span: Span) -> String {
     let millis = span.millis();
     let seconds = millis / 1000;
     if span == Span(u64::MAX) {

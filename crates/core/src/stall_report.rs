@@ -62,13 +62,13 @@ pub enum ProcessState {
 impl StallReport {
     /// Describes the stop for people. The text states only what was observed.
     pub fn describe(&self, cause: StopCause) -> String {
-        let StallReport { silent_for, no_progress_for, open_tools: tools, processes } = self;
+        let StallReport { silent_for, no_progress_for, open_tools, processes } = self;
         if cause == StopCause::NoProgress {
             return format!(
                 "no message and no tool call finished for {no_progress_for}, last output {silent_for} ago"
             );
         }
-        let tools = match tools {
+        let tools = match open_tools {
             0 => "no tool running".to_owned(),
             1 => "a tool running".to_owned(),
             count => format!("{count} tools running"),
@@ -94,7 +94,7 @@ impl StallReport {
 
 impl fmt::Display for ProcessActivity {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let ProcessActivity { agent, connections, children: others, busy_children: busy } = self;
+        let ProcessActivity { agent, connections, children, busy_children } = self;
         match agent {
             // A process that waits for bytes is idle; that is the normal case.
             ProcessState::Idle => {}
@@ -107,12 +107,12 @@ impl fmt::Display for ProcessActivity {
             1 => write!(out, "socket open"),
             count => write!(out, "{count} sockets open"),
         }?;
-        match (others, busy) {
+        match (children, busy_children) {
             (0, _) => Ok(()),
             (1, 0) => write!(out, ", its child process idle"),
-            (_, 0) => write!(out, ", its {others} child processes idle"),
+            (_, 0) => write!(out, ", its {children} child processes idle"),
             (1, _) => write!(out, ", its child process busy"),
-            _ => write!(out, ", {busy} of its {others} child processes busy"),
+            _ => write!(out, ", {busy_children} of its {children} child processes busy"),
         }
     }
 }

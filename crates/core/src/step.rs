@@ -32,7 +32,7 @@ pub enum Action {
     /// Start the agent.
     Spawn(AttemptPlan),
     /// Send a prompt to the running agent, in its open session.
-    Say(PromptKind, Remaining),
+    SendPrompt(PromptKind, Remaining),
     /// Close the agent's input, so that the agent exits on its own.
     CloseInput,
     /// Probe the processes of a silent agent and report their activity.

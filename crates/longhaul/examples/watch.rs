@@ -32,7 +32,7 @@ impl Observer for Watcher {
                 println!("attempt {} starts", plan.attempt);
             }
             if let Record::AttemptEnded { at, fault, next, .. } = record {
-                println!("  it ended: {}", fault.map_or("no fault", |fault| fault.word()));
+                println!("  it ended: {}", fault.map_or("no fault", |fault| fault.as_str()));
                 if let AfterAttempt::Attempt { at: until, remedy, .. } = next {
                     println!("  the remedy: {remedy:?}, in {}", until.since(*at));
                 }

@@ -4,7 +4,7 @@
 use crate::find_agent::find_claude;
 use longhaul_core::{
     Fault, Limit, LimitUsage, Limits, Outcome, OutcomeKind, Phase, Policy, Run, RunId, StartupError, Usd,
-    typed,
+    flag_span,
 };
 use longhaul_store::Plan;
 use std::path::Path;
@@ -42,7 +42,7 @@ pub fn next_commands<'a>(id: &RunId, run: &Run, context: impl Into<CommandContex
         let is_suspended = matches!(state.phase, Phase::Suspended { .. });
         return is_suspended.then(|| format!("longhaul recover {id}")).into_iter().collect();
     };
-    let used = run.used(state.finished_at);
+    let used = run.limit_usage(state.finished_at);
     let more = flags_to_raise_limits(context.policy, &used, outcome.limit)
         .map(|flags| format!(" {flags}"))
         .unwrap_or_default();
@@ -78,7 +78,7 @@ fn by_fault(outcome: Outcome, fault: Option<Fault>, context: CommandContext<'_>)
         }
         Fault::AttemptTimeout => {
             let longer = policy.attempt_timeout?.doubled(1);
-            Some(vec![format!("--attempt-timeout {}", typed(longer))])
+            Some(vec![format!("--attempt-timeout {}", flag_span(longer))])
         }
         Fault::OutOfMemory => {
             let bytes = policy.limits.memory?.saturating_mul(2);
@@ -158,7 +158,7 @@ pub fn flags_to_raise_limits(policy: &Policy, used: &LimitUsage, ended_by: Optio
         (limits.time != before.time || limits.wall != before.wall).then(|| {
             // One of the two is set, or both grew by the same amount.
             let (after, before) = (limits.time.or(limits.wall), before.time.or(before.wall));
-            format!("--add-time {}", typed(after.unwrap_or_default() - before.unwrap_or_default()))
+            format!("--add-time {}", flag_span(after.unwrap_or_default() - before.unwrap_or_default()))
         }),
         limits.turns.filter(|_| limits.turns != before.turns).map(|total| format!("--max-turns {total}")),
     ];

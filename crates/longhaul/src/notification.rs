@@ -154,7 +154,7 @@ impl Notification {
             (None, Some(until)) => format!("waiting until {until}"),
             (None, None) => "waiting".to_owned(),
         };
-        let fault = fault.map(|fault| format!(" ({})", fault.word())).unwrap_or_default();
+        let fault = fault.map(|fault| format!(" ({})", fault.as_str())).unwrap_or_default();
         let attempts = if *attempts == 1 { "1 attempt".to_owned() } else { format!("{attempts} attempts") };
         Message {
             title: format!("run {run}: {state}{fault}"),

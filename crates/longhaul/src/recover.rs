@@ -123,7 +123,7 @@ pub(crate) async fn open_run<'a>(
     }
     // The next prompt of a finished run states the added limits. A live agent is not informed of them.
     let is_raised = reopened.is_some() && plan.policy.limits != limits;
-    let added = if is_raised { plan.policy.limits.added_to(&limits) } else { Remaining::default() };
+    let added = if is_raised { plan.policy.limits.increase_over(&limits) } else { Remaining::default() };
     let dialect: Arc<dyn Dialect> = Arc::from(dialect_from_plan(&plan)?);
     let needed = environment.needed(dialect.as_ref());
     if missing.is_empty() && !plan.env.needed().eq(needed.iter().map(String::as_str)) {

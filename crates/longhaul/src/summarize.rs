@@ -25,7 +25,7 @@ pub enum SummarizeError {
         source: io::Error,
     },
     /// The model gave no answer.
-    #[error("cannot ask the model: {}", .message.as_deref().unwrap_or(.fault.word()))]
+    #[error("cannot ask the model: {}", .message.as_deref().unwrap_or(.fault.as_str()))]
     Failed {
         /// Fault of the attempt.
         fault: Fault,

@@ -1,5 +1,5 @@
 //! Simulates a swarm and prints its results. `cargo xtask sim` runs this example in release mode.
-#![allow(clippy::print_stdout, reason = "an example is a program: what it finds is for people")]
+#![allow(clippy::print_stdout, reason = "an example is a program that prints for people")]
 
 use longhaul_sim::{SwarmStats, parse_failed, rerun, swarm, trace, with_failed};
 use std::process::ExitCode;
@@ -7,7 +7,7 @@ use std::time::Instant;
 use std::{fs, thread};
 
 const USAGE: &str = "swarm [--runs N] [--start SEED] [--threads N] [--failed FILE] [--brief] | --seed SEED";
-// Of a longer trace, only this many last lines are printed.
+// Only this many of the last lines of a trace are printed.
 const TRACE_LINES_MAX: usize = 120;
 
 struct Args {
@@ -23,7 +23,7 @@ fn main() -> ExitCode {
     let args = match parse(std::env::args().skip(1)) {
         Ok(args) => args,
         Err(argument) => {
-            println!("`{argument}` is not understood; usage: {USAGE}");
+            println!("unknown argument or missing value: `{argument}`; usage: {USAGE}");
             return ExitCode::from(2);
         }
     };
@@ -46,7 +46,7 @@ fn main() -> ExitCode {
     if let Some(file) = &args.failed
         && fs::write(file, with_failed(&failed_text, &stats.failures)).is_err()
     {
-        println!("the failed seeds could not be kept in {file}");
+        println!("cannot write the failed seeds to {file}");
     }
     ExitCode::FAILURE
 }
@@ -77,13 +77,13 @@ fn print(stats: &SwarmStats, wall: f64, cpu: f64, brief: bool) {
     if !brief {
         println!("{}", stats.coverage);
         match stats.coverage.missing().as_slice() {
-            [] => println!("everything is reached"),
+            [] => println!("every item is reached"),
             missing => println!("not reached: {}", missing.join(", ")),
         }
     }
     let runs = stats.runs.max(1) as f64;
     println!(
-        "{} runs, {} steps: {:.1} steps and {:.2} attempts a run; {wall:.1} s, {:.2} million steps a second and core",
+        "{} runs, {} steps: {:.1} steps and {:.2} attempts per run; {wall:.1} s, {:.2} million steps per second and core",
         stats.runs,
         stats.steps,
         stats.steps as f64 / runs,
@@ -91,18 +91,18 @@ fn print(stats: &SwarmStats, wall: f64, cpu: f64, brief: bool) {
         stats.steps as f64 / cpu.max(1e-9) / 1e6,
     );
     for failure in &stats.failures {
-        println!("seed {}: {}", failure.seed, failure.objection);
+        println!("seed {}: {}", failure.seed, failure.violation);
         println!("    cargo xtask sim --seed {}", failure.seed);
     }
     if let (Some(failure), false) = (stats.failures.first(), brief) {
         let trace_text = trace(failure.seed);
         let lines: Vec<&str> = trace_text.lines().collect();
-        let (front, back) = lines.split_at(lines.len().saturating_sub(TRACE_LINES_MAX));
-        println!("{}{}", if front.is_empty() { "" } else { "...\n" }, back.join("\n"));
+        let (omitted, shown) = lines.split_at(lines.len().saturating_sub(TRACE_LINES_MAX));
+        println!("{}{}", if omitted.is_empty() { "" } else { "...\n" }, shown.join("\n"));
     }
 }
 
-/// Returns the processor time that this process used. `None` if the system does not report it.
+/// Returns the CPU time of this process in seconds, or `None` if the system does not report it.
 fn cpu_seconds() -> Option<f64> {
     let stat = fs::read_to_string("/proc/self/stat").ok()?;
     // After the name in parentheses: state is the first field, user and system ticks are the 12th and 13th.

@@ -1,5 +1,5 @@
-//! Counts the faults, remedies, deadline reasons, recovery points and endings that a swarm reached. It never
-//! judges a run.
+//! Counts everything that a swarm reached: faults, remedies, outcomes, deadlines, recoveries and more. It
+//! never judges a run.
 
 use crate::fault_mix::FAULTS;
 use crate::sim_run::kill::KillPoint;
@@ -13,16 +13,16 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PhaseKind {
     New,
-    Launching,
+    Starting,
     Summarizing,
     Checking,
-    Live,
+    Running,
     Closing,
     Stopping,
     Sweeping,
     Waiting,
     Suspended,
-    Over,
+    Finished,
 }
 
 impl PhaseKind {
@@ -31,28 +31,28 @@ impl PhaseKind {
         "starting",
         "summarizing",
         "checking",
-        "live",
+        "running",
         "closing",
         "stopping",
         "sweeping",
         "waiting",
         "suspended",
-        "over",
+        "finished",
     ];
 
     pub(crate) fn new(phase: &Phase) -> PhaseKind {
         match phase {
             Phase::New => PhaseKind::New,
-            Phase::Starting => PhaseKind::Launching,
+            Phase::Starting => PhaseKind::Starting,
             Phase::Summarizing { .. } => PhaseKind::Summarizing,
             Phase::Checking { .. } => PhaseKind::Checking,
-            Phase::Running => PhaseKind::Live,
+            Phase::Running => PhaseKind::Running,
             Phase::Closing { .. } => PhaseKind::Closing,
             Phase::Stopping { .. } => PhaseKind::Stopping,
             Phase::Sweeping { .. } => PhaseKind::Sweeping,
             Phase::Waiting { .. } => PhaseKind::Waiting,
             Phase::Suspended { .. } => PhaseKind::Suspended,
-            Phase::Finished { .. } => PhaseKind::Over,
+            Phase::Finished { .. } => PhaseKind::Finished,
         }
     }
 }
@@ -75,26 +75,26 @@ const DEADLINE_KINDS: [&str; 11] = [
 const STOP_CAUSES: [&str; 12] = [
     "stalled",
     "no_progress",
-    "attempt_timeout",
+    "timed_out",
     "auth_rejected",
     "wrong_session",
-    "reserve",
+    "wrap_up",
     "limit_reached",
-    "memory",
+    "memory_limit",
     "did_not_exit",
     "background_stopped",
     "cancelled",
     "suspended",
 ];
-const THRESHOLDS: [&str; 2] = ["reserve", "all"];
+const THRESHOLDS: [&str; 2] = ["reserve", "exhausted"];
 const STOP_LEVELS: [&str; 3] = ["interrupt", "term", "kill"];
 const CANCEL_SOURCES: [&str; 4] = ["person", "person_now", "sigterm", "sighup"];
-const SESSION_STATES: [&str; 6] = ["ready", "damaged", "behind", "elsewhere", "empty", "missing"];
+const SESSION_STATES: [&str; 6] = ["ready", "damaged", "stale", "elsewhere", "empty", "missing"];
 const CHECK_RESULTS: [&str; 3] = ["passed", "failed", "stopped"];
 const SUMMARY_RESULTS: [&str; 3] = ["written", "not_needed", "failed"];
-const PROMPTS: [&str; 5] = ["wrap_up", "keep_going", "status", "last_warning", "confirm"];
-const KEEP_GOING: [&str; 3] = ["stop", "claim", "idle_end"];
-const RECOVERED: [&str; 2] = ["live", "gone"];
+const PROMPTS: [&str; 5] = ["wrap_up", "keep_going", "status", "limit_near", "confirm_done"];
+const KEEP_GOING: [&str; 3] = ["stop", "claim", "idle_finish"];
+const AGENT_STATES: [&str; 2] = ["running", "gone"];
 
 /// Counts of everything that a swarm reached.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -107,11 +107,12 @@ pub struct Coverage {
     pub(crate) levels: [u64; STOP_LEVELS.len()],
     /// Limits, by threshold.
     pub(crate) limits: [[u64; Limit::ALL.len()]; THRESHOLDS.len()],
-    /// Prompts for stopped agents, and prompts in an open session.
+    /// Prompts in an open session or to a stopped agent, by kind.
     pub(crate) prompts: [u64; PROMPTS.len()],
-    /// Results of agents that stopped on their own.
-    pub(crate) kept: [u64; KEEP_GOING.len()],
-    /// Deferred stalls.
+    /// Stops of agents on their own, with and without a done claim, and runs that finished because of idle
+    /// stops.
+    pub(crate) keep_going: [u64; KEEP_GOING.len()],
+    /// Number of deferred stalls.
     pub(crate) stall_deferrals: u64,
     /// Kills of the supervisor, by point.
     pub(crate) kills: [u64; KillPoint::WORDS.len()],
@@ -120,13 +121,13 @@ pub struct Coverage {
     /// States of inspected sessions.
     pub(crate) session_states: [u64; SESSION_STATES.len()],
     /// Results of summaries.
-    pub(crate) on_summary: [u64; SUMMARY_RESULTS.len()],
+    pub(crate) summaries: [u64; SUMMARY_RESULTS.len()],
     /// Results of checks.
-    pub(crate) checked: [u64; CHECK_RESULTS.len()],
+    pub(crate) checks: [u64; CHECK_RESULTS.len()],
     /// Resumed runs, by their earlier outcome.
-    pub(crate) reopen_count: [u64; OUTCOMES],
+    pub(crate) reopens: [u64; OUTCOMES],
     /// Recoveries, by the state of the agent and the phase of the run.
-    pub(crate) recoveries: [[u64; PhaseKind::WORDS.len()]; RECOVERED.len()],
+    pub(crate) recoveries: [[u64; PhaseKind::WORDS.len()]; AGENT_STATES.len()],
     /// Cancels, by source and phase of the run.
     pub(crate) cancels: [[u64; PhaseKind::WORDS.len()]; CANCEL_SOURCES.len()],
 }
@@ -142,15 +143,15 @@ impl Coverage {
             levels: [0; STOP_LEVELS.len()],
             limits: [[0; Limit::ALL.len()]; THRESHOLDS.len()],
             prompts: [0; PROMPTS.len()],
-            kept: [0; KEEP_GOING.len()],
+            keep_going: [0; KEEP_GOING.len()],
             stall_deferrals: 0,
             kills: [0; KillPoint::WORDS.len()],
             strategies: [0; ResumeStrategy::ALL.len()],
             session_states: [0; SESSION_STATES.len()],
-            on_summary: [0; SUMMARY_RESULTS.len()],
-            checked: [0; CHECK_RESULTS.len()],
-            reopen_count: [0; OUTCOMES],
-            recoveries: [[0; PhaseKind::WORDS.len()]; RECOVERED.len()],
+            summaries: [0; SUMMARY_RESULTS.len()],
+            checks: [0; CHECK_RESULTS.len()],
+            reopens: [0; OUTCOMES],
+            recoveries: [[0; PhaseKind::WORDS.len()]; AGENT_STATES.len()],
             cancels: [[0; PhaseKind::WORDS.len()]; CANCEL_SOURCES.len()],
         }
     }
@@ -199,17 +200,17 @@ impl Coverage {
         }
     }
 
-    pub(crate) fn stopped(&mut self, claimed: bool) {
-        self.kept[usize::from(claimed)] += 1;
+    pub(crate) fn agent_stop(&mut self, claimed_done: bool) {
+        self.keep_going[usize::from(claimed_done)] += 1;
     }
 
     /// Counts the end of a run. `fault` is the fault of its last attempt, if that failed.
-    pub(crate) fn finished(&mut self, outcome: &Outcome, fault: Option<Fault>) {
+    pub(crate) fn finish(&mut self, outcome: &Outcome, fault: Option<Fault>) {
         let idle = outcome.fault == Some(Fault::Unfinished) && fault != outcome.fault;
-        self.kept[2] += u64::from(idle);
+        self.keep_going[2] += u64::from(idle);
     }
 
-    pub(crate) fn stall_deferred(&mut self) {
+    pub(crate) fn stall_deferral(&mut self) {
         self.stall_deferrals += 1;
     }
 
@@ -217,7 +218,7 @@ impl Coverage {
         self.kills[point as usize] += 1;
     }
 
-    pub(crate) fn on_strategy(&mut self, strategy: ResumeStrategy) {
+    pub(crate) fn strategy(&mut self, strategy: ResumeStrategy) {
         self.strategies[strategy as usize] += 1;
     }
 
@@ -225,29 +226,29 @@ impl Coverage {
         self.session_states[state as usize] += 1;
     }
 
-    pub(crate) fn on_summary(&mut self, outcome: SummaryResult) {
-        let index = match outcome {
+    pub(crate) fn summary(&mut self, result: SummaryResult) {
+        let index = match result {
             SummaryResult::Written => 0,
             SummaryResult::NotNeeded => 1,
             SummaryResult::Failed(_) => 2,
         };
-        self.on_summary[index] += 1;
+        self.summaries[index] += 1;
     }
 
-    pub(crate) fn checked(&mut self, result: CheckResult) {
-        self.checked[result as usize] += 1;
+    pub(crate) fn check(&mut self, result: CheckResult) {
+        self.checks[result as usize] += 1;
     }
 
-    pub(crate) fn reopened(&mut self, kind: OutcomeKind) {
-        self.reopen_count[kind as usize] += 1;
+    pub(crate) fn reopen(&mut self, kind: OutcomeKind) {
+        self.reopens[kind as usize] += 1;
     }
 
-    pub(crate) fn recovery(&mut self, live: bool, health: PhaseKind) {
-        self.recoveries[usize::from(!live)][health as usize] += 1;
+    pub(crate) fn recovery(&mut self, is_running: bool, phase: PhaseKind) {
+        self.recoveries[usize::from(!is_running)][phase as usize] += 1;
     }
 
-    pub(crate) fn cancel(&mut self, source: CancelSource, health: PhaseKind) {
-        self.cancels[source as usize][health as usize] += 1;
+    pub(crate) fn cancel(&mut self, source: CancelSource, phase: PhaseKind) {
+        self.cancels[source as usize][phase as usize] += 1;
     }
 
     /// Adds another swarm's counts.
@@ -262,35 +263,36 @@ impl Coverage {
         add(&mut self.levels, &other.levels);
         add(self.limits.as_flattened_mut(), other.limits.as_flattened());
         add(&mut self.prompts, &other.prompts);
-        add(&mut self.kept, &other.kept);
+        add(&mut self.keep_going, &other.keep_going);
         self.stall_deferrals += other.stall_deferrals;
         add(&mut self.kills, &other.kills);
         add(&mut self.strategies, &other.strategies);
         add(&mut self.session_states, &other.session_states);
-        add(&mut self.on_summary, &other.on_summary);
-        add(&mut self.checked, &other.checked);
-        add(&mut self.reopen_count, &other.reopen_count);
+        add(&mut self.summaries, &other.summaries);
+        add(&mut self.checks, &other.checks);
+        add(&mut self.reopens, &other.reopens);
         add(self.recoveries.as_flattened_mut(), other.recoveries.as_flattened());
         add(self.cancels.as_flattened_mut(), other.cancels.as_flattened());
     }
 
-    /// Returns the names of everything that should be reached and was not. Empty if the swarm covers the
-    /// policy.
+    /// Returns the names of everything that should be reached and was not. The list is empty if the swarm
+    /// covers the policy.
     pub fn missing(&self) -> Vec<String> {
-        // No decision names these: they end a run, or belong to checks and loops of runs.
-        let unnamed = ["remedy end", "remedy end_unless_allowed", "outcome incomplete"];
-        // These outcomes cannot be resumed, and a process that cannot be killed is left alone. A new
-        // supervisor ends a summary of its predecessor. Before a run starts and after it finishes, no process
-        // lives and no cancel arrives.
+        // A swarm never counts these: the two remedies lead to no attempt, and the outcome belongs to loops
+        // of runs.
+        let unreachable = ["remedy end", "remedy end_unless_allowed", "outcome incomplete"];
+        // Runs with these outcomes cannot be resumed. A new supervisor stops a summary of its predecessor.
+        // Before a run starts and after it finishes, no process runs and no cancel has an effect.
         let impossible = |name: &str| {
-            let idle = [" new", " suspended", " over"];
+            let idle = [" new", " suspended", " finished"];
             let cancel = name.starts_with("cancel") && idle.iter().any(|end| name.ends_with(end));
-            let live = ["new", "summarizing", "checking", "sweeping", "waiting", "suspended"]
+            let running = ["new", "summarizing", "checking", "sweeping", "waiting", "suspended"]
                 .iter()
-                .any(|end| name == format!("found live {end}"));
-            let reopened =
-                ["incomplete", "bug", "suspended"].iter().any(|end| name == format!("reopened {end}"));
-            reopened || cancel || live || unnamed.contains(&name)
+                .any(|phase| name == format!("recovery running {phase}"));
+            let reopened = ["incomplete", "bug", "suspended"]
+                .iter()
+                .any(|outcome| name == format!("reopened {outcome}"));
+            reopened || cancel || running || unreachable.contains(&name)
         };
         self.rows()
             .into_iter()
@@ -305,7 +307,7 @@ impl Coverage {
         let mut add = |kind: &str, words: &[&str], counts: &[u64]| {
             rows.extend(words.iter().zip(counts).map(|(word, count)| (format!("{kind} {word}"), *count)));
         };
-        let faults: Vec<&str> = Fault::ALL.iter().map(|fault| fault.word()).collect();
+        let faults: Vec<&str> = Fault::ALL.iter().map(|fault| fault.as_str()).collect();
         let outcomes: Vec<&str> = OutcomeKind::ALL.iter().map(|kind| kind.as_str()).collect();
         add("fault", &faults, &self.faults);
         add("remedy", &REMEDY_WORDS, &self.remedies);
@@ -317,21 +319,21 @@ impl Coverage {
         for (threshold, counts) in THRESHOLDS.iter().zip(&self.limits) {
             add(&format!("{threshold} of"), &limits, counts);
         }
-        add("said", &PROMPTS, &self.prompts);
-        add("kept", &KEEP_GOING, &self.kept);
-        add("silence", &["excused"], &[self.stall_deferrals]);
+        add("prompt", &PROMPTS, &self.prompts);
+        add("keep_going", &KEEP_GOING, &self.keep_going);
+        add("stall", &["deferred"], &[self.stall_deferrals]);
         add("kill", &KillPoint::WORDS, &self.kills);
         add(
-            "rung",
+            "strategy",
             &ResumeStrategy::ALL.iter().map(|strategy| strategy.as_str()).collect::<Vec<_>>(),
             &self.strategies,
         );
         add("session", &SESSION_STATES, &self.session_states);
-        add("summary_ended", &SUMMARY_RESULTS, &self.on_summary);
-        add("check_ended", &CHECK_RESULTS, &self.checked);
-        add("reopened", &outcomes, &self.reopen_count);
-        for (agent, counts) in RECOVERED.iter().zip(&self.recoveries) {
-            add(&format!("found {agent}"), &PhaseKind::WORDS, counts);
+        add("summary", &SUMMARY_RESULTS, &self.summaries);
+        add("check", &CHECK_RESULTS, &self.checks);
+        add("reopened", &outcomes, &self.reopens);
+        for (agent, counts) in AGENT_STATES.iter().zip(&self.recoveries) {
+            add(&format!("recovery {agent}"), &PhaseKind::WORDS, counts);
         }
         for (source, counts) in CANCEL_SOURCES.iter().zip(&self.cancels) {
             add(&format!("cancel {source}"), &PhaseKind::WORDS, counts);
@@ -340,7 +342,7 @@ impl Coverage {
     }
 }
 
-/// Aligned, three per line.
+/// Prints the names and counts in three aligned columns.
 impl fmt::Display for Coverage {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         for rows in self.rows().chunks(3) {
@@ -363,8 +365,8 @@ const REMEDY_WORDS: [&str; REMEDIES] = [
     "resume_existing",
     "replace_lost_session",
     "replace_full_session",
-    "wrong_session",
-    "nudge_finish",
+    "try_fork",
+    "nudge_answer",
     "nudge_smaller_steps",
     "keep_going",
     "retry_once",

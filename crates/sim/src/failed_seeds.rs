@@ -13,7 +13,7 @@ pub fn with_failed(text: &str, failures: &[Failure]) -> String {
     let existing = parse_failed(text);
     let mut text = text.to_owned();
     for failure in failures.iter().filter(|failure| !existing.contains(&failure.seed)) {
-        text.push_str(&format!("{} # {}\n", failure.seed, failure.objection.oracle));
+        text.push_str(&format!("{} # {}\n", failure.seed, failure.violation.oracle));
     }
     text
 }
@@ -26,7 +26,7 @@ mod tests {
     #[test]
     fn failed_seed_is_stored_once() {
         let failure =
-            Failure { seed: 7, objection: Violation { oracle: Oracle::Ends, message: String::new() } };
+            Failure { seed: 7, violation: Violation { oracle: Oracle::Ends, message: String::new() } };
         let text = with_failed("# seeds\n5 # truth\n", std::slice::from_ref(&failure));
         assert_eq!(text, "# seeds\n5 # truth\n7 # ends\n");
         assert_eq!(parse_failed(&text), [5, 7]);

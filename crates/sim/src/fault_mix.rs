@@ -1,22 +1,23 @@
-//! The fault mix of a world, as numbers: which faults, how often, how long. Each seed of a swarm draws one,
-//! and a fault profile is converted to one. It never contains state.
+//! The fault mix of a world, as numbers: which faults, how often, how long. A mix never contains state.
+//!
+//! Each seed of a swarm draws a mix, and a fault profile is converted to one.
 
 use longhaul_core::{Fault, Usd};
 
-/// An inclusive range from `least` to `most`. Times are in milliseconds.
+/// An inclusive range from `min` to `max`. Times are in milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Interval {
-    pub(crate) least: u64,
-    pub(crate) most: u64,
+    pub(crate) min: u64,
+    pub(crate) max: u64,
 }
 
 impl Interval {
-    pub(crate) const fn new(least: u64, most: u64) -> Interval {
-        Interval { least, most }
+    pub(crate) const fn new(min: u64, max: u64) -> Interval {
+        Interval { min, max }
     }
 }
 
-/// Number of faults, and so the length of tables by fault.
+/// Number of faults: the length of tables by fault.
 pub(crate) const FAULTS: usize = Fault::ALL.len();
 
 /// The point of an attempt at which a fault strikes.
@@ -68,14 +69,15 @@ impl FaultPoint {
     }
 }
 
-/// The faults of a world, with their frequencies and durations.
+/// The faults of a world, with their frequencies and durations. All chances are per million.
 #[derive(Clone, Debug)]
 pub(crate) struct FaultMix {
-    /// The chance of each fault at each occurrence of its point, per million.
+    /// The chance of each fault at each occurrence of its point.
     odds: [u32; FAULTS],
-    /// The chance of any fault at each point, per million. It lets a single draw decide the common case.
-    any: [u32; FaultPoint::ALL.len()],
-    /// Number of faults after which no further fault strikes. Then every run of a bounded world must finish.
+    /// The chance of any fault at each point. With it, a single draw decides the common case.
+    any_odds: [u32; FaultPoint::ALL.len()],
+    /// Number of faults after which no further fault strikes, so that every run of a bounded world must
+    /// finish.
     pub(crate) faults_max: u32,
     /// Number of failed requests after which the API never fails again, even during an outage.
     pub(crate) failed_requests_max: u64,
@@ -95,75 +97,82 @@ pub(crate) struct FaultMix {
     pub(crate) reset: Interval,
     /// Duration of a silence.
     pub(crate) hang: Interval,
-    /// Chances, per million: that a usage limit names its reset ...
+    /// Chance that a usage limit names its reset.
     pub(crate) reset_named: u32,
-    /// ... that a network fault is the response of a captive portal ...
+    /// Chance that a network fault is the response of a captive portal.
     pub(crate) portal: u32,
-    /// ... that the refusals of an outage contain a hint ...
-    pub(crate) hinted: u32,
-    /// ... that an answer leaves a background shell ...
-    pub(crate) shell: u32,
-    /// ... that the end of that shell starts another exchange ...
-    pub(crate) notified: u32,
-    /// ... that an agent never reports that it is idle ...
+    /// Chance that the refusals of an outage contain a hint.
+    pub(crate) hint: u32,
+    /// Chance that an answer leaves a background shell.
+    pub(crate) leaves_shell: u32,
+    /// Chance that the end of such a shell starts another exchange.
+    pub(crate) shell_starts_exchange: u32,
+    /// Chance that an agent never reports that it is idle.
     pub(crate) never_idle: u32,
-    /// ... that it exits on its own after its result ...
+    /// Chance that an agent exits on its own after its result.
     pub(crate) exits_after_result: u32,
-    /// ... that it does not exit when its input closes ...
+    /// Chance that an agent does not exit when its input closes.
     pub(crate) lingers: u32,
-    /// ... that it ignores an interrupt and SIGTERM ...
+    /// Chance that an agent ignores an interrupt and SIGTERM.
     pub(crate) ignores_stops: u32,
-    /// ... that no signal can stop it ...
+    /// Chance that no signal can stop an agent.
     pub(crate) unkillable: u32,
-    /// ... that its process is frozen while its tool runs ...
+    /// Chance that the process of an agent freezes while its tool runs.
     pub(crate) frozen: u32,
-    /// ... that its processes exceed their memory limit, if there is one ...
+    /// Chance that the processes of an agent exceed their memory limit, if there is one.
     pub(crate) exceeds_memory: u32,
-    /// ... that a silent agent has a busy child process ...
+    /// Chance that a silent agent has a busy child process.
     pub(crate) busy_child: u32,
-    /// ... that a hanging agent still sends output ...
+    /// Chance that a hanging agent still sends output.
     pub(crate) no_progress: u32,
-    /// ... that a session file was moved, damaged or lost its end since its last use ...
+    /// Chance that a session file was moved since its last use.
     pub(crate) moved: u32,
+    /// Chance that a session file was damaged since its last use.
     pub(crate) damaged: u32,
+    /// Chance that a session file lost its end since its last use.
     pub(crate) stale: u32,
-    /// ... that only the agent can read the session file ...
+    /// Chance that only the agent can read the session file.
     pub(crate) hidden: u32,
-    /// ... that no copy of it can be written ...
+    /// Chance that no copy of the session file can be written.
     pub(crate) unwritable: u32,
-    /// ... that an agent starts over instead of resuming, or opens another session ...
+    /// Chance that an agent starts over instead of resuming.
     pub(crate) starts_over: u32,
+    /// Chance that an agent opens another session than requested.
     pub(crate) wrong_session: u32,
-    /// ... that the user resumes a finished run ...
+    /// Chance that the user resumes a finished run.
     pub(crate) reopen: u32,
-    /// ... that a spawn lacks resources ...
+    /// Chance that a spawn lacks resources.
     pub(crate) no_resources: u32,
-    /// ... that the model that summarizes older work fails, or hangs ...
+    /// Chance that the model that summarizes older work fails.
     pub(crate) summary_fails: u32,
+    /// Chance that the model that summarizes older work hangs.
     pub(crate) summary_hangs: u32,
-    /// ... that a check fails, or hangs ...
+    /// Chance that a check fails.
     pub(crate) check_fails: u32,
+    /// Chance that a check hangs.
     pub(crate) check_hangs: u32,
-    /// ... that an agent under keep-going stops while work remains ...
+    /// Chance that an agent in a run with keep-going stops while work remains.
     pub(crate) stops_early: u32,
-    /// ... that it claims to be done when it is, and while work remains ...
+    /// Chance that such an agent claims to be done when no work remains.
     pub(crate) claims: u32,
+    /// Chance that such an agent claims to be done while work remains.
     pub(crate) claims_early: u32,
-    /// ... that it finds more work when prompted to continue ...
+    /// Chance that such an agent finds more work when prompted to continue.
     pub(crate) finds_work: u32,
-    /// ... that the supervisor is killed at a step ...
+    /// Chance that the supervisor is killed at a step.
     pub(crate) kill: u32,
-    /// ... that the supervisor's death closes the agent's input ...
-    pub(crate) input_ends_with_supervisor: u32,
-    /// ... that the user cancels the run, and that the machine sleeps once during it.
+    /// Chance that the death of the supervisor closes the agent's input.
+    pub(crate) input_closes_with_supervisor: u32,
+    /// Chance that the user or a signal cancels the run.
     pub(crate) cancel: u32,
+    /// Chance that the machine sleeps once during the run.
     pub(crate) sleep: u32,
     /// Duration of a background shell.
-    pub(crate) shell_lasts: Interval,
-    /// How long the supervisor is down after a kill.
-    pub(crate) down: Interval,
+    pub(crate) shell_duration: Interval,
+    /// Time from the death of a supervisor to the start of the next one.
+    pub(crate) supervisor_downtime: Interval,
     /// Time from the start of the run to a cancel or a sleep.
-    pub(crate) incident: Interval,
+    pub(crate) event_delay: Interval,
     /// Cost of a request.
     pub(crate) request_cost: Usd,
 }
@@ -187,9 +196,9 @@ impl FaultMix {
             hang: Interval::new(1_000_000, 86_400_000),
             reset_named: 900_000,
             portal: 0,
-            hinted: 0,
-            shell: 0,
-            notified: 0,
+            hint: 0,
+            leaves_shell: 0,
+            shell_starts_exchange: 0,
             never_idle: 0,
             exits_after_result: 0,
             lingers: 0,
@@ -217,28 +226,28 @@ impl FaultMix {
             claims_early: 0,
             finds_work: 0,
             kill: 0,
-            input_ends_with_supervisor: 0,
+            input_closes_with_supervisor: 0,
             cancel: 0,
             sleep: 0,
-            shell_lasts: Interval::new(100, 3_600_000),
-            down: Interval::new(1, 7_200_000),
-            incident: Interval::new(1, 3_600_000),
+            shell_duration: Interval::new(100, 3_600_000),
+            supervisor_downtime: Interval::new(1, 7_200_000),
+            event_delay: Interval::new(1, 3_600_000),
             request_cost: Usd(6_600),
         }
     }
 
     /// Sets the chance of `fault`, per million.
-    pub(crate) fn strike(&mut self, fault: Fault, per_million: u32) {
+    pub(crate) fn set_odds(&mut self, fault: Fault, per_million: u32) {
         self.odds[fault as usize] = per_million;
         let point = FaultPoint::new(fault);
         let faults_of_point = Fault::ALL.iter().copied().filter(|fault| FaultPoint::new(*fault) == point);
-        self.any[point as usize] =
-            faults_of_point.map(|fault| self.odds_of(fault)).sum::<u32>().min(1_000_000);
+        self.any_odds[point as usize] =
+            faults_of_point.map(|fault| self.fault_odds(fault)).sum::<u32>().min(1_000_000);
     }
 
     /// Returns the fault that strikes at this occurrence of `point`, if any. `roll` is below a million.
-    pub(crate) fn struck(&self, point: FaultPoint, roll: u32) -> Option<Fault> {
-        if roll >= self.any[point as usize] {
+    pub(crate) fn fault_at(&self, point: FaultPoint, roll: u32) -> Option<Fault> {
+        if roll >= self.any_odds[point as usize] {
             return None;
         }
         let mut below = 0;
@@ -249,7 +258,7 @@ impl FaultMix {
     }
 
     /// Returns the chance of `fault`, per million.
-    pub(crate) fn odds_of(&self, fault: Fault) -> u32 {
+    pub(crate) fn fault_odds(&self, fault: Fault) -> u32 {
         self.odds[fault as usize]
     }
 }

@@ -19,7 +19,7 @@ pub struct Forecast {
     pub runs: u64,
     /// Number of runs by outcome.
     pub outcomes: BTreeMap<&'static str, u64>,
-    /// Number of runs by deciding fault.
+    /// Number of runs by the fault that decided their outcome.
     pub decided_by: BTreeMap<Fault, u64>,
     /// Number of attempts by fault.
     pub faults: BTreeMap<Fault, u64>,

@@ -1,13 +1,13 @@
 //! Simulator of the core under injected faults.
 //!
 //! A swarm of seeds ([`swarm`]) simulates runs of the core in worlds of faults. Each seed has its own policy
-//! and fault mix, the supervisor is killed at its weak points, and oracles check every step.
+//! and fault mix. The supervisor is killed at its weak points, and oracles check every step.
 //!
 //! The same worlds answer two questions of a user: the results of a policy under a fault profile
-//! ([`forecast`]), and how soon a run continues after an outage ([`simulate_outages`]).
+//! ([`forecast`]), and the delay of a run after an outage ([`simulate_outages`]).
 //!
-//! Time is virtual and chance is seeded. This crate never starts a process, opens a connection or decides
-//! policy.
+//! Time is virtual, and random numbers come from the seed. This crate never starts a process, opens a
+//! connection or decides policy.
 
 mod coverage;
 mod failed_seeds;

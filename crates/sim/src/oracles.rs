@@ -1,5 +1,5 @@
-//! The properties that must hold in every run. They are judged by the world's truth and by an independent
-//! count, never by the core's. Each oracle has a name; a violation of any of them fails the seed.
+//! The properties that must hold in every run. The oracles judge a run by the world's truth and by their own
+//! counts, never by the core's counts. Each oracle has a name, and a violation of any oracle fails the seed.
 
 mod bounds;
 mod checks;
@@ -46,7 +46,7 @@ macro_rules! oracles {
             pub const ALL: &'static [Oracle] = &[$(Oracle::$name,)*];
 
             /// Returns the oracle's name.
-            pub fn word(self) -> &'static str {
+            pub fn as_str(self) -> &'static str {
                 match self { $(Oracle::$name => $word,)* }
             }
         }
@@ -61,7 +61,7 @@ oracles! {
     /// A wait is within its schedule, and not shorter than the server's hint.
     Waits = "waits",
     /// Waits with jitter differ between rolls.
-    Spread = "jitter",
+    Jitter = "jitter",
     /// No process starts before its decided moment or a known reset.
     NotBefore = "not_before",
     /// At most one process tree lives, and none after the run.
@@ -69,16 +69,16 @@ oracles! {
     /// Leftover processes of an attempt are swept before the next attempt.
     SweptFirst = "swept_first",
     /// No action happens before its record is journaled.
-    Journalled = "journalled",
-    /// A run rebuilt from the records is the same run, at every step and at the end.
+    Journaled = "journalled",
+    /// A run rebuilt from the records equals the live run, at every step and at the end.
     Shadow = "shadow",
     /// A tick at the deadline leads to a decision.
     Deadline = "deadline",
-    /// The decided fault is the one that happened.
+    /// The decided fault is the true fault.
     Truth = "truth",
     /// `done`, and exit code 0, only occur if the work is done.
     NoFalseSuccess = "no_false_success",
-    /// A run gives up only for the reasons, and with the outcomes, of the table.
+    /// A run gives up only for documented reasons and with documented outcomes.
     GivesUp = "gives_up",
     /// A cancelled run finishes as cancelled, and starts no further attempt.
     Cancels = "cancels",
@@ -90,16 +90,16 @@ oracles! {
     /// workspace no longer changes.
     KeepsGoing = "keeps_going",
     /// Work is checked if the policy requires it, in time, and at most as often as allowed. Work that fails
-    /// is not done.
+    /// its check is not done.
     Checks = "checks",
     /// Older work is summarized if the policy requires it, once per handoff and in time. A prompt contains a
     /// summary if and only if one was written.
-    Summarizing = "summaries",
+    Summaries = "summaries",
     /// A run exceeds its limits at most by the responses in flight, and saves its work before that.
     Limits = "limits",
-    /// A working agent is never stopped, and a stalled one never left alone.
-    Patience = "stalls",
-    /// Stops escalate by one level per grace period, and not forever.
+    /// A working agent is never stopped, and a stalled agent is always stopped.
+    Stalls = "stalls",
+    /// Stops escalate by one level per grace period, and the number of kills is bounded.
     Stops = "stops",
     /// Wall-clock time is the sum of active time, waits and downtime.
     Clocks = "clocks",
@@ -111,7 +111,7 @@ oracles! {
 
 impl fmt::Display for Oracle {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.pad(self.word())
+        out.pad(self.as_str())
     }
 }
 

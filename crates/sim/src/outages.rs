@@ -29,7 +29,7 @@ pub struct OutageRun {
 /// Statistics of many outages.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct OutageStats {
-    /// The single runs.
+    /// The simulated runs.
     pub runs: Vec<OutageRun>,
     /// Lateness of all runs.
     pub lateness: Quantiles<Span>,
@@ -44,14 +44,14 @@ const LATE_PERCENT_MAX: u64 = 30;
 const LATE_MAX: Span = Span::from_secs(10);
 
 impl OutageRun {
-    /// Whether the run continued in time.
-    pub fn in_time(&self) -> bool {
+    /// Returns whether the run continued in time.
+    pub fn is_in_time(&self) -> bool {
         self.lateness <= LATE_MAX.max(Span(self.outage.0 * LATE_PERCENT_MAX / 100))
     }
 }
 
-/// Simulates one run of `policy` for each seed, with an outage of `outage_min` to `outage_max`, uniformly
-/// distributed.
+/// Simulates one run of `policy` for each seed. The lengths of the outages are uniformly distributed from
+/// `outage_min` to `outage_max`.
 pub fn simulate_outages(
     policy: &Policy,
     seeds: Range<u64>,
@@ -62,7 +62,7 @@ pub fn simulate_outages(
     let runs: Vec<OutageRun> = seeds
         .map(|seed| run(policy, seed, outage_min, outage_max, &mut sim_run))
         .collect::<Result<_, _>>()?;
-    let in_time = runs.iter().filter(|run| run.in_time()).count() as u64;
+    let in_time = runs.iter().filter(|run| run.is_in_time()).count() as u64;
     Ok(OutageStats {
         lateness: Quantiles::new(runs.iter().map(|run| run.lateness).collect()),
         failed_requests: Quantiles::new(runs.iter().map(|run| run.failed_requests).collect()),
@@ -89,7 +89,7 @@ fn run(
         session_exists: false,
     };
     let mut world = World::new(seed, plan.mix.clone(), policy, START);
-    let outage = Span(world.rng.within(Interval::new(outage_min.0, outage_max.0)));
+    let outage = Span(world.rng.uniform(Interval::new(outage_min.0, outage_max.0)));
     let until = START + outage;
     let refusal = AgentResult {
         is_error: true,
@@ -100,7 +100,7 @@ fn run(
     };
     world.server.outage = Some(Outage { fault: Fault::Overloaded, until, result: refusal, hint: None });
     sim_run.run(&plan, &mut world, &mut Coverage::new(), &mut Trace::off())?;
-    let lateness = world.served_at.map_or(Span(u64::MAX), |at| at.since(until));
+    let lateness = world.first_served_at.map_or(Span(u64::MAX), |at| at.since(until));
     Ok(OutageRun { seed, outage, lateness, failed_requests: world.failed_requests })
 }
 

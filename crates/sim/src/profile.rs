@@ -1,5 +1,5 @@
-//! Fault profiles: the faults that a user expects, written as TOML or counted from the journals of past runs.
-//! A profile never contains policy.
+//! Fault profiles: the faults that a user expects. They are written as TOML, or counted from the journals of
+//! past runs. A profile never contains policy.
 
 use crate::fault_mix::{FaultMix, FaultPoint, Interval};
 use longhaul_core::{AfterAttempt, Fault, Moment, Record, Remedy, Run, Span, Usd};
@@ -81,7 +81,7 @@ impl Profile {
     }
 
     /// Returns the built-in profile of this name.
-    pub fn named(name: &str) -> Result<Profile, ProfileError> {
+    pub fn built_in(name: &str) -> Result<Profile, ProfileError> {
         match BUILT_IN.iter().find(|(built_in, _)| *built_in == name) {
             Some((_, text)) => Profile::parse(text),
             None => {
@@ -106,9 +106,9 @@ impl Profile {
             ("reset_seconds", self.reset_seconds),
             ("tool_calls", self.tool_calls.map(f64::from)),
         ];
-        for (name, [least, most]) in pairs {
-            if !(0.0 <= least && least <= most && most.is_finite()) {
-                return Err(ProfileError(format!("{name} must be two numbers, the least and the most")));
+        for (name, [min, max]) in pairs {
+            if !(0.0 <= min && min <= max && max.is_finite()) {
+                return Err(ProfileError(format!("{name} must be two numbers: a minimum and a maximum")));
             }
         }
         if Usd::from_dollars(self.request_usd).is_none() {
@@ -119,19 +119,19 @@ impl Profile {
                 rate.per_hour >= 0.0 && rate.per_hour.is_finite() && (0.0..=1.0).contains(&rate.each);
             if !is_valid {
                 return Err(ProfileError(format!(
-                    "the rate of {fault} must be `per_hour` from 0 on or `each` from 0 to 1"
+                    "the rate of {fault} must be `per_hour` of at least 0 or `each` from 0 to 1"
                 )));
             }
         }
         Ok(())
     }
 
-    /// Counts a profile from past runs: faults per hour of work, durations of outages and usage limits,
-    /// durations and costs of requests. Returns `None` if the runs contain no work.
-    pub fn observed(runs: &[Vec<Record>]) -> Option<Profile> {
-        let mut observed = Observed::default();
-        runs.iter().for_each(|records| observed.take(records));
-        observed.profile(runs.len())
+    /// Creates a profile from past runs. It counts faults per hour of work, durations of outages and usage
+    /// limits, and durations and costs of requests. Returns `None` if the runs contain no work.
+    pub fn from_runs(runs: &[Vec<Record>]) -> Option<Profile> {
+        let mut counts = RunCounts::default();
+        runs.iter().for_each(|records| counts.add(records));
+        counts.profile(runs.len())
     }
 
     /// Converts this profile to a fault mix.
@@ -145,7 +145,7 @@ impl Profile {
         mix.request_cost = Usd::from_dollars(self.request_usd).unwrap_or_default();
         for (fault, rate) in &self.faults {
             let each = rate.each + rate.per_hour * self.hours_between(FaultPoint::new(*fault));
-            mix.strike(*fault, (each * 1e6).clamp(0.0, 1e6) as u32);
+            mix.set_odds(*fault, (each * 1e6).clamp(0.0, 1e6) as u32);
         }
         mix
     }
@@ -162,19 +162,19 @@ impl Profile {
     }
 }
 
-/// Returns the mean of log-uniform draws, in which each order of magnitude is equally likely.
-fn mean([least, most]: [f64; 2]) -> f64 {
-    let least = least.max(1e-3);
-    if most <= least { most } else { (most - least) / (most / least).ln() }
+/// Returns the mean of log-uniform draws: each order of magnitude is equally likely.
+fn mean([min, max]: [f64; 2]) -> f64 {
+    let min = min.max(1e-3);
+    if max <= min { max } else { (max - min) / (max / min).ln() }
 }
 
-fn interval([least, most]: [f64; 2]) -> Interval {
-    Interval::new((least * 1e3) as u64, (most * 1e3) as u64)
+fn interval([min, max]: [f64; 2]) -> Interval {
+    Interval::new((min * 1e3) as u64, (max * 1e3) as u64)
 }
 
 /// Counts from past runs.
 #[derive(Default)]
-struct Observed {
+struct RunCounts {
     faults: BTreeMap<Fault, u64>,
     active: Span,
     messages: u64,
@@ -183,8 +183,8 @@ struct Observed {
     resets: Vec<f64>,
 }
 
-impl Observed {
-    fn take(&mut self, records: &[Record]) {
+impl RunCounts {
+    fn add(&mut self, records: &[Record]) {
         let mut outage_start: Option<Moment> = None;
         let mut last = Moment::default();
         for record in records {
@@ -194,7 +194,7 @@ impl Observed {
                     if let Some(fault) = fault {
                         *self.faults.entry(*fault).or_default() += 1;
                     }
-                    self.wait(*at, next, &mut outage_start);
+                    self.add_wait(*at, next, &mut outage_start);
                 }
                 Record::ProgressMade { at, .. } => {
                     self.outages.extend(outage_start.take().map(|started_at| seconds(at.since(started_at))));
@@ -232,7 +232,7 @@ impl Observed {
         self.cost += run.state().usage.reported_cost + run.state().usage.estimated_cost;
     }
 
-    fn wait(&mut self, at: Moment, next: &AfterAttempt, outage_start: &mut Option<Moment>) {
+    fn add_wait(&mut self, at: Moment, next: &AfterAttempt, outage_start: &mut Option<Moment>) {
         let AfterAttempt::Attempt { at: retry_at, remedy, .. } = next else { return };
         if *remedy == Remedy::WaitOut {
             outage_start.get_or_insert(at);
@@ -270,9 +270,9 @@ fn seconds(span: Span) -> f64 {
 }
 
 fn range(values: &[f64]) -> Option<[f64; 2]> {
-    let least = values.iter().copied().reduce(f64::min)?;
-    let most = values.iter().copied().reduce(f64::max)?;
-    Some([least, most])
+    let min = values.iter().copied().reduce(f64::min)?;
+    let max = values.iter().copied().reduce(f64::max)?;
+    Some([min, max])
 }
 
 #[cfg(test)]

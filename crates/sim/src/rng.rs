@@ -1,5 +1,5 @@
-//! The simulator's random numbers: a small generator that returns the same numbers for the same seed on every
-//! machine. It never uses system entropy.
+//! The simulator's random numbers. The generator is small, returns the same numbers for the same seed on
+//! every machine, and never uses system entropy.
 
 use crate::Interval;
 
@@ -25,22 +25,22 @@ impl Rng {
     }
 
     /// Returns a number in `interval`, uniformly distributed.
-    pub(crate) fn within(&mut self, interval: Interval) -> u64 {
-        interval.least + self.below(interval.most.saturating_sub(interval.least) + 1)
+    pub(crate) fn uniform(&mut self, interval: Interval) -> u64 {
+        interval.min + self.below(interval.max.saturating_sub(interval.min) + 1)
     }
 
     /// Returns a number in `interval`. Each order of magnitude is equally likely, because most durations are
     /// short and few are long.
-    pub(crate) fn magnitude(&mut self, interval: Interval) -> u64 {
+    pub(crate) fn log_uniform(&mut self, interval: Interval) -> u64 {
         let (low, high) =
-            (u64::BITS - interval.least.leading_zeros(), u64::BITS - interval.most.leading_zeros());
+            (u64::BITS - interval.min.leading_zeros(), u64::BITS - interval.max.leading_zeros());
         let bits = low + self.below(u64::from(high - low) + 1) as u32;
         let floor = if bits == 0 { 0 } else { 1 << (bits - 1) };
-        (floor + self.below(floor.max(1))).clamp(interval.least, interval.most)
+        (floor + self.below(floor.max(1))).clamp(interval.min, interval.max)
     }
 
     /// Returns true with a chance of `per_million` in a million.
-    pub(crate) fn odds(&mut self, per_million: u32) -> bool {
+    pub(crate) fn chance(&mut self, per_million: u32) -> bool {
         // An impossible event consumes no draw: most mixes omit most events.
         per_million > 0 && self.below(1_000_000) < u64::from(per_million)
     }

@@ -1,5 +1,5 @@
-//! Derives a policy, a fault mix and a starting point from a seed. Each seed omits most faults, so that the
-//! others occur in depth (swarm testing).
+//! Derives a policy, a fault mix and a session to start with from a seed. Each seed omits most faults, so
+//! that the others occur more often and in more combinations (swarm testing).
 
 use crate::fault_mix::{FaultMix, Interval};
 use crate::rng::Rng;
@@ -22,7 +22,7 @@ const LASTING: &[Fault] = &[
 ];
 const HOUR: u64 = 3_600_000;
 
-/// All decisions that a seed makes before the run starts.
+/// Everything that a seed determines before the run starts.
 pub(crate) struct SeedPlan {
     pub(crate) policy: Policy,
     pub(crate) mix: FaultMix,
@@ -41,11 +41,11 @@ pub(crate) fn plan(seed: u64) -> SeedPlan {
     let session_exists = resumes && !rng.one_in(8);
     // Drawn last, so that older seeds keep their meaning.
     policy.summarize = !rng.one_in(4);
-    policy.summary_timeout = Span(rng.magnitude(Interval::new(1_000, 120_000)));
+    policy.summary_timeout = Span(rng.log_uniform(Interval::new(1_000, 120_000)));
     mix.summary_fails = rng.pick(&[0, 300_000, 1_000_000]);
     mix.summary_hangs = rng.pick(&[0, 300_000]);
     if rng.one_in(4) {
-        let timeout = (!rng.one_in(4)).then(|| Span(rng.magnitude(Interval::new(1_000, HOUR))));
+        let timeout = (!rng.one_in(4)).then(|| Span(rng.log_uniform(Interval::new(1_000, HOUR))));
         policy.check = Some(CheckPolicy { failures_max: 1 + rng.below(6) as u32, timeout });
         mix.check_fails = rng.pick(&[0, 300_000, 900_000]);
         mix.check_hangs = rng.pick(&[0, 100_000]);
@@ -55,7 +55,7 @@ pub(crate) fn plan(seed: u64) -> SeedPlan {
     }
     if rng.one_in(2) {
         policy.progress_timeout =
-            (!rng.one_in(4)).then(|| Span(rng.magnitude(Interval::new(60_000, 3 * HOUR))));
+            (!rng.one_in(4)).then(|| Span(rng.log_uniform(Interval::new(60_000, 3 * HOUR))));
     }
     mix.busy_child = rng.pick(&[0, 0, 300_000, 1_000_000]);
     mix.no_progress = rng.pick(&[0, 0, 300_000, 1_000_000]);
@@ -72,7 +72,7 @@ fn policy(rng: &mut Rng) -> Policy {
     if rng.one_in(2) {
         return policy;
     }
-    let span = |rng: &mut Rng, least, most| Span(rng.magnitude(Interval::new(least, most)));
+    let span = |rng: &mut Rng, min, max| Span(rng.log_uniform(Interval::new(min, max)));
     policy.retries_max = rng.below(8) as u32;
     policy.progress_resets_retries = !rng.one_in(3);
     policy.backoff = Backoff {
@@ -100,7 +100,7 @@ fn policy(rng: &mut Rng) -> Policy {
     policy.stall_timeout = (!rng.one_in(4)).then(|| span(rng, 1_000, HOUR));
     policy.background_wait = span(rng, 0, HOUR);
     policy.exit_timeout = span(rng, 0, 60_000);
-    // A kill takes up to 20 ms here, and three of them must fit in.
+    // A kill takes up to 20 ms in the simulation, and three kills must fit in.
     policy.stop_grace = span(rng, 100, 30_000);
     policy.on_terminate = rng.pick(&[OnTerminate::Suspend, OnTerminate::Suspend, OnTerminate::Cancel]);
     policy.allow_denials = rng.one_in(4);
@@ -116,8 +116,7 @@ fn policy(rng: &mut Rng) -> Policy {
 
 /// Draws limits, each in some of the runs. A few runs are a whole day of work.
 fn limit(rng: &mut Rng, policy: &mut Policy, mix: &mut FaultMix) {
-    let sometimes =
-        |rng: &mut Rng, least, most| rng.one_in(3).then(|| rng.magnitude(Interval::new(least, most)));
+    let sometimes = |rng: &mut Rng, min, max| rng.one_in(3).then(|| rng.log_uniform(Interval::new(min, max)));
     policy.limits = Limits {
         budget: sometimes(rng, 1, 2_000_000).map(Usd),
         tokens: sometimes(rng, 1, 300_000),
@@ -128,7 +127,7 @@ fn limit(rng: &mut Rng, policy: &mut Policy, mix: &mut FaultMix) {
     };
     policy.wrap_up = match rng.below(4) {
         0 => None,
-        1 => Some(WrapUp { reserve: Some(Span(rng.magnitude(Interval::new(0, HOUR)))) }),
+        1 => Some(WrapUp { reserve: Some(Span(rng.log_uniform(Interval::new(0, HOUR)))) }),
         _ => Some(WrapUp { reserve: None }),
     };
     mix.exceeds_memory = rng.pick(&[0, 20_000, 300_000]);
@@ -155,23 +154,23 @@ fn mix(rng: &mut Rng) -> FaultMix {
     let mut mix = FaultMix::calm();
     let kinds = 1 + rng.below(5);
     for _ in 0..kinds {
-        // Half of the draws are lasting faults, which make a run long; most others end it.
+        // Half of the draws are lasting faults, which make a run long. Most other faults end it.
         let fault = if rng.one_in(2) { rng.pick(LASTING) } else { rng.pick(Fault::ALL) };
-        mix.strike(fault, rng.magnitude(Interval::new(10_000, 900_000)) as u32);
+        mix.set_odds(fault, rng.log_uniform(Interval::new(10_000, 900_000)) as u32);
     }
     let sometimes = |rng: &mut Rng, one_in| {
-        if rng.one_in(one_in) { rng.magnitude(Interval::new(10_000, 1_000_000)) as u32 } else { 0 }
+        if rng.one_in(one_in) { rng.log_uniform(Interval::new(10_000, 1_000_000)) as u32 } else { 0 }
     };
-    mix.faults_max = rng.magnitude(Interval::new(2, 24)) as u32;
+    mix.faults_max = rng.log_uniform(Interval::new(2, 24)) as u32;
     mix.failed_requests_max = 400;
-    mix.work = Interval::new(0, rng.magnitude(Interval::new(2, 30)));
-    mix.outage = Interval::new(1, rng.magnitude(Interval::new(1_000, 12 * HOUR)));
-    mix.reset = Interval::new(1, rng.magnitude(Interval::new(1_000, 12 * HOUR)));
+    mix.work = Interval::new(0, rng.log_uniform(Interval::new(2, 30)));
+    mix.outage = Interval::new(1, rng.log_uniform(Interval::new(1_000, 12 * HOUR)));
+    mix.reset = Interval::new(1, rng.log_uniform(Interval::new(1_000, 12 * HOUR)));
     mix.hang = Interval::new(60_000, 48 * HOUR);
     mix.portal = sometimes(rng, 2);
-    mix.hinted = sometimes(rng, 2);
-    mix.shell = sometimes(rng, 3);
-    mix.notified = sometimes(rng, 2);
+    mix.hint = sometimes(rng, 2);
+    mix.leaves_shell = sometimes(rng, 3);
+    mix.shell_starts_exchange = sometimes(rng, 2);
     mix.never_idle = sometimes(rng, 4);
     mix.exits_after_result = sometimes(rng, 4);
     mix.lingers = sometimes(rng, 6);
@@ -187,10 +186,10 @@ fn mix(rng: &mut Rng) -> FaultMix {
     mix.wrong_session = sometimes(rng, 12);
     mix.reopen = sometimes(rng, 6);
     mix.no_resources = sometimes(rng, 12);
-    mix.input_ends_with_supervisor = sometimes(rng, 2);
+    mix.input_closes_with_supervisor = sometimes(rng, 2);
     mix.cancel = sometimes(rng, 5);
     mix.sleep = sometimes(rng, 4);
-    mix.kill = if rng.one_in(3) { rng.magnitude(Interval::new(5_000, 200_000)) as u32 } else { 0 };
+    mix.kill = if rng.one_in(3) { rng.log_uniform(Interval::new(5_000, 200_000)) as u32 } else { 0 };
     mix.request_cost = Usd(rng.below(100_000));
     mix
 }

@@ -1,5 +1,7 @@
-//! Simulates one run of one seed: a loop between core and world, in the role of a supervisor. The supervisor
-//! is killed at its weak points, and every oracle checks every step. It never acts outside its world.
+//! Simulates one run of one seed: a loop between core and world, in the role of a supervisor.
+//!
+//! The supervisor is killed at its weak points, and every oracle checks every step. The simulation never acts
+//! outside its world.
 
 pub(crate) mod kill;
 mod trace;
@@ -24,7 +26,7 @@ use longhaul_core::{
 use std::mem;
 use watch::OracleSet;
 
-// A day of work in attempts of a minute takes half of this. A run with more steps does not end.
+// A day of work in attempts of a minute takes half of these steps. A run with more steps does not end.
 const STEPS_MAX: u64 = 100_000;
 // Half a year of virtual time. The longest hang or limit of a mix is two days.
 const TIME_MAX: Span = Span::from_hours(24 * 180);
@@ -32,7 +34,7 @@ const TIME_MAX: Span = Span::from_hours(24 * 180);
 const KILLS_MAX: u32 = 12;
 // A run that is always resumed would never finish either.
 const REOPENS_MAX: u32 = 2;
-// One in this many endings is decided again with other rolls.
+// One in this many ends of attempts is decided again with other rolls.
 const SPREAD_SAMPLE: u64 = 32;
 /// Start of every run: a round moment of 2026.
 pub(crate) const START: Moment = Moment::from_unix_seconds(1_790_000_000);
@@ -61,13 +63,13 @@ struct SimState<'a> {
     session: &'a SessionPlan,
     world: &'a mut World,
     run: Run,
-    shadow: Run,
-    /// An event of the world or a new supervisor that precedes all others.
+    replayed: Run,
+    /// An event that precedes all others: a start, a resumption or a recovery.
     pending: Option<Event>,
     /// Index of the next notice to read from the stream file.
     stream_index: usize,
     /// Whether an exchange ended, so that the workspace must be inspected.
-    workspace_changed: bool,
+    must_inspect_workspace: bool,
     steps: u64,
     remaining_kills: u32,
     remaining_reopens: u32,
@@ -90,23 +92,23 @@ impl SimRun {
         self.journal.clear();
         self.watch.reset();
         if plan.session_exists {
-            world.sessions.open(plan.session.id()).spoken = true;
+            world.sessions.find_or_create(plan.session.id()).has_content = true;
         }
         let mut state = SimState {
             policy: &plan.policy,
             session: &plan.session,
             world,
             run: Run::new(),
-            shadow: Run::new(),
+            replayed: Run::new(),
             pending: Some(Event::Started(plan.session.clone())),
             stream_index: 0,
-            workspace_changed: false,
+            must_inspect_workspace: false,
             steps: 0,
             remaining_kills: KILLS_MAX,
             remaining_reopens: REOPENS_MAX,
             is_stuck: false,
         };
-        // A supervisor that died at the very end is replaced by one that finds the run finished.
+        // A supervisor that dies after the finish is replaced by one that finds the run finished.
         while state.pending.is_some() || !matches!(state.run.state().phase, Phase::Finished { .. }) {
             state.check_ends()?;
             let Some(world_event) = state.next(coverage) else { continue };
@@ -116,18 +118,18 @@ impl SimRun {
         self.finish(state, coverage)
     }
 
-    /// May resume a finished run, after checking how it finished.
+    /// Resumes a finished run with some probability, after checking how it finished.
     fn reopen(&mut self, state: &mut SimState<'_>, coverage: &mut Coverage) -> OracleResult {
         let outcome = state.run.state().outcome().filter(|_| state.pending.is_none());
         let Some(outcome) = outcome.filter(|outcome| outcome.kind != OutcomeKind::Bug) else { return Ok(()) };
         let world = &mut *state.world;
-        if state.remaining_reopens == 0 || !world.rng.odds(world.mix.reopen) {
+        if state.remaining_reopens == 0 || !world.rng.chance(world.mix.reopen) {
             return Ok(());
         }
-        check_ending(&outcome, world, state.policy, self.watch.cancelled_by(outcome.cancelled_by))?;
+        check_ending(&outcome, world, state.policy, self.watch.is_cancelled_by(outcome.cancelled_by))?;
         self.watch.clocks.check(&state.run, world.now)?;
         state.remaining_reopens -= 1;
-        let after = Span(world.rng.magnitude(Interval::new(1, 86_400_000)));
+        let after = Span(world.rng.log_uniform(Interval::new(1, 86_400_000)));
         world.pass_time(world.now + after);
         let request = match world.rng.below(3) {
             0 => ResumeRequest::Continue,
@@ -135,7 +137,7 @@ impl SimRun {
             _ => ResumeRequest::Prompt("Now the docs.".to_owned()),
         };
         state.pending = Some(Event::Reopened(request, Vec::new()));
-        coverage.reopened(outcome.kind);
+        coverage.reopen(outcome.kind);
         Ok(())
     }
 
@@ -177,7 +179,7 @@ impl SimRun {
         cover_cancel(coverage, &event, &state.run);
         self.watch.receive(state.policy, now, &event)?;
         trace.event(at, &event);
-        // Deciding every wait nine times would halve the speed, and a sample detects as much.
+        // Deciding every wait nine times would halve the speed, and a sample detects the same errors.
         let sampled = matches!(event, Event::Exited(_)) && state.world.rng.one_in(SPREAD_SAMPLE);
         let before = sampled.then(|| (state.run.clone(), event.clone()));
         state.run.step_into(state.policy, now, event, step);
@@ -185,21 +187,21 @@ impl SimRun {
         self.mark_unstarted(state, inspected.is_some(), step);
         let decides = !step.records.is_empty() || step.actions == [Action::ProbeProcesses];
         ensure(!ticked || decides, Oracle::Deadline, || {
-            format!("a tick at the deadline decides nothing in {:?}", state.run.state().phase)
+            format!("a tick at the deadline leads to no decision in {:?}", state.run.state().phase)
         })?;
         if kill == Some(KillPoint::MidAppend) {
             return self.crash(state, KillPoint::MidAppend, coverage, trace);
         }
         for record in &step.records {
-            state.shadow.apply(record);
-            self.watch.take(state.policy, record, state.world, coverage)?;
+            state.replayed.apply(record);
+            self.watch.on_record(state.policy, record, state.world, coverage)?;
         }
         self.journal.append(&mut step.records);
-        if let (Some((before, event)), Some((at, spread))) = (&before, self.watch.waited) {
+        if let (Some((before, event)), Some((at, spread))) = (&before, self.watch.last_wait) {
             check_spread(before, state.policy, now, event, at, spread)?;
         }
-        ensure(state.shadow.state() == state.run.state(), Oracle::Shadow, || {
-            format!("live {:?}\nshadow {:?}", state.run.state(), state.shadow.state())
+        ensure(state.replayed.state() == state.run.state(), Oracle::Shadow, || {
+            format!("live {:?}\nreplayed {:?}", state.run.state(), state.replayed.state())
         })?;
         self.watch.check_stop_obeyed(PhaseKind::new(&state.run.state().phase))?;
         self.watch.limits.check(state.policy, &self.watch.clocks, at)?;
@@ -232,7 +234,7 @@ impl SimRun {
         }
     }
 
-    /// Records in the world that an inspection ended the attempt before its start.
+    /// Records in the world that an inspection ended the attempt before it started.
     fn mark_unstarted(&self, state: &mut SimState<'_>, inspected: bool, step: &Step) {
         let ended = step.records.iter().any(|record| matches!(record, Record::AttemptEnded { .. }));
         if let (true, true, Some(plan)) = (inspected, ended, &state.run.state().plan) {
@@ -253,12 +255,12 @@ impl SimRun {
             state.stream_index = 0;
         }
         if let Action::StartCheck(_) = action {
-            ensure(!state.world.alive(), Oracle::OneTree, || {
+            ensure(!state.world.has_live_process(), Oracle::OneTree, || {
                 "a check runs next to a live process".to_owned()
             })?;
         }
         if let Action::StartSummary(plan) = action {
-            ensure(!state.world.alive(), Oracle::OneTree, || {
+            ensure(!state.world.has_live_process(), Oracle::OneTree, || {
                 format!("older work is summarized for attempt {} next to a live process", plan.attempt)
             })?;
         }
@@ -278,24 +280,28 @@ impl SimRun {
         trace: &mut Trace,
     ) -> OracleResult {
         coverage.kill(point);
-        state.world.lose_supervisor();
+        state.world.kill_supervisor();
         let down = self.take_over(state, coverage)?;
         trace.killed(point, down);
         Ok(())
     }
 
-    /// Lets time pass and starts a new supervisor, which replays the journal and recovers the run. Returns
-    /// how long none was running.
+    /// Advances the time and starts a new supervisor, which replays the journal and recovers the run. Returns
+    /// the time without a supervisor.
     fn take_over(&mut self, state: &mut SimState<'_>, coverage: &mut Coverage) -> Result<Span, Violation> {
         let world = &mut *state.world;
         let died_at = world.now;
-        let down = Span(world.rng.magnitude(world.mix.down));
+        let down = Span(world.rng.log_uniform(world.mix.supervisor_downtime));
         let up_at = world.now + down;
         world.pass_time(up_at);
         world.start_supervisor();
         state.run = Run::replay(&self.journal);
-        ensure(state.run.state() == state.shadow.state(), Oracle::Shadow, || {
-            format!("replayed {:?}\nshadow {:?}", state.run.state(), state.shadow.state())
+        ensure(state.run.state() == state.replayed.state(), Oracle::Shadow, || {
+            format!(
+                "replayed from the journal {:?}\nreplayed step by step {:?}",
+                state.run.state(),
+                state.replayed.state()
+            )
         })?;
         let phase = PhaseKind::new(&state.run.state().phase);
         let attempt = state.run.state().attempts();
@@ -304,10 +310,10 @@ impl SimRun {
         } else {
             world.find_attempt(attempt)
         };
-        let live = matches!(found, FoundAttempt::Running(_));
-        coverage.recovery(live, phase);
-        state.stream_index = if live { 0 } else { world.stream.len() };
-        state.workspace_changed = false;
+        let is_running = matches!(found, FoundAttempt::Running(_));
+        coverage.recovery(is_running, phase);
+        state.stream_index = if is_running { 0 } else { world.stream.len() };
+        state.must_inspect_workspace = false;
         state.pending = Some(if phase == PhaseKind::New {
             Event::Started(state.session.clone())
         } else {
@@ -324,15 +330,17 @@ impl SimRun {
             format!("live {:?}\nreplayed {:?}", state.run.state(), replayed.state())
         })?;
         let Some(outcome) = state.run.state().outcome() else {
-            return Err(Violation::new(Oracle::Ends, "no outcome"));
+            return Err(Violation::new(Oracle::Ends, "the run has no outcome"));
         };
-        check_ending(&outcome, state.world, state.policy, self.watch.cancelled_by(outcome.cancelled_by))?;
+        check_ending(&outcome, state.world, state.policy, self.watch.is_cancelled_by(outcome.cancelled_by))?;
         let usage = state.run.state().usage;
         // A process that cannot be killed cannot be accounted for either.
         if outcome.kind != OutcomeKind::Bug {
-            ensure(!state.world.alive(), Oracle::OneTree, || "a process outlives the run".to_owned())?;
-            ensure(usage == state.world.billed, Oracle::Tally, || {
-                format!("the run counts {usage:?}, the world billed {:?}", state.world.billed)
+            ensure(!state.world.has_live_process(), Oracle::OneTree, || {
+                "a process outlives the run".to_owned()
+            })?;
+            ensure(usage == state.world.billed_usage, Oracle::Tally, || {
+                format!("the run counts {usage:?}, the world billed {:?}", state.world.billed_usage)
             })?;
         }
         self.watch.clocks.check(&state.run, at)?;
@@ -353,7 +361,7 @@ impl SimRun {
 }
 
 impl SimState<'_> {
-    /// Returns where the supervisor is killed in this step, or `None` if it is not.
+    /// Draws the point at which the supervisor is killed in this step, or `None` if it is not killed.
     fn kill(&mut self) -> Option<KillPoint> {
         if self.remaining_kills == 0 {
             return None;
@@ -366,8 +374,8 @@ impl SimState<'_> {
     fn check_ends(&self) -> OracleResult {
         let elapsed = self.world.now.since(START);
         ensure(self.steps < STEPS_MAX && elapsed < TIME_MAX && !self.is_stuck, Oracle::Ends, || {
-            let adverb = if self.is_stuck { "stuck" } else { "still" };
-            format!("{adverb} in {:?} after {} steps and {elapsed}", self.run.state().phase, self.steps)
+            let state = if self.is_stuck { "stuck" } else { "still" };
+            format!("{state} in {:?} after {} steps and {elapsed}", self.run.state().phase, self.steps)
         })
     }
 
@@ -378,12 +386,14 @@ impl SimState<'_> {
             return Some(WorldEvent::Pending);
         }
         // The supervisor inspects the workspace on its own, so no file contains the result.
-        if let Some(fingerprint) = self.world.survey().filter(|_| mem::take(&mut self.workspace_changed)) {
+        if let Some(fingerprint) =
+            self.world.fingerprint_notice().filter(|_| mem::take(&mut self.must_inspect_workspace))
+        {
             return Some(WorldEvent::Noticed(fingerprint));
         }
         if let Some(notice) = self.world.stream.get(self.stream_index) {
             self.stream_index += 1;
-            self.workspace_changed = matches!(notice, Notice::ExchangeEnded(_));
+            self.must_inspect_workspace = matches!(notice, Notice::ExchangeEnded(_));
             return Some(WorldEvent::Noticed(notice.clone()));
         }
         let world_at = self.world.next_at();
@@ -399,7 +409,8 @@ impl SimState<'_> {
             return None;
         }
         let world_event = self.world.advance();
-        self.workspace_changed = matches!(world_event, Some(WorldEvent::Noticed(Notice::ExchangeEnded(_))));
+        self.must_inspect_workspace =
+            matches!(world_event, Some(WorldEvent::Noticed(Notice::ExchangeEnded(_))));
         self.stream_index = self.world.stream.len();
         self.steps -= u64::from(world_event.is_none());
         world_event
@@ -412,13 +423,17 @@ impl SimState<'_> {
             WorldEvent::SpawnFailed(error) => Event::SpawnFailed(error),
             WorldEvent::Noticed(notice) => Event::Noticed(notice),
             WorldEvent::Exited => {
-                let ended = self.world.finished.as_ref();
-                Event::Exited(ended.map(|ended| ended.evidence.clone()).expect("what exited has ended"))
+                let ended = self.world.ended_attempt.as_ref();
+                Event::Exited(
+                    ended
+                        .map(|ended| ended.evidence.clone())
+                        .expect("an exited process has an ended attempt"),
+                )
             }
-            WorldEvent::Inspected(found) => Event::SessionInspected(found),
+            WorldEvent::SessionInspected(found) => Event::SessionInspected(found),
             WorldEvent::SummaryEnded => Event::SummaryEnded(self.world.summary_report()),
-            WorldEvent::Checked(result) => Event::CheckEnded(result),
-            WorldEvent::Examined(activity) => Event::ProcessesProbed(activity),
+            WorldEvent::CheckEnded(result) => Event::CheckEnded(result),
+            WorldEvent::ProcessesProbed(activity) => Event::ProcessesProbed(activity),
             WorldEvent::Swept(ended) => Event::Swept(ended),
             WorldEvent::Downtime(span) => Event::Downtime(span),
             WorldEvent::Cancelled(source) => Event::Cancelled(source),

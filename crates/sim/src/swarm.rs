@@ -23,7 +23,7 @@ pub struct SwarmStats {
     pub steps: u64,
     /// Number of attempts.
     pub attempts: u64,
-    /// Everything that the runs reached, counted.
+    /// Counts of everything that the runs reached.
     pub coverage: Coverage,
     /// Seeds that violated an oracle, in order. None is expected.
     pub failures: Vec<Failure>,
@@ -35,7 +35,7 @@ pub struct Failure {
     /// The seed.
     pub seed: u64,
     /// The violation.
-    pub objection: Violation,
+    pub violation: Violation,
 }
 
 impl SwarmStats {
@@ -77,7 +77,7 @@ pub fn swarm(seeds: Range<u64>, threads: usize) -> SwarmStats {
         let handles: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
         stats.add(work());
         for handle in handles {
-            stats.add(handle.join().expect("a flight never panics: oracles object instead"));
+            stats.add(handle.join().expect("a simulation never panics: oracles return violations"));
         }
     });
     stats
@@ -98,7 +98,7 @@ fn run_chunk(seeds: impl Iterator<Item = u64>, sim_run: &mut SimRun, stats: &mut
                 stats.steps += result.steps;
                 stats.attempts += u64::from(result.attempts);
             }
-            Err(violation) => stats.failures.push(Failure { seed, objection: violation }),
+            Err(violation) => stats.failures.push(Failure { seed, violation }),
         }
     }
 }
@@ -124,7 +124,7 @@ pub fn trace(seed: u64) -> String {
         Ok(result) => {
             format!("{} after {} attempts and {} steps", result.outcome.kind, result.attempts, result.steps)
         }
-        Err(violation) => format!("OBJECTION {violation}"),
+        Err(violation) => format!("VIOLATION {violation}"),
     });
     trace.into_text()
 }

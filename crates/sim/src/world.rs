@@ -1,6 +1,7 @@
-//! The world of one run: an agent CLI, its API, its sessions, the user and the machine, in virtual time. It
-//! follows the contract between core and world, and contains the truth about every attempt. It never decides
-//! policy.
+//! The world of one run: an agent CLI, its API, its sessions, the user and the machine, in virtual time.
+//!
+//! The world follows the contract between core and world, and knows the truth about every attempt. It never
+//! decides policy.
 
 mod actions;
 pub(crate) mod agent;
@@ -36,7 +37,7 @@ pub(crate) struct EndedAttempt {
     pub(crate) evidence: Evidence,
 }
 
-/// An event of the world, small enough to be passed on cheaply. The evidence of an ended process is ten times
+/// An event of the world, small enough to be copied cheaply. The evidence of an ended process is ten times
 /// larger, so it stays in the world until the run needs it.
 #[derive(Clone, Debug)]
 pub(crate) enum WorldEvent {
@@ -44,16 +45,16 @@ pub(crate) enum WorldEvent {
     SpawnFailed(SpawnError),
     Noticed(Notice),
     Exited,
-    Inspected(SessionFileState),
+    SessionInspected(SessionFileState),
     SummaryEnded,
-    Checked(CheckResult),
+    CheckEnded(CheckResult),
     Swept(u32),
-    Examined(Option<ProcessActivity>),
+    ProcessesProbed(Option<ProcessActivity>),
     Downtime(Span),
     Cancelled(CancelSource),
-    /// No event of the world: the run's own deadline is due.
+    /// Not an event of the world: the run's own deadline arrived.
     Ticked,
-    /// An event of the supervisor itself: a start or a recovery.
+    /// An event of the supervisor: a start or a recovery.
     Pending,
 }
 
@@ -67,60 +68,60 @@ pub(crate) struct World {
     pub(crate) sessions: Sessions,
     /// The running process.
     pub(crate) agent: Option<Box<Agent>>,
-    /// The last ended process.
-    pub(crate) finished: Option<EndedAttempt>,
+    /// The last ended process of an agent.
+    pub(crate) ended_attempt: Option<EndedAttempt>,
     /// The running process that summarizes older work.
     pub(crate) summarizer: Option<Summarizer>,
     /// The last such process, ended or failed to start, since the summary was requested.
     pub(crate) summary: Option<EndedAttempt>,
-    /// When it becomes known that no summary is needed, or that none could start.
-    fits_at: Moment,
-    /// Processes that outlived their agent.
-    pub(crate) orphans: u32,
+    /// Moment at which it becomes known that no summary is needed or that none could start.
+    no_summary_at: Moment,
+    /// Number of processes that outlived their agent.
+    pub(crate) leftover_processes: u32,
     /// The stream file of the last process.
     pub(crate) stream: Vec<Notice>,
     /// Tool calls that the work still needs.
     pub(crate) remaining_work: u32,
     /// Usage of all ended processes.
-    pub(crate) billed: Usage,
+    pub(crate) billed_usage: Usage,
     pub(crate) requests: u64,
     pub(crate) failed_requests: u64,
-    /// When the API first served a request.
-    pub(crate) served_at: Option<Moment>,
-    /// Whether agents without a supervisor wait at their next tool call.
-    pub(crate) attended: bool,
+    /// Moment at which the API first served a request.
+    pub(crate) first_served_at: Option<Moment>,
+    /// Whether an agent without a supervisor waits at its next tool call.
+    pub(crate) needs_supervisor: bool,
     /// Whether no supervisor is running.
     is_unsupervised: bool,
     /// Whether the run uses keep-going.
     pub(crate) keeps_going: bool,
     /// Fingerprint of the workspace.
     pub(crate) workspace: u64,
-    /// How often an agent may still find more work.
+    /// Number of times that an agent may still find more work.
     remaining_finds: u32,
     /// Whether there is a memory limit.
     memory_limited: bool,
-    /// Whether a process was drawn that no signal can stop.
-    pub(crate) undying: bool,
+    /// Whether a process exists that no signal can stop.
+    pub(crate) has_unkillable: bool,
     remaining_faults: u32,
     inner_retries: u32,
-    /// A response of the API that occurs once.
-    once: Option<(AgentResult, Fault)>,
+    /// A failing response of the API that occurs once, for the next request.
+    next_response: Option<(AgentResult, Fault)>,
     spawn_at: Moment,
-    /// Result of the start: a process, an error, or (`Err(None)`) the refusal in `finished`.
-    spawned: Result<ProcessId, Option<SpawnError>>,
-    /// When the running inspection of a session ends, and its result.
+    /// Result of the spawn: a process, an error, or `Err(None)` for the start-up error in `ended_attempt`.
+    spawn_result: Result<ProcessId, Option<SpawnError>>,
+    /// Moment at which the running inspection of a session ends, and its result.
     inspect_at: Moment,
     inspection: SessionFileState,
     sweep_at: Moment,
-    /// When the running check ends, and its result.
+    /// Moment at which the running check ends, and its result.
     pub(crate) check_at: Moment,
     check_result: CheckResult,
-    /// When the running probe of the processes ends.
+    /// Moment at which the running probe of the processes ends.
     probe_at: Moment,
     cancel_at: Moment,
     cancel_by: CancelSource,
     sleep_at: Moment,
-    pids: u32,
+    last_pid: u32,
 }
 
 impl World {
@@ -128,39 +129,39 @@ impl World {
     pub(crate) fn new(seed: u64, mix: FaultMix, policy: &Policy, start: Moment) -> World {
         let mut rng = Rng::new(seed);
         let moment_of = |rng: &mut Rng, odds: u32| {
-            if rng.odds(odds) { start + Span(rng.magnitude(mix.incident)) } else { NEVER }
+            if rng.chance(odds) { start + Span(rng.log_uniform(mix.event_delay)) } else { NEVER }
         };
         let cancel_at = moment_of(&mut rng, mix.cancel);
         let sleep_at = moment_of(&mut rng, mix.sleep);
-        let remaining_work = rng.magnitude(mix.work) as u32;
+        let remaining_work = rng.log_uniform(mix.work) as u32;
         World {
             now: start,
             server: Server::default(),
             sessions: Sessions::default(),
             agent: None,
-            finished: None,
+            ended_attempt: None,
             summarizer: None,
             summary: None,
-            fits_at: NEVER,
-            orphans: 0,
+            no_summary_at: NEVER,
+            leftover_processes: 0,
             stream: Vec::with_capacity(64),
             remaining_work,
-            billed: Usage::default(),
+            billed_usage: Usage::default(),
             requests: 0,
             failed_requests: 0,
-            served_at: None,
-            attended: policy.needs_supervisor(),
+            first_served_at: None,
+            needs_supervisor: policy.needs_supervisor(),
             is_unsupervised: false,
             keeps_going: policy.keep_going.is_some(),
             workspace: 0,
             remaining_finds: FOUND_WORK_MAX,
             memory_limited: policy.limits.memory.is_some(),
-            undying: false,
+            has_unkillable: false,
             remaining_faults: mix.faults_max,
             inner_retries: policy.inner_retries,
-            once: None,
+            next_response: None,
             spawn_at: NEVER,
-            spawned: Err(None),
+            spawn_result: Err(None),
             inspect_at: NEVER,
             inspection: SessionFileState::Ready,
             sweep_at: NEVER,
@@ -176,7 +177,7 @@ impl World {
                 CancelSource::Sighup,
             ]),
             sleep_at,
-            pids: 1_000,
+            last_pid: 1_000,
             rng,
             mix,
         }
@@ -185,7 +186,8 @@ impl World {
     /// Returns the moment of the next event.
     pub(crate) fn next_at(&self) -> Moment {
         let agent = self.agent.as_ref().map_or(NEVER, |agent| agent.next_at());
-        let summarizer = self.summarizer.as_ref().map_or(NEVER, |summarizer| summarizer.at).min(self.fits_at);
+        let summarizer =
+            self.summarizer.as_ref().map_or(NEVER, |summarizer| summarizer.at).min(self.no_summary_at);
         let agent = agent.min(summarizer);
         let agent = agent.min(self.check_at);
         let agent = agent.min(self.probe_at);
@@ -203,7 +205,7 @@ impl World {
         let now = self.now;
         if self.spawn_at <= now {
             self.spawn_at = NEVER;
-            return Some(match self.spawned {
+            return Some(match self.spawn_result {
                 Ok(process) => WorldEvent::Spawned(process),
                 Err(Some(error)) => WorldEvent::SpawnFailed(error),
                 Err(None) => WorldEvent::Exited,
@@ -211,10 +213,10 @@ impl World {
         }
         if self.inspect_at <= now {
             self.inspect_at = NEVER;
-            return Some(WorldEvent::Inspected(self.inspection));
+            return Some(WorldEvent::SessionInspected(self.inspection));
         }
-        if self.fits_at <= now {
-            self.fits_at = NEVER;
+        if self.no_summary_at <= now {
+            self.no_summary_at = NEVER;
             return Some(WorldEvent::SummaryEnded);
         }
         if self.summarizer.as_ref().is_some_and(|summarizer| summarizer.at <= now) {
@@ -222,15 +224,15 @@ impl World {
         }
         if self.check_at <= now {
             self.check_at = NEVER;
-            return Some(WorldEvent::Checked(self.check_result));
+            return Some(WorldEvent::CheckEnded(self.check_result));
         }
         if self.sweep_at <= now {
             self.sweep_at = NEVER;
-            return Some(WorldEvent::Swept(std::mem::take(&mut self.orphans)));
+            return Some(WorldEvent::Swept(std::mem::take(&mut self.leftover_processes)));
         }
         if self.probe_at <= now {
             self.probe_at = NEVER;
-            return Some(WorldEvent::Examined(self.process_activity()));
+            return Some(WorldEvent::ProcessesProbed(self.process_activity()));
         }
         if self.cancel_at <= now {
             return Some(self.cancel());
@@ -247,13 +249,13 @@ impl World {
         let source = self.cancel_by;
         self.cancel_at = NEVER;
         if source == CancelSource::Person && self.rng.one_in(2) {
-            self.cancel_at = self.now + Span(self.rng.magnitude(Interval::new(100, 60_000)));
+            self.cancel_at = self.now + Span(self.rng.log_uniform(Interval::new(100, 60_000)));
             self.cancel_by = CancelSource::PersonNow;
         }
         // Systems may signal again, and a suspended run may be suspended again.
         let from_system = matches!(source, CancelSource::Sigterm | CancelSource::Sighup);
         if from_system && self.rng.one_in(2) {
-            self.cancel_at = self.now + Span(self.rng.magnitude(Interval::new(100, 36_000_000)));
+            self.cancel_at = self.now + Span(self.rng.log_uniform(Interval::new(100, 36_000_000)));
             self.cancel_by =
                 self.rng.pick(&[CancelSource::Person, CancelSource::Sigterm, CancelSource::Sighup]);
         }
@@ -263,14 +265,14 @@ impl World {
     /// Puts the machine to sleep: its processes pause, servers and people do not.
     fn sleep(&mut self) -> WorldEvent {
         self.sleep_at = NEVER;
-        let span = Span(self.rng.magnitude(Interval::new(1_000, 36_000_000)));
+        let span = Span(self.rng.log_uniform(Interval::new(1_000, 36_000_000)));
         self.now = self.now + span;
         let delay = |at: &mut Moment| *at = if *at == NEVER { NEVER } else { *at + span };
         delay(&mut self.spawn_at);
         delay(&mut self.inspect_at);
         delay(&mut self.sweep_at);
         delay(&mut self.probe_at);
-        delay(&mut self.fits_at);
+        delay(&mut self.no_summary_at);
         delay(&mut self.check_at);
         if let Some(summarizer) = &mut self.summarizer {
             delay(&mut summarizer.at);
@@ -279,31 +281,34 @@ impl World {
             delay(&mut agent.at);
             delay(&mut agent.death_at);
             delay(&mut agent.stop_at);
-            delay(&mut agent.shells_until);
+            delay(&mut agent.shells_end_at);
         }
         WorldEvent::Downtime(span)
     }
 
-    /// Returns the fault of the mix that strikes at this point, if any.
-    fn struck(&mut self, point: FaultPoint) -> Option<Fault> {
+    /// Draws the fault of the mix that strikes at this point, if any.
+    fn draw_fault(&mut self, point: FaultPoint) -> Option<Fault> {
         if self.remaining_faults == 0 {
             return None;
         }
         let roll = self.rng.below(1_000_000) as u32;
-        let fault = self.mix.struck(point, roll)?;
+        let fault = self.mix.fault_at(point, roll)?;
         self.remaining_faults -= 1;
         Some(fault)
     }
 
-    /// Whether an additional incident with these odds happens. It counts as a fault.
-    fn strikes_by(&mut self, odds: u32) -> bool {
-        let strikes = self.remaining_faults > 0 && self.rng.odds(odds);
+    /// Draws whether an additional fault with these odds strikes.
+    fn draw_extra_fault(&mut self, odds: u32) -> bool {
+        let strikes = self.remaining_faults > 0 && self.rng.chance(odds);
         self.remaining_faults -= u32::from(strikes);
         strikes
     }
 
-    /// Whether any process of the run lives.
-    pub(crate) fn alive(&self) -> bool {
-        self.agent.is_some() || self.summarizer.is_some() || self.check_at != NEVER || self.orphans > 0
+    /// Returns whether any process of the run is alive.
+    pub(crate) fn has_live_process(&self) -> bool {
+        self.agent.is_some()
+            || self.summarizer.is_some()
+            || self.check_at != NEVER
+            || self.leftover_processes > 0
     }
 }

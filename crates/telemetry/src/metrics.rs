@@ -121,6 +121,6 @@ impl Metrics {
 
 fn with_fault(common: &[KeyValue], fault: Option<Fault>) -> Vec<KeyValue> {
     let mut attributes = common.to_vec();
-    attributes.extend(fault.map(|fault| KeyValue::new(attributes::FAULT, fault.word())));
+    attributes.extend(fault.map(|fault| KeyValue::new(attributes::FAULT, fault.as_str())));
     attributes
 }

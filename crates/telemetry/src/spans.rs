@@ -275,12 +275,12 @@ impl SpanRecorder {
         let mut attributes = usage_attributes(&self.usage);
         attributes.push(KeyValue::new(attributes::OUTCOME, outcome.kind.as_str()));
         attributes.push(KeyValue::new(attributes::ATTEMPTS, i64::from(attempts)));
-        attributes.extend(outcome.fault.map(|fault| KeyValue::new(attributes::FAULT, fault.word())));
+        attributes.extend(outcome.fault.map(|fault| KeyValue::new(attributes::FAULT, fault.as_str())));
         if let Some(run) = self.run() {
             run.set_attributes(attributes);
             if outcome.kind != OutcomeKind::Done {
                 let kind = outcome.kind.as_str();
-                let error = outcome.fault.map_or(kind, Fault::word);
+                let error = outcome.fault.map_or(kind, Fault::as_str);
                 run.set_attribute(KeyValue::new(attributes::ERROR, error));
                 run.set_status(Status::error(kind));
             }

@@ -98,7 +98,7 @@ impl Decoder for ClaudeDecoder {
             results: self.exchanges,
             background: self.background.count(),
             usage: self.snapshot.usage,
-            ..Evidence::of_exit(exit)
+            ..Evidence::from_exit(exit)
         }
     }
 

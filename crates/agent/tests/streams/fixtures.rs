@@ -103,7 +103,7 @@ impl Fixture {
     }
 
     pub fn check(&self, evidence: &Evidence, label: &str) {
-        let fault = classify(evidence).map(|fault| fault.word().to_owned());
+        let fault = classify(evidence).map(|fault| fault.as_str().to_owned());
         assert_eq!(fault, self.fault, "{} {label}: {evidence:#?}", self.name);
     }
 }

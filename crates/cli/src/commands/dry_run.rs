@@ -6,7 +6,7 @@ use crate::policy_flags::ResolvedPolicy;
 use longhaul::{MARKER_VARIABLE, SessionChoice, quoted};
 use longhaul_agent::claude::Claude;
 use longhaul_agent::{AgentSpec, Dialect, Guards, Invocation, PriorAttempts, ToolPattern};
-use longhaul_core::typed as span;
+use longhaul_core::flag_span as span;
 use longhaul_core::{AttemptPlan, LimitUsage, Policy, PromptKind, RunId, SessionId, SessionPlan, Span};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -214,7 +214,7 @@ fn command_line(invocation: &Invocation) -> String {
 /// Renders one line for each value. Values with a flag are shown as typed, the others by their name in the
 /// plan.
 fn policy_lines(policy: &Policy) -> String {
-    let typed = policy.typed_values().into_iter().map(|(name, value)| {
+    let typed = policy.flag_values().into_iter().map(|(name, value)| {
         // Only the outage limit has an alternative bound.
         (name, value.unwrap_or_else(|| format!("{} retries", policy.retries_max)))
     });

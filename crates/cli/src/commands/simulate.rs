@@ -76,7 +76,7 @@ fn profile(name: &str) -> Result<Profile, Failure> {
         return Profile::parse(&text)
             .map_err(|error| Failure::usage(format!("cannot read the fault profile {name}: {error}"), hint));
     }
-    Profile::named(name).map_err(|error| Failure::usage(error.to_string(), hint))
+    Profile::built_in(name).map_err(|error| Failure::usage(error.to_string(), hint))
 }
 
 fn built_in() -> String {
@@ -97,7 +97,7 @@ fn history() -> Result<Profile, Failure> {
                 .collect()
         })
         .unwrap_or_default();
-    Profile::observed(&runs).ok_or_else(|| {
+    Profile::from_runs(&runs).ok_or_else(|| {
         Failure::usage(format!("there are no past runs in {} to learn from", home.path().display()), hint())
     })
 }

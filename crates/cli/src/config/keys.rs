@@ -121,7 +121,7 @@ impl Key {
 
     /// Returns the default as it would be typed, or `None` if there is no default that can be typed.
     pub fn default(&self, root: &Command) -> Option<Vec<String>> {
-        let mut policy = Preset::Default.policy().typed_values().into_iter();
+        let mut policy = Preset::Default.policy().flag_values().into_iter();
         if let Some((_, value)) = policy.find(|(name, _)| self.table.is_none() && *name == self.name) {
             return value.map(|value| vec![value]);
         }

@@ -20,7 +20,7 @@ use longhaul_store::{AnsweredQuestion, WatchdogStop, rfc3339};
 pub fn headline(record: &Record, state: &State, policy: &Policy) -> Option<String> {
     match record {
         // The suspension is printed already, and no retry follows.
-        Record::AttemptEnded { fault: Some(Fault::Interrupted), .. } if state.suspend.is_some() => None,
+        Record::AttemptEnded { fault: Some(Fault::Interrupted), .. } if state.suspended_by.is_some() => None,
         Record::AttemptEnded {
             at,
             fault: Some(fault),
@@ -187,7 +187,7 @@ pub fn strategy_text(strategy: Option<ResumeStrategy>, reason: Option<StrategyRe
         Some(StrategyReason::SessionFile(SessionFileState::Elsewhere)) => "found elsewhere",
         Some(StrategyReason::SessionFile(SessionFileState::Empty)) => "empty",
         Some(StrategyReason::SessionFile(SessionFileState::Missing)) => "missing",
-        Some(StrategyReason::Fault(fault)) => fault.word(),
+        Some(StrategyReason::Fault(fault)) => fault.as_str(),
         Some(StrategyReason::NeverOpened) => "never opened",
     };
     format!("{text} ({reason_text})")

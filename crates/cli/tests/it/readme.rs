@@ -302,7 +302,7 @@ fn every_fault_is_in_the_table_once() {
         .flat_map(|cell| cell.split('`').skip(1).step_by(2))
         .collect();
     listed.sort_unstable();
-    let mut known: Vec<&str> = Fault::ALL.iter().map(|fault| fault.word()).collect();
+    let mut known: Vec<&str> = Fault::ALL.iter().map(|fault| fault.as_str()).collect();
     known.sort_unstable();
     assert_eq!(listed, known);
 }

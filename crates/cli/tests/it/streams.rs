@@ -119,7 +119,7 @@ fn check_without_result(stream: &str, exit: &str, fault: &str) {
         (&"failed".into(), &fault.into(), &2.into())
     );
     let outcome = tidy::replayed(&stage.only_run());
-    assert_eq!((outcome.exit_code(), outcome.fault.map(|fault| fault.word())), (20, Some(fault)));
+    assert_eq!((outcome.exit_code(), outcome.fault.map(|fault| fault.as_str())), (20, Some(fault)));
 }
 
 #[test]

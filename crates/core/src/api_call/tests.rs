@@ -47,7 +47,7 @@ fn call_until_give_up(
         assert_eq!(call.failed_requests() as usize, requests.len());
         match next {
             CallDecision::Retry { at } => {
-                assert!(at > now, "a request that failed is never made again at once");
+                assert!(at > now, "a failed request is never retried immediately");
                 now = at;
             }
             CallDecision::GiveUp { reason, not_before } => {
@@ -57,7 +57,7 @@ fn call_until_give_up(
     }
 }
 
-fn at_once(_: u32) -> Span {
+fn immediate(_: u32) -> Span {
     Span::ZERO
 }
 
@@ -67,7 +67,7 @@ fn overloaded(_: u32) -> (ApiCallError, Option<Span>) {
 
 #[test]
 fn makes_at_most_three_requests() {
-    let failed_call = call_until_give_up(&keypoints(), 7, at_once, overloaded);
+    let failed_call = call_until_give_up(&keypoints(), 7, immediate, overloaded);
     assert_eq!(
         (failed_call.requests.len(), failed_call.reason, failed_call.not_before),
         (3, GiveUpReason::RetriesExhausted, None)
@@ -76,10 +76,10 @@ fn makes_at_most_three_requests() {
 }
 
 #[test]
-fn waits_of_2_s_and_4_s_times_the_drawn_jitter() {
+fn waits_2_s_and_4_s_with_jitter() {
     let (mut shortest, mut longest) = ([Span(u64::MAX); 2], [Span::ZERO; 2]);
     for roll in 0..200_000 {
-        let failed_call = call_until_give_up(&keypoints(), roll, at_once, overloaded);
+        let failed_call = call_until_give_up(&keypoints(), roll, immediate, overloaded);
         // There is no wait after the last request.
         assert_eq!(failed_call.ended, failed_call.requests[2]);
         for (index, pair) in failed_call.requests.windows(2).enumerate() {
@@ -93,7 +93,7 @@ fn waits_of_2_s_and_4_s_times_the_drawn_jitter() {
 }
 
 #[test]
-fn worst_case_is_97_5_s_within_120() {
+fn worst_case_is_97_5_s_of_120_s() {
     assert_eq!(keypoints().max_duration(), Span(97_500));
     let worst = (0..100_000)
         .map(|roll| {
@@ -101,7 +101,7 @@ fn worst_case_is_97_5_s_within_120() {
                 .ended
         })
         .max();
-    let worst = worst.expect("there were some").since(START);
+    let worst = worst.expect("the range is not empty").since(START);
     assert!((Span(97_400)..=Span(97_500)).contains(&worst), "{worst:?}");
 }
 
@@ -123,7 +123,7 @@ fn request_timeout_is_30_s_or_remaining_budget() {
 fn retries_only_transient_errors() {
     let check = |error: ApiCallError, fault: Fault, is_transient: bool| {
         assert_eq!((error.fault(), error.is_transient()), (fault, is_transient), "{error:?}");
-        let failed_call = call_until_give_up(&keypoints(), 7, at_once, |_| (error, None));
+        let failed_call = call_until_give_up(&keypoints(), 7, immediate, |_| (error, None));
         let expected =
             if is_transient { (3, GiveUpReason::RetriesExhausted) } else { (1, GiveUpReason::NotRetryable) };
         assert_eq!((failed_call.requests.len(), failed_call.reason), expected, "{error:?}");
@@ -170,12 +170,16 @@ fn runs_wait_out_transient_errors_too() {
 fn server_hint_is_a_floor() {
     let rate_limited = |seconds| move |_| (ApiCallError::Status(429), Some(Span::from_secs(seconds)));
     // A hint below our own wait changes nothing.
-    let unhinted = call_until_give_up(&keypoints(), 7, at_once, overloaded);
-    assert_eq!(call_until_give_up(&keypoints(), 7, at_once, rate_limited(1)).requests, unhinted.requests);
+    let without_hint = call_until_give_up(&keypoints(), 7, immediate, overloaded);
+    assert_eq!(
+        call_until_give_up(&keypoints(), 7, immediate, rate_limited(1)).requests,
+        without_hint.requests
+    );
     for roll in 0..10_000 {
-        let failed_call = call_until_give_up(&keypoints(), roll, at_once, rate_limited(20));
+        let failed_call = call_until_give_up(&keypoints(), roll, immediate, rate_limited(20));
         assert_eq!((failed_call.requests.len(), failed_call.reason), (3, GiveUpReason::RetriesExhausted));
-        // The wait is at least the hint and at most 2 s more, so that clients do not return at once.
+        // The wait is at least the hint and at most 2 s more, so that clients do not return at the same
+        // moment.
         for pair in failed_call.requests.windows(2) {
             let wait = pair[1].since(pair[0]);
             assert!((Span::from_secs(20)..=Span::from_secs(22)).contains(&wait), "{wait:?}");
@@ -189,20 +193,20 @@ fn server_hint_is_a_floor() {
 fn gives_up_if_wait_exceeds_budget() {
     let rate_limited = |seconds| move |_| (ApiCallError::Status(429), Some(Span::from_secs(seconds)));
     for roll in 0..1_000 {
-        let failed_call = call_until_give_up(&keypoints(), roll, at_once, rate_limited(300));
+        let failed_call = call_until_give_up(&keypoints(), roll, immediate, rate_limited(300));
         assert_eq!(
             (failed_call.requests.len(), failed_call.ended, failed_call.reason),
             (1, START, GiveUpReason::OutOfTime)
         );
-        let not_before = failed_call.not_before.expect("it is known").since(START);
+        let not_before = failed_call.not_before.expect("the server sent a hint").since(START);
         assert!((Span::from_secs(300)..=Span::from_secs(302)).contains(&not_before), "{not_before:?}");
         // Two of these fit, three do not.
-        let failed_call = call_until_give_up(&keypoints(), roll, at_once, rate_limited(70));
+        let failed_call = call_until_give_up(&keypoints(), roll, immediate, rate_limited(70));
         assert_eq!((failed_call.requests.len(), failed_call.reason), (2, GiveUpReason::OutOfTime));
     }
     // A time budget of zero allows one request.
     let policy = ApiCallPolicy { time_budget: Span::ZERO, ..keypoints() };
-    let failed_call = call_until_give_up(&policy, 7, at_once, overloaded);
+    let failed_call = call_until_give_up(&policy, 7, immediate, overloaded);
     assert_eq!(
         (failed_call.requests.len(), failed_call.reason, failed_call.not_before),
         (1, GiveUpReason::OutOfTime, None)
@@ -220,7 +224,7 @@ fn any_error() -> impl Strategy<Value = ApiCallError> {
     ]
 }
 
-fn requests() -> impl Strategy<Value = Vec<(u64, ApiCallError, Option<u64>)>> {
+fn failures() -> impl Strategy<Value = Vec<(u64, ApiCallError, Option<u64>)>> {
     prop::collection::vec((0..40_000_u64, any_error(), prop::option::of(0..200_000_u64)), 8)
 }
 
@@ -228,7 +232,7 @@ proptest! {
     /// Holds for all failures, budgets and numbers of retries.
     #[test]
     fn every_call_ends_within_its_bounds(
-        failures in requests(), roll: u64, retries_max in 0..6_u32, budget in 0..300_000_u64,
+        failures in failures(), roll: u64, retries_max in 0..6_u32, budget in 0..300_000_u64,
     ) {
         let policy = ApiCallPolicy { retries_max, time_budget: Span(budget), ..keypoints() };
         let failure = |number: u32| failures[number as usize];

@@ -28,7 +28,7 @@ proptest! {
     #[test]
     fn waits_grow_up_to_cap(backoff in backoffs(), n in 0..100_u32) {
         prop_assert!(backoff.longest(n) <= backoff.longest(n + 1));
-        let capped = backoff.capped(Span(1_000));
+        let capped = backoff.with_lower_cap(Span(1_000));
         prop_assert!(capped.cap <= Span(1_000) && capped.cap <= backoff.cap);
     }
 
@@ -36,12 +36,12 @@ proptest! {
     fn hint_is_a_floor(backoff in backoffs(), n in 0..100_u32, hint in 0..10_000_000_u64, roll: u64) {
         let hint = Span(hint);
         let delay = backoff.delay(n, Some(hint), roll);
-        let unhinted = backoff.delay(n, None, roll);
+        let without_hint = backoff.delay(n, None, roll);
         prop_assert!(delay >= hint);
         // Below the drawn wait, the hint changes nothing. Above it, the wait exceeds the hint by at most
         // `base`.
-        if unhinted >= hint {
-            prop_assert_eq!(delay, unhinted);
+        if without_hint >= hint {
+            prop_assert_eq!(delay, without_hint);
         } else {
             prop_assert!(delay <= hint + backoff.base.at_most(backoff.cap));
         }

@@ -13,12 +13,12 @@ impl Run {
     pub fn apply(&mut self, record: &Record) {
         match record {
             Record::AttemptStarted { at, .. } | Record::AttemptSpawned { at, .. } => {
-                self.seen = Observations::new(*at)
+                self.observations = Observations::new(*at)
             }
-            Record::Downtime { duration: span } => self.seen.add_sleep(*span),
-            Record::PromptSent { at, .. } => self.seen.on_prompt_sent(*at),
+            Record::Downtime { duration: span } => self.observations.add_downtime(*span),
+            Record::PromptSent { at, .. } => self.observations.on_prompt_sent(*at),
             // From here on the usage is part of the run's total.
-            Record::AttemptEnded { at, .. } => self.seen = Observations::new(*at),
+            Record::AttemptEnded { at, .. } => self.observations = Observations::new(*at),
             Record::RunStarted { .. }
             | Record::RunReopened { .. }
             | Record::ResumeStrategyChosen { .. }
@@ -54,7 +54,7 @@ impl State {
             Record::AttemptStarted { at, plan } => {
                 self.end_wait(*at);
                 self.phase = Phase::Starting;
-                self.began_with_history |= plan.attempt == 1 && source_session(&plan.session).is_some();
+                self.started_with_history |= plan.attempt == 1 && source_session(&plan.session).is_some();
                 self.plan = Some(plan.clone());
                 self.apply_prompt(plan.prompt);
                 self.results_before = 0;
@@ -144,7 +144,7 @@ impl State {
             Record::Downtime { duration: span } => {
                 self.attempt_started_at = self.attempt_started_at + *span;
                 self.stall_deferred_until = self.stall_deferred_until.map(|until| until + *span);
-                // Sleep during a wait counts as part of the wait.
+                // Downtime during a wait counts as part of the wait.
                 if !matches!(self.phase, Phase::Waiting { .. }) {
                     self.clocks.downtime = self.clocks.downtime + *span;
                 }
@@ -197,7 +197,7 @@ impl State {
                 self.checks_failed += u32::from(*result != CheckResult::Passed)
             }
             Record::CancelRequested { source, .. } => self.cancelled_by = Some(*source),
-            Record::SuspendOrdered { source, .. } => self.suspend = Some(*source),
+            Record::SuspendOrdered { source, .. } => self.suspended_by = Some(*source),
             Record::Suspended { at, source } => {
                 self.end_wait(*at);
                 let then = Box::new(std::mem::take(&mut self.phase));
@@ -211,10 +211,10 @@ impl State {
         }
     }
 
-    /// Continues the run under a new supervisor. A suspended run returns to its previous phase, with the time
-    /// since as downtime.
+    /// Continues the run under a new supervisor. A suspended run returns to its previous phase, and the time
+    /// since the suspension counts as downtime.
     fn recover(&mut self, at: Moment) {
-        self.suspend = None;
+        self.suspended_by = None;
         if let Phase::Suspended { since, then, .. } = &mut self.phase {
             self.clocks.downtime = self.clocks.downtime + at.since(*since);
             self.phase = std::mem::take(&mut **then);
@@ -230,7 +230,7 @@ impl State {
         }
     }
 
-    /// Counts a stop of the agent on its own.
+    /// Counts a voluntary stop of the agent.
     fn apply_agent_stop(&mut self, claimed_done: bool, workspace: Option<u64>) {
         let unchanged = workspace.is_some() && workspace == self.workspace;
         self.voluntary_stops += 1;
@@ -239,7 +239,7 @@ impl State {
         self.workspace = workspace;
     }
 
-    /// Notes the effects of a sent prompt.
+    /// Applies the effects of a sent prompt.
     fn apply_prompt(&mut self, prompt: PromptKind) {
         self.limit_warning_sent |=
             matches!(prompt, PromptKind::KeepGoing(KeepGoingPrompt { limit_near: true, .. }));
@@ -249,14 +249,14 @@ impl State {
         }
     }
 
-    /// Resets the counters that limit a run, because the user decided to continue it.
+    /// Resets the counters that limit a run, because the user decided to continue the run.
     fn reset_for_reopen(&mut self, at: Moment) {
         self.reopen_count = self.reopen_count.saturating_add(1);
         self.usage_before_reopen = self.usage;
         self.attempts_before = self.attempts();
         self.clocks.finished = self.clocks.finished + at.since(self.finished_at);
         self.cancelled_by = None;
-        self.suspend = None;
+        self.suspended_by = None;
         self.limit_state = None;
         self.wrap_ups = 0;
         self.checks_failed = 0;
@@ -268,8 +268,8 @@ impl State {
         self.outage_waits = 0;
         self.malformed_responses = 0;
         self.parks = 0;
-        self.nudges_finish = 0;
-        self.nudges_smaller = 0;
+        self.answer_nudges = 0;
+        self.smaller_steps_nudges = 0;
         self.faults_retried_once = FaultSet::default();
         self.faults_with_new_session = FaultSet::default();
         self.strategies_tried = StrategySet::default();
@@ -293,7 +293,7 @@ impl State {
             }
             Remedy::Park => self.parks += 1,
             // The signal of the suspension ended this attempt; it did not fail.
-            Remedy::Resume if fault == Fault::Interrupted && self.suspend.is_some() => {}
+            Remedy::Resume if fault == Fault::Interrupted && self.suspended_by.is_some() => {}
             Remedy::Resume | Remedy::ResumeWhileProgressing | Remedy::ResumeWithinLimit => {
                 self.failures_since_progress += 1
             }
@@ -305,8 +305,8 @@ impl State {
             Remedy::ReplaceLostSession | Remedy::ReplaceFullSession => {
                 self.faults_with_new_session = self.faults_with_new_session.with(fault)
             }
-            Remedy::Nudge(Nudge::Answer) => self.nudges_finish += 1,
-            Remedy::Nudge(Nudge::SmallerSteps) => self.nudges_smaller += 1,
+            Remedy::Nudge(Nudge::Answer) => self.answer_nudges += 1,
+            Remedy::Nudge(Nudge::SmallerSteps) => self.smaller_steps_nudges += 1,
             Remedy::End | Remedy::EndUnlessAllowed => {}
         }
         // A replaced session is never resumed again.

@@ -17,13 +17,13 @@ impl Run {
             return self.finish_suspend(now.at, step);
         }
         self.record(step, Record::CheckEnded { at: now.at, result });
-        let attempts_max = policy.check.map_or(0, |checking| checking.failures_max);
+        let failures_max = policy.check.map_or(0, |check| check.failures_max);
         let reached = self.state.limit_state.filter(|reached| reached.stage == WrapUpStage::Exhausted);
         match (result, self.state.cancelled_by, reached) {
             (CheckResult::Passed, _, _) => self.finish(now.at, Outcome::DONE, step),
             (_, Some(source), _) => self.finish(now.at, Outcome::cancelled(source), step),
             (_, None, Some(reached)) => self.finish(now.at, Outcome::from_limit(reached.limit, None), step),
-            _ if self.state.checks_failed >= attempts_max => self.finish(now.at, CHECK_FAILED, step),
+            _ if self.state.checks_failed >= failures_max => self.finish(now.at, CHECK_FAILED, step),
             _ if self.is_last_attempt(policy) => {
                 self.finish(now.at, Outcome::from_limit(Limit::Attempts, None), step)
             }

@@ -1,4 +1,4 @@
-//! Computes when a run must be ticked next, and why. No timers are kept.
+//! Computes when a run must be ticked next, and why. This module keeps no timers.
 
 use super::{Phase, Run, WrapUpStage};
 use crate::{LimitThreshold, Moment, Policy, StopLevel};
@@ -29,10 +29,10 @@ pub enum DeadlineKind {
     AttemptTimeout,
     /// A limit of the run reaches its reserve or is exhausted.
     Limit,
-    /// Background work has outlived the result for too long. It is stopped, or with keep-going the agent is
+    /// Background work has outlived the result for too long. It is stopped, or, with keep-going, the agent is
     /// prompted about it, once.
     BackgroundTimeout,
-    /// The input of an agent that has its result and is silent is closed.
+    /// The agent returned its result and is silent, so its input is closed.
     IdleAfterResult,
     /// An agent that did not exit on its own is stopped.
     ExitTimeout,
@@ -51,9 +51,9 @@ impl Run {
             }
             Phase::Checking { since, stop_cause: None } => self.check_deadline(policy, *since),
             // An exchange that started meanwhile (a background shell ended) is completed like any other.
-            Phase::Closing { .. } if self.seen.result.is_none() => self.live_deadline(policy),
+            Phase::Closing { .. } if self.observations.result.is_none() => self.live_deadline(policy),
             Phase::Closing { since } => deadline(
-                (*since).max(self.seen.last_activity_at) + policy.exit_timeout,
+                (*since).max(self.observations.last_activity_at) + policy.exit_timeout,
                 DeadlineKind::ExitTimeout,
             ),
             Phase::Stopping { since, level: StopLevel::Interrupt, .. } => {
@@ -75,15 +75,15 @@ impl Run {
     }
 
     fn live_deadline(&self, policy: &Policy) -> Option<Deadline> {
-        let idle = match self.seen.result {
-            Some((at, _)) if self.seen.background_tasks > 0 => self.background_deadline(policy, at),
+        let idle = match self.observations.result {
+            Some((at, _)) if self.observations.background_tasks > 0 => self.background_deadline(policy, at),
             // The agent did not report that it is idle; older versions never do.
             Some(_) => Some(Deadline {
-                at: self.seen.last_activity_at + policy.exit_timeout,
+                at: self.observations.last_activity_at + policy.exit_timeout,
                 kind: DeadlineKind::IdleAfterResult,
             }),
             // A running tool may be silent for any time, unless the agent that waits for it is frozen.
-            None if self.seen.open_tools > 0 && !self.seen.frozen => None,
+            None if self.observations.open_tools > 0 && !self.observations.frozen => None,
             None => self.stall_deadline(policy),
         };
         let timeout = policy.attempt_timeout.map(|timeout| Deadline {
@@ -93,11 +93,11 @@ impl Run {
         [idle, timeout, self.limit_deadline(policy)].into_iter().flatten().min_by_key(|deadline| deadline.at)
     }
 
-    /// Returns when background work that continued after `result_at` is prompted about or stopped.
+    /// Returns the deadline of background work that outlived the result of `result_at`.
     fn background_deadline(&self, policy: &Policy, result_at: Moment) -> Option<Deadline> {
         let end = result_at + policy.background_wait;
         let at = match self.waits_for_background(policy) {
-            true if self.seen.background_prompted => return None,
+            true if self.observations.background_prompted => return None,
             true => end,
             false => end.min(self.limit_at(policy, LimitThreshold::Exhausted).unwrap_or(Moment::MAX)),
         };
@@ -105,7 +105,7 @@ impl Run {
     }
 
     fn check_deadline(&self, policy: &Policy, since: Moment) -> Option<Deadline> {
-        let timeout = policy.check.and_then(|checking| checking.timeout);
+        let timeout = policy.check.and_then(|check| check.timeout);
         let timeout =
             timeout.map(|timeout| Deadline { at: since + timeout, kind: DeadlineKind::CheckTimeout });
         let limit = self
@@ -124,7 +124,7 @@ impl Run {
         let is_running = self.state.phase == Phase::Running;
         let stage = self.state.limit_state.map(|reached| reached.stage);
         match stage {
-            _ if self.seen.result.is_some() && !self.waits_for_background(policy) => None,
+            _ if self.observations.result.is_some() && !self.waits_for_background(policy) => None,
             None if is_running => Some(LimitThreshold::Reserve),
             None | Some(WrapUpStage::Due | WrapUpStage::Requested) => Some(LimitThreshold::Exhausted),
             Some(WrapUpStage::Exhausted) => None,

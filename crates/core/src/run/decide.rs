@@ -1,5 +1,6 @@
-//! Decides what follows an attempt: another attempt and its time, or the end of the run. Pure functions of
-//! the state, the policy, the roll and the evidence.
+//! Decides what follows an attempt: another attempt and its time, or the end of the run.
+//!
+//! All functions are pure: they depend only on the state, the policy, the roll and the evidence.
 
 use super::{LimitState, State, WrapUpStage};
 use crate::backoff::after_reset;
@@ -48,8 +49,8 @@ fn after_done_claim(policy: &Policy) -> AfterAttempt {
     if policy.check.is_some() { AfterAttempt::Check } else { AfterAttempt::Finish(Outcome::DONE) }
 }
 
-/// Returns the step after an attempt without a wrap-up: where another attempt would follow, it becomes a
-/// wrap-up.
+/// Returns the step after an attempt in a run that reached a limit. If `next` is another attempt, it becomes
+/// a wrap-up.
 fn wrap_up(
     state: &State,
     limit_state: LimitState,
@@ -165,18 +166,22 @@ impl FailedAttempt<'_> {
         }
         let is_early = self.fault == Fault::Overloaded && outage_age < self.policy.early_overload_period;
         let backoff = if is_early {
-            self.policy.backoff.capped(self.policy.early_overload_cap)
+            self.policy.backoff.with_lower_cap(self.policy.early_overload_cap)
         } else {
             self.policy.backoff
         };
-        let at = self.after(&backoff, self.retries_used());
+        let at = self.backoff_end(&backoff, self.retries_used());
         let exhausted = match self.policy.outage_bound {
             OutageBound::Retries => self.retries_used() >= self.policy.retries_max,
             OutageBound::Time(limit) => {
                 limit.is_some_and(|limit| at.since(state.outage_started_at.unwrap_or(self.now.at)) > limit)
             }
         };
-        if exhausted { self.end_with_retry_at(at) } else { self.attempt(Remedy::WaitOut, at, self.resumed()) }
+        if exhausted {
+            self.end_with_retry_at(at)
+        } else {
+            self.attempt(Remedy::WaitOut, at, self.resume_target())
+        }
     }
 
     fn park(&self) -> AfterAttempt {
@@ -186,27 +191,27 @@ impl FailedAttempt<'_> {
             // for hours.
             None => {
                 let backoff = Backoff { jitter: Jitter::Percent(25), ..self.policy.backoff };
-                self.after(&backoff, UNKNOWN_FAULT_BACKOFF_STEP + self.state.parks)
+                self.backoff_end(&backoff, UNKNOWN_FAULT_BACKOFF_STEP + self.state.parks)
             }
         };
         if self.policy.max_reset_wait.is_some_and(|longest| at.since(self.now.at) > longest) {
             return self.end_with_retry_at(at);
         }
-        self.attempt(Remedy::Park, at, self.resumed())
+        self.attempt(Remedy::Park, at, self.resume_target())
     }
 
     fn resume(&self, remedy: Remedy) -> AfterAttempt {
         // The signal of the suspension ended the attempt. It did not fail, and the next supervisor need not
         // wait.
-        if self.fault == Fault::Interrupted && self.state.suspend.is_some() {
-            return self.attempt(remedy, self.now.at, self.resumed());
+        if self.fault == Fault::Interrupted && self.state.suspended_by.is_some() {
+            return self.attempt(remedy, self.now.at, self.resume_target());
         }
         if self.retries_used() >= self.policy.retries_max {
             return self.end();
         }
-        let at = self.after(&self.policy.backoff, self.retries_used());
-        let at = if self.fault == Fault::SessionLost { at.max(self.earliest()) } else { at };
-        self.attempt(remedy, at, self.resumed())
+        let at = self.backoff_end(&self.policy.backoff, self.retries_used());
+        let at = if self.fault == Fault::SessionLost { at.max(self.earliest_start()) } else { at };
+        self.attempt(remedy, at, self.resume_target())
     }
 
     fn retry_once(&self, remedy: Remedy) -> AfterAttempt {
@@ -215,7 +220,11 @@ impl FailedAttempt<'_> {
         {
             return self.end();
         }
-        self.attempt(remedy, self.after(&self.policy.backoff, UNKNOWN_FAULT_BACKOFF_STEP), self.resumed())
+        self.attempt(
+            remedy,
+            self.backoff_end(&self.policy.backoff, UNKNOWN_FAULT_BACKOFF_STEP),
+            self.resume_target(),
+        )
     }
 
     fn after_timeout(&self) -> AfterAttempt {
@@ -225,7 +234,7 @@ impl FailedAttempt<'_> {
             TimeoutAction::Retry => return self.resume(Remedy::ResumeWhileProgressing),
         };
         if may_continue {
-            self.attempt(Remedy::ResumeWhileProgressing, self.now.at, self.resumed())
+            self.attempt(Remedy::ResumeWhileProgressing, self.now.at, self.resume_target())
         } else {
             self.end()
         }
@@ -238,19 +247,21 @@ impl FailedAttempt<'_> {
             Fault::TurnLimit => (Limit::Turns, limits.turns.is_some()),
             _ => (Limit::Budget, limits.budget.is_some()),
         };
-        let reached = limits.reached(self.policy.wrap_up, &self.used(self.now.at));
+        let reached = limits.reached(self.policy.wrap_up, &self.limit_usage(self.now.at));
         match reached {
             _ if !is_set => self.end(),
             Some((reached, LimitThreshold::Exhausted)) if reached == limit => {
                 AfterAttempt::Finish(Outcome::from_limit(limit, Some(self.fault)))
             }
-            Some(_) | None if self.state.made_progress => self.attempt(remedy, self.now.at, self.resumed()),
+            Some(_) | None if self.state.made_progress => {
+                self.attempt(remedy, self.now.at, self.resume_target())
+            }
             Some(_) | None => self.end(),
         }
     }
 
     /// Returns the run's usage until `at`, including this attempt.
-    fn used(&self, at: Moment) -> LimitUsage {
+    fn limit_usage(&self, at: Moment) -> LimitUsage {
         let usage = self.state.usage.plus(self.evidence.usage);
         LimitUsage::new(&usage, self.state.active(at), self.state.clocks.wall(at), TurnSize::default())
     }
@@ -265,7 +276,7 @@ impl FailedAttempt<'_> {
     }
 
     fn session_lost(&self) -> AfterAttempt {
-        // If the agent opened another session, that may have cost something.
+        // If the agent opened another session, it may have spent money.
         let is_first = self.state.attempts() <= 1 && self.evidence.usage.is_empty();
         match self.policy.session_loss {
             // The attempt cost nothing, so the user can decide without a loss.
@@ -276,8 +287,8 @@ impl FailedAttempt<'_> {
             SessionLoss::FallBack => self.fresh_session(Remedy::ReplaceLostSession),
             SessionLoss::FreshWithWarning | SessionLoss::Fresh if is_first => self.attempt(
                 Remedy::ReplaceLostSession,
-                self.earliest(),
-                self.in_new_session(PromptKind::Task),
+                self.earliest_start(),
+                self.new_session_with(PromptKind::Task),
             ),
             SessionLoss::FreshWithWarning | SessionLoss::Fresh => {
                 self.fresh_session(Remedy::ReplaceLostSession)
@@ -288,7 +299,7 @@ impl FailedAttempt<'_> {
 
     /// Returns whether the lost session never contained a message: it had no history and no usage.
     fn session_is_unused(&self) -> bool {
-        !self.state.began_with_history && self.state.usage.is_empty() && self.evidence.usage.is_empty()
+        !self.state.started_with_history && self.state.usage.is_empty() && self.evidence.usage.is_empty()
     }
 
     /// Sends the task in a new session, as if the lost one had never existed.
@@ -296,11 +307,15 @@ impl FailedAttempt<'_> {
         if self.state.faults_with_new_session.contains(self.fault) {
             return self.end();
         }
-        self.attempt(Remedy::ReplaceLostSession, self.earliest(), self.in_new_session(PromptKind::Task))
+        self.attempt(
+            Remedy::ReplaceLostSession,
+            self.earliest_start(),
+            self.new_session_with(PromptKind::Task),
+        )
     }
 
-    /// Starts a new session for the same task, once for each fault until it makes progress. After a handoff
-    /// prompt, once more with only the task.
+    /// Starts a new session for the same task, once for each fault until the run makes progress. After a
+    /// handoff prompt, it starts one more session with only the task.
     fn fresh_session(&self, remedy: Remedy) -> AfterAttempt {
         let strategies = self.state.strategies_tried;
         let can_drop_handoff =
@@ -308,7 +323,11 @@ impl FailedAttempt<'_> {
         if self.state.faults_with_new_session.contains(self.fault) && !can_drop_handoff {
             return self.end();
         }
-        self.attempt(remedy, self.earliest(), self.in_new_session(PromptKind::TaskAfterLoss(self.fault)))
+        self.attempt(
+            remedy,
+            self.earliest_start(),
+            self.new_session_with(PromptKind::TaskAfterLoss(self.fault)),
+        )
     }
 
     fn try_fork(&self) -> AfterAttempt {
@@ -323,15 +342,15 @@ impl FailedAttempt<'_> {
                     prompt: PromptKind::Continue(self.fault),
                 }
             }
-            None => self.in_new_session(PromptKind::Task),
+            None => self.new_session_with(PromptKind::Task),
         };
         self.attempt(Remedy::TryFork, self.now.at, fork)
     }
 
     fn nudge(&self, nudge: Nudge) -> AfterAttempt {
         let nudges = match nudge {
-            Nudge::Answer => self.state.nudges_finish,
-            Nudge::SmallerSteps => self.state.nudges_smaller,
+            Nudge::Answer => self.state.answer_nudges,
+            Nudge::SmallerSteps => self.state.smaller_steps_nudges,
         };
         match &self.state.session {
             Some(session) if nudges < NUDGES_MAX => {
@@ -363,8 +382,8 @@ impl FailedAttempt<'_> {
         {
             return self.end_with_retry_at(at);
         }
-        // A wait is not work: the other limits remain the same until it is over.
-        let used = LimitUsage { wall: self.state.clocks.wall(at), ..self.used(self.now.at) };
+        // A wait is not work: until it ends, it uses up only the wall limit.
+        let used = LimitUsage { wall: self.state.clocks.wall(at), ..self.limit_usage(self.now.at) };
         match (self.policy.limits.reached(self.policy.wrap_up, &used), remedy) {
             // The wait exceeds the remaining wall time. The user may raise the limit.
             (Some((Limit::Wall, LimitThreshold::Exhausted)), Remedy::WaitOut | Remedy::Park)
@@ -383,12 +402,12 @@ impl FailedAttempt<'_> {
         }
     }
 
-    fn after(&self, backoff: &Backoff, n: u32) -> Moment {
+    fn backoff_end(&self, backoff: &Backoff, n: u32) -> Moment {
         self.now.at + backoff.delay(n, self.evidence.retry_after, self.now.roll)
     }
 
     /// Returns now, or the reset of the account's usage window if it is known to be closed.
-    fn earliest(&self) -> Moment {
+    fn earliest_start(&self) -> Moment {
         let is_closed =
             self.evidence.rate_limit.is_some_and(|limit| limit.status == RateLimitStatus::Rejected);
         let reset = self.reset().filter(|_| is_closed);
@@ -412,7 +431,7 @@ impl FailedAttempt<'_> {
 
     /// Returns the plan that continues the session, if the agent ever opened it. Otherwise nothing was paid
     /// for, and the same plan is repeated with a new session id.
-    fn resumed(&self) -> SessionPrompt {
+    fn resume_target(&self) -> SessionPrompt {
         match (&self.state.session, &self.state.plan) {
             // A prompt that never reached the session is sent again.
             (Some(session), Some(plan)) if self.is_prompt_lost(plan.prompt) => {
@@ -432,7 +451,7 @@ impl FailedAttempt<'_> {
                 };
                 SessionPrompt { session, prompt: plan.prompt }
             }
-            (None, None) => self.in_new_session(PromptKind::Task),
+            (None, None) => self.new_session_with(PromptKind::Task),
         }
     }
 
@@ -441,7 +460,7 @@ impl FailedAttempt<'_> {
         self.evidence.continuity == Some(Continuity::Unchanged) && !matches!(prompt, PromptKind::Continue(_))
     }
 
-    fn in_new_session(&self, prompt: PromptKind) -> SessionPrompt {
+    fn new_session_with(&self, prompt: PromptKind) -> SessionPrompt {
         SessionPrompt { session: self.new_session(), prompt }
     }
 

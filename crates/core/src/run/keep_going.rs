@@ -1,5 +1,7 @@
-//! Handles an agent that stops on its own in a run with keep-going: prompts it to continue in its open
-//! session, until it claims twice in a row that the work is done, or until nothing changes anymore.
+//! Handles an agent that stops on its own in a run with keep-going.
+//!
+//! The run prompts the agent to continue in its open session. It stops prompting when the agent claims twice
+//! in a row that the work is done, or when nothing changes anymore.
 
 use super::{LimitState, Observations, Run, WrapUpStage};
 use crate::classify::classify_reported_success;
@@ -18,7 +20,7 @@ enum AfterStop {
     Finished,
     /// The agent stops repeatedly without changing anything.
     Idle,
-    /// The agent is sent this prompt.
+    /// The run sends this prompt to the agent.
     Prompt(PromptKind),
 }
 
@@ -26,22 +28,22 @@ impl Run {
     /// Prompts an agent that stopped on its own, with no exchange open, to continue. Returns `false` if
     /// keep-going does not apply or the run does not continue.
     pub(super) fn keep_going(&mut self, policy: &Policy, at: Moment, step: &mut Step) -> bool {
-        let ended_well = self.seen.result.is_some_and(|(_, result)| ended_well(policy, &result));
+        let ended_well = self.observations.result.is_some_and(|(_, result)| ended_well(policy, &result));
         let Some(keep_going) = keep_going_policy(policy).filter(|_| ended_well && self.may_continue()) else {
             return false;
         };
         let Observations {
-            claimed: claimed_done,
+            claimed_done,
             workspace: workspace_fingerprint,
-            turns: results,
+            results,
             background_tasks: background,
             ..
-        } = self.seen;
+        } = self.observations;
         self.record(
             step,
             Record::AgentStopped { at, claimed_done, workspace_fingerprint, results, background },
         );
-        let used = self.used(at);
+        let used = self.limit_usage(at);
         let AfterStop::Prompt(prompt) = self.after_stop(policy, &keep_going, at, &used) else { return false };
         self.record_limit(policy, at, step);
         let prompt = match self.state.limit_state {
@@ -78,7 +80,7 @@ impl Run {
         // The agent may have run without a supervisor, so its usage comes from the evidence.
         let usage = self.state.usage.plus(evidence.usage);
         let (time, wall) = (self.state.active(now.at), self.state.clocks.wall(now.at));
-        let used = LimitUsage::new(&usage, time, wall, self.seen.largest_recent_turn());
+        let used = LimitUsage::new(&usage, time, wall, self.observations.largest_recent_turn());
         match (self.after_stop(policy, &keep_going, now.at, &used), self.state.cancelled_by) {
             (AfterStop::Finished, _) => None,
             (AfterStop::Idle | AfterStop::Prompt(_), Some(source)) => {
@@ -114,16 +116,22 @@ impl Run {
         AfterAttempt::Attempt { at, remedy: Remedy::KeepGoing, plan }
     }
 
-    /// Returns whether the wait for background work counts as work, so that only a limit bounds it. It does
-    /// if the agent ended its exchange well and does not claim that the work is done.
+    /// Returns whether the wait for background work counts as work, so that only a limit bounds it. That is
+    /// the case if the agent ended its exchange well and does not claim that the work is done.
     pub(super) fn waits_for_background(&self, policy: &Policy) -> bool {
-        let Observations { background_tasks: background, claimed, result, .. } = self.seen;
+        let Observations { background_tasks: background, claimed_done, result, .. } = self.observations;
         let ended_well = result.is_some_and(|(_, result)| ended_well(policy, &result));
-        background > 0 && ended_well && !claimed && keep_going_policy(policy).is_some() && self.may_continue()
+        background > 0
+            && ended_well
+            && !claimed_done
+            && keep_going_policy(policy).is_some()
+            && self.may_continue()
     }
 
     fn may_continue(&self) -> bool {
-        self.state.cancelled_by.is_none() && self.state.suspend.is_none() && self.state.limit_state.is_none()
+        self.state.cancelled_by.is_none()
+            && self.state.suspended_by.is_none()
+            && self.state.limit_state.is_none()
     }
 
     fn after_stop(
@@ -155,9 +163,9 @@ impl Run {
 
     /// Sends a prompt in the agent's open session.
     pub(super) fn send_prompt(&mut self, policy: &Policy, at: Moment, prompt: PromptKind, step: &mut Step) {
-        let (remaining, results) = (self.remaining(policy, at), self.seen.turns);
+        let (remaining, results) = (self.remaining(policy, at), self.observations.results);
         self.record(step, Record::PromptSent { at, prompt, remaining, results });
-        step.actions.push(Action::Say(prompt, remaining));
+        step.actions.push(Action::SendPrompt(prompt, remaining));
     }
 }
 

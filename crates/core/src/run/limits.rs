@@ -12,24 +12,25 @@ use crate::{
 
 impl Run {
     /// Returns the run's usage until `at`, including that of the running attempt.
-    pub fn used(&self, at: Moment) -> LimitUsage {
-        let usage = self.state.usage.plus(self.seen.usage);
+    pub fn limit_usage(&self, at: Moment) -> LimitUsage {
+        let usage = self.state.usage.plus(self.observations.usage);
         let used = LimitUsage::new(
             &usage,
             self.state.active(at),
             self.state.clocks.wall(at),
-            self.seen.largest_recent_turn(),
+            self.observations.largest_recent_turn(),
         );
         // A turn counts once its tools have ended.
         LimitUsage {
-            turns: used.turns - u32::from(self.seen.open_tools > 0 && self.seen.usage.turns > 0),
+            turns: used.turns
+                - u32::from(self.observations.open_tools > 0 && self.observations.usage.turns > 0),
             ..used
         }
     }
 
     /// Returns the remaining amounts of the limits.
     pub fn remaining(&self, policy: &Policy, at: Moment) -> Remaining {
-        policy.limits.remaining(&self.used(at))
+        policy.limits.remaining(&self.limit_usage(at))
     }
 
     /// Returns a reached limit whose threshold is beyond the recorded one.
@@ -38,7 +39,7 @@ impl Run {
             WrapUpStage::Due | WrapUpStage::Requested => LimitThreshold::Reserve,
             WrapUpStage::Exhausted => LimitThreshold::Exhausted,
         });
-        let reached = policy.limits.reached(policy.wrap_up, &self.used(at))?;
+        let reached = policy.limits.reached(policy.wrap_up, &self.limit_usage(at))?;
         (recorded < Some(reached.1)).then_some(reached)
     }
 
@@ -61,7 +62,7 @@ impl Run {
     }
 
     fn record_threshold(&mut self, at: Moment, limit: Limit, threshold: LimitThreshold, step: &mut Step) {
-        let results = self.seen.turns;
+        let results = self.observations.results;
         self.record(step, Record::LimitReached { at, limit, threshold, results });
     }
 
@@ -69,7 +70,7 @@ impl Run {
     pub(super) fn enforce_limits(&mut self, policy: &Policy, at: Moment, step: &mut Step) {
         let Some((limit, threshold)) = self.newly_reached_limit(policy, at) else { return };
         let is_running = self.state.phase == Phase::Running;
-        match (threshold, self.seen.result) {
+        match (threshold, self.observations.result) {
             (LimitThreshold::Reserve, None) if is_running => {
                 self.record_threshold(at, limit, threshold, step);
                 self.stop(at, StopCause::WrapUp, StopLevel::Interrupt, step);
@@ -84,7 +85,7 @@ impl Run {
                 self.send_prompt(policy, at, PromptKind::WrapUp(limit), step);
             }
             // The agent's result decides; only its background work still uses anything.
-            (LimitThreshold::Exhausted, Some(_)) if self.seen.background_tasks > 0 && is_running => {
+            (LimitThreshold::Exhausted, Some(_)) if self.observations.background_tasks > 0 && is_running => {
                 self.stop(at, StopCause::BackgroundStopped, StopLevel::Term, step);
             }
             (LimitThreshold::Reserve | LimitThreshold::Exhausted, _) => {}
@@ -112,7 +113,7 @@ impl Run {
             Some(LimitState { limit, stage: WrapUpStage::Due })
                 if cause == StopCause::WrapUp
                     && self.state.cancelled_by.is_none()
-                    && self.state.suspend.is_none()
+                    && self.state.suspended_by.is_none()
                     && result.terminal_reason == TerminalReason::Aborted =>
             {
                 self.send_prompt(policy, at, PromptKind::WrapUp(limit), step);

@@ -29,16 +29,16 @@ pub struct Observations {
     /// Last result, unless a new exchange started after it.
     pub result: Option<(Moment, AgentResult)>,
     /// Number of ended exchanges.
-    pub turns: u32,
+    pub results: u32,
     /// Whether the agent reported that no exchange is open.
     pub idle: bool,
     /// Whether the agent claimed to be done since its exchange started or its last prompt.
-    pub claimed: bool,
+    pub claimed_done: bool,
     /// Whether the process is frozen.
     pub frozen: bool,
-    /// Number of the last inner retry after rejected credentials.
-    pub auth_retry: u32,
-    /// Count of distinct inner retries after rejected credentials.
+    /// Number of the last inner retry that followed rejected credentials.
+    pub last_auth_retry: u32,
+    /// Count of distinct inner retries that followed rejected credentials.
     pub auth_retries: u32,
     /// Fingerprint of the workspace at the end of the last exchange.
     pub workspace: Option<u64>,
@@ -78,7 +78,7 @@ impl Observations {
             Notice::UsageUpdated(usage) => self.update_usage(*usage),
             Notice::ExchangeStarted => {
                 self.open_exchange();
-                self.claimed = false;
+                self.claimed_done = false;
             }
             Notice::WorkspaceFingerprinted(workspace) => self.workspace = Some(*workspace),
             Notice::ToolStarted => {
@@ -87,10 +87,10 @@ impl Observations {
             }
             Notice::ToolEnded => self.open_tools = self.open_tools.saturating_sub(1),
             // Later tool calls in the same exchange do not retract the claim.
-            Notice::ClaimedDone => self.claimed = true,
+            Notice::ClaimedDone => self.claimed_done = true,
             Notice::ExchangeEnded(result) => {
                 self.result = Some((at, *result));
-                self.turns += 1;
+                self.results += 1;
                 self.open_tools = 0;
             }
             Notice::Idle => self.idle = true,
@@ -104,15 +104,15 @@ impl Observations {
                 // Silence during an announced wait is expected.
                 self.last_activity_at = self.last_activity_at.max(at + (*delay).min(ANNOUNCED_MAX));
                 // The agent repeats the announcement while it waits, so count distinct numbers.
-                if *status == Some(401) && mem::replace(&mut self.auth_retry, *attempt) != *attempt {
+                if *status == Some(401) && mem::replace(&mut self.last_auth_retry, *attempt) != *attempt {
                     self.auth_retries += 1;
                 }
             }
         }
     }
 
-    /// Moves all times forward by the sleep, which does not count as silence.
-    pub(super) fn add_sleep(&mut self, span: Span) {
+    /// Moves all times forward by the downtime, which does not count as silence.
+    pub(super) fn add_downtime(&mut self, span: Span) {
         self.last_activity_at = self.last_activity_at + span;
         self.last_progress_at = self.last_progress_at + span;
         self.probing_since = self.probing_since.map(|since| since + span);
@@ -126,10 +126,10 @@ impl Observations {
         self.last_activity_at = self.last_activity_at.max(at);
         self.last_progress_at = self.last_progress_at.max(at);
         self.probing_since = None;
-        (self.auth_retry, self.auth_retries) = (0, 0);
+        (self.last_auth_retry, self.auth_retries) = (0, 0);
         self.background_prompted = self.background_tasks > 0;
         self.open_exchange();
-        self.claimed = false;
+        self.claimed_done = false;
     }
 
     /// Returns the largest cost and the largest token count of the recent turns.
@@ -191,11 +191,11 @@ mod tests {
     #[test]
     fn done_claim_holds_until_next_exchange() {
         let check = |notices: &[Notice], expected: bool| {
-            let mut seen = Observations::new(Moment(0));
-            notices.iter().for_each(|notice| seen.observe(Moment(1), notice));
-            assert_eq!(seen.claimed, expected, "{notices:?}");
-            seen.on_prompt_sent(Moment(2));
-            assert!(!seen.claimed, "it is sent something after {notices:?}");
+            let mut observations = Observations::new(Moment(0));
+            notices.iter().for_each(|notice| observations.observe(Moment(1), notice));
+            assert_eq!(observations.claimed_done, expected, "{notices:?}");
+            observations.on_prompt_sent(Moment(2));
+            assert!(!observations.claimed_done, "a prompt resets the claim of {notices:?}");
         };
         let exchange_ended = || Notice::ExchangeEnded(AgentResult::COMPLETED);
         check(&[Notice::ExchangeStarted, exchange_ended()], false);

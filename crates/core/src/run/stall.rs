@@ -11,28 +11,30 @@ impl Run {
     /// Returns the deadline of an agent that runs no tool, or whose tools cannot report to it.
     pub(super) fn stall_deadline(&self, policy: &Policy) -> Option<Deadline> {
         let silent = policy.stall_timeout.map(|limit| {
-            let due =
-                (self.seen.last_activity_at + limit).max(self.state.stall_deferred_until.unwrap_or_default());
+            let due = (self.observations.last_activity_at + limit)
+                .max(self.state.stall_deferred_until.unwrap_or_default());
             // A probe is limited to its own timeout.
             Deadline {
-                at: self.seen.probing_since.map_or(due, |since| since + PROBE_TIMEOUT),
+                at: self.observations.probing_since.map_or(due, |since| since + PROBE_TIMEOUT),
                 kind: DeadlineKind::Stall,
             }
         });
-        // A tool may take any time. If the agent freezes under it, the silence counts.
-        let timeout = policy.progress_timeout.filter(|_| self.seen.open_tools == 0);
-        let no_progress = timeout
-            .map(|limit| Deadline { at: self.seen.last_progress_at + limit, kind: DeadlineKind::NoProgress });
+        // A tool may take any time. If the agent freezes while the tool runs, the silence counts.
+        let timeout = policy.progress_timeout.filter(|_| self.observations.open_tools == 0);
+        let no_progress = timeout.map(|limit| Deadline {
+            at: self.observations.last_progress_at + limit,
+            kind: DeadlineKind::NoProgress,
+        });
         [silent, no_progress].into_iter().flatten().min_by_key(|deadline| deadline.at)
     }
 
     /// Starts a probe of the processes of an agent that was silent for too long, or stops the agent if the
     /// probe timed out.
     pub(super) fn on_silence(&mut self, at: Moment, step: &mut Step) {
-        if self.seen.probing_since.is_some() {
+        if self.observations.probing_since.is_some() {
             return self.stop_stalled_agent(at, StopCause::Stalled, None, step);
         }
-        self.seen.probing_since = Some(at);
+        self.observations.probing_since = Some(at);
         step.actions.push(Action::ProbeProcesses);
     }
 
@@ -46,10 +48,10 @@ impl Run {
     ) {
         let is_working = matches!(self.state.phase, Phase::Running | Phase::Closing { .. });
         // An agent that sent output meanwhile is no longer silent.
-        let (true, Some(_)) = (is_working, self.seen.probing_since.take()) else { return };
+        let (true, Some(_)) = (is_working, self.observations.probing_since.take()) else { return };
         let stall = self.stall_report(at, processes);
         let excused = policy.stall_timeout.and_then(|limit| stall.deferred_until(at, limit));
-        match excused.filter(|_| !self.seen.frozen) {
+        match excused.filter(|_| !self.observations.frozen) {
             Some(until) => self.record(step, Record::StallDeferred { at, until, stall }),
             None => self.stop_stalled_agent(at, StopCause::Stalled, processes, step),
         }
@@ -63,8 +65,8 @@ impl Run {
         processes: Option<ProcessActivity>,
         step: &mut Step,
     ) {
-        let is_frozen =
-            self.seen.frozen || processes.is_some_and(|activity| activity.agent == ProcessState::Frozen);
+        let is_frozen = self.observations.frozen
+            || processes.is_some_and(|activity| activity.agent == ProcessState::Frozen);
         // A frozen process reacts to no other signal.
         let level = if is_frozen { StopLevel::Kill } else { StopLevel::Term };
         let stall = Some(self.stall_report(at, processes));
@@ -74,9 +76,9 @@ impl Run {
 
     fn stall_report(&self, at: Moment, processes: Option<ProcessActivity>) -> StallReport {
         StallReport {
-            silent_for: at.since(self.seen.last_activity_at),
-            no_progress_for: at.since(self.seen.last_progress_at),
-            open_tools: self.seen.open_tools,
+            silent_for: at.since(self.observations.last_activity_at),
+            no_progress_for: at.since(self.observations.last_progress_at),
+            open_tools: self.observations.open_tools,
             processes,
         }
     }

@@ -123,17 +123,17 @@ pub struct State {
     /// Number of parks since the last progress.
     pub parks: u32,
     /// Number of nudges for a missing answer in the whole run.
-    pub nudges_finish: u32,
+    pub answer_nudges: u32,
     /// Number of nudges for a truncated answer in the whole run.
-    pub nudges_smaller: u32,
-    /// Faults that allow one retry in a run and have used it.
+    pub smaller_steps_nudges: u32,
+    /// Faults with one allowed retry in a run that was already made.
     pub faults_retried_once: FaultSet,
     /// Faults for which a new session was started since the last progress.
     pub faults_with_new_session: FaultSet,
     /// Resume strategies tried since the last progress.
     pub strategies_tried: StrategySet,
     /// Whether the run started with a session that had a history.
-    pub began_with_history: bool,
+    pub started_with_history: bool,
     /// Whether the input of the current attempt's agent is closed.
     pub input_closed: bool,
     /// Number of SIGKILLs sent to the current attempt.
@@ -153,9 +153,9 @@ pub struct State {
     pub wrap_ups: u32,
     /// Number of times the agent stopped on its own in a run with keep-going.
     pub voluntary_stops: u32,
-    /// Number of those stops in a row with a done claim.
+    /// Number of such stops in a row with a done claim.
     pub done_claims: u32,
-    /// Number of stops in a row without a change since the previous stop.
+    /// Number of such stops in a row without a change to the workspace since the previous stop.
     pub idle_stops: u32,
     /// Fingerprint of the workspace at the last stop.
     pub workspace: Option<u64>,
@@ -167,9 +167,9 @@ pub struct State {
     pub checks_failed: u32,
     /// Usage of all ended attempts.
     pub usage: Usage,
-    /// Number of calls that guards denied in them.
+    /// Number of calls that guards denied in all ended attempts.
     pub denied_calls: u32,
-    /// Counts of their questions.
+    /// Counts of the questions in all ended attempts.
     pub questions: Questions,
     /// Time of the last finish.
     pub finished_at: Moment,
@@ -179,10 +179,10 @@ pub struct State {
     pub usage_before_reopen: Usage,
     /// Number of attempts before the last resumption.
     pub attempts_before: u32,
-    /// Source of the cancellation.
+    /// Source of the cancellation, if the run is being cancelled.
     pub cancelled_by: Option<CancelSource>,
-    /// Signal for which the run is being suspended.
-    pub suspend: Option<CancelSource>,
+    /// Signal that is suspending the run, if any.
+    pub suspended_by: Option<CancelSource>,
 }
 
 impl State {

@@ -1,7 +1,8 @@
 //! Suspends a run on SIGTERM or SIGHUP: stops all its processes, so that the next supervisor can continue it
 //! in the same session.
 //!
-//! A suspension is neither a fault nor an outcome: it counts as no retry, and `recover` finds the run.
+//! A suspension is not a fault and does not finish the run: it counts as no retry, and `recover` finds the
+//! run.
 
 use super::{Phase, Run};
 use crate::{
@@ -24,7 +25,7 @@ impl Run {
 
     /// Returns whether the run is being suspended.
     pub(super) fn is_suspending(&self) -> bool {
-        self.state.suspend.is_some() && self.state.cancelled_by.is_none()
+        self.state.suspended_by.is_some() && self.state.cancelled_by.is_none()
     }
 
     /// Returns whether no process of the run exists or is expected: it has not started, is suspended, or has
@@ -40,7 +41,7 @@ impl Run {
 
     /// Stops all running processes. The run is suspended once they are gone.
     pub(super) fn suspend(&mut self, at: Moment, source: CancelSource, step: &mut Step) {
-        if self.is_idle() || self.state.suspend.is_some() {
+        if self.is_idle() || self.state.suspended_by.is_some() {
             return;
         }
         self.record(step, Record::SuspendOrdered { at, source });
@@ -66,7 +67,7 @@ impl Run {
 
     /// Records the suspension once no process is left, so that the supervisor may exit.
     pub(super) fn finish_suspend(&mut self, at: Moment, step: &mut Step) {
-        let Some(source) = self.state.suspend else { return };
+        let Some(source) = self.state.suspended_by else { return };
         self.record(step, Record::Suspended { at, source });
         step.actions.push(Action::Finish(Outcome::suspended(source)));
     }

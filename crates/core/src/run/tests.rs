@@ -1,5 +1,5 @@
 //! Traces of runs: each line has an event on the left, and the resulting records and actions on the right.
-//! `trace.rs` defines the language of the traces.
+//! Actions start with `>`. `trace.rs` defines the language of the traces.
 
 mod background;
 mod cancels;

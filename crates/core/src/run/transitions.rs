@@ -99,8 +99,8 @@ impl Run {
         self.launch_next(at, step);
     }
 
-    /// Continues with the planned attempt, unless the run is being suspended. Then the next supervisor
-    /// continues.
+    /// Continues with the planned attempt. If the run is being suspended, the next supervisor continues with
+    /// it.
     fn launch_next(&mut self, at: Moment, step: &mut Step) {
         if self.is_suspending() {
             self.finish_suspend(at, step);
@@ -148,10 +148,10 @@ impl Run {
                 );
                 self.launch_next(now.at, step);
             }
-            // Handle it as an agent that started and did not find the session.
+            // This case is handled like an agent that started and did not find the session.
             None => {
                 let startup = strategy.is_none().then_some(StartupError::SessionUnknown);
-                let evidence = Evidence { startup, ..Evidence::of_exit(Exit::NeverSpawned) };
+                let evidence = Evidence { startup, ..Evidence::from_exit(Exit::NeverSpawned) };
                 self.on_exited(policy, now, evidence, step);
             }
         }
@@ -173,7 +173,7 @@ impl Run {
         self.record(step, Record::SummaryEnded { at: now.at, result, usage });
         self.record_exhausted_limit(policy, now.at, step);
         if self.state.cancelled_by.is_some() || self.is_exhausted() {
-            self.on_exited(policy, now, Evidence::of_exit(Exit::NeverSpawned), step);
+            self.on_exited(policy, now, Evidence::from_exit(Exit::NeverSpawned), step);
         } else {
             self.launch_next(now.at, step);
         }
@@ -189,7 +189,7 @@ impl Run {
             return;
         }
         self.record(step, Record::AttemptSpawned { at, process });
-        match (self.state.cancelled_by, self.state.suspend) {
+        match (self.state.cancelled_by, self.state.suspended_by) {
             (Some(source), _) => self.stop(at, StopCause::Cancelled, first_stop_level(source), step),
             (None, Some(_)) => self.stop(at, StopCause::Suspended, StopLevel::Interrupt, step),
             (None, None) => {}
@@ -197,12 +197,12 @@ impl Run {
     }
 
     fn on_spawn_failed(&mut self, policy: &Policy, now: Now, error: SpawnError, step: &mut Step) {
-        let evidence = Evidence { startup: error.startup(), ..Evidence::of_exit(Exit::NeverSpawned) };
+        let evidence = Evidence { startup: error.startup(), ..Evidence::from_exit(Exit::NeverSpawned) };
         self.on_exited(policy, now, evidence, step);
     }
 
     fn on_notice(&mut self, policy: &Policy, at: Moment, notice: &Notice, step: &mut Step) {
-        self.seen.observe(at, notice);
+        self.observations.observe(at, notice);
         match &self.state.phase {
             // An exchange may start just as the input closes. It counts like any other.
             Phase::Running | Phase::Closing { .. } => {}
@@ -231,7 +231,7 @@ impl Run {
             Notice::SessionOpened(session) => self.on_session_opened(at, session, step),
             Notice::ToolEnded => self.on_progress(policy, at, step),
             Notice::ExchangeEnded(result) if result.is_progress() => self.on_progress(policy, at, step),
-            Notice::Retrying { .. } if self.seen.auth_retries >= AUTH_RETRIES_MAX => {
+            Notice::Retrying { .. } if self.observations.auth_retries >= AUTH_RETRIES_MAX => {
                 self.stop(at, StopCause::AuthRejected, StopLevel::Term, step);
             }
             Notice::MemoryExceeded => self.stop(at, StopCause::MemoryLimit, StopLevel::Term, step),
@@ -253,9 +253,10 @@ impl Run {
             self.enforce_limits(policy, at, step);
         }
         if self.state.phase == Phase::Running && self.agent_is_idle() {
-            let has_background_work = self.seen.background_tasks > 0;
+            let has_background_work = self.observations.background_tasks > 0;
             // If the agent claims to be done, ask at once whether its background work is still needed.
-            let continues = (!has_background_work || self.seen.claimed) && self.keep_going(policy, at, step);
+            let continues =
+                (!has_background_work || self.observations.claimed_done) && self.keep_going(policy, at, step);
             if !continues && !has_background_work {
                 self.close_input(at, step);
             }
@@ -265,18 +266,18 @@ impl Run {
     /// Returns whether the agent has a result and reported that no exchange is open. Background work may be
     /// running.
     fn agent_is_idle(&self) -> bool {
-        self.seen.idle && self.seen.result.is_some() && self.has_new_result()
+        self.observations.idle && self.observations.result.is_some() && self.has_new_result()
     }
 
-    /// Returns whether an exchange has ended since the last prompt, interrupt or voluntary stop. The stream
-    /// of an adopted agent is read again from its start.
+    /// Returns whether an exchange has ended since the last prompt, interrupt or voluntary stop. After a
+    /// takeover, the stream of the agent is read again from its start.
     fn has_new_result(&self) -> bool {
-        self.seen.turns > self.state.results_before
+        self.observations.results > self.state.results_before
     }
 
     fn on_session_opened(&mut self, at: Moment, session: &SessionId, step: &mut Step) {
         if self.is_wrong_session(session) {
-            // Stop only once.
+            // An agent that is already closing or stopping needs no further stop.
             if self.state.phase == Phase::Running {
                 self.stop(at, StopCause::WrongSession, StopLevel::Term, step);
             }
@@ -296,8 +297,8 @@ impl Run {
         }
     }
 
-    /// Returns whether only a result named this session, while the attempt was to start another one. An agent
-    /// reports a session that it opens before its result.
+    /// Returns whether this is not the new session that the attempt planned, and only a result named it. An
+    /// agent reports a session that it opens before its result.
     fn is_foreign(&self, session: &SessionId) -> bool {
         match self.state.plan.as_ref().map(|plan| &plan.session) {
             Some(SessionPlan::New(planned) | SessionPlan::Fork { to: planned, .. }) => {
@@ -340,7 +341,7 @@ impl Run {
             | Phase::Suspended { .. }
             | Phase::Finished { .. } => return,
         };
-        // A program that opened a session of this run is an agent that died early.
+        // A program that opened a session in this run is an agent that died early.
         if evidence.startup == Some(StartupError::NotAnAgent) && self.state.session.is_some() {
             evidence.startup = None;
         }
@@ -366,7 +367,7 @@ impl Run {
             next => next,
         };
         let Evidence { usage, result, continuity, denied_calls, questions, background, .. } = evidence;
-        // Users need it: no other record describes what was observed.
+        // Users need the evidence: no other record describes the observations.
         let is_kept = matches!(fault, Some(Fault::Unknown | Fault::AgentUnusable));
         let evidence = is_kept.then(|| Box::new(evidence));
         self.record(
@@ -446,7 +447,7 @@ impl Run {
                     self.stop(now.at, StopCause::BackgroundStopped, StopLevel::Term, step);
                 }
             }
-            (DeadlineKind::ExitTimeout, _) if self.seen.background_tasks > 0 => {
+            (DeadlineKind::ExitTimeout, _) if self.observations.background_tasks > 0 => {
                 self.stop(now.at, StopCause::BackgroundStopped, StopLevel::Term, step);
             }
             (DeadlineKind::ExitTimeout, _) => self.stop(now.at, StopCause::DidNotExit, StopLevel::Term, step),
@@ -541,7 +542,7 @@ impl Run {
                 self.on_check_ended(policy, now, CheckResult::Stopped, step);
             }
             (_, FoundAttempt::Running(_)) => {
-                self.seen = Observations::new(now.at);
+                self.observations = Observations::new(now.at);
                 step.actions.extend(self.unfinished_actions());
             }
             (

@@ -1,50 +1,59 @@
-//! Texts about a stall for people.
+//! Descriptions of stalls for people.
 
 use super::{ProcessActivity, ProcessState, StallReport};
 use crate::{Span, StopCause};
 
-const UNSEEN: StallReport = StallReport {
+const REPORT: StallReport = StallReport {
     silent_for: Span::from_mins(7),
     no_progress_for: Span::from_mins(9),
     open_tools: 0,
     processes: None,
 };
-const SEEN: ProcessActivity =
+const ACTIVITY: ProcessActivity =
     ProcessActivity { agent: ProcessState::Idle, connections: 1, children: 0, busy_children: 0 };
 
 fn check(processes: ProcessActivity, expected: &str) {
-    let stall = StallReport { processes: Some(processes), ..UNSEEN };
+    let stall = StallReport { processes: Some(processes), ..REPORT };
     assert_eq!(stall.describe(StopCause::Stalled), format!("no output for 7m, no tool running, {expected}"));
 }
 
 #[test]
 fn describes_stalls() {
-    check(SEEN, "socket open");
-    check(ProcessActivity { connections: 0, children: 1, ..SEEN }, "no socket open, its child process idle");
+    check(ACTIVITY, "socket open");
     check(
-        ProcessActivity { connections: 3, children: 2, ..SEEN },
+        ProcessActivity { connections: 0, children: 1, ..ACTIVITY },
+        "no socket open, its child process idle",
+    );
+    check(
+        ProcessActivity { connections: 3, children: 2, ..ACTIVITY },
         "3 sockets open, its 2 child processes idle",
     );
-    check(ProcessActivity { children: 1, busy_children: 1, ..SEEN }, "socket open, its child process busy");
     check(
-        ProcessActivity { children: 5, busy_children: 2, ..SEEN },
+        ProcessActivity { children: 1, busy_children: 1, ..ACTIVITY },
+        "socket open, its child process busy",
+    );
+    check(
+        ProcessActivity { children: 5, busy_children: 2, ..ACTIVITY },
         "socket open, 2 of its 5 child processes busy",
     );
-    check(ProcessActivity { agent: ProcessState::Busy, ..SEEN }, "the agent is using the CPU, socket open");
     check(
-        ProcessActivity { agent: ProcessState::Blocked, ..SEEN },
+        ProcessActivity { agent: ProcessState::Busy, ..ACTIVITY },
+        "the agent is using the CPU, socket open",
+    );
+    check(
+        ProcessActivity { agent: ProcessState::Blocked, ..ACTIVITY },
         "the agent is blocked in the kernel, socket open",
     );
     check(
-        ProcessActivity { agent: ProcessState::Frozen, ..SEEN },
+        ProcessActivity { agent: ProcessState::Frozen, ..ACTIVITY },
         "the agent's process is frozen (SIGSTOP), socket open",
     );
     assert_eq!(
-        StallReport { open_tools: 2, ..UNSEEN }.describe(StopCause::Stalled),
+        StallReport { open_tools: 2, ..REPORT }.describe(StopCause::Stalled),
         "no output for 7m, 2 tools running, its processes could not be inspected"
     );
     assert_eq!(
-        UNSEEN.describe(StopCause::NoProgress),
+        REPORT.describe(StopCause::NoProgress),
         "no message and no tool call finished for 9m, last output 7m ago"
     );
 }

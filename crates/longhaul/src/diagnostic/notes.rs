@@ -79,7 +79,7 @@ pub(super) fn describe_record(record: &Record, run: &Run) -> Vec<DiagnosticNote>
         }
         Record::SummaryEnded { result: SummaryResult::Failed(fault), .. } => {
             let note = DiagnosticNote::new("summary_failed", "no summary of older work");
-            vec![note.with("fault", fault.word())]
+            vec![note.with("fault", fault.as_str())]
         }
         // `describe_takeover` describes it with its finding, before the core decides.
         Record::Recovered { .. } => Vec::new(),
@@ -122,7 +122,7 @@ pub(super) fn describe_record(record: &Record, run: &Run) -> Vec<DiagnosticNote>
             let kind = outcome.kind.as_str();
             let note = DiagnosticNote::new(format!("outcome_{kind}"), format!("the run finished: {kind}"));
             let note = note.with("outcome", kind).with("exit code", outcome.exit_code().to_string());
-            let fault = outcome.fault.map(|fault| ("fault", fault.word().to_owned()));
+            let fault = outcome.fault.map(|fault| ("fault", fault.as_str().to_owned()));
             let limit = outcome.limit.map(|limit| ("limit", limit.as_str().to_owned()));
             let later = outcome.retry_at.map(|at| ("retry at", rfc3339(at)));
             let lines = note.lines.iter().cloned().chain(fault).chain(limit).chain(later).collect();
@@ -161,7 +161,7 @@ fn describe_attempt_end(record: &Record, attempt: u32) -> Vec<DiagnosticNote> {
     });
     let failure = fault.map(|fault| {
         let title = format!("attempt {attempt} failed: {fault}");
-        let mut note = DiagnosticNote::new(format!("fault_{fault}"), title).with("fault", fault.word());
+        let mut note = DiagnosticNote::new(format!("fault_{fault}"), title).with("fault", fault.as_str());
         note.lines.extend(result.map(|result| ("result", wire_text(&result))));
         note.lines.extend(continuity.map(|continuity| ("history", wire_text(&continuity))));
         // Recorded only for faults that could not be classified.
@@ -186,7 +186,7 @@ fn waiting(run: &Run) -> Option<DiagnosticNote> {
     let note = DiagnosticNote::new("wait", format!("waiting for attempt {}", plan.attempt));
     let note = note.with("until", rfc3339(*until)).with("for", until.since(*since).to_string());
     Some(match run.state().fault {
-        Some(fault) => note.with("because", fault.word()),
+        Some(fault) => note.with("because", fault.as_str()),
         None => note,
     })
 }

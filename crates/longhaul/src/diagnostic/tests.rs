@@ -46,7 +46,7 @@ impl Workspace {
             run.apply(record);
             diagnostic.on_step(&run, AT, &Step { records: vec![record.clone()], actions: Vec::new() }, None);
         }
-        diagnostic.on_takeover(&run, AT, &FoundAttempt::Ended(Evidence::of_exit(Exit::Unobserved)));
+        diagnostic.on_takeover(&run, AT, &FoundAttempt::Ended(Evidence::from_exit(Exit::Unobserved)));
         let hidden = self.0.path().display().to_string();
         Texts {
             in_run: texts(&dir.diagnostic_path(), &hidden),

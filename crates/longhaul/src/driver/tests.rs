@@ -40,7 +40,7 @@ impl World for LogWorld {
 }
 
 fn check(appends: u32, expected: Result<Outcome, String>, log: Expect) {
-    let done = Evidence { result: Some(AgentResult::COMPLETED), ..Evidence::of_exit(Exit::Code(0)) };
+    let done = Evidence { result: Some(AgentResult::COMPLETED), ..Evidence::from_exit(Exit::Code(0)) };
     let events = VecDeque::from([
         Event::Spawned(ProcessId { pid: 1, start_ticks: 1 }),
         Event::Noticed(Notice::SessionOpened(SessionId::from("s"))),

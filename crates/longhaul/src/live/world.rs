@@ -235,7 +235,7 @@ impl World for LiveWorld<'_> {
             Action::StartCheck(number) => self.start_check(number),
             Action::StopCheck => self.end_check(true).await,
             Action::Spawn(plan) => self.spawn(&plan),
-            Action::Say(kind, remaining) => {
+            Action::SendPrompt(kind, remaining) => {
                 self.send_prompt(kind, remaining);
                 Ok(())
             }

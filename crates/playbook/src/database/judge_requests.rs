@@ -57,7 +57,7 @@ impl LearningDb {
                     number(cache_read),
                     number(cache_write),
                     reply.and_then(|reply| reply.cost).map(|Usd(cost)| number(cost)),
-                    request.result.err().map(|error| error.fault.word()),
+                    request.result.err().map(|error| error.fault.as_str()),
                     request.prompt,
                     // A question without a slice is never repeated, so its answer is not stored.
                     request.slice.and(reply).map(|reply| &reply.text),

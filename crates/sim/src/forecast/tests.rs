@@ -3,7 +3,7 @@ use crate::Profile;
 use longhaul_core::{Fault, Preset, Span};
 
 fn forecast_for(preset: Preset, profile: &str) -> super::Forecast {
-    forecast(&preset.policy(), &Profile::named(profile).expect("built in"), 400, 1)
+    forecast(&preset.policy(), &Profile::built_in(profile).expect("built in"), 400, 1)
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! Counts how much of its policy's bounds a run used, and restates from the documentation when another
-//! attempt is allowed. Both are independent of the core.
+//! Checks that another attempt follows if and only if the policy allows it. The counts are independent of the
+//! core, and the rule is restated from the documentation.
 
 use super::{Oracle, OracleResult, ensure};
 use crate::fault_mix::FAULTS;
@@ -7,26 +7,26 @@ use longhaul_core::{
     AfterAttempt, ApiError, Evidence, Fault, Moment, OutageBound, Policy, SessionLoss, Span, TimeoutAction,
 };
 
-// Responses that do not come from the API are tolerated for this long before a person is needed.
+// A run tolerates responses from other servers for this long before it needs a person.
 const MALFORMED_SPAN_MAX: Span = Span::from_mins(10);
 
-/// The used part of a run's bounds.
+/// How much of its policy's bounds a run has used.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Bounds {
     /// Failures since the last progress that resets retries.
     pub(crate) failures: u32,
-    /// Waits for a server since then.
+    /// Waits for a server since that progress.
     pub(crate) waits: u32,
     /// Start of these waits.
     pub(crate) outage_started_at: Option<Moment>,
-    /// Malformed responses since then.
-    malformed: u32,
-    /// Parks since then.
+    /// Malformed responses since that progress.
+    malformed_responses: u32,
+    /// Parks since that progress.
     pub(crate) parks: u32,
-    /// Faults whose only retry was used.
-    once: [bool; FAULTS],
-    /// Faults since the last progress that cost a session.
-    restarted: [bool; FAULTS],
+    /// Faults with one allowed retry that was already made.
+    faults_retried_once: [bool; FAULTS],
+    /// Faults for which a new session was started since the last progress.
+    faults_with_new_session: [bool; FAULTS],
     /// Nudges for a missing and for a truncated answer.
     nudges: [u32; 2],
 }
@@ -37,17 +37,17 @@ pub(crate) struct AttemptCase<'a> {
     pub(crate) evidence: &'a Evidence,
     pub(crate) now: Moment,
     pub(crate) fault: Fault,
-    /// When the next attempt is due, or would be.
+    /// Moment of the next attempt, or of the earliest retry after the run.
     pub(crate) next_at: Option<Moment>,
     pub(crate) attempt: u32,
-    pub(crate) progressed: bool,
+    pub(crate) made_progress: bool,
     pub(crate) session_open: bool,
-    /// Whether a session with a handoff prompt failed, and no session with only the task was tried.
-    pub(crate) plainer: bool,
+    /// Whether a session with a handoff prompt was started, and none with only the task.
+    pub(crate) can_drop_handoff: bool,
 }
 
 impl AttemptCase<'_> {
-    /// Whether the model produced no message in the attempt.
+    /// Returns whether the model produced no message in the attempt.
     fn is_silent(&self) -> bool {
         self.evidence.usage.messages + self.evidence.usage.truncated_messages == 0
     }
@@ -55,19 +55,19 @@ impl AttemptCase<'_> {
 
 impl Bounds {
     /// Resets the counts after progress.
-    pub(crate) fn progress(&mut self, policy: &Policy) {
+    pub(crate) fn on_progress(&mut self, policy: &Policy) {
         if policy.progress_resets_retries {
             self.failures = 0;
             self.waits = 0;
             self.outage_started_at = None;
-            self.malformed = 0;
+            self.malformed_responses = 0;
             self.parks = 0;
-            self.restarted = [false; FAULTS];
+            self.faults_with_new_session = [false; FAULTS];
         }
     }
 
     /// Returns the retries that count against `retries_max` for this fault.
-    pub(crate) fn used(&self, policy: &Policy, fault: Fault) -> u32 {
+    pub(crate) fn retries_used(&self, policy: &Policy, fault: Fault) -> u32 {
         match policy.outage_bound {
             OutageBound::Retries => self.failures + self.waits,
             OutageBound::Time(_) if is_server(fault) => self.waits,
@@ -75,10 +75,10 @@ impl Bounds {
         }
     }
 
-    /// Whether the policy forbids another attempt.
-    fn exhausted(&self, case: &AttemptCase<'_>) -> bool {
+    /// Returns whether the policy forbids another attempt.
+    fn is_exhausted(&self, case: &AttemptCase<'_>) -> bool {
         let AttemptCase { policy, fault, .. } = *case;
-        let exhausted_retries = self.used(policy, fault) >= policy.retries_max;
+        let exhausted_retries = self.retries_used(policy, fault) >= policy.retries_max;
         let reset = case.evidence.rate_limit.and_then(|limit| limit.resets_at);
         let waits_too_long = case.next_at.zip(policy.max_reset_wait).is_some_and(|(at, wait_max)| {
             reset.is_some_and(|reset| reset > case.now && at >= reset) && at.since(case.now) > wait_max
@@ -87,8 +87,8 @@ impl Bounds {
             || match fault {
                 Fault::RateLimited | Fault::Overloaded | Fault::ServerError | Fault::Network => {
                     let malformed = is_malformed(case.evidence)
-                        && self.malformed >= 1
-                        && self.wall_age(case.now) >= MALFORMED_SPAN_MAX;
+                        && self.malformed_responses >= 1
+                        && self.outage_age(case.now) >= MALFORMED_SPAN_MAX;
                     let started_at = self.outage_started_at.unwrap_or(case.now);
                     malformed
                         || match policy.outage_bound {
@@ -103,23 +103,25 @@ impl Bounds {
                     .max_reset_wait
                     .is_some_and(|wait_max| case.next_at.is_some_and(|at| at.since(case.now) > wait_max)),
                 Fault::Crashed | Fault::Interrupted | Fault::Stalled => exhausted_retries,
-                Fault::OutOfMemory | Fault::Unknown => self.once[fault as usize] || exhausted_retries,
+                Fault::OutOfMemory | Fault::Unknown => {
+                    self.faults_retried_once[fault as usize] || exhausted_retries
+                }
                 Fault::AttemptTimeout => match policy.attempt_timeout_action {
                     TimeoutAction::Final => true,
-                    TimeoutAction::WhileProgressing => !case.progressed,
+                    TimeoutAction::WhileProgressing => !case.made_progress,
                     TimeoutAction::Retry => exhausted_retries,
                 },
                 Fault::SessionLost => match policy.session_loss {
                     SessionLoss::SpendAttempt => exhausted_retries,
                     SessionLoss::FallBack => {
-                        case.attempt <= 1 && case.is_silent() || self.has_restarted(case)
+                        case.attempt <= 1 && case.is_silent() || self.has_new_session(case)
                     }
                     SessionLoss::FreshWithWarning | SessionLoss::Fresh => {
-                        !(case.attempt <= 1 && case.is_silent()) && self.has_restarted(case)
+                        !(case.attempt <= 1 && case.is_silent()) && self.has_new_session(case)
                     }
                 },
-                Fault::SessionExists | Fault::BadRequest => self.once[fault as usize],
-                Fault::ContextFull => self.has_restarted(case),
+                Fault::SessionExists | Fault::BadRequest => self.faults_retried_once[fault as usize],
+                Fault::ContextFull => self.has_new_session(case),
                 Fault::Unfinished => self.nudges[0] >= 2 || !case.session_open,
                 Fault::OutputLimit => self.nudges[1] >= 2 || !case.session_open,
                 Fault::Permission
@@ -132,28 +134,28 @@ impl Bounds {
                 | Fault::AgentMissing
                 | Fault::AgentUnusable => true,
                 // The agent's own limit is final, unless the run's limit is higher.
-                Fault::TurnLimit => !(policy.limits.turns.is_some() && case.progressed),
-                Fault::AgentBudget => !(policy.limits.budget.is_some() && case.progressed),
+                Fault::TurnLimit => !(policy.limits.turns.is_some() && case.made_progress),
+                Fault::AgentBudget => !(policy.limits.budget.is_some() && case.made_progress),
             }
     }
 
-    fn has_restarted(&self, case: &AttemptCase<'_>) -> bool {
-        self.restarted[case.fault as usize] && !case.plainer
+    fn has_new_session(&self, case: &AttemptCase<'_>) -> bool {
+        self.faults_with_new_session[case.fault as usize] && !case.can_drop_handoff
     }
 
     /// Checks that another attempt follows if and only if the policy allows it.
     pub(crate) fn check(&self, case: &AttemptCase<'_>, next: &AfterAttempt) -> OracleResult {
-        let exhausted = self.exhausted(case);
+        let exhausted = self.is_exhausted(case);
         match next {
             AfterAttempt::Attempt { .. } => ensure(!exhausted, Oracle::Bounds, || {
-                format!("one more attempt after {}, which the policy forbids: {self:?}", case.fault)
+                format!("another attempt after {}, which the policy forbids: {self:?}", case.fault)
             }),
             AfterAttempt::Check => {
-                ensure(false, Oracle::Bounds, || format!("work that failed by {} is judged", case.fault))
+                ensure(false, Oracle::Bounds, || format!("work that failed by {} is checked", case.fault))
             }
             AfterAttempt::Finish(outcome) => ensure(exhausted, Oracle::Bounds, || {
                 format!(
-                    "{} after {}, and the policy allows one more attempt: {self:?}",
+                    "{} after {}, although the policy allows another attempt: {self:?}",
                     outcome.kind, case.fault
                 )
             }),
@@ -167,17 +169,17 @@ impl Bounds {
             Fault::RateLimited | Fault::Overloaded | Fault::ServerError | Fault::Network => {
                 self.waits += 1;
                 self.outage_started_at.get_or_insert(case.now);
-                self.malformed += u32::from(is_malformed(case.evidence));
+                self.malformed_responses += u32::from(is_malformed(case.evidence));
             }
             Fault::Crashed | Fault::Interrupted | Fault::Stalled | Fault::AttemptTimeout => {
                 self.failures += 1
             }
             Fault::OutOfMemory | Fault::Unknown | Fault::SessionExists | Fault::BadRequest => {
                 self.failures += 1;
-                self.once[fault as usize] = true;
+                self.faults_retried_once[fault as usize] = true;
             }
             Fault::SessionLost if case.policy.session_loss == SessionLoss::SpendAttempt => self.failures += 1,
-            Fault::SessionLost | Fault::ContextFull => self.restarted[fault as usize] = true,
+            Fault::SessionLost | Fault::ContextFull => self.faults_with_new_session[fault as usize] = true,
             Fault::Unfinished => self.nudges[0] += 1,
             Fault::OutputLimit => self.nudges[1] += 1,
             Fault::UsageLimit => self.parks += 1,
@@ -195,12 +197,12 @@ impl Bounds {
     }
 
     /// Returns the age of the current outage.
-    pub(crate) fn wall_age(&self, now: Moment) -> Span {
+    pub(crate) fn outage_age(&self, now: Moment) -> Span {
         self.outage_started_at.map_or(Span::ZERO, |started_at| now.since(started_at))
     }
 }
 
-/// Whether this is a fault of a server, which is bounded by time instead of a count.
+/// Returns whether this is a fault of a server, which is bounded by time instead of a count.
 pub(crate) fn is_server(fault: Fault) -> bool {
     matches!(fault, Fault::RateLimited | Fault::Overloaded | Fault::ServerError | Fault::Network)
 }

@@ -1,4 +1,4 @@
-//! Checks that the work is checked when it should be, and that the run obeys the result.
+//! Verifies that the work is checked if the policy requires it, and that the run obeys the result.
 
 use super::{Oracle, OracleResult, ensure};
 use longhaul_core::{
@@ -10,11 +10,11 @@ use std::mem;
 /// The checks of one run.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct CheckWatch {
-    /// Whether the last attempt did its work, according to its agent.
-    claimed: bool,
+    /// Whether the last attempt ended with a done claim.
+    claimed_done: bool,
     /// Start of the running check.
     since: Option<Moment>,
-    stopped: Option<StopCause>,
+    stop_cause: Option<StopCause>,
     /// Result of the last check, until the next decision.
     result: Option<CheckResult>,
     failed: u32,
@@ -24,26 +24,26 @@ pub(crate) struct CheckWatch {
 }
 
 impl CheckWatch {
-    /// Checks that no check runs longer than its timeout or the run's limits. `limited` says whether a limit
-    /// is exhausted.
-    pub(crate) fn overdue(&self, now: Moment, policy: &Policy, limited: bool) -> OracleResult {
-        let (Some(since), None) = (self.since, self.stopped) else { return Ok(()) };
+    /// Verifies that no check runs longer than its timeout or the run's limits. `limited` states whether a
+    /// limit is exhausted.
+    pub(crate) fn check_overdue(&self, now: Moment, policy: &Policy, limited: bool) -> OracleResult {
+        let (Some(since), None) = (self.since, self.stop_cause) else { return Ok(()) };
         let timeout = policy.check.and_then(|check| check.timeout);
         let late = timeout.is_some_and(|timeout| now > since + timeout);
         ensure(!late && !limited && !self.cancelled, Oracle::Checks, || {
-            format!("judged for {} and left alone: {self:?}", now.since(since))
+            format!("the check runs for {} and is not stopped: {self:?}", now.since(since))
         })
     }
 
-    pub(crate) fn take(&mut self, record: &Record, policy: &Policy) -> OracleResult {
+    pub(crate) fn on_record(&mut self, record: &Record, policy: &Policy) -> OracleResult {
         match record {
             Record::RunReopened { .. } => *self = CheckWatch::default(),
-            Record::AttemptEnded { next, .. } => self.claimed = *next == AfterAttempt::Check,
+            Record::AttemptEnded { next, .. } => self.claimed_done = *next == AfterAttempt::Check,
             Record::CheckStarted { at } => {
                 let allowed =
-                    self.claimed && policy.check.is_some() && self.since.is_none() && !self.cancelled;
-                ensure(allowed, Oracle::Checks, || format!("nothing is to be judged: {self:?}"))?;
-                (self.claimed, self.since, self.stopped) = (false, Some(*at), None);
+                    self.claimed_done && policy.check.is_some() && self.since.is_none() && !self.cancelled;
+                ensure(allowed, Oracle::Checks, || format!("a check starts without a reason: {self:?}"))?;
+                (self.claimed_done, self.since, self.stop_cause) = (false, Some(*at), None);
             }
             Record::CheckStopOrdered { at, cause } => {
                 let timeout = policy.check.and_then(|check| check.timeout);
@@ -63,18 +63,19 @@ impl CheckWatch {
                     | StopCause::DidNotExit => false,
                 };
                 ensure(allowed && self.since.is_some(), Oracle::Checks, || {
-                    format!("ended as {cause:?} without the reason: {self:?}")
+                    format!("the check is stopped as {cause:?} without that reason: {self:?}")
                 })?;
-                self.stopped = Some(*cause);
+                self.stop_cause = Some(*cause);
             }
             Record::CheckEnded { result, .. } => {
                 // A check that is stopped for a suspension has no result, because it runs again. A check that
-                // finished just in time has one.
+                // finishes just before the stop has one.
                 let is_suspended = self.suspending && !self.cancelled;
-                let received = *result != CheckResult::Stopped || self.stopped.is_some() && !is_suspended;
-                self.stopped = None;
-                ensure(self.since.take().is_some() && received, Oracle::Checks, || {
-                    format!("no check ran: {self:?}")
+                let is_expected =
+                    *result != CheckResult::Stopped || self.stop_cause.is_some() && !is_suspended;
+                self.stop_cause = None;
+                ensure(self.since.take().is_some() && is_expected, Oracle::Checks, || {
+                    format!("a check ended that did not run: {self:?}")
                 })?;
                 self.result = Some(*result);
                 self.failed += u32::from(*result != CheckResult::Passed);
@@ -90,7 +91,9 @@ impl CheckWatch {
                         reports_failure && self.failed < failures_max && !self.cancelled
                     }
                 };
-                ensure(valid, Oracle::Checks, || format!("{:?} after that check: {self:?}", plan.prompt))?;
+                ensure(valid, Oracle::Checks, || {
+                    format!("an attempt with {:?} follows the check: {self:?}", plan.prompt)
+                })?;
             }
             Record::RunFinished { outcome, .. } => self.check_end(outcome, policy)?,
             Record::Downtime { duration: span } => self.since = self.since.map(|since| since + *span),
@@ -99,8 +102,8 @@ impl CheckWatch {
             Record::Suspended { .. } => {}
             // A check that was stopped for a suspension runs again.
             Record::Recovered { at, .. } => {
-                if mem::take(&mut self.suspending) && self.stopped == Some(StopCause::Suspended) {
-                    (self.since, self.stopped) = (Some(*at), None);
+                if mem::take(&mut self.suspending) && self.stop_cause == Some(StopCause::Suspended) {
+                    (self.since, self.stop_cause) = (Some(*at), None);
                 }
             }
             Record::LimitReached { limit, threshold, .. } => self.limited = Some((*limit, *threshold)),
@@ -122,7 +125,7 @@ impl CheckWatch {
         Ok(())
     }
 
-    /// Checks that checked work is done if and only if it passed.
+    /// Verifies that checked work is done if and only if it passed.
     fn check_end(&mut self, outcome: &Outcome, policy: &Policy) -> OracleResult {
         let failures_max = policy.check.map_or(u32::MAX, |check| check.failures_max);
         let result = self.result.take();

@@ -10,22 +10,22 @@ pub(crate) struct ClockWatch {
     waiting: Span,
     downtime: Span,
     finished: Span,
-    /// When the run finished.
-    over_since: Option<Moment>,
-    /// When the run was suspended, and whether it waited before.
+    /// Moment at which the run finished.
+    finished_since: Option<Moment>,
+    /// Moment at which the run was suspended, and whether it waited before.
     suspended: Option<(Moment, bool)>,
     /// Whether another attempt is decided.
     retries: bool,
-    /// Since when no process runs.
+    /// Start of the current wait without a process.
     waits_since: Option<Moment>,
 }
 
 impl ClockWatch {
-    pub(crate) fn take(&mut self, record: &Record) {
+    pub(crate) fn on_record(&mut self, record: &Record) {
         match record {
             Record::RunStarted { at } => self.started_at = *at,
             Record::RunReopened { at, .. } => {
-                let since = self.over_since.take().unwrap_or(*at);
+                let since = self.finished_since.take().unwrap_or(*at);
                 self.finished = self.finished + at.since(since);
             }
             Record::AttemptEnded { next, .. } => self.retries = matches!(next, AfterAttempt::Attempt { .. }),
@@ -34,7 +34,7 @@ impl ClockWatch {
                 if let Some(since) = self.waits_since.take() {
                     self.waiting = self.waiting + at.since(since);
                 }
-                self.over_since = matches!(record, Record::RunFinished { .. }).then_some(*at);
+                self.finished_since = matches!(record, Record::RunFinished { .. }).then_some(*at);
             }
             // A wait pauses while the run is suspended.
             Record::Suspended { at, .. } => {
@@ -74,30 +74,30 @@ impl ClockWatch {
         }
     }
 
-    /// Returns how long the run has taken at `at`.
+    /// Returns the time from the start of the run to `at`, without the time in which it was finished.
     pub(crate) fn wall(&self, at: Moment) -> Span {
         at.since(self.started_at) - self.finished
     }
 
-    /// Returns how long the run has worked at `at`.
+    /// Returns the time that the run has worked until `at`.
     pub(crate) fn active(&self, at: Moment) -> Span {
         let waits = self.waits_since.map_or(Span::ZERO, |since| at.since(since));
         self.wall(at) - self.waiting - self.downtime - waits
     }
 
-    /// Checks at the end that the run's clocks agree.
+    /// Checks at the end that the run's clocks agree with these.
     pub(crate) fn check(&self, run: &Run, now: Moment) -> OracleResult {
         let clocks = run.state().clocks;
         let same = clocks.started == self.started_at
             && clocks.waiting == self.waiting
             && clocks.downtime == self.downtime
             && clocks.finished == self.finished;
-        ensure(same, Oracle::Clocks, || format!("the run says {clocks:?}, the world {self:?}"))?;
+        ensure(same, Oracle::Clocks, || format!("the run counts {clocks:?}, the oracle {self:?}"))?;
         let parts = clocks.active(now) + clocks.waiting + clocks.downtime;
         let total = now.since(self.started_at) - self.finished;
         ensure(parts == total && clocks.wall(now) == total, Oracle::Clocks, || {
             format!(
-                "active, waiting and downtime are {parts}, the wall clock says {}, it was {total}",
+                "active time, waits and downtime are {parts}, the wall clock shows {}, the true time is {total}",
                 clocks.wall(now)
             )
         })

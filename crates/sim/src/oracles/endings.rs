@@ -1,4 +1,4 @@
-//! Checks that attempts and runs end as what they truly were.
+//! Checks that attempts end with their true fault, and runs with the matching outcome.
 
 use super::{Oracle, OracleResult, Violation, ensure};
 use crate::world::{EndedAttempt, World};
@@ -14,7 +14,7 @@ pub(crate) fn check_truth(
     stopped: Option<StopCause>,
     fault: Option<Fault>,
 ) -> OracleResult {
-    let own_fault = match stopped {
+    let stop_fault = match stopped {
         Some(StopCause::Stalled | StopCause::NoProgress) => Some(Fault::Stalled),
         Some(StopCause::TimedOut) => Some(Fault::AttemptTimeout),
         Some(StopCause::AuthRejected) => Some(Fault::Auth),
@@ -46,20 +46,16 @@ pub(crate) fn check_truth(
         Some(truth @ Fault::UsageLimit) => fault == Some(truth),
         // Work in another session does not belong to this run.
         Some(truth @ Fault::SessionLost) if ended.evidence.startup.is_none() => fault == Some(truth),
-        Some(truth) => fault == Some(own_fault.unwrap_or(truth)),
+        Some(truth) => fault == Some(stop_fault.unwrap_or(truth)),
     };
-    let fault_word = |fault: Option<Fault>| fault.map_or("nothing", Fault::word);
+    let fault_word = |fault: Option<Fault>| fault.map_or("none", Fault::as_str);
     ensure(correct, Oracle::Truth, || {
-        format!(
-            "an attempt that failed by {} counts as failed by {}",
-            fault_word(ended.truth),
-            fault_word(fault)
-        )
+        format!("the decided fault is {1}, the true fault is {0}", fault_word(ended.truth), fault_word(fault))
     })
 }
 
 /// Returns the documented outcome of a run that this fault decides.
-fn ends_as(fault: Fault) -> OutcomeKind {
+fn outcome_of_fault(fault: Fault) -> OutcomeKind {
     match fault {
         Fault::RateLimited | Fault::Overloaded | Fault::ServerError | Fault::Network | Fault::UsageLimit => {
             OutcomeKind::RetryLater
@@ -86,7 +82,7 @@ fn ends_as(fault: Fault) -> OutcomeKind {
 }
 
 /// Returns the documented outcome of a run that a limit finishes.
-fn ends_by(limit: Limit) -> OutcomeKind {
+fn outcome_of_limit(limit: Limit) -> OutcomeKind {
     match limit {
         Limit::Budget | Limit::Tokens => OutcomeKind::OverBudget,
         Limit::Time | Limit::Wall | Limit::Turns => OutcomeKind::OutOfTime,
@@ -101,11 +97,11 @@ pub(crate) fn check_ending(
     policy: &Policy,
     was_requested: bool,
 ) -> OracleResult {
-    let ended = world.finished.as_ref();
+    let ended = world.ended_attempt.as_ref();
     let truth = ended.map(|ended| ended.truth);
     let done = truth == Some(None) || truth == Some(Some(Fault::Permission)) && policy.allow_denials;
     ensure(outcome.kind != OutcomeKind::Done || done, Oracle::NoFalseSuccess, || {
-        format!("done, while the last attempt failed: {truth:?}")
+        format!("done, although the last attempt failed: {truth:?}")
     })?;
     ensure(
         (outcome.exit_code() == 0) == (outcome.kind == OutcomeKind::Done),
@@ -114,32 +110,32 @@ pub(crate) fn check_ending(
     )?;
     match (outcome.kind, outcome.fault) {
         (OutcomeKind::Done, _) => Ok(()),
-        (OutcomeKind::Bug, _) => {
-            ensure(world.undying, Oracle::GivesUp, || "bug, while every process could be ended".to_owned())
-        }
+        (OutcomeKind::Bug, _) => ensure(world.has_unkillable, Oracle::GivesUp, || {
+            "bug, although every process could be stopped".to_owned()
+        }),
         // Another oracle counts the checks.
         (OutcomeKind::CheckFailed, _) => ensure(done, Oracle::GivesUp, || {
-            format!("check_failed, while the last attempt failed: {truth:?}")
+            format!("check_failed, although the last attempt failed: {truth:?}")
         }),
         (OutcomeKind::Cancelled, _) => check_cancelled(outcome, was_requested),
         // Another oracle decides whether the limit was reached.
         (kind, _) if outcome.limit.is_some() => {
-            let correct = outcome.limit.map(ends_by) == Some(kind);
+            let correct = outcome.limit.map(outcome_of_limit) == Some(kind);
             ensure(correct, Oracle::GivesUp, || format!("{:?} ends as {kind}", outcome.limit))
         }
         (_, None) => Err(Violation::new(Oracle::GivesUp, format!("{} without a fault", outcome.kind))),
         (kind, Some(fault)) => {
-            let expected = ends_as(fault);
+            let expected = outcome_of_fault(fault);
             ensure(kind == expected || is_exception(fault, kind, ended, policy), Oracle::GivesUp, || {
                 format!("{fault} ends as {kind}, not {expected}")
             })?;
             let has_retry_time = kind != OutcomeKind::RetryLater || outcome.retry_at.is_some();
-            ensure(has_retry_time, Oracle::GivesUp, || "retry later, without a time".to_owned())
+            ensure(has_retry_time, Oracle::GivesUp, || "retry_later without a time".to_owned())
         }
     }
 }
 
-/// Whether this is one of the two faults that may end differently.
+/// Returns whether this is one of the two documented exceptions to the outcome of a fault.
 fn is_exception(fault: Fault, kind: OutcomeKind, ended: Option<&EndedAttempt>, policy: &Policy) -> bool {
     let Some(ended) = ended else { return false };
     let portal =
@@ -151,7 +147,7 @@ fn is_exception(fault: Fault, kind: OutcomeKind, ended: Option<&EndedAttempt>, p
 
 fn check_cancelled(outcome: &Outcome, was_requested: bool) -> OracleResult {
     ensure(was_requested, Oracle::Cancels, || {
-        format!("cancelled by {:?}, who did not ask for it", outcome.cancelled_by)
+        format!("cancelled by {:?} without such a request", outcome.cancelled_by)
     })?;
     let code = match outcome.cancelled_by {
         Some(CancelSource::Person | CancelSource::PersonNow) | None => 130,
@@ -163,7 +159,7 @@ fn check_cancelled(outcome: &Outcome, was_requested: bool) -> OracleResult {
     })
 }
 
-/// Checks that events after the end neither change the run nor cause actions.
+/// Checks that events after the finish neither change the run nor cause actions.
 pub(crate) fn check_stable(run: &mut Run, policy: &Policy, at: Moment) -> OracleResult {
     let state = run.state().clone();
     let now = Now { at: at + Span::from_hours(1), roll: 7 };
@@ -174,18 +170,20 @@ pub(crate) fn check_stable(run: &mut Run, policy: &Policy, at: Moment) -> Oracle
         Event::Spawned(ProcessId { pid: 7, start_ticks: 7 }),
         Event::SpawnFailed(SpawnError::NoResources),
         Event::Noticed(Notice::ToolEnded),
-        Event::Exited(Evidence::of_exit(Exit::Code(0))),
+        Event::Exited(Evidence::from_exit(Exit::Code(0))),
         Event::CheckEnded(CheckResult::Failed),
         Event::Swept(0),
         Event::Downtime(Span(7)),
         Event::Cancelled(CancelSource::Person),
         Event::Cancelled(CancelSource::Sigterm),
     ];
-    ensure(run.deadline(policy).is_none(), Oracle::Stable, || "a deadline after the end".to_owned())?;
+    ensure(run.deadline(policy).is_none(), Oracle::Stable, || "a deadline after the finish".to_owned())?;
     for event in events {
         let step = run.step(policy, now, event);
         let unchanged = step.records.is_empty() && step.actions.is_empty();
-        ensure(unchanged, Oracle::Stable, || format!("after the end something does {step:?}"))?;
+        ensure(unchanged, Oracle::Stable, || format!("an event after the finish leads to {step:?}"))?;
     }
-    ensure(*run.state() == state, Oracle::Stable, || format!("after the end, {:?}", run.state()))
+    ensure(*run.state() == state, Oracle::Stable, || {
+        format!("events after the finish changed the state to {:?}", run.state())
+    })
 }

@@ -1,4 +1,4 @@
-//! Checks that a wait has real jitter: under other rolls, the same step must decide other moments.
+//! Checks that a wait has real jitter: with other rolls, the same step must decide other moments.
 
 use super::{Oracle, OracleResult, ensure};
 use longhaul_core::{AfterAttempt, Event, Moment, Now, Policy, Record, Run, Span};
@@ -8,7 +8,7 @@ const SPREAD_MIN: Span = Span(1_000);
 // Nine equal draws out of a thousand occur by chance once in 10^24.
 const ROLLS: u64 = 8;
 
-/// Repeats the step of `before` under other rolls than the one that decided `at`.
+/// Checks that the step of `before` decides moments other than `at` with other rolls.
 pub(crate) fn check_spread(
     before: &Run,
     policy: &Policy,
@@ -24,7 +24,7 @@ pub(crate) fn check_spread(
             matches!(record, Record::AttemptEnded { next: AfterAttempt::Attempt { at: other, .. }, .. } if *other == at)
         })
     };
-    ensure(spread < SPREAD_MIN || (1..=ROLLS).any(differs), Oracle::Spread, || {
-        format!("{} whatever the roll, and the schedule spreads it over {spread}", at.since(now.at))
+    ensure(spread < SPREAD_MIN || (1..=ROLLS).any(differs), Oracle::Jitter, || {
+        format!("the wait is {} with every roll, although its jitter is {spread} wide", at.since(now.at))
     })
 }

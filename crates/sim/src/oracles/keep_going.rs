@@ -1,5 +1,5 @@
-//! Checks that a run continues when its agent stops on its own. The stops are counted, and the rule for what
-//! follows them is restated from the documentation, independently of the core.
+//! Checks that a run continues when its agent stops on its own. The stops are counted independently of the
+//! core, and the rule for the next step is restated from the documentation.
 
 use super::clocks::ClockWatch;
 use super::limits::LimitWatch;
@@ -13,9 +13,9 @@ use longhaul_core::{
 /// The output of the current process since its start.
 #[derive(Clone, Copy, Debug, Default)]
 struct AgentSignals {
-    turns: u32,
-    settled: Option<AgentResult>,
-    claimed: bool,
+    results: u32,
+    result: Option<AgentResult>,
+    claimed_done: bool,
     workspace: Option<u64>,
     shells: u32,
 }
@@ -25,22 +25,22 @@ struct AgentSignals {
 pub(crate) struct KeepGoingWatch {
     signals: AgentSignals,
     /// Number of ended exchanges at the last prompt or the last counted stop.
-    answered: u32,
+    results_before: u32,
     /// Whether a stop was counted and no prompt followed yet.
-    owed: bool,
+    needs_prompt: bool,
     /// Whether the agent is being stopped.
     stopping: bool,
     stops: u32,
     /// Number of consecutive stops with a done claim.
-    claims: u32,
+    done_claims: u32,
     /// Number of consecutive stops without a change since the stop before.
-    idle: u32,
+    idle_stops: u32,
     workspace: Option<u64>,
-    warned: bool,
+    limit_warning_sent: bool,
     cancelled: bool,
     limited: bool,
     /// Whether the wrap-up was prompted, or a limit is exhausted.
-    saving: bool,
+    is_wrapping_up: bool,
 }
 
 /// The expected reaction to a stop.
@@ -63,7 +63,7 @@ impl KeepGoingWatch {
     /// Receives an event before the run does.
     pub(crate) fn receive(&mut self, event: &Event) {
         match event {
-            Event::Noticed(notice) => self.signals.note(notice),
+            Event::Noticed(notice) => self.signals.on_notice(notice),
             Event::Exited(evidence) | Event::Recovered { found: FoundAttempt::Ended(evidence), .. } => {
                 self.signals = AgentSignals::new(evidence);
             }
@@ -87,15 +87,15 @@ impl KeepGoingWatch {
     }
 
     /// Receives a record, before the oracles that count the run's usage.
-    pub(crate) fn take(&mut self, record: &Record, sources: KeepGoingSources<'_>) -> OracleResult {
+    pub(crate) fn on_record(&mut self, record: &Record, sources: KeepGoingSources<'_>) -> OracleResult {
         match record {
             Record::RunReopened { .. } => {
                 let KeepGoingWatch { stops, workspace, .. } = *self;
                 *self = KeepGoingWatch { stops, workspace, ..KeepGoingWatch::default() };
             }
             Record::AttemptStarted { plan, .. } => {
-                (self.signals, self.answered) = (AgentSignals::default(), 0);
-                (self.owed, self.stopping) = (false, false);
+                (self.signals, self.results_before) = (AgentSignals::default(), 0);
+                (self.needs_prompt, self.stopping) = (false, false);
                 self.on_prompt(plan.prompt)?;
             }
             Record::AttemptSpawned { .. } => self.signals = AgentSignals::default(),
@@ -113,11 +113,12 @@ impl KeepGoingWatch {
                     self.check_prompt(*at, *prompt, sources)?;
                 }
                 self.on_prompt(*prompt)?;
-                (self.answered, self.owed, self.stopping) = (self.signals.turns, false, false);
+                (self.results_before, self.needs_prompt, self.stopping) =
+                    (self.signals.results, false, false);
             }
             Record::LimitReached { threshold, .. } => {
-                (self.limited, self.answered) = (true, self.signals.turns);
-                self.saving |= *threshold == LimitThreshold::Exhausted;
+                (self.limited, self.results_before) = (true, self.signals.results);
+                self.is_wrapping_up |= *threshold == LimitThreshold::Exhausted;
             }
             Record::CancelRequested { .. } => self.cancelled = true,
             Record::SuspendOrdered { .. } => self.stopping = true,
@@ -125,8 +126,10 @@ impl KeepGoingWatch {
             Record::InputClosed { at } => self.check_input_closed(*at, sources.policy)?,
             Record::AttemptEnded { at, fault, next, .. } => self.check_end(*at, *fault, next, sources)?,
             Record::RunFinished { outcome, .. } if outcome.kind == OutcomeKind::Done => {
-                let done = active_keep_going(sources.policy).is_none() || self.claims >= 2;
-                ensure(done, Oracle::KeepsGoing, || format!("done, and it never said so twice: {self:?}"))?;
+                let done = active_keep_going(sources.policy).is_none() || self.done_claims >= 2;
+                ensure(done, Oracle::KeepsGoing, || {
+                    format!("done without two done claims in a row: {self:?}")
+                })?;
             }
             Record::RunStarted { .. }
             | Record::ResumeStrategyChosen { .. }
@@ -151,19 +154,20 @@ impl KeepGoingWatch {
     fn on_stop(&mut self, claimed: bool, workspace: Option<u64>, shells: u32) {
         let unchanged = shells == 0 && workspace.is_some_and(|workspace| self.workspace == Some(workspace));
         self.stops += 1;
-        self.claims = if claimed { self.claims + 1 } else { 0 };
-        self.idle = if unchanged { self.idle + 1 } else { 0 };
+        self.done_claims = if claimed { self.done_claims + 1 } else { 0 };
+        self.idle_stops = if unchanged { self.idle_stops + 1 } else { 0 };
         self.workspace = workspace;
-        (self.answered, self.owed) = (self.signals.turns, true);
+        (self.results_before, self.needs_prompt) = (self.signals.results, true);
     }
 
     /// Records a prompt to the agent.
     fn on_prompt(&mut self, prompt: PromptKind) -> OracleResult {
-        self.saving |= matches!(prompt, PromptKind::WrapUp(_));
-        self.warned |= matches!(prompt, PromptKind::KeepGoing(KeepGoingPrompt { limit_near: true, .. }));
+        self.is_wrapping_up |= matches!(prompt, PromptKind::WrapUp(_));
+        self.limit_warning_sent |=
+            matches!(prompt, PromptKind::KeepGoing(KeepGoingPrompt { limit_near: true, .. }));
         let continues = matches!(prompt, PromptKind::KeepGoing(_) | PromptKind::ConfirmDone);
         ensure(!continues || !self.limited && !self.cancelled, Oracle::KeepsGoing, || {
-            format!("{prompt:?} is sent to an agent that is exiting: {self:?}")
+            format!("{prompt:?} is sent after a cancel or a reached limit: {self:?}")
         })?;
         let stop =
             if let PromptKind::KeepGoing(keep_going) = prompt { keep_going.stop_number } else { self.stops };
@@ -178,16 +182,16 @@ impl KeepGoingWatch {
         sources: KeepGoingSources<'_>,
     ) -> ExpectedNext {
         let KeepGoingSources { policy, clocks, limits } = sources;
-        if self.claims >= 2 {
+        if self.done_claims >= 2 {
             return ExpectedNext::Finished;
         }
-        if self.claims == 1 {
+        if self.done_claims == 1 {
             return ExpectedNext::Prompt(PromptKind::ConfirmDone);
         }
-        if self.idle >= keep_going.idle_stops_max {
+        if self.idle_stops >= keep_going.idle_stops_max {
             return ExpectedNext::Idle;
         }
-        let near_limit = !self.warned && limits.is_near(policy, clocks, at);
+        let near_limit = !self.limit_warning_sent && limits.is_near(policy, clocks, at);
         let status_due = keep_going.status_every > 0 && self.stops.is_multiple_of(keep_going.status_every);
         let active_time = (status_due || near_limit).then(|| clocks.active(at));
         let KeepGoing { keep_improving, .. } = *keep_going;
@@ -199,9 +203,9 @@ impl KeepGoingWatch {
         }))
     }
 
-    /// Whether no prompt may follow the last stop.
+    /// Returns whether no prompt may follow the last stop.
     fn is_final(&self, keep_going: &KeepGoing) -> bool {
-        self.claims >= 2 || self.claims == 0 && self.idle >= keep_going.idle_stops_max
+        self.done_claims >= 2 || self.done_claims == 0 && self.idle_stops >= keep_going.idle_stops_max
     }
 
     fn check_stop(
@@ -213,33 +217,39 @@ impl KeepGoingWatch {
     ) -> OracleResult {
         let recorded = (claimed, workspace, shells);
         let expected = active_keep_going(policy).is_some()
-            && self.signals.turns > self.answered
-            && self.signals.settled.is_some_and(|result| is_good(policy, &result))
-            && !self.saving
-            && recorded == (self.signals.claimed, self.signals.workspace, self.signals.shells);
-        ensure(expected, Oracle::KeepsGoing, || format!("a stop at {recorded:?} that was none: {self:?}"))
+            && self.signals.results > self.results_before
+            && self.signals.result.is_some_and(|result| is_good(policy, &result))
+            && !self.is_wrapping_up
+            && recorded == (self.signals.claimed_done, self.signals.workspace, self.signals.shells);
+        ensure(expected, Oracle::KeepsGoing, || {
+            format!("a stop at {recorded:?} is recorded that did not happen: {self:?}")
+        })
     }
 
     /// Checks a prompt that follows a stop.
     fn check_prompt(&self, at: Moment, prompt: PromptKind, sources: KeepGoingSources<'_>) -> OracleResult {
         let expected =
             active_keep_going(sources.policy).map(|keep_going| self.expected_next(&keep_going, at, sources));
-        ensure(self.owed && expected == Some(ExpectedNext::Prompt(prompt)), Oracle::KeepsGoing, || {
-            format!("it is sent {prompt:?}, not {expected:?}: {self:?}")
-        })
+        ensure(
+            self.needs_prompt && expected == Some(ExpectedNext::Prompt(prompt)),
+            Oracle::KeepsGoing,
+            || format!("{prompt:?} is sent, not {expected:?}: {self:?}"),
+        )
     }
 
     /// Checks that the agent's input may close.
     fn check_input_closed(&self, at: Moment, policy: &Policy) -> OracleResult {
         let Some(keep_going) = active_keep_going(policy) else { return Ok(()) };
-        let stopped = self.signals.turns > self.answered || self.owed;
-        let usable = self.signals.settled.is_some_and(|result| is_good(policy, &result));
+        let stopped = self.signals.results > self.results_before || self.needs_prompt;
+        let usable = self.signals.result.is_some_and(|result| is_good(policy, &result));
         let allowed = !(stopped && usable)
             || self.is_final(&keep_going)
             || self.cancelled
             || self.limited
             || self.stopping;
-        ensure(allowed, Oracle::KeepsGoing, || format!("it stopped, and is let go at {at:?}: {self:?}"))
+        ensure(allowed, Oracle::KeepsGoing, || {
+            format!("the input of a stopped agent is closed at {at:?}: {self:?}")
+        })
     }
 
     /// Checks the decision at the end of an attempt.
@@ -253,11 +263,13 @@ impl KeepGoingWatch {
         let policy = sources.policy;
         let continues = matches!(next, AfterAttempt::Attempt { remedy: Remedy::KeepGoing, .. });
         let usable = fault.is_none() || fault == Some(Fault::Permission) && policy.allow_denials;
-        let Some(keep_going) = active_keep_going(policy).filter(|_| usable && !self.saving) else {
-            return ensure(!continues, Oracle::KeepsGoing, || format!("kept going with {next:?}: {self:?}"));
+        let Some(keep_going) = active_keep_going(policy).filter(|_| usable && !self.is_wrapping_up) else {
+            return ensure(!continues, Oracle::KeepsGoing, || {
+                format!("the run continues with {next:?} without a stop: {self:?}")
+            });
         };
-        ensure(self.signals.turns <= self.answered, Oracle::KeepsGoing, || {
-            format!("its last stop was not counted: {self:?}")
+        ensure(self.signals.results <= self.results_before, Oracle::KeepsGoing, || {
+            format!("the last stop was not recorded: {self:?}")
         })?;
         let expected = self.expected_next(&keep_going, at, sources);
         let valid = match next {
@@ -290,29 +302,27 @@ impl KeepGoingWatch {
             }
             AfterAttempt::Check => false,
         };
-        ensure(valid, Oracle::KeepsGoing, || {
-            format!("{next:?} follows a stop, and not {expected:?}: {self:?}")
-        })
+        ensure(valid, Oracle::KeepsGoing, || format!("{next:?} follows a stop, not {expected:?}: {self:?}"))
     }
 }
 
 impl AgentSignals {
     fn new(evidence: &Evidence) -> AgentSignals {
         AgentSignals {
-            turns: evidence.results,
-            settled: evidence.result.filter(|_| !evidence.exchange_open),
-            claimed: evidence.claimed_done,
+            results: evidence.results,
+            result: evidence.result.filter(|_| !evidence.exchange_open),
+            claimed_done: evidence.claimed_done,
             workspace: evidence.workspace_fingerprint,
             shells: 0,
         }
     }
 
-    fn note(&mut self, notice: &Notice) {
+    fn on_notice(&mut self, notice: &Notice) {
         match notice {
-            Notice::ExchangeStarted => (self.settled, self.claimed, self.workspace) = (None, false, None),
-            Notice::ToolStarted => (self.settled, self.workspace) = (None, None),
-            Notice::ClaimedDone => self.claimed = true,
-            Notice::ExchangeEnded(result) => (self.turns, self.settled) = (self.turns + 1, Some(*result)),
+            Notice::ExchangeStarted => (self.result, self.claimed_done, self.workspace) = (None, false, None),
+            Notice::ToolStarted => (self.result, self.workspace) = (None, None),
+            Notice::ClaimedDone => self.claimed_done = true,
+            Notice::ExchangeEnded(result) => (self.results, self.result) = (self.results + 1, Some(*result)),
             Notice::WorkspaceFingerprinted(workspace) => self.workspace = Some(*workspace),
             Notice::BackgroundChanged(shells) => self.shells = *shells,
             Notice::SessionOpened(_)
@@ -329,12 +339,12 @@ impl AgentSignals {
     }
 }
 
-/// Returns the keep-going policy. `None` if the run has a check, because then the check decides.
+/// Returns the keep-going policy, or `None` if the run has a check. In such a run, the check decides.
 pub(super) fn active_keep_going(policy: &Policy) -> Option<KeepGoing> {
     if policy.check.is_some() { None } else { policy.keep_going }
 }
 
-/// Whether an exchange with this result ended because the agent considered itself done.
+/// Returns whether the agent ended an exchange with this result on its own.
 pub(super) fn is_good(policy: &Policy, result: &AgentResult) -> bool {
     let AgentResult { is_error, terminal_reason, stop_reason, empty, denials, stop_hook_capped, .. } =
         *result;

@@ -10,28 +10,28 @@ use longhaul_core::{
 #[derive(Clone, Debug, Default)]
 pub(crate) struct StrategyWatch {
     /// Result of the current attempt's last inspection.
-    found: Option<SessionFileState>,
+    inspected_state: Option<SessionFileState>,
     plan: Option<AttemptPlan>,
     relocated: bool,
     repaired: bool,
     handed_off: bool,
     started_fresh: bool,
     /// Whether the model ever produced a message.
-    spoken: bool,
+    has_history: bool,
 }
 
 impl StrategyWatch {
     /// Receives an event before the run does.
     pub(crate) fn receive(&mut self, event: &Event) {
         if let Event::SessionInspected(found) = event {
-            self.found = Some(*found);
+            self.inspected_state = Some(*found);
         }
     }
 
-    /// Whether the inspected session cannot be continued.
+    /// Returns whether the inspected session cannot be resumed.
     pub(crate) fn is_lost(&self) -> bool {
         let forks = self.plan.as_ref().is_some_and(|plan| matches!(plan.session, SessionPlan::Fork { .. }));
-        match self.found {
+        match self.inspected_state {
             Some(SessionFileState::Missing | SessionFileState::Empty) => true,
             Some(SessionFileState::Elsewhere) => self.relocated && !forks,
             Some(SessionFileState::Ready | SessionFileState::Damaged | SessionFileState::Stale) | None => {
@@ -40,22 +40,24 @@ impl StrategyWatch {
         }
     }
 
-    /// Whether a session with a handoff prompt failed, and no session with only the task was tried.
-    pub(crate) fn has_plainer(&self) -> bool {
+    /// Returns whether a session with a handoff prompt was started, and none with only the task.
+    pub(crate) fn can_drop_handoff(&self) -> bool {
         self.handed_off && !self.started_fresh
     }
 
-    pub(crate) fn take(&mut self, record: &Record) -> OracleResult {
+    pub(crate) fn on_record(&mut self, record: &Record) -> OracleResult {
         match record {
             Record::RunReopened { .. } => {
-                let spoken = self.spoken;
-                *self = StrategyWatch { spoken, ..StrategyWatch::default() };
+                let has_history = self.has_history;
+                *self = StrategyWatch { has_history, ..StrategyWatch::default() };
             }
-            Record::AttemptStarted { plan, .. } => (self.found, self.plan) = (None, Some(plan.clone())),
+            Record::AttemptStarted { plan, .. } => {
+                (self.inspected_state, self.plan) = (None, Some(plan.clone()))
+            }
             Record::ResumeStrategyChosen { strategy, reason, .. } => {
                 let expected = self.expected(*reason);
                 ensure(expected == Some(*strategy), Oracle::Strategies, || {
-                    format!("{strategy:?} because of {reason:?}, not {expected:?}: {self:?}")
+                    format!("{strategy:?} for {reason:?}, not {expected:?}: {self:?}")
                 })?;
                 match strategy {
                     ResumeStrategy::Relocate => self.relocated = true,
@@ -70,7 +72,7 @@ impl StrategyWatch {
                     (false, false, false, false);
             }
             Record::AttemptEnded { usage, .. } => {
-                self.spoken |= usage.messages + usage.truncated_messages > 0
+                self.has_history |= usage.messages + usage.truncated_messages > 0
             }
             Record::ProgressMade { resets_retries: false, .. }
             | Record::RunStarted { .. }
@@ -107,12 +109,12 @@ impl StrategyWatch {
             StrategyReason::Fault(_) | StrategyReason::NeverOpened => None,
         };
         match &plan.session {
-            _ if self.found != found || self.is_lost() => None,
+            _ if self.inspected_state != found || self.is_lost() => None,
             SessionPlan::New(_) if reason == StrategyReason::NeverOpened => Some(ResumeStrategy::Fresh),
-            SessionPlan::New(_) if self.spoken && !self.handed_off => Some(ResumeStrategy::Handoff),
+            SessionPlan::New(_) if self.has_history && !self.handed_off => Some(ResumeStrategy::Handoff),
             SessionPlan::New(_) => Some(ResumeStrategy::Fresh),
             SessionPlan::Fork { .. } => Some(ResumeStrategy::Fork),
-            SessionPlan::Resume(_) => match self.found? {
+            SessionPlan::Resume(_) => match self.inspected_state? {
                 SessionFileState::Elsewhere => Some(ResumeStrategy::Relocate),
                 SessionFileState::Damaged | SessionFileState::Stale if !self.repaired => {
                     Some(ResumeStrategy::Repair)

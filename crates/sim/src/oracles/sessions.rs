@@ -1,4 +1,4 @@
-//! Checks the use of sessions: opened with a new id, resumed if open, and never resumed after they were
+//! Checks the use of sessions: each is opened with a new id, resumed if open, and never resumed after it was
 //! abandoned.
 
 use super::{Oracle, OracleResult, ensure};
@@ -7,7 +7,7 @@ use longhaul_core::{
     AfterAttempt, AttemptPlan, Continuity, Fault, PromptKind, Remedy, SessionId, SessionPlan,
 };
 
-/// The sessions of one run, as they truly are.
+/// The true state of the sessions of one run.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SessionWatch {
     /// Ids of new sessions, with the attempt that used them.
@@ -24,7 +24,7 @@ impl SessionWatch {
         self.abandoned.clear();
     }
 
-    /// Whether a session with the work is open.
+    /// Returns whether a session with the work is open.
     pub(crate) fn is_open(&self) -> bool {
         self.current.is_some()
     }
@@ -36,16 +36,16 @@ impl SessionWatch {
                 let is_reused =
                     self.used.iter().any(|(used, attempt)| used == id && *attempt != plan.attempt);
                 self.used.push((id.clone(), plan.attempt));
-                ensure(!is_reused, Oracle::Sessions, || format!("a second session under the id {id}"))
+                ensure(!is_reused, Oracle::Sessions, || format!("a second session with the id {id}"))
             }
             SessionPlan::Resume(id) => ensure(!self.abandoned.contains(id), Oracle::Sessions, || {
-                format!("session {id} is resumed, and was left behind")
+                format!("session {id} is resumed, but was abandoned")
             }),
         }
     }
 
     /// Records the end of an attempt. If the attempt opened its session, that session now contains the work.
-    pub(crate) fn take_end(&mut self, plan: &AttemptPlan, ended: &EndedAttempt) {
+    pub(crate) fn on_attempt_ended(&mut self, plan: &AttemptPlan, ended: &EndedAttempt) {
         if ended.evidence.session.as_ref() == Some(plan.session.id()) {
             self.current = ended.evidence.session.clone();
         }
@@ -63,7 +63,7 @@ impl SessionWatch {
         if matches!(plan.prompt, PromptKind::WrapUp(_)) {
             let correct = self.current.as_ref().is_none_or(|current| resumes(plan, current));
             return ensure(correct, Oracle::Sessions, || {
-                format!("the work of {:?} is to be saved in {plan:?}", self.current)
+                format!("{plan:?} wraps up, but the work is in {:?}", self.current)
             });
         }
         let correct = match remedy {
@@ -101,17 +101,17 @@ impl SessionWatch {
             Remedy::End | Remedy::EndUnlessAllowed => false,
         };
         ensure(correct, Oracle::Sessions, || {
-            format!("{remedy:?} continues with {plan:?}, the line is {:?}", self.current)
+            format!("{remedy:?} continues with {plan:?}, but the work is in {:?}", self.current)
         })
     }
 
     /// Checks that keep-going continues the same session.
-    pub(crate) fn check_kept_going(&self, plan: &AttemptPlan) -> OracleResult {
+    pub(crate) fn check_keep_going(&self, plan: &AttemptPlan) -> OracleResult {
         let has_prompt =
             matches!(plan.prompt, PromptKind::KeepGoing(_) | PromptKind::ConfirmDone | PromptKind::WrapUp(_));
         let correct = has_prompt && self.current.as_ref().is_some_and(|current| resumes(plan, current));
         ensure(correct, Oracle::Sessions, || {
-            format!("kept going with {plan:?}, the line is {:?}", self.current)
+            format!("keep-going continues with {plan:?}, but the work is in {:?}", self.current)
         })
     }
 
@@ -122,7 +122,7 @@ impl SessionWatch {
             None => matches!(plan.session, SessionPlan::New(_)),
         };
         ensure(correct, Oracle::Sessions, || {
-            format!("reopened with {plan:?}, the line is {:?}", self.current)
+            format!("the run is resumed with {plan:?}, but the work is in {:?}", self.current)
         })
     }
 
@@ -137,7 +137,7 @@ fn resumes(plan: &AttemptPlan, session: &SessionId) -> bool {
     matches!(&plan.session, SessionPlan::Resume(id) if id == session)
 }
 
-/// Whether both plans request the same kind of session. A new session is new again.
+/// Returns whether both plans request the same session, or both a new one.
 fn is_equivalent(before: &SessionPlan, after: &SessionPlan) -> bool {
     match (before, after) {
         (SessionPlan::New(_), SessionPlan::New(_)) => true,

@@ -18,7 +18,7 @@ pub(crate) fn check_journaled(action: &Action, journal: &[Record]) -> OracleResu
             }
             _ => true,
         };
-    ensure(implied, Oracle::Journalled, || format!("{action:?} is in no record"))
+    ensure(implied, Oracle::Journaled, || format!("{action:?} follows from no record"))
 }
 
 fn implies(record: &Record, action: &Action) -> bool {
@@ -35,11 +35,11 @@ fn implies(record: &Record, action: &Action) -> bool {
         Action::StartSummary(_) => matches!(record, Record::SummaryStarted { .. }),
         Action::StopSummary => matches!(record, Record::SummaryStopOrdered { .. }),
         Action::Spawn(plan) => {
-            let is_plan = |is_plan: &AttemptPlan| is_same_plan(plan, is_plan);
-            matches!(record, Record::AttemptStarted { plan, .. } if is_plan(plan))
+            let is_recorded = |recorded: &AttemptPlan| is_same_plan(plan, recorded);
+            matches!(record, Record::AttemptStarted { plan, .. } if is_recorded(plan))
         }
-        Action::Say(prompt, remaining) => {
-            matches!(record, Record::PromptSent { prompt: said, remaining: then, .. } if said == prompt && then == remaining)
+        Action::SendPrompt(prompt, remaining) => {
+            matches!(record, Record::PromptSent { prompt: sent, remaining: recorded, .. } if sent == prompt && recorded == remaining)
         }
         Action::CloseInput => matches!(record, Record::InputClosed { .. }),
         Action::Stop(level) => {
@@ -55,7 +55,7 @@ fn implies(record: &Record, action: &Action) -> bool {
     }
 }
 
-/// Whether both are the same plan, except for what was determined after the decision.
+/// Returns whether both are the same plan, except for the parts that are determined after the decision.
 fn is_same_plan(plan: &AttemptPlan, ordered: &AttemptPlan) -> bool {
     AttemptPlan {
         strategy: plan.strategy,
@@ -65,14 +65,15 @@ fn is_same_plan(plan: &AttemptPlan, ordered: &AttemptPlan) -> bool {
     } == *plan
 }
 
-/// Checks that a process may start: no other process lives, everything is swept, and the time has come.
+/// Checks that a process may start: no other process is alive, everything is swept, and its moment has
+/// arrived.
 pub(crate) fn check_spawn(
     plan: &AttemptPlan,
     world: &World,
     journal: &[Record],
     now: Moment,
 ) -> OracleResult {
-    ensure(!world.alive(), Oracle::OneTree, || {
+    ensure(!world.has_live_process(), Oracle::OneTree, || {
         format!("attempt {} starts next to a live process", plan.attempt)
     })?;
     // From newest to oldest: the start of this attempt, the sweep after the previous one, the end of that
@@ -95,7 +96,9 @@ pub(crate) fn check_spawn(
             // The previous attempt ended, and so did the check of its work.
             Record::CheckEnded { .. } => return Ok(()),
             Record::AttemptEnded { next, .. } => {
-                ensure(swept, Oracle::SweptFirst, || format!("attempt {} starts unswept", plan.attempt))?;
+                ensure(swept, Oracle::SweptFirst, || {
+                    format!("attempt {} starts before the sweep", plan.attempt)
+                })?;
                 return check_moment(next, plan, world, now);
             }
             // Older records belong to another decision.
@@ -123,29 +126,31 @@ pub(crate) fn check_spawn(
             | Record::RunFinished { .. } => {}
         }
     }
-    ensure(plan.attempt == 1, Oracle::Bounds, || format!("attempt {} comes first", plan.attempt))
+    ensure(plan.attempt == 1, Oracle::Bounds, || format!("the first attempt has number {}", plan.attempt))
 }
 
 fn check_moment(next: &AfterAttempt, plan: &AttemptPlan, world: &World, now: Moment) -> OracleResult {
     let AfterAttempt::Attempt { at, plan: decided, .. } = next else {
-        return ensure(false, Oracle::Bounds, || format!("attempt {} after the end", plan.attempt));
+        return ensure(false, Oracle::Bounds, || {
+            format!("attempt {} starts although none was decided", plan.attempt)
+        });
     };
     // Whether the attempt is for a wrap-up is only known when it starts.
     let decided = match plan.prompt {
         PromptKind::WrapUp(_) => AttemptPlan { prompt: plan.prompt, ..decided.clone() },
         _ => decided.clone(),
     };
-    ensure(is_same_plan(plan, &decided), Oracle::Journalled, || {
-        format!("{plan:?} starts, {decided:?} was decided")
+    ensure(is_same_plan(plan, &decided), Oracle::Journaled, || {
+        format!("{plan:?} starts, but {decided:?} was decided")
     })?;
     ensure(now >= *at, Oracle::NotBefore, || {
         format!("attempt {} starts {} early", plan.attempt, at.since(now))
     })?;
-    let limit = world.finished.as_ref().and_then(|ended| ended.evidence.rate_limit);
+    let limit = world.ended_attempt.as_ref().and_then(|ended| ended.evidence.rate_limit);
     let reset =
         limit.filter(|limit| limit.status == RateLimitStatus::Rejected).and_then(|limit| limit.resets_at);
     // The end of an exchange that started after the limit is unknown.
-    let exchange_ended = world.finished.as_ref().is_some_and(|ended| {
+    let exchange_ended = world.ended_attempt.as_ref().is_some_and(|ended| {
         let evidence = &ended.evidence;
         evidence.result.is_some() && !evidence.exchange_open
     });

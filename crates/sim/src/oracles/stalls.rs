@@ -1,4 +1,4 @@
-//! Checks that a working agent is left alone and a stalled one is stopped. It judges by the agent's output
+//! Checks that a working agent is not stopped and a stalled agent is. The oracle judges by the agent's output
 //! and its times, independently of the core.
 
 use super::keep_going::{active_keep_going, is_good};
@@ -16,43 +16,45 @@ const DEFERRED_TIMES: u64 = 9;
 /// The output of the current process.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct StallWatch {
-    live: bool,
+    is_running: bool,
     closing_since: Option<Moment>,
     stopping: bool,
     started_at: Moment,
     output_at: Moment,
-    /// When the last message or tool call finished.
-    finished_at: Moment,
+    /// Moment at which the last message or tool call was completed.
+    last_progress_at: Moment,
     /// End of the deferral of a stall.
     deferred_until: Moment,
     /// Result of the last probe, with its time.
     processes: Option<(Moment, ProcessActivity)>,
-    /// When a new supervisor started to read the stream again.
+    /// Moment at which a new supervisor started to read the stream again.
     recovered_at: Moment,
     is_frozen: bool,
     memory_exceeded: bool,
     /// Whether the processes exceeded the memory limit while the agent was not being stopped.
     is_too_large: bool,
-    /// When the agent was seen frozen. Before that, it may have waited for its tool.
+    /// Moment at which the agent was found frozen. Before that, it may have waited for its tool.
     frozen_at: Moment,
     tools: u32,
     shells: u32,
     result_at: Option<Moment>,
     /// The last result, and whether the agent claimed to be done in its exchange.
     result: Option<AgentResult>,
-    claimed: bool,
-    /// Whether the agent was prompted while its shells run, and whether the run is about to finish.
+    claimed_done: bool,
+    /// Whether the agent was prompted while its shells run.
     was_prompted: bool,
+    /// Whether a limit is reached or the run is cancelled.
     is_ending: bool,
-    /// Ended exchanges since the stream was read from its start, and their number at the last prompt.
-    turns: u32,
-    turns_before: u32,
+    /// Number of ended exchanges since the stream was read from its start, and that number at the last
+    /// prompt.
+    results: u32,
+    results_before: u32,
     idle: bool,
     rejections: u32,
     rejection: u32,
-    /// The session that the attempt should open, and whether it opened another one.
-    ordered: Option<SessionId>,
-    other_session: bool,
+    /// The session that the attempt must open, and whether it opened another one.
+    planned_session: Option<SessionId>,
+    opened_other_session: bool,
 }
 
 impl StallWatch {
@@ -62,14 +64,14 @@ impl StallWatch {
             // The supervisor inspects the workspace on its own, before any other decision.
             Event::Noticed(Notice::WorkspaceFingerprinted(_)) => {}
             Event::Noticed(notice) => {
-                self.overdue(now, policy)?;
-                self.note(now, notice);
+                self.check_overdue(now, policy)?;
+                self.on_notice(now, notice);
             }
             Event::Recovered { .. } => self.restart_stream(now),
             // The record of the downtime has the consequences. A kill may lose that record.
             Event::Downtime(_) | Event::Ticked => {}
             Event::ProcessesProbed(activity) => {
-                self.overdue(now, policy)?;
+                self.check_overdue(now, policy)?;
                 self.processes = activity.map(|activity| (now, activity));
             }
             Event::Started(_)
@@ -81,51 +83,51 @@ impl StallWatch {
             | Event::SpawnFailed(_)
             | Event::Exited(_)
             | Event::Swept(_)
-            | Event::Cancelled(_) => self.overdue(now, policy)?,
+            | Event::Cancelled(_) => self.check_overdue(now, policy)?,
         }
         Ok(())
     }
 
     fn restart_stream(&mut self, now: Moment) {
         let StallWatch {
-            live,
+            is_running,
             closing_since,
             stopping,
             started_at,
             deferred_until,
-            turns_before,
+            results_before,
             is_ending,
             ..
         } = *self;
         *self = StallWatch {
-            ordered: self.ordered.take(),
-            live,
+            planned_session: self.planned_session.take(),
+            is_running,
             closing_since,
             stopping,
             started_at,
             output_at: now,
-            finished_at: now,
+            last_progress_at: now,
             deferred_until,
-            turns_before,
+            results_before,
             is_ending,
             recovered_at: now,
             ..StallWatch::default()
         };
     }
 
-    fn sleep(&mut self, span: Span) {
+    fn add_downtime(&mut self, span: Span) {
         self.started_at = self.started_at + span;
         self.output_at = self.output_at + span;
-        self.finished_at = self.finished_at + span;
+        self.last_progress_at = self.last_progress_at + span;
         self.deferred_until = self.deferred_until + span;
         self.result_at = self.result_at.map(|at| at + span);
         self.closing_since = self.closing_since.map(|at| at + span);
     }
 
-    fn note(&mut self, now: Moment, notice: &Notice) {
+    fn on_notice(&mut self, now: Moment, notice: &Notice) {
         if *notice == Notice::MemoryExceeded {
             self.memory_exceeded = true;
-            self.is_too_large |= self.live && !self.stopping;
+            self.is_too_large |= self.is_running && !self.stopping;
             return;
         }
         self.is_frozen = *notice == Notice::ProcessFrozen;
@@ -143,14 +145,15 @@ impl StallWatch {
                 | Notice::Retrying { .. }
                 | Notice::RateLimitChanged(_)
         ) {
-            self.finished_at = now;
+            self.last_progress_at = now;
         }
         match notice {
             Notice::SessionOpened(session) => {
-                self.other_session |= self.ordered.as_ref().is_some_and(|ordered| ordered != session);
+                self.opened_other_session |=
+                    self.planned_session.as_ref().is_some_and(|planned| planned != session);
             }
-            Notice::ExchangeStarted => (self.result_at, self.idle, self.claimed) = (None, false, false),
-            Notice::ClaimedDone => self.claimed = true,
+            Notice::ExchangeStarted => (self.result_at, self.idle, self.claimed_done) = (None, false, false),
+            Notice::ClaimedDone => self.claimed_done = true,
             Notice::ToolStarted => {
                 (self.result_at, self.idle) = (None, false);
                 self.tools += 1;
@@ -159,7 +162,7 @@ impl StallWatch {
             Notice::WorkspaceFingerprinted(_) => {}
             Notice::ExchangeEnded(result) => {
                 (self.result_at, self.tools, self.result) = (Some(now), 0, Some(*result));
-                self.turns += 1;
+                self.results += 1;
             }
             Notice::Idle => self.idle = true,
             Notice::BackgroundChanged(shells) => {
@@ -184,23 +187,23 @@ impl StallWatch {
     }
 
     /// Checks that no decision is overdue.
-    fn overdue(&self, now: Moment, policy: &Policy) -> OracleResult {
+    fn check_overdue(&self, now: Moment, policy: &Policy) -> OracleResult {
         // A replayed stream is read before any decision.
-        if !self.live || self.stopping || now == self.recovered_at {
+        if !self.is_running || self.stopping || now == self.recovered_at {
             return Ok(());
         }
-        ensure(!self.is_too_large, Oracle::Patience, || {
-            format!("more memory than it may have, and left alone: {self:?}")
+        ensure(!self.is_too_large, Oracle::Stalls, || {
+            format!("the agent exceeds its memory limit and is not stopped: {self:?}")
         })?;
         let silent = self.result_at.is_none() && (self.tools == 0 || self.is_frozen);
         let due = |stall| (self.output_at + stall).max(self.deferred_until).max(self.frozen_at) + PROBE_TIME;
         let hangs = policy.stall_timeout.is_some_and(|stall| now > due(stall));
-        ensure(!silent || !hangs, Oracle::Patience, || {
-            format!("silent for {} and left alone", now.since(self.output_at))
+        ensure(!silent || !hangs, Oracle::Stalls, || {
+            format!("the agent is silent for {} and is not stopped", now.since(self.output_at))
         })?;
-        let no_progress = policy.progress_timeout.is_some_and(|limit| now > self.finished_at + limit);
-        ensure(!silent || self.tools > 0 || !no_progress, Oracle::Patience, || {
-            format!("nothing finished for {}, and left alone", now.since(self.finished_at))
+        let no_progress = policy.progress_timeout.is_some_and(|limit| now > self.last_progress_at + limit);
+        ensure(!silent || self.tools > 0 || !no_progress, Oracle::Stalls, || {
+            format!("the agent completes nothing for {} and is not stopped", now.since(self.last_progress_at))
         })?;
         let outlives = match (self.result_at, self.closing_since) {
             (Some(at), None) if self.shells > 0 => {
@@ -210,34 +213,42 @@ impl StallWatch {
             (Some(at), Some(since)) => now > at.max(since).max(self.output_at) + policy.exit_timeout,
             (None, _) => false,
         };
-        ensure(!outlives, Oracle::Patience, || "its work is over, and it is left running".to_owned())?;
+        ensure(!outlives, Oracle::Stalls, || {
+            "the agent has its result, but does not exit and is not stopped".to_owned()
+        })?;
         let late = policy.attempt_timeout.is_some_and(|timeout| now > self.started_at + timeout);
-        ensure(!late || self.closing_since.is_some(), Oracle::Patience, || {
+        ensure(!late || self.closing_since.is_some(), Oracle::Stalls, || {
             "the attempt outlives its timeout".to_owned()
         })?;
-        ensure(self.rejections < 2, Oracle::Patience, || "rejected twice and left to try on".to_owned())
+        ensure(self.rejections < 2, Oracle::Stalls, || {
+            "the credentials are rejected twice, and the agent is not stopped".to_owned()
+        })
     }
 
-    /// Whether the run waits for the agent's shells until a limit.
+    /// Returns whether the run waits for the agent's shells until a limit.
     fn waits_for_shells(&self, policy: &Policy) -> bool {
         let usable = self.result.is_some_and(|result| is_good(policy, &result));
-        let allowed = usable && !self.claimed && !self.is_ending;
+        let allowed = usable && !self.claimed_done && !self.is_ending;
         allowed && active_keep_going(policy).is_some() && self.shells > 0
     }
 
     /// Receives a record and checks that a stop has its reason.
-    pub(crate) fn take(&mut self, record: &Record, policy: &Policy) -> OracleResult {
+    pub(crate) fn on_record(&mut self, record: &Record, policy: &Policy) -> OracleResult {
         match record {
             Record::AttemptStarted { at, plan } => {
-                let ordered = Some(plan.session.id().clone());
+                let planned_session = Some(plan.session.id().clone());
                 let is_ending = self.is_ending;
-                let fresh =
-                    StallWatch { started_at: *at, output_at: *at, finished_at: *at, ..StallWatch::default() };
-                *self = StallWatch { ordered, is_ending, ..fresh };
+                let fresh = StallWatch {
+                    started_at: *at,
+                    output_at: *at,
+                    last_progress_at: *at,
+                    ..StallWatch::default()
+                };
+                *self = StallWatch { planned_session, is_ending, ..fresh };
             }
             Record::AttemptSpawned { at, .. } => {
-                self.live = true;
-                (self.started_at, self.output_at, self.finished_at) = (*at, *at, *at);
+                self.is_running = true;
+                (self.started_at, self.output_at, self.last_progress_at) = (*at, *at, *at);
             }
             Record::StallDeferred { at, until, .. } => {
                 self.check_deferral(*at, *until, policy)?;
@@ -256,22 +267,23 @@ impl StallWatch {
                 self.stopping = true;
             }
             Record::PromptSent { at, .. } => {
-                (self.stopping, self.turns_before, self.was_prompted) = (false, self.turns, self.shells > 0);
-                (self.result_at, self.idle, self.claimed) = (None, false, false);
+                (self.stopping, self.results_before, self.was_prompted) =
+                    (false, self.results, self.shells > 0);
+                (self.result_at, self.idle, self.claimed_done) = (None, false, false);
                 (self.rejections, self.rejection) = (0, 0);
                 self.output_at = self.output_at.max(*at);
-                self.finished_at = self.finished_at.max(*at);
+                self.last_progress_at = self.last_progress_at.max(*at);
             }
-            Record::AttemptEnded { .. } => self.live = false,
+            Record::AttemptEnded { .. } => self.is_running = false,
             Record::AgentStopped { at, claimed_done: claimed, background, .. } => {
                 let due = self.result_at.is_some_and(|ended_at| *at >= ended_at + policy.background_wait);
-                ensure(*background == 0 || *claimed || due && !self.was_prompted, Oracle::Patience, || {
-                    format!("asked about its shells, and it was not time: {self:?}")
+                ensure(*background == 0 || *claimed || due && !self.was_prompted, Oracle::Stalls, || {
+                    format!("the agent is prompted about its shells too early or again: {self:?}")
                 })?;
             }
             Record::LimitReached { .. } | Record::CancelRequested { .. } => self.is_ending = true,
             Record::RunReopened { .. } => self.is_ending = false,
-            Record::Downtime { duration: span } => self.sleep(*span),
+            Record::Downtime { duration: span } => self.add_downtime(*span),
             Record::RunStarted { .. }
             | Record::Recovered { .. }
             | Record::ResumeStrategyChosen { .. }
@@ -293,14 +305,14 @@ impl StallWatch {
 
     fn check_input_closed(&self, at: Moment, policy: &Policy) -> OracleResult {
         let finished = self.result_at.is_some() && self.shells == 0;
-        let answered = self.turns > self.turns_before;
+        let answered = self.results > self.results_before;
         let quiet = self.idle && answered || at >= self.output_at + policy.exit_timeout;
-        ensure(self.stopping || finished && quiet, Oracle::Patience, || {
-            format!("its input ends while it works: {self:?}")
+        ensure(self.stopping || finished && quiet, Oracle::Stalls, || {
+            format!("the input is closed while the agent works: {self:?}")
         })
     }
 
-    /// Whether a probe of this moment excuses the silence, and the silence is not too long.
+    /// Returns whether a probe of this moment excuses the silence, and the silence is not too long.
     fn has_excuse(&self, at: Moment, stall: Span) -> bool {
         let is_busy = self.processes.is_some_and(|(seen_at, activity)| {
             seen_at == at && activity.busy_children > 0 && activity.agent != ProcessState::Frozen
@@ -317,8 +329,8 @@ impl StallWatch {
         let due = at >= (self.output_at + stall).max(self.deferred_until)
             && at < until
             && until <= self.silence_end(stall).min(at + stall);
-        ensure(due && self.has_excuse(at, stall), Oracle::Patience, || {
-            format!("excused until {until:?} without a reason: {self:?}")
+        ensure(due && self.has_excuse(at, stall), Oracle::Stalls, || {
+            format!("the stall is deferred until {until:?} without a reason: {self:?}")
         })
     }
 
@@ -335,7 +347,7 @@ impl StallWatch {
             StopCause::NoProgress => {
                 self.tools == 0
                     && self.result_at.is_none()
-                    && policy.progress_timeout.is_some_and(|limit| at >= self.finished_at + limit)
+                    && policy.progress_timeout.is_some_and(|limit| at >= self.last_progress_at + limit)
             }
             StopCause::TimedOut => {
                 policy.attempt_timeout.is_some_and(|timeout| at >= self.started_at + timeout)
@@ -344,7 +356,7 @@ impl StallWatch {
             StopCause::MemoryLimit => self.memory_exceeded,
             // Another oracle decides whether the limit was reached.
             StopCause::WrapUp | StopCause::LimitReached => self.result_at.is_none(),
-            StopCause::WrongSession => self.other_session,
+            StopCause::WrongSession => self.opened_other_session,
             StopCause::DidNotExit => self.outlives_input(at, policy) && self.shells == 0,
             StopCause::BackgroundStopped => {
                 let due_for_shells =
@@ -352,7 +364,7 @@ impl StallWatch {
                 // Another oracle decides whether a limit ends the wait earlier.
                 let limited = self.result_at.is_some() && policy.limits.can_end_run();
                 // An agent that never answered its last prompt cannot be prompted again.
-                let unprompted = self.turns <= self.turns_before;
+                let unprompted = self.results <= self.results_before;
                 let due = limited || due_for_shells && (unprompted || !self.waits_for_shells(policy));
                 let due = due || self.outlives_input(at, policy);
                 self.shells > 0 && due
@@ -360,7 +372,9 @@ impl StallWatch {
             // Another oracle checks the source.
             StopCause::Cancelled | StopCause::Suspended => true,
         };
-        ensure(allowed, Oracle::Patience, || format!("stopped as {cause:?} without the reason: {self:?}"))
+        ensure(allowed, Oracle::Stalls, || {
+            format!("the agent is stopped as {cause:?} without that reason: {self:?}")
+        })
     }
 
     fn outlives_input(&self, at: Moment, policy: &Policy) -> bool {

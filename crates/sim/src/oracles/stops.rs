@@ -16,17 +16,17 @@ const SUSPEND_GRACE: Span = Span::from_secs(2);
 pub(crate) struct StopWatch {
     last: Option<(Moment, StopLevel, StopCause)>,
     kills: u32,
-    slept: Span,
-    /// When the suspension of the run was ordered.
-    suspending: Option<Moment>,
-    /// Whether the agent was seen frozen, without output since.
+    downtime: Span,
+    /// Moment at which the suspension of the run was ordered.
+    suspend_ordered_at: Option<Moment>,
+    /// Whether the agent was found frozen, without output since.
     is_frozen: bool,
-    /// When a probe last found the agent frozen.
+    /// Moment at which the last probe found the agent frozen.
     frozen_at: Option<Moment>,
 }
 
 impl StopWatch {
-    /// Returns why the current attempt is being stopped, or `None` if it is not.
+    /// Returns the reason for stopping the current attempt, or `None` if it is not being stopped.
     pub(crate) fn cause(&self) -> Option<StopCause> {
         self.last.map(|(_, _, cause)| cause)
     }
@@ -41,7 +41,7 @@ impl StopWatch {
         }
     }
 
-    pub(crate) fn take(
+    pub(crate) fn on_record(
         &mut self,
         record: &Record,
         policy: &Policy,
@@ -50,18 +50,18 @@ impl StopWatch {
         match record {
             // The prompt after the interrupt was sent, so the agent works again.
             Record::AttemptStarted { .. } | Record::PromptSent { .. } => {
-                *self = StopWatch { suspending: self.suspending, ..StopWatch::default() };
+                *self = StopWatch { suspend_ordered_at: self.suspend_ordered_at, ..StopWatch::default() };
             }
-            Record::SuspendOrdered { at, .. } => self.suspending = Some(*at),
+            Record::SuspendOrdered { at, .. } => self.suspend_ordered_at = Some(*at),
             Record::Recovered { .. } | Record::CancelRequested { .. } | Record::RunReopened { .. } => {
-                self.suspending = None;
+                self.suspend_ordered_at = None;
             }
-            Record::Downtime { duration: span } => self.slept = self.slept + *span,
+            Record::Downtime { duration: span } => self.downtime = self.downtime + *span,
             Record::StopOrdered { at, cause, level, .. } => {
                 self.check(*at, *cause, *level, policy, cancel)?;
                 self.last = Some((*at, *level, *cause));
                 self.kills += u32::from(*level == StopLevel::Kill);
-                self.slept = Span::ZERO;
+                self.downtime = Span::ZERO;
             }
             Record::RunStarted { .. }
             | Record::ResumeStrategyChosen { .. }
@@ -83,7 +83,9 @@ impl StopWatch {
             | Record::Suspended { .. }
             | Record::RunFinished { .. } => {}
         }
-        ensure(self.kills <= KILLS_MAX, Oracle::Stops, || format!("kill number {}", self.kills))
+        ensure(self.kills <= KILLS_MAX, Oracle::Stops, || {
+            format!("SIGKILL is sent for the {}th time", self.kills)
+        })
     }
 
     fn check(
@@ -95,11 +97,11 @@ impl StopWatch {
         cancel: Option<CancelSource>,
     ) -> OracleResult {
         ensure(cause != StopCause::Cancelled || cancel.is_some(), Oracle::Cancels, || {
-            "a stop for a cancel that was not requested".to_owned()
+            "a stop for a cancellation that was not requested".to_owned()
         })?;
         let follows = self.last.is_some_and(|(_, _, before)| before == cause);
         ensure(
-            cause != StopCause::Suspended || self.suspending.is_some() || follows,
+            cause != StopCause::Suspended || self.suspend_ordered_at.is_some() || follows,
             Oracle::Cancels,
             || "a stop for a suspension without a signal".to_owned(),
         )?;
@@ -116,14 +118,16 @@ impl StopWatch {
                 StopCause::NoProgress if self.is_frozen => StopLevel::Kill,
                 _ => StopLevel::Term,
             };
-            return ensure(level == first, Oracle::Stops, || format!("{cause:?} begins with {level:?}"));
+            return ensure(level == first, Oracle::Stops, || {
+                format!("a stop for {cause:?} starts with {level:?}")
+            });
         };
         if cause == StopCause::Cancelled && before == StopLevel::Interrupt && level == StopLevel::Term {
             // The user cancelled again: the next level follows immediately.
             return Ok(());
         }
         if cause == StopCause::LimitReached && before == StopLevel::Interrupt && level == StopLevel::Term {
-            // The limit leaves no time to wait.
+            // An exhausted limit leaves no grace period.
             return Ok(());
         }
         let next_level = match before {
@@ -131,16 +135,16 @@ impl StopWatch {
             StopLevel::Term | StopLevel::Kill => StopLevel::Kill,
         };
         let waited = at.since(since);
-        let is_timely = match self.suspending {
-            None => waited >= policy.stop_grace + self.slept,
+        let is_timely = match self.suspend_ordered_at {
+            None => waited >= policy.stop_grace + self.downtime,
             // A system that shuts down does not wait.
             Some(ordered) => {
                 let grace = policy.stop_grace.min(SUSPEND_GRACE);
-                waited >= grace + self.slept && at.since(since.max(ordered)) <= grace + self.slept
+                waited >= grace + self.downtime && at.since(since.max(ordered)) <= grace + self.downtime
             }
         };
         ensure(level == next_level && is_timely, Oracle::Stops, || {
-            format!("{level:?} {waited} after {before:?}")
+            format!("{level:?} follows {before:?} after {waited}")
         })
     }
 }

@@ -1,5 +1,5 @@
-//! Checks that older work is summarized only if the policy requires it: once per handoff until there is
-//! progress, in time, with its true result, and part of the prompt if and only if a summary was written.
+//! Checks that older work is summarized if the policy requires it: once per handoff without progress, in
+//! time, and with its true result. The prompt contains a summary if and only if one was written.
 
 use super::{Oracle, OracleResult, ensure};
 use crate::world::{EndedAttempt, World};
@@ -14,10 +14,10 @@ pub(crate) struct SummaryWatch {
     strategy: Option<ResumeStrategy>,
     /// Whether a summary was started since the last progress that resets retries.
     was_requested: bool,
-    /// Start of the running summary, shifted by the machine's sleep.
+    /// Start of the running summary, moved forward by any downtime since.
     since: Option<Moment>,
-    stopped: Option<StopCause>,
-    outcome: Option<SummaryResult>,
+    stop_cause: Option<StopCause>,
+    result: Option<SummaryResult>,
     cancelled: bool,
     suspending: bool,
 }
@@ -25,18 +25,20 @@ pub(crate) struct SummaryWatch {
 impl SummaryWatch {
     /// Receives an event before the run does, and checks that no decision is overdue.
     pub(crate) fn receive(&self, now: Moment, event: &Event, policy: &Policy) -> OracleResult {
-        // No supervisor could decide, or the event is not known yet.
+        // No supervisor ran that could decide, or the deadline is only now processed.
         if matches!(event, Event::Recovered { .. } | Event::Downtime(_) | Event::Ticked) {
             return Ok(());
         }
-        let Some(since) = self.since.filter(|_| self.stopped.is_none()) else { return Ok(()) };
-        ensure(now <= since + policy.summary_timeout, Oracle::Summarizing, || {
-            format!("summarizing for {}, and left alone", now.since(since))
+        let Some(since) = self.since.filter(|_| self.stop_cause.is_none()) else { return Ok(()) };
+        ensure(now <= since + policy.summary_timeout, Oracle::Summaries, || {
+            format!("the summary runs for {} and is not stopped", now.since(since))
         })?;
-        ensure(!self.cancelled, Oracle::Cancels, || "cancelled, and still summarizing".to_owned())
+        ensure(!self.cancelled, Oracle::Cancels, || {
+            "the run is cancelled, but the summary is not stopped".to_owned()
+        })
     }
 
-    pub(crate) fn take(&mut self, record: &Record, policy: &Policy, world: &World) -> OracleResult {
+    pub(crate) fn on_record(&mut self, record: &Record, policy: &Policy, world: &World) -> OracleResult {
         match record {
             Record::RunReopened { .. } => *self = SummaryWatch::default(),
             Record::AttemptStarted { .. } => {
@@ -49,21 +51,23 @@ impl SummaryWatch {
                     && self.strategy == Some(ResumeStrategy::Handoff)
                     && !self.was_requested
                     && !self.cancelled;
-                ensure(allowed, Oracle::Summarizing, || {
-                    format!("a summary that may not be asked for: {self:?}")
+                ensure(allowed, Oracle::Summaries, || {
+                    format!("a summary starts that the policy does not allow: {self:?}")
                 })?;
                 (self.was_requested, self.since) = (true, Some(*at));
             }
             Record::SummaryStopOrdered { at, cause } => {
-                ensure(self.may_stop(*at, *cause, policy), Oracle::Summarizing, || {
-                    format!("stopped as {cause:?} without the reason: {self:?}")
+                ensure(self.may_stop(*at, *cause, policy), Oracle::Summaries, || {
+                    format!("the summary is stopped as {cause:?} without that reason: {self:?}")
                 })?;
-                self.stopped = Some(*cause);
+                self.stop_cause = Some(*cause);
             }
             Record::SummaryEnded { result, usage, .. } => {
-                ensure(self.since.take().is_some(), Oracle::Summarizing, || "no one asked".to_owned())?;
-                self.check_outcome(*result, *usage, world.summary.as_ref())?;
-                self.outcome = Some(*result);
+                ensure(self.since.take().is_some(), Oracle::Summaries, || {
+                    "a summary ended that was not started".to_owned()
+                })?;
+                self.check_result(*result, *usage, world.summary.as_ref())?;
+                self.result = Some(*result);
             }
             Record::Downtime { duration: span } => self.since = self.since.map(|since| since + *span),
             Record::CancelRequested { .. } => self.cancelled = true,
@@ -93,7 +97,7 @@ impl SummaryWatch {
     fn may_stop(&self, at: Moment, cause: StopCause, policy: &Policy) -> bool {
         let late = self.since.is_some_and(|since| at >= since + policy.summary_timeout);
         self.since.is_some()
-            && self.stopped.is_none()
+            && self.stop_cause.is_none()
             && match cause {
                 StopCause::TimedOut => late,
                 StopCause::Cancelled => self.cancelled,
@@ -111,7 +115,7 @@ impl SummaryWatch {
     }
 
     /// Checks that the recorded result and usage are the true ones.
-    fn check_outcome(
+    fn check_result(
         &self,
         result: SummaryResult,
         usage: Usage,
@@ -121,18 +125,22 @@ impl SummaryWatch {
             None => (SummaryResult::NotNeeded, Usage::default()),
             Some(ended) => (self.expected_result(ended.truth), ended.evidence.usage),
         };
-        ensure(result == expected, Oracle::Truth, || format!("{result:?}, and it was {expected:?}"))?;
-        ensure(usage == billed, Oracle::Tally, || format!("{usage:?} for a summary that took {billed:?}"))
+        ensure(result == expected, Oracle::Truth, || {
+            format!("the summary is recorded as {result:?}, but it was {expected:?}")
+        })?;
+        ensure(usage == billed, Oracle::Tally, || {
+            format!("{usage:?} is recorded for a summary that used {billed:?}")
+        })
     }
 
     fn expected_result(&self, truth: Option<Fault>) -> SummaryResult {
         match truth {
             None => SummaryResult::Written,
             Some(Fault::UsageLimit) => SummaryResult::Failed(Fault::UsageLimit),
-            Some(_) if self.stopped == Some(StopCause::TimedOut) => {
+            Some(_) if self.stop_cause == Some(StopCause::TimedOut) => {
                 SummaryResult::Failed(Fault::AttemptTimeout)
             }
-            Some(Fault::Crashed) if self.stopped == Some(StopCause::Suspended) => {
+            Some(Fault::Crashed) if self.stop_cause == Some(StopCause::Suspended) => {
                 SummaryResult::Failed(Fault::Interrupted)
             }
             Some(fault) => SummaryResult::Failed(fault),
@@ -142,14 +150,14 @@ impl SummaryWatch {
     /// Checks the plan of a process that is about to start.
     pub(crate) fn check_spawn(&self, plan: &AttemptPlan, policy: &Policy) -> OracleResult {
         let required = policy.summarize && self.strategy == Some(ResumeStrategy::Handoff);
-        ensure(self.outcome.is_some() == required, Oracle::Summarizing, || {
-            format!("attempt {} starts, its older work being {:?}", plan.attempt, self.outcome)
+        ensure(self.result.is_some() == required, Oracle::Summaries, || {
+            format!("attempt {} starts with the summary result {:?}", plan.attempt, self.result)
         })?;
-        let written = self.outcome == Some(SummaryResult::Written);
-        ensure(plan.with_summary == written, Oracle::Summarizing, || {
+        let written = self.result == Some(SummaryResult::Written);
+        ensure(plan.with_summary == written, Oracle::Summaries, || {
             format!(
-                "attempt {} receives a summary: {}; it was {:?}",
-                plan.attempt, plan.with_summary, self.outcome
+                "the plan of attempt {} has with_summary = {}, but the result is {:?}",
+                plan.attempt, plan.with_summary, self.result
             )
         })
     }

@@ -1,4 +1,4 @@
-//! Checks that a wait is within its schedule. The bounds are restated from the policy's documentation.
+//! Checks that a wait is within its schedule. The schedule is restated from the policy's documentation.
 
 use super::bounds::{AttemptCase, Bounds};
 use super::{Oracle, Violation, ensure};
@@ -6,7 +6,7 @@ use longhaul_core::{
     Backoff, Fault, Jitter, Moment, RateLimitStatus, Remedy, SessionLoss, Span, TimeoutAction,
 };
 
-// An unknown fault and a lack of memory are retried from this step of the schedule on.
+// Retries after an unknown fault or a lack of memory start at this step of the schedule.
 const CAREFUL_STEP: u32 = 4;
 
 /// Checks that the wait is within its schedule. Returns the width of its jitter.
@@ -27,7 +27,7 @@ pub(crate) fn check_wait(
             latest.since(case.now)
         )
     })?;
-    // A hint is a minimum: most draws are below it, and get a spread of their own above it.
+    // A hint is a minimum: most draws are below it and are replaced by a separate spread above it.
     let has_hint = case.evidence.retry_after.is_some();
     Ok(if has_hint { Span::ZERO } else { latest.since(earliest) })
 }
@@ -35,7 +35,7 @@ pub(crate) fn check_wait(
 /// Returns the earliest and the latest moment of the next attempt.
 fn expected_interval(bounds: &Bounds, case: &AttemptCase<'_>) -> (Moment, Moment) {
     let policy = case.policy;
-    let used = bounds.used(policy, case.fault);
+    let used = bounds.retries_used(policy, case.fault);
     let by_schedule = |backoff: &Backoff, step| {
         let (shortest, longest) = scheduled(backoff, step, case.evidence.retry_after);
         (case.now + shortest, case.now + longest)
@@ -44,7 +44,7 @@ fn expected_interval(bounds: &Bounds, case: &AttemptCase<'_>) -> (Moment, Moment
     match case.fault {
         Fault::RateLimited | Fault::ServerError | Fault::Network => by_schedule(&policy.backoff, used),
         Fault::Overloaded => {
-            let is_early = bounds.wall_age(case.now) < policy.early_overload_period;
+            let is_early = bounds.outage_age(case.now) < policy.early_overload_period;
             let cap = if is_early {
                 policy.backoff.cap.at_most(policy.early_overload_cap)
             } else {
@@ -91,7 +91,8 @@ fn expected_interval(bounds: &Bounds, case: &AttemptCase<'_>) -> (Moment, Moment
     }
 }
 
-/// Returns the current moment, or the reset if the usage window is known to be exhausted.
+/// Returns the bounds of a start without a wait: now, or the reset if the usage window is known to be
+/// exhausted.
 fn after_reset(case: &AttemptCase<'_>) -> (Moment, Moment) {
     let rejected = case.evidence.rate_limit.filter(|limit| limit.status == RateLimitStatus::Rejected);
     match rejected.and_then(|limit| limit.resets_at).filter(|reset| *reset > case.now) {

@@ -1,4 +1,4 @@
-use super::{Observed, Profile, Rate};
+use super::{Profile, Rate, RunCounts};
 use crate::sim_run::{START, SimRun, Trace};
 use crate::world::World;
 use crate::{Coverage, seed_plan};
@@ -7,18 +7,18 @@ use longhaul_core::Fault;
 #[test]
 fn built_in_profiles_are_valid() {
     for name in Profile::names() {
-        let profile = Profile::named(name).expect("a built-in profile parses");
-        let text = toml::to_string(&profile).expect("a profile serialises");
+        let profile = Profile::built_in(name).expect("a built-in profile parses");
+        let text = toml::to_string(&profile).expect("a profile serializes");
         assert_eq!(Profile::parse(&text), Ok(profile));
     }
-    let error = Profile::named("hell").expect_err("no such profile").to_string();
-    assert_eq!(error, "`hell` is not a profile; the profiles are calm, flaky, storm, quota");
+    let error = Profile::built_in("unknown").expect_err("no such profile").to_string();
+    assert_eq!(error, "`unknown` is not a profile; the profiles are calm, flaky, storm, quota");
 }
 
 #[test]
 fn errors_name_the_invalid_field() {
     let calm = include_str!("../../profiles/calm.toml");
-    let error_of = |text: String| Profile::parse(&text).expect_err("nonsense").to_string();
+    let error_of = |text: String| Profile::parse(&text).expect_err("an invalid profile").to_string();
     assert!(error_of(calm.replace("[2, 40]", "[40, 2]")).contains("request_seconds"));
     assert!(error_of(calm.replace("0.03", "-1")).contains("request_usd"));
     assert!(error_of(format!("{calm}\n[faults]\noverloaded = {{ each = 2 }}")).contains("overloaded"));
@@ -28,15 +28,15 @@ fn errors_name_the_invalid_field() {
 
 #[test]
 fn hourly_rates_become_chances_per_request() {
-    let mut profile = Profile::named("calm").expect("built in");
+    let mut profile = Profile::built_in("calm").expect("built in");
     profile.request_seconds = [30.0, 30.0];
     profile.tool_seconds = [6.0, 6.0];
     profile.faults.insert(Fault::Overloaded, Rate { per_hour: 1.0, each: 0.0 });
     profile.faults.insert(Fault::Permission, Rate { per_hour: 0.0, each: 0.25 });
     let mix = profile.mix();
     // A hundred requests per hour, so one in a hundred.
-    assert_eq!(mix.odds_of(Fault::Overloaded), 10_000);
-    assert_eq!(mix.odds_of(Fault::Permission), 250_000);
+    assert_eq!(mix.fault_odds(Fault::Overloaded), 10_000);
+    assert_eq!(mix.fault_odds(Fault::Permission), 250_000);
 }
 
 #[test]
@@ -47,15 +47,15 @@ fn profile_counts_faults_of_past_runs() {
     for seed in 0..300 {
         let plan = seed_plan::plan(seed);
         let mut world = World::new(seed, plan.mix.clone(), &plan.policy, START);
-        sim_run.run(&plan, &mut world, &mut coverage, &mut Trace::off()).expect("a sound run");
+        sim_run.run(&plan, &mut world, &mut coverage, &mut Trace::off()).expect("no oracle is violated");
         runs.push(sim_run.journal.clone());
     }
-    let mut observed = Observed::default();
-    runs.iter().for_each(|records| observed.take(records));
-    let struck: u64 = observed.faults.values().sum();
-    assert_eq!(struck, coverage.faults.iter().sum::<u64>());
-    let profile = Profile::observed(&runs).expect("they worked");
+    let mut counts = RunCounts::default();
+    runs.iter().for_each(|records| counts.add(records));
+    let fault_count: u64 = counts.faults.values().sum();
+    assert_eq!(fault_count, coverage.faults.iter().sum::<u64>());
+    let profile = Profile::from_runs(&runs).expect("the runs contain work");
     assert!(profile.check().is_ok());
     assert!(profile.faults[&Fault::Crashed].per_hour > 0.0);
-    assert_eq!(Profile::observed(&[]), None);
+    assert_eq!(Profile::from_runs(&[]), None);
 }

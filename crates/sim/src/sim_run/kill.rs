@@ -7,7 +7,7 @@ use crate::rng::Rng;
 pub(crate) enum KillPoint {
     /// An event arrived and is lost.
     BeforeStep,
-    /// The records are being written; the entry is lost completely.
+    /// The records are being written, and the whole entry is lost.
     MidAppend,
     /// The records are on disk, but no action was performed.
     AfterAppend,
@@ -21,9 +21,9 @@ impl KillPoint {
     pub(crate) const WORDS: [&'static str; 5] =
         ["before_step", "mid_append", "after_append", "between_actions", "after_actions"];
 
-    /// Draws where the supervisor dies in this step. `None` if it does not.
+    /// Draws the point at which the supervisor dies in this step, or `None` if it survives.
     pub(crate) fn draw(rng: &mut Rng, per_million: u32) -> Option<KillPoint> {
-        rng.odds(per_million).then(|| {
+        rng.chance(per_million).then(|| {
             rng.pick(&[
                 KillPoint::BeforeStep,
                 KillPoint::MidAppend,

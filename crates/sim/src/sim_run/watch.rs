@@ -1,4 +1,4 @@
-//! Feeds the oracles that check a run step by step.
+//! Passes the events and records of a run to the oracles that check it step by step.
 
 use crate::coverage::{Coverage, PhaseKind};
 use crate::oracles::{
@@ -31,7 +31,7 @@ pub(crate) struct OracleSet {
     attempts_before: u32,
     /// Source of the last cancel.
     cancel: Option<CancelSource>,
-    /// Source of the cancel at the end of the last attempt, which that decision used.
+    /// Source of the cancel that the decision after the last attempt used.
     cancel_decided: Option<CancelSource>,
     /// Whether a signal suspends the run.
     suspending: bool,
@@ -39,7 +39,7 @@ pub(crate) struct OracleSet {
     /// Fault of the last attempt, if it failed.
     fault: Option<Fault>,
     /// The last decided wait, and the width of its jitter.
-    pub(crate) waited: Option<(Moment, Span)>,
+    pub(crate) last_wait: Option<(Moment, Span)>,
 }
 
 impl OracleSet {
@@ -55,51 +55,53 @@ impl OracleSet {
         self.limits.receive(now.at, event);
         self.keep_going.receive(event);
         if !matches!(event, Event::Ticked | Event::Downtime(_) | Event::Recovered { .. }) {
-            // Events of this very moment are processed next.
+            // Events of this moment are processed next.
             let limited = self.limits.is_late(policy, &self.clocks, Moment(now.at.0 - 1));
-            self.checks.overdue(now.at, policy, limited)?;
+            self.checks.check_overdue(now.at, policy, limited)?;
         }
         self.stops.receive(now.at, event);
         self.summaries.receive(now.at, event, policy)?;
         self.stalls.receive(now.at, event, policy)
     }
 
-    /// Whether `source` may have cancelled the run.
-    pub(crate) fn cancelled_by(&self, source: Option<CancelSource>) -> bool {
+    /// Returns whether `source` may have cancelled the run.
+    pub(crate) fn is_cancelled_by(&self, source: Option<CancelSource>) -> bool {
         source.is_some() && (source == self.cancel || source == self.cancel_decided)
     }
 
     /// Checks after every step that a cancelled or suspended run makes no further progress.
     pub(crate) fn check_stop_obeyed(&self, phase: PhaseKind) -> OracleResult {
-        let is_active = matches!(phase, PhaseKind::Live | PhaseKind::Closing | PhaseKind::Waiting);
+        let is_active = matches!(phase, PhaseKind::Running | PhaseKind::Closing | PhaseKind::Waiting);
         ensure(self.cancel.is_none() || !is_active, Oracle::Cancels, || {
-            format!("cancelled by {:?}, and still {phase:?}", self.cancel)
+            format!("the run is cancelled by {:?}, but is still {phase:?}", self.cancel)
         })?;
-        let is_working = matches!(phase, PhaseKind::Live | PhaseKind::Waiting);
-        ensure(!self.suspending || !is_working, Oracle::Cancels, || format!("to be suspended, and {phase:?}"))
+        let is_working = matches!(phase, PhaseKind::Running | PhaseKind::Waiting);
+        ensure(!self.suspending || !is_working, Oracle::Cancels, || {
+            format!("the run is being suspended, but is still {phase:?}")
+        })
     }
 
     /// Receives a record that is on disk.
-    pub(crate) fn take(
+    pub(crate) fn on_record(
         &mut self,
         policy: &Policy,
         record: &Record,
         world: &World,
         coverage: &mut Coverage,
     ) -> OracleResult {
-        self.clocks.take(record);
-        self.stalls.take(record, policy)?;
-        self.strategies.take(record)?;
-        self.summaries.take(record, policy, world)?;
+        self.clocks.on_record(record);
+        self.stalls.on_record(record, policy)?;
+        self.strategies.on_record(record)?;
+        self.summaries.on_record(record, policy, world)?;
         let sources = KeepGoingSources { policy, clocks: &self.clocks, limits: &self.limits };
-        self.keep_going.take(record, sources)?;
-        self.limits.take(record, policy, &self.clocks)?;
-        self.checks.take(record, policy)?;
+        self.keep_going.on_record(record, sources)?;
+        self.limits.on_record(record, policy, &self.clocks)?;
+        self.checks.on_record(record, policy)?;
         match record {
             Record::RunReopened { .. } => self.reopen(),
             Record::AttemptStarted { plan, .. } => {
                 ensure(self.remaining_attempts(policy) > 0, Oracle::Bounds, || {
-                    format!("attempt {} is beyond the limit", plan.attempt)
+                    format!("attempt {} exceeds the limit on attempts", plan.attempt)
                 })?;
                 if std::mem::take(&mut self.reopened) {
                     self.sessions.check_reopened(plan)?;
@@ -108,27 +110,27 @@ impl OracleSet {
             }
             Record::CancelRequested { source, .. } => (self.cancel, self.suspending) = (Some(*source), false),
             Record::SuspendOrdered { .. } => self.suspending = true,
-            Record::Suspended { .. } => {
-                ensure(!world.alive(), Oracle::OneTree, || "a process outlives the suspension".to_owned())?
-            }
+            Record::Suspended { .. } => ensure(!world.has_live_process(), Oracle::OneTree, || {
+                "a process outlives the suspension".to_owned()
+            })?,
             Record::Recovered { .. } => self.suspending = false,
-            Record::ResumeStrategyChosen { strategy, .. } => coverage.on_strategy(*strategy),
-            Record::SummaryEnded { result: outcome, .. } => coverage.on_summary(*outcome),
+            Record::ResumeStrategyChosen { strategy, .. } => coverage.strategy(*strategy),
+            Record::SummaryEnded { result, .. } => coverage.summary(*result),
             Record::StopOrdered { cause, level, .. } => coverage.stop(*cause, *level),
             Record::LimitReached { limit, threshold, .. } => coverage.limit(*limit, *threshold),
             Record::PromptSent { prompt, .. } => coverage.prompt(*prompt),
-            Record::AgentStopped { claimed_done: claimed, .. } => coverage.stopped(*claimed),
+            Record::AgentStopped { claimed_done, .. } => coverage.agent_stop(*claimed_done),
             Record::RunFinished { outcome, .. } => {
                 let by_attempts = outcome.limit == Some(Limit::Attempts);
                 ensure(!by_attempts || self.remaining_attempts(policy) == 0, Oracle::Bounds, || {
-                    "the limit of attempts ends a run that has some left".to_owned()
+                    "the limit on attempts ends a run with remaining attempts".to_owned()
                 })?;
-                coverage.finished(outcome, self.fault);
+                coverage.finish(outcome, self.fault);
             }
-            Record::CheckEnded { result, .. } => coverage.checked(*result),
-            Record::StallDeferred { .. } => coverage.stall_deferred(),
+            Record::CheckEnded { result, .. } => coverage.check(*result),
+            Record::StallDeferred { .. } => coverage.stall_deferral(),
             Record::AttemptEnded { at, fault, next, .. } => {
-                self.ended(policy, *at, *fault, next, world, coverage)?;
+                self.on_attempt_ended(policy, *at, *fault, next, world, coverage)?;
             }
             Record::RunStarted { .. }
             | Record::SummaryStarted { .. }
@@ -142,28 +144,28 @@ impl OracleSet {
             | Record::Downtime { .. }
             | Record::Swept { .. } => {}
         }
-        self.stops.take(record, policy, self.cancel)
+        self.stops.on_record(record, policy, self.cancel)
     }
 
-    /// Returns how many attempts the run may still make.
+    /// Returns the number of attempts that the run may still make.
     fn remaining_attempts(&self, policy: &Policy) -> u32 {
         let attempts_made = self.plan.as_ref().map_or(0, |plan| plan.attempt);
         policy.attempts_max.saturating_sub(attempts_made - self.attempts_before)
     }
 
-    /// Resumes a finished run: its bounds start over, its sessions and clocks do not.
+    /// Resumes a finished run: its bounds start again at zero, its sessions and clocks continue.
     fn reopen(&mut self) {
         self.bounds = Bounds::default();
         self.attempts_before = self.plan.as_ref().map_or(0, |plan| plan.attempt);
         self.cancel = None;
         self.cancel_decided = None;
         self.suspending = false;
-        self.waited = None;
+        self.last_wait = None;
         self.reopened = true;
     }
 
     /// Checks the end of an attempt: its fault, and whether the next decision is allowed and on time.
-    fn ended(
+    fn on_attempt_ended(
         &mut self,
         policy: &Policy,
         now: Moment,
@@ -172,15 +174,15 @@ impl OracleSet {
         world: &World,
         coverage: &mut Coverage,
     ) -> OracleResult {
-        (self.waited, self.fault) = (None, fault);
+        (self.last_wait, self.fault) = (None, fault);
         let Some(plan) = self.plan.clone() else {
-            return ensure(false, Oracle::Bounds, || "an attempt ended that never started".to_owned());
+            return ensure(false, Oracle::Bounds, || "an attempt ended that was never started".to_owned());
         };
         let unspawned;
-        let ended = match &world.finished {
+        let ended = match &world.ended_attempt {
             Some(ended) if ended.attempt == plan.attempt => ended,
             Some(_) | None => {
-                let evidence = Evidence::of_exit(Exit::NeverSpawned);
+                let evidence = Evidence::from_exit(Exit::NeverSpawned);
                 unspawned = EndedAttempt { attempt: plan.attempt, truth: Some(Fault::Crashed), evidence };
                 &unspawned
             }
@@ -189,11 +191,11 @@ impl OracleSet {
         let is_unstarted = ended.evidence.exit == Exit::NeverSpawned && self.limits.is_limit_exhausted();
         let stopped = if is_unstarted { Some(StopCause::LimitReached) } else { self.stops.cause() };
         check_truth(ended, stopped, fault)?;
-        self.sessions.take_end(&plan, ended);
+        self.sessions.on_attempt_ended(&plan, ended);
         // The keep-going oracle checks what follows a stop.
         let keeps_going = policy.keep_going.is_some() && policy.check.is_none();
         if ended.evidence.made_progress {
-            self.bounds.progress(policy);
+            self.bounds.on_progress(policy);
         }
         let decides = |watch: &OracleSet| {
             watch.limits.decides(policy, &watch.clocks, now, fault, &ended.evidence, next)
@@ -207,7 +209,7 @@ impl OracleSet {
             coverage.remedy(*remedy);
             coverage.prompt(plan.prompt);
             decides(self)?;
-            return self.sessions.check_kept_going(plan);
+            return self.sessions.check_keep_going(plan);
         }
         let Some(fault) = fault else {
             let by_limit = decides(self)?;
@@ -224,7 +226,9 @@ impl OracleSet {
         if self.suspending && fault == Fault::Interrupted {
             let resumes =
                 matches!(next, AfterAttempt::Attempt { at, remedy: Remedy::Resume, .. } if *at == now);
-            ensure(decides(self)? || resumes, Oracle::Bounds, || format!("suspended with {next:?}"))?;
+            ensure(decides(self)? || resumes, Oracle::Bounds, || {
+                format!("the suspended run continues with {next:?}")
+            })?;
             return self.sessions.check_next(&plan, fault, ended.evidence.continuity, next);
         }
         if fault == Fault::Permission && policy.allow_denials {
@@ -243,9 +247,9 @@ impl OracleSet {
             fault,
             next_at,
             attempt: plan.attempt,
-            progressed: ended.evidence.made_progress,
+            made_progress: ended.evidence.made_progress,
             session_open: self.sessions.is_open(),
-            plainer: self.strategies.has_plainer(),
+            can_drop_handoff: self.strategies.can_drop_handoff(),
         };
         if !decides(self)? {
             self.bounds.check(&case, next)?;
@@ -254,7 +258,7 @@ impl OracleSet {
         if let AfterAttempt::Attempt { at, remedy, .. } = next {
             coverage.remedy(*remedy);
             let spread = check_wait(&self.bounds, &case, *remedy, *at)?;
-            self.waited = Some((*at, spread));
+            self.last_wait = Some((*at, spread));
             self.bounds.count(&case);
         }
         Ok(())

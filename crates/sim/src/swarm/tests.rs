@@ -8,9 +8,9 @@ const SEEDS: u64 = 6_000;
 fn swarm_reaches_everything_without_violation() {
     let stats = swarm(0..SEEDS, 2);
     let failed: Vec<String> =
-        stats.failures.iter().map(|failure| format!("{}: {}", failure.seed, failure.objection)).collect();
+        stats.failures.iter().map(|failure| format!("{}: {}", failure.seed, failure.violation)).collect();
     assert!(failed.is_empty(), "{failed:#?}");
-    let rare = ["found", "cancel", "outcome bug"];
+    let rare = ["recovery", "cancel", "outcome bug"];
     let missing: Vec<String> = stats
         .coverage
         .missing()
@@ -18,7 +18,7 @@ fn swarm_reaches_everything_without_violation() {
         .filter(|name| !rare.iter().any(|rare| name.starts_with(rare)))
         .collect();
     assert!(missing.is_empty(), "not reached: {missing:?}");
-    assert!(stats.steps >= 25 * stats.runs, "{} steps a run", stats.steps / stats.runs);
+    assert!(stats.steps >= 25 * stats.runs, "{} steps per run", stats.steps / stats.runs);
     assert!(stats.attempts >= 2 * stats.runs, "{} attempts", stats.attempts);
 }
 

@@ -15,29 +15,29 @@ pub(crate) enum Stage {
     /// Starts up, then opens its session.
     Boot,
     /// Starts an exchange.
-    Ask,
-    /// Waits for a response, with one sign of activity halfway.
+    StartExchange,
+    /// Waits for a response, with one output halfway.
     Think,
     /// Receives the response.
     Answer,
     /// Evaluates the response: a tool call, or the last answer.
-    Act,
+    Evaluate,
     /// Waits with a tool call until a supervisor runs.
-    Wait,
+    WaitForSupervisor,
     /// Runs a tool, and reports the usage of the response that requested it.
     ReportUsage,
     /// Runs a tool.
     Tool,
-    /// Ends the exchange with the result in `closing`.
+    /// Ends the exchange with the result in `next_result`.
     Finish,
     /// Reports that it is idle.
-    Settle,
+    ReportIdle,
     /// Is idle. A background shell may run.
-    Rest,
+    Idle,
     /// Starts an exchange because a background shell ended.
     Wake,
     /// Exits on its own.
-    Leave,
+    Exit,
     /// Hangs silently until it is killed.
     Hang,
     /// Emits output without progress until it is killed.
@@ -68,51 +68,51 @@ pub(crate) struct Agent {
     pub(crate) process: ProcessId,
     pub(crate) plan: AttemptPlan,
     pub(crate) stage: Stage,
-    /// When the stage ends.
+    /// Moment at which the stage ends.
     pub(crate) at: Moment,
-    /// Why it refuses to start.
+    /// Start-up error with which it refuses to start, and the matching fault.
     pub(crate) refusal: Option<(StartupError, Fault)>,
-    /// The fault that kills it from outside, and when.
+    /// The fault that kills it from outside, and the moment of its death.
     pub(crate) death: Option<Fault>,
     pub(crate) death_at: Moment,
-    /// The pending stop, and when it takes effect.
+    /// The pending stop, and the moment at which it takes effect.
     pub(crate) stop: StopLevel,
     pub(crate) stop_at: Moment,
-    pub(crate) obeys: RespondsTo,
+    pub(crate) responds_to: RespondsTo,
     /// Content of its files so far.
     pub(crate) evidence: Evidence,
     /// The truth about its last result.
-    pub(crate) meaning: Option<Fault>,
+    pub(crate) result_truth: Option<Fault>,
     /// The result of the current exchange, and the truth about it.
-    pub(crate) closing: (AgentResult, Option<Fault>),
+    pub(crate) next_result: (AgentResult, Option<Fault>),
     pub(crate) tool_open: bool,
-    /// When the current tool call ends.
-    pub(crate) tool_until: Moment,
+    /// Moment at which the current tool call ends.
+    pub(crate) tool_ends_at: Moment,
     /// Whether the usage of the last response is not reported yet.
     pub(crate) has_unreported_usage: bool,
-    pub(crate) turn_open: bool,
+    pub(crate) has_open_exchange: bool,
     pub(crate) shells: u32,
-    pub(crate) shells_until: Moment,
-    /// Inner retries of the current request.
-    pub(crate) inner: u32,
-    pub(crate) input_ended: bool,
+    pub(crate) shells_end_at: Moment,
+    /// Number of inner retries of the current request.
+    pub(crate) inner_retries: u32,
+    pub(crate) input_closed: bool,
     /// Whether a prompt waits to be read.
     pub(crate) prompted: bool,
     /// Remaining tool calls of the wrap-up, if it does one.
-    pub(crate) saving: Option<u32>,
-    pub(crate) mute: bool,
-    pub(crate) brief: bool,
+    pub(crate) wrap_up_calls: Option<u32>,
+    pub(crate) never_idle: bool,
+    pub(crate) exits_after_result: bool,
     pub(crate) lingers: bool,
     /// Whether a child process is busy while the agent is silent. Drawn at the first probe.
     pub(crate) has_busy_child: Option<bool>,
-    /// Interval and end of its output without progress.
-    pub(crate) babble: (Span, Moment),
+    /// Interval and end of its output without progress, if it sends such output.
+    pub(crate) no_progress_output: (Span, Moment),
     /// Whether its process is frozen.
     pub(crate) frozen: bool,
-    /// It starts over instead of continuing its session, without reporting it.
-    pub(crate) forgets: bool,
-    /// It opens another session than requested.
-    pub(crate) strays: bool,
+    /// Whether it starts over instead of continuing its session, without reporting that.
+    pub(crate) starts_over: bool,
+    /// Whether it opens another session than requested.
+    pub(crate) opens_other_session: bool,
 }
 
 impl Agent {
@@ -127,28 +127,28 @@ impl Agent {
             death_at: NEVER,
             stop: StopLevel::Interrupt,
             stop_at: NEVER,
-            obeys: RespondsTo::From(StopLevel::Interrupt),
-            evidence: Evidence::of_exit(Exit::Unobserved),
-            meaning: None,
-            closing: (AgentResult::COMPLETED, None),
+            responds_to: RespondsTo::From(StopLevel::Interrupt),
+            evidence: Evidence::from_exit(Exit::Unobserved),
+            result_truth: None,
+            next_result: (AgentResult::COMPLETED, None),
             tool_open: false,
-            tool_until: NEVER,
+            tool_ends_at: NEVER,
             has_unreported_usage: false,
-            turn_open: false,
+            has_open_exchange: false,
             shells: 0,
-            shells_until: NEVER,
-            inner: 0,
-            input_ended: false,
+            shells_end_at: NEVER,
+            inner_retries: 0,
+            input_closed: false,
             prompted: false,
-            saving: None,
-            mute: false,
-            brief: false,
+            wrap_up_calls: None,
+            never_idle: false,
+            exits_after_result: false,
             lingers: false,
             has_busy_child: None,
-            babble: (Span::ZERO, NEVER),
+            no_progress_output: (Span::ZERO, NEVER),
             frozen: false,
-            forgets: false,
-            strays: false,
+            starts_over: false,
+            opens_other_session: false,
         }
     }
 
@@ -161,38 +161,38 @@ impl Agent {
         self.at.min(self.death_at).min(self.stop_at)
     }
 
-    pub(crate) fn go(&mut self, stage: Stage, at: Moment) {
+    pub(crate) fn enter(&mut self, stage: Stage, at: Moment) {
         (self.stage, self.at) = (stage, at);
     }
 
     /// Receives a prompt. An idle agent starts an exchange; a busy one reads the prompt later.
     pub(crate) fn receive_prompt(&mut self, soon: Moment) {
-        if self.stage == Stage::Rest {
-            self.go(Stage::Ask, soon);
+        if self.stage == Stage::Idle {
+            self.enter(Stage::StartExchange, soon);
         } else {
             self.prompted = true;
         }
     }
 
-    /// Returns the truth about an end caused by `cause`. The last result decides, unless an exchange was
-    /// open.
+    /// Returns the true fault of a process that ended by `cause`. The last result decides, unless an exchange
+    /// was open.
     pub(crate) fn truth(&self, cause: Fault) -> Option<Fault> {
         match self.evidence.result {
             _ if self.evidence.guard_lapsed => Some(Fault::GuardLapsed),
             // Work in another session does not belong to this run.
-            _ if self.strayed() || self.forgets => Some(Fault::SessionLost),
-            Some(_) if !self.evidence.exchange_open => self.meaning,
+            _ if self.opened_other_session() || self.starts_over => Some(Fault::SessionLost),
+            Some(_) if !self.evidence.exchange_open => self.result_truth,
             Some(_) | None => Some(cause),
         }
     }
 
-    /// Whether it opened another session than requested.
-    pub(crate) fn strayed(&self) -> bool {
-        self.strays && self.evidence.session.is_some()
+    /// Returns whether it opened another session than requested.
+    pub(crate) fn opened_other_session(&self) -> bool {
+        self.opens_other_session && self.evidence.session.is_some()
     }
 
-    /// Returns the usage window as last reported.
-    pub(crate) fn stated_limit(&self) -> Option<RateLimit> {
+    /// Returns the last reported state of the usage window.
+    pub(crate) fn reported_limit(&self) -> Option<RateLimit> {
         self.evidence.rate_limit
     }
 }

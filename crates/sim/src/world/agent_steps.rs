@@ -2,7 +2,7 @@
 
 use super::agent::{Agent, NEVER, RespondsTo, Stage};
 use super::results::{ABORTED, PORTAL, result_of};
-use super::server::{Limit, Outage, PermanentFailure, Server};
+use super::server::{Outage, PermanentFailure, Server, UsageLimit};
 use super::{EndedAttempt, World, WorldEvent};
 use crate::Interval;
 use crate::fault_mix::FaultPoint;
@@ -11,7 +11,7 @@ use longhaul_core::{
     Span, StopLevel, Usage, draw_uuid,
 };
 
-// The agent's own schedule, measured: 0.5 s doubling to 32 s, plus up to 25 percent.
+// The agent's own schedule of retries, as measured: 0.5 s doubling to 32 s, plus up to 25 percent.
 const INNER_BASE: Span = Span(500);
 const INNER_CAP: Span = Span(32_000);
 // Above this hint the agent gives up immediately.
@@ -34,32 +34,33 @@ impl World {
         }
         match agent.stage {
             Stage::Boot => self.boot(agent),
-            Stage::Ask => {
-                agent.turn_open = true;
+            Stage::StartExchange => {
+                agent.has_open_exchange = true;
                 agent.evidence.claimed_done = false;
                 agent.evidence.exchange_open = agent.evidence.result.is_some();
                 let at = self.think_half();
-                agent.go(Stage::Think, at);
+                agent.enter(Stage::Think, at);
                 self.emit(agent, Notice::ExchangeStarted)
             }
             Stage::Think => {
                 let at = self.think_half();
-                agent.go(Stage::Answer, at);
-                // A part of the message may be complete. No random draw, so that seeds keep their meaning.
+                agent.enter(Stage::Answer, at);
+                // A part of the message may be complete. This is no random draw, so that older seeds give the
+                // same runs.
                 let ended = now.0 & 1 == 1;
                 self.emit(agent, if ended { Notice::MessageEnded } else { Notice::Activity })
             }
             Stage::Answer => self.answer_request(agent),
-            Stage::Act => self.act(agent),
-            Stage::Wait => self.keep_silent(agent),
+            Stage::Evaluate => self.act(agent),
+            Stage::WaitForSupervisor => self.keep_silent(agent),
             Stage::ReportUsage => {
-                let tool_until = agent.tool_until;
-                agent.go(Stage::Tool, tool_until);
+                let tool_until = agent.tool_ends_at;
+                agent.enter(Stage::Tool, tool_until);
                 self.report_usage(agent)
             }
-            Stage::Tool if self.rng.odds(self.mix.frozen) => self.freeze(agent),
+            Stage::Tool if self.rng.chance(self.mix.frozen) => self.freeze(agent),
             Stage::Tool => {
-                match &mut agent.saving {
+                match &mut agent.wrap_up_calls {
                     Some(calls) => *calls = calls.saturating_sub(1),
                     None => self.remaining_work = self.remaining_work.saturating_sub(1),
                 }
@@ -67,55 +68,55 @@ impl World {
                 agent.tool_open = false;
                 agent.evidence.made_progress = true;
                 let at = self.think_half();
-                agent.go(Stage::Think, at);
+                agent.enter(Stage::Think, at);
                 self.emit(agent, Notice::ToolEnded)
             }
             Stage::Finish => self.finish_exchange(agent),
-            Stage::Settle if agent.brief => self.exit(agent, Fault::Crashed),
-            Stage::Settle if std::mem::take(&mut agent.prompted) => {
-                agent.go(Stage::Ask, now);
-                // It may report idle first and find the line afterwards.
+            Stage::ReportIdle if agent.exits_after_result => self.exit(agent, Fault::Crashed),
+            Stage::ReportIdle if std::mem::take(&mut agent.prompted) => {
+                agent.enter(Stage::StartExchange, now);
+                // The agent may report idle first and read the prompt afterwards.
                 if self.rng.one_in(2) { self.keep_silent(agent) } else { self.emit(agent, Notice::Idle) }
             }
-            Stage::Settle => {
+            Stage::ReportIdle => {
                 self.become_idle(&mut agent);
-                if agent.mute { self.keep_silent(agent) } else { self.emit(agent, Notice::Idle) }
+                if agent.never_idle { self.keep_silent(agent) } else { self.emit(agent, Notice::Idle) }
             }
-            Stage::Rest => {
+            Stage::Idle => {
                 agent.shells = 0;
-                agent.shells_until = NEVER;
+                agent.shells_end_at = NEVER;
                 self.change_workspace();
-                if self.rng.odds(self.mix.notified) {
+                if self.rng.chance(self.mix.shell_starts_exchange) {
                     let at = self.soon();
-                    agent.go(Stage::Wake, at);
-                } else if agent.mute {
-                    agent.go(Stage::Rest, NEVER);
+                    agent.enter(Stage::Wake, at);
+                } else if agent.never_idle {
+                    agent.enter(Stage::Idle, NEVER);
                 } else {
                     let at = self.soon();
-                    agent.go(Stage::Settle, at);
+                    agent.enter(Stage::ReportIdle, at);
                 }
                 self.emit(agent, Notice::BackgroundChanged(0))
             }
             Stage::Wake => {
-                agent.go(Stage::Ask, now);
+                agent.enter(Stage::StartExchange, now);
                 self.keep_silent(agent)
             }
-            Stage::Leave => self.exit(agent, Fault::Crashed),
-            // It is killed at last.
+            Stage::Exit => self.exit(agent, Fault::Crashed),
+            // The hang is over: the process dies.
             Stage::Hang => self.die(agent, Fault::Crashed),
             Stage::NoProgress => self.emit_without_progress(agent),
         }
     }
 
     fn think_half(&mut self) -> Moment {
-        self.now + Span(self.rng.magnitude(self.mix.think) / 2)
+        self.now + Span(self.rng.log_uniform(self.mix.think) / 2)
     }
 
     fn soon(&mut self) -> Moment {
         self.now + Span(self.rng.below(400))
     }
 
-    /// Puts the agent back without output.
+    /// Returns the agent to the world without output.
     fn keep_silent(&mut self, agent: Box<Agent>) -> Option<WorldEvent> {
         self.agent = Some(agent);
         None
@@ -127,12 +128,12 @@ impl World {
         Some(WorldEvent::Noticed(notice))
     }
 
-    /// Freezes the agent's process during a tool call. Its supervisor notices.
+    /// Freezes the agent's process during a tool call. The supervisor notices it.
     fn freeze(&mut self, mut agent: Box<Agent>) -> Option<WorldEvent> {
-        agent.obeys = RespondsTo::From(StopLevel::Kill);
+        agent.responds_to = RespondsTo::From(StopLevel::Kill);
         agent.frozen = true;
-        let at = self.now + Span(self.rng.magnitude(self.mix.hang));
-        agent.go(Stage::Hang, at);
+        let at = self.now + Span(self.rng.log_uniform(self.mix.hang));
+        agent.enter(Stage::Hang, at);
         self.emit(agent, Notice::ProcessFrozen)
     }
 
@@ -144,21 +145,22 @@ impl World {
         }
         // The prompt is usually in the session file before the first request.
         let written = !self.rng.one_in(4);
-        self.sessions.open(agent.session()).spoken |= written;
-        let session = if agent.strays { draw_uuid(self.rng.bits(), 0) } else { agent.session().clone() };
+        self.sessions.find_or_create(agent.session()).has_content |= written;
+        let session =
+            if agent.opens_other_session { draw_uuid(self.rng.bits(), 0) } else { agent.session().clone() };
         agent.evidence.session = Some(session.clone());
-        agent.go(Stage::Ask, self.now);
+        agent.enter(Stage::StartExchange, self.now);
         self.emit(agent, Notice::SessionOpened(session))
     }
 
-    /// Whether the agent's own budget ends the exchange. Once it is reached, every later exchange ends
-    /// immediately without a request (2.1.330).
+    /// Returns whether the agent's own budget ends the exchange. Once it is exhausted, every later exchange
+    /// ends immediately without a request (Claude Code 2.1.330).
     fn ends_by_its_budget(&mut self, agent: &mut Agent) -> bool {
         let is_exhausted =
             agent.plan.remaining.budget.is_some_and(|budget| agent.evidence.usage.reported_cost >= budget);
         let result = is_exhausted.then(|| result_of(Fault::AgentBudget, &mut self.rng)).flatten();
         if let Some(result) = result {
-            agent.closing = (result, Some(Fault::AgentBudget));
+            agent.next_result = (result, Some(Fault::AgentBudget));
         }
         result.is_some()
     }
@@ -172,19 +174,19 @@ impl World {
         if self.failed_requests >= self.mix.failed_requests_max {
             self.server = Server::default();
         }
-        let rejected = agent.stated_limit().is_some_and(|limit| limit.status == RateLimitStatus::Rejected);
+        let rejected = agent.reported_limit().is_some_and(|limit| limit.status == RateLimitStatus::Rejected);
         if rejected && self.server.limit.is_none() {
             let limit = RateLimit { status: RateLimitStatus::Allowed, resets_at: None };
             agent.evidence.rate_limit = Some(limit);
             return self.emit(agent, Notice::RateLimitChanged(limit));
         }
         self.requests += 1;
-        self.strike(&mut agent);
+        self.draw_request_fault(&mut agent);
         if matches!(agent.stage, Stage::Hang | Stage::NoProgress) {
             return self.keep_silent(agent);
         }
-        if let Some(ban) = self.server.ban {
-            return self.refuse(agent, ban.fault, ban.result, None);
+        if let Some(failure) = self.server.permanent_failure {
+            return self.refuse(agent, failure.fault, failure.result, None);
         }
         if let Some(limit) = self.server.limit {
             return self.hit_limit(agent, limit);
@@ -192,8 +194,8 @@ impl World {
         if let Some(outage) = self.server.outage {
             return self.refuse(agent, outage.fault, outage.result, outage.hint);
         }
-        let session = self.sessions.open(agent.session());
-        let session_fault = match (session.full, session.poisoned) {
+        let session = self.sessions.find_or_create(agent.session());
+        let session_fault = match (session.full, session.rejected) {
             (true, _) => Some(Fault::ContextFull),
             (false, true) => Some(Fault::BadRequest),
             (false, false) => None,
@@ -203,67 +205,67 @@ impl World {
         {
             return self.refuse(agent, fault, result, None);
         }
-        if let Some((result, fault)) = self.once.take() {
-            agent.closing = (result, Some(fault));
+        if let Some((result, fault)) = self.next_response.take() {
+            agent.next_result = (result, Some(fault));
             return self.finish_exchange(agent);
         }
         self.serve(agent)
     }
 
     /// Draws whether a new fault of the mix strikes this request.
-    fn strike(&mut self, agent: &mut Agent) {
-        let Some(fault) = self.struck(FaultPoint::Request) else { return };
+    fn draw_request_fault(&mut self, agent: &mut Agent) {
+        let Some(fault) = self.draw_fault(FaultPoint::Request) else { return };
         let now = self.now;
         match fault {
             Fault::RateLimited | Fault::Overloaded | Fault::ServerError | Fault::Network => {
                 let Some(result) = result_of(fault, &mut self.rng) else { return };
-                let is_portal = fault == Fault::Network && self.rng.odds(self.mix.portal);
+                let is_portal = fault == Fault::Network && self.rng.chance(self.mix.portal);
                 let result = if is_portal { PORTAL } else { result };
-                let has_hint = fault == Fault::RateLimited && self.rng.odds(self.mix.hinted);
-                let until = now + Span(self.rng.magnitude(self.mix.outage));
+                let has_hint = fault == Fault::RateLimited && self.rng.chance(self.mix.hint);
+                let until = now + Span(self.rng.log_uniform(self.mix.outage));
                 self.server.outage =
                     Some(Outage { fault, until, result, hint: has_hint.then(|| until.since(now)) });
             }
             Fault::UsageLimit => {
                 let Some(result) = result_of(fault, &mut self.rng) else { return };
-                let until = now + Span(self.rng.magnitude(self.mix.reset));
-                let names_reset = result.api_error.is_none() || self.rng.odds(self.mix.reset_named);
-                // Sometimes the server recognizes its own reset late.
+                let until = now + Span(self.rng.log_uniform(self.mix.reset));
+                let names_reset = result.api_error.is_none() || self.rng.chance(self.mix.reset_named);
+                // The server sometimes serves requests only some time after the reset that it reported.
                 let reported = Moment(until.0.saturating_sub(if self.rng.one_in(8) { 2_000 } else { 0 }));
                 let reported = RateLimit {
                     status: RateLimitStatus::Rejected,
                     resets_at: (names_reset && !self.rng.one_in(16)).then_some(reported),
                 };
-                self.server.limit = Some(Limit { until, result, reported });
+                self.server.limit = Some(UsageLimit { until, result, reported });
             }
-            Fault::Auth | Fault::Billing | Fault::ModelUnknown => self.ban(fault),
-            Fault::BadRequest if self.rng.one_in(3) => self.ban(fault),
-            Fault::BadRequest => self.sessions.open(agent.session()).poisoned = true,
-            Fault::ContextFull => self.sessions.open(agent.session()).full = true,
+            Fault::Auth | Fault::Billing | Fault::ModelUnknown => self.fail_permanently(fault),
+            Fault::BadRequest if self.rng.one_in(3) => self.fail_permanently(fault),
+            Fault::BadRequest => self.sessions.find_or_create(agent.session()).rejected = true,
+            Fault::ContextFull => self.sessions.find_or_create(agent.session()).full = true,
             Fault::Crashed | Fault::OutOfMemory => {
                 agent.death = Some(fault);
-                agent.death_at = now + Span(self.rng.magnitude(self.mix.think));
+                agent.death_at = now + Span(self.rng.log_uniform(self.mix.think));
             }
             Fault::Interrupted if self.rng.one_in(2) => {
                 agent.death = Some(fault);
-                agent.death_at = now + Span(self.rng.magnitude(self.mix.think));
+                agent.death_at = now + Span(self.rng.log_uniform(self.mix.think));
             }
             Fault::Stalled => {
-                if self.rng.odds(self.mix.ignores_stops) {
+                if self.rng.chance(self.mix.ignores_stops) {
                     let levels = [RespondsTo::From(StopLevel::Term), RespondsTo::From(StopLevel::Kill)];
-                    agent.obeys = self.rng.pick(&levels);
+                    agent.responds_to = self.rng.pick(&levels);
                 }
-                if self.rng.odds(self.mix.unkillable) {
-                    agent.obeys = RespondsTo::Nothing;
-                    self.undying = true;
+                if self.rng.chance(self.mix.unkillable) {
+                    agent.responds_to = RespondsTo::Nothing;
+                    self.has_unkillable = true;
                 }
-                let at = now + Span(self.rng.magnitude(self.mix.hang));
-                agent.go(Stage::Hang, at);
-                if self.rng.odds(self.mix.no_progress) {
+                let at = now + Span(self.rng.log_uniform(self.mix.hang));
+                agent.enter(Stage::Hang, at);
+                if self.rng.chance(self.mix.no_progress) {
                     self.start_no_progress(agent, at);
-                } else if self.rng.odds(self.mix.frozen) {
+                } else if self.rng.chance(self.mix.frozen) {
                     // The supervisor does not notice.
-                    agent.obeys = RespondsTo::From(StopLevel::Kill);
+                    agent.responds_to = RespondsTo::From(StopLevel::Kill);
                     agent.frozen = true;
                 }
             }
@@ -273,7 +275,7 @@ impl World {
             | Fault::TurnLimit
             | Fault::AgentBudget
             | Fault::Unknown => {
-                self.once = result_of(fault, &mut self.rng).map(|result| (result, fault));
+                self.next_response = result_of(fault, &mut self.rng).map(|result| (result, fault));
             }
             Fault::AttemptTimeout
             | Fault::SessionLost
@@ -287,8 +289,9 @@ impl World {
         }
     }
 
-    fn ban(&mut self, fault: Fault) {
-        self.server.ban = result_of(fault, &mut self.rng).map(|result| PermanentFailure { fault, result });
+    fn fail_permanently(&mut self, fault: Fault) {
+        self.server.permanent_failure =
+            result_of(fault, &mut self.rng).map(|result| PermanentFailure { fault, result });
     }
 
     /// Fails a request: the agent retries it, or the exchange ends.
@@ -305,42 +308,42 @@ impl World {
         let is_retried =
             transient && result.api_error != Some(ApiError::Malformed) || result.api_status == Some(401);
         let is_retried = is_retried && hint.is_none_or(|hint| hint <= INNER_HINT_MAX);
-        if is_retried && agent.inner < self.inner_retries {
-            let backoff = INNER_BASE.doubled(agent.inner).at_most(INNER_CAP);
+        if is_retried && agent.inner_retries < self.inner_retries {
+            let backoff = INNER_BASE.doubled(agent.inner_retries).at_most(INNER_CAP);
             let delay = backoff.max(hint.unwrap_or(backoff));
             let delay = delay + Span(self.rng.below(delay.0 / 4 + 1));
-            agent.inner += 1;
-            agent.go(Stage::Answer, self.now + delay);
-            let notice = Notice::Retrying { attempt: agent.inner, status: result.api_status, delay };
+            agent.inner_retries += 1;
+            agent.enter(Stage::Answer, self.now + delay);
+            let notice = Notice::Retrying { attempt: agent.inner_retries, status: result.api_status, delay };
             return self.emit(agent, notice);
         }
         agent.evidence.retry_after = hint;
-        agent.closing = (result, Some(fault));
+        agent.next_result = (result, Some(fault));
         self.finish_exchange(agent)
     }
 
     /// Rejects a request for lack of quota. The agent reports it, then the exchange ends.
-    fn hit_limit(&mut self, mut agent: Box<Agent>, limit: Limit) -> Option<WorldEvent> {
+    fn hit_limit(&mut self, mut agent: Box<Agent>, limit: UsageLimit) -> Option<WorldEvent> {
         self.failed_requests += 1;
-        agent.closing = (limit.result, Some(Fault::UsageLimit));
+        agent.next_result = (limit.result, Some(Fault::UsageLimit));
         let names_reset = limit.reported.resets_at.is_some() || limit.result.api_error.is_none();
         if !names_reset {
             return self.finish_exchange(agent);
         }
         agent.evidence.rate_limit = Some(limit.reported);
-        agent.go(Stage::Finish, self.now);
+        agent.enter(Stage::Finish, self.now);
         self.emit(agent, Notice::RateLimitChanged(limit.reported))
     }
 
     /// Serves a request.
     fn serve(&mut self, mut agent: Box<Agent>) -> Option<WorldEvent> {
         let now = self.now;
-        self.sessions.open(agent.session()).spoken = true;
-        agent.inner = 0;
-        self.served_at.get_or_insert(now);
-        agent.evidence.usage = agent.evidence.usage.plus(self.next_answer());
-        agent.go(Stage::Act, now);
-        // The usage may be reported after the tool call of the response. No random draw here either.
+        self.sessions.find_or_create(agent.session()).has_content = true;
+        agent.inner_retries = 0;
+        self.first_served_at.get_or_insert(now);
+        agent.evidence.usage = agent.evidence.usage.plus(self.next_response_usage());
+        agent.enter(Stage::Evaluate, now);
+        // The usage may be reported after the tool call of the response. This is no random draw either.
         agent.has_unreported_usage = now.0 & 2 == 2;
         if agent.has_unreported_usage { self.keep_silent(agent) } else { self.report_usage(agent) }
     }
@@ -362,38 +365,38 @@ impl World {
             agent.evidence.claimed_done = true;
             return self.emit(agent, Notice::ClaimedDone);
         }
-        if agent.saving.unwrap_or(self.remaining_work) > 0 && !self.stops_early(&agent) {
-            if self.attended && self.is_unsupervised {
-                agent.go(Stage::Wait, NEVER);
+        if agent.wrap_up_calls.unwrap_or(self.remaining_work) > 0 && !self.stops_early(&agent) {
+            if self.needs_supervisor && self.is_unsupervised {
+                agent.enter(Stage::WaitForSupervisor, NEVER);
                 return self.keep_silent(agent);
             }
-            if self.memory_limited && self.strikes_by(self.mix.exceeds_memory) {
+            if self.memory_limited && self.draw_extra_fault(self.mix.exceeds_memory) {
                 let at = self.soon();
-                agent.go(Stage::Act, at);
+                agent.enter(Stage::Evaluate, at);
                 return self.emit(agent, Notice::MemoryExceeded);
             }
-            let struck = self.struck(FaultPoint::Tool);
+            let struck = self.draw_fault(FaultPoint::Tool);
             agent.evidence.guard_lapsed |= struck == Some(Fault::GuardLapsed);
             let interval =
                 if struck == Some(Fault::AttemptTimeout) { self.mix.slow_tool } else { self.mix.tool };
-            let duration = Span(self.rng.magnitude(interval));
+            let duration = Span(self.rng.log_uniform(interval));
             agent.tool_open = true;
-            agent.tool_until = now + duration;
+            agent.tool_ends_at = now + duration;
             let (stage, at) = if agent.has_unreported_usage {
                 (Stage::ReportUsage, now)
             } else {
                 (Stage::Tool, now + duration)
             };
-            agent.go(stage, at);
+            agent.enter(stage, at);
             return self.emit(agent, Notice::ToolStarted);
         }
-        let fault = self.struck(FaultPoint::Answer);
+        let fault = self.draw_fault(FaultPoint::Answer);
         let result = fault.and_then(|fault| result_of(fault, &mut self.rng));
-        agent.closing = (result.unwrap_or(AgentResult::COMPLETED), fault);
-        if agent.shells == 0 && self.strikes_by(self.mix.shell) {
+        agent.next_result = (result.unwrap_or(AgentResult::COMPLETED), fault);
+        if agent.shells == 0 && self.draw_extra_fault(self.mix.leaves_shell) {
             agent.shells = 1 + self.rng.below(2) as u32;
-            agent.shells_until = now + Span(self.rng.magnitude(self.mix.shell_lasts));
-            agent.go(Stage::Finish, now);
+            agent.shells_end_at = now + Span(self.rng.log_uniform(self.mix.shell_duration));
+            agent.enter(Stage::Finish, now);
             let shells = agent.shells;
             return self.emit(agent, Notice::BackgroundChanged(shells));
         }
@@ -404,54 +407,54 @@ impl World {
     fn finish_exchange(&mut self, mut agent: Box<Agent>) -> Option<WorldEvent> {
         if agent.has_unreported_usage {
             let now = self.now;
-            agent.go(Stage::Finish, now);
+            agent.enter(Stage::Finish, now);
             return self.report_usage(agent);
         }
-        let (result, meaning) = agent.closing;
-        agent.meaning = meaning;
-        agent.inner = 0;
-        agent.turn_open = false;
+        let (result, meaning) = agent.next_result;
+        agent.result_truth = meaning;
+        agent.inner_retries = 0;
+        agent.has_open_exchange = false;
         agent.tool_open = false;
         agent.evidence.result = Some(result);
         agent.evidence.exchange_open = false;
         agent.evidence.made_progress |= result.is_progress();
         agent.evidence.results += 1;
         let at = self.now + Span(1);
-        agent.go(Stage::Settle, at);
+        agent.enter(Stage::ReportIdle, at);
         self.emit(agent, Notice::ExchangeEnded(result))
     }
 
     /// Makes the agent idle. The next stage depends on its background shells and its input.
     pub(super) fn become_idle(&mut self, agent: &mut Agent) {
-        match (agent.input_ended, agent.shells > 0) {
-            (true, _) if agent.lingers => agent.go(Stage::Rest, agent.shells_until),
-            (true, true) => agent.go(Stage::Leave, agent.shells_until.max(self.now)),
+        match (agent.input_closed, agent.shells > 0) {
+            (true, _) if agent.lingers => agent.enter(Stage::Idle, agent.shells_end_at),
+            (true, true) => agent.enter(Stage::Exit, agent.shells_end_at.max(self.now)),
             (true, false) => {
-                let at = self.now + Span(self.rng.within(Interval::new(5, 1_500)));
-                agent.go(Stage::Leave, at);
+                let at = self.now + Span(self.rng.uniform(Interval::new(5, 1_500)));
+                agent.enter(Stage::Exit, at);
             }
-            (false, _) => agent.go(Stage::Rest, agent.shells_until),
+            (false, _) => agent.enter(Stage::Idle, agent.shells_end_at),
         }
     }
 
     /// Applies a stop, if the agent obeys it.
     fn apply_stop(&mut self, mut agent: Box<Agent>, level: StopLevel) -> Option<WorldEvent> {
-        if !agent.obeys.obeys(level) {
+        if !agent.responds_to.obeys(level) {
             return self.keep_silent(agent);
         }
         match level {
-            StopLevel::Interrupt if agent.turn_open => {
-                agent.closing = (ABORTED, Some(Fault::Interrupted));
+            StopLevel::Interrupt if agent.has_open_exchange => {
+                agent.next_result = (ABORTED, Some(Fault::Interrupted));
                 if agent.stage != Stage::Think || self.rng.one_in(2) {
                     return self.finish_exchange(agent);
                 }
-                // The output of the model so far is billed.
+                // The output of the model so far is billed_usage.
                 let truncated =
                     Usage { truncated_messages: 1, reported_cost: self.mix.request_cost, ..Usage::default() };
                 agent.evidence.usage = agent.evidence.usage.plus(truncated);
-                self.sessions.open(agent.session()).spoken = true;
+                self.sessions.find_or_create(agent.session()).has_content = true;
                 let (usage, now) = (agent.evidence.usage, self.now);
-                agent.go(Stage::Finish, now);
+                agent.enter(Stage::Finish, now);
                 self.emit(agent, Notice::UsageUpdated(usage))
             }
             // During startup or idle, there is nothing to interrupt.
@@ -467,7 +470,7 @@ impl World {
         }
     }
 
-    /// Kills the agent by a cause other than the supervisor.
+    /// Ends the agent's process by a cause other than the supervisor.
     pub(super) fn die(&mut self, mut agent: Box<Agent>, fault: Fault) -> Option<WorldEvent> {
         let exits: &[Exit] = if fault == Fault::Interrupted {
             &[Exit::Code(143), Exit::Code(129), Exit::Code(0), Exit::Signal(15), Exit::Signal(1)]
@@ -488,22 +491,23 @@ impl World {
 
     /// Ends the process. Its tools and shells may survive.
     fn end(&mut self, mut agent: Box<Agent>, cause: Fault) -> Option<WorldEvent> {
-        self.orphans += agent.shells + u32::from(agent.tool_open && self.rng.one_in(2));
+        self.leftover_processes += agent.shells + u32::from(agent.tool_open && self.rng.one_in(2));
         agent.evidence.continuity = self.continuity(&agent);
         agent.evidence.workspace_fingerprint = self.keeps_going.then_some(self.workspace);
         let truth = agent.truth(cause);
-        self.billed = self.billed.plus(agent.evidence.usage);
-        self.finished = Some(EndedAttempt { attempt: agent.plan.attempt, truth, evidence: agent.evidence });
+        self.billed_usage = self.billed_usage.plus(agent.evidence.usage);
+        self.ended_attempt =
+            Some(EndedAttempt { attempt: agent.plan.attempt, truth, evidence: agent.evidence });
         Some(WorldEvent::Exited)
     }
 
-    /// Returns what the session file reveals about the history of the resumed session.
+    /// Returns how the session file relates to the history of the resumed session. `None` if that is unknown.
     fn continuity(&mut self, agent: &Agent) -> Option<Continuity> {
         if matches!(agent.plan.session, SessionPlan::New(_)) {
             return None;
         }
         match agent.evidence.usage.is_empty() {
-            _ if agent.forgets => Some(Continuity::Unrelated),
+            _ if agent.starts_over => Some(Continuity::Unrelated),
             false => {
                 Some(self.rng.pick(&[Continuity::Continued, Continuity::Continued, Continuity::Branched]))
             }
@@ -515,7 +519,7 @@ impl World {
     pub(super) fn obeyed_at(&mut self, level: StopLevel) -> Moment {
         self.now
             + Span(match level {
-                StopLevel::Interrupt | StopLevel::Term => self.rng.magnitude(STOP_DELAY),
+                StopLevel::Interrupt | StopLevel::Term => self.rng.log_uniform(STOP_DELAY),
                 StopLevel::Kill => 1 + self.rng.below(20),
             })
     }

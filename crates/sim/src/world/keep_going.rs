@@ -1,5 +1,5 @@
-//! Models an agent under keep-going: it stops while work remains, sometimes claims to be done, and changes
-//! the workspace in between or not.
+//! Models an agent in a run with keep-going. It stops while work remains, sometimes claims to be done, and
+//! does not always change the workspace in between.
 
 use super::World;
 use super::agent::Agent;
@@ -7,7 +7,7 @@ use longhaul_core::{Notice, PromptKind};
 
 impl World {
     /// Returns the workspace fingerprint that the supervisor takes after an exchange.
-    pub(crate) fn survey(&self) -> Option<Notice> {
+    pub(crate) fn fingerprint_notice(&self) -> Option<Notice> {
         self.keeps_going.then_some(Notice::WorkspaceFingerprinted(self.workspace))
     }
 
@@ -16,22 +16,25 @@ impl World {
         self.workspace += u64::from(self.keeps_going && !self.rng.one_in(4));
     }
 
-    /// Whether the agent claims to be done. One claim per exchange is enough.
+    /// Draws whether the agent claims to be done, at most once per exchange.
     pub(super) fn claims_done(&mut self, agent: &Agent) -> bool {
         let odds = if self.remaining_work == 0 { self.mix.claims } else { self.mix.claims_early };
-        self.keeps_going && agent.saving.is_none() && !agent.evidence.claimed_done && self.rng.odds(odds)
+        self.keeps_going
+            && agent.wrap_up_calls.is_none()
+            && !agent.evidence.claimed_done
+            && self.rng.chance(odds)
     }
 
-    /// Whether the agent stops although work remains.
+    /// Draws whether the agent stops although work remains.
     pub(super) fn stops_early(&mut self, agent: &Agent) -> bool {
-        self.keeps_going && agent.saving.is_none() && self.rng.odds(self.mix.stops_early)
+        self.keeps_going && agent.wrap_up_calls.is_none() && self.rng.chance(self.mix.stops_early)
     }
 
     /// Draws whether a prompt lets the agent find more work.
     pub(super) fn draw_new_work(&mut self, prompt: PromptKind) {
         if matches!(prompt, PromptKind::KeepGoing(_) | PromptKind::ConfirmDone)
             && self.remaining_finds > 0
-            && self.rng.odds(self.mix.finds_work)
+            && self.rng.chance(self.mix.finds_work)
         {
             self.remaining_finds -= 1;
             self.remaining_work += 1 + self.rng.below(3) as u32;

@@ -7,14 +7,14 @@ use longhaul_core::{Fault, Moment, Notice, ProcessActivity, ProcessState, Span};
 
 // A probe takes two seconds, and longer on a machine that swaps.
 const PROBE_DURATION: Interval = Interval::new(2_000, 20_000);
-// A hundred outputs are as good as a million to distinguish such an agent from a silent one.
+// A hundred outputs suffice to distinguish such an agent from a silent one.
 const OUTPUT_COUNT: Interval = Interval::new(1, 100);
 
 impl World {
     /// Starts a probe. Sometimes it never returns.
     pub(super) fn probe(&mut self) {
         let is_lost = self.rng.one_in(16);
-        self.probe_at = if is_lost { NEVER } else { self.now + Span(self.rng.magnitude(PROBE_DURATION)) };
+        self.probe_at = if is_lost { NEVER } else { self.now + Span(self.rng.log_uniform(PROBE_DURATION)) };
         if !is_lost {
             self.may_cancel_before(self.probe_at);
         }
@@ -27,8 +27,8 @@ impl World {
         if rng.one_in(16) {
             return None;
         }
-        // A busy child keeps working for a while and ends at some time.
-        let has_busy_child = *agent.has_busy_child.get_or_insert_with(|| rng.odds(odds));
+        // A busy child works for a while and then ends.
+        let has_busy_child = *agent.has_busy_child.get_or_insert_with(|| rng.chance(odds));
         agent.has_busy_child = Some(has_busy_child && !rng.one_in(16));
         let agent = if agent.frozen {
             ProcessState::Frozen
@@ -46,18 +46,18 @@ impl World {
 
     /// Makes the agent emit output without progress until `until`.
     pub(super) fn start_no_progress(&mut self, agent: &mut Agent, until: Moment) {
-        let interval = Span(until.since(self.now).0 / self.rng.within(OUTPUT_COUNT) + 1);
-        agent.babble = (interval, until);
-        agent.go(Stage::NoProgress, self.now + interval);
+        let interval = Span(until.since(self.now).0 / self.rng.uniform(OUTPUT_COUNT) + 1);
+        agent.no_progress_output = (interval, until);
+        agent.enter(Stage::NoProgress, self.now + interval);
     }
 
     /// Emits output without progress. The agent is killed at `until`.
     pub(super) fn emit_without_progress(&mut self, mut agent: Box<Agent>) -> Option<WorldEvent> {
-        let (interval, until) = agent.babble;
+        let (interval, until) = agent.no_progress_output;
         if self.now >= until {
             return self.die(agent, Fault::Crashed);
         }
-        agent.go(Stage::NoProgress, self.now + interval);
+        agent.enter(Stage::NoProgress, self.now + interval);
         self.emit(agent, Notice::Activity)
     }
 }

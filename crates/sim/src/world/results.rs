@@ -1,4 +1,4 @@
-//! Lists the results that each fault leaves. This table comes from the measured behavior of agents, never
+//! Lists the results that each fault produces. This table comes from the measured behavior of agents, never
 //! from the core's classification.
 
 use crate::rng::Rng;
@@ -26,7 +26,7 @@ const UNREACHED: AgentResult = AgentResult {
 pub(crate) const PORTAL: AgentResult =
     AgentResult { api_error: Some(ApiError::Malformed), message_error: Some(MessageError::Unknown), ..ERROR };
 
-/// Draws one of the results that `fault` leaves. `None` for faults without a result.
+/// Draws one of the results that `fault` produces, or returns `None` for a fault without a result.
 pub(crate) fn result_of(fault: Fault, rng: &mut Rng) -> Option<AgentResult> {
     let status = |status, message| AgentResult { api_status: Some(status), message_error: message, ..ERROR };
     let kind = |kind| AgentResult { api_error: Some(kind), ..ERROR };

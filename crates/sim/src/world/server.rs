@@ -1,5 +1,5 @@
-//! Models the API: it serves requests, or an outage, a usage limit or a permanent failure prevents that. Also
-//! defines the usage of its responses.
+//! Models the API. It serves requests unless an outage, a usage limit or a permanent failure prevents that.
+//! This module also defines the usage of its responses.
 
 use super::World;
 use longhaul_core::{AgentResult, Fault, Moment, RateLimit, Span, Tokens, Usage};
@@ -10,9 +10,9 @@ pub(crate) struct Server {
     /// The current outage.
     pub(crate) outage: Option<Outage>,
     /// The exhausted usage window.
-    pub(crate) limit: Option<Limit>,
-    /// The permanent failure of this account or request.
-    pub(crate) ban: Option<PermanentFailure>,
+    pub(crate) limit: Option<UsageLimit>,
+    /// The permanent failure of this account or request, if any.
+    pub(crate) permanent_failure: Option<PermanentFailure>,
 }
 
 /// A period in which every request fails in the same way.
@@ -27,7 +27,7 @@ pub(crate) struct Outage {
 
 /// An exhausted usage window.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Limit {
+pub(crate) struct UsageLimit {
     pub(crate) until: Moment,
     pub(crate) result: AgentResult,
     pub(crate) reported: RateLimit,
@@ -41,7 +41,7 @@ pub(crate) struct PermanentFailure {
 }
 
 impl Server {
-    /// Removes what has ended.
+    /// Removes an outage or a usage limit that has ended.
     pub(crate) fn refresh(&mut self, now: Moment) {
         self.outage = self.outage.filter(|outage| now < outage.until);
         self.limit = self.limit.filter(|limit| now < limit.until);
@@ -50,14 +50,14 @@ impl Server {
 
 impl World {
     /// Returns the usage of the next response. Every other response reads little from the cache.
-    pub(super) fn next_answer(&self) -> Usage {
-        let response = self.one_answer();
+    pub(super) fn next_response_usage(&self) -> Usage {
+        let response = self.max_response_usage();
         let cache_read = if self.requests & 1 == 1 { 900 } else { response.tokens.cache_read };
         Usage { tokens: Tokens { cache_read, ..response.tokens }, ..response }
     }
 
     /// Returns the maximum usage of one response.
-    pub(crate) fn one_answer(&self) -> Usage {
+    pub(crate) fn max_response_usage(&self) -> Usage {
         Usage {
             tokens: Tokens { input: 300, output: 60, cache_read: 9_000, cache_write: 200 },
             messages: 1,

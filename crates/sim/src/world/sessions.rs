@@ -1,4 +1,4 @@
-//! The agent's sessions as they truly are on disk, whatever the supervisor assumes.
+//! The true state of the agent's sessions on disk, which the supervisor may not know.
 
 use longhaul_core::SessionId;
 
@@ -9,7 +9,7 @@ pub(crate) struct Session {
     /// Whether it exceeds the model's context.
     pub(crate) full: bool,
     /// Whether the API rejects its content.
-    pub(crate) poisoned: bool,
+    pub(crate) rejected: bool,
     /// Whether its file is missing.
     pub(crate) lost: bool,
     /// Whether its file is not where the agent expects it.
@@ -19,7 +19,7 @@ pub(crate) struct Session {
     /// Whether its file lacks the agent's last messages.
     pub(crate) stale: bool,
     /// Whether it has any content.
-    pub(crate) spoken: bool,
+    pub(crate) has_content: bool,
 }
 
 /// All sessions of a world.
@@ -32,22 +32,22 @@ impl Sessions {
     }
 
     /// Returns the session with this id, or `None` if it does not exist.
-    pub(crate) fn open_if_there(&mut self, id: &SessionId) -> Option<&mut Session> {
+    pub(crate) fn find_mut(&mut self, id: &SessionId) -> Option<&mut Session> {
         self.0.iter_mut().rev().find(|session| session.id == *id)
     }
 
     /// Returns the session with this id. Creates it if it does not exist.
-    pub(crate) fn open(&mut self, id: &SessionId) -> &mut Session {
+    pub(crate) fn find_or_create(&mut self, id: &SessionId) -> &mut Session {
         let index = self.0.iter().position(|session| session.id == *id).unwrap_or_else(|| {
             self.0.push(Session {
                 id: id.clone(),
                 full: false,
-                poisoned: false,
+                rejected: false,
                 lost: false,
                 elsewhere: false,
                 damaged: false,
                 stale: false,
-                spoken: false,
+                has_content: false,
             });
             self.0.len() - 1
         });

@@ -9,7 +9,7 @@ use longhaul_core::{
     Tokens, Usage, Usd,
 };
 
-/// The faults of an answer.
+/// Faults with which a summary may fail.
 const FAILURES: &[Fault] = &[
     Fault::RateLimited,
     Fault::Overloaded,
@@ -29,13 +29,13 @@ const FAILURES: &[Fault] = &[
 ];
 // A few thousand tokens, from an instant refusal to a slow model.
 const ANSWER_TIME: Interval = Interval::new(300, 60_000);
-// SIGTERM works within a moment, or SIGKILL follows.
+// SIGTERM takes effect within a moment, or SIGKILL follows.
 const STOP_DELAY: Interval = Interval::new(1, 600);
 
 /// The process that writes a summary.
 #[derive(Clone, Debug)]
 pub(crate) struct Summarizer {
-    /// When it ends on its own or is killed.
+    /// Moment at which it ends on its own or is killed.
     pub(super) at: Moment,
     /// The ended process, with the truth about it.
     ended: EndedAttempt,
@@ -46,22 +46,22 @@ impl World {
     pub(super) fn start_summary(&mut self, attempt: u32) {
         self.summary = None;
         if self.rng.one_in(4) {
-            self.fits_at = self.now + Span(self.rng.below(100));
-            return self.hurry(self.fits_at);
+            self.no_summary_at = self.now + Span(self.rng.below(100));
+            return self.hurry(self.no_summary_at);
         }
-        if self.strikes_by(self.mix.no_resources) {
+        if self.draw_extra_fault(self.mix.no_resources) {
             let error = self.rng.pick(&[SpawnError::NoResources, SpawnError::NotFound]);
             let startup = error.startup();
             let truth = if startup.is_some() { Fault::AgentMissing } else { Fault::Crashed };
-            let evidence = Evidence { startup, ..Evidence::of_exit(Exit::NeverSpawned) };
+            let evidence = Evidence { startup, ..Evidence::from_exit(Exit::NeverSpawned) };
             self.summary = Some(EndedAttempt { attempt, truth: Some(truth), evidence });
-            self.fits_at = self.now + Span(self.rng.below(100));
+            self.no_summary_at = self.now + Span(self.rng.below(100));
             return;
         }
         let ended = self.answer(attempt);
-        let hangs = self.rng.odds(self.mix.summary_hangs);
+        let hangs = self.rng.chance(self.mix.summary_hangs);
         let duration = if hangs { self.mix.hang } else { ANSWER_TIME };
-        let at = self.now + Span(self.rng.magnitude(duration));
+        let at = self.now + Span(self.rng.log_uniform(duration));
         self.summarizer = Some(Summarizer { at, ended });
         self.hurry(at.min(self.now + Span::from_secs(60)));
     }
@@ -77,9 +77,9 @@ impl World {
         }
     }
 
-    /// Draws the end of a process that is not stopped.
+    /// Draws the end of a summary that is not stopped.
     fn answer(&mut self, attempt: u32) -> EndedAttempt {
-        let fails = self.rng.odds(self.mix.summary_fails);
+        let fails = self.rng.chance(self.mix.summary_fails);
         let truth = fails.then(|| self.rng.pick(FAILURES));
         let result = match truth {
             None => Some(AgentResult::COMPLETED),
@@ -91,14 +91,14 @@ impl World {
         };
         let usage = match result {
             Some(result) if !result.is_error => self.message(),
-            // A refusal is free. The received part of a truncated answer is billed by estimate.
+            // A refusal is free. The received part of a truncated answer is billed_usage by estimate.
             Some(_) => Usage::default(),
             None => truncated_usage(self.rng.below(50_000)),
         };
         // A result alone does not always distinguish a usage limit from a rate limit.
         let rejected = RateLimit { status: RateLimitStatus::Rejected, resets_at: None };
         let rate_limit = (truth == Some(Fault::UsageLimit)).then_some(rejected);
-        let evidence = Evidence { result, usage, rate_limit, ..Evidence::of_exit(exit) };
+        let evidence = Evidence { result, usage, rate_limit, ..Evidence::from_exit(exit) };
         EndedAttempt { attempt, truth, evidence }
     }
 
@@ -109,7 +109,7 @@ impl World {
 
     /// Stops the summary. Output after that is lost.
     pub(super) fn stop_summary(&mut self) {
-        let at = self.now + Span(self.rng.magnitude(STOP_DELAY));
+        let at = self.now + Span(self.rng.log_uniform(STOP_DELAY));
         if self.summarizer.as_ref().is_some_and(|summarizer| summarizer.at > at) {
             self.stop_summarizer(at);
         }
@@ -119,7 +119,8 @@ impl World {
         let Some(summarizer) = &mut self.summarizer else { return };
         let (exit, truth) =
             self.rng.pick(&[(Exit::Code(143), Fault::Interrupted), (Exit::Signal(9), Fault::Crashed)]);
-        let evidence = Evidence { usage: truncated_usage(self.rng.below(50_000)), ..Evidence::of_exit(exit) };
+        let evidence =
+            Evidence { usage: truncated_usage(self.rng.below(50_000)), ..Evidence::from_exit(exit) };
         summarizer.ended.truth = Some(truth);
         summarizer.ended.evidence = evidence;
         summarizer.at = at;
@@ -128,7 +129,7 @@ impl World {
     /// Ends the process and reports it.
     pub(super) fn on_summarizer_end(&mut self) -> Option<WorldEvent> {
         let Summarizer { ended, .. } = self.summarizer.take()?;
-        self.billed = self.billed.plus(ended.evidence.usage);
+        self.billed_usage = self.billed_usage.plus(ended.evidence.usage);
         self.summary = Some(ended);
         Some(WorldEvent::SummaryEnded)
     }
@@ -139,9 +140,9 @@ impl World {
         ended.map_or(SummaryReport::NotNeeded, SummaryReport::Ended)
     }
 
-    /// Returns what a new supervisor finds of a summary, after stopping it.
+    /// Stops the summary and returns the evidence that a new supervisor finds.
     pub(crate) fn find_summary(&mut self, attempt: u32) -> Evidence {
-        self.fits_at = NEVER;
+        self.no_summary_at = NEVER;
         if self.summarizer.is_some() {
             self.stop_summarizer(self.now);
             let _event = self.on_summarizer_end();
@@ -149,7 +150,7 @@ impl World {
         let unspawned = || EndedAttempt {
             attempt,
             truth: Some(Fault::Crashed),
-            evidence: Evidence::of_exit(Exit::NeverSpawned),
+            evidence: Evidence::from_exit(Exit::NeverSpawned),
         };
         let ended = self.summary.take().filter(|ended| ended.attempt == attempt);
         let mut ended = ended.unwrap_or_else(unspawned);

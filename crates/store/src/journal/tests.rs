@@ -51,7 +51,7 @@ fn steps() -> Vec<Vec<Record>> {
         ],
         vec![Record::AttemptSpawned { at, process: ProcessId { pid: 7, start_ticks: u64::MAX } }],
         vec![Record::SessionOpened { at, session: SessionId::from("a") }],
-        vec![ended(Some(Fault::Unknown), Some(Box::new(Evidence::of_exit(Exit::Signal(9)))), retry)],
+        vec![ended(Some(Fault::Unknown), Some(Box::new(Evidence::from_exit(Exit::Signal(9)))), retry)],
         vec![
             Record::Swept { at, stopped_processes: 2 },
             Record::Downtime { duration: Span::from_secs(9) },
@@ -345,7 +345,7 @@ fn any_record() -> impl Strategy<Value = Record> {
                 questions: Questions::default(),
                 background: 0,
                 continuity: None,
-                evidence: Some(Box::new(Evidence::of_exit(Exit::Code(code)))),
+                evidence: Some(Box::new(Evidence::from_exit(Exit::Code(code)))),
                 next: AfterAttempt::Attempt {
                     at,
                     remedy: Remedy::ALL[remedy],

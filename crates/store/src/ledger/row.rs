@@ -63,7 +63,7 @@ impl FromSql for Word<OutcomeKind> {
 
 impl FromSql for Word<Fault> {
     fn column_result(value: ValueRef<'_>) -> FromSqlResult<Word<Fault>> {
-        find(Fault::ALL, value, Fault::word)
+        find(Fault::ALL, value, Fault::as_str)
     }
 }
 

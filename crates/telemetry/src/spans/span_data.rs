@@ -100,7 +100,7 @@ impl SpanData {
             ended_at: attempt_span.ended_at,
             attributes,
             events,
-            error: attempt_span.fault.map(|fault| fault.word().to_owned()),
+            error: attempt_span.fault.map(|fault| fault.as_str().to_owned()),
         }
     }
 
@@ -174,10 +174,10 @@ impl SpanData {
         fault: Option<Fault>,
     ) -> SpanData {
         let mut attributes = vec![KeyValue::new(attributes::UNTIL, rfc3339(until))];
-        attributes.extend(fault.map(|fault| KeyValue::new(attributes::FAULT, fault.word())));
+        attributes.extend(fault.map(|fault| KeyValue::new(attributes::FAULT, fault.as_str())));
         SpanData {
             key: format!("wait {}", started_at.0),
-            name: fault.map_or("wait".to_owned(), |fault| format!("wait {}", fault.word())),
+            name: fault.map_or("wait".to_owned(), |fault| format!("wait {}", fault.as_str())),
             kind: SpanKind::Internal,
             started_at,
             ended_at,

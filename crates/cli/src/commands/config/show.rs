@@ -56,7 +56,7 @@ fn rows<'a>(keys: &'a Keys, table: Option<&str>, values: &Values) -> Vec<Row<'a>
 
 /// Fills in the values that are not configured, from the preset or the default.
 fn fill(rows: &mut [Row<'_>], root: &Command, preset: Preset) {
-    let policy = preset.policy().typed_values();
+    let policy = preset.policy().flag_values();
     for row in rows.iter_mut().filter(|row| row.values.is_none()) {
         let preset_value = policy.iter().find(|(name, _)| row.key.table.is_none() && *name == row.key.name);
         (row.values, row.origin) = match preset_value {

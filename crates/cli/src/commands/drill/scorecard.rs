@@ -141,7 +141,7 @@ impl Scorecard {
             .expect
             .survives
             .iter()
-            .filter(|word| !survived.iter().any(|survived| survived.fault.word() == word.as_str()));
+            .filter(|word| !survived.iter().any(|survived| survived.fault.as_str() == word.as_str()));
         let mut card = Scorecard {
             scenario: scenario.name.clone(),
             agent: if real { "claude" } else { "scripted" },

@@ -179,7 +179,7 @@ impl LostTimeCause {
     /// Returns the wire word.
     pub fn as_str(self) -> &'static str {
         match self {
-            LostTimeCause::Fault(fault) => fault.word(),
+            LostTimeCause::Fault(fault) => fault.as_str(),
             LostTimeCause::BetweenAttempts => "between_attempts",
             LostTimeCause::Unsupervised => "unsupervised",
             LostTimeCause::Downtime => "downtime",

@@ -23,7 +23,7 @@ const STARTUPS: [StartupError; 9] = [
 
 fn run(outcome: Outcome, startup: Option<StartupError>, usage: Usage) -> Run {
     let at = Moment(0);
-    let evidence = Some(Box::new(Evidence { startup, ..Evidence::of_exit(Exit::Code(1)) }));
+    let evidence = Some(Box::new(Evidence { startup, ..Evidence::from_exit(Exit::Code(1)) }));
     let next = AfterAttempt::Finish(outcome);
     let records = [
         Record::RunStarted { at },

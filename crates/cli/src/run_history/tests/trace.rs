@@ -37,7 +37,7 @@ pub fn render(policy: &Policy, trace: &str) -> String {
         at,
         run: Run::new(),
         journal: Vec::new(),
-        evidence: Evidence::of_exit(Exit::NeverSpawned),
+        evidence: Evidence::from_exit(Exit::NeverSpawned),
         files: BTreeMap::new(),
         is_supervised: true,
     };
@@ -131,7 +131,7 @@ impl TraceRun<'_> {
                 _ => SessionFileState::Damaged,
             }),
             "spawn" => {
-                self.evidence = Evidence::of_exit(Exit::Unobserved);
+                self.evidence = Evidence::from_exit(Exit::Unobserved);
                 Event::Spawned(ProcessId { pid: 7, start_ticks: 1 })
             }
             "exit" | "signal" => {
@@ -157,7 +157,7 @@ impl TraceRun<'_> {
             "summary" => Event::SummaryEnded(SummaryReport::Ended(Evidence {
                 result: Some(AgentResult::COMPLETED),
                 usage: Usage { messages: 1, reported_cost: Usd(20_000), ..Usage::default() },
-                ..Evidence::of_exit(Exit::Code(0))
+                ..Evidence::from_exit(Exit::Code(0))
             })),
             "check" => {
                 Event::CheckEnded(if rest == "passes" { CheckResult::Passed } else { CheckResult::Failed })

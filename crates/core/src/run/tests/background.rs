@@ -4,7 +4,7 @@ use super::trace::{check_rest_with, plain};
 use crate::{KeepGoing, Limits, Policy, Span, Usd, WrapUp};
 use expect_test::expect;
 
-const STARTED: &str = "start; spawn; open; turn; shells 1";
+const STARTED: &str = "start; spawn; open; exchange; shells 1";
 
 fn with_keep_going(limits: Limits) -> Policy {
     let keep_going = KeepGoing { keep_improving: false, status_every: 0, idle_stops_max: 2 };
@@ -20,44 +20,44 @@ fn keep_going_waits_hours_for_background_work() {
     check_rest_with(
         &with_keep_going(hours(5)),
         STARTED,
-        "ends ok; surveyed 1; idle; +9m; shells 0; turn; ends ok; surveyed 1; idle",
+        "ends ok; workspace 1; idle; +9m; shells 0; exchange; ends ok; workspace 1; idle",
         expect![[r#"
             ends ok          progress
-            surveyed 1       -
+            workspace 1      -
             idle             -
             shells 0         -
-            turn             -
+            exchange         -
             ends ok          -
-            surveyed 1       -
-            idle             stopped at 1; said continue after stop 1, left 4h 51m; > say continue after stop 1
+            workspace 1      -
+            idle             agent stopped, workspace 1; sent continue after stop 1, remaining 4h 51m; > send continue after stop 1
         "#]],
     );
     // The agent is prompted about it once, and then the run waits.
     check_rest_with(
         &with_keep_going(hours(5)),
         STARTED,
-        "ends ok; surveyed 1; idle; tick; turn; ends ok; surveyed 1; idle; +4h; shells 0; turn; ends ok; surveyed 1; idle; \
-         turn; shells 1; ends ok; surveyed 1; idle; tick",
+        "ends ok; workspace 1; idle; tick; exchange; ends ok; workspace 1; idle; +4h; shells 0; exchange; ends ok; workspace 1; idle; \
+         exchange; shells 1; ends ok; workspace 1; idle; tick",
         expect![[r#"
             ends ok          progress
-            surveyed 1       -
+            workspace 1      -
             idle             -
-            tick             stopped at 1, 1 running; said continue after stop 1, left 4h 50m; > say continue after stop 1
-            turn             -
+            tick             agent stopped, workspace 1, 1 running; sent continue after stop 1, remaining 4h 50m; > send continue after stop 1
+            exchange         -
             ends ok          -
-            surveyed 1       -
+            workspace 1      -
             idle             -
             shells 0         -
-            turn             -
+            exchange         -
             ends ok          -
-            surveyed 1       -
-            idle             stopped at 1; said continue after stop 2, left 50m; > say continue after stop 2
-            turn             -
+            workspace 1      -
+            idle             agent stopped, workspace 1; sent continue after stop 2, remaining 50m; > send continue after stop 2
+            exchange         -
             shells 1         -
             ends ok          -
-            surveyed 1       -
+            workspace 1      -
             idle             -
-            tick             stopped at 1, 1 running; said continue after stop 3, left 40m; > say continue after stop 3
+            tick             agent stopped, workspace 1, 1 running; sent continue after stop 3, remaining 40m; > send continue after stop 3
         "#]],
     );
 }
@@ -67,20 +67,20 @@ fn keep_going_wraps_up_and_stops_background_work_at_limit() {
     check_rest_with(
         &with_keep_going(hours(5)),
         STARTED,
-        "ends ok; idle; tick; turn; ends ok; idle; tick; turn; ends ok; idle; tick; exit 143; swept 1",
+        "ends ok; idle; tick; exchange; ends ok; idle; tick; exchange; ends ok; idle; tick; exit 143; swept 1",
         expect![[r#"
             ends ok          progress
             idle             -
-            tick             stopped, 1 running; said continue after stop 1, left 4h 50m; > say continue after stop 1
-            turn             -
+            tick             agent stopped, 1 running; sent continue after stop 1, remaining 4h 50m; > send continue after stop 1
+            exchange         -
             ends ok          -
             idle             -
-            tick             reserve of time; said wrap up (time), left 5m; > say wrap up (time)
-            turn             -
+            tick             limit time: reserve; sent wrap up (time), remaining 5m; > send wrap up (time)
+            exchange         -
             ends ok          -
             idle             -
             tick             stop background_stopped term; > term
-            exit 143         well -> out_of_time by limit of time; > sweep
+            exit 143         ok -> out_of_time by limit of time; > sweep
             swept 1          swept 1; out_of_time by limit of time; > finish 22
         "#]],
     );
@@ -88,16 +88,16 @@ fn keep_going_wraps_up_and_stops_background_work_at_limit() {
     check_rest_with(
         &no_wrap_up,
         STARTED,
-        "ends ok; idle; tick; turn; ends ok; idle; tick; exit 143; swept 1",
+        "ends ok; idle; tick; exchange; ends ok; idle; tick; exit 143; swept 1",
         expect![[r#"
             ends ok          progress
             idle             -
-            tick             stopped, 1 running; said continue after stop 1, left 4h 50m; > say continue after stop 1
-            turn             -
+            tick             agent stopped, 1 running; sent continue after stop 1, remaining 4h 50m; > send continue after stop 1
+            exchange         -
             ends ok          -
             idle             -
             tick             stop background_stopped term; > term
-            exit 143         stopped; well -> out_of_time by limit of time; > sweep
+            exit 143         agent stopped; ok -> out_of_time by limit of time; > sweep
             swept 1          swept 1; out_of_time by limit of time; > finish 22
         "#]],
     );
@@ -105,15 +105,15 @@ fn keep_going_wraps_up_and_stops_background_work_at_limit() {
     check_rest_with(
         &with_keep_going(budget),
         STARTED,
-        "used 900000; ends aborted; turn; ends ok; idle; tick; exit 143; swept 1",
+        "usage 900000; ends aborted; exchange; ends ok; idle; tick; exit 143; swept 1",
         expect![[r#"
-            used 900000      reserve of budget; stop wrap_up interrupt; > interrupt
-            ends aborted     said wrap up (budget), left 100000 of money; > say wrap up (budget)
-            turn             -
+            usage 900000     limit budget: reserve; stop wrap_up interrupt; > interrupt
+            ends aborted     sent wrap up (budget), remaining 100000 of budget; > send wrap up (budget)
+            exchange         -
             ends ok          progress
             idle             -
             tick             stop background_stopped term; > term
-            exit 143         well -> over_budget by limit of budget; > sweep
+            exit 143         ok -> over_budget by limit of budget; > sweep
             swept 1          swept 1; over_budget by limit of budget; > finish 21
         "#]],
     );
@@ -124,34 +124,34 @@ fn confirms_done_claim_despite_background_work() {
     check_rest_with(
         &with_keep_going(hours(5)),
         STARTED,
-        "claims; ends ok; idle; turn; claims; ends ok; idle; tick; exit 143; swept 1",
+        "claims; ends ok; idle; exchange; claims; ends ok; idle; tick; exit 143; swept 1",
         expect![[r#"
             claims           -
             ends ok          progress
-            idle             stopped, finished, 1 running; said confirm, left 5h; > say confirm
-            turn             -
+            idle             agent stopped, claims done, 1 running; sent confirm, remaining 5h; > send confirm
+            exchange         -
             claims           -
             ends ok          -
-            idle             stopped, finished, 1 running
+            idle             agent stopped, claims done, 1 running
             tick             stop background_stopped term; > term
-            exit 143         well -> done; > sweep
+            exit 143         ok -> done; > sweep
             swept 1          swept 1; done; > finish 0
         "#]],
     );
     check_rest_with(
         &with_keep_going(hours(5)),
         STARTED,
-        "claims; ends ok; idle; turn; shells 0; claims; ends ok; idle; exit 0",
+        "claims; ends ok; idle; exchange; shells 0; claims; ends ok; idle; exit 0",
         expect![[r#"
             claims           -
             ends ok          progress
-            idle             stopped, finished, 1 running; said confirm, left 5h; > say confirm
-            turn             -
+            idle             agent stopped, claims done, 1 running; sent confirm, remaining 5h; > send confirm
+            exchange         -
             shells 0         -
             claims           -
             ends ok          -
-            idle             stopped, finished; input ended; > end input
-            exit 0           well -> done; > sweep
+            idle             agent stopped, claims done; input closed; > close input
+            exit 0           ok -> done; > sweep
         "#]],
     );
 }
@@ -177,30 +177,30 @@ fn background_work_prevents_idle_stop() {
     check_rest_with(
         &with_keep_going(Limits::default()),
         STARTED,
-        "ends ok; surveyed 1; idle; signal 9; swept 1; spawn; turn; shells 1; ends ok; surveyed 1; idle; tick; turn; ends ok; surveyed 1; \
-         idle; shells 0; turn; ends ok; surveyed 1; idle",
+        "ends ok; workspace 1; idle; signal 9; swept 1; spawn; exchange; shells 1; ends ok; workspace 1; idle; tick; exchange; ends ok; workspace 1; \
+         idle; shells 0; exchange; ends ok; workspace 1; idle",
         expect![[r#"
             ends ok          progress
-            surveyed 1       -
+            workspace 1      -
             idle             -
-            signal 9         stopped at 1; well -> keep_going in 0s: 2 resume s1, continue after stop 1; > sweep
+            signal 9         agent stopped, workspace 1; ok -> keep_going in 0s: 2 resume s1, continue after stop 1; > sweep
             swept 1          swept 1; attempt 2 resume s1, continue after stop 1; > spawn 2
             spawn            spawned 7
-            turn             -
+            exchange         -
             shells 1         -
             ends ok          progress
-            surveyed 1       -
+            workspace 1      -
             idle             -
-            tick             stopped at 1, 1 running; said continue after stop 2; > say continue after stop 2
-            turn             -
+            tick             agent stopped, workspace 1, 1 running; sent continue after stop 2; > send continue after stop 2
+            exchange         -
             ends ok          -
-            surveyed 1       -
+            workspace 1      -
             idle             -
             shells 0         -
-            turn             -
+            exchange         -
             ends ok          -
-            surveyed 1       -
-            idle             stopped at 1; said continue after stop 3; > say continue after stop 3
+            workspace 1      -
+            idle             agent stopped, workspace 1; sent continue after stop 3; > send continue after stop 3
         "#]],
     );
 }

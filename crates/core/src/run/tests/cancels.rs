@@ -7,15 +7,15 @@ use expect_test::expect;
 #[test]
 fn person_cancel_interrupts_and_keeps_result() {
     check_run(
-        "start; spawn; open; turn; tool; cancel person; ends aborted; exit 0; swept",
+        "start; spawn; open; exchange; tool; cancel person; ends aborted; exit 0; swept",
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
             spawn            spawned 7
             open             opened s1
-            turn             -
+            exchange         -
             tool             -
             cancel person    cancel by person; stop cancelled interrupt; > interrupt
-            ends aborted     input ended; > end input
+            ends aborted     input closed; > close input
             exit 0           interrupted -> cancelled; > sweep
             swept            swept 0; cancelled; > finish 130
         "#]],
@@ -25,12 +25,12 @@ fn person_cancel_interrupts_and_keeps_result() {
 #[test]
 fn ignored_interrupt_escalates() {
     check_run(
-        "start; spawn; open; turn; cancel person; tick; exit 143; swept",
+        "start; spawn; open; exchange; cancel person; tick; exit 143; swept",
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
             spawn            spawned 7
             open             opened s1
-            turn             -
+            exchange         -
             cancel person    cancel by person; stop cancelled interrupt; > interrupt
             tick             stop cancelled term; > term
             exit 143         interrupted -> cancelled; > sweep
@@ -38,12 +38,12 @@ fn ignored_interrupt_escalates() {
         "#]],
     );
     check_run(
-        "start; spawn; open; turn; cancel person; tick; tick; signal 9; swept",
+        "start; spawn; open; exchange; cancel person; tick; tick; signal 9; swept",
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
             spawn            spawned 7
             open             opened s1
-            turn             -
+            exchange         -
             cancel person    cancel by person; stop cancelled interrupt; > interrupt
             tick             stop cancelled term; > term
             tick             stop cancelled kill; > kill
@@ -56,12 +56,12 @@ fn ignored_interrupt_escalates() {
 #[test]
 fn second_cancel_stops_at_once() {
     check_run(
-        "start; spawn; open; turn; cancel person; +1s; cancel now; exit 143; swept",
+        "start; spawn; open; exchange; cancel person; +1s; cancel now; exit 143; swept",
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
             spawn            spawned 7
             open             opened s1
-            turn             -
+            exchange         -
             cancel person    cancel by person; stop cancelled interrupt; > interrupt
             cancel now       cancel by person_now; stop cancelled term; > term
             exit 143         interrupted -> cancelled; > sweep
@@ -73,24 +73,24 @@ fn second_cancel_stops_at_once() {
 #[test]
 fn sigterm_and_sighup_suspend() {
     check_run(
-        "start; spawn; open; turn; cancel term; exit 143; swept",
+        "start; spawn; open; exchange; cancel term; exit 143; swept",
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
             spawn            spawned 7
             open             opened s1
-            turn             -
+            exchange         -
             cancel term      suspend by sigterm; stop suspended interrupt; > interrupt
             exit 143         interrupted -> resume in 0s: 2 resume s1, continue (interrupted); > sweep
             swept            swept 0; suspended; > finish 143
         "#]],
     );
     check_run(
-        "start; spawn; open; turn; cancel hup; exit 143; swept",
+        "start; spawn; open; exchange; cancel hup; exit 143; swept",
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
             spawn            spawned 7
             open             opened s1
-            turn             -
+            exchange         -
             cancel hup       suspend by sighup; stop suspended interrupt; > interrupt
             exit 143         interrupted -> resume in 0s: 2 resume s1, continue (interrupted); > sweep
             swept            swept 0; suspended; > finish 129
@@ -103,12 +103,12 @@ fn sigterm_cancels_if_configured() {
     let policy = Policy { on_terminate: OnTerminate::Cancel, ..plain() };
     check_run_with(
         &policy,
-        "start; spawn; open; turn; cancel term; exit 143; swept",
+        "start; spawn; open; exchange; cancel term; exit 143; swept",
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
             spawn            spawned 7
             open             opened s1
-            turn             -
+            exchange         -
             cancel term      cancel by sigterm; stop cancelled term; > term
             exit 143         interrupted -> cancelled; > sweep
             swept            swept 0; cancelled; > finish 143
@@ -118,16 +118,16 @@ fn sigterm_cancels_if_configured() {
 
 #[test]
 fn suspended_run_returns_to_its_phase() {
-    // The wait continues unchanged. Time of the suspension is neither active nor waiting.
+    // The wait continues unchanged. The time of the suspension is neither active nor waiting.
     check_run(
-        "start; spawn; open; turn; ends 529; idle; exit 1; swept; cancel term; +8h; recover; tick; spawn",
+        "start; spawn; open; exchange; ends 529; idle; exit 1; swept; cancel term; +8h; recover; tick; spawn",
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
             spawn            spawned 7
             open             opened s1
-            turn             -
+            exchange         -
             ends 529         -
-            idle             input ended; > end input
+            idle             input closed; > close input
             exit 1           overloaded -> wait_out in 2s: 2 resume s1, continue (overloaded); > sweep
             swept            swept 0
             cancel term      suspend by sigterm; suspended; > finish 143
@@ -138,18 +138,18 @@ fn suspended_run_returns_to_its_phase() {
     );
     check_run_with(
         &Policy { check: Some(CheckPolicy { failures_max: 3, timeout: None }), ..plain() },
-        "start; spawn; open; turn; ends ok; idle; exit 0; swept; cancel term; check stopped; +8h; recover; \
+        "start; spawn; open; exchange; ends ok; idle; exit 0; swept; cancel term; check stopped; +8h; recover; \
          check passes",
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
             spawn            spawned 7
             open             opened s1
-            turn             -
+            exchange         -
             ends ok          progress
-            idle             input ended; > end input
-            exit 0           well -> check; > sweep
-            swept            swept 0; check ordered; > check 1
-            cancel term      suspend by sigterm; check stopped (suspended); > end check
+            idle             input closed; > close input
+            exit 0           ok -> check; > sweep
+            swept            swept 0; check started; > check 1
+            cancel term      suspend by sigterm; stop check (suspended); > stop check
             check stopped    suspended; > finish 143
             recover          recovered (suspended); > check 1
             check passes     check passed; done; > finish 0
@@ -160,13 +160,13 @@ fn suspended_run_returns_to_its_phase() {
 #[test]
 fn suspension_counts_no_retry_and_escalates_fast() {
     check_run(
-        "start; spawn; open; turn; cancel term; +2s; tick; +2s; tick; signal 9; swept; cancel hup; recover; tick; spawn; \
-         open; turn; ends 529; idle; exit 1; swept",
+        "start; spawn; open; exchange; cancel term; +2s; tick; +2s; tick; signal 9; swept; cancel hup; recover; tick; spawn; \
+         open; exchange; ends 529; idle; exit 1; swept",
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
             spawn            spawned 7
             open             opened s1
-            turn             -
+            exchange         -
             cancel term      suspend by sigterm; stop suspended interrupt; > interrupt
             tick             stop suspended term; > term
             tick             stop suspended kill; > kill
@@ -177,9 +177,9 @@ fn suspension_counts_no_retry_and_escalates_fast() {
             tick             attempt 2 resume s1, continue (interrupted); > spawn 2
             spawn            spawned 7
             open             -
-            turn             -
+            exchange         -
             ends 529         -
-            idle             input ended; > end input
+            idle             input closed; > close input
             exit 1           overloaded -> wait_out in 2s: 3 resume s1, continue (overloaded); > sweep
             swept            swept 0
         "#]],
@@ -189,15 +189,15 @@ fn suspension_counts_no_retry_and_escalates_fast() {
 #[test]
 fn ctrl_c_cancels_suspending_run() {
     check_run(
-        "start; spawn; open; turn; cancel term; cancel person; ends aborted; exit 0; swept",
+        "start; spawn; open; exchange; cancel term; cancel person; ends aborted; exit 0; swept",
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
             spawn            spawned 7
             open             opened s1
-            turn             -
+            exchange         -
             cancel term      suspend by sigterm; stop suspended interrupt; > interrupt
             cancel person    cancel by person
-            ends aborted     input ended; > end input
+            ends aborted     input closed; > close input
             exit 0           interrupted -> cancelled; > sweep
             swept            swept 0; cancelled; > finish 130
         "#]],
@@ -219,7 +219,7 @@ fn ignores_cancel_before_start_and_after_finish() {
 }
 
 #[test]
-fn cancel_while_launching_stops_process_after_spawn() {
+fn cancel_while_starting_stops_process_after_spawn() {
     check_run(
         "start; cancel person; spawn; exit 0; swept",
         expect![[r#"
@@ -241,11 +241,11 @@ fn cancel_while_launching_stops_process_after_spawn() {
         "#]],
     );
     check_run(
-        "start; cancel now; spawn-fails no-room; swept",
+        "start; cancel now; spawn-fails no-resources; swept",
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
             cancel now       cancel by person_now
-            spawn-fails no-room crashed -> cancelled; > sweep
+            spawn-fails no-resources crashed -> cancelled; > sweep
             swept            swept 0; cancelled; > finish 130
         "#]],
     );
@@ -254,28 +254,28 @@ fn cancel_while_launching_stops_process_after_spawn() {
 #[test]
 fn cancels_while_closing() {
     check_run(
-        "start; spawn; open; turn; ends ok; idle; cancel person; exit 0; swept",
+        "start; spawn; open; exchange; ends ok; idle; cancel person; exit 0; swept",
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
             spawn            spawned 7
             open             opened s1
-            turn             -
+            exchange         -
             ends ok          progress
-            idle             input ended; > end input
+            idle             input closed; > close input
             cancel person    cancel by person; stop cancelled interrupt; > interrupt
-            exit 0           well -> done; > sweep
+            exit 0           ok -> done; > sweep
             swept            swept 0; done; > finish 0
         "#]],
     );
     check_run(
-        "start; spawn; open; turn; ends 529; idle; cancel term; exit 143; swept",
+        "start; spawn; open; exchange; ends 529; idle; cancel term; exit 143; swept",
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
             spawn            spawned 7
             open             opened s1
-            turn             -
+            exchange         -
             ends 529         -
-            idle             input ended; > end input
+            idle             input closed; > close input
             cancel term      suspend by sigterm; stop suspended term; > term
             exit 143         overloaded -> wait_out in 2s: 2 resume s1, continue (overloaded); > sweep
             swept            swept 0; suspended; > finish 143
@@ -286,12 +286,12 @@ fn cancels_while_closing() {
 #[test]
 fn cancels_while_stopping() {
     check_run(
-        "start; spawn; open; turn; tick; cancel person; exit 143; swept",
+        "start; spawn; open; exchange; tick; cancel person; exit 143; swept",
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
             spawn            spawned 7
             open             opened s1
-            turn             -
+            exchange         -
             tick             stop stalled term; > term
             cancel person    cancel by person
             exit 143         stalled -> cancelled; > sweep
@@ -299,12 +299,12 @@ fn cancels_while_stopping() {
         "#]],
     );
     check_run(
-        "start; spawn; open; turn; tick; cancel now; cancel now; exit 143; swept",
+        "start; spawn; open; exchange; tick; cancel now; cancel now; exit 143; swept",
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
             spawn            spawned 7
             open             opened s1
-            turn             -
+            exchange         -
             tick             stop stalled term; > term
             cancel now       cancel by person_now
             cancel now       -
@@ -317,37 +317,37 @@ fn cancels_while_stopping() {
 #[test]
 fn cancels_while_sweeping() {
     check_run(
-        "start; spawn; open; turn; signal 9; cancel hup; swept",
+        "start; spawn; open; exchange; signal 9; cancel hup; swept",
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
             spawn            spawned 7
             open             opened s1
-            turn             -
+            exchange         -
             signal 9         crashed -> resume in 2s: 2 resume s1, continue (crashed); > sweep
             cancel hup       suspend by sighup
             swept            swept 0; suspended; > finish 129
         "#]],
     );
     check_run(
-        "start; spawn; open; turn; ends ok; exit 0; cancel person; swept",
+        "start; spawn; open; exchange; ends ok; exit 0; cancel person; swept",
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
             spawn            spawned 7
             open             opened s1
-            turn             -
+            exchange         -
             ends ok          progress
-            exit 0           well -> done; > sweep
+            exit 0           ok -> done; > sweep
             cancel person    cancel by person
             swept            swept 0; done; > finish 0
         "#]],
     );
     check_run(
-        "start; spawn; open; turn; ends 401; exit 1; cancel person; swept",
+        "start; spawn; open; exchange; ends 401; exit 1; cancel person; swept",
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
             spawn            spawned 7
             open             opened s1
-            turn             -
+            exchange         -
             ends 401         -
             exit 1           auth -> needs_person by auth; > sweep
             cancel person    cancel by person
@@ -359,12 +359,12 @@ fn cancels_while_sweeping() {
 #[test]
 fn cancels_while_waiting() {
     check_run(
-        "start; spawn; open; turn; ends 529; exit 1; swept; +1s; cancel person",
+        "start; spawn; open; exchange; ends 529; exit 1; swept; +1s; cancel person",
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
             spawn            spawned 7
             open             opened s1
-            turn             -
+            exchange         -
             ends 529         -
             exit 1           overloaded -> wait_out in 2s: 2 resume s1, continue (overloaded); > sweep
             swept            swept 0
@@ -372,12 +372,12 @@ fn cancels_while_waiting() {
         "#]],
     );
     check_run(
-        "start; spawn; open; turn; ends 529; exit 1; swept; cancel term",
+        "start; spawn; open; exchange; ends 529; exit 1; swept; cancel term",
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
             spawn            spawned 7
             open             opened s1
-            turn             -
+            exchange         -
             ends 529         -
             exit 1           overloaded -> wait_out in 2s: 2 resume s1, continue (overloaded); > sweep
             swept            swept 0
@@ -389,15 +389,15 @@ fn cancels_while_waiting() {
 #[test]
 fn cancel_keeps_finished_work() {
     check_run(
-        "start; spawn; open; turn; cancel person; ends ok; exit 0; swept",
+        "start; spawn; open; exchange; cancel person; ends ok; exit 0; swept",
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
             spawn            spawned 7
             open             opened s1
-            turn             -
+            exchange         -
             cancel person    cancel by person; stop cancelled interrupt; > interrupt
-            ends ok          input ended; > end input
-            exit 0           progress; well -> done; > sweep
+            ends ok          input closed; > close input
+            exit 0           progress; ok -> done; > sweep
             swept            swept 0; done; > finish 0
         "#]],
     );

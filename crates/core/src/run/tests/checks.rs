@@ -4,37 +4,34 @@ use super::trace::{check_rest_with, check_run_with, plain};
 use crate::{CheckPolicy, Limits, Policy, Span};
 use expect_test::expect;
 
-fn with_checks(attempts_max: u32) -> Policy {
-    Policy {
-        check: Some(CheckPolicy { failures_max: attempts_max, timeout: Some(Span::from_mins(10)) }),
-        ..plain()
-    }
+fn with_checks(failures_max: u32) -> Policy {
+    Policy { check: Some(CheckPolicy { failures_max, timeout: Some(Span::from_mins(10)) }), ..plain() }
 }
 
-const DONE: &str = "start; spawn; open; turn; ends ok; idle; exit 0; swept";
+const DONE: &str = "start; spawn; open; exchange; ends ok; idle; exit 0; swept";
 
 #[test]
 fn resumes_until_check_passes() {
     check_run_with(
         &with_checks(10),
-        "start; spawn; open; turn; ends ok; idle; exit 0; swept; check fails; spawn; turn; ends ok; idle; exit 0; swept; \
+        "start; spawn; open; exchange; ends ok; idle; exit 0; swept; check fails; spawn; exchange; ends ok; idle; exit 0; swept; \
          check passes",
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
             spawn            spawned 7
             open             opened s1
-            turn             -
+            exchange         -
             ends ok          progress
-            idle             input ended; > end input
-            exit 0           well -> check; > sweep
-            swept            swept 0; check ordered; > check 1
+            idle             input closed; > close input
+            exit 0           ok -> check; > sweep
+            swept            swept 0; check started; > check 1
             check fails      check failed; attempt 2 resume s1, check 1 failed; > spawn 2
             spawn            spawned 7
-            turn             -
+            exchange         -
             ends ok          progress
-            idle             input ended; > end input
-            exit 0           well -> check; > sweep
-            swept            swept 0; check ordered; > check 2
+            idle             input closed; > close input
+            exit 0           ok -> check; > sweep
+            swept            swept 0; check started; > check 2
             check passes     check passed; done; > finish 0
         "#]],
     );
@@ -45,31 +42,31 @@ fn finishes_after_too_many_failed_checks() {
     check_rest_with(
         &with_checks(2),
         DONE,
-        "check fails; spawn; turn; ends ok; idle; exit 0; swept; check fails",
+        "check fails; spawn; exchange; ends ok; idle; exit 0; swept; check fails",
         expect![[r#"
             check fails      check failed; attempt 2 resume s1, check 1 failed; > spawn 2
             spawn            spawned 7
-            turn             -
+            exchange         -
             ends ok          progress
-            idle             input ended; > end input
-            exit 0           well -> check; > sweep
-            swept            swept 0; check ordered; > check 2
+            idle             input closed; > close input
+            exit 0           ok -> check; > sweep
+            swept            swept 0; check started; > check 2
             check fails      check failed; check_failed; > finish 24
         "#]],
     );
     // A user who resumes the run grants the same number of checks again.
     check_rest_with(
         &with_checks(1),
-        "start; spawn; open; turn; ends ok; idle; exit 0; swept; check fails",
-        "reopen; spawn; turn; ends ok; idle; exit 0; swept; check fails",
+        "start; spawn; open; exchange; ends ok; idle; exit 0; swept; check fails",
+        "reopen; spawn; exchange; ends ok; idle; exit 0; swept; check fails",
         expect![[r#"
             reopen           reopened; attempt 2 resume s1, check 1 failed; > spawn 2
             spawn            spawned 7
-            turn             -
+            exchange         -
             ends ok          progress
-            idle             input ended; > end input
-            exit 0           well -> check; > sweep
-            swept            swept 0; check ordered; > check 2
+            idle             input closed; > close input
+            exit 0           ok -> check; > sweep
+            swept            swept 0; check started; > check 2
             check fails      check failed; check_failed; > finish 24
         "#]],
     );
@@ -79,11 +76,11 @@ fn finishes_after_too_many_failed_checks() {
 fn skips_check_after_failed_attempt() {
     check_rest_with(
         &with_checks(10),
-        "start; spawn; open; turn",
+        "start; spawn; open; exchange",
         "ends 401; idle; exit 1; swept",
         expect![[r#"
             ends 401         -
-            idle             input ended; > end input
+            idle             input closed; > close input
             exit 1           auth -> needs_person by auth; > sweep
             swept            swept 0; needs_person by auth; > finish 23
         "#]],
@@ -97,7 +94,7 @@ fn hanging_check_counts_as_failed() {
         DONE,
         "tick; check stopped",
         expect![[r#"
-            tick             check stopped (timed_out); > end check
+            tick             stop check (timed_out); > stop check
             check stopped    check stopped; attempt 2 resume s1, check 1 failed; > spawn 2
         "#]],
     );
@@ -110,7 +107,7 @@ fn cancel_stops_check() {
         DONE,
         "cancel person; check stopped",
         expect![[r#"
-        cancel person    cancel by person; check stopped (cancelled); > end check
+        cancel person    cancel by person; stop check (cancelled); > stop check
         check stopped    check stopped; cancelled; > finish 130
     "#]],
     );
@@ -120,13 +117,13 @@ fn cancel_stops_check() {
         DONE,
         "cancel person; check passes",
         expect![[r#"
-        cancel person    cancel by person; check stopped (cancelled); > end check
+        cancel person    cancel by person; stop check (cancelled); > stop check
         check passes     check passed; done; > finish 0
     "#]],
     );
     check_rest_with(
         &with_checks(10),
-        "start; spawn; open; turn; ends ok; idle; exit 0",
+        "start; spawn; open; exchange; ends ok; idle; exit 0",
         "cancel person; swept",
         expect![[r#"
             cancel person    cancel by person
@@ -151,7 +148,7 @@ fn new_supervisor_reruns_check() {
         DONE,
         "cancel term; recover never",
         expect![[r#"
-            cancel term      suspend by sigterm; check stopped (suspended); > end check
+            cancel term      suspend by sigterm; stop check (suspended); > stop check
             recover never    recovered (checking); > check 1
         "#]],
     );
@@ -165,22 +162,22 @@ fn time_limit_stops_check() {
         DONE,
         "tick; check stopped",
         expect![[r#"
-            tick             exhausted of time; check stopped (limit_reached); > end check
+            tick             limit time: exhausted; stop check (limit_reached); > stop check
             check stopped    check stopped; out_of_time by limit of time; > finish 22
         "#]],
     );
-    // The remaining part is for the wrap-up.
+    // The reserve is kept for the wrap-up.
     check_rest_with(
         &Policy { limits, ..with_checks(10) },
         DONE,
-        "+280s; check fails; spawn; turn; ends ok; idle; exit 0; swept",
+        "+280s; check fails; spawn; exchange; ends ok; idle; exit 0; swept",
         expect![[r#"
-            check fails      check failed; reserve of time; attempt 2 resume s1, wrap up (time), left 20s; > spawn 2
+            check fails      check failed; limit time: reserve; attempt 2 resume s1, wrap up (time), remaining 20s; > spawn 2
             spawn            spawned 7
-            turn             -
+            exchange         -
             ends ok          progress
-            idle             input ended; > end input
-            exit 0           well -> out_of_time by limit of time; > sweep
+            idle             input closed; > close input
+            exit 0           ok -> out_of_time by limit of time; > sweep
             swept            swept 0; out_of_time by limit of time; > finish 22
         "#]],
     );

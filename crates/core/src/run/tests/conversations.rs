@@ -1,4 +1,5 @@
-//! Sessions that are lost, existing, in use, full, truncated, unanswered or rejected.
+//! Sessions that are lost, exist already, are in use or full, and answers that are truncated, missing or
+//! rejected.
 
 use super::trace::{check_run, check_run_with, plain};
 use crate::{Policy, SessionLoss};
@@ -20,12 +21,12 @@ fn rejects_missing_named_session() {
 #[test]
 fn replaces_lost_session_once() {
     check_run(
-        "start; spawn; open; turn; signal 9; swept; tick; spawn; refuses lost; exit 1; swept; spawn; open; signal 9; swept; tick; spawn; refuses lost; exit 1; swept",
+        "start; spawn; open; exchange; signal 9; swept; tick; spawn; refuses lost; exit 1; swept; spawn; open; signal 9; swept; tick; spawn; refuses lost; exit 1; swept",
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
             spawn            spawned 7
             open             opened s1
-            turn             -
+            exchange         -
             signal 9         crashed -> resume in 2s: 2 resume s1, continue (crashed); > sweep
             swept            swept 0
             tick             attempt 2 resume s1, continue (crashed); > spawn 2
@@ -93,15 +94,15 @@ fn rejects_session_in_use() {
 #[test]
 fn replaces_full_session_once() {
     check_run(
-        "start; spawn; open; turn; ends full; exit 1; swept; spawn; open; ends full; exit 1; swept",
+        "start; spawn; open; exchange; ends full; exit 1; swept; spawn; open; ends full; exit 1; swept",
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
             spawn            spawned 7
             open             opened s1
-            turn             -
+            exchange         -
             ends full        -
-            exit 1           context_full -> replace_full_session in 0s: 2 new s2, task again (context_full); > sweep
-            swept            swept 0; attempt 2 new s2, task again (context_full); strategy fresh (context_full); > spawn 2
+            exit 1           context_full -> replace_full_session in 0s: 2 new s2, task after loss (context_full); > sweep
+            swept            swept 0; attempt 2 new s2, task after loss (context_full); strategy fresh (context_full); > spawn 2
             spawn            spawned 7
             open             opened s2
             ends full        -
@@ -110,22 +111,22 @@ fn replaces_full_session_once() {
         "#]],
     );
     check_run(
-        "start; spawn; open; turn; ends full; exit 1; swept; spawn; open; tool; tool-ends; ends full; exit 1; swept",
+        "start; spawn; open; exchange; ends full; exit 1; swept; spawn; open; tool; tool-ends; ends full; exit 1; swept",
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
             spawn            spawned 7
             open             opened s1
-            turn             -
+            exchange         -
             ends full        -
-            exit 1           context_full -> replace_full_session in 0s: 2 new s2, task again (context_full); > sweep
-            swept            swept 0; attempt 2 new s2, task again (context_full); strategy fresh (context_full); > spawn 2
+            exit 1           context_full -> replace_full_session in 0s: 2 new s2, task after loss (context_full); > sweep
+            swept            swept 0; attempt 2 new s2, task after loss (context_full); strategy fresh (context_full); > spawn 2
             spawn            spawned 7
             open             opened s2
             tool             -
             tool-ends        progress
             ends full        -
-            exit 1           context_full -> replace_full_session in 0s: 3 new s3, task again (context_full); > sweep
-            swept            swept 0; attempt 3 new s3, task again (context_full); strategy fresh (context_full); > spawn 3
+            exit 1           context_full -> replace_full_session in 0s: 3 new s3, task after loss (context_full); > sweep
+            swept            swept 0; attempt 3 new s3, task after loss (context_full); strategy fresh (context_full); > spawn 3
         "#]],
     );
 }
@@ -133,21 +134,21 @@ fn replaces_full_session_once() {
 #[test]
 fn nudges_twice_for_truncated_answer() {
     check_run(
-        "start; spawn; open; turn; ends cut; exit 1; swept; spawn; ends cut; exit 1; swept; spawn; ends cut; exit 1; swept",
+        "start; spawn; open; exchange; ends truncated; exit 1; swept; spawn; ends truncated; exit 1; swept; spawn; ends truncated; exit 1; swept",
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
             spawn            spawned 7
             open             opened s1
-            turn             -
-            ends cut         -
+            exchange         -
+            ends truncated   -
             exit 1           output_limit -> nudge smaller_steps in 0s: 2 resume s1, nudge to smaller_steps; > sweep
             swept            swept 0; attempt 2 resume s1, nudge to smaller_steps; > spawn 2
             spawn            spawned 7
-            ends cut         -
+            ends truncated   -
             exit 1           output_limit -> nudge smaller_steps in 0s: 3 resume s1, nudge to smaller_steps; > sweep
             swept            swept 0; attempt 3 resume s1, nudge to smaller_steps; > spawn 3
             spawn            spawned 7
-            ends cut         -
+            ends truncated   -
             exit 1           output_limit -> failed by output_limit; > sweep
             swept            swept 0; failed by output_limit; > finish 20
         "#]],
@@ -157,14 +158,14 @@ fn nudges_twice_for_truncated_answer() {
 #[test]
 fn nudges_twice_for_missing_answer() {
     check_run(
-        "start; spawn; open; turn; ends empty; idle; exit 0; swept; spawn; ends empty; exit 0; swept; spawn; ends empty; exit 0; swept",
+        "start; spawn; open; exchange; ends empty; idle; exit 0; swept; spawn; ends empty; exit 0; swept; spawn; ends empty; exit 0; swept",
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
             spawn            spawned 7
             open             opened s1
-            turn             -
+            exchange         -
             ends empty       -
-            idle             input ended; > end input
+            idle             input closed; > close input
             exit 0           unfinished -> nudge answer in 0s: 2 resume s1, nudge to answer; > sweep
             swept            swept 0; attempt 2 resume s1, nudge to answer; > spawn 2
             spawn            spawned 7
@@ -182,12 +183,12 @@ fn nudges_twice_for_missing_answer() {
 #[test]
 fn forks_once_after_bad_request() {
     check_run(
-        "start; spawn; open; turn; ends 400; exit 1; swept; spawn; open; ends 400; exit 1; swept",
+        "start; spawn; open; exchange; ends 400; exit 1; swept; spawn; open; ends 400; exit 1; swept",
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
             spawn            spawned 7
             open             opened s1
-            turn             -
+            exchange         -
             ends 400         -
             exit 1           bad_request -> try_fork in 0s: 2 fork s1 to s2, continue (bad_request); > sweep
             swept            swept 0; attempt 2 fork s1 to s2, continue (bad_request); > spawn 2
@@ -214,12 +215,12 @@ fn forks_once_after_bad_request() {
 #[test]
 fn repeats_fork_after_early_crash() {
     check_run(
-        "start; spawn; open; turn; ends 400; exit 1; swept; spawn; signal 9; swept",
+        "start; spawn; open; exchange; ends 400; exit 1; swept; spawn; signal 9; swept",
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
             spawn            spawned 7
             open             opened s1
-            turn             -
+            exchange         -
             ends 400         -
             exit 1           bad_request -> try_fork in 0s: 2 fork s1 to s2, continue (bad_request); > sweep
             swept            swept 0; attempt 2 fork s1 to s2, continue (bad_request); > spawn 2

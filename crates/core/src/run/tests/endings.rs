@@ -7,14 +7,14 @@ use expect_test::expect;
 #[test]
 fn lapsed_guard_needs_person() {
     check_run(
-        "start; spawn; open; turn; lapse; ends ok; idle; exit 0; swept",
+        "start; spawn; open; exchange; guard-lapses; ends ok; idle; exit 0; swept",
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
             spawn            spawned 7
             open             opened s1
-            turn             -
+            exchange         -
             ends ok          progress
-            idle             input ended; > end input
+            idle             input closed; > close input
             exit 0           guard_lapsed -> needs_person by guard_lapsed; > sweep
             swept            swept 0; needs_person by guard_lapsed; > finish 23
         "#]],
@@ -24,28 +24,28 @@ fn lapsed_guard_needs_person() {
 #[test]
 fn denied_tools_need_person_unless_accepted() {
     check_run(
-        "start; spawn; open; turn; ends denied; idle; exit 0; swept",
+        "start; spawn; open; exchange; ends denied; idle; exit 0; swept",
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
             spawn            spawned 7
             open             opened s1
-            turn             -
+            exchange         -
             ends denied      progress
-            idle             input ended; > end input
+            idle             input closed; > close input
             exit 0           permission -> needs_person by permission; > sweep
             swept            swept 0; needs_person by permission; > finish 23
         "#]],
     );
     check_run_with(
         &Policy { allow_denials: true, ..plain() },
-        "start; spawn; open; turn; ends denied; idle; exit 0; swept",
+        "start; spawn; open; exchange; ends denied; idle; exit 0; swept",
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
             spawn            spawned 7
             open             opened s1
-            turn             -
+            exchange         -
             ends denied      progress
-            idle             input ended; > end input
+            idle             input closed; > close input
             exit 0           permission -> done; > sweep
             swept            swept 0; done; > finish 0
         "#]],
@@ -55,24 +55,24 @@ fn denied_tools_need_person_unless_accepted() {
 #[test]
 fn rejected_credentials_finish_at_once() {
     check_run(
-        "start; spawn; open; turn; ends 401; exit 1; swept",
+        "start; spawn; open; exchange; ends 401; exit 1; swept",
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
             spawn            spawned 7
             open             opened s1
-            turn             -
+            exchange         -
             ends 401         -
             exit 1           auth -> needs_person by auth; > sweep
             swept            swept 0; needs_person by auth; > finish 23
         "#]],
     );
     check_run(
-        "start; spawn; open; turn; ends 403; exit 1; swept",
+        "start; spawn; open; exchange; ends 403; exit 1; swept",
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
             spawn            spawned 7
             open             opened s1
-            turn             -
+            exchange         -
             ends 403         -
             exit 1           auth -> needs_person by auth; > sweep
             swept            swept 0; needs_person by auth; > finish 23
@@ -83,12 +83,12 @@ fn rejected_credentials_finish_at_once() {
 #[test]
 fn second_auth_retry_stops_agent() {
     check_run(
-        "start; spawn; open; turn; retrying 1 401; retrying 1 401; retrying 2 401; exit 143; swept",
+        "start; spawn; open; exchange; retrying 1 401; retrying 1 401; retrying 2 401; exit 143; swept",
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
             spawn            spawned 7
             open             opened s1
-            turn             -
+            exchange         -
             retrying 1 401   -
             retrying 1 401   -
             retrying 2 401   stop auth_rejected term; > term
@@ -97,18 +97,18 @@ fn second_auth_retry_stops_agent() {
         "#]],
     );
     check_run(
-        "start; spawn; open; turn; retrying 1 529; retrying 2 401; retrying 3 529; ends ok; idle; exit 0; swept",
+        "start; spawn; open; exchange; retrying 1 529; retrying 2 401; retrying 3 529; ends ok; idle; exit 0; swept",
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
             spawn            spawned 7
             open             opened s1
-            turn             -
+            exchange         -
             retrying 1 529   -
             retrying 2 401   -
             retrying 3 529   -
             ends ok          progress
-            idle             input ended; > end input
-            exit 0           well -> done; > sweep
+            idle             input closed; > close input
+            exit 0           ok -> done; > sweep
             swept            swept 0; done; > finish 0
         "#]],
     );
@@ -117,12 +117,12 @@ fn second_auth_retry_stops_agent() {
 #[test]
 fn billing_fault_finishes_at_once() {
     check_run(
-        "start; spawn; open; turn; ends credit; exit 1; swept",
+        "start; spawn; open; exchange; ends credit; exit 1; swept",
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
             spawn            spawned 7
             open             opened s1
-            turn             -
+            exchange         -
             ends credit      -
             exit 1           billing -> needs_person by billing; > sweep
             swept            swept 0; needs_person by billing; > finish 23
@@ -133,12 +133,12 @@ fn billing_fault_finishes_at_once() {
 #[test]
 fn unknown_model_finishes_at_once() {
     check_run(
-        "start; spawn; open; turn; ends model; exit 1; swept",
+        "start; spawn; open; exchange; ends model; exit 1; swept",
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
             spawn            spawned 7
             open             opened s1
-            turn             -
+            exchange         -
             ends model       -
             exit 1           model_unknown -> failed by model_unknown; > sweep
             swept            swept 0; failed by model_unknown; > finish 20
@@ -149,12 +149,12 @@ fn unknown_model_finishes_at_once() {
 #[test]
 fn refusal_finishes_at_once() {
     check_run(
-        "start; spawn; open; turn; ends refusal; exit 1; swept",
+        "start; spawn; open; exchange; ends refusal; exit 1; swept",
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
             spawn            spawned 7
             open             opened s1
-            turn             -
+            exchange         -
             ends refusal     -
             exit 1           refused -> failed by refused; > sweep
             swept            swept 0; failed by refused; > finish 20
@@ -194,24 +194,24 @@ fn missing_or_unusable_agent_is_not_started() {
 #[test]
 fn agents_own_limits_finish_run() {
     check_run(
-        "start; spawn; open; turn; ends turns; exit 1; swept",
+        "start; spawn; open; exchange; ends turns; exit 1; swept",
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
             spawn            spawned 7
             open             opened s1
-            turn             -
+            exchange         -
             ends turns       -
             exit 1           turn_limit -> out_of_time by turn_limit; > sweep
             swept            swept 0; out_of_time by turn_limit; > finish 22
         "#]],
     );
     check_run(
-        "start; spawn; open; turn; ends budget; exit 1; swept",
+        "start; spawn; open; exchange; ends budget; exit 1; swept",
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
             spawn            spawned 7
             open             opened s1
-            turn             -
+            exchange         -
             ends budget      -
             exit 1           agent_budget -> over_budget by agent_budget; > sweep
             swept            swept 0; over_budget by agent_budget; > finish 21

@@ -7,12 +7,12 @@ use expect_test::expect;
 #[test]
 fn resumes_five_times_after_crash_without_progress() {
     check_run(
-        "start; spawn; open; turn; signal 9; swept 2; tick; spawn; signal 9; swept; tick; spawn; signal 9; swept; tick; spawn; signal 9; swept; tick; spawn; signal 9; swept; tick; spawn; signal 9; swept",
+        "start; spawn; open; exchange; signal 9; swept 2; tick; spawn; signal 9; swept; tick; spawn; signal 9; swept; tick; spawn; signal 9; swept; tick; spawn; signal 9; swept; tick; spawn; signal 9; swept",
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
             spawn            spawned 7
             open             opened s1
-            turn             -
+            exchange         -
             signal 9         crashed -> resume in 2s: 2 resume s1, continue (crashed); > sweep
             swept 2          swept 2
             tick             attempt 2 resume s1, continue (crashed); > spawn 2
@@ -42,12 +42,12 @@ fn resumes_five_times_after_crash_without_progress() {
 #[test]
 fn progress_resets_crash_count() {
     check_run(
-        "start; spawn; open; turn; signal 9; swept; tick; spawn; signal 9; swept; tick; spawn; open; tool; tool-ends; signal 9; swept",
+        "start; spawn; open; exchange; signal 9; swept; tick; spawn; signal 9; swept; tick; spawn; open; tool; tool-ends; signal 9; swept",
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
             spawn            spawned 7
             open             opened s1
-            turn             -
+            exchange         -
             signal 9         crashed -> resume in 2s: 2 resume s1, continue (crashed); > sweep
             swept            swept 0
             tick             attempt 2 resume s1, continue (crashed); > spawn 2
@@ -85,36 +85,36 @@ fn spawn_is_not_progress() {
 #[test]
 fn resumes_interrupted_agent() {
     check_run(
-        "start; spawn; open; turn; exit 143; swept",
+        "start; spawn; open; exchange; exit 143; swept",
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
             spawn            spawned 7
             open             opened s1
-            turn             -
+            exchange         -
             exit 143         interrupted -> resume in 2s: 2 resume s1, continue (interrupted); > sweep
             swept            swept 0
         "#]],
     );
     check_run(
-        "start; spawn; open; turn; exit 0; swept",
+        "start; spawn; open; exchange; exit 0; swept",
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
             spawn            spawned 7
             open             opened s1
-            turn             -
+            exchange         -
             exit 0           interrupted -> resume in 2s: 2 resume s1, continue (interrupted); > sweep
             swept            swept 0
         "#]],
     );
     check_run(
-        "start; spawn; open; turn; ends aborted; idle; exit 0; swept",
+        "start; spawn; open; exchange; ends aborted; idle; exit 0; swept",
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
             spawn            spawned 7
             open             opened s1
-            turn             -
+            exchange         -
             ends aborted     -
-            idle             input ended; > end input
+            idle             input closed; > close input
             exit 0           interrupted -> resume in 2s: 2 resume s1, continue (interrupted); > sweep
             swept            swept 0
         "#]],
@@ -124,12 +124,12 @@ fn resumes_interrupted_agent() {
 #[test]
 fn resumes_once_after_memory_kill() {
     check_run(
-        "start; spawn; open; turn; oom; signal 9; swept; tick; spawn; open; tool; tool-ends; oom; signal 9; swept",
+        "start; spawn; open; exchange; oom; signal 9; swept; tick; spawn; open; tool; tool-ends; oom; signal 9; swept",
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
             spawn            spawned 7
             open             opened s1
-            turn             -
+            exchange         -
             signal 9         out_of_memory -> resume_once in 32s: 2 resume s1, continue (out_of_memory); > sweep
             swept            swept 0
             tick             attempt 2 resume s1, continue (out_of_memory); > spawn 2
@@ -146,12 +146,12 @@ fn resumes_once_after_memory_kill() {
 #[test]
 fn stops_and_resumes_stalled_agent() {
     check_run(
-        "start; spawn; open; turn; tick; exit 143; swept; tick; spawn",
+        "start; spawn; open; exchange; tick; exit 143; swept; tick; spawn",
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
             spawn            spawned 7
             open             opened s1
-            turn             -
+            exchange         -
             tick             stop stalled term; > term
             exit 143         stalled -> resume in 2s: 2 resume s1, continue (stalled); > sweep
             swept            swept 0
@@ -164,14 +164,14 @@ fn stops_and_resumes_stalled_agent() {
 #[test]
 fn kills_frozen_agent_despite_running_tool() {
     check_run(
-        "start; spawn; open; turn; tool; halts; tick; signal 9; swept",
+        "start; spawn; open; exchange; tool; freezes; tick; signal 9; swept",
         expect![[r#"
         start            run started; attempt 1 new s1, task; > spawn 1
         spawn            spawned 7
         open             opened s1
-        turn             -
+        exchange         -
         tool             -
-        halts            -
+        freezes          -
         tick             stop stalled kill; > kill
         signal 9         stalled -> resume in 2s: 2 resume s1, continue (stalled); > sweep
         swept            swept 0
@@ -179,15 +179,15 @@ fn kills_frozen_agent_despite_running_tool() {
     );
     // The process was continued (SIGCONT).
     check_run(
-        "start; spawn; open; turn; tool; halts; +1h; stir; tool-ends; tick",
+        "start; spawn; open; exchange; tool; freezes; +1h; activity; tool-ends; tick",
         expect![[r#"
         start            run started; attempt 1 new s1, task; > spawn 1
         spawn            spawned 7
         open             opened s1
-        turn             -
+        exchange         -
         tool             -
-        halts            -
-        stir             -
+        freezes          -
+        activity         -
         tool-ends        progress
         tick             stop stalled term; > term
     "#]],
@@ -197,12 +197,12 @@ fn kills_frozen_agent_despite_running_tool() {
 #[test]
 fn kills_unresponsive_agent() {
     check_run(
-        "start; spawn; open; turn; tick; tick; signal 9; swept",
+        "start; spawn; open; exchange; tick; tick; signal 9; swept",
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
             spawn            spawned 7
             open             opened s1
-            turn             -
+            exchange         -
             tick             stop stalled term; > term
             tick             stop stalled kill; > kill
             signal 9         stalled -> resume in 2s: 2 resume s1, continue (stalled); > sweep
@@ -214,12 +214,12 @@ fn kills_unresponsive_agent() {
 #[test]
 fn unkillable_process_is_bug() {
     check_run(
-        "start; spawn; open; turn; tick; tick; tick; tick; tick",
+        "start; spawn; open; exchange; tick; tick; tick; tick; tick",
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
             spawn            spawned 7
             open             opened s1
-            turn             -
+            exchange         -
             tick             stop stalled term; > term
             tick             stop stalled kill; > kill
             tick             stop stalled kill; > kill
@@ -233,12 +233,12 @@ fn unkillable_process_is_bug() {
 fn resumes_after_timeout_while_progressing() {
     check_run_with(
         &Policy { attempt_timeout: Some(Span::from_mins(5)), ..plain() },
-        "start; spawn; open; turn; tool; tool-ends; tick; exit 143; swept; spawn; tick; exit 143; swept",
+        "start; spawn; open; exchange; tool; tool-ends; tick; exit 143; swept; spawn; tick; exit 143; swept",
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
             spawn            spawned 7
             open             opened s1
-            turn             -
+            exchange         -
             tool             -
             tool-ends        progress
             tick             stop timed_out term; > term
@@ -255,10 +255,10 @@ fn resumes_after_timeout_while_progressing() {
 #[test]
 fn retries_spawn_without_resources() {
     check_run(
-        "start; spawn-fails no-room; swept; tick; spawn",
+        "start; spawn-fails no-resources; swept; tick; spawn",
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
-            spawn-fails no-room crashed -> resume in 2s: 2 new s2, task; > sweep
+            spawn-fails no-resources crashed -> resume in 2s: 2 new s2, task; > sweep
             swept            swept 0
             tick             attempt 2 new s2, task; strategy fresh (never opened); > spawn 2
             spawn            spawned 7
@@ -269,12 +269,12 @@ fn retries_spawn_without_resources() {
 #[test]
 fn retries_unknown_fault_once_and_keeps_evidence() {
     check_run(
-        "start; spawn; open; turn; ends unclear; exit 1; swept; tick; spawn; ends unclear; exit 1; swept",
+        "start; spawn; open; exchange; ends unclear; exit 1; swept; tick; spawn; ends unclear; exit 1; swept",
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
             spawn            spawned 7
             open             opened s1
-            turn             -
+            exchange         -
             ends unclear     -
             exit 1           unknown, evidence kept -> retry_once in 32s: 2 resume s1, continue (unknown); > sweep
             swept            swept 0

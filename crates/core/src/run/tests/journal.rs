@@ -5,8 +5,8 @@ use crate::{Policy, Record, Run, Span};
 use expect_test::expect_file;
 
 /// A trace with every kind of record.
-const EVERYTHING: &str = "start; spawn; open; turn; cancel term; ends aborted; exit 0; swept; +1m; recover; tick; spawn; \
-    open; turn; retrying 1 529; tool; tool-ends; bill 120; ends 529; idle; exit 1; \
+const EVERYTHING: &str = "start; spawn; open; exchange; cancel term; ends aborted; exit 0; swept; +1m; recover; tick; spawn; \
+    open; exchange; retrying 1 529; tool; tool-ends; bill 120; ends 529; idle; exit 1; \
     swept; tick; spawn; sleep 1h; recover live; ends unclear; bill 40; exit 1; swept 2; tick; spawn; tick; exit 143; swept; tick; \
     spawn; limit until +2h; ends 429; exit 1; swept; tick; spawn; ends 400; exit 1; swept; spawn; bill 9; ends full; exit 1; \
     swept; tick; summary ok; spawn; cancel person; \
@@ -22,11 +22,11 @@ fn journal(policy: &Policy) -> String {
 }
 
 fn line(record: &Record) -> String {
-    serde_json::to_string(record).expect("a record serialises")
+    serde_json::to_string(record).expect("a record serializes")
 }
 
 fn load(text: &str) -> Vec<Record> {
-    text.lines().map(|line| serde_json::from_str(line).expect("a journal's line is a record")).collect()
+    text.lines().map(|line| serde_json::from_str(line).expect("a line of a journal is a record")).collect()
 }
 
 #[test]
@@ -36,7 +36,8 @@ fn records_survive_a_round_trip() {
     assert_eq!(load(&text.join("\n")), records);
 }
 
-/// The journal of this version. When it changes, add fields with defaults, and leave `format-1.jsonl` as it is.
+/// The journal of this version. When it changes, add fields with defaults, and leave `format-1.jsonl` as it
+/// is.
 #[test]
 fn current_journal_matches_checked_in_file() {
     expect_file!["journals/today.jsonl"].assert_eq(&journal(&full_policy()));
@@ -44,10 +45,10 @@ fn current_journal_matches_checked_in_file() {
 
 /// Never edit this file: it is the journal of the first version of format 1, and must load forever.
 #[test]
-fn loads_the_first_journal_of_format_1() {
+fn loads_first_journal_of_format_1() {
     let records = load(include_str!("journals/format-1.jsonl"));
-    let (first, today) = (Run::replay(&records), Run::replay(&records_of(&full_policy(), EVERYTHING)));
-    assert_eq!(first.state(), today.state());
+    let (first, current) = (Run::replay(&records), Run::replay(&records_of(&full_policy(), EVERYTHING)));
+    assert_eq!(first.state(), current.state());
 }
 
 /// Fields of later versions do not prevent loading.

@@ -9,37 +9,37 @@ fn with_keep_going() -> Policy {
     Policy { keep_going: Some(keep_going), ..plain() }
 }
 
-const FIRST: &str = "start; spawn; open; turn; ends ok; surveyed 1; idle";
+const FIRST: &str = "start; spawn; open; exchange; ends ok; workspace 1; idle";
 
 #[test]
 fn prompts_until_done_claim_is_confirmed() {
     check_run_with(
         &with_keep_going(),
-        "start; spawn; open; turn; ends ok; surveyed 1; idle; turn; ends ok; surveyed 2; idle; \
-         turn; claims; ends ok; surveyed 2; idle; turn; claims; ends ok; surveyed 2; idle; exit 0; swept",
+        "start; spawn; open; exchange; ends ok; workspace 1; idle; exchange; ends ok; workspace 2; idle; \
+         exchange; claims; ends ok; workspace 2; idle; exchange; claims; ends ok; workspace 2; idle; exit 0; swept",
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
             spawn            spawned 7
             open             opened s1
-            turn             -
+            exchange         -
             ends ok          progress
-            surveyed 1       -
-            idle             stopped at 1; said continue after stop 1; > say continue after stop 1
-            turn             -
+            workspace 1      -
+            idle             agent stopped, workspace 1; sent continue after stop 1; > send continue after stop 1
+            exchange         -
             ends ok          -
-            surveyed 2       -
-            idle             stopped at 2; said continue after stop 2, 0s worked; > say continue after stop 2, 0s worked
-            turn             -
+            workspace 2      -
+            idle             agent stopped, workspace 2; sent continue after stop 2, 0s worked; > send continue after stop 2, 0s worked
+            exchange         -
             claims           -
             ends ok          -
-            surveyed 2       -
-            idle             stopped at 2, finished; said confirm; > say confirm
-            turn             -
+            workspace 2      -
+            idle             agent stopped, workspace 2, claims done; sent confirm; > send confirm
+            exchange         -
             claims           -
             ends ok          -
-            surveyed 2       -
-            idle             stopped at 2, finished; input ended; > end input
-            exit 0           well -> done; > sweep
+            workspace 2      -
+            idle             agent stopped, workspace 2, claims done; input closed; > close input
+            exit 0           ok -> done; > sweep
             swept            swept 0; done; > finish 0
         "#]],
     );
@@ -50,22 +50,22 @@ fn unconfirmed_done_claim_continues() {
     check_rest_with(
         &with_keep_going(),
         FIRST,
-        "turn; claims; ends ok; surveyed 1; idle; turn; ends ok; surveyed 2; idle; turn; claims; ends ok; surveyed 2; idle",
+        "exchange; claims; ends ok; workspace 1; idle; exchange; ends ok; workspace 2; idle; exchange; claims; ends ok; workspace 2; idle",
         expect![[r#"
-            turn             -
+            exchange         -
             claims           -
             ends ok          -
-            surveyed 1       -
-            idle             stopped at 1, finished; said confirm; > say confirm
-            turn             -
+            workspace 1      -
+            idle             agent stopped, workspace 1, claims done; sent confirm; > send confirm
+            exchange         -
             ends ok          -
-            surveyed 2       -
-            idle             stopped at 2; said continue after stop 3; > say continue after stop 3
-            turn             -
+            workspace 2      -
+            idle             agent stopped, workspace 2; sent continue after stop 3; > send continue after stop 3
+            exchange         -
             claims           -
             ends ok          -
-            surveyed 2       -
-            idle             stopped at 2, finished; said confirm; > say confirm
+            workspace 2      -
+            idle             agent stopped, workspace 2, claims done; sent confirm; > send confirm
         "#]],
     );
 }
@@ -75,17 +75,17 @@ fn finishes_after_idle_stops() {
     check_rest_with(
         &with_keep_going(),
         FIRST,
-        "turn; ends ok; surveyed 1; idle; turn; ends ok; surveyed 1; idle; exit 0; swept",
+        "exchange; ends ok; workspace 1; idle; exchange; ends ok; workspace 1; idle; exit 0; swept",
         expect![[r#"
-            turn             -
+            exchange         -
             ends ok          -
-            surveyed 1       -
-            idle             stopped at 1; said continue after stop 2, 0s worked; > say continue after stop 2, 0s worked
-            turn             -
+            workspace 1      -
+            idle             agent stopped, workspace 1; sent continue after stop 2, 0s worked; > send continue after stop 2, 0s worked
+            exchange         -
             ends ok          -
-            surveyed 1       -
-            idle             stopped at 1; input ended; > end input
-            exit 0           well -> failed by unfinished; > sweep
+            workspace 1      -
+            idle             agent stopped, workspace 1; input closed; > close input
+            exit 0           ok -> failed by unfinished; > sweep
             swept            swept 0; failed by unfinished; > finish 20
         "#]],
     );
@@ -95,23 +95,23 @@ fn finishes_after_idle_stops() {
 fn continues_in_new_process_after_exit() {
     check_run_with(
         &with_keep_going(),
-        "start; spawn; open; turn; ends ok; surveyed 1; exit 0; swept; spawn; turn; ends ok; surveyed 2; +5s; tick; exit 0; \
+        "start; spawn; open; exchange; ends ok; workspace 1; exit 0; swept; spawn; exchange; ends ok; workspace 2; +5s; tick; exit 0; \
          swept",
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
             spawn            spawned 7
             open             opened s1
-            turn             -
+            exchange         -
             ends ok          progress
-            surveyed 1       -
-            exit 0           stopped at 1; well -> keep_going in 0s: 2 resume s1, continue after stop 1; > sweep
+            workspace 1      -
+            exit 0           agent stopped, workspace 1; ok -> keep_going in 0s: 2 resume s1, continue after stop 1; > sweep
             swept            swept 0; attempt 2 resume s1, continue after stop 1; > spawn 2
             spawn            spawned 7
-            turn             -
+            exchange         -
             ends ok          progress
-            surveyed 2       -
-            tick             stopped at 2; said continue after stop 2, 10s worked; > say continue after stop 2, 10s worked
-            exit 0           well -> keep_going in 0s: 3 resume s1, continue after stop 2, 10s worked; > sweep
+            workspace 2      -
+            tick             agent stopped, workspace 2; sent continue after stop 2, 10s worked; > send continue after stop 2, 10s worked
+            exit 0           ok -> keep_going in 0s: 3 resume s1, continue after stop 2, 10s worked; > sweep
             swept            swept 0; attempt 3 resume s1, continue after stop 2, 10s worked; > spawn 3
         "#]],
     );
@@ -121,7 +121,7 @@ fn continues_in_new_process_after_exit() {
         FIRST,
         "exit 0; swept",
         expect![[r#"
-        exit 0           well -> keep_going in 0s: 2 resume s1, continue after stop 1; > sweep
+        exit 0           ok -> keep_going in 0s: 2 resume s1, continue after stop 1; > sweep
         swept            swept 0; attempt 2 resume s1, continue after stop 1; > spawn 2
     "#]],
     );
@@ -132,9 +132,9 @@ fn handles_faults_as_without_keep_going() {
     check_rest_with(
         &with_keep_going(),
         FIRST,
-        "turn; exit 1; swept",
+        "exchange; exit 1; swept",
         expect![[r#"
-        turn             -
+        exchange         -
         exit 1           crashed -> resume in 2s: 2 resume s1, continue (crashed); > sweep
         swept            swept 0
     "#]],
@@ -142,11 +142,11 @@ fn handles_faults_as_without_keep_going() {
     check_rest_with(
         &with_keep_going(),
         FIRST,
-        "cancel person; turn; ends aborted; exit 0; swept",
+        "cancel person; exchange; ends aborted; exit 0; swept",
         expect![[r#"
         cancel person    cancel by person; stop cancelled interrupt; > interrupt
-        turn             -
-        ends aborted     input ended; > end input
+        exchange         -
+        ends aborted     input closed; > close input
         exit 0           interrupted -> cancelled; > sweep
         swept            swept 0; cancelled; > finish 130
     "#]],
@@ -159,41 +159,41 @@ fn warns_once_near_limit_and_finishes_at_limit() {
     let policy = Policy { limits, wrap_up: Some(WrapUp { reserve: None }), ..with_keep_going() };
     check_run_with(
         &policy,
-        "start; spawn; open; turn; used 100000; used 100000; used 100000; used 100000; used 100000; used 100000; ends ok; \
-         surveyed 1; idle; turn; used 100000; ends ok; surveyed 2; idle; turn; used 50000; ends ok; surveyed 3; idle; \
-         turn; used 150000; ends aborted; idle; turn; ends ok; idle; exit 0; swept",
+        "start; spawn; open; exchange; usage 100000; usage 100000; usage 100000; usage 100000; usage 100000; usage 100000; ends ok; \
+         workspace 1; idle; exchange; usage 100000; ends ok; workspace 2; idle; exchange; usage 50000; ends ok; workspace 3; idle; \
+         exchange; usage 150000; ends aborted; idle; exchange; ends ok; idle; exit 0; swept",
         expect![[r#"
-            start            run started; attempt 1 new s1, task, left 1000000 of money; > spawn 1
+            start            run started; attempt 1 new s1, task, remaining 1000000 of budget; > spawn 1
             spawn            spawned 7
             open             opened s1
-            turn             -
-            used 100000      -
-            used 100000      -
-            used 100000      -
-            used 100000      -
-            used 100000      -
-            used 100000      -
+            exchange         -
+            usage 100000     -
+            usage 100000     -
+            usage 100000     -
+            usage 100000     -
+            usage 100000     -
+            usage 100000     -
             ends ok          progress
-            surveyed 1       -
-            idle             stopped at 1; said continue after stop 1, left 400000 of money; > say continue after stop 1
-            turn             -
-            used 100000      -
+            workspace 1      -
+            idle             agent stopped, workspace 1; sent continue after stop 1, remaining 400000 of budget; > send continue after stop 1
+            exchange         -
+            usage 100000     -
             ends ok          -
-            surveyed 2       -
-            idle             stopped at 2; said continue after stop 2, 0s worked, the last warning, left 300000 of money; > say continue after stop 2, 0s worked, the last warning
-            turn             -
-            used 50000       -
+            workspace 2      -
+            idle             agent stopped, workspace 2; sent continue after stop 2, 0s worked, limit near, remaining 300000 of budget; > send continue after stop 2, 0s worked, limit near
+            exchange         -
+            usage 50000      -
             ends ok          -
-            surveyed 3       -
-            idle             stopped at 3; said continue after stop 3, left 250000 of money; > say continue after stop 3
-            turn             -
-            used 150000      reserve of budget; stop wrap_up interrupt; > interrupt
-            ends aborted     said wrap up (budget), left 100000 of money; > say wrap up (budget)
+            workspace 3      -
+            idle             agent stopped, workspace 3; sent continue after stop 3, remaining 250000 of budget; > send continue after stop 3
+            exchange         -
+            usage 150000     limit budget: reserve; stop wrap_up interrupt; > interrupt
+            ends aborted     sent wrap up (budget), remaining 100000 of budget; > send wrap up (budget)
             idle             -
-            turn             -
+            exchange         -
             ends ok          -
-            idle             input ended; > end input
-            exit 0           well -> over_budget by limit of budget; > sweep
+            idle             input closed; > close input
+            exit 0           ok -> over_budget by limit of budget; > sweep
             swept            swept 0; over_budget by limit of budget; > finish 21
         "#]],
     );
@@ -202,42 +202,42 @@ fn warns_once_near_limit_and_finishes_at_limit() {
     check_rest_with(
         &policy,
         FIRST,
-        "turn; +595s; ends ok; surveyed 2; idle",
+        "exchange; +595s; ends ok; workspace 2; idle",
         expect![[r#"
-        turn             -
+        exchange         -
         ends ok          -
-        surveyed 2       -
-        idle             stopped at 2; reserve of time; said wrap up (time), left 5s; > say wrap up (time)
+        workspace 2      -
+        idle             agent stopped, workspace 2; limit time: reserve; sent wrap up (time), remaining 5s; > send wrap up (time)
     "#]],
     );
 }
 
 #[test]
 fn confirms_done_claim_once_after_idle_stop() {
-    // Its answer counts regardless of the process that gives it.
+    // The answer to the confirmation prompt counts regardless of the process that gives it.
     check_rest_with(
         &with_keep_going(),
         FIRST,
-        "turn; ends ok; surveyed 1; idle; turn; claims; ends ok; surveyed 1; idle; exit 0; swept; spawn; turn; claims; \
-         ends ok; surveyed 1; exit 0; swept",
+        "exchange; ends ok; workspace 1; idle; exchange; claims; ends ok; workspace 1; idle; exit 0; swept; spawn; exchange; claims; \
+         ends ok; workspace 1; exit 0; swept",
         expect![[r#"
-            turn             -
+            exchange         -
             ends ok          -
-            surveyed 1       -
-            idle             stopped at 1; said continue after stop 2, 0s worked; > say continue after stop 2, 0s worked
-            turn             -
+            workspace 1      -
+            idle             agent stopped, workspace 1; sent continue after stop 2, 0s worked; > send continue after stop 2, 0s worked
+            exchange         -
             claims           -
             ends ok          -
-            surveyed 1       -
-            idle             stopped at 1, finished; said confirm; > say confirm
-            exit 0           well -> keep_going in 0s: 2 resume s1, confirm; > sweep
+            workspace 1      -
+            idle             agent stopped, workspace 1, claims done; sent confirm; > send confirm
+            exit 0           ok -> keep_going in 0s: 2 resume s1, confirm; > sweep
             swept            swept 0; attempt 2 resume s1, confirm; > spawn 2
             spawn            spawned 7
-            turn             -
+            exchange         -
             claims           -
             ends ok          progress
-            surveyed 1       -
-            exit 0           stopped at 1, finished; well -> done; > sweep
+            workspace 1      -
+            exit 0           agent stopped, workspace 1, claims done; ok -> done; > sweep
             swept            swept 0; done; > finish 0
         "#]],
     );
@@ -248,11 +248,11 @@ fn failed_exchange_is_not_a_stop() {
     check_rest_with(
         &with_keep_going(),
         "start; spawn; open",
-        "turn; ends denied; idle; exit 0; swept",
+        "exchange; ends denied; idle; exit 0; swept",
         expect![[r#"
-        turn             -
+        exchange         -
         ends denied      progress
-        idle             input ended; > end input
+        idle             input closed; > close input
         exit 0           permission -> needs_person by permission; > sweep
         swept            swept 0; needs_person by permission; > finish 23
     "#]],
@@ -260,11 +260,11 @@ fn failed_exchange_is_not_a_stop() {
     check_rest_with(
         &with_keep_going(),
         "start; spawn; open",
-        "turn; ends paused; idle; exit 0; swept",
+        "exchange; ends paused; idle; exit 0; swept",
         expect![[r#"
-            turn             -
+            exchange         -
             ends paused      progress
-            idle             input ended; > end input
+            idle             input closed; > close input
             exit 0           unfinished -> nudge answer in 0s: 2 resume s1, nudge to answer; > sweep
             swept            swept 0; attempt 2 resume s1, nudge to answer; > spawn 2
         "#]],
@@ -274,21 +274,21 @@ fn failed_exchange_is_not_a_stop() {
     check_rest_with(
         &policy,
         "start; spawn; open",
-        "turn; ends denied; idle",
+        "exchange; ends denied; idle",
         expect![[r#"
-        turn             -
+        exchange         -
         ends denied      progress
-        idle             stopped; said continue after stop 1; > say continue after stop 1
+        idle             agent stopped; sent continue after stop 1; > send continue after stop 1
     "#]],
     );
     check_rest_with(
         &policy,
         "start; spawn; open",
-        "turn; ends denied; exit 0; swept",
+        "exchange; ends denied; exit 0; swept",
         expect![[r#"
-        turn             -
+        exchange         -
         ends denied      progress
-        exit 0           stopped; permission -> keep_going in 0s: 2 resume s1, continue after stop 1; > sweep
+        exit 0           agent stopped; permission -> keep_going in 0s: 2 resume s1, continue after stop 1; > sweep
         swept            swept 0; attempt 2 resume s1, continue after stop 1; > spawn 2
     "#]],
     );
@@ -299,14 +299,14 @@ fn stop_during_cancel_is_not_done() {
     check_rest_with(
         &with_keep_going(),
         FIRST,
-        "turn; cancel person; ends ok; surveyed 2; idle; exit 0; swept",
+        "exchange; cancel person; ends ok; workspace 2; idle; exit 0; swept",
         expect![[r#"
-            turn             -
+            exchange         -
             cancel person    cancel by person; stop cancelled interrupt; > interrupt
-            ends ok          input ended; > end input
-            surveyed 2       -
+            ends ok          input closed; > close input
+            workspace 2      -
             idle             -
-            exit 0           stopped at 2; well -> cancelled; > sweep
+            exit 0           agent stopped, workspace 2; ok -> cancelled; > sweep
             swept            swept 0; cancelled; > finish 130
         "#]],
     );
@@ -320,14 +320,14 @@ fn sends_no_prompt_after_exit_at_limit() {
     check_rest_with(
         &policy,
         FIRST,
-        "turn; used 900000; ends ok; surveyed 2; exit 0; swept",
+        "exchange; usage 900000; ends ok; workspace 2; exit 0; swept",
         expect![[r#"
-            turn             -
-            used 900000      reserve of budget; stop wrap_up interrupt; > interrupt
-            ends ok          input ended; > end input
-            surveyed 2       -
-            exit 0           stopped at 2; well -> keep_going in 0s: 2 resume s1, wrap up (budget); > sweep
-            swept            swept 0; attempt 2 resume s1, wrap up (budget), left 100000 of money; > spawn 2
+            exchange         -
+            usage 900000     limit budget: reserve; stop wrap_up interrupt; > interrupt
+            ends ok          input closed; > close input
+            workspace 2      -
+            exit 0           agent stopped, workspace 2; ok -> keep_going in 0s: 2 resume s1, wrap up (budget); > sweep
+            swept            swept 0; attempt 2 resume s1, wrap up (budget), remaining 100000 of budget; > spawn 2
         "#]],
     );
     let limits = Limits { time: Some(Span::from_mins(10)), ..Limits::default() };
@@ -335,12 +335,12 @@ fn sends_no_prompt_after_exit_at_limit() {
     check_rest_with(
         &policy,
         FIRST,
-        "turn; +600s; ends ok; surveyed 2; exit 0; swept",
+        "exchange; +600s; ends ok; workspace 2; exit 0; swept",
         expect![[r#"
-        turn             -
+        exchange         -
         ends ok          -
-        surveyed 2       -
-        exit 0           stopped at 2; well -> out_of_time by limit of time; > sweep
+        workspace 2      -
+        exit 0           agent stopped, workspace 2; ok -> out_of_time by limit of time; > sweep
         swept            swept 0; out_of_time by limit of time; > finish 22
     "#]],
     );

@@ -4,42 +4,42 @@ use super::trace::{check_rest_with, check_run_with, plain};
 use crate::{Limits, Policy, Span, Usd, WrapUp};
 use expect_test::expect;
 
-fn limited(limits: Limits) -> Policy {
+fn with_limits(limits: Limits) -> Policy {
     Policy { limits, ..plain() }
 }
 
 fn budget() -> Policy {
-    limited(Limits { budget: Some(Usd(1_000_000)), ..Limits::default() })
+    with_limits(Limits { budget: Some(Usd(1_000_000)), ..Limits::default() })
 }
 
 fn time() -> Policy {
-    limited(Limits { time: Some(Span::from_mins(10)), ..Limits::default() })
+    with_limits(Limits { time: Some(Span::from_mins(10)), ..Limits::default() })
 }
 
-const BEGUN: &str = "start; spawn; open; turn";
+const WORKING: &str = "start; spawn; open; exchange";
 
 #[test]
 fn wraps_up_before_budget_is_exhausted() {
     check_run_with(
         &budget(),
-        "start; spawn; open; turn; used 300000; tool; used 300000; tool-ends; used 200000; ends aborted; turn; used 9000; ends ok; \
+        "start; spawn; open; exchange; usage 300000; tool; usage 300000; tool-ends; usage 200000; ends aborted; exchange; usage 9000; ends ok; \
          idle; exit 0; swept",
         expect![[r#"
-            start            run started; attempt 1 new s1, task, left 1000000 of money; > spawn 1
+            start            run started; attempt 1 new s1, task, remaining 1000000 of budget; > spawn 1
             spawn            spawned 7
             open             opened s1
-            turn             -
-            used 300000      -
+            exchange         -
+            usage 300000     -
             tool             -
-            used 300000      -
+            usage 300000     -
             tool-ends        progress
-            used 200000      reserve of budget; stop wrap_up interrupt; > interrupt
-            ends aborted     said wrap up (budget), left 200000 of money; > say wrap up (budget)
-            turn             -
-            used 9000        -
+            usage 200000     limit budget: reserve; stop wrap_up interrupt; > interrupt
+            ends aborted     sent wrap up (budget), remaining 200000 of budget; > send wrap up (budget)
+            exchange         -
+            usage 9000       -
             ends ok          -
-            idle             input ended; > end input
-            exit 0           well -> over_budget by limit of budget; > sweep
+            idle             input closed; > close input
+            exit 0           ok -> over_budget by limit of budget; > sweep
             swept            swept 0; over_budget by limit of budget; > finish 21
         "#]],
     );
@@ -49,43 +49,43 @@ fn wraps_up_before_budget_is_exhausted() {
 fn time_limit_counts_only_active_time() {
     check_run_with(
         &time(),
-        "start; spawn; open; turn; +8m; ends 529; idle; exit 1; +1s; swept; tick; spawn; turn; +10s; sleep 3h; tick; \
-         ends aborted; turn; ends ok; idle; exit 0; swept",
+        "start; spawn; open; exchange; +8m; ends 529; idle; exit 1; +1s; swept; tick; spawn; exchange; +10s; sleep 3h; tick; \
+         ends aborted; exchange; ends ok; idle; exit 0; swept",
         expect![[r#"
-            start            run started; attempt 1 new s1, task, left 10m; > spawn 1
+            start            run started; attempt 1 new s1, task, remaining 10m; > spawn 1
             spawn            spawned 7
             open             opened s1
-            turn             -
+            exchange         -
             ends 529         -
-            idle             input ended; > end input
+            idle             input closed; > close input
             exit 1           overloaded -> wait_out in 2s: 2 resume s1, continue (overloaded); > sweep
             swept            swept 0
-            tick             attempt 2 resume s1, continue (overloaded), left 1m 59s; > spawn 2
+            tick             attempt 2 resume s1, continue (overloaded), remaining 1m 59s; > spawn 2
             spawn            spawned 7
-            turn             -
-            sleep 3h         slept 3h
-            tick             reserve of time; stop wrap_up interrupt; > interrupt
-            ends aborted     said wrap up (time), left 1m; > say wrap up (time)
-            turn             -
+            exchange         -
+            sleep 3h         downtime 3h
+            tick             limit time: reserve; stop wrap_up interrupt; > interrupt
+            ends aborted     sent wrap up (time), remaining 1m; > send wrap up (time)
+            exchange         -
             ends ok          progress
-            idle             input ended; > end input
-            exit 0           well -> out_of_time by limit of time; > sweep
+            idle             input closed; > close input
+            exit 0           ok -> out_of_time by limit of time; > sweep
             swept            swept 0; out_of_time by limit of time; > finish 22
         "#]],
     );
-    // The wall clock continues.
+    // The wall limit includes downtime.
     check_run_with(
-        &limited(Limits { wall: Some(Span::from_mins(10)), ..Limits::default() }),
-        "start; spawn; open; turn; +1m; sleep 3h; tick; swept; +1m; exit 143; swept",
+        &with_limits(Limits { wall: Some(Span::from_mins(10)), ..Limits::default() }),
+        "start; spawn; open; exchange; +1m; sleep 3h; tick; swept; +1m; exit 143; swept",
         expect![[r#"
-            start            run started; attempt 1 new s1, task, left 10m; > spawn 1
+            start            run started; attempt 1 new s1, task, remaining 10m; > spawn 1
             spawn            spawned 7
             open             opened s1
-            turn             -
-            sleep 3h         slept 3h
-            tick             exhausted of wall; stop limit_reached term; > term
+            exchange         -
+            sleep 3h         downtime 3h
+            tick             limit wall: exhausted; stop limit_reached term; > term
             swept            -
-            exit 143         well -> out_of_time by limit of wall; > sweep
+            exit 143         ok -> out_of_time by limit of wall; > sweep
             swept            swept 0; out_of_time by limit of wall; > finish 22
         "#]],
     );
@@ -94,16 +94,16 @@ fn time_limit_counts_only_active_time() {
 #[test]
 fn finishes_with_retry_at_if_wait_exceeds_wall_limit() {
     check_run_with(
-        &limited(Limits { wall: Some(Span::from_hours(2)), ..Limits::default() }),
-        "start; spawn; open; turn; limit until +5h; ends usage; idle; exit 1; swept",
+        &with_limits(Limits { wall: Some(Span::from_hours(2)), ..Limits::default() }),
+        "start; spawn; open; exchange; limit until +5h; ends usage; idle; exit 1; swept",
         expect![[r#"
-            start            run started; attempt 1 new s1, task, left 2h; > spawn 1
+            start            run started; attempt 1 new s1, task, remaining 2h; > spawn 1
             spawn            spawned 7
             open             opened s1
-            turn             -
+            exchange         -
             limit until +5h  -
             ends usage       -
-            idle             input ended; > end input
+            idle             input closed; > close input
             exit 1           usage_limit -> retry_later by usage_limit in 5h; > sweep
             swept            swept 0; retry_later by usage_limit in 5h; > finish 75
         "#]],
@@ -114,43 +114,43 @@ fn finishes_with_retry_at_if_wait_exceeds_wall_limit() {
 fn reserve_bounds_wrap_up() {
     check_rest_with(
         &budget(),
-        BEGUN,
-        "used 960000; ends aborted; turn; used 50000; tick; exit 143; swept",
+        WORKING,
+        "usage 960000; ends aborted; exchange; usage 50000; tick; exit 143; swept",
         expect![[r#"
-            used 960000      reserve of budget; stop wrap_up interrupt; > interrupt
-            ends aborted     said wrap up (budget), left 40000 of money; > say wrap up (budget)
-            turn             -
-            used 50000       exhausted of budget; stop limit_reached term; > term
+            usage 960000     limit budget: reserve; stop wrap_up interrupt; > interrupt
+            ends aborted     sent wrap up (budget), remaining 40000 of budget; > send wrap up (budget)
+            exchange         -
+            usage 50000      limit budget: exhausted; stop limit_reached term; > term
             tick             stop limit_reached kill; > kill
-            exit 143         well -> over_budget by limit of budget; > sweep
+            exit 143         ok -> over_budget by limit of budget; > sweep
             swept            swept 0; over_budget by limit of budget; > finish 21
         "#]],
     );
     check_rest_with(
         &time(),
-        BEGUN,
-        "+5m; stir; tick; ends aborted; turn; stir; tick; exit 143; swept",
+        WORKING,
+        "+5m; activity; tick; ends aborted; exchange; activity; tick; exit 143; swept",
         expect![[r#"
-            stir             -
-            tick             reserve of time; stop wrap_up interrupt; > interrupt
-            ends aborted     said wrap up (time), left 1m; > say wrap up (time)
-            turn             -
-            stir             -
-            tick             exhausted of time; stop limit_reached term; > term
-            exit 143         well -> out_of_time by limit of time; > sweep
+            activity         -
+            tick             limit time: reserve; stop wrap_up interrupt; > interrupt
+            ends aborted     sent wrap up (time), remaining 1m; > send wrap up (time)
+            exchange         -
+            activity         -
+            tick             limit time: exhausted; stop limit_reached term; > term
+            exit 143         ok -> out_of_time by limit of time; > sweep
             swept            swept 0; out_of_time by limit of time; > finish 22
         "#]],
     );
-    // Nothing remains once the interrupted turn is counted.
+    // Nothing remains once the interrupted exchange is counted.
     check_rest_with(
         &budget(),
-        BEGUN,
-        "used 960000; used 50000; ends aborted; exit 0; swept",
+        WORKING,
+        "usage 960000; usage 50000; ends aborted; exit 0; swept",
         expect![[r#"
-            used 960000      reserve of budget; stop wrap_up interrupt; > interrupt
-            used 50000       exhausted of budget; stop limit_reached term; > term
+            usage 960000     limit budget: reserve; stop wrap_up interrupt; > interrupt
+            usage 50000      limit budget: exhausted; stop limit_reached term; > term
             ends aborted     -
-            exit 0           well -> over_budget by limit of budget; > sweep
+            exit 0           ok -> over_budget by limit of budget; > sweep
             swept            swept 0; over_budget by limit of budget; > finish 21
         "#]],
     );
@@ -160,37 +160,37 @@ fn reserve_bounds_wrap_up() {
 fn wraps_up_in_next_attempt_after_ignored_interrupt() {
     check_rest_with(
         &budget(),
-        BEGUN,
-        "used 960000; tick; exit 143; swept; tick; spawn; turn; ends ok; idle; exit 0; swept",
+        WORKING,
+        "usage 960000; tick; exit 143; swept; tick; spawn; exchange; ends ok; idle; exit 0; swept",
         expect![[r#"
-            used 960000      reserve of budget; stop wrap_up interrupt; > interrupt
+            usage 960000     limit budget: reserve; stop wrap_up interrupt; > interrupt
             tick             stop wrap_up term; > term
             exit 143         interrupted -> resume in 2s: 2 resume s1, wrap up (budget); > sweep
             swept            swept 0
-            tick             attempt 2 resume s1, wrap up (budget), left 40000 of money; > spawn 2
+            tick             attempt 2 resume s1, wrap up (budget), remaining 40000 of budget; > spawn 2
             spawn            spawned 7
-            turn             -
+            exchange         -
             ends ok          progress
-            idle             input ended; > end input
-            exit 0           well -> over_budget by limit of budget; > sweep
+            idle             input closed; > close input
+            exit 0           ok -> over_budget by limit of budget; > sweep
             swept            swept 0; over_budget by limit of budget; > finish 21
         "#]],
     );
     // There is no third wrap-up.
     check_rest_with(
         &time(),
-        BEGUN,
-        "+5m; stir; tick; ends aborted; turn; signal 9; swept; tick; spawn; turn; signal 9; swept",
+        WORKING,
+        "+5m; activity; tick; ends aborted; exchange; signal 9; swept; tick; spawn; exchange; signal 9; swept",
         expect![[r#"
-            stir             -
-            tick             reserve of time; stop wrap_up interrupt; > interrupt
-            ends aborted     said wrap up (time), left 1m; > say wrap up (time)
-            turn             -
+            activity         -
+            tick             limit time: reserve; stop wrap_up interrupt; > interrupt
+            ends aborted     sent wrap up (time), remaining 1m; > send wrap up (time)
+            exchange         -
             signal 9         crashed -> resume in 2s: 2 resume s1, wrap up (time); > sweep
             swept            swept 0
-            tick             attempt 2 resume s1, wrap up (time), left 1m; > spawn 2
+            tick             attempt 2 resume s1, wrap up (time), remaining 1m; > spawn 2
             spawn            spawned 7
-            turn             -
+            exchange         -
             signal 9         crashed -> out_of_time by limit of time by crashed; > sweep
             swept            swept 0; out_of_time by limit of time by crashed; > finish 22
         "#]],
@@ -201,27 +201,27 @@ fn wraps_up_in_next_attempt_after_ignored_interrupt() {
 fn work_finished_at_the_limit_is_done() {
     check_rest_with(
         &budget(),
-        BEGUN,
-        "used 960000; ends ok; idle; exit 0; swept",
+        WORKING,
+        "usage 960000; ends ok; idle; exit 0; swept",
         expect![[r#"
-            used 960000      reserve of budget; stop wrap_up interrupt; > interrupt
-            ends ok          input ended; > end input
+            usage 960000     limit budget: reserve; stop wrap_up interrupt; > interrupt
+            ends ok          input closed; > close input
             idle             -
-            exit 0           progress; well -> done; > sweep
+            exit 0           progress; ok -> done; > sweep
             swept            swept 0; done; > finish 0
         "#]],
     );
     // Background work stops at the limit.
     check_rest_with(
         &time(),
-        BEGUN,
+        WORKING,
         "shells 1; +9m; ends ok; idle; tick; exit 143; swept",
         expect![[r#"
             shells 1         -
             ends ok          progress
             idle             -
             tick             stop background_stopped term; > term
-            exit 143         well -> done; > sweep
+            exit 143         ok -> done; > sweep
             swept            swept 0; done; > finish 0
         "#]],
     );
@@ -230,22 +230,22 @@ fn work_finished_at_the_limit_is_done() {
 #[test]
 fn turn_counts_once_its_tools_end() {
     check_rest_with(
-        &limited(Limits { turns: Some(3), ..Limits::default() }),
-        BEGUN,
-        "tool; used 1; tool-ends; tool; used 1; tool-ends; ends aborted; turn; tool; used 1; tool-ends; exit 143; swept",
+        &with_limits(Limits { turns: Some(3), ..Limits::default() }),
+        WORKING,
+        "tool; usage 1; tool-ends; tool; usage 1; tool-ends; ends aborted; exchange; tool; usage 1; tool-ends; exit 143; swept",
         expect![[r#"
             tool             -
-            used 1           -
+            usage 1          -
             tool-ends        progress
             tool             -
-            used 1           -
-            tool-ends        reserve of turns; stop wrap_up interrupt; > interrupt
-            ends aborted     said wrap up (turns), left 1 turns; > say wrap up (turns)
-            turn             -
+            usage 1          -
+            tool-ends        limit turns: reserve; stop wrap_up interrupt; > interrupt
+            ends aborted     sent wrap up (turns), remaining 1 turns; > send wrap up (turns)
+            exchange         -
             tool             -
-            used 1           -
-            tool-ends        exhausted of turns; stop limit_reached term; > term
-            exit 143         well -> out_of_time by limit of turns; > sweep
+            usage 1          -
+            tool-ends        limit turns: exhausted; stop limit_reached term; > term
+            exit 143         ok -> out_of_time by limit of turns; > sweep
             swept            swept 0; out_of_time by limit of turns; > finish 22
         "#]],
     );
@@ -255,28 +255,28 @@ fn turn_counts_once_its_tools_end() {
 fn stops_agent_without_wrap_up() {
     check_rest_with(
         &Policy { wrap_up: None, ..budget() },
-        BEGUN,
-        "used 999999; used 2; exit 143; swept",
+        WORKING,
+        "usage 999999; usage 2; exit 143; swept",
         expect![[r#"
-            used 999999      -
-            used 2           exhausted of budget; stop limit_reached term; > term
-            exit 143         well -> over_budget by limit of budget; > sweep
+            usage 999999     -
+            usage 2          limit budget: exhausted; stop limit_reached term; > term
+            exit 143         ok -> over_budget by limit of budget; > sweep
             swept            swept 0; over_budget by limit of budget; > finish 21
         "#]],
     );
     // A configured reserve.
     check_rest_with(
         &Policy { wrap_up: Some(WrapUp { reserve: Some(Span::from_mins(2)) }), ..time() },
-        BEGUN,
-        "+6m; stir; tick; ends aborted; turn; ends ok; idle; exit 0; swept",
+        WORKING,
+        "+6m; activity; tick; ends aborted; exchange; ends ok; idle; exit 0; swept",
         expect![[r#"
-            stir             -
-            tick             reserve of time; stop wrap_up interrupt; > interrupt
-            ends aborted     said wrap up (time), left 2m; > say wrap up (time)
-            turn             -
+            activity         -
+            tick             limit time: reserve; stop wrap_up interrupt; > interrupt
+            ends aborted     sent wrap up (time), remaining 2m; > send wrap up (time)
+            exchange         -
             ends ok          progress
-            idle             input ended; > end input
-            exit 0           well -> out_of_time by limit of time; > sweep
+            idle             input closed; > close input
+            exit 0           ok -> out_of_time by limit of time; > sweep
             swept            swept 0; out_of_time by limit of time; > finish 22
         "#]],
     );
@@ -286,7 +286,7 @@ fn stops_agent_without_wrap_up() {
 fn starts_nothing_beyond_a_limit() {
     check_rest_with(
         &budget(),
-        BEGUN,
+        WORKING,
         "bill 1000000; signal 9; swept",
         expect![[r#"
         signal 9         crashed -> over_budget by limit of budget by crashed; > sweep
@@ -296,17 +296,17 @@ fn starts_nothing_beyond_a_limit() {
     // If the user resumes the run without raising the limit, the reserve is used for a wrap-up.
     check_rest_with(
         &budget(),
-        "start; spawn; open; turn; used 960000; ends aborted; turn; ends ok; idle; exit 0; swept",
-        "+1h; reopen; spawn; turn; ends ok; idle; exit 0; swept; reopen",
+        "start; spawn; open; exchange; usage 960000; ends aborted; exchange; ends ok; idle; exit 0; swept",
+        "+1h; reopen; spawn; exchange; ends ok; idle; exit 0; swept; reopen",
         expect![[r#"
-            reopen           reopened; reserve of budget; attempt 2 resume s1, wrap up (budget), left 40000 of money; > spawn 2
+            reopen           reopened; limit budget: reserve; attempt 2 resume s1, wrap up (budget), remaining 40000 of budget; > spawn 2
             spawn            spawned 7
-            turn             -
+            exchange         -
             ends ok          progress
-            idle             input ended; > end input
-            exit 0           well -> over_budget by limit of budget; > sweep
+            idle             input closed; > close input
+            exit 0           ok -> over_budget by limit of budget; > sweep
             swept            swept 0; over_budget by limit of budget; > finish 21
-            reopen           reopened; reserve of budget; attempt 3 resume s1, wrap up (budget), left 40000 of money; > spawn 3
+            reopen           reopened; limit budget: reserve; attempt 3 resume s1, wrap up (budget), remaining 40000 of budget; > spawn 3
         "#]],
     );
 }
@@ -315,7 +315,7 @@ fn starts_nothing_beyond_a_limit() {
 fn agents_own_limit_ends_run_unless_run_limit_is_higher() {
     check_rest_with(
         &plain(),
-        BEGUN,
+        WORKING,
         "tool; tool-ends; ends budget; exit 1; swept",
         expect![[r#"
         tool             -
@@ -327,19 +327,19 @@ fn agents_own_limit_ends_run_unless_run_limit_is_higher() {
     );
     check_rest_with(
         &budget(),
-        BEGUN,
+        WORKING,
         "tool; tool-ends; ends budget; exit 1; swept",
         expect![[r#"
         tool             -
         tool-ends        progress
         ends budget      -
         exit 1           agent_budget -> resume_within_limit in 0s: 2 resume s1, continue (agent_budget); > sweep
-        swept            swept 0; attempt 2 resume s1, continue (agent_budget), left 1000000 of money; > spawn 2
+        swept            swept 0; attempt 2 resume s1, continue (agent_budget), remaining 1000000 of budget; > spawn 2
     "#]],
     );
     check_rest_with(
         &budget(),
-        BEGUN,
+        WORKING,
         "ends budget; exit 1; swept",
         expect![[r#"
         ends budget      -
@@ -349,7 +349,7 @@ fn agents_own_limit_ends_run_unless_run_limit_is_higher() {
     );
     check_rest_with(
         &budget(),
-        BEGUN,
+        WORKING,
         "bill 1000000; tool; tool-ends; ends budget; exit 1; swept",
         expect![[r#"
         tool             -
@@ -365,16 +365,16 @@ fn agents_own_limit_ends_run_unless_run_limit_is_higher() {
 fn resumes_once_after_memory_limit() {
     check_rest_with(
         &plain(),
-        BEGUN,
-        "swells; exit 143; swept; tick; spawn; turn; swells; exit 143; swept",
+        WORKING,
+        "memory-exceeded; exit 143; swept; tick; spawn; exchange; memory-exceeded; exit 143; swept",
         expect![[r#"
-            swells           stop memory_limit term; > term
+            memory-exceeded  stop memory_limit term; > term
             exit 143         out_of_memory -> resume_once in 32s: 2 resume s1, continue (out_of_memory); > sweep
             swept            swept 0
             tick             attempt 2 resume s1, continue (out_of_memory); > spawn 2
             spawn            spawned 7
-            turn             -
-            swells           stop memory_limit term; > term
+            exchange         -
+            memory-exceeded  stop memory_limit term; > term
             exit 143         out_of_memory -> failed by out_of_memory; > sweep
             swept            swept 0; failed by out_of_memory; > finish 20
         "#]],
@@ -385,24 +385,24 @@ fn resumes_once_after_memory_limit() {
 fn cancel_during_wrap_up_ends_run() {
     check_rest_with(
         &budget(),
-        BEGUN,
-        "used 960000; cancel person; ends aborted; exit 0; swept",
+        WORKING,
+        "usage 960000; cancel person; ends aborted; exit 0; swept",
         expect![[r#"
-            used 960000      reserve of budget; stop wrap_up interrupt; > interrupt
+            usage 960000     limit budget: reserve; stop wrap_up interrupt; > interrupt
             cancel person    cancel by person
-            ends aborted     input ended; > end input
+            ends aborted     input closed; > close input
             exit 0           interrupted -> cancelled; > sweep
             swept            swept 0; cancelled; > finish 130
         "#]],
     );
     check_rest_with(
         &budget(),
-        BEGUN,
-        "used 960000; ends aborted; turn; cancel term; exit 143; swept",
+        WORKING,
+        "usage 960000; ends aborted; exchange; cancel term; exit 143; swept",
         expect![[r#"
-            used 960000      reserve of budget; stop wrap_up interrupt; > interrupt
-            ends aborted     said wrap up (budget), left 40000 of money; > say wrap up (budget)
-            turn             -
+            usage 960000     limit budget: reserve; stop wrap_up interrupt; > interrupt
+            ends aborted     sent wrap up (budget), remaining 40000 of budget; > send wrap up (budget)
+            exchange         -
             cancel term      suspend by sigterm; stop suspended interrupt; > interrupt
             exit 143         interrupted -> resume in 0s: 2 resume s1, wrap up (budget); > sweep
             swept            swept 0; suspended; > finish 143
@@ -414,37 +414,37 @@ fn cancel_during_wrap_up_ends_run() {
 fn new_supervisor_counts_unsupervised_usage() {
     check_rest_with(
         &budget(),
-        BEGUN,
-        "used 100; recover live; used 960000; recover live; ends aborted; turn; ends ok; idle; exit 0; swept",
+        WORKING,
+        "usage 100; recover live; usage 960000; recover live; ends aborted; exchange; ends ok; idle; exit 0; swept",
         expect![[r#"
-            used 100         -
+            usage 100        -
             recover live     recovered (agent_running)
-            used 960000      reserve of budget; stop wrap_up interrupt; > interrupt
+            usage 960000     limit budget: reserve; stop wrap_up interrupt; > interrupt
             recover live     recovered (agent_running); > interrupt
-            ends aborted     said wrap up (budget), left 1000000 of money; > say wrap up (budget)
-            turn             -
+            ends aborted     sent wrap up (budget), remaining 1000000 of budget; > send wrap up (budget)
+            exchange         -
             ends ok          progress
-            idle             input ended; > end input
-            exit 0           well -> over_budget by limit of budget; > sweep
+            idle             input closed; > close input
+            exit 0           ok -> over_budget by limit of budget; > sweep
             swept            swept 0; over_budget by limit of budget; > finish 21
         "#]],
     );
     // The prompt was sent, but the agent died before receiving it.
     check_rest_with(
         &budget(),
-        BEGUN,
-        "used 960000; ends aborted; recover gone; swept; tick; spawn; turn; ends ok; idle; exit 0; swept",
+        WORKING,
+        "usage 960000; ends aborted; recover gone; swept; tick; spawn; exchange; ends ok; idle; exit 0; swept",
         expect![[r#"
-            used 960000      reserve of budget; stop wrap_up interrupt; > interrupt
-            ends aborted     said wrap up (budget), left 40000 of money; > say wrap up (budget)
+            usage 960000     limit budget: reserve; stop wrap_up interrupt; > interrupt
+            ends aborted     sent wrap up (budget), remaining 40000 of budget; > send wrap up (budget)
             recover gone     recovered (agent_gone); interrupted -> resume in 2s: 2 resume s1, wrap up (budget); > sweep
             swept            swept 0
-            tick             attempt 2 resume s1, wrap up (budget), left 40000 of money; > spawn 2
+            tick             attempt 2 resume s1, wrap up (budget), remaining 40000 of budget; > spawn 2
             spawn            spawned 7
-            turn             -
+            exchange         -
             ends ok          progress
-            idle             input ended; > end input
-            exit 0           well -> over_budget by limit of budget; > sweep
+            idle             input closed; > close input
+            exit 0           ok -> over_budget by limit of budget; > sweep
             swept            swept 0; over_budget by limit of budget; > finish 21
         "#]],
     );
@@ -454,17 +454,17 @@ fn new_supervisor_counts_unsupervised_usage() {
 fn sends_no_prompt_after_input_close() {
     check_run_with(
         &budget(),
-        "start; spawn; open; turn; shells 1; used 960000; ends ok; shells 0; turn; ends aborted; exit 0; swept",
+        "start; spawn; open; exchange; shells 1; usage 960000; ends ok; shells 0; exchange; ends aborted; exit 0; swept",
         expect![[r#"
-            start            run started; attempt 1 new s1, task, left 1000000 of money; > spawn 1
+            start            run started; attempt 1 new s1, task, remaining 1000000 of budget; > spawn 1
             spawn            spawned 7
             open             opened s1
-            turn             -
+            exchange         -
             shells 1         -
-            used 960000      reserve of budget; stop wrap_up interrupt; > interrupt
-            ends ok          input ended; > end input
+            usage 960000     limit budget: reserve; stop wrap_up interrupt; > interrupt
+            ends ok          input closed; > close input
             shells 0         -
-            turn             -
+            exchange         -
             ends aborted     -
             exit 0           progress; interrupted -> resume in 2s: 2 resume s1, wrap up (budget); > sweep
             swept            swept 0
@@ -476,13 +476,13 @@ fn sends_no_prompt_after_input_close() {
 fn attempt_limit_applies_despite_progress() {
     check_run_with(
         &Policy { attempts_max: 2, ..plain() },
-        "start; spawn; open; turn; tool; tool-ends; exit 1; swept; +1m; tick; spawn; open; turn; tool; tool-ends; \
+        "start; spawn; open; exchange; tool; tool-ends; exit 1; swept; +1m; tick; spawn; open; exchange; tool; tool-ends; \
          exit 1; swept; reopen; spawn; exit 1; swept; +1m; tick; spawn; exit 1; swept",
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
             spawn            spawned 7
             open             opened s1
-            turn             -
+            exchange         -
             tool             -
             tool-ends        progress
             exit 1           crashed -> resume in 2s: 2 resume s1, continue (crashed); > sweep
@@ -490,7 +490,7 @@ fn attempt_limit_applies_despite_progress() {
             tick             attempt 2 resume s1, continue (crashed); > spawn 2
             spawn            spawned 7
             open             -
-            turn             -
+            exchange         -
             tool             -
             tool-ends        progress
             exit 1           crashed -> failed by limit of attempts by crashed; > sweep

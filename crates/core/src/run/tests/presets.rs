@@ -4,7 +4,7 @@ use super::trace::{check_run_with, steady};
 use crate::{Policy, Preset, SessionLoss, Span};
 use expect_test::{Expect, expect};
 
-/// Renders the shortest and longest of many draws of each wait, and the number of attempts without progress.
+/// Checks the number of retries, and the shortest and longest of many draws of each wait.
 fn check_preset(preset: Preset, expected: Expect) {
     let policy = preset.policy();
     let mut text = format!("{} retries", policy.retries_max);
@@ -22,7 +22,7 @@ fn check_preset(preset: Preset, expected: Expect) {
 }
 
 #[test]
-fn numbers() {
+fn waits_match_documented_numbers() {
     check_preset(
         Preset::Default,
         expect!["5 retries without progress; 0s to 2s; 0s to 4s; 0s to 8s; 0s to 16s; 0s to 32s"],
@@ -52,14 +52,14 @@ fn parses_names() {
 fn openclawpack_counts_every_retry() {
     check_run_with(
         &steady(Preset::Openclawpack),
-        "start; spawn; open; turn; tool; tool-ends; ends 529; exit 1; swept; tick; spawn; signal 9; swept; tick; spawn; tool; tool-ends; ends 500; exit 1; swept; tick; spawn; ends 529; exit 1; swept",
+        "start; spawn; open; exchange; tool; tool-ends; ends 529; exit 1; swept; tick; spawn; signal 9; swept; tick; spawn; tool; tool-ends; ends 500; exit 1; swept; tick; spawn; ends 529; exit 1; swept",
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
             spawn            spawned 7
             open             opened s1
-            turn             -
+            exchange         -
             tool             -
-            tool-ends        progress, nothing forgiven
+            tool-ends        progress, retries kept
             ends 529         -
             exit 1           overloaded -> wait_out in 2s: 2 resume s1, continue (overloaded); > sweep
             swept            swept 0
@@ -70,7 +70,7 @@ fn openclawpack_counts_every_retry() {
             tick             attempt 3 resume s1, continue (crashed); > spawn 3
             spawn            spawned 7
             tool             -
-            tool-ends        progress, nothing forgiven
+            tool-ends        progress, retries kept
             ends 500         -
             exit 1           server_error -> wait_out in 8s: 4 resume s1, continue (server_error); > sweep
             swept            swept 0
@@ -87,14 +87,14 @@ fn openclawpack_counts_every_retry() {
 fn openclawpack_finishes_on_timeout() {
     check_run_with(
         &Policy { attempt_timeout: Some(Span::from_mins(20)), ..steady(Preset::Openclawpack) },
-        "start; spawn; open; turn; tool; tool-ends; tool; tick; exit 143; swept",
+        "start; spawn; open; exchange; tool; tool-ends; tool; tick; exit 143; swept",
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
             spawn            spawned 7
             open             opened s1
-            turn             -
+            exchange         -
             tool             -
-            tool-ends        progress, nothing forgiven
+            tool-ends        progress, retries kept
             tool             -
             tick             stop timed_out term; > term
             exit 143         attempt_timeout -> out_of_time by attempt_timeout; > sweep
@@ -124,12 +124,12 @@ fn openclawpack_replaces_lost_session() {
 fn archon_waits_30_and_60_seconds() {
     check_run_with(
         &steady(Preset::Archon),
-        "start; spawn; open; turn; signal 9; swept; tick; spawn; ends 529; exit 1; swept; tick; spawn; signal 9; swept",
+        "start; spawn; open; exchange; signal 9; swept; tick; spawn; ends 529; exit 1; swept; tick; spawn; signal 9; swept",
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
             spawn            spawned 7
             open             opened s1
-            turn             -
+            exchange         -
             signal 9         crashed -> resume in 30s: 2 resume s1, continue (crashed); > sweep
             swept            swept 0
             tick             attempt 2 resume s1, continue (crashed); > spawn 2
@@ -149,12 +149,12 @@ fn archon_waits_30_and_60_seconds() {
 fn archon_counts_failed_resume_as_attempt() {
     check_run_with(
         &steady(Preset::Archon),
-        "start; spawn; open; turn; signal 9; swept; tick; spawn; refuses lost; exit 1; swept; tick; spawn; refuses lost; exit 1; swept",
+        "start; spawn; open; exchange; signal 9; swept; tick; spawn; refuses lost; exit 1; swept; tick; spawn; refuses lost; exit 1; swept",
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
             spawn            spawned 7
             open             opened s1
-            turn             -
+            exchange         -
             signal 9         crashed -> resume in 30s: 2 resume s1, continue (crashed); > sweep
             swept            swept 0
             tick             attempt 2 resume s1, continue (crashed); > spawn 2
@@ -188,49 +188,49 @@ fn archon_starts_new_session_if_none_opened() {
 fn researchgym_retries_five_times_in_a_run() {
     check_run_with(
         &steady(Preset::Researchgym),
-        "start; spawn; open; turn; tool; tool-ends; ends 529; exit 1; swept; tick; spawn; tool; tool-ends; ends 529; exit 1; swept; tick; spawn; tool; tool-ends; ends 529; exit 1; swept; tick; spawn; tool; tool-ends; ends 529; exit 1; swept; tick; spawn; tool; tool-ends; ends 529; exit 1; swept; tick; spawn; tool; tool-ends; ends 529; exit 1; swept",
+        "start; spawn; open; exchange; tool; tool-ends; ends 529; exit 1; swept; tick; spawn; tool; tool-ends; ends 529; exit 1; swept; tick; spawn; tool; tool-ends; ends 529; exit 1; swept; tick; spawn; tool; tool-ends; ends 529; exit 1; swept; tick; spawn; tool; tool-ends; ends 529; exit 1; swept; tick; spawn; tool; tool-ends; ends 529; exit 1; swept",
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
             spawn            spawned 7
             open             opened s1
-            turn             -
+            exchange         -
             tool             -
-            tool-ends        progress, nothing forgiven
+            tool-ends        progress, retries kept
             ends 529         -
             exit 1           overloaded -> wait_out in 30s: 2 resume s1, continue (overloaded); > sweep
             swept            swept 0
             tick             attempt 2 resume s1, continue (overloaded); > spawn 2
             spawn            spawned 7
             tool             -
-            tool-ends        progress, nothing forgiven
+            tool-ends        progress, retries kept
             ends 529         -
             exit 1           overloaded -> wait_out in 1m: 3 resume s1, continue (overloaded); > sweep
             swept            swept 0
             tick             attempt 3 resume s1, continue (overloaded); > spawn 3
             spawn            spawned 7
             tool             -
-            tool-ends        progress, nothing forgiven
+            tool-ends        progress, retries kept
             ends 529         -
             exit 1           overloaded -> wait_out in 2m: 4 resume s1, continue (overloaded); > sweep
             swept            swept 0
             tick             attempt 4 resume s1, continue (overloaded); > spawn 4
             spawn            spawned 7
             tool             -
-            tool-ends        progress, nothing forgiven
+            tool-ends        progress, retries kept
             ends 529         -
             exit 1           overloaded -> wait_out in 4m: 5 resume s1, continue (overloaded); > sweep
             swept            swept 0
             tick             attempt 5 resume s1, continue (overloaded); > spawn 5
             spawn            spawned 7
             tool             -
-            tool-ends        progress, nothing forgiven
+            tool-ends        progress, retries kept
             ends 529         -
             exit 1           overloaded -> wait_out in 5m: 6 resume s1, continue (overloaded); > sweep
             swept            swept 0
             tick             attempt 6 resume s1, continue (overloaded); > spawn 6
             spawn            spawned 7
             tool             -
-            tool-ends        progress, nothing forgiven
+            tool-ends        progress, retries kept
             ends 529         -
             exit 1           overloaded -> retry_later by overloaded in 5m; > sweep
             swept            swept 0; retry_later by overloaded in 5m; > finish 75
@@ -247,12 +247,12 @@ fn researchgym_has_no_jitter() {
 fn keypoints_gives_up_after_three_attempts() {
     check_run_with(
         &steady(Preset::Keypoints),
-        "start; spawn; open; turn; tick; exit 143; swept; tick; spawn; ends 529; exit 1; swept; tick; spawn; ends 500; exit 1; swept",
+        "start; spawn; open; exchange; tick; exit 143; swept; tick; spawn; ends 529; exit 1; swept; tick; spawn; ends 500; exit 1; swept",
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
             spawn            spawned 7
             open             opened s1
-            turn             -
+            exchange         -
             tick             stop timed_out term; > term
             exit 143         attempt_timeout -> resume_while_progressing in 2s: 2 resume s1, continue (attempt_timeout); > sweep
             swept            swept 0

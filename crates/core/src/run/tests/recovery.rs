@@ -4,7 +4,7 @@ use super::trace::check_run;
 use expect_test::expect;
 
 #[test]
-fn recovers_while_launching() {
+fn recovers_while_starting() {
     check_run(
         "start; recover never; spawn",
         expect![[r#"
@@ -22,7 +22,7 @@ fn recovers_while_launching() {
         "#]],
     );
     check_run(
-        "start; unheard open; recover gone; swept; tick",
+        "start; unsupervised open; recover gone; swept; tick",
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
             recover gone     recovered (agent_gone); opened s1; crashed -> resume in 2s: 2 resume s1, continue (crashed); > sweep
@@ -54,30 +54,30 @@ fn recovers_while_launching() {
 #[test]
 fn recovers_while_running() {
     check_run(
-        "start; spawn; open; turn; recover live; open; turn; tool; tool-ends; ends ok; idle; exit 0; swept",
+        "start; spawn; open; exchange; recover live; open; exchange; tool; tool-ends; ends ok; idle; exit 0; swept",
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
             spawn            spawned 7
             open             opened s1
-            turn             -
+            exchange         -
             recover live     recovered (agent_running)
             open             -
-            turn             -
+            exchange         -
             tool             -
             tool-ends        progress
             ends ok          -
-            idle             input ended; > end input
-            exit 0           well -> done; > sweep
+            idle             input closed; > close input
+            exit 0           ok -> done; > sweep
             swept            swept 0; done; > finish 0
         "#]],
     );
     check_run(
-        "start; spawn; open; turn; recover gone; swept 3; tick",
+        "start; spawn; open; exchange; recover gone; swept 3; tick",
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
             spawn            spawned 7
             open             opened s1
-            turn             -
+            exchange         -
             recover gone     recovered (agent_gone); crashed -> resume in 2s: 2 resume s1, continue (crashed); > sweep
             swept 3          swept 3
             tick             attempt 2 resume s1, continue (crashed); > spawn 2
@@ -97,22 +97,22 @@ fn recovers_while_running() {
 #[test]
 fn unsupervised_work_counts() {
     check_run(
-        "start; spawn; open; turn; signal 9; swept; tick; spawn; unheard tool-ends; unheard ends ok; recover gone; swept",
+        "start; spawn; open; exchange; signal 9; swept; tick; spawn; unsupervised tool-ends; unsupervised ends ok; recover gone; swept",
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
             spawn            spawned 7
             open             opened s1
-            turn             -
+            exchange         -
             signal 9         crashed -> resume in 2s: 2 resume s1, continue (crashed); > sweep
             swept            swept 0
             tick             attempt 2 resume s1, continue (crashed); > spawn 2
             spawn            spawned 7
-            recover gone     recovered (agent_finished); progress; well -> done; > sweep
+            recover gone     recovered (agent_finished); progress; ok -> done; > sweep
             swept            swept 0; done; > finish 0
         "#]],
     );
     check_run(
-        "start; spawn; unheard open; unheard tool-ends; recover gone; swept",
+        "start; spawn; unsupervised open; unsupervised tool-ends; recover gone; swept",
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
             spawn            spawned 7
@@ -123,16 +123,16 @@ fn unsupervised_work_counts() {
 }
 
 #[test]
-fn silence_before_recovery_is_not_silence() {
+fn silence_before_recovery_does_not_count() {
     check_run(
-        "start; spawn; open; turn; +1h; recover live; stir; tick",
+        "start; spawn; open; exchange; +1h; recover live; activity; tick",
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
             spawn            spawned 7
             open             opened s1
-            turn             -
+            exchange         -
             recover live     recovered (agent_running)
-            stir             -
+            activity         -
             tick             stop stalled term; > term
         "#]],
     );
@@ -141,31 +141,31 @@ fn silence_before_recovery_is_not_silence() {
 #[test]
 fn recovers_while_closing() {
     check_run(
-        "start; spawn; open; turn; ends ok; idle; recover live; turn; ends ok; idle; tick",
+        "start; spawn; open; exchange; ends ok; idle; recover live; exchange; ends ok; idle; tick",
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
             spawn            spawned 7
             open             opened s1
-            turn             -
+            exchange         -
             ends ok          progress
-            idle             input ended; > end input
-            recover live     recovered (agent_running); > end input
-            turn             -
+            idle             input closed; > close input
+            recover live     recovered (agent_running); > close input
+            exchange         -
             ends ok          -
             idle             -
             tick             stop did_not_exit term; > term
         "#]],
     );
     check_run(
-        "start; spawn; open; turn; ends ok; idle; recover gone; swept",
+        "start; spawn; open; exchange; ends ok; idle; recover gone; swept",
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
             spawn            spawned 7
             open             opened s1
-            turn             -
+            exchange         -
             ends ok          progress
-            idle             input ended; > end input
-            recover gone     recovered (agent_finished); well -> done; > sweep
+            idle             input closed; > close input
+            recover gone     recovered (agent_finished); ok -> done; > sweep
             swept            swept 0; done; > finish 0
         "#]],
     );
@@ -174,12 +174,12 @@ fn recovers_while_closing() {
 #[test]
 fn recovers_while_stopping() {
     check_run(
-        "start; spawn; open; turn; tick; recover live; tick; signal 9; swept",
+        "start; spawn; open; exchange; tick; recover live; tick; signal 9; swept",
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
             spawn            spawned 7
             open             opened s1
-            turn             -
+            exchange         -
             tick             stop stalled term; > term
             recover live     recovered (agent_running); > term
             tick             stop stalled kill; > kill
@@ -188,12 +188,12 @@ fn recovers_while_stopping() {
         "#]],
     );
     check_run(
-        "start; spawn; open; turn; tick; recover gone; swept",
+        "start; spawn; open; exchange; tick; recover gone; swept",
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
             spawn            spawned 7
             open             opened s1
-            turn             -
+            exchange         -
             tick             stop stalled term; > term
             recover gone     recovered (agent_gone); stalled -> resume in 2s: 2 resume s1, continue (stalled); > sweep
             swept            swept 0
@@ -204,12 +204,12 @@ fn recovers_while_stopping() {
 #[test]
 fn recovers_while_sweeping() {
     check_run(
-        "start; spawn; open; turn; signal 9; recover gone; swept",
+        "start; spawn; open; exchange; signal 9; recover gone; swept",
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
             spawn            spawned 7
             open             opened s1
-            turn             -
+            exchange         -
             signal 9         crashed -> resume in 2s: 2 resume s1, continue (crashed); > sweep
             recover gone     recovered (sweeping); > sweep
             swept            swept 0
@@ -220,12 +220,12 @@ fn recovers_while_sweeping() {
 #[test]
 fn recovers_while_waiting() {
     check_run(
-        "start; spawn; open; turn; limit until +2h; ends 429; exit 1; swept; +1h; recover gone; tick",
+        "start; spawn; open; exchange; limit until +2h; ends 429; exit 1; swept; +1h; recover gone; tick",
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
             spawn            spawned 7
             open             opened s1
-            turn             -
+            exchange         -
             limit until +2h  -
             ends 429         -
             exit 1           usage_limit -> park in 2h: 2 resume s1, continue (usage_limit); > sweep
@@ -235,12 +235,12 @@ fn recovers_while_waiting() {
         "#]],
     );
     check_run(
-        "start; spawn; open; turn; ends 529; exit 1; swept; +1h; recover never; tick",
+        "start; spawn; open; exchange; ends 529; exit 1; swept; +1h; recover never; tick",
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
             spawn            spawned 7
             open             opened s1
-            turn             -
+            exchange         -
             ends 529         -
             exit 1           overloaded -> wait_out in 2s: 2 resume s1, continue (overloaded); > sweep
             swept            swept 0

@@ -7,23 +7,23 @@ use expect_test::expect;
 #[test]
 fn resumes_cancelled_run_in_its_session() {
     check_run(
-        "start; spawn; open; bill 9; cancel person; ends aborted; exit 0; swept; +1h; reopen; spawn; open; turn; \
+        "start; spawn; open; bill 9; cancel person; ends aborted; exit 0; swept; +1h; reopen; spawn; open; exchange; \
          ends ok; idle; exit 0; swept",
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
             spawn            spawned 7
             open             opened s1
             cancel person    cancel by person; stop cancelled interrupt; > interrupt
-            ends aborted     input ended; > end input
+            ends aborted     input closed; > close input
             exit 0           interrupted -> cancelled; > sweep
             swept            swept 0; cancelled; > finish 130
             reopen           reopened; attempt 2 resume s1, continue (interrupted); > spawn 2
             spawn            spawned 7
             open             -
-            turn             -
+            exchange         -
             ends ok          progress
-            idle             input ended; > end input
-            exit 0           well -> done; > sweep
+            idle             input closed; > close input
+            exit 0           ok -> done; > sweep
             swept            swept 0; done; > finish 0
         "#]],
     );
@@ -38,10 +38,10 @@ fn resumes_done_run_with_prompt_or_task() {
             spawn            spawned 7
             open             opened s1
             ends ok          progress
-            idle             input ended; > end input
-            exit 0           well -> done; > sweep
+            idle             input closed; > close input
+            exit 0           ok -> done; > sweep
             swept            swept 0; done; > finish 0
-            reopen now the docs reopened; attempt 2 resume s1, what was asked; > spawn 2
+            reopen now the docs reopened; attempt 2 resume s1, follow-up; > spawn 2
         "#]],
     );
     check_run(
@@ -51,8 +51,8 @@ fn resumes_done_run_with_prompt_or_task() {
             spawn            spawned 7
             open             opened s1
             ends ok          progress
-            idle             input ended; > end input
-            exit 0           well -> done; > sweep
+            idle             input closed; > close input
+            exit 0           ok -> done; > sweep
             swept            swept 0; done; > finish 0
             reopen again     reopened; attempt 2 resume s1, task; > spawn 2
         "#]],
@@ -77,19 +77,19 @@ fn resuming_without_session_starts_one() {
             spawn            spawned 7
             open             opened s1
             ends full        -
-            exit 1           context_full -> replace_full_session in 0s: 2 new s2, task again (context_full); > sweep
-            swept            swept 0; attempt 2 new s2, task again (context_full); strategy handoff (context_full); > spawn 2
+            exit 1           context_full -> replace_full_session in 0s: 2 new s2, task after loss (context_full); > sweep
+            swept            swept 0; attempt 2 new s2, task after loss (context_full); strategy handoff (context_full); > spawn 2
             spawn            spawned 7
             ends full        -
-            exit 1           context_full -> replace_full_session in 0s: 3 new s3, task again (context_full); > sweep
-            swept            swept 0; attempt 3 new s3, task again (context_full); strategy fresh (context_full); > spawn 3
+            exit 1           context_full -> replace_full_session in 0s: 3 new s3, task after loss (context_full); > sweep
+            swept            swept 0; attempt 3 new s3, task after loss (context_full); strategy fresh (context_full); > spawn 3
             reopen           -
         "#]],
     );
 }
 
 #[test]
-fn rejects_resume_of_unfinished_run() {
+fn ignores_resume_of_unfinished_run() {
     check_run(
         "reopen; start; reopen; spawn; reopen",
         expect![[r#"
@@ -115,6 +115,6 @@ fn resuming_resets_retries_and_keeps_clocks_and_usage() {
     assert_eq!(
         state.clocks.wall(at),
         state.clocks.waiting,
-        "it worked for no time, and was over for an hour"
+        "the run worked for no time, and was finished for an hour"
     );
 }

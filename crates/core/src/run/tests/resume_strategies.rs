@@ -13,7 +13,7 @@ fn inspects_session_before_resume() {
             open             opened s1
             signal 9         crashed -> resume in 2s: 2 resume s1, continue (crashed); > sweep
             swept            swept 0
-            tick             attempt 2 resume s1, continue (crashed); > look for s1
+            tick             attempt 2 resume s1, continue (crashed); > inspect s1
             found ready      strategy as_is (ready); > spawn 2
             spawn            spawned 7
         "#]],
@@ -31,14 +31,14 @@ fn relocates_session_once() {
             open             opened s1
             signal 9         crashed -> resume in 2s: 2 resume s1, continue (crashed); > sweep
             swept            swept 0
-            tick             attempt 2 resume s1, continue (crashed); > look for s1
+            tick             attempt 2 resume s1, continue (crashed); > inspect s1
             found elsewhere  strategy relocate (elsewhere); > spawn 2
             spawn            spawned 7
             signal 9         crashed -> resume in 4s: 3 resume s1, continue (crashed); > sweep
             swept            swept 0
-            tick             attempt 3 resume s1, continue (crashed); > look for s1
-            found elsewhere  session_lost -> replace_lost_session in 0s: 4 new s2, task again (session_lost); > sweep
-            swept            swept 0; attempt 4 new s2, task again (session_lost); strategy handoff (session_lost); > spawn 4
+            tick             attempt 3 resume s1, continue (crashed); > inspect s1
+            found elsewhere  session_lost -> replace_lost_session in 0s: 4 new s2, task after loss (session_lost); > sweep
+            swept            swept 0; attempt 4 new s2, task after loss (session_lost); strategy handoff (session_lost); > spawn 4
             spawn            spawned 7
         "#]],
     );
@@ -55,19 +55,19 @@ fn repairs_damaged_session_once() {
             open             opened s1
             signal 9         crashed -> resume in 2s: 2 resume s1, continue (crashed); > sweep
             swept            swept 0
-            tick             attempt 2 resume s1, continue (crashed); > look for s1
+            tick             attempt 2 resume s1, continue (crashed); > inspect s1
             found damaged    strategy repair (damaged); > spawn 2
             spawn            spawned 7
             signal 9         crashed -> resume in 4s: 3 resume s1, continue (crashed); > sweep
             swept            swept 0
-            tick             attempt 3 resume s1, continue (crashed); > look for s1
+            tick             attempt 3 resume s1, continue (crashed); > inspect s1
             found damaged    strategy as_is (damaged); > spawn 3
             spawn            spawned 7
             tool             -
             tool-ends        progress
             signal 9         crashed -> resume in 2s: 4 resume s1, continue (crashed); > sweep
             swept            swept 0
-            tick             attempt 4 resume s1, continue (crashed); > look for s1
+            tick             attempt 4 resume s1, continue (crashed); > inspect s1
             found damaged    strategy repair (damaged); > spawn 4
             spawn            spawned 7
         "#]],
@@ -77,20 +77,20 @@ fn repairs_damaged_session_once() {
 #[test]
 fn completes_stale_session() {
     check_run(
-        "start; spawn; open; bill 9; signal 9; swept; tick; found behind; spawn; signal 9; swept; tick; found behind; spawn",
+        "start; spawn; open; bill 9; signal 9; swept; tick; found stale; spawn; signal 9; swept; tick; found stale; spawn",
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
             spawn            spawned 7
             open             opened s1
             signal 9         crashed -> resume in 2s: 2 resume s1, continue (crashed); > sweep
             swept            swept 0
-            tick             attempt 2 resume s1, continue (crashed); > look for s1
-            found behind     strategy repair (stale); > spawn 2
+            tick             attempt 2 resume s1, continue (crashed); > inspect s1
+            found stale      strategy repair (stale); > spawn 2
             spawn            spawned 7
             signal 9         crashed -> resume in 4s: 3 resume s1, continue (crashed); > sweep
             swept            swept 0
-            tick             attempt 3 resume s1, continue (crashed); > look for s1
-            found behind     strategy as_is (stale); > spawn 3
+            tick             attempt 3 resume s1, continue (crashed); > inspect s1
+            found stale      strategy as_is (stale); > spawn 3
             spawn            spawned 7
         "#]],
     );
@@ -107,16 +107,16 @@ fn replaces_missing_session_without_spawn() {
             open             opened s1
             signal 9         crashed -> resume in 2s: 2 resume s1, continue (crashed); > sweep
             swept            swept 0
-            tick             attempt 2 resume s1, continue (crashed); > look for s1
-            found missing    session_lost -> replace_lost_session in 0s: 3 new s2, task again (session_lost); > sweep
-            swept            swept 0; attempt 3 new s2, task again (session_lost); strategy handoff (session_lost); > spawn 3
+            tick             attempt 2 resume s1, continue (crashed); > inspect s1
+            found missing    session_lost -> replace_lost_session in 0s: 3 new s2, task after loss (session_lost); > sweep
+            swept            swept 0; attempt 3 new s2, task after loss (session_lost); strategy handoff (session_lost); > spawn 3
             spawn            spawned 7
             open             opened s2
             signal 9         crashed -> resume in 4s: 4 resume s2, continue (crashed); > sweep
             swept            swept 0
-            tick             attempt 4 resume s2, continue (crashed); > look for s2
-            found missing    session_lost -> replace_lost_session in 0s: 5 new s3, task again (session_lost); > sweep
-            swept            swept 0; attempt 5 new s3, task again (session_lost); strategy fresh (session_lost); > spawn 5
+            tick             attempt 4 resume s2, continue (crashed); > inspect s2
+            found missing    session_lost -> replace_lost_session in 0s: 5 new s3, task after loss (session_lost); > sweep
+            swept            swept 0; attempt 5 new s3, task after loss (session_lost); strategy fresh (session_lost); > spawn 5
         "#]],
     );
 }
@@ -131,25 +131,25 @@ fn repeats_task_after_unused_session() {
             open             opened s1
             signal 9         crashed -> resume in 2s: 2 resume s1, continue (crashed); > sweep
             swept            swept 0
-            tick             attempt 2 resume s1, continue (crashed); > look for s1
+            tick             attempt 2 resume s1, continue (crashed); > inspect s1
             found empty      session_lost -> replace_lost_session in 0s: 3 new s2, task; > sweep
             swept            swept 0; attempt 3 new s2, task; strategy fresh (never opened); > spawn 3
             spawn            spawned 7
         "#]],
     );
-    // A session given to the run had a history, so it is lost, not blank.
+    // A session that the user named had a history, so it is lost, not unused.
     check_run(
         "start resume s9; found ready; spawn; open; signal 9; swept; tick; found missing; swept",
         expect![[r#"
-            start resume s9  run started; attempt 1 resume s9, task; > look for s9
+            start resume s9  run started; attempt 1 resume s9, task; > inspect s9
             found ready      strategy as_is (ready); > spawn 1
             spawn            spawned 7
             open             opened s9
             signal 9         crashed -> resume in 2s: 2 resume s9, continue (crashed); > sweep
             swept            swept 0
-            tick             attempt 2 resume s9, continue (crashed); > look for s9
-            found missing    session_lost -> replace_lost_session in 0s: 3 new s2, task again (session_lost); > sweep
-            swept            swept 0; attempt 3 new s2, task again (session_lost); strategy fresh (session_lost); > spawn 3
+            tick             attempt 2 resume s9, continue (crashed); > inspect s9
+            found missing    session_lost -> replace_lost_session in 0s: 3 new s2, task after loss (session_lost); > sweep
+            swept            swept 0; attempt 3 new s2, task after loss (session_lost); strategy fresh (session_lost); > spawn 3
         "#]],
     );
 }
@@ -159,7 +159,7 @@ fn rejects_missing_named_session() {
     check_run(
         "start resume s9; found missing; swept",
         expect![[r#"
-            start resume s9  run started; attempt 1 resume s9, task; > look for s9
+            start resume s9  run started; attempt 1 resume s9, task; > inspect s9
             found missing    session_lost -> not_started by session_lost; > sweep
             swept            swept 0; not_started by session_lost; > finish 25
         "#]],
@@ -175,8 +175,8 @@ fn stops_agent_in_wrong_session() {
             start resume 0e9bdb0f-0ac1-426d-a6e3-2ba958d9e0e0 run started; attempt 1 resume s2, task; > spawn 1
             spawn            spawned 7
             open 11111111-0ac1-426d-a6e3-2ba958d9e0e0 stop wrong_session term; > term
-            exit 143         session_lost -> replace_lost_session in 0s: 2 new s3, task again (session_lost); > sweep
-            swept            swept 0; attempt 2 new s3, task again (session_lost); strategy handoff (session_lost); > spawn 2
+            exit 143         session_lost -> replace_lost_session in 0s: 2 new s3, task after loss (session_lost); > sweep
+            swept            swept 0; attempt 2 new s3, task after loss (session_lost); strategy handoff (session_lost); > spawn 2
         "#]],
     );
     // A title is not an id: only the agent knows which session it names.
@@ -194,9 +194,9 @@ fn stops_agent_in_wrong_session() {
 }
 
 #[test]
-fn work_without_history_is_not_success() {
+fn work_without_history_is_not_successful() {
     check_run(
-        "start; spawn; open; bill 9; signal 9; swept; tick; spawn; open; turn; bill 9; ends ok; history separate; \
+        "start; spawn; open; bill 9; signal 9; swept; tick; spawn; open; exchange; bill 9; ends ok; history unrelated; \
          idle; exit 0; swept",
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
@@ -207,15 +207,15 @@ fn work_without_history_is_not_success() {
             tick             attempt 2 resume s1, continue (crashed); > spawn 2
             spawn            spawned 7
             open             -
-            turn             -
+            exchange         -
             ends ok          progress
-            idle             input ended; > end input
-            exit 0           session_lost -> replace_lost_session in 0s: 3 new s2, task again (session_lost); > sweep
-            swept            swept 0; attempt 3 new s2, task again (session_lost); strategy handoff (session_lost); > spawn 3
+            idle             input closed; > close input
+            exit 0           session_lost -> replace_lost_session in 0s: 3 new s2, task after loss (session_lost); > sweep
+            swept            swept 0; attempt 3 new s2, task after loss (session_lost); strategy handoff (session_lost); > spawn 3
         "#]],
     );
     check_run(
-        "start; spawn; open; bill 9; signal 9; swept; tick; spawn; open; turn; bill 9; ends ok; history branched; \
+        "start; spawn; open; bill 9; signal 9; swept; tick; spawn; open; exchange; bill 9; ends ok; history branched; \
          idle; exit 0; swept",
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
@@ -226,10 +226,10 @@ fn work_without_history_is_not_success() {
             tick             attempt 2 resume s1, continue (crashed); > spawn 2
             spawn            spawned 7
             open             -
-            turn             -
+            exchange         -
             ends ok          progress
-            idle             input ended; > end input
-            exit 0           well -> done; > sweep
+            idle             input closed; > close input
+            exit 0           ok -> done; > sweep
             swept            swept 0; done; > finish 0
         "#]],
     );
@@ -265,7 +265,7 @@ fn recovery_repeats_session_inspection() {
             open             opened s1
             signal 9         crashed -> resume in 2s: 2 resume s1, continue (crashed); > sweep
             swept            swept 0
-            tick             attempt 2 resume s1, continue (crashed); > look for s1
+            tick             attempt 2 resume s1, continue (crashed); > inspect s1
             found damaged    strategy repair (damaged); > spawn 2
             recover never    recovered (not_started); > spawn 2
             recover never    recovered (not_started); > spawn 2
@@ -275,8 +275,8 @@ fn recovery_repeats_session_inspection() {
     check_run(
         "start resume s9; recover never; found elsewhere; recover never; cancel term; recover never; swept",
         expect![[r#"
-            start resume s9  run started; attempt 1 resume s9, task; > look for s9
-            recover never    recovered (not_started); > look for s9
+            start resume s9  run started; attempt 1 resume s9, task; > inspect s9
+            recover never    recovered (not_started); > inspect s9
             found elsewhere  strategy relocate (elsewhere); > spawn 1
             recover never    recovered (not_started); > spawn 1
             cancel term      suspend by sigterm
@@ -287,7 +287,7 @@ fn recovery_repeats_session_inspection() {
     check_run(
         "start resume s9; cancel person; found ready; swept",
         expect![[r#"
-            start resume s9  run started; attempt 1 resume s9, task; > look for s9
+            start resume s9  run started; attempt 1 resume s9, task; > inspect s9
             cancel person    cancel by person
             found ready      crashed -> cancelled; > sweep
             swept            swept 0; cancelled; > finish 130

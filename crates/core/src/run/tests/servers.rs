@@ -7,17 +7,17 @@ use expect_test::expect;
 #[test]
 fn finishes_successful_run() {
     check_run(
-        "start; spawn; open; turn; tool; tool-ends; ends ok; idle; exit 0; swept",
+        "start; spawn; open; exchange; tool; tool-ends; ends ok; idle; exit 0; swept",
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
             spawn            spawned 7
             open             opened s1
-            turn             -
+            exchange         -
             tool             -
             tool-ends        progress
             ends ok          -
-            idle             input ended; > end input
-            exit 0           well -> done; > sweep
+            idle             input closed; > close input
+            exit 0           ok -> done; > sweep
             swept            swept 0; done; > finish 0
         "#]],
     );
@@ -26,14 +26,14 @@ fn finishes_successful_run() {
 #[test]
 fn waits_out_overload() {
     check_run(
-        "start; spawn; open; turn; ends 529; idle; exit 1; swept; tick",
+        "start; spawn; open; exchange; ends 529; idle; exit 1; swept; tick",
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
             spawn            spawned 7
             open             opened s1
-            turn             -
+            exchange         -
             ends 529         -
-            idle             input ended; > end input
+            idle             input closed; > close input
             exit 1           overloaded -> wait_out in 2s: 2 resume s1, continue (overloaded); > sweep
             swept            swept 0
             tick             attempt 2 resume s1, continue (overloaded); > spawn 2
@@ -44,12 +44,12 @@ fn waits_out_overload() {
 #[test]
 fn caps_waits_early_in_overload() {
     check_run(
-        "start; spawn; open; turn; ends 529; exit 1; swept; tick; spawn; ends 529; exit 1; swept; tick; spawn; ends 529; exit 1; swept; tick; spawn; ends 529; exit 1; swept; tick; spawn; ends 529; exit 1; swept; +3m; spawn; tick; spawn; ends 529; exit 1",
+        "start; spawn; open; exchange; ends 529; exit 1; swept; tick; spawn; ends 529; exit 1; swept; tick; spawn; ends 529; exit 1; swept; tick; spawn; ends 529; exit 1; swept; tick; spawn; ends 529; exit 1; swept; +3m; spawn; tick; spawn; ends 529; exit 1",
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
             spawn            spawned 7
             open             opened s1
-            turn             -
+            exchange         -
             ends 529         -
             exit 1           overloaded -> wait_out in 2s: 2 resume s1, continue (overloaded); > sweep
             swept            swept 0
@@ -85,38 +85,38 @@ fn caps_waits_early_in_overload() {
 #[test]
 fn waits_out_rate_limit_with_hint_as_floor() {
     check_run(
-        "start; spawn; open; turn; ends 429; idle; exit 1; swept; tick",
+        "start; spawn; open; exchange; ends 429; idle; exit 1; swept; tick",
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
             spawn            spawned 7
             open             opened s1
-            turn             -
+            exchange         -
             ends 429         -
-            idle             input ended; > end input
+            idle             input closed; > close input
             exit 1           rate_limited -> wait_out in 2s: 2 resume s1, continue (rate_limited); > sweep
             swept            swept 0
             tick             attempt 2 resume s1, continue (rate_limited); > spawn 2
         "#]],
     );
     check_run(
-        "start; spawn; open; turn; ends 429; hint 45s; exit 1; swept",
+        "start; spawn; open; exchange; ends 429; hint 45s; exit 1; swept",
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
             spawn            spawned 7
             open             opened s1
-            turn             -
+            exchange         -
             ends 429         -
             exit 1           rate_limited -> wait_out in 46s: 2 resume s1, continue (rate_limited); > sweep
             swept            swept 0
         "#]],
     );
     check_run(
-        "start; spawn; open; turn; ends 429; hint 1s; exit 1; swept",
+        "start; spawn; open; exchange; ends 429; hint 1s; exit 1; swept",
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
             spawn            spawned 7
             open             opened s1
-            turn             -
+            exchange         -
             ends 429         -
             exit 1           rate_limited -> wait_out in 2s: 2 resume s1, continue (rate_limited); > sweep
             swept            swept 0
@@ -127,14 +127,14 @@ fn waits_out_rate_limit_with_hint_as_floor() {
 #[test]
 fn waits_out_server_error() {
     check_run(
-        "start; spawn; open; turn; ends 500; idle; exit 1; swept; tick",
+        "start; spawn; open; exchange; ends 500; idle; exit 1; swept; tick",
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
             spawn            spawned 7
             open             opened s1
-            turn             -
+            exchange         -
             ends 500         -
-            idle             input ended; > end input
+            idle             input closed; > close input
             exit 1           server_error -> wait_out in 2s: 2 resume s1, continue (server_error); > sweep
             swept            swept 0
             tick             attempt 2 resume s1, continue (server_error); > spawn 2
@@ -145,14 +145,14 @@ fn waits_out_server_error() {
 #[test]
 fn waits_out_network_fault() {
     check_run(
-        "start; spawn; open; turn; ends network; idle; exit 1; swept; tick",
+        "start; spawn; open; exchange; ends network; idle; exit 1; swept; tick",
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
             spawn            spawned 7
             open             opened s1
-            turn             -
+            exchange         -
             ends network     -
-            idle             input ended; > end input
+            idle             input closed; > close input
             exit 1           network -> wait_out in 2s: 2 resume s1, continue (network); > sweep
             swept            swept 0
             tick             attempt 2 resume s1, continue (network); > spawn 2
@@ -163,12 +163,12 @@ fn waits_out_network_fault() {
 #[test]
 fn waits_out_captive_portal_for_ten_minutes() {
     check_run(
-        "start; spawn; open; turn; ends portal; exit 1; swept; tick; spawn; ends portal; exit 1; swept; tick; spawn; +10m; ends portal; exit 1; swept",
+        "start; spawn; open; exchange; ends portal; exit 1; swept; tick; spawn; ends portal; exit 1; swept; tick; spawn; +10m; ends portal; exit 1; swept",
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
             spawn            spawned 7
             open             opened s1
-            turn             -
+            exchange         -
             ends portal      -
             exit 1           network -> wait_out in 2s: 2 resume s1, continue (network); > sweep
             swept            swept 0
@@ -189,15 +189,15 @@ fn waits_out_captive_portal_for_ten_minutes() {
 #[test]
 fn parks_until_usage_window_resets() {
     check_run(
-        "start; spawn; open; turn; limit until +2h; ends 429; idle; exit 1; swept; tick; spawn",
+        "start; spawn; open; exchange; limit until +2h; ends 429; idle; exit 1; swept; tick; spawn",
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
             spawn            spawned 7
             open             opened s1
-            turn             -
+            exchange         -
             limit until +2h  -
             ends 429         -
-            idle             input ended; > end input
+            idle             input closed; > close input
             exit 1           usage_limit -> park in 2h: 2 resume s1, continue (usage_limit); > sweep
             swept            swept 0
             tick             attempt 2 resume s1, continue (usage_limit); > spawn 2
@@ -205,12 +205,12 @@ fn parks_until_usage_window_resets() {
         "#]],
     );
     check_run(
-        "start; spawn; open; turn; ends usage; exit 1; swept; tick",
+        "start; spawn; open; exchange; ends usage; exit 1; swept; tick",
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
             spawn            spawned 7
             open             opened s1
-            turn             -
+            exchange         -
             ends usage       -
             exit 1           usage_limit -> park in 37s: 2 resume s1, continue (usage_limit); > sweep
             swept            swept 0
@@ -223,12 +223,12 @@ fn parks_until_usage_window_resets() {
 fn finishes_if_reset_exceeds_max_wait() {
     check_run_with(
         &Policy { max_reset_wait: Some(Span::from_hours(1)), ..plain() },
-        "start; spawn; open; turn; limit until +2h; ends 429; exit 1; swept",
+        "start; spawn; open; exchange; limit until +2h; ends 429; exit 1; swept",
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
             spawn            spawned 7
             open             opened s1
-            turn             -
+            exchange         -
             limit until +2h  -
             ends 429         -
             exit 1           usage_limit -> retry_later by usage_limit in 2h; > sweep
@@ -240,12 +240,12 @@ fn finishes_if_reset_exceeds_max_wait() {
 #[test]
 fn never_waits_over_eight_days_for_reset() {
     check_run(
-        "start; spawn; open; turn; limit until +1000000h; ends 429; exit 1; swept",
+        "start; spawn; open; exchange; limit until +1000000h; ends 429; exit 1; swept",
         expect![[r#"
         start            run started; attempt 1 new s1, task; > spawn 1
         spawn            spawned 7
         open             opened s1
-        turn             -
+        exchange         -
         limit until +1000000h -
         ends 429         -
         exit 1           usage_limit -> retry_later by usage_limit in 41666d 16h; > sweep
@@ -258,12 +258,12 @@ fn never_waits_over_eight_days_for_reset() {
 fn outage_ends_at_its_limit() {
     check_run_with(
         &Policy { outage_bound: OutageBound::Time(Some(Span::from_mins(10))), ..plain() },
-        "start; spawn; open; turn; ends 500; exit 1; swept; tick; spawn; +9m; ends 500; exit 1; swept; tick; spawn; +58s; ends 500; exit 1; swept",
+        "start; spawn; open; exchange; ends 500; exit 1; swept; tick; spawn; +9m; ends 500; exit 1; swept; tick; spawn; +58s; ends 500; exit 1; swept",
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
             spawn            spawned 7
             open             opened s1
-            turn             -
+            exchange         -
             ends 500         -
             exit 1           server_error -> wait_out in 2s: 2 resume s1, continue (server_error); > sweep
             swept            swept 0
@@ -285,12 +285,12 @@ fn outage_ends_at_its_limit() {
 fn progress_ends_outage() {
     check_run_with(
         &Policy { outage_bound: OutageBound::Time(Some(Span::from_mins(10))), ..plain() },
-        "start; spawn; open; turn; ends 500; exit 1; swept; tick; spawn; +9m; tool; tool-ends; +9m; ends 500; exit 1; swept",
+        "start; spawn; open; exchange; ends 500; exit 1; swept; tick; spawn; +9m; tool; tool-ends; +9m; ends 500; exit 1; swept",
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
             spawn            spawned 7
             open             opened s1
-            turn             -
+            exchange         -
             ends 500         -
             exit 1           server_error -> wait_out in 2s: 2 resume s1, continue (server_error); > sweep
             swept            swept 0
@@ -308,20 +308,20 @@ fn progress_ends_outage() {
 #[test]
 fn ignores_errors_that_agent_retries() {
     check_run(
-        "start; spawn; open; turn; retrying 1 529; retrying 2 529; limit until +1h; tool; tool-ends; ends ok; idle; exit 0; swept",
+        "start; spawn; open; exchange; retrying 1 529; retrying 2 529; limit until +1h; tool; tool-ends; ends ok; idle; exit 0; swept",
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
             spawn            spawned 7
             open             opened s1
-            turn             -
+            exchange         -
             retrying 1 529   -
             retrying 2 529   -
             limit until +1h  -
             tool             -
             tool-ends        progress
             ends ok          -
-            idle             input ended; > end input
-            exit 0           well -> done; > sweep
+            idle             input closed; > close input
+            exit 0           ok -> done; > sweep
             swept            swept 0; done; > finish 0
         "#]],
     );

@@ -5,7 +5,7 @@ use crate::{Policy, Span};
 use expect_test::{Expect, expect};
 
 /// The context is full, so a new session starts with a handoff prompt.
-const FULL: &str = "start; spawn; open; turn; bill 9; ends full; idle; exit 1";
+const FULL: &str = "start; spawn; open; exchange; bill 9; ends full; idle; exit 1";
 
 fn with_summary() -> Policy {
     Policy { summarize: true, ..plain() }
@@ -23,7 +23,7 @@ fn summarizes_if_configured() {
         FULL,
         "swept",
         expect![[r#"
-            swept            swept 0; attempt 2 new s2, task again (context_full); strategy handoff (context_full); summary ordered; > summarize for 2
+            swept            swept 0; attempt 2 new s2, task after loss (context_full); strategy handoff (context_full); summary started; > summarize for 2
         "#]],
     );
     check_rest_with(
@@ -31,7 +31,7 @@ fn summarizes_if_configured() {
         FULL,
         "swept",
         expect![[r#"
-            swept            swept 0; attempt 2 new s2, task again (context_full); strategy handoff (context_full); > spawn 2
+            swept            swept 0; attempt 2 new s2, task after loss (context_full); strategy handoff (context_full); > spawn 2
         "#]],
     );
     // The session contains no messages, so there is nothing to summarize.
@@ -94,10 +94,10 @@ fn sends_handoff_without_failed_summary() {
 #[test]
 fn stops_hanging_summary_at_timeout() {
     check(
-        "stir; tick; summary killed; spawn",
+        "activity; tick; summary killed; spawn",
         expect![[r#"
-            stir             -
-            tick             summary stopped (timed_out); > stop summary
+            activity         -
+            tick             stop summary (timed_out); > stop summary
             summary killed   no summary (attempt_timeout) for 5 of 14; > spawn 2
             spawn            spawned 7
         "#]],
@@ -106,8 +106,8 @@ fn stops_hanging_summary_at_timeout() {
     check(
         "+30s; sleep 1h; +29s; tick; summary ok",
         expect![[r#"
-            sleep 1h         slept 1h
-            tick             summary stopped (timed_out); > stop summary
+            sleep 1h         downtime 1h
+            tick             stop summary (timed_out); > stop summary
             summary ok       summary written for 5 of 14; > spawn 2, with summary
         "#]],
     );
@@ -117,7 +117,7 @@ fn stops_hanging_summary_at_timeout() {
         &format!("{FULL}; swept"),
         "tick; summary killed",
         expect![[r#"
-            tick             summary stopped (timed_out); > stop summary
+            tick             stop summary (timed_out); > stop summary
             summary killed   no summary (attempt_timeout) for 5 of 14; > spawn 2
         "#]],
     );
@@ -126,26 +126,26 @@ fn stops_hanging_summary_at_timeout() {
 #[test]
 fn summarizes_once_without_progress() {
     check(
-        "summary 400; spawn; open; turn; ends full; idle; exit 1; swept; spawn; open; turn; tool; tool-ends; \
+        "summary 400; spawn; open; exchange; ends full; idle; exit 1; swept; spawn; open; exchange; tool; tool-ends; \
          ends full; idle; exit 1; swept",
         expect![[r#"
             summary 400      no summary (bad_request) for 5 of 14; > spawn 2
             spawn            spawned 7
             open             opened s2
-            turn             -
+            exchange         -
             ends full        -
-            idle             input ended; > end input
-            exit 1           context_full -> replace_full_session in 0s: 3 new s3, task again (context_full); > sweep
-            swept            swept 0; attempt 3 new s3, task again (context_full); strategy fresh (context_full); > spawn 3
+            idle             input closed; > close input
+            exit 1           context_full -> replace_full_session in 0s: 3 new s3, task after loss (context_full); > sweep
+            swept            swept 0; attempt 3 new s3, task after loss (context_full); strategy fresh (context_full); > spawn 3
             spawn            spawned 7
             open             opened s3
-            turn             -
+            exchange         -
             tool             -
             tool-ends        progress
             ends full        -
-            idle             input ended; > end input
-            exit 1           context_full -> replace_full_session in 0s: 4 new s4, task again (context_full); > sweep
-            swept            swept 0; attempt 4 new s4, task again (context_full); strategy handoff (context_full); summary ordered; > summarize for 4
+            idle             input closed; > close input
+            exit 1           context_full -> replace_full_session in 0s: 4 new s4, task after loss (context_full); > sweep
+            swept            swept 0; attempt 4 new s4, task after loss (context_full); strategy handoff (context_full); summary started; > summarize for 4
         "#]],
     );
 }
@@ -155,7 +155,7 @@ fn cancel_stops_summary() {
     check(
         "cancel person; cancel now; summary killed; swept",
         expect![[r#"
-        cancel person    cancel by person; summary stopped (cancelled); > stop summary
+        cancel person    cancel by person; stop summary (cancelled); > stop summary
         cancel now       cancel by person_now
         summary killed   no summary (interrupted) for 5 of 14; crashed -> cancelled; > sweep
         swept            swept 0; cancelled; > finish 130
@@ -165,7 +165,7 @@ fn cancel_stops_summary() {
     check(
         "tick; cancel term; summary ok; swept",
         expect![[r#"
-            tick             summary stopped (timed_out); > stop summary
+            tick             stop summary (timed_out); > stop summary
             cancel term      suspend by sigterm
             summary ok       summary written for 5 of 14; suspended; > finish 143
             swept            -
@@ -199,7 +199,7 @@ fn recovery_does_not_repeat_summary() {
     check(
         "cancel term; recover summary killed; swept",
         expect![[r#"
-            cancel term      suspend by sigterm; summary stopped (suspended); > stop summary
+            cancel term      suspend by sigterm; stop summary (suspended); > stop summary
             recover summary killed recovered (summarizing); no summary (interrupted) for 5 of 14; > spawn 2
             swept            -
         "#]],

@@ -2,10 +2,10 @@
 //!
 //! In `start; spawn; open; tool; ends 529; idle; exit 1; swept; tick`, each word is an event. `+2s` advances
 //! the time, and `tick` advances it to the deadline. The notices of an attempt accumulate, so that its `exit`
-//! has the evidence of its stream.
+//! has the evidence of its stream. `ends` is the end of an exchange, with its result.
 //!
 //! Two events follow without a word. An inspected session is ready, unless the next word is `found`,
-//! `recover` or `cancel`. A probe returns nothing, unless the next word is `sees` or `looking`.
+//! `recover` or `cancel`. A probe returns nothing, unless the next word is `probe` or `probing`.
 
 use crate::{
     Action, AfterAttempt, AgentResult, ApiError, AttemptPlan, CancelSource, CheckResult, Continuity, Event,
@@ -39,7 +39,7 @@ pub(super) fn check_run_with(policy: &Policy, trace: &str, expected: Expect) {
     expected.assert_eq(&TraceRun::from_trace(policy, trace).text);
 }
 
-/// Checks only what follows the events of `setup`.
+/// Checks only the lines after the events of `setup`.
 pub(super) fn check_rest_with(policy: &Policy, setup: &str, rest: &str, expected: Expect) {
     let full_text = TraceRun::from_trace(policy, &format!("{setup}; {rest}")).text;
     let setup_lines = TraceRun::from_trace(policy, setup).text.lines().count();
@@ -56,7 +56,8 @@ struct TraceRun<'a> {
     policy: &'a Policy,
     at: Moment,
     run: Run,
-    shadow: Run,
+    /// A second run that only applies the records.
+    replayed: Run,
     journal: Vec<Record>,
     /// Evidence of the current process so far.
     evidence: Evidence,
@@ -80,9 +81,9 @@ impl TraceRun<'_> {
             policy,
             at: START,
             run: Run::new(),
-            shadow: Run::new(),
+            replayed: Run::new(),
             journal: Vec::new(),
-            evidence: Evidence::of_exit(Exit::NeverSpawned),
+            evidence: Evidence::from_exit(Exit::NeverSpawned),
             sessions: Vec::new(),
             text: String::new(),
         }
@@ -100,7 +101,7 @@ impl TraceRun<'_> {
         if inspects && !is_next(&["found", "recover", "cancel"]) {
             step.actions = self.step(words, Event::SessionInspected(SessionFileState::Ready)).actions;
         }
-        if step.actions.contains(&Action::ProbeProcesses) && !is_next(&["sees", "looking"]) {
+        if step.actions.contains(&Action::ProbeProcesses) && !is_next(&["probe", "probing"]) {
             step = self.step(words, Event::ProcessesProbed(None));
         }
         let mut results: Vec<String> = step.records.iter().map(|record| self.record(record)).collect();
@@ -115,10 +116,10 @@ impl TraceRun<'_> {
         let before = self.run.state().clone();
         let step = self.run.step(self.policy, now, event);
         for record in &step.records {
-            self.shadow.apply(record);
+            self.replayed.apply(record);
         }
         assert!(!step.records.is_empty() || before == *self.run.state(), "{words}: changed without a record");
-        assert_eq!(self.shadow.state(), self.run.state(), "{words}: the shadow differs");
+        assert_eq!(self.replayed.state(), self.run.state(), "{words}: the replayed run differs");
         self.journal.extend(step.records.iter().cloned());
         step
     }
@@ -142,14 +143,14 @@ impl TraceRun<'_> {
             "found" => Event::SessionInspected(match rest {
                 "ready" => SessionFileState::Ready,
                 "damaged" => SessionFileState::Damaged,
-                "behind" => SessionFileState::Stale,
+                "stale" => SessionFileState::Stale,
                 "elsewhere" => SessionFileState::Elsewhere,
                 "empty" => SessionFileState::Empty,
                 "missing" => SessionFileState::Missing,
-                _ => panic!("what is found: `{rest}`?"),
+                _ => panic!("`{rest}` is not a session file state"),
             }),
             "spawn" => {
-                self.evidence = Evidence::of_exit(Exit::Unobserved);
+                self.evidence = Evidence::from_exit(Exit::Unobserved);
                 Event::Spawned(ProcessId { pid: 7, start_ticks: 1 })
             }
             "spawn-fails" => Event::SpawnFailed(match rest {
@@ -174,7 +175,7 @@ impl TraceRun<'_> {
                 "fails" => CheckResult::Failed,
                 _ => CheckResult::Stopped,
             }),
-            "sees" => Event::ProcessesProbed(process_activity(rest)),
+            "probe" => Event::ProcessesProbed(process_activity(rest)),
             "swept" => Event::Swept(rest.parse().unwrap_or(0)),
             "tick" => {
                 self.at = self.run.deadline(self.policy).expect("a deadline to tick at").at.max(self.at);
@@ -190,7 +191,7 @@ impl TraceRun<'_> {
                 "now" => CancelSource::PersonNow,
                 "term" => CancelSource::Sigterm,
                 "hup" => CancelSource::Sighup,
-                _ => panic!("who cancels: `{rest}`?"),
+                _ => panic!("`{rest}` is not a source of a cancellation"),
             }),
             "recover" => Event::Recovered {
                 found: self.found(rest),
@@ -210,12 +211,12 @@ impl TraceRun<'_> {
                 self.evidence.continuity = Some(match rest {
                     "unchanged" => Continuity::Unchanged,
                     "branched" => Continuity::Branched,
-                    "separate" => Continuity::Unrelated,
-                    _ => panic!("what became of the history: `{rest}`?"),
+                    "unrelated" => Continuity::Unrelated,
+                    _ => panic!("`{rest}` is not a continuity"),
                 });
                 return None;
             }
-            "lapse" => {
+            "guard-lapses" => {
                 self.evidence.guard_lapsed = true;
                 return None;
             }
@@ -231,9 +232,9 @@ impl TraceRun<'_> {
                 return None;
             }
             // The probe of a silent agent is still running.
-            "looking" => return None,
-            // Sent while no supervisor ran: part of the files, but not an event.
-            "unheard" => {
+            "probing" => return None,
+            // Notices without a supervisor: they are part of the files, but no event.
+            "unsupervised" => {
                 let _notice = self.notice(rest);
                 return None;
             }
@@ -244,7 +245,7 @@ impl TraceRun<'_> {
     fn found(&self, words: &str) -> FoundAttempt {
         match words {
             "live" => FoundAttempt::Running(ProcessId { pid: 7, start_ticks: 1 }),
-            "never" => FoundAttempt::Ended(Evidence::of_exit(Exit::NeverSpawned)),
+            "never" => FoundAttempt::Ended(Evidence::from_exit(Exit::NeverSpawned)),
             "summary ok" => FoundAttempt::Ended(Evidence { exit: Exit::Unobserved, ..summary("ok") }),
             "summary killed" => FoundAttempt::Ended(Evidence { exit: Exit::Unobserved, ..summary("killed") }),
             _ => FoundAttempt::Ended(Evidence { exit: Exit::Unobserved, ..self.evidence.clone() }),
@@ -261,10 +262,10 @@ impl TraceRun<'_> {
                 evidence.session = Some(session.clone());
                 Notice::SessionOpened(session)
             }
-            "stir" => Notice::Activity,
+            "activity" => Notice::Activity,
             "message" => Notice::MessageEnded,
-            "halts" => Notice::ProcessFrozen,
-            "turn" => {
+            "freezes" => Notice::ProcessFrozen,
+            "exchange" => {
                 evidence.exchange_open = evidence.result.is_some();
                 evidence.claimed_done = false;
                 Notice::ExchangeStarted
@@ -290,7 +291,7 @@ impl TraceRun<'_> {
                 Notice::ClaimedDone
             }
             "idle" => Notice::Idle,
-            "used" => {
+            "usage" => {
                 let tokens = Tokens { output: rest.parse().expect("tokens"), ..Tokens::default() };
                 let cost = Usd(tokens.output);
                 evidence.usage = evidence.usage.plus(Usage {
@@ -302,11 +303,11 @@ impl TraceRun<'_> {
                 });
                 Notice::UsageUpdated(evidence.usage)
             }
-            "surveyed" => {
+            "workspace" => {
                 evidence.workspace_fingerprint = rest.parse().ok();
                 Notice::WorkspaceFingerprinted(rest.parse().expect("a number"))
             }
-            "swells" => Notice::MemoryExceeded,
+            "memory-exceeded" => Notice::MemoryExceeded,
             "shells" => Notice::BackgroundChanged(rest.parse().expect("a number of shells")),
             "retrying" => {
                 let mut words = rest.split(' ');
@@ -320,7 +321,7 @@ impl TraceRun<'_> {
                 evidence.rate_limit = Some(limit);
                 Notice::RateLimitChanged(limit)
             }
-            _ => panic!("`{words}` is no word of the trace language"),
+            _ => panic!("`{words}` is not a word of the trace language"),
         }
     }
 
@@ -332,8 +333,8 @@ impl TraceRun<'_> {
                 format!("strategy {} ({})", strategy.as_str(), reason_text(*reason))
             }
             Record::AttemptStarted { plan, .. } => format!("attempt {}", self.plan(plan)),
-            Record::SummaryStarted { .. } => "summary ordered".to_owned(),
-            Record::SummaryStopOrdered { cause, .. } => format!("summary stopped ({})", as_str(cause)),
+            Record::SummaryStarted { .. } => "summary started".to_owned(),
+            Record::SummaryStopOrdered { cause, .. } => format!("stop summary ({})", as_str(cause)),
             Record::SummaryEnded { result, usage, .. } => {
                 let text = match result {
                     SummaryResult::Written => "summary written".to_owned(),
@@ -346,19 +347,20 @@ impl TraceRun<'_> {
             Record::AttemptSpawned { process, .. } => format!("spawned {}", process.pid),
             Record::SessionOpened { session, .. } => format!("opened {}", self.session(session)),
             Record::ProgressMade { resets_retries, .. } => {
-                if *resets_retries { "progress" } else { "progress, nothing forgiven" }.to_owned()
+                if *resets_retries { "progress" } else { "progress, retries kept" }.to_owned()
             }
-            Record::LimitReached { limit, threshold, .. } => format!("{} of {limit}", as_str(threshold)),
+            Record::LimitReached { limit, threshold, .. } => format!("limit {limit}: {}", as_str(threshold)),
             Record::AgentStopped { claimed_done, workspace_fingerprint, background, .. } => {
-                let at =
-                    workspace_fingerprint.map_or_else(String::new, |workspace| format!(" at {workspace}"));
+                let workspace = workspace_fingerprint
+                    .map_or_else(String::new, |fingerprint| format!(", workspace {fingerprint}"));
                 let running = if *background > 0 { format!(", {background} running") } else { String::new() };
-                format!("stopped{at}{}{running}", if *claimed_done { ", finished" } else { "" })
+                let claim = if *claimed_done { ", claims done" } else { "" };
+                format!("agent stopped{workspace}{claim}{running}")
             }
             Record::PromptSent { prompt, remaining, .. } => {
-                format!("said {}{}", prompt_text(*prompt), remaining_text(*remaining))
+                format!("sent {}{}", prompt_text(*prompt), remaining_text(*remaining))
             }
-            Record::InputClosed { .. } => "input ended".to_owned(),
+            Record::InputClosed { .. } => "input closed".to_owned(),
             Record::StopOrdered { cause, level, stall, .. } => {
                 let processes =
                     stall.and_then(|stall| stall.processes).map(describe_processes).unwrap_or_default();
@@ -369,13 +371,13 @@ impl TraceRun<'_> {
                 format!("silent for {}{processes}: excused for {}", stall.silent_for, until.since(self.at))
             }
             Record::Recovered { finding, .. } => format!("recovered ({})", as_str(finding)),
-            Record::Downtime { duration: span } => format!("slept {span}"),
+            Record::Downtime { duration: span } => format!("downtime {span}"),
             Record::AttemptEnded { fault, next, evidence, .. } => {
                 let note = if evidence.is_some() { ", evidence kept" } else { "" };
-                format!("{}{note} -> {}", fault.map_or("well", Fault::word), self.next(next))
+                format!("{}{note} -> {}", fault.map_or("ok", Fault::as_str), self.next(next))
             }
-            Record::CheckStarted { .. } => "check ordered".to_owned(),
-            Record::CheckStopOrdered { cause, .. } => format!("check stopped ({})", as_str(cause)),
+            Record::CheckStarted { .. } => "check started".to_owned(),
+            Record::CheckStopOrdered { cause, .. } => format!("stop check ({})", as_str(cause)),
             Record::CheckEnded { result, .. } => format!("check {}", as_str(result)),
             Record::Swept { stopped_processes, .. } => format!("swept {stopped_processes}"),
             Record::CancelRequested { source, .. } => format!("cancel by {}", as_str(source)),
@@ -387,16 +389,16 @@ impl TraceRun<'_> {
 
     fn action(&mut self, action: &Action) -> String {
         match action {
-            Action::InspectSession(session) => format!("> look for {}", self.session(session)),
+            Action::InspectSession(session) => format!("> inspect {}", self.session(session)),
             Action::StartSummary(plan) => format!("> summarize for {}", plan.attempt),
             Action::StopSummary => "> stop summary".to_owned(),
             Action::StartCheck(number) => format!("> check {number}"),
-            Action::StopCheck => "> end check".to_owned(),
+            Action::StopCheck => "> stop check".to_owned(),
             Action::Spawn(plan) if plan.with_summary => format!("> spawn {}, with summary", plan.attempt),
             Action::Spawn(plan) => format!("> spawn {}", plan.attempt),
-            Action::Say(prompt, _) => format!("> say {}", prompt_text(*prompt)),
-            Action::CloseInput => "> end input".to_owned(),
-            Action::ProbeProcesses => "> examine".to_owned(),
+            Action::SendPrompt(prompt, _) => format!("> send {}", prompt_text(*prompt)),
+            Action::CloseInput => "> close input".to_owned(),
+            Action::ProbeProcesses => "> probe".to_owned(),
             Action::Stop(level) => format!("> {}", as_str(level)),
             Action::Sweep => "> sweep".to_owned(),
             Action::Finish(outcome) => format!("> finish {}", outcome.exit_code()),
@@ -445,18 +447,18 @@ impl TraceRun<'_> {
 fn prompt_text(prompt: PromptKind) -> String {
     match prompt {
         PromptKind::Task => "task".to_owned(),
-        PromptKind::TaskAfterLoss(fault) => format!("task again ({fault})"),
-        PromptKind::FollowUp => "what was asked".to_owned(),
+        PromptKind::TaskAfterLoss(fault) => format!("task after loss ({fault})"),
+        PromptKind::FollowUp => "follow-up".to_owned(),
         PromptKind::Continue(fault) => format!("continue ({fault})"),
         PromptKind::Nudge(nudge) => format!("nudge to {}", as_str(&nudge)),
         PromptKind::WrapUp(limit) => format!("wrap up ({limit})"),
-        PromptKind::LimitRaised(limit) => format!("there is more ({limit})"),
+        PromptKind::LimitRaised(limit) => format!("limit raised ({limit})"),
         PromptKind::KeepGoing(KeepGoingPrompt { stop_number, keep_improving, active_time, limit_near }) => {
             let worked = active_time.map_or_else(String::new, |worked| format!(", {worked} worked"));
-            let extended = if keep_improving { ", extended" } else { "" };
+            let improve = if keep_improving { ", improve" } else { "" };
             format!(
-                "continue after stop {stop_number}{extended}{worked}{}",
-                if limit_near { ", the last warning" } else { "" }
+                "continue after stop {stop_number}{improve}{worked}{}",
+                if limit_near { ", limit near" } else { "" }
             )
         }
         PromptKind::ConfirmDone => "confirm".to_owned(),
@@ -465,11 +467,11 @@ fn prompt_text(prompt: PromptKind) -> String {
 }
 
 fn remaining_text(remaining: Remaining) -> String {
-    let money = remaining.budget.map(|money| format!("{} of money", money.0));
+    let money = remaining.budget.map(|money| format!("{} of budget", money.0));
     let turns = remaining.turns.map(|turns| format!("{turns} turns"));
     let time = remaining.time.map(|time| time.to_string());
     let amounts: Vec<String> = [money, turns, time].into_iter().flatten().collect();
-    if amounts.is_empty() { String::new() } else { format!(", left {}", amounts.join(", ")) }
+    if amounts.is_empty() { String::new() } else { format!(", remaining {}", amounts.join(", ")) }
 }
 
 fn reason_text(reason: StrategyReason) -> String {
@@ -482,7 +484,7 @@ fn reason_text(reason: StrategyReason) -> String {
 
 /// Returns a value's wire word.
 fn as_str<T: serde::Serialize>(value: &T) -> String {
-    let json = serde_json::to_string(value).expect("plain data serialises");
+    let json = serde_json::to_string(value).expect("plain data serializes");
     json.replace(['"', '{', '}'], "").replace(':', " ")
 }
 
@@ -492,10 +494,10 @@ fn process_activity(words: &str) -> Option<ProcessActivity> {
     let agent = match agent {
         "idle" => ProcessState::Idle,
         "busy" => ProcessState::Busy,
-        "halted" => ProcessState::Frozen,
-        _ => panic!("what does the agent do: `{agent}`?"),
+        "frozen" => ProcessState::Frozen,
+        _ => panic!("`{agent}` is not a process state"),
     };
-    let (busy, children) = children.split_once(" of ").expect("`1 of 2`");
+    let (busy, children) = children.split_once(" of ").expect("counts such as `1 of 2`");
     let number = |word: &str| word.parse().expect("a number of processes");
     Some(ProcessActivity { agent, connections: 1, children: number(children), busy_children: number(busy) })
 }
@@ -504,16 +506,16 @@ fn describe_processes(processes: ProcessActivity) -> String {
     format!(" ({}, {} of {} busy)", as_str(&processes.agent), processes.busy_children, processes.children)
 }
 
-/// Returns the evidence of a summary. Each costs 5.
+/// Returns the evidence of a summary. Each summary costs 5 micro-dollars if its process was spawned.
 fn summary(words: &str) -> Evidence {
     let usage = Usage { messages: 1, reported_cost: Usd(5), ..Usage::default() };
     match words {
-        "killed" => Evidence { usage, ..Evidence::of_exit(Exit::Code(143)) },
+        "killed" => Evidence { usage, ..Evidence::from_exit(Exit::Code(143)) },
         "missing" => {
             let startup = Some(StartupError::ProgramMissing);
-            Evidence { startup, ..Evidence::of_exit(Exit::NeverSpawned) }
+            Evidence { startup, ..Evidence::from_exit(Exit::NeverSpawned) }
         }
-        _ => Evidence { result: Some(result(words)), usage, ..Evidence::of_exit(Exit::Code(0)) },
+        _ => Evidence { result: Some(result(words)), usage, ..Evidence::from_exit(Exit::Code(0)) },
     }
 }
 
@@ -523,7 +525,7 @@ fn startup(word: &str) -> StartupError {
         "in-use" => StartupError::SessionInUse,
         "held" => StartupError::SessionHeld,
         "unusable" => StartupError::Unusable,
-        _ => panic!("what does it refuse: `{word}`?"),
+        _ => panic!("`{word}` is not a start-up error"),
     }
 }
 
@@ -535,23 +537,23 @@ fn result(word: &str) -> AgentResult {
         stop_reason: StopReason::Other,
         ..done
     };
-    let ended = |terminal_reason| AgentResult { terminal_reason, ..error };
-    let typed = |kind| AgentResult { api_error: Some(kind), ..error };
+    let ended_by = |terminal_reason| AgentResult { terminal_reason, ..error };
+    let api_error = |kind| AgentResult { api_error: Some(kind), ..error };
     match word {
         "ok" => done,
         "empty" => AgentResult { empty: true, ..done },
         "paused" => AgentResult { stop_reason: StopReason::PauseTurn, ..done },
         "denied" => AgentResult { denials: 1, ..done },
         "refusal" => AgentResult { stop_reason: StopReason::Refusal, ..error },
-        "aborted" => ended(TerminalReason::Aborted),
-        "full" => ended(TerminalReason::PromptTooLong),
-        "turns" => ended(TerminalReason::MaxTurns),
-        "budget" => ended(TerminalReason::BudgetExhausted),
-        "unclear" => ended(TerminalReason::NotReported),
-        "cut" => typed(ApiError::MaxOutputTokens),
-        "network" => typed(ApiError::ConnectionFailed),
-        "portal" => typed(ApiError::Malformed),
-        "usage" => AgentResult { api_status: Some(429), ..typed(ApiError::UsageLimitReached) },
+        "aborted" => ended_by(TerminalReason::Aborted),
+        "full" => ended_by(TerminalReason::PromptTooLong),
+        "turns" => ended_by(TerminalReason::MaxTurns),
+        "budget" => ended_by(TerminalReason::BudgetExhausted),
+        "unclear" => ended_by(TerminalReason::NotReported),
+        "truncated" => api_error(ApiError::MaxOutputTokens),
+        "network" => api_error(ApiError::ConnectionFailed),
+        "portal" => api_error(ApiError::Malformed),
+        "usage" => AgentResult { api_status: Some(429), ..api_error(ApiError::UsageLimitReached) },
         "credit" => AgentResult { message_error: Some(MessageError::Billing), ..error },
         "model" => {
             AgentResult { api_status: Some(404), message_error: Some(MessageError::ModelNotFound), ..error }
@@ -568,6 +570,6 @@ fn parse_span(words: &str) -> Span {
         "s" => Span::from_secs(number),
         "m" => Span::from_mins(number),
         "h" => Span::from_hours(number),
-        unit => panic!("`{unit}` is no unit"),
+        unit => panic!("`{unit}` is not a unit of time"),
     }
 }

@@ -138,5 +138,5 @@ impl LiveWorld<'_> {
 
 /// Returns the evidence of an agent that refused to start.
 fn refused(startup: StartupError) -> Evidence {
-    Evidence { startup: Some(startup), ..Evidence::of_exit(Exit::NeverSpawned) }
+    Evidence { startup: Some(startup), ..Evidence::from_exit(Exit::NeverSpawned) }
 }

@@ -39,7 +39,8 @@ impl LiveWorld<'_> {
         match self.start_one_shot(plan, invocation) {
             Ok(summary_run) => self.summary_run = Some(summary_run),
             Err(error) => {
-                let evidence = Evidence { startup: error.startup(), ..Evidence::of_exit(Exit::NeverSpawned) };
+                let evidence =
+                    Evidence { startup: error.startup(), ..Evidence::from_exit(Exit::NeverSpawned) };
                 self.events.push_back(Event::SummaryEnded(SummaryReport::Ended(evidence)));
             }
         }

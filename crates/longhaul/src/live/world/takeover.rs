@@ -65,7 +65,7 @@ impl LiveWorld<'_> {
     /// Finds the last attempt of a dead supervisor's run, and adopts the agent if it is running.
     async fn find_attempt(&mut self, run: &Run) -> Result<FoundAttempt, SuperviseError> {
         let Some(plan) = &run.state().plan else {
-            return Ok(FoundAttempt::Ended(Evidence::of_exit(Exit::NeverSpawned)));
+            return Ok(FoundAttempt::Ended(Evidence::from_exit(Exit::NeverSpawned)));
         };
         self.replay_attempts(plan.attempt - 1);
         self.recorder.complete(plan.attempt - 1);

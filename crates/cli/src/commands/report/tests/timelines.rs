@@ -9,7 +9,7 @@ fn describe(records: &RunRecords, now: u64) -> String {
     let timeline = RunTimeline::new(&records.history(), at(now));
     let seconds = |at: Moment| at.since(Moment(START)).millis() / 1_000;
     let slice = |slice: &super::super::run_timeline::TimelineSlice| {
-        let fault = slice.fault.map(|fault| format!(" {}", fault.word())).unwrap_or_default();
+        let fault = slice.fault.map(|fault| format!(" {}", fault.as_str())).unwrap_or_default();
         format!("{}-{} {:?}{fault}", seconds(slice.from), seconds(slice.to), slice.kind)
     };
     let lost = |(cause, lost): (&LostTimeCause, &super::super::run_timeline::LostTime)| {
