@@ -182,7 +182,7 @@ impl FaultMix {
     pub(crate) fn calm() -> FaultMix {
         FaultMix {
             odds: [0; FAULTS],
-            any: [0; FaultPoint::ALL.len()],
+            any_odds: [0; FaultPoint::ALL.len()],
             faults_max: u32::MAX,
             failed_requests_max: u64::MAX,
             work: Interval::new(1, 8),

@@ -343,6 +343,6 @@ fn run_args(
     }
 }
 
-fn waiting(args: &ResearchArgs) -> PolicyValueArgs {
+fn policy_values(args: &ResearchArgs) -> PolicyValueArgs {
     PolicyValueArgs { background_wait: args.background_wait, ..PolicyValueArgs::default() }
 }
