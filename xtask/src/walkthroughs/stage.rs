@@ -125,7 +125,7 @@ impl WalkthroughRig {
             printed = fs::read(stdout_path)?;
         }
         let envelope: Value = serde_json::from_slice(&printed).unwrap_or_default();
-        let commits = self.type_line(&format!("git -C ../{ends_in} log --reverse --format=%s"), &[])?;
+        let commits = self.type_line(&format!("git -C ../{final_dir} log --reverse --format=%s"), &[])?;
         let commits: Vec<String> = text_lines(&commits).into_iter().filter(|line| line != "Start").collect();
         let steps = text_lines(
             &fs::read(self.sandbox.work().with_file_name(final_dir).join("steps")).unwrap_or_default(),

@@ -79,7 +79,7 @@ fn crash_is_an_error_without_internal_diagnostics() {
 }
 
 #[test]
-fn agent_that_changes_nothing_is_not_reported_as_silent() {
+fn idle_agent_is_not_reported_as_silent() {
     let idle = "name = \"idle\"\nsummary = \"a model that only talks\"\nprompt = \"p\"\n[expect]\noutcome = \"done\"\nexit = 0\n\
                 [[turn]]\ntext = \"I have thought about it.\"\n[[reply]]\nto = \"You stopped\"\n[[reply.turn]]\ntext = \"I think \
                 more.\"\n";

@@ -196,7 +196,7 @@ fn full_disk_is_detected_before_anything_starts() {
 
 /// Longhaul stops a run, and its agent, once it can no longer write the journal.
 #[test]
-fn disk_that_fills_up_ends_the_run() {
+fn filling_disk_aborts_the_run() {
     let stage = Stage::new();
     let stream = stage.file("stream", r#"{"type":"system","subtype":"init"}"#);
     // The limit allows the plan and some attempts. Each attempt fails and adds to the journal.

@@ -323,7 +323,7 @@ fn detached_run_has_the_same_configuration() {
 }
 
 #[test]
-fn trusted_project_sets_check_and_permission_mode_until_it_changes() {
+fn trust_allows_check_and_permission_mode_until_the_file_changes() {
     let stage = Stage::new();
     let file = project(&stage, "check = [\"true\"]\npermission_mode = \"acceptEdits\"\n");
     let untrusted = dry_run(&stage, &[]).end();

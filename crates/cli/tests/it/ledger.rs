@@ -355,7 +355,7 @@ fn killed_writers_do_not_damage_the_ledger() {
 }
 
 #[test]
-fn closed_pipe_is_no_error() {
+fn closed_pipe_is_not_an_error() {
     let (stage, server) = (Stage::new(), Server::start(WORK));
     run_work(&stage, &server, &[]);
     for command in ["runs", "status", "cost"] {

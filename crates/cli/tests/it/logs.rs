@@ -257,7 +257,7 @@ fn closed_pipe_ends_follow() {
 
 /// The first line of a hundred megabytes appears at once, and memory use stays small.
 #[test]
-fn large_conversation_is_printed_while_it_is_read() {
+fn large_conversation_is_streamed() {
     let (stage, server) = (Stage::new(), Server::start(WORK));
     stage.run(&stage.agent(), &PROMPT).against(&server).end().envelope(0);
     let run = stage.only_run();

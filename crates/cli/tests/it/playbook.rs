@@ -176,7 +176,7 @@ fn check_locates_errors() {
 }
 
 #[test]
-fn edit_is_checked_before_it_is_saved() {
+fn edit_is_checked_before_saving() {
     let stage = Stage::new();
     write(&stage, PLAYBOOK);
     // An edit without a change writes nothing.

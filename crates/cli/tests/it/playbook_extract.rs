@@ -349,9 +349,9 @@ fn invalid_input_is_rejected_before_any_request() {
     check(&["session.jsonl", "--playbook", "broken.json"], 25, true, &["broken.json: line 1"]);
     check(&["session.jsonl", "--playbook", "broken.json", "--no-queue"], 25, false, &["broken.json"]);
     fs::create_dir_all(stage.user_home().join(".claude/prompts")).expect("the stage is writable");
-    fs::write(stage.user_home().join(".claude/prompts/reflection.txt"), "Judge {all_paths}.")
+    fs::write(stage.user_home().join(".claude/prompts/reflection.txt"), "Judge {everything}.")
         .expect("the stage is writable");
-    check(&["session.jsonl"], 25, true, &["reflection.txt", "{all_paths}", "{trajectories}"]);
+    check(&["session.jsonl"], 25, true, &["reflection.txt", "{everything}", "{trajectories}"]);
     let ended = extract(&stage, &server, &["empty.jsonl"]);
     assert_eq!((ended.code, result(&ended).to_string().as_str()), (0, EMPTY), "{ended:?}");
     // Invalid arguments are usage errors.

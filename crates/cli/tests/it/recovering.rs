@@ -378,7 +378,7 @@ fn detached_run_outlives_the_command() {
 }
 
 #[test]
-fn detached_run_reports_why_it_cannot_start() {
+fn detached_run_reports_its_start_error() {
     let stage = Stage::new();
     let missing = stage.folder().join("missing");
     let refused = stage.run(&missing, &["p", "--detach"]).end();
