@@ -257,13 +257,13 @@ fn claude_code_judges_sessions_except_its_own() {
         let hook_calls = fs::read_to_string(stage.folder().join("hook-calls")).unwrap_or_default();
         assert!(hook_calls.lines().all(|line| line.ends_with(" 1")), "{hook_calls}");
     };
-    with_each_agent("claude_code_judges_sessions_except_its_own", scenario);
+    with_each_agent("sessions judged by Claude Code", scenario);
 }
 
 /// The judge reports that its run failed for good, so the question is not asked again.
 #[test]
 fn claude_code_reports_a_failed_judgment() {
-    with_each_agent("claude_code_reports_a_failed_judgment", |agent, stage| {
+    with_each_agent("a failed judgment by Claude Code", |agent, stage| {
         let message = "prompt is too long: 1200000 tokens > 1000000 maximum";
         let server =
             judge_server_with(&format!("fault = {{ status = {{ code = 400, message = \"{message}\" }} }}"));

@@ -302,7 +302,7 @@ fn orphaned_runs_are_reported() {
 
 #[test]
 fn version_of_the_real_agent_is_reported() {
-    let Some(claude) = claude_code("version_of_the_real_agent_is_reported") else { return };
+    let Some(claude) = claude_code("doctor") else { return };
     let stage = Stage::new();
     let report = json(doctor(&stage, &claude), 0);
     assert_eq!(finding_of(&report, "version").1, "2.1.330 (Claude Code) (tested version)");
