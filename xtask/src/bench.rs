@@ -1,9 +1,9 @@
-//! `cargo xtask bench [NAME…] [--quick] [--longhaul FILE]`: measures the project's promises on speed and
-//! memory, and writes the results to `benches/RESULTS.md`. Everything runs against loopback; Linux only.
+//! `cargo xtask bench [NAME…] [--quick] [--longhaul FILE]`: measures speed and memory against the promised
+//! bars, and writes the results to `benches/RESULTS.md`. Everything runs against loopback; Linux only.
 //!
-//! A missed bar is reported with its figure and is not an error, because a busy machine must not break a build.
-//! `--quick` is a smoke test at a tenth of the size or less, and writes no file. `--longhaul` measures an
-//! existing binary.
+//! A missed bar is reported with its figure and is not an error, because a busy machine must not break a
+//! build. `--quick` is a smoke test at a tenth of the size or less, and writes no file. `--longhaul` measures
+//! an existing binary.
 
 mod api;
 mod disk;
@@ -54,8 +54,8 @@ impl Bench {
 
 type Run = fn(&Bench) -> io::Result<Section>;
 
-/// All benches by name, in the order of the results file. Benches that need an idle machine come first, those
-/// that mostly wait come last.
+/// All benches by name, in the order of the results file. Benches that need an idle machine come first.
+/// Benches that mostly wait come last.
 const BENCHES: &[(&str, Run)] = &[
     ("version", version::bench),
     ("launch", launch::bench),
@@ -95,8 +95,10 @@ pub fn bench(root: &Path, args: &[String]) -> io::Result<()> {
         quick: options.quick,
     };
     let mut missed = 0;
-    let all = options.names.is_empty();
-    for (name, run) in BENCHES.iter().filter(|(name, _)| all || options.names.iter().any(|one| one == name)) {
+    let run_all = options.names.is_empty();
+    for (name, run) in
+        BENCHES.iter().filter(|(name, _)| run_all || options.names.iter().any(|requested| requested == name))
+    {
         eprintln!("▶ bench {name}");
         let machine = machine::describe(root, &bench.longhaul, &bench.claude);
         let ticks = Ticks::now();
@@ -129,7 +131,7 @@ fn options(args: &[String]) -> io::Result<Options> {
             name if names().contains(&name) => options.names.push(name.to_owned()),
             name => {
                 return Err(io::Error::other(format!(
-                    "no bench is called {name}; there are: {}",
+                    "no bench `{name}`; the benches are: {}",
                     names().join(", ")
                 )));
             }

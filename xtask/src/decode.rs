@@ -1,6 +1,6 @@
-//! `cargo xtask decode [--agent NAME] [--exit CODE] FILE…`: prints the decoded content of each recorded stream
-//! as one JSON line. It shows what a supervisor would have understood and done. If the stream lies in a run
-//! directory, `stderr.log` and `exit.json` next to it are read too.
+//! `cargo xtask decode [--agent NAME] [--exit CODE] FILE…`: prints the decoded content of each recorded
+//! stream as one JSON line: its events, cost and fault. If the stream lies in a run directory, `stderr.log`
+//! and `exit.json` next to it are read too.
 
 use longhaul_agent::{Dialect, dialect_for, stream_report};
 use longhaul_core::Exit;
@@ -24,8 +24,7 @@ pub fn decode(args: &[String]) -> io::Result<()> {
     if files.is_empty() {
         return Err(usage());
     }
-    let dialect =
-        dialect_for(agent).ok_or_else(|| io::Error::other(format!("no dialect is called {agent}")))?;
+    let dialect = dialect_for(agent).ok_or_else(|| io::Error::other(format!("no dialect `{agent}`")))?;
     for file in files {
         println!("{}", line(dialect.as_ref(), file, exit)?);
     }

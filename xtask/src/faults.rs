@@ -1,9 +1,9 @@
-//! `cargo xtask faults`: runs a small piece of work under every fault that a run can survive, with the real
-//! agent against a loopback API, and writes the results to `benches/RESILIENCE.md`.
+//! `cargo xtask faults`: runs a small task under every fault that a run can survive, with the real agent
+//! against a loopback API, and writes the results to `benches/RESILIENCE.md`.
 //!
-//! A missed bar is reported with its figure and is not an error. `--seed` repeats a random run, `--quick` skips
-//! scenarios with long waits, `--keep` keeps the sandboxes and `--longhaul` runs an existing binary. Anything
-//! but a full table with the real agent is printed and not written. Linux only.
+//! A missed bar is reported with its figure and is not an error. `--seed` repeats a random run, `--quick`
+//! skips scenarios with long waits, `--keep` keeps the sandboxes and `--longhaul` runs an existing binary.
+//! Only a full table with the real agent is written. Any other table is printed only. Linux only.
 
 mod case;
 mod figures;
@@ -26,15 +26,19 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 use std::{env, io};
 
-const HEAD: &str = "## Faults\n\nWritten by `cargo xtask faults`. Each scenario is a small piece of work of ten turns \
-    that the real Claude Code does under `longhaul run` and its default policy, against a loopback API whose model goes \
-    on from the conversation it is sent; a command that this conversation shows or names as called before, it runs \
-    only if a look tells that it has not been run. Six commands leave a line each in a file of effects.\n\n\
-    completed: the workspace is as the work leaves it · clean: every effect is there exactly once, no process of the run \
-    is left, there is one session file and its conversation has no branches · honest: success was sent if and only if \
-    the work is complete · ideal: the same work without faults in the same run of this command · tokens and billed cost \
-    are the API's own count · ledger: the reported tokens of completed messages are those billed · late: from the end \
-    of a wall to the first request that was served; hung: from the last sign of life to the end of the attempt.\n";
+const HEAD: &str = "## Faults\n\n`cargo xtask faults` writes this part. In each scenario, the real Claude Code does a small task of ten \
+    turns under `longhaul run` and its default policy, against a loopback API. The API's model continues from the \
+    conversation that it receives. If the conversation shows or names an earlier call of a command, the model runs the \
+    command only after a check shows that it has not run. Six commands each append a line to a file of effects.\n\n\
+    - completed: the workspace has the expected files.\n\
+    - clean: every effect occurred exactly once, no process of the run remains, and there is one session file without \
+    branches.\n\
+    - honest: success was reported if and only if the work is complete.\n\
+    - ideal: the same work without faults, in the same call of this command.\n\
+    - tokens and billed cost: the API's own counts.\n\
+    - ledger: the reported tokens of completed messages equal the billed ones.\n\
+    - late: time from the end of an outage to the first served request.\n\
+    - hung: time from the last activity to the end of the attempt.\n";
 
 /// Options of the command line.
 #[derive(Default)]
@@ -79,7 +83,7 @@ pub fn faults(root: &Path, args: &[String]) -> io::Result<()> {
         ideals.iter().find(same).map(|ideal| (ideal.tokens, ideal.seconds))
     };
     let bars = Section {
-        about: "What is promised of all scenarios together. A bar that was missed is shown with its figure.",
+        about: "Bars for all scenarios together. A missed bar is shown with its figure.",
         rows: targets::bars(&rows, &ideal_of),
         appendix: String::new(),
     };
@@ -123,7 +127,7 @@ fn selected_cases(options: &Options) -> io::Result<Vec<Case>> {
     if let Some(name) = options.only.iter().find(|name| !cases.iter().any(|case| case.name == **name)) {
         let names: Vec<&str> = cases.iter().map(|case| case.name.as_str()).collect();
         return Err(io::Error::other(format!(
-            "no scenario is called {name}; there are: {}",
+            "no scenario `{name}`; the scenarios are: {}",
             names.join(", ")
         )));
     }
@@ -155,7 +159,7 @@ fn options(args: &[String]) -> io::Result<Options> {
                     options.only.push(name.clone());
                 }
             }
-            other => return Err(io::Error::other(format!("`{other}` is not understood; see `cargo xtask`"))),
+            other => return Err(io::Error::other(format!("unknown argument `{other}`; see `cargo xtask`"))),
         }
     }
     if options.seeds.is_empty() {

@@ -1,6 +1,6 @@
 //! `cargo xtask limits`: the real agent works in a git repository until a limit ends its run. Writes the
-//! results to `benches/RESILIENCE.md`: whether the work was saved, how far the run exceeded its limit, and how
-//! much longer each tool call takes while usage is counted.
+//! results to `benches/RESILIENCE.md`: whether the work was saved, how far the run exceeded its limit, and
+//! how much longer each tool call takes with limits.
 //!
 //! A missed bar is reported with its figure and is not an error. Linux only.
 
@@ -18,12 +18,14 @@ use play::{CaseRun, TestRig};
 use std::io;
 use std::path::Path;
 
-const HEAD: &str = "## Limits\n\nWritten by `cargo xtask limits`: the real Claude Code under `longhaul run` in a git \
-    repository, against a loopback API. Its work is a hundred steps of a third of a second, or one command of a minute, or one \
-    that takes 100 MiB more every tenth of a second; when it is sent that the run is about to end, it commits and stops.\n\n\
-    wrap-up: it was sent so, in the conversation that it had open · saved: the commit is there · used: by the API's own \
-    account, by a clock from the start of `longhaul` to its end, or by the pages that the run's processes had resident \
-    at most · beyond: how much of that is more than the limit.\n";
+const HEAD: &str = "## Limits\n\n`cargo xtask limits` writes this part: the real Claude Code under `longhaul run` in a git repository, \
+    against a loopback API. Its work is a hundred steps of a third of a second, one command of a minute, or one command that \
+    takes 100 MiB more every tenth of a second. When it receives the wrap-up prompt, it commits and stops.\n\n\
+    - wrap-up: the agent received the wrap-up prompt in its open session.\n\
+    - saved: the commit exists.\n\
+    - used: the amount by the API's own count, by a clock from the start of `longhaul` to its end, or by the peak resident \
+    memory of the run's processes.\n\
+    - beyond: the used amount beyond the limit.\n";
 const TABLE: &str = "| limit | in the middle of | outcome | exit code | wrap-up | saved | attempts | used | beyond |\n\
     |---|---|---|---|---|---|---|---|---|\n";
 
@@ -36,7 +38,7 @@ struct CaseResult {
 /// Plays the cases, measures the tool calls, and writes the results.
 pub fn limits(root: &Path, args: &[String]) -> io::Result<()> {
     if let Some(arg) = args.first() {
-        return Err(io::Error::other(format!("`{arg}` is not understood; see `cargo xtask`")));
+        return Err(io::Error::other(format!("unknown argument `{arg}`; see `cargo xtask`")));
     }
     let rig = TestRig { longhaul: build(root)?, claude: real_agent::locate(root)? };
     let (machine, ticks) = (machine::describe(root, &rig.longhaul, &rig.claude), Ticks::now());
@@ -50,8 +52,8 @@ pub fn limits(root: &Path, args: &[String]) -> io::Result<()> {
     let mut rows = bars(&results);
     rows.extend(hook_latency::rows(&rig)?);
     let section = Section {
-        about: "What is promised of them together, and what an agent that is counted is slower by. A bar that was missed is \
-                shown with its figure.",
+        about: "Bars for all limits together, and the latency that limits add to each tool call. A missed bar is shown with its \
+                figure.",
         rows,
         appendix: String::new(),
     };
@@ -68,8 +70,8 @@ pub fn limits(root: &Path, args: &[String]) -> io::Result<()> {
 /// Renders one row of the table.
 fn line(CaseResult { case, case_run }: &CaseResult) -> String {
     let yes = |holds: bool| if holds { "yes" } else { "no" }.to_owned();
-    let beyond = match case.beyond(case_run) {
-        beyond if beyond > 0.0 => case.unit.render(beyond),
+    let excess = match case.excess(case_run) {
+        excess if excess > 0.0 => case.unit.render(excess),
         _ => "–".to_owned(),
     };
     let faults = match case_run.faults().join(", ") {
@@ -81,11 +83,11 @@ fn line(CaseResult { case, case_run }: &CaseResult) -> String {
         case.work.label().to_owned(),
         format!("`{}`{faults}", case_run.outcome()),
         case_run.code.map_or("–".to_owned(), |code| code.to_string()),
-        yes(case_run.wrapped_up()),
-        yes(case_run.saved()),
+        yes(case_run.has_wrap_up()),
+        yes(case_run.has_saved_work()),
         case_run.attempts().to_string(),
         case.unit.render(case.used(case_run)),
-        beyond,
+        excess,
     ];
     format!("| {} |", cells.join(" | "))
 }
@@ -94,27 +96,32 @@ fn bars(results: &[CaseResult]) -> Vec<Row> {
     let every = |label: &str, applies: &dyn Fn(&CaseResult) -> bool, holds: &dyn Fn(&CaseResult) -> bool| {
         let all = results.iter().filter(|result| applies(result)).count();
         let passed = results.iter().filter(|result| applies(result) && holds(result)).count();
-        Row::must(label, format!("{all} of {all}"), format!("{passed} of {all}"), passed == all && all > 0)
+        Row::condition(
+            label,
+            format!("{all} of {all}"),
+            format!("{passed} of {all}"),
+            passed == all && all > 0,
+        )
     };
     let most = |unit: Unit, figure: &dyn Fn(&CaseResult) -> f64| {
         results.iter().filter(|result| result.case.unit == unit).map(figure).fold(0.0, f64::max)
     };
-    let answers = |unit: Unit| {
-        most(unit, &|result| result.case.beyond(&result.case_run) / result.case_run.answer(unit))
+    let responses = |unit: Unit| {
+        most(unit, &|result| result.case.excess(&result.case_run) / result.case_run.largest_response(unit))
     };
-    let beyond = |unit: Unit| most(unit, &|result| result.case.beyond(&result.case_run));
+    let excess = |unit: Unit| most(unit, &|result| result.case.excess(&result.case_run));
     vec![
-        every("ended as promised", &|_| true, &|result| result.case_run.code == Some(result.case.code)),
-        every("saved, where there is a wrap-up", &|result| result.case.saves, &|result| {
-            result.case_run.wrapped_up() && result.case_run.saved()
+        every("exit code as expected", &|_| true, &|result| result.case_run.code == Some(result.case.code)),
+        every("saved, if there is a wrap-up", &|result| result.case.has_wrap_up, &|result| {
+            result.case_run.has_wrap_up() && result.case_run.has_saved_work()
         }),
-        every("no process left", &|_| true, &|result| result.case_run.leftover_processes == 0),
+        every("no leftover process", &|_| true, &|result| result.case_run.leftover_processes == 0),
         // The responses in flight when the limit is reached.
-        Row::at_most("money beyond the limit, most", 1.0, "answers", answers(Unit::Dollars)),
-        Row::at_most("tokens beyond the limit, most", 1.0, "answers", answers(Unit::Tokens)),
-        Row::at_most("turns beyond the limit, most", 1.0, "answers", answers(Unit::Turns)),
+        Row::at_most("cost beyond the limit, maximum", 1.0, "responses", responses(Unit::Dollars)),
+        Row::at_most("tokens beyond the limit, maximum", 1.0, "responses", responses(Unit::Tokens)),
+        Row::at_most("turns beyond the limit, maximum", 1.0, "responses", responses(Unit::Turns)),
         // A command has two seconds to react to a signal.
-        Row::at_most("time beyond the limit, most", 2.0, "s", beyond(Unit::Seconds)),
-        Row::render("memory beyond the limit", "MiB", beyond(Unit::Mebibytes)),
+        Row::at_most("time beyond the limit, maximum", 2.0, "s", excess(Unit::Seconds)),
+        Row::without_bar("memory beyond the limit", "MiB", excess(Unit::Mebibytes)),
     ]
 }

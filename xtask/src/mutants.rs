@@ -9,7 +9,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
-// A caught mutant needs at most a few thousand seeds; most need a handful.
+// Catching a mutant takes at most a few thousand seeds, and most need only a few.
 const RUNS_MAX: u64 = 300_000;
 
 #[derive(Deserialize)]
@@ -40,7 +40,7 @@ pub fn run(args: &[String]) -> ExitCode {
             ExitCode::FAILURE
         }
         Err(error) => {
-            eprintln!("failed to hunt mutants: {error}");
+            eprintln!("cannot test the mutants: {error}");
             ExitCode::FAILURE
         }
     }
@@ -58,7 +58,7 @@ fn test_mutants(only: Option<&str>) -> Result<usize, Box<dyn Error>> {
         check_pattern(&root, mutant)?;
     }
     if let Some(catch) = simulate(&scratch)? {
-        return Err(format!("the core as it is fails seed {}: {}", catch.seed, catch.oracle).into());
+        return Err(format!("the unchanged core fails seed {}: {}", catch.seed, catch.oracle).into());
     }
     let mut rows = Vec::new();
     let mut survivors = 0;
@@ -121,9 +121,7 @@ fn check_pattern(root: &Path, mutant: &Mutant) -> Result<(), Box<dyn Error>> {
     let original = fs::read_to_string(root.join("crates").join(&mutant.file))?;
     match original.matches(&mutant.find).count() {
         1 => Ok(()),
-        count => {
-            Err(format!("{}: what it looks for is {count} times in {}", mutant.name, mutant.file).into())
-        }
+        count => Err(format!("{}: its pattern occurs {count} times in {}", mutant.name, mutant.file).into()),
     }
 }
 
@@ -143,7 +141,7 @@ fn simulate(scratch: &Path) -> Result<Option<Catch>, Box<dyn Error>> {
         ])
         .current_dir(scratch)
         .env("CARGO_TARGET_DIR", &target)
-        // Fifty builds, each used for a few seeds: build time matters more than speed.
+        // Each of fifty builds simulates only a few seeds, so build time matters more than speed.
         .env("CARGO_PROFILE_RELEASE_LTO", "off")
         .env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "1")
         .env("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "16")
@@ -162,7 +160,7 @@ fn simulate(scratch: &Path) -> Result<Option<Catch>, Box<dyn Error>> {
         Some(Catch { seed: seed.parse().ok()?, oracle: rest.split(':').next()?.to_owned() })
     });
     match (catch, swarm.status.success()) {
-        (None, false) => Err(format!("the swarm broke: {}", String::from_utf8_lossy(&swarm.stderr)).into()),
+        (None, false) => Err(format!("the swarm failed: {}", String::from_utf8_lossy(&swarm.stderr)).into()),
         (catch, _) => Ok(catch),
     }
 }
@@ -178,10 +176,10 @@ fn row(mutant: &Mutant, caught: Option<&Catch>) -> String {
 
 fn table(rows: &[String]) -> String {
     format!(
-        "# Mutants of the core, and what catches them\n\n\
-         Written by `cargo xtask mutants`, which breaks a copy of the core as `mutants.toml` says and simulates\n\
-         seeds from 0 until an oracle reports a violation. `cargo xtask mutants NAME` tries one.\n\n\
-         | mutant | what it breaks | oracle | seed | runs needed |\n|---|---|---|---|---|\n{}\n",
+        "# Mutants of the core\n\n\
+         `cargo xtask mutants` writes this file. It plants each bug of `mutants.toml` in a copy of the core and simulates\n\
+         seeds from 0 until an oracle reports a violation. `cargo xtask mutants NAME` tests one mutant.\n\n\
+         | mutant | planted bug | oracle | seed | runs needed |\n|---|---|---|---|---|\n{}\n",
         rows.join("\n")
     )
 }

@@ -1,4 +1,4 @@
-//! `benches/RESILIENCE.md`: each command that measures what a run survives owns a part of it between markers,
+//! `benches/RESILIENCE.md`: each command that measures resilience owns one part of the file, between markers,
 //! and replaces only that part.
 
 use std::fmt::Write as _;
@@ -13,21 +13,21 @@ pub enum Part {
     Faults,
     SweepsClaude,
     SweepsScripted,
-    Stories,
+    Walkthroughs,
     Limits,
 }
 
 impl Part {
     /// Every part, in the order of the file.
     const ALL: [Part; 5] =
-        [Part::Faults, Part::SweepsClaude, Part::SweepsScripted, Part::Stories, Part::Limits];
+        [Part::Faults, Part::SweepsClaude, Part::SweepsScripted, Part::Walkthroughs, Part::Limits];
 
-    fn mark(self) -> &'static str {
+    fn marker(self) -> &'static str {
         match self {
             Part::Faults => "faults",
             Part::SweepsClaude => "sweeps claude",
             Part::SweepsScripted => "sweeps scripted",
-            Part::Stories => "stories",
+            Part::Walkthroughs => "walkthroughs",
             Part::Limits => "limits",
         }
     }
@@ -48,7 +48,7 @@ pub fn save(root: &Path, part: Part, text: &str) -> io::Result<()> {
 fn with_part(old: &str, part: Part, text: &str) -> String {
     let mut file = TITLE.to_owned();
     for each in Part::ALL {
-        let marker = each.mark();
+        let marker = each.marker();
         if let Some(text) = if each == part { Some(text) } else { find_part(old, marker) } {
             // Writing to a string cannot fail.
             let _ = write!(file, "\n<!-- {marker} -->\n{}\n<!-- /{marker} -->\n", text.trim());
@@ -67,17 +67,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn part_replaces_only_itself() {
+    fn save_replaces_only_its_part() {
         let mut file = String::new();
-        for (part, text) in
-            [(Part::Stories, "a"), (Part::Faults, "b\n\nb"), (Part::Stories, "c"), (Part::SweepsClaude, "d")]
-        {
+        for (part, text) in [
+            (Part::Walkthroughs, "a"),
+            (Part::Faults, "b\n\nb"),
+            (Part::Walkthroughs, "c"),
+            (Part::SweepsClaude, "d"),
+        ] {
             file = with_part(&file, part, text);
         }
         assert_eq!(
             file,
             "# Resilience\n\n<!-- faults -->\nb\n\nb\n<!-- /faults -->\n\n<!-- sweeps claude -->\nd\n\
-             <!-- /sweeps claude -->\n\n<!-- stories -->\nc\n<!-- /stories -->\n"
+             <!-- /sweeps claude -->\n\n<!-- walkthroughs -->\nc\n<!-- /walkthroughs -->\n"
         );
     }
 }

@@ -1,5 +1,5 @@
-//! `cargo xtask sim`: builds the swarm in release mode and passes its arguments on. Seeds that failed before
-//! are simulated first.
+//! `cargo xtask sim`: builds the swarm in release mode and passes the arguments to it. Seeds that failed
+//! before are simulated first.
 
 use crate::{cargo, root};
 use std::process::ExitCode;
@@ -17,7 +17,7 @@ pub fn run(args: &[String]) -> ExitCode {
     match command.args(args.iter().filter(|arg| *arg != "--outages")).status() {
         Ok(status) => ExitCode::from(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1)),
         Err(error) => {
-            eprintln!("failed to run cargo: {error}");
+            eprintln!("cannot run cargo: {error}");
             ExitCode::FAILURE
         }
     }

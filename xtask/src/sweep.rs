@@ -1,10 +1,9 @@
-//! `cargo xtask sweep`: strikes runs of a small piece of work at random points of all that there are, and
-//! writes the results to `benches/RESILIENCE.md`. The test binary plays the points; this command adds up their
-//! results.
+//! `cargo xtask sweep`: injects signals and full disks at random points of a small task, and writes the
+//! results to `benches/RESILIENCE.md`. The test binary plays the points. This command adds up their results.
 //!
-//! A failing point does not stop the others: it is reported with its reason, and the command fails at the end.
-//! A missed bar is reported with its figure. If there are too few points for the bars, the table is printed and
-//! not written. Linux only.
+//! A failing point does not stop the others: it is reported with its reason, and the command fails at the
+//! end. A missed bar is reported with its figure. If there are too few points for the bars, the table is only
+//! printed. Linux only.
 
 mod result;
 mod table;
@@ -58,7 +57,7 @@ pub fn sweep(root: &Path, args: &[String]) -> io::Result<()> {
         }
         let status = play.status()?;
         if !status.success() {
-            aborted.push(format!("seed {seed} broke off: the test binary ended with {status}"));
+            aborted.push(format!("seed {seed} was aborted: the test binary ended with {status}"));
         }
     }
     let results = result::read(&fs::read_to_string(report.path())?)?;
@@ -102,13 +101,13 @@ fn options(args: &[String]) -> io::Result<Options> {
                 Some("claude") => scripted = false,
                 _ => return Err(io::Error::other("--agent is scripted or claude")),
             },
-            other => return Err(io::Error::other(format!("`{other}` is not understood; see `cargo xtask`"))),
+            other => return Err(io::Error::other(format!("unknown argument `{other}`; see `cargo xtask`"))),
         }
     }
     if seeds.is_empty() {
         seeds = fresh_seeds(count);
     }
-    // The scripted agent takes a second for a point, the real one several.
-    let enough = if scripted { POINTS_MIN } else { POINTS_MIN.div_ceil(seeds.len().max(1) as u64) };
-    Ok(Options { scripted, points: points.unwrap_or(enough), seeds })
+    // A point takes one second with the scripted agent and several with the real one.
+    let default_points = if scripted { POINTS_MIN } else { POINTS_MIN.div_ceil(seeds.len().max(1) as u64) };
+    Ok(Options { scripted, points: points.unwrap_or(default_points), seeds })
 }

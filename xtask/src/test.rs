@@ -1,7 +1,7 @@
-//! `cargo xtask test [--deny-skipped]`: everything a change must pass. The README's test command.
+//! `cargo xtask test [--deny-skipped]`: runs every check that a change must pass.
 //!
-//! It continues after a failure, and reports at the end what failed and what was skipped: a test without its
-//! requirements passes with a note, and would otherwise count as run.
+//! It continues after a failure, and reports failures and skipped tests at the end. A test without its
+//! requirements passes and writes a note.
 
 mod skipped;
 
@@ -25,10 +25,10 @@ const CHECKS: &[&[&str]] = &[
     &["run", "--quiet", "--release", "--package", "xtask", "--", "sim", "--runs", SIM_RUNS],
 ];
 
-/// Without --all-targets, which would build the examples as tests, although tests start one of them.
+/// The test command. `--all-targets` would build the examples as tests, but tests start one of them.
 const TESTS: &[&str] = &["test", "--workspace", "--no-fail-fast"];
 
-/// Runs everything, and reports at the end what failed and what was skipped.
+/// Runs every check, and reports failures and skipped tests at the end.
 pub fn test(root: &Path, args: &[String]) -> io::Result<()> {
     let deny = denies_skipped(args)?;
     let notes = tempfile::NamedTempFile::new()?;

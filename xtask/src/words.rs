@@ -1,14 +1,15 @@
-//! `cargo xtask words`: rejects words that are not plain English, and identifiers that are not the standard term.
+//! `cargo xtask words`: rejects words that are not plain English, and identifiers that are not the standard
+//! term.
 //!
-//! It reads every Rust file and every page that git tracks. `words/allowed.txt` lists the exceptions, each with a reason; an
-//! exception that nothing needs any more is an error.
+//! It reads every Rust file and every page that git tracks. `words/allowed.txt` lists the exceptions, each
+//! with a reason; an unused exception is an error.
 
 use regex::{Regex, RegexSet};
 use std::path::Path;
 use std::process::Command;
 use std::{fs, io};
 
-/// A rule: a regular expression, and what to write instead.
+/// A rule: a regular expression and its replacement.
 struct Rule {
     pattern: &'static str,
     instead: &'static str,
@@ -59,7 +60,7 @@ const CODE: &[Rule] = &[
     ),
     rule(
         r"[(,]\s*\(\w+(, \w+)+\): \(",
-        "plain parameters or a struct: a tuple only hides how many there are",
+        "plain parameters or a struct: a tuple hides the number of parameters",
     ),
     rule(r"\bcfg!\(test\)", "a parameter: production code does not know about tests"),
 ];
@@ -88,8 +89,9 @@ pub fn words(root: &Path, args: &[String]) -> io::Result<()> {
         let is_code = path.ends_with(".rs");
         for (number, line) in text.lines().enumerate() {
             let found = words.matches(line).into_iter().map(|index| &WORDS[index]);
-            let in_code = is_code.then(|| code.matches(line)).into_iter().flatten().map(|index| &CODE[index]);
-            let Some(rule) = found.chain(in_code).next() else { continue };
+            let code_rules =
+                is_code.then(|| code.matches(line)).into_iter().flatten().map(|index| &CODE[index]);
+            let Some(rule) = found.chain(code_rules).next() else { continue };
             let exception =
                 exceptions.iter_mut().find(|one| path.starts_with(&one.path) && one.line.is_match(line));
             if let Some(exception) = exception {
@@ -107,7 +109,7 @@ pub fn words(root: &Path, args: &[String]) -> io::Result<()> {
             println!("words: no hit, {} exceptions", exceptions.len());
             Ok(())
         }
-        (0, unused) => Err(io::Error::other(format!("exceptions that nothing needs: {}", unused.join("; ")))),
+        (0, unused) => Err(io::Error::other(format!("unused exceptions: {}", unused.join("; ")))),
         (hits, _) => Err(io::Error::other(format!(
             "{hits} lines are not plain English; rewrite them, or add an exception to xtask/src/words/allowed.txt"
         ))),
@@ -186,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn an_exception_needs_a_reason() {
+    fn exception_needs_a_reason() {
         assert!(exceptions("a.rs | x | because\n\n# comment\n").is_ok_and(|found| found.len() == 1));
         assert!(exceptions("a.rs | x").is_err());
         assert!(exceptions("a.rs | ( | because").is_err());

@@ -38,10 +38,10 @@ const IMPURE: &[&str] =
 #[test]
 fn crates_depend_only_along_the_arrows() {
     let allowed: BTreeMap<&str, BTreeSet<&str>> =
-        ARROWS.iter().map(|(name, may)| (*name, may.iter().copied().collect())).collect();
+        ARROWS.iter().map(|(name, dependencies)| (*name, dependencies.iter().copied().collect())).collect();
     let packages = workspace_packages();
     let names: BTreeSet<&str> = packages.keys().map(String::as_str).collect();
-    assert_eq!(names, allowed.keys().copied().collect(), "every crate has its arrows in this test");
+    assert_eq!(names, allowed.keys().copied().collect(), "ARROWS lists every crate");
     for (name, dependencies) in &packages {
         for dependency in dependencies.iter().filter(|dependency| names.contains(dependency.as_str())) {
             assert!(

@@ -1,15 +1,15 @@
-//! Tests `cargo xtask test` with a scripted cargo: it continues after failures, and reports them and skipped
-//! tests.
+//! Tests `cargo xtask test` with a scripted cargo. The command continues after failures, and reports failures
+//! and skipped tests.
 
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use tempfile::TempDir;
 
-/// Prints its arguments. The subcommand `$FAILS` fails, and the tests note a skipped test if `$LEAVES` is set.
+/// Prints its arguments. The subcommand `$FAILS` fails. If `$SKIPS` is set, the tests note a skipped test.
 const CARGO: &str = r#"#!/bin/sh
 echo "cargo $*"
 if [ "$1" = test ]; then
-    [ -z "$LEAVES" ] || echo '{"description":"a page","reason":"there is no browser","remedy":"install one"}' >> "$LONGHAUL_TEST_SKIPPED"
+    [ -z "$SKIPS" ] || echo '{"description":"a page","reason":"there is no browser","remedy":"install one"}' >> "$LONGHAUL_TEST_SKIPPED"
     echo "test result: ok. 3 passed; 0 failed; by $LONGHAUL_TEST_CLAUDE"
 fi
 case "$1" in "$FAILS") exit 101;; esac
@@ -26,7 +26,7 @@ fn test(folder: &Path, args: &[&str], environment: &[(&str, &str)]) -> Output {
         .env("CARGO", folder.join("cargo"))
         .env("LONGHAUL_TEST_CLAUDE", "a claude");
     command.env("FAILS", "nothing").envs(environment.iter().copied()).stdin(Stdio::null());
-    command.output().expect("it can be started")
+    command.output().expect("the program starts")
 }
 
 /// Returns a directory with the scripted cargo. A separate process writes it: a program that another thread's
@@ -43,7 +43,7 @@ fn folder() -> TempDir {
 }
 
 #[test]
-fn runs_to_the_end_and_reports_skipped_tests() {
+fn continues_after_failures_and_reports_skipped_tests() {
     let folder = folder();
     let check = |args: &[&str], environment: &[(&str, &str)], code: i32, end: &str, error: &str| {
         let output = test(folder.path(), args, environment);
@@ -57,17 +57,17 @@ fn runs_to_the_end_and_reports_skipped_tests() {
     let nothing = "nothing was skipped\n";
     let a_page = "skipped: 1\n  there is no browser: install one\n    a page\n";
     let denied = "error: a test was skipped, which is a failure with --deny-skipped and where CI is set\n";
-    let by = "exit status: 101\n";
+    let status = "exit status: 101\n";
     check(&[], &[], 0, nothing, "");
     check(&["--deny-skipped"], &[("CI", "true")], 0, nothing, "");
-    check(&[], &[("LEAVES", "1")], 0, a_page, "");
-    check(&["--deny-skipped"], &[("LEAVES", "1")], 1, a_page, denied);
-    check(&[], &[("LEAVES", "1"), ("CI", "true")], 1, a_page, denied);
-    check(&[], &[("LEAVES", "1"), ("CI", "false")], 0, a_page, "");
-    check(&[], &[("FAILS", "fmt")], 1, nothing, &format!("error: cargo fmt --all --check: {by}"));
-    let tests = format!("error: cargo test --workspace --no-fail-fast: {by}");
-    check(&[], &[("FAILS", "test"), ("LEAVES", "1")], 1, a_page, &tests);
-    check(&["--deny-skipped"], &[("FAILS", "test"), ("LEAVES", "1")], 1, a_page, &(tests + denied));
+    check(&[], &[("SKIPS", "1")], 0, a_page, "");
+    check(&["--deny-skipped"], &[("SKIPS", "1")], 1, a_page, denied);
+    check(&[], &[("SKIPS", "1"), ("CI", "true")], 1, a_page, denied);
+    check(&[], &[("SKIPS", "1"), ("CI", "false")], 0, a_page, "");
+    check(&[], &[("FAILS", "fmt")], 1, nothing, &format!("error: cargo fmt --all --check: {status}"));
+    let tests = format!("error: cargo test --workspace --no-fail-fast: {status}");
+    check(&[], &[("FAILS", "test"), ("SKIPS", "1")], 1, a_page, &tests);
+    check(&["--deny-skipped"], &[("FAILS", "test"), ("SKIPS", "1")], 1, a_page, &(tests + denied));
 }
 
 #[test]

@@ -42,7 +42,9 @@ pub fn learn_spec(args: &RunLearnArgs) -> Result<Option<LearnSpec>, Failure> {
 /// A session that its hooks have already queued is not judged twice. A session for which no hook recorded an
 /// API has no messages and is skipped. A run never fails because of this.
 pub fn queue_sessions(run: &Path) {
-    let Some(plan) = RunDir::from_path(run.to_owned()).and_then(|run| Some((run.plan().ok()?, run))) else { return };
+    let Some(plan) = RunDir::from_path(run.to_owned()).and_then(|run| Some((run.plan().ok()?, run))) else {
+        return;
+    };
     let (Plan { learn: Some(learn), cwd, .. }, run) = plan else { return };
     // A judge that only a later version knows is not replaced by another.
     let Some(judge) = JudgeKind::parse(&learn.judge) else { return };

@@ -1,5 +1,5 @@
-//! A Messages API on loopback that answers at once with one short turn, or with 529 until an outage has passed.
-//! It simulates no other fault; the drill does that. It uses one thread per connection.
+//! A Messages API on loopback that answers at once with one short turn, or with 529 until an outage has
+//! passed. It simulates no other fault. It uses one thread per connection.
 
 use serde_json::{Value, json};
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -17,7 +17,7 @@ pub struct Api {
 /// The requests received so far.
 #[derive(Clone, Default)]
 pub struct RequestStats {
-    /// First request for a message: the outage starts with it.
+    /// First request for a message. The outage starts with it.
     pub first: Option<Instant>,
     /// Number of requests refused because of the outage.
     pub refused: u32,
@@ -58,7 +58,7 @@ fn serve(stream: TcpStream, outage: Duration, stats: &Mutex<RequestStats>) -> io
     while let Some((path, body)) = request(&mut reader)? {
         let path = path.split('?').next().unwrap_or_default();
         let response = match path {
-            "/v1/messages" if refused(outage, stats) => {
+            "/v1/messages" if record_request(outage, stats) => {
                 let error = json!({"type": "overloaded_error", "message": "Overloaded"});
                 json_response("529 Overloaded", &json!({"type": "error", "error": error}))
             }
@@ -71,7 +71,8 @@ fn serve(stream: TcpStream, outage: Duration, stats: &Mutex<RequestStats>) -> io
     Ok(())
 }
 
-fn refused(outage: Duration, stats: &Mutex<RequestStats>) -> bool {
+/// Records a request and returns whether it is refused.
+fn record_request(outage: Duration, stats: &Mutex<RequestStats>) -> bool {
     let mut stats = stats.lock().unwrap_or_else(PoisonError::into_inner);
     let now = Instant::now();
     let refused = now - *stats.first.get_or_insert(now) < outage;

@@ -1,5 +1,5 @@
-//! Measures the cost of a durable write on this disk: 4 KiB appended to a file and flushed. Benches that write
-//! a journal are compared with it.
+//! Measures the cost of a durable write on this disk: 4 KiB appended to a file and flushed. Benches that
+//! write a journal are compared with it.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -13,7 +13,7 @@ pub struct Disk(File);
 
 impl Disk {
     /// Creates the file in the directory to measure.
-    pub fn at(dir: &Path) -> io::Result<Disk> {
+    pub fn new(dir: &Path) -> io::Result<Disk> {
         Ok(Disk(OpenOptions::new().append(true).create(true).open(dir.join("fdatasync"))?))
     }
 

@@ -18,7 +18,7 @@ pub fn bench(bench: &Bench) -> io::Result<Section> {
     let stall_s =
         scenario.lines().find_map(|line| line.strip_prefix("stall_timeout_s = ")?.parse::<f64>().ok());
     let stall_s =
-        stall_s.ok_or_else(|| io::Error::other(format!("scenario {HANG} names no stall timeout")))?;
+        stall_s.ok_or_else(|| io::Error::other(format!("scenario {HANG} sets no stall timeout")))?;
     let mut rows = Vec::new();
     for agent in ["scripted", "claude"] {
         let duration_s = wall_s(&drill(bench, &Sandbox::new()?, agent, &[HOPELESS])?);
@@ -28,13 +28,13 @@ pub fn bench(bench: &Bench) -> io::Result<Section> {
         let hung = hung_s(&newest(&newest(&sandbox.temporary(), 1)?.join("longhaul/runs"), 2)?)?;
         rows.push(
             Row::at_most(format!("a hang, {agent}"), stall_s + OVER_STALL_BAR_S, "s", hung)
-                .because(&format!("stall timeout {stall_s} s + 8 s")),
+                .with_origin(&format!("stall timeout {stall_s} s + 8 s")),
         );
-        rows.push(Row::render(format!("the whole run with the hang in it, {agent}"), "s", duration_s));
+        rows.push(Row::without_bar(format!("the whole run with the hang, {agent}"), "s", duration_s));
     }
     Ok(Section {
-        about: "The drills `auth-401`, whole, and `silent-pings`, from the last progress before the hang to the end of \
-                the attempt that hung.",
+        about: "The whole drill `auth-401`; and of the drill `silent-pings` the time from the last progress before the hang \
+                to the end of the attempt.",
         rows,
         appendix: String::new(),
     })
@@ -60,5 +60,5 @@ fn hung_s(run: &Path) -> io::Result<f64> {
             }
         }
     }
-    Err(io::Error::other(format!("{} tells of no hang", run.display())))
+    Err(io::Error::other(format!("the journal of {} has no hang", run.display())))
 }

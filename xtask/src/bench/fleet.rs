@@ -21,13 +21,13 @@ pub fn bench(bench: &Bench) -> io::Result<Section> {
     if !output.status.success() {
         return Err(io::Error::other(format!("fleet: {}", output.status)));
     }
-    let found: Value = serde_json::from_slice(&output.stdout)?;
-    let number = |name: &str| found[name].as_f64().unwrap_or(f64::NAN);
+    let figures: Value = serde_json::from_slice(&output.stdout)?;
+    let number = |name: &str| figures[name].as_f64().unwrap_or(f64::NAN);
     let done = number("done") as usize;
     let (percent, lines) = (number("cpu_percent"), number("lines_a_second"));
     Ok(Section {
         about: "The library's example `fleet`: live runs in one process and on one thread, each agent writing lines of \
-                about 1.2 kB. The median of five windows in which all of them run and none starts or ends.",
+                about 1.2 kB. The median of five windows in which every run is active and none starts or finishes.",
         rows: vec![
             Row::at_most(
                 format!("CPU of the process, {runs} runs"),
@@ -35,16 +35,16 @@ pub fn bench(bench: &Bench) -> io::Result<Section> {
                 "% of a core",
                 percent,
             ),
-            Row::render("CPU a line", "µs", percent * 1e4 / lines),
+            Row::without_bar("CPU per line", "µs", percent * 1e4 / lines),
             Row::at_most(format!("peak memory, {runs} runs"), MEMORY_BAR_MB, "MB", number("peak_mb")),
-            Row::must(
-                "no run began or ended in the window",
+            Row::condition(
+                "no run started or finished in the window",
                 "true",
-                found["steady"].to_string(),
-                found["steady"] == true,
+                figures["steady"].to_string(),
+                figures["steady"] == true,
             ),
-            Row::render("lines read", "a second", lines),
-            Row::must("runs that ended as done", runs.to_string(), done.to_string(), done == runs),
+            Row::without_bar("lines read", "per second", lines),
+            Row::condition("runs that finished as done", runs.to_string(), done.to_string(), done == runs),
         ],
         appendix: String::new(),
     })

@@ -22,7 +22,7 @@ pub fn bench(bench: &Bench) -> io::Result<Section> {
     write_playbook(&sandbox)?;
     let transcript = sandbox.path().join("session.jsonl");
     fs::write(&transcript, "{}\n")?;
-    let mut disk = Disk::at(sandbox.path())?;
+    let mut disk = Disk::new(sandbox.path())?;
     let end_event = json!({"session_id": "s", "transcript_path": transcript, "cwd": sandbox.work(), "reason": "other",
         "hook_event_name": "SessionEnd"});
     let prompt_event = |number: usize| {
@@ -56,20 +56,25 @@ pub fn bench(bench: &Bench) -> io::Result<Section> {
     let sync = median(&syncs);
     let mut rows = vec![
         Row::at_most("a session receives all of 200 points", PROMPT_BAR_MS, "ms", median(&all_points)),
-        Row::at_most("the same, the best of them in 2000 tokens", PROMPT_BAR_MS, "ms", median(&best_points)),
-        Row::render("a prompt of a session with injected points", "ms", median(&repeated)),
-        Row::at_most("what a session teaches is queued", QUEUE_BAR_MS + sync, "ms", median(&queued))
-            .because("8 ms and one sync")
-            .against(median(&queued) / sync, "the append"),
-        Row::render("append and fdatasync of 4 KiB", "ms", sync),
+        Row::at_most(
+            "a session receives the best points in 2000 tokens",
+            PROMPT_BAR_MS,
+            "ms",
+            median(&best_points),
+        ),
+        Row::without_bar("a prompt of a session with injected points", "ms", median(&repeated)),
+        Row::at_most("a session is queued", QUEUE_BAR_MS + sync, "ms", median(&queued))
+            .with_origin("8 ms and one sync")
+            .with_ratio(median(&queued) / sync, "the append"),
+        Row::without_bar("append and fdatasync of 4 KiB", "ms", sync),
     ];
     if let Some(count) = flushes(&hook("SessionEnd"), &end_event, &sandbox)? {
-        rows.push(Row::must("flushes to the disk to queue it", "1", count.to_string(), count == 1));
+        rows.push(Row::condition("flushes to disk per queued session", "1", count.to_string(), count == 1));
     }
     Ok(Section {
-        about: "What an agent waits for at the events of its sessions: the whole process of `longhaul hook`, from launch to \
-                exit, medians of 20, one after the other, with the disk measured in between; the worker that the hook starts \
-                is not waited for.",
+        about: "The time that an agent waits for its hooks: the whole process of `longhaul hook`, from launch to exit. Medians of \
+                20 calls, one after the other, with the disk measured in between. The hook does not wait for the worker that \
+                it starts.",
         rows,
         appendix: String::new(),
     })

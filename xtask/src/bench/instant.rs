@@ -2,7 +2,7 @@
 
 use super::Bench;
 use super::disk::Disk;
-use super::process::timed;
+use super::process::time_command;
 use super::sample::{median, ms};
 use super::sandbox::Sandbox;
 use super::section::{Row, Section};
@@ -14,30 +14,30 @@ const BAR_SYNCS: f64 = 6.0;
 
 pub fn bench(bench: &Bench) -> io::Result<Section> {
     let sandbox = Sandbox::new()?;
-    let mut disk = Disk::at(sandbox.path())?;
+    let mut disk = Disk::new(sandbox.path())?;
     let run = || -> io::Result<Duration> {
-        timed(sandbox.scripted_run(&bench.longhaul, "json")?.env("LONGHAUL_SCRIPTED_INSTANT", "1"))
+        time_command(sandbox.scripted_run(&bench.longhaul, "json")?.env("LONGHAUL_SCRIPTED_INSTANT", "1"))
     };
     run()?;
     let (mut runs, mut agents, mut syncs) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..bench.count(20, 5) {
         runs.push(ms(run()?));
         let mut agent = sandbox.command(sandbox.path().join("scripted-agent"));
-        agents.push(ms(timed(agent.args(["-p", "measure"]).env("LONGHAUL_SCRIPTED_INSTANT", "1"))?));
+        agents.push(ms(time_command(agent.args(["-p", "measure"]).env("LONGHAUL_SCRIPTED_INSTANT", "1"))?));
         for _ in 0..4 {
             syncs.push(ms(disk.append()?));
         }
     }
     let (run, agent, sync) = (median(&runs), median(&agents), median(&syncs));
     Ok(Section {
-        about: "`longhaul run` of the scripted agent, which ends at once; the disk is measured in between, in the \
+        about: "`longhaul run` of the scripted agent, which exits at once. The disk is measured in between, in the \
                 same directory.",
         rows: vec![
             Row::at_most("a whole run", BAR_MS + BAR_SYNCS * sync, "ms", run)
-                .because("25 ms and six syncs")
-                .against(run / agent, "the agent alone"),
-            Row::render("the agent alone", "ms", agent),
-            Row::render("append and fdatasync of 4 KiB", "ms", sync),
+                .with_origin("25 ms and six syncs")
+                .with_ratio(run / agent, "the agent alone"),
+            Row::without_bar("the agent alone", "ms", agent),
+            Row::without_bar("append and fdatasync of 4 KiB", "ms", sync),
         ],
         appendix: String::new(),
     })

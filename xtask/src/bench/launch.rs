@@ -3,7 +3,7 @@
 use super::Bench;
 use super::api::Api;
 use super::disk::Disk;
-use super::process::timed;
+use super::process::time_command;
 use super::sample::{median, ms};
 use super::sandbox::{Sandbox, newest};
 use super::section::{Row, Section};
@@ -21,7 +21,7 @@ const PERMISSION: [&str; 2] = ["--permission-mode", "bypassPermissions"];
 pub fn bench(bench: &Bench) -> io::Result<Section> {
     let sandbox = Sandbox::new()?;
     let api = Api::start(Duration::ZERO)?;
-    let mut disk = Disk::at(sandbox.path())?;
+    let mut disk = Disk::new(sandbox.path())?;
     let bare = || {
         let mut command = sandbox.agent_command(&bench.claude, &api);
         command.args(["-p", PROMPT, "--output-format", "stream-json", "--verbose"]).args(PERMISSION);
@@ -42,20 +42,20 @@ pub fn bench(bench: &Bench) -> io::Result<Section> {
         command
     };
     // The first start writes the agent's configuration and fills the page cache.
-    let warm: [&dyn Fn() -> Command; 3] = [&bare, &shell, &with_longhaul];
-    for command in warm {
-        timed(&mut command())?;
+    let commands: [&dyn Fn() -> Command; 3] = [&bare, &shell, &with_longhaul];
+    for command in commands {
+        time_command(&mut command())?;
     }
     let (mut bares, mut shells, mut syncs) = (Vec::new(), Vec::new(), Vec::new());
     let (mut supervised_times, mut added, mut own_times) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..bench.count(10, 3) {
-        let alone = ms(timed(&mut bare())?);
-        let supervised = ms(timed(&mut with_longhaul())?);
+        let alone = ms(time_command(&mut bare())?);
+        let supervised = ms(time_command(&mut with_longhaul())?);
         own_times.push(supervised - agent_ms(&newest(&sandbox.longhaul_home().join("runs"), 2)?)?);
         bares.push(alone);
         supervised_times.push(supervised);
         added.push(supervised - alone);
-        shells.push(ms(timed(&mut shell())?));
+        shells.push(ms(time_command(&mut shell())?));
         for _ in 0..4 {
             syncs.push(ms(disk.append()?));
         }
@@ -72,24 +72,24 @@ pub fn bench(bench: &Bench) -> io::Result<Section> {
                 "ms",
                 difference,
             )
-            .against(supervised / alone, "bare"),
-            Row::render("the same, median of the pairs' differences", "ms", median(&added)),
-            Row::render(
+            .with_ratio(supervised / alone, "bare"),
+            Row::without_bar("the same, median of the pairs' differences", "ms", median(&added)),
+            Row::without_bar(
                 "`longhaul run` before its agent's start and after its end",
                 "ms",
                 median(&own_times),
             ),
-            Row::render("`longhaul run`", "ms", supervised),
-            Row::render("bare `claude -p`", "ms", alone),
-            Row::render("`sh -c claude -p` over bare", "ms", shell - alone),
-            Row::render("append and fdatasync of 4 KiB", "ms", median(&syncs)),
+            Row::without_bar("`longhaul run`", "ms", supervised),
+            Row::without_bar("bare `claude -p`", "ms", alone),
+            Row::without_bar("`sh -c claude -p` over bare", "ms", shell - alone),
+            Row::without_bar("append and fdatasync of 4 KiB", "ms", median(&syncs)),
         ],
         appendix: String::new(),
     })
 }
 
-/// Returns how long the agent of a run lived, from the run's records. The rest of the run's time is the
-/// supervisor's, whatever else the machine did meanwhile.
+/// Returns the lifetime of a run's agent, from the run's records. The rest of the run's time belongs to the
+/// supervisor.
 fn agent_ms(run: &Path) -> io::Result<f64> {
     let journal = fs::read_to_string(run.join("journal.jsonl"))?;
     let exit: Value = serde_json::from_slice(&fs::read(run.join("attempts/001/exit.json"))?)?;
@@ -99,6 +99,7 @@ fn agent_ms(run: &Path) -> io::Result<f64> {
         .find_map(|line| serde_json::from_str::<Value>(line).ok()?["at"].as_f64());
     let ended = exit["ended_at"].as_str().and_then(|stamp| stamp.parse::<Timestamp>().ok());
     let lifetime = spawned.zip(ended).map(|(spawned, ended)| ended.as_millisecond() as f64 - spawned);
-    lifetime
-        .ok_or_else(|| io::Error::other(format!("{} does not say how long its agent lived", run.display())))
+    lifetime.ok_or_else(|| {
+        io::Error::other(format!("the files of {} do not state the lifetime of the agent", run.display()))
+    })
 }

@@ -1,8 +1,8 @@
-//! Measures the commands that read the ledger, in a home as after years: a hundred thousand runs of ten
-//! attempts each.
+//! Measures the commands that read the ledger, in a large home: a hundred thousand runs of ten attempts
+//! each.
 
 use super::Bench;
-use super::process::{metered, timed};
+use super::process::{measure_command, time_command};
 use super::runs;
 use super::sample::{median, ms};
 use super::sandbox::Sandbox;
@@ -22,7 +22,7 @@ pub fn bench(bench: &Bench) -> io::Result<Section> {
     let sandbox = Sandbox::new()?;
     let count = bench.count(100_000, 1_000);
     let started = Instant::now();
-    let some_run = runs::make(&sandbox.longhaul_home(), count, ATTEMPTS)?;
+    let some_run = runs::write_many(&sandbox.longhaul_home(), count, ATTEMPTS)?;
     let creation_time = started.elapsed();
 
     let command = |args: &[&str]| {
@@ -31,28 +31,28 @@ pub fn bench(bench: &Bench) -> io::Result<Section> {
         command
     };
     let started = Instant::now();
-    let rebuilt = metered(&mut command(&["ledger", "rebuild"]))?;
+    let rebuilt = measure_command(&mut command(&["ledger", "rebuild"]))?;
     let rate = count as f64 / started.elapsed().as_secs_f64();
     if !rebuilt.status.success() {
-        return Err(io::Error::other("the ledger cannot be made"));
+        return Err(io::Error::other("the ledger cannot be rebuilt"));
     }
     // This also waits for twice a tick of the file system's clock, after which unchanged days are no longer
     // listed.
-    timed(&mut command(&["runs"]))?;
-    let verified = timed(&mut command(&["ledger", "verify"]))?;
+    time_command(&mut command(&["runs"]))?;
+    let verified = time_command(&mut command(&["ledger", "verify"]))?;
 
     let mut peak_mib = rebuilt.peak_kib as f64 / 1024.0;
     let mut median_ms = |args: &[&str]| -> io::Result<f64> {
         let mut samples = Vec::new();
         for _ in 0..bench.count(20, 3) {
-            samples.push(ms(timed(&mut command(args))?));
+            samples.push(ms(time_command(&mut command(args))?));
         }
-        peak_mib = peak_mib.max(metered(&mut command(args))?.peak_kib as f64 / 1024.0);
+        peak_mib = peak_mib.max(measure_command(&mut command(args))?.peak_kib as f64 / 1024.0);
         Ok(median(&samples))
     };
-    let bare = ms(timed(&mut command(&["--version"]))?);
-    let mut rows = vec![Row::must(
-        "`ledger rebuild`, runs a second",
+    let baseline = ms(time_command(&mut command(&["--version"]))?);
+    let mut rows = vec![Row::condition(
+        "`ledger rebuild`, runs per second",
         format!("≥ {REBUILD_BAR}"),
         format!("{rate:.0}"),
         rate >= REBUILD_BAR,
@@ -64,7 +64,7 @@ pub fn bench(bench: &Bench) -> io::Result<Section> {
             &["runs", "--state", "failed", "--limit", "30"],
             Some(LIST_BAR_MS),
         ),
-        ("`runs WORDS`, found nowhere: every task is read", &["runs", "zebra"], None),
+        ("`runs WORDS` without a match: every task is read", &["runs", "zebra"], None),
         ("`status`", &["status"], Some(LIST_BAR_MS)),
         ("`cost --by day`, of all time", &["cost", "--by", "day", "--all"], Some(COST_BAR_MS)),
         ("`cost --by model`, of all time", &["cost", "--by", "model", "--all"], None),
@@ -74,15 +74,15 @@ pub fn bench(bench: &Bench) -> io::Result<Section> {
         let value = median_ms(args)?;
         let row = match bar {
             Some(bar) => Row::at_most(label, bar, "ms", value),
-            None => Row::render(label, "ms", value),
+            None => Row::without_bar(label, "ms", value),
         };
-        rows.push(row.against(value / bare, "`--version`"));
+        rows.push(row.with_ratio(value / baseline, "`--version`"));
     }
-    rows.push(Row::at_most("the most memory of any of them", MEMORY_BAR_MIB, "MiB", peak_mib));
-    rows.push(Row::render("`ledger verify`", "s", verified.as_secs_f64()));
-    rows.push(Row::render("making the runs, by this bench", "s", creation_time.as_secs_f64()));
+    rows.push(Row::at_most("peak memory of any command", MEMORY_BAR_MIB, "MiB", peak_mib));
+    rows.push(Row::without_bar("`ledger verify`", "s", verified.as_secs_f64()));
+    rows.push(Row::without_bar("creating the runs, by this bench", "s", creation_time.as_secs_f64()));
     Ok(Section {
-        about: "A home of 100,000 runs in 365 days, 10 attempts each, every one with its journal and what it spent by model. \
+        about: "A home of 100,000 runs in 365 days, 10 attempts each, each with its journal and its usage by model. \
                 Commands are timed from launch to exit, medians; the page cache is warm.",
         rows,
         appendix: String::new(),

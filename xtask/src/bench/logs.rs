@@ -1,7 +1,7 @@
 //! Measures `longhaul logs` of a run with long output: the time to the first byte, and the peak memory.
 
 use super::Bench;
-use super::process::{KillOnDrop, metered, timed};
+use super::process::{KillOnDrop, measure_command, time_command};
 use super::runs::{self, AttemptFixture, RunFixture};
 use super::sample::{median, ms};
 use super::sandbox::Sandbox;
@@ -21,7 +21,7 @@ pub fn bench(bench: &Bench) -> io::Result<Section> {
     let sandbox = Sandbox::new()?;
     let bytes = bench.count(100_000_000, 2_000_000) as u64;
     // Two attempts, each with half of the output.
-    let half = AttemptFixture { works_seconds: 40_000, fault: None, waits_seconds: 1 };
+    let half = AttemptFixture { work_seconds: 40_000, fault: None, wait_seconds: 1 };
     let fixture = RunFixture {
         number: 1,
         start_ms: 1_767_225_600_000,
@@ -32,12 +32,12 @@ pub fn bench(bench: &Bench) -> io::Result<Section> {
         calls: 0,
     };
     let dir = runs::write(&sandbox.longhaul_home(), &fixture)?;
-    make(&dir, bytes, fixture.start_ms)?;
+    write_output(&dir, bytes, fixture.start_ms)?;
     let run = runs::id(fixture.number);
 
     let forms: [(&str, &[&str]); 4] = [
         ("`logs RUN`", &[]),
-        ("`logs RUN --attempt 2`: half of it is passed over", &["--attempt", "2"]),
+        ("`logs RUN --attempt 2`: half of the output is skipped", &["--attempt", "2"]),
         ("`logs RUN --raw`", &["--raw"]),
         ("`logs RUN --output-format stream-json`", &["--output-format", "stream-json"]),
     ];
@@ -55,31 +55,31 @@ pub fn bench(bench: &Bench) -> io::Result<Section> {
         let (label, value) = (format!("{label}: to the first byte"), median(&samples));
         // The records before the requested part must be read first.
         rows.push(if number == 1 {
-            Row::render(label, "ms", value)
+            Row::without_bar(label, "ms", value)
         } else {
             Row::at_most(label, FIRST_BAR_MS, "ms", value)
         });
-        peak_kib = peak_kib.max(metered(&mut command())?.peak_kib);
+        peak_kib = peak_kib.max(measure_command(&mut command())?.peak_kib);
     }
     let mut whole: Command = sandbox.command(&bench.longhaul);
-    let whole = timed(whole.args(["logs", &run]))?;
-    rows.push(Row::render("`logs RUN`: all of it", "s", whole.as_secs_f64()));
+    let whole = time_command(whole.args(["logs", &run]))?;
+    rows.push(Row::without_bar("`logs RUN`: the whole output", "s", whole.as_secs_f64()));
     rows.push(Row::at_most(
-        "the most memory of any of them, to the end",
+        "peak memory of any command that reads the whole output",
         MEMORY_BAR_MIB,
         "MiB",
         peak_kib as f64 / 1024.0,
     ));
     Ok(Section {
-        about: "A run whose agent wrote 100 MB in two attempts, and whose transcript is as long. Timed from launch to the \
-                first byte on a pipe, medians; the page cache is warm.",
+        about: "A run whose agent wrote 100 MB in two attempts, and whose transcript has the same size. Timed from launch to \
+                the first byte on a pipe, medians; the page cache is warm.",
         rows,
         appendix: String::new(),
     })
 }
 
 /// Writes a transcript of `bytes` bytes, and streams of the same length.
-fn make(dir: &Path, bytes: u64, start_ms: u64) -> io::Result<()> {
+fn write_output(dir: &Path, bytes: u64, start_ms: u64) -> io::Result<()> {
     let mut transcript = runs::transcript(dir)?;
     for attempt in 1..=2 {
         let mut stream =
@@ -100,7 +100,7 @@ fn make(dir: &Path, bytes: u64, start_ms: u64) -> io::Result<()> {
     transcript.flush()
 }
 
-/// Returns the time until the first byte is printed. The rest is not read.
+/// Returns the time until the command prints its first byte. The rest is not read.
 fn first_byte(command: &mut Command) -> io::Result<Duration> {
     let started = Instant::now();
     let mut child = KillOnDrop(command.stdout(Stdio::piped()).spawn()?);

@@ -1,4 +1,4 @@
-//! Describes the machine that a figure was measured on. The facts are read from the machine, never typed in.
+//! Describes the machine of a measurement. Every fact is read from the machine.
 
 use std::path::Path;
 use std::process::Command;
@@ -19,12 +19,12 @@ impl Ticks {
         Ticks { all: ticks.iter().sum(), stolen: ticks.get(7).copied().unwrap_or(0) }
     }
 
-    /// Returns the share of time that the host took away since `start`. The kernel counts it as used by the
-    /// running process, so processor times are too high by that share of the time that was not idle.
+    /// Returns the share of time that the host took from the machine since `start`. The kernel counts stolen
+    /// time as used by the running process, so processor times are too high by this share.
     pub fn stolen_since(start: Ticks) -> String {
         let now = Ticks::now();
         let share = (now.stolen - start.stolen) as f64 / (now.all - start.all).max(1) as f64;
-        format!("{:.0} % of the processors stolen meanwhile", share * 100.0)
+        format!("{:.0} % of processor time stolen", share * 100.0)
     }
 }
 

@@ -1,6 +1,6 @@
-//! Measures how soon a run continues after an overload, and how many failed requests it sends until then:
-//! outages with status 529 of 10 to 120 s, under the default policy. Thirty are simulated. The real agent goes
-//! through five of them in real time, all at once.
+//! Measures how soon a run continues after an overload, and how many failed requests it sends until then. The
+//! outages have status 529 and last 10 to 120 s, under the default policy. Thirty are simulated. The real
+//! agent runs through five of them in real time, all at once.
 
 use super::Bench;
 use super::api::{Api, RequestStats};
@@ -15,16 +15,16 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 const SEEDS: std::ops::Range<u64> = 1..31;
-// The first ones, with the same lengths as in the simulation.
+// The real outages have the lengths of the first simulated ones.
 const REAL: usize = 5;
 const OUTAGE_MIN: Span = Span::from_secs(10);
 const OUTAGE_MAX: Span = Span::from_secs(120);
 const LATENESS_BAR_S: f64 = 10.0;
-// For long outages: lateness in proportion to the time waited already.
+// For long outages, the bar is proportional to the length of the outage.
 const LATENESS_BAR_SHARE: f64 = 0.3;
 const REFUSED_BAR: f64 = 30.0;
-// No run should take half as long. A run that does is killed, and its figures are missing.
-const PATIENCE: Duration = Duration::from_secs(400);
+// Twice what any run should take. A run that takes longer is killed, and its figures are missing.
+const TIMEOUT: Duration = Duration::from_secs(400);
 
 /// One outage and the result of its run.
 struct OutageResult {
@@ -33,21 +33,21 @@ struct OutageResult {
     /// Time from the outage's end to the first request that was answered.
     lateness_s: f64,
     refused: f64,
-    /// Whether the run ended as done. For a simulated run the oracles require it.
+    /// Whether the run finished as done. For a simulated run the oracles require it.
     done: bool,
 }
 
 pub fn bench(bench: &Bench) -> io::Result<Section> {
     let mut rows = Vec::new();
-    let mut appendix = "| seed | | wall | lateness | failed requests |\n|---|---|---|---|---|\n".to_owned();
-    let simulated = simulated()?;
+    let mut appendix = "| seed | | outage | lateness | failed requests |\n|---|---|---|---|---|\n".to_owned();
+    let simulated = simulate()?;
     add_rows("simulated", &simulated, &mut rows, &mut appendix);
     if !bench.quick {
-        add_rows("real", &real(bench, &simulated)?, &mut rows, &mut appendix);
+        add_rows("real", &run_real_agent(bench, &simulated)?, &mut rows, &mut appendix);
     }
     Ok(Section {
-        about: "The API answers 529 from the first request on until the wall is over, then at once. Default preset; \
-                lengths are drawn by seed. Real walls are stood by `longhaul run` of the real Claude Code.",
+        about: "The API answers 529 from the first request until the outage ends, and then at once. Default preset; \
+                lengths are drawn by seed. In real outages, `longhaul run` supervises the real Claude Code.",
         rows,
         appendix,
     })
@@ -61,27 +61,27 @@ fn add_rows(kind: &str, outages: &[OutageResult], rows: &mut Vec<Row>, appendix:
     let (count, done) = (outages.len(), outages.iter().filter(|outage| outage.done).count());
     rows.extend([
         Row::at_most(
-            format!("{kind}, {count} walls: lateness, median"),
+            format!("{kind}, {count} outages: lateness, median"),
             LATENESS_BAR_S,
             "s",
             median(&lateness),
         ),
         Row::at_most(
-            format!("{kind}: lateness as a share of what its wall allows, 90th percentile"),
+            format!("{kind}: lateness as a share of its bar, 90th percentile"),
             1.0,
             "",
             percentile(&shares, 90.0),
         )
-        .because("10 s, or 30 % of the wall"),
-        Row::render(format!("{kind}: lateness, 90th percentile"), "s", percentile(&lateness, 90.0)),
+        .with_origin("10 s, or 30 % of the outage"),
+        Row::without_bar(format!("{kind}: lateness, 90th percentile"), "s", percentile(&lateness, 90.0)),
         Row::at_most(format!("{kind}: failed requests, median"), REFUSED_BAR, "", median(&refused)),
-        Row::must(
-            format!("{kind}: runs that ended as done"),
+        Row::condition(
+            format!("{kind}: runs that finished as done"),
             count.to_string(),
             done.to_string(),
             done == count,
         ),
-        Row::render(format!("{kind}: failed requests, most"), "", percentile(&refused, 100.0)),
+        Row::without_bar(format!("{kind}: failed requests, maximum"), "", percentile(&refused, 100.0)),
     ]);
     for outage in outages {
         let OutageResult { seed, outage_s, lateness_s, refused, done: _ } = outage;
@@ -89,9 +89,9 @@ fn add_rows(kind: &str, outages: &[OutageResult], rows: &mut Vec<Row>, appendix:
     }
 }
 
-fn simulated() -> io::Result<Vec<OutageResult>> {
+fn simulate() -> io::Result<Vec<OutageResult>> {
     let found = simulate_outages(&Preset::Default.policy(), SEEDS, OUTAGE_MIN, OUTAGE_MAX);
-    let found = found.map_err(|violation| io::Error::other(format!("a simulated wall: {violation}")))?;
+    let found = found.map_err(|violation| io::Error::other(format!("a simulated outage: {violation}")))?;
     let seconds = |span: Span| span.to_std().as_secs_f64();
     let result = |run: longhaul_sim::OutageRun| OutageResult {
         seed: run.seed,
@@ -104,7 +104,7 @@ fn simulated() -> io::Result<Vec<OutageResult>> {
 }
 
 /// Runs the real agent through outages, all at once.
-fn real(bench: &Bench, simulated: &[OutageResult]) -> io::Result<Vec<OutageResult>> {
+fn run_real_agent(bench: &Bench, simulated: &[OutageResult]) -> io::Result<Vec<OutageResult>> {
     let mut running = Vec::new();
     for OutageResult { seed, outage_s, .. } in simulated.iter().take(REAL) {
         let (seed, outage) = (*seed, Duration::from_secs_f64(*outage_s));
@@ -118,7 +118,7 @@ fn real(bench: &Bench, simulated: &[OutageResult]) -> io::Result<Vec<OutageResul
     let started = Instant::now();
     let mut results = Vec::new();
     for (seed, outage, _sandbox, api, run) in &mut running {
-        while run.0.try_wait()?.is_none() && started.elapsed() < PATIENCE {
+        while run.0.try_wait()?.is_none() && started.elapsed() < TIMEOUT {
             sleep(Duration::from_millis(100));
         }
         let done = run.0.try_wait()?.is_some_and(|status| status.success());

@@ -1,8 +1,8 @@
-//! Measures one process from outside: its own processor time and peak memory, without those of its children.
+//! Measures the processor time and peak memory of one process from outside, without those of its children.
 //!
 //! `wait4` adds up the times of all awaited children, so an agent's figures would count as its supervisor's.
-//! Therefore this module reads `/proc` while the process runs, and again while it is a zombie: the kernel keeps
-//! its times until the parent waits for it.
+//! Therefore this module reads `/proc` while the process runs, and again while it is a zombie. The kernel
+//! keeps the times of a zombie until its parent waits for it.
 
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus};
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use std::{fs, io};
 
 /// The resources that one process used.
-pub struct Metered {
+pub struct ProcessUsage {
     pub status: ExitStatus,
     /// User and system time. The kernel reports it in hundredths of a second.
     pub cpu: Duration,
@@ -26,22 +26,22 @@ const PROBE_INTERVAL: Duration = Duration::from_millis(5);
 // `/proc/PID/stat` counts in USER_HZ, which is 100 on every Linux that Rust runs on.
 const TICK: Duration = Duration::from_millis(10);
 
-/// Runs the command to its end.
-pub fn metered(command: &mut Command) -> io::Result<Metered> {
+/// Runs the command to its end and measures its resources.
+pub fn measure_command(command: &mut Command) -> io::Result<ProcessUsage> {
     let mut child = command.spawn()?;
     let mut peak_kib = 0;
     loop {
         peak_kib = peak_kib.max(peak_kib_of(child.id()).unwrap_or(0));
         let Stat { state, cpu, children_cpu } = stat(child.id())?;
         if state == 'Z' {
-            return Ok(Metered { status: child.wait()?, cpu, children_cpu, peak_kib });
+            return Ok(ProcessUsage { status: child.wait()?, cpu, children_cpu, peak_kib });
         }
         sleep(PROBE_INTERVAL);
     }
 }
 
 /// Runs the command to its end and returns its duration. A failing command is an error.
-pub fn timed(command: &mut Command) -> io::Result<Duration> {
+pub fn time_command(command: &mut Command) -> io::Result<Duration> {
     let started = Instant::now();
     let status = command.status()?;
     let duration = started.elapsed();
@@ -55,9 +55,9 @@ pub fn peak_kib_of(pid: u32) -> Option<u64> {
     line.split_whitespace().next()?.parse().ok()
 }
 
-/// Returns the processor time of a live process from its threads' nanosecond counters, for seconds in which
-/// almost nothing happens. Threads that ended meanwhile are not included.
-pub fn fine_cpu(pid: u32) -> io::Result<Duration> {
+/// Returns the processor time of a live process from its threads' nanosecond counters, which also resolve
+/// nearly idle seconds. Threads that have ended are not included.
+pub fn precise_cpu(pid: u32) -> io::Result<Duration> {
     let mut nanos = 0;
     for thread in fs::read_dir(format!("/proc/{pid}/task"))?.flatten() {
         let times = fs::read_to_string(thread.path().join("schedstat"))?;
@@ -66,25 +66,25 @@ pub fn fine_cpu(pid: u32) -> io::Result<Duration> {
     Ok(Duration::from_nanos(nanos))
 }
 
-/// Returns how often a live process went to sleep voluntarily: once for every wake-up.
-pub fn sleeps(pid: u32) -> u64 {
+/// Returns how often a live process went to sleep voluntarily, which is the number of its wake-ups.
+pub fn wakeups(pid: u32) -> u64 {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
     line.and_then(|count| count.trim().parse().ok()).unwrap_or(0)
 }
 
-/// A child that is killed when dropped, so that a failing bench leaves nothing behind.
+/// A child that is killed when dropped, so that a failed bench leaves no process.
 pub struct KillOnDrop(pub Child);
 
 impl Drop for KillOnDrop {
     fn drop(&mut self) {
-        // Has exited already unless the bench failed.
+        // The child has exited already unless the bench failed.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
 }
 
-/// The fields of `/proc/PID/stat` that are used.
+/// The used fields of `/proc/PID/stat`.
 struct Stat {
     state: char,
     cpu: Duration,
@@ -93,7 +93,7 @@ struct Stat {
 
 fn stat(pid: u32) -> io::Result<Stat> {
     let stat = fs::read_to_string(Path::new("/proc").join(pid.to_string()).join("stat"))?;
-    let malformed = || io::Error::other(format!("/proc/{pid}/stat reads {stat:?}"));
+    let malformed = || io::Error::other(format!("/proc/{pid}/stat is malformed: {stat:?}"));
     // The name in parentheses may contain anything, so fields are counted after its end.
     let fields: Vec<&str> = stat.rsplit_once(')').ok_or_else(malformed)?.1.split_whitespace().collect();
     let state = fields.first().and_then(|word| word.chars().next()).ok_or_else(malformed)?;

@@ -2,7 +2,7 @@
 
 use super::Bench;
 use super::api::Api;
-use super::process::{KillOnDrop, timed};
+use super::process::{KillOnDrop, time_command};
 use super::sample::{median, ms};
 use super::sandbox::Sandbox;
 use super::section::{Row, Section};
@@ -16,13 +16,13 @@ use std::time::{Duration, Instant};
 const BAR_MS: f64 = 1000.0;
 const PROMPT: &str = "Say that you are done.";
 const PERMISSION: [&str; 2] = ["--permission-mode", "bypassPermissions"];
-// The agent is killed during this outage, after it has started a session; its own retries last longer.
+// The agent is killed during this outage, after it has started a session. Its own retries last longer.
 const OUTAGE: Duration = Duration::from_millis(2500);
 // The agent writes its session file with some delay.
 const SESSION_WRITE_DELAY: Duration = Duration::from_secs(1);
 const PROBE_INTERVAL: Duration = Duration::from_millis(5);
 // Many times as long as the agent needs for its first request.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 pub fn bench(bench: &Bench) -> io::Result<Section> {
     let (mut recovered, mut bare) = (Vec::new(), Vec::new());
@@ -36,9 +36,9 @@ pub fn bench(bench: &Bench) -> io::Result<Section> {
     }
     let (recovered, bare) = (median(&recovered), median(&bare));
     Ok(Section {
-        about: "The real Claude Code and its supervisor are killed while the agent waits for its API. From the start of \
-                `longhaul recover` to the first request of the resumed agent, against the same from the start of \
-                `claude -p --resume` on the same session, in turn.",
+        about: "The real Claude Code and its supervisor are killed while the agent waits for its API. The time from the start of \
+                `longhaul recover` to the first request of the resumed agent is compared with the same time from the start \
+                of `claude -p --resume` on the same session, in turn.",
         rows: vec![
             Row::at_most(
                 "`longhaul recover` to the first request, over bare",
@@ -46,9 +46,9 @@ pub fn bench(bench: &Bench) -> io::Result<Section> {
                 "ms",
                 recovered - bare,
             )
-            .against(recovered / bare, "bare"),
-            Row::render("`longhaul recover` to the first request", "ms", recovered),
-            Row::render("bare `claude -p --resume` to its first request", "ms", bare),
+            .with_ratio(recovered / bare, "bare"),
+            Row::without_bar("`longhaul recover` to the first request", "ms", recovered),
+            Row::without_bar("bare `claude -p --resume` to its first request", "ms", bare),
         ],
         appendix: String::new(),
     })
@@ -66,13 +66,13 @@ fn recover(sandbox: &Sandbox, bench: &Bench) -> io::Result<(String, Duration)> {
     // Kills longhaul and waits for its end.
     drop(run);
     processes::signal(agent, Signal::KILL, sandbox);
-    wait_until("the agent is gone", || processes::matching(sandbox).is_empty().then_some(()))?;
+    wait_until("the agent has exited", || processes::matching(sandbox).is_empty().then_some(()))?;
     sleep(OUTAGE.saturating_sub(first.elapsed()) + PROBE_INTERVAL);
 
     let started = Instant::now();
-    timed(sandbox.agent_command(&bench.longhaul, &api).args(["recover", "@"]))?;
+    time_command(sandbox.agent_command(&bench.longhaul, &api).args(["recover", "@"]))?;
     let answered =
-        api.stats().answered.ok_or_else(|| io::Error::other("the resumed agent asked for nothing"))?;
+        api.stats().answered.ok_or_else(|| io::Error::other("the resumed agent sent no request"))?;
     let records = journal::records(sandbox);
     let session = records.iter().rev().find_map(|record| record["plan"]["session"]["resume"].as_str());
     let session = session.ok_or_else(|| io::Error::other("no session was resumed"))?;
@@ -86,18 +86,18 @@ fn time_to_first_request(sandbox: &Sandbox, bench: &Bench, session: Option<&str>
     bare.args(["-p", "Continue.", "--output-format", "stream-json", "--verbose"]).args(PERMISSION);
     bare.args(session.into_iter().flat_map(|session| ["--resume", session]));
     let started = Instant::now();
-    timed(&mut bare)?;
+    time_command(&mut bare)?;
     let answered = api.stats().answered;
-    answered.map(|answered| answered - started).ok_or_else(|| io::Error::other("the agent asked for nothing"))
+    answered.map(|answered| answered - started).ok_or_else(|| io::Error::other("the agent sent no request"))
 }
 
 fn wait_until<T>(description: &str, mut probe: impl FnMut() -> Option<T>) -> io::Result<T> {
     let started = Instant::now();
-    while started.elapsed() < PATIENCE {
+    while started.elapsed() < TIMEOUT {
         if let Some(found) = probe() {
             return Ok(found);
         }
         sleep(PROBE_INTERVAL);
     }
-    Err(io::Error::other(format!("timed out after {PATIENCE:?} waiting until {description}")))
+    Err(io::Error::other(format!("timed out after {TIMEOUT:?} waiting until {description}")))
 }

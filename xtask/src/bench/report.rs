@@ -1,9 +1,10 @@
-//! Measures `longhaul report` of a busy week: 500 runs with their waits, failures and tool calls, on one page.
+//! Measures `longhaul report` of a busy week: 500 runs with their waits, failures and tool calls, on one
+//! page.
 
 mod run_fixtures;
 
 use super::Bench;
-use super::process::{metered, timed};
+use super::process::{measure_command, time_command};
 use super::runs;
 use super::sample::median;
 use super::sandbox::Sandbox;
@@ -16,7 +17,7 @@ use std::{fs, io};
 const PAGE_BAR_S: f64 = 3.0;
 const SIZE_BAR_MB: f64 = 5.0;
 const WEEK_MS: u64 = 7 * 86_400_000;
-// The longest run takes less than this, so that nothing happens after now.
+// The longest run takes less than this, so that no run ends in the future.
 const LONGEST_MS: u64 = 8 * 3_600_000;
 
 pub fn bench(bench: &Bench) -> io::Result<Section> {
@@ -37,17 +38,17 @@ pub fn bench(bench: &Bench) -> io::Result<Section> {
     let page = sandbox.work().join("report.html");
     let form = ["--output", page.to_str().ok_or_else(|| io::Error::other("no plain name"))?];
     // The ledger does not have the runs yet.
-    let first = timed(&mut command(&form))?.as_secs_f64();
+    let first = time_command(&mut command(&form))?.as_secs_f64();
     let median_s = |form: &[&str]| -> io::Result<f64> {
         let mut samples = Vec::new();
         for _ in 0..bench.count(9, 3) {
-            samples.push(timed(&mut command(form))?.as_secs_f64());
+            samples.push(time_command(&mut command(form))?.as_secs_f64());
         }
         Ok(median(&samples))
     };
     let (html, text, json) =
-        (median_s(&form)?, median_s(&["--text"])?, median_s(&["--output-format", "json"])?);
-    let peak = metered(&mut command(&form))?.peak_kib as f64 / 1024.0;
+        (median_s(&form)?, median_s(&["--format", "text"])?, median_s(&["--output-format", "json"])?);
+    let peak = measure_command(&mut command(&form))?.peak_kib as f64 / 1024.0;
     let counts = report_counts(&mut command(&["--output-format", "json"]), count)?;
     let megabytes = fs::metadata(&page)?.len() as f64 / 1e6;
     Ok(Section {
@@ -55,13 +56,13 @@ pub fn bench(bench: &Bench) -> io::Result<Section> {
                 tool calls. `longhaul report --since 7d` is timed from launch to exit, medians; the page cache is warm.",
         rows: vec![
             Row::at_most("the page", PAGE_BAR_S, "s", html),
-            Row::at_most("the page, of runs that the ledger does not know yet", PAGE_BAR_S, "s", first),
+            Row::at_most("the page, with runs that are not in the ledger yet", PAGE_BAR_S, "s", first),
             Row::at_most("the page: its size", SIZE_BAR_MB, "MB", megabytes),
-            Row::render("as text", "s", text),
-            Row::render("as JSON", "s", json),
-            Row::render("the page: peak memory", "MiB", peak),
-            Row::render("attempts that it tells of", "", counts.attempts),
-            Row::render("tool calls that it tells of", "", counts.calls),
+            Row::without_bar("as text", "s", text),
+            Row::without_bar("as JSON", "s", json),
+            Row::without_bar("the page: peak memory", "MiB", peak),
+            Row::without_bar("reported attempts", "", counts.attempts),
+            Row::without_bar("reported tool calls", "", counts.calls),
         ],
         appendix: String::new(),
     })
@@ -79,7 +80,7 @@ fn report_counts(command: &mut Command, count: u64) -> io::Result<ReportCounts> 
     let runs = report["runs"].as_array().map(Vec::as_slice).unwrap_or_default();
     if runs.len() as u64 != count || runs.iter().any(|run| run["calls"]["last"][0]["tool"].is_null()) {
         return Err(io::Error::other(format!(
-            "the report tells of {} of {count} runs, or of no tool calls",
+            "the report has {} of {count} runs, or no tool calls",
             runs.len()
         )));
     }

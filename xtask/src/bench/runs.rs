@@ -21,35 +21,36 @@ pub const MODELS: [&str; 3] = ["claude-opus-5-5", "claude-sonnet-4-5", "claude-h
 
 /// A run to write.
 pub struct RunFixture {
-    /// Number of the run. All values without a field of their own follow from it.
+    /// Number of the run. All values without a field are derived from it.
     pub number: u64,
     /// Start time, in milliseconds since 1970.
     pub start_ms: u64,
     pub name: Option<&'static str>,
     pub task: String,
     pub attempts: Vec<AttemptFixture>,
-    /// Outcome of the run. `None` for a run that broke off.
+    /// Outcome of the run. `None` for an orphaned run.
     pub outcome: Option<Outcome>,
-    /// Number of tool calls of each attempt. Without any there is no transcript.
+    /// Number of tool calls of each attempt. If it is 0, there is no transcript.
     pub calls: u32,
 }
 
-/// An attempt of such a run.
+/// An attempt to write.
 #[derive(Clone, Copy)]
 pub struct AttemptFixture {
-    pub works_seconds: u64,
+    /// Duration of the attempt.
+    pub work_seconds: u64,
     pub fault: Option<Fault>,
-    /// How long the run waits afterwards.
-    pub waits_seconds: u64,
+    /// Duration of the wait after the attempt.
+    pub wait_seconds: u64,
 }
 
-/// Writes `count` similar runs in the past years: every attempt but the last is overloaded. Returns the id of a
-/// run in the middle.
-pub fn make(home: &Path, count: usize, attempts: u32) -> io::Result<String> {
+/// Writes `count` similar runs, started in one year: every attempt but the last is overloaded. Returns the id
+/// of a run in the middle.
+pub fn write_many(home: &Path, count: usize, attempts: u32) -> io::Result<String> {
     for number in 0..count as u64 {
         let kind = if number.is_multiple_of(10) { OutcomeKind::Failed } else { OutcomeKind::Done };
         let overloaded =
-            AttemptFixture { works_seconds: 400, fault: Some(Fault::Overloaded), waits_seconds: 200 };
+            AttemptFixture { work_seconds: 400, fault: Some(Fault::Overloaded), wait_seconds: 200 };
         let mut attempt_fixtures = vec![overloaded; attempts as usize];
         if let Some(last) = attempt_fixtures.last_mut() {
             last.fault = None;
@@ -58,7 +59,7 @@ pub fn make(home: &Path, count: usize, attempts: u32) -> io::Result<String> {
             number,
             start_ms: FIRST_DAY_MS + number % DAYS * DAY_MS + number / DAYS * 60_000,
             name: None,
-            task: format!("Prove lemma {number} of the paper, and write down what it rests on."),
+            task: format!("Prove lemma {number} of the paper, and list its assumptions."),
             attempts: attempt_fixtures,
             outcome: Some(Outcome { kind, ..Outcome::DONE }),
             calls: 0,
@@ -118,7 +119,7 @@ pub fn transcript(dir: &Path) -> io::Result<BufWriter<File>> {
 
 /// Writes the messages of one tool call: the model's text, the call and its result. About three kilobytes.
 pub fn transcript_line(out: &mut impl Write, attempt: u32, call: u64, at: u64) -> io::Result<()> {
-    // In turn; the tool that agents call most comes most often.
+    // The tools alternate. Bash, which agents call most, has two of five calls.
     let (tool, input) = match call % 5 {
         0 => ("Read", json!({ "file_path": format!("/home/me/projects/src/part_{call}.rs") })),
         1 | 2 => ("Bash", json!({ "command": format!("cargo test -p part_{call} 2>&1 | tail -40") })),
@@ -144,7 +145,7 @@ pub fn transcript_line(out: &mut impl Write, attempt: u32, call: u64, at: u64) -
     };
     let tool_result = TranscriptMessage {
         timestamp,
-        content: Some("test parts::a_part_does_what_it_says ... ok\n".repeat(50)),
+        content: Some("test parts::part_has_its_documented_size ... ok\n".repeat(50)),
         tool_use_id: Some(id),
         is_error: Some(call % 9 == 7),
         ..TranscriptMessage::new(EventKind::ToolResult, MessageOrigin::Tool, attempt)
@@ -157,7 +158,7 @@ pub fn transcript_line(out: &mut impl Write, attempt: u32, call: u64, at: u64) -
 }
 
 pub fn stamp(ms: u64) -> String {
-    let timestamp = Timestamp::from_millisecond(ms as i64).expect("it is within the calendar");
+    let timestamp = Timestamp::from_millisecond(ms as i64).expect("the date is representable");
     format!("{timestamp:.3}")
 }
 
@@ -200,7 +201,7 @@ fn model_usage(number: u64) -> serde_json::Value {
 fn attempt_start_ms(fixture: &RunFixture, attempt: u32) -> u64 {
     let earlier = &fixture.attempts[..attempt as usize - 1];
     // The run needs a second before its first attempt.
-    let seconds: u64 = earlier.iter().map(|each| each.works_seconds + each.waits_seconds).sum();
+    let seconds: u64 = earlier.iter().map(|attempt| attempt.work_seconds + attempt.wait_seconds).sum();
     fixture.start_ms + (1 + seconds) * 1_000
 }
 
@@ -214,16 +215,16 @@ fn steps(fixture: &RunFixture) -> Vec<(Moment, Vec<Record>)> {
     let mut steps = Vec::new();
     let mut previous_fault = None;
     for (attempt, attempt_fixture) in (1..).zip(&fixture.attempts) {
-        let AttemptFixture { works_seconds, fault, waits_seconds } = *attempt_fixture;
+        let AttemptFixture { work_seconds, fault, wait_seconds } = *attempt_fixture;
         let at = |seconds: u64| Moment(attempt_start_ms(fixture, attempt) + seconds * 1_000);
-        let ended = at(works_seconds);
+        let ended = at(work_seconds);
         let started = Record::AttemptStarted { at: at(0), plan: plan(attempt, previous_fault) };
         let first = (attempt == 1).then_some(Record::RunStarted { at: at(0) });
         steps.push((at(0), first.into_iter().chain([started]).collect()));
         let process = ProcessId { pid: 4_711, start_ticks: 123_456 };
         steps.push((at(0), vec![Record::AttemptSpawned { at: at(0), process }]));
         steps.push((at(1), vec![Record::SessionOpened { at: at(1), session: session.as_str().into() }]));
-        if works_seconds >= 20 {
+        if work_seconds >= 20 {
             steps.push((at(20), vec![Record::ProgressMade { at: at(20), resets_retries: true }]));
         }
         let is_last = attempt as usize == fixture.attempts.len();
@@ -231,7 +232,7 @@ fn steps(fixture: &RunFixture) -> Vec<(Moment, Vec<Record>)> {
             (true, None) => break,
             (true, Some(outcome)) => AfterAttempt::Finish(outcome),
             (false, _) => {
-                let at = at(works_seconds + waits_seconds);
+                let at = at(work_seconds + wait_seconds);
                 AfterAttempt::Attempt { at, remedy: Remedy::WaitOut, plan: plan(attempt + 1, fault) }
             }
         };

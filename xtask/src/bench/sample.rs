@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// Returns the median; of an even number the lower of the two in the middle.
+/// Returns the median. For an even number of values, it is the lower of the two in the middle.
 pub fn median(values: &[f64]) -> f64 {
     percentile(values, 50.0)
 }

@@ -1,5 +1,5 @@
-//! A temporary directory for one measurement: a home, a working directory and a Longhaul home, all empty, and
-//! an environment without anything of the user's.
+//! A temporary directory for one measurement: an empty home, working directory and Longhaul home, and an
+//! environment without variables of the user.
 
 use super::api::Api;
 use std::os::unix::fs::PermissionsExt;
@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use std::{env, fs, io};
 use tempfile::TempDir;
 
-/// The directory; removed on drop.
+/// The temporary directory. It is removed on drop.
 pub struct Sandbox {
     dir: TempDir,
 }
@@ -51,7 +51,7 @@ impl Sandbox {
         self.path().join("tmp")
     }
 
-    /// Returns a command in this sandbox: without output, input and anything of the user's.
+    /// Returns a command in this sandbox, without input, output and variables of the user.
     pub fn command(&self, program: impl AsRef<Path>) -> Command {
         let mut command = Command::new(program.as_ref());
         command
@@ -67,14 +67,15 @@ impl Sandbox {
         command
     }
 
-    /// Returns a command whose agent finds nothing but this loopback API.
+    /// Returns a command whose agent uses only this loopback API.
     pub fn agent_command(&self, program: impl AsRef<Path>, api: &Api) -> Command {
         let mut command = self.command(program);
         command
             .env("ANTHROPIC_BASE_URL", api.url())
             .env("ANTHROPIC_API_KEY", "sk-ant-dummy")
             .env("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1")
-            // As root the agent refuses bypassPermissions unless this variable says that it runs in a sandbox.
+            // As root the agent refuses bypassPermissions unless this variable says that it runs in a
+            // sandbox.
             .env("IS_SANDBOX", "1");
         command
     }

@@ -1,11 +1,11 @@
-//! The findings of one bench as a table of `benches/RESULTS.md`, and the file itself. A bench replaces its own
-//! section and no other.
+//! The results of one bench as a section of `benches/RESULTS.md`. A bench replaces its own section and no
+//! other.
 
 use std::fmt::Write as _;
 use std::path::Path;
 use std::{fs, io};
 
-/// The findings of one bench.
+/// The results of one bench.
 pub struct Section {
     /// Description of the bench, in a sentence or two.
     pub about: &'static str,
@@ -33,13 +33,13 @@ impl Row {
             bar: format!("≤ {}", quantity(bar, unit)),
             measured: quantity(measured, unit),
             ratio: String::new(),
-            // NaN, which means that nothing was measured, meets no bar.
+            // NaN means that nothing was measured, and meets no bar.
             met: Some(measured <= bar),
         }
     }
 
     /// Creates a condition that must hold.
-    pub fn must(
+    pub fn condition(
         label: impl Into<String>,
         bar: impl Into<String>,
         measured: impl Into<String>,
@@ -55,22 +55,22 @@ impl Row {
     }
 
     /// Creates a figure without a bar.
-    pub fn render(label: impl Into<String>, unit: &str, measured: f64) -> Row {
+    pub fn without_bar(label: impl Into<String>, unit: &str, measured: f64) -> Row {
         let measured = quantity(measured, unit);
         Row { label: label.into(), bar: String::new(), measured, ratio: String::new(), met: None }
     }
 
     /// Adds the ratio to another figure of the same run.
-    pub fn against(mut self, ratio: f64, yardstick: &str) -> Row {
-        // A yardstick too short to measure gives no ratio.
+    pub fn with_ratio(mut self, ratio: f64, reference: &str) -> Row {
+        // If the reference is too short to measure, there is no ratio.
         if ratio.is_finite() {
-            self.ratio = format!("{} × {yardstick}", figure(ratio));
+            self.ratio = format!("{} × {reference}", figure(ratio));
         }
         self
     }
 
-    /// Adds the origin of the bar.
-    pub fn because(mut self, origin: &str) -> Row {
+    /// Adds the origin of the bar in parentheses.
+    pub fn with_origin(mut self, origin: &str) -> Row {
         self.bar = format!("{} ({origin})", self.bar);
         self
     }
@@ -108,7 +108,7 @@ impl Section {
     pub fn markdown(&self, name: &str, machine: &str) -> String {
         let mut out = format!("## {name}\n\n{}\n\n{machine}\n", self.about);
         if !self.rows.is_empty() {
-            out += "\n| what | bar | measured | in the same run | verdict |\n|---|---|---|---|---|\n";
+            out += "\n| figure | bar | measured | ratio in the same run | verdict |\n|---|---|---|---|---|\n";
         }
         for row in &self.rows {
             let Row { label, bar, measured, ratio, met: _ } = row;
@@ -121,17 +121,17 @@ impl Section {
     }
 }
 
-const HEAD: &str = "# Bench results\n\nWritten by `cargo xtask bench`, every figure measured; each section says when, \
-                    where and with what.\nA bar that was missed is shown with its figure.\n";
+const HEAD: &str = "# Bench results\n\n`cargo xtask bench` writes this file. Each section states its date, machine and \
+                    versions.\nA missed bar is shown with its figure.\n";
 
 /// Writes the section to the file, in the order of `names`.
 pub fn save(file: &Path, names: &[&str], name: &str, section: &str) -> io::Result<()> {
     let old = fs::read_to_string(file).unwrap_or_default();
     let mut out = HEAD.to_owned();
-    for each in names {
-        if *each == name {
+    for section_name in names {
+        if *section_name == name {
             let _ = write!(out, "\n{section}");
-        } else if let Some(other) = find_section(&old, each) {
+        } else if let Some(other) = find_section(&old, section_name) {
             let _ = write!(out, "\n## {}\n", other.trim_end());
         }
     }

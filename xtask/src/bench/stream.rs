@@ -1,11 +1,11 @@
 //! Measures the cost of an event, and whether memory grows with the number of events.
 //!
-//! Two streams of lines of about 1.2 kB: partial messages, which only show that the agent lives, and whole
-//! messages, a tool call and its result in turn, which are parsed, counted and stored. Both come from the
-//! scripted agent, and only the supervisor's own time and memory are counted.
+//! It measures two streams with lines of about 1.2 kB. Partial messages only show that the agent is alive.
+//! Whole messages are a tool call and its result in turn, which are parsed, counted and stored. The scripted
+//! agent writes both streams, and only the supervisor's own time and memory are counted.
 
 use super::Bench;
-use super::process::{Metered, metered};
+use super::process::{ProcessUsage, measure_command};
 use super::sandbox::Sandbox;
 use super::section::{Row, Section};
 use serde_json::Value;
@@ -30,14 +30,14 @@ pub fn bench(bench: &Bench) -> io::Result<Section> {
             peaks.push(peak);
             let cpu = us_per_event(&run, events);
             let times = run.cpu.as_secs_f64() / run.children_cpu.as_secs_f64();
-            let largest = Some(&events) == sizes.last();
-            let label = format!("{name}, {events} events: CPU an event");
-            let cpu_row = if largest {
+            let is_largest = Some(&events) == sizes.last();
+            let label = format!("{name}, {events} events: CPU per event");
+            let cpu_row = if is_largest {
                 Row::at_most(label, CPU_BAR_US, "µs", cpu)
             } else {
-                Row::render(label, "µs", cpu)
+                Row::without_bar(label, "µs", cpu)
             };
-            rows.push(cpu_row.against(times, "the agent's own"));
+            rows.push(cpu_row.with_ratio(times, "the agent's own"));
             rows.push(Row::at_most(format!("{name}, {events} events: peak memory"), PEAK_BAR_MB, "MB", peak));
         }
         let growth = peaks.last().unwrap_or(&f64::NAN) - peaks.first().unwrap_or(&f64::NAN);
@@ -51,20 +51,20 @@ pub fn bench(bench: &Bench) -> io::Result<Section> {
     let events = bench.count(100_000, 1_000);
     let run = run(bench, Kind::Partial, events, "stream-json")?;
     let cpu = us_per_event(&run, events);
-    rows.push(Row::render(
-        format!("partial messages, {events} events, `--output-format stream-json`: CPU an event"),
+    rows.push(Row::without_bar(
+        format!("partial messages, {events} events, `--output-format stream-json`: CPU per event"),
         "µs",
         cpu,
     ));
     Ok(Section {
-        about: "The supervisor's own user and system time, compaction of the stream file included, and its own memory \
-                high-water mark; the agent's are not in them.",
+        about: "The supervisor's own user and system time, including the compaction of the stream file, and its own peak \
+                memory. The agent's time and memory are not included.",
         rows,
         appendix: String::new(),
     })
 }
 
-fn us_per_event(run: &Metered, events: usize) -> f64 {
+fn us_per_event(run: &ProcessUsage, events: usize) -> f64 {
     run.cpu.as_secs_f64() * 1e6 / events as f64
 }
 
@@ -74,7 +74,7 @@ enum Kind {
     Whole,
 }
 
-fn run(bench: &Bench, kind: Kind, events: usize, format: &str) -> io::Result<Metered> {
+fn run(bench: &Bench, kind: Kind, events: usize, format: &str) -> io::Result<ProcessUsage> {
     let sandbox = Sandbox::new()?;
     let mut command = sandbox.scripted_run(&bench.longhaul, format)?;
     match kind {
@@ -85,7 +85,7 @@ fn run(bench: &Bench, kind: Kind, events: usize, format: &str) -> io::Result<Met
             command.env("LONGHAUL_SCRIPTED_REPLAY", recording)
         }
     };
-    let run = metered(&mut command)?;
+    let run = measure_command(&mut command)?;
     if run.status.success() {
         Ok(run)
     } else {
@@ -97,11 +97,11 @@ fn run(bench: &Bench, kind: Kind, events: usize, format: &str) -> io::Result<Met
 fn record(root: &Path, file: &Path, events: usize) -> io::Result<()> {
     let recorded = fs::read_to_string(root.join("crates/agent/fixtures/claude/success-session-state.jsonl"))?;
     let mut out = BufWriter::with_capacity(1 << 20, File::create(file)?);
-    let mut written = false;
+    let mut is_written = false;
     for line in recorded.lines() {
         // After the lines that start the turn, before the answer that ends it.
-        if !written && line.contains("\"type\":\"assistant\"") {
-            written = true;
+        if !is_written && line.contains("\"type\":\"assistant\"") {
+            is_written = true;
             let session = serde_json::from_str::<Value>(line)?["session_id"].clone();
             for index in 0..events {
                 writeln!(out, "{}", whole_message(index, &session))?;

@@ -1,7 +1,7 @@
 //! Measures a run that waits for the reset of a usage window, and whether SIGTERM stops it.
 
 use super::Bench;
-use super::process::{KillOnDrop, fine_cpu, peak_kib_of, sleeps};
+use super::process::{KillOnDrop, peak_kib_of, precise_cpu, wakeups};
 use super::sandbox::Sandbox;
 use super::section::{Row, Section};
 use rustix::process::{Pid, Signal, kill_process};
@@ -13,7 +13,7 @@ use std::{fs, io};
 
 const CORE_BAR_PERCENT: f64 = 0.1;
 const TERMINATED: i32 = 143;
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 pub fn bench(bench: &Bench) -> io::Result<Section> {
     let sandbox = Sandbox::new()?;
@@ -24,14 +24,14 @@ pub fn bench(bench: &Bench) -> io::Result<Section> {
     let mut run = KillOnDrop(command.spawn()?);
     let pid = run.0.id();
     await_waiting(&sandbox)?;
-    // By then the records and files of the decision are written.
+    // After this second, the records and files of the decision are written.
     sleep(Duration::from_secs(1));
 
-    let (cpu, count, started) = (fine_cpu(pid)?, sleeps(pid), Instant::now());
+    let (cpu, count, started) = (precise_cpu(pid)?, wakeups(pid), Instant::now());
     sleep(Duration::from_secs(bench.count(15, 3) as u64));
     let seconds = started.elapsed().as_secs_f64();
-    let share = (fine_cpu(pid)? - cpu).as_secs_f64() / seconds * 100.0;
-    let wakes = (sleeps(pid) - count) as f64 / seconds;
+    let share = (precise_cpu(pid)? - cpu).as_secs_f64() / seconds * 100.0;
+    let wakeups_per_second = (wakeups(pid) - count) as f64 / seconds;
     let peak = peak_kib_of(pid).unwrap_or(0) as f64 / 1024.0;
 
     let started = Instant::now();
@@ -45,15 +45,15 @@ pub fn bench(bench: &Bench) -> io::Result<Section> {
                 stopped by SIGTERM.",
         rows: vec![
             Row::at_most("CPU while waiting", CORE_BAR_PERCENT, "% of a core", share),
-            Row::render("wake-ups", "a second", wakes),
-            Row::render("peak memory", "MB", peak),
-            Row::must(
+            Row::without_bar("wake-ups", "per second", wakeups_per_second),
+            Row::without_bar("peak memory", "MB", peak),
+            Row::condition(
                 "exit after SIGTERM",
                 format!("code {TERMINATED}"),
                 status.to_string(),
                 status.code() == Some(TERMINATED),
             ),
-            Row::render("from SIGTERM to the exit", "ms", stop),
+            Row::without_bar("from SIGTERM to the exit", "ms", stop),
         ],
         appendix: String::new(),
     })
@@ -65,7 +65,7 @@ fn record(root: &Path, file: &Path) -> io::Result<()> {
         fs::read_to_string(root.join("crates/agent/fixtures/claude/usage-limit-5h-rejected.jsonl"))?;
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let old = recorded.split("\"resetsAt\":").nth(1).and_then(|rest| rest.split([',', '}']).next());
-    let old = old.ok_or_else(|| io::Error::other("the recorded usage limit names no reset"))?;
+    let old = old.ok_or_else(|| io::Error::other("the recorded usage limit has no reset"))?;
     fs::write(
         file,
         recorded.replace(&format!("\"resetsAt\":{old}"), &format!("\"resetsAt\":{}", now + 3 * 3600)),
@@ -74,7 +74,7 @@ fn record(root: &Path, file: &Path) -> io::Result<()> {
 
 fn await_waiting(sandbox: &Sandbox) -> io::Result<()> {
     let started = Instant::now();
-    while started.elapsed() < PATIENCE {
+    while started.elapsed() < TIMEOUT {
         if status_of(&sandbox.longhaul_home().join("runs")).as_deref() == Some("waiting") {
             return Ok(());
         }

@@ -1,4 +1,5 @@
-//! The scenarios, read from `cases.toml` and `work.toml` when the command starts. This module never runs them.
+//! The scenarios, read from `cases.toml` and `work.toml` when the command starts. This module never runs
+//! them.
 
 use longhaul_drill::Scenario;
 use longhaul_drill::scenario::{FaultKind, Times};
@@ -17,7 +18,7 @@ const BACKGROUND_REPLIES: &str = include_str!("background.toml");
 pub struct Case {
     pub name: String,
     pub description: String,
-    #[serde(default = "key")]
+    #[serde(default = "default_auth")]
     pub auth: String,
     #[serde(default)]
     pub victim: Victim,
@@ -41,7 +42,7 @@ pub struct Case {
     faults: Vec<Table>,
 }
 
-/// A done claim that comes too early, and the check that detects it.
+/// An early done claim, and the check that detects it.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Claim {
@@ -68,7 +69,7 @@ struct Cases {
     case: Vec<Case>,
 }
 
-fn key() -> String {
+fn default_auth() -> String {
     "key".to_owned()
 }
 
@@ -78,17 +79,18 @@ pub fn all() -> io::Result<Vec<Case>> {
 }
 
 impl Case {
-    /// Returns the same work without faults, for the ideal figures. Cases with the same work share it by name.
+    /// Returns the same work without faults, for the ideal figures. Cases with the same work share it by
+    /// name.
     pub fn ideal(&self) -> Case {
         let auth = if self.auth == "oauth" { "OAuth" } else { "API key" };
         let (work, background) = match (&self.background, self.background_wait_s) {
             (None, _) => ("", None),
-            (Some(_), None) => (", a turn more", Some("true")),
+            (Some(_), None) => (", one more turn", Some("true")),
             (Some(_), Some(_)) => (", background work", Some("sleep 1; echo late >> effects.log")),
         };
         Case {
             name: format!("ideal, {auth}{work}"),
-            description: "nothing goes wrong".to_owned(),
+            description: "no fault".to_owned(),
             victim: Victim::Agent,
             killed: false,
             unrecoverable: false,
@@ -153,7 +155,7 @@ fn add_background_work(table: &mut Table) -> io::Result<()> {
     Ok(())
 }
 
-/// Returns how long the API refuses everything, or `None` if it does not.
+/// Returns how long the API refuses all requests, or `None` if it does not.
 pub fn outage(scenario: &Scenario) -> Option<Duration> {
     scenario.faults.iter().find_map(|fault| match (&fault.kind, fault.times) {
         (FaultKind::UsageLimit { reset, .. }, _) => Some(*reset),
@@ -162,7 +164,7 @@ pub fn outage(scenario: &Scenario) -> Option<Duration> {
     })
 }
 
-/// Returns a turn that starts `command` and waits for it or not.
+/// Returns a turn that starts `command`, in the background or not.
 fn watcher(command: &str, in_background: bool) -> Value {
     let mut bash = Table::new();
     bash.insert("command".to_owned(), command.into());
@@ -171,7 +173,7 @@ fn watcher(command: &str, in_background: bool) -> Value {
     Value::Table(Table::from_iter([
         (
             "text".to_owned(),
-            "I start the watcher, which reports later if there is anything to be reported.".into(),
+            "I start the watcher, which reports later if it finds a change in one of the files.".into(),
         ),
         ("tools".to_owned(), Value::Array(vec![Value::Table(tool)])),
     ]))
@@ -183,7 +185,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     #[test]
-    fn every_case_is_playable_and_has_a_unique_name() {
+    fn cases_are_valid_and_have_unique_names() {
         let cases = all().expect("the cases are TOML of this form");
         let names: BTreeSet<&str> = cases.iter().map(|case| case.name.as_str()).collect();
         assert_eq!(names.len(), cases.len());
@@ -191,7 +193,7 @@ mod tests {
             let scenario = case.scenario().expect("the case can be played");
             assert!(
                 case.background.is_some() || case.claim.is_some() || !case.faults.is_empty(),
-                "{}: nothing goes wrong",
+                "{}: no fault",
                 case.name
             );
             let ideal = case.ideal().scenario().expect("its ideal can be played");

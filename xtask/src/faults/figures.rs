@@ -31,7 +31,7 @@ pub struct CaseMetrics {
     pub ledger: Option<bool>,
     /// Time from the end of an outage to the first request that was served.
     pub late_s: Option<f64>,
-    /// Time from the last sign of life before a hang to its end.
+    /// Time from the last activity before a hang to the end of the attempt.
     pub hung_s: Option<f64>,
     /// Whether every fault was injected.
     pub struck: bool,
@@ -61,17 +61,17 @@ impl CaseMetrics {
         }
     }
 
-    pub fn completed(&self) -> bool {
+    pub fn is_completed(&self) -> bool {
         self.missing.is_empty()
     }
 
-    pub fn clean(&self) -> bool {
+    pub fn is_clean(&self) -> bool {
         self.unclean.is_empty()
     }
 
     /// Returns whether the run reported success exactly if the work is complete.
-    pub fn honest(&self) -> bool {
-        self.success == self.completed()
+    pub fn is_honest(&self) -> bool {
+        self.success == self.is_completed()
     }
 }
 
@@ -87,7 +87,7 @@ fn struck(case: &Case, scenario: &Scenario, case_run: &CaseRun) -> bool {
 fn unclean(case_run: &CaseRun) -> Vec<String> {
     let mut unclean = case_run.effect_errors.clone();
     if case_run.leftover_processes > 0 {
-        unclean.push(format!("processes left: {}", case_run.leftover_processes));
+        unclean.push(format!("leftover processes: {}", case_run.leftover_processes));
     }
     if case_run.sessions.files != 1 {
         unclean.push(format!("session files: {}", case_run.sessions.files));

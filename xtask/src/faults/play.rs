@@ -18,8 +18,8 @@ use tokio::process::{Child, Command};
 use tokio::sync::broadcast::Receiver;
 use tokio::time::{Instant, sleep, sleep_until};
 
-// One and a half times what the slowest scenario should take. A run that takes longer hangs.
-const PATIENCE: Duration = Duration::from_secs(120);
+// One and a half times the expected duration of the slowest scenario. A run that takes longer hangs.
+const TIMEOUT: Duration = Duration::from_secs(120);
 // The delay between a crash of longhaul and its recovery: a person or a service manager takes a moment.
 const RECOVER_WAIT_MIN_MS: u64 = 500;
 const RECOVER_WAIT_SPREAD_MS: u64 = 3500;
@@ -78,7 +78,7 @@ pub async fn play(rig: &TestRig, case: &Case, scenario: &Scenario, seed: u64) ->
     for other in &mut others {
         sender.follow(other).await?;
     }
-    // Each strike of longhaul needs one recovery.
+    // Each signal to longhaul needs one recovery.
     for number in 0..scenario.faults.len() {
         if case.victim == Victim::Agent || sender.strikes as usize <= number {
             break;
@@ -102,7 +102,9 @@ pub async fn play(rig: &TestRig, case: &Case, scenario: &Scenario, seed: u64) ->
         differences: workspace::differences(&scenario.expected_files().unwrap_or_default(), &files),
         effect_errors,
         sessions: sessions::read(&sandbox.home()),
-        announced: journal::run_dir(&sandbox).and_then(|dir| announced_message_ids(&dir).ok()).unwrap_or_default(),
+        announced: journal::run_dir(&sandbox)
+            .and_then(|dir| announced_message_ids(&dir).ok())
+            .unwrap_or_default(),
         records: journal::records(&sandbox),
         kept: None,
     };
@@ -139,12 +141,13 @@ impl TestRig {
         self.longhaul(api, sandbox)?.arg("recover").spawn()
     }
 
-    /// Returns a command that finds nothing of the user's, and of the network only this API.
+    /// Returns a command without files or variables of the user, which uses only this API.
     fn longhaul(&self, api: &Api, sandbox: &Sandbox) -> io::Result<Command> {
         let log = |name: &str| File::options().create(true).append(true).open(sandbox.path().join(name));
         let mut command = sandbox.command(&self.longhaul);
         command.args(["--output-format", "json", "--verbose"]).envs(api.environment());
-        // As root the real agent refuses bypassPermissions unless this variable says that it runs in a sandbox.
+        // As root the real agent refuses bypassPermissions unless this variable says that it runs in a
+        // sandbox.
         command.env("IS_SANDBOX", "1").stdout(log(STDOUT)?).stderr(log("stderr")?);
         let mut command = Command::from(command);
         command.kill_on_drop(true);
@@ -154,18 +157,19 @@ impl TestRig {
 
 const STDOUT: &str = "stdout";
 
-/// Returns the last printed envelope: `recover` may print one for each run, in an array or one after the other.
+/// Returns the last printed envelope: `recover` may print one for each run, in an array or one after the
+/// other.
 fn envelope(sandbox: &Sandbox) -> Option<Value> {
     let printed = fs::read(sandbox.path().join(STDOUT)).ok()?;
     let values = serde_json::Deserializer::from_slice(&printed).into_iter::<Value>().map_while(Result::ok);
     let envelopes = values.flat_map(|value| match value {
         Value::Array(envelopes) => envelopes,
-        one => vec![one],
+        envelope => vec![envelope],
     });
     envelopes.filter(|envelope| envelope["run"]["outcome"].is_string()).last()
 }
 
-/// Waits for `longhaul`, and sends the scenario's signals meanwhile.
+/// Sends the scenario's signals while `longhaul` runs.
 struct SignalSender<'a> {
     signal_points: Receiver<SignalPoint>,
     victim: Victim,
@@ -176,7 +180,7 @@ struct SignalSender<'a> {
 
 impl SignalSender<'_> {
     async fn follow(&mut self, longhaul: &mut Child) -> io::Result<()> {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIMEOUT;
         loop {
             let point = tokio::select! {
                 ended = longhaul.wait() => return ended.map(|_| ()),
@@ -207,7 +211,7 @@ impl SignalSender<'_> {
     }
 }
 
-/// Sends a signal to our own child, if it lives. A child that was not waited for keeps its PID.
+/// Sends a signal to a child, if it is alive. An unreaped child keeps its PID.
 fn signal(child: &Child, signal: Signal) {
     if let Some(pid) = child.id().and_then(|pid| Pid::from_raw(pid.cast_signed())) {
         let _ = kill_process(pid, signal);

@@ -1,5 +1,5 @@
-//! The processes of one sandbox: those with a run marker and the sandbox's home in their environment. No other
-//! process is ever inspected or gets a signal.
+//! The processes of one sandbox: those with a run marker and the sandbox's home in their environment. No
+//! other process ever receives a signal.
 
 use crate::bench::sandbox::Sandbox;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
@@ -25,7 +25,8 @@ pub fn signal(pid: Pid, signal: Signal, sandbox: &Sandbox) {
     if let Ok(process) = pidfd_open(pid, PidfdFlags::empty())
         && belongs_to(pid, sandbox)
     {
-        // If the process has exited, the signal is lost; the table then says that the fault did not strike.
+        // If the process has exited, the signal is lost, and the table states that the fault was not
+        // injected.
         let _ = pidfd_send_signal(process, signal);
     }
 }

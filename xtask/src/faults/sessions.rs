@@ -1,12 +1,12 @@
-//! The agent's own session files in a home: their number, and branches in their conversation. Two agents that
-//! continue one session at once leave two branches, and the next resume drops one of them.
+//! The agent's own session files in a home: their number, and branches in their conversation. Two agents
+//! that continue one session at once leave two branches, and the next resume drops one of them.
 
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-/// Types of rows that belong to the conversation; the others only accompany it.
+/// Types of rows that belong to the conversation.
 const CONVERSATION: &[&str] = &["user", "assistant", "attachment", "system"];
 
 /// The numbers of session files and branches.
@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn counts_branches_of_conversation_only() {
+    fn counts_only_branches_of_the_conversation() {
         let check = |kinds_and_parents: &[(&str, &str)], expected: usize| {
             let row = |(kind, parent): &(&str, &str)| {
                 format!("{{\"type\":\"{kind}\",\"parentUuid\":\"{parent}\"}}\n")

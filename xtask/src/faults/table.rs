@@ -3,7 +3,7 @@
 use super::figures::CaseMetrics;
 use std::fmt::Write as _;
 
-const HEAD: &str = "| scenario | seed | what goes wrong | outcome | completed | clean | verdict honest | attempts | \
+const HEAD: &str = "| scenario | seed | fault | outcome | completed | clean | honest | attempts | \
                     seconds (ideal) | tokens / ideal | cost reported / billed | ledger equal | late or hung |\n\
                     |---|---|---|---|---|---|---|---|---|---|---|---|---|\n";
 
@@ -31,9 +31,9 @@ pub fn line(row: &CaseMetrics, ideal: Option<(u64, f64)>) -> String {
         row.seed.to_string(),
         row.case.description.clone(),
         row.outcome.as_ref().map_or("**none**".to_owned(), |outcome| format!("`{outcome}`")) + &faults,
-        yes(row.completed()),
-        yes(row.clean()),
-        yes(row.honest()),
+        yes(row.is_completed()),
+        yes(row.is_clean()),
+        yes(row.is_honest()),
         row.attempts.to_string(),
         format!("{:.1} ({})", row.seconds, figure(ideal.map(|(_, seconds)| seconds), 1)),
         figure(ideal.map(|(tokens, _)| row.tokens as f64 / tokens as f64), 3),
@@ -51,12 +51,12 @@ fn yes(holds: bool) -> String {
 fn remark(row: &CaseMetrics) -> Option<String> {
     let mut problems = Vec::new();
     if !row.struck {
-        problems.push("the fault did not strike".to_owned());
+        problems.push("the fault was not injected".to_owned());
     }
-    if !row.completed() {
+    if !row.is_completed() {
         problems.push(format!("not complete: {}", row.missing.join("; ")));
     }
-    if !row.clean() {
+    if !row.is_clean() {
         problems.push(format!("not clean: {}", row.unclean.join("; ")));
     }
     let CaseMetrics { case, seed, .. } = row;

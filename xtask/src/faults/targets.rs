@@ -6,29 +6,34 @@ use longhaul_core::Preset;
 
 const OVER_IDLE_BAR_S: f64 = 8.0;
 const LATENESS_BAR_S: f64 = 10.0;
-// For long outages: lateness in proportion to the time waited already.
+// For long outages, the bar is proportional to the length of the outage.
 const LATENESS_BAR_SHARE: f64 = 0.3;
 const OVER_RESET_BAR_S: f64 = 2.0;
 const COST_BAR: std::ops::RangeInclusive<f64> = 0.98..=1.02;
 const TOKENS_BAR: f64 = 1.05;
 const TOKENS_BAR_KILLED: f64 = 1.3;
 
-/// Returns every bar over these rows; `ideal` returns the row's ideal tokens and seconds.
+/// Returns every bar for these rows. `ideal` returns the ideal tokens and seconds of a row.
 pub fn bars(rows: &[CaseMetrics], ideal: &dyn Fn(&CaseMetrics) -> Option<(u64, f64)>) -> Vec<Row> {
     let all = rows.len();
     let count = |holds: &dyn Fn(&CaseMetrics) -> bool| rows.iter().filter(|row| holds(row)).count();
     let every = |label: &str, holds: &dyn Fn(&CaseMetrics) -> bool| {
         let passed = count(holds);
-        Row::must(label, format!("{all} of {all}"), format!("{passed} of {all}"), passed == all && all > 0)
+        Row::condition(
+            label,
+            format!("{all} of {all}"),
+            format!("{passed} of {all}"),
+            passed == all && all > 0,
+        )
     };
-    let false_successes = count(&|row| row.success && !row.completed());
-    let none = |label: &str, found: usize| Row::must(label, "0", found.to_string(), found == 0);
+    let false_successes = count(&|row| row.success && !row.is_completed());
+    let none = |label: &str, found: usize| Row::condition(label, "0", found.to_string(), found == 0);
     let mut bars = vec![
-        every("faults that struck", &|row| row.struck),
-        every("ended as done, the work complete", &|row| row.success && row.completed()),
-        every("clean", &CaseMetrics::clean),
+        every("injected faults", &|row| row.struck),
+        every("finished as done, with complete work", &|row| row.success && row.is_completed()),
+        every("clean", &CaseMetrics::is_clean),
         none("false successes", false_successes),
-        every("verdicts that are honest", &CaseMetrics::honest),
+        every("honest", &CaseMetrics::is_honest),
         every("tokens of completed messages reported as billed", &|row| row.ledger == Some(true)),
     ];
     bars.extend(cost(rows));
@@ -37,14 +42,14 @@ pub fn bars(rows: &[CaseMetrics], ideal: &dyn Fn(&CaseMetrics) -> Option<(u64, f
         worst("tokens against ideal, nothing killed", TOKENS_BAR, "", rows, |row| {
             tokens(row).filter(|_| !row.case.killed)
         }),
-        worst("the same, where the API billed no wasted response", TOKENS_BAR, "", rows, |row| {
+        worst("the same, without billed but unusable responses", TOKENS_BAR, "", rows, |row| {
             tokens(row).filter(|_| !row.case.killed && !row.case.unrecoverable)
         }),
         worst("tokens against ideal, something killed", TOKENS_BAR_KILLED, "", rows, |row| {
             tokens(row).filter(|_| row.case.killed)
         }),
-        worst("a hang's end after the idle time", OVER_IDLE_BAR_S, "s", rows, |row| {
-            // A hang that was never ended misses the bar.
+        worst("end of a hang after the idle time", OVER_IDLE_BAR_S, "s", rows, |row| {
+            // An attempt that never ended misses the bar.
             row.case
                 .idle_s
                 .map(|idle_s| row.hung_s.map_or(f64::INFINITY, |hung_s| hung_s - f64::from(idle_s)))
@@ -62,8 +67,8 @@ fn cost(rows: &[CaseMetrics]) -> Option<Row> {
     let shares = || rows.iter().filter_map(|row| Some((row.cost?, row.case.name.as_str())));
     let (least, least_name) = shares().min_by(|left, right| left.0.total_cmp(&right.0))?;
     let (most, most_name) = shares().max_by(|left, right| left.0.total_cmp(&right.0))?;
-    Some(Row::must(
-        format!("cost reported of cost billed, least ({least_name}) and most ({most_name})"),
+    Some(Row::condition(
+        format!("reported cost by billed cost, minimum ({least_name}) and maximum ({most_name})"),
         format!("{:.2} to {:.2}", COST_BAR.start(), COST_BAR.end()),
         format!("{least:.3} to {most:.3}"),
         COST_BAR.contains(&least) && COST_BAR.contains(&most),
@@ -83,7 +88,7 @@ fn usage_limit(rows: &[CaseMetrics]) -> Option<Row> {
     let row = worst(label, OVER_RESET_BAR_S + jitter_s, "s", rows, |row| {
         (row.case.name == "usage-limit").then(|| row.late_s.unwrap_or(f64::INFINITY))
     })?;
-    Some(row.because(&format!("{OVER_RESET_BAR_S} s and a jitter of at most {jitter_s} s")))
+    Some(row.with_origin(&format!("{OVER_RESET_BAR_S} s and a jitter of at most {jitter_s} s")))
 }
 
 /// Returns the highest figure, with the name of its scenario, or `None` if there is none.

@@ -10,11 +10,11 @@ pub struct LimitCase {
     pub work: Work,
     pub unit: Unit,
     /// Value of the limit.
-    most: f64,
-    /// Promised exit code.
+    limit: f64,
+    /// Expected exit code.
     pub code: i32,
-    /// Whether the agent has a wrap-up before the end.
-    pub saves: bool,
+    /// Whether the agent gets a wrap-up before the limit ends the run.
+    pub has_wrap_up: bool,
 }
 
 /// The agent's activity when the limit is reached.
@@ -22,7 +22,7 @@ pub struct LimitCase {
 pub enum Work {
     Steps,
     LongCommand,
-    Hungry,
+    MemoryGrowth,
 }
 
 /// The unit of a limit.
@@ -40,21 +40,21 @@ const OUT_OF_TIME: i32 = 22;
 
 #[rustfmt::skip]
 pub const CASES: &[LimitCase] = &[
-    LimitCase { flags: &["--budget", "0.15"], work: Work::Steps, unit: Unit::Dollars, most: 0.15, code: OVER_BUDGET, saves: true },
-    LimitCase { flags: &["--max-tokens", "150k"], work: Work::Steps, unit: Unit::Tokens, most: 150e3, code: OVER_BUDGET, saves: true },
-    LimitCase { flags: &["--max-turns", "8"], work: Work::Steps, unit: Unit::Turns, most: 8.0, code: OUT_OF_TIME, saves: true },
-    LimitCase { flags: &["--time-limit", "10s", "--wrap-up-reserve", "5s"], work: Work::Steps, unit: Unit::Seconds, most: 10.0, code: OUT_OF_TIME, saves: true },
-    LimitCase { flags: &["--time-limit", "10s", "--wrap-up-reserve", "5s"], work: Work::LongCommand, unit: Unit::Seconds, most: 10.0, code: OUT_OF_TIME, saves: true },
-    LimitCase { flags: &["--wall-limit", "10s", "--wrap-up-reserve", "5s"], work: Work::LongCommand, unit: Unit::Seconds, most: 10.0, code: OUT_OF_TIME, saves: true },
-    LimitCase { flags: &["--max-turns", "8", "--no-wrap-up"], work: Work::Steps, unit: Unit::Turns, most: 8.0, code: OUT_OF_TIME, saves: false },
-    LimitCase { flags: &["--time-limit", "6s", "--no-wrap-up"], work: Work::LongCommand, unit: Unit::Seconds, most: 6.0, code: OUT_OF_TIME, saves: false },
+    LimitCase { flags: &["--budget", "0.15"], work: Work::Steps, unit: Unit::Dollars, limit: 0.15, code: OVER_BUDGET, has_wrap_up: true },
+    LimitCase { flags: &["--max-tokens", "150k"], work: Work::Steps, unit: Unit::Tokens, limit: 150e3, code: OVER_BUDGET, has_wrap_up: true },
+    LimitCase { flags: &["--max-turns", "8"], work: Work::Steps, unit: Unit::Turns, limit: 8.0, code: OUT_OF_TIME, has_wrap_up: true },
+    LimitCase { flags: &["--time-limit", "10s", "--wrap-up-reserve", "5s"], work: Work::Steps, unit: Unit::Seconds, limit: 10.0, code: OUT_OF_TIME, has_wrap_up: true },
+    LimitCase { flags: &["--time-limit", "10s", "--wrap-up-reserve", "5s"], work: Work::LongCommand, unit: Unit::Seconds, limit: 10.0, code: OUT_OF_TIME, has_wrap_up: true },
+    LimitCase { flags: &["--wall-limit", "10s", "--wrap-up-reserve", "5s"], work: Work::LongCommand, unit: Unit::Seconds, limit: 10.0, code: OUT_OF_TIME, has_wrap_up: true },
+    LimitCase { flags: &["--max-turns", "8", "--no-wrap-up"], work: Work::Steps, unit: Unit::Turns, limit: 8.0, code: OUT_OF_TIME, has_wrap_up: false },
+    LimitCase { flags: &["--time-limit", "6s", "--no-wrap-up"], work: Work::LongCommand, unit: Unit::Seconds, limit: 6.0, code: OUT_OF_TIME, has_wrap_up: false },
     // The agent is killed once and resumed once, in the same session.
-    LimitCase { flags: &["--memory-limit", "1100M"], work: Work::Hungry, unit: Unit::Mebibytes, most: 1100.0, code: 0, saves: false },
+    LimitCase { flags: &["--memory-limit", "1100M"], work: Work::MemoryGrowth, unit: Unit::Mebibytes, limit: 1100.0, code: 0, has_wrap_up: false },
 ];
 
 const HEAD: &str = "name = \"limited\"\nsummary = \"work that reaches a limit\"\nprompt = \"Take all the steps.\"\n\
     [expect]\noutcome = \"done\"\nexit = 0\n";
-const SAVES: &str = r#"
+const WRAP_UP: &str = r#"
 [[reply]]
 to = "This run is about to end"
 [[reply.turn]]
@@ -68,15 +68,15 @@ text = "Saved, and stopping."
 const STEPS: usize = 100;
 const STEP: &str = "sleep 0.3; echo step >> progress";
 const LONG: &str = "for i in $(seq 60); do sleep 1; echo $i >> progress; done";
-// Like a build that goes wrong; the second time it finds its output.
-const HUNGRY: &str = "test -e once && exit 0; touch once; python3 -c 'import time\nhold = []\nfor i in range(30):\n hold.append(bytearray(100 << 20)); time.sleep(0.1)'";
+// Like a broken build. When it runs again, it finds its output and exits.
+const MEMORY_GROWTH: &str = "test -e once && exit 0; touch once; python3 -c 'import time\nhold = []\nfor i in range(30):\n hold.append(bytearray(100 << 20)); time.sleep(0.1)'";
 
 impl Work {
     pub fn label(self) -> &'static str {
         match self {
             Work::Steps => "short steps",
             Work::LongCommand => "a long command",
-            Work::Hungry => "a command that takes memory",
+            Work::MemoryGrowth => "a command that takes memory",
         }
     }
 
@@ -85,7 +85,7 @@ impl Work {
         let commands = match self {
             Work::Steps => vec![STEP; STEPS],
             Work::LongCommand => vec![STEP, LONG],
-            Work::Hungry => vec![HUNGRY, commit],
+            Work::MemoryGrowth => vec![MEMORY_GROWTH, commit],
         };
         scenario(&commands)
     }
@@ -98,7 +98,7 @@ pub fn scenario(commands: &[&str]) -> io::Result<Scenario> {
         format!("[[turn]]\ntext = \"The next step.\"\n[[turn.tools]]\nbash = {{ command = {command} }}\n")
     };
     let turns: String = commands.iter().map(turn).collect();
-    let text = format!("{HEAD}{turns}[[turn]]\ntext = \"All of it is done.\"\n{SAVES}");
+    let text = format!("{HEAD}{turns}[[turn]]\ntext = \"All of it is done.\"\n{WRAP_UP}");
     Scenario::parse("limits", &text).map_err(io::Error::other)
 }
 
@@ -114,9 +114,9 @@ impl LimitCase {
         }
     }
 
-    /// Returns how much of that is beyond the limit.
-    pub fn beyond(&self, case_run: &CaseRun) -> f64 {
-        (self.used(case_run) - self.most).max(0.0)
+    /// Returns the used amount beyond the limit.
+    pub fn excess(&self, case_run: &CaseRun) -> f64 {
+        (self.used(case_run) - self.limit).max(0.0)
     }
 }
 
@@ -137,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_case_is_playable() {
+    fn cases_are_valid() {
         for case in CASES {
             let scenario = case.work.scenario().expect("the work can be played");
             assert!(scenario.turns.len() > 2 && scenario.replies.len() == 1);

@@ -1,5 +1,5 @@
-//! Measures how much longer a tool call takes while Longhaul enforces limits: the time from one request to the
-//! next, with limits that are never reached and without any, by the API's own clock.
+//! Measures how much longer a tool call takes while Longhaul enforces limits: the time from one request to
+//! the next by the API's own clock, with limits that are never reached and without limits.
 
 use super::case::scenario;
 use super::play::{CaseRun, TestRig};
@@ -24,9 +24,9 @@ pub fn rows(rig: &TestRig) -> io::Result<Vec<Row>> {
     }
     let (alone, limited) = (median(alone), median(limited));
     Ok(vec![
-        Row::render("from one request to the next, without limits, median", "ms", alone),
-        Row::render("the same of an agent that asks before each call", "ms", limited)
-            .against(limited / alone, "without limits"),
+        Row::without_bar("from one request to the next, without limits, median", "ms", alone),
+        Row::without_bar("the same with limits: the agent asks before each call", "ms", limited)
+            .with_ratio(limited / alone, "without limits"),
     ])
 }
 

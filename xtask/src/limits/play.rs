@@ -15,8 +15,8 @@ use std::process::Stdio;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-// Several times what the longest case takes, which waits half a minute between its attempts.
-const PATIENCE: Duration = Duration::from_secs(180);
+// Several times the duration of the longest case, which waits half a minute between its attempts.
+const TIMEOUT: Duration = Duration::from_secs(180);
 const PROBE_INTERVAL: Duration = Duration::from_millis(20);
 
 /// The programs for playing cases.
@@ -59,15 +59,16 @@ impl TestRig {
         api: &Api,
         sandbox: &Sandbox,
     ) -> io::Result<CaseRun> {
-        let identity = "[user]\n\tname = Story\n\temail = story@localhost\n[init]\n\tdefaultBranch = main\n";
+        let identity = "[user]\n\tname = Test\n\temail = test@localhost\n[init]\n\tdefaultBranch = main\n";
         fs::write(sandbox.home().join(".gitconfig"), identity)?;
         git(sandbox, &["init", "-q"])?;
-        git(sandbox, &["commit", "-q", "--allow-empty", "-m", "Begin"])?;
-        let stdout_path = sandbox.path().join("sent");
+        git(sandbox, &["commit", "-q", "--allow-empty", "-m", "Start"])?;
+        let stdout_path = sandbox.path().join("stdout");
         let mut command = sandbox.command(&self.longhaul);
         command.args(["run", &scenario.prompt, "--permission-mode", "bypassPermissions"]);
         command.args(["--output-format", "json", "--agent-path"]).arg(&self.claude).args(flags);
-        // As root the real agent refuses bypassPermissions unless this variable says that it runs in a sandbox.
+        // As root the real agent refuses bypassPermissions unless this variable says that it runs in a
+        // sandbox.
         command.envs(api.environment()).env("IS_SANDBOX", "1").stdout(File::create(&stdout_path)?);
         let started = Instant::now();
         let mut run = command.spawn()?;
@@ -76,7 +77,7 @@ impl TestRig {
             if let Some(status) = run.try_wait()? {
                 break status;
             }
-            if started.elapsed() > PATIENCE {
+            if started.elapsed() > TIMEOUT {
                 run.kill()?;
                 break run.wait()?;
             }
@@ -111,17 +112,17 @@ impl CaseRun {
     }
 
     /// Returns whether the agent received the wrap-up prompt.
-    pub fn wrapped_up(&self) -> bool {
+    pub fn has_wrap_up(&self) -> bool {
         self.records.iter().any(|record| record["record"] == "prompt_sent")
     }
 
     /// Returns whether the work is in the repository.
-    pub fn saved(&self) -> bool {
-        self.commits.lines().any(|subject| subject != "Begin")
+    pub fn has_saved_work(&self) -> bool {
+        self.commits.lines().any(|subject| subject != "Start")
     }
 
     /// Returns how much of the limited unit the agent's largest response used.
-    pub fn answer(&self, unit: Unit) -> f64 {
+    pub fn largest_response(&self, unit: Unit) -> f64 {
         let largest = |figure: &dyn Fn(&Billed) -> f64| self.account.billed().map(figure).fold(0.0, f64::max);
         match unit {
             Unit::Dollars => largest(&|billed| billed.cost().map_or(0.0, |cost| cost.dollars())),
@@ -131,8 +132,8 @@ impl CaseRun {
     }
 }
 
-/// Returns the resident memory. Pages shared by several processes count for each of them, as they do for a
-/// limit.
+/// Returns the resident memory of the run's processes. Pages shared by several processes count for each of
+/// them, as they do for the limit.
 fn resident_now(sandbox: &Sandbox) -> u64 {
     let pages = processes::matching(sandbox).into_iter().filter_map(|pid| {
         let statm = fs::read_to_string(format!("/proc/{}/statm", pid.as_raw_nonzero())).ok()?;

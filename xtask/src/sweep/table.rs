@@ -4,21 +4,25 @@ use super::result::{CaseMetrics, PointResult};
 use crate::bench::section::Row;
 use std::fmt::Write as _;
 
-pub const ABOUT: &str = "Written by `cargo xtask sweep`. Four steps in three turns, struck at one named point of the \
-    supervisor (or one call of its store), and continued with: by itself, by `longhaul recover`, or by `longhaul run --resume` \
-    where someone ended it. Points are drawn from all that an undisturbed run passes. A guarded agent asks before each tool, \
-    and waits while no one answers.\n\nstruck: the agent was there to \
-    be hit · workspace: it has the hash that the undisturbed work leaves · completed calls repeated: their result was in the \
-    session file before · unnamed: repeated, and neither the prompt nor a result in the session said that they had been made \
-    · named: it did · wasted: turns asked for again · tokens off, completed: of messages that are whole in the agent's stream \
-    · in all: with those that were cut, against the API's own count, the differences of all points added.";
+pub const ABOUT: &str = "`cargo xtask sweep` writes this part. The work is four steps in three turns. A fault is injected at one named \
+    point of the supervisor, or at one call of its store. The run then continues by itself or with `longhaul recover`. Points are \
+    drawn from all points of an undisturbed run. A guarded agent asks before each tool call, and waits while there is no \
+    supervisor.\n\n\
+    - struck: points at which the fault reached a process.\n\
+    - workspace: points after which the workspace has the hash of the undisturbed work.\n\
+    - completed calls repeated: repeated calls whose result was in the session file before.\n\
+    - unnamed: other repeated calls that neither the prompt nor a result in the session names.\n\
+    - named: other repeated calls that the prompt or a result in the session names.\n\
+    - wasted: turns that were requested again.\n\
+    - tokens off, completed: difference to the API's own count for the complete messages of the agent's stream.\n\
+    - in all: the same, including truncated messages. The differences of all points are added.";
 
 const WASTED_BAR: f64 = 1.0;
 const IN_ALL_BAR: f64 = 2.0;
-const KILLS_LEAST: usize = 60;
+const KILLS_MIN: usize = 60;
 
-const HEAD: &str = "| agent | strike | seeds | points / of | struck | workspace | processes left | sessions with branches \
-                    | completed calls repeated | unnamed | named | wasted, most | tokens off, completed | in all |\n\
+const HEAD: &str = "| agent | strike | seeds | points / of | struck | workspace | leftover processes | sessions with branches \
+                    | completed calls repeated | unnamed | named | wasted, maximum | tokens off, completed | in all |\n\
                     |---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n";
 
 /// Renders one row for each kind of strike.
@@ -55,8 +59,8 @@ pub fn table(results: &[PointResult], seeds_played: &[u64]) -> String {
         let _ = writeln!(out, "| {} |", cells.join(" | "));
     }
     let hashes = figures(&results.iter().collect::<Vec<_>>());
-    if let Some(whole) = hashes.iter().find(|one| one.reached) {
-        let _ = write!(out, "\nThe workspace's hash: `{}`\n", whole.workspace);
+    if let Some(reached) = hashes.iter().find(|one| one.reached) {
+        let _ = write!(out, "\nThe workspace's hash: `{}`\n", reached.workspace);
     }
     out
 }
@@ -68,38 +72,43 @@ pub fn bars(results: &[PointResult], is_real: bool) -> Vec<Row> {
         all.iter().copied().filter(|one| one.victim.starts_with("SIGKILL")).collect();
     let (alone, others): (Vec<&PointResult>, Vec<&PointResult>) =
         all.iter().partition(|one| one.victim.starts_with("SIGKILL of the supervisor"));
-    let whole = figures(&all);
+    let all_figures = figures(&all);
     let none = |label: &str, figure: &dyn Fn(&CaseMetrics) -> u64| {
-        let found: u64 = whole.iter().map(|one| figure(one)).sum();
-        Row::must(label, "0", found.to_string(), found == 0)
+        let found: u64 = all_figures.iter().map(|one| figure(one)).sum();
+        Row::condition(label, "0", found.to_string(), found == 0)
     };
     let passed = all.iter().filter(|one| one.failed.is_empty()).count();
-    let reached = whole.iter().filter(|one| one.reached).count();
+    let reached = all_figures.iter().filter(|one| one.reached).count();
     let every = |label: &str, count: usize| {
         let bar = format!("{0} of {0}", all.len());
-        Row::must(label, bar, format!("{count} of {}", all.len()), count == all.len() && count > 0)
+        Row::condition(label, bar, format!("{count} of {}", all.len()), count == all.len() && count > 0)
     };
     let mut rows = vec![
-        every("points at which everything held", passed),
+        every("points at which every expectation was met", passed),
         every("runs that reached the expected workspace", reached),
-        none("processes left", &|one| one.leftover_processes),
+        none("leftover processes", &|one| one.leftover_processes),
         none("sessions with two branches", &|one| u64::from(one.branches > 0)),
         none("completed tool calls repeated", &|one| one.repeated.completed),
         none("other repeated calls", &|one| one.repeated.unnamed),
-        Row::at_most("turns wasted, most", WASTED_BAR, "", wasted(&figures(&others)) as f64),
-        Row::at_most("turns wasted, supervisor alone killed, most", 0.0, "", wasted(&figures(&alone)) as f64),
-        Row::at_most("tokens of completed messages off", 0.0, "%", off_completed(&whole)),
-        Row::at_most("tokens off with cut messages", IN_ALL_BAR, "%", off_in_all(&whole)),
+        Row::at_most("wasted turns, maximum", WASTED_BAR, "", wasted(&figures(&others)) as f64),
+        Row::at_most(
+            "wasted turns if only the supervisor was killed, maximum",
+            0.0,
+            "",
+            wasted(&figures(&alone)) as f64,
+        ),
+        Row::at_most("tokens of completed messages off", 0.0, "%", off_completed(&all_figures)),
+        Row::at_most("tokens off, including truncated messages", IN_ALL_BAR, "%", off_in_all(&all_figures)),
     ];
     if is_real {
         let count = killed.len();
         rows.insert(
             0,
-            Row::must(
+            Row::condition(
                 "points of SIGKILL",
-                format!("≥ {KILLS_LEAST}"),
+                format!("≥ {KILLS_MIN}"),
                 count.to_string(),
-                count >= KILLS_LEAST,
+                count >= KILLS_MIN,
             ),
         );
     }
@@ -110,7 +119,7 @@ pub fn bars(results: &[PointResult], is_real: bool) -> Vec<Row> {
 pub fn failed(results: &[PointResult], aborted: &[String]) -> String {
     let mut out = String::new();
     for one in results.iter().filter(|one| !one.failed.is_empty()) {
-        // A reason may be a whole report; its first line is enough.
+        // A reason may be a whole report. Its first line is enough.
         let reasons: Vec<&str> = one.failed.iter().filter_map(|reason| reason.lines().next()).collect();
         let PointResult { victim, point, seed, .. } = one;
         let _ = writeln!(out, "- **{victim} at point {point}** (seed {seed}): {}", reasons.join("; "));

@@ -1,6 +1,6 @@
-//! Tests that were skipped because this machine lacks a requirement. They add notes, one JSON line each, to the
-//! file that `LONGHAUL_TEST_SKIPPED` names (`crates/cli/tests/it/omitted.rs`); this module reads and prints
-//! them.
+//! Tests that were skipped because this machine lacks a requirement. They add notes, one JSON line each, to
+//! the file that `LONGHAUL_TEST_SKIPPED` names (`crates/cli/tests/it/skipped.rs`); this module reads and
+//! prints them.
 
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -8,7 +8,7 @@ use std::fmt::Write;
 use std::path::Path;
 use std::{fs, io};
 
-/// A note about something that was not tested.
+/// A note about a skipped test.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 pub struct SkippedTest {
     /// Description of the skipped part.
@@ -22,7 +22,7 @@ pub struct SkippedTest {
 /// Reads the notes in this file, without duplicates.
 ///
 /// # Errors
-/// Returns an error if the file cannot be read or contains anything else, because skipped tests would be
+/// Returns an error if the file cannot be read or contains other lines, because skipped tests would be
 /// missed.
 pub fn read_notes(file: &Path) -> io::Result<Vec<SkippedTest>> {
     let mut notes = BTreeSet::new();
@@ -36,19 +36,19 @@ pub fn read_notes(file: &Path) -> io::Result<Vec<SkippedTest>> {
 }
 
 /// Renders the notes for people: for each missing requirement its remedy and the skipped tests.
-pub fn render(omitted: &[SkippedTest]) -> String {
-    if omitted.is_empty() {
+pub fn render(skipped: &[SkippedTest]) -> String {
+    if skipped.is_empty() {
         return "nothing was skipped\n".to_owned();
     }
     let mut reasons: BTreeMap<(&str, &str), Vec<&str>> = BTreeMap::new();
-    for SkippedTest { description, reason, remedy } in omitted {
+    for SkippedTest { description, reason, remedy } in skipped {
         reasons.entry((reason, remedy)).or_default().push(description);
     }
-    let mut text = format!("skipped: {}\n", omitted.len());
+    let mut text = format!("skipped: {}\n", skipped.len());
     for ((reason, remedy), descriptions) in reasons {
-        writeln!(text, "  {reason}: {remedy}").expect("a string takes all");
+        writeln!(text, "  {reason}: {remedy}").expect("writing to a string cannot fail");
         for description in descriptions {
-            writeln!(text, "    {description}").expect("a string takes all");
+            writeln!(text, "    {description}").expect("writing to a string cannot fail");
         }
     }
     text
@@ -63,8 +63,8 @@ mod tests {
     fn groups_notes_by_reason() {
         let file = tempfile::NamedTempFile::new().expect("a temporary file");
         let check = |notes: &str, expected: &str| {
-            fs::write(file.path(), notes).expect("it is ours");
-            assert_eq!(render(&read_notes(file.path()).expect("they are notes")), expected);
+            fs::write(file.path(), notes).expect("the test owns the file");
+            assert_eq!(render(&read_notes(file.path()).expect("valid notes")), expected);
         };
         check("", "nothing was skipped\n");
         // As `crates/cli/tests/it/skipped.rs` writes it.
@@ -87,10 +87,14 @@ mod tests {
     #[test]
     fn malformed_note_is_an_error() {
         let file = tempfile::NamedTempFile::new().expect("a temporary file");
-        fs::write(file.path(), "{\"description\":\"cut o").expect("it is ours");
+        fs::write(file.path(), "{\"description\":\"cut o").expect("the test owns the file");
         let result = read_notes(file.path())
             .map(|notes: Vec<SkippedTest>| notes.len())
             .map_err(|error| error.to_string());
-        assert!(result.expect_err("it is cut").starts_with("cannot read the notes on skipped tests: "));
+        assert!(
+            result
+                .expect_err("the note is truncated")
+                .starts_with("cannot read the notes on skipped tests: ")
+        );
     }
 }

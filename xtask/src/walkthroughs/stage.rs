@@ -1,4 +1,5 @@
-//! The environment of a walkthrough: a sandbox with a git repository, a loopback API, and a shell that types.
+//! The environment of a walkthrough: a sandbox with a git repository, a loopback API, and a shell that runs
+//! typed lines.
 
 use crate::bench::sandbox::Sandbox;
 use crate::faults::{journal, processes};
@@ -40,8 +41,8 @@ text = "All three steps are taken."
 "#;
 const STEPS: [&str; 3] = ["one", "two", "three"];
 const COMMITS: [&str; 3] = ["Step one", "Step two", "Step three"];
-// Many times what any walkthrough takes.
-const PATIENCE: Duration = Duration::from_secs(120);
+// Many times the duration of any walkthrough.
+const TIMEOUT: Duration = Duration::from_secs(120);
 const PROBE_INTERVAL: Duration = Duration::from_millis(20);
 // A killed process has exited by the time a person has typed the next line.
 const TYPING: Duration = Duration::from_secs(1);
@@ -67,11 +68,11 @@ pub struct WalkthroughRig {
 
 impl WalkthroughRig {
     pub fn new(longhaul: &Path, claude: &Path) -> io::Result<WalkthroughRig> {
-        let scenario = Scenario::parse("the story", WORK).map_err(io::Error::other)?;
+        let scenario = Scenario::parse("walkthrough", WORK).map_err(io::Error::other)?;
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
         let api = runtime.block_on(Api::start(&scenario, 1)).map_err(io::Error::other)?;
         let sandbox = Sandbox::new()?;
-        // Both are found by name, as a person types them.
+        // The shell finds both by name, as a user types them.
         let bin = sandbox.path().join("bin");
         fs::create_dir(&bin)?;
         symlink(longhaul, bin.join("longhaul"))?;
@@ -79,27 +80,27 @@ impl WalkthroughRig {
         let mut path = bin.into_os_string();
         path.push(":");
         path.push(std::env::var_os("PATH").unwrap_or_default());
-        let identity = "[user]\n\tname = Story\n\temail = story@localhost\n[init]\n\tdefaultBranch = main\n";
+        let identity = "[user]\n\tname = Test\n\temail = test@localhost\n[init]\n\tdefaultBranch = main\n";
         fs::write(sandbox.home().join(".gitconfig"), identity)?;
-        let stage = WalkthroughRig { sandbox, api, path, _runtime: runtime };
-        stage.type_line("git init -q && git commit -q --allow-empty -m Begin", &[])?;
-        Ok(stage)
+        let rig = WalkthroughRig { sandbox, api, path, _runtime: runtime };
+        rig.type_line("git init -q && git commit -q --allow-empty -m Start", &[])?;
+        Ok(rig)
     }
 
     /// Plays the walkthrough to its end and kills leftover processes.
-    pub fn play(self, lines: &[&str], ends_in: &str) -> io::Result<WalkthroughRun> {
-        let result = self.play_lines(lines, ends_in);
+    pub fn play(self, lines: &[&str], final_dir: &str) -> io::Result<WalkthroughRun> {
+        let result = self.play_lines(lines, final_dir);
         let leftover = processes::matching(&self.sandbox).len();
         processes::end(&self.sandbox);
         let mut run = result?;
         if leftover > 0 {
-            run.problems.push(format!("{leftover} processes are left"));
+            run.problems.push(format!("{leftover} leftover processes"));
         }
         Ok(run)
     }
 
-    fn play_lines(&self, lines: &[&str], ends_in: &str) -> io::Result<WalkthroughRun> {
-        let stdout_path = self.sandbox.path().join("sent");
+    fn play_lines(&self, lines: &[&str], final_dir: &str) -> io::Result<WalkthroughRun> {
+        let stdout_path = self.sandbox.path().join("stdout");
         // The shell becomes longhaul, so that the child's PID is longhaul's.
         let mut run = self.shell(&format!("exec {RUN}"), &[]).stdout(File::create(&stdout_path)?).spawn()?;
         self.wait_for("the second step", || self.sandbox.path().join("started").exists())?;
@@ -124,20 +125,20 @@ impl WalkthroughRig {
             printed = fs::read(stdout_path)?;
         }
         let envelope: Value = serde_json::from_slice(&printed).unwrap_or_default();
-        let commits = self.type_line(&format!("git -C ../{ends_in} log --reverse --format=%s"), &[])?;
-        let commits: Vec<String> = text_lines(&commits).into_iter().filter(|line| line != "Begin").collect();
+        let commits = self.type_line(&format!("git -C ../{final_dir} log --reverse --format=%s"), &[])?;
+        let commits: Vec<String> = text_lines(&commits).into_iter().filter(|line| line != "Start").collect();
         let steps = text_lines(
-            &fs::read(self.sandbox.work().with_file_name(ends_in).join("steps")).unwrap_or_default(),
+            &fs::read(self.sandbox.work().with_file_name(final_dir).join("steps")).unwrap_or_default(),
         );
         let mut problems = Vec::new();
         if envelope["run"]["outcome"] != "done" {
             problems.push("the run is not done".to_owned());
         }
         if steps != STEPS || commits != COMMITS {
-            problems.push("not each step once".to_owned());
+            problems.push("a step was not done exactly once".to_owned());
         }
         let pretty = serde_json::to_string_pretty(&envelope).unwrap_or_default();
-        let envelope = pretty.replace(&*self.sandbox.path().to_string_lossy(), "/story");
+        let envelope = pretty.replace(&*self.sandbox.path().to_string_lossy(), "/sandbox");
         Ok(WalkthroughRun { envelope, commits, steps, problems })
     }
 
@@ -154,7 +155,8 @@ impl WalkthroughRig {
     fn shell(&self, line: &str, names: &[(&str, String)]) -> Command {
         let mut shell = self.sandbox.command("/bin/sh");
         shell.args(["-c", line]).env("PATH", &self.path).envs(self.api.environment());
-        // As root the real agent refuses bypassPermissions unless this variable says that it runs in a sandbox.
+        // As root the real agent refuses bypassPermissions unless this variable says that it runs in a
+        // sandbox.
         shell.env("IS_SANDBOX", "1").envs(names.iter().map(|(name, value)| (name, value)));
         shell
     }
@@ -162,9 +164,9 @@ impl WalkthroughRig {
     fn wait_for(&self, description: &str, mut condition: impl FnMut() -> bool) -> io::Result<()> {
         let started = Instant::now();
         while !condition() {
-            if started.elapsed() > PATIENCE {
+            if started.elapsed() > TIMEOUT {
                 return Err(io::Error::other(format!(
-                    "timed out after {PATIENCE:?} waiting for {description}"
+                    "timed out after {TIMEOUT:?} waiting for {description}"
                 )));
             }
             sleep(PROBE_INTERVAL);

@@ -1,9 +1,9 @@
 //! A run reports its outcome, usage and time correctly and without delay. Tests with an agent run with the
 //! scripted agent and with the real Claude Code.
 
-use crate::call::until;
+use crate::call::wait_until;
 use crate::harness::Stage;
-use crate::recovering::{recover, with_each_agent_at};
+use crate::recovering::{play_with_each_agent, recover};
 use crate::server::{Server, WORK};
 use serde_json::Value;
 use std::fs;
@@ -28,13 +28,13 @@ text = "I start the long build."
 [[turn.tools]]
 bash = { command = "touch started; sleep 300" }
 [[turn]]
-text = "The build is through."
+text = "The build is finished."
 "#;
 
-const FREE: [&str; 5] = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill"];
+const BASE_ARGS: [&str; 5] = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill"];
 
 fn run(stage: &Stage, agent: &Path, server: &Server, args: &[&str], code: i32) -> Value {
-    stage.run(agent, &FREE).args(args).against(server).end().envelope(code)
+    stage.run(agent, &BASE_ARGS).args(args).against(server).end().envelope(code)
 }
 
 fn first_error(envelope: &Value) -> &str {
@@ -43,7 +43,7 @@ fn first_error(envelope: &Value) -> &str {
 
 #[test]
 fn rejected_credentials_are_an_error() {
-    with_each_agent_at(
+    play_with_each_agent(
         &with_fault("status = { code = 401 }"),
         "rejected credentials",
         |stage, agent, server| {
@@ -55,7 +55,7 @@ fn rejected_credentials_are_an_error() {
 
 #[test]
 fn attempt_timeout_is_an_error() {
-    with_each_agent_at(LONG, "an attempt that times out", |stage, agent, server| {
+    play_with_each_agent(LONG, "an attempt timeout", |stage, agent, server| {
         let args = ["--preset", "openclawpack", "--attempt-timeout", "3s"];
         let envelope = stage
             .run(agent, &["p", "--permission-mode", "bypassPermissions"])
@@ -74,16 +74,16 @@ fn crash_is_an_error_without_internal_diagnostics() {
         "agent",
         "echo 'Bun v1.4.4 (6634fc3b5) Linux x64' >&2; echo 'panic(main thread): Segmentation fault' >&2; kill -SEGV $$",
     );
-    let envelope = stage.run(&agent, &FREE).args(["--max-retries", "0"]).end().envelope(20);
+    let envelope = stage.run(&agent, &BASE_ARGS).args(["--max-retries", "0"]).end().envelope(20);
     assert_eq!(envelope["errors"], serde_json::json!(["the agent crashed"]));
 }
 
 #[test]
-fn agent_that_changes_nothing_is_not_reported_as_silent() {
+fn idle_agent_is_not_reported_as_silent() {
     let idle = "name = \"idle\"\nsummary = \"a model that only talks\"\nprompt = \"p\"\n[expect]\noutcome = \"done\"\nexit = 0\n\
                 [[turn]]\ntext = \"I have thought about it.\"\n[[reply]]\nto = \"You stopped\"\n[[reply.turn]]\ntext = \"I think \
                 more.\"\n";
-    with_each_agent_at(idle, "changing nothing at all", |stage, agent, server| {
+    play_with_each_agent(idle, "an agent that changes nothing", |stage, agent, server| {
         let envelope =
             run(stage, agent, server, &["--keep-going", "--budget", "none", "--max-idle-stops", "2"], 20);
         assert_eq!(first_error(&envelope), "the agent stopped 3 times in a row without changing anything");
@@ -98,7 +98,7 @@ fn limit_is_not_reported_as_interruption() {
         "name = \"steps\"\nsummary = \"short steps\"\nprompt = \"p\"\n[expect]\noutcome = \"out_of_time\"\nexit = 22\n{steps}\
          [[turn]]\ntext = \"Done.\"\n"
     );
-    with_each_agent_at(&work, "a limit without a wrap-up", |stage, agent, server| {
+    play_with_each_agent(&work, "a limit without a wrap-up", |stage, agent, server| {
         let envelope = run(stage, agent, server, &["--time-limit", "4s", "--no-wrap-up"], 22);
         assert_eq!(first_error(&envelope), "the time limit is exhausted");
         assert_eq!(envelope["run"]["fault"], Value::Null, "{envelope}");
@@ -108,33 +108,37 @@ fn limit_is_not_reported_as_interruption() {
 #[test]
 fn failed_check_is_quoted_with_the_absolute_path_of_its_log() {
     let stage = Stage::new();
-    let server = Server::plays(WORK);
+    let server = Server::start(WORK);
     let check = "seq 1 50; echo part two is missing; false";
     let args = ["--check", check, "--max-failed-checks", "1"];
     // A relative home, as a script may have it.
-    let call = stage.run(&stage.agent(), &FREE).args(args).env("LONGHAUL_HOME", "longhaul");
+    let call = stage.run(&stage.agent(), &BASE_ARGS).args(args).env("LONGHAUL_HOME", "longhaul");
     let envelope = call.against(&server).end().envelope(24);
     let log = stage.only_run().check_output_path(1);
     assert_eq!(first_error(&envelope), format!("check 1 failed; its output is in {}", log.display()));
     let tail = envelope["errors"][1].as_str().expect("the end of the output");
     assert!(tail.starts_with("32\n") && tail.ends_with("50\npart two is missing"), "{tail}");
     assert!(fs::read_to_string(log).is_ok_and(|text| text.contains(tail)));
-    let text =
-        stage.run(&stage.agent(), &FREE).args(args).args(["--output-format", "text"]).against(&server).end();
+    let text = stage
+        .run(&stage.agent(), &BASE_ARGS)
+        .args(args)
+        .args(["--output-format", "text"])
+        .against(&server)
+        .end();
     assert!(text.stdout.contains("part two is missing\n"), "{}", text.stdout);
 }
 
 #[test]
 fn envelope_names_the_proof_of_done() {
     let stage = Stage::new();
-    let server = Server::plays(WORK);
+    let server = Server::start(WORK);
     let envelope = run(&stage, &stage.agent(), &server, &[], 0);
     assert_eq!(envelope["run"]["verified"], "none");
     let envelope = run(&stage, &stage.agent(), &server, &["--check", "test -e hello.txt"], 0);
     assert_eq!(envelope["run"]["verified"], "checks");
     let text = |args: &[&str]| {
         stage
-            .run(&stage.agent(), &FREE)
+            .run(&stage.agent(), &BASE_ARGS)
             .args(["--output-format", "text"])
             .args(args)
             .against(&server)
@@ -188,18 +192,18 @@ fn costs(stage: &Stage) -> f64 {
 
 #[test]
 fn usage_of_a_running_attempt_is_shown_at_once_and_counted_once() {
-    with_each_agent_at(WAITING, "usage of a running attempt", |stage, agent, server| {
+    play_with_each_agent(WAITING, "usage of a running attempt", |stage, agent, server| {
         let args = ["p", "--permission-mode", "bypassPermissions", "--preset", "researchgym"];
         let started = stage.run(agent, &args).against(server).start();
-        until("the tool runs", || stage.work().join("started").exists());
-        let since = Instant::now();
+        wait_until("the tool runs", || stage.work().join("started").exists());
+        let started_at = Instant::now();
         let summary = || {
             let text = fs::read_to_string(stage.only_run().logs_path().join("cost_summary.json")).ok()?;
             serde_json::from_str::<Value>(&text).ok()?["total_cost_usd"].as_f64()
         };
-        until("the harness sees usage", || summary().is_some_and(|cost| cost > 0.0));
-        // The tests of this binary share the processor; alone it takes at most a second.
-        assert!(since.elapsed() < Duration::from_secs(6), "{:?}", since.elapsed());
+        wait_until("the harness sees usage", || summary().is_some_and(|cost| cost > 0.0));
+        // Alone, the harness sees usage within a second. The tests of this binary share the processor.
+        assert!(started_at.elapsed() < Duration::from_secs(6), "{:?}", started_at.elapsed());
         let live = costs(stage);
         assert!((live - summary().expect("a summary")).abs() < 1e-9);
         let usage = stage.only_run().status().expect("a status").usage;
@@ -208,7 +212,7 @@ fn usage_of_a_running_attempt_is_shown_at_once_and_counted_once() {
         started.kill();
         let show = cost_in(stage, &["show", "@", "--output-format", "json"], "/total_cost_usd");
         assert!((show - live).abs() < 1e-9, "{show}, not {live}");
-        fs::write(stage.work().join("go"), "").expect("the agent is let go");
+        fs::write(stage.work().join("go"), "").expect("the stage is writable");
         let envelope = recover(stage, server, &[]).end().envelope(0);
         let total = envelope["usage"]["total_cost_usd"].as_f64().expect("a cost");
         assert!(
@@ -222,17 +226,17 @@ fn usage_of_a_running_attempt_is_shown_at_once_and_counted_once() {
 
 #[test]
 fn time_of_a_living_agent_without_supervisor_is_active() {
-    with_each_agent_at(WAITING, "working without a supervisor", |stage, agent, server| {
-        let started = stage.run(agent, &FREE).against(server).start();
-        until("the tool runs", || stage.work().join("started").exists());
+    play_with_each_agent(WAITING, "working without a supervisor", |stage, agent, server| {
+        let started = stage.run(agent, &BASE_ARGS).against(server).start();
+        wait_until("the tool runs", || stage.work().join("started").exists());
         started.kill();
-        let (killed, alone) = (Instant::now(), Duration::from_millis(1_500));
-        until("the agent works alone", || killed.elapsed() >= alone);
+        let (killed_at, unsupervised) = (Instant::now(), Duration::from_millis(1_500));
+        wait_until("the agent has worked alone", || killed_at.elapsed() >= unsupervised);
         let recovering = recover(stage, server, &[]);
-        until("the agent is adopted", || {
+        wait_until("the agent is adopted", || {
             fs::read_to_string(stage.only_run().journal_path()).is_ok_and(|text| text.contains("recovered"))
         });
-        fs::write(stage.work().join("go"), "").expect("the agent is let go");
+        fs::write(stage.work().join("go"), "").expect("the stage is writable");
         let ended = recovering.end();
         let envelope = ended.envelope(0);
         assert_eq!(envelope["run"]["downtime_ms"], 0, "{envelope}");
@@ -249,7 +253,7 @@ fn resume_prompt_names_raised_limits() {
          [[turn]]\ntext = \"Done.\"\n[[reply]]\nto = \"The limits were raised: $5.0000 and 10 turns added.\"\n[[reply.turn]]\n\
          text = \"Thank you.\"\n"
     );
-    with_each_agent_at(&work, "raised limits", |stage, agent, server| {
+    play_with_each_agent(&work, "raised limits", |stage, agent, server| {
         run(stage, agent, server, &["--max-turns", "5", "--budget", "5", "--no-wrap-up"], 22);
         let args = ["resume", "@", "--max-turns", "15", "--add-budget", "5"];
         let envelope = stage.longhaul(args).against(server).end().envelope(0);

@@ -1,11 +1,11 @@
 //! The files in a run's directory for people and scripts have the documented content, even if the supervisor
 //! died.
 
-use crate::call::until;
+use crate::call::wait_until;
 use crate::harness::Stage;
 use crate::recovering::{
-    STEPS, agent_of, done_in, in_mid_tool, in_mid_tool_with, is_gone, recover, with_each_agent,
-    with_each_agent_at,
+    STEPS, agent_pid, assert_done, has_exited, play_with_each_agent, recover, run_to_mid_tool,
+    run_to_mid_tool_with, with_each_agent,
 };
 use crate::server::{Server, WORK};
 use crate::tidy;
@@ -38,35 +38,35 @@ fn format_messages(messages: &[Value]) -> String {
             text.unwrap_or_default().lines().next().unwrap_or_default().chars().take(50).collect();
         let (attempt, kind, origin) = (&message["attempt"], field("kind"), field("origin"));
         writeln!(out, "{attempt} {kind} by {origin}: {} {excerpt}", field("tool"))
-            .expect("a string takes all");
+            .expect("writing to a string cannot fail");
     }
     out
 }
 
 /// Asserts that the transcript holds every message of the run's streams exactly once, and the first prompt of
 /// each attempt.
-pub fn is_complete(run: &RunDir) {
+pub fn assert_transcript_complete(run: &RunDir) {
     let messages = transcript(run);
     for attempt in run.attempts().expect("there are attempts") {
         let number = attempt.number();
         let stream = fs::read(attempt.stream_path()).unwrap_or_default();
-        let mut decoder = dialect_for("claude").expect("the dialect is there").transcript_decoder(number);
+        let mut decoder = dialect_for("claude").expect("the dialect exists").transcript_decoder(number);
         let mut streamed = Vec::new();
         decoder.feed(&stream, &mut streamed);
         decoder.finish(&mut streamed);
         let streamed: Vec<Value> =
             streamed.iter().map(|message| serde_json::to_value(message).expect("JSON")).collect();
-        let of_attempt = |message: &&Value| message["attempt"] == number;
+        let is_of_attempt = |message: &&Value| message["attempt"] == number;
         let (prompts, written): (Vec<_>, Vec<_>) =
-            messages.iter().filter(of_attempt).cloned().partition(|message| message["kind"] == "prompt");
+            messages.iter().filter(is_of_attempt).cloned().partition(|message| message["kind"] == "prompt");
         assert_eq!(written, streamed, "attempt {number} of {}", run.path().display());
         // An agent that was killed before its first output may or may not have received a prompt.
         assert!(
             prompts.len() == 1 || stream.is_empty() && prompts.is_empty(),
             "attempt {number}: {prompts:?}"
         );
-        // A full disk has no room for the stored prompt; the user's own prompt is in the plan.
-        if let (Some(stored), [prompt]) = (attempt.prompt().expect("it can be read"), &prompts[..]) {
+        // A full disk has no space for the stored prompt. The user's prompt is in the plan.
+        if let (Some(stored), [prompt]) = (attempt.prompt().expect("reading succeeds"), &prompts[..]) {
             assert_eq!(prompt["content"], stored, "attempt {number}");
         }
     }
@@ -75,20 +75,20 @@ pub fn is_complete(run: &RunDir) {
 }
 
 fn check(run: &RunDir, expected: &Expect) {
-    is_complete(run);
+    assert_transcript_complete(run);
     expected.assert_eq(&format_messages(&transcript(run)));
 }
 
 #[test]
 fn transcript_records_the_conversation() {
-    with_each_agent("writing a conversation down", |stage, agent, server| {
-        let run = in_mid_tool(stage, agent, server);
+    with_each_agent("a transcript", |stage, agent, server| {
+        let run = run_to_mid_tool(stage, agent, server);
         // The transcript is written while the run is in progress: the call appears before it ends.
-        until("the call is written down", || {
+        wait_until("the call is in the transcript", || {
             format_messages(&transcript(&stage.only_run()))
                 .contains("test -e started && exit 0; touch started")
         });
-        done_in(stage, &run.end().envelope(0), 1);
+        assert_done(stage, &run.end().envelope(0), 1);
         check(
             &stage.only_run(),
             &expect![[r#"
@@ -114,37 +114,37 @@ fn transcript_records_the_conversation() {
 
 #[test]
 fn adopted_attempt_is_recorded_once() {
-    with_each_agent("writing down what was adopted", |stage, agent, server| {
-        in_mid_tool(stage, agent, server).kill();
-        done_in(stage, &recover(stage, server, &[]).end().envelope(0), 1);
-        is_complete(&stage.only_run());
+    with_each_agent("the transcript of an adopted attempt", |stage, agent, server| {
+        run_to_mid_tool(stage, agent, server).kill();
+        assert_done(stage, &recover(stage, server, &[]).end().envelope(0), 1);
+        assert_transcript_complete(&stage.only_run());
     });
 }
 
 #[test]
 fn takeover_records_unread_output() {
-    with_each_agent("writing down what no one heard", |stage, agent, server| {
-        in_mid_tool(stage, agent, server).kill();
-        let agent = agent_of(&stage.only_run());
-        until("the agent is gone", || is_gone(agent));
-        done_in(stage, &recover(stage, server, &[]).end().envelope(0), 1);
-        is_complete(&stage.only_run());
+    with_each_agent("the transcript of unread output", |stage, agent, server| {
+        run_to_mid_tool(stage, agent, server).kill();
+        let agent = agent_pid(&stage.only_run());
+        wait_until("the agent has exited", || has_exited(agent));
+        assert_done(stage, &recover(stage, server, &[]).end().envelope(0), 1);
+        assert_transcript_complete(&stage.only_run());
     });
 }
 
 #[test]
 fn interrupted_conversation_continues_in_its_transcript() {
-    with_each_agent("writing down what continues", |stage, agent, server| {
-        in_mid_tool(stage, agent, server).kill();
+    with_each_agent("the transcript of an interrupted conversation", |stage, agent, server| {
+        run_to_mid_tool(stage, agent, server).kill();
         let run = stage.only_run();
-        kill_process(agent_of(&run), Signal::KILL).expect("it was started by this test");
-        until("the agent is gone", || is_gone(agent_of(&run)));
+        kill_process(agent_pid(&run), Signal::KILL).expect("the test started this process");
+        wait_until("the agent has exited", || has_exited(agent_pid(&run)));
         // Simulates a supervisor that was killed in the middle of a write: the end of the transcript is
         // missing.
         let transcript = fs::read(run.transcript_path()).expect("there is a transcript");
         let torn = transcript.len() - transcript.len() / 4;
-        fs::write(run.transcript_path(), &transcript[..torn]).expect("it is ours");
-        done_in(stage, &recover(stage, server, &[]).end().envelope(0), 2);
+        fs::write(run.transcript_path(), &transcript[..torn]).expect("the test owns the file");
+        assert_done(stage, &recover(stage, server, &[]).end().envelope(0), 2);
         check(
             &run,
             &expect![[r#"
@@ -170,18 +170,18 @@ fn interrupted_conversation_continues_in_its_transcript() {
 
 #[test]
 fn missing_transcript_is_rebuilt() {
-    let (stage, server) = (Stage::new(), Server::plays(WORK));
+    let (stage, server) = (Stage::new(), Server::start(WORK));
     let args = ["p", "--permission-mode", "bypassPermissions"];
     assert_eq!(stage.run(&stage.agent(), &args).against(&server).end().code, 0);
     let run = stage.only_run();
     let whole = fs::read_to_string(run.transcript_path()).expect("there is a transcript");
-    fs::remove_file(run.transcript_path()).expect("it is ours");
-    fs::remove_file(run.attempt(1).path().join("prompt.txt")).expect("it is ours");
+    fs::remove_file(run.transcript_path()).expect("the test owns the file");
+    fs::remove_file(run.attempt(1).path().join("prompt.txt")).expect("the test owns the file");
     let resumed = stage.longhaul(["resume", "@", "--repeat-task"]).against(&server).end();
     assert_eq!(resumed.code, 0, "{resumed:?}");
     let started = fs::read_to_string(run.transcript_path()).expect("there is a transcript");
     let (first, rest) = started.split_once('\n').expect("there are lines");
-    assert!(first.contains(r#""content":"p""#), "a person's words are in the plan: {first}");
+    assert!(first.contains(r#""content":"p""#), "the user's prompt is in the plan: {first}");
     let streamed = whole.split_once('\n').expect("there are lines").1;
     assert!(rest.starts_with(streamed), "{rest}");
 }
@@ -195,17 +195,17 @@ fn logs(stage: &Stage, args: &[&str]) -> String {
 
 #[test]
 fn logs_prints_the_conversation() {
-    with_each_agent("printing a conversation", |stage, agent, server| {
-        done_in(stage, &in_mid_tool(stage, agent, server).end().envelope(0), 1);
+    with_each_agent("the output of logs", |stage, agent, server| {
+        assert_done(stage, &run_to_mid_tool(stage, agent, server).end().envelope(0), 1);
         let text = logs(stage, &[]);
         let (first, rest) = text.split_once('\n').expect("there are lines");
         assert!(first.starts_with("attempt 1, 20"), "{first}");
-        let (rest, ending) = rest.split_once("\nattempt 1: ").expect("it tells how it ended");
+        let (rest, ending) = rest.split_once("\nattempt 1: ").expect("there is a closing line");
         assert!(
             ending.starts_with("4 turns in ") && ending.ends_with("; the agent reports that it is done\n"),
             "{ending}"
         );
-        let (rest, _) = rest.rsplit_once(", $").expect("it tells what it cost");
+        let (rest, _) = rest.rsplit_once(", $").expect("the closing line has a cost");
         expect![[r#"
             attempt 1, …
               you: p
@@ -225,7 +225,7 @@ fn logs_prints_the_conversation() {
 
         let messages = transcript(&stage.only_run());
         for json in [&["--json-array"][..], &["--output-format", "json"]] {
-            let array: Vec<Value> = serde_json::from_str(&logs(stage, json)).expect("it is an array");
+            let array: Vec<Value> = serde_json::from_str(&logs(stage, json)).expect("an array");
             assert_eq!(array, messages);
         }
         let lines = fs::read_to_string(stage.only_run().transcript_path()).expect("there is a transcript");
@@ -235,13 +235,13 @@ fn logs_prints_the_conversation() {
 
 #[test]
 fn logs_stops_when_its_reader_exits() {
-    let (stage, server) = (Stage::new(), Server::plays(WORK));
+    let (stage, server) = (Stage::new(), Server::start(WORK));
     let args = ["p", "--permission-mode", "bypassPermissions"];
     assert_eq!(stage.run(&stage.agent(), &args).against(&server).end().code, 0);
     let run = stage.only_run();
     let line = fs::read_to_string(run.transcript_path()).expect("there is a transcript");
     // Larger than any pipe buffer.
-    fs::write(run.transcript_path(), line.repeat(2_000)).expect("it is ours");
+    fs::write(run.transcript_path(), line.repeat(2_000)).expect("the test owns the file");
     for format in ["", "--json-array", "--output-format=stream-json"] {
         let script = format!(
             "{} logs @ {format} | head -c 1 > first; echo ${{PIPESTATUS[0]}}",
@@ -250,7 +250,7 @@ fn logs_stops_when_its_reader_exits() {
         let ended = stage.program("bash").args(["-c", &script]).end();
         assert_eq!((ended.stdout.as_str(), ended.stderr.as_str()), ("0\n", ""), "{format}");
     }
-    fs::write(run.transcript_path(), "").expect("it is ours");
+    fs::write(run.transcript_path(), "").expect("the test owns the file");
     assert_eq!(logs(&stage, &["--json-array"]), "[]\n");
     let silent = stage.longhaul(["logs", "@"]).end();
     assert_eq!((silent.code, silent.stdout.as_str()), (0, ""));
@@ -259,17 +259,17 @@ fn logs_stops_when_its_reader_exits() {
 
 /// Parses a JSON file in the run's directory.
 fn parsed(run: &RunDir, name: &str) -> Value {
-    parsed_text(&fs::read_to_string(run.path().join(name)).expect("the file is there"))
+    parsed_text(&fs::read_to_string(run.path().join(name)).expect("the file exists"))
 }
 
 fn parsed_text(text: &str) -> Value {
-    serde_json::from_str(text).expect("it is JSON")
+    serde_json::from_str(text).expect("valid JSON")
 }
 
 #[test]
 fn cost_summary_lists_each_message() {
-    with_each_agent("telling what a run cost", |stage, agent, server| {
-        in_mid_tool(stage, agent, server).end().envelope(0);
+    with_each_agent("the cost summary", |stage, agent, server| {
+        run_to_mid_tool(stage, agent, server).end().envelope(0);
         let run = stage.only_run();
         let first = parsed(&run, "logs/cost_summary.json");
         let resumed = stage.longhaul(["resume", "@", "More, please."]).against(server).end().envelope(0);
@@ -278,13 +278,17 @@ fn cost_summary_lists_each_message() {
             let turns = costs["turns"].as_array().expect("a list");
             turns.iter().map(|turn| turn[name].as_u64().expect("a number")).sum::<u64>()
         };
-        for (of_turn, of_all) in [
+        for (turn_key, total_key) in [
             ("input_tokens", "input"),
             ("output_tokens", "output"),
             ("cache_read_tokens", "cache_read"),
             ("cache_write_tokens", "cache_write"),
         ] {
-            assert_eq!(sum(of_turn), costs["total_tokens"][of_all].as_u64().expect("a number"), "{of_turn}");
+            assert_eq!(
+                sum(turn_key),
+                costs["total_tokens"][total_key].as_u64().expect("a number"),
+                "{turn_key}"
+            );
         }
         assert_eq!(
             costs["turns"].as_array().map(Vec::len),
@@ -298,8 +302,8 @@ fn cost_summary_lists_each_message() {
         assert_eq!(resumed["usage"]["total_cost_usd"], costs["total_cost_usd"]);
         assert_eq!(costs["main_agent_cost_usd"], costs["total_cost_usd"]);
         let last = costs["turns"].as_array().and_then(|turns| turns.last()).expect("there are turns");
-        let off = dollars(last, "cumulative_cost_usd") - dollars(&costs, "total_cost_usd");
-        assert!(off.abs() < 1e-5, "the agent states what the table says: {costs}");
+        let difference = dollars(last, "cumulative_cost_usd") - dollars(&costs, "total_cost_usd");
+        assert!(difference.abs() < 1e-5, "the table matches the agent's cost: {costs}");
 
         let (status, session) = (parsed(&run, "status.json"), parsed(&run, "logs/session.json"));
         assert_eq!((&status["status"], &status["returncode"]), (&"done".into(), &0.into()));
@@ -310,10 +314,10 @@ fn cost_summary_lists_each_message() {
 
 #[test]
 fn run_is_created_and_found_in_the_requested_directory() {
-    with_each_agent("putting a run elsewhere", |stage, agent, server| {
+    with_each_agent("a run in another directory", |stage, agent, server| {
         let results = stage.folder().join("results");
         let location = ["--runs-dir", "results", "--run-id", "exp-2.1"];
-        in_mid_tool_with(stage, agent, server, &location).kill();
+        run_to_mid_tool_with(stage, agent, server, &location).kill();
         let run = stage.only_run();
         assert!(
             run.path().starts_with(&results) && run.path().ends_with("exp-2.1"),
@@ -337,7 +341,7 @@ fn run_is_created_and_found_in_the_requested_directory() {
         let cancel = stage.longhaul(["cancel", path]).end();
         cancel.envelope(25);
         cancel.says(&["has already finished: done"]);
-        is_complete(&run);
+        assert_transcript_complete(&run);
 
         let duplicate = stage.run(agent, &["p"]).args(location).against(server).end();
         duplicate.envelope(25);
@@ -382,8 +386,8 @@ text = "All done."
 /// Covers every file that a reader of ResearchGym's runs expects, including after the supervisor was killed.
 #[test]
 fn harness_finds_its_files_and_agent_finds_its_variables() {
-    with_each_agent_at(VARIABLES, "running for a harness", |stage, agent, server| {
-        fs::create_dir(stage.work().join("input")).expect("the stage can be written");
+    play_with_each_agent(VARIABLES, "a run for a harness", |stage, agent, server| {
+        fs::create_dir(stage.work().join("input")).expect("the stage is writable");
         let args = ["p", "--permission-mode", "bypassPermissions", "--model", "claude-sonnet-4-5"];
         let run = stage.run(agent, &args).args([
             "--preset",
@@ -398,8 +402,8 @@ fn harness_finds_its_files_and_agent_finds_its_variables() {
             "90m",
         ]);
         let run = run.env("RG_RUN_DIR", "/elsewhere").against(server).start();
-        until("the tool runs", || stage.work().join("started").exists());
-        until("the transcript has the call that runs", || {
+        wait_until("the tool runs", || stage.work().join("started").exists());
+        wait_until("the transcript has the running call", || {
             let text = fs::read_to_string(stage.only_run().transcript_array_path()).unwrap_or_default();
             let array: Value = serde_json::from_str(&text).unwrap_or_default();
             array.as_array().is_some_and(|messages| messages.len() >= 2)
@@ -407,8 +411,8 @@ fn harness_finds_its_files_and_agent_finds_its_variables() {
         run.kill();
         let run = stage.only_run();
         let recovered = recover(stage, server, &["exp"]).end().envelope(0);
-        let seen = fs::read_to_string(stage.work().join("seen")).expect("the agent sent");
-        let day = run.path().parent().expect("it is in a day").display().to_string();
+        let seen = fs::read_to_string(stage.work().join("seen")).expect("the agent wrote its variables");
+        let day = run.path().parent().expect("the run is in a directory of its day").display().to_string();
         expect![[r#"
             CODE_DIR=<stage>/work/input
             RG_BUDGET_LIMIT=2.5
@@ -435,7 +439,7 @@ fn harness_finds_its_files_and_agent_finds_its_variables() {
         assert_eq!(resumed.envelope(0)["run"]["attempts"], 2);
         assert_eq!(parsed(&run, "metadata.json")["resume_generation"], 1);
         assert_eq!(parsed(&run, "logs/transcript.json"), Value::from(transcript(&run)));
-        for (name, says) in [("stdout", "\"type\":\"result\""), ("stderr", "")] {
+        for (name, fragment) in [("stdout", "\"type\":\"result\""), ("stderr", "")] {
             let path = run.logs_path().join(format!("exec.{name}.log"));
             let log = fs::read_to_string(path).expect("there is a log");
             let banners: Vec<&str> = log.lines().filter(|line| line.starts_with("===")).collect();
@@ -448,14 +452,14 @@ fn harness_finds_its_files_and_agent_finds_its_variables() {
                     "=== end of attempt 2 ===",
                 ]
             );
-            assert!(log.contains(says) && !log.contains("\"content_block_delta\""), "{name}: {log}");
+            assert!(log.contains(fragment) && !log.contains("\"content_block_delta\""), "{name}: {log}");
         }
     });
 }
 
 #[test]
 fn plain_run_has_no_harness_files() {
-    let (stage, server) = (Stage::new(), Server::plays(WORK));
+    let (stage, server) = (Stage::new(), Server::start(WORK));
     let args = ["p", "--permission-mode", "bypassPermissions"];
     assert_eq!(stage.run(&stage.agent(), &args).against(&server).end().code, 0);
     let run = stage.only_run();
@@ -476,7 +480,8 @@ const DOCUMENTED: &str = include_str!("../../../../docs/run-directory.md");
 
 /// Returns the first column of the tables under a heading.
 fn rows(heading: &str) -> BTreeSet<String> {
-    let part = DOCUMENTED.split("\n## ").find(|part| part.starts_with(heading)).expect("there is this part");
+    let part =
+        DOCUMENTED.split("\n## ").find(|part| part.starts_with(heading)).expect("the page has this section");
     let rows = part.lines().filter_map(|line| line.strip_prefix("| `")?.split('`').next());
     rows.map(str::to_owned).collect()
 }
@@ -488,24 +493,25 @@ fn keys(value: &Value) -> BTreeSet<String> {
 /// The run uses nearly every feature: it is denied a tool, killed, recovered and resumed, for a harness.
 #[test]
 fn every_file_and_every_key_is_documented() {
-    let (stage, server) = (Stage::new(), Server::plays(STEPS));
+    let (stage, server) = (Stage::new(), Server::start(STEPS));
     let args = ["--preset", "researchgym", "--deny-tools", "WebFetch", "--check", "true", "--budget", "100"];
     let base_args = ["p", "--permission-mode", "bypassPermissions"];
     let run = stage.run(&stage.agent(), &base_args).args(args).against(&server).start();
-    until("the tool runs", || stage.work().join("started").exists());
+    wait_until("the tool runs", || stage.work().join("started").exists());
     run.kill();
     assert_eq!(recover(&stage, &server, &[]).end().code, 0);
     assert_eq!(stage.longhaul(["resume", "@", "--repeat-task"]).against(&server).end().code, 0);
     let run = stage.only_run();
     let name = |path: &Path| {
-        let name = path.strip_prefix(run.path()).expect("it is below").display().to_string();
+        let name =
+            path.strip_prefix(run.path()).expect("the path is below the directory").display().to_string();
         ["attempts", "checks"].iter().fold(name, |name, folder| {
             let numbered =
                 |name: String, number| name.replace(&format!("{folder}/{number}"), &format!("{folder}/NNN"));
             ["001", "002"].into_iter().fold(name, numbered)
         })
     };
-    let files = tidy::everything(run.path());
+    let files = tidy::all_paths(run.path());
     let files: BTreeSet<String> = files.iter().filter(|path| path.is_file()).map(|path| name(path)).collect();
     let documented = rows("Files");
     assert!(files.is_subset(&documented), "{:?}", files.difference(&documented));
@@ -580,7 +586,7 @@ fn every_file_and_every_key_is_documented() {
 /// The transcript marks calls that Longhaul's guards deny, and names the guard as the source.
 #[test]
 fn denied_call_is_marked() {
-    with_each_agent("marking what was denied", |stage, agent, server| {
+    with_each_agent("denied calls in the transcript", |stage, agent, server| {
         let args =
             ["p", "--permission-mode", "bypassPermissions", "--preset", "drill", "--deny-tools", "Bash"];
         let ended = stage.run(agent, &args).against(server).end();
@@ -590,23 +596,23 @@ fn denied_call_is_marked() {
         assert_eq!(results.len(), 3, "{messages:?}");
         assert!(results.iter().all(|result| result["denied"] == true), "{results:?}");
         assert!(logs(stage, &[]).contains("denied: "));
-        is_complete(&stage.only_run());
+        assert_transcript_complete(&stage.only_run());
     });
 }
 
 /// The transcript is written later, once its path is writable.
 #[test]
 fn unwritable_transcript_does_not_fail_the_run() {
-    let (stage, server) = (Stage::new(), Server::plays(STEPS));
-    in_mid_tool(&stage, &stage.agent(), &server).kill();
+    let (stage, server) = (Stage::new(), Server::start(STEPS));
+    run_to_mid_tool(&stage, &stage.agent(), &server).kill();
     let run = stage.only_run();
-    until("the agent is gone", || is_gone(agent_of(&run)));
+    wait_until("the agent has exited", || has_exited(agent_pid(&run)));
     let path = run.transcript_path();
-    fs::remove_file(&path).expect("it is there");
-    DirBuilder::new().mode(0o700).create(&path).expect("it can be made");
-    done_in(&stage, &recover(&stage, &server, &[]).end().envelope(0), 1);
+    fs::remove_file(&path).expect("the file exists");
+    DirBuilder::new().mode(0o700).create(&path).expect("creation succeeds");
+    assert_done(&stage, &recover(&stage, &server, &[]).end().envelope(0), 1);
     assert!(path.is_dir() && parsed(&run, "logs/cost_summary.json")["turns"] == Value::Array(Vec::new()));
-    fs::remove_dir(&path).expect("it is empty");
+    fs::remove_dir(&path).expect("the directory is empty");
     assert_eq!(stage.longhaul(["resume", "@", "--repeat-task"]).against(&server).end().code, 0);
-    is_complete(&run);
+    assert_transcript_complete(&run);
 }

@@ -1,9 +1,9 @@
 //! Background work that outlives an exchange: Longhaul waits for it, notifies the model when it ends, and
 //! names the commands that it stops. Tests with an agent run with every available agent.
 
-use crate::call::{Started, until};
+use crate::call::{Started, wait_until};
 use crate::harness::{Stage, claude_code};
-use crate::recovering::{agent_of, with_each_agent_at};
+use crate::recovering::{agent_pid, play_with_each_agent};
 use crate::server::Server;
 use longhaul_core::{PromptKind, Record, StopCause};
 use longhaul_store::Journal;
@@ -14,7 +14,7 @@ use std::path::Path;
 
 /// Returns a scenario in which the model starts a command in the background, ends its turn, and waits when
 /// prompted.
-pub fn training(command: &str) -> String {
+pub fn training_scenario(command: &str) -> String {
     let finish = "[[reply.turn]]\ntext = \"It is trained.\"\n[[reply.turn.tools]]\n\
                   call = { name = \"mcp__longhaul__finish\", input = { summary = \"Trained.\" } }\n\
                   [[reply.turn]]\ntext = \"All is done.\"\n";
@@ -61,8 +61,8 @@ const ENDLESS: &str = "echo step 1; echo step 2; sleep 600";
 const KEEP_GOING: [&str; 3] = ["--keep-going", "--background-wait", "1s"];
 
 fn start(stage: &Stage, agent: &Path, server: &Server, args: &[&str]) -> Started {
-    let free = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill"];
-    stage.run(agent, &free).args(args).against(server).start()
+    let base_args = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill"];
+    stage.run(agent, &base_args).args(args).against(server).start()
 }
 
 fn records(stage: &Stage) -> Vec<Record> {
@@ -109,15 +109,15 @@ fn assert_stopped_command_is_named(envelope: &Value) {
 
 #[test]
 fn keep_going_waits_for_background_work_and_the_model_is_notified() {
-    with_each_agent_at(&training(ENDS), "waiting for background work", |stage, agent, server| {
+    play_with_each_agent(&training_scenario(ENDS), "waiting for background work", |stage, agent, server| {
         let run = start(stage, agent, server, &[&KEEP_GOING[..], &["--time-limit", "5m"]].concat());
         let background = || stage.runs().first().and_then(|run| Some(run.status().ok()?.background));
-        until("the status names the command", || background() == Some(vec![ENDS.to_owned()]));
+        wait_until("the status names the command", || background() == Some(vec![ENDS.to_owned()]));
         let status = stage.longhaul(["status", "--output-format", "json"]).end();
         let status: Value = serde_json::from_str(&status.stdout).expect("JSON");
         assert_eq!(status["runs"][0]["background"][0], ENDS, "{status}");
-        let now = status["runs"][0]["activity"].as_str().expect("a text");
-        assert!(now.ends_with(&format!("; in the background: {ENDS}")), "{now}");
+        let activity = status["runs"][0]["activity"].as_str().expect("a text");
+        assert!(activity.ends_with(&format!("; in the background: {ENDS}")), "{activity}");
         let explanation = stage.longhaul(["why", "@"]).end().stdout.replace("\n      ", " ");
         assert!(explanation.contains(&format!("; in the background: {ENDS}")), "{explanation}");
 
@@ -127,7 +127,7 @@ fn keep_going_waits_for_background_work_and_the_model_is_notified() {
         assert_eq!(envelope["run"]["background_stopped"], Value::Array(Vec::new()), "{envelope}");
         assert_eq!(stops(stage), (Vec::new(), vec![0]), "nothing was stopped");
         assert!(stage.work().join("trained").exists());
-        // The agent was prompted once while it waited, and Claude Code itself reported the end.
+        // The agent was prompted once while it waited. Claude Code itself reported the end of the command.
         assert!(
             matches!(
                 sent_prompts(stage)[..],
@@ -147,44 +147,54 @@ fn keep_going_waits_for_background_work_and_the_model_is_notified() {
 
 #[test]
 fn background_work_stopped_at_a_limit_is_named_to_the_next_attempt() {
-    with_each_agent_at(&training(ENDLESS), "stopping background work at a limit", |stage, agent, server| {
-        let limited = ["--time-limit", "12s", "--output-format", "json"];
-        let ended = start(stage, agent, server, &[&KEEP_GOING[..], &limited].concat()).end();
-        let envelope = ended.envelope(22);
-        assert_eq!(envelope["run"]["limit"], "time", "{envelope}");
-        assert_eq!(envelope["run"]["attempts"], 1, "{envelope}");
-        assert_stopped_command_is_named(&envelope);
-        let error =
-            format!("the background command `{ENDLESS}` was stopped (last line of its output: step 2)");
-        assert!(
-            envelope["errors"].as_array().expect("a list").contains(&error.as_str().into()),
-            "{envelope}"
-        );
-        assert_eq!(stops(stage).0.first(), Some(&StopCause::BackgroundStopped));
-        assert_eq!(stops(stage).1, [1]);
-        let explanation = stage.longhaul(["why", "@", "--output-format", "json"]).end().stdout;
-        assert!(explanation.contains(&error), "{explanation}");
-        // A prompt named it before it was stopped.
-        assert!(
-            matches!(sent_prompts(stage)[..], [PromptKind::KeepGoing(_), PromptKind::WrapUp(_)]),
-            "{:?}",
-            sent_prompts(stage)
-        );
-        assert!(transcript(stage).contains("It is stopped when the run ends"), "{}", transcript(stage));
+    play_with_each_agent(
+        &training_scenario(ENDLESS),
+        "stopping background work at a limit",
+        |stage, agent, server| {
+            let limited = ["--time-limit", "12s", "--output-format", "json"];
+            let ended = start(stage, agent, server, &[&KEEP_GOING[..], &limited].concat()).end();
+            let envelope = ended.envelope(22);
+            assert_eq!(envelope["run"]["limit"], "time", "{envelope}");
+            assert_eq!(envelope["run"]["attempts"], 1, "{envelope}");
+            assert_stopped_command_is_named(&envelope);
+            let error =
+                format!("the background command `{ENDLESS}` was stopped (last line of its output: step 2)");
+            assert!(
+                envelope["errors"].as_array().expect("a list").contains(&error.as_str().into()),
+                "{envelope}"
+            );
+            assert_eq!(stops(stage).0.first(), Some(&StopCause::BackgroundStopped));
+            assert_eq!(stops(stage).1, [1]);
+            let explanation = stage.longhaul(["why", "@", "--output-format", "json"]).end().stdout;
+            assert!(explanation.contains(&error), "{explanation}");
+            // A prompt named it before it was stopped.
+            assert!(
+                matches!(sent_prompts(stage)[..], [PromptKind::KeepGoing(_), PromptKind::WrapUp(_)]),
+                "{:?}",
+                sent_prompts(stage)
+            );
+            assert!(transcript(stage).contains("It is stopped when the run ends"), "{}", transcript(stage));
 
-        let resumed = stage.longhaul(["resume", "@", "--add-time", "5m"]).against(server).end().envelope(0);
-        assert_eq!(resumed["result"], "All is done.", "{resumed}");
-        let prompt = stage.only_run().attempt(2).prompt().expect("it can be read").expect("there is one");
-        let item = format!("start again what the task still needs:\n- `{ENDLESS}`, output in /");
-        assert!(prompt.contains(&item) && prompt.contains("\nstep 1\nstep 2\n"), "{prompt}");
-        assert_eq!(prompt.matches(ENDLESS).count(), 1, "{prompt}");
-    });
+            let resumed =
+                stage.longhaul(["resume", "@", "--add-time", "5m"]).against(server).end().envelope(0);
+            assert_eq!(resumed["result"], "All is done.", "{resumed}");
+            let prompt = stage
+                .only_run()
+                .attempt(2)
+                .prompt()
+                .expect("reading succeeds")
+                .expect("the attempt has a prompt");
+            let item = format!("start again what the task still needs:\n- `{ENDLESS}`, output in /");
+            assert!(prompt.contains(&item) && prompt.contains("\nstep 1\nstep 2\n"), "{prompt}");
+            assert_eq!(prompt.matches(ENDLESS).count(), 1, "{prompt}");
+        },
+    );
 }
 
 #[test]
 fn result_names_background_work_stopped_after_its_wait() {
-    with_each_agent_at(
-        &training(ENDLESS),
+    play_with_each_agent(
+        &training_scenario(ENDLESS),
         "stopping background work after its wait",
         |stage, agent, server| {
             let ended = start(stage, agent, server, &["--background-wait", "1s"]).end();
@@ -198,9 +208,9 @@ fn result_names_background_work_stopped_after_its_wait() {
 
 #[test]
 fn text_output_names_stopped_background_work() {
-    let (stage, server) = (Stage::new(), Server::plays(&training(ENDLESS)));
-    let text = ["--background-wait", "1s", "--output-format", "text"];
-    let ended = start(&stage, &stage.agent(), &server, &text).end();
+    let (stage, server) = (Stage::new(), Server::start(&training_scenario(ENDLESS)));
+    let args = ["--background-wait", "1s", "--output-format", "text"];
+    let ended = start(&stage, &stage.agent(), &server, &args).end();
     let unwrapped = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let message = format!("the background command `{ENDLESS}` was stopped (last line of its output: step 2)");
     assert!(unwrapped(&ended.stdout).contains(&format!("note {message}")), "{ended:?}");
@@ -214,13 +224,18 @@ fn check_prompt_names_background_work_stopped_before_the_check() {
     let work = format!(
         "{}[[reply]]\nto = \"The check of your work failed\"\n[[reply.turn]]\ntext = \"I train in the foreground.\"\n\
          [[reply.turn.tools]]\nbash = {{ command = \"touch trained\" }}\n[[reply.turn]]\ntext = \"Trained.\"\n",
-        training(ENDLESS)
+        training_scenario(ENDLESS)
     );
-    with_each_agent_at(&work, "checking work without its background", |stage, agent, server| {
+    play_with_each_agent(&work, "a check after background work", |stage, agent, server| {
         let args = ["--background-wait", "1s", "--check", "test -e trained"];
         let envelope = start(stage, agent, server, &args).end().envelope(0);
         assert_eq!(envelope["run"]["attempts"], 2, "{envelope}");
-        let prompt = stage.only_run().attempt(2).prompt().expect("it can be read").expect("there is one");
+        let prompt = stage
+            .only_run()
+            .attempt(2)
+            .prompt()
+            .expect("reading succeeds")
+            .expect("the attempt has a prompt");
         assert!(prompt.starts_with("The check of your work failed."), "{prompt}");
         assert!(prompt.contains(&format!("\n- `{ENDLESS}`")) && prompt.contains("\nstep 2\n"), "{prompt}");
     });
@@ -230,15 +245,16 @@ fn check_prompt_names_background_work_stopped_before_the_check() {
 #[test]
 fn prompt_after_a_crash_names_lost_background_work() {
     let Some(claude) = claude_code("a crash during background work") else { return };
-    let (stage, server) = (Stage::new(), Server::plays(&training(ENDLESS)));
+    let (stage, server) = (Stage::new(), Server::start(&training_scenario(ENDLESS)));
     let run = start(&stage, &claude, &server, &["--keep-going", "--time-limit", "5m"]);
     let is_waiting = || !stage.runs().is_empty() && stream(&stage).contains(r#""type":"result""#);
-    until("the agent waits for its command", is_waiting);
-    kill_process(agent_of(&stage.only_run()), Signal::KILL).expect("it runs");
-    until("the next attempt received its prompt", || {
+    wait_until("the agent waits for its command", is_waiting);
+    kill_process(agent_pid(&stage.only_run()), Signal::KILL).expect("the agent runs");
+    wait_until("the next attempt received its prompt", || {
         stage.only_run().attempt(2).prompt().is_ok_and(|prompt| prompt.is_some())
     });
-    let prompt = stage.only_run().attempt(2).prompt().expect("it can be read").expect("there is one");
+    let prompt =
+        stage.only_run().attempt(2).prompt().expect("reading succeeds").expect("the attempt has a prompt");
     assert!(prompt.starts_with("You stopped") && prompt.contains(&format!("\n- `{ENDLESS}`")), "{prompt}");
     run.end().envelope(0);
     assert_eq!(stops(&stage).1, [1, 0]);

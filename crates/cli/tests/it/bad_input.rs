@@ -1,6 +1,6 @@
 //! Invalid requests fail with a clear error, a hint and the documented exit code, and leave nothing on disk.
 
-use crate::call::{Ended, until};
+use crate::call::{Ended, wait_until};
 use crate::harness::{LONGHAUL, Stage};
 use crate::server::{Server, WORK};
 use crate::tidy;
@@ -26,7 +26,7 @@ fn wrong_usage_exits_with_2_and_touches_nothing() {
         let ended = stage.longhaul(args).end();
         assert_eq!((ended.code, ended.stdout.as_str()), (2, ""), "{args:?}: {ended:?}");
         ended.says(fragments);
-        assert!(!stage.home().exists(), "{args:?} made {}", stage.home().display());
+        assert!(!stage.home().exists(), "{args:?} created {}", stage.home().display());
     };
     check(&["run", "p", "--nonsense"], &["--nonsense", "--help"]);
     check(&["frobnicate"], &["frobnicate", "--help"]);
@@ -71,9 +71,9 @@ fn assert_rejected(ended: &Ended, fault: &str, fragments: &[&str]) -> Value {
 }
 
 #[test]
-fn missing_agent_error_lists_the_usual_directories() {
+fn missing_agent_error_lists_the_searched_directories() {
     let stage = Stage::new();
-    fs::create_dir(stage.folder().join("bin")).expect("the stage can be written");
+    fs::create_dir(stage.folder().join("bin")).expect("the stage is writable");
     let ended = stage.longhaul(["run", "p"]).env("PATH", stage.folder().join("bin")).end();
     let dirs = [
         stage.folder().join("bin"),
@@ -99,13 +99,13 @@ fn unstartable_agent_is_rejected() {
     assert_rejected(&stage.run(&text, &["p"]).end(), "agent_unusable", &["notes.txt", "chmod +x"]);
     assert!(!stage.home().exists());
     // The file is executable but no program for this machine. Only the attempt to start it reveals that.
-    fs::set_permissions(&text, fs::Permissions::from_mode(0o755)).expect("the file is ours");
+    fs::set_permissions(&text, fs::Permissions::from_mode(0o755)).expect("the test owns the file");
     assert_rejected(
         &stage.run(&text, &["p"]).end(),
         "agent_unusable",
         &["npm install -g @anthropic-ai/claude-code", "`longhaul doctor`"],
     );
-    assert_eq!(tidy::replayed(&stage.only_run()).exit_code(), 25);
+    assert_eq!(tidy::replayed_outcome(&stage.only_run()).exit_code(), 25);
 }
 
 #[test]
@@ -118,17 +118,17 @@ fn outdated_agent_is_rejected() {
         &["npm install -g @anthropic-ai/claude-code"],
     );
     assert!(envelope["errors"].to_string().contains("--include-partial-messages"));
-    assert_eq!(tidy::replayed(&stage.only_run()).exit_code(), 25);
+    assert_eq!(tidy::replayed_outcome(&stage.only_run()).exit_code(), 25);
 }
 
 #[test]
 fn session_has_one_run_at_a_time() {
     let stage = Stage::new();
-    stage.keep_session(SESSION);
+    stage.write_session(SESSION);
     let silent = stage.script("silent", SILENT);
     let first = stage.run(&silent, &["p", "--session-id", SESSION]).start();
     let stream = || Some(stage.runs().first()?.attempt(1).stream_path());
-    until("the first run has its session", || {
+    wait_until("the first run has its session", || {
         stream().is_some_and(|path| fs::metadata(path).is_ok_and(|file| file.len() > 0))
     });
     let holder = stage.only_run();
@@ -141,7 +141,7 @@ fn session_has_one_run_at_a_time() {
             .runs()
             .into_iter()
             .find(|run| run.id() != holder.id() && run.id().as_str() == envelope["run"]["id"]);
-        assert_eq!(tidy::replayed(&busy.expect("it is kept")).exit_code(), 25);
+        assert_eq!(tidy::replayed_outcome(&busy.expect("the file is stored")).exit_code(), 25);
     }
     first.signal(Signal::TERM);
     first.end().envelope(143);
@@ -161,20 +161,21 @@ fn unwritable_home_is_rejected() {
         assert_eq!(envelope["run"]["outcome"], "not_started");
         ended.says(&[&home.display().to_string(), "hint: set LONGHAUL_HOME"]);
         ended.says(fragments);
-        assert!(!home.exists(), "{} was made", home.display());
+        assert!(!home.exists(), "{} was created", home.display());
     };
     check(&stage.file("a file", "").join("home"), &["is not a directory"]);
     // Not even root can create a directory here.
     check(Path::new("/proc/longhaul"), &[]);
     if !geteuid().is_root() {
-        let shut = stage.folder().join("shut");
-        fs::create_dir(&shut).expect("the stage can be written");
-        fs::set_permissions(&shut, fs::Permissions::from_mode(0o500)).expect("the folder is ours");
-        check(&shut.join("home"), &["permission denied"]);
+        let read_only = stage.folder().join("read-only");
+        fs::create_dir(&read_only).expect("the stage is writable");
+        fs::set_permissions(&read_only, fs::Permissions::from_mode(0o500))
+            .expect("the test owns the directory");
+        check(&read_only.join("home"), &["permission denied"]);
     }
-    let homeless = stage.run(&agent, &["p"]).without_env("LONGHAUL_HOME").without_env("HOME").end();
-    homeless.envelope(25);
-    homeless.says(&["LONGHAUL_HOME", "XDG_STATE_HOME", "hint:"]);
+    let without_home = stage.run(&agent, &["p"]).without_env("LONGHAUL_HOME").without_env("HOME").end();
+    without_home.envelope(25);
+    without_home.says(&["LONGHAUL_HOME", "XDG_STATE_HOME", "hint:"]);
 }
 
 #[test]
@@ -182,23 +183,23 @@ fn full_disk_is_detected_before_anything_starts() {
     let stage = Stage::new();
     let witness = stage.folder().join("started");
     let agent = stage.script("agent", &format!("mkdir '{}'", witness.display()));
-    // No file may grow, which to a program is the same as a full disk.
+    // No file may grow. A program cannot distinguish this from a full disk.
     let limited = r#"ulimit -f 0; exec "$0" "$@""#;
     let call = stage.program("sh").args(["-c", limited, LONGHAUL, "run", "p", "--agent-path"]).args([&agent]);
     let ended = call.end();
     assert_eq!(ended.envelope(25)["run"]["outcome"], "not_started");
     ended.says(&["write plan", "hint:", "LONGHAUL_HOME"]);
     assert!(!witness.exists(), "the agent was started");
-    let files: Vec<_> = tidy::everything(&stage.home()).into_iter().filter(|path| path.is_file()).collect();
+    let files: Vec<_> = tidy::all_paths(&stage.home()).into_iter().filter(|path| path.is_file()).collect();
     assert!(files.is_empty(), "{files:?}");
 }
 
 /// Longhaul stops a run, and its agent, once it can no longer write the journal.
 #[test]
-fn disk_that_fills_up_ends_the_run() {
+fn filling_disk_aborts_the_run() {
     let stage = Stage::new();
     let stream = stage.file("stream", r#"{"type":"system","subtype":"init"}"#);
-    // There is room for the plan and some attempts, each of which fails and adds to the journal.
+    // The limit allows the plan and some attempts. Each attempt fails and adds to the journal.
     let limited = r#"ulimit -f 8; exec "$0" "$@""#;
     let policy = ["--max-retries", "1000", "--retry-base", "1ms", "--retry-cap", "1ms"];
     let call = stage.program("sh").args(["-c", limited, LONGHAUL, "run", "p"]).args(policy);
@@ -206,29 +207,28 @@ fn disk_that_fills_up_ends_the_run() {
     let ended = call.env("LONGHAUL_SCRIPTED_REPLAY", stream).env("LONGHAUL_SCRIPTED_EXIT", "1").end();
     assert_eq!(ended.envelope(26)["run"]["outcome"], "incomplete");
     ended.says(&["was aborted", "journal.jsonl", "hint: free disk space"]);
-    let history =
-        Journal::load(&stage.only_run().journal_path()).expect("the journal is whole as far as it goes");
+    let history = Journal::load(&stage.only_run().journal_path()).expect("the journal can be read");
     assert!(history.torn_bytes == 0 && history.entries.len() > 3, "{history:?}");
 }
 
 #[test]
 fn missing_session_is_rejected_with_similar_ids() {
     let stage = Stage::new();
-    stage.keep_session(SESSION);
-    let near = SESSION.replace("2ba958", "2ba985");
+    stage.write_session(SESSION);
+    let similar = SESSION.replace("2ba958", "2ba985");
     let resume = |session: &str| stage.run(&stage.agent(), &["p", "--resume", session]).end();
-    assert_rejected(&resume(&near), "session_lost", &[&near, &format!("did you mean {SESSION}?")]);
-    let far = "ffffffff-ffff-4fff-bfff-ffffffffffff";
-    assert_rejected(&resume(far), "session_lost", &[far, "--resume-or-new"]);
+    assert_rejected(&resume(&similar), "session_lost", &[&similar, &format!("did you mean {SESSION}?")]);
+    let unrelated = "ffffffff-ffff-4fff-bfff-ffffffffffff";
+    assert_rejected(&resume(unrelated), "session_lost", &[unrelated, "--resume-or-new"]);
     assert!(!stage.home().exists());
     // Only the agent knows the titles of sessions.
     assert_rejected(&resume("no such title"), "session_lost", &["in a new session: `longhaul resume "]);
-    assert_eq!(tidy::replayed(&stage.only_run()).exit_code(), 25);
+    assert_eq!(tidy::replayed_outcome(&stage.only_run()).exit_code(), 25);
 }
 
 #[test]
 fn resume_or_new_starts_a_new_session() {
-    let (stage, server) = (Stage::new(), Server::plays(WORK));
+    let (stage, server) = (Stage::new(), Server::start(WORK));
     let call = stage
         .run(&stage.agent(), &["p", "--permission-mode", "bypassPermissions", "--resume-or-new", SESSION]);
     let ended = call.against(&server).end();
@@ -245,34 +245,34 @@ fn pipes_and_devices_are_rejected_as_input_files() {
     let make_fifo = |path: &Path| assert_eq!(stage.program("mkfifo").args([path]).end().code, 0);
     make_fifo(&fifo);
     let fifo = fifo.display().to_string();
-    let assert_no_file = |args: &[&str]| {
+    let assert_file_rejected = |args: &[&str]| {
         let ended = stage.longhaul(args).env("LONGHAUL_AGENT_PATH", stage.agent()).end();
         assert!(matches!(ended.code, 2 | 25), "{args:?}: {ended:?}");
         ended.says(&["this is a pipe or a device", "hint:"]);
         assert!(ended.duration < Duration::from_secs(5), "{args:?}: {ended:?}");
     };
     for path in [fifo.as_str(), "/dev/zero"] {
-        assert_no_file(&["run", "--prompt-file", path]);
-        assert_no_file(&["run", "p", "--prices-file", path]);
-        assert_no_file(&["run", "p", "--effects-file", path]);
-        assert_no_file(&["run", "p", "--block-urls-file", path]);
-        assert_no_file(&["handoff", "--from-transcript", path]);
-        assert_no_file(&["handoff", "--task-file", path, "--from-transcript", path]);
-        assert_no_file(&["import", path, "--into", "there"]);
-        assert_no_file(&["playbook", "extract", path]);
+        assert_file_rejected(&["run", "--prompt-file", path]);
+        assert_file_rejected(&["run", "p", "--prices-file", path]);
+        assert_file_rejected(&["run", "p", "--effects-file", path]);
+        assert_file_rejected(&["run", "p", "--block-urls-file", path]);
+        assert_file_rejected(&["handoff", "--from-transcript", path]);
+        assert_file_rejected(&["handoff", "--task-file", path, "--from-transcript", path]);
+        assert_file_rejected(&["import", path, "--into", "there"]);
+        assert_file_rejected(&["playbook", "extract", path]);
     }
     assert!(!stage.home().exists() || stage.runs().is_empty());
-    let server = Server::plays(WORK);
-    let free = ["p", "--permission-mode", "bypassPermissions"];
-    stage.run(&stage.agent(), &free).against(&server).end().envelope(0);
+    let server = Server::start(WORK);
+    let base_args = ["p", "--permission-mode", "bypassPermissions"];
+    stage.run(&stage.agent(), &base_args).against(&server).end().envelope(0);
     for name in ["journal.jsonl", "plan.json"] {
         let path = stage.only_run().path().join(name);
         let original = path.with_extension("kept");
-        fs::rename(&path, &original).expect("it is ours");
+        fs::rename(&path, &original).expect("the test owns the file");
         make_fifo(&path);
         for command in ["show", "why", "recover"] {
-            assert_no_file(&[command, "@"]);
+            assert_file_rejected(&[command, "@"]);
         }
-        fs::rename(&original, &path).expect("it is ours");
+        fs::rename(&original, &path).expect("the test owns the file");
     }
 }

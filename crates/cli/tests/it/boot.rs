@@ -1,5 +1,5 @@
-//! Recovery at boot: Longhaul writes the service, enables it with a fake systemctl, and removes it again.
-//! Nothing else of the user's is touched.
+//! Recovery at boot: Longhaul writes the service, enables it with a fake systemctl, and removes it again. It
+//! changes no other file of the user.
 #![cfg(target_os = "linux")]
 
 use crate::call::{Call, Ended};
@@ -13,7 +13,7 @@ use std::path::PathBuf;
 fn stage(systemctl: &str) -> Stage {
     let stage = Stage::new();
     fs::create_dir(stage.folder().join("bin")).expect("the stage is new");
-    let log = stage.folder().join("asked");
+    let log = stage.folder().join("systemctl.log");
     stage.script("bin/systemctl", &format!("echo \"$@\" >> '{}'\n{systemctl}", log.display()));
     stage
 }
@@ -23,7 +23,7 @@ fn recover(stage: &Stage, args: &[&str]) -> Call {
 }
 
 fn systemctl_calls(stage: &Stage) -> String {
-    fs::read_to_string(stage.folder().join("asked")).unwrap_or_default()
+    fs::read_to_string(stage.folder().join("systemctl.log")).unwrap_or_default()
 }
 
 fn service(stage: &Stage) -> PathBuf {
@@ -35,7 +35,7 @@ fn env_file(stage: &Stage) -> PathBuf {
     stage.user_home().join(".config/longhaul/agent.env")
 }
 
-/// Returns the printed commands that write that file.
+/// Returns the printed commands that write the environment file.
 fn printed_commands(ended: &Ended) -> Vec<&str> {
     ended.stderr.lines().filter_map(|line| line.strip_prefix("  ")).collect()
 }
@@ -64,7 +64,7 @@ fn service_is_installed_and_removed() {
     let enable = "--user daemon-reload\n--user enable longhaul-recover.service\n";
     assert_eq!(systemctl_calls(&stage), enable);
     let written = fs::read_to_string(&path).expect("the service is written");
-    let mode = fs::metadata(&path).expect("it is there").permissions().mode();
+    let mode = fs::metadata(&path).expect("the file exists").permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
     for line in [
         " recover --verbose --no-config --active-within=129600s\n".to_owned(),
@@ -80,13 +80,13 @@ fn service_is_installed_and_removed() {
 
     // A second installation changes nothing.
     assert_success(&recover(&stage, &install).env("CLAUDE_CONFIG_DIR", "/c d").end(), &[]);
-    assert_eq!(fs::read_to_string(&path).expect("it is there"), written);
+    assert_eq!(fs::read_to_string(&path).expect("the file exists"), written);
     assert_success(&recover(&stage, &["--uninstall"]).end(), &["removed"]);
     let disable = "--user disable longhaul-recover.service\n--user daemon-reload\n";
     assert_eq!(systemctl_calls(&stage), [enable, enable, disable].concat());
     assert!(!path.exists());
     assert_success(&recover(&stage, &["--uninstall"]).end(), &["nothing to remove"]);
-    assert!(!stage.home().exists(), "the runs are none of its business");
+    assert!(!stage.home().exists(), "installing creates no home for runs");
 }
 
 #[test]
@@ -103,11 +103,11 @@ fn printed_commands_write_the_variables_of_this_shell() {
         assert_eq!((ended.code, ended.stdout.as_str(), ended.stderr.as_str()), (0, "", ""), "{command}");
     }
     let path = env_file(&stage);
-    assert_eq!(fs::metadata(&path).expect("it is written").permissions().mode() & 0o777, 0o600);
+    assert_eq!(fs::metadata(&path).expect("the file was written").permissions().mode() & 0o777, 0o600);
     // launchd runs a shell that reads the file.
     let read = format!(". {}; printf %s \"$ANTHROPIC_API_KEY\"", path.display());
     assert_eq!(stage.program("sh").args(["-c", &read]).end().stdout, secret);
-    let text = fs::read_to_string(&path).expect("it is written");
+    let text = fs::read_to_string(&path).expect("the file was written");
     let mut lines: Vec<_> = text.lines().collect();
     // The environment is unordered.
     lines.sort_unstable();
@@ -120,18 +120,18 @@ fn printed_commands_write_the_variables_of_this_shell() {
     let third = shell(install()).env("ANTHROPIC_BASE_URL", "http://127.0.0.1:1").end();
     assert_success(&third, &["ANTHROPIC_BASE_URL is set here, but not in this file"]);
     assert_eq!(printed_commands(&third).len(), 1, "{third:?}");
-    let odd = shell(install()).env("ANTHROPIC_CUSTOM_HEADERS", "a: 1\nb: 2").end();
-    assert_success(&odd, &["add ANTHROPIC_CUSTOM_HEADERS with an editor"]);
-    assert_eq!(printed_commands(&odd), [""; 0], "{odd:?}");
+    let multiline = shell(install()).env("ANTHROPIC_CUSTOM_HEADERS", "a: 1\nb: 2").end();
+    assert_success(&multiline, &["add ANTHROPIC_CUSTOM_HEADERS with an editor"]);
+    assert_eq!(printed_commands(&multiline), [""; 0], "{multiline:?}");
 }
 
 #[test]
 fn readable_environment_file_is_reported() {
     let stage = stage("");
     let path = env_file(&stage);
-    fs::create_dir_all(path.parent().expect("it is in a folder")).expect("the stage can be written");
-    fs::write(&path, "ANTHROPIC_API_KEY=sk-1\n").expect("the stage can be written");
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).expect("it is ours");
+    fs::create_dir_all(path.parent().expect("the path has a parent")).expect("the stage is writable");
+    fs::write(&path, "ANTHROPIC_API_KEY=sk-1\n").expect("the stage is writable");
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).expect("the test owns the file");
     let chmod = format!("chmod 600 {}", path.display());
     assert_success(&recover(&stage, &["--install"]).end(), &["other users can read this file", &chmod]);
     let finding = |call: Call| {
@@ -142,11 +142,12 @@ fn readable_environment_file_is_reported() {
     let doctor = || stage.longhaul(["doctor"]);
     let open = finding(doctor()).expect("the service is installed");
     assert_eq!((&open["state"], &open["remedy"]), (&"warning".into(), &chmod.into()), "{open}");
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).expect("it is ours");
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).expect("the test owns the file");
     let complete = finding(doctor().env("ANTHROPIC_API_KEY", "sk-2")).expect("the service is installed");
     assert_eq!(complete["state"], "ok", "{complete}");
-    let missing = finding(doctor().env("ANTHROPIC_BASE_URL", "http://127.0.0.1:1")).expect("it is installed");
-    let message = missing["detail"].as_str().expect("words");
+    let missing =
+        finding(doctor().env("ANTHROPIC_BASE_URL", "http://127.0.0.1:1")).expect("the service is installed");
+    let message = missing["detail"].as_str().expect("a text");
     assert!(
         missing["state"] == "warning" && message.contains("does not set ANTHROPIC_BASE_URL:"),
         "{missing}"
@@ -164,7 +165,7 @@ fn print_service_changes_nothing() {
     assert!(!config.exists() && systemctl_calls(&stage).is_empty());
     assert_success(&recover(&stage, &["--install", "--quiet"]).env("XDG_CONFIG_HOME", &config).end(), &[]);
     let path = config.join("systemd/user/longhaul-recover.service");
-    assert_eq!(fs::read_to_string(path).expect("it is written there"), printed.stdout);
+    assert_eq!(fs::read_to_string(path).expect("the service was written"), printed.stdout);
     assert!(!stage.user_home().join(".config").exists());
 }
 
@@ -172,14 +173,14 @@ fn print_service_changes_nothing() {
 fn foreign_service_is_not_changed() {
     let stage = stage("");
     let path = service(&stage);
-    fs::create_dir_all(path.parent().expect("it is in a folder")).expect("the stage can be written");
-    fs::write(&path, "[Service]\nExecStart=/bin/true\n").expect("the stage can be written");
+    fs::create_dir_all(path.parent().expect("the path has a parent")).expect("the stage is writable");
+    fs::write(&path, "[Service]\nExecStart=/bin/true\n").expect("the stage is writable");
     for flag in ["--install", "--uninstall"] {
         let failed = recover(&stage, &[flag]).end();
         failed.envelope(25);
         failed.says(&["longhaul did not write it", "hint: move it"]);
     }
-    assert_eq!(fs::read_to_string(&path).expect("it is there"), "[Service]\nExecStart=/bin/true\n");
+    assert_eq!(fs::read_to_string(&path).expect("the file exists"), "[Service]\nExecStart=/bin/true\n");
     assert_eq!(systemctl_calls(&stage), "");
 }
 
@@ -198,14 +199,14 @@ fn failing_systemctl_is_an_error() {
     assert_success(&recover(&stage, &["--uninstall"]).end(), &["could not disable", "removed"]);
     assert!(!service(&stage).exists());
 
-    fs::remove_file(stage.folder().join("bin/systemctl")).expect("the file is ours");
+    fs::remove_file(stage.folder().join("bin/systemctl")).expect("the test owns the file");
     let failed = recover(&stage, &["--install"]).end();
     failed.envelope(25);
     failed.says(&["start systemctl", "systemctl --user enable longhaul-recover.service"]);
 }
 
 #[test]
-fn contradicting_flags_are_rejected() {
+fn contradictory_flags_are_rejected() {
     let stage = stage("");
     for args in [
         ["--install", "@"],

@@ -2,7 +2,7 @@
 //! learns from each once, and continues after an interruption. Tests cover the Messages API and each
 //! available agent.
 
-use crate::call::{Call, Ended, until};
+use crate::call::{Call, Ended, wait_until};
 use crate::harness::{Stage, claude_code};
 use crate::server::Server;
 use longhaul_playbook::database::JudgeKind;
@@ -15,26 +15,26 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 /// Returns a server whose model gives the same answer to both questions of the judge.
-fn judges() -> Server {
-    judges_with("")
+fn judge_server() -> Server {
+    judge_server_with("")
 }
 
 /// Returns the same server, with this fault in its answers.
-fn judges_with(fault: &str) -> Server {
+fn judge_server_with(fault: &str) -> Server {
     let answer = json!({
         "analysis": "The tests need a database.", "bullet_tags": [], "reasoning": "It was missed twice.",
         "operations": [{ "type": "ADD", "section": "PROJECT CONTEXT", "text": "Start the database before the tests." }],
     });
-    Server::plays(&format!(
+    Server::start(&format!(
         "name = \"judge\"\nsummary = \"a judge\"\nprompt = \"p\"\n[expect]\noutcome = \"done\"\nexit = 0\n\
-         [[turn]]\ntext = \"No one asks this.\"\n[side]\ntext = '''{answer}'''\n{fault}\n"
+         [[turn]]\ntext = \"Unused.\"\n[side]\ntext = '''{answer}'''\n{fault}\n"
     ))
 }
 
 /// Creates this many past sessions of the stage's project, and one of another project. Returns their files.
-fn past(stage: &Stage, sessions: u32) -> Vec<PathBuf> {
+fn write_sessions(stage: &Stage, sessions: u32) -> Vec<PathBuf> {
     let folder = stage.user_home().join(".claude/projects/any-name");
-    fs::create_dir_all(&folder).expect("the stage can be written");
+    fs::create_dir_all(&folder).expect("the stage is writable");
     let session = |name: String, cwd: &Path, prompt: &str| {
         let row = |role: &str, text: &str| {
             let uuid = format!("{name}-{role}");
@@ -42,7 +42,7 @@ fn past(stage: &Stage, sessions: u32) -> Vec<PathBuf> {
         };
         let path = folder.join(format!("{name}.jsonl"));
         let rows = [row("user", prompt), row("assistant", "I start the tests.")];
-        fs::write(&path, rows.map(|row| format!("{row}\n")).concat()).expect("the stage can be written");
+        fs::write(&path, rows.map(|row| format!("{row}\n")).concat()).expect("the stage is writable");
         path
     };
     session("other".to_owned(), stage.folder(), "Not this one.");
@@ -62,29 +62,29 @@ fn printed(ended: &Ended) -> Value {
 
 /// Returns the result of each session, preceded by the name of its file.
 fn results(printed: &Value) -> Vec<String> {
-    let sessions = printed["sessions"].as_array().expect("sessions are sent");
+    let sessions = printed["sessions"].as_array().expect("a list of sessions");
     let line = |session: &Value| {
-        let path = PathBuf::from(session["transcript"].as_str().expect("it has a path"));
-        let name = path.file_stem().expect("it has a name").to_string_lossy().into_owned();
-        format!("{name} {}", session["result"].as_str().expect("it came to something"))
+        let path = PathBuf::from(session["transcript"].as_str().expect("a path"));
+        let name = path.file_stem().expect("the file has a name").to_string_lossy().into_owned();
+        format!("{name} {}", session["result"].as_str().expect("a result"))
     };
     sessions.iter().map(line).collect()
 }
 
 fn skip_reasons(printed: &Value) -> Vec<&str> {
-    let sessions = printed["skipped"].as_array().expect("what is skipped is sent");
+    let sessions = printed["skipped"].as_array().expect("a list of skipped sessions");
     sessions.iter().map(|session| session["reason"].as_str().expect("there is a reason")).collect()
 }
 
 fn points(stage: &Stage) -> Value {
     let text = fs::read_to_string(stage.work().join(".claude/playbook.json")).expect("there is a playbook");
-    serde_json::from_str::<Value>(&text).expect("it is JSON")["sections"]["PROJECT CONTEXT"].clone()
+    serde_json::from_str::<Value>(&text).expect("valid JSON")["sections"]["PROJECT CONTEXT"].clone()
 }
 
 #[test]
 fn past_sessions_are_learned_from_once() {
-    let (stage, server) = (Stage::new(), judges());
-    past(&stage, 3);
+    let (stage, server) = (Stage::new(), judge_server());
+    write_sessions(&stage, 3);
     let planned = bootstrap(&stage, &["--dry-run"]).against(&server).end();
     assert_eq!(planned.code, 0, "{}", planned.stderr);
     let plan = printed(&planned);
@@ -100,7 +100,7 @@ fn past_sessions_are_learned_from_once() {
     assert!(unconfirmed.stderr.contains("no terminal to confirm"), "{}", unconfirmed.stderr);
     let unlimited = bootstrap(&stage, &["--budget", "none"]).against(&server).end();
     assert!(unlimited.stderr.contains("no terminal to confirm"), "{}", unlimited.stderr);
-    assert_eq!(server.api.account().side.len(), 0, "nothing was asked by then");
+    assert_eq!(server.api.account().side.len(), 0, "no request was sent yet");
 
     let first = bootstrap(&stage, &["--yes", "--limit", "2"]).against(&server).end();
     assert_eq!(first.code, 0, "{}{}", first.stdout, first.stderr);
@@ -108,28 +108,30 @@ fn past_sessions_are_learned_from_once() {
     assert_eq!(skip_reasons(&printed(&first)), ["beyond_limit"]);
     let point = json!([{ "name": "ctx-001", "text": "Start the database before the tests.", "helpful": 0, "harmful": 0 }]);
     assert_eq!(points(&stage), point);
-    let state = fs::read_to_string(stage.work().join(".claude/bootstrap_state.json")).expect("it is noted");
-    let state: Value = serde_json::from_str(&state).expect("it is JSON");
+    let state =
+        fs::read_to_string(stage.work().join(".claude/bootstrap_state.json")).expect("the state is stored");
+    let state: Value = serde_json::from_str(&state).expect("valid JSON");
     assert_eq!(state["version"], "1.0");
-    let noted: Vec<&Value> = state["processed_sessions"].as_object().expect("sessions").values().collect();
-    assert_eq!(noted.iter().map(|session| &session["key_points_after"]).collect::<Vec<_>>(), [1, 1]);
+    let processed: Vec<&Value> =
+        state["processed_sessions"].as_object().expect("sessions").values().collect();
+    assert_eq!(processed.iter().map(|session| &session["key_points_after"]).collect::<Vec<_>>(), [1, 1]);
 
     let second = bootstrap(&stage, &["--yes"]).against(&server).end();
     assert_eq!(results(&printed(&second)), ["s3 learned"], "{}", second.stderr);
     assert_eq!(skip_reasons(&printed(&second)), ["learned", "learned"]);
     assert!(printed(&second)["cost_usd"].as_f64().is_some_and(|cost| cost > 0.0), "{}", second.stdout);
-    // A session that was judged is not judged again, even if the project's state file is lost.
-    fs::remove_file(stage.work().join(".claude/bootstrap_state.json")).expect("it was there");
+    // A judged session is not judged again, even if the project's state file is lost.
+    fs::remove_file(stage.work().join(".claude/bootstrap_state.json")).expect("the file existed");
     let third = bootstrap(&stage, &["--yes"]).against(&server).end();
     assert_eq!((third.code, results(&printed(&third))), (0, Vec::new()));
     assert_eq!(skip_reasons(&printed(&third)), ["nothing_new"; 3]);
-    assert_eq!(server.api.account().side.len(), 6, "two questions a session");
+    assert_eq!(server.api.account().side.len(), 6, "two questions per session");
 }
 
 #[test]
 fn sessions_wait_for_an_api_key() {
-    let (stage, server) = (Stage::new(), judges());
-    past(&stage, 2);
+    let (stage, server) = (Stage::new(), judge_server());
+    write_sessions(&stage, 2);
     let stopped = bootstrap(&stage, &["--yes"]).against(&server).env("ANTHROPIC_API_KEY", "").end();
     let report = printed(&stopped);
     assert_eq!(results(&report), ["s1 waits", "s2 open"], "{}", stopped.stderr);
@@ -148,19 +150,19 @@ fn sessions_wait_for_an_api_key() {
 /// is the same destination, and the password is never stored.
 #[test]
 fn sessions_wait_for_another_worker() {
-    let (stage, server) = (Stage::new(), judges());
-    past(&stage, 2);
+    let (stage, server) = (Stage::new(), judge_server());
+    write_sessions(&stage, 2);
     let paths = LearningPaths::in_home(&stage.home());
     drop(LearningDb::open(&paths).expect("a database can be made"));
     let api = server.api.url();
-    let database = Connection::open(paths.database()).expect("it is there");
+    let database = Connection::open(paths.database()).expect("the file exists");
     let backoff =
         "INSERT INTO judge_backoff VALUES ('api', ?, 0, 1, 4102444800000, 0, 'the API is overloaded')";
-    database.execute(backoff, [&api]).expect("it can be written");
+    database.execute(backoff, [&api]).expect("writing succeeds");
     let mut options = File::options();
     let options = options.create(true).append(true).mode(0o600);
-    let lock = options.open(paths.worker_lock(&api, JudgeKind::Api)).expect("it can be written");
-    lock.lock().expect("no one holds it");
+    let lock = options.open(paths.worker_lock(&api, JudgeKind::Api)).expect("writing succeeds");
+    lock.lock().expect("the lock is free");
     let secret = api.replace("http://", "http://me:secret@");
     let ended = bootstrap(&stage, &["--yes"]).against(&server).env("ANTHROPIC_BASE_URL", secret).end();
     assert_eq!(ended.code, 75, "{}{}", ended.stdout, ended.stderr);
@@ -169,18 +171,18 @@ fn sessions_wait_for_another_worker() {
     assert!(report["stopped"].as_str().is_some_and(|reason| reason.contains("is paused until")), "{report}");
     let waiting: String = database
         .query_row("SELECT group_concat(destination) FROM queue", [], |row| row.get(0))
-        .expect("it can be read");
+        .expect("reading succeeds");
     assert_eq!(waiting, api);
-    assert_eq!(server.api.account().requests.len(), 0, "no one was asked");
+    assert_eq!(server.api.account().requests.len(), 0, "no request was sent");
 }
 
 #[test]
 fn ctrl_c_loses_nothing() {
     let stage = Stage::new();
-    let server = judges_with("fault = { hold = { for_s = 60 } }\ntimes = 1");
-    past(&stage, 2);
+    let server = judge_server_with("fault = { hold = { for_s = 60 } }\ntimes = 1");
+    write_sessions(&stage, 2);
     let learning = bootstrap(&stage, &["--yes"]).against(&server).start();
-    until("the judge is asked", || !server.api.account().requests.is_empty());
+    wait_until("the judge receives a request", || !server.api.account().requests.is_empty());
     learning.signal(Signal::INT);
     let cancelled = learning.end();
     assert_eq!(cancelled.code, 130, "{}", cancelled.stderr);
@@ -197,7 +199,7 @@ fn ctrl_c_loses_nothing() {
 #[test]
 fn invalid_settings_are_rejected_before_anything_starts() {
     let stage = Stage::new();
-    past(&stage, 1);
+    write_sessions(&stage, 1);
     let check = |args: &[&str], variable: (&str, &str), expected: &str| {
         let (name, value) = variable;
         let ended = bootstrap(&stage, args).env(name, value).end();
@@ -217,8 +219,8 @@ fn invalid_settings_are_rejected_before_anything_starts() {
         "--budget does not work with --judge claude",
     );
     check(&["--budget", "1"], ("ANTHROPIC_MODEL", "a-stranger"), "--budget does not work with a-stranger");
-    fs::create_dir(stage.work().join(".claude")).expect("the stage can be written");
-    fs::write(stage.work().join(".claude/bootstrap_state.json"), "{").expect("the stage can be written");
+    fs::create_dir(stage.work().join(".claude")).expect("the stage is writable");
+    fs::write(stage.work().join(".claude/bootstrap_state.json"), "{").expect("the stage is writable");
     let broken = bootstrap(&stage, &["--yes"]).end();
     assert!(broken.stderr.contains("move it away"), "{}", broken.stderr);
     assert_ne!(broken.code, 0);
@@ -227,18 +229,20 @@ fn invalid_settings_are_rejected_before_anything_starts() {
 /// Longhaul does not learn from the judge's own sessions. The user's hooks see `LONGHAUL_JUDGE` in them, and
 /// the judge has no tools.
 #[test]
-fn claude_code_judges_and_does_not_judge_itself() {
+fn claude_code_judges_sessions_except_its_own() {
     let scenario: fn(&Path, &Stage) = |agent, stage| {
-        let server = judges();
-        past(stage, 1);
+        let server = judge_server();
+        write_sessions(stage, 1);
         let hook = |event: &str| {
-            let command =
-                format!("echo {event} \"$LONGHAUL_JUDGE\" >> '{}'", stage.folder().join("called").display());
+            let command = format!(
+                "echo {event} \"$LONGHAUL_JUDGE\" >> '{}'",
+                stage.folder().join("hook-calls").display()
+            );
             json!([{ "hooks": [{ "type": "command", "command": command }] }])
         };
         let hooks = json!({ "hooks": { "UserPromptSubmit": hook("prompt"), "SessionEnd": hook("end") } });
         fs::write(stage.user_home().join(".claude/settings.json"), hooks.to_string())
-            .expect("the stage can be written");
+            .expect("the stage is writable");
         let ended = bootstrap(stage, &["--yes", "--judge", "claude"])
             .env("LONGHAUL_AGENT_PATH", agent)
             .env("LONGHAUL_CHECK", "false")
@@ -250,30 +254,30 @@ fn claude_code_judges_and_does_not_judge_itself() {
         let runs = stage.runs();
         assert_eq!(runs.len(), 2, "a run for each question");
         for run in &runs {
-            let plan = run.plan().expect("it has a plan");
+            let plan = run.plan().expect("the run has a plan");
             assert_eq!(plan.name.as_deref(), Some("playbook-judge"));
             assert!(plan.cwd.as_path().ends_with("playbook/judge"));
         }
-        let called = fs::read_to_string(stage.folder().join("called")).unwrap_or_default();
-        assert!(called.lines().all(|line| line.ends_with(" 1")), "{called}");
+        let hook_calls = fs::read_to_string(stage.folder().join("hook-calls")).unwrap_or_default();
+        assert!(hook_calls.lines().all(|line| line.ends_with(" 1")), "{hook_calls}");
     };
-    with_each_agent("claude_code_judges_and_does_not_judge_itself", scenario);
+    with_each_agent("sessions judged by Claude Code", scenario);
 }
 
-/// The judge reports the failure of its run: this question will never get an answer.
+/// The judge reports that its run failed for good, so the question is not asked again.
 #[test]
-fn claude_code_says_why_it_cannot_judge() {
-    with_each_agent("claude_code_says_why_it_cannot_judge", |agent, stage| {
+fn claude_code_reports_a_failed_judgment() {
+    with_each_agent("a failed judgment by Claude Code", |agent, stage| {
         let message = "prompt is too long: 1200000 tokens > 1000000 maximum";
         let server =
-            judges_with(&format!("fault = {{ status = {{ code = 400, message = \"{message}\" }} }}"));
-        past(stage, 1);
+            judge_server_with(&format!("fault = {{ status = {{ code = 400, message = \"{message}\" }} }}"));
+        write_sessions(stage, 1);
         let judge = ["--yes", "--judge", "claude"];
         let ended = bootstrap(stage, &judge).env("LONGHAUL_AGENT_PATH", agent).against(&server).end();
         assert_eq!(results(&printed(&ended)), ["s1 failed"], "{}", ended.stderr);
         assert!(ended.stderr.contains("ask Claude Code: failed: "), "{}", ended.stderr);
         assert_ne!(ended.code, 0);
-        assert!(!stage.work().join(".claude/bootstrap_state.json").exists(), "it may be tried again");
+        assert!(!stage.work().join(".claude/bootstrap_state.json").exists(), "a later call may retry");
     });
 }
 

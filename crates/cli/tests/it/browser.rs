@@ -15,7 +15,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 use std::{env, fs, thread};
 
-// A request takes milliseconds; the start takes seconds on a busy machine.
+// A request takes milliseconds. The start takes seconds on a busy machine.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A network namespace without any host. The browser's flags keep it from resolving names, but at its start
@@ -59,7 +59,7 @@ pub struct Browser {
 /// Result of opening a page.
 pub struct Visit {
     /// Errors and warnings of the page and of the browser about it.
-    pub complaints: Vec<String>,
+    pub messages: Vec<String>,
     /// URLs that the page requested.
     pub requests: Vec<String>,
 }
@@ -90,7 +90,7 @@ impl Browser {
             .env("TMPDIR", stage.folder())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            .stderr(File::create(&stderr).expect("the stage can be written"))
+            .stderr(File::create(&stderr).expect("the stage is writable"))
             // Its own process group, so that `drop` also kills its child processes.
             .process_group(0)
             .spawn()
@@ -99,7 +99,7 @@ impl Browser {
         let stdout = BufReader::new(child.stdout.take().expect("stdout is piped"));
         thread::spawn(move || {
             for message in stdout.split(0).map_while(Result::ok) {
-                let message = serde_json::from_slice(&message).expect("it speaks JSON");
+                let message = serde_json::from_slice(&message).expect("Chromium sends JSON");
                 if sender.send(message).is_err() {
                     return;
                 }
@@ -107,36 +107,37 @@ impl Browser {
         });
         let mut browser =
             Browser { child, stderr, answers, session: Value::Null, last_id: 0, events: Vec::new() };
-        let page = browser.ask("Target.createTarget", json!({ "url": "about:blank" }));
+        let page = browser.request("Target.createTarget", json!({ "url": "about:blank" }));
         let page = json!({ "targetId": page["targetId"], "flatten": true });
-        browser.session = browser.ask("Target.attachToTarget", page)["sessionId"].clone();
+        browser.session = browser.request("Target.attachToTarget", page)["sessionId"].clone();
         for domain in ["Page", "Runtime", "Log", "Network"] {
-            browser.ask(&format!("{domain}.enable"), json!({}));
+            browser.request(&format!("{domain}.enable"), json!({}));
         }
-        browser.ask("Page.setLifecycleEventsEnabled", json!({ "enabled": true }));
+        browser.request("Page.setLifecycleEventsEnabled", json!({ "enabled": true }));
         Some(browser)
     }
 
-    /// Sets the size of the screen, a phone's if it is narrow, and the color scheme, `light` or `dark`.
-    pub fn is_a_screen(&mut self, width: u32, height: u32, scheme: &str) {
+    /// Sets the size of the screen and the color scheme, `light` or `dark`. A narrow screen is that of a
+    /// phone.
+    pub fn set_screen(&mut self, width: u32, height: u32, scheme: &str) {
         let screen =
             json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600 });
-        self.ask("Emulation.setDeviceMetricsOverride", screen);
+        self.request("Emulation.setDeviceMetricsOverride", screen);
         let features = json!({ "features": [{ "name": "prefers-color-scheme", "value": scheme }] });
-        self.ask("Emulation.setEmulatedMedia", features);
+        self.request("Emulation.setEmulatedMedia", features);
     }
 
     /// Opens a page and waits until it is fully loaded.
     pub fn open(&mut self, url: &str) -> Visit {
         self.events.clear();
-        let opened = self.ask("Page.navigate", json!({ "url": url }));
+        let opened = self.request("Page.navigate", json!({ "url": url }));
         assert_eq!(opened["errorText"], Value::Null, "{url}: {opened}");
-        // Only events of this page: the load event of the previous one may still arrive.
-        let is_there = |event: &Value| {
+        // Only events of this page count, because the load event of the previous page may still arrive.
+        let is_loaded = |event: &Value| {
             let params = &event["params"];
             params["name"] == "load" && params["loaderId"] == opened["loaderId"]
         };
-        while !self.events.iter().any(is_there) {
+        while !self.events.iter().any(is_loaded) {
             let event = self.receive("the page");
             self.events.push(event);
         }
@@ -144,36 +145,35 @@ impl Browser {
             let method = |event: &&Value| methods.iter().any(|method| event["method"] == *method);
             self.events.iter().filter(method).map(|event| &event["params"]).collect()
         };
-        let complaints =
-            events_of(&["Runtime.exceptionThrown", "Runtime.consoleAPICalled", "Log.entryAdded"]);
+        let messages = events_of(&["Runtime.exceptionThrown", "Runtime.consoleAPICalled", "Log.entryAdded"]);
         let requests = events_of(&["Network.requestWillBeSent", "Network.webSocketCreated"]);
         let url = |request: &&Value| request["request"]["url"].as_str().unwrap_or("(none)").to_owned();
         Visit {
-            complaints: complaints.iter().map(ToString::to_string).collect(),
+            messages: messages.iter().map(ToString::to_string).collect(),
             requests: requests.iter().map(url).collect(),
         }
     }
 
-    /// Returns the value of a JavaScript expression on this page.
+    /// Evaluates a JavaScript expression on this page and returns its value.
     pub fn evaluate(&mut self, expression: &str) -> Value {
         let params = json!({ "expression": expression, "returnByValue": true });
-        let answer = self.ask("Runtime.evaluate", params);
+        let answer = self.request("Runtime.evaluate", params);
         assert_eq!(answer["exceptionDetails"], Value::Null, "{expression}: {answer}");
         answer["result"]["value"].clone()
     }
 
     /// Returns a screenshot in Base64. Also saves it in the directory that `LONGHAUL_TEST_PICTURES` names, if
     /// it is set.
-    pub fn picture(&mut self, name: &str) -> String {
-        let answer = self.ask("Page.captureScreenshot", json!({ "format": "png" }));
-        let picture = answer["data"].as_str().expect("a picture").to_owned();
+    pub fn screenshot(&mut self, name: &str) -> String {
+        let answer = self.request("Page.captureScreenshot", json!({ "format": "png" }));
+        let screenshot = answer["data"].as_str().expect("a screenshot").to_owned();
         if let Some(folder) = env::var_os("LONGHAUL_TEST_PICTURES") {
-            save_picture(&picture, &Path::new(&folder).join(format!("{name}.png")));
+            save_screenshot(&screenshot, &Path::new(&folder).join(format!("{name}.png")));
         }
-        picture
+        screenshot
     }
 
-    fn ask(&mut self, method: &str, params: Value) -> Value {
+    fn request(&mut self, method: &str, params: Value) -> Value {
         self.last_id += 1;
         let mut message = json!({ "id": self.last_id, "method": method, "params": params });
         if !self.session.is_null() {
@@ -181,7 +181,7 @@ impl Browser {
         }
         let stdin = self.child.stdin.as_mut().expect("stdin is piped");
         let sent = stdin.write_all(format!("{message}\0").as_bytes());
-        assert!(sent.is_ok(), "{method}: it is gone: {}", self.stderr_text());
+        assert!(sent.is_ok(), "{method}: the browser has exited: {}", self.stderr_text());
         loop {
             let answer = self.receive(method);
             if answer["id"] == self.last_id {
@@ -206,7 +206,7 @@ impl Browser {
 impl Drop for Browser {
     fn drop(&mut self) {
         // The child was not reaped, so its PID and its process group still belong to it.
-        let group = Pid::from_raw(self.child.id().cast_signed()).expect("a child has a number");
+        let group = Pid::from_raw(self.child.id().cast_signed()).expect("a child has a PID");
         let _ = kill_process_group(group, Signal::KILL);
         let _ = self.child.wait();
         // Its child processes disappear once init has reaped them.
@@ -228,10 +228,15 @@ fn chromium() -> Option<PathBuf> {
     env::var_os("LONGHAUL_TEST_CHROMIUM").map(PathBuf::from).or_else(on_path)
 }
 
-fn save_picture(picture: &str, path: &Path) {
-    let file = File::create(path).expect("the folder of the pictures can be written");
+fn save_screenshot(screenshot: &str, path: &Path) {
+    let file = File::create(path).expect("the directory for screenshots is writable");
     let mut decode = Command::new("base64").arg("-d").stdin(Stdio::piped()).stdout(file).spawn();
     let decode = decode.as_mut().expect("there is base64");
-    decode.stdin.take().expect("stdin is piped").write_all(picture.as_bytes()).expect("it reads");
-    assert!(decode.wait().expect("it ends").success());
+    decode
+        .stdin
+        .take()
+        .expect("stdin is piped")
+        .write_all(screenshot.as_bytes())
+        .expect("base64 reads its input");
+    assert!(decode.wait().expect("the program exits").success());
 }

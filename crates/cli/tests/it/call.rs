@@ -65,8 +65,8 @@ impl Call {
         self
     }
 
-    /// Prints text for people: leaves out the `--json` that tests of these commands otherwise get.
-    pub fn in_text(mut self) -> Call {
+    /// Omits the `--json` that [`Call::start`] otherwise adds to commands for people.
+    pub fn with_text_output(mut self) -> Call {
         self.prints_text = true;
         self
     }
@@ -102,7 +102,13 @@ impl Call {
         drop(stdin);
         let stdout = read_to_end_in_thread(child.stdout.take().expect("stdout is piped"));
         let stderr = read_to_end_in_thread(child.stderr.take().expect("stderr is piped"));
-        Started { child: Some(child), stdout: Some(stdout), stderr: Some(stderr), at: Instant::now(), called }
+        Started {
+            child: Some(child),
+            stdout: Some(stdout),
+            stderr: Some(stderr),
+            started_at: Instant::now(),
+            called,
+        }
     }
 
     pub fn end(self) -> Ended {
@@ -115,17 +121,17 @@ impl Call {
     }
 }
 
-fn read_to_end_in_thread(mut from: impl Read + Send + 'static) -> JoinHandle<Vec<u8>> {
+fn read_to_end_in_thread(mut pipe: impl Read + Send + 'static) -> JoinHandle<Vec<u8>> {
     thread::spawn(move || {
         let mut bytes = Vec::new();
-        let _ = from.read_to_end(&mut bytes);
+        let _ = pipe.read_to_end(&mut bytes);
         bytes
     })
 }
 
 fn text(pipe: Option<JoinHandle<Vec<u8>>>) -> String {
-    let bytes = pipe.expect("it is read once").join().expect("reading does not panic");
-    String::from_utf8(bytes).expect("everything that is printed is UTF-8")
+    let bytes = pipe.expect("the pipe is read once").join().expect("reading does not panic");
+    String::from_utf8(bytes).expect("all output is UTF-8")
 }
 
 /// A running program. It does not outlive its test.
@@ -133,47 +139,47 @@ pub struct Started {
     child: Option<Child>,
     stdout: Option<JoinHandle<Vec<u8>>>,
     stderr: Option<JoinHandle<Vec<u8>>>,
-    at: Instant,
+    started_at: Instant,
     /// The call, if the program is the binary under test.
     called: Option<Called>,
 }
 
 impl Started {
     pub fn signal(&self, signal: Signal) {
-        let child = self.child.as_ref().expect("it has not been waited for");
-        let pid = Pid::from_raw(child.id().cast_signed()).expect("a child has a number");
-        kill_process(pid, signal).expect("a child that was not waited for keeps its number");
+        let child = self.child.as_ref().expect("the program has not been awaited");
+        let pid = Pid::from_raw(child.id().cast_signed()).expect("a child has a PID");
+        kill_process(pid, signal).expect("an unreaped child keeps its PID");
     }
 
-    /// Kills it with SIGKILL, as an out-of-memory killer does. Its child processes stay.
+    /// Kills the program with SIGKILL, as an out-of-memory killer does. Its child processes keep running.
     pub fn kill(mut self) {
-        let mut child = self.child.take().expect("it is waited for once");
+        let mut child = self.child.take().expect("the program is awaited once");
         child.kill().expect("a child can be killed");
-        child.wait().expect("a killed child ends");
+        child.wait().expect("a killed child exits");
     }
 
-    /// Kills it and returns its stdout and stderr, once no process holds these pipes.
-    pub fn killed(mut self) -> (String, String) {
+    /// Kills the program and returns its stdout and stderr once no process holds these pipes.
+    pub fn kill_and_read(mut self) -> (String, String) {
         let (stdout, stderr) = (self.stdout.take(), self.stderr.take());
         self.kill();
         let is_finished = |pipe: &Option<JoinHandle<_>>| pipe.as_ref().is_none_or(JoinHandle::is_finished);
-        until("its pipes end", || is_finished(&stdout) && is_finished(&stderr));
+        wait_until("the pipes are closed", || is_finished(&stdout) && is_finished(&stderr));
         (text(stdout), text(stderr))
     }
 
     pub fn end(self) -> Ended {
-        self.end_or_killed().expect("no one kills it")
+        self.end_or_killed().expect("nothing kills the program")
     }
 
-    /// Waits for its end. Returns `None` if it ended with a SIGKILL that the test had it send to itself.
+    /// Waits for the program to exit. Returns `None` if a failpoint ended it with SIGKILL.
     pub fn end_or_killed(mut self) -> Option<Ended> {
-        let mut child = self.child.take().expect("it is waited for once");
-        let Some(status) = poll(|| child.try_wait().expect("a child can be waited for")) else {
+        let mut child = self.child.take().expect("the program is awaited once");
+        let Some(status) = poll(|| child.try_wait().expect("a child can be awaited")) else {
             child.kill().expect("a child can be killed");
-            child.wait().expect("a killed child ends");
-            panic!("it did not end in {TIMEOUT:?}");
+            child.wait().expect("a killed child exits");
+            panic!("the program did not exit within {TIMEOUT:?}");
         };
-        let duration = self.at.elapsed();
+        let duration = self.started_at.elapsed();
         if status.signal() == Some(Signal::KILL.as_raw()) {
             return None;
         }
@@ -220,7 +226,7 @@ impl Ended {
         assert_eq!(envelope["run"]["exit_code"], code, "{envelope}");
         assert_eq!(envelope["success"], code == 0, "{envelope}");
         let errors = envelope["errors"].as_array().expect("a list of errors");
-        assert_eq!(errors.is_empty(), code == 0, "only a run that is done has no error: {envelope}");
+        assert_eq!(errors.is_empty(), code == 0, "only a done run has no error: {envelope}");
         let is_diagnostic = |error: &Value| {
             ["[ede_diagnostic]", "panic("].iter().any(|marker| error.to_string().contains(marker))
         };
@@ -249,7 +255,7 @@ pub fn poll<T>(mut probe: impl FnMut() -> Option<T>) -> Option<T> {
 }
 
 /// Waits until a condition holds. Panics after a timeout.
-pub fn until(condition: &str, mut holds: impl FnMut() -> bool) {
+pub fn wait_until(condition: &str, mut holds: impl FnMut() -> bool) {
     assert!(
         poll(|| holds().then_some(())).is_some(),
         "timed out after {TIMEOUT:?} waiting until {condition}"

@@ -3,7 +3,7 @@
 
 use crate::call::Ended;
 use crate::harness::Stage;
-use crate::recovering::{STEPS, in_mid_tool, with_each_agent_at};
+use crate::recovering::{STEPS, play_with_each_agent, run_to_mid_tool};
 use crate::server::{Server, WORK};
 use serde_json::{Value, json};
 
@@ -22,12 +22,13 @@ fn changes(stage: &Stage) -> Value {
 
 #[test]
 fn resume_changes_settings_and_journals_them() {
-    with_each_agent_at(WORK, "changing settings", |stage, agent, server| {
+    play_with_each_agent(WORK, "changing settings", |stage, agent, server| {
         let denied = stage.run(agent, &["p", "--budget", "1"]).against(server).end().envelope(23);
         assert_eq!(denied["run"]["fault"], "permission", "{denied}");
-        let free = ["resume", "@", "--permission-mode", "bypassPermissions", "--model", "haiku"];
+        let base_args = ["resume", "@", "--permission-mode", "bypassPermissions", "--model", "haiku"];
         let more = ["--add-budget", "2", "--check", "true", "--deny-tools", "WebFetch"];
-        let resumed = stage.longhaul(free).args(more).args(["--max-reset-wait", "2h"]).against(server).end();
+        let resumed =
+            stage.longhaul(base_args).args(more).args(["--max-reset-wait", "2h"]).against(server).end();
         resumed.envelope(0);
         let changed =
             |setting: &str, from: &str, to: &str| json!({"setting": setting, "from": from, "to": to});
@@ -54,12 +55,12 @@ fn resume_changes_settings_and_journals_them() {
 }
 
 #[test]
-fn rerun_and_fork_change_settings_of_the_new_run_alone() {
-    let (stage, server) = (Stage::new(), Server::plays(WORK));
+fn rerun_and_fork_change_settings_of_only_the_new_run() {
+    let (stage, server) = (Stage::new(), Server::start(WORK));
     stage.run(&stage.agent(), &["p", "--run-id", "old"]).against(&server).end().envelope(23);
-    let free = ["--permission-mode", "bypassPermissions", "--max-turns", "9"];
+    let base_args = ["--permission-mode", "bypassPermissions", "--max-turns", "9"];
     for command in [&["rerun", "old"][..], &["resume", "old", "--fork"]] {
-        stage.longhaul(command).args(free).against(&server).end().envelope(0);
+        stage.longhaul(command).args(base_args).against(&server).end().envelope(0);
         let plan = stage.runs()[0].plan().expect("a plan");
         assert_eq!(plan.permission_mode.as_deref(), Some("bypassPermissions"));
         assert_eq!(plan.policy.limits.turns, Some(9));
@@ -70,8 +71,8 @@ fn rerun_and_fork_change_settings_of_the_new_run_alone() {
 
 #[test]
 fn unfinished_run_keeps_the_settings_of_its_agent() {
-    let (stage, server) = (Stage::new(), Server::plays(STEPS));
-    in_mid_tool(&stage, &stage.agent(), &server).kill();
+    let (stage, server) = (Stage::new(), Server::start(STEPS));
+    run_to_mid_tool(&stage, &stage.agent(), &server).kill();
     let rejected = stage.longhaul(["resume", "@", "--model", "haiku"]).against(&server).end();
     rejected.envelope(25);
     let id = stage.only_run().id().to_string();
@@ -82,7 +83,7 @@ fn unfinished_run_keeps_the_settings_of_its_agent() {
 
 #[test]
 fn invalid_changes_are_usage_errors() {
-    let (stage, server) = (Stage::new(), Server::plays(WORK));
+    let (stage, server) = (Stage::new(), Server::start(WORK));
     stage.run(&stage.agent(), &["p"]).against(&server).end().envelope(23);
     for change in [
         &["--model", ""][..],
@@ -103,15 +104,15 @@ fn invalid_changes_are_usage_errors() {
 
 #[test]
 fn second_run_in_a_directory_causes_a_warning() {
-    let (stage, server) = (Stage::new(), Server::plays(STEPS));
-    let first = in_mid_tool(&stage, &stage.agent(), &server);
+    let (stage, server) = (Stage::new(), Server::start(STEPS));
+    let first = run_to_mid_tool(&stage, &stage.agent(), &server);
     let id = stage.only_run().id().to_string();
-    let other = Server::plays(WORK);
-    let free = ["p", "--permission-mode", "bypassPermissions"];
-    let second = stage.run(&stage.agent(), &free).against(&other).end();
+    let other = Server::start(WORK);
+    let base_args = ["p", "--permission-mode", "bypassPermissions"];
+    let second = stage.run(&stage.agent(), &base_args).against(&other).end();
     assert!(second.stderr.contains(&format!("another run, {id}, works in this directory")), "{second:?}");
     second.envelope(0);
     first.end().envelope(0);
-    let alone = stage.run(&stage.agent(), &free).against(&other).end();
+    let alone = stage.run(&stage.agent(), &base_args).against(&other).end();
     assert!(!alone.stderr.contains("another run"), "{alone:?}");
 }

@@ -1,9 +1,9 @@
 //! Checks: Longhaul verifies the agent's done claim with commands. Tests with an agent run with every
 //! available agent.
 
-use crate::call::until;
+use crate::call::wait_until;
 use crate::harness::Stage;
-use crate::recovering::{recover, with_each_agent_at};
+use crate::recovering::{play_with_each_agent, recover};
 use crate::server::Server;
 use serde_json::Value;
 use std::fs;
@@ -53,27 +53,27 @@ text = "Now all four are there."
 const CHECK: &str = "for part in one two three four; do grep -qx $part parts || { echo part $part is missing; exit 1; }; done";
 
 fn run(stage: &Stage, agent: &Path, server: &Server, args: &[&str], code: i32) -> Value {
-    let free = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill"];
-    stage.run(agent, &free).args(args).against(server).end().envelope(code)
+    let base_args = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill"];
+    stage.run(agent, &base_args).args(args).against(server).end().envelope(code)
 }
 
 #[test]
 fn false_done_claim_is_rejected_by_the_check() {
-    with_each_agent_at(EARLY, "claiming success too early", |stage, agent, server| {
+    play_with_each_agent(EARLY, "claiming success too early", |stage, agent, server| {
         let envelope = run(stage, agent, server, &["--check", CHECK], 0);
         assert_eq!(envelope["result"], "Now all four are there.", "{envelope}");
         // Four done claims in one session, each in its own attempt. Three of them are false.
         assert_eq!(envelope["run"]["attempts"], 4, "{envelope}");
-        let parts = fs::read_to_string(stage.work().join("parts")).expect("the parts are there");
+        let parts = fs::read_to_string(stage.work().join("parts")).expect("the file exists");
         assert_eq!(parts, "one\ntwo\nthree\nfour\n");
-        let output = fs::read_to_string(stage.only_run().check_output_path(2)).expect("what it said is kept");
+        let output = fs::read_to_string(stage.only_run().check_output_path(2)).expect("the output is stored");
         assert!(output.ends_with("part three is missing\n"), "{output}");
     });
 }
 
 #[test]
-fn work_that_never_passes_its_check_fails() {
-    with_each_agent_at(EARLY, "never passing", |stage, agent, server| {
+fn work_failing_its_check_fails_the_run() {
+    play_with_each_agent(EARLY, "work that never passes its check", |stage, agent, server| {
         let args =
             ["--check", "true", "--check", "echo this is never enough; false", "--max-failed-checks", "2"];
         let envelope = run(stage, agent, server, &args, 24);
@@ -86,7 +86,7 @@ fn work_that_never_passes_its_check_fails() {
 #[test]
 fn hanging_check_is_stopped_with_its_processes() {
     let stage = Stage::new();
-    let server = Server::plays(EARLY);
+    let server = Server::start(EARLY);
     let args =
         ["--check", "sleep 300 & setsid sleep 300", "--check-timeout", "1s", "--max-failed-checks", "1"];
     let envelope = run(&stage, &stage.agent(), &server, &args, 24);
@@ -96,17 +96,17 @@ fn hanging_check_is_stopped_with_its_processes() {
 #[test]
 fn check_runs_again_after_its_supervisor_died() {
     let stage = Stage::new();
-    let server = Server::plays(EARLY);
-    let slow = "echo judged >> judged; sleep 1; grep -qx one parts";
-    let free = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill", "--check", slow];
-    let started = stage.run(&stage.agent(), &free).against(&server).start();
-    until("it is judged", || stage.work().join("judged").exists());
+    let server = Server::start(EARLY);
+    let slow = "echo checked >> checked; sleep 1; grep -qx one parts";
+    let base_args = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill", "--check", slow];
+    let started = stage.run(&stage.agent(), &base_args).against(&server).start();
+    wait_until("the check runs", || stage.work().join("checked").exists());
     started.kill();
     let envelope = recover(&stage, &server, &[]).end().envelope(0);
     assert_eq!(envelope["run"]["attempts"], 1, "{envelope}");
     // No supervisor read the first result, so the check runs again.
-    let judged = fs::read_to_string(stage.work().join("judged")).expect("it was judged");
-    assert_eq!(judged, "judged\njudged\n");
+    let checked = fs::read_to_string(stage.work().join("checked")).expect("the check ran");
+    assert_eq!(checked, "checked\nchecked\n");
 }
 
 #[test]

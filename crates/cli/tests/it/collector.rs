@@ -77,7 +77,8 @@ impl Collector {
         let (http, grpc) = runtime.block_on(async {
             let listen = || TcpListener::bind("127.0.0.1:0");
             let (http, grpc) = (listen().await.expect("a port"), listen().await.expect("a port"));
-            let addresses = [&http, &grpc].map(|listener| listener.local_addr().expect("it listens"));
+            let addresses =
+                [&http, &grpc].map(|listener| listener.local_addr().expect("a listener has an address"));
             let router = Router::new()
                 .route("/v1/traces", post(traces))
                 .route("/v1/metrics", post(metrics))
@@ -125,12 +126,12 @@ impl Shared {
                 started_at,
                 sum,
             };
-            let points: Vec<Point> = match metric.data.as_ref().expect("it has some") {
+            let points: Vec<Point> = match metric.data.as_ref().expect("a metric has data") {
                 Data::Histogram(histogram) => histogram
                     .data_points
                     .iter()
                     .map(|data| {
-                        let sum = data.sum.expect("it has one");
+                        let sum = data.sum.expect("a histogram has a sum");
                         point(&data.attributes, data.start_time_unix_nano, sum)
                     })
                     .collect(),
@@ -138,14 +139,14 @@ impl Shared {
                     .data_points
                     .iter()
                     .map(|data| {
-                        let value = match data.value.expect("it has one") {
+                        let value = match data.value.expect("a data point has a value") {
                             number_data_point::Value::AsDouble(value) => value,
                             number_data_point::Value::AsInt(value) => value as f64,
                         };
                         point(&data.attributes, data.start_time_unix_nano, value)
                     })
                     .collect(),
-                other => panic!("no one said that there are such: {other:?}"),
+                other => panic!("unexpected metric data: {other:?}"),
             };
             for point in points {
                 let is_same = |existing: &&mut Point| {
@@ -163,11 +164,18 @@ impl Shared {
 
 impl Received {
     /// Returns the sum of a metric over all points with these attributes.
-    pub fn sum(&self, metric: &str, with: &[(&str, &str)]) -> f64 {
-        let has = |point: &&Point| {
-            with.iter().all(|(name, value)| point.attributes.get(*name).is_some_and(|found| found == value))
+    pub fn sum(&self, metric: &str, attributes: &[(&str, &str)]) -> f64 {
+        let has_attributes = |point: &&Point| {
+            attributes
+                .iter()
+                .all(|(name, value)| point.attributes.get(*name).is_some_and(|found| found == value))
         };
-        self.points.iter().filter(|point| point.metric == metric).filter(has).map(|point| point.sum).sum()
+        self.points
+            .iter()
+            .filter(|point| point.metric == metric)
+            .filter(has_attributes)
+            .map(|point| point.sum)
+            .sum()
     }
 }
 
@@ -199,7 +207,7 @@ fn receive<R: Message + Default + serde::de::DeserializeOwned>(
     let is_json = headers["content-type"] == "application/json";
     let mut unpacked = Vec::new();
     let body = if headers.get("content-encoding").is_some_and(|encoding| encoding == "gzip") {
-        GzDecoder::new(body).read_to_end(&mut unpacked).expect("it is packed");
+        GzDecoder::new(body).read_to_end(&mut unpacked).expect("the body is valid gzip");
         unpacked.as_slice()
     } else {
         body
@@ -213,10 +221,10 @@ fn receive<R: Message + Default + serde::de::DeserializeOwned>(
         return (status, [("content-type", "text/plain"), ("location", "/elsewhere")], Vec::new());
     }
     if is_json {
-        add(requests, serde_json::from_slice(body).expect("it is OTLP in JSON"));
+        add(requests, serde_json::from_slice(body).expect("a request in JSON"));
         (StatusCode::OK, [("content-type", "application/json"), ("location", "")], b"{}".to_vec())
     } else {
-        add(requests, R::decode(body).expect("it is OTLP in protocol buffers"));
+        add(requests, R::decode(body).expect("a request in protocol buffers"));
         (StatusCode::OK, [("content-type", "application/x-protobuf"), ("location", "")], Vec::new())
     }
 }
@@ -253,10 +261,10 @@ fn text(value: Option<&AnyValue>) -> String {
         Some(Value::StringValue(text)) => text.clone(),
         Some(Value::IntValue(number)) => number.to_string(),
         Some(Value::DoubleValue(number)) => number.to_string(),
-        Some(Value::BoolValue(yes)) => yes.to_string(),
+        Some(Value::BoolValue(value)) => value.to_string(),
         Some(Value::ArrayValue(array)) => {
             array.values.iter().map(|value| text(Some(value))).collect::<Vec<_>>().join(",")
         }
-        other => panic!("no one said that there are such: {other:?}"),
+        other => panic!("unexpected metric data: {other:?}"),
     }
 }

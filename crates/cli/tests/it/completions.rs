@@ -16,12 +16,12 @@ fn offered(stage: &Stage, words: &[&str]) -> Vec<String> {
 
 #[test]
 fn completions_offer_the_ids_and_names_of_runs() {
-    let (stage, server) = (Stage::new(), Server::plays(WORK));
+    let (stage, server) = (Stage::new(), Server::start(WORK));
     assert_eq!(offered(&stage, &["show", "o"]), Vec::<String>::new());
     assert!(!stage.home().exists(), "a completion creates nothing");
-    let free = ["p", "--permission-mode", "bypassPermissions"];
+    let base_args = ["p", "--permission-mode", "bypassPermissions"];
     for id in ["one", "two"] {
-        let run = stage.run(&stage.agent(), &free).args(["--run-id", id, "--name", "nightly"]);
+        let run = stage.run(&stage.agent(), &base_args).args(["--run-id", id, "--name", "nightly"]);
         run.against(&server).end().envelope(0);
     }
     let first = offered(&stage, &["show", ""]);
@@ -33,29 +33,29 @@ fn completions_offer_the_ids_and_names_of_runs() {
         assert_eq!(offered(&stage, &[command, "ni"]), ["nightly"], "{command}");
     }
     assert_eq!(offered(&stage, &["playbook", "extract", "--run", "o"]), ["one"]);
-    fs::write(stage.home().join("ledger.sqlite3"), "damaged").expect("it can be written");
+    fs::write(stage.home().join("ledger.sqlite3"), "damaged").expect("writing succeeds");
     assert_eq!(offered(&stage, &["show", "o"]), Vec::<String>::new());
 }
 
 #[test]
 fn bash_completes_run_ids() {
-    let (stage, server) = (Stage::new(), Server::plays(WORK));
-    let free = ["p", "--permission-mode", "bypassPermissions", "--run-id", "onlyrun"];
-    stage.run(&stage.agent(), &free).against(&server).end().envelope(0);
+    let (stage, server) = (Stage::new(), Server::start(WORK));
+    let base_args = ["p", "--permission-mode", "bypassPermissions", "--run-id", "onlyrun"];
+    stage.run(&stage.agent(), &base_args).against(&server).end().envelope(0);
     let script = "source <(longhaul completions bash); COMP_WORDS=(longhaul show on); COMP_CWORD=2; COMP_TYPE=9; \
                   _clap_complete_longhaul longhaul on show; echo \"${COMPREPLY[@]}\"";
-    let path = format!("{}:{}", LONGHAUL.rsplit_once('/').expect("it is a path").0, env!("PATH"));
+    let path = format!("{}:{}", LONGHAUL.rsplit_once('/').expect("a path").0, env!("PATH"));
     let completed = stage.program("bash").args(["-c", script]).env("PATH", path).end();
     assert_eq!((completed.code, completed.stdout.trim()), (0, "onlyrun"), "{completed:?}");
 }
 
 #[test]
-fn help_command_prints_the_same_as_the_flag() {
+fn help_command_equals_the_help_flag() {
     let stage = Stage::new();
     for command in [&["run"][..], &["playbook", "learn"]] {
-        let by_word = stage.longhaul(["help"]).args(command).end();
+        let by_command = stage.longhaul(["help"]).args(command).end();
         let by_flag = stage.longhaul(command).args(["--help"]).end();
-        assert_eq!((by_word.code, &by_word.stdout), (0, &by_flag.stdout), "{command:?}");
+        assert_eq!((by_command.code, &by_command.stdout), (0, &by_flag.stdout), "{command:?}");
     }
     let help = stage.longhaul(["help"]).end().stdout;
     let mistyped = stage.longhaul(["watchdo"]).end().stderr;
@@ -65,7 +65,7 @@ fn help_command_prints_the_same_as_the_flag() {
 }
 
 #[test]
-fn completions_and_pages_list_visible_commands() {
+fn completions_and_manual_pages_list_visible_commands() {
     let stage = Stage::new();
     for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
         let script = stage.longhaul(["completions", shell]).end();
@@ -88,7 +88,7 @@ fn completions_and_pages_list_visible_commands() {
     assert_eq!(no_shell.code, 2, "{no_shell:?}");
     let dir = stage.folder().join("man");
     assert_eq!(stage.longhaul(["man", "--dir"]).args([&dir]).end().code, 0);
-    let pages: Vec<String> = tidy::everything(&dir)
+    let pages: Vec<String> = tidy::all_paths(&dir)
         .iter()
         .filter_map(|path| Some(path.file_name()?.to_str()?.to_owned()))
         .collect();
@@ -96,7 +96,7 @@ fn completions_and_pages_list_visible_commands() {
         assert!(pages.iter().any(|found| found == page), "no {page} in {pages:?}");
     }
     assert!(!pages.iter().any(|page| page.contains("watchdog") || page.contains("drill-agent")), "{pages:?}");
-    let run = fs::read_to_string(dir.join("longhaul-run.1")).expect("it is there");
+    let run = fs::read_to_string(dir.join("longhaul-run.1")).expect("the file exists");
     assert!(
         run.contains("keep\\-going") && run.contains(".TH longhaul-run 1") && !run.contains("detached"),
         "{run}"

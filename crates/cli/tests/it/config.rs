@@ -13,7 +13,7 @@ use std::path::PathBuf;
 /// Writes the user's configuration file.
 fn user(stage: &Stage, text: &str) -> PathBuf {
     let folder = stage.user_home().join(".config/longhaul");
-    fs::create_dir_all(&folder).expect("the stage can be written");
+    fs::create_dir_all(&folder).expect("the stage is writable");
     stage.file("user/.config/longhaul/config.toml", text)
 }
 
@@ -24,23 +24,23 @@ fn project(stage: &Stage, text: &str) -> PathBuf {
 
 fn json(ended: &Ended) -> Value {
     assert_eq!(ended.code, 0, "{ended:?}");
-    serde_json::from_str(&ended.stdout).expect("it is JSON")
+    serde_json::from_str(&ended.stdout).expect("valid JSON")
 }
 
 /// A dry run in the work directory.
-fn dry(stage: &Stage, args: &[&str]) -> Call {
+fn dry_run(stage: &Stage, args: &[&str]) -> Call {
     stage.run(&stage.agent(), &["p", "--dry-run", "--output-format", "json"]).args(args)
 }
 
 #[test]
 fn run_records_the_origin_of_each_setting() {
-    let (stage, server) = (Stage::new(), Server::plays(WORK));
+    let (stage, server) = (Stage::new(), Server::start(WORK));
     let user_file = user(&stage, "permission_mode = \"bypassPermissions\"\nmax_retries = 7\nbudget = 50\n");
     let project_file = project(&stage, "model = \"opus\"\nmax_retries = 8\n\n[profile.short]\nbudget = 3\n");
     let call = stage.run(&stage.agent(), &["p", "--profile", "short", "--stall-timeout", "9m"]);
     call.against(&server).env("LONGHAUL_RETRY_BASE", "1s").end().envelope(0);
     let plan = stage.only_run().plan().expect("there is a plan");
-    let canonical = |path: &PathBuf| fs::canonicalize(path).expect("it is there").display().to_string();
+    let canonical = |path: &PathBuf| fs::canonicalize(path).expect("the file exists").display().to_string();
     let expected = [
         ("budget", format!("{}:5 (profile short)", canonical(&project_file))),
         ("max_retries", format!("{}:2", canonical(&project_file))),
@@ -63,19 +63,19 @@ fn dry_run_shows_the_configuration() {
     let stage = Stage::new();
     let user_file =
         user(&stage, "check = [\"true\"]\nmax_failed_checks = 4\nagent_args = [\"--add-dir\", \"/srv\"]\n");
-    let plan = json(&dry(&stage, &[]).end());
+    let plan = json(&dry_run(&stage, &[]).end());
     assert_eq!(plan["changed"]["max_failed_checks"], format!("{}:2", user_file.display()));
     assert_eq!(plan["checks"], serde_json::json!(["true"]));
     let args = plan["command"]["args"].as_array().expect("a list");
     assert!(args.iter().any(|arg| arg == "--add-dir"), "{args:?}");
-    let text = dry(&stage, &["--output-format", "text"]).end();
-    assert_eq!(text.code, 2, "a flag is given once: {text:?}");
+    let text = dry_run(&stage, &["--output-format", "text"]).end();
+    assert_eq!(text.code, 2, "a flag may occur only once: {text:?}");
     let text = stage.run(&stage.agent(), &["p", "--dry-run", "--output-format", "text"]).end();
     assert!(text.stdout.contains(&format!("Set by:\n  agent_args: {}:3\n", user_file.display())), "{text:?}");
     // Flags take precedence, and drop configured settings that they exclude.
-    let plan = json(&dry(&stage, &["--keep-going", "--budget", "none"]).end());
+    let plan = json(&dry_run(&stage, &["--keep-going", "--budget", "none"]).end());
     assert_eq!((&plan["checks"], &plan["changed"]["check"]), (&serde_json::json!([]), &Value::Null));
-    let plan = json(&dry(&stage, &["--no-config"]).end());
+    let plan = json(&dry_run(&stage, &["--no-config"]).end());
     assert_eq!(
         (&plan["checks"], plan["changed"].as_object().map(serde_json::Map::len)),
         (&serde_json::json!([]), Some(1))
@@ -90,7 +90,7 @@ fn invalid_file_starts_nothing() {
         assert_eq!((ended.code, ended.stdout.as_str()), (2, ""), "{ended:?}");
         ended.says(fragments);
         ended.says(&["hint:"]);
-        assert!(!stage.home().exists(), "something was started");
+        assert!(!stage.home().exists(), "a home was created");
     };
     let file = project(&stage, "budget = 1\nmodle = \"opus\"\n");
     check(&["work/longhaul.toml:2: there is no key `modle`", "did you mean model?"]);
@@ -106,18 +106,18 @@ fn invalid_file_starts_nothing() {
     let secret = stage.file("secret", "s3cret: [");
     project(&stage, &format!("block_urls_file = \"{}\"\n", secret.display()));
     check(&["longhaul.toml:1: `block_urls_file` is ", "which is not in the project"]);
-    symlink(&secret, stage.work().join("list")).expect("the stage can be written");
+    symlink(&secret, stage.work().join("list")).expect("the stage is writable");
     project(&stage, "[profile.x]\neffects_file = \"list\"\n");
     check(&["longhaul.toml:2 (profile x): `effects_file` is ", "which is not in the project"]);
-    fs::write(&file, b"# caf\xe9\n").expect("the stage can be written");
+    fs::write(&file, b"# caf\xe9\n").expect("the stage is writable");
     check(&["work/longhaul.toml: line 1 is not UTF-8", "iconv"]);
-    fs::remove_file(&file).expect("it is there");
-    fs::create_dir(&file).expect("the stage can be written");
+    fs::remove_file(&file).expect("the file exists");
+    fs::create_dir(&file).expect("the stage is writable");
     check(&["work/longhaul.toml: it is not a file", "--no-config"]);
-    fs::remove_dir(&file).expect("it is empty");
-    symlink("nowhere", &file).expect("the stage can be written");
+    fs::remove_dir(&file).expect("the directory is empty");
+    symlink("nowhere", &file).expect("the stage is writable");
     check(&["work/longhaul.toml: No such file", "--no-config"]);
-    fs::remove_file(&file).expect("it is there");
+    fs::remove_file(&file).expect("the file exists");
     user(&stage, "budget = \"lots\"\n");
     let message = [".config/longhaul/config.toml:1: `budget` is `lots`: expected an amount in dollars"];
     check(&message);
@@ -132,12 +132,12 @@ fn invalid_file_starts_nothing() {
 fn unreadable_file_is_rejected() {
     let stage = Stage::new();
     let file = project(&stage, "budget = 1\n");
-    fs::set_permissions(&file, fs::Permissions::from_mode(0o000)).expect("the file is ours");
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o000)).expect("the test owns the file");
     if fs::read(&file).is_ok() {
         // Root can read every file.
         return;
     }
-    let ended = dry(&stage, &[]).end();
+    let ended = dry_run(&stage, &[]).end();
     assert_eq!(ended.code, 2, "{ended:?}");
     ended.says(&["work/longhaul.toml: Permission denied", "hint:", "--no-config"]);
 }
@@ -146,13 +146,13 @@ fn unreadable_file_is_rejected() {
 fn project_file_is_searched_from_the_working_directory() {
     let stage = Stage::new();
     let deep = stage.work().join("src/deep");
-    fs::create_dir_all(&deep).expect("the stage can be written");
-    fs::create_dir(stage.folder().join("other")).expect("the stage can be written");
+    fs::create_dir_all(&deep).expect("the stage is writable");
+    fs::create_dir(stage.folder().join("other")).expect("the stage is writable");
     let link = stage.folder().join("other/link");
-    symlink(&deep, &link).expect("the stage can be written");
+    symlink(&deep, &link).expect("the stage is writable");
     // The link is in one project and its target in another.
     stage.file("other/longhaul.toml", "model = \"of the link\"\n");
-    let found = |folder: &PathBuf| {
+    let model_origin = |folder: &PathBuf| {
         let cwd = folder.to_str().expect("a plain name");
         let agent = stage.agent();
         let call = stage.longhaul([
@@ -167,13 +167,13 @@ fn project_file_is_searched_from_the_working_directory() {
         ]);
         json(&call.args([agent]).end())["changed"]["model"].as_str().map(str::to_owned)
     };
-    assert_eq!(found(&link), None);
+    assert_eq!(model_origin(&link), None);
     project(&stage, "model = \"of its target\"\n");
-    let expected = fs::canonicalize(stage.work()).expect("it is there").join("longhaul.toml");
-    assert_eq!(found(&link), Some(format!("{}:1", expected.display())));
+    let expected = fs::canonicalize(stage.work()).expect("the file exists").join("longhaul.toml");
+    assert_eq!(model_origin(&link), Some(format!("{}:1", expected.display())));
     // Only the nearest file counts.
     stage.file("work/src/longhaul.toml", "max_retries = 2\n");
-    assert_eq!(found(&deep), None);
+    assert_eq!(model_origin(&deep), None);
 }
 
 #[test]
@@ -181,19 +181,19 @@ fn project_cannot_select_a_profile_of_the_user() {
     let stage = Stage::new();
     user(&stage, "[profile.daring]\npermission_mode = \"bypassPermissions\"\n");
     project(&stage, "default_profile = \"daring\"\n");
-    let ended = dry(&stage, &[]).end();
+    let ended = dry_run(&stage, &[]).end();
     assert_eq!(ended.code, 2, "{ended:?}");
     ended.says(&["work/longhaul.toml:1: there is no profile `daring` in this file"]);
     project(&stage, "default_profile = \"daring\"\n[profile.daring]\nmax_retries = 1\n");
-    let plan = json(&dry(&stage, &[]).end());
+    let plan = json(&dry_run(&stage, &[]).end());
     assert_eq!(
         (&plan["changed"]["permission_mode"], &plan["policy"]["retries_max"]),
         (&Value::Null, &1.into())
     );
-    let ended = dry(&stage, &["--profile", "darling"]).end();
+    let ended = dry_run(&stage, &["--profile", "darling"]).end();
     assert_eq!(ended.code, 2, "{ended:?}");
     ended.says(&["--profile: there is no profile `darling`", "did you mean daring?"]);
-    let plan = json(&dry(&stage, &[]).env("LONGHAUL_PROFILE", "daring").end());
+    let plan = json(&dry_run(&stage, &[]).env("LONGHAUL_PROFILE", "daring").end());
     assert!(plan["changed"]["permission_mode"].is_string(), "{plan}");
 }
 
@@ -201,7 +201,7 @@ fn project_cannot_select_a_profile_of_the_user() {
 fn error_about_a_configured_setting_names_the_file() {
     let stage = Stage::new();
     let user_file = user(&stage, "wall_limit = \"30m\"\n");
-    let ended = dry(&stage, &["--time-limit", "1h"]).end();
+    let ended = dry_run(&stage, &["--time-limit", "1h"]).end();
     assert_eq!(ended.code, 2, "{ended:?}");
     ended.says(&[&format!("`wall_limit` is set by {}:1", user_file.display())]);
     assert!(!ended.stderr.contains("`time_limit` is set"), "{ended:?}");
@@ -233,9 +233,9 @@ fn read_only_commands_ignore_an_invalid_file() {
         assert_eq!((ended.code, ended.stderr.as_str()), (0, ""), "{args:?}: {ended:?}");
     }
     user(&stage, "output_format = \"text\"\n");
-    let ended = stage.longhaul(["simulate", "--runs", "1"]).in_text().end();
+    let ended = stage.longhaul(["simulate", "--runs", "1"]).with_text_output().end();
     assert!(ended.stdout.starts_with("Policy:"), "{ended:?}");
-    let ended = stage.longhaul(["config", "path"]).in_text().end();
+    let ended = stage.longhaul(["config", "path"]).with_text_output().end();
     assert!(ended.stdout.starts_with("user  "), "{ended:?}");
 }
 
@@ -243,7 +243,7 @@ fn read_only_commands_ignore_an_invalid_file() {
 fn research_applies_the_users_settings() {
     let stage = Stage::new();
     let task = stage.folder().join("task");
-    fs::create_dir(&task).expect("the stage can be written");
+    fs::create_dir(&task).expect("the stage is writable");
     stage.file("task/README.md", "Improve the model.");
     user(
         &stage,
@@ -308,10 +308,10 @@ fn config_init_writes_a_file_once() {
     assert_eq!((&path["user"]["exists"], &path["project"]["exists"]), (&true.into(), &true.into()));
 }
 
-/// The detached supervisor reads the same configuration as the command line.
+/// The detached supervisor uses the configuration of the calling command.
 #[test]
 fn detached_run_has_the_same_configuration() {
-    let (stage, server) = (Stage::new(), Server::plays(WORK));
+    let (stage, server) = (Stage::new(), Server::start(WORK));
     user(&stage, "permission_mode = \"bypassPermissions\"\n");
     project(&stage, "max_retries = 9\n");
     let started = stage.run(&stage.agent(), &["p", "--detach"]).against(&server).end();
@@ -319,14 +319,14 @@ fn detached_run_has_the_same_configuration() {
     stage.longhaul(["attach", "@"]).end().envelope(0);
     let run = stage.only_run();
     assert_eq!(run.plan().expect("there is a plan").policy.retries_max, 9);
-    assert_eq!(tidy::replayed(&run).exit_code(), 0);
+    assert_eq!(tidy::replayed_outcome(&run).exit_code(), 0);
 }
 
 #[test]
-fn trusted_project_sets_check_and_permission_mode_until_it_changes() {
+fn trust_allows_check_and_permission_mode_until_the_file_changes() {
     let stage = Stage::new();
     let file = project(&stage, "check = [\"true\"]\npermission_mode = \"acceptEdits\"\n");
-    let untrusted = dry(&stage, &[]).end();
+    let untrusted = dry_run(&stage, &[]).end();
     assert_eq!(untrusted.code, 2, "{untrusted:?}");
     let work = fs::canonicalize(stage.work()).expect("a folder").display().to_string();
     let command = format!("longhaul config trust --cwd {work}");
@@ -341,28 +341,28 @@ fn trusted_project_sets_check_and_permission_mode_until_it_changes() {
         |more: &[&str]| stage.longhaul(["config", "trust", "--cwd"]).args([stage.work()]).args(more).end();
     let trusted = json(&trust(&["--output-format", "json"]));
     assert_eq!((&trusted["trusted"], &trusted["settings"]["check"]), (&true.into(), &"[\"true\"]".into()));
-    let planned = json(&dry(&stage, &[]).end());
+    let planned = json(&dry_run(&stage, &[]).end());
     assert_eq!(planned["checks"], serde_json::json!(["true"]));
     assert!(planned["command"]["args"].to_string().contains("acceptEdits"), "{planned}");
     let records = stage.home().join("trusted");
     let record = fs::read_dir(&records).expect("records").next().expect("one").expect("an entry").path();
-    let mode = |path: &PathBuf| fs::metadata(path).expect("it is there").permissions().mode() & 0o777;
+    let mode = |path: &PathBuf| fs::metadata(path).expect("the file exists").permissions().mode() & 0o777;
     assert_eq!((mode(&record), mode(&records)), (0o600, 0o700));
     // Flags take precedence over it.
-    let typed = json(&dry(&stage, &["--permission-mode", "plan"]).end());
+    let typed = json(&dry_run(&stage, &["--permission-mode", "plan"]).end());
     assert!(!typed["command"]["args"].to_string().contains("acceptEdits"), "{typed}");
 
-    fs::write(&file, "check = [\"echo more\"]\n").expect("the stage can be written");
-    let changed = dry(&stage, &[]).end();
+    fs::write(&file, "check = [\"echo more\"]\n").expect("the stage is writable");
+    let changed = dry_run(&stage, &[]).end();
     assert_eq!(changed.code, 2, "{changed:?}");
     changed.says(&["the file changed since you trusted it", &command]);
     assert_eq!(trust(&[]).code, 0);
-    assert_eq!(dry(&stage, &[]).end().code, 0);
+    assert_eq!(dry_run(&stage, &[]).end().code, 0);
     let revoked = trust(&["--revoke", "--output-format", "text"]);
     assert!(revoked.stdout.contains("not trusted"), "{revoked:?}");
-    assert_eq!(dry(&stage, &[]).end().code, 2);
+    assert_eq!(dry_run(&stage, &[]).end().code, 2);
     // Trust does not allow other settings.
-    fs::write(&file, "notify = [\"true\"]\n").expect("the stage can be written");
+    fs::write(&file, "notify = [\"true\"]\n").expect("the stage is writable");
     let rejected = trust(&[]);
     assert_eq!(rejected.code, 2, "{rejected:?}");
     rejected.says(&["`notify` cannot be set by a project"]);
@@ -372,11 +372,11 @@ fn trusted_project_sets_check_and_permission_mode_until_it_changes() {
 #[test]
 fn misspelled_variable_is_reported_once() {
     let stage = Stage::new();
-    let warned = dry(&stage, &[]).env("LONGHAUL_BUGDET", "3").end();
+    let warned = dry_run(&stage, &[]).env("LONGHAUL_BUGDET", "3").end();
     assert_eq!(warned.code, 0, "{warned:?}");
     assert_eq!(warned.stderr.matches("LONGHAUL_BUGDET").count(), 1, "{warned:?}");
     assert!(warned.stderr.contains("did you mean LONGHAUL_BUDGET?"), "{warned:?}");
-    for silent in [dry(&stage, &["--quiet"]).env("LONGHAUL_BUGDET", "3"), dry(&stage, &[])] {
+    for silent in [dry_run(&stage, &["--quiet"]).env("LONGHAUL_BUGDET", "3"), dry_run(&stage, &[])] {
         let silent = silent.end();
         assert!(!silent.stderr.contains("variable"), "{silent:?}");
     }

@@ -3,7 +3,7 @@
 
 use crate::call::Call;
 use crate::harness::Stage;
-use crate::recovering::{in_mid_tool_with, recover, with_each_agent};
+use crate::recovering::{recover, run_to_mid_tool_with, with_each_agent};
 use crate::server::Server;
 use crate::tidy;
 use std::fs::{self, Permissions};
@@ -33,7 +33,7 @@ fn run(stage: &Stage, args: &[&str]) -> Call {
 
 /// Performs a run with one fault.
 fn run_with_fault(stage: &Stage, call: Call) {
-    let server = Server::plays(OVERLOADED);
+    let server = Server::start(OVERLOADED);
     let ended = call.against(&server).end();
     assert_eq!(ended.envelope(0)["run"]["attempts"], 2, "{ended:?}");
     tidy::check(stage);
@@ -49,17 +49,17 @@ fn names(folder: &Path) -> Vec<String> {
     names
 }
 
-fn in_run(stage: &Stage) -> Vec<String> {
+fn texts_in_run(stage: &Stage) -> Vec<String> {
     names(&stage.only_run().diagnostic_path())
 }
 
-fn in_project(stage: &Stage) -> Vec<String> {
+fn texts_in_project(stage: &Stage) -> Vec<String> {
     names(&stage.work().join(".claude/diagnostic"))
 }
 
 fn enable_in_project(stage: &Stage) {
-    fs::create_dir_all(stage.work().join(".claude")).expect("the stage can be written");
-    fs::write(stage.work().join(".claude/diagnostic_mode"), "").expect("the stage can be written");
+    fs::create_dir_all(stage.work().join(".claude")).expect("the stage is writable");
+    fs::write(stage.work().join(".claude/diagnostic_mode"), "").expect("the stage is writable");
 }
 
 const TEXTS: [&str; 3] = ["fault_overloaded.txt", "outcome_done.txt", "wait.txt"];
@@ -76,15 +76,15 @@ fn diagnostics_are_off_by_default() {
 fn flag_enables_diagnostics() {
     let stage = Stage::new();
     run_with_fault(&stage, run(&stage, &["--diagnostic"]));
-    assert_eq!(in_run(&stage), TEXTS);
-    assert_eq!(in_project(&stage), [""; 0]);
+    assert_eq!(texts_in_run(&stage), TEXTS);
+    assert_eq!(texts_in_project(&stage), [""; 0]);
 }
 
 #[test]
 fn variable_enables_diagnostics() {
     let stage = Stage::new();
     run_with_fault(&stage, run(&stage, &[]).env("LONGHAUL_DIAGNOSTIC", "1"));
-    assert_eq!(in_run(&stage), TEXTS);
+    assert_eq!(texts_in_run(&stage), TEXTS);
     let rejected = run(&stage, &[]).env("LONGHAUL_DIAGNOSTIC", "maybe").end();
     assert_eq!(rejected.code, 2, "{rejected:?}");
     rejected.says(&["LONGHAUL_DIAGNOSTIC", "`maybe` is neither 1 nor 0", "set it to 1"]);
@@ -95,14 +95,14 @@ fn project_file_enables_diagnostics() {
     let stage = Stage::new();
     enable_in_project(&stage);
     run_with_fault(&stage, run(&stage, &[]));
-    assert_eq!(in_run(&stage), TEXTS);
-    assert_eq!(in_project(&stage), TEXTS);
+    assert_eq!(texts_in_run(&stage), TEXTS);
+    assert_eq!(texts_in_project(&stage), TEXTS);
     let folder = stage.work().join(".claude/diagnostic");
-    let mode = |path: &Path| fs::metadata(path).expect("it is there").permissions().mode() & 0o777;
+    let mode = |path: &Path| fs::metadata(path).expect("the file exists").permissions().mode() & 0o777;
     assert_eq!(mode(&folder), 0o700);
-    for text in tidy::everything(&folder) {
+    for text in tidy::all_paths(&folder) {
         assert_eq!(mode(&text), 0o600, "{}", text.display());
-        let text = fs::read_to_string(text).expect("it can be read");
+        let text = fs::read_to_string(text).expect("reading succeeds");
         assert!(!text.contains("sk-ant-"), "a key in {text}");
     }
 }
@@ -112,22 +112,22 @@ fn unwritable_project_does_not_fail_the_run() {
     let stage = Stage::new();
     enable_in_project(&stage);
     // Root may write to any directory, but not to a file as if it were a directory.
-    fs::write(stage.work().join(".claude/diagnostic"), "in the way").expect("the stage can be written");
+    fs::write(stage.work().join(".claude/diagnostic"), "in the way").expect("the stage is writable");
     let folder = stage.work().join(".claude");
-    fs::set_permissions(&folder, Permissions::from_mode(0o555)).expect("the folder is ours");
+    fs::set_permissions(&folder, Permissions::from_mode(0o555)).expect("the test owns the directory");
     run_with_fault(&stage, run(&stage, &[]));
-    fs::set_permissions(&folder, Permissions::from_mode(0o755)).expect("the folder is ours");
-    assert_eq!(in_run(&stage), TEXTS);
-    assert_eq!(tidy::everything(&folder).len(), 2, "something was written");
+    fs::set_permissions(&folder, Permissions::from_mode(0o755)).expect("the test owns the directory");
+    assert_eq!(texts_in_run(&stage), TEXTS);
+    assert_eq!(tidy::all_paths(&folder).len(), 2, "something was written");
 }
 
 #[test]
 fn recovered_run_continues_diagnostics() {
-    with_each_agent("texts after a recovery", |stage, agent, server| {
-        in_mid_tool_with(stage, agent, server, &["--diagnostic"]).kill();
+    with_each_agent("diagnostic texts after a recovery", |stage, agent, server| {
+        run_to_mid_tool_with(stage, agent, server, &["--diagnostic"]).kill();
         let recovered = recover(stage, server, &["@"]).end();
         assert_eq!(recovered.code, 0, "{recovered:?}");
-        let names = in_run(stage);
+        let names = texts_in_run(stage);
         for name in ["recovered.txt", "outcome_done.txt"] {
             assert!(names.iter().any(|found| found == name), "no {name} in {names:?}");
         }

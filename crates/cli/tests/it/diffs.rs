@@ -1,9 +1,9 @@
 //! The changes that a run made: complete, without earlier or later changes to the workspace, and without a
 //! trace in the user's repository.
 
-use crate::call::{Ended, until};
+use crate::call::{Ended, wait_until};
 use crate::harness::Stage;
-use crate::recovering::{STEPS, in_mid_tool, recover, with_each_agent_at};
+use crate::recovering::{STEPS, play_with_each_agent, recover, run_to_mid_tool};
 use crate::server::{Server, WORK};
 use crate::transfer::{files, shell};
 use expect_test::{Expect, expect};
@@ -23,26 +23,26 @@ pub const REPOSITORY: &str = "
     echo mine > not-added; echo log > before.log";
 
 /// A scenario with one command, followed by an answer.
-pub fn does(command: &str) -> String {
+pub fn scenario_with_command(command: &str) -> String {
     let command = command.replace('\\', "\\\\").replace('"', "\\\"");
     WORK.replace("echo hello > hello.txt", &command)
 }
 
-pub const FREE: [&str; 5] = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill"];
+pub const BASE_ARGS: [&str; 5] = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill"];
 
-/// Has the scripted agent run this command in the workspace.
-pub fn ran(stage: &Stage, command: &str) -> Ended {
-    let server = Server::plays(&does(command));
-    let ended = stage.run(&stage.agent(), &FREE).against(&server).end();
+/// Runs the scripted agent, which runs this command in the workspace.
+pub fn run_command(stage: &Stage, command: &str) -> Ended {
+    let server = Server::start(&scenario_with_command(command));
+    let ended = stage.run(&stage.agent(), &BASE_ARGS).against(&server).end();
     assert_eq!(ended.code, 0, "{ended:?}");
     ended
 }
 
-/// Has the scripted agent run this command in a new stage with this repository.
-pub fn ran_in(repository: &str, command: &str) -> Stage {
+/// Runs the scripted agent, which runs this command, on a new stage with this repository.
+pub fn run_command_in(repository: &str, command: &str) -> Stage {
     let stage = Stage::new();
     shell(&stage, &stage.work(), repository);
-    ran(&stage, command);
+    run_command(&stage, command);
     stage
 }
 
@@ -56,7 +56,7 @@ pub fn text(stage: &Stage, args: &[&str]) -> String {
     ended.stdout.replace(stage.only_run().id().as_str(), "RUN")
 }
 
-pub fn text_of(ended: &Ended) -> &str {
+pub fn stdout_of(ended: &Ended) -> &str {
     assert_eq!(ended.code, 0, "{ended:?}");
     &ended.stdout
 }
@@ -66,7 +66,7 @@ pub fn json(stage: &Stage, args: &[&str]) -> Value {
 }
 
 fn parsed(ended: &Ended) -> Value {
-    serde_json::from_str(text_of(ended)).expect("an object is printed")
+    serde_json::from_str(stdout_of(ended)).expect("an object is printed")
 }
 
 /// Lists the status and path of each changed file.
@@ -84,9 +84,9 @@ const CHANGES: &str = "printf 'one\\nTWO\\nthree\\n' > changed; rm deleted; git 
 
 #[test]
 fn diff_shows_the_changes_of_a_run() {
-    with_each_agent_at(&does(CHANGES), "showing what a run changed", |stage, agent, server| {
+    play_with_each_agent(&scenario_with_command(CHANGES), "the diff of a run", |stage, agent, server| {
         shell(stage, &stage.work(), REPOSITORY);
-        stage.run(agent, &FREE).against(server).end().envelope(0);
+        stage.run(agent, &BASE_ARGS).against(server).end().envelope(0);
         // Later changes are not part of the run.
         shell(
             stage,
@@ -135,9 +135,9 @@ fn diff_shows_the_changes_of_a_run() {
         let patch = text(stage, &[]);
         let apply = stage.program("git").args(["-C", "clone", "apply"]).stdin(patch).end();
         assert_eq!(apply.code, 0, "{apply:?}");
-        let [here, there] =
+        let [original, patched] =
             ["work", "clone"].map(|name| fs::read(stage.folder().join(name).join("binary")).ok());
-        assert!(here.is_some() && here == there && stage.folder().join("clone/sub/new").exists());
+        assert!(original.is_some() && original == patched && stage.folder().join("clone/sub/new").exists());
         check(
             stage,
             &["@", "--stat"],
@@ -209,16 +209,18 @@ fn check(stage: &Stage, args: &[&str], expected: Expect) {
 
 #[test]
 fn diff_reports_no_changes() {
-    let stage = ran_in(REPOSITORY, "cat mine > /dev/null; touch old");
+    let stage = run_command_in(REPOSITORY, "cat mine > /dev/null; touch old");
     assert_eq!(text(&stage, &[]), "run RUN changed nothing\n");
     assert_eq!(text(&stage, &["--name-only"]), "");
-    let commits =
-        ran_in(REPOSITORY, "git commit -qm empty --allow-empty; git commit -qam 'All that was there'");
+    let commits = run_command_in(
+        REPOSITORY,
+        "git commit -qm empty --allow-empty; git commit -qam 'All that was there'",
+    );
     assert_eq!(text(&commits, &["--stat"]), "run RUN: no file changed; 2 commits on main\n");
-    let elsewhere = ran_in(REPOSITORY, "git checkout -q --orphan other; git commit -qm 'From here'");
+    let elsewhere = run_command_in(REPOSITORY, "git checkout -q --orphan other; git commit -qm 'From here'");
     let text = text(&elsewhere, &[]);
     assert!(text.starts_with("run RUN: no file changed; HEAD moved from "), "{text}");
-    let first = ran_in(
+    let first = run_command_in(
         "git init -qb trunk; git config user.name me; git config user.email me@example.com; echo a > a",
         "echo b > b; git add b; git commit -qm First",
     );
@@ -234,23 +236,23 @@ fn diff_reports_no_changes() {
 }
 
 #[test]
-fn users_repository_is_not_touched() {
+fn users_repository_is_not_changed() {
     let stage = Stage::new();
     let git = stage.work().join(".git");
     shell(&stage, &stage.work(), REPOSITORY);
     let before = files(&git);
-    ran(&stage, "echo new > new; echo more >> mine");
+    run_command(&stage, "echo new > new; echo more >> mine");
     for args in [&[][..], &["--stat"], &["--output-format", "json"]] {
         assert_eq!(diff(&stage, args).code, 0);
     }
-    assert!(files(&git) == before, "git's own files have changed");
+    assert!(files(&git) == before, "git's own files changed");
     assert_eq!(text(&stage, &["--name-only"]), "mine\nnew\n");
 }
 
 #[test]
 fn run_works_without_git_and_diff_names_alternatives() {
     let stage = Stage::new();
-    ran(&stage, "echo hello > hello.txt");
+    run_command(&stage, "echo hello > hello.txt");
     let ended = diff(&stage, &[]);
     assert_eq!((ended.code, ended.stdout.as_str()), (2, ""), "{ended:?}");
     ended.says(&["cannot show what run ", "it was not in a git repository", "longhaul logs ", "git init"]);
@@ -258,25 +260,25 @@ fn run_works_without_git_and_diff_names_alternatives() {
 
     let stage = Stage::new();
     shell(&stage, &stage.work(), REPOSITORY);
-    let nothing = stage.folder().join("nothing");
-    fs::create_dir(&nothing).expect("the stage is new");
-    let server = Server::plays(WORK);
-    assert_eq!(stage.run(&stage.agent(), &FREE).against(&server).env("PATH", &nothing).end().code, 0);
+    let empty_path = stage.folder().join("nothing");
+    fs::create_dir(&empty_path).expect("the stage is new");
+    let server = Server::start(WORK);
+    assert_eq!(stage.run(&stage.agent(), &BASE_ARGS).against(&server).env("PATH", &empty_path).end().code, 0);
     let ended = diff(&stage, &[]);
     assert_eq!(ended.code, 2, "{ended:?}");
     ended.says(&["git could not be started", "log --since=", "longhaul logs "]);
 
     // A run of an older version that recorded no changes.
-    fs::remove_file(stage.only_run().path().join("changes.json")).expect("it was written");
+    fs::remove_file(stage.only_run().path().join("changes.json")).expect("the file was written");
     let ended = diff(&stage, &["@"]);
     assert_eq!(ended.code, 2, "{ended:?}");
     ended.says(&["was not recorded", "log --since="]);
 
-    let recorded = ran_in(REPOSITORY, "echo new > new");
+    let recorded = run_command_in(REPOSITORY, "echo new > new");
     let ended = recorded.longhaul(["diff"]).env("PATH", "/nowhere").end();
     assert_eq!(ended.code, 25, "{ended:?}");
     ended.says(&["start git", "install git"]);
-    fs::rename(recorded.work().join(".git"), recorded.folder().join("git")).expect("it is there");
+    fs::rename(recorded.work().join(".git"), recorded.folder().join("git")).expect("the file exists");
     let ended = diff(&recorded, &[]);
     assert_eq!(ended.code, 25, "{ended:?}");
     ended.says(&["no longer in a git repository", "longhaul logs"]);
@@ -286,9 +288,9 @@ fn run_works_without_git_and_diff_names_alternatives() {
 fn unfinished_run_is_compared_with_the_current_workspace() {
     // Long enough to call `diff` in the meantime.
     let work = STEPS.replace("sleep 2", "sleep 6");
-    with_each_agent_at(&work, "showing what a run changed so far", |stage, agent, server| {
+    play_with_each_agent(&work, "the diff of an unfinished run", |stage, agent, server| {
         shell(stage, &stage.work(), REPOSITORY);
-        let run = in_mid_tool(stage, agent, server);
+        let run = run_to_mid_tool(stage, agent, server);
         let unfinished = diff(stage, &[]);
         assert_eq!(unfinished.code, 0, "{unfinished:?}");
         assert_eq!(unfinished.stderr, "the run has not finished: compared with the current workspace\n");
@@ -310,7 +312,7 @@ fn unfinished_run_is_compared_with_the_current_workspace() {
         assert_eq!((&diff["from"]["at"], &diff["to"]["live"]), (&started_at, &false.into()), "{diff}");
         assert_eq!(changed_files(&diff), "added started, added steps");
         shell(stage, &stage.work(), "rm started steps");
-        assert_eq!(text(stage, &["--name-only"]), names, "what is removed later was there");
+        assert_eq!(text(stage, &["--name-only"]), names, "a later removal does not count");
     });
 }
 
@@ -332,13 +334,13 @@ fn takeover_finishes_recording_the_changes() {
     let stage = Stage::new();
     shell(&stage, &stage.work(), REPOSITORY);
     let path = slow_git(&stage, 3);
-    let server = Server::plays(&does("echo new > new; touch ../hold"));
-    let run = stage.run(&stage.agent(), &FREE).against(&server).env("PATH", &path).start();
+    let server = Server::start(&scenario_with_command("echo new > new; touch ../hold"));
+    let run = stage.run(&stage.agent(), &BASE_ARGS).against(&server).env("PATH", &path).start();
     let held = stage.folder().join("held");
-    until("the end is being recorded", || held.exists());
+    wait_until("the end is being recorded", || held.exists());
     run.kill();
-    fs::remove_file(stage.folder().join("hold")).expect("it was there");
-    assert!(stage.only_run().status().expect("a status").returncode.is_none(), "no one was sent yet");
+    fs::remove_file(stage.folder().join("hold")).expect("the file existed");
+    assert!(stage.only_run().status().expect("a status").returncode.is_none(), "the run has not finished");
     let unrecorded = diff(&stage, &["--name-only"]);
     assert_eq!(unrecorded.stdout, "new\n", "{unrecorded:?}");
     assert!(
@@ -355,8 +357,8 @@ fn slow_git_does_not_delay_the_run() {
     let stage = Stage::new();
     shell(&stage, &stage.work(), &format!("{REPOSITORY}; touch ../hold"));
     let path = slow_git(&stage, 600);
-    let server = Server::plays(&does("echo new > new; rm ../hold"));
-    assert_eq!(stage.run(&stage.agent(), &FREE).against(&server).env("PATH", path).end().code, 0);
+    let server = Server::start(&scenario_with_command("echo new > new; rm ../hold"));
+    assert_eq!(stage.run(&stage.agent(), &BASE_ARGS).against(&server).env("PATH", path).end().code, 0);
     let ended = diff(&stage, &[]);
     assert_eq!(ended.code, 2, "{ended:?}");
     ended.says(&["git took too long", "longhaul logs "]);
@@ -364,8 +366,8 @@ fn slow_git_does_not_delay_the_run() {
     let stage = Stage::new();
     shell(&stage, &stage.work(), REPOSITORY);
     let path = slow_git(&stage, 600);
-    let server = Server::plays(&does("echo new > new; touch ../hold"));
-    assert_eq!(stage.run(&stage.agent(), &FREE).against(&server).env("PATH", path).end().code, 0);
+    let server = Server::start(&scenario_with_command("echo new > new; touch ../hold"));
+    assert_eq!(stage.run(&stage.agent(), &BASE_ARGS).against(&server).env("PATH", path).end().code, 0);
     let ended = diff(&stage, &["--name-only"]);
     assert_eq!(ended.stdout, "new\n", "{ended:?}");
     assert!(ended.stderr.contains("(git took too long"), "{ended:?}");
@@ -373,7 +375,7 @@ fn slow_git_does_not_delay_the_run() {
 
 #[test]
 fn moved_run_is_compared_at_its_new_location() {
-    let source = ran_in(REPOSITORY, "echo new > new; echo more >> mine; git commit -qam all");
+    let source = run_command_in(REPOSITORY, "echo new > new; echo more >> mine; git commit -qam all");
     assert_eq!(source.longhaul(["export", "@", "--output", "moved"]).end().code, 0);
     let target = Stage::new();
     let moved: PathBuf = source.folder().join("moved");

@@ -1,12 +1,12 @@
 //! `longhaul doctor` on a working and on a broken installation. It starts only the agent with `--version` and
 //! changes nothing.
 
-use crate::call::{Call, until};
+use crate::call::{Call, wait_until};
 use crate::harness::{Stage, claude_code};
 use crate::output::redacted;
-use crate::recovering::{STEPS, in_mid_tool, recover};
+use crate::recovering::{STEPS, recover, run_to_mid_tool};
 use crate::server::Server;
-use crate::tidy::everything;
+use crate::tidy::all_paths;
 use expect_test::expect;
 use serde_json::Value;
 use std::fs;
@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 fn doctor(stage: &Stage, agent: &Path) -> Call {
     let tools = stage.folder().join("tools");
     if !tools.exists() {
-        fs::create_dir(&tools).expect("the stage can be written");
+        fs::create_dir(&tools).expect("the stage is writable");
         stage.script("tools/bwrap", "exit 1");
         stage.script("tools/socat", "exit 1");
     }
@@ -29,7 +29,7 @@ fn json(call: Call, code: i32) -> Value {
     let ended = call.end();
     assert_eq!(ended.code, code, "{ended:?}");
     assert!(!ended.stdout.contains("sk-secret") && !ended.stderr.contains("sk-secret"), "{ended:?}");
-    assert_eq!(ended.stderr, "", "what is wrong is found, not said next to it");
+    assert_eq!(ended.stderr, "", "problems are findings, not messages on stderr");
     serde_json::from_str(&ended.stdout).expect("one object")
 }
 
@@ -47,7 +47,7 @@ fn working_installation_has_no_findings() {
     let stage = Stage::new();
     let agent = stage.agent();
     let call = doctor(&stage, &agent).args(["--output-format", "text"]);
-    let before = everything(stage.folder());
+    let before = all_paths(stage.folder());
     let text = call.end();
     // These lines vary by machine.
     let varying = ["ok  disk           ", "ok  memory         ", "ok  clock          "];
@@ -182,10 +182,10 @@ fn working_installation_has_no_findings() {
         }
     "#]]
     .assert_eq(&redacted(&stage, &json, &[]));
-    assert_eq!(everything(stage.folder()), before, "looking makes nothing");
+    assert_eq!(all_paths(stage.folder()), before, "doctor creates no file");
 }
 
-/// The page documents exactly the existing checks.
+/// The page lists the checks in the order of the report.
 #[test]
 fn page_documents_every_check() {
     let stage = Stage::new();
@@ -227,7 +227,7 @@ fn unusable_agent_is_a_problem() {
     // The agent receives only the variables it needs to find files, and its child processes are stopped with
     // it.
     let script = "test -z \"$ANTHROPIC_API_KEY$LONGHAUL_HOME\" && test -n \"$HOME\" && echo 2.1.330";
-    let report = json(doctor(&stage, &stage.script("asks", script)), 0);
+    let report = json(doctor(&stage, &stage.script("environment", script)), 0);
     assert_eq!(finding_of(&report, "version").0, "ok", "{report}");
     check(&stage.script("hangs", "sleep 300 & sleep 300"), 1, "version", "problem", "within 10 s");
 }
@@ -255,7 +255,7 @@ fn environment_problems_are_reported() {
     let broken = stage.file("longhaul.toml", "\nmax_retries = \"many\"\n");
     check(call_doctor(), 1, "configuration", "problem", "longhaul.toml:2");
     check(call_doctor().args(["--no-config"]), 0, "configuration", "ok", "no file");
-    fs::write(&broken, "max_retries = 9\n").expect("it can be written");
+    fs::write(&broken, "max_retries = 9\n").expect("writing succeeds");
     check(call_doctor(), 0, "configuration", "ok", "longhaul.toml");
     check(call_doctor().args(["--profile", "absent"]), 1, "configuration", "problem", "`absent`");
 }
@@ -264,22 +264,22 @@ fn environment_problems_are_reported() {
 fn doctor_checks_the_configured_agent() {
     let stage = Stage::new();
     let folder = stage.user_home().join(".config/longhaul");
-    fs::create_dir_all(&folder).expect("the stage can be written");
+    fs::create_dir_all(&folder).expect("the stage is writable");
     fs::write(folder.join("config.toml"), "agent_path = \"/nowhere/claude\"\n")
-        .expect("the stage can be written");
+        .expect("the stage is writable");
     let report = json(stage.longhaul(["doctor"]), 1);
     assert!(finding_of(&report, "agent").1.contains("/nowhere/claude"), "{report}");
 }
 
 #[test]
 fn orphaned_runs_are_reported() {
-    let (stage, server) = (Stage::new(), Server::plays(STEPS));
+    let (stage, server) = (Stage::new(), Server::start(STEPS));
     let agent = stage.agent();
-    let running = in_mid_tool(&stage, &agent, &server);
+    let running = run_to_mid_tool(&stage, &agent, &server);
     let orphaned = || finding_of(&json(doctor(&stage, &agent), 0), "orphaned_runs");
     assert_eq!(orphaned().1, "none");
     running.kill();
-    until("its lock is gone", || orphaned().0 == "warning");
+    wait_until("the lock of the run is released", || orphaned().0 == "warning");
     let id = stage.only_run().id().to_string();
     assert_eq!(orphaned().2, format!("longhaul recover {id}"));
     recover(&stage, &server, &[]).end().envelope(0);
@@ -287,7 +287,7 @@ fn orphaned_runs_are_reported() {
 
     // A damaged ledger is not changed, and the orphaned runs are reported without it.
     let path = stage.home().join("ledger.sqlite3");
-    fs::write(&path, "garbage").expect("it can be written");
+    fs::write(&path, "garbage").expect("writing succeeds");
     let report = json(doctor(&stage, &agent), 0);
     let (state, _, remedy) = finding_of(&report, "ledger");
     assert_eq!(
@@ -296,15 +296,15 @@ fn orphaned_runs_are_reported() {
         "{report}"
     );
     assert_eq!(finding_of(&report, "orphaned_runs").0, "ok");
-    assert_eq!(fs::read(&path).expect("it is there"), b"garbage");
+    assert_eq!(fs::read(&path).expect("the file exists"), b"garbage");
     assert_eq!(stage.longhaul(["ledger", "rebuild"]).end().code, 0);
 }
 
 #[test]
-fn the_real_agent_tells_its_version() {
-    let Some(claude) = claude_code("the_real_agent_tells_its_version") else { return };
+fn version_of_the_real_agent_is_reported() {
+    let Some(claude) = claude_code("doctor") else { return };
     let stage = Stage::new();
     let report = json(doctor(&stage, &claude), 0);
     assert_eq!(finding_of(&report, "version").1, "2.1.330 (Claude Code) (tested version)");
-    assert_eq!(everything(&stage.user_home()), Vec::<PathBuf>::new(), "the agent writes nothing");
+    assert_eq!(all_paths(&stage.user_home()), Vec::<PathBuf>::new(), "the agent writes nothing");
 }

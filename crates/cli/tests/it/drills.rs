@@ -1,6 +1,6 @@
 //! Runs every bundled drill with the scripted agent and with the real Claude Code.
 //!
-//! If Claude Code is not installed, its tests are skipped with a message: see [`claude_code`].
+//! If Claude Code is not installed, its tests are skipped with a message. See [`claude_code`].
 
 use crate::call::Ended;
 use crate::harness::{Stage, claude_code};
@@ -13,11 +13,11 @@ macro_rules! drills {
         const DRILLED: &[&str] = &[$(stringify!($name)),*];
 
         mod scripted {
-            $(#[test] fn $name() { super::agrees_with_the_scripted_agent(stringify!($name)) })*
+            $(#[test] fn $name() { super::passes_with_the_scripted_agent(stringify!($name)) })*
         }
 
         mod claude {
-            $(#[test] fn $name() { super::agrees_with_claude_code(stringify!($name)) })*
+            $(#[test] fn $name() { super::passes_with_claude_code(stringify!($name)) })*
         }
     };
 }
@@ -50,19 +50,19 @@ drills![
     hook_stopped,
 ];
 
-fn agrees_with_the_scripted_agent(name: &str) {
+fn passes_with_the_scripted_agent(name: &str) {
     let name = name.replace('_', "-");
-    agrees(&Stage::new(), &["drill", &name]);
+    assert_passes(&Stage::new(), &["drill", &name]);
 }
 
-fn agrees_with_claude_code(name: &str) {
+fn passes_with_claude_code(name: &str) {
     let name = name.replace('_', "-");
     let Some(claude) = claude_code(&name) else { return };
     let claude = claude.to_str().expect("the path is UTF-8");
-    agrees(&Stage::new(), &["drill", "--agent", "claude", "--agent-path", claude, &name]);
+    assert_passes(&Stage::new(), &["drill", "--agent", "claude", "--agent-path", claude, &name]);
 }
 
-fn agrees(stage: &Stage, args: &[&str]) {
+fn assert_passes(stage: &Stage, args: &[&str]) {
     let ended = stage.longhaul(args).end();
     let card = card(&ended);
     assert_eq!((ended.code, &card["passed"]), (0, &true.into()), "{ended:?}");
@@ -77,7 +77,7 @@ fn card(ended: &Ended) -> Value {
 }
 
 #[test]
-fn every_scenario_is_drilled() {
+fn every_scenario_has_a_test() {
     let ended = Stage::new().longhaul(["drill", "--list"]).end();
     assert_eq!(ended.code, 0, "{ended:?}");
     let listed: BTreeSet<String> =

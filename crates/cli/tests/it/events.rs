@@ -1,9 +1,9 @@
 //! `--events`: a run's decisions as lines of JSON, for programs. They match the journal, each record once and
 //! in order, even if the supervisor is replaced or a reader fails.
 
-use crate::call::{Ended, until};
+use crate::call::{Ended, wait_until};
 use crate::harness::{LONGHAUL, Stage};
-use crate::recovering::{done_in, in_mid_tool_with, recover, with_each_agent};
+use crate::recovering::{assert_done, recover, run_to_mid_tool_with, with_each_agent};
 use crate::server::{Server, WORK};
 use longhaul_store::{Journal, RunDir, rfc3339};
 use serde_json::{Value, json};
@@ -11,10 +11,10 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-fn work(stage: &Stage, args: &[&str]) -> Ended {
-    let server = Server::plays(WORK);
-    let free = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill"];
-    stage.run(&stage.agent(), &free).args(args).against(&server).end()
+fn run_work(stage: &Stage, args: &[&str]) -> Ended {
+    let server = Server::start(WORK);
+    let base_args = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill"];
+    stage.run(&stage.agent(), &base_args).args(args).against(&server).end()
 }
 
 fn parsed(text: &str) -> Vec<Value> {
@@ -47,11 +47,11 @@ fn is_finished(events: &[Value]) -> bool {
 
 #[test]
 fn events_match_the_journal() {
-    with_each_agent("telling its events", |stage, agent, server| {
+    with_each_agent("the events of a run", |stage, agent, server| {
         let file = stage.folder().join("events.jsonl");
-        let free = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill", "--events"];
-        let ended = stage.run(agent, &free).args([&file]).against(server).end();
-        done_in(stage, &ended.envelope(0), 1);
+        let base_args = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill", "--events"];
+        let ended = stage.run(agent, &base_args).args([&file]).against(server).end();
+        assert_done(stage, &ended.envelope(0), 1);
         assert_eq!(events(&file), journaled_events(&stage.only_run()));
         assert!(is_finished(&events(&file)));
         assert_eq!(ended.stderr, "");
@@ -60,43 +60,48 @@ fn events_match_the_journal() {
 
 #[test]
 fn takeover_does_not_repeat_events() {
-    with_each_agent("telling the rest of its events", |stage, agent, server| {
+    with_each_agent("the events after a takeover", |stage, agent, server| {
         let file = stage.folder().join("events.jsonl");
-        let to = file.display().to_string();
-        let started = in_mid_tool_with(stage, agent, server, &["--events", &to]);
-        until("something is sent", || fs::read_to_string(&file).is_ok_and(|text| text.lines().count() > 2));
+        let target = file.display().to_string();
+        let started = run_to_mid_tool_with(stage, agent, server, &["--events", &target]);
+        wait_until("some events are written", || {
+            fs::read_to_string(&file).is_ok_and(|text| text.lines().count() > 2)
+        });
         started.kill();
         let run = stage.only_run();
         // One line is torn and one is missing, as after a crash during a write.
         let complete = fs::read_to_string(&file).expect("there are events");
         let torn = complete.trim_end().rsplit_once('\n').map_or("", |(rest, _)| rest);
-        fs::write(&file, &torn[..torn.len() - 10]).expect("it can be cut");
-        let ended = recover(stage, server, &["--events", &to]).end();
-        done_in(stage, &ended.envelope(0), 1);
+        fs::write(&file, &torn[..torn.len() - 10]).expect("the file is writable");
+        let ended = recover(stage, server, &["--events", &target]).end();
+        assert_done(stage, &ended.envelope(0), 1);
         assert_eq!(events(&file), journaled_events(&run));
-        let ended = stage.longhaul(["resume", "@", "--repeat-task", "--events", &to]).against(server).end();
+        let ended =
+            stage.longhaul(["resume", "@", "--repeat-task", "--events", &target]).against(server).end();
         ended.envelope(0);
         assert_eq!(events(&file), journaled_events(&run));
     });
 }
 
-/// Kills the supervisor at every third failpoint, until none is left.
+/// Kills the supervisor at every third failpoint of a run.
 #[test]
-fn events_are_complete_wherever_the_supervisor_is_killed() {
+fn events_are_complete_after_a_kill_at_any_failpoint() {
     for point in (1..).step_by(3) {
-        let (stage, server) = (Stage::new(), Server::plays(WORK));
+        let (stage, server) = (Stage::new(), Server::start(WORK));
         let file = stage.folder().join("events.jsonl");
-        let free = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill"];
-        let run =
-            stage.run(&stage.agent(), &free).args(["--notify", "cat >> heard", "--events"]).args([&file]);
+        let base_args = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill"];
+        let run = stage
+            .run(&stage.agent(), &base_args)
+            .args(["--notify", "cat >> received", "--events"])
+            .args([&file]);
         let run = run.env("LONGHAUL_FAILPOINT", format!("supervisor@{point}")).against(&server).start();
         let ended = run.end_or_killed();
         if ended.is_none() {
-            let to = file.display().to_string();
-            recover(&stage, &server, &["@", "--events", &to]).end().envelope(0);
+            let target = file.display().to_string();
+            recover(&stage, &server, &["@", "--events", &target]).end().envelope(0);
         }
         assert_eq!(events(&file), journaled_events(&stage.only_run()), "point {point}");
-        let received = fs::read_to_string(stage.work().join("heard")).expect("its outcome is sent");
+        let received = fs::read_to_string(stage.work().join("received")).expect("the outcome was sent");
         assert_eq!(received.lines().count(), 1, "point {point}: {received}");
         if ended.is_some() {
             assert!(point > 20, "nothing was killed after {point} points");
@@ -108,7 +113,7 @@ fn events_are_complete_wherever_the_supervisor_is_killed() {
 #[test]
 fn stdout_can_be_reserved_for_events() {
     let stage = Stage::new();
-    let ended = work(&stage, &["--events", "-"]);
+    let ended = run_work(&stage, &["--events", "-"]);
     assert_eq!(ended.code, 0, "{ended:?}");
     assert_eq!(parsed(&ended.stdout), journaled_events(&stage.only_run()));
 
@@ -129,7 +134,7 @@ fn unsuccessful_run_is_reported_on_stderr_if_stdout_has_events() {
     let failed = stage.longhaul(["run", "p", "--agent-path", "/nowhere", "--events", "-"]).end();
     assert_eq!((failed.code, failed.stdout.as_str()), (25, ""), "{failed:?}");
     failed.says(&["/nowhere"]);
-    let limited = work(&stage, &["--events", "-", "--max-turns", "1"]);
+    let limited = run_work(&stage, &["--events", "-", "--max-turns", "1"]);
     assert_eq!(limited.code, 22, "{limited:?}");
     assert!(is_finished(&parsed(&limited.stdout)), "{limited:?}");
     assert!(limited.stderr.contains(" finished: out_of_time"), "{limited:?}");
@@ -138,11 +143,11 @@ fn unsuccessful_run_is_reported_on_stderr_if_stdout_has_events() {
 #[test]
 fn events_can_be_written_to_an_open_descriptor() {
     let stage = Stage::new();
-    let server = Server::plays(WORK);
+    let server = Server::start(WORK);
     let script = format!("exec '{LONGHAUL}' \"$@\" 3>>events.jsonl");
-    let free = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill", "--events", "fd:3"];
+    let base_args = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill", "--events", "fd:3"];
     let call = stage.program("sh").args(["-c", &script, "sh", "run", "--cwd"]).args([stage.work()]);
-    let ended = call.args(["--agent-path"]).args([stage.agent()]).args(free).against(&server).end();
+    let ended = call.args(["--agent-path"]).args([stage.agent()]).args(base_args).against(&server).end();
     ended.envelope(0);
     assert_eq!(events(&stage.folder().join("events.jsonl")), journaled_events(&stage.only_run()));
 }
@@ -152,33 +157,34 @@ fn unread_events_do_not_delay_the_run() {
     let stage = Stage::new();
     let fifo = stage.folder().join("fifo");
     assert!(Command::new("mkfifo").arg(&fifo).status().expect("there is mkfifo").success());
-    let ended = work(&stage, &["--events", &fifo.display().to_string()]);
+    let ended = run_work(&stage, &["--events", &fifo.display().to_string()]);
     ended.envelope(0);
     assert!(
         ended.stderr.contains("warning: the last events of the run could not be written to"),
         "{ended:?}"
     );
     // A full disk.
-    let ended = work(&stage, &["--events", "/dev/full"]);
+    let ended = run_work(&stage, &["--events", "/dev/full"]);
     ended.envelope(0);
     let count = journaled_events(&stage.runs()[0]).len();
     let warning =
         format!("warning: {count} events of the run could not be written to /dev/full: No space left");
     assert!(ended.stderr.contains(&warning), "{ended:?}");
-    assert_eq!(work(&stage, &["--quiet", "--events", "/dev/full"]).stderr, "");
+    assert_eq!(run_work(&stage, &["--quiet", "--events", "/dev/full"]).stderr, "");
 }
 
 #[test]
 fn several_runs_can_write_events_to_one_file() {
     let stage = Stage::new();
     let file = stage.folder().join("events.jsonl");
-    let to = file.display().to_string();
-    work(&stage, &["--events", &to]).envelope(0);
-    work(&stage, &["--events", &to]).envelope(0);
+    let target = file.display().to_string();
+    run_work(&stage, &["--events", &target]).envelope(0);
+    run_work(&stage, &["--events", &target]).envelope(0);
     let all = events(&file);
     for run in stage.runs() {
-        let of_run: Vec<_> = all.iter().filter(|event| event["run"] == run.id().as_str()).cloned().collect();
-        assert_eq!(of_run, journaled_events(&run));
+        let run_events: Vec<_> =
+            all.iter().filter(|event| event["run"] == run.id().as_str()).cloned().collect();
+        assert_eq!(run_events, journaled_events(&run));
     }
 }
 
@@ -209,12 +215,13 @@ fn invalid_event_target_is_rejected_before_anything_starts() {
 fn detached_run_writes_events() {
     let stage = Stage::new();
     let file = stage.folder().join("events.jsonl");
-    let server = Server::plays(WORK);
-    let free = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill", "--detach", "--events"];
-    let started = stage.run(&stage.agent(), &free).args([&file]).against(&server).end();
+    let server = Server::start(WORK);
+    let base_args =
+        ["p", "--permission-mode", "bypassPermissions", "--preset", "drill", "--detach", "--events"];
+    let started = stage.run(&stage.agent(), &base_args).args([&file]).against(&server).end();
     assert_eq!(started.code, 0, "{started:?}");
     stage.longhaul(["attach", "@"]).end().envelope(0);
-    until("all of it is sent", || is_finished(&events(&file)));
+    wait_until("all events are written", || is_finished(&events(&file)));
     assert_eq!(events(&file), journaled_events(&stage.only_run()));
     assert_eq!(events(&file)[0]["record"], json!("run_started"));
 }

@@ -2,7 +2,7 @@
 //! in every permission mode and with every guard. Tests run with every available agent.
 
 use crate::harness::{LONGHAUL, Stage};
-use crate::recovering::with_each_agent_at;
+use crate::recovering::play_with_each_agent;
 use crate::server::Server;
 use longhaul::{Environment, NoObserver, RunReport, RunRequest, SessionChoice, supervise};
 use longhaul_agent::claude::Claude;
@@ -15,10 +15,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::{env, fs};
 
-/// A scenario in which the model claims that it is finished, by the tool and then by a line.
+/// A scenario in which the model claims that its work is done, by the tool and then by a line.
 const FINISHING: &str = r#"
 name = "finishing"
-summary = "the tool is called, and a last word said"
+summary = "a call of the tool, then a last message"
 prompt = "p"
 [expect]
 outcome = "done"
@@ -31,12 +31,12 @@ call = { name = "mcp__longhaul__finish", input = { summary = "All tests pass." }
 text = "There is nothing left to do.\n\nALL DONE"
 "#;
 
-/// Performs a run whose `finish` tool is served by this program. If `allow_tools` is not empty, the agent may
+/// Performs a run whose `finish` tool is `tool_program`. If `allow_tools` is not empty, the agent may
 /// use no other tools.
 fn run(
     agent: &Path,
     server: &Server,
-    served_by: &str,
+    tool_program: &str,
     mode: &str,
     allow_tools: &[&str],
 ) -> (Stage, RunReport) {
@@ -63,7 +63,7 @@ fn run(
             needs_supervisor: false,
             checks: Vec::new(),
             finish_tool: Some(Program {
-                path: served_by.into(),
+                path: tool_program.into(),
                 leading_args: vec!["finish-tool".to_owned()],
             }),
             done_when: None,
@@ -86,7 +86,9 @@ fn run(
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     let (_cancels, received) = tokio::sync::mpsc::channel(1);
-    let report = runtime.block_on(supervise(request, &mut NoObserver, received)).expect("it is carried out");
+    let report = runtime
+        .block_on(supervise(request, &mut NoObserver, received))
+        .expect("the run is supervised to its end");
     (stage, report)
 }
 
@@ -109,23 +111,24 @@ fn done_claims(stream: &[u8], claims: &DoneSignals) -> (usize, bool) {
 
 #[test]
 fn tool_is_answered_in_every_mode_and_with_every_guard() {
-    with_each_agent_at(FINISHING, "finishing", |_, agent, server| {
+    play_with_each_agent(FINISHING, "the finish tool", |_, agent, server| {
         for (mode, allow_tools) in [("default", &[][..]), ("plan", &[]), ("default", &["Read"])] {
             let (stage, report) = run(agent, server, LONGHAUL, mode, allow_tools);
             assert_eq!(report.outcome.kind, OutcomeKind::Done, "{mode} {allow_tools:?}: {report:?}");
             let stream = stream(&stage);
             let events = events(&stream);
-            let init = events.iter().find(|event| event["subtype"] == "init").expect("it begins");
+            let init =
+                events.iter().find(|event| event["subtype"] == "init").expect("there is an init event");
             let connected = json!([{ "name": "longhaul", "status": "connected", "source": "dynamic" }]);
             assert_eq!(init["mcp_servers"], connected);
             let answers = events.iter().filter(|event| event["type"] == "user");
             let answers: Vec<_> =
                 answers.map(|event| &event["message"]["content"][0]["content"][0]["text"]).collect();
             assert_eq!(answers, ["Recorded. You will be asked once to confirm that the work is done."]);
-            let by_tool = DoneSignals { tool: true, line: None };
-            assert_eq!(done_claims(&stream, &by_tool), (1, true));
-            let by_line = DoneSignals { tool: false, line: Some("ALL DONE".to_owned()) };
-            assert_eq!(done_claims(&stream, &by_line), (1, true));
+            let tool_signal = DoneSignals { tool: true, line: None };
+            assert_eq!(done_claims(&stream, &tool_signal), (1, true));
+            let line_signal = DoneSignals { tool: false, line: Some("ALL DONE".to_owned()) };
+            assert_eq!(done_claims(&stream, &line_signal), (1, true));
             assert_eq!(done_claims(&stream, &DoneSignals::default()), (0, false));
         }
     });
@@ -133,24 +136,24 @@ fn tool_is_answered_in_every_mode_and_with_every_guard() {
 
 #[test]
 fn unavailable_tool_does_not_fail_the_run() {
-    with_each_agent_at(FINISHING, "without the tool", |_, agent, server| {
+    play_with_each_agent(FINISHING, "a missing finish tool", |_, agent, server| {
         let (stage, report) = run(agent, server, "/nonexistent/longhaul", "default", &[]);
         assert_eq!(report.outcome.kind, OutcomeKind::Done, "{report:?}");
         // The call returned an error, so there is no done claim.
-        let by_tool = DoneSignals { tool: true, line: None };
-        assert_eq!(done_claims(&stream(&stage), &by_tool), (0, false));
+        let tool_signal = DoneSignals { tool: true, line: None };
+        assert_eq!(done_claims(&stream(&stage), &tool_signal), (0, false));
     });
 }
 
 #[test]
 fn resumed_run_is_offered_the_tool_by_the_new_supervisor() {
-    with_each_agent_at(FINISHING, "finishing later", |_, agent, server| {
+    play_with_each_agent(FINISHING, "the finish tool after a resume", |_, agent, server| {
         let (stage, _) = run(agent, server, "/nonexistent/longhaul", "default", &[]);
         let resumed = stage.longhaul(["resume", "@", "Look once more."]).against(server).end();
         assert_eq!(resumed.envelope(0)["run"]["outcome"], "done", "{resumed:?}");
         let stream = fs::read(stage.only_run().attempt(2).stream_path()).expect("there is a stream");
         let events = events(&stream);
-        let init = events.iter().find(|event| event["subtype"] == "init").expect("it begins");
+        let init = events.iter().find(|event| event["subtype"] == "init").expect("there is an init event");
         assert_eq!(init["mcp_servers"][0]["status"], "connected", "{init}");
     });
 }

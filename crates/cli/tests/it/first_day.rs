@@ -1,19 +1,19 @@
 //! The first commands of a new user: defaults make sense, errors name the correct usage, and a terminal marks
 //! success. Tests use the scripted agent only.
 
-use crate::call::{Ended, until};
+use crate::call::{Ended, wait_until};
 use crate::harness::Stage;
-use crate::paging::on_a_screen;
-use crate::recovering::{STEPS, in_mid_tool};
+use crate::paging::run_on_terminal;
+use crate::recovering::{STEPS, run_to_mid_tool};
 use crate::server::{Server, WORK};
 use rustix::process::Signal;
 use std::fs;
 
-const FREE: [&str; 4] = ["p", "--permission-mode", "bypassPermissions", "--run-id"];
+const BASE_ARGS: [&str; 4] = ["p", "--permission-mode", "bypassPermissions", "--run-id"];
 
 /// Performs a run with this id that finishes as done.
-fn work(stage: &Stage, server: &Server, id: &str) {
-    let ended = stage.run(&stage.agent(), &FREE).args([id]).against(server).end();
+fn run_work(stage: &Stage, server: &Server, id: &str) {
+    let ended = stage.run(&stage.agent(), &BASE_ARGS).args([id]).against(server).end();
     assert_eq!(ended.code, 0, "{ended:?}");
 }
 
@@ -24,7 +24,7 @@ fn assert_stderr_has(ended: &Ended, fragments: &[&str]) {
 }
 
 #[test]
-fn lists_report_that_there_are_no_runs() {
+fn lists_report_the_absence_of_runs() {
     let stage = Stage::new();
     let text = |args: &[&str]| stage.longhaul(args).args(["--output-format", "text"]).end();
     assert_stderr_has(&text(&["runs"]), &["no runs yet", "`longhaul run`"]);
@@ -35,9 +35,9 @@ fn lists_report_that_there_are_no_runs() {
 
 #[test]
 fn read_only_commands_default_to_the_last_run() {
-    let (stage, server) = (Stage::new(), Server::plays(WORK));
-    work(&stage, &server, "first");
-    work(&stage, &server, "last");
+    let (stage, server) = (Stage::new(), Server::start(WORK));
+    run_work(&stage, &server, "first");
+    run_work(&stage, &server, "last");
     for command in ["why", "show", "logs", "attach"] {
         let (named, unnamed) = (stage.longhaul([command, "last"]).end(), stage.longhaul([command]).end());
         assert_eq!((named.code, &named.stdout), (0, &unnamed.stdout), "{command}: {unnamed:?}");
@@ -48,11 +48,11 @@ fn read_only_commands_default_to_the_last_run() {
 
 #[test]
 fn detaching_says_run_continues() {
-    let (stage, server) = (Stage::new(), Server::plays(STEPS));
-    let run = in_mid_tool(&stage, &stage.agent(), &server);
-    let events = stage.folder().join("sent.jsonl");
+    let (stage, server) = (Stage::new(), Server::start(STEPS));
+    let run = run_to_mid_tool(&stage, &stage.agent(), &server);
+    let events = stage.folder().join("events.jsonl");
     let attached = stage.longhaul(["attach", "--events"]).args([&events]).start();
-    until("it follows", || fs::metadata(&events).is_ok_and(|file| file.len() > 0));
+    wait_until("attach writes events", || fs::metadata(&events).is_ok_and(|file| file.len() > 0));
     attached.signal(Signal::INT);
     let detached = attached.end();
     assert_eq!(detached.code, 130, "{detached:?}");
@@ -66,8 +66,8 @@ fn detaching_says_run_continues() {
 
 #[test]
 fn finished_run_cannot_be_cancelled() {
-    let (stage, server) = (Stage::new(), Server::plays(WORK));
-    work(&stage, &server, "one");
+    let (stage, server) = (Stage::new(), Server::start(WORK));
+    run_work(&stage, &server, "one");
     let cancel = stage.longhaul(["cancel", "one"]).end();
     assert_eq!(cancel.code, 25, "{cancel:?}");
     cancel.says(&["run one has already finished: done", "`longhaul why one`"]);
@@ -82,7 +82,7 @@ fn drill_names_the_commands_to_inspect_its_run() {
     let drill = text(&["--keep"]);
     let word_after = |prefix: &str| {
         let line = drill.stderr.lines().find_map(|line| line.trim_start().strip_prefix(prefix));
-        line.and_then(|rest| rest.split(' ').next()).expect("it is stated").to_owned()
+        line.and_then(|rest| rest.split(' ').next()).expect("the command is printed").to_owned()
     };
     let (home, run) = (word_after("export LONGHAUL_HOME="), word_after("longhaul why "));
     let explanation =
@@ -91,19 +91,19 @@ fn drill_names_the_commands_to_inspect_its_run() {
         explanation.code == 0 && explanation.stdout.starts_with(&format!("run {run}: failed")),
         "{explanation:?}"
     );
-    fs::remove_dir_all(word_after("kept ")).expect("it is there");
+    fs::remove_dir_all(word_after("kept ")).expect("the file exists");
 }
 
 #[test]
 fn report_format_follows_the_file_name() {
-    let (stage, server) = (Stage::new(), Server::plays(WORK));
-    work(&stage, &server, "one");
+    let (stage, server) = (Stage::new(), Server::start(WORK));
+    run_work(&stage, &server, "one");
     let check = |file: &str, more: &[&str], prefix: &str| {
         let path = stage.folder().join(file);
         let args = ["report", "--output-format", "text", "-o"];
         let ended = stage.longhaul(args).args([&path]).args(more).end();
         assert_eq!(ended.code, 0, "{ended:?}");
-        let written = fs::read_to_string(path).expect("it is written");
+        let written = fs::read_to_string(path).expect("the file was written");
         assert!(written.to_lowercase().starts_with(prefix), "{file}: {written}");
     };
     check("page.html", &[], "<!doctype html>");
@@ -113,13 +113,13 @@ fn report_format_follows_the_file_name() {
 
 #[test]
 fn success_is_green_on_a_terminal() {
-    let (stage, server) = (Stage::new(), Server::plays(WORK));
-    work(&stage, &server, "one");
+    let (stage, server) = (Stage::new(), Server::start(WORK));
+    run_work(&stage, &server, "one");
     let check = |args: &[&str], text: &str| {
-        let painted = on_a_screen(&stage, args, &[("PAGER", "cat")]);
-        assert!(painted.contains(&format!("\x1b[32m{text}\x1b[0m")), "{args:?}: {painted}");
+        let colored = run_on_terminal(&stage, args, &[("PAGER", "cat")]);
+        assert!(colored.contains(&format!("\x1b[32m{text}\x1b[0m")), "{args:?}: {colored}");
         for without_color in [("NO_COLOR", "1"), ("TERM", "dumb")] {
-            let plain = on_a_screen(&stage, args, &[("PAGER", "cat"), without_color]);
+            let plain = run_on_terminal(&stage, args, &[("PAGER", "cat"), without_color]);
             assert!(plain.contains(text) && !plain.contains('\x1b'), "{args:?} {without_color:?}: {plain}");
         }
         let piped = stage.longhaul(args).args(["--output-format", "text"]).end();
@@ -132,8 +132,8 @@ fn success_is_green_on_a_terminal() {
 
 #[test]
 fn resuming_an_orphaned_run_reports_the_crash() {
-    let (stage, server) = (Stage::new(), Server::plays(STEPS));
-    in_mid_tool(&stage, &stage.agent(), &server).kill();
+    let (stage, server) = (Stage::new(), Server::start(STEPS));
+    run_to_mid_tool(&stage, &stage.agent(), &server).kill();
     let resumed = stage.longhaul(["resume", "@"]).against(&server).end();
     resumed.envelope(0);
     let id = stage.only_run().id().to_string();

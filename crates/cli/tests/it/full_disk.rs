@@ -1,5 +1,5 @@
-//! A disk that is really full: a small tmpfs in the test's own mount namespace. The sweep tests cover a disk
-//! that is full at each single call of the store.
+//! A full disk: a small tmpfs in the test's own mount namespace. The sweep tests inject a full disk at each
+//! call of the store.
 
 use crate::harness::{LONGHAUL, Stage, claude_code};
 use crate::server::Server;
@@ -11,7 +11,7 @@ use std::path::Path;
 /// A scenario of three steps. The disk is filled during the second.
 const STEPS: &str = r#"
 name = "steps"
-summary = "three steps, the second of which takes a while"
+summary = "three steps; the second takes a while"
 prompt = "p"
 [expect]
 outcome = "done"
@@ -53,11 +53,11 @@ cp "$LONGHAUL_HOME"/runs/*/*/journal.jsonl journal
 fn run_stops_on_a_full_disk_and_recovers_when_there_is_space() {
     let stage = Stage::new();
     if !run_on_full_disk(&stage, &stage.agent()) {
-        let reason = "this system lets no one mount a tmpfs of his own";
+        let reason = "this user may not mount a tmpfs";
         skip_test(
             "a full disk",
             reason,
-            "let this user have namespaces of his own: `unshare -rm true` shows it",
+            "allow this user to create namespaces: `unshare -rm true` must succeed",
         );
         return;
     }
@@ -68,7 +68,7 @@ fn run_stops_on_a_full_disk_and_recovers_when_there_is_space() {
 
 /// Performs the test. Returns `false` if this system does not allow it.
 fn run_on_full_disk(stage: &Stage, agent: &Path) -> bool {
-    let server = Server::plays(STEPS);
+    let server = Server::start(STEPS);
     let mut script = stage.program("unshare").args(["-rm", "sh", "-c", SCRIPT, "sh", LONGHAUL]);
     script = script.args([agent]).against(&server);
     let ended = script.end();
@@ -76,7 +76,7 @@ fn run_on_full_disk(stage: &Stage, agent: &Path) -> bool {
         return false;
     }
     assert_eq!(ended.code, 0, "{ended:?}");
-    let content = |name: &str| fs::read_to_string(stage.folder().join(name)).expect("it is kept");
+    let content = |name: &str| fs::read_to_string(stage.folder().join(name)).expect("the file is stored");
     let parsed = |name: &str| serde_json::from_str::<Value>(&content(name)).expect("an envelope is printed");
     let (stderr, envelope) = (content("run.err"), parsed("run.out"));
     assert_eq!(content("run.code"), "26\n", "{stderr}{envelope}");

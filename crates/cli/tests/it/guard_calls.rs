@@ -2,9 +2,9 @@
 //! the agent spells it, and also after a takeover. No call in these tests could reach a host: names below
 //! `.example` do not resolve. Tests run with every available agent.
 
-use crate::call::until;
+use crate::call::wait_until;
 use crate::harness::{Stage, claude_code};
-use crate::recovering::{in_mid_tool_with, late, recover, steps, with_each_agent_at};
+use crate::recovering::{play_with_each_agent, recover, run_to_mid_tool_with, slow_step_then, steps};
 use crate::server::Server;
 use serde_json::Value;
 use std::fs;
@@ -12,8 +12,8 @@ use std::path::Path;
 
 /// A scenario with several spellings of a blocked URL, and steps that only resemble one.
 const URLS: &str = r#"
-name = "ways"
-summary = "ways to a blocked URL, and harmless steps"
+name = "urls"
+summary = "spellings of a blocked URL, and harmless steps"
 prompt = "p"
 [expect]
 outcome = "done"
@@ -39,7 +39,7 @@ text = "That is all that I could do."
 /// A scenario with several spellings of a blocked file, and with files next to it.
 const FILES: &str = r#"
 name = "files"
-summary = "ways to a blocked file, and files next to it"
+summary = "spellings of a blocked file, and files next to it"
 prompt = "p"
 [expect]
 outcome = "done"
@@ -63,8 +63,8 @@ text = "That is all that I could do."
 "#;
 
 fn run(stage: &Stage, agent: &Path, server: &Server, args: &[&str]) -> Value {
-    let free = ["p", "--permission-mode", "bypassPermissions"];
-    let ended = stage.run(agent, &free).args(args).against(server).end();
+    let base_args = ["p", "--permission-mode", "bypassPermissions"];
+    let ended = stage.run(agent, &base_args).args(args).against(server).end();
     let envelope = ended.envelope(0);
     assert_eq!(envelope["run"]["outcome"], "done", "{ended:?}");
     envelope
@@ -76,14 +76,14 @@ fn stream(stage: &Stage) -> String {
 
 #[test]
 fn call_with_a_blocked_url_is_denied() {
-    with_each_agent_at(URLS, "blocking a URL", |stage, agent, server| {
+    play_with_each_agent(URLS, "blocking a URL", |stage, agent, server| {
         let envelope =
             run(stage, agent, server, &["--block-url", "blocked.example", "--keep-partial-messages"]);
         assert_eq!(envelope["run"]["denied_calls"], 4, "{envelope}");
         assert_eq!(envelope["run"]["attempts"], 1, "{envelope}");
-        let is_there = |name: &str| stage.work().join(name).exists();
-        assert!(!is_there("looked") && !is_there("quoted") && !is_there("refs.bib"));
-        assert!(is_there("harmless") && is_there("sites/blocked.example"));
+        let exists = |name: &str| stage.work().join(name).exists();
+        assert!(!exists("looked") && !exists("quoted") && !exists("refs.bib"));
+        assert!(exists("harmless") && exists("sites/blocked.example"));
         assert!(stream(stage).contains("blocked.example is blocked in this run. Continue without it"));
         let plan = stage.only_run().plan().expect("the plan can be read");
         assert_eq!(plan.guards.block_urls, ["blocked.example"]);
@@ -94,7 +94,7 @@ fn call_with_a_blocked_url_is_denied() {
 
 #[test]
 fn list_of_urls_is_stored_with_the_run() {
-    with_each_agent_at(URLS, "blocking a list of URLs", |stage, agent, server| {
+    play_with_each_agent(URLS, "blocking a list of URLs", |stage, agent, server| {
         let list =
             stage.file("blocked.yaml", "blocked_urls:\n  - other.example\n  - https://*.blocked.example/\n");
         let list = list.display().to_string();
@@ -109,9 +109,9 @@ fn list_of_urls_is_stored_with_the_run() {
 /// Claude Code searches through the API, in a separate request.
 #[test]
 fn search_excludes_blocked_hosts() {
-    let Some(claude) = claude_code("blocking what a search finds") else { return };
+    let Some(claude) = claude_code("blocked hosts in a search") else { return };
     let stage = Stage::new();
-    let server = Server::plays(
+    let server = Server::start(
         r#"
 name = "search"
 summary = "a search"
@@ -122,7 +122,7 @@ exit = 0
 [[turn]]
 text = "I search."
 [[turn.tools]]
-call = { name = "WebSearch", input = { query = "what is known of it" } }
+call = { name = "WebSearch", input = { query = "a topic" } }
 [[turn]]
 text = "That is all that I could do."
 "#,
@@ -140,12 +140,12 @@ text = "That is all that I could do."
 
 #[test]
 fn call_with_a_blocked_path_is_denied() {
-    with_each_agent_at(FILES, "blocking a path", |stage, agent, server| {
+    play_with_each_agent(FILES, "blocking a path", |stage, agent, server| {
         let envelope = run(stage, agent, server, &["--block-path", "answers", "--block-path", "~/.ssh"]);
         assert_eq!(envelope["run"]["denied_calls"], 3, "{envelope}");
-        let is_there = |name: &str| stage.work().join(name).exists();
-        assert!(!is_there("looked") && !is_there("answers"));
-        assert!(is_there("answers.md") && is_there("answers-2.txt"));
+        let exists = |name: &str| stage.work().join(name).exists();
+        assert!(!exists("looked") && !exists("answers"));
+        assert!(exists("answers.md") && exists("answers-2.txt"));
         let plan = stage.only_run().plan().expect("the plan can be read");
         assert_eq!(plan.guards.block_paths, ["answers", "~/.ssh"]);
         assert_eq!(plan.guards.home.as_deref(), stage.user_home().to_str());
@@ -177,11 +177,12 @@ fn dry_run_shows_the_guards() {
 }
 
 #[test]
-fn takeover_keeps_the_blocked_urls() {
+fn takeover_keeps_blocked_urls() {
     let step = r#"bash = { command = "touch looked; curl -s http://blocked.example/papers/7" }"#;
-    with_each_agent_at(&late(step), "blocking after a recovery", |stage, agent, server| {
-        in_mid_tool_with(stage, agent, server, &["--block-url", "https://blocked.example/papers/*"]).kill();
-        until("it asks about the step that is blocked", || {
+    play_with_each_agent(&slow_step_then(step), "blocking after a recovery", |stage, agent, server| {
+        run_to_mid_tool_with(stage, agent, server, &["--block-url", "https://blocked.example/papers/*"])
+            .kill();
+        wait_until("the agent asks about the blocked step", || {
             stream(stage).matches(r#""hook_callback""#).count() == 2
         });
         let envelope = recover(stage, server, &[]).end().envelope(0);

@@ -1,10 +1,11 @@
 //! Guards: a tool that a guard denies is never used, whatever else permits it, also after a takeover. A
 //! guarded agent without a supervisor waits. Tests run with every available agent.
 
-use crate::call::until;
+use crate::call::wait_until;
 use crate::harness::{LONGHAUL, Stage, claude_code};
 use crate::recovering::{
-    agent_of, done_in, in_mid_tool_with, is_gone, late, recover, steps, with_each_agent, with_each_agent_at,
+    agent_pid, assert_done, has_exited, play_with_each_agent, recover, run_to_mid_tool_with, slow_step_then,
+    steps, with_each_agent,
 };
 use crate::server::Server;
 use rustix::process::{Signal, kill_process};
@@ -19,7 +20,7 @@ const GUARDED: [&str; 2] = ["--deny-tools", "WebFetch"];
 /// A scenario of two steps with different tools.
 const TOOLS: &str = r#"
 name = "tools"
-summary = "one step by a tool, one by another"
+summary = "two steps with different tools"
 prompt = "p"
 [expect]
 outcome = "done"
@@ -42,7 +43,7 @@ const WRITES: &str = r#"write = { path = "written", content = "yes" }"#;
 /// A scenario with a background command that ends after the answer. The model then answers its notification.
 const BACKGROUND: &str = r#"
 name = "background"
-summary = "a command outlives the answer"
+summary = "a command that outlives the answer"
 prompt = "p"
 [expect]
 outcome = "done"
@@ -56,8 +57,8 @@ text = "It runs."
 "#;
 
 fn run(stage: &Stage, agent: &Path, server: &Server, args: &[&str]) -> Value {
-    let free = ["p", "--permission-mode", "bypassPermissions"];
-    let ended = stage.run(agent, &free).args(args).against(server).end();
+    let base_args = ["p", "--permission-mode", "bypassPermissions"];
+    let ended = stage.run(agent, &base_args).args(args).against(server).end();
     let envelope = ended.envelope(0);
     assert_eq!(envelope["run"]["outcome"], "done", "{ended:?}");
     envelope
@@ -71,13 +72,13 @@ fn guard_requests(stage: &Stage) -> usize {
 
 #[test]
 fn denied_tool_is_not_used() {
-    with_each_agent_at(TOOLS, "denying a tool", |stage, agent, server| {
+    play_with_each_agent(TOOLS, "denying a tool", |stage, agent, server| {
         let envelope = run(stage, agent, server, &["--deny-tools", "Bash,Web*"]);
         assert_eq!(envelope["run"]["denied_calls"], 1, "{envelope}");
         assert_eq!(envelope["run"]["attempts"], 1, "{envelope}");
         assert!(!stage.work().join("run").exists() && stage.work().join("written").exists());
         let run = stage.only_run();
-        assert!(!run.attempt(1).input_path().exists(), "no one reads from it any more");
+        assert!(!run.attempt(1).input_path().exists(), "the input has no reader");
         let plan = run.plan().expect("the plan can be read");
         assert_eq!(plan.guards.deny_tools, ["Bash", "Web*"]);
         let show = stage.longhaul(["show", "@", "--output-format", "json"]).end();
@@ -90,7 +91,7 @@ fn denied_tool_is_not_used() {
 
 #[test]
 fn only_allowed_tools_are_used() {
-    with_each_agent_at(TOOLS, "allowing a tool", |stage, agent, server| {
+    play_with_each_agent(TOOLS, "allowing a tool", |stage, agent, server| {
         let envelope = run(stage, agent, server, &["--allow-tools", "Read", "--allow-tools", "Bash"]);
         assert_eq!(envelope["run"]["denied_calls"], 1, "{envelope}");
         assert!(stage.work().join("run").exists() && !stage.work().join("written").exists());
@@ -100,18 +101,18 @@ fn only_allowed_tools_are_used() {
 #[test]
 fn guarded_agent_waits_for_the_next_supervisor() {
     with_each_agent("waiting at a guard", |stage, agent, server| {
-        in_mid_tool_with(stage, agent, server, &GUARDED).kill();
+        run_to_mid_tool_with(stage, agent, server, &GUARDED).kill();
         let run = stage.only_run();
-        let input = fs::symlink_metadata(run.attempt(1).input_path()).expect("it has an input of its own");
+        let input = fs::symlink_metadata(run.attempt(1).input_path()).expect("the attempt has its own input");
         assert!(input.file_type().is_fifo() && input.permissions().mode() & 0o777 == 0o600);
-        until("it asks about its third step", || guard_requests(stage) == 3);
+        wait_until("the agent asks about its third step", || guard_requests(stage) == 3);
         // If its input had closed, the agent would deny itself every tool and report success.
         assert_eq!(steps(stage), "one\ntwo\n");
-        assert!(!is_gone(agent_of(&run)));
+        assert!(!has_exited(agent_pid(&run)));
         let stream = || fs::read_to_string(run.attempt(1).stream_path()).expect("a stream");
-        assert!(!stream().contains(r#""type":"result""#), "it continued alone");
+        assert!(!stream().contains(r#""type":"result""#), "the agent continued without a supervisor");
         let ended = recover(stage, server, &[]).end();
-        done_in(stage, &ended.envelope(0), 1);
+        assert_done(stage, &ended.envelope(0), 1);
         assert_eq!(steps(stage), "one\ntwo\nthree\n");
         // The supervisor answered the open request. The agent neither repeated nor cancelled it.
         assert_eq!(guard_requests(stage), 3);
@@ -122,9 +123,9 @@ fn guarded_agent_waits_for_the_next_supervisor() {
 
 #[test]
 fn takeover_keeps_the_denied_tools() {
-    with_each_agent_at(&late(WRITES), "denying after a recovery", |stage, agent, server| {
-        in_mid_tool_with(stage, agent, server, &["--deny-tools", "Write"]).kill();
-        until("it asks about the tool that is denied", || guard_requests(stage) == 2);
+    play_with_each_agent(&slow_step_then(WRITES), "denying after a recovery", |stage, agent, server| {
+        run_to_mid_tool_with(stage, agent, server, &["--deny-tools", "Write"]).kill();
+        wait_until("the agent asks about the denied tool", || guard_requests(stage) == 2);
         let envelope = recover(stage, server, &[]).end().envelope(0);
         assert_eq!(envelope["run"]["denied_calls"], 1, "{envelope}");
         assert_eq!(envelope["run"]["attempts"], 1, "{envelope}");
@@ -136,9 +137,9 @@ fn takeover_keeps_the_denied_tools() {
 #[test]
 fn guarded_agent_is_adopted_during_a_tool_call() {
     with_each_agent("adopting a guarded agent", |stage, agent, server| {
-        in_mid_tool_with(stage, agent, server, &GUARDED).kill();
+        run_to_mid_tool_with(stage, agent, server, &GUARDED).kill();
         let ended = recover(stage, server, &[]).end();
-        done_in(stage, &ended.envelope(0), 1);
+        assert_done(stage, &ended.envelope(0), 1);
         assert_eq!(steps(stage), "one\ntwo\nthree\n");
         assert_eq!(server.api.account().model_requests(), 4, "a turn was requested again");
     });
@@ -146,34 +147,39 @@ fn guarded_agent_is_adopted_during_a_tool_call() {
 
 /// The agent's input is still open, so the agent does not exit on its own.
 #[test]
-fn result_of_a_guarded_agent_that_finished_alone_is_accepted() {
-    with_each_agent_at(&late(WRITES), "a guarded agent that finished alone", |stage, agent, server| {
-        in_mid_tool_with(stage, agent, server, &GUARDED).kill();
-        // A supervisor must run to answer the request.
-        until("it asks about its second step", || guard_requests(stage) == 2);
-        let recovery = recover(stage, server, &[]);
-        until("the second step is taken", || stage.work().join("written").exists());
-        recovery.kill();
-        let stream = stage.only_run().attempt(1).stream_path();
-        let has_result = || fs::read_to_string(&stream).unwrap_or_default().contains(r#""type":"result""#);
-        until("its turn is over", has_result);
-        let ended = recover(stage, server, &[]).end();
-        let envelope = ended.envelope(0);
-        assert_eq!(envelope["run"]["attempts"], 1, "{envelope}");
-        assert_eq!(envelope["result"], "That is all that I could do.", "{envelope}");
-        assert_eq!(server.api.account().model_requests(), 3, "a turn was requested again");
-    });
+fn result_of_an_orphaned_guarded_agent_is_accepted() {
+    play_with_each_agent(
+        &slow_step_then(WRITES),
+        "a guarded agent that finished alone",
+        |stage, agent, server| {
+            run_to_mid_tool_with(stage, agent, server, &GUARDED).kill();
+            // A supervisor must run to answer the request.
+            wait_until("the agent asks about its second step", || guard_requests(stage) == 2);
+            let recovery = recover(stage, server, &[]);
+            wait_until("the second step is taken", || stage.work().join("written").exists());
+            recovery.kill();
+            let stream = stage.only_run().attempt(1).stream_path();
+            let has_result =
+                || fs::read_to_string(&stream).unwrap_or_default().contains(r#""type":"result""#);
+            wait_until("the exchange has ended", has_result);
+            let ended = recover(stage, server, &[]).end();
+            let envelope = ended.envelope(0);
+            assert_eq!(envelope["run"]["attempts"], 1, "{envelope}");
+            assert_eq!(envelope["result"], "That is all that I could do.", "{envelope}");
+            assert_eq!(server.api.account().model_requests(), 3, "a turn was requested again");
+        },
+    );
 }
 
 #[test]
 fn session_continues_after_a_guarded_agent_and_its_supervisor_died() {
-    with_each_agent("losing both, guarded", |stage, agent, server| {
-        in_mid_tool_with(stage, agent, server, &GUARDED).kill();
-        let agent = agent_of(&stage.only_run());
-        kill_process(agent, Signal::KILL).expect("it was started by this test");
-        until("the agent is gone", || is_gone(agent));
+    with_each_agent("the death of a guarded agent and its supervisor", |stage, agent, server| {
+        run_to_mid_tool_with(stage, agent, server, &GUARDED).kill();
+        let agent = agent_pid(&stage.only_run());
+        kill_process(agent, Signal::KILL).expect("the test started this process");
+        wait_until("the agent has exited", || has_exited(agent));
         let ended = recover(stage, server, &[]).end();
-        done_in(stage, &ended.envelope(0), 2);
+        assert_done(stage, &ended.envelope(0), 2);
         assert_eq!(steps(stage), "one\nthree\n");
     });
 }
@@ -181,7 +187,7 @@ fn session_continues_after_a_guarded_agent_and_its_supervisor_died() {
 #[test]
 fn guarded_run_can_be_cancelled() {
     with_each_agent("cancelling a guarded run", |stage, agent, server| {
-        let run = in_mid_tool_with(stage, agent, server, &GUARDED);
+        let run = run_to_mid_tool_with(stage, agent, server, &GUARDED);
         assert_eq!(stage.longhaul(["cancel", "@"]).end().code, 0);
         let envelope = run.end().envelope(130);
         assert_eq!(envelope["run"]["attempts"], 1, "{envelope}");
@@ -192,44 +198,46 @@ fn guarded_run_can_be_cancelled() {
 #[test]
 fn orphaned_run_waiting_at_a_guard_can_be_cancelled() {
     with_each_agent("cancelling a waiting orphan", |stage, agent, server| {
-        in_mid_tool_with(stage, agent, server, &GUARDED).kill();
-        until("it asks about its third step", || guard_requests(stage) == 3);
-        let agent = agent_of(&stage.only_run());
+        run_to_mid_tool_with(stage, agent, server, &GUARDED).kill();
+        wait_until("the agent asks about its third step", || guard_requests(stage) == 3);
+        let agent = agent_pid(&stage.only_run());
         assert_eq!(stage.longhaul(["cancel", "@"]).end().code, 0);
-        assert!(is_gone(agent));
+        assert!(has_exited(agent));
         assert_eq!(steps(stage), "one\ntwo\n");
     });
 }
 
 #[test]
 fn watchdog_stops_an_agent_waiting_at_a_guard_and_the_run_recovers() {
-    with_each_agent("waiting at a guard without success", |stage, agent, server| {
+    with_each_agent("an orphaned agent at a guard", |stage, agent, server| {
         let args = [GUARDED, ["--orphan-timeout", "3s"]].concat();
-        in_mid_tool_with(stage, agent, server, &args).kill();
+        run_to_mid_tool_with(stage, agent, server, &args).kill();
         let run = stage.only_run();
-        let agent = agent_of(&run);
-        until("the watchdog has ended it", || is_gone(agent));
-        assert_eq!(guard_requests(stage), 3, "it was ended before it waited");
-        until("the watchdog has sent", || run.attempt(1).watchdog_stop().is_ok_and(|stop| stop.is_some()));
-        done_in(stage, &recover(stage, server, &[]).end().envelope(0), 2);
+        let agent = agent_pid(&run);
+        wait_until("the watchdog has stopped the agent", || has_exited(agent));
+        assert_eq!(guard_requests(stage), 3, "the agent was stopped before it waited");
+        wait_until("the watchdog has recorded its stop", || {
+            run.attempt(1).watchdog_stop().is_ok_and(|stop| stop.is_some())
+        });
+        assert_done(stage, &recover(stage, server, &[]).end().envelope(0), 2);
         assert_eq!(steps(stage), "one\ntwo\nthree\n");
     });
 }
 
 #[test]
 fn background_work_of_a_guarded_agent_ends_first() {
-    with_each_agent_at(BACKGROUND, "a guarded agent's background", |stage, agent, server| {
+    play_with_each_agent(BACKGROUND, "background work of a guarded agent", |stage, agent, server| {
         run(stage, agent, server, &GUARDED);
-        assert!(stage.work().join("late").exists(), "it was ended with the agent");
+        assert!(stage.work().join("late").exists(), "the background work was stopped with the agent");
         let stream = fs::read_to_string(stage.only_run().attempt(1).stream_path()).expect("a stream");
-        assert_eq!(stream.matches(r#""type":"result""#).count(), 2, "the model heard of the end");
+        assert_eq!(stream.matches(r#""type":"result""#).count(), 2, "the model was notified of the end");
     });
 }
 
 /// An agent that never consulted the guards ran without them.
 #[test]
-fn agent_that_bypasses_guards_fails_the_run() {
-    let (stage, server) = (Stage::new(), Server::plays(TOOLS));
+fn agent_bypassing_guards_fails_the_run() {
+    let (stage, server) = (Stage::new(), Server::start(TOOLS));
     let careless = stage.script(
         "careless",
         &format!("grep --line-buffered -v longhaul-initialize | '{LONGHAUL}' drill-agent \"$@\""),
@@ -240,10 +248,10 @@ fn agent_that_bypasses_guards_fails_the_run() {
     assert_eq!(envelope["run"]["fault"], "guard_lapsed", "{envelope}");
 }
 
-/// A guard whose answers get lost on the way to the agent lets no call pass.
+/// If the answers of a guard do not reach the agent, no call passes.
 #[test]
 fn tool_with_a_failing_guard_is_not_used() {
-    with_each_agent_at(TOOLS, "a guard that fails", |stage, agent, server| {
+    play_with_each_agent(TOOLS, "a guard that fails", |stage, agent, server| {
         let garbled = r#"s/"subtype":"success"/"subtype":"error","error":"garbled"/"#;
         let garbling =
             stage.script("garbling", &format!("sed -u '{garbled}' | '{}' \"$@\"", agent.display()));
@@ -261,10 +269,10 @@ const REWRITES: &str = r#"{"hooks":{"PreToolUse":[{"matcher":"Bash","hooks":[{"t
 
 #[test]
 fn rewritten_call_needs_the_same_verdict() {
-    with_each_agent_at(TOOLS, "a hook that rewrites calls", |stage, agent, server| {
+    play_with_each_agent(TOOLS, "a hook that rewrites calls", |stage, agent, server| {
         let check = |replacement: &str, code: i32| {
             let settings = stage.work().join(".claude/settings.json");
-            fs::create_dir_all(settings.parent().expect("it is in a directory")).expect("a directory");
+            fs::create_dir_all(settings.parent().expect("the path has a parent")).expect("a directory");
             fs::write(settings, REWRITES.replace("REPLACEMENT", replacement)).expect("a file");
             let args = [
                 "p",
@@ -284,8 +292,8 @@ fn rewritten_call_needs_the_same_verdict() {
 
 /// The agent runs the commands in a skill without asking the guards.
 #[test]
-fn commands_in_skills_do_not_run_if_commands_are_guarded() {
-    let Some(claude) = claude_code("commands of skills") else { return };
+fn commands_in_skills_do_not_run_under_guards() {
+    let Some(claude) = claude_code("commands in skills") else { return };
     let skill = r#"
 name = "skill"
 summary = "a skill with a command inside"
@@ -300,14 +308,14 @@ call = { name = "Skill", input = { skill = "x" } }
 [[turn]]
 text = "Done."
 "#;
-    let check = |args: &[&str], runs: bool| {
-        let (stage, server) = (Stage::new(), Server::plays(skill));
+    let check = |args: &[&str], is_run: bool| {
+        let (stage, server) = (Stage::new(), Server::start(skill));
         let file = stage.work().join(".claude/commands/x.md");
-        fs::create_dir_all(file.parent().expect("it is in a directory")).expect("a directory");
+        fs::create_dir_all(file.parent().expect("the path has a parent")).expect("a directory");
         fs::write(file, "Do: !`touch ran`\n").expect("a file");
-        let free = ["p", "--permission-mode", "bypassPermissions"];
-        stage.run(&claude, &free).args(args).against(&server).end().envelope(0);
-        assert_eq!(stage.work().join("ran").exists(), runs, "{args:?}");
+        let base_args = ["p", "--permission-mode", "bypassPermissions"];
+        stage.run(&claude, &base_args).args(args).against(&server).end().envelope(0);
+        assert_eq!(stage.work().join("ran").exists(), is_run, "{args:?}");
     };
     check(&[], true);
     check(&["--deny-tools", "Bash"], false);
@@ -317,7 +325,7 @@ text = "Done."
 }
 
 #[test]
-fn tool_has_several_names() {
+fn tool_is_denied_by_each_of_its_names() {
     let task = r#"
 name = "task"
 summary = "a task for a sub-agent"
@@ -332,7 +340,7 @@ call = { name = "Agent", input = { description = "d", prompt = "say hi", subagen
 [[turn]]
 text = "Done."
 "#;
-    with_each_agent_at(task, "denying a tool by another name", |stage, agent, server| {
+    play_with_each_agent(task, "denying a tool by another name", |stage, agent, server| {
         let args = ["p", "--permission-mode", "bypassPermissions", "--deny-tools", "Task,Wbe*"];
         let ended = stage.run(agent, &args).against(server).end();
         assert_eq!(ended.envelope(0)["run"]["denied_calls"], 1, "{ended:?}");

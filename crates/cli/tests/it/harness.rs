@@ -21,7 +21,11 @@ pub fn claude_code(test: &str) -> Option<PathBuf> {
     let found = env::var_os("LONGHAUL_TEST_CLAUDE").map(PathBuf::from);
     if found.is_none() {
         let name = format!("{test} with the real Claude Code");
-        skip_test(&name, "LONGHAUL_TEST_CLAUDE names none", "run `cargo xtask test`, which installs it");
+        skip_test(
+            &name,
+            "LONGHAUL_TEST_CLAUDE is not set",
+            "run `cargo xtask test`, which installs Claude Code",
+        );
     }
     found
 }
@@ -63,7 +67,7 @@ impl Stage {
     /// Writes a file and returns its path.
     pub fn file(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
         let path = self.folder().join(name);
-        fs::write(&path, content).expect("the stage can be written");
+        fs::write(&path, content).expect("the stage is writable");
         path
     }
 
@@ -78,9 +82,9 @@ impl Stage {
             .spawn()
             .expect("there is a shell");
         let mut stdin = install.stdin.take().expect("stdin is piped");
-        write!(stdin, "#!/bin/sh\n{body}\n").expect("the shell reads");
+        write!(stdin, "#!/bin/sh\n{body}\n").expect("the shell reads its input");
         drop(stdin);
-        assert!(install.wait().expect("the shell ends").success());
+        assert!(install.wait().expect("the shell exits").success());
         path
     }
 
@@ -90,10 +94,10 @@ impl Stage {
     }
 
     /// Creates an empty session file, as Claude Code stores it.
-    pub fn keep_session(&self, id: &str) {
+    pub fn write_session(&self, id: &str) {
         let project = self.user_home().join(".claude/projects/-elsewhere");
-        fs::create_dir_all(&project).expect("the stage can be written");
-        fs::write(project.join(format!("{id}.jsonl")), "").expect("the stage can be written");
+        fs::create_dir_all(&project).expect("the stage is writable");
+        fs::write(project.join(format!("{id}.jsonl")), "").expect("the stage is writable");
     }
 
     /// A call of the binary.

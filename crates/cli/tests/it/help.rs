@@ -54,7 +54,7 @@ fn prompt_comes_from_an_argument_stdin_or_a_file() {
     let check = |args: &[&str], stdin: &str| {
         let plan = dry_run(&stage, &[args, &["--agent-path", &agent, "--dry-run"]].concat(), stdin);
         let line: Value =
-            serde_json::from_str(plan["stdin"].as_str().expect("it is text")).expect("it is a line of JSON");
+            serde_json::from_str(plan["stdin"].as_str().expect("the text is UTF-8")).expect("a line of JSON");
         assert_eq!(line["message"]["content"], task, "{args:?}");
     };
     check(&["run", task], "");
@@ -135,7 +135,7 @@ fn dry_run_shows_everything_and_starts_nothing() {
 }
 
 #[test]
-fn help_of_run() {
+fn help_describes_every_flag_of_run() {
     let ended = Stage::new().longhaul(["run", "--help"]).end();
     assert_eq!((ended.code, ended.stderr.as_str()), (0, ""));
     expect![[r#"
@@ -485,7 +485,7 @@ fn dry_run_prints_durations_in_input_format() {
 }
 
 #[test]
-fn limit_of_0_is_an_error_that_names_none() {
+fn error_of_a_zero_limit_suggests_none() {
     let stage = Stage::new();
     let check = |args: &[&str]| {
         let ended = stage.run(&stage.agent(), &["p", "--dry-run"]).args(args).end();

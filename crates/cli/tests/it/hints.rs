@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-const FREE: [&str; 2] = ["--permission-mode", "bypassPermissions"];
+const BASE_ARGS: [&str; 2] = ["--permission-mode", "bypassPermissions"];
 
 /// A run that ends with `code`.
 struct Case {
@@ -26,13 +26,13 @@ fn case(scenario: &str, args: &[&'static str], code: i32) -> Case {
     Case { scenario: scenario.to_owned(), args: args.to_vec(), agent: None, is_sandbox: true, code }
 }
 
-fn failing(status: &str) -> String {
+fn failing_scenario(status: &str) -> String {
     format!("{WORK}[[fault]]\ntimes = \"always\"\nstatus = {status}\n")
 }
 
 /// Performs the run of this case.
 fn play(case: &Case) -> (Stage, Server, Ended) {
-    let (stage, server) = (Stage::new(), Server::plays(&case.scenario));
+    let (stage, server) = (Stage::new(), Server::start(&case.scenario));
     let agent = case.agent.map_or_else(|| stage.agent(), PathBuf::from);
     let call = stage.run(&agent, &["p", "--run-id", "kmzqbd", "--output-format", "json"]).args(&case.args);
     let call = if case.is_sandbox { call } else { call.without_env("IS_SANDBOX") };
@@ -56,7 +56,7 @@ fn command_list(value: &Value) -> Vec<String> {
 }
 
 /// Asserts that all output about the run names the same commands, in the same order, and returns them.
-fn printed(stage: &Stage, ended: &Ended) -> Vec<String> {
+fn printed_hints(stage: &Stage, ended: &Ended) -> Vec<String> {
     let envelope: Value = serde_json::from_str(&ended.stdout).expect("an envelope is printed");
     let next = command_list(&envelope["run"]["next"]);
     let first = next.first().expect("there is a command").clone();
@@ -95,7 +95,7 @@ fn execute(stage: &Stage, server: &Server, command: &str, is_sandbox: bool) -> E
 
 fn check(case: &Case) {
     let (stage, _server, ended) = play(case);
-    for command in printed(&stage, &ended) {
+    for command in printed_hints(&stage, &ended) {
         let (stage, server, _) = play(case);
         let before = stage.only_run().status().expect("a status").attempt;
         let ended = execute(&stage, &server, &command, case.is_sandbox);
@@ -124,31 +124,31 @@ fn hints_after_a_limit_work_as_printed() {
         (&["--max-turns", "2", "--max-tokens", "1300"], 22),
     ];
     for (limit, code) in limits {
-        check(&case(WORK, &[&FREE, limit].concat(), code));
+        check(&case(WORK, &[&BASE_ARGS, limit].concat(), code));
     }
     for limit in ["--time-limit", "--wall-limit"] {
-        check(&case(STEPS, &[&FREE[..], &[limit, "1s", "--no-wrap-up"]].concat(), 22));
+        check(&case(STEPS, &[&BASE_ARGS[..], &[limit, "1s", "--no-wrap-up"]].concat(), 22));
     }
     let timeout = ["--preset", "openclawpack", "--attempt-timeout", "1s"];
-    check(&case(STEPS, &[&FREE[..], &timeout].concat(), 22));
+    check(&case(STEPS, &[&BASE_ARGS[..], &timeout].concat(), 22));
 }
 
 #[test]
-fn hints_after_a_refusal_of_the_api_work_as_printed() {
-    check(&case(&failing("{ code = 401 }"), &FREE, 23));
+fn hints_after_an_api_error_or_failed_check_work_as_printed() {
+    check(&case(&failing_scenario("{ code = 401 }"), &BASE_ARGS, 23));
     check(&case(
-        &failing("{ code = 404, message = \"model: nope\" }"),
-        &[&FREE[..], &["--model", "nope"]].concat(),
+        &failing_scenario("{ code = 404, message = \"model: nope\" }"),
+        &[&BASE_ARGS[..], &["--model", "nope"]].concat(),
         20,
     ));
-    check(&case(WORK, &[&FREE[..], &["--check", "false", "--max-failed-checks", "1"]].concat(), 24));
+    check(&case(WORK, &[&BASE_ARGS[..], &["--check", "false", "--max-failed-checks", "1"]].concat(), 24));
 }
 
 #[test]
 fn hints_after_a_failed_start_work_as_printed() {
     check(&case(WORK, &["--permission-mode", "acceptEdit"], 25));
     if rustix::process::geteuid().is_root() {
-        let root = Case { is_sandbox: false, ..case(WORK, &FREE, 25) };
+        let root = Case { is_sandbox: false, ..case(WORK, &BASE_ARGS, 25) };
         check(&root);
         let (stage, server, ended) = play(&root);
         ended.says(&["IS_SANDBOX=1 longhaul resume kmzqbd"]);
@@ -160,19 +160,19 @@ fn hints_after_a_failed_start_work_as_printed() {
 #[test]
 fn unknown_program_is_detected_in_one_attempt() {
     for program in ["/bin/false", "/bin/echo", "/bin/ls", "/bin/cat"] {
-        let case = Case { agent: Some(program), ..case(WORK, &FREE, 25) };
+        let case = Case { agent: Some(program), ..case(WORK, &BASE_ARGS, 25) };
         let (stage, _server, ended) = play(&case);
         let envelope = ended.envelope(25);
         assert_eq!(envelope["run"]["attempts"], 1, "{program}: {envelope}");
         assert!(envelope["errors"].to_string().contains("is not Claude Code"), "{program}: {envelope}");
         drop(stage);
     }
-    check(&Case { agent: Some("/bin/false"), ..case(WORK, &FREE, 25) });
+    check(&Case { agent: Some("/bin/false"), ..case(WORK, &BASE_ARGS, 25) });
 }
 
 #[test]
 fn hints_of_errors_work_as_printed() {
-    let done = case(WORK, &FREE, 0);
+    let done = case(WORK, &BASE_ARGS, 0);
     for args in ["resume kmzqbd", "cancel kmzqbd", "recover kmzqbd", "resume kmzqb --model ''"] {
         let (stage, server, _) = play(&done);
         let error = execute(&stage, &server, &format!("longhaul {args}"), true);
@@ -182,19 +182,19 @@ fn hints_of_errors_work_as_printed() {
             assert_eq!(ended.code, 0, "`{command}` of `{args}`: {ended:?}");
         }
     }
-    let (stage, server, _) = play(&case(WORK, &[&FREE[..], &["--max-turns", "1"]].concat(), 22));
+    let (stage, server, _) = play(&case(WORK, &[&BASE_ARGS[..], &["--max-turns", "1"]].concat(), 22));
     let error = execute(&stage, &server, "longhaul resume kmzqbd", true);
     assert_eq!(error.code, 2, "{error:?}");
-    let more = commands(&error.stderr);
-    assert_eq!(more.len(), 1, "{error:?}");
-    for command in more {
+    let hints = commands(&error.stderr);
+    assert_eq!(hints.len(), 1, "{error:?}");
+    for command in hints {
         execute(&stage, &server, &command, true).envelope(0);
     }
 }
 
 #[test]
 fn unstarted_run_is_not_the_last_run() {
-    let (stage, server) = (Stage::new(), Server::plays(WORK));
+    let (stage, server) = (Stage::new(), Server::start(WORK));
     let agent = stage.agent();
     let run = |id: &'static str, mode: &'static str| {
         stage.run(&agent, &["p", "--run-id", id, "--permission-mode", mode]).against(&server).end().code

@@ -1,8 +1,8 @@
 //! Moved and copied homes: every command answers from the current path of the home.
 
-use crate::call::{Call, until};
+use crate::call::{Call, wait_until};
 use crate::harness::Stage;
-use crate::recovering::{STEPS, agent_of, done_in, in_mid_tool_with, is_gone};
+use crate::recovering::{STEPS, agent_pid, assert_done, has_exited, run_to_mid_tool_with};
 use crate::research;
 use crate::server::Server;
 use longhaul_store::{Home, RunDir};
@@ -25,12 +25,12 @@ fn json(call: Call) -> Value {
 
 fn run_in(home: &Path, id: &str) -> RunDir {
     let home = Home::locate(Some(home.to_owned()), |_| None).expect("an absolute path is a home");
-    home.find(id).expect("it is there")
+    home.find(id).expect("the file exists")
 }
 
 /// Performs a run to the end and removes its files from the workspace.
 fn complete_run(stage: &Stage, agent: &Path, server: &Server, args: &[&str]) {
-    in_mid_tool_with(stage, agent, server, args).end().envelope(0);
+    run_to_mid_tool_with(stage, agent, server, args).end().envelope(0);
     for file in ["started", "steps"] {
         fs::remove_file(stage.work().join(file)).expect("the agent wrote it");
     }
@@ -60,15 +60,15 @@ fn assert_answers_from(stage: &Stage, home: &Path, runs: &[(&str, PathBuf)]) {
 
 #[test]
 fn moved_home_keeps_its_runs() {
-    let (stage, server) = (Stage::new(), Server::plays(STEPS));
+    let (stage, server) = (Stage::new(), Server::start(STEPS));
     let agent = stage.agent();
     complete_run(&stage, &agent, &server, &["--run-id", "finished"]);
     complete_run(&stage, &agent, &server, &["--run-id", "elsewhere", "--runs-dir", "results"]);
-    in_mid_tool_with(&stage, &agent, &server, &["--run-id", "orphan"]).kill();
+    run_to_mid_tool_with(&stage, &agent, &server, &["--run-id", "orphan"]).kill();
     let run = run_in(&stage.home(), "orphan");
-    let agent = agent_of(&run);
-    kill_process(agent, Signal::KILL).expect("it was started by this test");
-    until("the agent is gone", || is_gone(agent));
+    let agent = agent_pid(&run);
+    kill_process(agent, Signal::KILL).expect("the test started this process");
+    wait_until("the agent has exited", || has_exited(agent));
     assert_eq!(json(stage.longhaul(["status"]))["orphaned"], 1);
 
     let home = stage.folder().join("moved");
@@ -85,20 +85,20 @@ fn moved_home_keeps_its_runs() {
     let resumed = call(&stage, &home, &["resume", "finished", "--repeat-task"]).against(&server).end();
     assert_eq!(resumed.envelope(0)["run"]["attempts"], 2);
     assert_answers_from(&stage, &home, &runs);
-    assert!(!stage.home().exists(), "something was written to the old place");
+    assert!(!stage.home().exists(), "something was written to the old path");
     fs::rename(home, stage.home()).expect("a home can be moved");
 }
 
 #[test]
 fn copied_home_answers_from_itself() {
-    let (stage, server) = (Stage::new(), Server::plays(STEPS));
+    let (stage, server) = (Stage::new(), Server::start(STEPS));
     complete_run(&stage, &stage.agent(), &server, &["--run-id", "one"]);
     assert_eq!(json(stage.longhaul(["runs"]))["runs"][0]["attempts"], 1);
     let copy = stage.folder().join("copy");
     let copied = Command::new("cp").arg("-a").args([&stage.home(), &copy]).status().expect("there is cp");
     assert!(copied.success());
     let day = run_in(&stage.home(), "one").path().parent().expect("a day").to_owned();
-    let copied_run = copy.join(day.strip_prefix(stage.home()).expect("it is in the home")).join("one");
+    let copied_run = copy.join(day.strip_prefix(stage.home()).expect("the run is in the home")).join("one");
     assert_answers_from(&stage, &copy, &[("one", copied_run.clone())]);
 
     let resumed = call(&stage, &copy, &["resume", "one", "--repeat-task"]).against(&server).end();
@@ -107,13 +107,13 @@ fn copied_home_answers_from_itself() {
     assert_answers_from(&stage, &stage.home(), &[("one", day.join("one"))]);
     let attempts = |home: &Path| json(call(&stage, home, &["runs"]))["runs"][0]["attempts"].clone();
     assert_eq!((attempts(&copy), attempts(&stage.home())), (2.into(), 1.into()));
-    fs::remove_dir_all(copy).expect("it is ours");
+    fs::remove_dir_all(copy).expect("the test owns the file");
 }
 
 #[test]
 fn copy_of_a_live_run_does_not_affect_its_agent() {
-    let (stage, server) = (Stage::new(), Server::plays(STEPS));
-    let live = in_mid_tool_with(&stage, &stage.agent(), &server, &[]);
+    let (stage, server) = (Stage::new(), Server::start(STEPS));
+    let live = run_to_mid_tool_with(&stage, &stage.agent(), &server, &[]);
     let copy = stage.folder().join("copy");
     let copied = Command::new("cp").arg("-a").args([&stage.home(), &copy]).status().expect("there is cp");
     assert!(copied.success());
@@ -124,14 +124,14 @@ fn copy_of_a_live_run_does_not_affect_its_agent() {
         rejected
             .says(&["is running in another copy of its directory", &format!("longhaul attach {original}")]);
     }
-    done_in(&stage, &live.end().envelope(0), 1);
-    fs::remove_dir_all(copy).expect("it is ours");
+    assert_done(&stage, &live.end().envelope(0), 1);
+    fs::remove_dir_all(copy).expect("the test owns the file");
 }
 
 /// The agent works in the run's directory, which moves with the home.
 #[test]
 fn agent_works_in_the_moved_workspace() {
-    let (stage, server) = (Stage::new(), Server::plays(&research::work(0)));
+    let (stage, server) = (Stage::new(), Server::start(&research::scenario(0)));
     let task = research::task(&stage);
     let call_research = stage.longhaul(["research"]).args([task]).args(["claude-code", "--agent-path"]);
     call_research.args([stage.agent()]).args(["--claude_hours", "0.5"]).against(&server).end().envelope(0);
@@ -151,10 +151,10 @@ fn agent_works_in_the_moved_workspace() {
     assert_eq!(listed["runs"][0]["cwd"], input.display().to_string(), "{listed}");
     let resumed = call(&stage, &home, &["resume", &id, "Now there is more"]).against(&server).end();
     assert_eq!(resumed.envelope(0)["run"]["id"], id.as_str());
-    let last = run.attempts().expect("attempts").pop().expect("two at least");
+    let last = run.attempts().expect("attempts").pop().expect("at least two attempts");
     assert!(last.number() > 1);
-    assert_eq!(last.argv().expect("it was started").cwd.as_path(), input);
+    assert_eq!(last.argv().expect("the attempt was started").cwd.as_path(), input);
     assert_answers_from(&stage, &home, &[(&id, run.path().to_owned())]);
-    assert!(!stage.home().exists(), "something was written to the old place");
+    assert!(!stage.home().exists(), "something was written to the old path");
     fs::rename(home, stage.home()).expect("a home can be moved");
 }

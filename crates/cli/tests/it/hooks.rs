@@ -29,9 +29,9 @@ impl Stage {
         let point = json!({"name": "pat-001", "text": "Run `make check` first.", "helpful": 3, "harmful": 0});
         let playbook =
             json!({"version": "1.0", "last_updated": null, "sections": {"PATTERNS & APPROACHES": [point]}});
-        fs::create_dir_all(self.work().join(".claude")).expect("the stage can be written");
+        fs::create_dir_all(self.work().join(".claude")).expect("the stage is writable");
         fs::write(self.work().join(".claude/playbook.json"), playbook.to_string())
-            .expect("the stage can be written");
+            .expect("the stage is writable");
     }
 
     fn settings(&self) -> PathBuf {
@@ -39,8 +39,8 @@ impl Stage {
     }
 
     fn write_settings(&self, text: &str) {
-        fs::create_dir_all(self.user_home().join(".claude")).expect("the stage can be written");
-        fs::write(self.settings(), text).expect("the stage can be written");
+        fs::create_dir_all(self.user_home().join(".claude")).expect("the stage is writable");
+        fs::write(self.settings(), text).expect("the stage is writable");
     }
 
     fn learning_paths(&self) -> LearningPaths {
@@ -57,12 +57,12 @@ impl Stage {
         if !path.exists() {
             return Vec::new();
         }
-        let db = Connection::open(path).expect("it is a database");
+        let db = Connection::open(path).expect("a database");
         let sql = "SELECT json_object('project', project, 'session', session, 'transcript', transcript, 'event', event,
                           'reason', reason, 'judge', judge, 'destination', destination) FROM queue ORDER BY id";
         let mut select = db.prepare(sql).expect("there is a queue");
-        let rows = select.query_map([], |row| row.get::<_, String>(0)).expect("it is asked");
-        rows.map(|row| serde_json::from_str(&row.expect("it is read")).expect("it is JSON")).collect()
+        let rows = select.query_map([], |row| row.get::<_, String>(0)).expect("the query succeeds");
+        rows.map(|row| serde_json::from_str(&row.expect("reading succeeds")).expect("valid JSON")).collect()
     }
 }
 
@@ -72,7 +72,7 @@ fn injected_context(ended: &Ended) -> Option<String> {
     if ended.stdout.is_empty() {
         return None;
     }
-    let answer: Value = serde_json::from_str(&ended.stdout).expect("it is JSON");
+    let answer: Value = serde_json::from_str(&ended.stdout).expect("valid JSON");
     answer["hookSpecificOutput"]["additionalContext"].as_str().map(str::to_owned)
 }
 
@@ -87,7 +87,7 @@ fn session_receives_the_playbook_once() {
         |session: &str| injected_context(&stage.hook(&["UserPromptSubmit"], prompt(session)).end());
     assert_eq!(prompted("early"), None, "there is no playbook yet");
     stage.write_playbook();
-    let first = prompted("early").expect("there is one now");
+    let first = prompted("early").expect("the playbook exists now");
     assert!(first.contains("[pat-001] helpful=3 harmful=0 :: Run `make check` first."), "{first}");
     assert_eq!(prompted("early"), None);
 
@@ -95,15 +95,15 @@ fn session_receives_the_playbook_once() {
     let started: Vec<_> = (0..8)
         .map(|number| stage.hook(&["UserPromptSubmit"], prompt(&format!("{number}"))).start())
         .collect();
-    for each in started {
-        assert_eq!(injected_context(&each.end()).as_ref(), Some(&first));
+    for hook in started {
+        assert_eq!(injected_context(&hook.end()).as_ref(), Some(&first));
     }
     for number in 0..8 {
         assert_eq!(prompted(&format!("{number}")), None);
     }
     // Of several processes of one session, only one injects it.
     let started: Vec<_> = (0..8).map(|_| stage.hook(&["UserPromptSubmit"], prompt("one")).start()).collect();
-    assert_eq!(started.into_iter().filter_map(|each| injected_context(&each.end())).count(), 1);
+    assert_eq!(started.into_iter().filter_map(|hook| injected_context(&hook.end())).count(), 1);
 
     // After a compaction the playbook is injected again: with the next prompt, or at once if there is no
     // prompt.
@@ -130,16 +130,16 @@ fn unreadable_playbook_is_logged() {
     let stage = Stage::new();
     stage.write_playbook();
     let playbook = stage.work().join(".claude/playbook.json");
-    fs::write(&playbook, "{").expect("the stage can be written");
+    fs::write(&playbook, "{").expect("the stage is writable");
     assert_eq!(injected_context(&stage.hook(&["UserPromptSubmit"], prompt("a")).end()), None);
     let descriptions: Vec<String> = stage.troubles().into_iter().map(|trouble| trouble.description).collect();
     assert!(descriptions.len() == 1 && descriptions[0].contains("playbook.json"), "{descriptions:?}");
-    assert_eq!(fs::read_to_string(playbook).expect("it is there"), "{");
+    assert_eq!(fs::read_to_string(playbook).expect("the file exists"), "{");
 
     // If the home cannot be written, each prompt injects the playbook again.
     let stage = Stage::new();
     stage.write_playbook();
-    fs::write(stage.home(), "in the way").expect("the stage can be written");
+    fs::write(stage.home(), "in the way").expect("the stage is writable");
     for _ in 0..2 {
         let ended = stage.hook(&["UserPromptSubmit"], prompt("a")).end();
         assert!(injected_context(&ended).is_some_and(|text| text.contains("pat-001")));
@@ -147,7 +147,7 @@ fn unreadable_playbook_is_logged() {
 }
 
 #[test]
-fn hook_never_fails() {
+fn hook_exits_with_0_on_any_error() {
     let stage = Stage::new();
     let check = |args: &[&str], input: &[u8], expected: &str| {
         let before = stage.troubles().len();
@@ -155,7 +155,7 @@ fn hook_never_fails() {
         assert_eq!((ended.code, ended.stdout.as_str(), ended.stderr.as_str()), (0, "", ""), "{args:?}");
         let errors = stage.troubles();
         assert_eq!(errors.len(), before + 1, "{args:?}: {errors:?}");
-        let last = errors.last().expect("there is one");
+        let last = errors.last().expect("an error is logged");
         assert!(last.description.contains(expected), "{args:?}: {last:?}");
     };
     for event in ["UserPromptSubmit", "SessionStart", "SessionEnd", "PreCompact", "SubagentStop"] {
@@ -191,7 +191,7 @@ fn session_of_a_judge_is_ignored() {
 }
 
 #[test]
-fn ends_of_sessions_are_queued() {
+fn session_ends_are_queued() {
     let stage = Stage::new();
     let transcript = stage.file("session.jsonl", "{}\n");
     let agent_transcript = stage.file("agent-a.jsonl", "{}\n");
@@ -204,7 +204,7 @@ fn ends_of_sessions_are_queued() {
         expected += usize::from(queued);
         assert_eq!(stage.queued().len(), expected, "{settings} {args:?} {input}");
     };
-    let ended = |reason: &str| json!({"session_id": "s", "transcript_path": transcript, "cwd": "/", "reason": reason});
+    let session_end = |reason: &str| json!({"session_id": "s", "transcript_path": transcript, "cwd": "/", "reason": reason});
     let keys = |value: bool| {
         json!({"playbook_update_on_exit": value, "playbook_update_on_clear": value,
                "playbook_update_on_subagent_stop": value})
@@ -218,18 +218,18 @@ fn ends_of_sessions_are_queued() {
         (keys(true), true, true, true),
         (keys(false), false, false, false),
     ] {
-        check(&settings, &["SessionEnd"], ended("prompt_input_exit"), exit);
-        check(&settings, &["SessionEnd"], ended("clear"), clear);
-        check(&settings, &["SessionEnd"], ended("other"), true);
-        check(&settings, &["SessionEnd"], ended("logout"), true);
+        check(&settings, &["SessionEnd"], session_end("prompt_input_exit"), exit);
+        check(&settings, &["SessionEnd"], session_end("clear"), clear);
+        check(&settings, &["SessionEnd"], session_end("other"), true);
+        check(&settings, &["SessionEnd"], session_end("logout"), true);
         check(&settings, &["SubagentStop"], subagent_stop.clone(), subagent);
         check(&settings, &["PreCompact", "--judge", "claude"], compact.clone(), true);
     }
     // An empty session has no file, and neither does the agent's own compaction request.
     check("{}", &["SessionEnd"], json!({"transcript_path": missing, "reason": "other"}), false);
-    let own_agent =
+    let compaction_agent =
         json!({"transcript_path": transcript, "agent_type": "", "agent_transcript_path": missing});
-    check("{}", &["SubagentStop"], own_agent, false);
+    check("{}", &["SubagentStop"], compaction_agent, false);
     assert_eq!(stage.troubles(), []);
 
     let folder = stage.folder().display().to_string();
@@ -244,12 +244,13 @@ fn ends_of_sessions_are_queued() {
 }
 
 #[test]
-fn failure_to_queue_is_logged() {
+fn queue_error_is_logged() {
     let stage = Stage::new();
     let transcript = stage.file("session.jsonl", "{}\n");
-    fs::create_dir_all(stage.learning_paths().database()).expect("the stage can be written");
-    fs::set_permissions(stage.home(), fs::Permissions::from_mode(0o700)).expect("it is ours");
-    fs::set_permissions(stage.learning_paths().dir(), fs::Permissions::from_mode(0o700)).expect("it is ours");
+    fs::create_dir_all(stage.learning_paths().database()).expect("the stage is writable");
+    fs::set_permissions(stage.home(), fs::Permissions::from_mode(0o700)).expect("the test owns the file");
+    fs::set_permissions(stage.learning_paths().dir(), fs::Permissions::from_mode(0o700))
+        .expect("the test owns the file");
     let input = json!({"session_id": "s", "transcript_path": transcript, "reason": "other"}).to_string();
     assert_eq!(injected_context(&stage.hook(&["SessionEnd"], input).end()), None);
     let errors = stage.troubles();
@@ -259,7 +260,7 @@ fn failure_to_queue_is_logged() {
             && errors[0].description.contains("learning.sqlite3"),
         "{errors:?}"
     );
-    fs::remove_dir(stage.learning_paths().database()).expect("it is empty");
+    fs::remove_dir(stage.learning_paths().database()).expect("the directory is empty");
 }
 
 #[test]
@@ -267,28 +268,31 @@ fn install_is_idempotent_and_uninstall_restores() {
     let stage = Stage::new();
     let original = "{\n    \"model\": \"opus\",\n    \"hooks\": {\n        \"Stop\": []\n    }\n}\n";
     stage.write_settings(original);
-    let read = || fs::read_to_string(stage.settings()).expect("it is there");
+    let read = || fs::read_to_string(stage.settings()).expect("the file exists");
     let call = |args: &[&str]| {
         let ended = stage.longhaul(["playbook"].iter().chain(args)).args(["--output-format", "json"]).end();
         assert_eq!((ended.code, ended.stderr.as_str()), (0, ""), "{ended:?}");
-        serde_json::from_str::<Value>(&ended.stdout).expect("it is JSON")
+        serde_json::from_str::<Value>(&ended.stdout).expect("valid JSON")
     };
-    let dry = call(&["install", "--dry-run"]);
-    assert_eq!((&dry["changed"], &dry["backup"], read()), (&json!(true), &Value::Null, original.to_owned()));
+    let planned = call(&["install", "--dry-run"]);
+    assert_eq!(
+        (&planned["changed"], &planned["backup"], read()),
+        (&json!(true), &Value::Null, original.to_owned())
+    );
     let first = call(&["install"]);
-    assert_eq!(dry["content"], read());
-    let backup = first["backup"].as_str().expect("it was someone else's");
-    assert_eq!(fs::read_to_string(backup).expect("it is there"), original);
-    let installed: Value = serde_json::from_str(&read()).expect("it is JSON");
+    assert_eq!(planned["content"], read());
+    let backup = first["backup"].as_str().expect("the original file has a backup");
+    assert_eq!(fs::read_to_string(backup).expect("the file exists"), original);
+    let installed: Value = serde_json::from_str(&read()).expect("valid JSON");
     for event in ["UserPromptSubmit", "SessionStart", "SessionEnd", "PreCompact", "SubagentStop"] {
         assert_eq!(installed["hooks"][event][0]["hooks"][0]["command"], format!("{LONGHAUL} hook {event}"));
     }
     let second = call(&["install"]);
     assert_eq!((&second["changed"], &second["backup"]), (&json!(false), &Value::Null));
     call(&["install", "--judge", "claude", "--max-tokens", "900"]);
-    let flagged = read();
-    assert_eq!(flagged.matches(" --judge claude --max-tokens 900\"").count(), 5, "{flagged}");
-    assert_eq!(flagged.matches(" hook ").count(), 5, "{flagged}");
+    let with_flags = read();
+    assert_eq!(with_flags.matches(" --judge claude --max-tokens 900\"").count(), 5, "{with_flags}");
+    assert_eq!(with_flags.matches(" hook ").count(), 5, "{with_flags}");
     assert_eq!(call(&["uninstall", "--dry-run"])["content"], original);
     assert_eq!(call(&["uninstall"])["changed"], true);
     assert_eq!(read(), original);
@@ -298,7 +302,7 @@ fn install_is_idempotent_and_uninstall_restores() {
 #[test]
 fn settings_have_three_locations() {
     let stage = Stage::new();
-    fs::create_dir(stage.folder().join("elsewhere")).expect("it is new");
+    fs::create_dir(stage.folder().join("elsewhere")).expect("the path is new");
     let check = |flags: &[&str], expected: &str| {
         let elsewhere = stage.folder().join("elsewhere");
         let args = ["playbook", "install", "--quiet", "--output-format", "text"];
@@ -306,7 +310,7 @@ fn settings_have_three_locations() {
         assert_eq!((ended.code, ended.stderr.as_str()), (0, ""), "{ended:?}");
         let path = stage.folder().join(expected);
         assert_eq!(ended.stdout, format!("installed: {}\n", path.display()));
-        assert!(fs::read_to_string(path).expect("it is there").contains("hook SessionEnd"));
+        assert!(fs::read_to_string(path).expect("the file exists").contains("hook SessionEnd"));
     };
     check(&[], "elsewhere/settings.json");
     check(&["--project"], ".claude/settings.json");
@@ -327,9 +331,9 @@ fn invalid_settings_are_not_changed() {
             let ended = stage.longhaul(["playbook", command]).end();
             assert_eq!(ended.code, 2, "{ended:?}");
             ended.says(expected);
-            assert_eq!(fs::read_to_string(stage.settings()).expect("it is there"), text);
-            let files = fs::read_dir(stage.user_home().join(".claude")).expect("it is there").count();
-            assert_eq!(files, 1, "nothing is left next to it");
+            assert_eq!(fs::read_to_string(stage.settings()).expect("the file exists"), text);
+            let files = fs::read_dir(stage.user_home().join(".claude")).expect("the file exists").count();
+            assert_eq!(files, 1, "no other file remains");
         }
     };
     check(
@@ -353,12 +357,12 @@ fn ace_hooks_are_reported() {
     }
     let ended = stage.longhaul(["playbook", "install", "--replace-ace"]).end();
     assert_eq!((ended.code, ended.stderr.as_str()), (0, ""), "{ended:?}");
-    assert!(!fs::read_to_string(stage.settings()).expect("it is there").contains("inject.py"));
+    assert!(!fs::read_to_string(stage.settings()).expect("the file exists").contains("inject.py"));
     // A project installation still removes the user's ACE hooks, and adds nothing to the user's settings.
     stage.write_settings(&settings);
     let ended = stage.longhaul(["playbook", "install", "--local", "--replace-ace"]).end();
     assert!(ended.code == 0 && ended.stderr.contains("backup: "), "{ended:?}");
-    let remaining = fs::read_to_string(stage.settings()).expect("it is there");
+    let remaining = fs::read_to_string(stage.settings()).expect("the file exists");
     assert!(!remaining.contains("inject.py") && !remaining.contains("longhaul"), "{remaining}");
 }
 
@@ -366,13 +370,13 @@ fn ace_hooks_are_reported() {
 fn inject_prints_the_playbook() {
     let stage = Stage::new();
     let inject = |args: &[&str]| {
-        let inside = ["-c", "cd work && exec \"$0\" playbook inject --output-format \"$@\"", LONGHAUL];
-        stage.program("sh").args(inside).args(args).end()
+        let script = ["-c", "cd work && exec \"$0\" playbook inject --output-format \"$@\"", LONGHAUL];
+        stage.program("sh").args(script).args(args).end()
     };
     let json = |args: &[&str]| {
         let ended = inject(args);
         assert_eq!((ended.code, ended.stderr.as_str()), (0, ""), "{ended:?}");
-        let injected: Value = serde_json::from_str(&ended.stdout).expect("it is JSON");
+        let injected: Value = serde_json::from_str(&ended.stdout).expect("valid JSON");
         validate("playbook-inject", &injected);
         injected
     };
@@ -383,8 +387,8 @@ fn inject_prints_the_playbook() {
     let text = inject(&["text", "--prompt", "make"]).stdout;
     assert!(text.contains("[pat-001] helpful=3 harmful=0 :: Run `make check` first."), "{text}");
     assert_eq!(json(&["json"]), json!({"text": text, "points": 1, "omitted": 0}));
-    assert_eq!(json(&["json", "--max-tokens", "1"]), nothing, "there is no room for it");
-    fs::write(stage.work().join(".claude/playbook.json"), "[]").expect("the stage can be written");
+    assert_eq!(json(&["json", "--max-tokens", "1"]), nothing, "the limit is too small for a point");
+    fs::write(stage.work().join(".claude/playbook.json"), "[]").expect("the stage is writable");
     inject(&["text"]).says(&["playbook.json", "hint:"]);
 }
 
@@ -397,7 +401,7 @@ prompt = "p"
 outcome = "done"
 exit = 0
 [[turn]]
-text = "Someone else looks."
+text = "A sub-agent looks."
 [[turn.tools]]
 call = { name = "Agent", input = { description = "look", prompt = "Look around.", subagent_type = "general-purpose" } }
 [[turn]]
@@ -420,30 +424,31 @@ struct AgentWithHooks {
     stage: Stage,
     server: Server,
     claude: PathBuf,
-    /// Lock that makes the hooks believe that a worker is running, so that they start none.
+    /// Held lock of a worker, so that the hooks start none.
     _worker: File,
 }
 
 impl AgentWithHooks {
     fn new(claude: PathBuf, scenario: &str) -> AgentWithHooks {
-        let (stage, server) = (Stage::new(), Server::plays(scenario));
+        let (stage, server) = (Stage::new(), Server::start(scenario));
         let installed = stage.longhaul(["playbook", "install"]).end();
         assert_eq!(installed.code, 0, "{installed:?}");
         DirBuilder::new()
             .recursive(true)
             .mode(0o700)
             .create(stage.learning_paths().dir())
-            .expect("it is new");
+            .expect("the path is new");
         let lock = stage.learning_paths().worker_lock(&server.api.url(), JudgeKind::Api);
-        let worker = File::options().append(true).create(true).mode(0o600).open(lock).expect("it is new");
-        worker.lock().expect("no one holds it");
+        let worker =
+            File::options().append(true).create(true).mode(0o600).open(lock).expect("the path is new");
+        worker.lock().expect("the lock is free");
         AgentWithHooks { stage, server, claude, _worker: worker }
     }
 
     fn session(&self, args: &[&str]) {
-        let claude = self.claude.to_str().expect("its path is text");
-        let inside = ["-c", "cd work && exec \"$0\" -p --permission-mode bypassPermissions \"$@\"", claude];
-        let call = self.stage.program("sh").args(inside).args(args).against(&self.server);
+        let claude = self.claude.to_str().expect("the path is UTF-8");
+        let script = ["-c", "cd work && exec \"$0\" -p --permission-mode bypassPermissions \"$@\"", claude];
+        let call = self.stage.program("sh").args(script).args(args).against(&self.server);
         let ended = call.env("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1").end();
         assert_eq!(ended.code, 0, "{ended:?}");
     }
@@ -475,14 +480,15 @@ fn real_agent_calls_the_hooks() {
     fixture.session(&["Write the file."]);
     assert!(fixture.notes().iter().all(|text| !text.contains("pat-001")), "there is no playbook yet");
     let queued = stage.queued().remove(0);
-    let work = fs::canonicalize(stage.work()).expect("it is there");
+    let work = fs::canonicalize(stage.work()).expect("the file exists");
     assert_eq!((&queued["event"], &queued["reason"]), (&json!("SessionEnd"), &json!("other")));
     assert_eq!(
         (&queued["project"], &queued["destination"]),
         (&json!(work), &json!(fixture.server.api.url()))
     );
     // When the hook is called, the transcript is complete.
-    let transcript = fs::read_to_string(queued["transcript"].as_str().expect("a path")).expect("it is there");
+    let transcript =
+        fs::read_to_string(queued["transcript"].as_str().expect("a path")).expect("the file exists");
     assert!(transcript.contains("All done: hello.txt says hello."), "{transcript}");
 
     // The next session has the playbook in its first request.
@@ -494,7 +500,7 @@ fn real_agent_calls_the_hooks() {
     assert!(notes[before].contains("UserPromptSubmit hook additional context: "), "{}", notes[before]);
 
     // A resumed session still has one copy. After a compaction the playbook is injected again.
-    let id = stage.queued()[1]["session"].as_str().expect("it has one").to_owned();
+    let id = stage.queued()[1]["session"].as_str().expect("the event has a session").to_owned();
     let before = fixture.notes().len();
     fixture.session(&["--resume", &id, "Once more."]);
     assert_eq!(playbook_count(&fixture.notes()[before]), 1);
@@ -511,30 +517,30 @@ fn real_agent_calls_the_hooks() {
 
 #[test]
 fn playbook_is_injected_again_after_automatic_compaction() {
-    let Some(claude) = claude_code("hooks in mid-work") else { return };
+    let Some(claude) = claude_code("hooks after a compaction") else { return };
     let fixture = AgentWithHooks::new(claude, LONG);
     fixture.stage.write_playbook();
     fixture.session(&["Write the file."]);
     let notes = fixture.notes();
-    assert_eq!(playbook_count(notes.first().expect("something was asked")), 1, "{notes:?}");
-    let last = notes.last().expect("something was asked");
+    assert_eq!(playbook_count(notes.first().expect("there was a request")), 1, "{notes:?}");
+    let last = notes.last().expect("there was a request");
     assert_eq!(playbook_count(last), 1, "{last}");
     assert!(
         last.contains("SessionStart hook additional context: "),
-        "no one said anything meanwhile: {last}"
+        "the compaction injected the playbook: {last}"
     );
     let mut events = fixture.events();
     events.sort();
     assert_eq!(events, ["PreCompact", "SessionEnd", "SubagentStop"]);
     let queued = fixture.stage.queued();
     let queued_event =
-        |event: &str| queued.iter().find(|queued| queued["event"] == event).expect("it is queued");
+        |event: &str| queued.iter().find(|queued| queued["event"] == event).expect("the event is queued");
     assert_eq!(queued_event("PreCompact")["reason"], "auto");
     // The sub-agent has its own transcript.
     let subagent_transcript = queued_event("SubagentStop")["transcript"].as_str().expect("a path");
     assert!(subagent_transcript.contains("/subagents/agent-"), "{subagent_transcript}");
     assert!(
-        fs::read_to_string(subagent_transcript).expect("it is there").contains("There is nothing."),
+        fs::read_to_string(subagent_transcript).expect("the file exists").contains("There is nothing."),
         "{subagent_transcript}"
     );
     assert_eq!(fixture.stage.troubles(), []);

@@ -2,7 +2,7 @@
 
 use crate::call::Ended;
 use crate::harness::Stage;
-use crate::paging::on_a_screen;
+use crate::paging::run_on_terminal;
 use crate::server::Server;
 use crate::transfer::shell;
 use serde_json::Value;
@@ -35,15 +35,15 @@ fn check_all(args: &[&str], ended: &Ended) {
 
 /// Performs a run with this text in its directory, its task, the agent's answers, a tool call and a file
 /// name.
-fn hostile() -> (Stage, Server) {
+fn run_hostile_scenario() -> (Stage, Server) {
     let stage = Stage::new();
     let work = stage.folder().join(format!("in {EVIL}"));
-    fs::create_dir(&work).expect("the stage can be written");
+    fs::create_dir(&work).expect("the stage is writable");
     shell(&stage, &work, "git init -q");
-    let server = Server::plays(&format!(
+    let server = Server::start(&format!(
         r#"
 name = "hostile"
-summary = "what the model says commands the terminal"
+summary = "answers with terminal controls"
 prompt = "p"
 [expect]
 outcome = "done"
@@ -58,7 +58,7 @@ text = "Done: {EVIL_TOML}"
     ));
     let work = work.display().to_string();
     let task = format!("Task {EVIL}");
-    let free = [
+    let base_args = [
         &task,
         "--permission-mode",
         "bypassPermissions",
@@ -71,7 +71,7 @@ text = "Done: {EVIL_TOML}"
     ];
     let agent = stage.agent();
     let text = ["--output-format", "text", "--verbose", "--agent-path"];
-    let text = stage.longhaul(["run"]).args(text).args([agent]).args(free).against(&server).end();
+    let text = stage.longhaul(["run"]).args(text).args([agent]).args(base_args).against(&server).end();
     assert_eq!(text.code, 0, "{text:?}");
     check_all(&["run", "text"], &text);
     assert!(text.stdout.contains("evil"), "{text:?}");
@@ -80,7 +80,7 @@ text = "Done: {EVIL_TOML}"
 
 #[test]
 fn no_command_prints_terminal_controls() {
-    let (stage, server) = hostile();
+    let (stage, server) = run_hostile_scenario();
     let evil_run = format!("run{EVIL}");
     let missing = format!("/nowhere/{EVIL}");
     let export = stage.folder().join(format!("out {EVIL}.tar")).display().to_string();
@@ -145,14 +145,14 @@ fn no_command_prints_terminal_controls() {
 
 #[test]
 fn output_is_exact_for_programs_and_harmless_on_a_terminal() {
-    let (stage, server) = hostile();
+    let (stage, server) = run_hostile_scenario();
     let _ = server;
     let run = stage.only_run();
     for args in [&["logs", "@", "--raw"][..], &["diff", "@"], &["logs", "@"], &["show", "@"], &["runs"]] {
-        let screen = on_a_screen(&stage, args, &[("PAGER", "cat"), ("NO_COLOR", "1")]);
+        let screen = run_on_terminal(&stage, args, &[("PAGER", "cat"), ("NO_COLOR", "1")]);
         assert!(screen.contains("evil"), "{args:?}: {screen:?}");
         check(args, &screen);
-        let paged = on_a_screen(&stage, args, &[("PAGER", "sed 's/^/paged: /'"), ("NO_COLOR", "1")]);
+        let paged = run_on_terminal(&stage, args, &[("PAGER", "sed 's/^/paged: /'"), ("NO_COLOR", "1")]);
         check(args, &paged);
     }
     let raw = stage.longhaul(["logs", "@", "--raw"]).end().stdout;
@@ -165,7 +165,7 @@ const FULL: &str = "/dev/full";
 
 #[test]
 fn full_stdout_exits_with_1_and_an_error() {
-    let (stage, _server) = hostile();
+    let (stage, _server) = run_hostile_scenario();
     let mut commands: Vec<Vec<&str>> = [
         "--version",
         "--help",

@@ -1,9 +1,9 @@
 //! `--keep-going`: an agent that stops on its own continues in its session until the work is finished. Tests
 //! run with every available agent.
 
-use crate::call::until;
+use crate::call::wait_until;
 use crate::harness::{LONGHAUL, Stage, claude_code};
-use crate::recovering::{recover, with_each_agent_at};
+use crate::recovering::{play_with_each_agent, recover};
 use crate::server::Server;
 use longhaul_core::{PromptKind, Record};
 use longhaul_store::Journal;
@@ -19,7 +19,7 @@ const CONFIRM: &str = "You reported that the work is done";
 
 /// Returns a scenario with a model that stops after each of `stops` steps, then claims that it is done and
 /// confirms it.
-fn stopping(stops: u32) -> String {
+fn stopping_scenario(stops: u32) -> String {
     let step = |turn: &str, number: u32| {
         format!(
             "[[{turn}]]\ntext = \"Step {number}.\"\n[[{turn}.tools]]\nbash = {{ command = \"echo {number} >> steps\" }}\n\
@@ -42,7 +42,7 @@ fn stopping(stops: u32) -> String {
 }
 
 fn run(stage: &Stage, agent: &Path, server: &Server, args: &[&str], code: i32) -> Value {
-    let free = [
+    let base_args = [
         "p",
         "--permission-mode",
         "bypassPermissions",
@@ -52,7 +52,7 @@ fn run(stage: &Stage, agent: &Path, server: &Server, args: &[&str], code: i32) -
         "--max-tokens",
         "none",
     ];
-    stage.run(agent, &free).args(args).against(server).end().envelope(code)
+    stage.run(agent, &base_args).args(args).against(server).end().envelope(code)
 }
 
 fn steps(stage: &Stage) -> usize {
@@ -71,8 +71,8 @@ fn sent_prompts(stage: &Stage) -> Vec<PromptKind> {
 }
 
 #[test]
-fn model_that_stops_seven_times_finishes() {
-    with_each_agent_at(&stopping(7), "stopping seven times", |stage, agent, server| {
+fn model_finishes_after_seven_stops() {
+    play_with_each_agent(&stopping_scenario(7), "stopping seven times", |stage, agent, server| {
         let envelope = run(stage, agent, server, &["--status-every", "3", "--budget", "100"], 0);
         assert_eq!(envelope["run"]["outcome"], "done", "{envelope}");
         assert_eq!(envelope["result"], "All steps are done.", "{envelope}");
@@ -87,23 +87,24 @@ fn model_that_stops_seven_times_finishes() {
         assert_eq!(keep_going.len(), 7, "{prompts:?}");
         let with_status = keep_going.iter().filter(|prompt| prompt.active_time.is_some());
         let with_status: Vec<_> = with_status.map(|prompt| prompt.stop_number).collect();
-        assert_eq!(with_status, [3, 6], "how things stand, every third stop");
+        assert_eq!(with_status, [3, 6], "every third prompt states the usage");
         assert_eq!(prompts.last(), Some(&PromptKind::ConfirmDone));
     });
 }
 
 /// The `finish` tool is added to the user's MCP servers.
 #[test]
-fn users_servers_stay_available() {
-    let Some(claude) = claude_code("the servers of the user") else { return };
+fn users_mcp_servers_stay_available() {
+    let Some(claude) = claude_code("the user's MCP servers") else { return };
     let stage = Stage::new();
     let user_settings = json!({ "mcpServers": { "mine": { "command": LONGHAUL, "args": ["finish-tool"] } } });
-    fs::create_dir_all(stage.user_home()).expect("the stage can be written");
+    fs::create_dir_all(stage.user_home()).expect("the stage is writable");
     fs::write(stage.user_home().join(".claude.json"), user_settings.to_string())
-        .expect("the stage can be written");
-    run(&stage, &claude, &Server::plays(&stopping(1)), &[], 0);
+        .expect("the stage is writable");
+    run(&stage, &claude, &Server::start(&stopping_scenario(1)), &[], 0);
     let stream = fs::read_to_string(stage.only_run().attempt(1).stream_path()).expect("there is a stream");
-    let init = stream.lines().find(|line| line.contains(r#""subtype":"init""#)).expect("it begins");
+    let init =
+        stream.lines().find(|line| line.contains(r#""subtype":"init""#)).expect("there is an init event");
     let init: Value = serde_json::from_str(init).expect("an event");
     let connected = |name: &str| {
         let servers = init["mcp_servers"].as_array().expect("a list of servers");
@@ -116,11 +117,11 @@ fn users_servers_stay_available() {
 fn done_line_finishes_the_run_after_two_claims() {
     let last = "text = \"Nothing is left.\\n\\nALL DONE\"";
     let scenario = format!(
-        "name = \"line\"\nsummary = \"a model that says so by a line\"\nprompt = \"p\"\n[expect]\noutcome = \"done\"\n\
+        "name = \"line\"\nsummary = \"a model that prints a done line\"\nprompt = \"p\"\n[expect]\noutcome = \"done\"\n\
          exit = 0\n[[turn]]\ntext = \"ALL DONE, or nearly.\"\n[[reply]]\nto = \"{KEEP_GOING}\"\n[[reply.turn]]\n{last}\n\
          [[reply]]\nto = \"{CONFIRM}\"\n[[reply.turn]]\n{last}\n"
     );
-    with_each_agent_at(&scenario, "saying so by a line", |stage, agent, server| {
+    play_with_each_agent(&scenario, "a done line", |stage, agent, server| {
         let envelope = run(stage, agent, server, &["--done-when", "ALL DONE", "--max-idle-stops", "9"], 0);
         assert_eq!(envelope["run"]["outcome"], "done", "{envelope}");
         // The line does not count inside a message, only as its last line, twice in a row.
@@ -133,23 +134,23 @@ fn done_line_finishes_the_run_after_two_claims() {
 }
 
 #[test]
-fn model_that_changes_nothing_fails_the_run() {
+fn idle_model_fails_the_run() {
     let idle = "name = \"idle\"\nsummary = \"a model that only talks\"\nprompt = \"p\"\n[expect]\noutcome = \"done\"\nexit = 0\n\
                 [[turn]]\ntext = \"I have thought about it.\"\n[[reply]]\nto = \"You stopped\"\n[[reply.turn]]\ntext = \"I think \
-                on.\"\n";
-    with_each_agent_at(idle, "changing nothing", |stage, agent, server| {
+                more.\"\n";
+    play_with_each_agent(idle, "a model that changes nothing", |stage, agent, server| {
         let envelope = run(stage, agent, server, &["--max-idle-stops", "2"], 20);
         assert_eq!(envelope["run"]["outcome"], "failed", "{envelope}");
         assert_eq!(envelope["run"]["fault"], "unfinished", "{envelope}");
-        assert_eq!(sent_prompts(stage).len(), 2, "the first stop has nothing to be compared with");
+        assert_eq!(sent_prompts(stage).len(), 2, "the first stop is not compared with an earlier one");
     });
 }
 
 #[test]
-fn takeover_keeps_the_agent_going() {
+fn keep_going_continues_after_a_takeover() {
     let stage = Stage::new();
-    let server = Server::plays(&stopping(5));
-    let free = [
+    let server = Server::start(&stopping_scenario(5));
+    let base_args = [
         "p",
         "--permission-mode",
         "bypassPermissions",
@@ -159,8 +160,8 @@ fn takeover_keeps_the_agent_going() {
         "--max-tokens",
         "none",
     ];
-    let started = stage.run(&stage.agent(), &free).against(&server).start();
-    until("it has stopped twice", || steps(&stage) >= 2);
+    let started = stage.run(&stage.agent(), &base_args).against(&server).start();
+    wait_until("the model has stopped twice", || steps(&stage) >= 2);
     started.kill();
     let envelope = recover(&stage, &server, &[]).end().envelope(0);
     assert_eq!(envelope["run"]["outcome"], "done", "{envelope}");
@@ -169,11 +170,11 @@ fn takeover_keeps_the_agent_going() {
 
 #[test]
 fn limit_ends_the_run_with_a_wrap_up() {
-    let scenario = stopping(1).replace(
+    let scenario = stopping_scenario(1).replace(
         "[[reply]]",
         "[[reply]]\nto = \"This run is about to end\"\n[[reply.turn]]\ntext = \"Saved.\"\n[[reply]]",
     );
-    with_each_agent_at(&scenario, "a limit", |stage, agent, server| {
+    play_with_each_agent(&scenario, "a limit with keep-going", |stage, agent, server| {
         let envelope = run(stage, agent, server, &["--max-turns", "4"], 22);
         assert_eq!(envelope["run"]["outcome"], "out_of_time", "{envelope}");
         assert_eq!(envelope["run"]["limit"], "turns", "{envelope}");
@@ -193,7 +194,7 @@ fn defaults_match_the_documentation() {
             )
             .args(args)
             .end();
-        let plan: Value = serde_json::from_str(&ended.stdout).expect("it is JSON");
+        let plan: Value = serde_json::from_str(&ended.stdout).expect("valid JSON");
         plan["policy"]["keep_going"].clone()
     };
     let expected =

@@ -1,7 +1,7 @@
 //! Learning from queued sessions: a worker that is killed at any step learns everything once, and repeats no
 //! request.
 
-use crate::call::{Call, Ended, Started, until};
+use crate::call::{Call, Ended, Started, wait_until};
 use crate::harness::Stage;
 use crate::server::{Server, WORK};
 use crate::tidy;
@@ -21,7 +21,7 @@ use std::{fs, io, thread};
 const POINT: &str = "The parser is generated from grammar.txt.";
 
 /// Returns an API with a reflector and a curator that adds a point for each session.
-fn answering(points: &[(String, String)], side: &str) -> Server {
+fn judge_server(points: &[(String, String)], side: &str) -> Server {
     let reply = |to: &str, text: &str| format!("[[reply]]\nto = {to:?}\n[[reply.turn]]\ntext = {text:?}\n");
     let mut toml = format!("{WORK}[side]\n{side}\n");
     for (session, point) in points {
@@ -31,7 +31,7 @@ fn answering(points: &[(String, String)], side: &str) -> Server {
             {"type": "ADD", "text": point, "section": "PROJECT CONTEXT"}]});
         toml += &reply(&analysis, &operations.to_string());
     }
-    Server::plays(&toml)
+    Server::start(&toml)
 }
 
 /// Returns the task of a session.
@@ -39,8 +39,8 @@ fn task_of(session: &str) -> String {
     format!("Fix the parser of {session}, please")
 }
 
-fn one(side: &str) -> Server {
-    answering(&[("one.jsonl".to_owned(), POINT.to_owned())], side)
+fn server_with_one_point(side: &str) -> Server {
+    judge_server(&[("one.jsonl".to_owned(), POINT.to_owned())], side)
 }
 
 /// Creates a session file with a conversation.
@@ -56,16 +56,16 @@ fn session(stage: &Stage, name: &str) -> PathBuf {
     stage.file(name, rows.iter().map(|row| format!("{row}\n")).collect::<String>())
 }
 
-fn learn_by(stage: &Stage, server: &Server, args: &[&str]) -> Call {
+fn learn_call(stage: &Stage, server: &Server, args: &[&str]) -> Call {
     stage.longhaul(["playbook", "learn", "--output-format", "json"]).args(args).against(server)
 }
 
 fn learn(stage: &Stage, server: &Server, args: &[&str]) -> Ended {
-    learn_by(stage, server, args).end()
+    learn_call(stage, server, args).end()
 }
 
 fn printed(ended: &Ended) -> Value {
-    serde_json::from_str(&ended.stdout).unwrap_or_else(|_| panic!("it prints JSON: {ended:?}"))
+    serde_json::from_str(&ended.stdout).unwrap_or_else(|_| panic!("no JSON in {ended:?}"))
 }
 
 /// Returns the points in the playbook.
@@ -77,14 +77,14 @@ fn points(stage: &Stage) -> Vec<String> {
 }
 
 fn count(stage: &Stage, sql: &str) -> i64 {
-    let database = Connection::open(stage.home().join("playbook/learning.sqlite3")).expect("it is there");
-    database.query_row(sql, [], |row| row.get(0)).expect("it can be asked")
+    let database = Connection::open(stage.home().join("playbook/learning.sqlite3")).expect("the file exists");
+    database.query_row(sql, [], |row| row.get(0)).expect("the query succeeds")
 }
 
 #[test]
 fn named_transcript_is_learned_from_once() {
     let stage = Stage::new();
-    let server = one("");
+    let server = server_with_one_point("");
     session(&stage, "one.jsonl");
     let ended = learn(&stage, &server, &["one.jsonl"]);
     assert_eq!((ended.code, printed(&ended)["learned"].as_u64()), (0, Some(1)), "{ended:?}");
@@ -100,7 +100,7 @@ fn named_transcript_is_learned_from_once() {
 
     let text = stage.longhaul(["playbook", "status", "--output-format", "text"]).end();
     let printed_status = text.stdout.replace(&stage.folder().display().to_string(), "DIR");
-    let (text, cost) = printed_status.split_once("2 answers: ").expect("it says what it cost");
+    let (text, cost) = printed_status.split_once("2 answers: ").expect("the status has a cost");
     expect![[r#"
         0 transcripts waiting, 0 failed, 2 done; no worker running
         hooks not installed: longhaul playbook install
@@ -132,7 +132,7 @@ const POINTS: &[&str] = &[
 fn worker_killed_at_any_step_learns_once() {
     for point in POINTS {
         let stage = Stage::new();
-        let server = one("");
+        let server = server_with_one_point("");
         session(&stage, "one.jsonl");
         let call = stage.longhaul(["playbook", "learn", "one.jsonl"]).against(&server);
         let killed = call.env("LONGHAUL_FAILPOINT", format!("worker@{point}")).start().end_or_killed();
@@ -155,9 +155,9 @@ struct HoldingProxy {
 }
 
 impl HoldingProxy {
-    fn to(server: &Server) -> HoldingProxy {
+    fn new(server: &Server) -> HoldingProxy {
         let listener = TcpListener::bind("127.0.0.1:0").expect("there is a port");
-        let url = format!("http://{}", listener.local_addr().expect("it has an address"));
+        let url = format!("http://{}", listener.local_addr().expect("a listener has an address"));
         let proxy = HoldingProxy { url, holds: Arc::new(AtomicBool::new(true)), held: Arc::default() };
         let address = server.api.url().trim_start_matches("http://").to_owned();
         let (holds, held) = (Arc::clone(&proxy.holds), Arc::clone(&proxy.held));
@@ -168,11 +168,11 @@ impl HoldingProxy {
                     held.fetch_add(1, Ordering::SeqCst);
                     clients.push(client);
                 } else {
-                    let server = TcpStream::connect(&address).expect("the API is there");
+                    let server = TcpStream::connect(&address).expect("the API listens");
                     let pipe = |mut from: TcpStream, mut to: TcpStream| {
                         thread::spawn(move || drop(io::copy(&mut from, &mut to)));
                     };
-                    let clone = |stream: &TcpStream| stream.try_clone().expect("it is open");
+                    let clone = |stream: &TcpStream| stream.try_clone().expect("the stream is open");
                     pipe(clone(&client), clone(&server));
                     pipe(server, client);
                 }
@@ -185,12 +185,12 @@ impl HoldingProxy {
 #[test]
 fn worker_killed_during_a_request_repeats_it() {
     let stage = Stage::new();
-    let server = one("");
-    let proxy = HoldingProxy::to(&server);
+    let server = server_with_one_point("");
+    let proxy = HoldingProxy::new(&server);
     session(&stage, "one.jsonl");
-    let learn = || learn_by(&stage, &server, &["one.jsonl"]).env("ANTHROPIC_BASE_URL", &proxy.url);
+    let learn = || learn_call(&stage, &server, &["one.jsonl"]).env("ANTHROPIC_BASE_URL", &proxy.url);
     let started = learn().start();
-    until("the request is there", || proxy.held.load(Ordering::SeqCst) == 1);
+    wait_until("the proxy holds the request", || proxy.held.load(Ordering::SeqCst) == 1);
     started.kill();
     proxy.holds.store(false, Ordering::SeqCst);
     let ended = learn().end();
@@ -204,7 +204,7 @@ fn worker_killed_during_a_request_repeats_it() {
 fn queue_waits_for_the_api_and_for_a_person() {
     let stage = Stage::new();
     session(&stage, "one.jsonl");
-    let unauthorized = one("fault = { status = { code = 401 } }");
+    let unauthorized = server_with_one_point("fault = { status = { code = 401 } }");
     let without_key = stage
         .longhaul(["playbook", "learn", "one.jsonl", "--output-format", "json"])
         .against(&unauthorized)
@@ -219,7 +219,7 @@ fn queue_waits_for_the_api_and_for_a_person() {
     let status = stage.longhaul(["playbook", "status", "--output-format", "json"]).end();
     assert_eq!(printed(&status)["paused_judges"][0]["needs_person"], true, "{status:?}");
     // A session is never sent to another API than its own.
-    let server = one("");
+    let server = server_with_one_point("");
     let other = learn(&stage, &server, &[]);
     assert_eq!((other.code, printed(&other)["for_other_judges"].as_u64()), (0, Some(1)), "{other:?}");
     assert_eq!(server.api.account().requests.len(), 0);
@@ -230,13 +230,17 @@ fn queue_is_kept_while_the_api_is_down() {
     let stage = Stage::new();
     session(&stage, "one.jsonl");
     // One question makes three requests.
-    let server = one("fault = { status = { code = 529 } }\ntimes = 3");
-    let down = learn(&stage, &server, &["one.jsonl"]);
-    assert_eq!((down.code, printed(&down)["waiting"].as_u64()), (75, Some(1)), "{down:?}");
-    assert!(printed(&down)["due_at"].is_string(), "{down:?}");
+    let server = server_with_one_point("fault = { status = { code = 529 } }\ntimes = 3");
+    let unavailable = learn(&stage, &server, &["one.jsonl"]);
+    assert_eq!(
+        (unavailable.code, printed(&unavailable)["waiting"].as_u64()),
+        (75, Some(1)),
+        "{unavailable:?}"
+    );
+    assert!(printed(&unavailable)["due_at"].is_string(), "{unavailable:?}");
     assert_eq!(server.api.account().requests.len(), 3);
     let mut last = None;
-    until("it is learned", || {
+    wait_until("the queue is empty", || {
         let ended = learn(&stage, &server, &["--quiet"]);
         let code = ended.code;
         last = Some(ended);
@@ -249,8 +253,8 @@ fn queue_is_kept_while_the_api_is_down() {
 #[test]
 fn failed_transcript_is_kept_with_its_reason() {
     let stage = Stage::new();
-    let server = one("");
-    let missing = learn(&stage, &server, &["gone.jsonl"]);
+    let server = server_with_one_point("");
+    let missing = learn(&stage, &server, &["missing.jsonl"]);
     assert_eq!(missing.code, 2, "{missing:?}");
     stage.file("other.jsonl", "{\"tool\":\"another\"}\n");
     let foreign = learn(&stage, &server, &["other.jsonl"]);
@@ -261,13 +265,13 @@ fn failed_transcript_is_kept_with_its_reason() {
     );
     let retry = learn(&stage, &server, &["--retry-failed"]);
     assert_eq!(retry.code, 20, "{retry:?}");
-    fs::rename(session(&stage, "one.jsonl"), stage.folder().join("other.jsonl")).expect("it is a file");
+    fs::rename(session(&stage, "one.jsonl"), stage.folder().join("other.jsonl")).expect("the file exists");
     let retry = learn(&stage, &server, &["--retry-failed"]);
     assert_eq!((retry.code, points(&stage).len()), (0, 1), "{retry:?}");
 }
 
 #[test]
-fn fifty_sessions_that_end_at_once_are_all_learned_from() {
+fn fifty_simultaneous_session_ends_are_all_learned_from() {
     const SESSIONS: usize = 50;
     // Each word is unique, so no two texts are similar.
     let text =
@@ -276,8 +280,8 @@ fn fifty_sessions_that_end_at_once_are_all_learned_from() {
     let stage = Stage::new();
     let named_points =
         texts.iter().enumerate().map(|(number, text)| (format!("{number}.jsonl"), text.clone()));
-    let server = answering(&named_points.collect::<Vec<_>>(), "");
-    let ended: Vec<Started> = (0..SESSIONS)
+    let server = judge_server(&named_points.collect::<Vec<_>>(), "");
+    let hooks: Vec<Started> = (0..SESSIONS)
         .map(|number| {
             let transcript = session(&stage, &format!("{number}.jsonl"));
             let input = json!({"session_id": number.to_string(), "transcript_path": transcript,
@@ -286,19 +290,19 @@ fn fifty_sessions_that_end_at_once_are_all_learned_from() {
             hook.env("CLAUDE_PROJECT_DIR", stage.folder()).stdin(input.to_string()).start()
         })
         .collect();
-    for hook in ended {
+    for hook in hooks {
         assert_eq!(hook.end().code, 0);
     }
     // Each hook found a running worker or started one. A worker exits when the queue is empty.
     let paths = LearningPaths::in_home(&stage.home());
     let is_done = || count(&stage, "SELECT count(*) FROM queue WHERE state = 'waiting'") == 0;
-    until("all of it is learned", is_done);
-    until("no worker running", || !WorkerLock::is_any_held(&paths));
-    until("no process is there", || tidy::processes(stage.folder()).is_empty());
+    wait_until("the queue is empty", is_done);
+    wait_until("no worker runs", || !WorkerLock::is_any_held(&paths));
+    wait_until("no process remains", || tidy::processes(stage.folder()).is_empty());
     assert!(logged_errors(&paths).is_empty(), "{:?}", logged_errors(&paths));
     assert_eq!(count(&stage, "SELECT count(*) FROM slices WHERE state = 'learned'"), SESSIONS as i64);
     assert_eq!(count(&stage, "SELECT count(*) FROM queue WHERE state <> 'done'"), 0);
-    assert_eq!(server.api.account().requests.len(), 2 * SESSIONS, "nothing is asked twice");
+    assert_eq!(server.api.account().requests.len(), 2 * SESSIONS, "no request is repeated");
     let learned = points(&stage);
     assert_eq!(learned.len(), SESSIONS, "{learned:?}");
     assert_eq!(learned.into_iter().collect::<BTreeSet<_>>(), texts.into_iter().collect());
@@ -307,15 +311,17 @@ fn fifty_sessions_that_end_at_once_are_all_learned_from() {
 #[test]
 fn recovery_continues_with_the_queue() {
     let stage = Stage::new();
-    let server = one("");
+    let server = server_with_one_point("");
     session(&stage, "one.jsonl");
     let call = stage.longhaul(["playbook", "learn", "one.jsonl"]).against(&server);
     assert!(call.env("LONGHAUL_FAILPOINT", "worker@Reflected").start().end_or_killed().is_none());
     let ended = stage.longhaul(["recover"]).against(&server).end();
     assert_eq!(ended.code, 0, "{ended:?}");
     assert!(ended.stderr.contains("learning from past sessions continues"), "{}", ended.stderr);
-    until("it is learned", || count(&stage, "SELECT count(*) FROM queue WHERE state = 'waiting'") == 0);
-    until("no process is there", || tidy::processes(stage.folder()).is_empty());
+    wait_until("the queue is empty", || {
+        count(&stage, "SELECT count(*) FROM queue WHERE state = 'waiting'") == 0
+    });
+    wait_until("no process remains", || tidy::processes(stage.folder()).is_empty());
     assert_eq!((points(&stage).len(), server.api.account().requests.len()), (1, 2));
     let second = stage.longhaul(["recover"]).against(&server).end();
     assert!(!second.stderr.contains("learning"), "{}", second.stderr);
@@ -324,7 +330,7 @@ fn recovery_continues_with_the_queue() {
 #[test]
 fn usage_of_the_judge_is_counted() {
     let stage = Stage::new();
-    let server = one("");
+    let server = server_with_one_point("");
     session(&stage, "one.jsonl");
     assert_eq!(learn(&stage, &server, &["one.jsonl"]).code, 0);
     let costs = |by: &str| {
@@ -347,8 +353,8 @@ fn usage_of_the_judge_is_counted() {
         assert_eq!(costs["total"], by_agent["total"]);
     }
     // A damaged database does not hide the cost of runs.
-    for end in ["", "-wal", "-shm"] {
-        drop(fs::write(stage.home().join(format!("playbook/learning.sqlite3{end}")), "no database"));
+    for suffix in ["", "-wal", "-shm"] {
+        drop(fs::write(stage.home().join(format!("playbook/learning.sqlite3{suffix}")), "no database"));
     }
     let ended = stage.longhaul(["cost", "--all", "--output-format", "json"]).end();
     assert_eq!(ended.code, 0, "{ended:?}");
@@ -362,10 +368,10 @@ fn usage_of_the_judge_is_counted() {
 #[test]
 fn failure_of_a_background_worker_is_logged() {
     let stage = Stage::new();
-    let server = one("");
+    let server = server_with_one_point("");
     assert_eq!(learn(&stage, &server, &[]).code, 0);
-    let database = Connection::open(stage.home().join("playbook/learning.sqlite3")).expect("it is there");
-    database.pragma_update(None, "user_version", 99).expect("it can be written");
+    let database = Connection::open(stage.home().join("playbook/learning.sqlite3")).expect("the file exists");
+    database.pragma_update(None, "user_version", 99).expect("writing succeeds");
     assert_ne!(learn(&stage, &server, &["--worker"]).code, 0);
     let errors = logged_errors(&LearningPaths::in_home(&stage.home()));
     assert!(errors.len() == 1 && errors[0].event == "learn", "{errors:?}");

@@ -1,11 +1,11 @@
 //! The commands that read the ledger: `runs`, `status`, `cost`, `gc` and `ledger`. The ledger stays correct
 //! with many writers and never blocks a run. Tests use the scripted agent only.
 
-use crate::call::{Ended, until};
+use crate::call::{Ended, wait_until};
 use crate::harness::Stage;
 use crate::output::redacted;
-use crate::paging::on_a_screen;
-use crate::recovering::{STEPS, in_mid_tool, late, recover};
+use crate::paging::run_on_terminal;
+use crate::recovering::{STEPS, recover, run_to_mid_tool, slow_step_then};
 use crate::server::{Server, WORK};
 use expect_test::expect;
 use serde_json::Value;
@@ -15,11 +15,11 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, SystemTime};
 
-const FREE: [&str; 5] = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill"];
+const BASE_ARGS: [&str; 5] = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill"];
 
 /// Performs a run of the standard scenario.
-fn work(stage: &Stage, server: &Server, args: &[&str]) -> Ended {
-    let ended = stage.run(&stage.agent(), &FREE).args(args).against(server).end();
+fn run_work(stage: &Stage, server: &Server, args: &[&str]) -> Ended {
+    let ended = stage.run(&stage.agent(), &BASE_ARGS).args(args).against(server).end();
     assert_eq!(ended.code, 0, "{ended:?}");
     ended
 }
@@ -50,12 +50,12 @@ fn assert_verified(stage: &Stage) {
 
 #[test]
 fn runs_are_listed_and_found() {
-    let (stage, server) = (Stage::new(), Server::plays(WORK));
+    let (stage, server) = (Stage::new(), Server::start(WORK));
     assert_eq!(listed_runs(&stage, &[]), Vec::<Value>::new());
-    assert!(!stage.home().exists(), "looking makes nothing");
+    assert!(!stage.home().exists(), "listing creates nothing");
     for id in ["first", "second", "third"] {
         let name = if id == "second" { "nightly" } else { "other" };
-        work(&stage, &server, &["--run-id", id, "--name", name]);
+        run_work(&stage, &server, &["--run-id", id, "--name", name]);
     }
     assert_eq!(ids(&stage, &[]), ["third", "second", "first"]);
     assert_eq!(ids(&stage, &["-n", "2"]), ["third", "second"]);
@@ -72,7 +72,7 @@ fn runs_are_listed_and_found() {
         let shown = json(&stage.longhaul(["show", query]).end());
         assert_eq!(shown["id"], found, "{query}");
     }
-    work(&stage, &server, &["--run-id", "fifth"]);
+    run_work(&stage, &server, &["--run-id", "fifth"]);
     let ended = stage.longhaul(["show", "fi"]).end();
     assert_eq!(ended.code, 2, "{ended:?}");
     ended.says(&["fifth", "first"]);
@@ -87,8 +87,8 @@ fn runs_are_listed_and_found() {
 
 #[test]
 fn listed_run_has_every_field_for_programs() {
-    let (stage, server) = (Stage::new(), Server::plays(WORK));
-    work(&stage, &server, &["--run-id", "one", "--name", "nightly"]);
+    let (stage, server) = (Stage::new(), Server::start(WORK));
+    run_work(&stage, &server, &["--run-id", "one", "--name", "nightly"]);
     let json = stage.longhaul(["runs"]).end().stdout;
     let varying = [
         "\"started_at\":",
@@ -136,22 +136,22 @@ fn listed_run_has_every_field_for_programs() {
 
 #[test]
 fn status_reports_running_and_orphaned_runs() {
-    let (stage, server) = (Stage::new(), Server::plays(STEPS));
+    let (stage, server) = (Stage::new(), Server::start(STEPS));
     let none = stage.longhaul(["status", "--output-format", "text"]).end();
     assert_eq!(
         (none.code, none.stdout.as_str()),
         (0, "no unfinished runs; `longhaul runs` lists all runs\n")
     );
-    let running = in_mid_tool(&stage, &stage.agent(), &server);
+    let running = run_to_mid_tool(&stage, &stage.agent(), &server);
     let status = || json(&stage.longhaul(["status"]).end());
     assert_eq!(status()["running"], 1);
-    let now = status()["runs"][0]["activity"].clone();
-    assert!(now.as_str().is_some_and(|now| now.starts_with("Bash: ")), "{now}");
-    let text = stage.longhaul(["status"]).in_text().end().stdout;
+    let activity = status()["runs"][0]["activity"].clone();
+    assert!(activity.as_str().is_some_and(|text| text.starts_with("Bash: ")), "{activity}");
+    let text = stage.longhaul(["status"]).with_text_output().end().stdout;
     assert!(text.lines().nth(2).is_some_and(|line| line.starts_with("  Bash: ")), "{text}");
     assert_eq!(ids(&stage, &["--state", "running"]).len(), 1);
     running.kill();
-    until("its lock is gone", || status()["orphaned"] == 1);
+    wait_until("the lock of the run is released", || status()["orphaned"] == 1);
     let report = status();
     let id = report["runs"][0]["id"].as_str().expect("an id").to_owned();
     assert_eq!(report["runs"][0]["next"], format!("longhaul recover {id}"));
@@ -165,17 +165,17 @@ fn status_reports_running_and_orphaned_runs() {
 #[test]
 fn status_reports_the_reason_of_a_wait() {
     let overloaded = "[[fault]]\nturn = 1\nstatus = { code = 529 }\n";
-    let (stage, server) = (Stage::new(), Server::plays(&(WORK.to_owned() + overloaded)));
+    let (stage, server) = (Stage::new(), Server::start(&(WORK.to_owned() + overloaded)));
     let args = ["--retry-base", "1h", "--retry-cap", "1h", "--retry-jitter", "none", "--inner-retries", "0"];
-    let waiting = stage.run(&stage.agent(), &FREE[..3]).args(args).against(&server).start();
+    let waiting = stage.run(&stage.agent(), &BASE_ARGS[..3]).args(args).against(&server).start();
     let status = || json(&stage.longhaul(["status"]).end());
-    until("it waits", || status()["waiting"] == 1);
+    wait_until("the run waits", || status()["waiting"] == 1);
     let run = status()["runs"][0].clone();
     assert_eq!(run["fault"], "overloaded");
-    let now = run["activity"].as_str().expect("words");
+    let activity = run["activity"].as_str().expect("a text");
     assert!(
-        now.starts_with("waiting until ") && now.ends_with(": the API is overloaded · attempt 2"),
-        "{now}"
+        activity.starts_with("waiting until ") && activity.ends_with(": the API is overloaded · attempt 2"),
+        "{activity}"
     );
     assert_eq!(stage.longhaul(["cancel", "@"]).end().code, 0);
     waiting.end().envelope(130);
@@ -185,9 +185,9 @@ fn status_reports_the_reason_of_a_wait() {
 
 #[test]
 fn cost_matches_the_bill_of_the_api() {
-    let (stage, server) = (Stage::new(), Server::plays(WORK));
+    let (stage, server) = (Stage::new(), Server::start(WORK));
     for _ in 0..2 {
-        work(&stage, &server, &[]);
+        run_work(&stage, &server, &[]);
     }
     let billed = server.api.account().cost().dollars();
     for by in ["day", "model", "project", "run", "agent"] {
@@ -201,19 +201,19 @@ fn cost_matches_the_bill_of_the_api() {
     let csv = stage.longhaul(["cost", "--by", "run", "--csv"]).end().stdout;
     assert_eq!(csv.lines().count(), 3, "{csv}");
     assert_eq!(stage.longhaul(["cost", "--since", "soon"]).end().code, 2);
-    assert_eq!(stage.longhaul(["cost", "--by", "colour"]).end().code, 2);
+    assert_eq!(stage.longhaul(["cost", "--by", "color"]).end().code, 2);
 }
 
 /// Damages the ledger between runs.
 #[test]
-fn damaged_ledger_fails_no_run() {
-    let (stage, server) = (Stage::new(), Server::plays(WORK));
-    work(&stage, &server, &[]);
-    let whole = fs::read(path(&stage)).expect("there is a ledger");
+fn damaged_ledger_does_not_fail_a_run() {
+    let (stage, server) = (Stage::new(), Server::start(WORK));
+    run_work(&stage, &server, &[]);
+    let intact = fs::read(path(&stage)).expect("there is a ledger");
     let mut expected = 1;
     let mut check = |context: &str, damage: &dyn Fn()| {
         damage();
-        work(&stage, &server, &[]);
+        run_work(&stage, &server, &[]);
         expected += 1;
         let ended = stage.longhaul(["runs"]).end();
         assert_eq!(json(&ended)["runs"].as_array().map(Vec::len), Some(expected), "{context}: {ended:?}");
@@ -221,13 +221,13 @@ fn damaged_ledger_fails_no_run() {
         assert_eq!(stage.longhaul(["ledger", "rebuild"]).end().code, 0, "{context}");
         assert_verified(&stage);
     };
-    check("it is gone", &|| fs::remove_file(path(&stage)).expect("it was there"));
-    check("it is empty", &|| fs::write(path(&stage), "").expect("it can be written"));
-    check("it is garbage", &|| fs::write(path(&stage), "garbage".repeat(999)).expect("it can be written"));
-    check("it is cut", &|| fs::write(path(&stage), &whole[..whole.len() / 2]).expect("it can be written"));
-    check("it is a directory", &|| {
-        fs::remove_file(path(&stage)).expect("it was there");
-        fs::create_dir(path(&stage)).expect("it can be made");
+    check("missing", &|| fs::remove_file(path(&stage)).expect("the file existed"));
+    check("empty", &|| fs::write(path(&stage), "").expect("writing succeeds"));
+    check("garbage", &|| fs::write(path(&stage), "garbage".repeat(999)).expect("writing succeeds"));
+    check("truncated", &|| fs::write(path(&stage), &intact[..intact.len() / 2]).expect("writing succeeds"));
+    check("a directory", &|| {
+        fs::remove_file(path(&stage)).expect("the file existed");
+        fs::create_dir(path(&stage)).expect("creation succeeds");
     });
 }
 
@@ -239,50 +239,50 @@ fn ids_in_text(text: &str) -> Vec<String> {
 
 #[test]
 fn pipe_receives_all_runs_and_a_terminal_the_newest() {
-    let (stage, server) = (Stage::new(), Server::plays(WORK));
-    work(&stage, &server, &["--run-id", "a0"]);
+    let (stage, server) = (Stage::new(), Server::start(WORK));
+    run_work(&stage, &server, &["--run-id", "a0"]);
     let first = stage.only_run();
     // More runs than fit on a screen: copies of one.
     for number in 1..=30 {
         let copy = first.path().with_file_name(format!("a{number}"));
         assert_eq!(stage.program("cp").args(["-a"]).args([first.path(), &copy]).end().code, 0);
     }
-    let text = stage.longhaul(["runs"]).in_text().end();
+    let text = stage.longhaul(["runs"]).with_text_output().end();
     assert_eq!(ids_in_text(&text.stdout).len(), 31, "{text:?}");
     assert_eq!(text.stderr, "");
     assert_eq!(ids(&stage, &[]).len(), 31);
-    assert_eq!(ids_in_text(&on_a_screen(&stage, &["runs", "--no-pager"], &[])).len(), 30);
-    assert_eq!(ids_in_text(&on_a_screen(&stage, &["runs", "--all", "--no-pager"], &[])).len(), 31);
-    let limited = stage.longhaul(["runs", "-n", "2"]).in_text().end();
+    assert_eq!(ids_in_text(&run_on_terminal(&stage, &["runs", "--no-pager"], &[])).len(), 30);
+    assert_eq!(ids_in_text(&run_on_terminal(&stage, &["runs", "--all", "--no-pager"], &[])).len(), 31);
+    let limited = stage.longhaul(["runs", "-n", "2"]).with_text_output().end();
     assert_eq!(limited.stderr, "the newest 2 runs; --all lists all\n");
 }
 
 #[test]
 fn ledger_of_a_newer_version_is_not_changed() {
-    let (stage, server) = (Stage::new(), Server::plays(WORK));
-    work(&stage, &server, &[]);
+    let (stage, server) = (Stage::new(), Server::start(WORK));
+    run_work(&stage, &server, &[]);
     let newer = rusqlite::Connection::open(path(&stage)).expect("a database");
-    newer.pragma_update(None, "user_version", 99).expect("it is set");
+    newer.pragma_update(None, "user_version", 99).expect("writing succeeds");
     drop(newer);
-    work(&stage, &server, &[]);
+    run_work(&stage, &server, &[]);
     let ended = stage.longhaul(["runs"]).end();
     assert_eq!(json(&ended)["runs"].as_array().map(Vec::len), Some(2), "{ended:?}");
     assert!(
         ended.stderr.contains("a newer version of longhaul wrote it; reading every run's directory"),
         "{ended:?}"
     );
-    assert!(!stage.home().join("ledger.sqlite3.old").exists(), "it was set aside");
+    assert!(!stage.home().join("ledger.sqlite3.old").exists(), "the ledger was moved");
     assert_eq!(stage.longhaul(["ledger", "rebuild"]).end().code, 0);
     assert_verified(&stage);
 }
 
 #[test]
-fn locked_ledger_delays_no_run() {
-    let (stage, server) = (Stage::new(), Server::plays(WORK));
-    work(&stage, &server, &[]);
+fn locked_ledger_does_not_delay_a_run() {
+    let (stage, server) = (Stage::new(), Server::start(WORK));
+    run_work(&stage, &server, &[]);
     let lock = rusqlite::Connection::open(path(&stage)).expect("a database");
-    lock.execute_batch("BEGIN EXCLUSIVE").expect("it is locked");
-    work(&stage, &server, &[]);
+    lock.execute_batch("BEGIN EXCLUSIVE").expect("locking succeeds");
+    run_work(&stage, &server, &[]);
     let ended = stage.longhaul(["runs"]).end();
     assert_eq!(ended.code, 0, "{ended:?}");
     assert!(
@@ -295,27 +295,29 @@ fn locked_ledger_delays_no_run() {
 
 #[test]
 fn status_is_final_before_the_supervisor_waits_for_the_ledger() {
-    let (stage, server) = (Stage::new(), Server::plays(WORK));
-    work(&stage, &server, &["--run-id", "one"]);
+    let (stage, server) = (Stage::new(), Server::start(WORK));
+    run_work(&stage, &server, &["--run-id", "one"]);
     let lock = rusqlite::Connection::open(path(&stage)).expect("a database");
-    lock.execute_batch("BEGIN EXCLUSIVE").expect("it is locked");
-    work(&stage, &server, &["--run-id", "two"]);
+    lock.execute_batch("BEGIN EXCLUSIVE").expect("locking succeeds");
+    run_work(&stage, &server, &["--run-id", "two"]);
     let ended_at = SystemTime::now();
     drop(lock);
-    let run = stage.runs().into_iter().find(|run| run.id().as_str() == "two").expect("it is there");
+    let run = stage.runs().into_iter().find(|run| run.id().as_str() == "two").expect("the file exists");
     assert_eq!(run.status().expect("the status can be read").status, "done");
-    let status_at = fs::metadata(run.status_path()).and_then(|file| file.modified()).expect("it is there");
-    // After writing the status, the supervisor waits two seconds for the ledger, and for nothing else as
-    // long. A slow machine only lengthens that.
-    let waited = ended_at.duration_since(status_at).expect("it is sent before its supervisor ends");
-    assert!(waited > Duration::from_secs(1), "it was sent {waited:?} before the end");
+    let status_at =
+        fs::metadata(run.status_path()).and_then(|file| file.modified()).expect("the file exists");
+    // After writing the status, the supervisor waits two seconds for the ledger. No other wait is as long,
+    // and a slow machine only lengthens it.
+    let waited =
+        ended_at.duration_since(status_at).expect("the status is written before the supervisor exits");
+    assert!(waited > Duration::from_secs(1), "the status was written {waited:?} before the end");
 }
 
 #[test]
 fn twenty_concurrent_runs_are_listed_once_each() {
-    let (stage, server) = (Stage::new(), Server::plays(WORK));
+    let (stage, server) = (Stage::new(), Server::start(WORK));
     let agent = stage.agent();
-    let runs: Vec<_> = (0..20).map(|_| stage.run(&agent, &FREE).against(&server).start()).collect();
+    let runs: Vec<_> = (0..20).map(|_| stage.run(&agent, &BASE_ARGS).against(&server).start()).collect();
     for run in runs {
         run.end().envelope(0);
     }
@@ -330,15 +332,15 @@ fn twenty_concurrent_runs_are_listed_once_each() {
 #[test]
 fn killed_writers_do_not_damage_the_ledger() {
     // Each run takes more than a second, so that none finishes before it is killed.
-    let work = late(r#"write = { path = "written", content = "yes" }"#);
-    let (stage, server) = (Stage::new(), Server::plays(&work));
+    let work = slow_step_then(r#"write = { path = "written", content = "yes" }"#);
+    let (stage, server) = (Stage::new(), Server::start(&work));
     // Kills runs at different times, from the start to the middle, while the ledger is being read.
     let agent = stage.agent();
     for number in 0..8_u32 {
-        let run = stage.run(&agent, &FREE).against(&server).start();
-        until("it is there", || stage.runs().len() as u32 > number);
+        let run = stage.run(&agent, &BASE_ARGS).against(&server).start();
+        wait_until("the run is created", || stage.runs().len() as u32 > number);
         let started = std::time::Instant::now();
-        until("its time has come", || {
+        wait_until("the delay has passed", || {
             let _ = listed_runs(&stage, &[]);
             started.elapsed().as_millis() as u32 >= number * 100
         });
@@ -348,14 +350,14 @@ fn killed_writers_do_not_damage_the_ledger() {
     assert_verified(&stage);
     let ended = recover(&stage, &server, &[]).end();
     assert!(!ended.stderr.contains("ledger"), "{ended:?}");
-    until("all are over", || ids(&stage, &["--state", "running,waiting,orphaned"]).is_empty());
+    wait_until("all runs have finished", || ids(&stage, &["--state", "running,waiting,orphaned"]).is_empty());
     assert_verified(&stage);
 }
 
 #[test]
-fn closed_pipe_is_no_error() {
-    let (stage, server) = (Stage::new(), Server::plays(WORK));
-    work(&stage, &server, &[]);
+fn closed_pipe_is_not_an_error() {
+    let (stage, server) = (Stage::new(), Server::start(WORK));
+    run_work(&stage, &server, &[]);
     for command in ["runs", "status", "cost"] {
         let mut child = Command::new(crate::harness::LONGHAUL)
             .args([command, "--output-format", "text"])
@@ -363,9 +365,9 @@ fn closed_pipe_is_no_error() {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
-            .expect("it can be started");
+            .expect("the program starts");
         drop(child.stdout.take());
-        let ended = child.wait_with_output().expect("it ends");
+        let ended = child.wait_with_output().expect("the program exits");
         assert_eq!(
             (ended.status.code(), String::from_utf8_lossy(&ended.stderr).as_ref()),
             (Some(0), ""),
@@ -376,32 +378,33 @@ fn closed_pipe_is_no_error() {
 
 #[test]
 fn gc_removes_old_finished_runs() {
-    let (stage, server) = (Stage::new(), Server::plays(WORK));
+    let (stage, server) = (Stage::new(), Server::start(WORK));
     for id in ["one", "two", "three", "four"] {
-        work(&stage, &server, &["--run-id", id]);
+        run_work(&stage, &server, &["--run-id", id]);
     }
     let elsewhere = stage.folder().join("elsewhere");
-    work(&stage, &server, &["--run-id", "five", "--runs-dir", &elsewhere.display().to_string()]);
+    run_work(&stage, &server, &["--run-id", "five", "--runs-dir", &elsewhere.display().to_string()]);
     // This run has a workspace.
-    let second = stage.runs().into_iter().find(|run| run.id().as_str() == "two").expect("it is there");
-    fs::create_dir(second.workspace_path()).expect("it can be made");
-    fs::set_permissions(second.workspace_path(), Permissions::from_mode(0o700)).expect("it is ours");
+    let second = stage.runs().into_iter().find(|run| run.id().as_str() == "two").expect("the file exists");
+    fs::create_dir(second.workspace_path()).expect("creation succeeds");
+    fs::set_permissions(second.workspace_path(), Permissions::from_mode(0o700))
+        .expect("the test owns the file");
 
     // The ledger wrongly lists this run as finished: it is orphaned.
-    let fourth = stage.runs().into_iter().find(|run| run.id().as_str() == "four").expect("it is there");
+    let fourth = stage.runs().into_iter().find(|run| run.id().as_str() == "four").expect("the file exists");
     let whole = fs::read_to_string(fourth.journal_path()).expect("a journal");
     let (unfinished, _) = whole.trim_end().rsplit_once('\n').expect("several steps");
-    fs::write(fourth.journal_path(), format!("{unfinished}\n")).expect("it is ours");
+    fs::write(fourth.journal_path(), format!("{unfinished}\n")).expect("the test owns the file");
     let ledger = rusqlite::Connection::open(path(&stage)).expect("a database");
-    let metadata = fs::metadata(fourth.journal_path()).expect("it is there");
+    let metadata = fs::metadata(fourth.journal_path()).expect("the file exists");
     let modified = std::os::unix::fs::MetadataExt::mtime(&metadata) * 1_000_000_000
         + std::os::unix::fs::MetadataExt::mtime_nsec(&metadata);
     let change = "UPDATE runs SET journal_bytes = ?, journal_modified = ? WHERE id = 'four'";
-    ledger.execute(change, (metadata.len() as i64, modified)).expect("it is changed");
+    ledger.execute(change, (metadata.len() as i64, modified)).expect("the ledger is writable");
     drop(ledger);
     let report = json(&stage.longhaul(["gc", "--older-than", "0", "--keep-last", "0", "--dry-run"]).end());
     assert_eq!(report["retained"]["unfinished"], 1, "{report}");
-    fs::write(fourth.journal_path(), whole).expect("it is ours");
+    fs::write(fourth.journal_path(), whole).expect("the test owns the file");
 
     let gc = |args: &[&str]| json(&stage.longhaul(["gc"]).args(args).end());
     let removed = |report: &Value| {

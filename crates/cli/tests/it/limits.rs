@@ -1,9 +1,9 @@
 //! Limits: the agent gets a wrap-up before the end, the run ends within its limits, and continues when a
 //! limit is raised. Tests run with every available agent.
 
-use crate::call::until;
+use crate::call::wait_until;
 use crate::harness::Stage;
-use crate::recovering::{recover, with_each_agent_at};
+use crate::recovering::{play_with_each_agent, recover};
 use crate::server::Server;
 use serde_json::Value;
 use std::fs;
@@ -43,12 +43,12 @@ to = "The limit has been raised"
 [[reply.turn]]
 text = "I continue."
 [[reply.turn.tools]]
-bash = { command = "test -e saved && touch went-on" }
+bash = { command = "test -e saved && touch continued" }
 [[reply.turn]]
 text = "The rest is done, too."
 "#;
 
-fn long() -> String {
+fn long_scenario() -> String {
     let step = "[[turn]]\ntext = \"The next step.\"\n[[turn.tools]]\nbash = { command = \"sleep 0.3; echo step >> progress\" }\n";
     LONG.replace("STEPS", &step.repeat(100))
 }
@@ -66,7 +66,7 @@ fn create_repository(work: &Path) {
         assert!(status.success(), "git {args:?}");
     };
     git(&["init", "-q"]);
-    git(&["config", "user.name", "No one"]);
+    git(&["config", "user.name", "Test"]);
     git(&["config", "user.email", "user@example.com"]);
 }
 
@@ -95,10 +95,13 @@ fn assert_wrap_up_is_marked(stage: &Stage) {
         message["content"].as_str().is_some_and(|content| content.starts_with(text))
     };
     let wrap_up = messages.iter().position(|message| starts_with(message, "This run is about to end"));
-    let (before, saving) = messages.split_at(wrap_up.expect("asked the agent to save its work"));
+    let (before, wrap_up_messages) = messages.split_at(wrap_up.expect("there is a wrap-up prompt"));
     assert!(before.iter().all(|message| message["wrap_up"].is_null()), "{before:?}");
-    assert!(saving.iter().all(|message| message["wrap_up"] == true), "{saving:?}");
-    assert!(saving.iter().any(|message| starts_with(message, "I save my work.")), "{saving:?}");
+    assert!(wrap_up_messages.iter().all(|message| message["wrap_up"] == true), "{wrap_up_messages:?}");
+    assert!(
+        wrap_up_messages.iter().any(|message| starts_with(message, "I save my work.")),
+        "{wrap_up_messages:?}"
+    );
 }
 
 fn cost(envelope: &Value) -> f64 {
@@ -113,14 +116,14 @@ fn mean_cost(server: &Server, envelope: &Value) -> f64 {
 
 #[test]
 fn budget_ends_the_run_with_a_wrap_up() {
-    with_each_agent_at(&long(), "ending by a budget", |stage, agent, server| {
+    play_with_each_agent(&long_scenario(), "a budget", |stage, agent, server| {
         let envelope = run(stage, agent, server, &["--budget", "0.15"], 21);
         assert_eq!(envelope["run"]["outcome"], "over_budget");
         assert_wrapped_up(stage, &envelope, "budget");
         // The run exceeds the budget by at most the answer in progress.
-        let (spent, answer) = (cost(&envelope), mean_cost(server, &envelope));
-        assert!(spent < 0.15 + 2.0 * answer, "{spent} of 0.15, an answer costs {answer}");
-        assert!(spent > 0.07, "it was ended early: {spent}");
+        let (cost, answer_cost) = (cost(&envelope), mean_cost(server, &envelope));
+        assert!(cost < 0.15 + 2.0 * answer_cost, "{cost} of 0.15, an answer costs {answer_cost}");
+        assert!(cost > 0.07, "the run was stopped early: {cost}");
         let resume = envelope["run"]["resume"].as_str().expect("a hint");
         assert!(resume.contains("--add-budget"), "{resume}");
     });
@@ -128,7 +131,7 @@ fn budget_ends_the_run_with_a_wrap_up() {
 
 #[test]
 fn raised_limit_continues_the_run() {
-    with_each_agent_at(&long(), "continuing with more", |stage, agent, server| {
+    play_with_each_agent(&long_scenario(), "a raised limit", |stage, agent, server| {
         run(stage, agent, server, &["--max-turns", "6"], 22);
         let unchanged = stage.longhaul(["resume", "@"]).against(server).end();
         assert_eq!(unchanged.code, 2, "{unchanged:?}");
@@ -150,7 +153,7 @@ fn prompts_since(server: &Server, before: usize) -> Vec<String> {
 
 #[test]
 fn resuming_omits_the_wrap_up_prompt() {
-    with_each_agent_at(&long(), "continuing without the saving", |stage, agent, server| {
+    play_with_each_agent(&long_scenario(), "a resume after a wrap-up", |stage, agent, server| {
         let limits = ["--time-limit", "9s", "--wrap-up-reserve", "5s"];
         let limited = run(stage, agent, server, &limits, 22);
         assert_wrapped_up(stage, &limited, "time");
@@ -160,7 +163,7 @@ fn resuming_omits_the_wrap_up_prompt() {
         assert_eq!(envelope["result"], "The rest is done, too.", "{envelope}");
         assert_eq!(envelope["run"]["attempts"], 2, "{envelope}");
         assert_eq!(envelope["session_id"], limited["session_id"], "{envelope}");
-        assert!(stage.work().join("went-on").exists(), "what was saved is there, and the work continued");
+        assert!(stage.work().join("continued").exists(), "the saved work exists, and the work continued");
         let later = prompts_since(server, before);
         assert!(later.len() >= 2, "{later:?}");
         for prompt in later {
@@ -186,8 +189,8 @@ fn resuming_omits_the_wrap_up_prompt() {
 
 #[test]
 fn resuming_omits_a_custom_wrap_up_prompt() {
-    let scenario = long().replace("to = \"This run is about to end\"", "to = \"Time to pack up.\"");
-    with_each_agent_at(&scenario, "continuing without words of one's own", |stage, agent, server| {
+    let scenario = long_scenario().replace("to = \"This run is about to end\"", "to = \"Time to pack up.\"");
+    play_with_each_agent(&scenario, "a resume after a custom wrap-up prompt", |stage, agent, server| {
         run(stage, agent, server, &["--max-turns", "6", "--wrap-up-prompt", "Time to pack up."], 22);
         assert!(prompts_since(server, 0).concat().contains("Time to pack up."));
         let before = server.api.account().requests.len();
@@ -201,7 +204,7 @@ fn resuming_omits_a_custom_wrap_up_prompt() {
 
 #[test]
 fn time_limit_ends_the_run_with_a_wrap_up() {
-    with_each_agent_at(&long(), "ending by time", |stage, agent, server| {
+    play_with_each_agent(&long_scenario(), "a time limit", |stage, agent, server| {
         let limits = ["--time-limit", "9s", "--wrap-up-reserve", "5s"];
         let envelope = run(stage, agent, server, &limits, 22);
         assert_eq!(envelope["run"]["outcome"], "out_of_time");
@@ -213,7 +216,7 @@ fn time_limit_ends_the_run_with_a_wrap_up() {
 
 #[test]
 fn wall_limit_ends_the_run_with_a_wrap_up() {
-    with_each_agent_at(&long(), "ending by the wall", |stage, agent, server| {
+    play_with_each_agent(&long_scenario(), "a wall limit", |stage, agent, server| {
         let envelope = run(stage, agent, server, &["--wall-limit", "9s", "--wrap-up-reserve", "5s"], 22);
         assert_wrapped_up(stage, &envelope, "wall");
     });
@@ -221,13 +224,13 @@ fn wall_limit_ends_the_run_with_a_wrap_up() {
 
 #[test]
 fn turn_and_token_limits_end_the_run_with_a_wrap_up() {
-    with_each_agent_at(&long(), "ending by turns", |stage, agent, server| {
+    play_with_each_agent(&long_scenario(), "a turn limit", |stage, agent, server| {
         let envelope = run(stage, agent, server, &["--max-turns", "8"], 22);
         assert_wrapped_up(stage, &envelope, "turns");
         let served = server.api.account().model_requests();
         assert!((7..=9).contains(&served), "{served} answers for a limit of 8");
     });
-    with_each_agent_at(&long(), "ending by tokens", |stage, agent, server| {
+    play_with_each_agent(&long_scenario(), "a token limit", |stage, agent, server| {
         let envelope = run(stage, agent, server, &["--max-tokens", "150k"], 21);
         assert_wrapped_up(stage, &envelope, "tokens");
     });
@@ -235,7 +238,7 @@ fn turn_and_token_limits_end_the_run_with_a_wrap_up() {
 
 #[test]
 fn agent_is_stopped_at_once_without_a_wrap_up() {
-    with_each_agent_at(&long(), "ending without a word", |stage, agent, server| {
+    play_with_each_agent(&long_scenario(), "a limit without a wrap-up", |stage, agent, server| {
         let envelope = run(stage, agent, server, &["--max-turns", "5", "--no-wrap-up"], 22);
         assert_eq!(envelope["run"]["limit"], "turns", "{envelope}");
         assert_eq!(commits(stage), "");
@@ -246,11 +249,11 @@ fn agent_is_stopped_at_once_without_a_wrap_up() {
 
 #[test]
 fn limited_agent_waits_for_the_next_supervisor() {
-    with_each_agent_at(&long(), "waiting while no one counts", |stage, agent, server| {
+    play_with_each_agent(&long_scenario(), "a limited agent without a supervisor", |stage, agent, server| {
         create_repository(&stage.work());
         let args = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill", "--max-turns", "8"];
         let started = stage.run(agent, &args).against(server).start();
-        until("it works", || stage.work().join("started").exists());
+        wait_until("the agent works", || stage.work().join("started").exists());
         started.kill();
         // The agent finishes the running call and asks about the next one.
         let is_asking = || {
@@ -258,7 +261,7 @@ fn limited_agent_waits_for_the_next_supervisor() {
             let made = stream.matches(r#""type":"tool_result""#).count();
             stream.matches(r#""hook_callback""#).count() > made && made > 0
         };
-        until("it asks, and no one answers", is_asking);
+        wait_until("the agent waits for an answer", is_asking);
         let served = server.api.account().model_requests();
         assert!(served <= 4, "{served} answers without a supervisor");
         let envelope = recover(stage, server, &[]).end().envelope(22);
@@ -282,7 +285,7 @@ bash = { command = "test -e once && exit 0; touch once; python3 -c 'import time;
 [[turn]]
 text = "It was enough."
 "#;
-    with_each_agent_at(hungry, "too much memory", |stage, agent, server| {
+    play_with_each_agent(hungry, "a memory limit", |stage, agent, server| {
         let args = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill"];
         let limits = ["--memory-limit", "1100M"];
         let ended = stage.run(agent, &args).args(limits).against(server).end();
@@ -311,10 +314,10 @@ fn dry_run_shows_the_limits_and_the_checks() {
 #[test]
 fn budget_for_an_unpriced_model_causes_a_warning() {
     let stage = Stage::new();
-    let server = Server::plays(&long().replace("sleep 0.3; ", ""));
+    let server = Server::start(&long_scenario().replace("sleep 0.3; ", ""));
     create_repository(&stage.work());
-    let free = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill"];
-    let run = |args: &[&str]| stage.run(&stage.agent(), &free).args(args).against(&server).end();
+    let base_args = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill"];
+    let run = |args: &[&str]| stage.run(&stage.agent(), &base_args).args(args).against(&server).end();
     let warning = "no price is known for `claude-unheard-of-9`";
     let limited = run(&["--model", "claude-unheard-of-9", "--budget", "100"]);
     assert_eq!(limited.stderr.matches(warning).count(), 1, "{limited:?}");
@@ -324,7 +327,7 @@ fn budget_for_an_unpriced_model_causes_a_warning() {
 
 #[test]
 fn turn_limit_of_one_allows_one_answer() {
-    with_each_agent_at(&long(), "one turn", |stage, agent, server| {
+    play_with_each_agent(&long_scenario(), "a limit of one turn", |stage, agent, server| {
         let envelope = run(stage, agent, server, &["--max-turns", "1"], 22);
         assert_eq!(envelope["run"]["limit"], "turns", "{envelope}");
         assert_eq!(server.api.account().model_requests(), 1, "{envelope}");
@@ -334,11 +337,12 @@ fn turn_limit_of_one_allows_one_answer() {
 #[test]
 fn keep_going_needs_a_limit() {
     let stage = Stage::new();
-    let dry = |more: &[&str]| stage.run(&stage.agent(), &["p", "--keep-going", "--dry-run"]).args(more).end();
-    let rejected = dry(&[]);
+    let dry_run =
+        |more: &[&str]| stage.run(&stage.agent(), &["p", "--keep-going", "--dry-run"]).args(more).end();
+    let rejected = dry_run(&[]);
     assert_eq!(rejected.code, 2, "{rejected:?}");
     rejected.says(&["--keep-going without a limit", "--time-limit 12h", "`--budget none`"]);
     for limit in [["--budget", "none"], ["--budget", "5"], ["--time-limit", "none"], ["--max-turns", "50"]] {
-        assert_eq!(dry(&limit).code, 0, "{limit:?}");
+        assert_eq!(dry_run(&limit).code, 0, "{limit:?}");
     }
 }

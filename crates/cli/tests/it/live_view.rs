@@ -1,8 +1,8 @@
 //! The live view of `run`, `attach` and `status --watch` on a terminal.
 
-use crate::call::until;
+use crate::call::wait_until;
 use crate::harness::Stage;
-use crate::recovering::{STEPS, in_mid_tool_with, with_each_agent};
+use crate::recovering::{STEPS, run_to_mid_tool_with, with_each_agent};
 use crate::server::{Server, WORK};
 use crate::terminal::Terminal;
 use rustix::process::Signal;
@@ -35,11 +35,13 @@ fn run(stage: &Stage, args: &[&str]) -> Vec<String> {
 
 #[test]
 fn terminal_shows_the_running_tool_then_a_clean_screen_and_a_summary() {
-    with_each_agent("showing a run on a terminal", |stage, agent, server| {
+    with_each_agent("the live view of a run", |stage, agent, server| {
         let args = run_with(stage, agent, &["--budget", "5", "--time-limit", "1h"]);
         let mut terminal = Terminal::start(stage, server, &args, (80, 24));
         // The message with the tool call ends a moment after the call starts.
-        until("the tool is shown", || terminal.shows("Bash: test -e started") && terminal.shows(" turns, "));
+        wait_until("the tool is shown", || {
+            terminal.shows("Bash: test -e started") && terminal.shows(" turns, ")
+        });
         let rows = terminal.rows();
         let view = rows.iter().position(|row| row.starts_with("nightly (one): working, "));
         let view = &rows[view.expect("the state is shown")..];
@@ -52,7 +54,7 @@ fn terminal_shows_the_running_tool_then_a_clean_screen_and_a_summary() {
             "{rows:?}"
         );
         assert!(view[4..].iter().all(String::is_empty), "{rows:?}");
-        assert_eq!(terminal.end(), Some(0));
+        assert_eq!(terminal.wait(), Some(0));
         let rows = terminal.rows();
         assert!(terminal.shows("All three steps are taken.") && !terminal.shows("working"), "{rows:?}");
         let outcome = rows.iter().find(|row| row.starts_with("  outcome ")).expect("there is a summary");
@@ -62,27 +64,27 @@ fn terminal_shows_the_running_tool_then_a_clean_screen_and_a_summary() {
 
 #[test]
 fn resized_terminal_is_redrawn_without_wrapped_lines() {
-    let (stage, server) = (Stage::new(), Server::plays(STEPS));
+    let (stage, server) = (Stage::new(), Server::start(STEPS));
     let mut terminal = Terminal::start(&stage, &server, &run(&stage, &["--budget", "5"]), (120, 24));
-    until("the tool is shown", || terminal.shows("echo two >> steps"));
+    wait_until("the tool is shown", || terminal.shows("echo two >> steps"));
     terminal.resize((50, 24));
-    until("the tool is cut", || terminal.shows("touch start") && !terminal.shows("echo two"));
+    wait_until("the tool is truncated", || terminal.shows("touch start") && !terminal.shows("echo two"));
     let rows = terminal.rows();
     assert!(rows[0].starts_with("nightly (one): working"), "{rows:?}");
     assert!(rows[3].starts_with("  budget 0%") && rows[4].is_empty(), "{rows:?}");
-    assert_eq!(terminal.end(), Some(0));
+    assert_eq!(terminal.wait(), Some(0));
 }
 
 #[test]
 fn first_ctrl_c_explains_the_second_and_leaves_a_clean_screen() {
-    let (stage, server) = (Stage::new(), Server::plays(STEPS));
+    let (stage, server) = (Stage::new(), Server::start(STEPS));
     let mut terminal = Terminal::start(&stage, &server, &run(&stage, &[]), (80, 24));
-    until("the tool is shown", || terminal.shows("Bash: test -e started"));
+    wait_until("the tool is shown", || terminal.shows("Bash: test -e started"));
     // A terminal prints `^C` at its cursor.
     terminal.type_keys(b"\x03");
-    until("the keys are echoed", || terminal.written().contains("^C"));
+    wait_until("the keys are echoed", || terminal.written().contains("^C"));
     terminal.signal(Signal::INT);
-    assert_eq!(terminal.end(), Some(130));
+    assert_eq!(terminal.wait(), Some(130));
     let rows = terminal.rows();
     assert!(rows.iter().any(|row| row.contains("press Ctrl-C again to stop it at once")), "{rows:?}");
     assert!(!terminal.shows("working") && !terminal.shows("^C"), "{rows:?}");
@@ -95,63 +97,65 @@ fn wait_is_shown_with_its_end_and_reason_on_every_screen() {
     let stage = Stage::new();
     let scenario = WORK.replace("[expect]", "auth = \"oauth\"\n[expect]");
     let server =
-        Server::plays(&format!("{scenario}\n[[fault]]\nturn = 2\nusage_limit = {{ reset_s = 6 }}\n"));
+        Server::start(&format!("{scenario}\n[[fault]]\nturn = 2\nusage_limit = {{ reset_s = 6 }}\n"));
     let args = ["--inner-retries", "0"];
     let mut terminal = Terminal::start(&stage, &server, &run(&stage, &args), (100, 24));
-    until("the wait is shown", || terminal.shows("nightly (one): waiting"));
+    wait_until("the wait is shown", || terminal.shows("nightly (one): waiting"));
     let mut attached = Terminal::start(&stage, &server, &["attach".to_owned(), "one".to_owned()], (100, 24));
     let mut watching =
         Terminal::start(&stage, &server, &["status".to_owned(), "--watch".to_owned()], (100, 24));
     for screen in [&terminal, &attached, &watching] {
-        until("the wait is shown", || {
+        wait_until("the wait is shown", || {
             screen.shows("  until ") && screen.shows("the account's usage limit is reached")
         });
     }
-    assert_eq!((terminal.end(), attached.end()), (Some(0), Some(0)));
+    assert_eq!((terminal.wait(), attached.wait()), (Some(0), Some(0)));
     for screen in [&terminal, &attached] {
         assert!(screen.shows("outcome     done") && !screen.shows("(one): waiting"), "{:?}", screen.rows());
     }
-    until("its end is printed", || {
+    wait_until("the outcome is printed", || {
         watching.shows("nightly (one): done, ") && watching.shows("no unfinished runs")
     });
     watching.signal(Signal::INT);
-    assert_eq!(watching.end(), Some(130));
+    assert_eq!(watching.wait(), Some(130));
     assert!(!watching.shows("no unfinished runs"));
 }
 
 #[test]
 fn suspended_and_orphaned_runs_stay_on_the_screen_with_their_next_command() {
-    let (stage, server) = (Stage::new(), Server::plays(STEPS));
+    let (stage, server) = (Stage::new(), Server::start(STEPS));
     let mut watching =
         Terminal::start(&stage, &server, &["status".to_owned(), "--watch".to_owned()], (80, 24));
     let mut terminal = Terminal::start(&stage, &server, &run(&stage, &[]), (80, 24));
-    until("the tool is shown", || {
+    wait_until("the tool is shown", || {
         watching.shows("nightly (one): working") && terminal.shows("Bash: test -e")
     });
     terminal.signal(Signal::TERM);
-    assert_eq!(terminal.end(), Some(143));
+    assert_eq!(terminal.wait(), Some(143));
     assert!(
         terminal.shows("  outcome     suspended") && terminal.shows("longhaul recover one"),
         "{:?}",
         terminal.rows()
     );
-    until("the command is shown", || watching.shows("suspended; continue it with `longhaul recover one`"));
+    wait_until("the command is shown", || {
+        watching.shows("suspended; continue it with `longhaul recover one`")
+    });
     stage.longhaul(["recover"]).against(&server).end().envelope(0);
-    until("it is gone", || watching.shows("no unfinished runs"));
-    fs::remove_file(stage.work().join("started")).expect("the second run takes the long step again");
-    let killed = in_mid_tool_with(&stage, &stage.agent(), &server, &["--run-id", "two"]);
-    until("it is shown", || watching.shows("two: working"));
+    wait_until("no run is shown", || watching.shows("no unfinished runs"));
+    fs::remove_file(stage.work().join("started")).expect("the first run wrote it");
+    let killed = run_to_mid_tool_with(&stage, &stage.agent(), &server, &["--run-id", "two"]);
+    wait_until("the run is shown", || watching.shows("two: working"));
     killed.kill();
-    until("the command is shown", || {
+    wait_until("the command is shown", || {
         watching.shows("two: no supervisor; continue it with `longhaul recover two`")
     });
     watching.signal(Signal::INT);
-    assert_eq!(watching.end(), Some(130));
+    assert_eq!(watching.wait(), Some(130));
     stage.longhaul(["recover"]).against(&server).end().envelope(0);
 }
 
 #[test]
-fn watching_needs_a_terminal() {
+fn watch_needs_a_terminal() {
     let stage = Stage::new();
     let rejected = stage.longhaul(["status", "--watch"]).end();
     assert_eq!(rejected.code, 2, "{rejected:?}");
@@ -159,11 +163,11 @@ fn watching_needs_a_terminal() {
 }
 
 #[test]
-fn dumb_terminal_gets_lines_only() {
-    let (stage, server) = (Stage::new(), Server::plays(WORK));
+fn dumb_terminal_receives_only_lines() {
+    let (stage, server) = (Stage::new(), Server::start(WORK));
     let args = run(&stage, &[]);
-    let mut terminal = Terminal::start_on(&stage, &server, &args, (80, 24), "dumb");
-    assert_eq!(terminal.end(), Some(0));
+    let mut terminal = Terminal::start_with_type(&stage, &server, &args, (80, 24), "dumb");
+    assert_eq!(terminal.wait(), Some(0));
     let written = terminal.written();
     assert!(!written.contains('\x1b'), "{written:?}");
 }

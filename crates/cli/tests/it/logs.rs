@@ -1,10 +1,10 @@
 //! `longhaul logs`: prints the conversation of finished and of running runs. Tests with an agent run with
 //! every available agent.
 
-use crate::call::{Ended, Started, until};
+use crate::call::{Ended, Started, wait_until};
 use crate::harness::{LONGHAUL, Stage};
 use crate::recovering::{
-    STEPS, agent_of, in_mid_tool, is_gone, recover, with_each_agent, with_each_agent_at,
+    STEPS, agent_pid, has_exited, play_with_each_agent, recover, run_to_mid_tool, with_each_agent,
 };
 use crate::server::{Server, WORK};
 use expect_test::expect;
@@ -34,7 +34,7 @@ fn follow(stage: &Stage, args: &[&str]) -> Started {
     stage.longhaul(["logs", "@", "--follow"]).args(args).start()
 }
 
-/// Returns the text without moments, spans and amounts.
+/// Removes moments, spans and amounts from the text.
 fn redact(text: &str) -> String {
     let line = |line: &str| match line.split_once(": ") {
         Some((prefix, rest)) if prefix.starts_with("attempt ") && !prefix.contains(',') => {
@@ -60,7 +60,7 @@ fn redact(text: &str) -> String {
 #[test]
 fn attempts_are_distinguished() {
     let work = format!("{WORK}{OVERLOADED}");
-    with_each_agent_at(&work, "telling attempts apart", |stage, agent, server| {
+    play_with_each_agent(&work, "several attempts in logs", |stage, agent, server| {
         stage.run(agent, &PROMPT).args(["--inner-retries", "0"]).against(server).end().envelope(0);
         let all = logs(stage, &[]);
         assert_eq!((all.code, all.stderr.as_str()), (0, ""), "{all:?}");
@@ -105,16 +105,16 @@ fn attempts_are_distinguished() {
 
 #[test]
 fn since_omits_earlier_messages() {
-    with_each_agent("printing from a moment on", |stage, agent, server| {
-        in_mid_tool(stage, agent, server).end().envelope(0);
+    with_each_agent("logs with --since", |stage, agent, server| {
+        run_to_mid_tool(stage, agent, server).end().envelope(0);
         let run = stage.only_run();
         let transcript = add_timestamps(&run, &run.transcript_path());
         let stream = add_timestamps(&run, &run.attempt(1).stream_path());
         // The moment of the second step's result.
         let result_at = |messages: &[Value]| {
             let is_result = |message: &&Value| message["kind"] == "tool_result" || message["type"] == "user";
-            let second = messages.iter().filter(is_result).nth(1).expect("there are three");
-            second["timestamp"].as_str().expect("it has a time").to_owned()
+            let second = messages.iter().filter(is_result).nth(1).expect("there are three results");
+            second["timestamp"].as_str().expect("a timestamp").to_owned()
         };
         let text = logs(stage, &["--since", &result_at(&transcript)]).stdout;
         assert!(!text.contains("The second one takes a while."), "{text}");
@@ -130,24 +130,24 @@ fn since_omits_earlier_messages() {
 /// The scripted agent writes no timestamps.
 fn add_timestamps(run: &RunDir, path: &Path) -> Vec<Value> {
     let started = run.plan().expect("the plan can be read").started_at;
-    let text = fs::read_to_string(path).expect("it is there");
+    let text = fs::read_to_string(path).expect("the file exists");
     let mut lines: Vec<Value> =
-        text.lines().map(|line| serde_json::from_str(line).expect("it is JSON")).collect();
+        text.lines().map(|line| serde_json::from_str(line).expect("valid JSON")).collect();
     let count = lines.len() as u64;
     for (line, number) in lines.iter_mut().zip(1..) {
         line["timestamp"] = rfc3339(started + Span(1000 * number / count)).into();
     }
     let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
-    fs::write(path, text).expect("it is ours");
+    fs::write(path, text).expect("the test owns the file");
     lines
 }
 
 #[test]
 fn follow_continues_across_attempts() {
     let work = format!("{STEPS}\n[[fault]]\nturn = 4\ntimes = 1\nstatus = {{ code = 529 }}\n");
-    with_each_agent_at(&work, "following across attempts", |stage, agent, server| {
+    play_with_each_agent(&work, "logs --follow across attempts", |stage, agent, server| {
         let run = stage.run(agent, &PROMPT).args(["--inner-retries", "0"]).against(server).start();
-        until("the tool runs", || stage.work().join("started").exists());
+        wait_until("the tool runs", || stage.work().join("started").exists());
         let (followed, raw) = (follow(stage, &[]), follow(stage, &["--raw"]));
         let first = follow(stage, &["--attempt", "1"]);
         run.end().envelope(0);
@@ -163,7 +163,7 @@ fn follow_continues_across_attempts() {
         assert!(followed.stdout.contains("(status 529); waiting until "), "{followed:?}");
         assert!(followed.stdout.contains("\n  agent: All three steps are taken.\n"), "{followed:?}");
         assert!(
-            text.starts_with(first.stdout.split("attempt 1: ").next().expect("a beginning")),
+            text.starts_with(first.stdout.split("attempt 1: ").next().expect("a first part")),
             "{first:?}"
         );
         assert!(!first.stdout.contains("attempt 2"), "{first:?}");
@@ -176,13 +176,13 @@ fn follow_continues_across_attempts() {
 
 #[test]
 fn follow_continues_across_a_takeover() {
-    with_each_agent("following across a recovery", |stage, agent, server| {
-        let run = in_mid_tool(stage, agent, server);
+    with_each_agent("logs --follow across a recovery", |stage, agent, server| {
+        let run = run_to_mid_tool(stage, agent, server);
         let followed = follow(stage, &[]);
         run.kill();
-        let agent = agent_of(&stage.only_run());
-        kill_process(agent, Signal::KILL).expect("it was started by this test");
-        until("the agent is gone", || is_gone(agent));
+        let agent = agent_pid(&stage.only_run());
+        kill_process(agent, Signal::KILL).expect("the test started this process");
+        wait_until("the agent has exited", || has_exited(agent));
         recover(stage, server, &[]).end().envelope(0);
         let followed = followed.end();
         assert_eq!(followed.code, 0, "{followed:?}");
@@ -203,11 +203,11 @@ fn follow_continues_across_a_takeover() {
 /// The session is missing, so Longhaul starts no agent in the second attempt.
 #[test]
 fn attempt_without_messages_is_printed() {
-    with_each_agent("telling of a silent attempt", |stage, agent, server| {
-        in_mid_tool(stage, agent, server).kill();
-        let agent = agent_of(&stage.only_run());
-        kill_process(agent, Signal::KILL).expect("it was started by this test");
-        until("the agent is gone", || is_gone(agent));
+    with_each_agent("an attempt without messages in logs", |stage, agent, server| {
+        run_to_mid_tool(stage, agent, server).kill();
+        let agent = agent_pid(&stage.only_run());
+        kill_process(agent, Signal::KILL).expect("the test started this process");
+        wait_until("the agent has exited", || has_exited(agent));
         fs::remove_dir_all(stage.user_home().join(".claude/projects")).expect("there are sessions");
         recover(stage, server, &[]).end().envelope(0);
         let text = logs(stage, &[]).stdout;
@@ -228,10 +228,10 @@ fn attempt_without_messages_is_printed() {
 
 #[test]
 fn follow_waits_for_an_orphaned_run() {
-    let (stage, server) = (Stage::new(), Server::plays(STEPS));
-    in_mid_tool(&stage, &stage.agent(), &server).kill();
-    let agent = agent_of(&stage.only_run());
-    until("the agent is gone", || is_gone(agent));
+    let (stage, server) = (Stage::new(), Server::start(STEPS));
+    run_to_mid_tool(&stage, &stage.agent(), &server).kill();
+    let agent = agent_pid(&stage.only_run());
+    wait_until("the agent has exited", || has_exited(agent));
     let followed = follow(&stage, &[]);
     recover(&stage, &server, &[]).end().envelope(0);
     let followed = followed.end();
@@ -242,10 +242,10 @@ fn follow_waits_for_an_orphaned_run() {
 /// The run writes no more messages, and the reader of the pipe has exited.
 #[test]
 fn closed_pipe_ends_follow() {
-    let (stage, server) = (Stage::new(), Server::plays(STEPS));
-    in_mid_tool(&stage, &stage.agent(), &server).kill();
-    let agent = agent_of(&stage.only_run());
-    until("the agent is gone", || is_gone(agent));
+    let (stage, server) = (Stage::new(), Server::start(STEPS));
+    run_to_mid_tool(&stage, &stage.agent(), &server).kill();
+    let agent = agent_pid(&stage.only_run());
+    wait_until("the agent has exited", || has_exited(agent));
     for args in ["", "--raw"] {
         let script =
             format!("{LONGHAUL} logs @ --quiet --follow {args} | head -n 1; echo ${{PIPESTATUS[0]}}");
@@ -257,16 +257,16 @@ fn closed_pipe_ends_follow() {
 
 /// The first line of a hundred megabytes appears at once, and memory use stays small.
 #[test]
-fn large_conversation_is_printed_while_it_is_read() {
-    let (stage, server) = (Stage::new(), Server::plays(WORK));
+fn large_conversation_is_streamed() {
+    let (stage, server) = (Stage::new(), Server::start(WORK));
     stage.run(&stage.agent(), &PROMPT).against(&server).end().envelope(0);
     let run = stage.only_run();
     for path in [run.transcript_path(), run.attempt(1).stream_path()] {
-        let line = fs::read_to_string(&path).expect("it is there");
-        let mut file = File::options().append(true).open(&path).expect("it is ours");
+        let line = fs::read_to_string(&path).expect("the file exists");
+        let mut file = File::options().append(true).open(&path).expect("the test owns the file");
         let many = line.repeat((1 << 20) / line.len());
         for _ in 0..100 {
-            file.write_all(many.as_bytes()).expect("there is room");
+            file.write_all(many.as_bytes()).expect("the disk has space");
         }
     }
     for args in ["", "--raw", "--output-format stream-json", "--follow", "--raw --follow"] {
@@ -285,7 +285,7 @@ fn large_conversation_is_printed_while_it_is_read() {
 
 #[test]
 fn invalid_combinations_are_rejected() {
-    let (stage, server) = (Stage::new(), Server::plays(WORK));
+    let (stage, server) = (Stage::new(), Server::start(WORK));
     stage.run(&stage.agent(), &PROMPT).against(&server).end().envelope(0);
     for (args, fragments) in [
         (

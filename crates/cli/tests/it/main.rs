@@ -1,8 +1,8 @@
 //! End-to-end tests of the binary: processes, files, signals and exit codes.
 //!
-//! Every test has its own [`harness::Stage`]: temporary directories, a free agent, and an environment that
-//! inherits nothing from the user. No test connects beyond 127.0.0.1, looks for credentials, or ends a
-//! process that it did not start. [`tidy`] asserts after each test that nothing is left.
+//! Every test has its own [`harness::Stage`]: temporary directories, an agent without cost, and an
+//! environment that inherits nothing from the user. No test connects beyond 127.0.0.1, looks for credentials,
+//! or ends a process that it did not start. [`tidy`] asserts after each test that nothing is left.
 
 #![allow(clippy::disallowed_methods, reason = "these rules are for the program")]
 
@@ -20,7 +20,6 @@ mod collector;
 mod completions;
 mod concurrent_homes;
 mod config;
-mod cut_journal;
 mod diagnostics;
 mod diffs;
 mod doctor;
@@ -75,6 +74,7 @@ mod telemetry;
 mod terminal;
 mod tidy;
 mod transfer;
+mod truncated_journal;
 mod unreadable;
 mod variables;
 mod why;

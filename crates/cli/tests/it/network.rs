@@ -16,7 +16,7 @@ use std::thread;
 /// Requests a port of this machine twice: directly, and through the proxy.
 const TWO_REQUESTS: &str = r#"
 name = "looking"
-summary = "one command, which looks at a port"
+summary = "one command, which requests a port"
 prompt = "p"
 [expect]
 outcome = "done"
@@ -30,12 +30,12 @@ text = "I have looked."
 "#;
 
 /// Starts a server that answers every request with `seen` until the test process ends. Returns its port.
-fn port() -> u16 {
+fn start_server() -> u16 {
     let listener = TcpListener::bind(("127.0.0.1", 0)).expect("there is a port");
-    let port = listener.local_addr().expect("it is bound").port();
+    let port = listener.local_addr().expect("a listener has an address").port();
     thread::spawn(move || {
         for mut client in listener.incoming().flatten() {
-            // A client that disconnects early has all it needs.
+            // A client may disconnect early.
             let _ = client.read(&mut [0; 4096]);
             let _ =
                 client.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 4\r\nconnection: close\r\n\r\nseen");
@@ -46,7 +46,7 @@ fn port() -> u16 {
 }
 
 /// Returns the real agent, or `None` if it is missing or cannot have a sandbox.
-fn sandboxed(description: &str) -> Option<PathBuf> {
+fn sandboxed_agent(description: &str) -> Option<PathBuf> {
     let claude = claude_code(description)?;
     let succeeds = |program: &str, args: &[&str]| {
         let status = Command::new(program).args(args).stdout(Stdio::null()).stderr(Stdio::null()).status();
@@ -63,8 +63,8 @@ fn sandboxed(description: &str) -> Option<PathBuf> {
     }
     if !succeeds("bwrap", &["--ro-bind", "/", "/", "--unshare-net", "true"]) {
         let remedy =
-            "let this user have namespaces of his own: `bwrap --ro-bind / / --unshare-net true` shows it";
-        skip_test(description, "bubblewrap can make no network of its own here", remedy);
+            "allow this user to create namespaces: `bwrap --ro-bind / / --unshare-net true` must succeed";
+        skip_test(description, "bubblewrap cannot isolate the network here", remedy);
         return None;
     }
     Some(claude)
@@ -75,19 +75,19 @@ fn request_twice(claude: &Path, args: &[&str], user_settings: &str) -> (String, 
     let stage = Stage::new();
     let settings = stage.user_home().join(".claude");
     fs::create_dir(&settings).expect("the stage is new");
-    fs::write(settings.join("settings.json"), user_settings).expect("the stage can be written");
-    let server = Server::plays(&TWO_REQUESTS.replace("PORT", &port().to_string()));
-    let free = ["p", "--permission-mode", "bypassPermissions"];
-    let envelope = stage.run(claude, &free).args(args).against(&server).end().envelope(0);
+    fs::write(settings.join("settings.json"), user_settings).expect("the stage is writable");
+    let server = Server::start(&TWO_REQUESTS.replace("PORT", &start_server().to_string()));
+    let base_args = ["p", "--permission-mode", "bypassPermissions"];
+    let envelope = stage.run(claude, &base_args).args(args).against(&server).end().envelope(0);
     assert_eq!(envelope["run"]["outcome"], "done", "{envelope}");
     assert!(stage.work().join("looked").exists(), "the command did not run");
-    let received = |name: &str| fs::read_to_string(stage.work().join(name)).expect("it was written");
+    let received = |name: &str| fs::read_to_string(stage.work().join(name)).expect("the file was written");
     (received("direct"), received("by_proxy"))
 }
 
 #[test]
 fn commands_reach_only_allowed_hosts() {
-    let Some(claude) = sandboxed("holding commands back from the network") else { return };
+    let Some(claude) = sandboxed_agent("restricted network access") else { return };
     let check = |args: &[&str], user_settings: &str, direct: &str, by_proxy: &str| {
         let (actual_direct, actual_by_proxy) = request_twice(&claude, args, user_settings);
         let is_by_proxy_expected =
@@ -109,8 +109,8 @@ fn commands_reach_only_allowed_hosts() {
 
 #[test]
 fn sandbox_grants_no_permission() {
-    let Some(claude) = sandboxed("asking for permission in a sandbox") else { return };
-    let (stage, server) = (Stage::new(), Server::plays(&TWO_REQUESTS.replace("PORT", "1")));
+    let Some(claude) = sandboxed_agent("permissions in a sandbox") else { return };
+    let (stage, server) = (Stage::new(), Server::start(&TWO_REQUESTS.replace("PORT", "1")));
     let args = ["p", "--permission-mode", "default", "--network", "none", "--preset", "drill"];
     let envelope = stage.run(&claude, &args).against(&server).end().envelope(23);
     assert_eq!(envelope["run"]["fault"], "permission", "{envelope}");
@@ -121,13 +121,13 @@ fn sandbox_grants_no_permission() {
 /// comes.
 #[test]
 fn unapproved_host_is_denied_at_once() {
-    let Some(claude) = sandboxed("asking for a host") else { return };
+    let Some(claude) = sandboxed_agent("an unapproved host") else { return };
     let stage = Stage::new();
     let settings = stage.user_home().join(".claude");
     fs::create_dir(&settings).expect("the stage is new");
     let sandbox = r#"{"sandbox":{"enabled":true},"permissions":{"allow":["Bash"]}}"#;
-    fs::write(settings.join("settings.json"), sandbox).expect("the stage can be written");
-    let server = Server::plays(&TWO_REQUESTS.replace("PORT", "1"));
+    fs::write(settings.join("settings.json"), sandbox).expect("the stage is writable");
+    let server = Server::start(&TWO_REQUESTS.replace("PORT", "1"));
     let args = ["p", "--permission-mode", "acceptEdits"];
     stage.run(&claude, &args).against(&server).end().envelope(0);
     let stream = fs::read_to_string(stage.only_run().attempt(1).stream_path()).expect("a stream");
@@ -136,8 +136,8 @@ fn unapproved_host_is_denied_at_once() {
 
 #[test]
 fn agent_without_sandbox_does_not_start() {
-    let Some(claude) = claude_code("missing a sandbox") else { return };
-    let (stage, server) = (Stage::new(), Server::plays(TWO_REQUESTS));
+    let Some(claude) = claude_code("a missing sandbox") else { return };
+    let (stage, server) = (Stage::new(), Server::start(TWO_REQUESTS));
     let empty = stage.folder().join("empty");
     fs::create_dir(&empty).expect("the stage is new");
     let run = stage.run(&claude, &["p", "--network", "none"]).env("PATH", &empty).against(&server);
@@ -150,26 +150,27 @@ fn agent_without_sandbox_does_not_start() {
 
 #[test]
 fn plan_stores_allowed_hosts() {
-    let (stage, server) = (Stage::new(), Server::plays(crate::server::WORK));
+    let (stage, server) = (Stage::new(), Server::start(crate::server::WORK));
     let args = ["p", "--permission-mode", "bypassPermissions", "--network", "example.com,*.example.org:443"];
     stage.run(&stage.agent(), &args).against(&server).end().envelope(0);
     let run = stage.only_run();
     let hosts = run.plan().expect("the plan can be read").network;
     assert_eq!(hosts, Some(vec!["example.com".to_owned(), "*.example.org:443".to_owned()]));
-    let argv: Value =
-        serde_json::from_slice(&fs::read(run.path().join("attempts/001/argv.json")).expect("it was written"))
-            .expect("it is JSON");
+    let argv: Value = serde_json::from_slice(
+        &fs::read(run.path().join("attempts/001/argv.json")).expect("the file was written"),
+    )
+    .expect("valid JSON");
     assert!(argv["args"].to_string().contains("strictAllowlist"), "{argv}");
 }
 
 #[test]
 fn invalid_host_is_wrong_usage() {
     let stage = Stage::new();
-    let check = |args: &[&str], words: &[&str]| {
+    let check = |args: &[&str], fragments: &[&str]| {
         let ended = stage.program(LONGHAUL).args(["run", "p"]).args(args).end();
         assert_eq!((ended.code, ended.stdout.as_str()), (2, ""), "{args:?}: {ended:?}");
-        ended.says(words);
-        assert!(!stage.home().exists(), "{args:?} made {}", stage.home().display());
+        ended.says(fragments);
+        assert!(!stage.home().exists(), "{args:?} created {}", stage.home().display());
     };
     check(
         &["--network", "https://example.com"],

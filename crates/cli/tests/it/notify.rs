@@ -1,12 +1,12 @@
-//! `--notify`: the user's own commands, called when a person should know something.
+//! `--notify`: commands and services that notify the user.
 //!
-//! Each is called once, even after a takeover. Its result never affects the run.
+//! Each notification is sent once, even after a takeover. Its result never affects the run.
 
-use crate::call::{Ended, until};
+use crate::call::{Ended, wait_until};
 use crate::harness::{LONGHAUL, Stage};
-use crate::recovering::{in_mid_tool_with, recover, with_each_agent, with_each_agent_at};
+use crate::recovering::{play_with_each_agent, recover, run_to_mid_tool_with, with_each_agent};
 use crate::server::{Server, WORK};
-use crate::tidy::everything;
+use crate::tidy::all_paths;
 use longhaul::{MARKER_VARIABLE, RUN_VARIABLE};
 use rustix::process::Signal;
 use serde_json::{Value, json};
@@ -15,30 +15,32 @@ use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::thread::{self, JoinHandle};
 
-fn work(stage: &Stage, args: &[&str]) -> Ended {
-    let server = Server::plays(WORK);
-    let free = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill"];
-    stage.run(&stage.agent(), &free).args(args).against(&server).end()
+fn run_work(stage: &Stage, args: &[&str]) -> Ended {
+    let server = Server::start(WORK);
+    let base_args = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill"];
+    stage.run(&stage.agent(), &base_args).args(args).against(&server).end()
 }
 
-/// Returns the notifications that the command `cat >> heard` received.
+/// Returns the notifications that the command `cat >> received` received.
 fn received(stage: &Stage) -> Vec<Value> {
-    let text = fs::read_to_string(stage.work().join("heard")).unwrap_or_default();
+    let text = fs::read_to_string(stage.work().join("received")).unwrap_or_default();
     text.lines().map(|line| serde_json::from_str(line).expect("each line is JSON")).collect()
 }
 
 #[test]
 fn notifies_of_outcome() {
-    with_each_agent("telling its outcome", |stage, agent, server| {
-        let free = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill"];
+    with_each_agent("a notification of the outcome", |stage, agent, server| {
+        let base_args = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill"];
         // When the command is called, the run is already finished.
         let finished = format!("'{LONGHAUL}' show @ --json > shown");
-        let notify = ["--notify", "cat >> heard", "--notify", &finished];
-        let ended = stage.run(agent, &free).args(notify).against(server).end();
+        let notify = ["--notify", "cat >> received", "--notify", &finished];
+        let ended = stage.run(agent, &base_args).args(notify).against(server).end();
         let envelope = ended.envelope(0);
         assert_eq!(ended.stderr, "");
-        let [notification] = &received(stage)[..] else { panic!("sent once: {:?}", received(stage)) };
-        let (run, id) = (stage.only_run(), envelope["run"]["id"].as_str().expect("it has one"));
+        let [notification] = &received(stage)[..] else {
+            panic!("not one notification: {:?}", received(stage))
+        };
+        let (run, id) = (stage.only_run(), envelope["run"]["id"].as_str().expect("the run has an id"));
         let cost = &envelope["usage"]["total_cost_usd"];
         let expected = json!({
             "kind": "outcome",
@@ -56,55 +58,62 @@ fn notifies_of_outcome() {
             "next": format!("longhaul show {id}"),
         });
         assert_eq!(*notification, expected);
-        let shown: Value =
-            serde_json::from_slice(&fs::read(stage.work().join("shown")).expect("it is shown"))
-                .expect("JSON");
+        let shown: Value = serde_json::from_slice(
+            &fs::read(stage.work().join("shown")).expect("the command wrote its output"),
+        )
+        .expect("JSON");
         assert_eq!(shown["outcome"], "done", "{shown}");
-        let stored = fs::read(run.notification_path("outcome-0")).expect("it is kept what was sent");
+        let stored = fs::read(run.notification_path("outcome-0")).expect("the notification is stored");
         assert_eq!(serde_json::from_slice::<Value>(&stored).expect("JSON"), expected);
     });
 }
 
 #[test]
-fn recovered_and_resumed_runs_notify() {
-    with_each_agent("telling anyone who recovers", |stage, agent, server| {
-        in_mid_tool_with(stage, agent, server, &["--notify", "cat >> heard"]).kill();
+fn recovered_and_resumed_runs_send_notifications() {
+    with_each_agent("notifications after a recovery", |stage, agent, server| {
+        run_to_mid_tool_with(stage, agent, server, &["--notify", "cat >> received"]).kill();
         assert!(received(stage).is_empty());
         recover(stage, server, &[]).end().envelope(0);
         assert_eq!(received(stage).len(), 1);
         // A resumed run finishes again and notifies the commands given on resume.
-        let other = "sed 's/done/done again/' >> heard";
-        stage.longhaul(["resume", "@", "--repeat-task", "--notify", other]).against(server).end().envelope(0);
+        let command = "sed 's/done/done again/' >> received";
+        stage
+            .longhaul(["resume", "@", "--repeat-task", "--notify", command])
+            .against(server)
+            .end()
+            .envelope(0);
         assert_eq!(received(stage)[1]["outcome"], "done again");
-        assert_eq!(stage.only_run().plan().expect("the plan can be read").notify, [other]);
+        assert_eq!(stage.only_run().plan().expect("the plan can be read").notify, [command]);
     });
 }
 
 #[test]
 fn notifies_of_outcome_once_after_recovery() {
     let stage = Stage::new();
-    let server = Server::plays(WORK);
-    work(&stage, &["--notify", "cat >> heard"]).envelope(0);
+    let server = Server::start(WORK);
+    run_work(&stage, &["--notify", "cat >> received"]).envelope(0);
     let run = stage.only_run();
     // First a supervisor that died after the notification, then one that died before it.
-    fs::remove_file(run.status_path()).expect("it is there");
+    fs::remove_file(run.status_path()).expect("the file exists");
     recover(&stage, &server, &[]).end().envelope(0);
     assert_eq!(received(&stage).len(), 1);
     for path in [run.status_path(), run.notification_path("outcome-0")] {
-        fs::remove_file(path).expect("it is there");
+        fs::remove_file(path).expect("the file exists");
     }
     recover(&stage, &server, &[]).end().envelope(0);
     assert_eq!(received(&stage).len(), 2);
 }
 
 #[test]
-fn notifies_when_person_is_needed() {
+fn notifies_of_need_for_a_person() {
     let work = format!("{WORK}\n[[fault]]\ntimes = \"always\"\nstatus = {{ code = 401 }}\n");
-    with_each_agent_at(&work, "telling that it needs a person", |stage, agent, server| {
-        let free = ["fix it", "--permission-mode", "bypassPermissions", "--preset", "drill"];
-        let ended = stage.run(agent, &free).args(["--notify", "cat >> heard"]).against(server).end();
+    play_with_each_agent(&work, "a notification that a person is needed", |stage, agent, server| {
+        let base_args = ["fix it", "--permission-mode", "bypassPermissions", "--preset", "drill"];
+        let ended = stage.run(agent, &base_args).args(["--notify", "cat >> received"]).against(server).end();
         let envelope = ended.envelope(23);
-        let [notification] = &received(stage)[..] else { panic!("sent once: {:?}", received(stage)) };
+        let [notification] = &received(stage)[..] else {
+            panic!("not one notification: {:?}", received(stage))
+        };
         assert_eq!((&notification["kind"], &notification["fault"]), (&json!("needs_person"), &json!("auth")));
         assert_eq!(
             (&notification["task"], &notification["next"]),
@@ -117,20 +126,29 @@ fn notifies_when_person_is_needed() {
 fn notifies_of_long_wait_once_across_takeover() {
     let scenario = format!("{WORK}\n[[fault]]\nturn = 2\nusage_limit = {{ reset_s = 3600 }}\n");
     let scenario = scenario.replacen("prompt =", "auth = \"oauth\"\nprompt =", 1);
-    with_each_agent_at(&scenario, "telling that it waits", |stage, agent, server| {
-        let args =
-            ["p", "--permission-mode", "bypassPermissions", "--preset", "drill", "--notify", "cat >> heard"];
+    play_with_each_agent(&scenario, "a notification of a long wait", |stage, agent, server| {
+        let args = [
+            "p",
+            "--permission-mode",
+            "bypassPermissions",
+            "--preset",
+            "drill",
+            "--notify",
+            "cat >> received",
+        ];
         let run = stage.run(agent, &args).against(server).start();
-        until("it is sent", || received(stage).len() == 1);
+        wait_until("the notification arrives", || received(stage).len() == 1);
         run.kill();
         let run = stage.only_run();
         let first_supervisor = run.status().expect("the status can be read").supervisor_pid;
         let recovered = recover(stage, server, &[]);
         let supervisor = || run.status().expect("the status can be read").supervisor_pid;
-        until("someone else supervises", || supervisor() != first_supervisor);
+        wait_until("another supervisor has taken over", || supervisor() != first_supervisor);
         stage.longhaul(["cancel", "@"]).end();
         recovered.end().envelope(130);
-        let [wait, outcome] = &received(stage)[..] else { panic!("sent twice: {:?}", received(stage)) };
+        let [wait, outcome] = &received(stage)[..] else {
+            panic!("not two notifications: {:?}", received(stage))
+        };
         assert_eq!((&wait["kind"], &wait["fault"]), (&json!("waiting"), &json!("usage_limit")));
         assert_eq!(wait["next"], format!("longhaul attach {}", run.id()));
         assert!(wait["until"].as_str() > wait["at"].as_str(), "{wait}");
@@ -141,9 +159,10 @@ fn notifies_of_long_wait_once_across_takeover() {
 #[test]
 fn command_runs_outside_the_run() {
     let stage = Stage::new();
-    let server = Server::plays(WORK);
-    let args = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill", "--notify", "env > sent"];
-    let environment = || fs::read_to_string(stage.work().join("sent")).expect("it was called");
+    let server = Server::start(WORK);
+    let args =
+        ["p", "--permission-mode", "bypassPermissions", "--preset", "drill", "--notify", "env > environment"];
+    let environment = || fs::read_to_string(stage.work().join("environment")).expect("the command ran");
     stage.run(&stage.agent(), &args).against(&server).end().envelope(0);
     // The run marker and the run's other variables are not in its environment.
     assert!(!environment().contains(stage.only_run().id().as_str()), "{}", environment());
@@ -163,30 +182,32 @@ fn command_runs_outside_the_run() {
 #[test]
 fn failing_command_does_not_affect_run() {
     let stage = Stage::new();
-    let ended =
-        work(&stage, &["--notify", "cat > /dev/null; echo no server; exit 3", "--notify", "cat >> heard"]);
+    let ended = run_work(
+        &stage,
+        &["--notify", "cat > /dev/null; echo no server; exit 3", "--notify", "cat >> received"],
+    );
     ended.envelope(0);
     assert_eq!(received(&stage).len(), 1);
     let run = stage.only_run();
     let log = run.notify_log_path("outcome-0", 0);
     assert_eq!(
-        fs::read_to_string(&log).expect("what it said is kept"),
+        fs::read_to_string(&log).expect("the output is stored"),
         "$ cat > /dev/null; echo no server; exit 3\nno server\nlonghaul: it exited with 3\n"
     );
     let warning = format!("failed (outcome): it exited with 3; its output is in {}", log.display());
     assert!(ended.stderr.contains(&warning), "{ended:?}");
     // A command that does not read its input is notified too.
-    work(&stage, &["--notify", "true"]).envelope(0);
+    run_work(&stage, &["--notify", "true"]).envelope(0);
 }
 
 #[test]
 fn interrupt_does_not_wait_for_command() {
     let stage = Stage::new();
-    let server = Server::plays(WORK);
+    let server = Server::start(WORK);
     let slow = "touch called; sleep 300 & sleep 300";
     let args = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill", "--notify", slow];
     let run = stage.run(&stage.agent(), &args).against(&server).start();
-    until("it is called", || stage.work().join("called").exists());
+    wait_until("the command runs", || stage.work().join("called").exists());
     run.signal(Signal::INT);
     let ended = run.end();
     // The run was done by then.
@@ -197,10 +218,10 @@ fn interrupt_does_not_wait_for_command() {
 #[test]
 fn invalid_command_is_rejected() {
     let stage = Stage::new();
-    let check = |args: &[&str], words: &[&str]| {
+    let check = |args: &[&str], fragments: &[&str]| {
         let ended = stage.run(&stage.agent(), &["p"]).args(args).end();
         assert_eq!(ended.code, 2, "{ended:?}");
-        ended.says(words);
+        ended.says(fragments);
     };
     check(&["--notify", "no-such-program --fast"], &["there is no program `no-such-program`", "reads JSON"]);
     check(&["--notify", "if then"], &["the shell cannot read it"]);
@@ -236,7 +257,7 @@ fn is_complete(request: &str) -> bool {
 
 fn listener() -> (TcpListener, String) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("there is a port");
-    let address = listener.local_addr().expect("it has an address").to_string();
+    let address = listener.local_addr().expect("a listener has an address").to_string();
     (listener, address)
 }
 
@@ -245,10 +266,11 @@ fn ntfy_receives_the_outcome() {
     let stage = Stage::new();
     let (listener, address) = listener();
     let request = one_request(listener);
-    let ended = work(&stage, &["--run-id", "one", "--notify", &format!("ntfy:http://{address}/my-topic")]);
+    let ended =
+        run_work(&stage, &["--run-id", "one", "--notify", &format!("ntfy:http://{address}/my-topic")]);
     ended.envelope(0);
     assert_eq!(ended.stderr, "");
-    let request = request.join().expect("it was called");
+    let request = request.join().expect("the server received a request");
     assert!(request.starts_with("POST /my-topic HTTP/1.1\r\n"), "{request}");
     assert!(request.contains("Title: run one: done\r\n"), "{request}");
     assert!(
@@ -260,7 +282,7 @@ fn ntfy_receives_the_outcome() {
 #[test]
 fn slack_receives_the_outcome_and_files_omit_its_url() {
     let stage = Stage::new();
-    let server = Server::plays(WORK);
+    let server = Server::start(WORK);
     let (listener, address) = listener();
     let request = one_request(listener);
     let args =
@@ -268,14 +290,14 @@ fn slack_receives_the_outcome_and_files_omit_its_url() {
     let run = stage.run(&stage.agent(), &args).against(&server);
     let ended = run.env("MY_WEBHOOK", format!("http://{address}/services/secret")).end();
     ended.envelope(0);
-    let request = request.join().expect("it was called");
+    let request = request.join().expect("the server received a request");
     assert!(request.starts_with("POST /services/secret HTTP/1.1\r\n"), "{request}");
     assert!(request.contains("Content-Type: application/json\r\n"), "{request}");
-    let (_, body) = request.split_once("\r\n\r\n").expect("it has a body");
+    let (_, body) = request.split_once("\r\n\r\n").expect("the request has a body");
     let body: Value = serde_json::from_str(body).expect("JSON");
     assert!(body["text"].as_str().is_some_and(|text| text.starts_with("*run one: done*\n")), "{body}");
     assert_eq!(stage.only_run().plan().expect("the plan can be read").notify, ["slack:MY_WEBHOOK"]);
-    for path in everything(stage.only_run().path()) {
+    for path in all_paths(stage.only_run().path()) {
         let text = fs::read(&path).unwrap_or_default();
         assert!(!String::from_utf8_lossy(&text).contains("services/secret"), "{}", path.display());
     }
@@ -284,12 +306,12 @@ fn slack_receives_the_outcome_and_files_omit_its_url() {
 #[test]
 fn desktop_receives_the_outcome() {
     let stage = Stage::new();
-    let server = Server::plays(WORK);
+    let server = Server::start(WORK);
     let program = stage.script("notify-send", "printf '%s|' \"$@\" > \"$HOME/shown\"");
     let path = format!("{}:{}", program.parent().expect("a folder").display(), env!("PATH"));
     let args = ["p", "--permission-mode", "bypassPermissions", "--run-id", "one", "--notify", "desktop"];
     stage.run(&stage.agent(), &args).against(&server).env("PATH", path).end().envelope(0);
-    let shown = fs::read_to_string(stage.user_home().join("shown")).expect("it was called");
+    let shown = fs::read_to_string(stage.user_home().join("shown")).expect("the command ran");
     assert!(
         shown.starts_with("--app-name=longhaul|--urgency=normal|--|run one: done|work: 1 attempt, $"),
         "{shown}"
@@ -301,7 +323,7 @@ fn failed_notification_is_reported_and_run_succeeds() {
     let stage = Stage::new();
     let (listener, address) = listener();
     drop(listener);
-    let ended = work(&stage, &["--notify", &format!("ntfy:http://{address}/my-topic")]);
+    let ended = run_work(&stage, &["--notify", &format!("ntfy:http://{address}/my-topic")]);
     ended.envelope(0);
     assert!(ended.stderr.contains("failed (outcome): it exited with 7"), "{ended:?}");
 }
@@ -309,10 +331,10 @@ fn failed_notification_is_reported_and_run_succeeds() {
 #[test]
 fn unusable_channel_is_rejected() {
     let stage = Stage::new();
-    let check = |channel: &str, words: &[&str]| {
+    let check = |channel: &str, fragments: &[&str]| {
         let ended = stage.run(&stage.agent(), &["p", "--notify", channel]).end();
         assert_eq!(ended.code, 2, "{ended:?}");
-        ended.says(words);
+        ended.says(fragments);
         assert!(!ended.stderr.contains("T0K3N"), "{ended:?}");
     };
     check("ntfy:a/b", &["an ntfy topic", "write ntfy:TOPIC"]);

@@ -2,11 +2,11 @@
 //!
 //! It never touches an agent that still writes, and never outlives the agent.
 
-use crate::call::{Started, until};
+use crate::call::{Started, wait_until};
 use crate::harness::Stage;
-use crate::recovering::{agent_of, done_in, in_mid_tool, is_gone, recover, steps};
+use crate::recovering::{agent_pid, assert_done, has_exited, recover, run_to_mid_tool, steps};
 use crate::server::Server;
-use crate::stopping::WALL;
+use crate::stopping::OUTAGE;
 use crate::tidy;
 use longhaul::{MARKER_VARIABLE, RUN_VARIABLE};
 use longhaul_store::{RunDir, StatusPhase, WatchdogStop};
@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 /// Three steps. The second one hangs when it first runs.
 const HANG: &str = r#"
 name = "hang"
-summary = "three steps, the second of which hangs once"
+summary = "three steps; the second hangs once"
 prompt = "p"
 [expect]
 outcome = "done"
@@ -81,66 +81,70 @@ fn watchdogs(stage: &Stage) -> Vec<Pid> {
 
 /// Waits for the only watchdog of the only run and returns it.
 fn watchdog(stage: &Stage) -> Pid {
-    until("a watchdog is there", || !watchdogs(stage).is_empty());
+    wait_until("a watchdog runs", || !watchdogs(stage).is_empty());
     let watchdogs = watchdogs(stage);
     assert_eq!(watchdogs.len(), 1, "one supervisor has one watchdog");
     watchdogs[0]
 }
 
 fn watchdog_stop(run: &RunDir) -> Option<WatchdogStop> {
-    run.attempt(1).watchdog_stop().expect("it is there as a whole or not at all")
+    run.attempt(1).watchdog_stop().expect("the file is complete or absent")
 }
 
 /// Starts a run that hangs in its second step, with these arguments for its orphan timeout.
-fn hanging(stage: &Stage, server: &Server, timeout: &[&str]) -> Started {
+fn start_hanging_run(stage: &Stage, server: &Server, timeout: &[&str]) -> Started {
     let args = [&["p", "--permission-mode", "bypassPermissions", "--preset", "drill"], timeout].concat();
     let run = stage.run(&stage.agent(), &args).against(server).start();
-    until("the tool runs", || stage.work().join("started").exists());
+    wait_until("the tool runs", || stage.work().join("started").exists());
     run
 }
 
 #[test]
 fn hanging_orphan_is_stopped_and_its_run_recovers() {
-    let ((_ends, stage), server) = (stage(), Server::plays(HANG));
-    let supervisor = hanging(&stage, &server, &["--orphan-timeout", "2s"]);
+    let ((_leftovers, stage), server) = (stage(), Server::start(HANG));
+    let supervisor = start_hanging_run(&stage, &server, &["--orphan-timeout", "2s"]);
     let (run, _) = (stage.only_run(), watchdog(&stage));
-    let agent = agent_of(&run);
+    let agent = agent_pid(&run);
     supervisor.kill();
     let killed = Instant::now();
-    until("no limit has anything left", || tidy::processes(stage.folder()).is_empty());
+    wait_until("no process remains", || tidy::processes(stage.folder()).is_empty());
     assert!(killed.elapsed() >= Duration::from_secs(2), "the timeout passed");
     assert!(killed.elapsed() < SOON * 3, "{:?}", killed.elapsed());
-    assert!(is_gone(agent));
-    let watchdog_stop = watchdog_stop(&run).expect("it is sent");
+    assert!(has_exited(agent));
+    let watchdog_stop = watchdog_stop(&run).expect("the watchdog recorded its stop");
     assert!((2_000..4_000).contains(&watchdog_stop.silent_ms.millis()), "{watchdog_stop:?}");
     // The agent, the tool's shell, and the process it started.
     assert!(watchdog_stop.processes_stopped.is_some_and(|count| count >= 2), "{watchdog_stop:?}");
 
     let show = |format: &str| stage.longhaul(["show", "@", "--output-format", format]).end().stdout;
     assert!(show("text").contains("attempt 1: its supervisor had died"), "{}", show("text"));
-    let shown: Value = serde_json::from_str(&show("json")).expect("it is JSON");
+    let shown: Value = serde_json::from_str(&show("json")).expect("valid JSON");
     assert_eq!(shown["attempts"][0]["watchdog"]["silent_ms"], watchdog_stop.silent_ms.millis());
 
-    done_in(&stage, &recover(&stage, &server, &["@"]).end().envelope(0), 2);
-    assert_eq!(steps(&stage), "one\nthree\n", "the second step was cut, and looked for");
+    assert_done(&stage, &recover(&stage, &server, &["@"]).end().envelope(0), 2);
+    assert_eq!(
+        steps(&stage),
+        "one\nthree\n",
+        "the second step was interrupted, and checked after the recovery"
+    );
     assert!(show("text").contains("attempt 1: its supervisor had died"), "{}", show("text"));
 }
 
 #[test]
 fn writing_orphan_keeps_running() {
-    let (_ends, stage) = stage();
+    let (_leftovers, stage) = stage();
     let lines = || fs::read_to_string(stage.work().join("lines")).map_or(0, |lines| lines.lines().count());
     let agent = stage.script("chatty", CHATTY);
     let run = stage.run(&agent, &["p", "--preset", "drill", "--orphan-timeout", "4s"]).start();
-    until("it writes", || lines() > 0);
+    wait_until("the agent writes", || lines() > 0);
     let watchdog = watchdog(&stage);
     run.kill();
-    // Five lines take a second, so this is twice the time that a silent agent has.
-    let enough = lines() + 40;
-    until("it has written on", || lines() >= enough);
-    assert!(!is_gone(watchdog) && watchdog_stop(&stage.only_run()).is_none());
-    fs::write(stage.work().join("silent"), "").expect("the stage can be written");
-    until("no limit has anything left", || tidy::processes(stage.folder()).is_empty());
+    // Five lines take a second, so 40 lines take twice the timeout of a silent agent.
+    let later = lines() + 40;
+    wait_until("the agent has continued to write", || lines() >= later);
+    assert!(!has_exited(watchdog) && watchdog_stop(&stage.only_run()).is_none());
+    fs::write(stage.work().join("silent"), "").expect("the stage is writable");
+    wait_until("no process remains", || tidy::processes(stage.folder()).is_empty());
     assert!(
         watchdog_stop(&stage.only_run())
             .is_some_and(|watchdog_stop| watchdog_stop.silent_ms.millis() >= 4_000)
@@ -150,63 +154,63 @@ fn writing_orphan_keeps_running() {
 
 #[test]
 fn recovering_supervisor_has_its_own_watchdog() {
-    let ((_ends, stage), server) = (stage(), Server::plays(HANG));
-    let supervisor = hanging(&stage, &server, &["--orphan-timeout", "10m"]);
+    let ((_leftovers, stage), server) = (stage(), Server::start(HANG));
+    let supervisor = start_hanging_run(&stage, &server, &["--orphan-timeout", "10m"]);
     let first = watchdog(&stage);
     supervisor.kill();
-    let agent = agent_of(&stage.only_run());
+    let agent = agent_pid(&stage.only_run());
     let (recovered, started) = (recover(&stage, &server, &["@"]), Instant::now());
-    until("the first one is gone", || is_gone(first));
+    wait_until("the first watchdog has exited", || has_exited(first));
     assert!(started.elapsed() < SOON, "{:?}", started.elapsed());
     let second = watchdog(&stage);
     assert_ne!(second, first);
-    assert!(!is_gone(agent), "it was adopted");
+    assert!(!has_exited(agent), "the agent was adopted");
     recovered.signal(Signal::TERM);
     recovered.end().envelope(143);
-    assert!(is_gone(second) && watchdog_stop(&stage.only_run()).is_none());
+    assert!(has_exited(second) && watchdog_stop(&stage.only_run()).is_none());
 }
 
 #[test]
 fn watchdog_exits_with_its_run() {
-    let (stage, server) = (Stage::new(), Server::plays(crate::recovering::STEPS));
-    let run = in_mid_tool(&stage, &stage.agent(), &server);
+    let (stage, server) = (Stage::new(), Server::start(crate::recovering::STEPS));
+    let run = run_to_mid_tool(&stage, &stage.agent(), &server);
     let watchdog = watchdog(&stage);
-    done_in(&stage, &run.end().envelope(0), 1);
-    assert!(is_gone(watchdog));
+    assert_done(&stage, &run.end().envelope(0), 1);
+    assert!(has_exited(watchdog));
 }
 
 /// A program that reads the output of Longhaul waits for the end of the pipe. A watchdog must not keep the
 /// pipe open.
 #[test]
 fn watchdog_inherits_nothing_from_its_supervisor() {
-    let ((_ends, stage), server) = (stage(), Server::plays(HANG));
-    let supervisor = hanging(&stage, &server, &[]);
+    let ((_leftovers, stage), server) = (stage(), Server::start(HANG));
+    let supervisor = start_hanging_run(&stage, &server, &[]);
     let watchdog = watchdog(&stage);
     let proc_path = |name: &str| PathBuf::from(format!("/proc/{}/{name}", watchdog.as_raw_nonzero()));
-    assert_eq!(fs::read_link(proc_path("cwd")).expect("it lives"), PathBuf::from("/"));
+    assert_eq!(fs::read_link(proc_path("cwd")).expect("the watchdog runs"), PathBuf::from("/"));
     for stream in ["fd/0", "fd/1", "fd/2"] {
-        assert_eq!(fs::read_link(proc_path(stream)).expect("it lives"), PathBuf::from("/dev/null"));
+        assert_eq!(fs::read_link(proc_path(stream)).expect("the watchdog runs"), PathBuf::from("/dev/null"));
     }
-    until("it has left our session", || {
+    wait_until("the watchdog has its own process session", || {
         rustix::process::getsid(Some(watchdog)).is_ok_and(|session| session == watchdog)
     });
-    let environment = fs::read_to_string(proc_path("environ")).expect("it lives");
+    let environment = fs::read_to_string(proc_path("environ")).expect("the watchdog runs");
     for name in [RUN_VARIABLE, MARKER_VARIABLE] {
-        assert!(!environment.contains(name), "it carries the mark of its run");
+        assert!(!environment.contains(name), "the watchdog carries the run marker");
     }
-    let (stdout, stderr) = supervisor.killed();
+    let (stdout, stderr) = supervisor.kill_and_read();
     assert_eq!(stdout, "", "{stderr}");
-    assert!(!is_gone(watchdog), "both pipes have ended, and it watches");
+    assert!(!has_exited(watchdog), "the pipes are closed and the watchdog still runs");
     assert_eq!(stage.longhaul(["cancel", "@"]).end().code, 0);
 }
 
 #[test]
 fn no_watchdog_starts_without_a_timeout() {
-    let ((_ends, stage), server) = (stage(), Server::plays(HANG));
-    let run = hanging(&stage, &server, &["--orphan-timeout", "none"]);
+    let ((_leftovers, stage), server) = (stage(), Server::start(HANG));
+    let run = start_hanging_run(&stage, &server, &["--orphan-timeout", "none"]);
     // `session_opened` is written long after a watchdog would have been started.
     let journal = || fs::read_to_string(stage.only_run().journal_path()).expect("a journal");
-    until("the session is open", || journal().contains("session_opened"));
+    wait_until("the session is open", || journal().contains("session_opened"));
     assert_eq!(watchdogs(&stage), []);
     run.signal(Signal::TERM);
     run.end().envelope(143);
@@ -214,28 +218,28 @@ fn no_watchdog_starts_without_a_timeout() {
 
 #[test]
 fn watchdog_exits_with_its_agent() {
-    let (stage, server) = (Stage::new(), Server::plays(crate::recovering::STEPS));
-    let run = in_mid_tool(&stage, &stage.agent(), &server);
+    let (stage, server) = (Stage::new(), Server::start(crate::recovering::STEPS));
+    let run = run_to_mid_tool(&stage, &stage.agent(), &server);
     let watchdog = watchdog(&stage);
-    let agent = agent_of(&stage.only_run());
+    let agent = agent_pid(&stage.only_run());
     run.kill();
-    until("the agent is gone", || is_gone(agent));
+    wait_until("the agent has exited", || has_exited(agent));
     let started = Instant::now();
-    until("the watchdog is gone", || is_gone(watchdog));
+    wait_until("the watchdog has exited", || has_exited(watchdog));
     assert!(started.elapsed() < SOON, "{:?}", started.elapsed());
-    done_in(&stage, &recover(&stage, &server, &[]).end().envelope(0), 1);
+    assert_done(&stage, &recover(&stage, &server, &[]).end().envelope(0), 1);
 }
 
 #[test]
 fn watchdog_exits_while_the_run_waits() {
-    let (stage, server) = (Stage::new(), Server::plays(WALL));
+    let (stage, server) = (Stage::new(), Server::start(OUTAGE));
     let slow = ["--inner-retries", "0", "--retry-base", "1h", "--retry-cap", "1h", "--retry-jitter", "none"];
     let args = [&["p", "--permission-mode", "bypassPermissions"], &slow[..]].concat();
     let run = stage.run(&stage.agent(), &args).against(&server).start();
     let waits = || stage.runs().first()?.status().ok().map(|status| status.phase == StatusPhase::Waiting);
-    until("it waits", || waits() == Some(true));
+    wait_until("the run waits", || waits() == Some(true));
     let watchdog = watchdog(&stage);
     run.kill();
-    until("the watchdog is gone", || is_gone(watchdog));
+    wait_until("the watchdog has exited", || has_exited(watchdog));
     assert_eq!(stage.longhaul(["cancel", "@"]).end().code, 0);
 }

@@ -12,9 +12,9 @@ use std::fs;
 
 const SESSION: &str = "6b5f9a1c-0d2e-4c53-9b1a-1f6f4f4a2c11";
 
-/// Runs the small piece of work.
-fn work(stage: &Stage, args: &[&str]) -> Ended {
-    let server = Server::plays(WORK);
+/// Performs a run of the standard scenario.
+fn run_work(stage: &Stage, args: &[&str]) -> Ended {
+    let server = Server::start(WORK);
     let options = ["p", "--session-id", SESSION, "--permission-mode", "bypassPermissions"];
     stage.run(&stage.agent(), &options).args(args).against(&server).end()
 }
@@ -28,7 +28,7 @@ pub fn redacted(stage: &Stage, text: &str, varying: &[&str]) -> String {
         key.map_or_else(
             || line.to_owned(),
             |key| {
-                let (before, _) = line.split_once(key).expect("the line begins with it");
+                let (before, _) = line.split_once(key).expect("the line starts with the key");
                 let comma = if line.ends_with(',') { "," } else { "" };
                 format!("{before}{key} …{comma}")
             },
@@ -40,7 +40,7 @@ pub fn redacted(stage: &Stage, text: &str, varying: &[&str]) -> String {
 #[test]
 fn envelope_is_printed_without_a_terminal() {
     let stage = Stage::new();
-    let ended = work(&stage, &[]);
+    let ended = run_work(&stage, &[]);
     ended.envelope(0);
     let varying = [
         "\"input_tokens\":",
@@ -95,7 +95,7 @@ fn envelope_is_printed_without_a_terminal() {
         }
     "#]]
     .assert_eq(&redacted(&stage, &ended.stdout, &varying));
-    assert_eq!(ended.stderr, "", "a run without incidents has nothing to say");
+    assert_eq!(ended.stderr, "", "a run without faults prints nothing on stderr");
 }
 
 /// The keys and types that the page shows are present with any outcome.
@@ -109,9 +109,9 @@ fn every_envelope_has_the_documented_keys() {
         .expect("there is an example");
     let example: Value = serde_json::from_str(example).expect("the example is JSON");
     let (stage, empty) = (Stage::new(), Stage::new());
-    let done = work(&stage, &[]).envelope(0);
-    let refused = empty.longhaul(["run", "p", "--agent-path", "/nowhere"]).end().envelope(25);
-    for envelope in [&done, &refused] {
+    let done = run_work(&stage, &[]).envelope(0);
+    let rejected = empty.longhaul(["run", "p", "--agent-path", "/nowhere"]).end().envelope(25);
+    for envelope in [&done, &rejected] {
         assert_same_shape("envelope", &example, envelope);
     }
     assert!(!done["result"].is_null() && !done["run"]["id"].is_null() && !done["session_id"].is_null());
@@ -146,9 +146,9 @@ fn kind(value: &Value) -> &'static str {
 #[test]
 fn commands_for_people_print_text_to_a_pipe_and_json_on_request() {
     let stage = Stage::new();
-    work(&stage, &["--run-id", "one"]).envelope(0);
+    run_work(&stage, &["--run-id", "one"]).envelope(0);
     for command in ["runs", "status", "show", "why", "cost", "doctor", "schema"] {
-        let text = stage.longhaul([command]).in_text().end();
+        let text = stage.longhaul([command]).with_text_output().end();
         assert!(!text.stdout.starts_with(['{', '[']), "{command}: {text:?}");
         for flags in [&["--json"][..], &["--output-format", "json"], &["--output-format=json"]] {
             let json = stage.longhaul([command]).args(flags).end();
@@ -164,7 +164,7 @@ fn commands_for_people_print_text_to_a_pipe_and_json_on_request() {
 #[test]
 fn configured_format_applies_to_every_command() {
     let stage = Stage::new();
-    let shown = stage.longhaul(["status"]).in_text().env("LONGHAUL_OUTPUT_FORMAT", "json").end();
+    let shown = stage.longhaul(["status"]).with_text_output().env("LONGHAUL_OUTPUT_FORMAT", "json").end();
     assert!(shown.stdout.starts_with('{'), "{shown:?}");
     let json = stage.longhaul(["status", "--json"]).env("LONGHAUL_OUTPUT_FORMAT", "text").end();
     assert!(json.stdout.starts_with('{'), "the flag wins: {json:?}");
@@ -173,7 +173,7 @@ fn configured_format_applies_to_every_command() {
 #[test]
 fn unknown_run_is_wrong_usage_for_every_command() {
     let stage = Stage::new();
-    work(&stage, &["--run-id", "one"]).envelope(0);
+    run_work(&stage, &["--run-id", "one"]).envelope(0);
     for command in [
         "show", "why", "logs", "diff", "report", "handoff", "cancel", "attach", "resume", "rerun", "recover",
         "export",
@@ -186,9 +186,9 @@ fn unknown_run_is_wrong_usage_for_every_command() {
 }
 
 #[test]
-fn text_is_for_people() {
+fn text_format_summarizes_the_run() {
     let stage = Stage::new();
-    let ended = work(&stage, &["--output-format", "text"]);
+    let ended = run_work(&stage, &["--output-format", "text"]);
     assert_eq!(ended.code, 0, "{ended:?}");
     expect![[r#"
         All done: hello.txt says hello.
@@ -211,10 +211,10 @@ fn redacted_summary(stage: &Stage, ended: &Ended) -> String {
 }
 
 #[test]
-fn text_of_a_failed_run_has_next_command() {
+fn text_of_a_failed_run_names_the_next_command() {
     let stage = Stage::new();
     let server =
-        Server::plays(&format!("{WORK}\n[[fault]]\ntimes = \"always\"\nstatus = {{ code = 403 }}\n"));
+        Server::start(&format!("{WORK}\n[[fault]]\ntimes = \"always\"\nstatus = {{ code = 403 }}\n"));
     let args = ["p", "--session-id", SESSION, "--output-format", "text"];
     let ended = stage.run(&stage.agent(), &args).against(&server).end();
     assert_eq!(ended.code, 23, "{ended:?}");
@@ -234,9 +234,9 @@ fn text_of_a_failed_run_has_next_command() {
 }
 
 #[test]
-fn stream_has_events_of_agent_and_longhaul_and_ends_with_the_envelope() {
+fn stream_json_has_all_events_and_ends_with_the_envelope() {
     let stage = Stage::new();
-    let ended = work(&stage, &["--output-format", "stream-json"]);
+    let ended = run_work(&stage, &["--output-format", "stream-json"]);
     assert_eq!(ended.code, 0, "{ended:?}");
     let lines: Vec<Value> =
         ended.stdout.lines().map(|line| serde_json::from_str(line).expect("every line is JSON")).collect();
@@ -282,8 +282,8 @@ fn stream_has_events_of_agent_and_longhaul_and_ends_with_the_envelope() {
         result/success
         system/session_state_changed"#]]
     .assert_eq(&names.join("\n"));
-    // No line of the agent is lost: the stored file has all of them but the partial messages.
-    let stored = fs::read_to_string(stage.only_run().attempt(1).stream_path()).expect("the stream is kept");
+    // No line of the agent is lost: stdout has every line of the stored file, which omits partial messages.
+    let stored = fs::read_to_string(stage.only_run().attempt(1).stream_path()).expect("the stream is stored");
     for line in stored.lines() {
         assert!(ended.stdout.lines().any(|printed| printed == line), "{line}");
     }
@@ -292,9 +292,9 @@ fn stream_has_events_of_agent_and_longhaul_and_ends_with_the_envelope() {
 #[test]
 fn quiet_prints_nothing_and_verbose_prints_every_decision() {
     let (quiet, verbose) = (Stage::new(), Stage::new());
-    let ended = work(&quiet, &["--quiet"]);
+    let ended = run_work(&quiet, &["--quiet"]);
     assert_eq!((ended.code, ended.stderr.as_str()), (0, ""));
-    let ended = work(&verbose, &["--verbose"]);
+    let ended = run_work(&verbose, &["--verbose"]);
     assert_eq!(ended.code, 0);
     expect![[r#"
         run …
@@ -309,11 +309,11 @@ fn quiet_prints_nothing_and_verbose_prints_every_decision() {
     .assert_eq(&redacted(&verbose, &ended.stderr, &["run", "the agent runs as process"]));
 }
 
-/// The mode of the settings asks for permission, and a headless run cannot answer.
+/// A headless run cannot answer the permission requests of this mode.
 #[test]
-fn asking_permission_mode_is_warned_of() {
+fn interactive_permission_mode_causes_a_warning() {
     let stage = Stage::new();
-    let server = Server::plays(WORK);
+    let server = Server::start(WORK);
     let run = |args: &[&str]| stage.run(&stage.agent(), &["p"]).args(args).against(&server).end();
     let warned = run(&[]);
     assert!(warned.stderr.contains("warning: the agent's permission mode is `default`"), "{warned:?}");
@@ -328,33 +328,33 @@ fn asking_permission_mode_is_warned_of() {
 /// openclawpack.
 #[test]
 fn openclawpack_preset_prints_lifecycle_events() {
-    let work = |prompt: &str, scenario: &str, args: &[&str]| {
+    let run_work = |prompt: &str, scenario: &str, args: &[&str]| {
         let stage = Stage::new();
-        let server = Server::plays(scenario);
-        let free = [prompt, "--preset", "openclawpack", "--permission-mode", "bypassPermissions"];
-        let ended = stage.run(&stage.agent(), &free).args(args).against(&server).end();
+        let server = Server::start(scenario);
+        let base_args = [prompt, "--preset", "openclawpack", "--permission-mode", "bypassPermissions"];
+        let ended = stage.run(&stage.agent(), &base_args).args(args).against(&server).end();
         let printed = ended.stderr.lines().filter(|line| line.starts_with("event: "));
         format!("{prompt} {}\n{}\n", ended.code, printed.collect::<Vec<_>>().join("\n"))
     };
     let rejected = format!("{WORK}\n[[fault]]\ntimes = \"always\"\nstatus = {{ code = 401 }}\n");
     let printed = [
-        work("/gsd:new-project --auto\n\na todo app", WORK, &[]),
-        work("/gsd:plan-phase 3", WORK, &[]),
-        work("/gsd:execute-phase 2.1", WORK, &["--answer", "approve=approved"]),
-        work("/gsd:execute-phase 4", &rejected, &[]),
-        work("tidy up", WORK, &[]),
-        work("tidy up", WORK, &["--quiet"]),
+        run_work("/gsd:new-project --auto\n\na todo app", WORK, &[]),
+        run_work("/gsd:plan-phase 3", WORK, &[]),
+        run_work("/gsd:execute-phase 2.1", WORK, &["--answer", "approve=approved"]),
+        run_work("/gsd:execute-phase 4", &rejected, &[]),
+        run_work("tidy up", WORK, &[]),
+        run_work("tidy up", WORK, &["--quiet"]),
     ];
     let stage = Stage::new();
-    let refused = ["run", "tidy up", "--preset", "openclawpack", "--agent-path", "/nowhere"];
-    let refused = stage.longhaul(refused).end();
-    let printed = printed.concat() + &refused.stderr;
+    let without_agent = ["run", "tidy up", "--preset", "openclawpack", "--agent-path", "/nowhere"];
+    let without_agent = stage.longhaul(without_agent).end();
+    let printed = printed.concat() + &without_agent.stderr;
 
     // A supervisor that recovers or resumes the run reports its end.
-    let (stage, server) = (Stage::new(), Server::plays(WORK));
-    let free = ["-", "--preset", "openclawpack", "--permission-mode", "bypassPermissions", "--quiet"];
-    stage.run(&stage.agent(), &free).stdin("/gsd:plan-phase 3").against(&server).end().envelope(0);
-    fs::remove_file(stage.only_run().status_path()).expect("it is there");
+    let (stage, server) = (Stage::new(), Server::start(WORK));
+    let base_args = ["-", "--preset", "openclawpack", "--permission-mode", "bypassPermissions", "--quiet"];
+    stage.run(&stage.agent(), &base_args).stdin("/gsd:plan-phase 3").against(&server).end().envelope(0);
+    fs::remove_file(stage.only_run().status_path()).expect("the file exists");
     let recovered = stage.longhaul(["recover"]).against(&server).end().stderr;
     let resumed = stage.longhaul(["resume", "@", "--repeat-task"]).against(&server).end().stderr;
     let printed = format!("{printed}recovered\n{recovered}resumed\n{resumed}");

@@ -1,4 +1,4 @@
-//! Pagers: long text for a terminal goes through one.
+//! Pagers: long text for a terminal goes through a pager.
 
 use crate::harness::{LONGHAUL, Stage};
 use crate::server::{Server, WORK};
@@ -12,11 +12,12 @@ use std::process::{Command, Stdio};
 const MARKING_PAGER: (&str, &str) = ("PAGER", "sed 's/^/paged: /'");
 
 /// Runs the program with a terminal as its stdout, and returns the text on the screen.
-pub fn on_a_screen(stage: &Stage, args: &[&str], pagers: &[(&str, &str)]) -> String {
+pub fn run_on_terminal(stage: &Stage, args: &[&str], pagers: &[(&str, &str)]) -> String {
     let control = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("there are terminals");
-    grantpt(&control).and_then(|()| unlockpt(&control)).expect("it is ours");
-    let name = ptsname(&control, Vec::new()).expect("it has a name").into_string().expect("a plain one");
-    let screen = OpenOptions::new().read(true).write(true).open(name).expect("it can be opened");
+    grantpt(&control).and_then(|()| unlockpt(&control)).expect("the test owns the file");
+    let name =
+        ptsname(&control, Vec::new()).expect("the terminal has a name").into_string().expect("a plain one");
+    let screen = OpenOptions::new().read(true).write(true).open(name).expect("opening succeeds");
     let status = Command::new(LONGHAUL)
         .args(args)
         .env_clear()
@@ -27,31 +28,31 @@ pub fn on_a_screen(stage: &Stage, args: &[&str], pagers: &[(&str, &str)]) -> Str
         .stdout(screen)
         .stderr(Stdio::null())
         .status()
-        .expect("it can be started");
+        .expect("the program starts");
     assert!(status.success(), "{args:?}: {status}");
     let mut bytes = Vec::new();
     // No process has the other end open. Reading returns the remaining text, then an error.
     let _ = File::from(control).read_to_end(&mut bytes);
-    String::from_utf8(bytes).expect("it is UTF-8").replace("\r\n", "\n")
+    String::from_utf8(bytes).expect("the output is UTF-8").replace("\r\n", "\n")
 }
 
 #[test]
 fn long_text_is_paged_only_on_a_terminal() {
-    let (stage, server) = (Stage::new(), Server::plays(WORK));
+    let (stage, server) = (Stage::new(), Server::start(WORK));
     assert!(shell(&stage, &stage.work(), "git init -q").is_empty());
-    let free = ["p", "--permission-mode", "bypassPermissions", "--run-id", "one"];
-    assert_eq!(stage.run(&stage.agent(), &free).against(&server).end().code, 0);
+    let base_args = ["p", "--permission-mode", "bypassPermissions", "--run-id", "one"];
+    assert_eq!(stage.run(&stage.agent(), &base_args).against(&server).end().code, 0);
     for command in [&["runs"][..], &["why", "@"], &["show", "@"], &["logs", "@"], &["diff"], &["cost"]] {
-        let paged = on_a_screen(&stage, command, &[MARKING_PAGER]);
+        let paged = run_on_terminal(&stage, command, &[MARKING_PAGER]);
         assert!(
             !paged.is_empty() && paged.lines().all(|line| line.starts_with("paged: ")),
             "{command:?}: {paged}"
         );
         for pager in ["", "cat", "/nowhere/pager"] {
-            let shown = on_a_screen(&stage, command, &[("PAGER", pager)]);
+            let shown = run_on_terminal(&stage, command, &[("PAGER", pager)]);
             assert_eq!(shown.lines().count(), paged.lines().count(), "{command:?} by {pager:?}: {shown}");
         }
-        let unpaged = on_a_screen(&stage, &[command, &["--no-pager"]].concat(), &[MARKING_PAGER]);
+        let unpaged = run_on_terminal(&stage, &[command, &["--no-pager"]].concat(), &[MARKING_PAGER]);
         assert!(!unpaged.contains("paged: "), "{command:?}: {unpaged}");
         // Output to a pipe is never paged.
         let piped = stage.longhaul(command).env(MARKING_PAGER.0, MARKING_PAGER.1).end();
@@ -61,18 +62,18 @@ fn long_text_is_paged_only_on_a_terminal() {
 
 #[test]
 fn longhaul_pager_overrides_pager() {
-    let (stage, server) = (Stage::new(), Server::plays(WORK));
-    let free = ["p", "--permission-mode", "bypassPermissions", "--run-id", "one"];
-    assert_eq!(stage.run(&stage.agent(), &free).against(&server).end().code, 0);
+    let (stage, server) = (Stage::new(), Server::start(WORK));
+    let base_args = ["p", "--permission-mode", "bypassPermissions", "--run-id", "one"];
+    assert_eq!(stage.run(&stage.agent(), &base_args).against(&server).end().code, 0);
     let check = |pager: &str, mark: &str| {
         let pagers = [MARKING_PAGER, ("LONGHAUL_PAGER", pager)];
-        let shown = on_a_screen(&stage, &["why", "@"], &pagers);
+        let shown = run_on_terminal(&stage, &["why", "@"], &pagers);
         assert!(shown.lines().count() > 1, "{pager:?}: {shown}");
         let is_marked = |line: &str| line.starts_with(mark) && !line.starts_with("paged: ");
         assert!(shown.lines().all(is_marked), "{pager:?}: {shown}");
     };
     check("sed 's/^/by another: /'", "by another: ");
-    // It may also disable paging.
+    // LONGHAUL_PAGER can also disable paging.
     check("", "");
     check("cat", "");
     check("/nowhere/pager", "");

@@ -99,12 +99,12 @@ fn show_prints_the_playbook() {
     .assert_eq(&text.stdout);
     let one = json_of(&playbook(&stage, &["show", "pat-002", "pref-001", "--section", "pref"]));
     assert_eq!(one["points"].as_array().map(Vec::len), Some(1));
-    let wrong = playbook(&stage, &["show", "pat-003"]);
-    assert_eq!(wrong.code, 2);
-    wrong.says(&["there is no point `pat-003`", "did you mean pat-00"]);
-    let wrong = playbook(&stage, &["show", "--section", "tips"]);
-    assert_eq!(wrong.code, 2);
-    wrong.says(&["there is no section `tips`", "pat, mis, pref, ctx, oth"]);
+    let unknown = playbook(&stage, &["show", "pat-003"]);
+    assert_eq!(unknown.code, 2);
+    unknown.says(&["there is no point `pat-003`", "did you mean pat-00"]);
+    let unknown = playbook(&stage, &["show", "--section", "tips"]);
+    assert_eq!(unknown.code, 2);
+    unknown.says(&["there is no section `tips`", "pat, mis, pref, ctx, oth"]);
     let nowhere = stage.longhaul(["playbook", "show", "--project", "/nowhere"]).end();
     assert_eq!(nowhere.code, 2);
     // None of these calls created a file.
@@ -113,7 +113,7 @@ fn show_prints_the_playbook() {
 }
 
 #[test]
-fn project_is_found_from_variable_and_directory() {
+fn project_is_found_by_variable_and_directory() {
     let stage = Stage::new();
     write(&stage, PLAYBOOK);
     let subdirectory = stage.work().join("src/deep");
@@ -126,7 +126,7 @@ fn project_is_found_from_variable_and_directory() {
     let shell = stage.program("sh").args(["-c", "cd \"$1\" && exec \"$2\" playbook show --json", "sh"]);
     let found = json_of(&shell.args([subdirectory.as_os_str(), program.as_ref()]).end());
     assert_eq!(count(&found), Some(3));
-    assert_eq!(found["path"], fs::canonicalize(path(&stage)).expect("there").display().to_string());
+    assert_eq!(found["path"], fs::canonicalize(path(&stage)).expect("the file exists").display().to_string());
 }
 
 #[test]
@@ -176,7 +176,7 @@ fn check_locates_errors() {
 }
 
 #[test]
-fn edit_is_checked_before_it_is_saved() {
+fn edit_is_checked_before_saving() {
     let stage = Stage::new();
     write(&stage, PLAYBOOK);
     // An edit without a change writes nothing.
@@ -203,7 +203,7 @@ fn edit_is_checked_before_it_is_saved() {
         "your text is kept: longhaul playbook edit --from",
     ]);
     assert_eq!(fs::read_to_string(path(&stage)).expect("read"), content);
-    let stored = broken.stderr.split("--from ").nth(1).expect("it is named").trim().to_owned();
+    let stored = broken.stderr.split("--from ").nth(1).expect("the file is named").trim().to_owned();
     let editor = stage.script("fix", "sed -i 's/version/\"version\"/' \"$1\"");
     let repaired = stage.longhaul(["playbook", "edit", "--from", &stored, "--project"]).args([stage.work()]);
     let repaired = repaired.env("EDITOR", editor).end();
@@ -229,7 +229,7 @@ fn edit_is_checked_before_it_is_saved() {
 }
 
 #[test]
-fn edit_repairs_damaged_playbook_and_creates_first_one() {
+fn edit_repairs_a_damaged_playbook_and_creates_the_first() {
     let stage = Stage::new();
     write(&stage, &PLAYBOOK[..PLAYBOOK.len() - 1]);
     let shown = playbook(&stage, &["show"]);
@@ -256,7 +256,7 @@ fn edit_repairs_damaged_playbook_and_creates_first_one() {
     let first = edit(&stage, "sed -i 's/\"OTHERS\": \\[\\]/\"OTHERS\": [\"a first point\"]/' \"$2\"");
     assert_eq!(first.code, 0, "{first:?}");
     assert!(fs::read_to_string(team).expect("read").contains("\"oth-001\""));
-    assert!(fs::symlink_metadata(path(&stage)).expect("there").is_symlink());
+    assert!(fs::symlink_metadata(path(&stage)).expect("the file exists").is_symlink());
 }
 
 #[test]
@@ -308,9 +308,9 @@ fn changes_are_listed_and_undone() {
     let forced = playbook(&stage, &["undo", "2", "--force"]);
     assert_eq!(json_of(&forced)["reverted"], json!([2, 3, 4, 5]), "{forced:?}");
     assert!(content().contains("before the tests") && content().contains("\"team\": 7"));
-    let wrong = playbook(&stage, &["undo", "99"]);
-    assert_eq!(wrong.code, 2);
-    wrong.says(&["there is no change 99", "longhaul playbook history"]);
+    let unknown = playbook(&stage, &["undo", "99"]);
+    assert_eq!(unknown.code, 2);
+    unknown.says(&["there is no change 99", "longhaul playbook history"]);
 }
 
 #[test]

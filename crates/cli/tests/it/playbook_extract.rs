@@ -27,14 +27,14 @@ const ANSWER: &str = r#"```json
 const EMPTY: &str = r#"{"evaluations":[],"new_key_points":[]}"#;
 
 /// Returns an API that answers requests without tools with `text`, with the faults in `side`.
-fn answering(text: &str, side: &str) -> Server {
-    Server::plays(&format!("{WORK}[side]\ntext = {text:?}\n{side}\n"))
+fn answering_server(text: &str, side: &str) -> Server {
+    Server::start(&format!("{WORK}[side]\ntext = {text:?}\n{side}\n"))
 }
 
 /// Returns a stage with a transcript and a playbook, as in a project.
 fn stage() -> (Stage, PathBuf) {
     let stage = Stage::new();
-    fs::create_dir(stage.folder().join(".claude")).expect("the stage can be written");
+    fs::create_dir(stage.folder().join(".claude")).expect("the stage is writable");
     stage.file(".claude/playbook.json", PLAYBOOK);
     let transcript = stage.file("session.jsonl", TRANSCRIPT);
     (stage, transcript)
@@ -54,26 +54,26 @@ fn queued(stage: &Stage) -> Vec<(PathBuf, PathBuf, String)> {
     if !database.exists() {
         return Vec::new();
     }
-    let database = Connection::open(database).expect("it can be opened");
+    let database = Connection::open(database).expect("opening succeeds");
     let sql = "SELECT transcript, project, destination FROM queue WHERE event = 'manual' ORDER BY id";
-    let mut rows = database.prepare(sql).expect("it has a queue");
+    let mut rows = database.prepare(sql).expect("there is a queue");
     let rows = rows.query_map([], |row| {
         let path = |column| row.get::<_, String>(column).map(PathBuf::from);
         Ok((path(0)?, path(1)?, row.get(2)?))
     });
-    rows.expect("it can be read").map(|row| row.expect("it can be read")).collect()
+    rows.expect("reading succeeds").map(|row| row.expect("reading succeeds")).collect()
 }
 
 /// Returns the cost of each request in millionths of a dollar, and its fault if there was no answer.
 fn recorded_requests(stage: &Stage) -> Vec<(Option<u64>, Option<String>)> {
     let database =
-        Connection::open(stage.home().join("playbook/learning.sqlite3")).expect("it can be opened");
+        Connection::open(stage.home().join("playbook/learning.sqlite3")).expect("opening succeeds");
     let sql =
         "SELECT cost, fault FROM judge_requests WHERE question = 'keypoints' AND judge = 'api' ORDER BY id";
-    let mut rows = database.prepare(sql).expect("it knows what was asked");
+    let mut rows = database.prepare(sql).expect("the table of requests exists");
     let rows =
         rows.query_map([], |row| Ok((row.get::<_, Option<i64>>(0)?.map(i64::cast_unsigned), row.get(1)?)));
-    rows.expect("it can be read").map(|row| row.expect("it can be read")).collect()
+    rows.expect("reading succeeds").map(|row| row.expect("reading succeeds")).collect()
 }
 
 /// Returns stderr without the parts that vary between runs.
@@ -87,7 +87,7 @@ fn stable_stderr(stage: &Stage, server: &Server, ended: &Ended) -> String {
 #[test]
 fn transcript_yields_key_points() {
     let (stage, transcript) = stage();
-    let server = answering(ANSWER, "");
+    let server = answering_server(ANSWER, "");
     let ended = extract(&stage, &server, &[transcript.to_str().expect("a plain name")]);
     assert_eq!((ended.code, ended.stderr.as_str()), (0, ""), "{ended:?}");
     let learned = json!({
@@ -105,10 +105,10 @@ fn transcript_yields_key_points() {
         assert!(request.prompt.contains(fragment), "no {fragment} in {}", request.prompt);
     }
     assert_eq!(account.side[0].model, "claude-sonnet-4-5-20250929");
-    assert_eq!(queued(&stage), [], "there is nothing more to learn");
+    assert_eq!(queued(&stage), [], "no transcript is queued");
     let cost = account.side[0].cost().expect("the model has a price").dollars();
     assert_eq!(recorded_requests(&stage), [(Some((cost * 1e6).round() as u64), None)]);
-    assert!(!stage.folder().join(".claude/diagnostic").exists(), "no one asked for texts");
+    assert!(!stage.folder().join(".claude/diagnostic").exists(), "diagnostics are off");
     let ended = extract(&stage, &server, &["session.jsonl", "--output-format", "text"]);
     expect![[r#"
         new: The parser is generated. (PROJECT CONTEXT)
@@ -132,11 +132,11 @@ fn transcript_yields_key_points() {
 #[test]
 fn overloaded_api_receives_three_requests() {
     let (stage, transcript) = stage();
-    let server = answering(ANSWER, "fault = { status = { code = 529 } }");
+    let server = answering_server(ANSWER, "fault = { status = { code = 529 } }");
     stage.file(".claude/diagnostic_mode", "");
     let ended = extract(&stage, &server, &["session.jsonl"]);
     assert_eq!((ended.code, result(&ended).to_string().as_str()), (75, EMPTY), "{ended:?}");
-    assert_eq!(server.api.account().requests.len(), 3, "three attempts are three requests");
+    assert_eq!(server.api.account().requests.len(), 3, "each attempt sends one request");
     assert!((4.5..9.0).contains(&ended.duration.as_secs_f64()), "{:?}", ended.duration);
     for fragment in ["529", "overloaded_error", "(1 of 3)", "(2 of 3)", "gave up after 3 requests", "hint: "]
     {
@@ -154,16 +154,16 @@ fn overloaded_api_receives_three_requests() {
 /// Returns the project's diagnostic texts with this name, in order.
 fn texts(project: &Path, name: &str) -> Vec<String> {
     let listed = fs::read_dir(project.join(".claude/diagnostic")).expect("there are texts");
-    let mut paths: Vec<PathBuf> = listed.map(|entry| entry.expect("it can be listed").path()).collect();
+    let mut paths: Vec<PathBuf> = listed.map(|entry| entry.expect("listing succeeds").path()).collect();
     paths.retain(|path| path.to_str().is_some_and(|path| path.contains(name)));
     paths.sort();
-    paths.iter().map(|path| fs::read_to_string(path).expect("it is text")).collect()
+    paths.iter().map(|path| fs::read_to_string(path).expect("the text is UTF-8")).collect()
 }
 
 #[test]
 fn diagnostics_describe_an_answer_after_a_retry() {
     let (stage, _) = stage();
-    let server = answering(ANSWER, "fault = { status = { code = 429, retry_after = 1 } }\ntimes = 1");
+    let server = answering_server(ANSWER, "fault = { status = { code = 429, retry_after = 1 } }\ntimes = 1");
     stage.file(".claude/diagnostic_mode", "");
     let ended = extract(&stage, &server, &["session.jsonl", "--diagnostic-name", "my_notes", "--quiet"]);
     assert_eq!((ended.code, ended.stderr.as_str()), (0, ""), "{ended:?}");
@@ -183,7 +183,7 @@ fn diagnostics_describe_an_answer_after_a_retry() {
 /// and that the transcript is queued.
 fn check_failure(side: &str, args: &[&str], code: i32, expected: Expect) {
     let (stage, transcript) = stage();
-    let server = answering("I would rather not say.", side);
+    let server = answering_server("I would rather not say.", side);
     let ended = extract(&stage, &server, &[&["session.jsonl"], args].concat());
     assert_eq!((ended.code, result(&ended).to_string().as_str()), (code, EMPTY), "{ended:?}");
     assert_eq!(server.api.account().requests.len(), 1, "{side}");
@@ -278,7 +278,7 @@ fn failures_are_reported_and_queued() {
 #[test]
 fn wait_beyond_the_time_budget_is_not_started() {
     let (stage, _) = stage();
-    let server = answering(ANSWER, "fault = { status = { code = 429, retry_after = 90000 } }");
+    let server = answering_server(ANSWER, "fault = { status = { code = 429, retry_after = 90000 } }");
     let ended = extract(&stage, &server, &["session.jsonl"]);
     assert_eq!((ended.code, result(&ended).to_string().as_str()), (75, EMPTY), "{ended:?}");
     assert_eq!((server.api.account().requests.len(), queued(&stage).len()), (1, 1));
@@ -287,9 +287,9 @@ fn wait_beyond_the_time_budget_is_not_started() {
 }
 
 #[test]
-fn no_request_without_a_key() {
+fn missing_key_sends_no_request() {
     let (stage, transcript) = stage();
-    let server = answering(ANSWER, "");
+    let server = answering_server(ANSWER, "");
     let call = || stage.longhaul(["playbook", "extract", "session.jsonl"]).against(&server);
     let ended = call().without_env("ANTHROPIC_API_KEY").end();
     assert_eq!((ended.code, result(&ended).to_string().as_str()), (23, EMPTY), "{ended:?}");
@@ -306,7 +306,7 @@ fn no_request_without_a_key() {
 #[test]
 fn failed_transcript_from_stdin_is_stored() {
     let (stage, _) = stage();
-    let server = answering(ANSWER, "fault = { status = { code = 400 } }\ntimes = 2");
+    let server = answering_server(ANSWER, "fault = { status = { code = 400 } }\ntimes = 2");
     let call = || stage.longhaul(["playbook", "extract", "-"]).against(&server).stdin(TRANSCRIPT).end();
     for _ in 0..2 {
         let ended = call();
@@ -316,8 +316,8 @@ fn failed_transcript_from_stdin_is_stored() {
     let queued = queued(&stage);
     let [(first, ..), (second, ..)] = queued.as_slice() else { panic!("{queued:?}") };
     assert_eq!(first, second);
-    assert_eq!(fs::read_to_string(first).expect("it is kept"), TRANSCRIPT);
-    assert_eq!(fs::metadata(first).expect("it is kept").permissions().mode() & 0o777, 0o600);
+    assert_eq!(fs::read_to_string(first).expect("the file is stored"), TRANSCRIPT);
+    assert_eq!(fs::metadata(first).expect("the file is stored").permissions().mode() & 0o777, 0o600);
     let ended = call();
     assert_eq!((ended.code, result(&ended)["new_key_points"].as_array().map(Vec::len)), (0, Some(1)));
 }
@@ -325,7 +325,7 @@ fn failed_transcript_from_stdin_is_stored() {
 #[test]
 fn invalid_input_is_rejected_before_any_request() {
     let (stage, _) = stage();
-    let server = answering(ANSWER, "");
+    let server = answering_server(ANSWER, "");
     stage.file("notes.md", "# Notes\n\nNo transcript at all.\n");
     stage.file("other.jsonl", "{\"speaker\": \"model\", \"words\": \"Done.\"}\n");
     stage.file("empty.jsonl", "");
@@ -348,9 +348,9 @@ fn invalid_input_is_rejected_before_any_request() {
     check(&["session.jsonl", "--playbook", "newer.json"], 25, true, &["version is 2.0", "playbook check"]);
     check(&["session.jsonl", "--playbook", "broken.json"], 25, true, &["broken.json: line 1"]);
     check(&["session.jsonl", "--playbook", "broken.json", "--no-queue"], 25, false, &["broken.json"]);
-    fs::create_dir_all(stage.user_home().join(".claude/prompts")).expect("the stage can be written");
+    fs::create_dir_all(stage.user_home().join(".claude/prompts")).expect("the stage is writable");
     fs::write(stage.user_home().join(".claude/prompts/reflection.txt"), "Judge {everything}.")
-        .expect("the stage can be written");
+        .expect("the stage is writable");
     check(&["session.jsonl"], 25, true, &["reflection.txt", "{everything}", "{trajectories}"]);
     let ended = extract(&stage, &server, &["empty.jsonl"]);
     assert_eq!((ended.code, result(&ended).to_string().as_str()), (0, EMPTY), "{ended:?}");
@@ -363,9 +363,9 @@ fn invalid_input_is_rejected_before_any_request() {
 }
 
 #[test]
-fn transcript_that_exceeds_the_context_window_is_queued() {
+fn transcript_larger_than_the_context_window_is_queued() {
     let (stage, _) = stage();
-    let server = answering(ANSWER, "");
+    let server = answering_server(ANSWER, "");
     let text = "all work and no play makes a long transcript ".repeat(20_000);
     let row =
         json!({"type": "user", "uuid": "a1", "sessionId": "s", "message": {"role": "user", "content": text}});
@@ -384,7 +384,7 @@ fn transcript_that_exceeds_the_context_window_is_queued() {
 #[test]
 fn key_points_are_extracted_from_a_run() {
     let check = |stage: &Stage, agent: &Path| {
-        let server = answering(ANSWER, "");
+        let server = answering_server(ANSWER, "");
         let ended = stage
             .run(agent, &["Write hello.txt", "--permission-mode", "bypassPermissions", "--preset", "drill"])
             .against(&server)
@@ -404,7 +404,7 @@ fn key_points_are_extracted_from_a_run() {
         let run: RunDir = stage.only_run();
         let projects = stage.user_home().join(".claude/projects");
         if projects.exists() {
-            fs::remove_dir_all(projects).expect("the stage can be written");
+            fs::remove_dir_all(projects).expect("the stage is writable");
         }
         let ended = extract(stage, &server, &["--run", run.path().to_str().expect("a plain name")]);
         assert_eq!(ended.code, 0, "{ended:?}");
@@ -413,7 +413,7 @@ fn key_points_are_extracted_from_a_run() {
     };
     let stage = Stage::new();
     check(&stage, &stage.agent());
-    if let Some(claude) = claude_code("what a run teaches") {
+    if let Some(claude) = claude_code("key points of a run") {
         check(&Stage::new(), &claude);
     }
 }

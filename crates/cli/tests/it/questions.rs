@@ -2,9 +2,9 @@
 //!
 //! Each scenario runs with every available agent.
 
-use crate::call::{Ended, until};
+use crate::call::{Ended, wait_until};
 use crate::harness::Stage;
-use crate::recovering::{in_mid_tool_with, late, recover, with_each_agent_at};
+use crate::recovering::{play_with_each_agent, recover, run_to_mid_tool_with, slow_step_then};
 use crate::server::Server;
 use longhaul_store::AnsweredQuestion;
 use serde_json::{Value, json};
@@ -67,14 +67,14 @@ fn answered(question: &str, answer: &str, key: Option<&str>) -> AnsweredQuestion
 
 #[test]
 fn question_is_answered_by_key_or_first_option() {
-    with_each_agent_at(ASKING, "answering questions", |stage, agent, server| {
+    play_with_each_agent(ASKING, "answers to questions", |stage, agent, server| {
         let file = stage.file("answers.toml", "features = [\"logs\", \"auth\"]\nDatabase = \"Postgres\"\n");
         let file = file.display().to_string();
         let ended = run(stage, agent, server, &["--answer", "database=sqlite", "--answers-file", &file]);
         let envelope = ended.envelope(0);
         assert_eq!(envelope["run"]["questions"], json!({ "answered": 3, "by_default": 1 }), "{envelope}");
         assert_eq!((&envelope["run"]["denied_calls"], &envelope["run"]["attempts"]), (&0.into(), &1.into()));
-        assert!(stage.work().join("run").exists(), "it continued");
+        assert!(stage.work().join("run").exists(), "the agent continued");
         assert_eq!(
             ended.stderr,
             "warning: no --answer matches the question \"May I use git?\"; using its first option, \"Yes\"\n"
@@ -95,14 +95,14 @@ fn question_is_answered_by_key_or_first_option() {
 
         let run = stage.only_run();
         let plan = run.plan().expect("the plan can be read");
-        let stored = plan.guards.answers.expect("the answers are kept");
+        let stored = plan.guards.answers.expect("the answers are stored");
         assert_eq!(
             stored,
             [("database".to_owned(), "sqlite".to_owned()), ("features".to_owned(), "logs, auth".to_owned())]
                 .into()
         );
         assert_eq!(
-            run.attempt(1).answers().expect("they can be read"),
+            run.attempt(1).answers().expect("reading succeeds"),
             [
                 answered("Which database should we use?", "SQLite", Some("database")),
                 answered("Which features do you want?", "Logs, Auth", Some("features")),
@@ -126,7 +126,7 @@ fn question_is_answered_by_key_or_first_option() {
 
 #[test]
 fn agent_cannot_ask_without_answers() {
-    with_each_agent_at(ASKING, "asking no one", |stage, agent, server| {
+    play_with_each_agent(ASKING, "questions without answers", |stage, agent, server| {
         let envelope = run(stage, agent, server, &[]).envelope(0);
         assert_eq!(envelope["run"]["questions"], json!({ "answered": 0, "by_default": 0 }), "{envelope}");
         // The model is informed at once and continues.
@@ -137,8 +137,8 @@ fn agent_cannot_ask_without_answers() {
 }
 
 #[test]
-fn every_question_can_have_its_default() {
-    with_each_agent_at(ASKING, "answering by default", |stage, agent, server| {
+fn default_answers_every_question() {
+    play_with_each_agent(ASKING, "default answers", |stage, agent, server| {
         let ended = run(stage, agent, server, &["--answer-defaults"]);
         assert_eq!(ended.envelope(0)["run"]["questions"], json!({ "answered": 3, "by_default": 3 }));
         assert_eq!(ended.stderr.matches("warning: no --answer fits").count(), 3, "{ended:?}");
@@ -152,14 +152,14 @@ fn long_question_is_answered() {
     let question = format!("Which one, {}?", "all things considered, ".repeat(1_000));
     let work = ASKING.replace("Which database should we use?", &question);
     let stage = Stage::new();
-    let server = Server::plays(&work);
+    let server = Server::start(&work);
     run(&stage, &stage.agent(), &server, &["--answer", "which one=SQLite"]);
     assert!(
         reported_answers(&stage)[0]
             .ends_with("\"=\"SQLite\". You can now continue with these answers in mind.")
     );
     if let Some(claude) = crate::harness::claude_code("a long question") {
-        let (stage, server) = (Stage::new(), Server::plays(&work));
+        let (stage, server) = (Stage::new(), Server::start(&work));
         run(&stage, &claude, &server, &["--answer", "which one=SQLite"]);
         assert!(reported_answers(&stage)[0].contains("\"=\"SQLite\""), "{:?}", reported_answers(&stage));
     }
@@ -167,7 +167,7 @@ fn long_question_is_answered() {
 
 #[test]
 fn guard_denies_before_an_answer() {
-    with_each_agent_at(ASKING, "denying questions", |stage, agent, server| {
+    play_with_each_agent(ASKING, "denied questions", |stage, agent, server| {
         let args = ["--answer-defaults", "--deny-tools", "AskUserQuestion"];
         let envelope = run(stage, agent, server, &args).envelope(0);
         assert_eq!(envelope["run"]["questions"]["answered"], 0, "{envelope}");
@@ -178,7 +178,7 @@ fn guard_denies_before_an_answer() {
 /// With answers enabled, permission requests arrive too. They are denied at once.
 #[test]
 fn permission_request_is_denied_at_once() {
-    with_each_agent_at(ASKING, "asking for permission", |stage, agent, server| {
+    play_with_each_agent(ASKING, "permission requests with answers", |stage, agent, server| {
         let args = ["p", "--permission-mode", "default", "--answer-defaults", "--preset", "drill"];
         let envelope = stage.run(agent, &args).against(server).end().envelope(23);
         assert_eq!(envelope["run"]["fault"], "permission", "{envelope}");
@@ -192,11 +192,11 @@ fn permission_request_is_denied_at_once() {
 fn recovering_supervisor_gives_the_same_answers() {
     let next =
         r#"ask_user = { question = "Which database should we use?", options = ["Postgres", "SQLite"] }"#;
-    with_each_agent_at(&late(next), "answering after a recovery", |stage, agent, server| {
-        in_mid_tool_with(stage, agent, server, &["--answer", "database=SQLite"]).kill();
+    play_with_each_agent(&slow_step_then(next), "answers after a recovery", |stage, agent, server| {
+        run_to_mid_tool_with(stage, agent, server, &["--answer", "database=SQLite"]).kill();
         let question_count = || stream(stage).matches(r#""hook_callback""#).count();
-        until("it asks its question", || question_count() == 2);
-        assert_eq!(reported_answers(stage), [""; 0], "no one is there to answer");
+        wait_until("the agent asks its question", || question_count() == 2);
+        assert_eq!(reported_answers(stage), [""; 0], "no supervisor answers");
         let envelope = recover(stage, server, &[]).end().envelope(0);
         assert_eq!(envelope["run"]["questions"], json!({ "answered": 1, "by_default": 0 }), "{envelope}");
         assert_eq!(envelope["run"]["attempts"], 1, "{envelope}");
@@ -212,11 +212,11 @@ fn invalid_answers_are_wrong_usage() {
     let truncated = file("torn.json", "{\"database\": ");
     let not_text = file("yes.toml", "git = true\n");
     let duplicate = file("twice.json", "{\"git\": \"Yes\", \"Git\": \"No\"}");
-    let check = |args: &[&str], words: &[&str]| {
+    let check = |args: &[&str], fragments: &[&str]| {
         let ended = stage.longhaul(["run", "p"]).args(args).end();
         assert_eq!((ended.code, ended.stdout.as_str()), (2, ""), "{args:?}: {ended:?}");
-        ended.says(words);
-        assert!(!stage.home().exists(), "{args:?} made {}", stage.home().display());
+        ended.says(fragments);
+        assert!(!stage.home().exists(), "{args:?} created {}", stage.home().display());
     };
     check(&["--answer", "database"], &["the answer `database` has no `=`", "hint: pass KEY=VALUE"]);
     check(&["--answer", " =SQLite"], &["the answer `SQLite` has no key", "hint: say"]);

@@ -1,4 +1,4 @@
-//! The README does not lie: its commands run, and what it names exists.
+//! Checks the documents: the commands of the README run, and the flags, files and commands in them exist.
 
 use crate::harness::{LONGHAUL, Stage};
 use longhaul_core::{Fault, Limit, OutageBound, Outcome, OutcomeKind, Preset, Span};
@@ -13,7 +13,7 @@ const CHANGELOG: &str = include_str!("../../../../CHANGELOG.md");
 const CONTRIBUTING: &str = include_str!("../../../../CONTRIBUTING.md");
 const RUNNING: &str = include_str!("../../../../docs/running.md");
 const FAULTS: &str = include_str!("../../../../docs/faults.md");
-/// Pages that are about Longhaul alone; the others also name flags of the agent.
+/// Pages that name only flags of Longhaul. The other pages also name flags of the agent.
 const PAGES: &[(&str, &str)] = &[
     ("docs/limits.md", include_str!("../../../../docs/limits.md")),
     ("docs/running.md", RUNNING),
@@ -30,16 +30,16 @@ const PAGES: &[(&str, &str)] = &[
     ("docs/events.md", include_str!("../../../../docs/events.md")),
     ("docs/schemas/README.md", include_str!("../../../../docs/schemas/README.md")),
 ];
-/// Source that dispatches the developers' commands.
+/// Source file that dispatches the developer commands.
 const XTASK: &str = include_str!("../../../../xtask/src/main.rs");
 
-/// The lines of the block that begins behind `mark`, up to `end`.
+/// Returns the lines of the README from `marker` to `end`.
 fn block<'a>(marker: &str, end: &str) -> Vec<&'a str> {
     let rest = README.split(marker).nth(1).expect("the README has the block");
-    rest.split(end).next().expect("there is a part before").lines().collect()
+    rest.split(end).next().expect("the text has a first part").lines().collect()
 }
 
-/// The first words of the README's two commands; what follows `#` is for people.
+/// Returns the README's two commands without their comments.
 fn commands() -> Vec<&'static str> {
     let lines = block("```sh\n", "```").into_iter();
     lines
@@ -48,23 +48,19 @@ fn commands() -> Vec<&'static str> {
         .collect()
 }
 
-/// What stands before the values of a scorecard, and of nothing else.
+/// Returns the labels of a scorecard.
 fn labels<'a>(lines: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     let label = |line: &'a str| line.strip_prefix("  ")?.split("  ").next().filter(|label| !label.is_empty());
     lines.filter_map(label).collect()
 }
 
 #[test]
-fn the_first_command_runs_as_it_is_shown() {
+fn first_command_of_the_readme_prints_the_shown_scorecard() {
     assert_eq!(commands(), ["cargo run --release -- drill", "cargo xtask test"]);
-    let mut words = commands()[0].split(' ').skip(1);
+    let args = commands()[0].split(' ').skip(1);
     let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     // A terminal receives text.
-    cargo
-        .args(words.by_ref())
-        .args(["--output-format", "text"])
-        .current_dir(root())
-        .env("CARGO_TARGET_DIR", target());
+    cargo.args(args).args(["--output-format", "text"]).current_dir(root()).env("CARGO_TARGET_DIR", target());
     let output = cargo.output().expect("cargo can be started");
     let (stdout, stderr) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert_eq!(output.status.code(), Some(0), "{stdout}{stderr}");
@@ -75,10 +71,10 @@ fn the_first_command_runs_as_it_is_shown() {
 }
 
 fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("the crate is two folders deep")
+    Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("the crate is two directories deep")
 }
 
-/// The folder that the binary under test was built into, so that the nested build finds what is there.
+/// Returns the target directory of the binary under test, so that the nested build reuses its artifacts.
 fn target() -> PathBuf {
     let folder = Path::new(LONGHAUL).ancestors().nth(2).expect("the binary is in target/<profile>");
     folder.to_owned()
@@ -90,18 +86,18 @@ fn help(args: &[&str]) -> String {
     ended.stdout
 }
 
-/// The words of a text that begin with two dashes.
+/// Returns the words of a text that start with two dashes.
 fn flags(text: &str) -> BTreeSet<&str> {
-    let words = text.split(|sign: char| !sign.is_ascii_lowercase() && !"-_".contains(sign));
+    let words = text.split(|c: char| !c.is_ascii_lowercase() && !"-_".contains(c));
     words
         .filter(|word| word.strip_prefix("--").is_some_and(|name| name.starts_with(char::is_alphabetic)))
         .collect()
 }
 
 #[test]
-fn every_flag_of_the_readme_exists() {
+fn flags_in_documents_exist() {
     let run = help(&["run", "--help"]);
-    let others = [
+    let commands = [
         "drill", "recover", "resume", "rerun", "research", "runs", "status", "cost", "gc", "show", "why",
         "logs", "diff", "report", "attach", "cancel", "handoff", "export", "import", "doctor", "schema",
         "man",
@@ -110,14 +106,14 @@ fn every_flag_of_the_readme_exists() {
     let config = ["show", "init", "trust"].map(|command| help(&["config", command, "--help"]));
     let playbook = ["install", "uninstall", "learn", "bootstrap", "inject", "undo", "extract"]
         .map(|command| help(&["playbook", command, "--help"]));
-    let ours = others.iter().chain(&config).chain(&playbook).chain([&run]);
-    let ours: BTreeSet<&str> = ours.flat_map(|help| flags(help)).collect();
-    // Of cargo, of the agent, of curl and of git.
-    let others =
+    let pages = commands.iter().chain(&config).chain(&playbook).chain([&run]);
+    let existing: BTreeSet<&str> = pages.flat_map(|help| flags(help)).collect();
+    // Flags of cargo, the agent, curl and git.
+    let foreign =
         ["--release", "--path", "--open", "--example", "--add-dir", "--max-budget-usd", "--json", "--git"];
     for (name, text) in [("README", README)].iter().chain(PAGES) {
-        for flag in flags(text).into_iter().filter(|flag| !others.contains(flag)) {
-            assert!(ours.contains(flag), "{name} names {flag}");
+        for flag in flags(text).into_iter().filter(|flag| !foreign.contains(flag)) {
+            assert!(existing.contains(flag), "{name} names {flag}");
         }
     }
     for example in [README, RUNNING]
@@ -125,27 +121,28 @@ fn every_flag_of_the_readme_exists() {
         .flat_map(|text| text.lines())
         .filter(|line| line.starts_with("longhaul run "))
     {
-        let own = example.split(" -- ").next().unwrap_or_default();
-        let own = own.split(" #").next().unwrap_or_default();
-        let own: BTreeSet<&str> = flags(own).into_iter().filter(|flag| !others.contains(flag)).collect();
-        assert!(own.is_subset(&flags(&run).into_iter().collect()), "{example}");
+        let command = example.split(" -- ").next().unwrap_or_default();
+        let command = command.split(" #").next().unwrap_or_default();
+        let used: BTreeSet<&str> =
+            flags(command).into_iter().filter(|flag| !foreign.contains(flag)).collect();
+        assert!(used.is_subset(&flags(&run).into_iter().collect()), "{example}");
     }
 }
 
-/// The words of a command, without the comment behind it.
+/// Splits a command into words, without its comment.
 fn words(line: &str) -> Vec<String> {
     let (mut words, mut quote, mut started) = (vec![String::new()], None, false);
-    for sign in line.split(" #").next().unwrap_or_default().trim().chars() {
-        match (quote, sign) {
-            (None, '"' | '\'') => (quote, started) = (Some(sign), true),
-            (Some(open), _) if open == sign => quote = None,
+    for c in line.split(" #").next().unwrap_or_default().trim().chars() {
+        match (quote, c) {
+            (None, '"' | '\'') => (quote, started) = (Some(c), true),
+            (Some(open), _) if open == c => quote = None,
             (None, ' ') if started => {
                 words.push(String::new());
                 started = false;
             }
             (None, ' ') => {}
             (_, _) => {
-                words.last_mut().expect("there is a word").push(sign);
+                words.last_mut().expect("there is a word").push(c);
                 started = true;
             }
         }
@@ -154,14 +151,14 @@ fn words(line: &str) -> Vec<String> {
 }
 
 #[test]
-fn every_run_of_the_readme_would_start() {
+fn run_examples_in_documents_are_valid() {
     let stage = Stage::new();
     stage.file("task.md", "Fix the tests.");
     let agent = stage.agent();
     let pages = [README, RUNNING, PAGES[0].1];
     let examples =
         pages.iter().flat_map(|text| text.lines()).filter(|line| line.starts_with("longhaul run "));
-    // The session does not exist.
+    // Examples with a session are skipped, because the session does not exist.
     for example in examples.filter(|line| !line.contains("--resume ") && !line.contains("--detach")) {
         let args = words(example).split_off(2);
         let args: Vec<&str> = args.iter().map(String::as_str).filter(|arg| *arg != "--dry-run").collect();
@@ -171,29 +168,29 @@ fn every_run_of_the_readme_would_start() {
 }
 
 #[test]
-fn every_number_is_that_of_the_policy() {
+fn documented_durations_match_the_policy() {
     let policy = Preset::Default.policy();
-    let minutes = |span: Option<Span>| span.expect("it is limited").millis() / 60_000;
+    let minutes = |span: Option<Span>| span.expect("the limit is set").millis() / 60_000;
     let OutageBound::Time(outage) = policy.outage_bound else { panic!("an outage is bounded by time") };
     let (hours, stall) = (minutes(outage) / 60, minutes(policy.stall_timeout));
-    for words in [
+    for phrase in [
         format!("(`--outage-limit`, {hours} h)"),
         format!("After {stall} minutes without a byte"),
         format!("for {} minutes (`--progress-timeout`)", minutes(policy.progress_timeout)),
     ] {
-        assert!(FAULTS.contains(&words), "{words}");
+        assert!(FAULTS.contains(&phrase), "{phrase}");
     }
     assert_eq!(policy.stop_grace, Span::from_secs(10));
-    for words in [
+    for phrase in [
         format!("bounds one outage: {hours} h from its first failure"),
         "interrupt within ten seconds, it is stopped".to_owned(),
     ] {
-        assert!(PAGES[0].1.contains(&words), "{words}");
+        assert!(PAGES[0].1.contains(&phrase), "{phrase}");
     }
 }
 
 #[test]
-fn every_limit_has_a_row() {
+fn every_limit_is_documented() {
     let (_, table) = PAGES[0].1.split_once("| flag |").expect("there is a table");
     for limit in Limit::ALL.iter().chain(&[Limit::Attempts]) {
         let flag = format!("| `--{}", limit_flag(*limit));
@@ -216,23 +213,24 @@ fn limit_flag(limit: Limit) -> &'static str {
 }
 
 #[test]
-fn every_link_leads_to_a_file() {
+fn links_in_documents_have_targets() {
     let root = root();
     let folder = fs::read_dir(root.join("docs")).expect("there are pages");
-    let pages = folder.map(|entry| entry.expect("it can be read").path());
-    let all = ["README.md", "ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md"].map(|name| root.join(name));
-    let texts = pages.filter(|page| page.extension().is_some_and(|end| end == "md"));
-    for page in texts.chain(all) {
+    let pages = folder.map(|entry| entry.expect("reading succeeds").path());
+    let root_pages =
+        ["README.md", "ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md"].map(|name| root.join(name));
+    let texts = pages.filter(|page| page.extension().is_some_and(|extension| extension == "md"));
+    for page in texts.chain(root_pages) {
         let text = fs::read_to_string(&page).expect("a page can be read");
         for link in text.split("](").skip(1).filter_map(|rest| rest.split([')', '#']).next()) {
-            let target = page.parent().expect("it is in a folder").join(link);
+            let target = page.parent().expect("the path has a parent").join(link);
             assert!(link.contains("://") || target.exists(), "{} links to {link}", page.display());
         }
     }
 }
 
 #[test]
-fn every_path_of_the_architecture_exists() {
+fn paths_in_the_architecture_exist() {
     let code = ARCHITECTURE.split('`').skip(1).step_by(2);
     let paths: Vec<&str> = code.filter(|code| code.contains('/') && !code.contains(' ')).collect();
     assert!(paths.len() > 10, "{paths:?}");
@@ -247,13 +245,13 @@ fn every_preset_is_documented_and_in_the_help() {
     let section = RUNNING.split("## Policies").nth(1).expect("there is a section");
     let help = help(&["run", "--help"]);
     for preset in Preset::ALL {
-        assert!(section.contains(&format!("`{preset}`")), "no word of {preset}");
+        assert!(section.contains(&format!("`{preset}`")), "{preset} is not documented");
         assert!(help.contains(preset.as_str()), "the help has no {preset}");
     }
 }
 
 #[test]
-fn every_exit_code_is_that_of_its_outcome() {
+fn documented_exit_codes_match_outcomes() {
     let text = README
         .split("Exit codes:")
         .nth(1)
@@ -275,17 +273,17 @@ fn every_exit_code_is_that_of_its_outcome() {
     for kind in OutcomeKind::ALL.iter().copied().filter(|kind| *kind != OutcomeKind::Cancelled) {
         assert!(listed.contains_key(kind.as_str()), "the README has no {kind}");
     }
-    for (by, words) in [
+    for (source, name) in [
         (longhaul_core::CancelSource::Person, "Ctrl-C"),
         (longhaul_core::CancelSource::Sigterm, "SIGTERM"),
         (longhaul_core::CancelSource::Sighup, "SIGHUP"),
     ] {
-        assert!(text.contains(&format!("{words} {}", by.exit_code())), "{words}");
+        assert!(text.contains(&format!("{name} {}", source.exit_code())), "{name}");
     }
 }
 
 #[test]
-fn every_way_to_end_has_a_row_with_its_code() {
+fn every_outcome_is_documented_with_its_code() {
     let table = FAULTS.split("## Outcomes and exit codes").nth(1).expect("there is a table");
     for kind in OutcomeKind::ALL.iter().copied().filter(|kind| *kind != OutcomeKind::Cancelled) {
         let code = Outcome { kind, ..Outcome::DONE }.exit_code();
@@ -294,7 +292,7 @@ fn every_way_to_end_has_a_row_with_its_code() {
 }
 
 #[test]
-fn every_fault_is_in_the_table_once() {
+fn every_fault_is_documented_once() {
     let table = FAULTS.split("## Outcomes and exit codes").next();
     let rows = table.expect("there is a table").lines().filter(|line| line.starts_with("| `"));
     let mut listed: Vec<&str> = rows
@@ -302,30 +300,30 @@ fn every_fault_is_in_the_table_once() {
         .flat_map(|cell| cell.split('`').skip(1).step_by(2))
         .collect();
     listed.sort_unstable();
-    let mut known: Vec<&str> = Fault::ALL.iter().map(|fault| fault.as_str()).collect();
-    known.sort_unstable();
-    assert_eq!(listed, known);
+    let mut expected: Vec<&str> = Fault::ALL.iter().map(|fault| fault.as_str()).collect();
+    expected.sort_unstable();
+    assert_eq!(listed, expected);
 }
 
-/// The words that follow `program` in code, in all documents.
-fn named(program: &str) -> BTreeSet<&'static str> {
+/// Returns the words after `program` in the documents.
+fn words_after(program: &str) -> BTreeSet<&'static str> {
     let documents = [README, CHANGELOG, CONTRIBUTING];
     let mentions = documents.iter().flat_map(|text| text.split(program).skip(1));
     mentions
-        .filter_map(|rest| rest.split(|sign: char| !sign.is_ascii_lowercase()).next())
+        .filter_map(|rest| rest.split(|c: char| !c.is_ascii_lowercase()).next())
         .filter(|word| !word.is_empty())
         .collect()
 }
 
 #[test]
-fn no_command_is_named_that_does_not_exist() {
+fn commands_in_documents_exist() {
     let help = help(&["--help"]);
     let commands = help.lines().filter_map(|line| line.strip_prefix("  ")?.split(' ').next());
-    let ours: BTreeSet<&str> = commands.chain(["help"]).collect();
-    for word in named("`longhaul ").union(&named("\nlonghaul ")) {
-        assert!(ours.contains(word), "`longhaul {word}` is named, and there is {ours:?}");
+    let existing: BTreeSet<&str> = commands.chain(["help"]).collect();
+    for word in words_after("`longhaul ").union(&words_after("\nlonghaul ")) {
+        assert!(existing.contains(word), "no command `longhaul {word}` in {existing:?}");
     }
-    for word in named("cargo xtask ") {
-        assert!(XTASK.contains(&format!("\"{word}\" =>")), "`cargo xtask {word}` is named");
+    for word in words_after("cargo xtask ") {
+        assert!(XTASK.contains(&format!("\"{word}\" =>")), "no command `cargo xtask {word}`");
     }
 }

@@ -1,9 +1,8 @@
-//! Supervisors that die, and their replacements: no step is repeated, nothing is lost, and the run keeps its
-//! id.
+//! Recovery after the supervisor died: no step is repeated, nothing is lost, and the run keeps its id.
 //!
 //! Each scenario runs with every available agent.
 
-use crate::call::{Started, until};
+use crate::call::{Started, wait_until};
 use crate::harness::{Stage, claude_code};
 use crate::server::Server;
 use crate::sweep;
@@ -22,7 +21,7 @@ use std::time::{Duration, SystemTime};
 /// lack its last step after a kill.
 pub const STEPS: &str = r#"
 name = "steps"
-summary = "three steps, each of which leaves a line"
+summary = "three steps; each writes a line"
 prompt = "p"
 [expect]
 outcome = "done"
@@ -44,7 +43,7 @@ text = "All three steps are taken."
 "#;
 
 /// A slow step, then another turn and an answer.
-pub fn late(next: &str) -> String {
+pub fn slow_step_then(next: &str) -> String {
     format!(
         r#"
 name = "late"
@@ -69,28 +68,28 @@ text = "That is all that I could do."
 
 /// Runs a test with every available agent: a stage, an agent, and an API that plays the steps.
 pub fn with_each_agent(description: &str, test: fn(&Stage, &Path, &Server)) {
-    with_each_agent_at(STEPS, description, test);
+    play_with_each_agent(STEPS, description, test);
 }
 
-/// Like [`with_each_agent`], with another piece of work.
-pub fn with_each_agent_at(work: &str, description: &str, test: fn(&Stage, &Path, &Server)) {
+/// Like [`with_each_agent`], with another scenario.
+pub fn play_with_each_agent(scenario: &str, description: &str, test: fn(&Stage, &Path, &Server)) {
     let stage = Stage::new();
-    test(&stage, &stage.agent(), &Server::plays(work));
+    test(&stage, &stage.agent(), &Server::start(scenario));
     if let Some(claude) = claude_code(description) {
-        test(&Stage::new(), &claude, &Server::plays(work));
+        test(&Stage::new(), &claude, &Server::start(scenario));
     }
 }
 
 /// Starts a run and returns in the middle of its second step.
-pub fn in_mid_tool(stage: &Stage, agent: &Path, server: &Server) -> Started {
-    in_mid_tool_with(stage, agent, server, &[])
+pub fn run_to_mid_tool(stage: &Stage, agent: &Path, server: &Server) -> Started {
+    run_to_mid_tool_with(stage, agent, server, &[])
 }
 
-/// Like [`in_mid_tool`], with more arguments.
-pub fn in_mid_tool_with(stage: &Stage, agent: &Path, server: &Server, further: &[&str]) -> Started {
+/// Like [`run_to_mid_tool`], with more arguments.
+pub fn run_to_mid_tool_with(stage: &Stage, agent: &Path, server: &Server, extra_args: &[&str]) -> Started {
     let args = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill"];
-    let run = stage.run(agent, &args).args(further).against(server).start();
-    until("the tool runs", || stage.work().join("started").exists());
+    let run = stage.run(agent, &args).args(extra_args).against(server).start();
+    wait_until("the tool runs", || stage.work().join("started").exists());
     run
 }
 
@@ -102,33 +101,34 @@ pub fn steps(stage: &Stage) -> String {
     fs::read_to_string(stage.work().join("steps")).unwrap_or_default()
 }
 
-pub fn agent_of(run: &RunDir) -> Pid {
+pub fn agent_pid(run: &RunDir) -> Pid {
     let pid = run.status().expect("the status can be read").pid.expect("there is an agent");
-    Pid::from_raw(pid.cast_signed()).expect("a process has a number")
+    Pid::from_raw(pid.cast_signed()).expect("a process has a PID")
 }
 
 /// Asserts that the only run is done after this many attempts, with every step taken once.
-pub fn done_in(stage: &Stage, envelope: &Value, attempts: u32) {
+pub fn assert_done(stage: &Stage, envelope: &Value, attempts: u32) {
     let run = stage.only_run();
     assert_eq!(envelope["result"], "All three steps are taken.", "{envelope}");
     assert_eq!(envelope["run"]["id"], run.id().as_str());
     assert_eq!(envelope["run"]["attempts"], attempts, "{envelope}");
-    assert_eq!(tidy::replayed(&run).kind, OutcomeKind::Done);
+    assert_eq!(tidy::replayed_outcome(&run).kind, OutcomeKind::Done);
     tidy::check(stage);
 }
 
 #[test]
 fn live_agent_is_adopted() {
     with_each_agent("adopting an agent", |stage, agent, server| {
-        in_mid_tool(stage, agent, server).kill();
+        run_to_mid_tool(stage, agent, server).kill();
         let ended = recover(stage, server, &[]).end();
-        done_in(stage, &ended.envelope(0), 1);
+        assert_done(stage, &ended.envelope(0), 1);
         assert_eq!(steps(stage), "one\ntwo\nthree\n");
         assert_eq!(server.api.account().model_requests(), 4, "a turn was requested again");
         let history = stage.longhaul(["why", "@", "--output-format", "json"]).end().stdout;
         let history: Value = serde_json::from_str(&history).expect("JSON");
         let entries = history["entries"].as_array().expect("entries");
-        let recovered = entries.iter().find(|entry| entry["kind"] == "recovered").expect("it is on record");
+        let recovered =
+            entries.iter().find(|entry| entry["kind"] == "recovered").expect("there is a recovery entry");
         assert_eq!((&recovered["attempt"], &recovered["finding"]), (&1.into(), &"agent_running".into()));
         let text = recovered["text"].as_str().expect("a sentence");
         assert!(text.ends_with("; its replacement found the agent running and took it over"), "{text}");
@@ -136,29 +136,29 @@ fn live_agent_is_adopted() {
 }
 
 #[test]
-fn agent_result_without_supervisor_is_accepted() {
-    with_each_agent("finishing alone", |stage, agent, server| {
-        in_mid_tool(stage, agent, server).kill();
-        let agent = agent_of(&stage.only_run());
-        until("the agent is gone", || is_gone(agent));
-        assert_eq!(steps(stage), "one\ntwo\nthree\n", "it continues without a supervisor");
+fn result_of_an_orphaned_agent_is_accepted() {
+    with_each_agent("an agent that finished without a supervisor", |stage, agent, server| {
+        run_to_mid_tool(stage, agent, server).kill();
+        let agent = agent_pid(&stage.only_run());
+        wait_until("the agent has exited", || has_exited(agent));
+        assert_eq!(steps(stage), "one\ntwo\nthree\n", "the agent continued without a supervisor");
         let ended = recover(stage, server, &["@"]).end();
-        done_in(stage, &ended.envelope(0), 1);
-        assert_eq!(server.api.account().model_requests(), 4, "something was started");
+        assert_done(stage, &ended.envelope(0), 1);
+        assert_eq!(server.api.account().model_requests(), 4, "no agent was started");
         let cost = ended.envelope(0)["usage"]["total_cost_usd"].as_f64();
-        assert!(cost.is_some_and(|cost| cost > 0.0), "the money is known: {cost:?}");
+        assert!(cost.is_some_and(|cost| cost > 0.0), "the cost is recorded: {cost:?}");
     });
 }
 
 #[test]
-fn session_continues_after_both_die() {
-    with_each_agent("losing both", |stage, agent, server| {
-        in_mid_tool(stage, agent, server).kill();
-        let agent = agent_of(&stage.only_run());
-        kill_process(agent, Signal::KILL).expect("it was started by this test");
-        until("the agent is gone", || is_gone(agent));
+fn session_continues_after_supervisor_and_agent_died() {
+    with_each_agent("the death of the agent and its supervisor", |stage, agent, server| {
+        run_to_mid_tool(stage, agent, server).kill();
+        let agent = agent_pid(&stage.only_run());
+        kill_process(agent, Signal::KILL).expect("the test started this process");
+        wait_until("the agent has exited", || has_exited(agent));
         let ended = recover(stage, server, &[]).end();
-        done_in(stage, &ended.envelope(0), 2);
+        assert_done(stage, &ended.envelope(0), 2);
         // The second step was interrupted, its process killed before it could write, and it is not repeated.
         assert_eq!(steps(stage), "one\nthree\n");
     });
@@ -167,36 +167,36 @@ fn session_continues_after_both_die() {
 /// A power cut empties files that were not flushed: all except the plan and the journal.
 #[test]
 fn files_emptied_by_a_power_cut_are_skipped() {
-    let (stage, server) = (Stage::new(), Server::plays(STEPS));
-    in_mid_tool(&stage, &stage.agent(), &server).kill();
+    let (stage, server) = (Stage::new(), Server::start(STEPS));
+    run_to_mid_tool(&stage, &stage.agent(), &server).kill();
     let run = stage.only_run();
-    let agent = agent_of(&run);
-    kill_process(agent, Signal::KILL).expect("it was started by this test");
-    until("the agent is gone", || is_gone(agent));
+    let agent = agent_pid(&run);
+    kill_process(agent, Signal::KILL).expect("the test started this process");
+    wait_until("the agent has exited", || has_exited(agent));
     for name in
         ["attempts/001/exit.json", "attempts/001/session.json", "attempts/001/argv.json", "status.json"]
     {
         let path = run.path().join(name);
-        fs::write(&path, "").expect("it is ours");
-        fs::set_permissions(&path, Permissions::from_mode(0o600)).expect("it is ours");
+        fs::write(&path, "").expect("the test owns the file");
+        fs::set_permissions(&path, Permissions::from_mode(0o600)).expect("the test owns the file");
     }
-    done_in(&stage, &recover(&stage, &server, &[]).end().envelope(0), 2);
+    assert_done(&stage, &recover(&stage, &server, &[]).end().envelope(0), 2);
     assert_eq!(steps(&stage), "one\nthree\n");
 }
 
 /// Without the session file, the agent's knowledge is lost. A new session receives the record of the work.
 #[test]
 fn lost_session_is_replaced_by_a_handoff() {
-    with_each_agent("seeding", |stage, agent, _| {
-        let server = Server::plays(sweep::WORK);
+    with_each_agent("a handoff after a lost session", |stage, agent, _| {
+        let server = Server::start(sweep::WORK);
         let args = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill"];
         let run = stage.run(agent, &args).against(&server).start();
-        until("the first step is taken", || steps(stage).contains("one"));
+        wait_until("the first step is taken", || steps(stage).contains("one"));
         run.kill();
-        let agent = agent_of(&stage.only_run());
+        let agent = agent_pid(&stage.only_run());
         // The agent may have exited on its own by now.
         let _ = kill_process(agent, Signal::KILL);
-        until("the agent is gone", || is_gone(agent));
+        wait_until("the agent has exited", || has_exited(agent));
         fs::remove_dir_all(stage.user_home().join(".claude/projects")).expect("there are sessions");
         let handoff = stage.longhaul(["handoff", "@"]).end();
         assert_eq!(handoff.code, 0, "{handoff:?}");
@@ -210,52 +210,54 @@ fn lost_session_is_replaced_by_a_handoff() {
         assert_eq!((&envelope["result"], &envelope["run"]["attempts"]), (&sweep::DONE.into(), &3.into()));
         assert!(ended.stderr.contains("the session was not found"), "{ended:?}");
         assert_eq!(steps(stage), "one\ntwo\nthree\nfour\n");
-        let sessions = tidy::everything(&stage.user_home().join(".claude/projects"));
+        let sessions = tidy::all_paths(&stage.user_home().join(".claude/projects"));
         let has_handoff = sessions.iter().filter(|path| path.is_file()).any(|path| {
             let session = fs::read_to_string(path).expect("a session is text");
             session.contains("This continues earlier work") && session.contains("echo one >> steps")
         });
-        assert!(has_handoff, "no seed in {sessions:?}");
+        assert!(has_handoff, "no handoff prompt in {sessions:?}");
         tidy::check(stage);
     });
 }
 
 #[test]
 fn supervised_run_is_not_recovered() {
-    let (stage, server) = (Stage::new(), Server::plays(STEPS));
-    let run = in_mid_tool(&stage, &stage.agent(), &server);
+    let (stage, server) = (Stage::new(), Server::start(STEPS));
+    let run = run_to_mid_tool(&stage, &stage.agent(), &server);
     let id = stage.only_run().id().to_string();
     let refused = recover(&stage, &server, &[&id]).end();
     refused.envelope(25);
     refused.says(&["the run is already supervised", "longhaul attach"]);
-    let nothing = recover(&stage, &server, &[]).end();
-    assert_eq!((nothing.code, nothing.stdout.as_str()), (0, ""));
-    assert!(nothing.stderr.contains("nothing to recover"), "{nothing:?}");
-    done_in(&stage, &run.end().envelope(0), 1);
+    let idle = recover(&stage, &server, &[]).end();
+    assert_eq!((idle.code, idle.stdout.as_str()), (0, ""));
+    assert!(idle.stderr.contains("nothing to recover"), "{idle:?}");
+    assert_done(&stage, &run.end().envelope(0), 1);
 }
 
 #[test]
 fn recover_list_changes_nothing_and_recover_skips_old_runs() {
-    let (stage, server) = (Stage::new(), Server::plays(STEPS));
-    in_mid_tool(&stage, &stage.agent(), &server).kill();
+    let (stage, server) = (Stage::new(), Server::start(STEPS));
+    run_to_mid_tool(&stage, &stage.agent(), &server).kill();
     let run = stage.only_run();
-    until("the agent is gone", || is_gone(agent_of(&run)));
+    wait_until("the agent has exited", || has_exited(agent_pid(&run)));
     let listed = recover(&stage, &server, &["--list"]).end();
     assert_eq!((listed.code, listed.stdout.trim()), (0, run.id().as_str()));
-    assert_eq!(run.status().expect("a status").returncode, None, "it was recovered");
+    assert_eq!(run.status().expect("a status").returncode, None, "the run was not recovered");
 
     let journal = File::options().write(true).open(run.journal_path()).expect("a journal");
-    journal.set_modified(SystemTime::now() - Duration::from_secs(8 * 24 * 3600)).expect("the file is ours");
+    journal
+        .set_modified(SystemTime::now() - Duration::from_secs(8 * 24 * 3600))
+        .expect("the test owns the file");
     let skipped = recover(&stage, &server, &[]).end();
     assert_eq!((skipped.code, skipped.stdout.as_str()), (0, ""));
     assert!(skipped.stderr.contains(&format!("skipped: {}", run.id())), "{skipped:?}");
-    done_in(&stage, &recover(&stage, &server, &["--active-within", "0"]).end().envelope(0), 1);
+    assert_done(&stage, &recover(&stage, &server, &["--active-within", "0"]).end().envelope(0), 1);
 }
 
 #[test]
 fn finished_run_stays_finished() {
-    let (stage, server) = (Stage::new(), Server::plays(STEPS));
-    done_in(&stage, &in_mid_tool(&stage, &stage.agent(), &server).end().envelope(0), 1);
+    let (stage, server) = (Stage::new(), Server::start(STEPS));
+    assert_done(&stage, &run_to_mid_tool(&stage, &stage.agent(), &server).end().envelope(0), 1);
     let before = fs::read(stage.only_run().journal_path()).expect("a journal");
     for command in ["recover", "cancel"] {
         let refused = stage.longhaul([command, "@"]).end();
@@ -267,9 +269,9 @@ fn finished_run_stays_finished() {
 
 #[test]
 fn session_of_an_orphaned_run_stays_reserved() {
-    let (stage, server) = (Stage::new(), Server::plays(STEPS));
+    let (stage, server) = (Stage::new(), Server::start(STEPS));
     let agent = stage.agent();
-    in_mid_tool(&stage, &agent, &server).kill();
+    run_to_mid_tool(&stage, &agent, &server).kill();
     let run = stage.only_run();
     let session = run.status().expect("a status").session_id.expect("a session").to_string();
     let args = ["p", "--permission-mode", "bypassPermissions", "--resume", &session];
@@ -283,26 +285,26 @@ fn session_of_an_orphaned_run_stays_reserved() {
 
 #[test]
 fn run_without_a_first_step_starts() {
-    let (stage, server) = (Stage::new(), Server::plays(STEPS));
-    in_mid_tool(&stage, &stage.agent(), &server).kill();
+    let (stage, server) = (Stage::new(), Server::start(STEPS));
+    run_to_mid_tool(&stage, &stage.agent(), &server).kill();
     let run = stage.only_run();
-    let agent = agent_of(&run);
-    until("the agent is gone", || is_gone(agent));
+    let agent = agent_pid(&run);
+    wait_until("the agent has exited", || has_exited(agent));
     // As if the supervisor had died right after it created the run.
     fs::write(run.journal_path(), "").expect("the journal can be emptied");
     for name in ["steps", "started"] {
-        fs::remove_file(stage.work().join(name)).expect("the work can be undone");
+        fs::remove_file(stage.work().join(name)).expect("the file exists");
     }
-    fs::remove_dir_all(run.attempts_path().join("001")).expect("the attempt can be undone");
-    fs::remove_dir_all(stage.user_home().join(".claude")).expect("the session can be undone");
-    let ended = recover(&stage, &Server::plays(STEPS), &[]).end();
-    done_in(&stage, &ended.envelope(0), 1);
+    fs::remove_dir_all(run.attempts_path().join("001")).expect("the attempt exists");
+    fs::remove_dir_all(stage.user_home().join(".claude")).expect("the session exists");
+    let ended = recover(&stage, &Server::start(STEPS), &[]).end();
+    assert_done(&stage, &ended.envelope(0), 1);
 }
 
 #[test]
 fn cancel_stops_a_run_of_another_process() {
-    with_each_agent("cancelling", |stage, agent, server| {
-        let run = in_mid_tool(stage, agent, server);
+    with_each_agent("cancelling a run", |stage, agent, server| {
+        let run = run_to_mid_tool(stage, agent, server);
         let cancelled = stage.longhaul(["cancel", "@"]).end();
         assert_eq!(cancelled.code, 0, "{cancelled:?}");
         let printed: Value = serde_json::from_str(&cancelled.stdout).expect("an envelope is printed");
@@ -319,10 +321,10 @@ fn cancel_stops_a_run_of_another_process() {
 
 #[test]
 fn cancel_stops_leftover_processes_of_an_orphaned_run() {
-    with_each_agent("cancelling an orphan", |stage, agent, server| {
+    with_each_agent("cancelling an orphaned run", |stage, agent, server| {
         for args in [&["cancel", "@"][..], &["cancel", "--now", "@"]] {
             let _ = fs::remove_file(stage.work().join("started"));
-            in_mid_tool(stage, agent, server).kill();
+            run_to_mid_tool(stage, agent, server).kill();
             let cancelled = stage.longhaul(args).end();
             assert_eq!(cancelled.code, 0, "{cancelled:?}");
             let envelope: Value = serde_json::from_str(&cancelled.stdout).expect("an envelope is printed");
@@ -334,8 +336,8 @@ fn cancel_stops_leftover_processes_of_an_orphaned_run() {
 
 #[test]
 fn attach_prints_the_output_of_the_supervisor() {
-    let (stage, server) = (Stage::new(), Server::plays(STEPS));
-    let run = in_mid_tool(&stage, &stage.agent(), &server);
+    let (stage, server) = (Stage::new(), Server::start(STEPS));
+    let run = run_to_mid_tool(&stage, &stage.agent(), &server);
     let attached = stage.longhaul(["attach", "@", "--verbose"]).end();
     let (mut printed, envelope) = (attached.envelope(0), run.end().envelope(0));
     // Each process measures its own durations.
@@ -350,8 +352,8 @@ fn attach_prints_the_output_of_the_supervisor() {
 
 #[test]
 fn attach_reports_an_orphaned_run() {
-    let (stage, server) = (Stage::new(), Server::plays(STEPS));
-    let run = in_mid_tool(&stage, &stage.agent(), &server);
+    let (stage, server) = (Stage::new(), Server::start(STEPS));
+    let run = run_to_mid_tool(&stage, &stage.agent(), &server);
     let attached = stage.longhaul(["attach", "@"]).start();
     run.kill();
     let refused = attached.end();
@@ -362,7 +364,7 @@ fn attach_reports_an_orphaned_run() {
 
 #[test]
 fn detached_run_outlives_the_command() {
-    with_each_agent("detaching", |stage, agent, server| {
+    with_each_agent("a detached run", |stage, agent, server| {
         let args = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill", "--detach"];
         let started = stage.run(agent, &args).against(server).end();
         assert_eq!(started.code, 0, "{started:?}");
@@ -370,13 +372,13 @@ fn detached_run_outlives_the_command() {
         assert_eq!(printed["run"]["id"], stage.only_run().id().as_str());
         assert!(started.stderr.contains("longhaul attach"), "{started:?}");
         let attached = stage.longhaul(["attach", "@"]).end();
-        done_in(stage, &attached.envelope(0), 1);
+        assert_done(stage, &attached.envelope(0), 1);
         assert_eq!(steps(stage), "one\ntwo\nthree\n");
     });
 }
 
 #[test]
-fn detached_run_reports_why_it_cannot_start() {
+fn detached_run_reports_its_start_error() {
     let stage = Stage::new();
     let missing = stage.folder().join("missing");
     let refused = stage.run(&missing, &["p", "--detach"]).end();
@@ -386,11 +388,11 @@ fn detached_run_reports_why_it_cannot_start() {
 
 #[test]
 fn unknown_run_is_rejected_with_suggestions() {
-    let (stage, server) = (Stage::new(), Server::plays(STEPS));
+    let (stage, server) = (Stage::new(), Server::start(STEPS));
     let none = stage.longhaul(["recover", "bcdfgh"]).end();
     assert_eq!(none.code, 2, "{none:?}");
     none.says(&["no run `", "there are no runs yet"]);
-    done_in(&stage, &in_mid_tool(&stage, &stage.agent(), &server).end().envelope(0), 1);
+    assert_done(&stage, &run_to_mid_tool(&stage, &stage.agent(), &server).end().envelope(0), 1);
     let id = stage.only_run().id().to_string();
     let mistyped = format!("{}y", &id[..5]);
     for command in ["recover", "attach", "cancel"] {
@@ -400,21 +402,21 @@ fn unknown_run_is_rejected_with_suggestions() {
 
 #[test]
 fn run_without_workspace_is_rejected_and_kept() {
-    let (stage, server) = (Stage::new(), Server::plays(STEPS));
-    in_mid_tool(&stage, &stage.agent(), &server).kill();
-    let agent = agent_of(&stage.only_run());
-    until("the agent is gone", || is_gone(agent));
+    let (stage, server) = (Stage::new(), Server::start(STEPS));
+    run_to_mid_tool(&stage, &stage.agent(), &server).kill();
+    let agent = agent_pid(&stage.only_run());
+    wait_until("the agent has exited", || has_exited(agent));
     let elsewhere: PathBuf = stage.folder().join("elsewhere");
-    fs::rename(stage.work(), &elsewhere).expect("it can be moved");
+    fs::rename(stage.work(), &elsewhere).expect("the directory can be moved");
     let refused = recover(&stage, &server, &[]).end();
     refused.envelope(25);
     refused.says(&["work in", "move it back"]);
-    fs::rename(elsewhere, stage.work()).expect("it can be moved back");
-    done_in(&stage, &recover(&stage, &server, &[]).end().envelope(0), 1);
+    fs::rename(elsewhere, stage.work()).expect("the directory can be moved back");
+    assert_done(&stage, &recover(&stage, &server, &[]).end().envelope(0), 1);
 }
 
 /// Returns whether a process has exited. It may be a zombie that its parent has not reaped.
-pub fn is_gone(pid: Pid) -> bool {
+pub fn has_exited(pid: Pid) -> bool {
     let stat = fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero()));
     stat.map_or(true, |stat| {
         stat.rsplit_once(')').is_some_and(|(_, rest)| rest.trim_start().starts_with('Z'))

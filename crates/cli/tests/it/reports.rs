@@ -1,9 +1,9 @@
 //! `longhaul report`: its content for finished runs, its destination, and its appearance in a browser.
 
 use crate::browser::Browser;
-use crate::call::{Ended, until};
+use crate::call::{Ended, wait_until};
 use crate::harness::Stage;
-use crate::recovering::{agent_of, in_mid_tool, is_gone, with_each_agent, with_each_agent_at};
+use crate::recovering::{agent_pid, has_exited, play_with_each_agent, run_to_mid_tool, with_each_agent};
 use crate::server::{Server, WORK};
 use rustix::process::{Signal, kill_process};
 use serde_json::{Value, json};
@@ -13,7 +13,7 @@ use std::fs;
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::path::Path;
 
-/// Harmless only if it is escaped.
+/// A task that is harmless only if it is escaped.
 const TASK: &str = "</script><img src=x onerror=alert(1)> write a file";
 
 fn run(stage: &Stage, agent: &Path, server: &Server) -> Value {
@@ -27,16 +27,16 @@ fn report(stage: &Stage, args: &[&str]) -> Ended {
     ended
 }
 
-/// Reads the page that a call wrote. The call printed the path.
+/// Reads the page whose path the call printed.
 fn page(ended: &Ended) -> String {
     let path = ended.stdout.strip_suffix('\n').expect("a line");
-    assert_eq!(fs::metadata(path).expect("it is there").permissions().mode() & 0o777, 0o600);
+    assert_eq!(fs::metadata(path).expect("the file exists").permissions().mode() & 0o777, 0o600);
     fs::read_to_string(path).expect("a page")
 }
 
 #[test]
 fn run_is_reported_as_page_text_and_json() {
-    with_each_agent_at(WORK, "a report", |stage, agent, server| {
+    play_with_each_agent(WORK, "a report", |stage, agent, server| {
         let envelope = run(stage, agent, server);
         let id = envelope["run"]["id"].as_str().expect("an id");
         let ended = report(stage, &[]);
@@ -81,8 +81,8 @@ fn run_is_reported_as_page_text_and_json() {
 
 #[test]
 fn orphaned_run_needs_a_person() {
-    with_each_agent("a report of what was left", |stage, agent, server| {
-        let supervisor = in_mid_tool(stage, agent, server);
+    with_each_agent("a report of an orphaned run", |stage, agent, server| {
+        let supervisor = run_to_mid_tool(stage, agent, server);
         let id = stage.only_run().id().to_string();
         let assert_reported = |words: &str| {
             let text = report(stage, &["--format", "text"]).stdout;
@@ -91,10 +91,10 @@ fn orphaned_run_needs_a_person() {
         assert_reported("An attempt is running.");
         supervisor.kill();
         assert_reported(&format!("$ longhaul recover {id}"));
-        let agent = agent_of(&stage.only_run());
+        let agent = agent_pid(&stage.only_run());
         // The agent may have exited on its own by now.
         let _ = kill_process(agent, Signal::KILL);
-        until("the agent is gone", || is_gone(agent));
+        wait_until("the agent has exited", || has_exited(agent));
         let ended = stage.longhaul(["recover"]).against(server).end();
         assert_eq!(ended.code, 0, "{ended:?}");
         assert_reported("1 done, 0 failed");
@@ -103,19 +103,19 @@ fn orphaned_run_needs_a_person() {
 
 #[test]
 fn report_is_written_to_the_requested_path() {
-    let (stage, server) = (Stage::new(), Server::plays(WORK));
+    let (stage, server) = (Stage::new(), Server::start(WORK));
     run(&stage, &stage.agent(), &server);
     let report_to = |name: &str| report(&stage, &["--output", name]);
     assert!(report_to("-").stdout.starts_with("<!doctype html>\n"));
     // An existing file is replaced, also through a link.
     let file = stage.file("old.html", "old");
-    std::os::unix::fs::symlink(&file, stage.folder().join("link.html")).expect("the stage can be written");
+    std::os::unix::fs::symlink(&file, stage.folder().join("link.html")).expect("the stage is writable");
     assert!(page(&report_to("link.html")).starts_with("<!doctype html>\n"));
     assert!(fs::read_to_string(&file).expect("text").starts_with("<!doctype html>\n"));
     assert!(stage.folder().join("link.html").is_symlink());
     // A device stays a device, even for root.
     assert_eq!(report_to("/dev/null").stdout, "/dev/null\n");
-    assert!(fs::metadata("/dev/null").expect("it is there").file_type().is_char_device());
+    assert!(fs::metadata("/dev/null").expect("the file exists").file_type().is_char_device());
     assert!(
         report(&stage, &["--format", "text", "--output", "report.txt"]).stdout.ends_with("/report.txt\n")
     );
@@ -131,11 +131,11 @@ fn invalid_output_path_and_time_are_rejected_early() {
     let stage = Stage::new();
     let file = stage.file("file", "");
     let inside_file = file.join("report.html").display().to_string();
-    let check = |args: &[&str], words: &[&str]| {
+    let check = |args: &[&str], fragments: &[&str]| {
         let ended = stage.longhaul(["report"]).args(args).end();
         assert_eq!((ended.code, ended.stdout.as_str()), (2, ""), "{args:?}: {ended:?}");
-        ended.says(words);
-        assert!(!stage.home().exists(), "{args:?} made {}", stage.home().display());
+        ended.says(fragments);
+        assert!(!stage.home().exists(), "{args:?} created {}", stage.home().display());
     };
     check(&["--output", "/nowhere/report.html"], &["/nowhere/report.html", "hint:", "--output"]);
     check(&["--output", "/proc/report.html"], &["/proc/report.html", "hint:", "--output"]);
@@ -154,24 +154,27 @@ fn invalid_output_path_and_time_are_rejected_early() {
 
 #[test]
 fn report_works_with_a_damaged_ledger() {
-    let (stage, server) = (Stage::new(), Server::plays(WORK));
+    let (stage, server) = (Stage::new(), Server::start(WORK));
     run(&stage, &stage.agent(), &server);
     let ledger = stage.home().join("ledger.sqlite3");
-    fs::write(&ledger, "no database").expect("it is ours");
-    fs::set_permissions(&ledger, PermissionsExt::from_mode(0o600)).expect("it is ours");
+    fs::write(&ledger, "no database").expect("the test owns the file");
+    fs::set_permissions(&ledger, PermissionsExt::from_mode(0o600)).expect("the test owns the file");
     let ended = stage.longhaul(["report", "--format", "text"]).end();
     assert!(ended.code == 0 && ended.stdout.contains("1 done, 0 failed"), "{ended:?}");
     assert!(ended.stderr.starts_with("warning: ") && ended.stderr.contains("damaged"), "{ended:?}");
-    assert!(report(&stage, &["--format", "text"]).stdout.contains("1 done, 0 failed"), "it was made again");
+    assert!(
+        report(&stage, &["--format", "text"]).stdout.contains("1 done, 0 failed"),
+        "the ledger was rebuilt"
+    );
 }
 
 #[test]
 fn damaged_run_is_reported() {
-    let (stage, server) = (Stage::new(), Server::plays(WORK));
+    let (stage, server) = (Stage::new(), Server::start(WORK));
     run(&stage, &stage.agent(), &server);
     let (run, path) = (stage.only_run(), stage.only_run().journal_path());
     let journal = fs::read_to_string(&path).expect("a journal");
-    fs::write(&path, journal.replacen("{", "", 1)).expect("it is ours");
+    fs::write(&path, journal.replacen("{", "", 1)).expect("the test owns the file");
     for args in [&["--format", "text"][..], &["--format", "text", run.id().as_str()]] {
         let text = report(&stage, args).stdout.split_whitespace().collect::<Vec<_>>().join(" ");
         for words in
@@ -184,15 +187,15 @@ fn damaged_run_is_reported() {
 
 /// Views the page: nothing is missing or clipped, and the browser reads no other file.
 #[test]
-fn browser_shows_the_page_on_every_screen_size() {
-    let (stage, server) = (Stage::new(), Server::plays(WORK));
+fn page_fits_every_screen_size() {
+    let (stage, server) = (Stage::new(), Server::start(WORK));
     let Some(mut browser) = Browser::start(&stage, "a report in a browser") else { return };
     run(&stage, &stage.agent(), &server);
     // One run that waited for an overloaded API.
-    let overloaded = Server::plays(&(WORK.to_owned() + "[[fault]]\nturn = 1\nstatus = { code = 529 }\n"));
-    let free = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill"];
+    let overloaded = Server::start(&(WORK.to_owned() + "[[fault]]\nturn = 1\nstatus = { code = 529 }\n"));
+    let base_args = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill"];
     let args = ["--retry-base", "50ms", "--retry-jitter", "none", "--inner-retries", "0", "--name", "waited"];
-    stage.run(&stage.agent(), &free).args(args).against(&overloaded).end().envelope(0);
+    stage.run(&stage.agent(), &base_args).args(args).against(&overloaded).end().envelope(0);
     // One run that failed. Its task and its resume command have one word that is wider than a phone.
     let word = "word".repeat(99);
     let failed =
@@ -203,14 +206,14 @@ fn browser_shows_the_page_on_every_screen_size() {
         serde_json::from_str(&report(&stage, &["--output-format", "json"]).stdout).expect("JSON");
 
     let url = format!("file://{}", stage.folder().join("report.html").display());
-    let mut pictures = Vec::new();
+    let mut screenshots = Vec::new();
     for (width, height) in [(320, 568), (390, 844), (768, 1024), (1280, 900)] {
         for scheme in ["light", "dark"] {
-            browser.is_a_screen(width, height, scheme);
+            browser.set_screen(width, height, scheme);
             let visit = browser.open(&url);
-            assert_eq!(visit.complaints, Vec::<String>::new(), "at {width}, {scheme}");
+            assert_eq!(visit.messages, Vec::<String>::new(), "at {width}, {scheme}");
             assert_eq!(visit.requests, [url.as_str()], "at {width}, {scheme}");
-            pictures.push(browser.picture(&format!("report-{width}-{scheme}")));
+            screenshots.push(browser.screenshot(&format!("report-{width}-{scheme}")));
             browser.evaluate("document.querySelectorAll('details').forEach(each => each.open = true)");
             assert_eq!(browser.evaluate(TOO_WIDE), json!([]), "at {width}, {scheme}");
             // With the longest possible text for a tool and an amount.
@@ -219,8 +222,8 @@ fn browser_shows_the_page_on_every_screen_size() {
             assert_eq!(browser.evaluate("document.documentElement.scrollWidth"), width, "{scheme}");
         }
     }
-    // People judge the pictures. This test only asserts that light and dark differ.
-    assert!(pictures.chunks(2).all(|pair| pair[0] != pair[1]), "light and dark are the same");
+    // People look at the screenshots. This test only asserts that light and dark differ.
+    assert!(screenshots.chunks(2).all(|pair| pair[0] != pair[1]), "light and dark are the same");
     browser.open(&url);
     assert_page_is_complete(&mut browser, &report);
 }
@@ -241,7 +244,7 @@ const TOO_WIDE: &str = "[...document.body.querySelectorAll('*:not(.skip)')].filt
     return !hidden && (box.right > innerWidth + 1 || box.left < -1 || cut && !shows);
 }).map(each => `${each.tagName} ${each.className} ${each.textContent.slice(0, 60)}`)";
 
-/// Asserts that the page shows all data of the JSON, each item in its place.
+/// Asserts that the page shows all data of the JSON in the expected places.
 fn assert_page_is_complete(browser: &mut Browser, report: &Value) {
     let texts = |browser: &mut Browser, selector: &str| -> Vec<String> {
         let script =

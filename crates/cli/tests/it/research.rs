@@ -3,10 +3,10 @@
 //!
 //! Each scenario runs with every available agent.
 
-use crate::background::training;
-use crate::call::{Call, Ended, until};
+use crate::background::training_scenario;
+use crate::call::{Call, Ended, wait_until};
 use crate::harness::Stage;
-use crate::recovering::with_each_agent_at;
+use crate::recovering::play_with_each_agent;
 use crate::server::{Server, WORK};
 use crate::tidy;
 use longhaul_core::{Limits, Span, Usd};
@@ -15,11 +15,11 @@ use serde_json::{Value, json};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Research: the agent tries a blocked URL, commits, and takes its time. It also has replies for the wrap-up,
-/// for resuming and for improving.
+/// A scenario in which the agent tries a blocked URL, commits, and takes many short steps. It also has
+/// replies to the wrap-up prompt, to resuming and to the request for improvements.
 const RESEARCH: &str = r#"
 name = "research"
-summary = "a look at what is blocked, then short steps"
+summary = "a request for a blocked URL, then short steps"
 prompt = "p"
 [expect]
 outcome = "done"
@@ -31,7 +31,7 @@ bash = { command = "touch fetched; curl -s http://papers.invalid/abs/2401.00001"
 [[turn]]
 text = "Then without it."
 [[turn.tools]]
-bash = { command = "env | grep -E '^(CODE_DIR|RG_BUDGET_LIMIT|RG_TIME_HOURS)=' > sent; git add -A; git commit -qm 'A result'" }
+bash = { command = "env | grep -E '^(CODE_DIR|RG_BUDGET_LIMIT|RG_TIME_HOURS)=' > environment; git add -A; git commit -qm 'A result'" }
 STEPS
 [[turn]]
 text = "The accuracy is higher."
@@ -49,7 +49,7 @@ to = "There is time and money left"
 text = "It is better still."
 "#;
 
-/// On a keep-going prompt the agent finds nothing left to do, and repeats its claim.
+/// Replies of an agent that finds nothing left to do on a keep-going prompt, and confirms its claim.
 const FINISHES: &str = r#"
 [[reply]]
 to = "You stopped"
@@ -70,7 +70,7 @@ text = "Nothing is left."
 "#;
 
 /// Returns the research scenario with this many steps.
-pub fn work(steps: usize) -> String {
+pub fn scenario(steps: usize) -> String {
     let step = "[[turn]]\ntext = \"A step.\"\n[[turn.tools]]\nbash = { command = \"sleep 0.3; echo step >> steps\" }\n";
     RESEARCH.replace("STEPS", &step.repeat(steps)) + FINISHES
 }
@@ -79,9 +79,9 @@ pub fn work(steps: usize) -> String {
 pub fn task(stage: &Stage) -> PathBuf {
     let dir = stage.folder().join("task");
     let write =
-        |name: &str, content: &str| fs::write(dir.join(name), content).expect("the stage can be written");
+        |name: &str, content: &str| fs::write(dir.join(name), content).expect("the stage is writable");
     for folder in ["", "models/__pycache__", "grading", ".git"] {
-        fs::create_dir_all(dir.join(folder)).expect("the stage can be written");
+        fs::create_dir_all(dir.join(folder)).expect("the stage is writable");
     }
     write("README.md", "# Continual learning\n\nRaise the accuracy of models/base.py.\n");
     write("models/base.py", "print(1)\n");
@@ -93,10 +93,10 @@ pub fn task(stage: &Stage) -> PathBuf {
         "blocked_urls.yaml",
         "# The paper\nurls:\n  - papers.invalid/abs/2401.00001\n\npatterns:\n  - \"*2401.00001*\"\n",
     );
-    write(".git/HEAD", "a history that could tell what is hidden");
-    std::os::unix::fs::symlink("models/base.py", dir.join("base.py")).expect("the stage can be written");
+    write(".git/HEAD", "a history that may reveal the answers");
+    std::os::unix::fs::symlink("models/base.py", dir.join("base.py")).expect("the stage is writable");
     let outside = stage.file("data.csv", "1,2\n");
-    std::os::unix::fs::symlink(outside, dir.join("data.csv")).expect("the stage can be written");
+    std::os::unix::fs::symlink(outside, dir.join("data.csv")).expect("the stage is writable");
     dir
 }
 
@@ -107,12 +107,12 @@ fn research(stage: &Stage, agent: &Path, server: &Server, args: &[&str]) -> Call
     call.args(["--runs_dir"]).args([runs]).args(args).against(server)
 }
 
-fn resumed(stage: &Stage, server: &Server, args: &[&str]) -> Ended {
+fn resume(stage: &Stage, server: &Server, args: &[&str]) -> Ended {
     stage.longhaul(["research"]).args(args).against(server).end()
 }
 
 /// Asserts that the run finished, and that its transcript contains these words.
-fn finished(envelope: &Value, stage: &Stage, words: &str) {
+fn assert_finished(envelope: &Value, stage: &Stage, words: &str) {
     assert_eq!(envelope["result"], "Nothing is left.", "{envelope}");
     let transcript = fs::read_to_string(stage.only_run().transcript_path()).expect("there is a transcript");
     assert!(transcript.contains(words), "{words} in {transcript}");
@@ -121,10 +121,10 @@ fn finished(envelope: &Value, stage: &Stage, words: &str) {
 /// Returns every file that the agent received or made, without those of git.
 fn workspace(run: &RunDir) -> Vec<String> {
     let input = run.workspace_path().join("input");
-    let mut files: Vec<String> = tidy::everything(&input)
+    let mut files: Vec<String> = tidy::all_paths(&input)
         .iter()
         .filter(|path| path.is_file() && !path.starts_with(input.join(".git")))
-        .map(|path| path.strip_prefix(&input).expect("it is below").display().to_string())
+        .map(|path| path.strip_prefix(&input).expect("the path is below the directory").display().to_string())
         .collect();
     files.sort();
     files
@@ -132,33 +132,33 @@ fn workspace(run: &RunDir) -> Vec<String> {
 
 fn summary(run: &RunDir) -> Value {
     let text = fs::read(run.logs_path().join("cost_summary.json")).expect("there is a summary");
-    serde_json::from_slice(&text).expect("it is JSON")
+    serde_json::from_slice(&text).expect("valid JSON")
 }
 
 fn prompt(run: &RunDir) -> String {
-    run.attempt(1).prompt().expect("it can be read").expect("it was sent something")
+    run.attempt(1).prompt().expect("reading succeeds").expect("the attempt has a prompt")
 }
 
 #[test]
 fn task_runs_in_a_copy() {
-    with_each_agent_at(&work(2), "research", |stage, agent, server| {
+    play_with_each_agent(&scenario(2), "research", |stage, agent, server| {
         let args = ["--claude_hours", "0.5", "--runtime", "uv"];
         // The machine may have its own git identity.
         let call = research(stage, agent, server, &args).env("GIT_CONFIG_NOSYSTEM", "1");
         let done = call.end().envelope(0);
-        finished(&done, stage, "The accuracy is higher.");
+        assert_finished(&done, stage, "The accuracy is higher.");
         let run = stage.only_run();
         assert!(run.path().starts_with(stage.folder().join("runs")), "{run:?}");
         let received =
             ["README.md", "base.py", "data.csv", "grading/grade.sh", "models/base.py", "requirements.txt"];
-        let made = ["sent", "steps"];
+        let created = ["environment", "steps"];
         assert_eq!(
             workspace(&run),
-            received.into_iter().chain(made).collect::<Vec<_>>(),
-            "and nothing was fetched"
+            received.into_iter().chain(created).collect::<Vec<_>>(),
+            "nothing was fetched"
         );
         let input = run.workspace_path().join("input");
-        let environment = fs::read_to_string(input.join("sent")).expect("it was written");
+        let environment = fs::read_to_string(input.join("environment")).expect("the file was written");
         let expected = [
             format!("CODE_DIR={}", input.display()),
             "RG_BUDGET_LIMIT=10".to_owned(),
@@ -171,7 +171,7 @@ fn task_runs_in_a_copy() {
         assert!(log.contains("A result"), "{log}");
         assert!(log.contains("ResearchGym Agent <agent@researchgym.local>"), "{log}");
         let is_link = |name: &str| input.join(name).is_symlink();
-        assert!(is_link("base.py") && !is_link("data.csv"), "what is outside is copied");
+        assert!(is_link("base.py") && !is_link("data.csv"), "the target of a link to the outside is copied");
         let prompt = prompt(&run);
         for words in
             ["30m to work", "$10", "primary sub-task", "blocked", "`requirements.txt`", "Raise the accuracy"]
@@ -179,20 +179,20 @@ fn task_runs_in_a_copy() {
             assert!(prompt.contains(words), "{words} in {prompt}");
         }
         assert_eq!(done["run"]["denied_calls"], 1, "{done}");
-        let blocked = fs::read(run.logs_path().join("blocked_urls.json")).expect("it is written");
-        let blocked: Value = serde_json::from_slice(&blocked).expect("it is JSON");
+        let blocked = fs::read(run.logs_path().join("blocked_urls.json")).expect("the file was written");
+        let blocked: Value = serde_json::from_slice(&blocked).expect("valid JSON");
         assert_eq!(blocked.as_array().map(Vec::len), Some(1), "{blocked}");
         assert_eq!((&blocked[0]["tool"], &blocked[0]["attempt"]), (&json!("Bash"), &json!(1)));
         assert_eq!(blocked[0]["pattern"], "papers.invalid/abs/2401.00001");
         assert!(blocked[0]["url"].as_str().is_some_and(|url| url.contains("curl")), "{blocked}");
         let metadata: Value =
-            serde_json::from_slice(&fs::read(run.path().join("metadata.json")).expect("there is one"))
-                .expect("it is JSON");
+            serde_json::from_slice(&fs::read(run.path().join("metadata.json")).expect("the file exists"))
+                .expect("valid JSON");
         assert_eq!(metadata["resume_generation"], 0);
         assert_eq!(
-            fs::read_dir(stage.folder().join("runs")).expect("it can be read").count(),
+            fs::read_dir(stage.folder().join("runs")).expect("reading succeeds").count(),
             1,
-            "a day, no more"
+            "one directory for the day"
         );
         tidy::check(stage);
     });
@@ -200,30 +200,30 @@ fn task_runs_in_a_copy() {
 
 #[test]
 fn limited_run_resumes_with_more_and_finished_run_improves() {
-    with_each_agent_at(&work(60), "research with more", |stage, agent, server| {
+    play_with_each_agent(&scenario(60), "research with a raised limit", |stage, agent, server| {
         // Nine seconds, half of which is the reserve.
         let args = ["--time_hours", "0.0025", "--model", "claude-sonnet-4-5"];
         let limited = research(stage, agent, server, &args).end().envelope(22);
         assert_eq!(limited["result"], "Committed, and stopping.", "{limited}");
         let run = stage.only_run();
         let dir = run.path().display().to_string();
-        let refused = resumed(stage, server, &["--resume", &dir]);
+        let refused = resume(stage, server, &["--resume", &dir]);
         assert_eq!(refused.code, 2, "{refused:?}");
         refused.says(&["the time limit is exhausted", "hint: raise --claude_hours"]);
-        let refused = resumed(stage, server, &["--resume", &dir, "--claude_hours", "1", "--model", "opus"]);
+        let refused = resume(stage, server, &["--resume", &dir, "--claude_hours", "1", "--model", "opus"]);
         assert_eq!(refused.code, 2, "{refused:?}");
         refused.says(&["another model: it uses claude-sonnet-4-5", "--model opus"]);
         let other_dir = ["--resume", &dir, "--claude_hours", "1", "--runs_dir", "/tmp"];
-        resumed(stage, server, &other_dir)
+        resume(stage, server, &other_dir)
             .says(&["--runs_dir cannot be changed", "--claude_hours and --budget_limit"]);
-        let planned = resumed(stage, server, &["--resume", &dir, "--claude_hours", "1", "--dry_run"]);
+        let planned = resume(stage, server, &["--resume", &dir, "--claude_hours", "1", "--dry_run"]);
         assert!(planned.stdout.contains("--time-limit"), "{planned:?}");
 
         let runs = stage.folder().join("runs").display().to_string();
         let same = ["--model", "claude-sonnet-4-5", "--runs_dir", &runs, "--background-wait", "2m"];
         let more = [&["--resume", &dir, "--budget_limit", "1", "--time-hours", "2"][..], &same].concat();
-        let done = resumed(stage, server, &more).envelope(0);
-        finished(&done, stage, "Finished with more.");
+        let done = resume(stage, server, &more).envelope(0);
+        assert_finished(&done, stage, "Finished with more.");
         let policy = stage.only_run().plan().expect("a plan").policy;
         assert_eq!(policy.limits.time, Some(Span::from_hours(2)));
         assert_eq!(policy.background_wait, Span::from_mins(2));
@@ -231,19 +231,19 @@ fn limited_run_resumes_with_more_and_finished_run_improves() {
         assert_eq!(summary["budget_limit_usd"], 1.0);
         assert!(summary["inherited_cost_usd"].as_f64() > Some(0.0), "{summary}");
 
-        let better = resumed(stage, server, &["--resume", run.id().as_str()]).envelope(0);
-        finished(&better, stage, "It is better still.");
+        let better = resume(stage, server, &["--resume", run.id().as_str()]).envelope(0);
+        assert_finished(&better, stage, "It is better still.");
         tidy::check(stage);
     });
 }
 
 #[test]
-fn training_survives_its_supervisor_and_work_is_handed_off() {
+fn training_survives_its_supervisor_and_lost_session_is_handed_off() {
     let handed_off = "\n[[reply]]\nto = \"This continues earlier work\"\n[[reply.turn]]\ntext = \"I look.\"\n\
                       [[reply.turn.tools]]\nbash = { command = \"cat trained >> found\" }\n\
                       [[reply.turn]]\ntext = \"It is trained, as I see.\"\n";
-    let work = training("sleep 30; echo trained > trained") + handed_off;
-    with_each_agent_at(&work, "research with a training in the background", |stage, agent, server| {
+    let work = training_scenario("sleep 30; echo trained > trained") + handed_off;
+    play_with_each_agent(&work, "research with a training in the background", |stage, agent, server| {
         let agent_path = agent.display().to_string();
         let runs = stage.folder().join("runs").display().to_string();
         let task = task(stage).display().to_string();
@@ -271,7 +271,7 @@ fn training_survives_its_supervisor_and_work_is_handed_off() {
                 .first()
                 .is_some_and(|run| run.status().is_ok_and(|status| !status.background.is_empty()))
         };
-        until("the training runs", is_training);
+        wait_until("the training runs", is_training);
         started.kill();
         let run = stage.only_run();
         let input = run.workspace_path().join("input");
@@ -279,30 +279,34 @@ fn training_survives_its_supervisor_and_work_is_handed_off() {
 
         let dir = run.path().display().to_string();
         let done =
-            resumed(stage, server, &["--resume", &dir, "--model", "claude-sonnet-4-5", "--runs_dir", &runs]);
+            resume(stage, server, &["--resume", &dir, "--model", "claude-sonnet-4-5", "--runs_dir", &runs]);
         let done = done.envelope(0);
         assert_eq!(done["result"], "All is done.", "{done}");
-        assert_eq!(done["run"]["attempts"], 1, "the agent and its training lived on: {done}");
-        assert_eq!(fs::read_to_string(input.join("trained")).expect("it finished"), "trained\n");
+        assert_eq!(done["run"]["attempts"], 1, "the agent and its training survived: {done}");
+        assert_eq!(fs::read_to_string(input.join("trained")).expect("the training finished"), "trained\n");
         let stream = fs::read_to_string(run.attempt(1).stream_path()).expect("a stream");
         let is_end =
             |line: &str| line.contains(r#""subtype":"task_notification""#) && line.contains("completed");
-        assert!(stream.lines().any(is_end), "the model was sent");
+        assert!(stream.lines().any(is_end), "the model was notified");
 
         // Without its session, the work continues in a new session that receives a handoff prompt.
         let session = done["session_id"].as_str().expect("a session").to_owned();
-        for path in tidy::everything(&stage.user_home()) {
+        for path in tidy::all_paths(&stage.user_home()) {
             if path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(&session))
                 && path.is_file()
             {
-                fs::remove_file(path).expect("it is ours");
+                fs::remove_file(path).expect("the test owns the file");
             }
         }
         let more = ["--resume", &dir, "--claude_hours", "1", "--budget_limit", "10"];
-        let more = resumed(stage, server, &more).envelope(0);
+        let more = resume(stage, server, &more).envelope(0);
         assert_ne!(more["session_id"].as_str(), Some(session.as_str()), "{more}");
-        assert_eq!(fs::read_to_string(input.join("found")).expect("it looked"), "trained\n", "once");
-        let prompt = run.attempt(3).prompt().expect("it can be read").expect("it was sent something");
+        assert_eq!(
+            fs::read_to_string(input.join("found")).expect("the agent read the file"),
+            "trained\n",
+            "the agent looked once"
+        );
+        let prompt = run.attempt(3).prompt().expect("reading succeeds").expect("the attempt has a prompt");
         for words in [
             "Raise the accuracy",
             "I start the training.",
@@ -320,11 +324,11 @@ fn training_survives_its_supervisor_and_work_is_handed_off() {
 
 /// Creates a run directory as ResearchGym leaves it.
 fn researchgym_run(stage: &Stage) -> PathBuf {
-    let dir = stage.folder().join("theirs/2026-02-11/cl_001");
-    fs::create_dir_all(dir.join("logs")).expect("the stage can be written");
-    fs::create_dir_all(dir.join("workspace/input")).expect("the stage can be written");
+    let dir = stage.folder().join("researchgym/2026-02-11/cl_001");
+    fs::create_dir_all(dir.join("logs")).expect("the stage is writable");
+    fs::create_dir_all(dir.join("workspace/input")).expect("the stage is writable");
     let write =
-        |name: &str, content: &str| fs::write(dir.join(name), content).expect("the stage can be written");
+        |name: &str, content: &str| fs::write(dir.join(name), content).expect("the stage is writable");
     write("workspace/input/README.md", "# Continual learning\n\nRaise the accuracy.\n");
     write("status.json", "{\"status\": \"failed\", \"returncode\": 1}");
     write("logs/transcript.json", include_str!("../../../agent/fixtures/researchgym/transcript.json"));
@@ -345,9 +349,9 @@ fn researchgym_run(stage: &Stage) -> PathBuf {
 
 #[test]
 fn researchgym_run_is_resumed() {
-    with_each_agent_at(
+    play_with_each_agent(
         &format!("{WORK}{FINISHES}"),
-        "continuing with a run of ResearchGym's",
+        "resuming a run of ResearchGym",
         |stage, agent, server| {
             let dir = researchgym_run(stage);
             let agent_path = agent.display().to_string();
@@ -362,9 +366,12 @@ fn researchgym_run_is_resumed() {
                 "--budget_limit",
                 "5",
             ];
-            let done = resumed(stage, server, &args).envelope(0);
-            finished(&done, stage, "All done: hello.txt says hello.");
-            assert!(dir.join("workspace/input/hello.txt").is_file(), "it works where that run did");
+            let done = resume(stage, server, &args).envelope(0);
+            assert_finished(&done, stage, "All done: hello.txt says hello.");
+            assert!(
+                dir.join("workspace/input/hello.txt").is_file(),
+                "the agent works in the original workspace"
+            );
             let run = stage.only_run();
             let plan = run.plan().expect("a plan");
             let remaining =
@@ -397,11 +404,11 @@ fn researchgym_run_is_resumed() {
 
             // The limits are totals that include the usage of the original run.
             let more = ["--resume", run.id().as_str(), "--claude_hours", "1", "--budget_limit", "9"];
-            let refused = resumed(stage, server, &more);
+            let refused = resume(stage, server, &more);
             assert_eq!(refused.code, 2, "{refused:?}");
             refused.says(&["a limit is exhausted", "are totals"]);
             let more = ["--resume", run.id().as_str(), "--claude_hours", "4", "--budget_limit", "9"];
-            resumed(stage, server, &more).envelope(0);
+            resume(stage, server, &more).envelope(0);
             let limits = stage.only_run().plan().expect("a plan").policy.limits;
             assert_eq!((limits.budget, limits.time), (Some(Usd(5_250_000)), Some(Span::from_hours(3))));
             tidy::check(stage);
@@ -410,17 +417,17 @@ fn researchgym_run_is_resumed() {
 }
 
 #[test]
-fn run_without_a_transcript_starts_from_its_workspace() {
-    let (stage, server) = (Stage::new(), Server::plays(&format!("{WORK}{FINISHES}")));
+fn researchgym_run_without_a_transcript_starts_from_its_workspace() {
+    let (stage, server) = (Stage::new(), Server::start(&format!("{WORK}{FINISHES}")));
     let dir = researchgym_run(&stage);
-    fs::remove_file(dir.join("logs/transcript.json")).expect("it is there");
+    fs::remove_file(dir.join("logs/transcript.json")).expect("the file exists");
     let (original, agent) = (dir.display().to_string(), stage.agent().display().to_string());
     let args = ["--resume", &original, "--agent-path", &agent, "--claude_hours", "3", "--budget_limit", "5"];
-    resumed(&stage, &server, &args).envelope(0);
+    resume(&stage, &server, &args).envelope(0);
     let run = stage.only_run();
     let prompt = prompt(&run);
     assert!(prompt.contains("Raise the accuracy.") && prompt.contains("There is no record"), "{prompt}");
-    let argv = fs::read_to_string(run.attempt(1).path().join("argv.json")).expect("it is there");
+    let argv = fs::read_to_string(run.attempt(1).path().join("argv.json")).expect("the file exists");
     assert!(!argv.contains("4c6e9a52-7a41-4a6b-9d0e-2f3b5f6a7c81"), "{argv}");
 }
 
@@ -429,10 +436,10 @@ fn invalid_task_is_rejected_before_the_start() {
     let stage = Stage::new();
     let (task, original) = (task(&stage), researchgym_run(&stage));
     let agent = stage.agent();
-    let check = |args: &[&str], words: &[&str]| {
+    let check = |args: &[&str], fragments: &[&str]| {
         let ended = stage.longhaul(["research"]).args(args).args(["--agent-path"]).args([&agent]).end();
         assert_eq!((ended.code, ended.stdout.as_str()), (2, ""), "{args:?}: {ended:?}");
-        ended.says(words);
+        ended.says(fragments);
         assert!(stage.runs().is_empty(), "{args:?}");
     };
     let path = |path: &Path| path.display().to_string();
@@ -443,8 +450,8 @@ fn invalid_task_is_rejected_before_the_start() {
     check(&[&path(&agent)], &["it is not a directory"]);
     check(&[&task_dir, "codex"], &["codex", "claude-code"]);
     for container in [&["--runtime", "docker"][..], &["--image", "x"], &["--gpus"]] {
-        let refused = [&[task_dir.as_str()], container].concat();
-        check(&refused, &[container[0], "starts no containers", "hint:"]);
+        let args = [&[task_dir.as_str()], container].concat();
+        check(&args, &[container[0], "starts no containers", "hint:"]);
     }
     for hours in ["0", "-1", "two"] {
         check(&[&task_dir, "--claude_hours", hours], &["expected a number of hours"]);
@@ -462,29 +469,29 @@ fn invalid_task_is_rejected_before_the_start() {
 
     let check_with_file = |file: &str, content: Option<&str>, args: &[&str], words: &[&str]| {
         let file = original.join(file);
-        let before = fs::read(&file).expect("it is there");
+        let before = fs::read(&file).expect("the file exists");
         match content {
-            Some(content) => fs::write(&file, content).expect("it can be written"),
-            None => fs::remove_file(&file).expect("it can be removed"),
+            Some(content) => fs::write(&file, content).expect("writing succeeds"),
+            None => fs::remove_file(&file).expect("the file exists"),
         }
         check(&[&["--resume", &path(&original)], args].concat(), words);
-        fs::write(&file, before).expect("it can be written");
+        fs::write(&file, before).expect("writing succeeds");
     };
-    let enough = ["--claude_hours", "9"];
-    check_with_file("logs/cost_summary.json", None, &enough, &["there is no logs/cost_summary.json"]);
+    let limits = ["--claude_hours", "9"];
+    check_with_file("logs/cost_summary.json", None, &limits, &["there is no logs/cost_summary.json"]);
     check_with_file(
         "logs/cost_summary.json",
         Some("{"),
-        &enough,
+        &limits,
         &["cost_summary.json", "hint: restore the original file"],
     );
-    check_with_file("logs/cost_summary.json", Some("{}"), &enough, &["`active_seconds`", "is not a number"]);
-    check_with_file("logs/transcript.json", Some("{}"), &enough, &["transcript.json", "not a JSON array"]);
-    fs::remove_file(original.join("logs/session.json")).expect("it is there");
+    check_with_file("logs/cost_summary.json", Some("{}"), &limits, &["`active_seconds`", "is not a number"]);
+    check_with_file("logs/transcript.json", Some("{}"), &limits, &["transcript.json", "not a JSON array"]);
+    fs::remove_file(original.join("logs/session.json")).expect("the file exists");
     check_with_file(
         "logs/transcript.json",
         None,
-        &enough,
+        &limits,
         &["neither logs/transcript.json nor logs/session.json"],
     );
     check(
@@ -496,6 +503,6 @@ fn invalid_task_is_rejected_before_the_start() {
         &["a limit is exhausted"],
     );
     check(&["--resume", &format!("{folder}/none")], &["its `logs`", "hint: name the directory of a run"]);
-    fs::remove_file(original.join("workspace/input/README.md")).expect("it is there");
+    fs::remove_file(original.join("workspace/input/README.md")).expect("the file exists");
     check(&["--resume", &path(&original), "--claude_hours", "9"], &["there is no task_description.md"]);
 }

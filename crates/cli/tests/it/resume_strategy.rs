@@ -2,9 +2,11 @@
 //!
 //! Each scenario runs with every available agent, and no step is repeated.
 
-use crate::call::until;
+use crate::call::wait_until;
 use crate::harness::{LONGHAUL, Stage};
-use crate::recovering::{STEPS, agent_of, done_in, in_mid_tool, is_gone, recover, steps, with_each_agent};
+use crate::recovering::{
+    STEPS, agent_pid, assert_done, has_exited, recover, run_to_mid_tool, steps, with_each_agent,
+};
 use crate::server::Server;
 use crate::sweep;
 use crate::tidy;
@@ -16,12 +18,12 @@ use std::path::{Path, PathBuf};
 
 /// Returns the session file of a run whose supervisor and agent died in its second step.
 fn kill_in_mid_tool(stage: &Stage, agent: &Path, server: &Server) -> PathBuf {
-    in_mid_tool(stage, agent, server).kill();
-    let agent = agent_of(&stage.only_run());
-    kill_process(agent, Signal::KILL).expect("it was started by this test");
-    until("the agent is gone", || is_gone(agent));
+    run_to_mid_tool(stage, agent, server).kill();
+    let agent = agent_pid(&stage.only_run());
+    kill_process(agent, Signal::KILL).expect("the test started this process");
+    wait_until("the agent has exited", || has_exited(agent));
     let is_session = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "jsonl");
-    let mut sessions = tidy::everything(&stage.user_home().join(".claude/projects"));
+    let mut sessions = tidy::all_paths(&stage.user_home().join(".claude/projects"));
     sessions.retain(is_session);
     assert_eq!(sessions.len(), 1, "{sessions:?}");
     sessions.remove(0)
@@ -38,37 +40,40 @@ fn strategies(stage: &Stage) -> Vec<String> {
 
 #[test]
 fn moved_session_is_resumed_from_a_copy() {
-    with_each_agent("finding a moved session", |stage, agent, server| {
+    with_each_agent("a moved session", |stage, agent, server| {
         let session = kill_in_mid_tool(stage, agent, server);
         let moved =
             stage.user_home().join(".claude/projects/-elsewhere").join(session.file_name().expect("a name"));
-        fs::create_dir(moved.parent().expect("a folder")).expect("the stage can be written");
+        fs::create_dir(moved.parent().expect("a folder")).expect("the stage is writable");
         fs::rename(&session, &moved).expect("a file can be moved");
         let original = fs::read(&moved).expect("a session");
         let ended = recover(stage, server, &[]).end();
-        done_in(stage, &ended.envelope(0), 2);
+        assert_done(stage, &ended.envelope(0), 2);
         assert_eq!(steps(stage), "one\nthree\n");
         assert!(ended.stderr.contains("was found elsewhere"), "{ended:?}");
         assert_eq!(strategies(stage), ["null null", r#""relocate" {"session_file":"elsewhere"}"#]);
-        assert_eq!(fs::read(&moved).expect("a session"), original, "the original was changed");
-        assert!(fs::read(&session).expect("a copy").starts_with(&original), "the copy is another one");
+        assert_eq!(fs::read(&moved).expect("a session"), original, "the original is unchanged");
+        assert!(
+            fs::read(&session).expect("a copy").starts_with(&original),
+            "the copy starts with the saved rows"
+        );
     });
 }
 
 #[test]
 fn session_of_another_configuration_is_resumed_from_a_copy() {
-    with_each_agent("finding a session of another configuration", |stage, agent, server| {
+    with_each_agent("a session of another configuration", |stage, agent, server| {
         let args = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill"];
         let config = stage.folder().join("config");
         let run = stage.run(agent, &args).against(server).env("CLAUDE_CONFIG_DIR", &config).start();
-        until("the tool runs", || stage.work().join("started").exists());
+        wait_until("the tool runs", || stage.work().join("started").exists());
         run.kill();
-        let agent = agent_of(&stage.only_run());
-        kill_process(agent, Signal::KILL).expect("it was started by this test");
-        until("the agent is gone", || is_gone(agent));
+        let agent = agent_pid(&stage.only_run());
+        kill_process(agent, Signal::KILL).expect("the test started this process");
+        wait_until("the agent has exited", || has_exited(agent));
         // Without CLAUDE_CONFIG_DIR `recover` refuses the run. `resume` is the user's decision to continue.
         let ended = stage.longhaul(["resume", "@"]).against(server).end();
-        done_in(stage, &ended.envelope(0), 2);
+        assert_done(stage, &ended.envelope(0), 2);
         assert_eq!(steps(stage), "one\nthree\n");
         assert_eq!(strategies(stage), ["null null", r#""relocate" {"session_file":"elsewhere"}"#]);
     });
@@ -76,28 +81,31 @@ fn session_of_another_configuration_is_resumed_from_a_copy() {
 
 #[test]
 fn damaged_session_is_resumed_from_a_repaired_copy() {
-    with_each_agent("repairing a session", |stage, agent, server| {
+    with_each_agent("a damaged session", |stage, agent, server| {
         let session = kill_in_mid_tool(stage, agent, server);
         let intact = fs::read(&session).expect("a session");
         let mut file = File::options().append(true).open(&session).expect("a session");
         file.write_all(b"\0\0\0\0\0\0\0\0\n{\"type\":\"assistant\",\"uuid\":\"torn")
-            .expect("it can be written");
+            .expect("writing succeeds");
         let damaged = fs::read(&session).expect("a session");
         let ended = recover(stage, server, &[]).end();
-        done_in(stage, &ended.envelope(0), 2);
+        assert_done(stage, &ended.envelope(0), 2);
         assert_eq!(steps(stage), "one\nthree\n");
         assert!(ended.stderr.contains("was damaged"), "{ended:?}");
         assert_eq!(strategies(stage), ["null null", r#""repair" {"session_file":"damaged"}"#]);
         let stored = session.with_extension("jsonl.damaged");
-        assert_eq!(fs::read(&stored).expect("the original is kept"), damaged);
-        assert!(fs::read(&session).expect("a session").starts_with(&intact), "the copy is another one");
+        assert_eq!(fs::read(&stored).expect("the original is stored"), damaged);
+        assert!(
+            fs::read(&session).expect("a session").starts_with(&intact),
+            "the copy starts with the saved rows"
+        );
     });
 }
 
 /// The agent writes its session late. Messages of its stream are neither requested nor executed again.
 #[test]
 fn unsaved_end_of_a_session_is_restored_from_the_stream() {
-    with_each_agent("completing a session", |stage, agent, server| {
+    with_each_agent("a session without its end", |stage, agent, server| {
         let session = kill_in_mid_tool(stage, agent, server);
         let saved = fs::read_to_string(&session).expect("a session");
         let unsaved: String = saved
@@ -105,9 +113,9 @@ fn unsaved_end_of_a_session_is_restored_from_the_stream() {
             .take_while(|row| !row.contains(r#""role":"assistant""#))
             .map(|row| row.to_owned() + "\n")
             .collect();
-        fs::write(&session, &unsaved).expect("it can be written");
+        fs::write(&session, &unsaved).expect("writing succeeds");
         let ended = recover(stage, server, &[]).end();
-        done_in(stage, &ended.envelope(0), 2);
+        assert_done(stage, &ended.envelope(0), 2);
         assert_eq!(steps(stage), "one\nthree\n");
         assert!(ended.stderr.contains("lacked the latest messages"), "{ended:?}");
         assert_eq!(strategies(stage), ["null null", r#""repair" {"session_file":"stale"}"#]);
@@ -116,10 +124,10 @@ fn unsaved_end_of_a_session_is_restored_from_the_stream() {
         // The outcome of the interrupted call is unknown, so only that turn is requested again.
         assert_eq!(requested_turns, [1, 2, 2, 3, 4]);
         let stored = session.with_extension("jsonl.behind");
-        assert_eq!(fs::read_to_string(&stored).expect("the original is kept"), unsaved);
+        assert_eq!(fs::read_to_string(&stored).expect("the original is stored"), unsaved);
         assert!(
             fs::read_to_string(&session).expect("a session").starts_with(&unsaved),
-            "the copy is another one"
+            "the copy starts with the saved rows"
         );
     });
 }
@@ -127,7 +135,7 @@ fn unsaved_end_of_a_session_is_restored_from_the_stream() {
 /// An agent that silently starts a new session instead of resuming, with the same id.
 #[test]
 fn missing_history_is_detected() {
-    let (stage, server) = (Stage::new(), Server::plays(sweep::WORK));
+    let (stage, server) = (Stage::new(), Server::start(sweep::WORK));
     let forgetful = stage.script(
         "forgetful",
         &format!(
@@ -138,9 +146,9 @@ fn missing_history_is_detected() {
     );
     let args = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill"];
     let run = stage.run(&forgetful, &args).against(&server).start();
-    until("the first step is taken", || steps(&stage).contains("one"));
-    let agent = agent_of(&stage.only_run());
-    kill_process(agent, Signal::KILL).expect("it was started by this test");
+    wait_until("the first step is taken", || steps(&stage).contains("one"));
+    let agent = agent_pid(&stage.only_run());
+    kill_process(agent, Signal::KILL).expect("the test started this process");
     let envelope = run.end().envelope(0);
     assert_eq!(envelope["result"], sweep::DONE, "{envelope}");
     assert_eq!(steps(&stage), "one\ntwo\nthree\nfour\n");
@@ -153,12 +161,13 @@ fn missing_history_is_detected() {
 #[test]
 fn option_as_session_id_never_reaches_the_agent() {
     const OPTION: &str = "--dangerously-skip-permissions=yes";
-    let (stage, server) = (Stage::new(), Server::plays(STEPS));
+    let (stage, server) = (Stage::new(), Server::start(STEPS));
     kill_in_mid_tool(&stage, &stage.agent(), &server);
     let run = stage.only_run();
     let journal = fs::read_to_string(run.journal_path()).expect("there is a journal");
     let session = run.status().expect("a status").session_id.expect("a session");
-    fs::write(run.journal_path(), journal.replace(&session.to_string(), OPTION)).expect("it is ours");
+    fs::write(run.journal_path(), journal.replace(&session.to_string(), OPTION))
+        .expect("the test owns the file");
     recover(&stage, &server, &[]).end().envelope(0);
     let argv = |number| fs::read_to_string(run.attempt(number).path().join("argv.json"));
     let all: Vec<String> = (1..9).map_while(|number| argv(number).ok()).collect();

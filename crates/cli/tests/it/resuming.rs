@@ -1,9 +1,11 @@
 //! `longhaul resume` and `longhaul rerun`: the same run in the same session, a fork, or a new run of the
 //! task.
 
-use crate::call::{Ended, until};
+use crate::call::{Ended, wait_until};
 use crate::harness::Stage;
-use crate::recovering::{agent_of, in_mid_tool, is_gone, steps, with_each_agent, with_each_agent_at};
+use crate::recovering::{
+    agent_pid, has_exited, play_with_each_agent, run_to_mid_tool, steps, with_each_agent,
+};
 use crate::server::{Server, WORK};
 use crate::tidy;
 use longhaul_store::Plan;
@@ -17,7 +19,7 @@ fn resume(stage: &Stage, server: &Server, args: &[&str]) -> Ended {
 
 /// Returns the session files.
 fn sessions(stage: &Stage) -> Vec<PathBuf> {
-    let mut files = tidy::everything(&stage.user_home().join(".claude/projects"));
+    let mut files = tidy::all_paths(&stage.user_home().join(".claude/projects"));
     files.retain(|path| path.extension().is_some_and(|extension| extension == "jsonl"));
     files
 }
@@ -32,15 +34,15 @@ fn sessions_containing(stage: &Stage, words: &str) -> usize {
 #[test]
 fn cancelled_run_resumes_as_the_same_run() {
     with_each_agent("resuming a cancelled run", |stage, agent, server| {
-        let run = in_mid_tool(stage, agent, server);
+        let run = run_to_mid_tool(stage, agent, server);
         assert_eq!(stage.longhaul(["cancel", "@"]).end().code, 0);
         let cancelled = run.end().envelope(130);
         let resumed = resume(stage, server, &["@"]).envelope(0);
         assert_eq!(resumed["result"], "All three steps are taken.", "{resumed}");
         assert_eq!(steps(stage), "one\nthree\n");
-        for same in ["session_id", "/run/id"] {
-            let field = |envelope: &Value| envelope.pointer(same).or(envelope.get(same)).cloned();
-            assert_eq!(field(&resumed), field(&cancelled), "{same}");
+        for key in ["session_id", "/run/id"] {
+            let field = |envelope: &Value| envelope.pointer(key).or(envelope.get(key)).cloned();
+            assert_eq!(field(&resumed), field(&cancelled), "{key}");
         }
         assert_eq!(resumed["run"]["attempts"], 2);
         // Earlier usage counts.
@@ -57,8 +59,8 @@ fn cancelled_run_resumes_as_the_same_run() {
 
 #[test]
 fn done_run_resumes_with_a_new_prompt() {
-    with_each_agent("asking for more", |stage, agent, server| {
-        in_mid_tool(stage, agent, server).end().envelope(0);
+    with_each_agent("resuming a done run", |stage, agent, server| {
+        run_to_mid_tool(stage, agent, server).end().envelope(0);
         let id = stage.only_run().id().to_string();
         let refused = resume(stage, server, &["@"]);
         refused.envelope(25);
@@ -78,7 +80,7 @@ fn done_run_resumes_with_a_new_prompt() {
         let handoff = stage.longhaul(["handoff", "@"]).end();
         assert!(
             handoff.stdout.contains("Now the docs, please."),
-            "what was requested later is part of it: {handoff:?}"
+            "the handoff prompt has the later prompt: {handoff:?}"
         );
         tidy::check(stage);
     });
@@ -86,15 +88,15 @@ fn done_run_resumes_with_a_new_prompt() {
 
 #[test]
 fn fork_is_a_separate_run() {
-    with_each_agent("forking", |stage, agent, server| {
-        let done = in_mid_tool(stage, agent, server).end().envelope(0);
+    with_each_agent("a fork", |stage, agent, server| {
+        let done = run_to_mid_tool(stage, agent, server).end().envelope(0);
         let original = sessions(stage).remove(0);
         let before = fs::read(&original).expect("a session");
         let forked = resume(stage, server, &["@", "--fork", "Try another way."]).envelope(0);
         assert_ne!(forked["session_id"], done["session_id"]);
         assert_ne!(forked["run"]["id"], done["run"]["id"]);
         assert_eq!(stage.runs().len(), 2);
-        assert_eq!(fs::read(&original).expect("a session"), before, "the session was changed");
+        assert_eq!(fs::read(&original).expect("a session"), before, "the session is unchanged");
         assert_eq!(sessions_containing(stage, "Try another way."), 1);
         assert_eq!(sessions_containing(stage, "echo one >> steps"), 2, "the fork has the history");
         let shown = stage.longhaul(["show", "@", "--output-format", "text"]).end();
@@ -105,28 +107,28 @@ fn fork_is_a_separate_run() {
 
 #[test]
 fn unfinished_run_is_recovered_without_a_new_prompt() {
-    let (stage, server) = (Stage::new(), Server::plays(crate::recovering::STEPS));
-    let run = in_mid_tool(&stage, &stage.agent(), &server);
+    let (stage, server) = (Stage::new(), Server::start(crate::recovering::STEPS));
+    let run = run_to_mid_tool(&stage, &stage.agent(), &server);
     let refused = resume(&stage, &server, &["@"]);
     refused.envelope(25);
     refused.says(&["the run is already supervised", "longhaul attach"]);
     run.kill();
-    let agent = agent_of(&stage.only_run());
-    for new in [&["@", "more"][..], &["@", "--repeat-task"]] {
-        let refused = resume(&stage, &server, new);
+    let agent = agent_pid(&stage.only_run());
+    for args in [&["@", "more"][..], &["@", "--repeat-task"]] {
+        let refused = resume(&stage, &server, args);
         refused.envelope(25);
         refused.says(&["it has not finished", "longhaul recover"]);
     }
     let ended = resume(&stage, &server, &["@"]).envelope(0);
     assert_eq!(ended["run"]["attempts"], 1);
     assert_eq!(steps(&stage), "one\ntwo\nthree\n");
-    until("the agent is gone", || is_gone(agent));
+    wait_until("the agent has exited", || has_exited(agent));
 }
 
 #[test]
-fn moved_workspace_needs_cwd() {
-    with_each_agent("moving the workspace", |stage, agent, server| {
-        let run = in_mid_tool(stage, agent, server);
+fn resume_in_a_moved_workspace_needs_cwd() {
+    with_each_agent("a moved workspace", |stage, agent, server| {
+        let run = run_to_mid_tool(stage, agent, server);
         assert_eq!(stage.longhaul(["cancel", "@"]).end().code, 0);
         run.end().envelope(130);
         let moved = stage.folder().join("moved");
@@ -145,7 +147,7 @@ fn moved_workspace_needs_cwd() {
 
 #[test]
 fn unknown_run_is_rejected() {
-    let (stage, server) = (Stage::new(), Server::plays(crate::recovering::STEPS));
+    let (stage, server) = (Stage::new(), Server::start(crate::recovering::STEPS));
     for args in [&["@"][..], &["bcdfgh", "--fork"]] {
         let refused = resume(&stage, &server, args);
         assert_eq!((refused.code, refused.stdout.as_str()), (2, ""), "{refused:?}");
@@ -156,9 +158,9 @@ fn unknown_run_is_rejected() {
 
 #[test]
 fn detached_resume_reads_its_prompt_from_a_file() {
-    let (stage, server) = (Stage::new(), Server::plays(crate::recovering::STEPS));
-    in_mid_tool(&stage, &stage.agent(), &server).end().envelope(0);
-    let prompt_file = stage.file("asked", "Now the docs, please.");
+    let (stage, server) = (Stage::new(), Server::start(crate::recovering::STEPS));
+    run_to_mid_tool(&stage, &stage.agent(), &server).end().envelope(0);
+    let prompt_file = stage.file("prompt.md", "Now the docs, please.");
     let detached =
         resume(&stage, &server, &["@", "--detach", "--prompt-file", &prompt_file.to_string_lossy()]);
     assert_eq!(detached.code, 0, "{detached:?}");
@@ -171,11 +173,11 @@ fn detached_resume_reads_its_prompt_from_a_file() {
 
 #[test]
 fn rerun_starts_the_task_in_a_new_session() {
-    with_each_agent_at(WORK, "once more", |stage, agent, server| {
-        let free =
+    play_with_each_agent(WORK, "a rerun", |stage, agent, server| {
+        let base_args =
             ["p", "--permission-mode", "bypassPermissions", "--name", "nightly", "--deny-tools", "WebFetch"];
-        let first = stage.run(agent, &free).args(["--budget", "3"]).against(server).end().envelope(0);
-        fs::remove_file(stage.work().join("hello.txt")).expect("it was written");
+        let first = stage.run(agent, &base_args).args(["--budget", "3"]).against(server).end().envelope(0);
+        fs::remove_file(stage.work().join("hello.txt")).expect("the file was written");
         let second = stage.longhaul(["rerun", "nightly"]).against(server).end().envelope(0);
         assert!(stage.work().join("hello.txt").exists());
         assert_ne!(first["run"]["id"], second["run"]["id"]);
@@ -192,18 +194,18 @@ fn rerun_failed_starts_tasks_with_a_failed_last_run() {
     let stage = Stage::new();
     let agent = stage.agent();
     let rejected = format!("{WORK}[[fault]]\ntimes = \"always\"\nstatus = {{ code = 401 }}\n");
-    let (bad, good) = (Server::plays(&rejected), Server::plays(WORK));
+    let (failing, working) = (Server::start(&rejected), Server::start(WORK));
     let run = |task: &str, server: &Server| {
-        let free = [task, "--permission-mode", "bypassPermissions", "--preset", "drill"];
-        stage.run(&agent, &free).against(server).end().code
+        let base_args = [task, "--permission-mode", "bypassPermissions", "--preset", "drill"];
+        stage.run(&agent, &base_args).against(server).end().code
     };
-    // One task is fixed by hand, one is done at once, and two have failed last.
+    // The last run of `fixed` and of `done` succeeded. The last run of `first` and of `second` failed.
     let codes = [
-        run("fixed", &bad),
-        run("done", &good),
-        run("first", &bad),
-        run("second", &bad),
-        run("fixed", &good),
+        run("fixed", &failing),
+        run("done", &working),
+        run("first", &failing),
+        run("second", &failing),
+        run("fixed", &working),
     ];
     assert!(codes[0] != 0 && codes[1] == 0 && codes[2] != 0 && codes[3] != 0 && codes[4] == 0, "{codes:?}");
     let planned = stage.longhaul(["rerun", "--failed", "--dry-run"]).end();
@@ -213,12 +215,12 @@ fn rerun_failed_starts_tasks_with_a_failed_last_run() {
     assert_eq!(tasks, ["first", "second"]);
     assert_eq!(stage.runs().len(), 5, "nothing was started");
 
-    let ended = stage.longhaul(["rerun", "--failed"]).against(&bad).end();
-    assert_eq!(ended.code, 26, "some failed: {ended:?}");
+    let ended = stage.longhaul(["rerun", "--failed"]).against(&failing).end();
+    assert_eq!(ended.code, 26, "some runs failed: {ended:?}");
     assert_eq!(stage.runs().len(), 7);
-    let ended = stage.longhaul(["rerun", "--failed"]).against(&good).end();
+    let ended = stage.longhaul(["rerun", "--failed"]).against(&working).end();
     assert_eq!(ended.code, 0, "{ended:?}");
-    let ended = stage.longhaul(["rerun", "--failed"]).against(&good).end();
+    let ended = stage.longhaul(["rerun", "--failed"]).against(&working).end();
     assert_eq!(ended.code, 0, "{ended:?}");
     assert!(ended.stderr.contains("no failed tasks"), "{ended:?}");
     assert_eq!(stage.runs().len(), 9);

@@ -2,9 +2,9 @@
 //!
 //! The commands on the documentation page about schedulers work as printed.
 
-use crate::call::{Call, Ended, until};
+use crate::call::{Call, Ended, wait_until};
 use crate::harness::{LONGHAUL, Stage};
-use crate::recovering::{STEPS, done_in, in_mid_tool_with, steps, with_each_agent};
+use crate::recovering::{STEPS, assert_done, run_to_mid_tool_with, steps, with_each_agent};
 use crate::server::Server;
 use crate::tidy;
 use rustix::process::Signal;
@@ -15,9 +15,9 @@ use std::path::Path;
 const PAGE: &str = include_str!("../../../../docs/scheduling.md");
 const KEY: [&str; 2] = ["--key", "nightly"];
 
-fn call(stage: &Stage, agent: &Path, server: &Server, further: &[&str]) -> Call {
+fn call(stage: &Stage, agent: &Path, server: &Server, extra_args: &[&str]) -> Call {
     let args = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill"];
-    stage.run(agent, &args).args(KEY).args(further).against(server)
+    stage.run(agent, &args).args(KEY).args(extra_args).against(server)
 }
 
 fn requests(server: &Server) -> usize {
@@ -26,40 +26,40 @@ fn requests(server: &Server) -> usize {
 
 #[test]
 fn finished_run_is_not_started_again() {
-    with_each_agent("starting work once", |stage, agent, server| {
+    with_each_agent("a repeated key", |stage, agent, server| {
         let first = call(stage, agent, server, &[]).end().envelope(0);
-        done_in(stage, &first, 1);
+        assert_done(stage, &first, 1);
         assert_eq!(first["run"]["id"], "nightly");
-        let used = requests(server);
+        let requests_before = requests(server);
         let second = call(stage, agent, server, &[]).end().envelope(0);
         assert_eq!(second["result"], first["result"]);
         assert_eq!(second["usage"], first["usage"]);
-        assert_eq!(requests(server), used, "the second call spent something");
-        done_in(stage, &second, 1);
+        assert_eq!(requests(server), requests_before, "the second call sent a request");
+        assert_done(stage, &second, 1);
     });
 }
 
 #[test]
 fn suspended_run_is_recovered() {
     with_each_agent("recovering by key", |stage, agent, server| {
-        let run = in_mid_tool_with(stage, agent, server, &KEY);
+        let run = run_to_mid_tool_with(stage, agent, server, &KEY);
         run.signal(Signal::TERM);
         assert_eq!(run.end().envelope(143)["run"]["outcome"], "suspended");
-        done_in(stage, &call(stage, agent, server, &[]).end().envelope(0), 2);
+        assert_done(stage, &call(stage, agent, server, &[]).end().envelope(0), 2);
     });
 }
 
 #[test]
 fn orphaned_run_is_recovered() {
-    let (stage, server) = (Stage::new(), Server::plays(STEPS));
-    in_mid_tool_with(&stage, &stage.agent(), &server, &KEY).kill();
-    done_in(&stage, &call(&stage, &stage.agent(), &server, &[]).end().envelope(0), 1);
+    let (stage, server) = (Stage::new(), Server::start(STEPS));
+    run_to_mid_tool_with(&stage, &stage.agent(), &server, &KEY).kill();
+    assert_done(&stage, &call(&stage, &stage.agent(), &server, &[]).end().envelope(0), 1);
 }
 
 #[test]
 fn running_run_is_followed() {
-    let (stage, server) = (Stage::new(), Server::plays(STEPS));
-    let run = in_mid_tool_with(&stage, &stage.agent(), &server, &KEY);
+    let (stage, server) = (Stage::new(), Server::start(STEPS));
+    let run = run_to_mid_tool_with(&stage, &stage.agent(), &server, &KEY);
     let refused = call(&stage, &stage.agent(), &server, &["--no-attach"]).end();
     assert_eq!(refused.code, 25, "{refused:?}");
     refused.says(&["run nightly is already running", "longhaul attach nightly"]);
@@ -67,17 +67,17 @@ fn running_run_is_followed() {
     assert_eq!(detached.code, 0, "{detached:?}");
     assert!(detached.stdout.contains("nightly"), "{detached:?}");
     let followed = call(&stage, &stage.agent(), &server, &[]).end().envelope(0);
-    done_in(&stage, &followed, 1);
+    assert_done(&stage, &followed, 1);
     assert_eq!(run.end().envelope(0)["usage"], followed["usage"]);
 }
 
 #[test]
 fn simultaneous_starts_create_one_run() {
-    let (stage, server) = (Stage::new(), Server::plays(STEPS));
+    let (stage, server) = (Stage::new(), Server::start(STEPS));
     let agent = stage.agent();
-    let started: Vec<_> = (0..4).map(|_| call(&stage, &agent, &server, &[]).start()).collect();
-    for started in started {
-        let envelope = started.end().envelope(0);
+    let runs: Vec<_> = (0..4).map(|_| call(&stage, &agent, &server, &[]).start()).collect();
+    for run in runs {
+        let envelope = run.end().envelope(0);
         assert_eq!(envelope["run"]["id"], "nightly");
         assert_eq!(envelope["result"], "All three steps are taken.");
     }
@@ -91,14 +91,14 @@ const CHECK: [&str; 4] = ["--check", "test -e ../fixed", "--max-failed-checks", 
 
 #[test]
 fn failed_run_is_resumed_only_with_retry() {
-    let (stage, server) = (Stage::new(), Server::plays(STEPS));
+    let (stage, server) = (Stage::new(), Server::start(STEPS));
     let agent = stage.agent();
     let failed = call(&stage, &agent, &server, &CHECK).end().envelope(24);
-    let used = requests(&server);
+    let requests_before = requests(&server);
     let printed = call(&stage, &agent, &server, &CHECK).end().envelope(24);
     assert_eq!(printed["usage"], failed["usage"]);
-    assert_eq!(requests(&server), used, "the call without --retry spent something");
-    fs::write(stage.folder().join("fixed"), "").expect("the stage can be written");
+    assert_eq!(requests(&server), requests_before, "the call without --retry sent a request");
+    fs::write(stage.folder().join("fixed"), "").expect("the stage is writable");
     let retry: Vec<&str> = CHECK.into_iter().chain(["--retry"]).collect();
     let resumed = call(&stage, &agent, &server, &retry).end().envelope(0);
     assert_eq!(resumed["session_id"], failed["session_id"]);
@@ -107,8 +107,8 @@ fn failed_run_is_resumed_only_with_retry() {
 
 #[test]
 fn cancelled_run_stays_cancelled() {
-    let (stage, server) = (Stage::new(), Server::plays(STEPS));
-    let run = in_mid_tool_with(&stage, &stage.agent(), &server, &KEY);
+    let (stage, server) = (Stage::new(), Server::start(STEPS));
+    let run = run_to_mid_tool_with(&stage, &stage.agent(), &server, &KEY);
     run.signal(Signal::INT);
     run.end().envelope(130);
     let again = call(&stage, &stage.agent(), &server, &["--retry"]).end().envelope(130);
@@ -116,8 +116,8 @@ fn cancelled_run_stays_cancelled() {
 }
 
 #[test]
-fn different_prompt_is_warned_of() {
-    let (stage, server) = (Stage::new(), Server::plays(STEPS));
+fn different_prompt_causes_a_warning() {
+    let (stage, server) = (Stage::new(), Server::start(STEPS));
     call(&stage, &stage.agent(), &server, &[]).end().envelope(0);
     let other = stage.run(&stage.agent(), &["another task"]).args(KEY).against(&server).end();
     other.envelope(0);
@@ -133,7 +133,7 @@ fn block(language: &str) -> &'static str {
 
 /// Creates a stage on which the commands of the page run as printed: `longhaul` is on PATH, with a preset for
 /// tests and the scripted agent.
-fn scheduled() -> Stage {
+fn scheduled_stage() -> Stage {
     let stage = Stage::new();
     fs::create_dir(stage.folder().join("bin")).expect("the stage is new");
     let agent = stage.agent();
@@ -141,7 +141,7 @@ fn scheduled() -> Stage {
         format!("--permission-mode bypassPermissions --preset drill --agent-path '{}'", agent.display());
     stage.script("bin/longhaul", &format!("exec '{LONGHAUL}' \"$@\" {flags}"));
     stage.script("bin/scontrol", "echo \"$@\" >> requeued");
-    fs::write(stage.work().join("task.md"), "p").expect("the stage can be written");
+    fs::write(stage.work().join("task.md"), "p").expect("the stage is writable");
     stage
 }
 
@@ -157,16 +157,17 @@ fn shell(stage: &Stage, server: &Server, command: &str) -> Call {
     call.env("SLURM_JOB_ID", "17").env("GITHUB_RUN_ID", "4242")
 }
 
-/// Calls a command of the page twice: the first call does the work, the second uses no tokens.
-fn works_once(command: &str, key: &str) {
-    let (stage, server) = (scheduled(), Server::plays(STEPS));
-    let is_done = |ended: &Ended| assert_eq!(ended.code, 0, "{command}: {ended:?}");
-    is_done(&shell(&stage, &server, command).end());
+/// Calls a command of the page twice. Asserts that the first call does the work and the second sends no
+/// request.
+fn assert_works_once(command: &str, key: &str) {
+    let (stage, server) = (scheduled_stage(), Server::start(STEPS));
+    let assert_done = |ended: &Ended| assert_eq!(ended.code, 0, "{command}: {ended:?}");
+    assert_done(&shell(&stage, &server, command).end());
     assert_eq!(steps(&stage), "one\ntwo\nthree\n");
     assert!(stage.only_run().id().as_str().starts_with(key), "{:?}", stage.only_run());
-    let used = requests(&server);
-    is_done(&shell(&stage, &server, command).end());
-    assert_eq!(requests(&server), used, "{command}");
+    let requests_before = requests(&server);
+    assert_done(&shell(&stage, &server, command).end());
+    assert_eq!(requests(&server), requests_before, "{command}");
 }
 
 #[test]
@@ -174,46 +175,50 @@ fn crontab_line_works() {
     let line = block("cron").lines().find(|line| !line.starts_with('#')).expect("there is a line");
     // The command follows five time fields. cron turns `\%` into `%`.
     let command = line.splitn(6, ' ').nth(5).expect("a line has six fields").replace("\\%", "%");
-    works_once(&command, "nightly-2");
+    assert_works_once(&command, "nightly-2");
 }
 
 #[test]
 fn sbatch_script_works_and_requeues_a_preempted_job() {
-    works_once(block("Slurm"), "slurm-17");
-    let (stage, server) = (scheduled(), Server::plays(STEPS));
+    assert_works_once(block("Slurm"), "slurm-17");
+    let (stage, server) = (scheduled_stage(), Server::start(STEPS));
     let job = shell(&stage, &server, block("Slurm")).start();
-    until("the tool runs", || stage.work().join("started").exists());
+    wait_until("the tool runs", || stage.work().join("started").exists());
     job.signal(Signal::TERM);
     let ended = job.end();
     assert_eq!(ended.code, 143, "{ended:?}");
-    assert_eq!(fs::read_to_string(stage.work().join("requeued")).expect("it was requeued"), "requeue 17\n");
+    assert_eq!(
+        fs::read_to_string(stage.work().join("requeued")).expect("the job was requeued"),
+        "requeue 17\n"
+    );
     let requeued = shell(&stage, &server, block("Slurm")).end();
     assert_eq!(requeued.code, 0, "{requeued:?}");
     assert_eq!(stage.runs().len(), 1);
-    tidy::replayed(&stage.only_run());
+    tidy::replayed_outcome(&stage.only_run());
 }
 
 #[test]
 fn kubernetes_command_works() {
     let line = block("Kubernetes").lines().find_map(|line| line.trim().strip_prefix("command: "));
-    let words: Vec<String> = serde_json::from_str(line.expect("there is a command")).expect("it is a list");
-    works_once(&words.join(" "), "nightly");
+    let words: Vec<String> = serde_json::from_str(line.expect("there is a command")).expect("a list");
+    assert_works_once(&words.join(" "), "nightly");
 }
 
 #[test]
 fn actions_step_works() {
     let line = block("GitHub Actions").lines().find_map(|line| line.trim().strip_prefix("run: "));
-    works_once(line.expect("there is a command"), "actions-4242");
+    assert_works_once(line.expect("there is a command"), "actions-4242");
 }
 
 #[test]
 fn systemd_unit_works() {
     let unit = block("systemd");
-    let start = unit.lines().find_map(|line| line.strip_prefix("ExecStart=")).expect("it starts something");
-    works_once(&start.replace("%h/.cargo/bin/longhaul", "longhaul"), "nightly");
+    let start =
+        unit.lines().find_map(|line| line.strip_prefix("ExecStart=")).expect("the unit has a start command");
+    assert_works_once(&start.replace("%h/.cargo/bin/longhaul", "longhaul"), "nightly");
     // Every outcome that a restart cannot help is excluded.
     let listed = |key: &str| -> Vec<u8> {
-        let line = unit.lines().find_map(|line| line.strip_prefix(key)).expect("the key is there");
+        let line = unit.lines().find_map(|line| line.strip_prefix(key)).expect("the unit has the key");
         line.split(' ').map(|code| code.parse().expect("a code")).collect()
     };
     assert_eq!(listed("RestartPreventExitStatus="), [2, 21, 22, 23, 24, 25, 130]);
@@ -221,14 +226,14 @@ fn systemd_unit_works() {
 }
 
 #[test]
-fn contradictory_keys_are_rejected() {
+fn invalid_key_flags_are_rejected() {
     let stage = Stage::new();
     for args in [&["--key", "a b"][..], &["--key", "a", "--run-id", "b"], &["--retry"], &["--no-attach"]] {
         let refused = stage.run(&stage.agent(), &["p"]).args(args).end();
         assert_eq!(refused.code, 2, "{args:?}: {refused:?}");
     }
-    let dry = stage.run(&stage.agent(), &["p", "--key", "a", "--dry-run"]).end();
-    let printed: Value = serde_json::from_str(&dry.stdout).expect("a dry run prints JSON");
+    let planned = stage.run(&stage.agent(), &["p", "--key", "a", "--dry-run"]).end();
+    let printed: Value = serde_json::from_str(&planned.stdout).expect("a dry run prints JSON");
     assert!(printed.is_object());
     assert!(stage.runs().is_empty());
 }

@@ -46,7 +46,7 @@ impl Called {
 
     /// Returns the command's words, joined by `-`.
     fn command(&self) -> Option<String> {
-        // A new command has no schema yet and must fail for it.
+        // An unknown command counts too, so that a new command without a schema fails.
         let existing = self.args.iter().position(|arg| is_command(arg));
         let index = existing.or_else(|| self.args.iter().position(|arg| !arg.starts_with('-')))?;
         let command = &self.args[index];
@@ -110,7 +110,8 @@ impl Called {
     fn check_run(&self, command: &str, is_lines: bool, code: i32, stdout: &str) {
         let dry_run = format!("{command}-dry-run");
         for value in Deserializer::from_str(stdout).into_iter::<Value>() {
-            let value = value.unwrap_or_else(|error| panic!("{error} in what `{command}` prints: {stdout}"));
+            let value =
+                value.unwrap_or_else(|error| panic!("{error} in the output of `{command}`: {stdout}"));
             if value["success"].is_boolean() && value["run"].is_object() {
                 validate("run", &value);
             } else if code == 0 && self.has(&["--dry-run", "--dry_run"]) {
@@ -121,7 +122,7 @@ impl Called {
                 validate("stream-json", &value);
             } else {
                 // An event of the agent.
-                assert!(is_lines, "`{command}` prints what no schema describes: {value}");
+                assert!(is_lines, "no schema describes this output of `{command}`: {value}");
             }
         }
     }
@@ -157,7 +158,7 @@ pub fn check_runs(stage: &Stage) {
         }
         // The input of the `--notify` commands.
         for notification in fs::read_dir(run.path().join("notified")).into_iter().flatten().flatten() {
-            validate_text("notify", &fs::read_to_string(notification.path()).expect("it is text"));
+            validate_text("notify", &fs::read_to_string(notification.path()).expect("the text is UTF-8"));
         }
         // A test may have made the journal unreadable.
         if Journal::load(&run.journal_path()).is_ok() {
@@ -215,8 +216,8 @@ pub fn validate(name: &str, value: &Value) {
         validator.iter_errors(value).map(|error| format!("{}: {error}", error.instance_path())).collect();
     assert!(
         errors.is_empty(),
-        "docs/schemas/{name}.schema.json does not describe what is printed; where that is intended, \
-         `UPDATE_EXPECT=1 cargo test -p longhaul-cli --bin longhaul schemas` writes it again:\n{}\n{value:#}",
+        "docs/schemas/{name}.schema.json does not describe this output; if the output is intended, \
+         `UPDATE_EXPECT=1 cargo test -p longhaul-cli --bin longhaul schemas` updates the schema:\n{}\n{value:#}",
         errors.join("\n")
     );
 }
@@ -274,7 +275,7 @@ fn close_parts(schema: &mut Value) {
             }
             ("items" | "additionalProperties", part) => close(part),
             ("prefixItems", Value::Array(parts)) => parts.iter_mut().for_each(close),
-            // These describe the same value further.
+            // These describe the same value.
             ("allOf" | "anyOf" | "oneOf", Value::Array(parts)) => parts.iter_mut().for_each(close_parts),
             (_, _) => {}
         }
@@ -283,18 +284,15 @@ fn close_parts(schema: &mut Value) {
 
 #[test]
 fn every_schema_is_valid() {
-    let folder = schema_path("run").parent().expect("it is in a folder").to_owned();
+    let folder = schema_path("run").parent().expect("the path has a parent").to_owned();
     let mut ids = Vec::new();
-    for entry in fs::read_dir(folder).expect("the schemas are there") {
-        let name = entry.expect("the schemas are there").file_name().into_string().expect("text");
+    for entry in fs::read_dir(folder).expect("the schemas exist") {
+        let name = entry.expect("the schemas exist").file_name().into_string().expect("text");
         let Some(name) = name.strip_suffix(".schema.json") else { continue };
         let schema = published(name);
         assert_eq!(schema["$schema"], "https://json-schema.org/draft/2020-12/schema", "{name}");
         assert!(jsonschema::meta::is_valid(&schema), "{name} is no schema of draft 2020-12");
-        assert!(
-            !schema.to_string().contains("dditionalProperties\":false"),
-            "{name} leaves no room for new keys"
-        );
+        assert!(!schema.to_string().contains("dditionalProperties\":false"), "{name} forbids new keys");
         assert_eq!(schema["$id"], format!("urn:longhaul:schema:{name}"));
         compiled(&strict(schema));
         ids.push(name.to_owned());
@@ -303,12 +301,12 @@ fn every_schema_is_valid() {
 }
 
 #[test]
-fn undescribed_key_is_found() {
+fn undescribed_key_is_rejected() {
     let is_valid = |name: &str, value: &Value| validator(name).is_valid(value);
     let event = json!({ "run": "kmzxqp", "seq": 1, "at": "2026-11-22T15:08:38.120Z", "record": "swept", "stopped_processes": 0 });
     assert!(is_valid("events", &event));
     let with = |name: &str, value: Value| {
-        let mut event: Map<String, Value> = event.as_object().expect("it is an object").clone();
+        let mut event: Map<String, Value> = event.as_object().expect("an object").clone();
         event.insert(name.to_owned(), value);
         Value::Object(event)
     };
@@ -321,10 +319,10 @@ fn undescribed_key_is_found() {
 }
 
 #[test]
-fn undescribed_key_is_found_at_every_depth() {
-    let (stage, server) = (Stage::new(), Server::plays(WORK));
-    let free = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill"];
-    let envelope = stage.run(&stage.agent(), &free).against(&server).end().envelope(0);
+fn undescribed_key_is_rejected_at_every_depth() {
+    let (stage, server) = (Stage::new(), Server::start(WORK));
+    let base_args = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill"];
+    let envelope = stage.run(&stage.agent(), &base_args).against(&server).end().envelope(0);
     let mut outputs = vec![("run", envelope)];
     for command in ["show", "why", "runs", "report"] {
         let args = [command, "--output-format", "json"];
@@ -338,9 +336,10 @@ fn undescribed_key_is_found_at_every_depth() {
         objects(&value, "", &mut pointers);
         for pointer in pointers {
             let mut changed = value.clone();
-            let object = changed.pointer_mut(&pointer).and_then(Value::as_object_mut).expect("it is there");
+            let object =
+                changed.pointer_mut(&pointer).and_then(Value::as_object_mut).expect("the file exists");
             object.insert("unheard_of".to_owned(), Value::Null);
-            assert!(!validator(name).is_valid(&changed), "{name}: a new key at `{pointer}` is not found");
+            assert!(!validator(name).is_valid(&changed), "{name}: a new key at `{pointer}` is accepted");
         }
     }
 }
@@ -363,7 +362,7 @@ fn objects(value: &Value, pointer: &str, pointers: &mut Vec<String>) {
 }
 
 #[test]
-fn schemas_can_be_printed() {
+fn schema_command_prints_each_schema() {
     let stage = Stage::new();
     let listed = stage.longhaul(["schema"]).end();
     let listed = parsed(&listed.stdout);

@@ -9,8 +9,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 const KEY: &str = "sk-ant-secret-xyz";
-const OTHER: &str = "swordfish-5f1c9e";
-const PROMPT: &str = "water the petunias, then tell no one";
+const PASSWORD: &str = "swordfish-5f1c9e";
+const PROMPT: &str = "water the petunias";
 
 /// An agent that records its own and its parent's arguments and environment, then acts as the scripted agent.
 struct Mirror {
@@ -20,13 +20,13 @@ struct Mirror {
 
 impl Mirror {
     fn new(stage: &Stage) -> Mirror {
-        let folder = stage.folder().join("seen");
+        let folder = stage.folder().join("records");
         fs::create_dir(&folder).expect("the stage is new");
         let body = format!(
-            "cat /proc/$$/cmdline > '{seen}/argv'; cat /proc/$PPID/cmdline > '{seen}/parent'\n\
-             cat /proc/$$/environ > '{seen}/environ'\n\
-             tee '{seen}/stdin' | '{LONGHAUL}' drill-agent \"$@\"",
-            seen = folder.display()
+            "cat /proc/$$/cmdline > '{records}/argv'; cat /proc/$PPID/cmdline > '{records}/parent'\n\
+             cat /proc/$$/environ > '{records}/environ'\n\
+             tee '{records}/stdin' | '{LONGHAUL}' drill-agent \"$@\"",
+            records = folder.display()
         );
         Mirror { agent: stage.script("mirror", &body), folder }
     }
@@ -54,23 +54,23 @@ fn no_secret_is_written() {
     let ended = stage
         .run(&mirror.agent, &["p", "--keep-partial-messages", "--verbose"])
         .env("ANTHROPIC_API_KEY", KEY)
-        .env("DATABASE_PASSWORD", OTHER)
+        .env("DATABASE_PASSWORD", PASSWORD)
         .env("LONGHAUL_SCRIPTED_INSTANT", "1")
         .end();
     ended.envelope(0);
-    // The agent must have the secrets, or the test would prove nothing.
+    // The agent must receive the secrets, or the test proves nothing.
     assert_eq!(mirror.environment().get("ANTHROPIC_API_KEY").map(String::as_str), Some(KEY));
-    assert_eq!(mirror.environment().get("DATABASE_PASSWORD").map(String::as_str), Some(OTHER));
-    let files = tidy::everything(&stage.home());
+    assert_eq!(mirror.environment().get("DATABASE_PASSWORD").map(String::as_str), Some(PASSWORD));
+    let files = tidy::all_paths(&stage.home());
     assert!(files.iter().any(|path| path.ends_with("argv.json")), "{files:?}");
     for path in files.iter().filter(|path| path.is_file()) {
         assert!(
-            !contains_secret(path, KEY) && !contains_secret(path, OTHER),
+            !contains_secret(path, KEY) && !contains_secret(path, PASSWORD),
             "a secret is in {}",
             path.display()
         );
     }
-    assert!(![&ended.stdout, &ended.stderr].iter().any(|text| text.contains(KEY) || text.contains(OTHER)));
+    assert!(![&ended.stdout, &ended.stderr].iter().any(|text| text.contains(KEY) || text.contains(PASSWORD)));
 }
 
 #[test]
@@ -88,7 +88,7 @@ fn files_are_private_with_any_umask() {
     ended.envelope(0);
     // `check` asserts the file modes.
     tidy::check(&stage);
-    assert!(tidy::everything(&stage.home()).len() > 8);
+    assert!(tidy::all_paths(&stage.home()).len() > 8);
 }
 
 #[test]
@@ -99,28 +99,29 @@ fn run_writable_by_others_is_not_executed() {
     done.envelope(0);
     let run = stage.only_run();
     for path in [run.path().to_owned(), run.plan_path(), run.journal_path()] {
-        let mode = fs::metadata(&path).expect("it is there").permissions();
-        fs::set_permissions(&path, PermissionsExt::from_mode(mode.mode() | 0o002)).expect("it is ours");
+        let mode = fs::metadata(&path).expect("the file exists").permissions();
+        fs::set_permissions(&path, PermissionsExt::from_mode(mode.mode() | 0o002))
+            .expect("the test owns the file");
         for command in [&["resume", "kmzqbd", "more"][..], &["rerun", "kmzqbd"]] {
             let ended = stage.longhaul(command).end();
             assert_eq!(ended.code, 25, "{command:?} with {}: {ended:?}", path.display());
             ended.says(&["can be written by other users", "chmod go-w"]);
         }
-        assert_eq!(stage.longhaul(["show", "kmzqbd"]).end().code, 0, "looking is allowed");
-        fs::set_permissions(&path, mode).expect("it is ours");
+        assert_eq!(stage.longhaul(["show", "kmzqbd"]).end().code, 0, "reading is allowed");
+        fs::set_permissions(&path, mode).expect("the test owns the file");
     }
     assert_eq!(stage.runs().len(), 1);
 }
 
 #[test]
-fn prompt_is_in_no_argument_list() {
+fn prompt_is_not_in_argument_lists() {
     let stage = Stage::new();
     let mirror = Mirror::new(&stage);
     let file = stage.file("task.md", PROMPT).display().to_string();
     let ended =
         stage.run(&mirror.agent, &["--prompt-file", &file]).env("LONGHAUL_SCRIPTED_INSTANT", "1").end();
     ended.envelope(0);
-    assert!(mirror.text("stdin").contains(PROMPT), "the agent was not asked");
+    assert!(mirror.text("stdin").contains(PROMPT), "the agent received no prompt");
     assert!(mirror.text("argv").contains("--session-id"), "{}", mirror.text("argv"));
     for list in ["argv", "parent", "environ"] {
         assert!(!mirror.text(list).contains("petunias"), "{}", mirror.text(list));
@@ -140,7 +141,7 @@ fn arguments_after_dashes_reach_the_agent() {
 }
 
 #[test]
-fn run_works_inside_claude_code() {
+fn run_inside_claude_code_does_not_pass_its_variables() {
     let stage = Stage::new();
     let mirror = Mirror::new(&stage);
     let inside =
@@ -156,7 +157,7 @@ fn run_works_inside_claude_code() {
     // The run's own marker, after the marker of the outer run.
     let run = envelope["run"]["id"].as_str().expect("the run has an id");
     assert_eq!(environment.get("LONGHAUL_RUN"), Some(&format!("outer:{run}")));
-    let marker = stage.only_run().plan().expect("a plan").marker.expect("it is drawn");
+    let marker = stage.only_run().plan().expect("a plan").marker.expect("the run has a marker");
     assert_eq!(environment.get("LONGHAUL_RUN_MARKER"), Some(&format!("outer/1:{run}/{marker}")));
     for (name, value) in
         [("LONGHAUL_ATTEMPT", "1"), ("DISABLE_AUTOUPDATER", "1"), ("CLAUDE_CODE_MAX_RETRIES", "4")]

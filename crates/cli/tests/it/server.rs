@@ -1,9 +1,9 @@
-//! A loopback Messages API for one test, with a small piece of work to do.
+//! A loopback Messages API for one test, and the standard scenario.
 
 use longhaul_drill::{Api, Scenario};
 use tokio::runtime::Runtime;
 
-/// One command, then the answer.
+/// The standard scenario: one command, then the answer.
 pub const WORK: &str = r#"
 name = "work"
 summary = "one command, then the answer"
@@ -27,8 +27,8 @@ pub struct Server {
 
 impl Server {
     /// Starts an API that serves a scenario.
-    pub fn plays(toml: &str) -> Server {
-        let scenario = Scenario::parse("the test's", toml).expect("the test's scenario is sound");
+    pub fn start(toml: &str) -> Server {
+        let scenario = Scenario::parse("the test's", toml).expect("the test's scenario is valid");
         let mut runtime = tokio::runtime::Builder::new_multi_thread();
         let runtime = runtime.worker_threads(1).enable_all().build().expect("there is a runtime");
         let api = runtime.block_on(Api::start(&scenario, 1)).expect("there is a port");

@@ -3,15 +3,15 @@
 //!
 //! Runs are tested with every available agent, interactive sessions with the real agent.
 
-use crate::call::until;
+use crate::call::wait_until;
 use crate::harness::{Stage, claude_code};
-use crate::recovering::with_each_agent_at;
+use crate::recovering::play_with_each_agent;
 use crate::server::Server;
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
 
-/// A small piece of work, and a judge that finds one lesson in it.
+/// A scenario with one command, and a judge that finds one lesson.
 const WORK: &str = r#"
 name = "learning"
 summary = "one command, and a judge"
@@ -38,9 +38,9 @@ text = '{"reasoning": "", "operations": [{"type": "ADD", "section": "PROJECT CON
 const SESSION: &str = "6f6f0d2b-6c0d-4b7e-9d3c-0d2f6a1c5b11";
 const POINT: &str = "greetings are in English";
 
-fn run(stage: &Stage, agent: &Path, server: &Server, further: &[&str]) -> Value {
+fn run(stage: &Stage, agent: &Path, server: &Server, extra_args: &[&str]) -> Value {
     let args = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill"];
-    stage.run(agent, &args).args(further).against(server).end().envelope(0)
+    stage.run(agent, &args).args(extra_args).against(server).end().envelope(0)
 }
 
 /// Returns the playbook as `show` prints it.
@@ -61,7 +61,7 @@ fn requests_containing(server: &Server, words: &str) -> usize {
 
 /// Waits until the queue of sessions to learn from is empty.
 fn wait_until_learned(stage: &Stage) {
-    until("everything queued is learned", || {
+    wait_until("the queue is empty", || {
         let status = stage.longhaul(["playbook", "status"]).end();
         let status: Value = serde_json::from_str(&status.stdout).expect("the status is JSON");
         status["waiting"].as_array().is_some_and(Vec::is_empty) && status["worker"] == false
@@ -70,7 +70,7 @@ fn wait_until_learned(stage: &Stage) {
 
 #[test]
 fn next_run_receives_lessons_of_a_run() {
-    with_each_agent_at(WORK, "next_run_receives_lessons_of_a_run", |stage, agent, server| {
+    play_with_each_agent(WORK, "lessons of a run", |stage, agent, server| {
         run(stage, agent, server, &["--learn"]);
         wait_until_learned(stage);
         assert_eq!(texts(&playbook(stage)), [POINT]);
@@ -84,26 +84,26 @@ fn next_run_receives_lessons_of_a_run() {
         let before = server.api.account().requests.len();
         run(stage, agent, server, &["--learn"]);
         let requests = server.api.account().requests;
-        let first = requests.get(before).expect("the second run asked");
+        let first = requests.get(before).expect("the second run sent a request");
         let received = format!("{} {}", first.prompt, first.notes);
         assert!(received.contains(&format!("[ctx-001] helpful=0 harmful=0 :: {POINT}")), "{received}");
         wait_until_learned(stage);
-        assert_eq!(texts(&playbook(stage)), [POINT], "what is known already is not added");
+        assert_eq!(texts(&playbook(stage)), [POINT], "a known lesson is not added");
     });
 }
 
 /// Runs a session of the real agent, as a user would.
 fn session(stage: &Stage, claude: &Path, server: &Server, args: &[&str]) {
-    let inside = ["-c", "cd work && exec \"$0\" -p --permission-mode bypassPermissions \"$@\""];
-    let call = stage.program("sh").args(inside).args([claude]).args(args).against(server);
+    let script = ["-c", "cd work && exec \"$0\" -p --permission-mode bypassPermissions \"$@\""];
+    let call = stage.program("sh").args(script).args([claude]).args(args).against(server);
     let ended = call.env("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1").end();
     assert_eq!(ended.code, 0, "{ended:?}");
 }
 
 #[test]
 fn next_session_receives_lessons_of_a_session() {
-    let Some(claude) = claude_code("sessions that learn") else { return };
-    let (stage, server) = (Stage::new(), Server::plays(WORK));
+    let Some(claude) = claude_code("lessons of a session") else { return };
+    let (stage, server) = (Stage::new(), Server::start(WORK));
     let installed = stage.longhaul(["playbook", "install"]).end();
     assert_eq!(installed.code, 0, "{installed:?}");
     session(&stage, &claude, &server, &["--session-id", SESSION, "Write the file."]);
@@ -137,7 +137,7 @@ fn next_session_receives_lessons_of_a_session() {
 
 #[test]
 fn run_without_learn_learns_nothing() {
-    with_each_agent_at(WORK, "run_without_learn_learns_nothing", |stage, agent, server| {
+    play_with_each_agent(WORK, "a run without --learn", |stage, agent, server| {
         run(stage, agent, server, &[]);
         assert_eq!(requests_containing(server, "You are the reflector"), 0);
         assert!(!stage.home().join("playbook").exists());

@@ -1,8 +1,8 @@
-//! `longhaul show`: the figures of one run, as text for people and as an object that only gains keys.
+//! `longhaul show`: the figures of one run, as text and as a JSON object.
 
-use crate::call::until;
+use crate::call::wait_until;
 use crate::harness::Stage;
-use crate::recovering::{STEPS, agent_of, in_mid_tool, is_gone, recover, with_each_agent};
+use crate::recovering::{STEPS, agent_pid, has_exited, recover, run_to_mid_tool, with_each_agent};
 use crate::server::{Server, WORK};
 use expect_test::{Expect, expect};
 use serde_json::Value;
@@ -53,7 +53,7 @@ fn json(stage: &Stage) -> Value {
 fn shows_run_with_a_wait() {
     let stage = Stage::new();
     let server =
-        Server::plays(&format!("{WORK}\n[[fault]]\nturn = 2\ntimes = 1\nstatus = {{ code = 529 }}\n"));
+        Server::start(&format!("{WORK}\n[[fault]]\nturn = 2\ntimes = 1\nstatus = {{ code = 529 }}\n"));
     let args = ["--inner-retries", "0", "--budget", "5", "--diagnostic"];
     stage.run(&stage.agent(), &PROMPT).args(args).against(&server).end().envelope(0);
     check(
@@ -85,7 +85,7 @@ fn shows_run_with_a_wait() {
 #[test]
 fn shows_run_at_its_limit() {
     let stage = Stage::new();
-    let server = Server::plays(STEPS);
+    let server = Server::start(STEPS);
     let args = ["--budget", "0.002", "--no-wrap-up"];
     stage.run(&stage.agent(), &PROMPT).args(args).against(&server).end().envelope(21);
     check(
@@ -118,7 +118,7 @@ fn shows_run_at_its_limit() {
 fn shows_failed_run() {
     let stage = Stage::new();
     let server =
-        Server::plays(&format!("{WORK}\n[[fault]]\ntimes = \"always\"\nstatus = {{ code = 403 }}\n"));
+        Server::start(&format!("{WORK}\n[[fault]]\ntimes = \"always\"\nstatus = {{ code = 403 }}\n"));
     let args = ["--check", "true"];
     stage.run(&stage.agent(), &PROMPT).args(args).against(&server).end().envelope(23);
     check(
@@ -148,10 +148,10 @@ fn shows_failed_run() {
 
 #[test]
 fn shows_orphaned_run() {
-    let (stage, server) = (Stage::new(), Server::plays(STEPS));
-    in_mid_tool(&stage, &stage.agent(), &server).kill();
-    let agent = agent_of(&stage.only_run());
-    until("the agent is gone", || is_gone(agent));
+    let (stage, server) = (Stage::new(), Server::start(STEPS));
+    run_to_mid_tool(&stage, &stage.agent(), &server).kill();
+    let agent = agent_pid(&stage.only_run());
+    wait_until("the agent has exited", || has_exited(agent));
     let shown = json(&stage);
     assert_eq!((&shown["supervised"], &shown["outcome"]), (&false.into(), &Value::Null), "{shown}");
     assert!(
@@ -166,7 +166,7 @@ fn shows_orphaned_run() {
 
 #[test]
 fn shows_every_key() {
-    with_each_agent("showing every key", |stage, agent, server| {
+    with_each_agent("the keys of show", |stage, agent, server| {
         let args = ["p", "--permission-mode", "bypassPermissions", "--check", "true", "--time-limit", "1h"];
         let envelope = stage.run(agent, &args).against(server).end().envelope(0);
         let shown = json(stage);

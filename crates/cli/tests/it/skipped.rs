@@ -1,4 +1,4 @@
-//! Skipped tests: a test that lacks a program of this machine prints why and writes a note.
+//! Skipped tests: a test whose requirements are missing on this machine prints the reason and writes a note.
 
 use serde_json::json;
 use std::env;
@@ -9,7 +9,7 @@ use std::io::{self, Write};
 /// end.
 const NOTES_VARIABLE: &str = "LONGHAUL_TEST_SKIPPED";
 
-/// Reports that a test is skipped, why, and how to enable it.
+/// Reports a skipped test with its reason and the way to enable it.
 ///
 /// If `CI` is set and no file collects the notes, the test fails instead. Otherwise a skipped test would look
 /// like a passed one.
@@ -17,11 +17,12 @@ pub fn skip_test(description: &str, reason: &str, remedy: &str) {
     let notes = env::var_os(NOTES_VARIABLE);
     assert!(notes.is_some() || env::var_os("CI").is_none(), "{description}: {reason}; {remedy}");
     // Bypasses the capture of the test harness, so that the skip is visible.
-    let _ = writeln!(io::stderr(), "left out: {description}; {reason}; {remedy}");
+    let _ = writeln!(io::stderr(), "skipped: {description}; {reason}; {remedy}");
     if let Some(notes) = notes {
-        let mut file = OpenOptions::new().append(true).create(true).open(notes).expect("notes can be taken");
+        let mut file =
+            OpenOptions::new().append(true).create(true).open(notes).expect("the file of notes is writable");
         // One write, because several threads append to the file.
-        file.write_all(note(description, reason, remedy).as_bytes()).expect("notes can be taken");
+        file.write_all(note(description, reason, remedy).as_bytes()).expect("the file of notes is writable");
     }
 }
 

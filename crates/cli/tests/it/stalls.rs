@@ -4,7 +4,7 @@
 
 use crate::call::Ended;
 use crate::harness::{Stage, claude_code};
-use crate::recovering::with_each_agent_at;
+use crate::recovering::play_with_each_agent;
 use crate::server::Server;
 use crate::tidy;
 use serde_json::json;
@@ -26,7 +26,7 @@ turn = 1
 silence = { after = "mid-text" }
 "#;
 
-/// A tool that is silent for longer than the agent may be.
+/// A tool that is silent for longer than the stall timeout.
 const QUIET: &str = r#"
 name = "quiet"
 summary = "a long and silent tool"
@@ -44,7 +44,7 @@ text = "It is built."
 
 /// A tool leaves a busy process running, and then the API falls silent.
 const BUSY_CHILD: &str = r#"
-name = "circles"
+name = "busy-child"
 summary = "a hang next to a busy process"
 prompt = "p"
 [expect]
@@ -88,8 +88,8 @@ fn assert_contains(text: &str, words: &[&str]) {
 }
 
 #[test]
-fn hang_is_reported_with_observations() {
-    with_each_agent_at(HANGS, "a hang in mid-stream", |stage, agent, server| {
+fn hang_is_reported_with_its_observations() {
+    play_with_each_agent(HANGS, "a hang in mid-stream", |stage, agent, server| {
         let ended = run(stage, agent, server, &["--stall-timeout", "3s"]);
         let envelope = ended.envelope(0);
         assert_eq!(envelope["run"]["attempts"], 2, "{envelope}");
@@ -105,8 +105,8 @@ fn hang_is_reported_with_observations() {
 }
 
 #[test]
-fn quiet_tool_is_no_stall() {
-    with_each_agent_at(QUIET, "a quiet tool", |stage, agent, server| {
+fn quiet_tool_is_not_a_stall() {
+    play_with_each_agent(QUIET, "a quiet tool", |stage, agent, server| {
         let ended = run(stage, agent, server, &["--stall-timeout", "2s", "--progress-timeout", "2s"]);
         let envelope = ended.envelope(0);
         assert_eq!(envelope["run"]["attempts"], 1, "{ended:?}");
@@ -115,8 +115,8 @@ fn quiet_tool_is_no_stall() {
 }
 
 #[test]
-fn busy_child_is_excused_for_limited_time() {
-    with_each_agent_at(BUSY_CHILD, "a hang next to a busy process", |stage, agent, server| {
+fn busy_child_defers_a_stall_for_limited_time() {
+    play_with_each_agent(BUSY_CHILD, "a hang next to a busy process", |stage, agent, server| {
         let ended = run(stage, agent, server, &["--stall-timeout", "2s"]);
         let envelope = ended.envelope(0);
         assert_eq!(envelope["run"]["attempts"], 2, "{ended:?}");
@@ -125,15 +125,16 @@ fn busy_child_is_excused_for_limited_time() {
     });
 }
 
-/// A hook of the user that works for longer than the agent may be silent. The stream does not mention it.
+/// The user's hook works for longer than the stall timeout. The stream does not mention it.
 #[test]
-fn busy_hook_is_no_stall() {
+fn busy_hook_is_not_a_stall() {
     let Some(claude) = claude_code("a busy hook") else { return };
-    let (stage, server) = (Stage::new(), Server::plays(QUIET));
+    let (stage, server) = (Stage::new(), Server::start(QUIET));
     let command = "timeout 7 sh -c 'while :; do :; done'; exit 0";
     let settings = json!({ "hooks": { "UserPromptSubmit": [{ "hooks": [{ "type": "command", "command": command }] }] } });
-    fs::create_dir_all(stage.user_home().join(".claude")).expect("the stage can be written");
-    fs::write(stage.user_home().join(".claude/settings.json"), settings.to_string()).expect("likewise");
+    fs::create_dir_all(stage.user_home().join(".claude")).expect("the stage is writable");
+    fs::write(stage.user_home().join(".claude/settings.json"), settings.to_string())
+        .expect("the stage is writable");
     let ended = run(&stage, &claude, &server, &["--stall-timeout", "4s"]);
     let envelope = ended.envelope(0);
     assert_eq!(envelope["run"]["attempts"], 1, "{ended:?}");
@@ -142,7 +143,7 @@ fn busy_hook_is_no_stall() {
 }
 
 #[test]
-fn endless_agent_is_stopped() {
+fn agent_without_progress_is_stopped() {
     let stage = Stage::new();
     let delta = r#"{"type":"stream_event","event":{"type":"content_block_delta"}}"#;
     let endless = stage.script("endless", &format!("{OPENS}; while :; do echo '{delta}'; sleep 0.2; done"));

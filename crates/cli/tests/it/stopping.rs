@@ -1,6 +1,6 @@
 //! Stopping a run: it stops soon, keeps its session and cost, leaves no process, and can be resumed.
 
-use crate::call::{Ended, Started, until};
+use crate::call::{Ended, Started, wait_until};
 use crate::harness::{Stage, claude_code};
 use crate::server::Server;
 use crate::tidy;
@@ -12,7 +12,7 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-/// A command that takes half a minute. If it was started before, nothing remains to be done.
+/// A command that takes half a minute. If it was started before, it exits at once.
 const LONG: &str = r#"
 name = "long"
 summary = "a long command"
@@ -25,12 +25,12 @@ text = "I start the long build."
 [[turn.tools]]
 bash = { command = "test -e started && exit 0; touch started; sleep 30" }
 [[turn]]
-text = "The build is through."
+text = "The build is finished."
 "#;
 
 /// An API that stays overloaded.
-pub const WALL: &str = r#"
-name = "wall"
+pub const OUTAGE: &str = r#"
+name = "outage"
 summary = "529 forever"
 prompt = "p"
 [expect]
@@ -38,7 +38,7 @@ outcome = "retry_later"
 fault = "overloaded"
 exit = 75
 [[turn]]
-text = "Never said."
+text = "Unused."
 [[fault]]
 times = "always"
 status = { code = 529 }
@@ -46,7 +46,7 @@ status = { code = 529 }
 
 pub const SESSION: &str = "6b5f9a1c-0d2e-4c53-9b1a-1f6f4f4a2c11";
 /// An agent that opens its session and ignores its input. It exits on SIGTERM unless that is trapped.
-pub const DEAF: &str = r#"echo '{"type":"system","subtype":"init","session_id":"6b5f9a1c-0d2e-4c53-9b1a-1f6f4f4a2c11"}'; exec tail -f /dev/null"#;
+pub const UNRESPONSIVE: &str = r#"echo '{"type":"system","subtype":"init","session_id":"6b5f9a1c-0d2e-4c53-9b1a-1f6f4f4a2c11"}'; exec tail -f /dev/null"#;
 
 // The time that a person accepts as immediate, on a machine busy with other tests.
 const SOON: Duration = Duration::from_secs(8);
@@ -63,7 +63,7 @@ fn journal_contains(stage: &Stage, word: &str) -> bool {
 
 /// Asserts that a run was cancelled with this exit code and can be resumed, and that its files agree. Returns
 /// the envelope.
-fn assert_cancelled(stage: &Stage, ended: &Ended, code: i32, by: CancelSource) -> Value {
+fn assert_cancelled(stage: &Stage, ended: &Ended, code: i32, source: CancelSource) -> Value {
     let envelope = ended.envelope(code);
     assert_eq!(envelope["run"]["outcome"], "cancelled", "{envelope}");
     assert!(envelope["session_id"].is_string(), "the session is kept");
@@ -74,39 +74,43 @@ fn assert_cancelled(stage: &Stage, ended: &Ended, code: i32, by: CancelSource) -
         ended.stderr.contains(&format!("hint: `{resume}`")) && !ended.stderr.contains("error:"),
         "{ended:?}"
     );
-    let outcome = tidy::replayed(&stage.only_run());
-    assert_eq!((outcome.kind, outcome.cancelled_by), (OutcomeKind::Cancelled, Some(by)));
+    let outcome = tidy::replayed_outcome(&stage.only_run());
+    assert_eq!((outcome.kind, outcome.cancelled_by), (OutcomeKind::Cancelled, Some(source)));
     envelope
 }
 
 /// Stops a run in mid-tool with one signal and resumes it, with every available agent.
-fn stop_and_resume(signal: Signal, code: i32, by: CancelSource) {
+fn stop_and_resume(signal: Signal, code: i32, source: CancelSource) {
     let stage = Stage::new();
     let scripted = stage.agent();
-    stop_and_resume_with(stage, &scripted, signal, code, by);
+    stop_and_resume_with(stage, &scripted, signal, code, source);
     if let Some(claude) = claude_code(&format!("stopping with exit code {code}")) {
-        stop_and_resume_with(Stage::new(), &claude, signal, code, by);
+        stop_and_resume_with(Stage::new(), &claude, signal, code, source);
     }
 }
 
-fn stop_and_resume_with(stage: Stage, agent: &Path, signal: Signal, code: i32, by: CancelSource) {
-    let server = Server::plays(LONG);
+fn stop_and_resume_with(stage: Stage, agent: &Path, signal: Signal, code: i32, source: CancelSource) {
+    let server = Server::start(LONG);
     let run = start(&stage, agent, &["--preset", "drill", "--on-terminate", "cancel"], &server);
-    until("the tool runs", || stage.work().join("started").exists());
+    wait_until("the tool runs", || stage.work().join("started").exists());
     run.signal(signal);
     let ended = run.end();
-    let envelope = assert_cancelled(&stage, &ended, code, by);
-    assert!(ended.duration < Duration::from_secs(25), "the tool was waited for: {:?}", ended.duration);
+    let envelope = assert_cancelled(&stage, &ended, code, source);
+    assert!(
+        ended.duration < Duration::from_secs(25),
+        "the supervisor waited for the tool: {:?}",
+        ended.duration
+    );
     assert!(envelope["usage"]["total_cost_usd"].as_f64().is_some_and(|cost| cost > 0.0), "{envelope}");
     assert!(envelope["usage"]["output_tokens"].as_u64().is_some_and(|tokens| tokens > 0), "{envelope}");
     tidy::check(&stage);
 
-    let session = envelope["session_id"].as_str().expect("the session is kept");
+    let session = envelope["session_id"].as_str().expect("the session is stored");
     let ended = start(&stage, agent, &["--resume", session], &server).end();
     let resumed = ended.envelope(0);
     assert_eq!(
         (&resumed["session_id"], &resumed["result"]),
-        (&session.into(), &"The build is through.".into())
+        (&session.into(), &"The build is finished.".into())
     );
 }
 
@@ -116,22 +120,22 @@ fn first_ctrl_c_interrupts_and_keeps_the_cost() {
 }
 
 #[test]
-fn sigterm_cancels_if_asked() {
+fn sigterm_cancels_with_on_terminate_cancel() {
     stop_and_resume(Signal::TERM, 143, CancelSource::Sigterm);
 }
 
 #[test]
-fn sighup_cancels_if_asked() {
+fn sighup_cancels_with_on_terminate_cancel() {
     stop_and_resume(Signal::HUP, 129, CancelSource::Sighup);
 }
 
 #[test]
 fn second_ctrl_c_stops_an_unresponsive_agent() {
     let stage = Stage::new();
-    let run = stage.run(&stage.script("deaf", DEAF), &["p", "--session-id", SESSION]).start();
-    until("the session is open", || journal_contains(&stage, "session_opened"));
+    let run = stage.run(&stage.script("unresponsive", UNRESPONSIVE), &["p", "--session-id", SESSION]).start();
+    wait_until("the session is open", || journal_contains(&stage, "session_opened"));
     run.signal(Signal::INT);
-    until("the first one is journalled", || journal_contains(&stage, r#""source":"person""#));
+    wait_until("the first interrupt is journaled", || journal_contains(&stage, r#""source":"person""#));
     run.signal(Signal::INT);
     let ended = run.end();
     assert_cancelled(&stage, &ended, 130, CancelSource::PersonNow);
@@ -142,9 +146,9 @@ fn second_ctrl_c_stops_an_unresponsive_agent() {
 #[test]
 fn agent_ignoring_signals_is_killed() {
     let stage = Stage::new();
-    let deaf = stage.script("deaf", &format!("trap '' TERM HUP INT; {DEAF}"));
-    let run = stage.run(&deaf, &["p", "--session-id", SESSION, "--preset", "drill"]).start();
-    until("the session is open", || journal_contains(&stage, "session_opened"));
+    let agent = stage.script("unresponsive", &format!("trap '' TERM HUP INT; {UNRESPONSIVE}"));
+    let run = stage.run(&agent, &["p", "--session-id", SESSION, "--preset", "drill"]).start();
+    wait_until("the session is open", || journal_contains(&stage, "session_opened"));
     run.signal(Signal::INT);
     let ended = run.end();
     assert_cancelled(&stage, &ended, 130, CancelSource::Person);
@@ -153,23 +157,23 @@ fn agent_ignoring_signals_is_killed() {
 
 #[test]
 fn waiting_run_stops_at_once_and_can_be_resumed() {
-    for (signal, code, by) in
+    for (signal, code, source) in
         [(Signal::INT, 130, CancelSource::Person), (Signal::TERM, 143, CancelSource::Sigterm)]
     {
-        let (stage, server) = (Stage::new(), Server::plays(WALL));
+        let (stage, server) = (Stage::new(), Server::start(OUTAGE));
         let slow =
             ["--inner-retries", "0", "--retry-base", "1h", "--retry-cap", "1h", "--retry-jitter", "none"];
         let slow = [&slow[..], &["--on-terminate", "cancel"]].concat();
         let run = start(&stage, &stage.agent(), &slow, &server);
         let waiting =
             || stage.runs().first()?.status().ok().map(|status| status.phase == StatusPhase::Waiting);
-        until("it waits", || waiting() == Some(true));
+        wait_until("the run waits", || waiting() == Some(true));
         let requests = server.api.account().model_requests();
         run.signal(signal);
         let ended = run.end();
-        assert_cancelled(&stage, &ended, code, by);
+        assert_cancelled(&stage, &ended, code, source);
         assert!(ended.duration < SOON, "{:?}", ended.duration);
-        assert_eq!(server.api.account().model_requests(), requests, "it continued");
+        assert_eq!(server.api.account().model_requests(), requests, "the run sent a request");
         assert!(ended.stderr.contains("the API is overloaded; waiting until"), "{ended:?}");
     }
 }

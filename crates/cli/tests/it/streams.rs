@@ -15,7 +15,7 @@ const RESULT: &str = r#"{"type":"result","subtype":"success","is_error":false,"t
 /// The same result with its keys in another order.
 const RESULT_REVERSED: &str = r#"{"session_id":"6b5f9a1c-0d2e-4c53-9b1a-1f6f4f4a2c11","total_cost_usd":0.25,"result":"Done.","stop_reason":"end_turn","terminal_reason":"completed","is_error":false,"subtype":"success","type":"result"}"#;
 
-/// Has the scripted agent write this stream, and runs it.
+/// Performs a run whose scripted agent writes this stream and exits with this code.
 fn replay(stage: &Stage, stream: &[u8], exit: &str, args: &[&str]) -> Ended {
     let stream = stage.file("stream", stream);
     let call = stage.run(&stage.agent(), &["p"]).args(args);
@@ -24,7 +24,7 @@ fn replay(stage: &Stage, stream: &[u8], exit: &str, args: &[&str]) -> Ended {
 
 /// Decodes the stored stream and returns the snapshot.
 fn decode(run: &RunDir, attempt: u32) -> AttemptSnapshot {
-    let stream = fs::read(run.attempt(attempt).stream_path()).expect("the stream is kept");
+    let stream = fs::read(run.attempt(attempt).stream_path()).expect("the stream is stored");
     let mut decoder = Claude::new().decoder(&Guards::default(), &DoneSignals::default());
     decoder.feed(&stream, &mut Vec::new());
     decoder.evidence(Exit::Code(0), "");
@@ -40,8 +40,8 @@ fn check(bytes: &[u8], invalid_lines: u64) {
     assert_eq!((&envelope["result"], &envelope["run"]["attempts"]), (&"Done.".into(), &1.into()));
     let run = stage.only_run();
     assert_eq!(decode(&run, 1).invalid_lines, invalid_lines);
-    let stored = fs::read(run.attempt(1).stream_path()).expect("the stream is kept");
-    assert!(stored.windows(bytes.len()).any(|part| part == bytes), "the line is not kept");
+    let stored = fs::read(run.attempt(1).stream_path()).expect("the stream is stored");
+    assert!(stored.windows(bytes.len()).any(|part| part == bytes), "the line is not stored");
 }
 
 #[test]
@@ -75,7 +75,7 @@ fn carriage_returns_and_byte_order_mark_are_decoded() {
 }
 
 #[test]
-fn result_keys_have_any_order() {
+fn result_keys_may_have_any_order() {
     for result in [RESULT, RESULT_REVERSED] {
         let stage = Stage::new();
         // The result lacks its last newline. The exit of the process ends the line.
@@ -91,19 +91,19 @@ fn result_keys_have_any_order() {
 fn line_over_64_mb_is_stored() {
     let stage = Stage::new();
     let path = stage.folder().join("stream");
-    let mut file = fs::File::create(&path).expect("the stage can be written");
-    writeln!(file, "{INIT}").expect("there is room");
-    write!(file, r#"{{"type":"user","message":""#).expect("there is room");
+    let mut file = fs::File::create(&path).expect("the stage is writable");
+    writeln!(file, "{INIT}").expect("the disk has space");
+    write!(file, r#"{{"type":"user","message":""#).expect("the disk has space");
     for _ in 0..65 {
-        file.write_all(&[b'x'; 1 << 20]).expect("there is room");
+        file.write_all(&[b'x'; 1 << 20]).expect("the disk has space");
     }
-    writeln!(file, "\"}}\n{RESULT}").expect("there is room");
+    writeln!(file, "\"}}\n{RESULT}").expect("the disk has space");
     drop(file);
     let call = stage.run(&stage.agent(), &["p"]).env("LONGHAUL_SCRIPTED_REPLAY", &path);
     assert_eq!(call.end().envelope(0)["result"], "Done.");
     let run = stage.only_run();
-    let stored_bytes = fs::metadata(run.attempt(1).stream_path()).expect("the stream is kept").len();
-    assert!(stored_bytes > 65 << 20, "only {stored_bytes} bytes are kept");
+    let stored_bytes = fs::metadata(run.attempt(1).stream_path()).expect("the stream is stored").len();
+    assert!(stored_bytes > 65 << 20, "only {stored_bytes} bytes are stored");
     assert_eq!(decode(&run, 1).invalid_lines, 1);
 }
 
@@ -118,7 +118,7 @@ fn check_without_result(stream: &str, exit: &str, fault: &str) {
         (&run["outcome"], &run["fault"], &run["attempts"]),
         (&"failed".into(), &fault.into(), &2.into())
     );
-    let outcome = tidy::replayed(&stage.only_run());
+    let outcome = tidy::replayed_outcome(&stage.only_run());
     assert_eq!((outcome.exit_code(), outcome.fault.map(|fault| fault.as_str())), (20, Some(fault)));
 }
 

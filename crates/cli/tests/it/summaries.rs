@@ -3,7 +3,7 @@
 //!
 //! Each scenario runs with every available agent.
 
-use crate::call::{Ended, Started, until};
+use crate::call::{Ended, Started, wait_until};
 use crate::harness::{Stage, claude_code};
 use crate::recovering::{recover, steps};
 use crate::server::Server;
@@ -25,8 +25,8 @@ const MODEL: &str = "claude-haiku-4-5";
 const HANDOFF_TOKENS: &str = "900";
 const TITLE: &str = "Earlier work, as the model `claude-haiku-4-5` summarized it";
 
-/// Serves the work. Requests without tools, which ask for a summary, get this reply.
-fn work(side: &str) -> Server {
+/// Starts an API with the steps. Requests without tools ask for a summary and get this reply.
+fn start_server(side: &str) -> Server {
     let step = |step: u32| {
         format!(
             "[[turn]]\ntext = \"I take step {step}.\"\n[[turn.tools]]\n\
@@ -34,7 +34,7 @@ fn work(side: &str) -> Server {
         )
     };
     let steps: String = (1..=STEPS).map(step).collect();
-    Server::plays(&format!(
+    Server::start(&format!(
         "name = \"long\"\nsummary = \"many steps, and a conversation that no longer fits\"\nprompt = \"p\"\n\
          [env]\nDISABLE_COMPACT = \"1\"\n[expect]\noutcome = \"done\"\nexit = 0\n{steps}[[turn]]\ntext = \"All steps are taken.\"\n\
          [[fault]]\nturn = {full}\n\
@@ -46,9 +46,9 @@ fn work(side: &str) -> Server {
 
 fn with_each_agent(description: &str, side: &str, test: fn(&Stage, &Path, &Server)) {
     let stage = Stage::new();
-    test(&stage, &stage.agent(), &work(side));
+    test(&stage, &stage.agent(), &start_server(side));
     if let Some(claude) = claude_code(description) {
-        test(&Stage::new(), &claude, &work(side));
+        test(&Stage::new(), &claude, &start_server(side));
     }
 }
 
@@ -67,22 +67,22 @@ const ARGS: [&str; 10] = [
 
 /// Returns whether a session contains these words.
 fn session_contains(stage: &Stage, words: &str) -> bool {
-    let sessions = tidy::everything(&stage.user_home().join(".claude/projects"));
+    let sessions = tidy::all_paths(&stage.user_home().join(".claude/projects"));
     let mut texts =
         sessions.iter().filter(|path| path.is_file()).filter_map(|path| fs::read_to_string(path).ok());
     texts.any(|text| text.contains(words))
 }
 
 /// Returns what `show` reports of the summary of the second attempt.
-fn shown(stage: &Stage) -> Value {
+fn shown_summary(stage: &Stage) -> Value {
     let shown = stage.longhaul(["show", "@"]).end();
     let shown: Value = serde_json::from_str(&shown.stdout).expect("a run is shown");
     shown["attempts"][1]["summary"].clone()
 }
 
 /// Asserts that the run is done with every step taken once, and that the envelope matches the API's account.
-/// Estimated cost may differ by this share.
-fn assert_done(stage: &Stage, ended: &Ended, server: &Server, share: f64) {
+/// Estimated cost may differ by this fraction.
+fn assert_done(stage: &Stage, ended: &Ended, server: &Server, tolerance: f64) {
     let envelope = ended.envelope(0);
     assert_eq!(envelope["result"], "All steps are taken.", "{envelope}");
     let expected_steps: String = (1..=STEPS).map(|step| format!("{step}\n")).collect();
@@ -90,7 +90,7 @@ fn assert_done(stage: &Stage, ended: &Ended, server: &Server, share: f64) {
     let account = server.api.account().cost().dollars();
     let cost = envelope["usage"]["total_cost_usd"].as_f64().expect("a cost");
     // Each of the three processes rounds to a millionth.
-    assert!((cost - account).abs() < 3e-6 + account * share, "{cost}, not {account}");
+    assert!((cost - account).abs() < 3e-6 + account * tolerance, "{cost}, not {account}");
     tidy::check(stage);
 }
 
@@ -99,26 +99,27 @@ fn summary_requests(server: &Server) -> usize {
     server.api.account().requests.iter().filter(|request| request.kind == RequestKind::Side).count()
 }
 
-/// Starts a run and returns while its summary is running.
-fn in_mid_summary(stage: &Stage, agent: &Path, server: &Server) -> Started {
+/// Starts a run and returns once its summary is requested.
+fn run_to_mid_summary(stage: &Stage, agent: &Path, server: &Server) -> Started {
     let run = stage.run(agent, &ARGS).against(server).start();
-    until("a summary is requested", || summary_requests(server) == 1);
+    wait_until("a summary is requested", || summary_requests(server) == 1);
     run
 }
 
 #[test]
 fn handoff_contains_the_summary() {
-    with_each_agent("summarising", "", |stage, agent, server| {
-        let hook = stage.folder().join("hooked").display().to_string();
+    with_each_agent("a summary", "", |stage, agent, server| {
+        let hook = stage.folder().join("hook-calls").display().to_string();
         let settings = json!({ "hooks": { "UserPromptSubmit": [{ "hooks": [
             { "type": "command", "command": format!("echo prompted >> {hook}") }
         ] }] } });
-        fs::create_dir(stage.user_home().join(".claude")).expect("the stage can be written");
-        fs::write(stage.user_home().join(".claude/settings.json"), settings.to_string()).expect("likewise");
+        fs::create_dir(stage.user_home().join(".claude")).expect("the stage is writable");
+        fs::write(stage.user_home().join(".claude/settings.json"), settings.to_string())
+            .expect("the stage is writable");
         let ended = stage.run(agent, &ARGS).against(server).end();
         assert_done(stage, &ended, server, 0.0);
         assert!(session_contains(stage, TITLE) && session_contains(stage, SUMMARY));
-        let (account, shown) = (server.api.account(), shown(stage));
+        let (account, shown) = (server.api.account(), shown_summary(stage));
         assert_eq!((account.side.len(), account.side[0].model.as_str()), (1, MODEL));
         assert_eq!(shown["outcome"], "written");
         let cost = account.side[0].cost().expect("a known price").dollars();
@@ -130,23 +131,23 @@ fn handoff_contains_the_summary() {
         assert!(text.stdout.contains("older work was summarized"), "{text:?}");
 
         // The user's hooks run at most for the two attempts. The scripted agent has no hooks.
-        let hooked = fs::read_to_string(&hook).unwrap_or_default();
-        assert!(matches!(hooked.lines().count(), 0 | 2), "{hooked}");
+        let hook_calls = fs::read_to_string(&hook).unwrap_or_default();
+        assert!(matches!(hook_calls.lines().count(), 0 | 2), "{hook_calls}");
         // The summary has no session. Its output is in the run directory, and its arguments do not contain
         // the prompt.
-        let sessions = tidy::everything(&stage.user_home().join(".claude/projects"));
+        let sessions = tidy::all_paths(&stage.user_home().join(".claude/projects"));
         let is_session = |path: &&PathBuf| path.extension().is_some_and(|end| end == "jsonl");
         assert_eq!(sessions.iter().filter(is_session).count(), 2, "{sessions:?}");
         let summary = stage.only_run().attempt(2).summary();
         assert!(fs::read_to_string(summary.stream_path()).is_ok_and(|stream| stream.contains(SUMMARY)));
-        let argv = fs::read_to_string(summary.argv_path()).expect("its arguments");
+        let argv = fs::read_to_string(summary.argv_path()).expect("the arguments are stored");
         assert!(argv.contains(MODEL) && !argv.contains("take step"), "{argv}");
     });
 }
 
 #[test]
 fn failed_summary_leaves_the_plain_record() {
-    with_each_agent("failing to summarise", "fault = { status = { code = 400 } }", |stage, agent, server| {
+    with_each_agent("a failed summary", "fault = { status = { code = 400 } }", |stage, agent, server| {
         let ended = stage.run(agent, &ARGS).against(server).end();
         assert_done(stage, &ended, server, 0.0);
         assert!(ended.stderr.contains("no summary of older work: the API rejected the request"), "{ended:?}");
@@ -154,7 +155,7 @@ fn failed_summary_leaves_the_plain_record() {
             !session_contains(stage, "summarized it")
                 && session_contains(stage, "Earlier work, one line per step")
         );
-        assert_eq!(shown(stage)["outcome"], json!({ "failed": "bad_request" }));
+        assert_eq!(shown_summary(stage)["outcome"], json!({ "failed": "bad_request" }));
         assert!(server.api.account().side.is_empty());
     });
 }
@@ -162,7 +163,7 @@ fn failed_summary_leaves_the_plain_record() {
 #[test]
 fn hanging_summary_is_stopped() {
     let hangs = "fault = { silence = { after = \"mid-text\" } }";
-    with_each_agent("hanging in a summary", hangs, |stage, agent, server| {
+    with_each_agent("a hanging summary", hangs, |stage, agent, server| {
         let ended = stage.run(agent, &ARGS).against(server).end();
         // The cost of its earlier output is estimated.
         assert_done(stage, &ended, server, 0.02);
@@ -179,13 +180,13 @@ fn hanging_summary_is_stopped() {
 
 #[test]
 fn cancel_stops_a_summary_at_once() {
-    with_each_agent("cancelling a summary", "fault = { silence = {} }", |stage, agent, server| {
-        let run = in_mid_summary(stage, agent, server);
+    with_each_agent("a cancelled summary", "fault = { silence = {} }", |stage, agent, server| {
+        let run = run_to_mid_summary(stage, agent, server);
         assert_eq!(stage.only_run().status().expect("a status").deadline.as_deref(), Some("summary_timeout"));
         run.signal(Signal::INT);
         let ended = run.end();
         ended.envelope(130);
-        assert_eq!(shown(stage)["outcome"], json!({ "failed": "interrupted" }));
+        assert_eq!(shown_summary(stage)["outcome"], json!({ "failed": "interrupted" }));
         tidy::check(stage);
         // After a resume the summary is requested again, with its full timeout.
         let resumed = stage.longhaul(["resume", "@"]).against(server).end();
@@ -197,14 +198,14 @@ fn cancel_stops_a_summary_at_once() {
 #[test]
 fn recovery_does_not_request_the_summary_again() {
     let hangs = "fault = { silence = { after = \"mid-text\" } }";
-    with_each_agent("losing the supervisor of a summary", hangs, |stage, agent, server| {
-        let run = in_mid_summary(stage, agent, server);
-        until("it has started to answer", || server.api.account().side.len() == 1);
+    with_each_agent("the death of a supervisor during a summary", hangs, |stage, agent, server| {
+        let run = run_to_mid_summary(stage, agent, server);
+        wait_until("the model has started to answer", || server.api.account().side.len() == 1);
         run.kill();
         let ended = recover(stage, server, &["@"]).end();
         assert_done(stage, &ended, server, 0.02);
         assert_eq!(
-            (summary_requests(server), shown(stage)["outcome"].clone()),
+            (summary_requests(server), shown_summary(stage)["outcome"].clone()),
             (1, json!({ "failed": "crashed" }))
         );
         assert!(
@@ -216,27 +217,37 @@ fn recovery_does_not_request_the_summary_again() {
 
 #[test]
 fn summary_finished_without_supervisor_is_used() {
-    with_each_agent("summarising alone", "fault = { hold = { for_s = 0.5 } }", |stage, agent, server| {
-        in_mid_summary(stage, agent, server).kill();
-        until("it is gone", || tidy::processes(stage.folder()).is_empty());
-        let ended = recover(stage, server, &["@"]).end();
-        assert_done(stage, &ended, server, 0.0);
-        assert_eq!((summary_requests(server), shown(stage)["outcome"].clone()), (1, json!("written")));
-        assert!(session_contains(stage, TITLE) && session_contains(stage, SUMMARY));
-    });
+    with_each_agent(
+        "a summary without a supervisor",
+        "fault = { hold = { for_s = 0.5 } }",
+        |stage, agent, server| {
+            run_to_mid_summary(stage, agent, server).kill();
+            wait_until("no process remains", || tidy::processes(stage.folder()).is_empty());
+            let ended = recover(stage, server, &["@"]).end();
+            assert_done(stage, &ended, server, 0.0);
+            assert_eq!(
+                (summary_requests(server), shown_summary(stage)["outcome"].clone()),
+                (1, json!("written"))
+            );
+            assert!(session_contains(stage, TITLE) && session_contains(stage, SUMMARY));
+        },
+    );
 }
 
 #[test]
 fn short_record_needs_no_summary() {
-    let (stage, server) = (Stage::new(), work(""));
+    let (stage, server) = (Stage::new(), start_server(""));
     let args: Vec<&str> = ARGS.iter().map(|arg| if *arg == HANDOFF_TOKENS { "12000" } else { arg }).collect();
     assert_done(&stage, &stage.run(&stage.agent(), &args).against(&server).end(), &server, 0.0);
-    assert_eq!((summary_requests(&server), shown(&stage)["outcome"].clone()), (0, json!("not_needed")));
+    assert_eq!(
+        (summary_requests(&server), shown_summary(&stage)["outcome"].clone()),
+        (0, json!("not_needed"))
+    );
 }
 
 /// Returns every file of the run with its content.
 fn files(stage: &Stage) -> BTreeMap<PathBuf, Vec<u8>> {
-    let files = tidy::everything(stage.only_run().path());
+    let files = tidy::all_paths(stage.only_run().path());
     files.into_iter().filter_map(|path| Some((path.clone(), fs::read(path).ok()?))).collect()
 }
 
@@ -263,7 +274,7 @@ fn check_handoffs(stage: &Stage, agent: &Path, server: &Server) {
         let printed = handoff(stage, agent, server, source).end();
         assert_eq!((printed.code, printed.stderr.as_str()), (0, ""), "{printed:?}");
         assert!(printed.stdout.contains(TITLE) && printed.stdout.contains(SUMMARY), "{printed:?}");
-        let broken = work("fault = { status = { code = 400 } }");
+        let broken = start_server("fault = { status = { code = 400 } }");
         let missing = stage.folder().join("no-agent");
         for (agent, server, reason) in
             [(agent, &broken, "rejected the request"), (&missing, server, "no such file")]
@@ -272,33 +283,33 @@ fn check_handoffs(stage: &Stage, agent: &Path, server: &Server) {
             assert_eq!((printed.code, &printed.stdout), (0, &plain.stdout), "{printed:?}");
             assert!(printed.stderr.lines().count() == 1 && printed.stderr.contains(reason), "{printed:?}");
         }
-        let hanging = work("fault = { silence = {} }");
+        let hanging = start_server("fault = { silence = {} }");
         let call = handoff(stage, agent, &hanging, source);
-        until("a summary is requested", || summary_requests(&hanging) == 1);
+        wait_until("a summary is requested", || summary_requests(&hanging) == 1);
         call.signal(Signal::INT);
         let ended = call.end();
         assert_eq!((ended.code, ended.stdout.as_str()), (130, ""), "{ended:?}");
         assert!(ended.duration < Duration::from_secs(30), "{ended:?}");
     }
-    assert_eq!(files(stage), before, "the run was changed");
+    assert_eq!(files(stage), before, "the run is unchanged");
     tidy::check(stage);
-    let entries = fs::read_dir(stage.folder()).expect("the stage can be read").flatten();
+    let entries = fs::read_dir(stage.folder()).expect("the stage is readable").flatten();
     let entries: Vec<_> = entries.map(|entry| entry.file_name().display().to_string()).collect();
     assert!(!entries.iter().any(|name| name.starts_with("longhaul-seed-")), "{entries:?}");
 }
 
 #[test]
 fn handoff_is_printed_with_and_without_a_summary() {
-    with_each_agent("summarising for a seed", "", check_handoffs);
+    with_each_agent("a printed handoff prompt", "", check_handoffs);
 }
 
 #[test]
-fn model_is_required_and_named_by_dry_run() {
+fn summary_model_is_required_and_shown_by_dry_run() {
     let stage = Stage::new();
     let agent = stage.agent();
-    for none in ["", "  "] {
-        let run = stage.run(&agent, &["p", "--handoff-summary", none]).end();
-        let handoff = stage.longhaul(["handoff", "@", "--handoff-summary", none]).end();
+    for model in ["", "  "] {
+        let run = stage.run(&agent, &["p", "--handoff-summary", model]).end();
+        let handoff = stage.longhaul(["handoff", "@", "--handoff-summary", model]).end();
         for ended in [run, handoff] {
             assert_eq!((ended.code, ended.stdout.as_str()), (2, ""), "{ended:?}");
             assert!(ended.stderr.contains("expected the name of a model"), "{ended:?}");

@@ -3,11 +3,13 @@
 //!
 //! `recover` finishes the work in the same session and repeats no side effect.
 
-use crate::call::{Call, Ended, Started, until};
+use crate::call::{Call, Ended, Started, wait_until};
 use crate::harness::Stage;
-use crate::recovering::{self, done_in, in_mid_tool, in_mid_tool_with, recover, steps, with_each_agent};
+use crate::recovering::{
+    self, assert_done, recover, run_to_mid_tool, run_to_mid_tool_with, steps, with_each_agent,
+};
 use crate::server::Server;
-use crate::stopping::{DEAF, SESSION, WALL};
+use crate::stopping::{OUTAGE, SESSION, UNRESPONSIVE};
 use crate::tidy;
 use longhaul_core::Record;
 use longhaul_store::{Journal, StatusPhase};
@@ -15,14 +17,14 @@ use rustix::process::{Signal, kill_process};
 use serde_json::Value;
 use std::time::{Duration, Instant};
 
-// A shutdown waits for at least ten seconds.
+// At shutdown, a system waits at least ten seconds before it kills a process.
 const STOPPED_WITHIN: Duration = Duration::from_secs(8);
 
 /// Returns every suspension in the journal of the only run, by signal.
 fn suspensions(stage: &Stage) -> Vec<&'static str> {
     let history = Journal::load(&stage.only_run().journal_path()).expect("the journal can be read");
     let signal = |record: &Record| match record {
-        Record::Suspended { source: by, .. } => Some(by.signal()),
+        Record::Suspended { source, .. } => Some(source.signal()),
         _ => None,
     };
     history.records().filter_map(signal).collect()
@@ -33,20 +35,20 @@ fn assert_suspended(stage: &Stage, ended: &Ended, code: i32) -> Value {
     let envelope = ended.envelope(code);
     assert_eq!(envelope["run"]["outcome"], "suspended", "{envelope}");
     assert_eq!(envelope["run"]["resume"], format!("longhaul recover {}", stage.only_run().id()).as_str());
-    assert_eq!(tidy::processes(stage.folder()), [], "processes are left");
+    assert_eq!(tidy::processes(stage.folder()), [], "processes remain");
     let status = stage.only_run().status().expect("the status can be read");
     assert_eq!((status.status.as_str(), status.returncode), ("suspended", None));
-    assert_eq!(status_of_all(stage)["suspended"], 1);
+    assert_eq!(status_of_all_runs(stage)["suspended"], 1);
     envelope
 }
 
-fn status_of_all(stage: &Stage) -> Value {
+fn status_of_all_runs(stage: &Stage) -> Value {
     let statuses = stage.longhaul(["--output-format", "json", "status"]).end();
     serde_json::from_str(&statuses.stdout).expect("the list is JSON")
 }
 
 /// Suspends a run in its second step with one signal and recovers it.
-fn suspends_and_recovers(stage: &Stage, server: &Server, run: Started, signal: Signal, code: i32) {
+fn suspend_and_recover(stage: &Stage, server: &Server, run: Started, signal: Signal, code: i32) {
     let signalled = Instant::now();
     run.signal(signal);
     let ended = run.end();
@@ -58,7 +60,7 @@ fn suspends_and_recovers(stage: &Stage, server: &Server, run: Started, signal: S
     let session = envelope["session_id"].clone();
 
     let recovered = recover(stage, server, &[]).end().envelope(0);
-    done_in(stage, &recovered, 2);
+    assert_done(stage, &recovered, 2);
     assert_eq!(recovered["session_id"], session);
     assert_eq!(suspensions(stage).len(), 1);
 }
@@ -66,8 +68,8 @@ fn suspends_and_recovers(stage: &Stage, server: &Server, run: Started, signal: S
 #[test]
 fn sigterm_suspends_and_recover_finishes() {
     with_each_agent("suspending by SIGTERM", |stage, agent, server| {
-        let run = in_mid_tool(stage, agent, server);
-        suspends_and_recovers(stage, server, run, Signal::TERM, 143);
+        let run = run_to_mid_tool(stage, agent, server);
+        suspend_and_recover(stage, server, run, Signal::TERM, 143);
         assert_eq!(suspensions(stage), ["SIGTERM"]);
     });
 }
@@ -75,16 +77,16 @@ fn sigterm_suspends_and_recover_finishes() {
 #[test]
 fn sighup_suspends_and_recover_finishes() {
     with_each_agent("suspending by SIGHUP", |stage, agent, server| {
-        let run = in_mid_tool(stage, agent, server);
-        suspends_and_recovers(stage, server, run, Signal::HUP, 129);
+        let run = run_to_mid_tool(stage, agent, server);
+        suspend_and_recover(stage, server, run, Signal::HUP, 129);
         assert_eq!(suspensions(stage), ["SIGHUP"]);
     });
 }
 
 #[test]
-fn sigterm_to_all_processes_is_no_crash() {
+fn sigterm_to_all_processes_is_not_a_crash() {
     with_each_agent("suspending by SIGTERM to all processes", |stage, agent, server| {
-        let run = in_mid_tool(stage, agent, server);
+        let run = run_to_mid_tool(stage, agent, server);
         let signalled = Instant::now();
         // The agent and its tools first: the supervisor sees them die before its own signal arrives.
         for (pid, _) in tidy::processes(stage.folder()) {
@@ -95,43 +97,43 @@ fn sigterm_to_all_processes_is_no_crash() {
         assert_suspended(stage, &ended, 143);
         assert!(!ended.stderr.contains("died"), "the signal counts as a crash: {}", ended.stderr);
         let recovered = recover(stage, server, &[]).end().envelope(0);
-        done_in(stage, &recovered, 2);
+        assert_done(stage, &recovered, 2);
     });
 }
 
 #[test]
 fn second_sigterm_changes_nothing() {
-    let (stage, server) = (Stage::new(), Server::plays(recovering::STEPS));
-    let run = in_mid_tool(&stage, &stage.agent(), &server);
+    let (stage, server) = (Stage::new(), Server::start(recovering::STEPS));
+    let run = run_to_mid_tool(&stage, &stage.agent(), &server);
     run.signal(Signal::TERM);
     run.signal(Signal::TERM);
     assert_suspended(&stage, &run.end(), 143);
     assert_eq!(suspensions(&stage), ["SIGTERM"]);
     let recovered = recover(&stage, &server, &[]).end().envelope(0);
-    done_in(&stage, &recovered, 2);
+    assert_done(&stage, &recovered, 2);
 }
 
 #[test]
 fn detached_run_is_suspended() {
-    let (stage, server) = (Stage::new(), Server::plays(recovering::STEPS));
-    let announced = in_mid_tool_with(&stage, &stage.agent(), &server, &["--detach"]).end();
-    assert_eq!(announced.code, 0, "{announced:?}");
+    let (stage, server) = (Stage::new(), Server::start(recovering::STEPS));
+    let detached = run_to_mid_tool_with(&stage, &stage.agent(), &server, &["--detach"]).end();
+    assert_eq!(detached.code, 0, "{detached:?}");
     let supervisor = stage.only_run().status().expect("the status can be read").supervisor_pid;
-    let supervisor = rustix::process::Pid::from_raw(supervisor.cast_signed()).expect("it has a number");
+    let supervisor = rustix::process::Pid::from_raw(supervisor.cast_signed()).expect("a process has a PID");
     // The test started this process, and the run's lock shows that it is alive.
-    kill_process(supervisor, Signal::TERM).expect("the supervisor lives");
+    kill_process(supervisor, Signal::TERM).expect("the supervisor runs");
     let attached = stage.longhaul(["attach", "@"]).end();
     assert_suspended(&stage, &attached, 143);
     let recovered = recover(&stage, &server, &[]).end().envelope(0);
-    done_in(&stage, &recovered, 2);
+    assert_done(&stage, &recovered, 2);
 }
 
 #[test]
 fn unresponsive_agent_is_killed_in_time() {
     let stage = Stage::new();
-    let deaf = stage.script("deaf", &format!("trap '' TERM HUP INT; {DEAF}"));
-    let run = stage.run(&deaf, &["p", "--session-id", SESSION]).start();
-    until("the session is open", || {
+    let agent = stage.script("unresponsive", &format!("trap '' TERM HUP INT; {UNRESPONSIVE}"));
+    let run = stage.run(&agent, &["p", "--session-id", SESSION]).start();
+    wait_until("the session is open", || {
         let journal = stage.runs().first().and_then(|run| std::fs::read_to_string(run.journal_path()).ok());
         journal.is_some_and(|journal| journal.contains("session_opened"))
     });
@@ -143,11 +145,11 @@ fn unresponsive_agent_is_killed_in_time() {
 }
 
 /// Starts a run and returns while it waits for an hour.
-fn waiting(stage: &Stage, server: &Server) -> Started {
+fn start_waiting_run(stage: &Stage, server: &Server) -> Started {
     let slow = ["--inner-retries", "0", "--retry-base", "1h", "--retry-cap", "1h", "--retry-jitter", "none"];
     let call: Call = stage.run(&stage.agent(), &["p", "--permission-mode", "bypassPermissions"]);
     let run = call.args(slow).against(server).start();
-    until("it waits", || {
+    wait_until("the run waits", || {
         let status = stage.runs().first().and_then(|run| run.status().ok());
         status.is_some_and(|status| status.phase == StatusPhase::Waiting)
     });
@@ -156,19 +158,19 @@ fn waiting(stage: &Stage, server: &Server) -> Started {
 
 #[test]
 fn waiting_run_is_suspended_at_once_and_continues_to_wait() {
-    let (stage, server) = (Stage::new(), Server::plays(WALL));
-    let run = waiting(&stage, &server);
-    let until_before = stage.only_run().status().expect("the status can be read").deadline_at;
+    let (stage, server) = (Stage::new(), Server::start(OUTAGE));
+    let run = start_waiting_run(&stage, &server);
+    let deadline_before = stage.only_run().status().expect("the status can be read").deadline_at;
     run.signal(Signal::TERM);
     let ended = run.end();
     assert_suspended(&stage, &ended, 143);
 
     let again = recover(&stage, &server, &[]);
-    until("it waits again", || {
+    wait_until("the run waits again", || {
         stage.only_run().status().is_ok_and(|status| status.phase == StatusPhase::Waiting)
     });
     let status = stage.only_run().status().expect("the status can be read");
-    assert_eq!(status.deadline_at, until_before, "the wait is decided once");
+    assert_eq!(status.deadline_at, deadline_before, "the wait keeps its end");
     again.signal(Signal::HUP);
     assert_suspended(&stage, &again.end(), 129);
     assert_eq!(suspensions(&stage), ["SIGTERM", "SIGHUP"]);
@@ -176,21 +178,21 @@ fn waiting_run_is_suspended_at_once_and_continues_to_wait() {
 
 #[test]
 fn suspended_run_can_be_cancelled() {
-    let (stage, server) = (Stage::new(), Server::plays(WALL));
-    let run = waiting(&stage, &server);
+    let (stage, server) = (Stage::new(), Server::start(OUTAGE));
+    let run = start_waiting_run(&stage, &server);
     run.signal(Signal::TERM);
     assert_suspended(&stage, &run.end(), 143);
     let cancelled = stage.longhaul(["cancel", "@"]).against(&server).end();
     assert_eq!(cancelled.code, 0, "{cancelled:?}");
-    assert_eq!(tidy::replayed(&stage.only_run()).kind.as_str(), "cancelled");
-    let nothing = recover(&stage, &server, &[]).end();
-    assert!(nothing.stderr.contains("nothing to recover"), "{nothing:?}");
+    assert_eq!(tidy::replayed_outcome(&stage.only_run()).kind.as_str(), "cancelled");
+    let idle = recover(&stage, &server, &[]).end();
+    assert!(idle.stderr.contains("nothing to recover"), "{idle:?}");
 }
 
 #[test]
 fn commands_show_a_suspended_run() {
-    let (stage, server) = (Stage::new(), Server::plays(recovering::STEPS));
-    let run = in_mid_tool(&stage, &stage.agent(), &server);
+    let (stage, server) = (Stage::new(), Server::start(recovering::STEPS));
+    let run = run_to_mid_tool(&stage, &stage.agent(), &server);
     run.signal(Signal::TERM);
     assert_suspended(&stage, &run.end(), 143);
     assert_eq!(steps(&stage), "one\n");
@@ -203,6 +205,6 @@ fn commands_show_a_suspended_run() {
     assert!(text(&["why", "@"]).contains(&format!("longhaul recover {id}")));
     assert!(text(&["runs", "--state", "suspended"]).contains(&id));
     let recovered = recover(&stage, &server, &[]).end().envelope(0);
-    done_in(&stage, &recovered, 2);
+    assert_done(&stage, &recovered, 2);
     assert!(text(&["why", "@"]).contains("SIGTERM suspended the run"), "{}", text(&["why", "@"]));
 }

@@ -1,9 +1,9 @@
 //! Fault injection at every point of a run: kills, signals, frozen processes and full disks.
 //!
-//! The work must be finished, no completed step repeated, and no process left.
+//! After each fault the work must be finished. No completed step may be repeated, and no process may remain.
 //!
 //! Plain tests take a sample of the points with the scripted agent. `LONGHAUL_SWEEP=scripted` or `claude`
-//! takes all of them, or as many as `LONGHAUL_SWEEP_POINTS` says, drawn with `LONGHAUL_SWEEP_SEED`. Each
+//! takes all points, or a sample of `LONGHAUL_SWEEP_POINTS` points drawn with `LONGHAUL_SWEEP_SEED`. Each
 //! point appends a line of JSON to `LONGHAUL_SWEEP_REPORT`, and a failed point is only reported there. `cargo
 //! xtask sweep` sets these variables.
 
@@ -117,11 +117,11 @@ fn sweep(strikes: &[Strike]) {
         let points = count_points(*strike, claude);
         let sample = options.points.or(options.is_plain.then_some(strike.sample()));
         for number in draw_points(points, sample, draw(options.seed, *strike as u64, u64::MAX)) {
-            let played = panic::catch_unwind(AssertUnwindSafe(|| play(*strike, number, claude)));
-            let played = played.map_err(|cause| panic_message(cause.as_ref()));
-            report_point(&options, *strike, number, points, &played);
+            let result = panic::catch_unwind(AssertUnwindSafe(|| play(*strike, number, claude)));
+            let result = result.map_err(|cause| panic_message(cause.as_ref()));
+            report_point(&options, *strike, number, points, &result);
             if options.is_plain {
-                let figures = played.expect("the point is played to its end");
+                let figures = result.expect("the point was played to its end");
                 let problems = [figures.problems.clone(), figures.missed_bounds(*strike)].concat();
                 assert!(
                     problems.is_empty(),
@@ -136,12 +136,12 @@ fn sweep(strikes: &[Strike]) {
 
 /// Returns how many points of an undisturbed run this strike can hit.
 fn count_points(strike: Strike, claude: Option<&Path>) -> u64 {
-    let (stage, server) = (Stage::new(), Server::plays(WORK));
+    let (stage, server) = (Stage::new(), Server::start(WORK));
     let log = stage.folder().join("points");
     let ended = run(&stage, claude, &server, strike, &[(strike.log(), log.to_string_lossy().into_owned())]);
-    assert_eq!(ended.expect("no one killed it").envelope(0)["result"], DONE);
+    assert_eq!(ended.expect("nothing killed the supervisor").envelope(0)["result"], DONE);
     assert_eq!(server.api.account().model_requests() as u64, IDEAL_REQUESTS);
-    fs::read_to_string(log).expect("points are passed").lines().count() as u64
+    fs::read_to_string(log).expect("the log of points exists").lines().count() as u64
 }
 
 /// Returns a sample of this size, spread over all points, or all points.
@@ -158,7 +158,9 @@ fn draw_points(points: u64, sample: Option<u64>, roll: u64) -> Vec<u64> {
 /// Returns the message of a failed assertion.
 fn panic_message(cause: &(dyn Any + Send)) -> String {
     let text = cause.downcast_ref::<String>().map(String::as_str);
-    text.or_else(|| cause.downcast_ref::<&str>().copied()).unwrap_or("it broke off").to_owned()
+    text.or_else(|| cause.downcast_ref::<&str>().copied())
+        .unwrap_or("the test panicked without a message")
+        .to_owned()
 }
 
 fn report_point(
@@ -177,10 +179,10 @@ fn report_point(
         "agent": options.agent, "seed": options.seed, "victim": strike.label(), "point": number, "points": points,
         "failed": failed, "figures": result.as_ref().ok(),
     });
-    let mut file = File::options().append(true).create(true).open(report).expect("the report can be written");
+    let mut file = File::options().append(true).create(true).open(report).expect("the report is writable");
     // One write, because several tests append at the same time.
-    file.write_all(format!("{line}\n").as_bytes()).expect("the report can be written");
-    let verdict = if failed.is_empty() { "held".to_owned() } else { failed.join("; ") };
-    // Bypasses the capture of the test harness, because a sweep takes long.
+    file.write_all(format!("{line}\n").as_bytes()).expect("the report is writable");
+    let verdict = if failed.is_empty() { "passed".to_owned() } else { failed.join("; ") };
+    // Bypasses the capture of the test harness, because a sweep takes a long time.
     let _ = writeln!(io::stderr(), "{} at point {number} of {points}: {verdict}", strike.label());
 }

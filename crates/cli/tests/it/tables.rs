@@ -1,7 +1,7 @@
 //! The user's own tables of prices and side effects. They apply for the whole run, including after a
 //! takeover.
 
-use crate::call::{Started, until};
+use crate::call::{Started, wait_until};
 use crate::harness::{Stage, claude_code};
 use crate::server::Server;
 use crate::tidy;
@@ -23,12 +23,12 @@ fn prices(model: &str) -> String {
 fn unreadable_table_is_wrong_usage() {
     let stage = Stage::new();
     let agent = stage.agent();
-    let check = |flag: &str, text: &str, words: &[&str]| {
+    let check = |flag: &str, text: &str, fragments: &[&str]| {
         let table = stage.file("my.toml", text).display().to_string();
         for options in [&["--dry-run"][..], &[]] {
             let ended = stage.run(&agent, &["p", flag, &table]).args(options).end();
             assert_eq!((ended.code, ended.stdout.as_str()), (2, ""), "{ended:?}");
-            ended.says(words);
+            ended.says(fragments);
             ended.says(&[&table, "hint:"]);
         }
         assert!(!stage.home().exists(), "{flag} {text}");
@@ -69,7 +69,7 @@ fn run_dying_agent(stage: &Stage, args: &[&str]) -> Value {
 }
 
 #[test]
-fn price_determines_cost() {
+fn cost_follows_the_price_table() {
     let stage = Stage::new();
     let unpriced = run_dying_agent(&stage, &[])["usage"].clone();
     assert_eq!((&unpriced["unpriced"], &unpriced["total_cost_usd"]), (&true.into(), &0.0.into()));
@@ -77,20 +77,20 @@ fn price_determines_cost() {
     let priced = run_dying_agent(&stage, &["--prices-file", &table])["usage"].clone();
     let cost = unpriced["input_tokens"].as_f64().zip(unpriced["output_tokens"].as_f64());
     let cost = cost.map(|(input, output)| (input + output) / 1000.0);
-    assert!(cost.is_some_and(|cost| cost > 0.1), "the tokens are kept: {unpriced}");
+    assert!(cost.is_some_and(|cost| cost > 0.1), "the tokens are counted: {unpriced}");
     assert_eq!((&priced["unpriced"], priced["total_cost_usd"].as_f64()), (&false.into(), cost));
     for tokens in ["input_tokens", "output_tokens"] {
         assert_eq!(priced[tokens], unpriced[tokens]);
     }
     // Later calls report the same cost, even though the file is deleted.
-    fs::remove_file(table).expect("the file is ours");
+    fs::remove_file(table).expect("the test owns the file");
     assert_eq!(stage.longhaul(["attach", "@"]).end().envelope(20)["usage"], priced);
 }
 
-/// A step that must not be repeated, and one in which all processes die.
+/// A step that must not be repeated, and a step in which all processes die.
 const DEPLOY: &str = r#"
 name = "deploy"
-summary = "a deployment, and a step that takes long enough to be interrupted in"
+summary = "a deployment, and a step that is long enough to be interrupted"
 prompt = "p"
 [expect]
 outcome = "done"
@@ -109,16 +109,16 @@ text = "It is deployed."
 
 /// Kills the supervisor and the agent of a run in its second step.
 fn kill_in_mid_tool(stage: &Stage, run: Started) {
-    until("the tool runs", || stage.work().join("started").exists());
+    wait_until("the tool runs", || stage.work().join("started").exists());
     run.kill();
     let pid = stage.only_run().status().expect("a status").pid.expect("there is an agent");
-    let agent = Pid::from_raw(pid.cast_signed()).expect("a process has a number");
-    kill_process(agent, Signal::KILL).expect("it was started by this test");
-    until("the agent is gone", || test_kill_process(agent).is_err());
+    let agent = Pid::from_raw(pid.cast_signed()).expect("a process has a PID");
+    kill_process(agent, Signal::KILL).expect("the test started this process");
+    wait_until("the agent has exited", || test_kill_process(agent).is_err());
 }
 
 fn check_tables_after_takeover(agent: &Path, stage: &Stage) {
-    let server = Server::plays(DEPLOY);
+    let server = Server::start(DEPLOY);
     stage.script("work/deploy.sh", "echo \"$1\" >> deployed");
     let effects = stage.file("effects.toml", EFFECTS);
     let prices = stage.file("prices.toml", prices("claude-sonnet-4-5"));
@@ -128,7 +128,7 @@ fn check_tables_after_takeover(agent: &Path, stage: &Stage) {
     let call = call.args(["--prices-file".as_ref(), prices.as_os_str()]);
     kill_in_mid_tool(stage, call.against(&server).start());
     for table in [effects, prices] {
-        fs::remove_file(table).expect("the file is ours");
+        fs::remove_file(table).expect("the test owns the file");
     }
     let ended = stage.longhaul(["recover"]).against(&server).end();
     let envelope = ended.envelope(0);
@@ -136,13 +136,13 @@ fn check_tables_after_takeover(agent: &Path, stage: &Stage) {
     // The user's table prices the unreported usage of the first attempt: hundreds of tokens at least.
     let estimated = envelope["usage"]["estimated_cost_usd"].as_f64();
     assert!(estimated.is_some_and(|estimated| estimated > 0.2), "{envelope}");
-    let sessions = tidy::everything(&stage.user_home().join(".claude/projects"));
+    let sessions = tidy::all_paths(&stage.user_home().join(".claude/projects"));
     let is_listed = sessions.iter().filter(|path| path.is_file()).any(|path| {
         let session = fs::read_to_string(path).expect("a session is text");
         let done = session.split("Done already, do not repeat").nth(1);
         done.is_some_and(|done| done.contains("./deploy.sh prod"))
     });
-    assert!(is_listed, "the agent was not sent of its deployment: {sessions:?}");
+    assert!(is_listed, "no prompt names the deployment: {sessions:?}");
     tidy::check(stage);
 }
 
@@ -150,7 +150,7 @@ fn check_tables_after_takeover(agent: &Path, stage: &Stage) {
 fn tables_apply_after_takeover() {
     let stage = Stage::new();
     check_tables_after_takeover(&stage.agent(), &stage);
-    if let Some(claude) = claude_code("tables of one's own") {
+    if let Some(claude) = claude_code("tables of the user") {
         check_tables_after_takeover(&claude, &Stage::new());
     }
 }

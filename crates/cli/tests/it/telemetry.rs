@@ -3,10 +3,12 @@
 //!
 //! The state of the collector never affects the run.
 
-use crate::call::{Call, Ended, until};
+use crate::call::{Call, Ended, wait_until};
 use crate::collector::{Collector, Received, plain};
 use crate::harness::Stage;
-use crate::recovering::{agent_of, done_in, in_mid_tool, is_gone, with_each_agent, with_each_agent_at};
+use crate::recovering::{
+    agent_pid, assert_done, has_exited, play_with_each_agent, run_to_mid_tool, with_each_agent,
+};
 use crate::server::{Server, WORK};
 use axum::http::StatusCode;
 use expect_test::{Expect, expect};
@@ -18,10 +20,10 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::Duration;
 
-/// Set explicitly, because the agents have different defaults.
+/// The model, set explicitly because the agents have different defaults.
 const MODEL: &str = "claude-sonnet-4-5";
 
-/// One command, and an answer after the API was overloaded for longer than the agent's inner retries.
+/// One command, and an answer after an overload that outlasts the agent's inner retries.
 const OVERLOADED: &str = r#"
 name = "overloaded"
 summary = "a command, then an overload, then the answer"
@@ -41,15 +43,15 @@ times = 2
 status = { code = 529 }
 "#;
 
-fn free(stage: &Stage, agent: &Path, server: &Server) -> Call {
+fn base_call(stage: &Stage, agent: &Path, server: &Server) -> Call {
     let args = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill", "--model", MODEL];
     stage.run(agent, &args).against(server)
 }
 
-/// Runs some work with the scripted agent, in an environment that `with` completes.
-fn work(stage: &Stage, with: impl FnOnce(Call) -> Call) -> Ended {
-    let server = Server::plays(WORK);
-    with(free(stage, &stage.agent(), &server)).end()
+/// Performs a run with the scripted agent, in an environment that `configure` completes.
+fn run_work(stage: &Stage, configure: impl FnOnce(Call) -> Call) -> Ended {
+    let server = Server::start(WORK);
+    configure(base_call(stage, &stage.agent(), &server)).end()
 }
 
 /// Sets the collector as the endpoint, with HTTP and JSON.
@@ -112,7 +114,7 @@ fn check_tree(collector: &Collector, expected: &Expect) {
     expected.assert_eq(&tree(&received.spans));
 }
 
-fn named<'a>(spans: &'a [Span], name: &str) -> &'a Span {
+fn span_named<'a>(spans: &'a [Span], name: &str) -> &'a Span {
     let mut found = spans.iter().filter(|span| span.name.starts_with(name));
     let first = found.next().unwrap_or_else(|| panic!("no {name} in {:?}", tree(spans)));
     assert!(found.next().is_none(), "more than one {name}");
@@ -121,9 +123,9 @@ fn named<'a>(spans: &'a [Span], name: &str) -> &'a Span {
 
 #[test]
 fn run_is_one_trace() {
-    with_each_agent_at(OVERLOADED, "telling its trace", |stage, agent, server| {
+    play_with_each_agent(OVERLOADED, "the trace of a run", |stage, agent, server| {
         let collector = Collector::start();
-        let ended = export_to(free(stage, agent, server), &collector).args(["--name", "nightly"]).end();
+        let ended = export_to(base_call(stage, agent, server), &collector).args(["--name", "nightly"]).end();
         let envelope = ended.envelope(0);
         check_tree(
             &collector,
@@ -138,7 +140,7 @@ fn run_is_one_trace() {
             "#]],
         );
         let received = collector.received();
-        let run = plain(&named(&received.spans, "invoke_workflow").attributes);
+        let run = plain(&span_named(&received.spans, "invoke_workflow").attributes);
         assert_eq!(run["longhaul.run.id"], stage.only_run().id().as_str());
         assert_eq!(run["gen_ai.usage.input_tokens"], all_input(&envelope));
         assert_eq!(received.resource["service.name"], "longhaul");
@@ -146,8 +148,11 @@ fn run_is_one_trace() {
         let turn = received.spans.iter().find(|span| span.name.starts_with("chat")).expect("there are turns");
         let turn = plain(&turn.attributes);
         assert_eq!(turn["gen_ai.provider.name"], "anthropic");
-        assert_eq!(turn["gen_ai.conversation.id"], envelope["session_id"].as_str().expect("it has one"));
-        every_name_is_documented(&received);
+        assert_eq!(
+            turn["gen_ai.conversation.id"],
+            envelope["session_id"].as_str().expect("the run has a session")
+        );
+        assert_names_are_documented(&received);
         // The metrics have the same figures.
         let usage = &envelope["usage"];
         for (kind, expected) in
@@ -160,21 +165,22 @@ fn run_is_one_trace() {
         assert_eq!(received.sum("longhaul.attempts", &[]), 2.0);
         assert_eq!(received.sum("longhaul.attempts", &[("longhaul.fault", "overloaded")]), 1.0);
         assert!(received.sum("longhaul.waiting", &[("longhaul.fault", "overloaded")]) > 0.0);
-        let cost = usage["total_cost_usd"].as_f64().expect("it has a cost");
+        let cost = usage["total_cost_usd"].as_f64().expect("a cost");
         assert!((received.sum("longhaul.cost", &[]) - cost).abs() < 1e-6, "{cost}");
     });
 }
 
 /// Asserts that the documentation names each attribute and metric.
-fn every_name_is_documented(received: &Received) {
+fn assert_names_are_documented(received: &Received) {
     let text = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/telemetry.md"));
     let text = text.expect("there is a page");
-    let of_spans = received.spans.iter().flat_map(|span| &span.attributes).map(|pair| pair.key.clone());
+    let span_attributes =
+        received.spans.iter().flat_map(|span| &span.attributes).map(|pair| pair.key.clone());
     let events = received.spans.iter().flat_map(|span| &span.events).map(|event| event.name.clone());
-    let of_points = received.points.iter().flat_map(|point| point.attributes.keys()).cloned();
+    let point_attributes = received.points.iter().flat_map(|point| point.attributes.keys()).cloned();
     let metrics = received.points.iter().map(|point| point.metric.clone());
-    for name in of_spans.chain(events).chain(of_points).chain(metrics) {
-        assert!(text.contains(&format!("`{name}`")), "docs/telemetry.md says nothing of {name}");
+    for name in span_attributes.chain(events).chain(point_attributes).chain(metrics) {
+        assert!(text.contains(&format!("`{name}`")), "docs/telemetry.md does not name {name}");
     }
 }
 
@@ -188,8 +194,8 @@ fn all_input(envelope: &serde_json::Value) -> String {
 #[test]
 fn nothing_is_sent_without_configuration() {
     let (stage, collector) = (Stage::new(), Collector::start());
-    let switched_off = |call: Call| export_to(call, &collector).env("OTEL_SDK_DISABLED", "true");
-    work(&stage, |call| switched_off(call).env("OTEL_SERVICE_NAME", "nightly")).envelope(0);
+    let disabled = |call: Call| export_to(call, &collector).env("OTEL_SDK_DISABLED", "true");
+    run_work(&stage, |call| disabled(call).env("OTEL_SERVICE_NAME", "nightly")).envelope(0);
     assert!(collector.received().requests.is_empty());
     assert!(!stage.only_run().trace_path().exists());
 }
@@ -201,7 +207,7 @@ fn every_form_of_otlp_has_the_same_data() {
         for compression in ["", "gzip"] {
             let (stage, collector) = (Stage::new(), Collector::start());
             let endpoint = if protocol == "grpc" { &collector.grpc } else { &collector.http };
-            let ended = work(&stage, |call| {
+            let ended = run_work(&stage, |call| {
                 call.env("OTEL_EXPORTER_OTLP_ENDPOINT", endpoint)
                     .env("OTEL_EXPORTER_OTLP_PROTOCOL", protocol)
                     .env("OTEL_EXPORTER_OTLP_TRACES_COMPRESSION", compression)
@@ -217,16 +223,16 @@ fn every_form_of_otlp_has_the_same_data() {
 
 #[test]
 fn trace_continues_after_takeover() {
-    with_each_agent("continuing with its trace", |stage, agent, server| {
+    with_each_agent("the trace after a takeover", |stage, agent, server| {
         let collector = Collector::start();
         // Short export intervals, so that data arrives before the supervisor dies.
-        let started = export_to(free(stage, agent, server), &collector)
+        let started = export_to(base_call(stage, agent, server), &collector)
             .env("OTEL_BSP_SCHEDULE_DELAY", "50")
             .env("OTEL_METRIC_EXPORT_INTERVAL", "50")
             .start();
-        until("the tool runs", || stage.work().join("started").exists());
+        wait_until("the tool runs", || stage.work().join("started").exists());
         // Measurements that a supervisor has not sent when it dies are lost.
-        until("both turns are sent", || {
+        wait_until("both turns are sent", || {
             let received = collector.received();
             let turns = received.spans.iter().filter(|span| span.name.starts_with("chat"));
             let input = turns.map(|turn| plain(&turn.attributes)["gen_ai.usage.input_tokens"].clone());
@@ -237,7 +243,7 @@ fn trace_continues_after_takeover() {
         started.kill();
         let ended = export_to(stage.longhaul(["recover"]).against(server), &collector).end();
         let envelope = ended.envelope(0);
-        done_in(stage, &envelope, 1);
+        assert_done(stage, &envelope, 1);
         // A span that both supervisors sent is the same, and its usage is counted once.
         let mut spans: Vec<Span> = Vec::new();
         for span in &collector.received().spans {
@@ -274,14 +280,14 @@ fn trace_continues_after_takeover() {
 
 #[test]
 fn work_without_supervisor_is_exported() {
-    with_each_agent("telling what it did alone", |stage, agent, server| {
+    with_each_agent("the trace of an orphaned agent", |stage, agent, server| {
         let collector = Collector::start();
-        in_mid_tool(stage, agent, server).kill();
-        let agent = agent_of(&stage.only_run());
-        until("the agent is gone", || is_gone(agent));
+        run_to_mid_tool(stage, agent, server).kill();
+        let agent = agent_pid(&stage.only_run());
+        wait_until("the agent has exited", || has_exited(agent));
         export_to(stage.longhaul(["recover"]).against(server), &collector).end().envelope(0);
         let received = collector.received();
-        let recovered = &named(&received.spans, "invoke_agent").events[0];
+        let recovered = &span_named(&received.spans, "invoke_agent").events[0];
         assert_eq!(recovered.name, "longhaul.recovered");
         assert_eq!(plain(&recovered.attributes)["longhaul.stop.cause"], "agent_finished");
         for (kind, times) in [("chat", 4), ("execute_tool", 3)] {
@@ -296,22 +302,22 @@ fn run_belongs_to_the_trace_of_its_caller() {
     let (stage, collector) = (Stage::new(), Collector::start());
     let trace = "0af7651916cd43dd8448eb211c80319c";
     let parent = format!("00-{trace}-b7ad6b7169203331-01");
-    work(&stage, |call| export_to(call, &collector).env("TRACEPARENT", parent)).envelope(0);
+    run_work(&stage, |call| export_to(call, &collector).env("TRACEPARENT", parent)).envelope(0);
     let received = collector.received();
-    let run = named(&received.spans, "invoke_workflow");
+    let run = span_named(&received.spans, "invoke_workflow");
     let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
     assert_eq!(
         (hex(&run.trace_id), hex(&run.parent_span_id)),
         (trace.to_owned(), "b7ad6b7169203331".to_owned())
     );
-    let mode = fs::metadata(stage.only_run().trace_path()).expect("it is kept").permissions().mode();
+    let mode = fs::metadata(stage.only_run().trace_path()).expect("the file is stored").permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
 }
 
 #[test]
 fn unsampled_trace_is_not_sent() {
     let (stage, collector) = (Stage::new(), Collector::start());
-    work(&stage, |call| export_to(call, &collector).env("OTEL_TRACES_SAMPLER", "always_off")).envelope(0);
+    run_work(&stage, |call| export_to(call, &collector).env("OTEL_TRACES_SAMPLER", "always_off")).envelope(0);
     assert!(collector.received().spans.is_empty());
     assert_eq!(collector.received().sum("longhaul.runs", &[]), 1.0);
 }
@@ -320,7 +326,7 @@ fn unsampled_trace_is_not_sent() {
 fn message_text_is_not_sent_and_keys_are_not_stored() {
     let (stage, collector) = (Stage::new(), Collector::start());
     let with_key = |call: Call| export_to(call, &collector).env("OTEL_EXPORTER_OTLP_HEADERS", "x-key=sesame");
-    work(&stage, |call| with_key(call).env("OTEL_SERVICE_NAME", "nightly")).envelope(0);
+    run_work(&stage, |call| with_key(call).env("OTEL_SERVICE_NAME", "nightly")).envelope(0);
     let received = collector.received();
     assert_eq!(received.resource["service.name"], "nightly");
     assert!(!received.requests.is_empty());
@@ -329,7 +335,7 @@ fn message_text_is_not_sent_and_keys_are_not_stored() {
         assert!(!received.raw.contains(text), "`{text}` was sent");
     }
     let files_with_key = stage.program("grep").args(["-rl", "sesame"]).args([stage.home()]).end();
-    assert_eq!(files_with_key.stdout, "", "a key was kept");
+    assert_eq!(files_with_key.stdout, "", "a key was stored");
 }
 
 #[test]
@@ -337,16 +343,18 @@ fn failing_collector_does_not_affect_run() {
     // The endpoints: one that never answers, one that does not exist, one that rejects, and one that
     // redirects.
     let listen = || TcpListener::bind("127.0.0.1:0").expect("there is a port");
-    let url = |listener: &TcpListener| format!("http://{}", listener.local_addr().expect("it listens"));
+    let url = |listener: &TcpListener| {
+        format!("http://{}", listener.local_addr().expect("a listener has an address"))
+    };
     let silent_listener = listen();
-    let (silent, gone) = (url(&silent_listener), url(&listen()));
-    let (refusing, redirecting) = (Collector::start(), Collector::start());
-    refusing.received().rejection = Some(StatusCode::BAD_REQUEST);
+    let (silent, closed) = (url(&silent_listener), url(&listen()));
+    let (rejecting, redirecting) = (Collector::start(), Collector::start());
+    rejecting.received().rejection = Some(StatusCode::BAD_REQUEST);
     redirecting.received().rejection = Some(StatusCode::TEMPORARY_REDIRECT);
-    for endpoint in [&silent, &gone, &refusing.http, &redirecting.http] {
+    for endpoint in [&silent, &closed, &rejecting.http, &redirecting.http] {
         for protocol in ["http/protobuf", "grpc"] {
             let stage = Stage::new();
-            let ended = work(&stage, |call| {
+            let ended = run_work(&stage, |call| {
                 call.env("OTEL_EXPORTER_OTLP_ENDPOINT", endpoint).env("OTEL_EXPORTER_OTLP_PROTOCOL", protocol)
             });
             ended.envelope(0);
@@ -357,10 +365,10 @@ fn failing_collector_does_not_affect_run() {
     }
     assert!(
         redirecting.received().requests.iter().all(|(path, _)| path.starts_with("/v1/")),
-        "it went elsewhere"
+        "the exporter does not follow the redirect"
     );
     let stage = Stage::new();
-    let quiet = work(&stage, |call| call.env("OTEL_EXPORTER_OTLP_ENDPOINT", &gone).args(["--quiet"]));
+    let quiet = run_work(&stage, |call| call.env("OTEL_EXPORTER_OTLP_ENDPOINT", &closed).args(["--quiet"]));
     assert_eq!(quiet.stderr, "");
 }
 
@@ -379,14 +387,15 @@ fn doctor_prints_the_endpoint() {
 }
 
 #[test]
-fn invalid_value_is_warned_of() {
+fn invalid_value_causes_a_warning() {
     let (stage, collector) = (Stage::new(), Collector::start());
-    let ended = work(&stage, |call| export_to(call, &collector).env("OTEL_EXPORTER_OTLP_PROTOCOL", "pigeon"));
+    let ended =
+        run_work(&stage, |call| export_to(call, &collector).env("OTEL_EXPORTER_OTLP_PROTOCOL", "pigeon"));
     ended.envelope(0);
     assert!(ended.stderr.contains("OTEL_EXPORTER_OTLP_PROTOCOL is `pigeon`"), "{ended:?}");
-    assert!(!collector.received().spans.is_empty(), "it was sent by the default");
+    assert!(!collector.received().spans.is_empty(), "the default protocol was used");
     let stage = Stage::new();
-    let ended = work(&stage, |call| call.env("OTEL_EXPORTER_OTLP_ENDPOINT", "no address"));
+    let ended = run_work(&stage, |call| call.env("OTEL_EXPORTER_OTLP_ENDPOINT", "no address"));
     ended.envelope(0);
     assert!(ended.stderr.contains("fix the OTEL_ variables"), "{ended:?}");
 }

@@ -1,4 +1,4 @@
-//! A terminal in memory that runs a program and returns its screen at any moment.
+//! A terminal in memory that runs a program and returns the current content of its screen.
 
 use crate::call::poll;
 use crate::harness::{LONGHAUL, Stage};
@@ -31,15 +31,24 @@ struct ScreenState {
 impl Terminal {
     /// Starts the binary under test on a terminal of this size.
     pub fn start(stage: &Stage, server: &Server, args: &[String], size: Size) -> Terminal {
-        Terminal::start_on(stage, server, args, size, "xterm-256color")
+        Terminal::start_with_type(stage, server, args, size, "xterm-256color")
     }
 
     /// Like [`Terminal::start`], on a terminal of this type.
-    pub fn start_on(stage: &Stage, server: &Server, args: &[String], size: Size, term: &str) -> Terminal {
+    pub fn start_with_type(
+        stage: &Stage,
+        server: &Server,
+        args: &[String],
+        size: Size,
+        term: &str,
+    ) -> Terminal {
         let control = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("there are terminals");
-        grantpt(&control).and_then(|()| unlockpt(&control)).expect("it is ours");
-        let name = ptsname(&control, Vec::new()).expect("it has a name").into_string().expect("a plain one");
-        let screen = OpenOptions::new().read(true).write(true).open(name).expect("it can be opened");
+        grantpt(&control).and_then(|()| unlockpt(&control)).expect("the test owns the file");
+        let name = ptsname(&control, Vec::new())
+            .expect("the terminal has a name")
+            .into_string()
+            .expect("a plain one");
+        let screen = OpenOptions::new().read(true).write(true).open(name).expect("opening succeeds");
         let control = File::from(control);
         set_size(&control, size);
         let child = Command::new(LONGHAUL)
@@ -52,14 +61,14 @@ impl Terminal {
             .envs(server.api.environment())
             .current_dir(stage.folder())
             .stdin(Stdio::null())
-            .stdout(screen.try_clone().expect("it can be shared"))
+            .stdout(screen.try_clone().expect("the descriptor can be duplicated"))
             .stderr(screen)
             .spawn()
-            .expect("it can be started");
+            .expect("the program starts");
         let (width, height) = size;
         let state = ScreenState { parser: vt100::Parser::new(height, width, 0), written: Vec::new() };
         let state = Arc::new(Mutex::new(state));
-        let mut output = control.try_clone().expect("it can be shared");
+        let mut output = control.try_clone().expect("the descriptor can be duplicated");
         let sink = Arc::clone(&state);
         let reader = thread::spawn(move || {
             let mut bytes = [0; 4096];
@@ -81,13 +90,13 @@ impl Terminal {
 
     /// Types keys. The terminal echoes them.
     pub fn type_keys(&self, keys: &[u8]) {
-        (&self.control).write_all(keys).expect("a terminal takes keys");
+        (&self.control).write_all(keys).expect("a terminal accepts keys");
     }
 
     pub fn signal(&self, signal: Signal) {
-        let child = self.child.as_ref().expect("it has not been waited for");
-        let pid = Pid::from_raw(child.id().cast_signed()).expect("a child has a number");
-        kill_process(pid, signal).expect("a child that was not waited for keeps its number");
+        let child = self.child.as_ref().expect("the program has not been awaited");
+        let pid = Pid::from_raw(child.id().cast_signed()).expect("a child has a PID");
+        kill_process(pid, signal).expect("an unreaped child keeps its PID");
     }
 
     /// Returns the rows of the screen without trailing spaces.
@@ -107,10 +116,10 @@ impl Terminal {
     }
 
     /// Waits until the program exits and returns its exit code.
-    pub fn end(&mut self) -> Option<i32> {
-        let mut child = self.child.take().expect("it is waited for once");
-        let status = poll(|| child.try_wait().expect("a child can be waited for")).expect("it ends");
-        let reader = self.reader.take().expect("it is joined once");
+    pub fn wait(&mut self) -> Option<i32> {
+        let mut child = self.child.take().expect("the program is awaited once");
+        let status = poll(|| child.try_wait().expect("a child can be awaited")).expect("the program exits");
+        let reader = self.reader.take().expect("the thread is joined once");
         poll(|| reader.is_finished().then_some(())).expect("no process keeps the terminal");
         status.code()
     }

@@ -12,11 +12,11 @@ use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::panic::{self, RefUnwindSafe};
 use std::path::{Path, PathBuf};
 
-/// Asserts all of it.
+/// Runs all checks for a stage.
 pub fn check(stage: &Stage) {
     let remaining = || processes(stage.folder());
     let commands = || remaining().into_iter().map(|(_, command)| command).collect::<Vec<_>>();
-    assert!(poll(|| remaining().is_empty().then_some(())).is_some(), "processes are left: {:?}", commands());
+    assert!(poll(|| remaining().is_empty().then_some(())).is_some(), "processes remain: {:?}", commands());
     let home = stage.home();
     if home.is_dir() {
         schemas::check_runs(stage);
@@ -26,7 +26,7 @@ pub fn check(stage: &Stage) {
 }
 
 /// Returns the outcome that a run's journal replays to. Asserts that it exists, and that the status agrees.
-pub fn replayed(run: &RunDir) -> Outcome {
+pub fn replayed_outcome(run: &RunDir) -> Outcome {
     let history = Journal::load(&run.journal_path()).expect("the journal can be read");
     assert_eq!(history.torn_bytes, 0, "the journal is torn");
     let outcome = Run::replay(history.records()).state().outcome().expect("the journal holds an outcome");
@@ -39,12 +39,12 @@ pub fn replayed(run: &RunDir) -> Outcome {
 }
 
 /// Returns all paths below a directory.
-pub fn everything(folder: &Path) -> Vec<PathBuf> {
+pub fn all_paths(folder: &Path) -> Vec<PathBuf> {
     let mut paths = Vec::new();
     for entry in fs::read_dir(folder).expect("a folder can be read") {
         let path = entry.expect("a folder can be read").path();
         if path.is_dir() {
-            paths.extend(everything(&path));
+            paths.extend(all_paths(&path));
         }
         paths.push(path);
     }
@@ -53,7 +53,7 @@ pub fn everything(folder: &Path) -> Vec<PathBuf> {
 
 /// Returns all paths below Longhaul's home, without the contents of workspaces.
 fn home_files(home: &Path) -> Vec<PathBuf> {
-    let mut paths = everything(home);
+    let mut paths = all_paths(home);
     paths.retain(|path| !path.ancestors().skip(1).any(|ancestor| ancestor.ends_with("workspace")));
     paths
 }
@@ -86,17 +86,17 @@ fn assert_complete(home: &Path) {
         }
     }
     for path in home_files(home) {
-        let name = path.file_name().expect("it is below the home").to_string_lossy();
+        let name = path.file_name().expect("the path is below the home").to_string_lossy();
         // A worker's lock is never removed, because the next worker may be about to take it.
         let is_leftover = name.starts_with('.') || name.ends_with(".lock") && !name.starts_with("worker-");
-        assert!(!is_leftover, "{} is left", path.display());
+        assert!(!is_leftover, "{} remains", path.display());
     }
 }
 
 /// Asserts that directories have mode 0700 and files 0600.
 fn assert_private(home: &Path) {
     for path in home_files(home) {
-        let file_metadata = fs::metadata(&path).expect("it was just listed");
+        let file_metadata = fs::metadata(&path).expect("the path was just listed");
         let expected = if file_metadata.is_dir() { 0o700 } else { 0o600 };
         assert_eq!(file_metadata.permissions().mode() & 0o777, expected, "mode of {}", path.display());
     }
@@ -104,14 +104,15 @@ fn assert_private(home: &Path) {
 
 /// Proves that the checks can fail.
 #[test]
-fn leftovers_are_found() {
+fn checks_find_leftovers() {
     let stage = Stage::new();
     let fails = |check: &(dyn Fn() + RefUnwindSafe)| panic::catch_unwind(check).is_err();
     let (home, run) = (stage.home(), stage.home().join("runs/2026-01-01/run"));
-    DirBuilder::new().recursive(true).mode(0o700).create(&run).expect("the stage can be written");
+    DirBuilder::new().recursive(true).mode(0o700).create(&run).expect("the stage is writable");
     let write = |name: &str, mode: u32| {
-        fs::write(run.join(name), "").expect("the stage can be written");
-        fs::set_permissions(run.join(name), fs::Permissions::from_mode(mode)).expect("the file is ours");
+        fs::write(run.join(name), "").expect("the stage is writable");
+        fs::set_permissions(run.join(name), fs::Permissions::from_mode(mode))
+            .expect("the test owns the file");
     };
     write("plan.json", 0o600);
     assert!(fails(&|| assert_complete(&home)), "a run without a journal");
@@ -119,9 +120,9 @@ fn leftovers_are_found() {
     assert_complete(&home);
     assert_private(&home);
     write(".plan.json.new", 0o644);
-    assert!(fails(&|| assert_complete(&home)), "a file half-written");
-    assert!(fails(&|| assert_private(&home)), "a file for other eyes");
-    fs::remove_file(run.join(".plan.json.new")).expect("the file is ours");
+    assert!(fails(&|| assert_complete(&home)), "an incomplete file");
+    assert!(fails(&|| assert_private(&home)), "a file with public permissions");
+    fs::remove_file(run.join(".plan.json.new")).expect("the test owns the file");
 
     let idle = stage.program("tail").args(["-f", "/dev/null"]).start();
     assert_eq!(processes(stage.folder()).len(), 1, "a process");

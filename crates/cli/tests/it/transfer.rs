@@ -3,7 +3,7 @@
 //! Each stage is a machine. One file is moved.
 
 use crate::artifacts;
-use crate::call::{Call, Ended, until};
+use crate::call::{Call, Ended, wait_until};
 use crate::harness::{Stage, claude_code};
 use crate::server::Server;
 use crate::sweep::DONE;
@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 /// Four steps. Each first checks whether it was taken. The second takes long enough to be interrupted.
 const STEPS: &str = r#"
 name = "steps"
-summary = "four steps, the second of which takes a while"
+summary = "four steps; the second takes a while"
 prompt = "p"
 [expect]
 outcome = "done"
@@ -74,7 +74,7 @@ pub fn files(dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     while let Some(directory) = dirs.pop() {
         for entry in fs::read_dir(&directory).expect("a directory") {
             let path = entry.expect("an entry").path();
-            let kind = fs::symlink_metadata(&path).expect("it was listed");
+            let kind = fs::symlink_metadata(&path).expect("the path was listed");
             if kind.is_dir() {
                 dirs.push(path);
                 continue;
@@ -84,7 +84,8 @@ pub fn files(dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
             } else {
                 fs::read(&path).expect("a file")
             };
-            contents.insert(path.strip_prefix(dir).expect("it is below").to_owned(), content);
+            contents
+                .insert(path.strip_prefix(dir).expect("the path is below the directory").to_owned(), content);
         }
     }
     contents
@@ -100,10 +101,10 @@ fn work_files(dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
 }
 
 /// Returns a run in the middle of its second step, without a supervisor.
-fn orphan(stage: &Stage, agent: &Path, server: &Server) -> RunDir {
+fn orphaned_run(stage: &Stage, agent: &Path, server: &Server) -> RunDir {
     let args = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill"];
     let run = stage.run(agent, &args).against(server).start();
-    until("the tool runs", || stage.work().join("started").exists());
+    wait_until("the tool runs", || stage.work().join("started").exists());
     run.kill();
     stage.only_run()
 }
@@ -111,7 +112,7 @@ fn orphan(stage: &Stage, agent: &Path, server: &Server) -> RunDir {
 /// Kills all processes of a run, like a power failure.
 fn power_off(run: &RunDir) {
     let marker = RunMarker::load(run).expect("a plan");
-    until("nothing of the run lives", || {
+    wait_until("no process of the run remains", || {
         let processes = processes_with(&marker);
         for (pid, _) in &processes {
             // The process has the run marker of this test's run.
@@ -135,7 +136,7 @@ fn json(ended: &Ended) -> Value {
 }
 
 /// Returns a machine with a finished run, and the file it was exported to.
-fn exported() -> (Stage, PathBuf) {
+fn export_finished_run() -> (Stage, PathBuf) {
     let stage = Stage::new();
     let args = ["p", "--permission-mode", "bypassPermissions"];
     stage.run(&stage.agent(), &args).env("LONGHAUL_SCRIPTED_INSTANT", "1").end().envelope(0);
@@ -147,51 +148,51 @@ fn exported() -> (Stage, PathBuf) {
 }
 
 /// Moves a run with one agent and finishes it.
-fn check_move(here: &Stage, agent: &Path) {
-    let server = Server::plays(STEPS);
-    shell(here, &here.work(), REPOSITORY);
-    let run = orphan(here, agent, &server);
+fn check_move(source: &Stage, agent: &Path) {
+    let server = Server::start(STEPS);
+    shell(source, &source.work(), REPOSITORY);
+    let run = orphaned_run(source, agent, &server);
 
-    let busy = export(here, &["@"]).end();
+    let busy = export(source, &["@"]).end();
     busy.envelope(25);
     busy.says(&["of its processes are still running", "longhaul recover", "longhaul cancel"]);
     power_off(&run);
 
-    let state = shell(here, &here.work(), STATE);
+    let state = shell(source, &source.work(), STATE);
     // Every file, including git's objects, references, index and stash, byte for byte.
-    let (workspace, record) = (files(&here.work()), files(run.path()));
-    let packed = export(here, &["@"]).end();
+    let (workspace, record) = (files(&source.work()), files(run.path()));
+    let packed = export(source, &["@"]).end();
     let printed = json(&packed);
-    let file = here.folder().join(format!("{}.longhaul", run.id()));
+    let file = source.folder().join(format!("{}.longhaul", run.id()));
     assert_eq!(printed["file"], file.display().to_string());
     assert_eq!(printed["run"]["id"], run.id().as_str());
     assert_eq!(printed["sessions"][0]["found"], true, "{printed}");
     assert_eq!(printed["workspace"]["branch"], "main");
     assert!(packed.stderr.contains("in one place only"), "{packed:?}");
-    assert_eq!(files(&here.work()), workspace, "the workspace was touched");
-    assert_eq!(files(run.path()), record, "the run was touched");
+    assert_eq!(files(&source.work()), workspace, "the workspace is unchanged");
+    assert_eq!(files(run.path()), record, "the run is unchanged");
     assert_eq!(fs::metadata(&file).expect("a file").permissions().mode() & 0o777, 0o600);
 
-    let there = Stage::new();
-    let into = there.folder().join("there");
-    let printed = json(&import(&there, &file, &[]).end());
-    let arrived = there.only_run();
+    let target = Stage::new();
+    let into = target.folder().join("there");
+    let printed = json(&import(&target, &file, &[]).end());
+    let imported_run = target.only_run();
     assert_eq!(printed["run"]["id"], run.id().as_str());
     assert_eq!(printed["cwd"], into.display().to_string());
     assert_eq!(printed["workspace"], "unpacked");
     assert_eq!(printed["next"], format!("longhaul resume {}", run.id()));
-    assert_eq!(shell(&there, &into, STATE), state);
-    assert_eq!(work_files(&into), work_files(&here.work()));
+    assert_eq!(shell(&target, &into, STATE), state);
+    assert_eq!(work_files(&into), work_files(&source.work()));
     assert!(!into.join("noise.log").exists() && !into.join("build").exists());
-    let plan = arrived.plan().expect("a plan");
+    let plan = imported_run.plan().expect("a plan");
     assert_eq!(plan.cwd.as_path(), into);
-    assert_eq!(plan.imported.expect("it was").from_cwd.as_path(), here.work());
-    let session = arrived.status().expect("a status").session_id.expect("a session");
-    let carried = arrived.sessions_path().join(format!("{session}.jsonl"));
-    assert!(fs::metadata(carried).expect("the session came along").len() > 0);
-    tidy::check(&there);
+    assert_eq!(plan.imported.expect("the run was imported").from_cwd.as_path(), source.work());
+    let session = imported_run.status().expect("a status").session_id.expect("a session");
+    let session_file = imported_run.sessions_path().join(format!("{session}.jsonl"));
+    assert!(fs::metadata(session_file).expect("the session was exported").len() > 0);
+    tidy::check(&target);
 
-    let ended = there.longhaul(["resume", "@"]).against(&server).end();
+    let ended = target.longhaul(["resume", "@"]).against(&server).end();
     let envelope = ended.envelope(0);
     assert_eq!((&envelope["result"], &envelope["run"]["id"]), (&DONE.into(), &run.id().as_str().into()));
     assert_eq!(
@@ -200,10 +201,10 @@ fn check_move(here: &Stage, agent: &Path) {
     );
     let steps = fs::read_to_string(into.join("steps")).expect("there are steps");
     assert_eq!(steps, "one\ntwo\nthree\nfour\n", "{envelope}");
-    tidy::replayed(&arrived);
-    artifacts::is_complete(&arrived);
-    assert_eq!(files(&here.work()), workspace, "it continued in the old place");
-    assert_eq!(json(&here.longhaul(["cancel", "@"]).end())["run"]["outcome"], "cancelled");
+    tidy::replayed_outcome(&imported_run);
+    artifacts::assert_transcript_complete(&imported_run);
+    assert_eq!(files(&source.work()), workspace, "the original workspace is unchanged");
+    assert_eq!(json(&source.longhaul(["cancel", "@"]).end())["run"]["outcome"], "cancelled");
 }
 
 #[test]
@@ -217,10 +218,10 @@ fn run_continues_on_another_machine() {
 
 #[test]
 fn supervised_run_cannot_be_exported() {
-    let (stage, server) = (Stage::new(), Server::plays(STEPS));
+    let (stage, server) = (Stage::new(), Server::start(STEPS));
     let args = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill"];
     let run = stage.run(&stage.agent(), &args).against(&server).start();
-    until("the tool runs", || stage.work().join("started").exists());
+    wait_until("the tool runs", || stage.work().join("started").exists());
     let refused = export(&stage, &["@"]).end();
     refused.envelope(25);
     refused.says(&["it is running", "longhaul attach", "longhaul cancel"]);
@@ -233,47 +234,48 @@ fn supervised_run_cannot_be_exported() {
 }
 
 #[test]
-fn finished_run_moves() {
-    let (here, file) = exported();
-    let there = Stage::new();
+fn finished_run_can_be_moved() {
+    let (source, file) = export_finished_run();
+    let target = Stage::new();
     // As if the run continued in another home of this machine.
-    let (id, marker) = (here.only_run().id().to_string(), RunMarker::load(&here.only_run()).expect("a plan"));
-    let tool = there.program("tail").args(["-f", "/dev/null"]);
+    let (id, marker) =
+        (source.only_run().id().to_string(), RunMarker::load(&source.only_run()).expect("a plan"));
+    let tool = target.program("tail").args(["-f", "/dev/null"]);
     let tool = marker.variables().iter().fold(tool, |tool, (name, value)| tool.env(name, value)).start();
-    until("the tool runs", || !processes_with(&marker).is_empty());
-    let busy = import(&there, &file, &[]).end();
+    wait_until("the tool runs", || !processes_with(&marker).is_empty());
+    let busy = import(&target, &file, &[]).end();
     busy.envelope(25);
     busy.says(&["1 of its processes are running on this machine", "longhaul cancel"]);
     drop(tool);
-    let printed = json(&import(&there, &file, &["--quiet"]).end());
-    assert_eq!(there.only_run().id().as_str(), id);
+    let printed = json(&import(&target, &file, &["--quiet"]).end());
+    assert_eq!(target.only_run().id().as_str(), id);
     assert_ne!(
-        RunMarker::load(&there.only_run()).expect("a plan"),
+        RunMarker::load(&target.only_run()).expect("a plan"),
         marker,
-        "should it continue here too, it is another one"
+        "the imported run has a new marker"
     );
     assert_eq!(printed["run"]["outcome"], "done");
     assert_eq!(printed["next"], format!("longhaul show {id}"));
-    there.longhaul(["attach", "@"]).end().envelope(0);
-    tidy::replayed(&there.only_run());
+    target.longhaul(["attach", "@"]).end().envelope(0);
+    tidy::replayed_outcome(&target.only_run());
 
-    let again = import(&there, &file, &["--use-existing"]).end();
+    let again = import(&target, &file, &["--use-existing"]).end();
     again.envelope(25);
     again.says(&["its id is used in", "LONGHAUL_HOME"]);
 }
 
 #[test]
 fn existing_file_is_not_overwritten() {
-    let (stage, file) = exported();
+    let (stage, file) = export_finished_run();
     let before = fs::read(&file).expect("a file");
     let refused = export(&stage, &["@", "--output", "run.longhaul"]).end();
     assert_eq!(refused.code, 2, "{refused:?}");
     refused.says(&["already exists", "--force"]);
     assert_eq!(fs::read(&file).expect("a file"), before);
-    fs::write(&file, "something else").expect("it is ours");
+    fs::write(&file, "something else").expect("the test owns the file");
     let text = ["@", "--force", "-o", "run.longhaul", "--output-format", "text"];
     let ended = export(&stage, &text).end();
-    assert_eq!((ended.code, ended.stderr.as_str()), (0, ""), "an ended run continues nowhere");
+    assert_eq!((ended.code, ended.stderr.as_str()), (0, ""), "a finished run causes no warning");
     assert!(ended.stdout.starts_with(&format!("File: {} (", file.display())), "{ended:?}");
     assert!(fs::metadata(&file).expect("a file").len() > 1000);
     let nowhere = export(&stage, &["@", "-o", "no/such/folder/file"]).end();
@@ -283,42 +285,42 @@ fn existing_file_is_not_overwritten() {
 
 #[test]
 fn workspace_without_git_is_not_exported() {
-    let here = Stage::new();
-    here.run(&here.agent(), &["p"]).env("LONGHAUL_SCRIPTED_INSTANT", "1").end().envelope(0);
-    let packed = export(&here, &["@"]).end();
+    let source = Stage::new();
+    source.run(&source.agent(), &["p"]).env("LONGHAUL_SCRIPTED_INSTANT", "1").end().envelope(0);
+    let packed = export(&source, &["@"]).end();
     assert_eq!(json(&packed)["workspace"], Value::Null);
     assert!(packed.stderr.contains("the workspace is not in the file"), "{packed:?}");
-    let file = here.folder().join(format!("{}.longhaul", here.only_run().id()));
+    let file = source.folder().join(format!("{}.longhaul", source.only_run().id()));
 
-    let there = Stage::new();
-    let refused = import(&there, &file, &[]).end();
+    let target = Stage::new();
+    let refused = import(&target, &file, &[]).end();
     assert_eq!(refused.code, 2, "{refused:?}");
     refused.says(&["the workspace is not in the file", "--use-existing"]);
-    let missing = import(&there, &file, &["--use-existing"]).end();
+    let missing = import(&target, &file, &["--use-existing"]).end();
     assert_eq!(missing.code, 2, "{missing:?}");
     missing.says(&["work in there", "name the directory"]);
-    fs::create_dir(there.folder().join("there")).expect("the stage is new");
-    let imported = import(&there, &file, &["--use-existing"]).end();
+    fs::create_dir(target.folder().join("there")).expect("the stage is new");
+    let imported = import(&target, &file, &["--use-existing"]).end();
     assert_eq!(json(&imported)["workspace"], "unknown");
     assert!(imported.stderr.contains("git cannot tell"), "{imported:?}");
 }
 
 #[test]
 fn existing_workspace_is_used_unchanged() {
-    let (here, file) = exported();
-    let there = Stage::new();
-    let into = there.folder().join("there");
+    let (source, file) = export_finished_run();
+    let target = Stage::new();
+    let into = target.folder().join("there");
     shell(
-        &there,
-        there.folder(),
-        &format!("cp -a '{}' there; printf mine > there/modified", here.work().display()),
+        &target,
+        target.folder(),
+        &format!("cp -a '{}' there; printf mine > there/modified", source.work().display()),
     );
     let before = files(&into);
-    let refused = import(&there, &file, &[]).end();
+    let refused = import(&target, &file, &[]).end();
     assert_eq!(refused.code, 2, "{refused:?}");
     refused.says(&["it is not an empty directory", "--use-existing"]);
-    let imported = import(&there, &file, &["--use-existing", "--output-format", "text"]).end();
-    let id = there.only_run().id().to_string();
+    let imported = import(&target, &file, &["--use-existing", "--output-format", "text"]).end();
+    let id = target.only_run().id().to_string();
     assert_eq!(
         imported.stdout,
         format!("Run: {id}\nDirectory: {}\nNext: longhaul show {id}\n", into.display())
@@ -329,42 +331,42 @@ fn existing_workspace_is_used_unchanged() {
 
 #[test]
 fn omitted_files_are_listed_on_export_and_import() {
-    let (here, _) = exported();
+    let (source, _) = export_finished_run();
     shell(
-        &here,
-        &here.work(),
+        &source,
+        &source.work(),
         "for n in 1 2 3 4 5 6 7 8 9; do git init -q nested$n; git -C nested$n -c user.name=me -c user.email=me@example.com \
          commit -q --allow-empty -m $n; done",
     );
     let omitted = "repositories of their own: nested1, nested2, nested3, nested4, nested5, nested6, nested7, nested8, 1 more";
-    let packed = export(&here, &["@", "--force", "-o", "run.longhaul"]).end();
+    let packed = export(&source, &["@", "--force", "-o", "run.longhaul"]).end();
     assert!(packed.stderr.contains(omitted), "{packed:?}");
     assert_eq!(json(&packed)["workspace"]["omitted"][8], "nested9");
-    let there = Stage::new();
-    let arrived = import(&there, &here.folder().join("run.longhaul"), &[]).end();
-    assert!(arrived.code == 0 && arrived.stderr.contains(omitted), "{arrived:?}");
+    let target = Stage::new();
+    let imported_run = import(&target, &source.folder().join("run.longhaul"), &[]).end();
+    assert!(imported_run.code == 0 && imported_run.stderr.contains(omitted), "{imported_run:?}");
 }
 
 #[test]
-fn agent_at_another_path_is_found_or_given() {
-    let (here, server) = (Stage::new(), Server::plays(STEPS));
-    let agent = here.agent();
-    shell(&here, &here.work(), "git init -qb main");
-    power_off(&orphan(&here, &agent, &server));
-    let file = here.folder().join("run.longhaul");
-    json(&export(&here, &["@", "-o", "run.longhaul"]).end());
-    fs::remove_file(agent).expect("it is ours");
+fn import_needs_the_path_of_a_missing_agent() {
+    let (source, server) = (Stage::new(), Server::start(STEPS));
+    let agent = source.agent();
+    shell(&source, &source.work(), "git init -qb main");
+    power_off(&orphaned_run(&source, &agent, &server));
+    let file = source.folder().join("run.longhaul");
+    json(&export(&source, &["@", "-o", "run.longhaul"]).end());
+    fs::remove_file(agent).expect("the test owns the file");
 
-    let there = Stage::new();
-    let bare = import(&there, &file, &[]).env("PATH", bin_with_git(&there)).end();
+    let target = Stage::new();
+    let bare = import(&target, &file, &[]).env("PATH", bin_with_git(&target)).end();
     assert_eq!(bare.envelope(25)["run"]["fault"], "agent_missing");
     bare.says(&["find Claude Code", "--agent-path"]);
-    assert!(!there.folder().join("there").exists() && there.runs().is_empty());
-    let agent = there.agent();
+    assert!(!target.folder().join("there").exists() && target.runs().is_empty());
+    let agent = target.agent();
     let named = ["--agent-path", &agent.display().to_string()];
-    json(&import(&there, &file, &named).end());
-    assert_eq!(there.only_run().plan().expect("a plan").agent.program.as_path(), agent);
-    json(&here.longhaul(["cancel", "@"]).end());
+    json(&import(&target, &file, &named).end());
+    assert_eq!(target.only_run().plan().expect("a plan").agent.program.as_path(), agent);
+    json(&source.longhaul(["cancel", "@"]).end());
 }
 
 /// Creates a directory for `PATH` that only has git.
@@ -376,13 +378,13 @@ fn bin_with_git(stage: &Stage) -> PathBuf {
 
 #[test]
 fn invalid_file_is_rejected() {
-    let there = Stage::new();
-    let file = there.file("run.longhaul", "not a run");
-    let refused = import(&there, &file, &[]).end();
+    let target = Stage::new();
+    let file = target.file("run.longhaul", "not a run");
+    let refused = import(&target, &file, &[]).end();
     refused.envelope(25);
     refused.says(&["not an exported run", "hint:"]);
-    let missing = import(&there, &there.folder().join("missing"), &[]).end();
+    let missing = import(&target, &target.folder().join("missing"), &[]).end();
     missing.envelope(25);
     missing.says(&["read", "check the path"]);
-    assert!(!there.home().exists() && !there.folder().join("there").exists());
+    assert!(!target.home().exists() && !target.folder().join("there").exists());
 }

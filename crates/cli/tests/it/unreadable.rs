@@ -10,19 +10,19 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Returns a run that is done, but looks as if its supervisor had died before it reported that.
-fn unreported(stage: &Stage, agent: &Path) -> RunDir {
-    let server = Server::plays(WORK);
+fn unreported_run(stage: &Stage, agent: &Path) -> RunDir {
+    let server = Server::start(WORK);
     let call = stage.run(agent, &["fix it", "--permission-mode", "bypassPermissions"]);
     call.against(&server).end().envelope(0);
     let run = stage.only_run();
     let status = fs::read_to_string(run.status_path()).expect("a status");
     let status = status.replace("\"returncode\": 0", "\"returncode\": null");
-    fs::write(run.status_path(), status).expect("the file is ours");
+    fs::write(run.status_path(), status).expect("the test owns the file");
     run
 }
 
 fn session_file(stage: &Stage) -> PathBuf {
-    let files = tidy::everything(&stage.user_home().join(".claude/projects"));
+    let files = tidy::all_paths(&stage.user_home().join(".claude/projects"));
     let files: Vec<_> = files
         .into_iter()
         .filter(|path| path.extension().is_some_and(|extension| extension == "jsonl"))
@@ -49,16 +49,16 @@ fn assert_handoff(handoff: &Ended, task: &str) {
 #[test]
 fn unreadable_journal_is_named_and_unchanged() {
     let stage = Stage::new();
-    let run = unreported(&stage, &stage.agent());
+    let run = unreported_run(&stage, &stage.agent());
     let (path, file) = (run.journal_path(), session_file(&stage).display().to_string());
     let moved = stage.folder().join("aside");
     let original = fs::read_to_string(&path).expect("a journal");
     let lines: Vec<&str> = original.lines().collect();
     let newer = original.replacen("\"records\":[", "\"records\":[{\"record\":\"moon_phase_changed\"},", 1);
-    let check = |journal: Option<&str>, words: &[&str]| {
+    let check = |journal: Option<&str>, fragments: &[&str]| {
         match journal {
-            Some(journal) => fs::write(&path, journal).expect("the file is ours"),
-            None => fs::rename(&path, &moved).expect("the file is ours"),
+            Some(journal) => fs::write(&path, journal).expect("the test owns the file"),
+            None => fs::rename(&path, &moved).expect("the test owns the file"),
         }
         let hint = format!("longhaul handoff --from-transcript {file}");
         for command in
@@ -66,9 +66,9 @@ fn unreadable_journal_is_named_and_unchanged() {
         {
             let refused = stage.longhaul(command).end();
             assert_eq!(refused.code, 25, "{command:?}: {refused:?}");
-            refused.says(words);
+            refused.says(fragments);
             refused.says(&[path.to_str().expect("a plain name"), "hint:", &hint]);
-            assert_eq!(fs::read_to_string(&path).ok().as_deref(), journal, "{command:?} changed it");
+            assert_eq!(fs::read_to_string(&path).ok().as_deref(), journal, "{command:?} changed the journal");
         }
     };
     check(
@@ -84,27 +84,27 @@ fn unreadable_journal_is_named_and_unchanged() {
     assert_handoff(&handoff(&stage, &["--from-transcript", &file]), "fix it");
 
     // Without the session file, the stream has the work, and the run's plan has the task.
-    fs::remove_file(&file).expect("the file is ours");
+    fs::remove_file(&file).expect("the test owns the file");
     let refused = handoff(&stage, &["@"]);
     let stream = run.attempt(1).stream_path().display().to_string();
     refused.says(&[&format!("longhaul handoff --from-transcript {stream}")]);
     assert_handoff(&handoff(&stage, &["--from-transcript", &stream]), "fix it");
     // Restores the journal, because every run must be complete when the test ends.
-    fs::rename(&moved, &path).expect("the file is ours");
+    fs::rename(&moved, &path).expect("the test owns the file");
 }
 
-/// A run this old was abandoned. It is no reason for an error at every boot.
+/// A run of this age counts as abandoned and must not cause an error at every boot.
 #[test]
-fn old_unreadable_run_is_no_error() {
+fn old_unreadable_run_is_skipped() {
     let stage = Stage::new();
-    let run = unreported(&stage, &stage.agent());
+    let run = unreported_run(&stage, &stage.agent());
     let path = run.journal_path();
     let original = fs::read_to_string(&path).expect("a journal");
-    fs::write(&path, format!("{{}}\n{original}")).expect("the file is ours");
+    fs::write(&path, format!("{{}}\n{original}")).expect("the test owns the file");
     let set_age = |hours: u64| {
         let journal = fs::File::options().write(true).open(&path).expect("a journal");
         let modified = std::time::SystemTime::now() - std::time::Duration::from_secs(hours * 3600);
-        journal.set_modified(modified).expect("the file is ours");
+        journal.set_modified(modified).expect("the test owns the file");
     };
     set_age(24 * 8);
     let skipped = stage.longhaul(["recover"]).end();
@@ -114,9 +114,9 @@ fn old_unreadable_run_is_no_error() {
 }
 
 fn check_handoffs(stage: &Stage, agent: &Path) {
-    let run = unreported(stage, agent);
+    let run = unreported_run(stage, agent);
     let (session, stream) = (session_file(stage), run.attempt(1).stream_path());
-    let (session, stream) = (session.to_str().expect("plain"), stream.to_str().expect("plain"));
+    let (session, stream) = (session.to_str().expect("a plain name"), stream.to_str().expect("a plain name"));
     let task = stage.file("task.md", "fix it").display().to_string();
     for file in [session, stream] {
         assert_handoff(&handoff(stage, &["--from-transcript", file]), "fix it");
@@ -130,14 +130,14 @@ fn check_handoffs(stage: &Stage, agent: &Path) {
     assert_handoff(&both, "fix it");
     assert_eq!(both.stdout.matches("echo hello > hello.txt").count(), 1, "{both:?}");
 
-    let copy = stage.folder().join("alone.jsonl");
-    fs::copy(stream, &copy).expect("the stage can be written");
-    let check_usage = |args: &[&str], words: &[&str]| {
+    let copy = stage.folder().join("copy.jsonl");
+    fs::copy(stream, &copy).expect("the stage is writable");
+    let check_usage = |args: &[&str], fragments: &[&str]| {
         let refused = handoff(stage, args);
         assert_eq!((refused.code, refused.stdout.as_str()), (2, ""), "{refused:?}");
-        refused.says(words);
+        refused.says(fragments);
     };
-    let copy = copy.to_str().expect("plain");
+    let copy = copy.to_str().expect("a plain name");
     check_usage(&["--from-transcript", copy], &[copy, "does not state the task", "hint:", "--task-file"]);
     assert_handoff(&handoff(stage, &["--from-transcript", copy, "--task", "fix it"]), "fix it");
     check_usage(
@@ -158,7 +158,7 @@ fn check_handoffs(stage: &Stage, agent: &Path) {
 fn handoff_is_made_from_any_session_or_stream() {
     let stage = Stage::new();
     check_handoffs(&stage, &stage.agent());
-    if let Some(claude) = claude_code("seeds of session files") {
+    if let Some(claude) = claude_code("handoff prompts from session files") {
         check_handoffs(&Stage::new(), &claude);
     }
 }

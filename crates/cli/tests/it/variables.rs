@@ -1,9 +1,11 @@
 //! Environment variables of the agent: the plan records their names, and a recovering supervisor needs them.
 
-use crate::call::until;
+use crate::call::wait_until;
 use crate::harness::Stage;
 use crate::recovering::STEPS;
-use crate::recovering::{agent_of, done_in, in_mid_tool, is_gone, recover, steps, with_each_agent};
+use crate::recovering::{
+    agent_pid, assert_done, has_exited, recover, run_to_mid_tool, steps, with_each_agent,
+};
 use crate::server::Server;
 use longhaul_store::RunDir;
 use rustix::process::{Signal, kill_process};
@@ -13,28 +15,28 @@ use std::path::Path;
 const BOTH: &str = "ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL were set when the run started, but not now";
 
 fn kill_agent(run: &RunDir) {
-    let agent = agent_of(run);
-    kill_process(agent, Signal::KILL).expect("it was started by this test");
-    until("the agent is gone", || is_gone(agent));
+    let agent = agent_pid(run);
+    kill_process(agent, Signal::KILL).expect("the test started this process");
+    wait_until("the agent has exited", || has_exited(agent));
 }
 
 /// Returns a run whose supervisor and agent were killed.
-fn without_processes(stage: &Stage, agent: &Path, server: &Server) -> RunDir {
-    in_mid_tool(stage, agent, server).kill();
+fn run_without_processes(stage: &Stage, agent: &Path, server: &Server) -> RunDir {
+    run_to_mid_tool(stage, agent, server).kill();
     let run = stage.only_run();
     kill_agent(&run);
     run
 }
 
 /// Returns the runs that `longhaul recover` would recover.
-fn recoverable(stage: &Stage) -> String {
+fn recoverable_runs(stage: &Stage) -> String {
     stage.longhaul(["recover", "--list"]).end().stdout
 }
 
 #[test]
 fn run_without_its_variables_stays_recoverable() {
-    with_each_agent("recovering without a key", |stage, agent, server| {
-        let run = without_processes(stage, agent, server);
+    with_each_agent("a recovery without a key", |stage, agent, server| {
+        let run = run_without_processes(stage, agent, server);
         let journal = fs::read(run.journal_path()).expect("a journal");
         for args in [&[][..], &["@"]] {
             let refused = stage.longhaul(["recover"]).args(args).end();
@@ -42,16 +44,16 @@ fn run_without_its_variables_stays_recoverable() {
             refused.says(&[BOTH, &format!("longhaul resume {}", run.id())]);
         }
         assert_eq!(fs::read(run.journal_path()).expect("a journal"), journal);
-        assert_eq!(recoverable(stage), format!("{}\n", run.id()));
-        done_in(stage, &recover(stage, server, &[]).end().envelope(0), 2);
+        assert_eq!(recoverable_runs(stage), format!("{}\n", run.id()));
+        assert_done(stage, &recover(stage, server, &[]).end().envelope(0), 2);
         assert_eq!(steps(stage), "one\nthree\n");
     });
 }
 
 #[test]
 fn plan_has_names_of_variables_without_values() {
-    let (stage, server) = (Stage::new(), Server::plays(STEPS));
-    let run = without_processes(&stage, &stage.agent(), &server);
+    let (stage, server) = (Stage::new(), Server::start(STEPS));
+    let run = run_without_processes(&stage, &stage.agent(), &server);
     let needed = || run.plan().expect("a plan").env.needed().map(str::to_owned).collect::<Vec<_>>();
     assert_eq!(needed(), ["ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"]);
     let plan = fs::read_to_string(run.plan_path()).expect("a plan");
@@ -67,11 +69,11 @@ fn plan_has_names_of_variables_without_values() {
 
 #[test]
 fn resume_uses_the_current_variables() {
-    let (stage, server) = (Stage::new(), Server::plays(STEPS));
+    let (stage, server) = (Stage::new(), Server::start(STEPS));
     let args = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill"];
     let run = stage.run(&stage.agent(), &args).env("HTTPS_PROXY", "http://127.0.0.1:1").env("NO_PROXY", "*");
     let run = run.against(&server).start();
-    until("the tool runs", || stage.work().join("started").exists());
+    wait_until("the tool runs", || stage.work().join("started").exists());
     run.kill();
     let run = stage.only_run();
     kill_agent(&run);
@@ -79,33 +81,35 @@ fn resume_uses_the_current_variables() {
     refused.envelope(25);
     refused.says(&["HTTPS_PROXY, NO_PROXY were set when the run started, but not now"]);
     let resumed = stage.longhaul(["resume", "@"]).against(&server).end();
-    done_in(&stage, &resumed.envelope(0), 2);
+    assert_done(&stage, &resumed.envelope(0), 2);
     let plan = run.plan().expect("a plan");
     assert!(plan.env.needed().eq(["ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"]), "{plan:?}");
 }
 
 #[test]
 fn live_agent_is_followed_without_its_variables() {
-    with_each_agent("following without a key", |stage, agent, server| {
-        in_mid_tool(stage, agent, server).kill();
-        done_in(stage, &stage.longhaul(["recover"]).end().envelope(0), 1);
+    with_each_agent("following an agent without a key", |stage, agent, server| {
+        run_to_mid_tool(stage, agent, server).kill();
+        assert_done(stage, &stage.longhaul(["recover"]).end().envelope(0), 1);
         assert_eq!(steps(stage), "one\ntwo\nthree\n");
     });
 }
 
 #[test]
-fn followed_agent_is_not_started_again_without_its_variables() {
-    let (stage, server) = (Stage::new(), Server::plays(STEPS));
-    in_mid_tool(&stage, &stage.agent(), &server).kill();
+fn agent_is_not_restarted_without_its_variables() {
+    let (stage, server) = (Stage::new(), Server::start(STEPS));
+    run_to_mid_tool(&stage, &stage.agent(), &server).kill();
     let run = stage.only_run();
-    let dead = run.status().expect("a status").supervisor_pid;
+    let dead_supervisor = run.status().expect("a status").supervisor_pid;
     let following = stage.longhaul(["recover"]).start();
-    until("it is followed", || run.status().is_ok_and(|status| status.supervisor_pid != dead));
+    wait_until("a supervisor follows the agent", || {
+        run.status().is_ok_and(|status| status.supervisor_pid != dead_supervisor)
+    });
     kill_agent(&run);
     let ended = following.end();
     ended.envelope(26);
     ended.says(&[BOTH, &format!("longhaul recover {}", run.id())]);
-    assert_eq!(recoverable(&stage), format!("{}\n", run.id()));
-    done_in(&stage, &recover(&stage, &server, &[]).end().envelope(0), 2);
+    assert_eq!(recoverable_runs(&stage), format!("{}\n", run.id()));
+    assert_done(&stage, &recover(&stage, &server, &[]).end().envelope(0), 2);
     assert_eq!(steps(&stage), "one\nthree\n");
 }

@@ -2,10 +2,10 @@
 //!
 //! Each scenario runs with every available agent, or compares the whole text.
 
-use crate::call::until;
+use crate::call::wait_until;
 use crate::harness::Stage;
 use crate::recovering::{
-    STEPS, agent_of, in_mid_tool, is_gone, recover, with_each_agent, with_each_agent_at,
+    STEPS, agent_pid, has_exited, play_with_each_agent, recover, run_to_mid_tool, with_each_agent,
 };
 use crate::server::{Server, WORK};
 use expect_test::{Expect, expect};
@@ -82,7 +82,7 @@ fn kinds(history: &Value) -> Vec<&str> {
 #[test]
 fn explains_run_with_waits() {
     let faults = "\n[[fault]]\nturn = 2\ntimes = 2\nstatus = { code = 529 }\n";
-    with_each_agent_at(&format!("{WORK}{faults}"), "telling why it waited", |stage, agent, server| {
+    play_with_each_agent(&format!("{WORK}{faults}"), "the timeline of waits", |stage, agent, server| {
         let args = ["--inner-retries", "0"];
         stage.run(agent, &PROMPT).args(args).against(server).end().envelope(0);
         check(
@@ -132,11 +132,11 @@ fn explains_run_with_waits() {
 
 #[test]
 fn explains_recovered_run() {
-    with_each_agent("telling of a recovery", |stage, agent, server| {
-        in_mid_tool(stage, agent, server).kill();
-        let agent = agent_of(&stage.only_run());
-        kill_process(agent, Signal::KILL).expect("it was started by this test");
-        until("the agent is gone", || is_gone(agent));
+    with_each_agent("the timeline of a recovery", |stage, agent, server| {
+        run_to_mid_tool(stage, agent, server).kill();
+        let agent = agent_pid(&stage.only_run());
+        kill_process(agent, Signal::KILL).expect("the test started this process");
+        wait_until("the agent has exited", || has_exited(agent));
         check(
             stage,
             expect![[r#"
@@ -174,10 +174,10 @@ fn explains_recovered_run() {
 }
 
 #[test]
-fn failed_run_has_next_command() {
+fn explains_failed_run() {
     let stage = Stage::new();
     let server =
-        Server::plays(&format!("{WORK}\n[[fault]]\ntimes = \"always\"\nstatus = {{ code = 403 }}\n"));
+        Server::start(&format!("{WORK}\n[[fault]]\ntimes = \"always\"\nstatus = {{ code = 403 }}\n"));
     stage.run(&stage.agent(), &PROMPT).against(&server).end().envelope(23);
     check(
         &stage,
@@ -196,9 +196,9 @@ fn failed_run_has_next_command() {
 }
 
 #[test]
-fn run_at_its_budget_has_command_to_raise_it() {
+fn explains_run_at_its_budget() {
     let stage = Stage::new();
-    let server = Server::plays(STEPS);
+    let server = Server::start(STEPS);
     stage
         .run(&stage.agent(), &PROMPT)
         .args(["--budget", "0.002", "--no-wrap-up"])
@@ -224,9 +224,9 @@ fn run_at_its_budget_has_command_to_raise_it() {
 }
 
 #[test]
-fn running_run_has_command_to_follow_it() {
-    let (stage, server) = (Stage::new(), Server::plays(STEPS));
-    let run = in_mid_tool(&stage, &stage.agent(), &server);
+fn explains_running_run() {
+    let (stage, server) = (Stage::new(), Server::start(STEPS));
+    let run = run_to_mid_tool(&stage, &stage.agent(), &server);
     check(
         &stage,
         expect![[r#"
@@ -249,8 +249,7 @@ fn unknown_run_is_wrong_usage() {
         for run in ["@", "bcdfgh", "nowhere/run", ""] {
             let ended = stage.longhaul([command, run]).end();
             assert_eq!((ended.code, ended.stdout.as_str()), (2, ""), "{command} {run}: {ended:?}");
-            let says = &ended.stderr;
-            assert!(says.starts_with("error: "), "{ended:?}");
+            assert!(ended.stderr.starts_with("error: "), "{ended:?}");
         }
         stage.longhaul([command, "@"]).end().says(&["hint: there are no runs yet"]);
     }
@@ -260,11 +259,11 @@ fn unknown_run_is_wrong_usage() {
 /// Files that a power cut emptied, or that a newer version wrote, are skipped. The journal is enough.
 #[test]
 fn unreadable_files_are_skipped() {
-    let (stage, server) = (Stage::new(), Server::plays(WORK));
+    let (stage, server) = (Stage::new(), Server::start(WORK));
     stage.run(&stage.agent(), &PROMPT).against(&server).end().envelope(0);
     let run = stage.only_run();
     for name in ["attempts/001/exit.json", "logs/transcript.jsonl", "attempts/001/stream.jsonl"] {
-        fs::write(run.path().join(name), "").expect("it is ours");
+        fs::write(run.path().join(name), "").expect("the test owns the file");
     }
     assert_eq!(kinds(&json(&stage)), ["started", "attempt_ended", "finished"]);
     assert_eq!(json(&stage)["entries"][1]["work"]["tool_calls"], Value::Null);

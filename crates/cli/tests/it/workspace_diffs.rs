@@ -1,7 +1,9 @@
 //! `longhaul diff` in workspaces of every kind: it shows every change of the run, and starts no program that
 //! the repository names.
 
-use crate::diffs::{FREE, REPOSITORY, changed_files, diff, does, json, ran_in, text, text_of};
+use crate::diffs::{
+    BASE_ARGS, REPOSITORY, changed_files, diff, json, run_command_in, scenario_with_command, stdout_of, text,
+};
 use crate::harness::Stage;
 use crate::server::{Server, WORK};
 use crate::transfer::shell;
@@ -13,7 +15,7 @@ use std::os::unix::ffi::OsStringExt;
 const USER: &str = "git config user.name me; git config user.email me@example.com";
 
 #[test]
-fn programs_named_by_a_repository_are_not_started() {
+fn programs_configured_by_a_repository_are_not_started() {
     let hostile = format!(
         "{REPOSITORY}; git init -q inner; cd inner; git config user.name me; git config user.email me@example.com
          echo i > i; git add i; git commit -qm i; cd ..; git add inner 2> /dev/null; git commit -qm inner -- inner
@@ -31,8 +33,10 @@ fn programs_named_by_a_repository_are_not_started() {
     let stage = Stage::new();
     shell(&stage, &stage.work(), &hostile);
     let hostile_program = stage.folder().join("evil");
-    let server = Server::plays(&does("echo new > new; echo more >> inner/i; echo more >> mine"));
-    let run = stage.run(&stage.agent(), &FREE).against(&server).env("GIT_EXTERNAL_DIFF", &hostile_program);
+    let server =
+        Server::start(&scenario_with_command("echo new > new; echo more >> inner/i; echo more >> mine"));
+    let run =
+        stage.run(&stage.agent(), &BASE_ARGS).against(&server).env("GIT_EXTERNAL_DIFF", &hostile_program);
     assert_eq!(run.env("GIT_DIR", "/nowhere").env("GIT_CONFIG_COUNT", "x").end().code, 0);
     for args in [&[][..], &["--stat"], &["--output-format", "json"]] {
         let call = stage
@@ -43,7 +47,7 @@ fn programs_named_by_a_repository_are_not_started() {
         let ended = call.env("GIT_DIR", "/nowhere").env("GIT_TRACE", stage.folder().join("started")).end();
         assert_eq!((ended.code, ended.stderr.as_str()), (0, ""), "{ended:?}");
         assert!(ended.stdout.contains("mine") && ended.stdout.contains("new"), "{ended:?}");
-        assert!(!ended.stdout.contains("inner"), "what is in another repository is its own: {ended:?}");
+        assert!(!ended.stdout.contains("inner"), "a nested repository is not shown: {ended:?}");
     }
     assert!(!stage.folder().join("started").exists());
 }
@@ -56,15 +60,17 @@ fn nested_repository_is_compared_by_commit() {
         "{REPOSITORY}; git init -q inner; cd inner; {inner}; cd ..; git add inner 2> /dev/null; git commit -qm inner -- inner
          git init -q unknown; echo u > unknown/u"
     );
-    let stage =
-        ran_in(&repository, "cd inner; git commit -qm more --allow-empty; echo x > x; echo y > ../unknown/y");
+    let stage = run_command_in(
+        &repository,
+        "cd inner; git commit -qm more --allow-empty; echo x > x; echo y > ../unknown/y",
+    );
     let ended = diff(&stage, &["--name-only"]);
     assert_eq!((ended.code, ended.stdout.as_str()), (0, "inner\n"), "{ended:?}");
     assert_eq!(
         ended.stderr,
         "not compared, because too large, unreadable or separate repositories: unknown/\n"
     );
-    assert!(text_of(&diff(&stage, &[])).contains("+Subproject commit "));
+    assert!(stdout_of(&diff(&stage, &[])).contains("+Subproject commit "));
 }
 
 #[test]
@@ -73,13 +79,13 @@ fn changed_file_types_are_shown() {
         "{REPOSITORY}; for name in to-link to-file to-script; do mkdir $name; echo x > $name/x; done; ln -s mine link
          echo x > to-dir; echo x > to-pipe; git add -A; git commit -qm more"
     );
-    let stage = ran_in(
+    let stage = run_command_in(
         &repository,
         "rm -r to-link to-file to-dir to-pipe link; ln -s sub to-link; echo f > to-file; mkdir to-dir; echo y > to-dir/y; \
          mkfifo to-pipe; echo l > link; chmod +x mine; chmod +x to-script/x; mkdir empty; rm -r sub; ln -s . sub",
     );
     let ended = diff(&stage, &["--output-format", "json"]);
-    let diff: Value = serde_json::from_str(text_of(&ended)).expect("an object is printed");
+    let diff: Value = serde_json::from_str(stdout_of(&ended)).expect("an object is printed");
     expect![[r#"
         modified link
         modified mine
@@ -100,7 +106,7 @@ fn changed_file_types_are_shown() {
 fn repository_of_every_kind_is_compared() {
     let other = REPOSITORY.replace("git init -qb main", "git init -qb main --object-format=sha256");
     let split = format!("{REPOSITORY}; git config core.splitIndex true; git update-index --split-index");
-    let clean = REPOSITORY.split("echo away").next().expect("there is a part before").trim_end();
+    let clean = REPOSITORY.split("echo away").next().expect("the text has a first part").trim_end();
     let shallow = format!(
         "mkdir all; cd all; {clean}; cd ..; git clone -q --depth 1 \"file://$PWD/all\" x; mv x/.git .; rm -rf all x; git reset -q --hard; {USER}"
     );
@@ -115,7 +121,7 @@ fn repository_of_every_kind_is_compared() {
         ("worktree", &worktree),
         ("unborn", &unborn),
     ] {
-        let stage = ran_in(
+        let stage = run_command_in(
             repository,
             "echo more >> mine; git add mine; git commit -qm more -- mine; echo new > new",
         );
@@ -129,7 +135,7 @@ fn repository_of_every_kind_is_compared() {
 
 #[test]
 fn every_file_name_is_shown() {
-    let stage = ran_in(
+    let stage = run_command_in(
         REPOSITORY,
         "echo x > 'sub/a\"b'; echo x > \"$(printf 'new\\nline')\"; echo x > \"$(printf 'b\\377d')\"; echo x > ' é '",
     );
@@ -141,15 +147,15 @@ fn every_file_name_is_shown() {
     "#]]
     .assert_eq(&text(&stage, &["--name-only"]));
     let printed = json(&stage, &[]);
-    let odd: Vec<&Value> =
+    let paths: Vec<&Value> =
         printed["files"].as_array().expect("a list").iter().map(|file| &file["path"]).collect();
-    assert!(odd.contains(&&"new\nline".into()), "{odd:?}");
-    assert!(odd.contains(&&serde_json::json!({ "unix_bytes": b"b\xffd" })), "{odd:?}");
-    // Such a name can also be requested.
+    assert!(paths.contains(&&"new\nline".into()), "{paths:?}");
+    assert!(paths.contains(&&serde_json::json!({ "unix_bytes": b"b\xffd" })), "{paths:?}");
+    // The command accepts this name as an argument.
     let name = OsString::from_vec(b"b\xffd".to_vec());
     let ended = stage.longhaul(["diff", "--name-only", "--"]).args([name]).end();
     assert_eq!(ended.stdout, "\"b\\377d\"\n", "{ended:?}");
-    // git takes no name as an option or a command.
+    // git treats no name as an option or a command.
     let ended = diff(&stage, &["--name-only", "--", "--output=evil", "--stat"]);
     assert_eq!((ended.code, ended.stdout.as_str()), (0, ""), "{ended:?}");
 }
@@ -158,10 +164,14 @@ fn every_file_name_is_shown() {
 fn run_in_a_subdirectory_shows_the_whole_repository() {
     let stage = Stage::new();
     shell(&stage, &stage.work(), REPOSITORY);
-    let server = Server::plays(&does("echo in > in; echo next > ../next"));
+    let server = Server::start(&scenario_with_command("echo in > in; echo next > ../next"));
     let sub = stage.work().join("sub");
-    let run =
-        stage.longhaul(["run", "--agent-path"]).args([stage.agent()]).args(FREE).args(["--cwd"]).args([sub]);
+    let run = stage
+        .longhaul(["run", "--agent-path"])
+        .args([stage.agent()])
+        .args(BASE_ARGS)
+        .args(["--cwd"])
+        .args([sub]);
     assert_eq!(run.against(&server).end().code, 0);
     assert_eq!(text(&stage, &["--name-only"]), "next\nsub/in\n");
 }
@@ -170,19 +180,19 @@ fn run_in_a_subdirectory_shows_the_whole_repository() {
 fn files_of_longhaul_are_not_shown() {
     let stage = Stage::new();
     shell(&stage, stage.folder(), &format!("{REPOSITORY}; printf 'user/\\nagent\\n' >> .git/info/exclude"));
-    let server = Server::plays(WORK);
+    let server = Server::start(WORK);
     let runs = stage.folder().join("records");
-    let further = ["--runs-dir".into(), runs.into_os_string()];
-    assert_eq!(stage.run(&stage.agent(), &FREE).args(further).against(&server).end().code, 0);
+    let runs_dir = ["--runs-dir".into(), runs.into_os_string()];
+    assert_eq!(stage.run(&stage.agent(), &BASE_ARGS).args(runs_dir).against(&server).end().code, 0);
     assert_eq!(text(&stage, &["--name-only"]), "work/hello.txt\n");
 }
 
 #[test]
 fn large_files_are_omitted_and_listed() {
     let repository = format!("{REPOSITORY}; truncate -s 65M large; mkfifo pipe");
-    let stage = ran_in(&repository, "echo more >> large; truncate -s 65M larger; echo new > new");
+    let stage = run_command_in(&repository, "echo more >> large; truncate -s 65M larger; echo new > new");
     let ended = diff(&stage, &[]);
-    let printed = text_of(&ended);
+    let printed = stdout_of(&ended);
     assert!(printed.contains(": 1 file changed, 1 insertion(+), 0 deletions(-)\n"), "{ended:?}");
     assert!(ended.stderr.ends_with("repositories of their own: large, larger\n"), "{ended:?}");
     assert_eq!(json(&stage, &[])["omitted"], serde_json::json!(["large", "larger"]));
@@ -191,11 +201,15 @@ fn large_files_are_omitted_and_listed() {
     let data = format!(
         "{REPOSITORY}; for name in 1 2 3; do head -c 50M /dev/zero > data$name; done; echo small > small"
     );
-    let stage = ran_in(&data, "echo more >> data1; echo more >> data3; echo more >> small");
+    let stage = run_command_in(&data, "echo more >> data1; echo more >> data3; echo more >> small");
     let ended = diff(&stage, &["--name-only"]);
-    assert_eq!((text_of(&ended), ended.stderr.ends_with(": data3\n")), ("data1\nsmall\n", true), "{ended:?}");
+    assert_eq!(
+        (stdout_of(&ended), ended.stderr.ends_with(": data3\n")),
+        ("data1\nsmall\n", true),
+        "{ended:?}"
+    );
     let many = format!("{REPOSITORY}; mkdir many; cd many; seq 20001 | xargs touch");
-    let stage = ran_in(&many, "echo new > new");
+    let stage = run_command_in(&many, "echo new > new");
     let ended = diff(&stage, &[]);
     assert_eq!(ended.code, 2, "{ended:?}");
     ended.says(&[

@@ -1,6 +1,7 @@
-//! Finds tool calls that were made more than once, and what the agent could know of them.
+//! Finds repeated tool calls, and the knowledge that the agent had of the earlier calls.
 //!
-//! Its sources are the commands' own notes, which no kill can lose, and the session files, which only grow.
+//! Its sources are the notes that the commands write, which no kill can lose, and the session files, which
+//! only grow.
 
 use crate::harness::Stage;
 use crate::tidy;
@@ -16,19 +17,19 @@ const STEPS: [(&str, &str); 4] = [("one", "1_0"), ("two", "2_0"), ("three", "2_1
 const INTERRUPTED: &[&str] =
     &["[Tool call interrupted", "The user doesn't want to", "Exit code 137", "Exit code 143"];
 
-/// Numbers of calls that were made again.
+/// Numbers of repeated calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Repeated {
-    /// Their result was in the session.
+    /// Calls whose result was in the session.
     pub completed: u64,
-    /// The agent knew of the call, from its prompt or from a result that reports an interruption.
+    /// Calls that the agent knew of, from its prompt or from a result that reports an interruption.
     pub named: u64,
-    /// The agent did not know of the call.
+    /// Calls that the agent did not know of.
     pub unnamed: u64,
 }
 
-/// Counts the calls of the work on this stage that were made again.
-pub fn repeated(stage: &Stage) -> Repeated {
+/// Counts the repeated calls of the work on this stage.
+pub fn count_repeated(stage: &Stage) -> Repeated {
     let notes = fs::read_to_string(stage.folder().join("calls")).unwrap_or_default();
     let rows = rows(stage);
     let mut repeated = Repeated::default();
@@ -37,23 +38,23 @@ pub fn repeated(stage: &Stage) -> Repeated {
         match knowledge(&rows, step, call_id) {
             Knowledge::Completed => repeated.completed += repetitions,
             Knowledge::Named => repeated.named += repetitions,
-            Knowledge::Nothing => repeated.unnamed += repetitions,
+            Knowledge::None => repeated.unnamed += repetitions,
         }
     }
     repeated
 }
 
-/// The session's record of a call before it was last made.
+/// The agent's knowledge of a call before its last repetition, from the session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Knowledge {
     Completed,
     Named,
-    Nothing,
+    None,
 }
 
 fn knowledge(rows: &[Value], step: &str, call_id: &str) -> Knowledge {
-    let mut knowledge = Knowledge::Nothing;
-    let mut at_last_call = Knowledge::Nothing;
+    let mut knowledge = Knowledge::None;
+    let mut at_last_call = Knowledge::None;
     for block in rows.iter().flat_map(blocks) {
         let id = |key: &str| block[key].as_str().and_then(|id| id.strip_prefix("toolu_drill_"));
         let is_of_step = |key: &str| id(key).is_some_and(|id| id.starts_with(call_id));
@@ -62,7 +63,7 @@ fn knowledge(rows: &[Value], step: &str, call_id: &str) -> Knowledge {
         } else if is_of_step("tool_use_id") {
             let was_interrupted = INTERRUPTED.iter().any(|words| text(&block["content"]).starts_with(words));
             knowledge = if was_interrupted { Knowledge::Named } else { Knowledge::Completed };
-        } else if knowledge == Knowledge::Nothing
+        } else if knowledge == Knowledge::None
             && text(&block["text"]).contains(&format!("echo {step} >> ../calls"))
         {
             knowledge = Knowledge::Named;
@@ -95,15 +96,15 @@ fn text(content: &Value) -> &str {
 
 /// Counts rows that two messages of the model follow, as when two processes resume a session at once. The
 /// rows of one message and the results of its calls branch in every session.
-pub fn branches(stage: &Stage) -> u64 {
+pub fn count_branches(stage: &Stage) -> u64 {
     let mut branches = 0;
     for file in session_files(stage) {
         let text = fs::read_to_string(file).expect("a session is text");
-        let mut followed_by: BTreeMap<String, String> = BTreeMap::new();
+        let mut followers: BTreeMap<String, String> = BTreeMap::new();
         for row in text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()) {
             if let (Some(parent), Some(message)) = (row["parentUuid"].as_str(), row["message"]["id"].as_str())
             {
-                let first = followed_by.entry(parent.to_owned()).or_insert_with(|| message.to_owned());
+                let first = followers.entry(parent.to_owned()).or_insert_with(|| message.to_owned());
                 branches += u64::from(first != message);
             }
         }
@@ -112,7 +113,7 @@ pub fn branches(stage: &Stage) -> u64 {
 }
 
 fn session_files(stage: &Stage) -> Vec<PathBuf> {
-    let files = tidy::everything(&stage.user_home()).into_iter();
+    let files = tidy::all_paths(&stage.user_home()).into_iter();
     files.filter(|path| path.extension().is_some_and(|extension| extension == "jsonl")).collect()
 }
 
@@ -129,13 +130,13 @@ fn repeated_calls_are_counted() {
     };
     let check = |rows: &[Value], expected: Knowledge| assert_eq!(knowledge(rows, "two", "2_0"), expected);
     let named = "The work was interrupted. Check: `echo two >> ../calls`";
-    check(&[prompt("p"), call(), result("")], Knowledge::Nothing);
-    check(&[prompt("p"), call(), prompt("continue"), call()], Knowledge::Nothing);
+    check(&[prompt("p"), call(), result("")], Knowledge::None);
+    check(&[prompt("p"), call(), prompt("continue"), call()], Knowledge::None);
     check(&[prompt("p"), call(), prompt(named), call(), result("")], Knowledge::Named);
     check(&[prompt("p"), call(), result("[Tool call interrupted: x"), call(), result("")], Knowledge::Named);
     check(&[prompt("p"), call(), result(""), prompt("continue"), call(), result("")], Knowledge::Completed);
 
     let stage = Stage::new();
     stage.file("calls", "one\ntwo\ntwo\n");
-    assert_eq!(repeated(&stage), Repeated { unnamed: 1, ..Repeated::default() });
+    assert_eq!(count_repeated(&stage), Repeated { unnamed: 1, ..Repeated::default() });
 }

@@ -1,6 +1,6 @@
-//! Plays one point: strikes the run there, continues it as a user would, and measures the result.
+//! Plays one point: injects the fault there, continues the run as a user would, and measures the result.
 
-use super::calls::{Repeated, branches, repeated};
+use super::calls::{Repeated, count_branches, count_repeated};
 use super::strike::Strike;
 use super::thaw::Thaw;
 use super::{DONE, IDEAL_REQUESTS, STEPS, WORK};
@@ -26,13 +26,14 @@ const GRACE: Duration = Duration::from_secs(1);
 /// Measurements of one strike.
 #[derive(Debug, Serialize)]
 pub struct Figures {
-    /// Whether a process was hit. An agent may not have started, or may have exited.
+    /// Whether the fault reached a process. An agent may not have started, or may have exited.
     pub struck: bool,
     /// Violated expectations. Empty if there are none.
     #[serde(skip)]
     pub problems: Vec<String>,
-    /// Hash of the workspace, and whether it is the expected one.
+    /// Hash of the workspace.
     pub workspace: String,
+    /// Whether the workspace has the expected files.
     pub reached: bool,
     /// Processes left after any of the calls.
     pub leftover_processes: u64,
@@ -42,11 +43,13 @@ pub struct Figures {
     /// Model turns that were requested again.
     pub wasted: u64,
     pub attempts: u64,
-    /// Tokens of complete messages, as reported and as billed.
+    /// Reported tokens of complete messages.
     pub reported: u64,
+    /// Billed tokens of complete messages.
     pub billed: u64,
-    /// The same, including truncated messages.
+    /// Reported tokens, including those of truncated messages.
     pub reported_in_all: u64,
+    /// Billed tokens, including those of truncated messages.
     pub billed_in_all: u64,
     /// Most tokens billed for one message.
     #[serde(skip)]
@@ -57,21 +60,22 @@ pub struct Figures {
 }
 
 impl Figures {
-    /// Returns the violated bounds of those that the scripted agent always meets.
+    /// Returns the violated bounds. The scripted agent always meets all of them.
     pub fn missed_bounds(&self, strike: Strike) -> Vec<String> {
         let wasted_max = strike.wasted_max();
-        // Exact unless the agent was stopped. Then a message in flight is billed but not received.
+        // The totals are equal unless the agent was stopped: then a message in flight is billed but not
+        // received.
         let difference_max = if wasted_max == 0 { 0 } else { self.message_tokens_max };
         let difference = self.reported_in_all.abs_diff(self.billed_in_all);
         let missed_bounds = [
             (self.wasted > wasted_max, format!("{} turns wasted", self.wasted)),
-            (self.reported != self.billed, format!("{} tokens sent of {}", self.reported, self.billed)),
+            (self.reported != self.billed, format!("{} tokens reported of {}", self.reported, self.billed)),
             (
                 difference > difference_max,
-                format!("{} tokens sent of {} in all", self.reported_in_all, self.billed_in_all),
+                format!("{} tokens reported of {} in all", self.reported_in_all, self.billed_in_all),
             ),
         ];
-        missed_bounds.into_iter().filter_map(|(is_missed, words)| is_missed.then_some(words)).collect()
+        missed_bounds.into_iter().filter_map(|(is_missed, text)| is_missed.then_some(text)).collect()
     }
 }
 
@@ -86,7 +90,7 @@ pub fn run(
     let agent = claude.map_or_else(|| stage.agent(), Path::to_owned);
     let mut args =
         vec!["p", "--permission-mode", "bypassPermissions", "--preset", "drill", "--keep-partial-messages"];
-    if strike.is_stop() {
+    if strike.is_freeze() {
         args.extend(["--stall-timeout", "2s"]);
     }
     if strike.is_guarded() {
@@ -99,11 +103,11 @@ pub fn run(
     call.start().end_or_killed()
 }
 
-/// Strikes at this point, continues until the work is done, and measures.
+/// Injects the fault at this point, continues until the work is done, and measures the result.
 pub fn play(strike: Strike, point: u64, claude: Option<&Path>) -> Figures {
-    let (stage, server) = (Stage::new(), Server::plays(WORK));
-    let _ends = KillLeftovers(stage.folder().to_owned());
-    let _thaw = strike.is_stop().then(|| Thaw::new(stage.folder().to_owned()));
+    let (stage, server) = (Stage::new(), Server::start(WORK));
+    let _leftovers = KillLeftovers(stage.folder().to_owned());
+    let _thaw = strike.is_freeze().then(|| Thaw::new(stage.folder().to_owned()));
     let mut trial =
         Trial { stage: &stage, envelopes: Vec::new(), leftover_processes: 0, problems: Vec::new() };
 
@@ -116,17 +120,20 @@ pub fn play(strike: Strike, point: u64, claude: Option<&Path>) -> Figures {
         match code {
             0 => {}
             143 if strike.is_shutdown() => {
-                trial.suspended(first);
+                trial.expect_suspended(first);
                 ended = None;
             }
             25 if strike.is_disk_fault() => {
-                trial.says(first, &["error:", "hint:", "free some space"]);
-                trial.expect(stage.runs().is_empty(), "refused, and there is a run");
+                trial.expect_error(first, &["error:", "hint:", "free some space"]);
+                trial.expect(stage.runs().is_empty(), "the call was rejected, but there is a run");
                 ended = run(&stage, claude, &server, strike, &[]);
             }
             26 if strike.is_disk_fault() => {
                 let id = stage.only_run().id().to_string();
-                trial.says(first, &["error:", "hint: free disk space", &format!("longhaul recover {id}")]);
+                trial.expect_error(
+                    first,
+                    &["error:", "hint: free disk space", &format!("longhaul recover {id}")],
+                );
                 let envelope: Value = serde_json::from_str(&first.stdout).unwrap_or_default();
                 trial.expect(envelope["run"]["id"] == id.as_str(), "the envelope does not name the run");
             }
@@ -163,25 +170,25 @@ struct Trial<'a> {
 }
 
 impl Trial<'_> {
-    fn expect(&mut self, holds: bool, otherwise: &str) {
-        if !holds {
-            self.problems.push(otherwise.to_owned());
+    fn expect(&mut self, condition: bool, problem: &str) {
+        if !condition {
+            self.problems.push(problem.to_owned());
         }
     }
 
-    fn says(&mut self, ended: &Ended, words: &[&str]) {
-        for word in words {
-            self.expect(ended.stderr.contains(word), &format!("no `{word}` in {}", ended.stderr));
+    fn expect_error(&mut self, ended: &Ended, fragments: &[&str]) {
+        for fragment in fragments {
+            self.expect(ended.stderr.contains(fragment), &format!("no `{fragment}` in {}", ended.stderr));
         }
     }
 
     /// Checks a run that the signal suspended.
-    fn suspended(&mut self, ended: &Ended) {
+    fn expect_suspended(&mut self, ended: &Ended) {
         let envelope = ended.envelope(143);
         self.expect(envelope["run"]["outcome"] == "suspended", &format!("the outcome is {envelope}"));
         let status = self.stage.only_run().status().expect("the status can be read");
         self.expect(status.status == "suspended", &format!("the status says {}", status.status));
-        self.expect(repeated(self.stage) == Repeated::default(), "a suspended run repeated a call");
+        self.expect(count_repeated(self.stage) == Repeated::default(), "a suspended run repeated a call");
     }
 
     fn count_leftovers(&mut self) {
@@ -192,7 +199,7 @@ impl Trial<'_> {
 
     fn measure(mut self, struck: bool, account: &RequestLog) -> Figures {
         let envelope = self.envelopes.last().cloned().unwrap_or_default();
-        self.expect(envelope["result"] == DONE, &format!("sent is {envelope}"));
+        self.expect(envelope["result"] == DONE, &format!("the envelope is {envelope}"));
         let expected = workspace::Files::from([("steps".to_owned(), STEPS.as_bytes().to_vec())]);
         let files = workspace::read(&self.stage.work()).expect("the workspace can be read");
         let reached = files == expected;
@@ -200,14 +207,17 @@ impl Trial<'_> {
             self.problems.extend(workspace::differences(&expected, &files));
         }
         let (leftover_processes, branches, repeated) =
-            (self.leftover_processes, branches(self.stage), repeated(self.stage));
-        self.expect(leftover_processes == 0, &format!("{leftover_processes} processes are left"));
+            (self.leftover_processes, count_branches(self.stage), count_repeated(self.stage));
+        self.expect(leftover_processes == 0, &format!("{leftover_processes} leftover processes"));
         self.expect(branches == 0, &format!("{branches} branches in a session"));
         self.expect(repeated.completed == 0, &format!("{} completed calls repeated", repeated.completed));
-        self.expect(repeated.unnamed == 0, &format!("{} calls repeated that no one named", repeated.unnamed));
+        self.expect(
+            repeated.unnamed == 0,
+            &format!("{} calls repeated that no prompt named", repeated.unnamed),
+        );
         for run in self.stage.runs() {
-            tidy::replayed(&run);
-            artifacts::is_complete(&run);
+            tidy::replayed_outcome(&run);
+            artifacts::assert_transcript_complete(&run);
         }
         tidy::check(self.stage);
 
@@ -217,8 +227,12 @@ impl Trial<'_> {
         let token_fields =
             ["input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"];
         let reported = token_fields.map(usage).iter().sum::<u64>();
-        let received: BTreeSet<String> =
-            self.stage.runs().iter().flat_map(|run| announced_message_ids(run.path()).unwrap_or_default()).collect();
+        let received: BTreeSet<String> = self
+            .stage
+            .runs()
+            .iter()
+            .flat_map(|run| announced_message_ids(run.path()).unwrap_or_default())
+            .collect();
         let is_received = |message: &&Billed| message.complete && received.contains(&message.id);
         Figures {
             struck,

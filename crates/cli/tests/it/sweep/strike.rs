@@ -35,7 +35,7 @@ impl Strike {
             Strike::TermAgent => "SIGTERM of the agent",
             Strike::StopSupervisor => "SIGSTOP of the supervisor for 5 s",
             Strike::StopAgent => "SIGSTOP of the agent for 5 s",
-            Strike::FullDisk => "no room from a store call on",
+            Strike::FullDisk => "a full disk from one store call on",
             Strike::ShortWrite => "half a write in a store call",
         }
     }
@@ -77,8 +77,8 @@ impl Strike {
         }
     }
 
-    /// Returns how many turns may be requested again: one if the agent ends. An agent is stopped as silent if
-    /// its supervisor freezes before it sends the prompt.
+    /// Returns how many turns may be requested again: one if the agent ends. If its supervisor freezes before
+    /// it sends the prompt, the agent is stopped as silent.
     pub fn wasted_max(self) -> u64 {
         match self {
             Strike::KillSupervisor | Strike::KillSupervisorGuarded => 0,
@@ -108,7 +108,7 @@ impl Strike {
         matches!(self, Strike::FullDisk | Strike::ShortWrite)
     }
 
-    pub fn is_stop(self) -> bool {
+    pub fn is_freeze(self) -> bool {
         matches!(self, Strike::StopSupervisor | Strike::StopAgent)
     }
 }
