@@ -34,7 +34,7 @@ text = "The build is finished."
 const BASE_ARGS: [&str; 5] = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill"];
 
 fn run(stage: &Stage, agent: &Path, server: &Server, args: &[&str], code: i32) -> Value {
-    stage.run(agent, &BASE_ARGS).args(args).against(server).end().envelope(code)
+    stage.run(agent, &BASE_ARGS).args(args).against(server).output().envelope(code)
 }
 
 fn first_error(envelope: &Value) -> &str {
@@ -61,7 +61,7 @@ fn attempt_timeout_is_an_error() {
             .run(agent, &["p", "--permission-mode", "bypassPermissions"])
             .args(args)
             .against(server)
-            .end()
+            .output()
             .envelope(22);
         assert_eq!(first_error(&envelope), "the attempt timed out");
     });
@@ -74,7 +74,7 @@ fn crash_is_an_error_without_internal_diagnostics() {
         "agent",
         "echo 'Bun v1.4.4 (6634fc3b5) Linux x64' >&2; echo 'panic(main thread): Segmentation fault' >&2; kill -SEGV $$",
     );
-    let envelope = stage.run(&agent, &BASE_ARGS).args(["--max-retries", "0"]).end().envelope(20);
+    let envelope = stage.run(&agent, &BASE_ARGS).args(["--max-retries", "0"]).output().envelope(20);
     assert_eq!(envelope["errors"], serde_json::json!(["the agent crashed"]));
 }
 
@@ -113,7 +113,7 @@ fn failed_check_is_quoted_with_the_absolute_path_of_its_log() {
     let args = ["--check", check, "--max-failed-checks", "1"];
     // A relative home, as a script may have it.
     let call = stage.run(&stage.agent(), &BASE_ARGS).args(args).env("LONGHAUL_HOME", "longhaul");
-    let envelope = call.against(&server).end().envelope(24);
+    let envelope = call.against(&server).output().envelope(24);
     let log = stage.only_run().check_output_path(1);
     assert_eq!(first_error(&envelope), format!("check 1 failed; its output is in {}", log.display()));
     let tail = envelope["errors"][1].as_str().expect("the end of the output");
@@ -124,7 +124,7 @@ fn failed_check_is_quoted_with_the_absolute_path_of_its_log() {
         .args(args)
         .args(["--output-format", "text"])
         .against(&server)
-        .end();
+        .output();
     assert!(text.stdout.contains("part two is missing\n"), "{}", text.stdout);
 }
 
@@ -142,7 +142,7 @@ fn envelope_names_the_proof_of_done() {
             .args(["--output-format", "text"])
             .args(args)
             .against(&server)
-            .end()
+            .output()
             .stdout
     };
     assert!(text(&[]).contains("done (not verified: no check was set)"));
@@ -167,9 +167,9 @@ text = "It is done."
 
 /// Returns the cost of the only run, as printed by a command.
 fn cost_in(stage: &Stage, args: &[&str], pointer: &str) -> f64 {
-    let ended = stage.longhaul(args).end();
-    assert_eq!(ended.code, 0, "{ended:?}");
-    let printed: Value = serde_json::from_str(&ended.stdout).expect("JSON");
+    let output = stage.longhaul(args).output();
+    assert_eq!(output.code, 0, "{output:?}");
+    let printed: Value = serde_json::from_str(&output.stdout).expect("JSON");
     printed.pointer(pointer).and_then(Value::as_f64).unwrap_or_else(|| panic!("no {pointer} in {printed}"))
 }
 
@@ -213,7 +213,7 @@ fn usage_of_a_running_attempt_is_shown_at_once_and_counted_once() {
         let show = cost_in(stage, &["show", "@", "--output-format", "json"], "/total_cost_usd");
         assert!((show - live).abs() < 1e-9, "{show}, not {live}");
         fs::write(stage.work().join("go"), "").expect("the stage is writable");
-        let envelope = recover(stage, server, &[]).end().envelope(0);
+        let envelope = recover(stage, server, &[]).output().envelope(0);
         let total = envelope["usage"]["total_cost_usd"].as_f64().expect("a cost");
         assert!(
             total > live
@@ -237,11 +237,11 @@ fn time_of_a_living_agent_without_supervisor_is_active() {
             fs::read_to_string(stage.only_run().journal_path()).is_ok_and(|text| text.contains("recovered"))
         });
         fs::write(stage.work().join("go"), "").expect("the stage is writable");
-        let ended = recovering.end();
-        let envelope = ended.envelope(0);
+        let output = recovering.output();
+        let envelope = output.envelope(0);
         assert_eq!(envelope["run"]["downtime_ms"], 0, "{envelope}");
         assert!(envelope["run"]["active_ms"].as_u64() >= Some(1_500), "{envelope}");
-        assert!(!ended.stderr.contains("nothing ran"), "{}", ended.stderr);
+        assert!(!output.stderr.contains("nothing ran"), "{}", output.stderr);
     });
 }
 
@@ -256,7 +256,7 @@ fn resume_prompt_names_raised_limits() {
     play_with_each_agent(&work, "raised limits", |stage, agent, server| {
         run(stage, agent, server, &["--max-turns", "5", "--budget", "5", "--no-wrap-up"], 22);
         let args = ["resume", "@", "--max-turns", "15", "--add-budget", "5"];
-        let envelope = stage.longhaul(args).against(server).end().envelope(0);
+        let envelope = stage.longhaul(args).against(server).output().envelope(0);
         assert_eq!(envelope["result"], "Thank you.", "{envelope}");
     });
 }

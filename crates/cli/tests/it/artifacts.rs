@@ -88,7 +88,7 @@ fn transcript_records_the_conversation() {
             format_messages(&transcript(&stage.only_run()))
                 .contains("test -e started && exit 0; touch started")
         });
-        assert_done(stage, &run.end().envelope(0), 1);
+        assert_done(stage, &run.output().envelope(0), 1);
         check(
             &stage.only_run(),
             &expect![[r#"
@@ -116,7 +116,7 @@ fn transcript_records_the_conversation() {
 fn adopted_attempt_is_recorded_once() {
     with_each_agent("the transcript of an adopted attempt", |stage, agent, server| {
         run_to_mid_tool(stage, agent, server).kill();
-        assert_done(stage, &recover(stage, server, &[]).end().envelope(0), 1);
+        assert_done(stage, &recover(stage, server, &[]).output().envelope(0), 1);
         assert_transcript_complete(&stage.only_run());
     });
 }
@@ -127,7 +127,7 @@ fn takeover_records_unread_output() {
         run_to_mid_tool(stage, agent, server).kill();
         let agent = agent_pid(&stage.only_run());
         wait_until("the agent has exited", || has_exited(agent));
-        assert_done(stage, &recover(stage, server, &[]).end().envelope(0), 1);
+        assert_done(stage, &recover(stage, server, &[]).output().envelope(0), 1);
         assert_transcript_complete(&stage.only_run());
     });
 }
@@ -144,7 +144,7 @@ fn interrupted_conversation_continues_in_its_transcript() {
         let transcript = fs::read(run.transcript_path()).expect("there is a transcript");
         let torn = transcript.len() - transcript.len() / 4;
         fs::write(run.transcript_path(), &transcript[..torn]).expect("the test owns the file");
-        assert_done(stage, &recover(stage, server, &[]).end().envelope(0), 2);
+        assert_done(stage, &recover(stage, server, &[]).output().envelope(0), 2);
         check(
             &run,
             &expect![[r#"
@@ -172,12 +172,12 @@ fn interrupted_conversation_continues_in_its_transcript() {
 fn missing_transcript_is_rebuilt() {
     let (stage, server) = (Stage::new(), Server::start(WORK));
     let args = ["p", "--permission-mode", "bypassPermissions"];
-    assert_eq!(stage.run(&stage.agent(), &args).against(&server).end().code, 0);
+    assert_eq!(stage.run(&stage.agent(), &args).against(&server).output().code, 0);
     let run = stage.only_run();
     let whole = fs::read_to_string(run.transcript_path()).expect("there is a transcript");
     fs::remove_file(run.transcript_path()).expect("the test owns the file");
     fs::remove_file(run.attempt(1).path().join("prompt.txt")).expect("the test owns the file");
-    let resumed = stage.longhaul(["resume", "@", "--repeat-task"]).against(&server).end();
+    let resumed = stage.longhaul(["resume", "@", "--repeat-task"]).against(&server).output();
     assert_eq!(resumed.code, 0, "{resumed:?}");
     let started = fs::read_to_string(run.transcript_path()).expect("there is a transcript");
     let (first, rest) = started.split_once('\n').expect("there are lines");
@@ -188,15 +188,15 @@ fn missing_transcript_is_rebuilt() {
 
 /// Returns the output of `longhaul logs` for the only run.
 fn logs(stage: &Stage, args: &[&str]) -> String {
-    let ended = stage.longhaul(["logs", "@"]).args(args).end();
-    assert_eq!(ended.code, 0, "{ended:?}");
-    ended.stdout
+    let output = stage.longhaul(["logs", "@"]).args(args).output();
+    assert_eq!(output.code, 0, "{output:?}");
+    output.stdout
 }
 
 #[test]
 fn logs_prints_the_conversation() {
     with_each_agent("the output of logs", |stage, agent, server| {
-        assert_done(stage, &run_to_mid_tool(stage, agent, server).end().envelope(0), 1);
+        assert_done(stage, &run_to_mid_tool(stage, agent, server).output().envelope(0), 1);
         let text = logs(stage, &[]);
         let (first, rest) = text.split_once('\n').expect("there are lines");
         assert!(first.starts_with("attempt 1, 20"), "{first}");
@@ -237,7 +237,7 @@ fn logs_prints_the_conversation() {
 fn logs_stops_when_its_reader_exits() {
     let (stage, server) = (Stage::new(), Server::start(WORK));
     let args = ["p", "--permission-mode", "bypassPermissions"];
-    assert_eq!(stage.run(&stage.agent(), &args).against(&server).end().code, 0);
+    assert_eq!(stage.run(&stage.agent(), &args).against(&server).output().code, 0);
     let run = stage.only_run();
     let line = fs::read_to_string(run.transcript_path()).expect("there is a transcript");
     // Larger than any pipe buffer.
@@ -247,12 +247,12 @@ fn logs_stops_when_its_reader_exits() {
             "{} logs @ {format} | head -c 1 > first; echo ${{PIPESTATUS[0]}}",
             crate::harness::LONGHAUL
         );
-        let ended = stage.program("bash").args(["-c", &script]).end();
-        assert_eq!((ended.stdout.as_str(), ended.stderr.as_str()), ("0\n", ""), "{format}");
+        let output = stage.program("bash").args(["-c", &script]).output();
+        assert_eq!((output.stdout.as_str(), output.stderr.as_str()), ("0\n", ""), "{format}");
     }
     fs::write(run.transcript_path(), "").expect("the test owns the file");
     assert_eq!(logs(&stage, &["--json-array"]), "[]\n");
-    let silent = stage.longhaul(["logs", "@"]).end();
+    let silent = stage.longhaul(["logs", "@"]).output();
     assert_eq!((silent.code, silent.stdout.as_str()), (0, ""));
     assert!(silent.stderr.contains("has no messages yet"), "{silent:?}");
 }
@@ -269,10 +269,10 @@ fn parsed_text(text: &str) -> Value {
 #[test]
 fn cost_summary_lists_each_message() {
     with_each_agent("the cost summary", |stage, agent, server| {
-        run_to_mid_tool(stage, agent, server).end().envelope(0);
+        run_to_mid_tool(stage, agent, server).output().envelope(0);
         let run = stage.only_run();
         let first = parsed(&run, "logs/cost_summary.json");
-        let resumed = stage.longhaul(["resume", "@", "More, please."]).against(server).end().envelope(0);
+        let resumed = stage.longhaul(["resume", "@", "More, please."]).against(server).output().envelope(0);
         let costs = parsed(&run, "logs/cost_summary.json");
         let sum = |name: &str| {
             let turns = costs["turns"].as_array().expect("a list");
@@ -325,27 +325,28 @@ fn run_is_created_and_found_in_the_requested_directory() {
             run.path().display()
         );
         let path = run.path().to_str().expect("the stage has a plain name");
-        let show = stage.longhaul(["show", path, "--output-format", "json"]).end();
+        let show = stage.longhaul(["show", path, "--output-format", "json"]).output();
         assert_eq!((show.code, parsed_text(&show.stdout)["id"].as_str()), (0, Some("exp-2.1")), "{show:?}");
 
         // `recover` finds the run by its directory alone, from a home that does not list it.
         let home = stage.folder().join("another-home");
-        let recovered = stage.longhaul(["recover", path]).env("LONGHAUL_HOME", &home).against(server).end();
+        let recovered =
+            stage.longhaul(["recover", path]).env("LONGHAUL_HOME", &home).against(server).output();
         assert_eq!(recovered.envelope(0)["run"]["id"], "exp-2.1");
         // The home that started the run finds it by its id.
         for args in [&["show", "exp-2.1"][..], &["logs", "exp"], &["show", "@"]] {
-            assert_eq!(stage.longhaul(args).end().code, 0, "{args:?}");
+            assert_eq!(stage.longhaul(args).output().code, 0, "{args:?}");
         }
-        let resumed = stage.longhaul(["resume", "exp-2.1", "--repeat-task"]).against(server).end();
+        let resumed = stage.longhaul(["resume", "exp-2.1", "--repeat-task"]).against(server).output();
         assert_eq!(resumed.envelope(0)["run"]["attempts"], 2);
-        let cancel = stage.longhaul(["cancel", path]).end();
+        let cancel = stage.longhaul(["cancel", path]).output();
         cancel.envelope(25);
-        cancel.says(&["has already finished: done"]);
+        cancel.assert_error(&["has already finished: done"]);
         assert_transcript_complete(&run);
 
-        let duplicate = stage.run(agent, &["p"]).args(location).against(server).end();
+        let duplicate = stage.run(agent, &["p"]).args(location).against(server).output();
         duplicate.envelope(25);
-        duplicate.says(&["run id exp-2.1 is already used", "is already used in", path, "--run-id"]);
+        duplicate.assert_error(&["run id exp-2.1 is already used", "is already used in", path, "--run-id"]);
     });
 }
 
@@ -355,16 +356,16 @@ fn invalid_run_location_is_rejected_before_anything_starts() {
     let file = stage.file("file", "").display().to_string();
     let long = "x".repeat(65);
     for id in ["", "..", ".hidden", "-x", "a/b", "a b", "a:b", "é", &long] {
-        let ended = stage.longhaul(["run", "p", &format!("--run-id={id}")]).end();
-        assert_eq!(ended.code, 2, "{id}: {ended:?}");
-        ended.says(&["--run-id"]);
+        let output = stage.longhaul(["run", "p", &format!("--run-id={id}")]).output();
+        assert_eq!(output.code, 2, "{id}: {output:?}");
+        output.assert_error(&["--run-id"]);
     }
-    let ended = stage.run(&stage.agent(), &["p", "--runs-dir", &file]).end();
-    assert_eq!((ended.code, stage.home().exists()), (2, false), "{ended:?}");
-    ended.says(&["it is not a directory", "hint:", "--runs-dir"]);
-    let missing = stage.longhaul(["show", "nowhere/exp"]).end();
+    let output = stage.run(&stage.agent(), &["p", "--runs-dir", &file]).output();
+    assert_eq!((output.code, stage.home().exists()), (2, false), "{output:?}");
+    output.assert_error(&["it is not a directory", "hint:", "--runs-dir"]);
+    let missing = stage.longhaul(["show", "nowhere/exp"]).output();
     assert_eq!(missing.code, 2, "{missing:?}");
-    missing.says(&["find run `nowhere/exp`", "plan.json", "hint:"]);
+    missing.assert_error(&["find run `nowhere/exp`", "plan.json", "hint:"]);
 }
 
 /// A scenario that records the variables it sees.
@@ -410,7 +411,7 @@ fn harness_finds_its_files_and_agent_finds_its_variables() {
         });
         run.kill();
         let run = stage.only_run();
-        let recovered = recover(stage, server, &["exp"]).end().envelope(0);
+        let recovered = recover(stage, server, &["exp"]).output().envelope(0);
         let seen = fs::read_to_string(stage.work().join("seen")).expect("the agent wrote its variables");
         let day = run.path().parent().expect("the run is in a directory of its day").display().to_string();
         expect![[r#"
@@ -435,7 +436,7 @@ fn harness_finds_its_files_and_agent_finds_its_variables() {
         assert_eq!((&metadata["run_id"], &metadata["resume_generation"]), (&"exp".into(), &0.into()));
         assert_eq!(metadata["resume_session_id"], recovered["session_id"]);
 
-        let resumed = stage.longhaul(["resume", "exp", "--repeat-task"]).against(server).end();
+        let resumed = stage.longhaul(["resume", "exp", "--repeat-task"]).against(server).output();
         assert_eq!(resumed.envelope(0)["run"]["attempts"], 2);
         assert_eq!(parsed(&run, "metadata.json")["resume_generation"], 1);
         assert_eq!(parsed(&run, "logs/transcript.json"), Value::from(transcript(&run)));
@@ -461,7 +462,7 @@ fn harness_finds_its_files_and_agent_finds_its_variables() {
 fn plain_run_has_no_harness_files() {
     let (stage, server) = (Stage::new(), Server::start(WORK));
     let args = ["p", "--permission-mode", "bypassPermissions"];
-    assert_eq!(stage.run(&stage.agent(), &args).against(&server).end().code, 0);
+    assert_eq!(stage.run(&stage.agent(), &args).against(&server).output().code, 0);
     let run = stage.only_run();
     for name in [
         "metadata.json",
@@ -499,8 +500,8 @@ fn every_file_and_every_key_is_documented() {
     let run = stage.run(&stage.agent(), &base_args).args(args).against(&server).start();
     wait_until("the tool runs", || stage.work().join("started").exists());
     run.kill();
-    assert_eq!(recover(&stage, &server, &[]).end().code, 0);
-    assert_eq!(stage.longhaul(["resume", "@", "--repeat-task"]).against(&server).end().code, 0);
+    assert_eq!(recover(&stage, &server, &[]).output().code, 0);
+    assert_eq!(stage.longhaul(["resume", "@", "--repeat-task"]).against(&server).output().code, 0);
     let run = stage.only_run();
     let name = |path: &Path| {
         let name =
@@ -589,8 +590,8 @@ fn denied_call_is_marked() {
     with_each_agent("denied calls in the transcript", |stage, agent, server| {
         let args =
             ["p", "--permission-mode", "bypassPermissions", "--preset", "drill", "--deny-tools", "Bash"];
-        let ended = stage.run(agent, &args).against(server).end();
-        ended.envelope(0);
+        let output = stage.run(agent, &args).against(server).output();
+        output.envelope(0);
         let messages = transcript(&stage.only_run());
         let results: Vec<_> = messages.iter().filter(|message| message["kind"] == "tool_result").collect();
         assert_eq!(results.len(), 3, "{messages:?}");
@@ -610,9 +611,9 @@ fn unwritable_transcript_does_not_fail_the_run() {
     let path = run.transcript_path();
     fs::remove_file(&path).expect("the file exists");
     DirBuilder::new().mode(0o700).create(&path).expect("creation succeeds");
-    assert_done(&stage, &recover(&stage, &server, &[]).end().envelope(0), 1);
+    assert_done(&stage, &recover(&stage, &server, &[]).output().envelope(0), 1);
     assert!(path.is_dir() && parsed(&run, "logs/cost_summary.json")["turns"] == Value::Array(Vec::new()));
     fs::remove_dir(&path).expect("the directory is empty");
-    assert_eq!(stage.longhaul(["resume", "@", "--repeat-task"]).against(&server).end().code, 0);
+    assert_eq!(stage.longhaul(["resume", "@", "--repeat-task"]).against(&server).output().code, 0);
     assert_transcript_complete(&run);
 }

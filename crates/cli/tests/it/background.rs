@@ -1,7 +1,7 @@
 //! Background work that outlives an exchange: Longhaul waits for it, notifies the model when it ends, and
 //! names the commands that it stops. Tests with an agent run with every available agent.
 
-use crate::call::{Started, wait_until};
+use crate::call::{Running, wait_until};
 use crate::harness::{Stage, claude_code};
 use crate::recovering::{agent_pid, play_with_each_agent};
 use crate::server::Server;
@@ -60,7 +60,7 @@ const ENDLESS: &str = "echo step 1; echo step 2; sleep 600";
 
 const KEEP_GOING: [&str; 3] = ["--keep-going", "--background-wait", "1s"];
 
-fn start(stage: &Stage, agent: &Path, server: &Server, args: &[&str]) -> Started {
+fn start(stage: &Stage, agent: &Path, server: &Server, args: &[&str]) -> Running {
     let base_args = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill"];
     stage.run(agent, &base_args).args(args).against(server).start()
 }
@@ -113,15 +113,15 @@ fn keep_going_waits_for_background_work_and_the_model_is_notified() {
         let run = start(stage, agent, server, &[&KEEP_GOING[..], &["--time-limit", "5m"]].concat());
         let background = || stage.runs().first().and_then(|run| Some(run.status().ok()?.background));
         wait_until("the status names the command", || background() == Some(vec![ENDS.to_owned()]));
-        let status = stage.longhaul(["status", "--output-format", "json"]).end();
+        let status = stage.longhaul(["status", "--output-format", "json"]).output();
         let status: Value = serde_json::from_str(&status.stdout).expect("JSON");
         assert_eq!(status["runs"][0]["background"][0], ENDS, "{status}");
         let activity = status["runs"][0]["activity"].as_str().expect("a text");
         assert!(activity.ends_with(&format!("; in the background: {ENDS}")), "{activity}");
-        let explanation = stage.longhaul(["why", "@"]).end().stdout.replace("\n      ", " ");
+        let explanation = stage.longhaul(["why", "@"]).output().stdout.replace("\n      ", " ");
         assert!(explanation.contains(&format!("; in the background: {ENDS}")), "{explanation}");
 
-        let envelope = run.end().envelope(0);
+        let envelope = run.output().envelope(0);
         assert_eq!(envelope["result"], "All is done.", "{envelope}");
         assert_eq!(envelope["run"]["attempts"], 1, "{envelope}");
         assert_eq!(envelope["run"]["background_stopped"], Value::Array(Vec::new()), "{envelope}");
@@ -152,8 +152,8 @@ fn background_work_stopped_at_a_limit_is_named_to_the_next_attempt() {
         "stopping background work at a limit",
         |stage, agent, server| {
             let limited = ["--time-limit", "12s", "--output-format", "json"];
-            let ended = start(stage, agent, server, &[&KEEP_GOING[..], &limited].concat()).end();
-            let envelope = ended.envelope(22);
+            let output = start(stage, agent, server, &[&KEEP_GOING[..], &limited].concat()).output();
+            let envelope = output.envelope(22);
             assert_eq!(envelope["run"]["limit"], "time", "{envelope}");
             assert_eq!(envelope["run"]["attempts"], 1, "{envelope}");
             assert_stopped_command_is_named(&envelope);
@@ -165,7 +165,7 @@ fn background_work_stopped_at_a_limit_is_named_to_the_next_attempt() {
             );
             assert_eq!(stops(stage).0.first(), Some(&StopCause::BackgroundStopped));
             assert_eq!(stops(stage).1, [1]);
-            let explanation = stage.longhaul(["why", "@", "--output-format", "json"]).end().stdout;
+            let explanation = stage.longhaul(["why", "@", "--output-format", "json"]).output().stdout;
             assert!(explanation.contains(&error), "{explanation}");
             // A prompt named it before it was stopped.
             assert!(
@@ -176,7 +176,7 @@ fn background_work_stopped_at_a_limit_is_named_to_the_next_attempt() {
             assert!(transcript(stage).contains("It is stopped when the run ends"), "{}", transcript(stage));
 
             let resumed =
-                stage.longhaul(["resume", "@", "--add-time", "5m"]).against(server).end().envelope(0);
+                stage.longhaul(["resume", "@", "--add-time", "5m"]).against(server).output().envelope(0);
             assert_eq!(resumed["result"], "All is done.", "{resumed}");
             let prompt = stage
                 .only_run()
@@ -197,8 +197,8 @@ fn result_names_background_work_stopped_after_its_wait() {
         &training_scenario(ENDLESS),
         "stopping background work after its wait",
         |stage, agent, server| {
-            let ended = start(stage, agent, server, &["--background-wait", "1s"]).end();
-            let envelope = ended.envelope(0);
+            let output = start(stage, agent, server, &["--background-wait", "1s"]).output();
+            let envelope = output.envelope(0);
             assert_eq!(envelope["result"], "It trains.", "{envelope}");
             assert_stopped_command_is_named(&envelope);
             assert_eq!(stops(stage), (vec![StopCause::BackgroundStopped], vec![1]));
@@ -210,12 +210,12 @@ fn result_names_background_work_stopped_after_its_wait() {
 fn text_output_names_stopped_background_work() {
     let (stage, server) = (Stage::new(), Server::start(&training_scenario(ENDLESS)));
     let args = ["--background-wait", "1s", "--output-format", "text"];
-    let ended = start(&stage, &stage.agent(), &server, &args).end();
+    let output = start(&stage, &stage.agent(), &server, &args).output();
     let unwrapped = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let message = format!("the background command `{ENDLESS}` was stopped (last line of its output: step 2)");
-    assert!(unwrapped(&ended.stdout).contains(&format!("note {message}")), "{ended:?}");
-    assert!(ended.stderr.contains("the agent's background work is out of time; stopping it"), "{ended:?}");
-    let show = stage.longhaul(["show", "@", "--output-format", "text"]).end().stdout;
+    assert!(unwrapped(&output.stdout).contains(&format!("note {message}")), "{output:?}");
+    assert!(output.stderr.contains("the agent's background work is out of time; stopping it"), "{output:?}");
+    let show = stage.longhaul(["show", "@", "--output-format", "text"]).output().stdout;
     assert!(unwrapped(&show).contains(&format!("attempt 1: {message}")), "{show}");
 }
 
@@ -228,7 +228,7 @@ fn check_prompt_names_background_work_stopped_before_the_check() {
     );
     play_with_each_agent(&work, "a check after background work", |stage, agent, server| {
         let args = ["--background-wait", "1s", "--check", "test -e trained"];
-        let envelope = start(stage, agent, server, &args).end().envelope(0);
+        let envelope = start(stage, agent, server, &args).output().envelope(0);
         assert_eq!(envelope["run"]["attempts"], 2, "{envelope}");
         let prompt = stage
             .only_run()
@@ -256,6 +256,6 @@ fn prompt_after_a_crash_names_lost_background_work() {
     let prompt =
         stage.only_run().attempt(2).prompt().expect("reading succeeds").expect("the attempt has a prompt");
     assert!(prompt.starts_with("You stopped") && prompt.contains(&format!("\n- `{ENDLESS}`")), "{prompt}");
-    run.end().envelope(0);
+    run.output().envelope(0);
     assert_eq!(stops(&stage).1, [1, 0]);
 }

@@ -1,6 +1,6 @@
 //! Invalid requests fail with a clear error, a hint and the documented exit code, and leave nothing on disk.
 
-use crate::call::{Ended, wait_until};
+use crate::call::{Output, wait_until};
 use crate::harness::{LONGHAUL, Stage};
 use crate::server::{Server, WORK};
 use crate::tidy;
@@ -23,9 +23,9 @@ fn wrong_usage_exits_with_2_and_touches_nothing() {
     let latin = stage.file("latin.md", b"caf\xe9").display().to_string();
     let blank = stage.file("blank.md", " \n\t\n").display().to_string();
     let check = |args: &[&str], fragments: &[&str]| {
-        let ended = stage.longhaul(args).end();
-        assert_eq!((ended.code, ended.stdout.as_str()), (2, ""), "{args:?}: {ended:?}");
-        ended.says(fragments);
+        let output = stage.longhaul(args).output();
+        assert_eq!((output.code, output.stdout.as_str()), (2, ""), "{args:?}: {output:?}");
+        output.assert_error(fragments);
         assert!(!stage.home().exists(), "{args:?} created {}", stage.home().display());
     };
     check(&["run", "p", "--nonsense"], &["--nonsense", "--help"]);
@@ -58,15 +58,15 @@ fn wrong_usage_exits_with_2_and_touches_nothing() {
 }
 
 /// Asserts that a run was rejected: exit code 25, the fault in the envelope, an error and a hint on stderr.
-fn assert_rejected(ended: &Ended, fault: &str, fragments: &[&str]) -> Value {
-    let envelope = ended.envelope(25);
+fn assert_rejected(output: &Output, fault: &str, fragments: &[&str]) -> Value {
+    let envelope = output.envelope(25);
     assert_eq!(
         (&envelope["run"]["outcome"], &envelope["run"]["fault"]),
         (&"not_started".into(), &fault.into())
     );
     assert!(!envelope["errors"].as_array().expect("a list").is_empty(), "{envelope}");
-    ended.says(fragments);
-    ended.says(&["hint:"]);
+    output.assert_error(fragments);
+    output.assert_error(&["hint:"]);
     envelope
 }
 
@@ -74,20 +74,20 @@ fn assert_rejected(ended: &Ended, fault: &str, fragments: &[&str]) -> Value {
 fn missing_agent_error_lists_the_searched_directories() {
     let stage = Stage::new();
     fs::create_dir(stage.folder().join("bin")).expect("the stage is writable");
-    let ended = stage.longhaul(["run", "p"]).env("PATH", stage.folder().join("bin")).end();
+    let output = stage.longhaul(["run", "p"]).env("PATH", stage.folder().join("bin")).output();
     let dirs = [
         stage.folder().join("bin"),
         stage.user_home().join(".local/bin"),
         stage.user_home().join(".claude/local"),
     ];
     let envelope = assert_rejected(
-        &ended,
+        &output,
         "agent_missing",
         &["npm install -g @anthropic-ai/claude-code", "--agent-path"],
     );
-    ended.says(&dirs.each_ref().map(|dir| dir.to_str().expect("the stage has a plain name")));
+    output.assert_error(&dirs.each_ref().map(|dir| dir.to_str().expect("the stage has a plain name")));
     assert_eq!(envelope["run"]["id"], Value::Null);
-    let named = stage.longhaul(["run", "p", "--agent-path", "/nowhere/claude"]).end();
+    let named = stage.longhaul(["run", "p", "--agent-path", "/nowhere/claude"]).output();
     assert_rejected(&named, "agent_missing", &["/nowhere/claude", "check --agent-path"]);
     assert!(!stage.home().exists());
 }
@@ -96,12 +96,12 @@ fn missing_agent_error_lists_the_searched_directories() {
 fn unstartable_agent_is_rejected() {
     let stage = Stage::new();
     let text = stage.file("notes.txt", "no program");
-    assert_rejected(&stage.run(&text, &["p"]).end(), "agent_unusable", &["notes.txt", "chmod +x"]);
+    assert_rejected(&stage.run(&text, &["p"]).output(), "agent_unusable", &["notes.txt", "chmod +x"]);
     assert!(!stage.home().exists());
     // The file is executable but no program for this machine. Only the attempt to start it reveals that.
     fs::set_permissions(&text, fs::Permissions::from_mode(0o755)).expect("the test owns the file");
     assert_rejected(
-        &stage.run(&text, &["p"]).end(),
+        &stage.run(&text, &["p"]).output(),
         "agent_unusable",
         &["npm install -g @anthropic-ai/claude-code", "`longhaul doctor`"],
     );
@@ -113,7 +113,7 @@ fn outdated_agent_is_rejected() {
     let stage = Stage::new();
     let old = stage.script("old", "echo \"error: unknown option '--include-partial-messages'\" >&2; exit 1");
     let envelope = assert_rejected(
-        &stage.run(&old, &["p"]).end(),
+        &stage.run(&old, &["p"]).output(),
         "agent_unusable",
         &["npm install -g @anthropic-ai/claude-code"],
     );
@@ -133,8 +133,8 @@ fn session_has_one_run_at_a_time() {
     });
     let holder = stage.only_run();
     for second in [["--session-id", SESSION], ["--resume", SESSION], ["--resume-or-new", SESSION]] {
-        let ended = stage.run(&silent, &["p"]).args(second).end();
-        let envelope = assert_rejected(&ended, "session_busy", &["wait until the other run has finished"]);
+        let output = stage.run(&silent, &["p"]).args(second).output();
+        let envelope = assert_rejected(&output, "session_busy", &["wait until the other run has finished"]);
         let error = envelope["errors"].to_string();
         assert!(error.contains(holder.id().as_str()) && error.contains(SESSION), "{second:?}: {envelope}");
         let busy = stage
@@ -144,10 +144,10 @@ fn session_has_one_run_at_a_time() {
         assert_eq!(tidy::replayed_outcome(&busy.expect("the file is stored")).exit_code(), 25);
     }
     first.signal(Signal::TERM);
-    first.end().envelope(143);
+    first.output().envelope(143);
     // The session is free again.
     let after =
-        stage.run(&stage.agent(), &["p", "--resume", SESSION]).env("LONGHAUL_SCRIPTED_INSTANT", "1").end();
+        stage.run(&stage.agent(), &["p", "--resume", SESSION]).env("LONGHAUL_SCRIPTED_INSTANT", "1").output();
     after.envelope(0);
 }
 
@@ -156,11 +156,11 @@ fn unwritable_home_is_rejected() {
     let stage = Stage::new();
     let agent = stage.agent();
     let check = |home: &Path, fragments: &[&str]| {
-        let ended = stage.run(&agent, &["p"]).env("LONGHAUL_HOME", home).end();
-        let envelope = ended.envelope(25);
+        let output = stage.run(&agent, &["p"]).env("LONGHAUL_HOME", home).output();
+        let envelope = output.envelope(25);
         assert_eq!(envelope["run"]["outcome"], "not_started");
-        ended.says(&[&home.display().to_string(), "hint: set LONGHAUL_HOME"]);
-        ended.says(fragments);
+        output.assert_error(&[&home.display().to_string(), "hint: set LONGHAUL_HOME"]);
+        output.assert_error(fragments);
         assert!(!home.exists(), "{} was created", home.display());
     };
     check(&stage.file("a file", "").join("home"), &["is not a directory"]);
@@ -173,9 +173,9 @@ fn unwritable_home_is_rejected() {
             .expect("the test owns the directory");
         check(&read_only.join("home"), &["permission denied"]);
     }
-    let without_home = stage.run(&agent, &["p"]).without_env("LONGHAUL_HOME").without_env("HOME").end();
+    let without_home = stage.run(&agent, &["p"]).without_env("LONGHAUL_HOME").without_env("HOME").output();
     without_home.envelope(25);
-    without_home.says(&["LONGHAUL_HOME", "XDG_STATE_HOME", "hint:"]);
+    without_home.assert_error(&["LONGHAUL_HOME", "XDG_STATE_HOME", "hint:"]);
 }
 
 #[test]
@@ -186,9 +186,9 @@ fn full_disk_is_detected_before_anything_starts() {
     // No file may grow. A program cannot distinguish this from a full disk.
     let limited = r#"ulimit -f 0; exec "$0" "$@""#;
     let call = stage.program("sh").args(["-c", limited, LONGHAUL, "run", "p", "--agent-path"]).args([&agent]);
-    let ended = call.end();
-    assert_eq!(ended.envelope(25)["run"]["outcome"], "not_started");
-    ended.says(&["write plan", "hint:", "LONGHAUL_HOME"]);
+    let output = call.output();
+    assert_eq!(output.envelope(25)["run"]["outcome"], "not_started");
+    output.assert_error(&["write plan", "hint:", "LONGHAUL_HOME"]);
     assert!(!witness.exists(), "the agent was started");
     let files: Vec<_> = tidy::all_paths(&stage.home()).into_iter().filter(|path| path.is_file()).collect();
     assert!(files.is_empty(), "{files:?}");
@@ -204,9 +204,9 @@ fn filling_disk_aborts_the_run() {
     let policy = ["--max-retries", "1000", "--retry-base", "1ms", "--retry-cap", "1ms"];
     let call = stage.program("sh").args(["-c", limited, LONGHAUL, "run", "p"]).args(policy);
     let call = call.args(["--agent-path".as_ref(), stage.agent().as_os_str()]);
-    let ended = call.env("LONGHAUL_SCRIPTED_REPLAY", stream).env("LONGHAUL_SCRIPTED_EXIT", "1").end();
-    assert_eq!(ended.envelope(26)["run"]["outcome"], "incomplete");
-    ended.says(&["was aborted", "journal.jsonl", "hint: free disk space"]);
+    let output = call.env("LONGHAUL_SCRIPTED_REPLAY", stream).env("LONGHAUL_SCRIPTED_EXIT", "1").output();
+    assert_eq!(output.envelope(26)["run"]["outcome"], "incomplete");
+    output.assert_error(&["was aborted", "journal.jsonl", "hint: free disk space"]);
     let history = Journal::load(&stage.only_run().journal_path()).expect("the journal can be read");
     assert!(history.torn_bytes == 0 && history.entries.len() > 3, "{history:?}");
 }
@@ -216,7 +216,7 @@ fn missing_session_is_rejected_with_similar_ids() {
     let stage = Stage::new();
     stage.write_session(SESSION);
     let similar = SESSION.replace("2ba958", "2ba985");
-    let resume = |session: &str| stage.run(&stage.agent(), &["p", "--resume", session]).end();
+    let resume = |session: &str| stage.run(&stage.agent(), &["p", "--resume", session]).output();
     assert_rejected(&resume(&similar), "session_lost", &[&similar, &format!("did you mean {SESSION}?")]);
     let unrelated = "ffffffff-ffff-4fff-bfff-ffffffffffff";
     assert_rejected(&resume(unrelated), "session_lost", &[unrelated, "--resume-or-new"]);
@@ -231,8 +231,8 @@ fn resume_or_new_starts_a_new_session() {
     let (stage, server) = (Stage::new(), Server::start(WORK));
     let call = stage
         .run(&stage.agent(), &["p", "--permission-mode", "bypassPermissions", "--resume-or-new", SESSION]);
-    let ended = call.against(&server).end();
-    let envelope = ended.envelope(0);
+    let output = call.against(&server).output();
+    let envelope = output.envelope(0);
     let session = envelope["session_id"].as_str().expect("there is a session");
     assert!(!session.is_empty() && session != SESSION, "{envelope}");
     assert_eq!(fs::read_to_string(stage.work().join("hello.txt")).ok().as_deref(), Some("hello\n"));
@@ -242,14 +242,14 @@ fn resume_or_new_starts_a_new_session() {
 fn pipes_and_devices_are_rejected_as_input_files() {
     let stage = Stage::new();
     let fifo = stage.folder().join("fifo");
-    let make_fifo = |path: &Path| assert_eq!(stage.program("mkfifo").args([path]).end().code, 0);
+    let make_fifo = |path: &Path| assert_eq!(stage.program("mkfifo").args([path]).output().code, 0);
     make_fifo(&fifo);
     let fifo = fifo.display().to_string();
     let assert_file_rejected = |args: &[&str]| {
-        let ended = stage.longhaul(args).env("LONGHAUL_AGENT_PATH", stage.agent()).end();
-        assert!(matches!(ended.code, 2 | 25), "{args:?}: {ended:?}");
-        ended.says(&["this is a pipe or a device", "hint:"]);
-        assert!(ended.duration < Duration::from_secs(5), "{args:?}: {ended:?}");
+        let output = stage.longhaul(args).env("LONGHAUL_AGENT_PATH", stage.agent()).output();
+        assert!(matches!(output.code, 2 | 25), "{args:?}: {output:?}");
+        output.assert_error(&["this is a pipe or a device", "hint:"]);
+        assert!(output.duration < Duration::from_secs(5), "{args:?}: {output:?}");
     };
     for path in [fifo.as_str(), "/dev/zero"] {
         assert_file_rejected(&["run", "--prompt-file", path]);
@@ -264,7 +264,7 @@ fn pipes_and_devices_are_rejected_as_input_files() {
     assert!(!stage.home().exists() || stage.runs().is_empty());
     let server = Server::start(WORK);
     let base_args = ["p", "--permission-mode", "bypassPermissions"];
-    stage.run(&stage.agent(), &base_args).against(&server).end().envelope(0);
+    stage.run(&stage.agent(), &base_args).against(&server).output().envelope(0);
     for name in ["journal.jsonl", "plan.json"] {
         let path = stage.only_run().path().join(name);
         let original = path.with_extension("kept");

@@ -2,7 +2,7 @@
 //! changes no other file of the user.
 #![cfg(target_os = "linux")]
 
-use crate::call::{Call, Ended};
+use crate::call::{Call, Output};
 use crate::harness::Stage;
 use serde_json::Value;
 use std::fs;
@@ -36,14 +36,14 @@ fn env_file(stage: &Stage) -> PathBuf {
 }
 
 /// Returns the printed commands that write the environment file.
-fn printed_commands(ended: &Ended) -> Vec<&str> {
-    ended.stderr.lines().filter_map(|line| line.strip_prefix("  ")).collect()
+fn printed_commands(output: &Output) -> Vec<&str> {
+    output.stderr.lines().filter_map(|line| line.strip_prefix("  ")).collect()
 }
 
-fn assert_success(ended: &Ended, fragments: &[&str]) {
-    assert_eq!((ended.code, ended.stdout.as_str()), (0, ""), "{ended:?}");
+fn assert_success(output: &Output, fragments: &[&str]) {
+    assert_eq!((output.code, output.stdout.as_str()), (0, ""), "{output:?}");
     for fragment in fragments {
-        assert!(ended.stderr.contains(fragment), "no `{fragment}` in {ended:?}");
+        assert!(output.stderr.contains(fragment), "no `{fragment}` in {output:?}");
     }
 }
 
@@ -60,7 +60,7 @@ fn service_is_installed_and_removed() {
         "ANTHROPIC_API_KEY, CLAUDE_CONFIG_DIR are set here, but not in this file",
         &env_file(&stage).display().to_string(),
     ];
-    assert_success(&call.end(), &expected);
+    assert_success(&call.output(), &expected);
     let enable = "--user daemon-reload\n--user enable longhaul-recover.service\n";
     assert_eq!(systemctl_calls(&stage), enable);
     let written = fs::read_to_string(&path).expect("the service is written");
@@ -79,13 +79,13 @@ fn service_is_installed_and_removed() {
     }
 
     // A second installation changes nothing.
-    assert_success(&recover(&stage, &install).env("CLAUDE_CONFIG_DIR", "/c d").end(), &[]);
+    assert_success(&recover(&stage, &install).env("CLAUDE_CONFIG_DIR", "/c d").output(), &[]);
     assert_eq!(fs::read_to_string(&path).expect("the file exists"), written);
-    assert_success(&recover(&stage, &["--uninstall"]).end(), &["removed"]);
+    assert_success(&recover(&stage, &["--uninstall"]).output(), &["removed"]);
     let disable = "--user disable longhaul-recover.service\n--user daemon-reload\n";
     assert_eq!(systemctl_calls(&stage), [enable, enable, disable].concat());
     assert!(!path.exists());
-    assert_success(&recover(&stage, &["--uninstall"]).end(), &["nothing to remove"]);
+    assert_success(&recover(&stage, &["--uninstall"]).output(), &["nothing to remove"]);
     assert!(!stage.home().exists(), "installing creates no home for runs");
 }
 
@@ -95,32 +95,32 @@ fn printed_commands_write_the_variables_of_this_shell() {
     let secret = r#"sk "50%" \n $HOME `id` #;=é "#;
     let shell = |call: Call| call.env("ANTHROPIC_API_KEY", secret).env("HTTPS_PROXY", "http://127.0.0.1:1");
     let install = || recover(&stage, &["--install"]);
-    let first = shell(install()).end();
+    let first = shell(install()).output();
     assert_success(&first, &["ANTHROPIC_API_KEY, HTTPS_PROXY are set here"]);
     assert!(!first.stderr.contains("sk "), "{first:?}");
     for command in printed_commands(&first) {
-        let ended = shell(stage.program("sh")).args(["-c", command]).end();
-        assert_eq!((ended.code, ended.stdout.as_str(), ended.stderr.as_str()), (0, "", ""), "{command}");
+        let output = shell(stage.program("sh")).args(["-c", command]).output();
+        assert_eq!((output.code, output.stdout.as_str(), output.stderr.as_str()), (0, "", ""), "{command}");
     }
     let path = env_file(&stage);
     assert_eq!(fs::metadata(&path).expect("the file was written").permissions().mode() & 0o777, 0o600);
     // launchd runs a shell that reads the file.
     let read = format!(". {}; printf %s \"$ANTHROPIC_API_KEY\"", path.display());
-    assert_eq!(stage.program("sh").args(["-c", &read]).end().stdout, secret);
+    assert_eq!(stage.program("sh").args(["-c", &read]).output().stdout, secret);
     let text = fs::read_to_string(&path).expect("the file was written");
     let mut lines: Vec<_> = text.lines().collect();
     // The environment is unordered.
     lines.sort_unstable();
     assert_eq!(lines, [&format!("ANTHROPIC_API_KEY='{secret}'"), "HTTPS_PROXY='http://127.0.0.1:1'"]);
 
-    let second = shell(install()).end();
+    let second = shell(install()).output();
     assert_success(&second, &[path.to_str().expect("a plain name")]);
     assert_eq!(printed_commands(&second), [""; 0], "nothing is missing");
     // Another variable is added to the existing ones.
-    let third = shell(install()).env("ANTHROPIC_BASE_URL", "http://127.0.0.1:1").end();
+    let third = shell(install()).env("ANTHROPIC_BASE_URL", "http://127.0.0.1:1").output();
     assert_success(&third, &["ANTHROPIC_BASE_URL is set here, but not in this file"]);
     assert_eq!(printed_commands(&third).len(), 1, "{third:?}");
-    let multiline = shell(install()).env("ANTHROPIC_CUSTOM_HEADERS", "a: 1\nb: 2").end();
+    let multiline = shell(install()).env("ANTHROPIC_CUSTOM_HEADERS", "a: 1\nb: 2").output();
     assert_success(&multiline, &["add ANTHROPIC_CUSTOM_HEADERS with an editor"]);
     assert_eq!(printed_commands(&multiline), [""; 0], "{multiline:?}");
 }
@@ -133,9 +133,9 @@ fn readable_environment_file_is_reported() {
     fs::write(&path, "ANTHROPIC_API_KEY=sk-1\n").expect("the stage is writable");
     fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).expect("the test owns the file");
     let chmod = format!("chmod 600 {}", path.display());
-    assert_success(&recover(&stage, &["--install"]).end(), &["other users can read this file", &chmod]);
+    assert_success(&recover(&stage, &["--install"]).output(), &["other users can read this file", &chmod]);
     let finding = |call: Call| {
-        let printed: Value = serde_json::from_str(&call.end().stdout).expect("JSON");
+        let printed: Value = serde_json::from_str(&call.output().stdout).expect("JSON");
         let findings = printed["findings"].as_array().expect("findings").clone();
         findings.into_iter().find(|finding| finding["check"] == "recovery_at_boot")
     };
@@ -152,7 +152,7 @@ fn readable_environment_file_is_reported() {
         missing["state"] == "warning" && message.contains("does not set ANTHROPIC_BASE_URL:"),
         "{missing}"
     );
-    assert_success(&recover(&stage, &["--uninstall"]).end(), &["removed"]);
+    assert_success(&recover(&stage, &["--uninstall"]).output(), &["removed"]);
     assert_eq!(finding(doctor()), None);
 }
 
@@ -160,10 +160,10 @@ fn readable_environment_file_is_reported() {
 fn print_service_changes_nothing() {
     let stage = stage("");
     let config = stage.folder().join("config");
-    let printed = recover(&stage, &["--print-service"]).env("XDG_CONFIG_HOME", &config).end();
+    let printed = recover(&stage, &["--print-service"]).env("XDG_CONFIG_HOME", &config).output();
     assert_eq!((printed.code, printed.stderr.as_str()), (0, ""));
     assert!(!config.exists() && systemctl_calls(&stage).is_empty());
-    assert_success(&recover(&stage, &["--install", "--quiet"]).env("XDG_CONFIG_HOME", &config).end(), &[]);
+    assert_success(&recover(&stage, &["--install", "--quiet"]).env("XDG_CONFIG_HOME", &config).output(), &[]);
     let path = config.join("systemd/user/longhaul-recover.service");
     assert_eq!(fs::read_to_string(path).expect("the service was written"), printed.stdout);
     assert!(!stage.user_home().join(".config").exists());
@@ -176,9 +176,9 @@ fn foreign_service_is_not_changed() {
     fs::create_dir_all(path.parent().expect("the path has a parent")).expect("the stage is writable");
     fs::write(&path, "[Service]\nExecStart=/bin/true\n").expect("the stage is writable");
     for flag in ["--install", "--uninstall"] {
-        let failed = recover(&stage, &[flag]).end();
+        let failed = recover(&stage, &[flag]).output();
         failed.envelope(25);
-        failed.says(&["longhaul did not write it", "hint: move it"]);
+        failed.assert_error(&["longhaul did not write it", "hint: move it"]);
     }
     assert_eq!(fs::read_to_string(&path).expect("the file exists"), "[Service]\nExecStart=/bin/true\n");
     assert_eq!(systemctl_calls(&stage), "");
@@ -188,21 +188,21 @@ fn foreign_service_is_not_changed() {
 #[test]
 fn failing_systemctl_is_an_error() {
     let stage = stage("echo 'Failed to connect to bus: No medium found' >&2; exit 1");
-    let failed = recover(&stage, &["--install"]).end();
+    let failed = recover(&stage, &["--install"]).output();
     failed.envelope(25);
-    failed.says(&[
+    failed.assert_error(&[
         "Failed to connect to bus",
         "is written",
         "systemctl --user enable longhaul-recover.service",
     ]);
     assert!(service(&stage).exists());
-    assert_success(&recover(&stage, &["--uninstall"]).end(), &["could not disable", "removed"]);
+    assert_success(&recover(&stage, &["--uninstall"]).output(), &["could not disable", "removed"]);
     assert!(!service(&stage).exists());
 
     fs::remove_file(stage.folder().join("bin/systemctl")).expect("the test owns the file");
-    let failed = recover(&stage, &["--install"]).end();
+    let failed = recover(&stage, &["--install"]).output();
     failed.envelope(25);
-    failed.says(&["start systemctl", "systemctl --user enable longhaul-recover.service"]);
+    failed.assert_error(&["start systemctl", "systemctl --user enable longhaul-recover.service"]);
 }
 
 #[test]
@@ -217,9 +217,9 @@ fn contradictory_flags_are_rejected() {
         ["--uninstall", "--active-within=1h"],
         ["--print-service", "@"],
     ] {
-        let ended = recover(&stage, &args).end();
-        assert_eq!((ended.code, ended.stdout.as_str()), (2, ""), "{args:?}: {ended:?}");
-        ended.says(&["cannot be used with"]);
+        let output = recover(&stage, &args).output();
+        assert_eq!((output.code, output.stdout.as_str()), (2, ""), "{args:?}: {output:?}");
+        output.assert_error(&["cannot be used with"]);
     }
     assert_eq!(systemctl_calls(&stage), "");
 }

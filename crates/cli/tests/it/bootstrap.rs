@@ -2,7 +2,7 @@
 //! learns from each once, and continues after an interruption. Tests cover the Messages API and each
 //! available agent.
 
-use crate::call::{Call, Ended, wait_until};
+use crate::call::{Call, Output, wait_until};
 use crate::harness::{Stage, claude_code};
 use crate::server::Server;
 use longhaul_playbook::database::JudgeKind;
@@ -56,8 +56,8 @@ fn bootstrap(stage: &Stage, args: &[&str]) -> Call {
     call.env("AGENTIC_CONTEXT_BOOTSTRAP_DELAY", "0")
 }
 
-fn printed(ended: &Ended) -> Value {
-    serde_json::from_str(&ended.stdout).unwrap_or_else(|_| panic!("{}{}", ended.stdout, ended.stderr))
+fn printed(output: &Output) -> Value {
+    serde_json::from_str(&output.stdout).unwrap_or_else(|_| panic!("{}{}", output.stdout, output.stderr))
 }
 
 /// Returns the result of each session, preceded by the name of its file.
@@ -85,24 +85,24 @@ fn points(stage: &Stage) -> Value {
 fn past_sessions_are_learned_from_once() {
     let (stage, server) = (Stage::new(), judge_server());
     write_sessions(&stage, 3);
-    let planned = bootstrap(&stage, &["--dry-run"]).against(&server).end();
+    let planned = bootstrap(&stage, &["--dry-run"]).against(&server).output();
     assert_eq!(planned.code, 0, "{}", planned.stderr);
     let plan = printed(&planned);
     assert_eq!(results(&plan), ["s1 open", "s2 open", "s3 open"]);
     assert!(plan["estimated_cost_usd"].as_f64().is_some_and(|cost| cost > 0.0), "{plan}");
     assert!(!stage.work().join(".claude").exists(), "a plan writes nothing");
     let named =
-        stage.longhaul(["playbook", "bootstrap", "--dry-run", "--project"]).args([stage.work()]).end();
+        stage.longhaul(["playbook", "bootstrap", "--dry-run", "--project"]).args([stage.work()]).output();
     assert_eq!(results(&printed(&named)), results(&plan));
 
-    let unconfirmed = bootstrap(&stage, &[]).against(&server).end();
+    let unconfirmed = bootstrap(&stage, &[]).against(&server).output();
     assert_eq!(unconfirmed.code, 2, "{}", unconfirmed.stderr);
     assert!(unconfirmed.stderr.contains("no terminal to confirm"), "{}", unconfirmed.stderr);
-    let unlimited = bootstrap(&stage, &["--budget", "none"]).against(&server).end();
+    let unlimited = bootstrap(&stage, &["--budget", "none"]).against(&server).output();
     assert!(unlimited.stderr.contains("no terminal to confirm"), "{}", unlimited.stderr);
     assert_eq!(server.api.account().side.len(), 0, "no request was sent yet");
 
-    let first = bootstrap(&stage, &["--yes", "--limit", "2"]).against(&server).end();
+    let first = bootstrap(&stage, &["--yes", "--limit", "2"]).against(&server).output();
     assert_eq!(first.code, 0, "{}{}", first.stdout, first.stderr);
     assert_eq!(results(&printed(&first)), ["s1 learned", "s2 learned"]);
     assert_eq!(skip_reasons(&printed(&first)), ["beyond_limit"]);
@@ -116,13 +116,13 @@ fn past_sessions_are_learned_from_once() {
         state["processed_sessions"].as_object().expect("sessions").values().collect();
     assert_eq!(processed.iter().map(|session| &session["key_points_after"]).collect::<Vec<_>>(), [1, 1]);
 
-    let second = bootstrap(&stage, &["--yes"]).against(&server).end();
+    let second = bootstrap(&stage, &["--yes"]).against(&server).output();
     assert_eq!(results(&printed(&second)), ["s3 learned"], "{}", second.stderr);
     assert_eq!(skip_reasons(&printed(&second)), ["learned", "learned"]);
     assert!(printed(&second)["cost_usd"].as_f64().is_some_and(|cost| cost > 0.0), "{}", second.stdout);
     // A judged session is not judged again, even if the project's state file is lost.
     fs::remove_file(stage.work().join(".claude/bootstrap_state.json")).expect("the file existed");
-    let third = bootstrap(&stage, &["--yes"]).against(&server).end();
+    let third = bootstrap(&stage, &["--yes"]).against(&server).output();
     assert_eq!((third.code, results(&printed(&third))), (0, Vec::new()));
     assert_eq!(skip_reasons(&printed(&third)), ["nothing_new"; 3]);
     assert_eq!(server.api.account().side.len(), 6, "two questions per session");
@@ -132,7 +132,7 @@ fn past_sessions_are_learned_from_once() {
 fn sessions_wait_for_an_api_key() {
     let (stage, server) = (Stage::new(), judge_server());
     write_sessions(&stage, 2);
-    let stopped = bootstrap(&stage, &["--yes"]).against(&server).env("ANTHROPIC_API_KEY", "").end();
+    let stopped = bootstrap(&stage, &["--yes"]).against(&server).env("ANTHROPIC_API_KEY", "").output();
     let report = printed(&stopped);
     assert_eq!(results(&report), ["s1 waits", "s2 open"], "{}", stopped.stderr);
     assert!(
@@ -141,7 +141,7 @@ fn sessions_wait_for_an_api_key() {
     );
     assert_ne!(stopped.code, 0);
     assert!(!stage.work().join(".claude/bootstrap_state.json").exists());
-    let rest = bootstrap(&stage, &["--yes"]).against(&server).end();
+    let rest = bootstrap(&stage, &["--yes"]).against(&server).output();
     assert_eq!(rest.code, 0, "{}{}", rest.stdout, rest.stderr);
     assert_eq!(results(&printed(&rest)), ["s1 learned", "s2 learned"], "{}", rest.stderr);
 }
@@ -164,9 +164,9 @@ fn sessions_wait_for_another_worker() {
     let lock = options.open(paths.worker_lock(&api, JudgeKind::Api)).expect("writing succeeds");
     lock.lock().expect("the lock is free");
     let secret = api.replace("http://", "http://me:secret@");
-    let ended = bootstrap(&stage, &["--yes"]).against(&server).env("ANTHROPIC_BASE_URL", secret).end();
-    assert_eq!(ended.code, 75, "{}{}", ended.stdout, ended.stderr);
-    let report = printed(&ended);
+    let output = bootstrap(&stage, &["--yes"]).against(&server).env("ANTHROPIC_BASE_URL", secret).output();
+    assert_eq!(output.code, 75, "{}{}", output.stdout, output.stderr);
+    let report = printed(&output);
     assert_eq!(results(&report), ["s1 waits", "s2 open"]);
     assert!(report["stopped"].as_str().is_some_and(|reason| reason.contains("is paused until")), "{report}");
     let waiting: String = database
@@ -184,14 +184,14 @@ fn ctrl_c_loses_nothing() {
     let learning = bootstrap(&stage, &["--yes"]).against(&server).start();
     wait_until("the judge receives a request", || !server.api.account().requests.is_empty());
     learning.signal(Signal::INT);
-    let cancelled = learning.end();
+    let cancelled = learning.output();
     assert_eq!(cancelled.code, 130, "{}", cancelled.stderr);
     assert!(
         printed(&cancelled)["stopped"].as_str().is_some_and(|reason| reason.starts_with("cancelled")),
         "{}",
         cancelled.stdout
     );
-    let rest = bootstrap(&stage, &["--yes"]).against(&server).end();
+    let rest = bootstrap(&stage, &["--yes"]).against(&server).output();
     assert_eq!(rest.code, 0, "{}{}", rest.stdout, rest.stderr);
     assert_eq!(results(&printed(&rest)), ["s1 learned", "s2 learned"], "{}", rest.stderr);
 }
@@ -202,9 +202,9 @@ fn invalid_settings_are_rejected_before_anything_starts() {
     write_sessions(&stage, 1);
     let check = |args: &[&str], variable: (&str, &str), expected: &str| {
         let (name, value) = variable;
-        let ended = bootstrap(&stage, args).env(name, value).end();
-        assert_eq!(ended.code, 2, "{}{}", ended.stdout, ended.stderr);
-        assert!(ended.stderr.contains(expected), "{}", ended.stderr);
+        let output = bootstrap(&stage, args).env(name, value).output();
+        assert_eq!(output.code, 2, "{}{}", output.stdout, output.stderr);
+        assert!(output.stderr.contains(expected), "{}", output.stderr);
     };
     check(
         &["--yes"],
@@ -221,7 +221,7 @@ fn invalid_settings_are_rejected_before_anything_starts() {
     check(&["--budget", "1"], ("ANTHROPIC_MODEL", "a-stranger"), "--budget does not work with a-stranger");
     fs::create_dir(stage.work().join(".claude")).expect("the stage is writable");
     fs::write(stage.work().join(".claude/bootstrap_state.json"), "{").expect("the stage is writable");
-    let broken = bootstrap(&stage, &["--yes"]).end();
+    let broken = bootstrap(&stage, &["--yes"]).output();
     assert!(broken.stderr.contains("move it away"), "{}", broken.stderr);
     assert_ne!(broken.code, 0);
 }
@@ -243,13 +243,13 @@ fn claude_code_judges_sessions_except_its_own() {
         let hooks = json!({ "hooks": { "UserPromptSubmit": hook("prompt"), "SessionEnd": hook("end") } });
         fs::write(stage.user_home().join(".claude/settings.json"), hooks.to_string())
             .expect("the stage is writable");
-        let ended = bootstrap(stage, &["--yes", "--judge", "claude"])
+        let output = bootstrap(stage, &["--yes", "--judge", "claude"])
             .env("LONGHAUL_AGENT_PATH", agent)
             .env("LONGHAUL_CHECK", "false")
             .against(&server)
-            .end();
-        assert_eq!(ended.code, 0, "{}{}", ended.stdout, ended.stderr);
-        assert_eq!(results(&printed(&ended)), ["s1 learned"], "{}", ended.stderr);
+            .output();
+        assert_eq!(output.code, 0, "{}{}", output.stdout, output.stderr);
+        assert_eq!(results(&printed(&output)), ["s1 learned"], "{}", output.stderr);
         assert_eq!(points(stage)[0]["text"], "Start the database before the tests.");
         let runs = stage.runs();
         assert_eq!(runs.len(), 2, "a run for each question");
@@ -273,10 +273,10 @@ fn claude_code_reports_a_failed_judgment() {
             judge_server_with(&format!("fault = {{ status = {{ code = 400, message = \"{message}\" }} }}"));
         write_sessions(stage, 1);
         let judge = ["--yes", "--judge", "claude"];
-        let ended = bootstrap(stage, &judge).env("LONGHAUL_AGENT_PATH", agent).against(&server).end();
-        assert_eq!(results(&printed(&ended)), ["s1 failed"], "{}", ended.stderr);
-        assert!(ended.stderr.contains("ask Claude Code: failed: "), "{}", ended.stderr);
-        assert_ne!(ended.code, 0);
+        let output = bootstrap(stage, &judge).env("LONGHAUL_AGENT_PATH", agent).against(&server).output();
+        assert_eq!(results(&printed(&output)), ["s1 failed"], "{}", output.stderr);
+        assert!(output.stderr.contains("ask Claude Code: failed: "), "{}", output.stderr);
+        assert_ne!(output.code, 0);
         assert!(!stage.work().join(".claude/bootstrap_state.json").exists(), "a later call may retry");
     });
 }

@@ -2,7 +2,7 @@
 //! wait has a timeout.
 
 use crate::harness::LONGHAUL;
-use crate::schemas::Called;
+use crate::schemas::Invocation;
 use crate::server::Server;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
@@ -88,7 +88,7 @@ impl Call {
         }
     }
 
-    pub fn start(mut self) -> Started {
+    pub fn start(mut self) -> Running {
         if self.command.get_program() == LONGHAUL {
             self.add_json();
         }
@@ -102,7 +102,7 @@ impl Call {
         drop(stdin);
         let stdout = read_to_end_in_thread(child.stdout.take().expect("stdout is piped"));
         let stderr = read_to_end_in_thread(child.stderr.take().expect("stderr is piped"));
-        Started {
+        Running {
             child: Some(child),
             stdout: Some(stdout),
             stderr: Some(stderr),
@@ -111,13 +111,13 @@ impl Call {
         }
     }
 
-    pub fn end(self) -> Ended {
-        self.start().end()
+    pub fn output(self) -> Output {
+        self.start().output()
     }
 
-    fn called(&self) -> Called {
+    fn called(&self) -> Invocation {
         let args = self.command.get_args().map(|arg| arg.to_string_lossy().into_owned());
-        Called::new(args, self.command.get_current_dir().unwrap_or(Path::new(".")).to_owned())
+        Invocation::new(args, self.command.get_current_dir().unwrap_or(Path::new(".")).to_owned())
     }
 }
 
@@ -135,16 +135,16 @@ fn text(pipe: Option<JoinHandle<Vec<u8>>>) -> String {
 }
 
 /// A running program. It does not outlive its test.
-pub struct Started {
+pub struct Running {
     child: Option<Child>,
     stdout: Option<JoinHandle<Vec<u8>>>,
     stderr: Option<JoinHandle<Vec<u8>>>,
     started_at: Instant,
     /// The call, if the program is the binary under test.
-    called: Option<Called>,
+    called: Option<Invocation>,
 }
 
-impl Started {
+impl Running {
     pub fn signal(&self, signal: Signal) {
         let child = self.child.as_ref().expect("the program has not been awaited");
         let pid = Pid::from_raw(child.id().cast_signed()).expect("a child has a PID");
@@ -167,12 +167,12 @@ impl Started {
         (text(stdout), text(stderr))
     }
 
-    pub fn end(self) -> Ended {
-        self.end_or_killed().expect("nothing kills the program")
+    pub fn output(self) -> Output {
+        self.output_unless_killed().expect("nothing kills the program")
     }
 
     /// Waits for the program to exit. Returns `None` if a failpoint ended it with SIGKILL.
-    pub fn end_or_killed(mut self) -> Option<Ended> {
+    pub fn output_unless_killed(mut self) -> Option<Output> {
         let mut child = self.child.take().expect("the program is awaited once");
         let Some(status) = poll(|| child.try_wait().expect("a child can be awaited")) else {
             child.kill().expect("a child can be killed");
@@ -183,21 +183,21 @@ impl Started {
         if status.signal() == Some(Signal::KILL.as_raw()) {
             return None;
         }
-        let ended = Ended {
+        let output = Output {
             stdout: text(self.stdout.take()),
             stderr: text(self.stderr.take()),
             code: status.code().unwrap_or(-1),
             duration,
         };
-        assert!(status.code().is_some(), "ended by {status} after {duration:?}: {ended:?}");
+        assert!(status.code().is_some(), "ended by {status} after {duration:?}: {output:?}");
         if let Some(called) = &self.called {
-            called.check(ended.code, &ended.stdout, &ended.stderr);
+            called.check(output.code, &output.stdout, &output.stderr);
         }
-        Some(ended)
+        Some(output)
     }
 }
 
-impl Drop for Started {
+impl Drop for Running {
     fn drop(&mut self) {
         if self.child.is_some() {
             // A supervisor that receives SIGTERM stops its agent too.
@@ -211,14 +211,14 @@ impl Drop for Started {
 
 /// A finished program.
 #[derive(Debug)]
-pub struct Ended {
+pub struct Output {
     pub code: i32,
     pub stdout: String,
     pub stderr: String,
     pub duration: Duration,
 }
 
-impl Ended {
+impl Output {
     /// Asserts the exit code and returns what was printed as one JSON object.
     pub fn envelope(&self, code: i32) -> Value {
         assert_eq!(self.code, code, "{self:?}");
@@ -235,7 +235,7 @@ impl Ended {
     }
 
     /// Asserts that stderr contains an error and all of these fragments.
-    pub fn says(&self, fragments: &[&str]) {
+    pub fn assert_error(&self, fragments: &[&str]) {
         for fragment in fragments.iter().chain(&["error:"]) {
             assert!(self.stderr.contains(fragment), "no `{fragment}` in {self:?}");
         }

@@ -1,20 +1,20 @@
 //! Changes of settings by `resume` and `rerun`: they take effect, the journal names them, and other settings
 //! stay.
 
-use crate::call::Ended;
+use crate::call::Output;
 use crate::harness::Stage;
 use crate::recovering::{STEPS, play_with_each_agent, run_to_mid_tool};
 use crate::server::{Server, WORK};
 use serde_json::{Value, json};
 
-fn json(ended: &Ended) -> Value {
-    assert_eq!(ended.code, 0, "{ended:?}");
-    serde_json::from_str(&ended.stdout).expect("JSON is printed")
+fn json(output: &Output) -> Value {
+    assert_eq!(output.code, 0, "{output:?}");
+    serde_json::from_str(&output.stdout).expect("JSON is printed")
 }
 
 /// Returns the latest changes in the timeline of the last run.
 fn changes(stage: &Stage) -> Value {
-    let timeline = json(&stage.longhaul(["why", "@", "--output-format", "json"]).end());
+    let timeline = json(&stage.longhaul(["why", "@", "--output-format", "json"]).output());
     let entries = timeline["entries"].as_array().expect("a timeline");
     let found = entries.iter().rev().find(|entry| !entry["changes"].is_null());
     found.expect("an entry has changes")["changes"].clone()
@@ -23,12 +23,12 @@ fn changes(stage: &Stage) -> Value {
 #[test]
 fn resume_changes_settings_and_journals_them() {
     play_with_each_agent(WORK, "changing settings", |stage, agent, server| {
-        let denied = stage.run(agent, &["p", "--budget", "1"]).against(server).end().envelope(23);
+        let denied = stage.run(agent, &["p", "--budget", "1"]).against(server).output().envelope(23);
         assert_eq!(denied["run"]["fault"], "permission", "{denied}");
         let base_args = ["resume", "@", "--permission-mode", "bypassPermissions", "--model", "haiku"];
         let more = ["--add-budget", "2", "--check", "true", "--deny-tools", "WebFetch"];
         let resumed =
-            stage.longhaul(base_args).args(more).args(["--max-reset-wait", "2h"]).against(server).end();
+            stage.longhaul(base_args).args(more).args(["--max-reset-wait", "2h"]).against(server).output();
         resumed.envelope(0);
         let changed =
             |setting: &str, from: &str, to: &str| json!({"setting": setting, "from": from, "to": to});
@@ -43,7 +43,7 @@ fn resume_changes_settings_and_journals_them() {
             changed("check_timeout", "none", "30m"),
         ]);
         assert_eq!(changes(stage), expected);
-        let text = stage.longhaul(["why", "@", "--output-format", "text"]).end();
+        let text = stage.longhaul(["why", "@", "--output-format", "text"]).output();
         let expected = "permission mode default -> bypassPermissions, deny tools none -> WebFetch, check none -> 1 command, \
                      budget $1.00 -> $3.00";
         let lines = text.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -57,10 +57,10 @@ fn resume_changes_settings_and_journals_them() {
 #[test]
 fn rerun_and_fork_change_settings_of_only_the_new_run() {
     let (stage, server) = (Stage::new(), Server::start(WORK));
-    stage.run(&stage.agent(), &["p", "--run-id", "old"]).against(&server).end().envelope(23);
+    stage.run(&stage.agent(), &["p", "--run-id", "old"]).against(&server).output().envelope(23);
     let base_args = ["--permission-mode", "bypassPermissions", "--max-turns", "9"];
     for command in [&["rerun", "old"][..], &["resume", "old", "--fork"]] {
-        stage.longhaul(command).args(base_args).against(&server).end().envelope(0);
+        stage.longhaul(command).args(base_args).against(&server).output().envelope(0);
         let plan = stage.runs()[0].plan().expect("a plan");
         assert_eq!(plan.permission_mode.as_deref(), Some("bypassPermissions"));
         assert_eq!(plan.policy.limits.turns, Some(9));
@@ -73,18 +73,18 @@ fn rerun_and_fork_change_settings_of_only_the_new_run() {
 fn unfinished_run_keeps_the_settings_of_its_agent() {
     let (stage, server) = (Stage::new(), Server::start(STEPS));
     run_to_mid_tool(&stage, &stage.agent(), &server).kill();
-    let rejected = stage.longhaul(["resume", "@", "--model", "haiku"]).against(&server).end();
+    let rejected = stage.longhaul(["resume", "@", "--model", "haiku"]).against(&server).output();
     rejected.envelope(25);
     let id = stage.only_run().id().to_string();
-    rejected.says(&["the run has not ended", &format!("longhaul cancel {id}")]);
-    stage.longhaul(["resume", "@", "--budget", "7"]).against(&server).end().envelope(0);
+    rejected.assert_error(&["the run has not ended", &format!("longhaul cancel {id}")]);
+    stage.longhaul(["resume", "@", "--budget", "7"]).against(&server).output().envelope(0);
     assert_eq!(changes(&stage), json!([{"setting": "budget", "from": "none", "to": "7"}]));
 }
 
 #[test]
 fn invalid_changes_are_usage_errors() {
     let (stage, server) = (Stage::new(), Server::start(WORK));
-    stage.run(&stage.agent(), &["p"]).against(&server).end().envelope(23);
+    stage.run(&stage.agent(), &["p"]).against(&server).output().envelope(23);
     for change in [
         &["--model", ""][..],
         &["--permission-mode", " "],
@@ -94,11 +94,11 @@ fn invalid_changes_are_usage_errors() {
         &["--add-budget", "1"],
     ] {
         for command in ["resume", "rerun"] {
-            let rejected = stage.longhaul([command, "@"]).args(change).against(&server).end();
+            let rejected = stage.longhaul([command, "@"]).args(change).against(&server).output();
             assert_eq!(rejected.code, 2, "{command} {change:?}: {rejected:?}");
         }
     }
-    assert_eq!(stage.longhaul(["run", "p", "--model", ""]).end().code, 2);
+    assert_eq!(stage.longhaul(["run", "p", "--model", ""]).output().code, 2);
     assert_eq!(stage.runs().len(), 1);
 }
 
@@ -109,10 +109,10 @@ fn second_run_in_a_directory_causes_a_warning() {
     let id = stage.only_run().id().to_string();
     let other = Server::start(WORK);
     let base_args = ["p", "--permission-mode", "bypassPermissions"];
-    let second = stage.run(&stage.agent(), &base_args).against(&other).end();
+    let second = stage.run(&stage.agent(), &base_args).against(&other).output();
     assert!(second.stderr.contains(&format!("another run, {id}, works in this directory")), "{second:?}");
     second.envelope(0);
-    first.end().envelope(0);
-    let alone = stage.run(&stage.agent(), &base_args).against(&other).end();
+    first.output().envelope(0);
+    let alone = stage.run(&stage.agent(), &base_args).against(&other).output();
     assert!(!alone.stderr.contains("another run"), "{alone:?}");
 }

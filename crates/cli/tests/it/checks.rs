@@ -54,7 +54,7 @@ const CHECK: &str = "for part in one two three four; do grep -qx $part parts || 
 
 fn run(stage: &Stage, agent: &Path, server: &Server, args: &[&str], code: i32) -> Value {
     let base_args = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill"];
-    stage.run(agent, &base_args).args(args).against(server).end().envelope(code)
+    stage.run(agent, &base_args).args(args).against(server).output().envelope(code)
 }
 
 #[test]
@@ -102,7 +102,7 @@ fn check_runs_again_after_its_supervisor_died() {
     let started = stage.run(&stage.agent(), &base_args).against(&server).start();
     wait_until("the check runs", || stage.work().join("checked").exists());
     started.kill();
-    let envelope = recover(&stage, &server, &[]).end().envelope(0);
+    let envelope = recover(&stage, &server, &[]).output().envelope(0);
     assert_eq!(envelope["run"]["attempts"], 1, "{envelope}");
     // No supervisor read the first result, so the check runs again.
     let checked = fs::read_to_string(stage.work().join("checked")).expect("the check ran");
@@ -113,9 +113,9 @@ fn check_runs_again_after_its_supervisor_died() {
 fn invalid_check_is_rejected() {
     let stage = Stage::new();
     let check = |args: &[&str], fragments: &[&str]| {
-        let ended = stage.run(&stage.agent(), &["p"]).args(args).end();
-        assert_eq!(ended.code, 2, "{ended:?}");
-        ended.says(fragments);
+        let output = stage.run(&stage.agent(), &["p"]).args(args).output();
+        assert_eq!(output.code, 2, "{output:?}");
+        output.assert_error(fragments);
     };
     check(&["--check", "no-such-program --fast"], &["there is no program `no-such-program`"]);
     check(&["--check", "if then"], &["the shell cannot read it"]);

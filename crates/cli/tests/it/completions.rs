@@ -8,7 +8,7 @@ use std::fs;
 /// Returns the completions that fish receives for these words, the last of which is incomplete.
 fn offered(stage: &Stage, words: &[&str]) -> Vec<String> {
     let call = stage.longhaul(["--", "longhaul"]).args(words).env("LONGHAUL_COMPLETE", "fish");
-    let answer = call.end();
+    let answer = call.output();
     assert_eq!((answer.code, answer.stderr.as_str()), (0, ""), "{answer:?}");
     let value = |line: &str| line.split('\t').next().unwrap_or_default().to_owned();
     answer.stdout.lines().map(value).collect()
@@ -22,7 +22,7 @@ fn completions_offer_the_ids_and_names_of_runs() {
     let base_args = ["p", "--permission-mode", "bypassPermissions"];
     for id in ["one", "two"] {
         let run = stage.run(&stage.agent(), &base_args).args(["--run-id", id, "--name", "nightly"]);
-        run.against(&server).end().envelope(0);
+        run.against(&server).output().envelope(0);
     }
     let first = offered(&stage, &["show", ""]);
     assert_eq!(first[..3], ["two", "nightly", "one"], "runs come before flags: {first:?}");
@@ -41,11 +41,11 @@ fn completions_offer_the_ids_and_names_of_runs() {
 fn bash_completes_run_ids() {
     let (stage, server) = (Stage::new(), Server::start(WORK));
     let base_args = ["p", "--permission-mode", "bypassPermissions", "--run-id", "onlyrun"];
-    stage.run(&stage.agent(), &base_args).against(&server).end().envelope(0);
+    stage.run(&stage.agent(), &base_args).against(&server).output().envelope(0);
     let script = "source <(longhaul completions bash); COMP_WORDS=(longhaul show on); COMP_CWORD=2; COMP_TYPE=9; \
                   _clap_complete_longhaul longhaul on show; echo \"${COMPREPLY[@]}\"";
     let path = format!("{}:{}", LONGHAUL.rsplit_once('/').expect("a path").0, env!("PATH"));
-    let completed = stage.program("bash").args(["-c", script]).env("PATH", path).end();
+    let completed = stage.program("bash").args(["-c", script]).env("PATH", path).output();
     assert_eq!((completed.code, completed.stdout.trim()), (0, "onlyrun"), "{completed:?}");
 }
 
@@ -53,12 +53,12 @@ fn bash_completes_run_ids() {
 fn help_command_equals_the_help_flag() {
     let stage = Stage::new();
     for command in [&["run"][..], &["playbook", "learn"]] {
-        let by_command = stage.longhaul(["help"]).args(command).end();
-        let by_flag = stage.longhaul(command).args(["--help"]).end();
+        let by_command = stage.longhaul(["help"]).args(command).output();
+        let by_flag = stage.longhaul(command).args(["--help"]).output();
         assert_eq!((by_command.code, &by_command.stdout), (0, &by_flag.stdout), "{command:?}");
     }
-    let help = stage.longhaul(["help"]).end().stdout;
-    let mistyped = stage.longhaul(["watchdo"]).end().stderr;
+    let help = stage.longhaul(["help"]).output().stdout;
+    let mistyped = stage.longhaul(["watchdo"]).output().stderr;
     for hidden in ["finish-tool", "drill-agent", "watchdog", "hook"] {
         assert!(!help.contains(hidden) && !mistyped.contains(hidden), "{hidden}: {help}{mistyped}");
     }
@@ -68,7 +68,7 @@ fn help_command_equals_the_help_flag() {
 fn completions_and_manual_pages_list_visible_commands() {
     let stage = Stage::new();
     for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
-        let script = stage.longhaul(["completions", shell]).end();
+        let script = stage.longhaul(["completions", shell]).output();
         assert_eq!(script.code, 0, "{shell}: {script:?}");
         assert!(script.stdout.contains("LONGHAUL_COMPLETE"), "{shell}: {script:?}");
     }
@@ -84,10 +84,10 @@ fn completions_and_manual_pages_list_visible_commands() {
     assert!(flags.iter().any(|flag| flag == "--active-within"), "{flags:?}");
     let flags = offered(&stage, &["run", "--de"]);
     assert_eq!(flags, ["--deny-tools", "--detach"]);
-    let no_shell = stage.longhaul(["completions", "tcsh"]).end();
+    let no_shell = stage.longhaul(["completions", "tcsh"]).output();
     assert_eq!(no_shell.code, 2, "{no_shell:?}");
     let dir = stage.folder().join("man");
-    assert_eq!(stage.longhaul(["man", "--dir"]).args([&dir]).end().code, 0);
+    assert_eq!(stage.longhaul(["man", "--dir"]).args([&dir]).output().code, 0);
     let pages: Vec<String> = tidy::all_paths(&dir)
         .iter()
         .filter_map(|path| Some(path.file_name()?.to_str()?.to_owned()))
@@ -101,7 +101,7 @@ fn completions_and_manual_pages_list_visible_commands() {
         run.contains("keep\\-going") && run.contains(".TH longhaul-run 1") && !run.contains("detached"),
         "{run}"
     );
-    let failed = stage.longhaul(["man", "--dir"]).args([stage.agent().join("man")]).end();
+    let failed = stage.longhaul(["man", "--dir"]).args([stage.agent().join("man")]).output();
     assert_eq!(failed.code, 2, "{failed:?}");
-    failed.says(&["write manual pages to", "hint:"]);
+    failed.assert_error(&["write manual pages to", "hint:"]);
 }

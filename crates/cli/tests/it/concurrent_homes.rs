@@ -64,11 +64,11 @@ fn sweep_spares_a_run_with_the_same_id() {
         wait_until("the tool runs", || stage.work().join("started").exists());
 
         let (neighbor, work) = (Stage::new(), Server::start(crate::server::WORK));
-        let ended = run(&neighbor, &crashing_agent(&neighbor, agent), &work).end();
-        assert_eq!(ended.envelope(0)["run"]["attempts"], 2, "a sweep followed the first attempt");
+        let output = run(&neighbor, &crashing_agent(&neighbor, agent), &work).output();
+        assert_eq!(output.envelope(0)["run"]["attempts"], 2, "a sweep followed the first attempt");
 
         release_agent(stage);
-        assert_done_undisturbed(stage, &held.end().envelope(0));
+        assert_done_undisturbed(stage, &held.output().envelope(0));
     });
 }
 
@@ -81,7 +81,7 @@ fn orphaned_run_is_found_only_by_its_home() {
         let orphan = agent_pid(&stage.only_run());
 
         let (neighbor, work) = (Stage::new(), Server::start(crate::server::WORK));
-        run(&neighbor, agent, &work).end().envelope(0);
+        run(&neighbor, agent, &work).output().envelope(0);
         let process_count =
             |stage: &Stage| processes_with(&RunMarker::load(&stage.only_run()).expect("a plan")).len();
         assert_eq!(process_count(&neighbor), 0);
@@ -89,7 +89,7 @@ fn orphaned_run_is_found_only_by_its_home() {
 
         let recovered = recover(stage, server, &[]);
         release_agent(stage);
-        assert_done_undisturbed(stage, &recovered.end().envelope(0));
+        assert_done_undisturbed(stage, &recovered.output().envelope(0));
     });
 }
 
@@ -111,7 +111,7 @@ fn moved_run_finds_its_agent() {
     move_run(&stage);
     let recovered = recover(&stage, &server, &[]);
     release_agent(&stage);
-    let envelope = recovered.end().envelope(0);
+    let envelope = recovered.output().envelope(0);
     assert_eq!((&envelope["run"]["id"], &envelope["run"]["attempts"]), (&"elsewhere".into(), &1.into()));
     assert_eq!(steps(&stage), "one\ntwo\n");
 }
@@ -136,19 +136,19 @@ fn run_of_an_older_version_is_found_by_its_id() {
     wait_until("the tool runs", || neighbor.work().join("started").exists());
     let recovered = recover(&stage, &server, &[]);
     release_agent(&stage);
-    assert_done_undisturbed(&stage, &recovered.end().envelope(0));
+    assert_done_undisturbed(&stage, &recovered.output().envelope(0));
     release_agent(&neighbor);
-    assert_done_undisturbed(&neighbor, &other.end().envelope(0));
+    assert_done_undisturbed(&neighbor, &other.output().envelope(0));
 }
 
 /// Copies of the run's directory can then run at the same time.
 #[test]
 fn resuming_a_finished_run_replaces_its_marker() {
     let (stage, server) = (Stage::new(), Server::start(crate::server::WORK));
-    run(&stage, &stage.agent(), &server).end().envelope(0);
+    run(&stage, &stage.agent(), &server).output().envelope(0);
     let marker = || RunMarker::load(&stage.only_run()).expect("a plan");
     let first = marker();
-    stage.longhaul(["resume", "@", "once more"]).against(&server).end().envelope(0);
+    stage.longhaul(["resume", "@", "once more"]).against(&server).output().envelope(0);
     assert_ne!(marker(), first);
     assert_eq!(marker().run().as_str(), ID);
 }

@@ -1,7 +1,7 @@
 //! Configuration: Longhaul reads the user's and the project's files and the environment, and rejects invalid
 //! settings and settings that a project must not decide.
 
-use crate::call::{Call, Ended};
+use crate::call::{Call, Output};
 use crate::harness::Stage;
 use crate::server::{Server, WORK};
 use crate::tidy;
@@ -22,9 +22,9 @@ fn project(stage: &Stage, text: &str) -> PathBuf {
     stage.file("work/longhaul.toml", text)
 }
 
-fn json(ended: &Ended) -> Value {
-    assert_eq!(ended.code, 0, "{ended:?}");
-    serde_json::from_str(&ended.stdout).expect("valid JSON")
+fn json(output: &Output) -> Value {
+    assert_eq!(output.code, 0, "{output:?}");
+    serde_json::from_str(&output.stdout).expect("valid JSON")
 }
 
 /// A dry run in the work directory.
@@ -38,7 +38,7 @@ fn run_records_the_origin_of_each_setting() {
     let user_file = user(&stage, "permission_mode = \"bypassPermissions\"\nmax_retries = 7\nbudget = 50\n");
     let project_file = project(&stage, "model = \"opus\"\nmax_retries = 8\n\n[profile.short]\nbudget = 3\n");
     let call = stage.run(&stage.agent(), &["p", "--profile", "short", "--stall-timeout", "9m"]);
-    call.against(&server).env("LONGHAUL_RETRY_BASE", "1s").end().envelope(0);
+    call.against(&server).env("LONGHAUL_RETRY_BASE", "1s").output().envelope(0);
     let plan = stage.only_run().plan().expect("there is a plan");
     let canonical = |path: &PathBuf| fs::canonicalize(path).expect("the file exists").display().to_string();
     let expected = [
@@ -63,19 +63,19 @@ fn dry_run_shows_the_configuration() {
     let stage = Stage::new();
     let user_file =
         user(&stage, "check = [\"true\"]\nmax_failed_checks = 4\nagent_args = [\"--add-dir\", \"/srv\"]\n");
-    let plan = json(&dry_run(&stage, &[]).end());
+    let plan = json(&dry_run(&stage, &[]).output());
     assert_eq!(plan["changed"]["max_failed_checks"], format!("{}:2", user_file.display()));
     assert_eq!(plan["checks"], serde_json::json!(["true"]));
     let args = plan["command"]["args"].as_array().expect("a list");
     assert!(args.iter().any(|arg| arg == "--add-dir"), "{args:?}");
-    let text = dry_run(&stage, &["--output-format", "text"]).end();
+    let text = dry_run(&stage, &["--output-format", "text"]).output();
     assert_eq!(text.code, 2, "a flag may occur only once: {text:?}");
-    let text = stage.run(&stage.agent(), &["p", "--dry-run", "--output-format", "text"]).end();
+    let text = stage.run(&stage.agent(), &["p", "--dry-run", "--output-format", "text"]).output();
     assert!(text.stdout.contains(&format!("Set by:\n  agent_args: {}:3\n", user_file.display())), "{text:?}");
     // Flags take precedence, and drop configured settings that they exclude.
-    let plan = json(&dry_run(&stage, &["--keep-going", "--budget", "none"]).end());
+    let plan = json(&dry_run(&stage, &["--keep-going", "--budget", "none"]).output());
     assert_eq!((&plan["checks"], &plan["changed"]["check"]), (&serde_json::json!([]), &Value::Null));
-    let plan = json(&dry_run(&stage, &["--no-config"]).end());
+    let plan = json(&dry_run(&stage, &["--no-config"]).output());
     assert_eq!(
         (&plan["checks"], plan["changed"].as_object().map(serde_json::Map::len)),
         (&serde_json::json!([]), Some(1))
@@ -86,10 +86,10 @@ fn dry_run_shows_the_configuration() {
 fn invalid_file_starts_nothing() {
     let stage = Stage::new();
     let check = |fragments: &[&str]| {
-        let ended = stage.run(&stage.agent(), &["p"]).end();
-        assert_eq!((ended.code, ended.stdout.as_str()), (2, ""), "{ended:?}");
-        ended.says(fragments);
-        ended.says(&["hint:"]);
+        let output = stage.run(&stage.agent(), &["p"]).output();
+        assert_eq!((output.code, output.stdout.as_str()), (2, ""), "{output:?}");
+        output.assert_error(fragments);
+        output.assert_error(&["hint:"]);
         assert!(!stage.home().exists(), "a home was created");
     };
     let file = project(&stage, "budget = 1\nmodle = \"opus\"\n");
@@ -122,9 +122,9 @@ fn invalid_file_starts_nothing() {
     let message = [".config/longhaul/config.toml:1: `budget` is `lots`: expected an amount in dollars"];
     check(&message);
     for args in [&["simulate", "--runs", "1"][..], &["recover"], &["research", "task"]] {
-        let ended = stage.longhaul(args).end();
-        assert_eq!((ended.code, ended.stdout.as_str()), (2, ""), "{args:?}: {ended:?}");
-        ended.says(&message);
+        let output = stage.longhaul(args).output();
+        assert_eq!((output.code, output.stdout.as_str()), (2, ""), "{args:?}: {output:?}");
+        output.assert_error(&message);
     }
 }
 
@@ -137,9 +137,9 @@ fn unreadable_file_is_rejected() {
         // Root can read every file.
         return;
     }
-    let ended = dry_run(&stage, &[]).end();
-    assert_eq!(ended.code, 2, "{ended:?}");
-    ended.says(&["work/longhaul.toml: Permission denied", "hint:", "--no-config"]);
+    let output = dry_run(&stage, &[]).output();
+    assert_eq!(output.code, 2, "{output:?}");
+    output.assert_error(&["work/longhaul.toml: Permission denied", "hint:", "--no-config"]);
 }
 
 #[test]
@@ -165,7 +165,7 @@ fn project_file_is_searched_from_the_working_directory() {
             cwd,
             "--agent-path",
         ]);
-        json(&call.args([agent]).end())["changed"]["model"].as_str().map(str::to_owned)
+        json(&call.args([agent]).output())["changed"]["model"].as_str().map(str::to_owned)
     };
     assert_eq!(model_origin(&link), None);
     project(&stage, "model = \"of its target\"\n");
@@ -181,19 +181,19 @@ fn project_cannot_select_a_profile_of_the_user() {
     let stage = Stage::new();
     user(&stage, "[profile.daring]\npermission_mode = \"bypassPermissions\"\n");
     project(&stage, "default_profile = \"daring\"\n");
-    let ended = dry_run(&stage, &[]).end();
-    assert_eq!(ended.code, 2, "{ended:?}");
-    ended.says(&["work/longhaul.toml:1: there is no profile `daring` in this file"]);
+    let output = dry_run(&stage, &[]).output();
+    assert_eq!(output.code, 2, "{output:?}");
+    output.assert_error(&["work/longhaul.toml:1: there is no profile `daring` in this file"]);
     project(&stage, "default_profile = \"daring\"\n[profile.daring]\nmax_retries = 1\n");
-    let plan = json(&dry_run(&stage, &[]).end());
+    let plan = json(&dry_run(&stage, &[]).output());
     assert_eq!(
         (&plan["changed"]["permission_mode"], &plan["policy"]["retries_max"]),
         (&Value::Null, &1.into())
     );
-    let ended = dry_run(&stage, &["--profile", "darling"]).end();
-    assert_eq!(ended.code, 2, "{ended:?}");
-    ended.says(&["--profile: there is no profile `darling`", "did you mean daring?"]);
-    let plan = json(&dry_run(&stage, &[]).env("LONGHAUL_PROFILE", "daring").end());
+    let output = dry_run(&stage, &["--profile", "darling"]).output();
+    assert_eq!(output.code, 2, "{output:?}");
+    output.assert_error(&["--profile: there is no profile `darling`", "did you mean daring?"]);
+    let plan = json(&dry_run(&stage, &[]).env("LONGHAUL_PROFILE", "daring").output());
     assert!(plan["changed"]["permission_mode"].is_string(), "{plan}");
 }
 
@@ -201,42 +201,45 @@ fn project_cannot_select_a_profile_of_the_user() {
 fn error_about_a_configured_setting_names_the_file() {
     let stage = Stage::new();
     let user_file = user(&stage, "wall_limit = \"30m\"\n");
-    let ended = dry_run(&stage, &["--time-limit", "1h"]).end();
-    assert_eq!(ended.code, 2, "{ended:?}");
-    ended.says(&[&format!("`wall_limit` is set by {}:1", user_file.display())]);
-    assert!(!ended.stderr.contains("`time_limit` is set"), "{ended:?}");
+    let output = dry_run(&stage, &["--time-limit", "1h"]).output();
+    assert_eq!(output.code, 2, "{output:?}");
+    output.assert_error(&[&format!("`wall_limit` is set by {}:1", user_file.display())]);
+    assert!(!output.stderr.contains("`time_limit` is set"), "{output:?}");
     let user_file = user(&stage, "agent_path = \"claude\"\ncheck = [\"frobnicate\"]\n");
-    let ended = stage.longhaul(["run", "p"]).end();
-    assert_eq!(ended.code, 2, "{ended:?}");
-    ended
-        .says(&["there is no program `frobnicate`", &format!("`check` is set by {}:2", user_file.display())]);
-    let ended = stage.longhaul(["run", "p", "--check", "true"]).end();
-    ended.envelope(25);
-    ended.says(&["check --agent-path", &format!("`agent_path` is set by {}:1", user_file.display())]);
+    let output = stage.longhaul(["run", "p"]).output();
+    assert_eq!(output.code, 2, "{output:?}");
+    output.assert_error(&[
+        "there is no program `frobnicate`",
+        &format!("`check` is set by {}:2", user_file.display()),
+    ]);
+    let output = stage.longhaul(["run", "p", "--check", "true"]).output();
+    output.envelope(25);
+    output
+        .assert_error(&["check --agent-path", &format!("`agent_path` is set by {}:1", user_file.display())]);
 }
 
 #[test]
 fn read_only_commands_ignore_an_invalid_file() {
     let stage = Stage::new();
     user(&stage, "quiet = 3\n");
-    let ended = stage.longhaul(["drill", "--list"]).end();
-    assert_eq!(ended.code, 0, "{ended:?}");
+    let output = stage.longhaul(["drill", "--list"]).output();
+    assert_eq!(output.code, 0, "{output:?}");
     assert!(
-        ended.stderr.contains("warning: cannot read ") && ended.stderr.contains("continuing without it"),
-        "{ended:?}"
+        output.stderr.contains("warning: cannot read ") && output.stderr.contains("continuing without it"),
+        "{output:?}"
     );
-    let show = stage.longhaul(["config", "show"]).end();
+    let show = stage.longhaul(["config", "show"]).output();
     assert_eq!(show.code, 2, "{show:?}");
-    show.says(&["`quiet` wants `true` or `false`"]);
+    show.assert_error(&["`quiet` wants `true` or `false`"]);
     for args in [&["config", "path"][..], &["completions", "zsh"], &["man"]] {
-        let ended = stage.longhaul(args).end();
-        assert_eq!((ended.code, ended.stderr.as_str()), (0, ""), "{args:?}: {ended:?}");
+        let output = stage.longhaul(args).output();
+        assert_eq!((output.code, output.stderr.as_str()), (0, ""), "{args:?}: {output:?}");
     }
     user(&stage, "output_format = \"text\"\n");
-    let ended = stage.longhaul(["simulate", "--runs", "1"]).with_text_output().end();
-    assert!(ended.stdout.starts_with("Policy:"), "{ended:?}");
-    let ended = stage.longhaul(["config", "path"]).with_text_output().end();
-    assert!(ended.stdout.starts_with("user  "), "{ended:?}");
+    let output = stage.longhaul(["simulate", "--runs", "1"]).with_text_output().output();
+    assert!(output.stdout.starts_with("Policy:"), "{output:?}");
+    let output = stage.longhaul(["config", "path"]).with_text_output().output();
+    assert!(output.stdout.starts_with("user  "), "{output:?}");
 }
 
 #[test]
@@ -253,7 +256,7 @@ fn research_applies_the_users_settings() {
     // The current directory is not the project.
     stage.file("longhaul.toml", "model = \"opus\"\n");
     let call = stage.longhaul(["research", "task", "--dry_run", "--output-format", "json", "--agent-path"]);
-    let plan = json(&call.args([stage.agent()]).end());
+    let plan = json(&call.args([stage.agent()]).output());
     assert_eq!(plan["guards"]["deny_tools"], serde_json::json!(["WebFetch"]));
     assert_eq!(plan["policy"]["limits"]["time"], 7_200_000, "{plan}");
     assert_eq!(plan["policy"]["retries_max"], 5);
@@ -268,7 +271,8 @@ fn research_applies_the_users_settings() {
 fn config_show_prints_effective_values() {
     let stage = Stage::new();
     let user_file = user(&stage, "preset = \"archon\"\n\n[recover]\nactive_within = \"36h\"\n");
-    let show = |args: &[&str]| stage.longhaul(["config", "show", "--output-format", "json"]).args(args).end();
+    let show =
+        |args: &[&str]| stage.longhaul(["config", "show", "--output-format", "json"]).args(args).output();
     let values = json(&show(&[]));
     assert_eq!((&values["preset"], &values["max_retries"]), (&"archon".into(), &2.into()));
     assert_eq!((&values["recover.active_within"], &values["model"]), (&"36h".into(), &Value::Null));
@@ -276,12 +280,12 @@ fn config_show_prints_effective_values() {
     assert_eq!(values["preset"]["origin"], format!("{}:1", user_file.display()));
     assert_eq!(values["max_retries"], serde_json::json!({ "value": 2, "origin": "preset archon" }));
     assert_eq!(values["keep_going"], serde_json::json!({ "value": false, "origin": "default" }));
-    let text = stage.longhaul(["config", "show", "--origin", "--output-format", "text"]).end().stdout;
+    let text = stage.longhaul(["config", "show", "--origin", "--output-format", "text"]).output().stdout;
     assert!(text.contains(&format!("# {}:1\n", user_file.display())), "{text}");
     assert!(text.contains("\n[recover]\nactive_within = \"36h\""), "{text}");
     let nowhere = show(&["--cwd", "/nowhere"]);
     assert_eq!(nowhere.code, 2, "{nowhere:?}");
-    nowhere.says(&["/nowhere", "hint:"]);
+    nowhere.assert_error(&["/nowhere", "hint:"]);
 }
 
 #[test]
@@ -292,19 +296,19 @@ fn config_init_writes_a_file_once() {
         (&["config", "init", "--user"], stage.user_home().join(".config/longhaul/config.toml")),
     ] {
         let path = path.display().to_string();
-        let written = stage.longhaul(args).args(["--output-format", "text"]).end();
+        let written = stage.longhaul(args).args(["--output-format", "text"]).output();
         assert_eq!((written.code, written.stdout.trim()), (0, path.as_str()), "{written:?}");
-        let second = stage.longhaul(args).end();
+        let second = stage.longhaul(args).output();
         assert_eq!(second.code, 2, "{second:?}");
-        second.says(&[&path, "hint: nothing was changed"]);
+        second.assert_error(&[&path, "hint: nothing was changed"]);
     }
     // An unedited new file changes no setting.
-    let values = json(&stage.longhaul(["config", "show", "--origin", "--output-format", "json"]).end());
+    let values = json(&stage.longhaul(["config", "show", "--origin", "--output-format", "json"]).output());
     assert!(
         values.as_object().is_some_and(|rows| rows.values().all(|row| row["origin"] == "default")),
         "{values}"
     );
-    let path = json(&stage.longhaul(["config", "path", "--output-format", "json"]).end());
+    let path = json(&stage.longhaul(["config", "path", "--output-format", "json"]).output());
     assert_eq!((&path["user"]["exists"], &path["project"]["exists"]), (&true.into(), &true.into()));
 }
 
@@ -314,9 +318,9 @@ fn detached_run_has_the_same_configuration() {
     let (stage, server) = (Stage::new(), Server::start(WORK));
     user(&stage, "permission_mode = \"bypassPermissions\"\n");
     project(&stage, "max_retries = 9\n");
-    let started = stage.run(&stage.agent(), &["p", "--detach"]).against(&server).end();
+    let started = stage.run(&stage.agent(), &["p", "--detach"]).against(&server).output();
     assert_eq!(started.code, 0, "{started:?}");
-    stage.longhaul(["attach", "@"]).end().envelope(0);
+    stage.longhaul(["attach", "@"]).output().envelope(0);
     let run = stage.only_run();
     assert_eq!(run.plan().expect("there is a plan").policy.retries_max, 9);
     assert_eq!(tidy::replayed_outcome(&run).exit_code(), 0);
@@ -326,11 +330,11 @@ fn detached_run_has_the_same_configuration() {
 fn trust_allows_check_and_permission_mode_until_the_file_changes() {
     let stage = Stage::new();
     let file = project(&stage, "check = [\"true\"]\npermission_mode = \"acceptEdits\"\n");
-    let untrusted = dry_run(&stage, &[]).end();
+    let untrusted = dry_run(&stage, &[]).output();
     assert_eq!(untrusted.code, 2, "{untrusted:?}");
     let work = fs::canonicalize(stage.work()).expect("a folder").display().to_string();
     let command = format!("longhaul config trust --cwd {work}");
-    untrusted.says(&[
+    untrusted.assert_error(&[
         "longhaul.toml:1",
         "`check` cannot be set yet",
         "you have not trusted this file",
@@ -338,10 +342,10 @@ fn trust_allows_check_and_permission_mode_until_the_file_changes() {
     ]);
 
     let trust =
-        |more: &[&str]| stage.longhaul(["config", "trust", "--cwd"]).args([stage.work()]).args(more).end();
+        |more: &[&str]| stage.longhaul(["config", "trust", "--cwd"]).args([stage.work()]).args(more).output();
     let trusted = json(&trust(&["--output-format", "json"]));
     assert_eq!((&trusted["trusted"], &trusted["settings"]["check"]), (&true.into(), &"[\"true\"]".into()));
-    let planned = json(&dry_run(&stage, &[]).end());
+    let planned = json(&dry_run(&stage, &[]).output());
     assert_eq!(planned["checks"], serde_json::json!(["true"]));
     assert!(planned["command"]["args"].to_string().contains("acceptEdits"), "{planned}");
     let records = stage.home().join("trusted");
@@ -349,35 +353,35 @@ fn trust_allows_check_and_permission_mode_until_the_file_changes() {
     let mode = |path: &PathBuf| fs::metadata(path).expect("the file exists").permissions().mode() & 0o777;
     assert_eq!((mode(&record), mode(&records)), (0o600, 0o700));
     // Flags take precedence over it.
-    let typed = json(&dry_run(&stage, &["--permission-mode", "plan"]).end());
+    let typed = json(&dry_run(&stage, &["--permission-mode", "plan"]).output());
     assert!(!typed["command"]["args"].to_string().contains("acceptEdits"), "{typed}");
 
     fs::write(&file, "check = [\"echo more\"]\n").expect("the stage is writable");
-    let changed = dry_run(&stage, &[]).end();
+    let changed = dry_run(&stage, &[]).output();
     assert_eq!(changed.code, 2, "{changed:?}");
-    changed.says(&["the file changed since you trusted it", &command]);
+    changed.assert_error(&["the file changed since you trusted it", &command]);
     assert_eq!(trust(&[]).code, 0);
-    assert_eq!(dry_run(&stage, &[]).end().code, 0);
+    assert_eq!(dry_run(&stage, &[]).output().code, 0);
     let revoked = trust(&["--revoke", "--output-format", "text"]);
     assert!(revoked.stdout.contains("not trusted"), "{revoked:?}");
-    assert_eq!(dry_run(&stage, &[]).end().code, 2);
+    assert_eq!(dry_run(&stage, &[]).output().code, 2);
     // Trust does not allow other settings.
     fs::write(&file, "notify = [\"true\"]\n").expect("the stage is writable");
     let rejected = trust(&[]);
     assert_eq!(rejected.code, 2, "{rejected:?}");
-    rejected.says(&["`notify` cannot be set by a project"]);
-    assert_eq!(stage.longhaul(["config", "trust"]).end().code, 2, "there is no file");
+    rejected.assert_error(&["`notify` cannot be set by a project"]);
+    assert_eq!(stage.longhaul(["config", "trust"]).output().code, 2, "there is no file");
 }
 
 #[test]
 fn misspelled_variable_is_reported_once() {
     let stage = Stage::new();
-    let warned = dry_run(&stage, &[]).env("LONGHAUL_BUGDET", "3").end();
+    let warned = dry_run(&stage, &[]).env("LONGHAUL_BUGDET", "3").output();
     assert_eq!(warned.code, 0, "{warned:?}");
     assert_eq!(warned.stderr.matches("LONGHAUL_BUGDET").count(), 1, "{warned:?}");
     assert!(warned.stderr.contains("did you mean LONGHAUL_BUDGET?"), "{warned:?}");
     for silent in [dry_run(&stage, &["--quiet"]).env("LONGHAUL_BUGDET", "3"), dry_run(&stage, &[])] {
-        let silent = silent.end();
+        let silent = silent.output();
         assert!(!silent.stderr.contains("variable"), "{silent:?}");
     }
 }

@@ -34,8 +34,8 @@ fn run(stage: &Stage, args: &[&str]) -> Call {
 /// Performs a run with one fault.
 fn run_with_fault(stage: &Stage, call: Call) {
     let server = Server::start(OVERLOADED);
-    let ended = call.against(&server).end();
-    assert_eq!(ended.envelope(0)["run"]["attempts"], 2, "{ended:?}");
+    let output = call.against(&server).output();
+    assert_eq!(output.envelope(0)["run"]["attempts"], 2, "{output:?}");
     tidy::check(stage);
 }
 
@@ -85,9 +85,9 @@ fn variable_enables_diagnostics() {
     let stage = Stage::new();
     run_with_fault(&stage, run(&stage, &[]).env("LONGHAUL_DIAGNOSTIC", "1"));
     assert_eq!(texts_in_run(&stage), TEXTS);
-    let rejected = run(&stage, &[]).env("LONGHAUL_DIAGNOSTIC", "maybe").end();
+    let rejected = run(&stage, &[]).env("LONGHAUL_DIAGNOSTIC", "maybe").output();
     assert_eq!(rejected.code, 2, "{rejected:?}");
-    rejected.says(&["LONGHAUL_DIAGNOSTIC", "`maybe` is neither 1 nor 0", "set it to 1"]);
+    rejected.assert_error(&["LONGHAUL_DIAGNOSTIC", "`maybe` is neither 1 nor 0", "set it to 1"]);
 }
 
 #[test]
@@ -125,7 +125,7 @@ fn unwritable_project_does_not_fail_the_run() {
 fn recovered_run_continues_diagnostics() {
     with_each_agent("diagnostic texts after a recovery", |stage, agent, server| {
         run_to_mid_tool_with(stage, agent, server, &["--diagnostic"]).kill();
-        let recovered = recover(stage, server, &["@"]).end();
+        let recovered = recover(stage, server, &["@"]).output();
         assert_eq!(recovered.code, 0, "{recovered:?}");
         let names = texts_in_run(stage);
         for name in ["recovered.txt", "outcome_done.txt"] {

@@ -1,7 +1,7 @@
 //! The changes that a run made: complete, without earlier or later changes to the workspace, and without a
 //! trace in the user's repository.
 
-use crate::call::{Ended, wait_until};
+use crate::call::{Output, wait_until};
 use crate::harness::Stage;
 use crate::recovering::{STEPS, play_with_each_agent, recover, run_to_mid_tool};
 use crate::server::{Server, WORK};
@@ -31,11 +31,11 @@ pub fn scenario_with_command(command: &str) -> String {
 pub const BASE_ARGS: [&str; 5] = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill"];
 
 /// Runs the scripted agent, which runs this command in the workspace.
-pub fn run_command(stage: &Stage, command: &str) -> Ended {
+pub fn run_command(stage: &Stage, command: &str) -> Output {
     let server = Server::start(&scenario_with_command(command));
-    let ended = stage.run(&stage.agent(), &BASE_ARGS).against(&server).end();
-    assert_eq!(ended.code, 0, "{ended:?}");
-    ended
+    let output = stage.run(&stage.agent(), &BASE_ARGS).against(&server).output();
+    assert_eq!(output.code, 0, "{output:?}");
+    output
 }
 
 /// Runs the scripted agent, which runs this command, on a new stage with this repository.
@@ -46,27 +46,27 @@ pub fn run_command_in(repository: &str, command: &str) -> Stage {
     stage
 }
 
-pub fn diff(stage: &Stage, args: &[&str]) -> Ended {
-    stage.longhaul(["diff"]).args(args).end()
+pub fn diff(stage: &Stage, args: &[&str]) -> Output {
+    stage.longhaul(["diff"]).args(args).output()
 }
 
 pub fn text(stage: &Stage, args: &[&str]) -> String {
-    let ended = diff(stage, args);
-    assert_eq!((ended.code, ended.stderr.as_str()), (0, ""), "{ended:?}");
-    ended.stdout.replace(stage.only_run().id().as_str(), "RUN")
+    let output = diff(stage, args);
+    assert_eq!((output.code, output.stderr.as_str()), (0, ""), "{output:?}");
+    output.stdout.replace(stage.only_run().id().as_str(), "RUN")
 }
 
-pub fn stdout_of(ended: &Ended) -> &str {
-    assert_eq!(ended.code, 0, "{ended:?}");
-    &ended.stdout
+pub fn stdout_of(output: &Output) -> &str {
+    assert_eq!(output.code, 0, "{output:?}");
+    &output.stdout
 }
 
 pub fn json(stage: &Stage, args: &[&str]) -> Value {
     parsed(&diff(stage, &[&["--output-format", "json"], args].concat()))
 }
 
-fn parsed(ended: &Ended) -> Value {
-    serde_json::from_str(stdout_of(ended)).expect("an object is printed")
+fn parsed(output: &Output) -> Value {
+    serde_json::from_str(stdout_of(output)).expect("an object is printed")
 }
 
 /// Lists the status and path of each changed file.
@@ -86,7 +86,7 @@ const CHANGES: &str = "printf 'one\\nTWO\\nthree\\n' > changed; rm deleted; git 
 fn diff_shows_the_changes_of_a_run() {
     play_with_each_agent(&scenario_with_command(CHANGES), "the diff of a run", |stage, agent, server| {
         shell(stage, &stage.work(), REPOSITORY);
-        stage.run(agent, &BASE_ARGS).against(server).end().envelope(0);
+        stage.run(agent, &BASE_ARGS).against(server).output().envelope(0);
         // Later changes are not part of the run.
         shell(
             stage,
@@ -133,7 +133,7 @@ fn diff_shows_the_changes_of_a_run() {
         // The patch applies to another clone.
         shell(stage, stage.folder(), "git clone -q work clone; git -C clone checkout -q main~2");
         let patch = text(stage, &[]);
-        let apply = stage.program("git").args(["-C", "clone", "apply"]).stdin(patch).end();
+        let apply = stage.program("git").args(["-C", "clone", "apply"]).stdin(patch).output();
         assert_eq!(apply.code, 0, "{apply:?}");
         let [original, patched] =
             ["work", "clone"].map(|name| fs::read(stage.folder().join(name).join("binary")).ok());
@@ -197,9 +197,9 @@ fn diff_shows_the_changes_of_a_run() {
             (&"main".into(), &stage.only_run().id().as_str().into())
         );
 
-        let show = stage.longhaul(["show", "@", "--output-format", "text"]).end().stdout;
+        let show = stage.longhaul(["show", "@", "--output-format", "text"]).output().stdout;
         assert!(show.contains("  changed     5 files, +2 -4; longhaul diff "), "{show}");
-        assert_eq!(parsed(&stage.longhaul(["show", "@"]).end())["changed"], summary["totals"]);
+        assert_eq!(parsed(&stage.longhaul(["show", "@"]).output())["changed"], summary["totals"]);
     });
 }
 
@@ -253,35 +253,43 @@ fn users_repository_is_not_changed() {
 fn run_works_without_git_and_diff_names_alternatives() {
     let stage = Stage::new();
     run_command(&stage, "echo hello > hello.txt");
-    let ended = diff(&stage, &[]);
-    assert_eq!((ended.code, ended.stdout.as_str()), (2, ""), "{ended:?}");
-    ended.says(&["cannot show what run ", "it was not in a git repository", "longhaul logs ", "git init"]);
-    assert!(parsed(&stage.longhaul(["show", "@"]).end())["changed"].is_null());
+    let output = diff(&stage, &[]);
+    assert_eq!((output.code, output.stdout.as_str()), (2, ""), "{output:?}");
+    output.assert_error(&[
+        "cannot show what run ",
+        "it was not in a git repository",
+        "longhaul logs ",
+        "git init",
+    ]);
+    assert!(parsed(&stage.longhaul(["show", "@"]).output())["changed"].is_null());
 
     let stage = Stage::new();
     shell(&stage, &stage.work(), REPOSITORY);
     let empty_path = stage.folder().join("nothing");
     fs::create_dir(&empty_path).expect("the stage is new");
     let server = Server::start(WORK);
-    assert_eq!(stage.run(&stage.agent(), &BASE_ARGS).against(&server).env("PATH", &empty_path).end().code, 0);
-    let ended = diff(&stage, &[]);
-    assert_eq!(ended.code, 2, "{ended:?}");
-    ended.says(&["git could not be started", "log --since=", "longhaul logs "]);
+    assert_eq!(
+        stage.run(&stage.agent(), &BASE_ARGS).against(&server).env("PATH", &empty_path).output().code,
+        0
+    );
+    let output = diff(&stage, &[]);
+    assert_eq!(output.code, 2, "{output:?}");
+    output.assert_error(&["git could not be started", "log --since=", "longhaul logs "]);
 
     // A run of an older version that recorded no changes.
     fs::remove_file(stage.only_run().path().join("changes.json")).expect("the file was written");
-    let ended = diff(&stage, &["@"]);
-    assert_eq!(ended.code, 2, "{ended:?}");
-    ended.says(&["was not recorded", "log --since="]);
+    let output = diff(&stage, &["@"]);
+    assert_eq!(output.code, 2, "{output:?}");
+    output.assert_error(&["was not recorded", "log --since="]);
 
     let recorded = run_command_in(REPOSITORY, "echo new > new");
-    let ended = recorded.longhaul(["diff"]).env("PATH", "/nowhere").end();
-    assert_eq!(ended.code, 25, "{ended:?}");
-    ended.says(&["start git", "install git"]);
+    let output = recorded.longhaul(["diff"]).env("PATH", "/nowhere").output();
+    assert_eq!(output.code, 25, "{output:?}");
+    output.assert_error(&["start git", "install git"]);
     fs::rename(recorded.work().join(".git"), recorded.folder().join("git")).expect("the file exists");
-    let ended = diff(&recorded, &[]);
-    assert_eq!(ended.code, 25, "{ended:?}");
-    ended.says(&["no longer in a git repository", "longhaul logs"]);
+    let output = diff(&recorded, &[]);
+    assert_eq!(output.code, 25, "{output:?}");
+    output.assert_error(&["no longer in a git repository", "longhaul logs"]);
 }
 
 #[test]
@@ -301,12 +309,12 @@ fn unfinished_run_is_compared_with_the_current_workspace() {
         assert_eq!(json(stage, &[])["to"]["live"], true);
         run.kill();
         // The first supervisor recorded the start, and the last one records the end.
-        recover(stage, server, &[]).end().envelope(0);
+        recover(stage, server, &[]).output().envelope(0);
         let names = text(stage, &["--name-only"]);
         assert_eq!(names, "started\nsteps\n");
         let started_at = json(stage, &[])["from"]["at"].clone();
 
-        let resumed = stage.longhaul(["resume", "@", "--repeat-task"]).against(server).end();
+        let resumed = stage.longhaul(["resume", "@", "--repeat-task"]).against(server).output();
         assert_eq!(resumed.code, 0, "{resumed:?}");
         let diff = json(stage, &[]);
         assert_eq!((&diff["from"]["at"], &diff["to"]["live"]), (&started_at, &false.into()), "{diff}");
@@ -347,7 +355,7 @@ fn takeover_finishes_recording_the_changes() {
         unrecorded.stderr.contains("was not recorded: compared with the current workspace"),
         "{unrecorded:?}"
     );
-    recover(&stage, &server, &[]).end().envelope(0);
+    recover(&stage, &server, &[]).output().envelope(0);
     shell(&stage, &stage.work(), "echo later > new");
     assert!(text(&stage, &[]).ends_with("@@ -0,0 +1 @@\n+new\n"));
 }
@@ -358,31 +366,31 @@ fn slow_git_does_not_delay_the_run() {
     shell(&stage, &stage.work(), &format!("{REPOSITORY}; touch ../hold"));
     let path = slow_git(&stage, 600);
     let server = Server::start(&scenario_with_command("echo new > new; rm ../hold"));
-    assert_eq!(stage.run(&stage.agent(), &BASE_ARGS).against(&server).env("PATH", path).end().code, 0);
-    let ended = diff(&stage, &[]);
-    assert_eq!(ended.code, 2, "{ended:?}");
-    ended.says(&["git took too long", "longhaul logs "]);
+    assert_eq!(stage.run(&stage.agent(), &BASE_ARGS).against(&server).env("PATH", path).output().code, 0);
+    let output = diff(&stage, &[]);
+    assert_eq!(output.code, 2, "{output:?}");
+    output.assert_error(&["git took too long", "longhaul logs "]);
 
     let stage = Stage::new();
     shell(&stage, &stage.work(), REPOSITORY);
     let path = slow_git(&stage, 600);
     let server = Server::start(&scenario_with_command("echo new > new; touch ../hold"));
-    assert_eq!(stage.run(&stage.agent(), &BASE_ARGS).against(&server).env("PATH", path).end().code, 0);
-    let ended = diff(&stage, &["--name-only"]);
-    assert_eq!(ended.stdout, "new\n", "{ended:?}");
-    assert!(ended.stderr.contains("(git took too long"), "{ended:?}");
+    assert_eq!(stage.run(&stage.agent(), &BASE_ARGS).against(&server).env("PATH", path).output().code, 0);
+    let output = diff(&stage, &["--name-only"]);
+    assert_eq!(output.stdout, "new\n", "{output:?}");
+    assert!(output.stderr.contains("(git took too long"), "{output:?}");
 }
 
 #[test]
 fn moved_run_is_compared_at_its_new_location() {
     let source = run_command_in(REPOSITORY, "echo new > new; echo more >> mine; git commit -qam all");
-    assert_eq!(source.longhaul(["export", "@", "--output", "moved"]).end().code, 0);
+    assert_eq!(source.longhaul(["export", "@", "--output", "moved"]).output().code, 0);
     let target = Stage::new();
     let moved: PathBuf = source.folder().join("moved");
     let agent: &Path = &target.agent();
     let import =
         target.longhaul(["import"]).args([&moved]).args(["--into", "there", "--agent-path"]).args([agent]);
-    let imported = import.end();
+    let imported = import.output();
     assert_eq!(imported.code, 0, "{imported:?}");
     assert_eq!(text(&target, &[]), text(&source, &[]));
 }

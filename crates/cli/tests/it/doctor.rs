@@ -26,11 +26,11 @@ fn doctor(stage: &Stage, agent: &Path) -> Call {
 }
 
 fn json(call: Call, code: i32) -> Value {
-    let ended = call.end();
-    assert_eq!(ended.code, code, "{ended:?}");
-    assert!(!ended.stdout.contains("sk-secret") && !ended.stderr.contains("sk-secret"), "{ended:?}");
-    assert_eq!(ended.stderr, "", "problems are findings, not messages on stderr");
-    serde_json::from_str(&ended.stdout).expect("one object")
+    let output = call.output();
+    assert_eq!(output.code, code, "{output:?}");
+    assert!(!output.stdout.contains("sk-secret") && !output.stderr.contains("sk-secret"), "{output:?}");
+    assert_eq!(output.stderr, "", "problems are findings, not messages on stderr");
+    serde_json::from_str(&output.stdout).expect("one object")
 }
 
 /// Returns the finding of one check: its state, message and remedy.
@@ -48,7 +48,7 @@ fn working_installation_has_no_findings() {
     let agent = stage.agent();
     let call = doctor(&stage, &agent).args(["--output-format", "text"]);
     let before = all_paths(stage.folder());
-    let text = call.end();
+    let text = call.output();
     // These lines vary by machine.
     let varying = ["ok  disk           ", "ok  memory         ", "ok  clock          "];
     expect![[r#"
@@ -72,7 +72,7 @@ fn working_installation_has_no_findings() {
     .assert_eq(&redacted(&stage, &text.stdout, &varying));
     assert_eq!((text.code, text.stderr.as_str()), (0, ""));
 
-    let json = doctor(&stage, &agent).end().stdout;
+    let json = doctor(&stage, &agent).output().stdout;
     let mut is_varying = false;
     let line = |line: &str| {
         let is_found = line.trim_start().starts_with("\"detail\":");
@@ -282,7 +282,7 @@ fn orphaned_runs_are_reported() {
     wait_until("the lock of the run is released", || orphaned().0 == "warning");
     let id = stage.only_run().id().to_string();
     assert_eq!(orphaned().2, format!("longhaul recover {id}"));
-    recover(&stage, &server, &[]).end().envelope(0);
+    recover(&stage, &server, &[]).output().envelope(0);
     assert_eq!(orphaned().1, "none");
 
     // A damaged ledger is not changed, and the orphaned runs are reported without it.
@@ -297,7 +297,7 @@ fn orphaned_runs_are_reported() {
     );
     assert_eq!(finding_of(&report, "orphaned_runs").0, "ok");
     assert_eq!(fs::read(&path).expect("the file exists"), b"garbage");
-    assert_eq!(stage.longhaul(["ledger", "rebuild"]).end().code, 0);
+    assert_eq!(stage.longhaul(["ledger", "rebuild"]).output().code, 0);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //!
 //! If Claude Code is not installed, its tests are skipped with a message. See [`claude_code`].
 
-use crate::call::Ended;
+use crate::call::Output;
 use crate::harness::{Stage, claude_code};
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -63,25 +63,25 @@ fn passes_with_claude_code(name: &str) {
 }
 
 fn assert_passes(stage: &Stage, args: &[&str]) {
-    let ended = stage.longhaul(args).end();
-    let card = card(&ended);
-    assert_eq!((ended.code, &card["passed"]), (0, &true.into()), "{ended:?}");
+    let output = stage.longhaul(args).output();
+    let card = card(&output);
+    assert_eq!((output.code, &card["passed"]), (0, &true.into()), "{output:?}");
     assert_eq!(card["processes_left"], 0);
 }
 
 /// Returns the only printed scorecard.
-fn card(ended: &Ended) -> Value {
-    let mut cards: Vec<Value> = serde_json::from_str(&ended.stdout).unwrap_or_default();
-    assert_eq!(cards.len(), 1, "{ended:?}");
+fn card(output: &Output) -> Value {
+    let mut cards: Vec<Value> = serde_json::from_str(&output.stdout).unwrap_or_default();
+    assert_eq!(cards.len(), 1, "{output:?}");
     cards.remove(0)
 }
 
 #[test]
 fn every_scenario_has_a_test() {
-    let ended = Stage::new().longhaul(["drill", "--list"]).end();
-    assert_eq!(ended.code, 0, "{ended:?}");
+    let output = Stage::new().longhaul(["drill", "--list"]).output();
+    assert_eq!(output.code, 0, "{output:?}");
     let listed: BTreeSet<String> =
-        ended.stdout.lines().filter_map(|line| line.split_whitespace().next()).map(str::to_owned).collect();
+        output.stdout.lines().filter_map(|line| line.split_whitespace().next()).map(str::to_owned).collect();
     assert_eq!(listed, DRILLED.iter().map(|name| name.replace('_', "-")).collect());
 }
 
@@ -102,16 +102,16 @@ text = "Done."
 "a.txt" = "a\n"
 "#;
 
-fn drill(toml: &str) -> Ended {
+fn drill(toml: &str) -> Output {
     let stage = Stage::new();
     let file = stage.file("own.toml", toml);
-    stage.longhaul(["drill"]).args([file]).end()
+    stage.longhaul(["drill"]).args([file]).output()
 }
 
 #[test]
 fn scenario_from_a_file_is_drilled() {
-    let ended = drill(SMALL);
-    assert_eq!((ended.code, &card(&ended)["passed"]), (0, &true.into()), "{ended:?}");
+    let output = drill(SMALL);
+    assert_eq!((output.code, &card(&output)["passed"]), (0, &true.into()), "{output:?}");
 }
 
 /// Each case expects something that does not happen, so that the drill must fail.
@@ -120,11 +120,11 @@ fn drill_reports_unmet_expectations() {
     let check = |original: &str, replacement: &str, fragment: &str| {
         let toml = SMALL.replace(original, replacement);
         assert_ne!(toml, SMALL);
-        let ended = drill(&toml);
-        assert_eq!((ended.code, &card(&ended)["passed"]), (20, &false.into()), "{replacement}: {ended:?}");
+        let output = drill(&toml);
+        assert_eq!((output.code, &card(&output)["passed"]), (20, &false.into()), "{replacement}: {output:?}");
         let stage = Stage::new();
         let file = stage.file("own.toml", &toml).display().to_string();
-        let text = stage.longhaul(["drill", &file, "--output-format", "text"]).end();
+        let text = stage.longhaul(["drill", &file, "--output-format", "text"]).output();
         assert!(text.stdout.contains("FAIL") && text.stdout.contains(fragment), "{text:?}");
     };
     check(
@@ -140,14 +140,14 @@ fn drill_reports_unmet_expectations() {
 
 #[test]
 fn invalid_scenario_is_a_usage_error() {
-    let check = |ended: &Ended, fragments: &[&str]| {
-        assert_eq!((ended.code, ended.stdout.as_str()), (2, ""), "{ended:?}");
-        ended.says(fragments);
-        ended.says(&["hint:", "--list"]);
+    let check = |output: &Output, fragments: &[&str]| {
+        assert_eq!((output.code, output.stdout.as_str()), (2, ""), "{output:?}");
+        output.assert_error(fragments);
+        output.assert_error(&["hint:", "--list"]);
     };
-    check(&Stage::new().longhaul(["drill", "tornado"]).end(), &["tornado"]);
-    check(&Stage::new().longhaul(["drill", "strom"]).end(), &["strom", "did you mean storm?"]);
-    check(&Stage::new().longhaul(["drill", "/nowhere.toml"]).end(), &["/nowhere.toml"]);
+    check(&Stage::new().longhaul(["drill", "tornado"]).output(), &["tornado"]);
+    check(&Stage::new().longhaul(["drill", "strom"]).output(), &["strom", "did you mean storm?"]);
+    check(&Stage::new().longhaul(["drill", "/nowhere.toml"]).output(), &["/nowhere.toml"]);
     check(&drill("name = "), &["own.toml", "line 1"]);
     check(&drill(&SMALL.replace("prompt =", "promt =")), &["own.toml", "promt"]);
     check(&drill(&SMALL.replace("\"a.txt\", content", "\"../a.txt\", content")), &["leaves the workspace"]);
@@ -157,7 +157,7 @@ fn invalid_scenario_is_a_usage_error() {
 fn random_seed_is_printed() {
     let stage = Stage::new();
     let file = stage.file("own.toml", SMALL).display().to_string();
-    let ended = stage.longhaul(["drill", &file, "--seed", "random"]).end();
-    let seed = card(&ended)["seed"].as_u64().expect("the seed is a number");
-    assert!(ended.stderr.contains(&format!("(seed {seed})")), "{ended:?}");
+    let output = stage.longhaul(["drill", &file, "--seed", "random"]).output();
+    let seed = card(&output)["seed"].as_u64().expect("the seed is a number");
+    assert!(output.stderr.contains(&format!("(seed {seed})")), "{output:?}");
 }

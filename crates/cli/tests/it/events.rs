@@ -1,7 +1,7 @@
 //! `--events`: a run's decisions as lines of JSON, for programs. They match the journal, each record once and
 //! in order, even if the supervisor is replaced or a reader fails.
 
-use crate::call::{Ended, wait_until};
+use crate::call::{Output, wait_until};
 use crate::harness::{LONGHAUL, Stage};
 use crate::recovering::{assert_done, recover, run_to_mid_tool_with, with_each_agent};
 use crate::server::{Server, WORK};
@@ -11,10 +11,10 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-fn run_work(stage: &Stage, args: &[&str]) -> Ended {
+fn run_work(stage: &Stage, args: &[&str]) -> Output {
     let server = Server::start(WORK);
     let base_args = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill"];
-    stage.run(&stage.agent(), &base_args).args(args).against(&server).end()
+    stage.run(&stage.agent(), &base_args).args(args).against(&server).output()
 }
 
 fn parsed(text: &str) -> Vec<Value> {
@@ -50,11 +50,11 @@ fn events_match_the_journal() {
     with_each_agent("the events of a run", |stage, agent, server| {
         let file = stage.folder().join("events.jsonl");
         let base_args = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill", "--events"];
-        let ended = stage.run(agent, &base_args).args([&file]).against(server).end();
-        assert_done(stage, &ended.envelope(0), 1);
+        let output = stage.run(agent, &base_args).args([&file]).against(server).output();
+        assert_done(stage, &output.envelope(0), 1);
         assert_eq!(events(&file), journaled_events(&stage.only_run()));
         assert!(is_finished(&events(&file)));
-        assert_eq!(ended.stderr, "");
+        assert_eq!(output.stderr, "");
     });
 }
 
@@ -73,12 +73,12 @@ fn takeover_does_not_repeat_events() {
         let complete = fs::read_to_string(&file).expect("there are events");
         let torn = complete.trim_end().rsplit_once('\n').map_or("", |(rest, _)| rest);
         fs::write(&file, &torn[..torn.len() - 10]).expect("the file is writable");
-        let ended = recover(stage, server, &["--events", &target]).end();
-        assert_done(stage, &ended.envelope(0), 1);
+        let output = recover(stage, server, &["--events", &target]).output();
+        assert_done(stage, &output.envelope(0), 1);
         assert_eq!(events(&file), journaled_events(&run));
-        let ended =
-            stage.longhaul(["resume", "@", "--repeat-task", "--events", &target]).against(server).end();
-        ended.envelope(0);
+        let output =
+            stage.longhaul(["resume", "@", "--repeat-task", "--events", &target]).against(server).output();
+        output.envelope(0);
         assert_eq!(events(&file), journaled_events(&run));
     });
 }
@@ -95,15 +95,15 @@ fn events_are_complete_after_a_kill_at_any_failpoint() {
             .args(["--notify", "cat >> received", "--events"])
             .args([&file]);
         let run = run.env("LONGHAUL_FAILPOINT", format!("supervisor@{point}")).against(&server).start();
-        let ended = run.end_or_killed();
-        if ended.is_none() {
+        let output = run.output_unless_killed();
+        if output.is_none() {
             let target = file.display().to_string();
-            recover(&stage, &server, &["@", "--events", &target]).end().envelope(0);
+            recover(&stage, &server, &["@", "--events", &target]).output().envelope(0);
         }
         assert_eq!(events(&file), journaled_events(&stage.only_run()), "point {point}");
         let received = fs::read_to_string(stage.work().join("received")).expect("the outcome was sent");
         assert_eq!(received.lines().count(), 1, "point {point}: {received}");
-        if ended.is_some() {
+        if output.is_some() {
             assert!(point > 20, "nothing was killed after {point} points");
             return;
         }
@@ -113,27 +113,27 @@ fn events_are_complete_after_a_kill_at_any_failpoint() {
 #[test]
 fn stdout_can_be_reserved_for_events() {
     let stage = Stage::new();
-    let ended = run_work(&stage, &["--events", "-"]);
-    assert_eq!(ended.code, 0, "{ended:?}");
-    assert_eq!(parsed(&ended.stdout), journaled_events(&stage.only_run()));
+    let output = run_work(&stage, &["--events", "-"]);
+    assert_eq!(output.code, 0, "{output:?}");
+    assert_eq!(parsed(&output.stdout), journaled_events(&stage.only_run()));
 
     // A later `attach` writes all events, and writes them once.
     let file = stage.folder().join("events.jsonl");
     for _ in 0..2 {
-        let attached = stage.longhaul(["attach", "@", "--events"]).args([&file]).end();
+        let attached = stage.longhaul(["attach", "@", "--events"]).args([&file]).output();
         attached.envelope(0);
         assert_eq!(events(&file), journaled_events(&stage.only_run()));
     }
-    let attached = stage.longhaul(["attach", "@", "--events", "-"]).end();
-    assert_eq!((attached.code, attached.stdout), (0, ended.stdout));
+    let attached = stage.longhaul(["attach", "@", "--events", "-"]).output();
+    assert_eq!((attached.code, attached.stdout), (0, output.stdout));
 }
 
 #[test]
 fn unsuccessful_run_is_reported_on_stderr_if_stdout_has_events() {
     let stage = Stage::new();
-    let failed = stage.longhaul(["run", "p", "--agent-path", "/nowhere", "--events", "-"]).end();
+    let failed = stage.longhaul(["run", "p", "--agent-path", "/nowhere", "--events", "-"]).output();
     assert_eq!((failed.code, failed.stdout.as_str()), (25, ""), "{failed:?}");
-    failed.says(&["/nowhere"]);
+    failed.assert_error(&["/nowhere"]);
     let limited = run_work(&stage, &["--events", "-", "--max-turns", "1"]);
     assert_eq!(limited.code, 22, "{limited:?}");
     assert!(is_finished(&parsed(&limited.stdout)), "{limited:?}");
@@ -147,8 +147,8 @@ fn events_can_be_written_to_an_open_descriptor() {
     let script = format!("exec '{LONGHAUL}' \"$@\" 3>>events.jsonl");
     let base_args = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill", "--events", "fd:3"];
     let call = stage.program("sh").args(["-c", &script, "sh", "run", "--cwd"]).args([stage.work()]);
-    let ended = call.args(["--agent-path"]).args([stage.agent()]).args(base_args).against(&server).end();
-    ended.envelope(0);
+    let output = call.args(["--agent-path"]).args([stage.agent()]).args(base_args).against(&server).output();
+    output.envelope(0);
     assert_eq!(events(&stage.folder().join("events.jsonl")), journaled_events(&stage.only_run()));
 }
 
@@ -157,19 +157,19 @@ fn unread_events_do_not_delay_the_run() {
     let stage = Stage::new();
     let fifo = stage.folder().join("fifo");
     assert!(Command::new("mkfifo").arg(&fifo).status().expect("there is mkfifo").success());
-    let ended = run_work(&stage, &["--events", &fifo.display().to_string()]);
-    ended.envelope(0);
+    let output = run_work(&stage, &["--events", &fifo.display().to_string()]);
+    output.envelope(0);
     assert!(
-        ended.stderr.contains("warning: the last events of the run could not be written to"),
-        "{ended:?}"
+        output.stderr.contains("warning: the last events of the run could not be written to"),
+        "{output:?}"
     );
     // A full disk.
-    let ended = run_work(&stage, &["--events", "/dev/full"]);
-    ended.envelope(0);
+    let output = run_work(&stage, &["--events", "/dev/full"]);
+    output.envelope(0);
     let count = journaled_events(&stage.runs()[0]).len();
     let warning =
         format!("warning: {count} events of the run could not be written to /dev/full: No space left");
-    assert!(ended.stderr.contains(&warning), "{ended:?}");
+    assert!(output.stderr.contains(&warning), "{output:?}");
     assert_eq!(run_work(&stage, &["--quiet", "--events", "/dev/full"]).stderr, "");
 }
 
@@ -192,9 +192,9 @@ fn several_runs_can_write_events_to_one_file() {
 fn invalid_event_target_is_rejected_before_anything_starts() {
     let stage = Stage::new();
     let check = |args: &[&str], fragments: &[&str]| {
-        let ended = stage.run(&stage.agent(), &["p"]).args(args).end();
-        assert_eq!((ended.code, ended.stdout.as_str()), (2, ""), "{ended:?}");
-        ended.says(fragments);
+        let output = stage.run(&stage.agent(), &["p"]).args(args).output();
+        assert_eq!((output.code, output.stdout.as_str()), (2, ""), "{output:?}");
+        output.assert_error(fragments);
     };
     check(
         &["--events", "/nowhere/events"],
@@ -218,9 +218,9 @@ fn detached_run_writes_events() {
     let server = Server::start(WORK);
     let base_args =
         ["p", "--permission-mode", "bypassPermissions", "--preset", "drill", "--detach", "--events"];
-    let started = stage.run(&stage.agent(), &base_args).args([&file]).against(&server).end();
+    let started = stage.run(&stage.agent(), &base_args).args([&file]).against(&server).output();
     assert_eq!(started.code, 0, "{started:?}");
-    stage.longhaul(["attach", "@"]).end().envelope(0);
+    stage.longhaul(["attach", "@"]).output().envelope(0);
     wait_until("all events are written", || is_finished(&events(&file)));
     assert_eq!(events(&file), journaled_events(&stage.only_run()));
     assert_eq!(events(&file)[0]["record"], json!("run_started"));

@@ -149,7 +149,7 @@ fn unavailable_tool_does_not_fail_the_run() {
 fn resumed_run_is_offered_the_tool_by_the_new_supervisor() {
     play_with_each_agent(FINISHING, "the finish tool after a resume", |_, agent, server| {
         let (stage, _) = run(agent, server, "/nonexistent/longhaul", "default", &[]);
-        let resumed = stage.longhaul(["resume", "@", "Look once more."]).against(server).end();
+        let resumed = stage.longhaul(["resume", "@", "Look once more."]).against(server).output();
         assert_eq!(resumed.envelope(0)["run"]["outcome"], "done", "{resumed:?}");
         let stream = fs::read(stage.only_run().attempt(2).stream_path()).expect("there is a stream");
         let events = events(&stream);

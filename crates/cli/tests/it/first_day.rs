@@ -1,7 +1,7 @@
 //! The first commands of a new user: defaults make sense, errors name the correct usage, and a terminal marks
 //! success. Tests use the scripted agent only.
 
-use crate::call::{Ended, wait_until};
+use crate::call::{Output, wait_until};
 use crate::harness::Stage;
 use crate::paging::run_on_terminal;
 use crate::recovering::{STEPS, run_to_mid_tool};
@@ -13,20 +13,20 @@ const BASE_ARGS: [&str; 4] = ["p", "--permission-mode", "bypassPermissions", "--
 
 /// Performs a run with this id that finishes as done.
 fn run_work(stage: &Stage, server: &Server, id: &str) {
-    let ended = stage.run(&stage.agent(), &BASE_ARGS).args([id]).against(server).end();
-    assert_eq!(ended.code, 0, "{ended:?}");
+    let output = stage.run(&stage.agent(), &BASE_ARGS).args([id]).against(server).output();
+    assert_eq!(output.code, 0, "{output:?}");
 }
 
-fn assert_stderr_has(ended: &Ended, fragments: &[&str]) {
+fn assert_stderr_has(output: &Output, fragments: &[&str]) {
     for fragment in fragments {
-        assert!(ended.stderr.contains(fragment), "no `{fragment}` in {ended:?}");
+        assert!(output.stderr.contains(fragment), "no `{fragment}` in {output:?}");
     }
 }
 
 #[test]
 fn lists_report_the_absence_of_runs() {
     let stage = Stage::new();
-    let text = |args: &[&str]| stage.longhaul(args).args(["--output-format", "text"]).end();
+    let text = |args: &[&str]| stage.longhaul(args).args(["--output-format", "text"]).output();
     assert_stderr_has(&text(&["runs"]), &["no runs yet", "`longhaul run`"]);
     assert_stderr_has(&text(&["runs", "--state", "failed"]), &["no run matches"]);
     assert!(text(&["cost"]).stdout.starts_with("no spending in the last 30 days"));
@@ -39,11 +39,12 @@ fn read_only_commands_default_to_the_last_run() {
     run_work(&stage, &server, "first");
     run_work(&stage, &server, "last");
     for command in ["why", "show", "logs", "attach"] {
-        let (named, unnamed) = (stage.longhaul([command, "last"]).end(), stage.longhaul([command]).end());
+        let (named, unnamed) =
+            (stage.longhaul([command, "last"]).output(), stage.longhaul([command]).output());
         assert_eq!((named.code, &named.stdout), (0, &unnamed.stdout), "{command}: {unnamed:?}");
     }
     // A command that ends a run needs an explicit run.
-    assert_eq!(stage.longhaul(["cancel"]).end().code, 2);
+    assert_eq!(stage.longhaul(["cancel"]).output().code, 2);
 }
 
 #[test]
@@ -54,30 +55,30 @@ fn detaching_says_run_continues() {
     let attached = stage.longhaul(["attach", "--events"]).args([&events]).start();
     wait_until("attach writes events", || fs::metadata(&events).is_ok_and(|file| file.len() > 0));
     attached.signal(Signal::INT);
-    let detached = attached.end();
+    let detached = attached.output();
     assert_eq!(detached.code, 130, "{detached:?}");
     let id = stage.only_run().id().to_string();
     assert_stderr_has(
         &detached,
         &[&format!("run {id} continues"), &format!("stop it with `longhaul cancel {id}`")],
     );
-    run.end().envelope(0);
+    run.output().envelope(0);
 }
 
 #[test]
 fn finished_run_cannot_be_cancelled() {
     let (stage, server) = (Stage::new(), Server::start(WORK));
     run_work(&stage, &server, "one");
-    let cancel = stage.longhaul(["cancel", "one"]).end();
+    let cancel = stage.longhaul(["cancel", "one"]).output();
     assert_eq!(cancel.code, 25, "{cancel:?}");
-    cancel.says(&["run one has already finished: done", "`longhaul why one`"]);
+    cancel.assert_error(&["run one has already finished: done", "`longhaul why one`"]);
 }
 
 #[test]
 fn drill_names_the_commands_to_inspect_its_run() {
     let stage = Stage::new();
     let text =
-        |args: &[&str]| stage.longhaul(["drill", "refusal", "--output-format", "text"]).args(args).end();
+        |args: &[&str]| stage.longhaul(["drill", "refusal", "--output-format", "text"]).args(args).output();
     assert_stderr_has(&text(&[]), &["--keep"]);
     let drill = text(&["--keep"]);
     let word_after = |prefix: &str| {
@@ -86,7 +87,7 @@ fn drill_names_the_commands_to_inspect_its_run() {
     };
     let (home, run) = (word_after("export LONGHAUL_HOME="), word_after("longhaul why "));
     let explanation =
-        stage.longhaul(["why", &run, "--output-format", "text"]).env("LONGHAUL_HOME", home).end();
+        stage.longhaul(["why", &run, "--output-format", "text"]).env("LONGHAUL_HOME", home).output();
     assert!(
         explanation.code == 0 && explanation.stdout.starts_with(&format!("run {run}: failed")),
         "{explanation:?}"
@@ -101,8 +102,8 @@ fn report_format_follows_the_file_name() {
     let check = |file: &str, more: &[&str], prefix: &str| {
         let path = stage.folder().join(file);
         let args = ["report", "--output-format", "text", "-o"];
-        let ended = stage.longhaul(args).args([&path]).args(more).end();
-        assert_eq!(ended.code, 0, "{ended:?}");
+        let output = stage.longhaul(args).args([&path]).args(more).output();
+        assert_eq!(output.code, 0, "{output:?}");
         let written = fs::read_to_string(path).expect("the file was written");
         assert!(written.to_lowercase().starts_with(prefix), "{file}: {written}");
     };
@@ -122,7 +123,7 @@ fn success_is_green_on_a_terminal() {
             let plain = run_on_terminal(&stage, args, &[("PAGER", "cat"), without_color]);
             assert!(plain.contains(text) && !plain.contains('\x1b'), "{args:?} {without_color:?}: {plain}");
         }
-        let piped = stage.longhaul(args).args(["--output-format", "text"]).end();
+        let piped = stage.longhaul(args).args(["--output-format", "text"]).output();
         assert!(piped.stdout.contains(text) && !piped.stdout.contains('\x1b'), "{piped:?}");
     };
     check(&["runs"], "done");
@@ -134,7 +135,7 @@ fn success_is_green_on_a_terminal() {
 fn resuming_an_orphaned_run_reports_the_crash() {
     let (stage, server) = (Stage::new(), Server::start(STEPS));
     run_to_mid_tool(&stage, &stage.agent(), &server).kill();
-    let resumed = stage.longhaul(["resume", "@"]).against(&server).end();
+    let resumed = stage.longhaul(["resume", "@"]).against(&server).output();
     resumed.envelope(0);
     let id = stage.only_run().id().to_string();
     assert_stderr_has(&resumed, &[&format!("the supervisor of run {id} died; recovering it")]);

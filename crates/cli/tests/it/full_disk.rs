@@ -71,11 +71,11 @@ fn run_on_full_disk(stage: &Stage, agent: &Path) -> bool {
     let server = Server::start(STEPS);
     let mut script = stage.program("unshare").args(["-rm", "sh", "-c", SCRIPT, "sh", LONGHAUL]);
     script = script.args([agent]).against(&server);
-    let ended = script.end();
-    if ended.code == 77 || ended.stderr.contains("unshare failed") {
+    let output = script.output();
+    if output.code == 77 || output.stderr.contains("unshare failed") {
         return false;
     }
-    assert_eq!(ended.code, 0, "{ended:?}");
+    assert_eq!(output.code, 0, "{output:?}");
     let content = |name: &str| fs::read_to_string(stage.folder().join(name)).expect("the file is stored");
     let parsed = |name: &str| serde_json::from_str::<Value>(&content(name)).expect("an envelope is printed");
     let (stderr, envelope) = (content("run.err"), parsed("run.out"));

@@ -64,9 +64,9 @@ text = "That is all that I could do."
 
 fn run(stage: &Stage, agent: &Path, server: &Server, args: &[&str]) -> Value {
     let base_args = ["p", "--permission-mode", "bypassPermissions"];
-    let ended = stage.run(agent, &base_args).args(args).against(server).end();
-    let envelope = ended.envelope(0);
-    assert_eq!(envelope["run"]["outcome"], "done", "{ended:?}");
+    let output = stage.run(agent, &base_args).args(args).against(server).output();
+    let envelope = output.envelope(0);
+    assert_eq!(envelope["run"]["outcome"], "done", "{output:?}");
     envelope
 }
 
@@ -87,7 +87,7 @@ fn call_with_a_blocked_url_is_denied() {
         assert!(stream(stage).contains("blocked.example is blocked in this run. Continue without it"));
         let plan = stage.only_run().plan().expect("the plan can be read");
         assert_eq!(plan.guards.block_urls, ["blocked.example"]);
-        let text = stage.longhaul(["show", "@", "--output-format", "text"]).end().stdout;
+        let text = stage.longhaul(["show", "@", "--output-format", "text"]).output().stdout;
         assert!(text.contains("attempt 1: 4 tool calls were denied"), "{text}");
     });
 }
@@ -165,7 +165,7 @@ fn dry_run_shows_the_guards() {
         "--deny-tools",
         "Web*",
     ];
-    let dry_run = |format: &str| stage.run(&stage.agent(), &args).args(["--output-format", format]).end();
+    let dry_run = |format: &str| stage.run(&stage.agent(), &args).args(["--output-format", format]).output();
     let text = dry_run("text").stdout;
     assert!(
         text.contains("block_paths: answers\nblock_urls: https://A.test/x/*\ndeny_tools: Web*\n"),
@@ -185,7 +185,7 @@ fn takeover_keeps_blocked_urls() {
         wait_until("the agent asks about the blocked step", || {
             stream(stage).matches(r#""hook_callback""#).count() == 2
         });
-        let envelope = recover(stage, server, &[]).end().envelope(0);
+        let envelope = recover(stage, server, &[]).output().envelope(0);
         assert_eq!(envelope["run"]["denied_calls"], 1, "{envelope}");
         assert_eq!(envelope["run"]["attempts"], 1, "{envelope}");
         assert_eq!(steps(stage), "two\n");
@@ -197,9 +197,9 @@ fn takeover_keeps_blocked_urls() {
 fn invalid_pattern_is_a_usage_error() {
     let stage = Stage::new();
     let assert_rejected = |args: &[&str], fragments: &[&str]| {
-        let ended = stage.longhaul(["run", "p"]).args(args).end();
-        assert_eq!(ended.code, 2, "{ended:?}");
-        ended.says(fragments);
+        let output = stage.longhaul(["run", "p"]).args(args).output();
+        assert_eq!(output.code, 2, "{output:?}");
+        output.assert_error(fragments);
     };
     for (pattern, message) in [
         ("", "empty pattern"),

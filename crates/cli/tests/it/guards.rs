@@ -58,9 +58,9 @@ text = "It runs."
 
 fn run(stage: &Stage, agent: &Path, server: &Server, args: &[&str]) -> Value {
     let base_args = ["p", "--permission-mode", "bypassPermissions"];
-    let ended = stage.run(agent, &base_args).args(args).against(server).end();
-    let envelope = ended.envelope(0);
-    assert_eq!(envelope["run"]["outcome"], "done", "{ended:?}");
+    let output = stage.run(agent, &base_args).args(args).against(server).output();
+    let envelope = output.envelope(0);
+    assert_eq!(envelope["run"]["outcome"], "done", "{output:?}");
     envelope
 }
 
@@ -81,10 +81,10 @@ fn denied_tool_is_not_used() {
         assert!(!run.attempt(1).input_path().exists(), "the input has no reader");
         let plan = run.plan().expect("the plan can be read");
         assert_eq!(plan.guards.deny_tools, ["Bash", "Web*"]);
-        let show = stage.longhaul(["show", "@", "--output-format", "json"]).end();
+        let show = stage.longhaul(["show", "@", "--output-format", "json"]).output();
         let show: Value = serde_json::from_str(&show.stdout).expect("a run is shown");
         assert_eq!(show["attempts"][0]["denied_calls"], 1, "{show}");
-        let text = stage.longhaul(["show", "@", "--output-format", "text"]).end().stdout;
+        let text = stage.longhaul(["show", "@", "--output-format", "text"]).output().stdout;
         assert!(text.contains("attempt 1: 1 tool call was denied"), "{text}");
     });
 }
@@ -111,8 +111,8 @@ fn guarded_agent_waits_for_the_next_supervisor() {
         assert!(!has_exited(agent_pid(&run)));
         let stream = || fs::read_to_string(run.attempt(1).stream_path()).expect("a stream");
         assert!(!stream().contains(r#""type":"result""#), "the agent continued without a supervisor");
-        let ended = recover(stage, server, &[]).end();
-        assert_done(stage, &ended.envelope(0), 1);
+        let output = recover(stage, server, &[]).output();
+        assert_done(stage, &output.envelope(0), 1);
         assert_eq!(steps(stage), "one\ntwo\nthree\n");
         // The supervisor answered the open request. The agent neither repeated nor cancelled it.
         assert_eq!(guard_requests(stage), 3);
@@ -126,7 +126,7 @@ fn takeover_keeps_the_denied_tools() {
     play_with_each_agent(&slow_step_then(WRITES), "denying after a recovery", |stage, agent, server| {
         run_to_mid_tool_with(stage, agent, server, &["--deny-tools", "Write"]).kill();
         wait_until("the agent asks about the denied tool", || guard_requests(stage) == 2);
-        let envelope = recover(stage, server, &[]).end().envelope(0);
+        let envelope = recover(stage, server, &[]).output().envelope(0);
         assert_eq!(envelope["run"]["denied_calls"], 1, "{envelope}");
         assert_eq!(envelope["run"]["attempts"], 1, "{envelope}");
         assert_eq!(steps(stage), "two\n");
@@ -138,8 +138,8 @@ fn takeover_keeps_the_denied_tools() {
 fn guarded_agent_is_adopted_during_a_tool_call() {
     with_each_agent("adopting a guarded agent", |stage, agent, server| {
         run_to_mid_tool_with(stage, agent, server, &GUARDED).kill();
-        let ended = recover(stage, server, &[]).end();
-        assert_done(stage, &ended.envelope(0), 1);
+        let output = recover(stage, server, &[]).output();
+        assert_done(stage, &output.envelope(0), 1);
         assert_eq!(steps(stage), "one\ntwo\nthree\n");
         assert_eq!(server.api.account().model_requests(), 4, "a turn was requested again");
     });
@@ -162,8 +162,8 @@ fn result_of_an_orphaned_guarded_agent_is_accepted() {
             let has_result =
                 || fs::read_to_string(&stream).unwrap_or_default().contains(r#""type":"result""#);
             wait_until("the exchange has ended", has_result);
-            let ended = recover(stage, server, &[]).end();
-            let envelope = ended.envelope(0);
+            let output = recover(stage, server, &[]).output();
+            let envelope = output.envelope(0);
             assert_eq!(envelope["run"]["attempts"], 1, "{envelope}");
             assert_eq!(envelope["result"], "That is all that I could do.", "{envelope}");
             assert_eq!(server.api.account().model_requests(), 3, "a turn was requested again");
@@ -178,8 +178,8 @@ fn session_continues_after_a_guarded_agent_and_its_supervisor_died() {
         let agent = agent_pid(&stage.only_run());
         kill_process(agent, Signal::KILL).expect("the test started this process");
         wait_until("the agent has exited", || has_exited(agent));
-        let ended = recover(stage, server, &[]).end();
-        assert_done(stage, &ended.envelope(0), 2);
+        let output = recover(stage, server, &[]).output();
+        assert_done(stage, &output.envelope(0), 2);
         assert_eq!(steps(stage), "one\nthree\n");
     });
 }
@@ -188,8 +188,8 @@ fn session_continues_after_a_guarded_agent_and_its_supervisor_died() {
 fn guarded_run_can_be_cancelled() {
     with_each_agent("cancelling a guarded run", |stage, agent, server| {
         let run = run_to_mid_tool_with(stage, agent, server, &GUARDED);
-        assert_eq!(stage.longhaul(["cancel", "@"]).end().code, 0);
-        let envelope = run.end().envelope(130);
+        assert_eq!(stage.longhaul(["cancel", "@"]).output().code, 0);
+        let envelope = run.output().envelope(130);
         assert_eq!(envelope["run"]["attempts"], 1, "{envelope}");
         assert!(envelope["usage"]["total_cost_usd"].as_f64().is_some_and(|cost| cost > 0.0), "{envelope}");
     });
@@ -201,7 +201,7 @@ fn orphaned_run_waiting_at_a_guard_can_be_cancelled() {
         run_to_mid_tool_with(stage, agent, server, &GUARDED).kill();
         wait_until("the agent asks about its third step", || guard_requests(stage) == 3);
         let agent = agent_pid(&stage.only_run());
-        assert_eq!(stage.longhaul(["cancel", "@"]).end().code, 0);
+        assert_eq!(stage.longhaul(["cancel", "@"]).output().code, 0);
         assert!(has_exited(agent));
         assert_eq!(steps(stage), "one\ntwo\n");
     });
@@ -219,7 +219,7 @@ fn watchdog_stops_an_agent_waiting_at_a_guard_and_the_run_recovers() {
         wait_until("the watchdog has recorded its stop", || {
             run.attempt(1).watchdog_stop().is_ok_and(|stop| stop.is_some())
         });
-        assert_done(stage, &recover(stage, server, &[]).end().envelope(0), 2);
+        assert_done(stage, &recover(stage, server, &[]).output().envelope(0), 2);
         assert_eq!(steps(stage), "one\ntwo\nthree\n");
     });
 }
@@ -244,7 +244,7 @@ fn agent_bypassing_guards_fails_the_run() {
     );
     let args =
         ["p", "--permission-mode", "bypassPermissions", "--deny-tools", "WebFetch", "--preset", "drill"];
-    let envelope = stage.run(&careless, &args).against(&server).end().envelope(23);
+    let envelope = stage.run(&careless, &args).against(&server).output().envelope(23);
     assert_eq!(envelope["run"]["fault"], "guard_lapsed", "{envelope}");
 }
 
@@ -256,8 +256,8 @@ fn tool_with_a_failing_guard_is_not_used() {
         let garbling =
             stage.script("garbling", &format!("sed -u '{garbled}' | '{}' \"$@\"", agent.display()));
         let args = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill"];
-        let ended = stage.run(&garbling, &args).args(GUARDED).against(server).end();
-        let envelope = ended.envelope(23);
+        let output = stage.run(&garbling, &args).args(GUARDED).against(server).output();
+        let envelope = output.envelope(23);
         assert_eq!(envelope["run"]["fault"], "guard_lapsed", "{envelope}");
         assert!(!stage.work().join("run").exists() && !stage.work().join("written").exists());
     });
@@ -283,7 +283,7 @@ fn rewritten_call_needs_the_same_verdict() {
                 "--block-path",
                 "secret",
             ];
-            stage.run(agent, &args).against(server).end().envelope(code)
+            stage.run(agent, &args).against(server).output().envelope(code)
         };
         assert_eq!(check("./secret", 23)["run"]["fault"], "guard_lapsed");
         check("harmless", 0);
@@ -314,7 +314,7 @@ text = "Done."
         fs::create_dir_all(file.parent().expect("the path has a parent")).expect("a directory");
         fs::write(file, "Do: !`touch ran`\n").expect("a file");
         let base_args = ["p", "--permission-mode", "bypassPermissions"];
-        stage.run(&claude, &base_args).args(args).against(&server).end().envelope(0);
+        stage.run(&claude, &base_args).args(args).against(&server).output().envelope(0);
         assert_eq!(stage.work().join("ran").exists(), is_run, "{args:?}");
     };
     check(&[], true);
@@ -342,10 +342,10 @@ text = "Done."
 "#;
     play_with_each_agent(task, "denying a tool by another name", |stage, agent, server| {
         let args = ["p", "--permission-mode", "bypassPermissions", "--deny-tools", "Task,Wbe*"];
-        let ended = stage.run(agent, &args).against(server).end();
-        assert_eq!(ended.envelope(0)["run"]["denied_calls"], 1, "{ended:?}");
-        assert!(ended.stderr.contains("warning: `Wbe*` matches no tool of the agent"), "{ended:?}");
-        assert!(!ended.stderr.contains("`Task`"), "{ended:?}");
+        let output = stage.run(agent, &args).against(server).output();
+        assert_eq!(output.envelope(0)["run"]["denied_calls"], 1, "{output:?}");
+        assert!(output.stderr.contains("warning: `Wbe*` matches no tool of the agent"), "{output:?}");
+        assert!(!output.stderr.contains("`Task`"), "{output:?}");
     });
 }
 
@@ -355,9 +355,9 @@ fn invalid_tool_pattern_is_a_usage_error() {
     for (tools, message) in
         [("", "fits no tool"), ("Bash(git push:*)", "names arguments"), ("Bash||", "fits no tool")]
     {
-        let ended = stage.longhaul(["run", "p", "--deny-tools", tools]).end();
-        assert_eq!(ended.code, 2, "{ended:?}");
-        ended.says(&[message]);
+        let output = stage.longhaul(["run", "p", "--deny-tools", tools]).output();
+        assert_eq!(output.code, 2, "{output:?}");
+        output.assert_error(&[message]);
     }
     assert!(stage.runs().is_empty());
 }

@@ -8,9 +8,9 @@ use serde_json::Value;
 
 /// Returns the JSON of a dry run.
 fn dry_run(stage: &Stage, args: &[&str], stdin: &str) -> Value {
-    let ended = stage.longhaul(args).stdin(stdin).end();
-    assert_eq!(ended.code, 0, "{args:?}: {ended:?}");
-    serde_json::from_str(&ended.stdout).expect("a dry run prints JSON")
+    let output = stage.longhaul(args).stdin(stdin).output();
+    assert_eq!(output.code, 0, "{args:?}: {output:?}");
+    serde_json::from_str(&output.stdout).expect("a dry run prints JSON")
 }
 
 #[test]
@@ -78,8 +78,8 @@ fn dry_run_shows_everything_and_starts_nothing() {
         "--max-turns",
         "40",
     ];
-    let ended = stage.run(&agent, &args).end();
-    assert_eq!((ended.code, ended.stderr.as_str()), (0, ""));
+    let output = stage.run(&agent, &args).output();
+    assert_eq!((output.code, output.stderr.as_str()), (0, ""));
     expect![[r#"
         Command: <stage>/agent -p --input-format stream-json --output-format stream-json --verbose --include-partial-messages --session-id '<new session id>' --model opus --max-turns 40
         Directory: <stage>/work
@@ -130,14 +130,14 @@ fn dry_run_shows_everything_and_starts_nothing() {
           summarize: false
           summary_timeout: 1m
         Worst case without progress: at most 13850 requests; longest wait 5m, or until the reset of a usage window, at most 8d
-    "#]].assert_eq(&redacted(&stage, &ended.stdout, &[]));
+    "#]].assert_eq(&redacted(&stage, &output.stdout, &[]));
     assert!(!witness.exists() && !stage.home().exists());
 }
 
 #[test]
 fn help_describes_every_flag_of_run() {
-    let ended = Stage::new().longhaul(["run", "--help"]).end();
-    assert_eq!((ended.code, ended.stderr.as_str()), (0, ""));
+    let output = Stage::new().longhaul(["run", "--help"]).output();
+    assert_eq!((output.code, output.stderr.as_str()), (0, ""));
     expect![[r#"
         Run a task to completion
 
@@ -468,14 +468,14 @@ fn help_describes_every_flag_of_run() {
 
         Durations are like 90s, 5m or 1h30m; a bare number is seconds; `none` means unlimited.
     "#]]
-    .assert_eq(&ended.stdout);
+    .assert_eq(&output.stdout);
 }
 
 #[test]
 fn dry_run_prints_durations_in_input_format() {
     let stage = Stage::new();
     let args = ["p", "--dry-run", "--output-format", "text", "--stall-timeout", "90", "--max-tokens", "none"];
-    let text = stage.run(&stage.agent(), &args).end().stdout;
+    let text = stage.run(&stage.agent(), &args).output().stdout;
     for line in
         ["stall_timeout: 1m30s", "outage_limit: 6h", "budget: none", "max_tokens: none", "exit_timeout: 10s"]
     {
@@ -488,18 +488,18 @@ fn dry_run_prints_durations_in_input_format() {
 fn error_of_a_zero_limit_suggests_none() {
     let stage = Stage::new();
     let check = |args: &[&str]| {
-        let ended = stage.run(&stage.agent(), &["p", "--dry-run"]).args(args).end();
-        assert_eq!(ended.code, 2, "{args:?}: {ended:?}");
-        ended.says(&["none` means unlimited"]);
+        let output = stage.run(&stage.agent(), &["p", "--dry-run"]).args(args).output();
+        assert_eq!(output.code, 2, "{args:?}: {output:?}");
+        output.assert_error(&["none` means unlimited"]);
     };
     check(&["--budget", "0"]);
     check(&["--time-limit", "0"]);
     check(&["--wall-limit", "0s"]);
     check(&["--max-turns", "0"]);
     check(&["--stall-timeout", "0"]);
-    let configured = stage.run(&stage.agent(), &["p", "--dry-run"]).env("LONGHAUL_BUDGET", "0").end();
+    let configured = stage.run(&stage.agent(), &["p", "--dry-run"]).env("LONGHAUL_BUDGET", "0").output();
     assert_eq!(configured.code, 2, "{configured:?}");
-    configured.says(&["LONGHAUL_BUDGET", "`--budget none` means unlimited"]);
+    configured.assert_error(&["LONGHAUL_BUDGET", "`--budget none` means unlimited"]);
     for limit in ["--budget", "--max-tokens", "--time-limit", "--wall-limit", "--max-turns", "--memory-limit"]
     {
         let plan = dry_run(

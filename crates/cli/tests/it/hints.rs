@@ -1,7 +1,7 @@
 //! Every printed hint is a command that works: in text, in JSON and in the HTML report. Each test executes
 //! the hints on separate runs and checks that they have an effect.
 
-use crate::call::Ended;
+use crate::call::Output;
 use crate::harness::{LONGHAUL, Stage};
 use crate::recovering::STEPS;
 use crate::server::{Server, WORK};
@@ -31,14 +31,14 @@ fn failing_scenario(status: &str) -> String {
 }
 
 /// Performs the run of this case.
-fn play(case: &Case) -> (Stage, Server, Ended) {
+fn play(case: &Case) -> (Stage, Server, Output) {
     let (stage, server) = (Stage::new(), Server::start(&case.scenario));
     let agent = case.agent.map_or_else(|| stage.agent(), PathBuf::from);
     let call = stage.run(&agent, &["p", "--run-id", "kmzqbd", "--output-format", "json"]).args(&case.args);
     let call = if case.is_sandbox { call } else { call.without_env("IS_SANDBOX") };
-    let ended = call.against(&server).end();
-    assert_eq!(ended.code, case.code, "{:?}: {ended:?}", case.args);
-    (stage, server, ended)
+    let output = call.against(&server).output();
+    assert_eq!(output.code, case.code, "{:?}: {output:?}", case.args);
+    (stage, server, output)
 }
 
 /// Returns the commands in a text: between backticks, on separate lines, or in elements of a page.
@@ -56,14 +56,14 @@ fn command_list(value: &Value) -> Vec<String> {
 }
 
 /// Asserts that all output about the run names the same commands, in the same order, and returns them.
-fn printed_hints(stage: &Stage, ended: &Ended) -> Vec<String> {
-    let envelope: Value = serde_json::from_str(&ended.stdout).expect("an envelope is printed");
+fn printed_hints(stage: &Stage, output: &Output) -> Vec<String> {
+    let envelope: Value = serde_json::from_str(&output.stdout).expect("an envelope is printed");
     let next = command_list(&envelope["run"]["next"]);
     let first = next.first().expect("there is a command").clone();
     assert_eq!(envelope["run"]["resume"], first.as_str());
     let all: BTreeSet<String> = next.iter().cloned().collect();
-    assert!(commands(&ended.stderr).is_superset(&all), "{next:?}: {}", ended.stderr);
-    let call = |args: &[&str]| stage.longhaul(args).end();
+    assert!(commands(&output.stderr).is_superset(&all), "{next:?}: {}", output.stderr);
+    let call = |args: &[&str]| stage.longhaul(args).output();
     for command in ["why", "show"] {
         let json = call(&[command, "kmzqbd", "--output-format", "json"]).stdout;
         let json: Value = serde_json::from_str(&json).expect("JSON is printed");
@@ -76,7 +76,7 @@ fn printed_hints(stage: &Stage, ended: &Ended) -> Vec<String> {
     let run = report["runs"].as_array().and_then(|runs| runs.first()).expect("the run is reported").clone();
     assert_eq!(run["next"], first.as_str(), "{run}");
     let page = stage.folder().join("page.html");
-    assert_eq!(stage.longhaul(["report", "-o"]).args([&page]).end().code, 0);
+    assert_eq!(stage.longhaul(["report", "-o"]).args([&page]).output().code, 0);
     let page = fs::read_to_string(page).expect("the page is written");
     assert!(commands(&page).contains(&first), "{first} is not on the page");
     let row = call(&["runs", "--output-format", "json"]).stdout;
@@ -86,23 +86,23 @@ fn printed_hints(stage: &Stage, ended: &Ended) -> Vec<String> {
 }
 
 /// Runs a command in a shell, as a user does.
-fn execute(stage: &Stage, server: &Server, command: &str, is_sandbox: bool) -> Ended {
+fn execute(stage: &Stage, server: &Server, command: &str, is_sandbox: bool) -> Output {
     let bin = Path::new(LONGHAUL).parent().expect("the binary is in a directory");
     let path = format!("{}:{}", bin.display(), env::var("PATH").unwrap_or_default());
     let call = stage.program("sh").args(["-c", command]).env("PATH", path).against(server);
-    if is_sandbox { call.end() } else { call.without_env("IS_SANDBOX").end() }
+    if is_sandbox { call.output() } else { call.without_env("IS_SANDBOX").output() }
 }
 
 fn check(case: &Case) {
-    let (stage, _server, ended) = play(case);
-    for command in printed_hints(&stage, &ended) {
+    let (stage, _server, output) = play(case);
+    for command in printed_hints(&stage, &output) {
         let (stage, server, _) = play(case);
         let before = stage.only_run().status().expect("a status").attempt;
-        let ended = execute(&stage, &server, &command, case.is_sandbox);
-        assert!(![2, 127].contains(&ended.code), "`{command}` of {:?}: {ended:?}", case.args);
+        let output = execute(&stage, &server, &command, case.is_sandbox);
+        assert!(![2, 127].contains(&output.code), "`{command}` of {:?}: {output:?}", case.args);
         if command.contains("longhaul resume") {
             let after = stage.only_run().status().expect("a status").attempt;
-            assert!(after > before, "`{command}` of {:?} changes nothing: {ended:?}", case.args);
+            assert!(after > before, "`{command}` of {:?} changes nothing: {output:?}", case.args);
         }
     }
 }
@@ -150,9 +150,9 @@ fn hints_after_a_failed_start_work_as_printed() {
     if rustix::process::geteuid().is_root() {
         let root = Case { is_sandbox: false, ..case(WORK, &BASE_ARGS, 25) };
         check(&root);
-        let (stage, server, ended) = play(&root);
-        ended.says(&["IS_SANDBOX=1 longhaul resume kmzqbd"]);
-        assert!(ended.envelope(25)["errors"].to_string().contains("as root"), "{ended:?}");
+        let (stage, server, output) = play(&root);
+        output.assert_error(&["IS_SANDBOX=1 longhaul resume kmzqbd"]);
+        assert!(output.envelope(25)["errors"].to_string().contains("as root"), "{output:?}");
         execute(&stage, &server, "IS_SANDBOX=1 longhaul resume kmzqbd", false).envelope(0);
     }
 }
@@ -161,8 +161,8 @@ fn hints_after_a_failed_start_work_as_printed() {
 fn unknown_program_is_detected_in_one_attempt() {
     for program in ["/bin/false", "/bin/echo", "/bin/ls", "/bin/cat"] {
         let case = Case { agent: Some(program), ..case(WORK, &BASE_ARGS, 25) };
-        let (stage, _server, ended) = play(&case);
-        let envelope = ended.envelope(25);
+        let (stage, _server, output) = play(&case);
+        let envelope = output.envelope(25);
         assert_eq!(envelope["run"]["attempts"], 1, "{program}: {envelope}");
         assert!(envelope["errors"].to_string().contains("is not Claude Code"), "{program}: {envelope}");
         drop(stage);
@@ -178,8 +178,8 @@ fn hints_of_errors_work_as_printed() {
         let error = execute(&stage, &server, &format!("longhaul {args}"), true);
         assert!(error.code != 0, "{args}: {error:?}");
         for command in commands(&error.stderr) {
-            let ended = execute(&stage, &server, &command, true);
-            assert_eq!(ended.code, 0, "`{command}` of `{args}`: {ended:?}");
+            let output = execute(&stage, &server, &command, true);
+            assert_eq!(output.code, 0, "`{command}` of `{args}`: {output:?}");
         }
     }
     let (stage, server, _) = play(&case(WORK, &[&BASE_ARGS[..], &["--max-turns", "1"]].concat(), 22));
@@ -197,15 +197,15 @@ fn unstarted_run_is_not_the_last_run() {
     let (stage, server) = (Stage::new(), Server::start(WORK));
     let agent = stage.agent();
     let run = |id: &'static str, mode: &'static str| {
-        stage.run(&agent, &["p", "--run-id", id, "--permission-mode", mode]).against(&server).end().code
+        stage.run(&agent, &["p", "--run-id", id, "--permission-mode", mode]).against(&server).output().code
     };
     assert_eq!(run("not_started", "no-such-mode"), 25);
-    let none = stage.longhaul(["show", "@"]).end();
+    let none = stage.longhaul(["show", "@"]).output();
     assert_eq!(none.code, 2, "{none:?}");
-    none.says(&["no run `"]);
+    none.assert_error(&["no run `"]);
     assert_eq!((run("works", "bypassPermissions"), run("again", "no-such-mode")), (0, 25));
     for command in ["why", "show"] {
-        let output = stage.longhaul([command, "@", "--output-format", "json"]).end();
+        let output = stage.longhaul([command, "@", "--output-format", "json"]).output();
         assert!(output.stdout.contains("\"id\": \"works\""), "{output:?}");
     }
     assert_eq!(stage.runs().len(), 3);

@@ -18,9 +18,9 @@ fn call(stage: &Stage, home: &Path, args: &[&str]) -> Call {
 }
 
 fn json(call: Call) -> Value {
-    let ended = call.end();
-    assert_eq!(ended.code, 0, "{ended:?}");
-    serde_json::from_str(&ended.stdout).expect("one object")
+    let output = call.output();
+    assert_eq!(output.code, 0, "{output:?}");
+    serde_json::from_str(&output.stdout).expect("one object")
 }
 
 fn run_in(home: &Path, id: &str) -> RunDir {
@@ -30,7 +30,7 @@ fn run_in(home: &Path, id: &str) -> RunDir {
 
 /// Performs a run to the end and removes its files from the workspace.
 fn complete_run(stage: &Stage, agent: &Path, server: &Server, args: &[&str]) {
-    run_to_mid_tool_with(stage, agent, server, args).end().envelope(0);
+    run_to_mid_tool_with(stage, agent, server, args).output().envelope(0);
     for file in ["started", "steps"] {
         fs::remove_file(stage.work().join(file)).expect("the agent wrote it");
     }
@@ -54,7 +54,7 @@ fn assert_answers_from(stage: &Stage, home: &Path, runs: &[(&str, PathBuf)]) {
     }
     for (id, dir) in runs {
         assert_eq!(json(call(stage, home, &["show", id]))["dir"], dir.display().to_string());
-        assert_eq!(call(stage, home, &["logs", id]).end().code, 0);
+        assert_eq!(call(stage, home, &["logs", id]).output().code, 0);
     }
 }
 
@@ -80,9 +80,9 @@ fn moved_home_keeps_its_runs() {
     let runs = [("finished", day.join("finished")), ("elsewhere", elsewhere), ("orphan", day.join("orphan"))];
     assert_answers_from(&stage, &home, &runs);
     assert_eq!(json(call(&stage, &home, &["status"]))["runs"][0]["id"], "orphan");
-    let recovered = call(&stage, &home, &["recover"]).against(&server).end().envelope(0);
+    let recovered = call(&stage, &home, &["recover"]).against(&server).output().envelope(0);
     assert_eq!((&recovered["run"]["id"], &recovered["run"]["attempts"]), (&"orphan".into(), &2.into()));
-    let resumed = call(&stage, &home, &["resume", "finished", "--repeat-task"]).against(&server).end();
+    let resumed = call(&stage, &home, &["resume", "finished", "--repeat-task"]).against(&server).output();
     assert_eq!(resumed.envelope(0)["run"]["attempts"], 2);
     assert_answers_from(&stage, &home, &runs);
     assert!(!stage.home().exists(), "something was written to the old path");
@@ -101,7 +101,7 @@ fn copied_home_answers_from_itself() {
     let copied_run = copy.join(day.strip_prefix(stage.home()).expect("the run is in the home")).join("one");
     assert_answers_from(&stage, &copy, &[("one", copied_run.clone())]);
 
-    let resumed = call(&stage, &copy, &["resume", "one", "--repeat-task"]).against(&server).end();
+    let resumed = call(&stage, &copy, &["resume", "one", "--repeat-task"]).against(&server).output();
     assert_eq!(resumed.envelope(0)["run"]["attempts"], 2);
     assert_answers_from(&stage, &copy, &[("one", copied_run)]);
     assert_answers_from(&stage, &stage.home(), &[("one", day.join("one"))]);
@@ -119,12 +119,14 @@ fn copy_of_a_live_run_does_not_affect_its_agent() {
     assert!(copied.success());
     let original = stage.only_run().path().display().to_string();
     for args in [&["recover"][..], &["resume", "@"], &["cancel", "@"]] {
-        let rejected = call(&stage, &copy, args).against(&server).end();
+        let rejected = call(&stage, &copy, args).against(&server).output();
         rejected.envelope(25);
-        rejected
-            .says(&["is running in another copy of its directory", &format!("longhaul attach {original}")]);
+        rejected.assert_error(&[
+            "is running in another copy of its directory",
+            &format!("longhaul attach {original}"),
+        ]);
     }
-    assert_done(&stage, &live.end().envelope(0), 1);
+    assert_done(&stage, &live.output().envelope(0), 1);
     fs::remove_dir_all(copy).expect("the test owns the file");
 }
 
@@ -134,7 +136,7 @@ fn agent_works_in_the_moved_workspace() {
     let (stage, server) = (Stage::new(), Server::start(&research::scenario(0)));
     let task = research::task(&stage);
     let call_research = stage.longhaul(["research"]).args([task]).args(["claude-code", "--agent-path"]);
-    call_research.args([stage.agent()]).args(["--claude_hours", "0.5"]).against(&server).end().envelope(0);
+    call_research.args([stage.agent()]).args(["--claude_hours", "0.5"]).against(&server).output().envelope(0);
     let before = json(stage.longhaul(["runs"]));
     let id = before["runs"][0]["id"].as_str().expect("an id").to_owned();
     assert!(
@@ -149,7 +151,7 @@ fn agent_works_in_the_moved_workspace() {
     let runs_dir = home.join("runs").display().to_string();
     let listed = json(call(&stage, &home, &["runs", "--project", &runs_dir]));
     assert_eq!(listed["runs"][0]["cwd"], input.display().to_string(), "{listed}");
-    let resumed = call(&stage, &home, &["resume", &id, "Now there is more"]).against(&server).end();
+    let resumed = call(&stage, &home, &["resume", &id, "Now there is more"]).against(&server).output();
     assert_eq!(resumed.envelope(0)["run"]["id"], id.as_str());
     let last = run.attempts().expect("attempts").pop().expect("at least two attempts");
     assert!(last.number() > 1);

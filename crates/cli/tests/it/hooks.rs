@@ -1,7 +1,7 @@
 //! The hooks: the context they inject, the sessions they queue, their installation in the agent's settings,
 //! and their use by the real agent.
 
-use crate::call::{Call, Ended};
+use crate::call::{Call, Output};
 use crate::harness::{LONGHAUL, Stage, claude_code};
 use crate::schemas::validate;
 use crate::server::{Server, WORK};
@@ -67,12 +67,12 @@ impl Stage {
 }
 
 /// Returns the context that the hook injects, or `None` if it prints nothing.
-fn injected_context(ended: &Ended) -> Option<String> {
-    assert_eq!((ended.code, ended.stderr.as_str()), (0, ""), "{ended:?}");
-    if ended.stdout.is_empty() {
+fn injected_context(output: &Output) -> Option<String> {
+    assert_eq!((output.code, output.stderr.as_str()), (0, ""), "{output:?}");
+    if output.stdout.is_empty() {
         return None;
     }
-    let answer: Value = serde_json::from_str(&ended.stdout).expect("valid JSON");
+    let answer: Value = serde_json::from_str(&output.stdout).expect("valid JSON");
     answer["hookSpecificOutput"]["additionalContext"].as_str().map(str::to_owned)
 }
 
@@ -84,7 +84,7 @@ fn prompt(session: &str) -> String {
 fn session_receives_the_playbook_once() {
     let stage = Stage::new();
     let prompted =
-        |session: &str| injected_context(&stage.hook(&["UserPromptSubmit"], prompt(session)).end());
+        |session: &str| injected_context(&stage.hook(&["UserPromptSubmit"], prompt(session)).output());
     assert_eq!(prompted("early"), None, "there is no playbook yet");
     stage.write_playbook();
     let first = prompted("early").expect("the playbook exists now");
@@ -96,29 +96,32 @@ fn session_receives_the_playbook_once() {
         .map(|number| stage.hook(&["UserPromptSubmit"], prompt(&format!("{number}"))).start())
         .collect();
     for hook in started {
-        assert_eq!(injected_context(&hook.end()).as_ref(), Some(&first));
+        assert_eq!(injected_context(&hook.output()).as_ref(), Some(&first));
     }
     for number in 0..8 {
         assert_eq!(prompted(&format!("{number}")), None);
     }
     // Of several processes of one session, only one injects it.
     let started: Vec<_> = (0..8).map(|_| stage.hook(&["UserPromptSubmit"], prompt("one")).start()).collect();
-    assert_eq!(started.into_iter().filter_map(|hook| injected_context(&hook.end())).count(), 1);
+    assert_eq!(started.into_iter().filter_map(|hook| injected_context(&hook.output())).count(), 1);
 
     // After a compaction the playbook is injected again: with the next prompt, or at once if there is no
     // prompt.
     let compacted = json!({"session_id": "early", "trigger": "auto"}).to_string();
     let compacting =
-        || assert_eq!(injected_context(&stage.hook(&["PreCompact"], compacted.clone()).end()), None);
+        || assert_eq!(injected_context(&stage.hook(&["PreCompact"], compacted.clone()).output()), None);
     compacting();
     assert_eq!(prompted("early").as_ref(), Some(&first));
     compacting();
     let compact_start = json!({"session_id": "early", "source": "compact"}).to_string();
-    assert_eq!(injected_context(&stage.hook(&["SessionStart"], compact_start).end()).as_ref(), Some(&first));
+    assert_eq!(
+        injected_context(&stage.hook(&["SessionStart"], compact_start).output()).as_ref(),
+        Some(&first)
+    );
     assert_eq!(prompted("early"), None);
     // An ended session still contains the playbook when it is resumed. A cleared session does not.
     for (reason, expected) in [("other", None), ("clear", Some(&first))] {
-        stage.hook(&["SessionEnd"], json!({"session_id": "early", "reason": reason}).to_string()).end();
+        stage.hook(&["SessionEnd"], json!({"session_id": "early", "reason": reason}).to_string()).output();
         assert_eq!(prompted("early").as_ref(), expected, "{reason}");
     }
     // The input names no transcript, so nothing is queued.
@@ -131,7 +134,7 @@ fn unreadable_playbook_is_logged() {
     stage.write_playbook();
     let playbook = stage.work().join(".claude/playbook.json");
     fs::write(&playbook, "{").expect("the stage is writable");
-    assert_eq!(injected_context(&stage.hook(&["UserPromptSubmit"], prompt("a")).end()), None);
+    assert_eq!(injected_context(&stage.hook(&["UserPromptSubmit"], prompt("a")).output()), None);
     let descriptions: Vec<String> = stage.troubles().into_iter().map(|trouble| trouble.description).collect();
     assert!(descriptions.len() == 1 && descriptions[0].contains("playbook.json"), "{descriptions:?}");
     assert_eq!(fs::read_to_string(playbook).expect("the file exists"), "{");
@@ -141,8 +144,8 @@ fn unreadable_playbook_is_logged() {
     stage.write_playbook();
     fs::write(stage.home(), "in the way").expect("the stage is writable");
     for _ in 0..2 {
-        let ended = stage.hook(&["UserPromptSubmit"], prompt("a")).end();
-        assert!(injected_context(&ended).is_some_and(|text| text.contains("pat-001")));
+        let output = stage.hook(&["UserPromptSubmit"], prompt("a")).output();
+        assert!(injected_context(&output).is_some_and(|text| text.contains("pat-001")));
     }
 }
 
@@ -151,8 +154,8 @@ fn hook_exits_with_0_on_any_error() {
     let stage = Stage::new();
     let check = |args: &[&str], input: &[u8], expected: &str| {
         let before = stage.troubles().len();
-        let ended = stage.hook(args, input).end();
-        assert_eq!((ended.code, ended.stdout.as_str(), ended.stderr.as_str()), (0, "", ""), "{args:?}");
+        let output = stage.hook(args, input).output();
+        assert_eq!((output.code, output.stdout.as_str(), output.stderr.as_str()), (0, "", ""), "{args:?}");
         let errors = stage.troubles();
         assert_eq!(errors.len(), before + 1, "{args:?}: {errors:?}");
         let last = errors.last().expect("an error is logged");
@@ -175,8 +178,8 @@ fn hook_exits_with_0_on_any_error() {
     assert_eq!(stage.queued(), Vec::<Value>::new());
 
     // Without a home the hook cannot log.
-    let ended = stage.hook(&["SessionEnd"], "{}").without_env("LONGHAUL_HOME").without_env("HOME").end();
-    assert_eq!((ended.code, ended.stdout.as_str(), ended.stderr.as_str()), (0, "", ""));
+    let output = stage.hook(&["SessionEnd"], "{}").without_env("LONGHAUL_HOME").without_env("HOME").output();
+    assert_eq!((output.code, output.stdout.as_str(), output.stderr.as_str()), (0, "", ""));
 }
 
 #[test]
@@ -184,8 +187,8 @@ fn session_of_a_judge_is_ignored() {
     let stage = Stage::new();
     stage.write_playbook();
     for event in ["UserPromptSubmit", "SessionEnd"] {
-        let ended = stage.hook(&[event], "no JSON").env("LONGHAUL_JUDGE", "1").end();
-        assert_eq!(injected_context(&ended), None);
+        let output = stage.hook(&[event], "no JSON").env("LONGHAUL_JUDGE", "1").output();
+        assert_eq!(injected_context(&output), None);
     }
     assert!(!stage.home().exists(), "nothing is recorded");
 }
@@ -199,8 +202,8 @@ fn session_ends_are_queued() {
     let mut expected = 0;
     let mut check = |settings: &str, args: &[&str], input: Value, queued: bool| {
         stage.write_settings(settings);
-        let ended = stage.hook(args, input.to_string()).end();
-        assert_eq!((ended.code, ended.stdout.as_str(), ended.stderr.as_str()), (0, "", ""));
+        let output = stage.hook(args, input.to_string()).output();
+        assert_eq!((output.code, output.stdout.as_str(), output.stderr.as_str()), (0, "", ""));
         expected += usize::from(queued);
         assert_eq!(stage.queued().len(), expected, "{settings} {args:?} {input}");
     };
@@ -252,7 +255,7 @@ fn queue_error_is_logged() {
     fs::set_permissions(stage.learning_paths().dir(), fs::Permissions::from_mode(0o700))
         .expect("the test owns the file");
     let input = json!({"session_id": "s", "transcript_path": transcript, "reason": "other"}).to_string();
-    assert_eq!(injected_context(&stage.hook(&["SessionEnd"], input).end()), None);
+    assert_eq!(injected_context(&stage.hook(&["SessionEnd"], input).output()), None);
     let errors = stage.troubles();
     assert!(
         errors.len() == 1
@@ -270,9 +273,10 @@ fn install_is_idempotent_and_uninstall_restores() {
     stage.write_settings(original);
     let read = || fs::read_to_string(stage.settings()).expect("the file exists");
     let call = |args: &[&str]| {
-        let ended = stage.longhaul(["playbook"].iter().chain(args)).args(["--output-format", "json"]).end();
-        assert_eq!((ended.code, ended.stderr.as_str()), (0, ""), "{ended:?}");
-        serde_json::from_str::<Value>(&ended.stdout).expect("valid JSON")
+        let output =
+            stage.longhaul(["playbook"].iter().chain(args)).args(["--output-format", "json"]).output();
+        assert_eq!((output.code, output.stderr.as_str()), (0, ""), "{output:?}");
+        serde_json::from_str::<Value>(&output.stdout).expect("valid JSON")
     };
     let planned = call(&["install", "--dry-run"]);
     assert_eq!(
@@ -306,20 +310,20 @@ fn settings_have_three_locations() {
     let check = |flags: &[&str], expected: &str| {
         let elsewhere = stage.folder().join("elsewhere");
         let args = ["playbook", "install", "--quiet", "--output-format", "text"];
-        let ended = stage.longhaul(args).args(flags).env("CLAUDE_CONFIG_DIR", elsewhere).end();
-        assert_eq!((ended.code, ended.stderr.as_str()), (0, ""), "{ended:?}");
+        let output = stage.longhaul(args).args(flags).env("CLAUDE_CONFIG_DIR", elsewhere).output();
+        assert_eq!((output.code, output.stderr.as_str()), (0, ""), "{output:?}");
         let path = stage.folder().join(expected);
-        assert_eq!(ended.stdout, format!("installed: {}\n", path.display()));
+        assert_eq!(output.stdout, format!("installed: {}\n", path.display()));
         assert!(fs::read_to_string(path).expect("the file exists").contains("hook SessionEnd"));
     };
     check(&[], "elsewhere/settings.json");
     check(&["--project"], ".claude/settings.json");
     check(&["--local"], ".claude/settings.local.json");
-    let ended = stage.longhaul(["playbook", "install", "--project"]).end();
-    assert!(ended.code == 0 && ended.stderr.contains("--local"), "{ended:?}");
-    let ended = stage.longhaul(["playbook", "install", "--project", "--user"]).end();
-    assert_eq!(ended.code, 2, "{ended:?}");
-    ended.says(&["--project", "--user"]);
+    let output = stage.longhaul(["playbook", "install", "--project"]).output();
+    assert!(output.code == 0 && output.stderr.contains("--local"), "{output:?}");
+    let output = stage.longhaul(["playbook", "install", "--project", "--user"]).output();
+    assert_eq!(output.code, 2, "{output:?}");
+    output.assert_error(&["--project", "--user"]);
 }
 
 #[test]
@@ -328,9 +332,9 @@ fn invalid_settings_are_not_changed() {
         let stage = Stage::new();
         stage.write_settings(text);
         for command in ["install", "uninstall"] {
-            let ended = stage.longhaul(["playbook", command]).end();
-            assert_eq!(ended.code, 2, "{ended:?}");
-            ended.says(expected);
+            let output = stage.longhaul(["playbook", command]).output();
+            assert_eq!(output.code, 2, "{output:?}");
+            output.assert_error(expected);
             assert_eq!(fs::read_to_string(stage.settings()).expect("the file exists"), text);
             let files = fs::read_dir(stage.user_home().join(".claude")).expect("the file exists").count();
             assert_eq!(files, 1, "no other file remains");
@@ -352,16 +356,16 @@ fn ace_hooks_are_reported() {
         .to_string();
     stage.write_settings(&settings);
     for args in [&["playbook", "install", "--local"][..], &["playbook", "install"]] {
-        let ended = stage.longhaul(args).end();
-        assert!(ended.code == 0 && ended.stderr.contains("--replace-ace"), "{ended:?}");
+        let output = stage.longhaul(args).output();
+        assert!(output.code == 0 && output.stderr.contains("--replace-ace"), "{output:?}");
     }
-    let ended = stage.longhaul(["playbook", "install", "--replace-ace"]).end();
-    assert_eq!((ended.code, ended.stderr.as_str()), (0, ""), "{ended:?}");
+    let output = stage.longhaul(["playbook", "install", "--replace-ace"]).output();
+    assert_eq!((output.code, output.stderr.as_str()), (0, ""), "{output:?}");
     assert!(!fs::read_to_string(stage.settings()).expect("the file exists").contains("inject.py"));
     // A project installation still removes the user's ACE hooks, and adds nothing to the user's settings.
     stage.write_settings(&settings);
-    let ended = stage.longhaul(["playbook", "install", "--local", "--replace-ace"]).end();
-    assert!(ended.code == 0 && ended.stderr.contains("backup: "), "{ended:?}");
+    let output = stage.longhaul(["playbook", "install", "--local", "--replace-ace"]).output();
+    assert!(output.code == 0 && output.stderr.contains("backup: "), "{output:?}");
     let remaining = fs::read_to_string(stage.settings()).expect("the file exists");
     assert!(!remaining.contains("inject.py") && !remaining.contains("longhaul"), "{remaining}");
 }
@@ -371,12 +375,12 @@ fn inject_prints_the_playbook() {
     let stage = Stage::new();
     let inject = |args: &[&str]| {
         let script = ["-c", "cd work && exec \"$0\" playbook inject --output-format \"$@\"", LONGHAUL];
-        stage.program("sh").args(script).args(args).end()
+        stage.program("sh").args(script).args(args).output()
     };
     let json = |args: &[&str]| {
-        let ended = inject(args);
-        assert_eq!((ended.code, ended.stderr.as_str()), (0, ""), "{ended:?}");
-        let injected: Value = serde_json::from_str(&ended.stdout).expect("valid JSON");
+        let output = inject(args);
+        assert_eq!((output.code, output.stderr.as_str()), (0, ""), "{output:?}");
+        let injected: Value = serde_json::from_str(&output.stdout).expect("valid JSON");
         validate("playbook-inject", &injected);
         injected
     };
@@ -389,7 +393,7 @@ fn inject_prints_the_playbook() {
     assert_eq!(json(&["json"]), json!({"text": text, "points": 1, "omitted": 0}));
     assert_eq!(json(&["json", "--max-tokens", "1"]), nothing, "the limit is too small for a point");
     fs::write(stage.work().join(".claude/playbook.json"), "[]").expect("the stage is writable");
-    inject(&["text"]).says(&["playbook.json", "hint:"]);
+    inject(&["text"]).assert_error(&["playbook.json", "hint:"]);
 }
 
 /// A scenario with a sub-agent and a conversation that becomes too long.
@@ -431,7 +435,7 @@ struct AgentWithHooks {
 impl AgentWithHooks {
     fn new(claude: PathBuf, scenario: &str) -> AgentWithHooks {
         let (stage, server) = (Stage::new(), Server::start(scenario));
-        let installed = stage.longhaul(["playbook", "install"]).end();
+        let installed = stage.longhaul(["playbook", "install"]).output();
         assert_eq!(installed.code, 0, "{installed:?}");
         DirBuilder::new()
             .recursive(true)
@@ -449,8 +453,8 @@ impl AgentWithHooks {
         let claude = self.claude.to_str().expect("the path is UTF-8");
         let script = ["-c", "cd work && exec \"$0\" -p --permission-mode bypassPermissions \"$@\"", claude];
         let call = self.stage.program("sh").args(script).args(args).against(&self.server);
-        let ended = call.env("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1").end();
-        assert_eq!(ended.code, 0, "{ended:?}");
+        let output = call.env("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1").output();
+        assert_eq!(output.code, 0, "{output:?}");
     }
 
     /// Returns the system notes in each request for a message.

@@ -1,6 +1,6 @@
 //! Text from a model, a repository or a file never moves a terminal's cursor and never reverses its text.
 
-use crate::call::Ended;
+use crate::call::Output;
 use crate::harness::Stage;
 use crate::paging::run_on_terminal;
 use crate::server::Server;
@@ -28,9 +28,9 @@ fn check(args: &[&str], printed: &str) {
     }
 }
 
-fn check_all(args: &[&str], ended: &Ended) {
-    check(args, &ended.stdout);
-    check(args, &ended.stderr);
+fn check_all(args: &[&str], output: &Output) {
+    check(args, &output.stdout);
+    check(args, &output.stderr);
 }
 
 /// Performs a run with this text in its directory, its task, the agent's answers, a tool call and a file
@@ -71,7 +71,7 @@ text = "Done: {EVIL_TOML}"
     ];
     let agent = stage.agent();
     let text = ["--output-format", "text", "--verbose", "--agent-path"];
-    let text = stage.longhaul(["run"]).args(text).args([agent]).args(base_args).against(&server).end();
+    let text = stage.longhaul(["run"]).args(text).args([agent]).args(base_args).against(&server).output();
     assert_eq!(text.code, 0, "{text:?}");
     check_all(&["run", "text"], &text);
     assert!(text.stdout.contains("evil"), "{text:?}");
@@ -122,22 +122,25 @@ fn no_command_prints_terminal_controls() {
         &["playbook", "show", "--file", &missing],
     ];
     for args in texts {
-        let ended = stage.longhaul(*args).end();
-        assert!(!(ended.stdout.is_empty() && ended.stderr.is_empty()), "{args:?} prints nothing: {ended:?}");
-        check_all(args, &ended);
+        let output = stage.longhaul(*args).output();
+        assert!(
+            !(output.stdout.is_empty() && output.stderr.is_empty()),
+            "{args:?} prints nothing: {output:?}"
+        );
+        check_all(args, &output);
         // JSON keeps the text without loss.
-        let json = stage.longhaul(*args).args(["--output-format", "json"]).end();
+        let json = stage.longhaul(*args).args(["--output-format", "json"]).output();
         check_all(args, &json);
     }
-    let show = stage.longhaul(["show", "@", "--json"]).end();
+    let show = stage.longhaul(["show", "@", "--json"]).output();
     let show: Value = serde_json::from_str(&show.stdout).expect("JSON");
     assert!(show["cwd"].as_str().expect("a directory").ends_with(EVIL), "{show}");
     for format in ["json", "stream-json"] {
-        let printed = stage.longhaul(["logs", "@", "--output-format", format]).end();
+        let printed = stage.longhaul(["logs", "@", "--output-format", format]).output();
         check_all(&["logs", format], &printed);
         assert!(printed.stdout.contains(r"\u202e"), "{printed:?}");
     }
-    let completed = stage.longhaul(["--", "longhaul", "show", ""]).env("LONGHAUL_COMPLETE", "fish").end();
+    let completed = stage.longhaul(["--", "longhaul", "show", ""]).env("LONGHAUL_COMPLETE", "fish").output();
     check_all(&["completions"], &completed);
     assert!(completed.stdout.contains("night") && completed.stdout.contains("evil"), "{completed:?}");
     drop(server);
@@ -155,9 +158,9 @@ fn output_is_exact_for_programs_and_harmless_on_a_terminal() {
         let paged = run_on_terminal(&stage, args, &[("PAGER", "sed 's/^/paged: /'"), ("NO_COLOR", "1")]);
         check(args, &paged);
     }
-    let raw = stage.longhaul(["logs", "@", "--raw"]).end().stdout;
+    let raw = stage.longhaul(["logs", "@", "--raw"]).output().stdout;
     assert_eq!(raw, fs::read_to_string(run.attempt(1).stream_path()).expect("a stream"));
-    let patch = stage.longhaul(["diff", "@"]).end().stdout;
+    let patch = stage.longhaul(["diff", "@"]).output().stdout;
     assert!(patch.contains(&format!("+{EVIL}")), "{patch:?}");
 }
 
@@ -199,13 +202,13 @@ fn full_stdout_exits_with_1_and_an_error() {
     .collect();
     commands.push(vec!["run", "p", "--dry-run", "--agent-path", "/bin/true"]);
     for args in commands {
-        let ended = stage
+        let output = stage
             .program("/bin/sh")
             .args(["-c", r#""$0" "$@" > "$FULL""#, crate::harness::LONGHAUL])
             .args(&args)
             .env("FULL", FULL)
-            .end();
-        assert_eq!(ended.code, 1, "{args:?}: {ended:?}");
-        ended.says(&["error: cannot write to stdout: No space left on device", "hint:"]);
+            .output();
+        assert_eq!(output.code, 1, "{args:?}: {output:?}");
+        output.assert_error(&["error: cannot write to stdout: No space left on device", "hint:"]);
     }
 }

@@ -52,7 +52,7 @@ fn run(stage: &Stage, agent: &Path, server: &Server, args: &[&str], code: i32) -
         "--max-tokens",
         "none",
     ];
-    stage.run(agent, &base_args).args(args).against(server).end().envelope(code)
+    stage.run(agent, &base_args).args(args).against(server).output().envelope(code)
 }
 
 fn steps(stage: &Stage) -> usize {
@@ -163,7 +163,7 @@ fn keep_going_continues_after_a_takeover() {
     let started = stage.run(&stage.agent(), &base_args).against(&server).start();
     wait_until("the model has stopped twice", || steps(&stage) >= 2);
     started.kill();
-    let envelope = recover(&stage, &server, &[]).end().envelope(0);
+    let envelope = recover(&stage, &server, &[]).output().envelope(0);
     assert_eq!(envelope["run"]["outcome"], "done", "{envelope}");
     assert_eq!(steps(&stage), 5);
 }
@@ -187,14 +187,14 @@ fn limit_ends_the_run_with_a_wrap_up() {
 fn defaults_match_the_documentation() {
     let stage = Stage::new();
     let planned = |args: &[&str]| {
-        let ended = stage
+        let output = stage
             .run(
                 &stage.agent(),
                 &["p", "--dry-run", "--output-format", "json", "--keep-going", "--max-tokens", "none"],
             )
             .args(args)
-            .end();
-        let plan: Value = serde_json::from_str(&ended.stdout).expect("valid JSON");
+            .output();
+        let plan: Value = serde_json::from_str(&output.stdout).expect("valid JSON");
         plan["policy"]["keep_going"].clone()
     };
     let expected =
@@ -210,9 +210,9 @@ fn defaults_match_the_documentation() {
 fn invalid_combinations_are_rejected() {
     let stage = Stage::new();
     let check = |args: &[&str], fragments: &[&str]| {
-        let ended = stage.run(&stage.agent(), &["p"]).args(args).end();
-        assert_eq!(ended.code, 2, "{ended:?}");
-        ended.says(fragments);
+        let output = stage.run(&stage.agent(), &["p"]).args(args).output();
+        assert_eq!(output.code, 2, "{output:?}");
+        output.assert_error(fragments);
     };
     check(&["--keep-improving"], &["--keep-going"]);
     check(&["--done-when", "DONE"], &["--keep-going"]);

@@ -1,7 +1,7 @@
 //! Learning from queued sessions: a worker that is killed at any step learns everything once, and repeats no
 //! request.
 
-use crate::call::{Call, Ended, Started, wait_until};
+use crate::call::{Call, Output, Running, wait_until};
 use crate::harness::Stage;
 use crate::server::{Server, WORK};
 use crate::tidy;
@@ -60,12 +60,12 @@ fn learn_call(stage: &Stage, server: &Server, args: &[&str]) -> Call {
     stage.longhaul(["playbook", "learn", "--output-format", "json"]).args(args).against(server)
 }
 
-fn learn(stage: &Stage, server: &Server, args: &[&str]) -> Ended {
-    learn_call(stage, server, args).end()
+fn learn(stage: &Stage, server: &Server, args: &[&str]) -> Output {
+    learn_call(stage, server, args).output()
 }
 
-fn printed(ended: &Ended) -> Value {
-    serde_json::from_str(&ended.stdout).unwrap_or_else(|_| panic!("no JSON in {ended:?}"))
+fn printed(output: &Output) -> Value {
+    serde_json::from_str(&output.stdout).unwrap_or_else(|_| panic!("no JSON in {output:?}"))
 }
 
 /// Returns the points in the playbook.
@@ -86,19 +86,19 @@ fn named_transcript_is_learned_from_once() {
     let stage = Stage::new();
     let server = server_with_one_point("");
     session(&stage, "one.jsonl");
-    let ended = learn(&stage, &server, &["one.jsonl"]);
-    assert_eq!((ended.code, printed(&ended)["learned"].as_u64()), (0, Some(1)), "{ended:?}");
+    let output = learn(&stage, &server, &["one.jsonl"]);
+    assert_eq!((output.code, printed(&output)["learned"].as_u64()), (0, Some(1)), "{output:?}");
     assert_eq!(points(&stage), [POINT]);
-    let ended = learn(&stage, &server, &["one.jsonl"]);
-    assert_eq!((ended.code, printed(&ended)["learned"].as_u64()), (0, Some(0)), "{ended:?}");
+    let output = learn(&stage, &server, &["one.jsonl"]);
+    assert_eq!((output.code, printed(&output)["learned"].as_u64()), (0, Some(0)), "{output:?}");
     assert!(
-        ended.stderr.contains("one.jsonl: nothing to learn: it contains nothing new"),
+        output.stderr.contains("one.jsonl: nothing to learn: it contains nothing new"),
         "{}",
-        ended.stderr
+        output.stderr
     );
     assert_eq!(server.api.account().requests.len(), 2);
 
-    let text = stage.longhaul(["playbook", "status", "--output-format", "text"]).end();
+    let text = stage.longhaul(["playbook", "status", "--output-format", "text"]).output();
     let printed_status = text.stdout.replace(&stage.folder().display().to_string(), "DIR");
     let (text, cost) = printed_status.split_once("2 answers: ").expect("the status has a cost");
     expect![[r#"
@@ -109,7 +109,7 @@ fn named_transcript_is_learned_from_once() {
     "#]]
     .assert_eq(text);
     assert!(cost.starts_with('$'), "{cost}");
-    let status = stage.longhaul(["playbook", "status", "--output-format", "json"]).end();
+    let status = stage.longhaul(["playbook", "status", "--output-format", "json"]).output();
     assert_eq!(printed(&status)["lessons"][0]["description"], "1 new");
 }
 
@@ -135,10 +135,10 @@ fn worker_killed_at_any_step_learns_once() {
         let server = server_with_one_point("");
         session(&stage, "one.jsonl");
         let call = stage.longhaul(["playbook", "learn", "one.jsonl"]).against(&server);
-        let killed = call.env("LONGHAUL_FAILPOINT", format!("worker@{point}")).start().end_or_killed();
+        let killed = call.env("LONGHAUL_FAILPOINT", format!("worker@{point}")).start().output_unless_killed();
         assert!(killed.is_none(), "{point}: {killed:?}");
-        let ended = learn(&stage, &server, &[]);
-        assert_eq!(ended.code, 0, "{point}: {ended:?}");
+        let output = learn(&stage, &server, &[]);
+        assert_eq!(output.code, 0, "{point}: {output:?}");
         assert_eq!(points(&stage), [POINT], "{point}");
         assert_eq!(server.api.account().requests.len(), 2, "{point}");
         assert_eq!(count(&stage, "SELECT count(*) FROM slices WHERE state = 'learned'"), 1, "{point}");
@@ -193,8 +193,8 @@ fn worker_killed_during_a_request_repeats_it() {
     wait_until("the proxy holds the request", || proxy.held.load(Ordering::SeqCst) == 1);
     started.kill();
     proxy.holds.store(false, Ordering::SeqCst);
-    let ended = learn().end();
-    assert_eq!(ended.code, 0, "{ended:?}");
+    let output = learn().output();
+    assert_eq!(output.code, 0, "{output:?}");
     assert_eq!(points(&stage).len(), 1);
     assert_eq!(server.api.account().requests.len(), 2);
     assert_eq!(count(&stage, "SELECT count(*) FROM slices"), 1);
@@ -209,14 +209,14 @@ fn queue_waits_for_the_api_and_for_a_person() {
         .longhaul(["playbook", "learn", "one.jsonl", "--output-format", "json"])
         .against(&unauthorized)
         .without_env("ANTHROPIC_API_KEY")
-        .end();
+        .output();
     assert_eq!(without_key.code, 23, "{without_key:?}");
     assert!(without_key.stderr.contains("error: no API key is set"), "{}", without_key.stderr);
     assert_eq!(unauthorized.api.account().requests.len(), 0);
     let rejected = learn(&stage, &unauthorized, &["--quiet"]);
     assert_eq!((rejected.code, printed(&rejected)["waiting"].as_u64()), (23, Some(1)), "{rejected:?}");
     assert_eq!(unauthorized.api.account().requests.len(), 1);
-    let status = stage.longhaul(["playbook", "status", "--output-format", "json"]).end();
+    let status = stage.longhaul(["playbook", "status", "--output-format", "json"]).output();
     assert_eq!(printed(&status)["paused_judges"][0]["needs_person"], true, "{status:?}");
     // A session is never sent to another API than its own.
     let server = server_with_one_point("");
@@ -241,9 +241,9 @@ fn queue_is_kept_while_the_api_is_down() {
     assert_eq!(server.api.account().requests.len(), 3);
     let mut last = None;
     wait_until("the queue is empty", || {
-        let ended = learn(&stage, &server, &["--quiet"]);
-        let code = ended.code;
-        last = Some(ended);
+        let output = learn(&stage, &server, &["--quiet"]);
+        let code = output.code;
+        last = Some(output);
         code == 0
     });
     assert_eq!(points(&stage).len(), 1, "{last:?}");
@@ -281,7 +281,7 @@ fn fifty_simultaneous_session_ends_are_all_learned_from() {
     let named_points =
         texts.iter().enumerate().map(|(number, text)| (format!("{number}.jsonl"), text.clone()));
     let server = judge_server(&named_points.collect::<Vec<_>>(), "");
-    let hooks: Vec<Started> = (0..SESSIONS)
+    let hooks: Vec<Running> = (0..SESSIONS)
         .map(|number| {
             let transcript = session(&stage, &format!("{number}.jsonl"));
             let input = json!({"session_id": number.to_string(), "transcript_path": transcript,
@@ -291,7 +291,7 @@ fn fifty_simultaneous_session_ends_are_all_learned_from() {
         })
         .collect();
     for hook in hooks {
-        assert_eq!(hook.end().code, 0);
+        assert_eq!(hook.output().code, 0);
     }
     // Each hook found a running worker or started one. A worker exits when the queue is empty.
     let paths = LearningPaths::in_home(&stage.home());
@@ -314,16 +314,16 @@ fn recovery_continues_with_the_queue() {
     let server = server_with_one_point("");
     session(&stage, "one.jsonl");
     let call = stage.longhaul(["playbook", "learn", "one.jsonl"]).against(&server);
-    assert!(call.env("LONGHAUL_FAILPOINT", "worker@Reflected").start().end_or_killed().is_none());
-    let ended = stage.longhaul(["recover"]).against(&server).end();
-    assert_eq!(ended.code, 0, "{ended:?}");
-    assert!(ended.stderr.contains("learning from past sessions continues"), "{}", ended.stderr);
+    assert!(call.env("LONGHAUL_FAILPOINT", "worker@Reflected").start().output_unless_killed().is_none());
+    let output = stage.longhaul(["recover"]).against(&server).output();
+    assert_eq!(output.code, 0, "{output:?}");
+    assert!(output.stderr.contains("learning from past sessions continues"), "{}", output.stderr);
     wait_until("the queue is empty", || {
         count(&stage, "SELECT count(*) FROM queue WHERE state = 'waiting'") == 0
     });
     wait_until("no process remains", || tidy::processes(stage.folder()).is_empty());
     assert_eq!((points(&stage).len(), server.api.account().requests.len()), (1, 2));
-    let second = stage.longhaul(["recover"]).against(&server).end();
+    let second = stage.longhaul(["recover"]).against(&server).output();
     assert!(!second.stderr.contains("learning"), "{}", second.stderr);
 }
 
@@ -334,9 +334,9 @@ fn usage_of_the_judge_is_counted() {
     session(&stage, "one.jsonl");
     assert_eq!(learn(&stage, &server, &["one.jsonl"]).code, 0);
     let costs = |by: &str| {
-        let ended = stage.longhaul(["cost", "--all", "--by", by, "--output-format", "json"]).end();
-        assert_eq!(ended.code, 0, "{ended:?}");
-        printed(&ended)
+        let output = stage.longhaul(["cost", "--all", "--by", by, "--output-format", "json"]).output();
+        assert_eq!(output.code, 0, "{output:?}");
+        printed(&output)
     };
     let by_agent = costs("agent");
     assert_eq!(by_agent["rows"][0]["key"], "playbook");
@@ -356,12 +356,12 @@ fn usage_of_the_judge_is_counted() {
     for suffix in ["", "-wal", "-shm"] {
         drop(fs::write(stage.home().join(format!("playbook/learning.sqlite3{suffix}")), "no database"));
     }
-    let ended = stage.longhaul(["cost", "--all", "--output-format", "json"]).end();
-    assert_eq!(ended.code, 0, "{ended:?}");
+    let output = stage.longhaul(["cost", "--all", "--output-format", "json"]).output();
+    assert_eq!(output.code, 0, "{output:?}");
     assert!(
-        ended.stderr.contains("warning: the cost of the playbook's judge is unknown"),
+        output.stderr.contains("warning: the cost of the playbook's judge is unknown"),
         "{}",
-        ended.stderr
+        output.stderr
     );
 }
 

@@ -1,7 +1,7 @@
 //! The commands that read the ledger: `runs`, `status`, `cost`, `gc` and `ledger`. The ledger stays correct
 //! with many writers and never blocks a run. Tests use the scripted agent only.
 
-use crate::call::{Ended, wait_until};
+use crate::call::{Output, wait_until};
 use crate::harness::Stage;
 use crate::output::redacted;
 use crate::paging::run_on_terminal;
@@ -18,20 +18,20 @@ use std::time::{Duration, SystemTime};
 const BASE_ARGS: [&str; 5] = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill"];
 
 /// Performs a run of the standard scenario.
-fn run_work(stage: &Stage, server: &Server, args: &[&str]) -> Ended {
-    let ended = stage.run(&stage.agent(), &BASE_ARGS).args(args).against(server).end();
-    assert_eq!(ended.code, 0, "{ended:?}");
-    ended
+fn run_work(stage: &Stage, server: &Server, args: &[&str]) -> Output {
+    let output = stage.run(&stage.agent(), &BASE_ARGS).args(args).against(server).output();
+    assert_eq!(output.code, 0, "{output:?}");
+    output
 }
 
-fn json(ended: &Ended) -> Value {
-    assert_eq!(ended.code, 0, "{ended:?}");
-    serde_json::from_str(&ended.stdout).expect("one object")
+fn json(output: &Output) -> Value {
+    assert_eq!(output.code, 0, "{output:?}");
+    serde_json::from_str(&output.stdout).expect("one object")
 }
 
 fn listed_runs(stage: &Stage, args: &[&str]) -> Vec<Value> {
-    let ended = stage.longhaul(["runs"]).args(args).end();
-    json(&ended)["runs"].as_array().expect("a list").clone()
+    let output = stage.longhaul(["runs"]).args(args).output();
+    json(&output)["runs"].as_array().expect("a list").clone()
 }
 
 fn ids(stage: &Stage, args: &[&str]) -> Vec<String> {
@@ -44,8 +44,8 @@ fn path(stage: &Stage) -> PathBuf {
 
 /// Asserts that the ledger matches the journals.
 fn assert_verified(stage: &Stage) {
-    let ended = stage.longhaul(["ledger", "verify"]).end();
-    assert_eq!(json(&ended)["differences"], Value::Array(Vec::new()), "{ended:?}");
+    let output = stage.longhaul(["ledger", "verify"]).output();
+    assert_eq!(json(&output)["differences"], Value::Array(Vec::new()), "{output:?}");
 }
 
 #[test]
@@ -63,24 +63,24 @@ fn runs_are_listed_and_found() {
     assert_eq!(ids(&stage, &["--state", "done"]).len(), 3);
     assert_eq!(ids(&stage, &["--state", "failed,running,orphaned"]).len(), 0);
     assert_eq!(ids(&stage, &["--since", "1h"]).len(), 3);
-    assert_eq!(stage.longhaul(["runs", "--since", "2999-01-01"]).end().code, 2);
+    assert_eq!(stage.longhaul(["runs", "--since", "2999-01-01"]).output().code, 2);
     assert_eq!(ids(&stage, &["--project", &stage.work().display().to_string()]).len(), 3);
     assert_eq!(ids(&stage, &["--project", "/nowhere"]).len(), 0);
 
     // A run is found by a prefix of its id, its id, or its name. A name means the newest run that has it.
     for (query, found) in [("f", "first"), ("second", "second"), ("nightly", "second"), ("other", "third")] {
-        let shown = json(&stage.longhaul(["show", query]).end());
+        let shown = json(&stage.longhaul(["show", query]).output());
         assert_eq!(shown["id"], found, "{query}");
     }
     run_work(&stage, &server, &["--run-id", "fifth"]);
-    let ended = stage.longhaul(["show", "fi"]).end();
-    assert_eq!(ended.code, 2, "{ended:?}");
-    ended.says(&["fifth", "first"]);
+    let output = stage.longhaul(["show", "fi"]).output();
+    assert_eq!(output.code, 2, "{output:?}");
+    output.assert_error(&["fifth", "first"]);
     assert_verified(&stage);
 
-    let text = stage.longhaul(["runs", "--output-format", "text", "--name-is-no-flag"]).end();
+    let text = stage.longhaul(["runs", "--output-format", "text", "--name-is-no-flag"]).output();
     assert_eq!(text.code, 2);
-    let text = stage.longhaul(["runs", "--output-format", "text"]).end().stdout;
+    let text = stage.longhaul(["runs", "--output-format", "text"]).output().stdout;
     let first = |line: &str| line.split_whitespace().next().unwrap_or_default().to_owned();
     assert_eq!(text.lines().map(first).collect::<Vec<_>>(), ["id", "fifth", "third", "second", "first"]);
 }
@@ -89,7 +89,7 @@ fn runs_are_listed_and_found() {
 fn listed_run_has_every_field_for_programs() {
     let (stage, server) = (Stage::new(), Server::start(WORK));
     run_work(&stage, &server, &["--run-id", "one", "--name", "nightly"]);
-    let json = stage.longhaul(["runs"]).end().stdout;
+    let json = stage.longhaul(["runs"]).output().stdout;
     let varying = [
         "\"started_at\":",
         "\"ended_at\":",
@@ -137,17 +137,17 @@ fn listed_run_has_every_field_for_programs() {
 #[test]
 fn status_reports_running_and_orphaned_runs() {
     let (stage, server) = (Stage::new(), Server::start(STEPS));
-    let none = stage.longhaul(["status", "--output-format", "text"]).end();
+    let none = stage.longhaul(["status", "--output-format", "text"]).output();
     assert_eq!(
         (none.code, none.stdout.as_str()),
         (0, "no unfinished runs; `longhaul runs` lists all runs\n")
     );
     let running = run_to_mid_tool(&stage, &stage.agent(), &server);
-    let status = || json(&stage.longhaul(["status"]).end());
+    let status = || json(&stage.longhaul(["status"]).output());
     assert_eq!(status()["running"], 1);
     let activity = status()["runs"][0]["activity"].clone();
     assert!(activity.as_str().is_some_and(|text| text.starts_with("Bash: ")), "{activity}");
-    let text = stage.longhaul(["status"]).with_text_output().end().stdout;
+    let text = stage.longhaul(["status"]).with_text_output().output().stdout;
     assert!(text.lines().nth(2).is_some_and(|line| line.starts_with("  Bash: ")), "{text}");
     assert_eq!(ids(&stage, &["--state", "running"]).len(), 1);
     running.kill();
@@ -156,7 +156,7 @@ fn status_reports_running_and_orphaned_runs() {
     let id = report["runs"][0]["id"].as_str().expect("an id").to_owned();
     assert_eq!(report["runs"][0]["next"], format!("longhaul recover {id}"));
     assert_eq!(ids(&stage, &["--state", "orphaned"]), [id]);
-    recover(&stage, &server, &[]).end().envelope(0);
+    recover(&stage, &server, &[]).output().envelope(0);
     assert_eq!(status()["runs"], Value::Array(Vec::new()));
     assert_eq!(ids(&stage, &["--state", "done"]).len(), 1);
     assert_verified(&stage);
@@ -168,7 +168,7 @@ fn status_reports_the_reason_of_a_wait() {
     let (stage, server) = (Stage::new(), Server::start(&(WORK.to_owned() + overloaded)));
     let args = ["--retry-base", "1h", "--retry-cap", "1h", "--retry-jitter", "none", "--inner-retries", "0"];
     let waiting = stage.run(&stage.agent(), &BASE_ARGS[..3]).args(args).against(&server).start();
-    let status = || json(&stage.longhaul(["status"]).end());
+    let status = || json(&stage.longhaul(["status"]).output());
     wait_until("the run waits", || status()["waiting"] == 1);
     let run = status()["runs"][0].clone();
     assert_eq!(run["fault"], "overloaded");
@@ -177,8 +177,8 @@ fn status_reports_the_reason_of_a_wait() {
         activity.starts_with("waiting until ") && activity.ends_with(": the API is overloaded · attempt 2"),
         "{activity}"
     );
-    assert_eq!(stage.longhaul(["cancel", "@"]).end().code, 0);
-    waiting.end().envelope(130);
+    assert_eq!(stage.longhaul(["cancel", "@"]).output().code, 0);
+    waiting.output().envelope(130);
     assert_eq!(ids(&stage, &["--state", "cancelled"]).len(), 1);
     assert_verified(&stage);
 }
@@ -191,17 +191,17 @@ fn cost_matches_the_bill_of_the_api() {
     }
     let billed = server.api.account().cost().dollars();
     for by in ["day", "model", "project", "run", "agent"] {
-        let costs = json(&stage.longhaul(["cost", "--by", by]).end());
+        let costs = json(&stage.longhaul(["cost", "--by", by]).output());
         let total = costs["total"]["total_cost_usd"].as_f64().expect("a number");
         assert!((total - billed).abs() < 1e-4, "{by}: {total} of {billed}: {costs}");
         assert_eq!(costs["total"]["estimated_cost_usd"], 0.0, "{by}");
         assert_eq!(costs["rows"].as_array().map(Vec::len), Some(if by == "run" { 2 } else { 1 }), "{costs}");
         assert_eq!(costs["total"]["messages"], 4, "{by}");
     }
-    let csv = stage.longhaul(["cost", "--by", "run", "--csv"]).end().stdout;
+    let csv = stage.longhaul(["cost", "--by", "run", "--csv"]).output().stdout;
     assert_eq!(csv.lines().count(), 3, "{csv}");
-    assert_eq!(stage.longhaul(["cost", "--since", "soon"]).end().code, 2);
-    assert_eq!(stage.longhaul(["cost", "--by", "color"]).end().code, 2);
+    assert_eq!(stage.longhaul(["cost", "--since", "soon"]).output().code, 2);
+    assert_eq!(stage.longhaul(["cost", "--by", "color"]).output().code, 2);
 }
 
 /// Damages the ledger between runs.
@@ -215,10 +215,10 @@ fn damaged_ledger_does_not_fail_a_run() {
         damage();
         run_work(&stage, &server, &[]);
         expected += 1;
-        let ended = stage.longhaul(["runs"]).end();
-        assert_eq!(json(&ended)["runs"].as_array().map(Vec::len), Some(expected), "{context}: {ended:?}");
+        let output = stage.longhaul(["runs"]).output();
+        assert_eq!(json(&output)["runs"].as_array().map(Vec::len), Some(expected), "{context}: {output:?}");
         let _ = fs::remove_dir(path(&stage));
-        assert_eq!(stage.longhaul(["ledger", "rebuild"]).end().code, 0, "{context}");
+        assert_eq!(stage.longhaul(["ledger", "rebuild"]).output().code, 0, "{context}");
         assert_verified(&stage);
     };
     check("missing", &|| fs::remove_file(path(&stage)).expect("the file existed"));
@@ -245,15 +245,15 @@ fn pipe_receives_all_runs_and_a_terminal_the_newest() {
     // More runs than fit on a screen: copies of one.
     for number in 1..=30 {
         let copy = first.path().with_file_name(format!("a{number}"));
-        assert_eq!(stage.program("cp").args(["-a"]).args([first.path(), &copy]).end().code, 0);
+        assert_eq!(stage.program("cp").args(["-a"]).args([first.path(), &copy]).output().code, 0);
     }
-    let text = stage.longhaul(["runs"]).with_text_output().end();
+    let text = stage.longhaul(["runs"]).with_text_output().output();
     assert_eq!(ids_in_text(&text.stdout).len(), 31, "{text:?}");
     assert_eq!(text.stderr, "");
     assert_eq!(ids(&stage, &[]).len(), 31);
     assert_eq!(ids_in_text(&run_on_terminal(&stage, &["runs", "--no-pager"], &[])).len(), 30);
     assert_eq!(ids_in_text(&run_on_terminal(&stage, &["runs", "--all", "--no-pager"], &[])).len(), 31);
-    let limited = stage.longhaul(["runs", "-n", "2"]).with_text_output().end();
+    let limited = stage.longhaul(["runs", "-n", "2"]).with_text_output().output();
     assert_eq!(limited.stderr, "the newest 2 runs; --all lists all\n");
 }
 
@@ -265,14 +265,14 @@ fn ledger_of_a_newer_version_is_not_changed() {
     newer.pragma_update(None, "user_version", 99).expect("writing succeeds");
     drop(newer);
     run_work(&stage, &server, &[]);
-    let ended = stage.longhaul(["runs"]).end();
-    assert_eq!(json(&ended)["runs"].as_array().map(Vec::len), Some(2), "{ended:?}");
+    let output = stage.longhaul(["runs"]).output();
+    assert_eq!(json(&output)["runs"].as_array().map(Vec::len), Some(2), "{output:?}");
     assert!(
-        ended.stderr.contains("a newer version of longhaul wrote it; reading every run's directory"),
-        "{ended:?}"
+        output.stderr.contains("a newer version of longhaul wrote it; reading every run's directory"),
+        "{output:?}"
     );
     assert!(!stage.home().join("ledger.sqlite3.old").exists(), "the ledger was moved");
-    assert_eq!(stage.longhaul(["ledger", "rebuild"]).end().code, 0);
+    assert_eq!(stage.longhaul(["ledger", "rebuild"]).output().code, 0);
     assert_verified(&stage);
 }
 
@@ -283,10 +283,10 @@ fn locked_ledger_does_not_delay_a_run() {
     let lock = rusqlite::Connection::open(path(&stage)).expect("a database");
     lock.execute_batch("BEGIN EXCLUSIVE").expect("locking succeeds");
     run_work(&stage, &server, &[]);
-    let ended = stage.longhaul(["runs"]).end();
-    assert_eq!(ended.code, 0, "{ended:?}");
+    let output = stage.longhaul(["runs"]).output();
+    assert_eq!(output.code, 0, "{output:?}");
     assert!(
-        ended.stderr.starts_with("warning: ") && ended.stderr.contains("another process is writing to it")
+        output.stderr.starts_with("warning: ") && output.stderr.contains("another process is writing to it")
     );
     drop(lock);
     assert_eq!(ids(&stage, &[]).len(), 2);
@@ -319,7 +319,7 @@ fn twenty_concurrent_runs_are_listed_once_each() {
     let agent = stage.agent();
     let runs: Vec<_> = (0..20).map(|_| stage.run(&agent, &BASE_ARGS).against(&server).start()).collect();
     for run in runs {
-        run.end().envelope(0);
+        run.output().envelope(0);
     }
     let mut listed_runs = ids(&stage, &["--all"]);
     assert_eq!(listed_runs.len(), 20);
@@ -348,8 +348,8 @@ fn killed_writers_do_not_damage_the_ledger() {
     }
     assert!(listed_runs(&stage, &[]).iter().all(|run| run["state"] != "unreadable"));
     assert_verified(&stage);
-    let ended = recover(&stage, &server, &[]).end();
-    assert!(!ended.stderr.contains("ledger"), "{ended:?}");
+    let output = recover(&stage, &server, &[]).output();
+    assert!(!output.stderr.contains("ledger"), "{output:?}");
     wait_until("all runs have finished", || ids(&stage, &["--state", "running,waiting,orphaned"]).is_empty());
     assert_verified(&stage);
 }
@@ -367,9 +367,9 @@ fn closed_pipe_is_not_an_error() {
             .spawn()
             .expect("the program starts");
         drop(child.stdout.take());
-        let ended = child.wait_with_output().expect("the program exits");
+        let output = child.wait_with_output().expect("the program exits");
         assert_eq!(
-            (ended.status.code(), String::from_utf8_lossy(&ended.stderr).as_ref()),
+            (output.status.code(), String::from_utf8_lossy(&output.stderr).as_ref()),
             (Some(0), ""),
             "{command}"
         );
@@ -402,11 +402,11 @@ fn gc_removes_old_finished_runs() {
     let change = "UPDATE runs SET journal_bytes = ?, journal_modified = ? WHERE id = 'four'";
     ledger.execute(change, (metadata.len() as i64, modified)).expect("the ledger is writable");
     drop(ledger);
-    let report = json(&stage.longhaul(["gc", "--older-than", "0", "--keep-last", "0", "--dry-run"]).end());
+    let report = json(&stage.longhaul(["gc", "--older-than", "0", "--keep-last", "0", "--dry-run"]).output());
     assert_eq!(report["retained"]["unfinished"], 1, "{report}");
     fs::write(fourth.journal_path(), whole).expect("the test owns the file");
 
-    let gc = |args: &[&str]| json(&stage.longhaul(["gc"]).args(args).end());
+    let gc = |args: &[&str]| json(&stage.longhaul(["gc"]).args(args).output());
     let removed = |report: &Value| {
         let runs = report["runs"].as_array().expect("a list").iter();
         runs.map(|run| run["id"].as_str().expect("an id").to_owned()).collect::<Vec<_>>()
@@ -427,7 +427,7 @@ fn gc_removes_old_finished_runs() {
     assert_eq!(ids(&stage, &[]), ["five"]);
     assert_verified(&stage);
     // `--older-than` has no default.
-    let ended = stage.longhaul(["gc"]).end();
-    assert_eq!(ended.code, 2, "{ended:?}");
-    ended.says(&["--older-than"]);
+    let output = stage.longhaul(["gc"]).output();
+    assert_eq!(output.code, 2, "{output:?}");
+    output.assert_error(&["--older-than"]);
 }

@@ -57,7 +57,7 @@ fn long_scenario() -> String {
 fn run(stage: &Stage, agent: &Path, server: &Server, limits: &[&str], code: i32) -> Value {
     create_repository(&stage.work());
     let args = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill"];
-    stage.run(agent, &args).args(limits).against(server).end().envelope(code)
+    stage.run(agent, &args).args(limits).against(server).output().envelope(code)
 }
 
 fn create_repository(work: &Path) {
@@ -88,7 +88,7 @@ fn assert_wrapped_up(stage: &Stage, envelope: &Value, limit: &str) {
 
 /// Asserts that the transcript marks the wrap-up, starting with its prompt, and no earlier message.
 fn assert_wrap_up_is_marked(stage: &Stage) {
-    let logged = stage.longhaul(["logs", "@", "--json-array"]).end();
+    let logged = stage.longhaul(["logs", "@", "--json-array"]).output();
     assert_eq!(logged.code, 0, "{logged:?}");
     let messages: Vec<Value> = serde_json::from_str(&logged.stdout).expect("an array is printed");
     let starts_with = |message: &Value, text: &str| {
@@ -133,11 +133,11 @@ fn budget_ends_the_run_with_a_wrap_up() {
 fn raised_limit_continues_the_run() {
     play_with_each_agent(&long_scenario(), "a raised limit", |stage, agent, server| {
         run(stage, agent, server, &["--max-turns", "6"], 22);
-        let unchanged = stage.longhaul(["resume", "@"]).against(server).end();
+        let unchanged = stage.longhaul(["resume", "@"]).against(server).output();
         assert_eq!(unchanged.code, 2, "{unchanged:?}");
-        unchanged.says(&["the turn limit is exhausted", "--max-turns"]);
+        unchanged.assert_error(&["the turn limit is exhausted", "--max-turns"]);
         let more = ["resume", "@", "Now finish it.", "--max-turns", "20"];
-        let envelope = stage.longhaul(more).against(server).end().envelope(0);
+        let envelope = stage.longhaul(more).against(server).output().envelope(0);
         assert_eq!(envelope["result"], "It is finished.", "{envelope}");
         let plan = stage.only_run().plan().expect("the plan can be read");
         assert_eq!(plan.policy.limits.turns, Some(20));
@@ -159,7 +159,8 @@ fn resuming_omits_the_wrap_up_prompt() {
         assert_wrapped_up(stage, &limited, "time");
         let before = server.api.account().requests.len();
         assert!(prompts_since(server, 0).concat().contains("This run is about to end"));
-        let envelope = stage.longhaul(["resume", "@", "--add-time", "1h"]).against(server).end().envelope(0);
+        let envelope =
+            stage.longhaul(["resume", "@", "--add-time", "1h"]).against(server).output().envelope(0);
         assert_eq!(envelope["result"], "The rest is done, too.", "{envelope}");
         assert_eq!(envelope["run"]["attempts"], 2, "{envelope}");
         assert_eq!(envelope["session_id"], limited["session_id"], "{envelope}");
@@ -176,7 +177,7 @@ fn resuming_omits_the_wrap_up_prompt() {
         // Another resume continues from there.
         let before = server.api.account().requests.len();
         let more = ["resume", "@", "Now finish it."];
-        let envelope = stage.longhaul(more).against(server).end().envelope(0);
+        let envelope = stage.longhaul(more).against(server).output().envelope(0);
         assert_eq!(envelope["result"], "It is finished.", "{envelope}");
         for prompt in prompts_since(server, before) {
             assert!(
@@ -195,7 +196,7 @@ fn resuming_omits_a_custom_wrap_up_prompt() {
         assert!(prompts_since(server, 0).concat().contains("Time to pack up."));
         let before = server.api.account().requests.len();
         let more = ["resume", "@", "Now finish it.", "--max-turns", "20"];
-        let envelope = stage.longhaul(more).against(server).end().envelope(0);
+        let envelope = stage.longhaul(more).against(server).output().envelope(0);
         assert_eq!(envelope["result"], "It is finished.", "{envelope}");
         let later = prompts_since(server, before).concat();
         assert!(later.contains("Now finish it.") && !later.contains("Time to pack up."), "{later}");
@@ -264,7 +265,7 @@ fn limited_agent_waits_for_the_next_supervisor() {
         wait_until("the agent waits for an answer", is_asking);
         let served = server.api.account().model_requests();
         assert!(served <= 4, "{served} answers without a supervisor");
-        let envelope = recover(stage, server, &[]).end().envelope(22);
+        let envelope = recover(stage, server, &[]).output().envelope(22);
         assert_wrapped_up(stage, &envelope, "turns");
     });
 }
@@ -288,11 +289,11 @@ text = "It was enough."
     play_with_each_agent(hungry, "a memory limit", |stage, agent, server| {
         let args = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill"];
         let limits = ["--memory-limit", "1100M"];
-        let ended = stage.run(agent, &args).args(limits).against(server).end();
-        let envelope = ended.envelope(0);
+        let output = stage.run(agent, &args).args(limits).against(server).output();
+        let envelope = output.envelope(0);
         assert_eq!(envelope["run"]["attempts"], 2, "{envelope}");
-        assert!(ended.stderr.contains("1.1 GiB of memory"), "{ended:?}");
-        let show = stage.longhaul(["show", "@", "--output-format", "json"]).end();
+        assert!(output.stderr.contains("1.1 GiB of memory"), "{output:?}");
+        let show = stage.longhaul(["show", "@", "--output-format", "json"]).output();
         let show: Value = serde_json::from_str(&show.stdout).expect("a run is shown");
         assert_eq!(show["attempts"][0]["fault"], "out_of_memory", "{show}");
     });
@@ -302,7 +303,7 @@ text = "It was enough."
 fn dry_run_shows_the_limits_and_the_checks() {
     let stage = Stage::new();
     let args = ["p", "--budget", "5", "--check", "true", "--dry-run"];
-    let plan = stage.run(&stage.agent(), &args).end();
+    let plan = stage.run(&stage.agent(), &args).output();
     assert_eq!(plan.code, 0, "{plan:?}");
     let plan: Value = serde_json::from_str(&plan.stdout).expect("an object is printed");
     let args = plan["command"]["args"].to_string();
@@ -317,7 +318,7 @@ fn budget_for_an_unpriced_model_causes_a_warning() {
     let server = Server::start(&long_scenario().replace("sleep 0.3; ", ""));
     create_repository(&stage.work());
     let base_args = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill"];
-    let run = |args: &[&str]| stage.run(&stage.agent(), &base_args).args(args).against(&server).end();
+    let run = |args: &[&str]| stage.run(&stage.agent(), &base_args).args(args).against(&server).output();
     let warning = "no price is known for `claude-unheard-of-9`";
     let limited = run(&["--model", "claude-unheard-of-9", "--budget", "100"]);
     assert_eq!(limited.stderr.matches(warning).count(), 1, "{limited:?}");
@@ -338,10 +339,10 @@ fn turn_limit_of_one_allows_one_answer() {
 fn keep_going_needs_a_limit() {
     let stage = Stage::new();
     let dry_run =
-        |more: &[&str]| stage.run(&stage.agent(), &["p", "--keep-going", "--dry-run"]).args(more).end();
+        |more: &[&str]| stage.run(&stage.agent(), &["p", "--keep-going", "--dry-run"]).args(more).output();
     let rejected = dry_run(&[]);
     assert_eq!(rejected.code, 2, "{rejected:?}");
-    rejected.says(&["--keep-going without a limit", "--time-limit 12h", "`--budget none`"]);
+    rejected.assert_error(&["--keep-going without a limit", "--time-limit 12h", "`--budget none`"]);
     for limit in [["--budget", "none"], ["--budget", "5"], ["--time-limit", "none"], ["--max-turns", "50"]] {
         assert_eq!(dry_run(&limit).code, 0, "{limit:?}");
     }

@@ -140,7 +140,7 @@ fn suspended_and_orphaned_runs_stay_on_the_screen_with_their_next_command() {
     wait_until("the command is shown", || {
         watching.shows("suspended; continue it with `longhaul recover one`")
     });
-    stage.longhaul(["recover"]).against(&server).end().envelope(0);
+    stage.longhaul(["recover"]).against(&server).output().envelope(0);
     wait_until("no run is shown", || watching.shows("no unfinished runs"));
     fs::remove_file(stage.work().join("started")).expect("the first run wrote it");
     let killed = run_to_mid_tool_with(&stage, &stage.agent(), &server, &["--run-id", "two"]);
@@ -151,15 +151,15 @@ fn suspended_and_orphaned_runs_stay_on_the_screen_with_their_next_command() {
     });
     watching.signal(Signal::INT);
     assert_eq!(watching.wait(), Some(130));
-    stage.longhaul(["recover"]).against(&server).end().envelope(0);
+    stage.longhaul(["recover"]).against(&server).output().envelope(0);
 }
 
 #[test]
 fn watch_needs_a_terminal() {
     let stage = Stage::new();
-    let rejected = stage.longhaul(["status", "--watch"]).end();
+    let rejected = stage.longhaul(["status", "--watch"]).output();
     assert_eq!(rejected.code, 2, "{rejected:?}");
-    rejected.says(&["watch runs: stderr is not a terminal", "`longhaul status`"]);
+    rejected.assert_error(&["watch runs: stderr is not a terminal", "`longhaul status`"]);
 }
 
 #[test]

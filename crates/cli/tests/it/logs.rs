@@ -1,7 +1,7 @@
 //! `longhaul logs`: prints the conversation of finished and of running runs. Tests with an agent run with
 //! every available agent.
 
-use crate::call::{Ended, Started, wait_until};
+use crate::call::{Output, Running, wait_until};
 use crate::harness::{LONGHAUL, Stage};
 use crate::recovering::{
     STEPS, agent_pid, has_exited, play_with_each_agent, recover, run_to_mid_tool, with_each_agent,
@@ -26,11 +26,11 @@ times = 1
 status = { code = 529 }
 "#;
 
-fn logs(stage: &Stage, args: &[&str]) -> Ended {
-    stage.longhaul(["logs", "@"]).args(args).end()
+fn logs(stage: &Stage, args: &[&str]) -> Output {
+    stage.longhaul(["logs", "@"]).args(args).output()
 }
 
-fn follow(stage: &Stage, args: &[&str]) -> Started {
+fn follow(stage: &Stage, args: &[&str]) -> Running {
     stage.longhaul(["logs", "@", "--follow"]).args(args).start()
 }
 
@@ -61,7 +61,7 @@ fn redact(text: &str) -> String {
 fn attempts_are_distinguished() {
     let work = format!("{WORK}{OVERLOADED}");
     play_with_each_agent(&work, "several attempts in logs", |stage, agent, server| {
-        stage.run(agent, &PROMPT).args(["--inner-retries", "0"]).against(server).end().envelope(0);
+        stage.run(agent, &PROMPT).args(["--inner-retries", "0"]).against(server).output().envelope(0);
         let all = logs(stage, &[]);
         assert_eq!((all.code, all.stderr.as_str()), (0, ""), "{all:?}");
         expect![[r#"
@@ -106,7 +106,7 @@ fn attempts_are_distinguished() {
 #[test]
 fn since_omits_earlier_messages() {
     with_each_agent("logs with --since", |stage, agent, server| {
-        run_to_mid_tool(stage, agent, server).end().envelope(0);
+        run_to_mid_tool(stage, agent, server).output().envelope(0);
         let run = stage.only_run();
         let transcript = add_timestamps(&run, &run.transcript_path());
         let stream = add_timestamps(&run, &run.attempt(1).stream_path());
@@ -150,8 +150,8 @@ fn follow_continues_across_attempts() {
         wait_until("the tool runs", || stage.work().join("started").exists());
         let (followed, raw) = (follow(stage, &[]), follow(stage, &["--raw"]));
         let first = follow(stage, &["--attempt", "1"]);
-        run.end().envelope(0);
-        let (followed, raw, first) = (followed.end(), raw.end(), first.end());
+        run.output().envelope(0);
+        let (followed, raw, first) = (followed.output(), raw.output(), first.output());
         assert_eq!((followed.code, followed.stderr.as_str()), (0, ""), "{followed:?}");
         // The length of a wait is only known after it.
         let text = logs(stage, &[]).stdout;
@@ -183,8 +183,8 @@ fn follow_continues_across_a_takeover() {
         let agent = agent_pid(&stage.only_run());
         kill_process(agent, Signal::KILL).expect("the test started this process");
         wait_until("the agent has exited", || has_exited(agent));
-        recover(stage, server, &[]).end().envelope(0);
-        let followed = followed.end();
+        recover(stage, server, &[]).output().envelope(0);
+        let followed = followed.output();
         assert_eq!(followed.code, 0, "{followed:?}");
         // The session lacks the second step, so the agent repeats it.
         for line in ["agent: I take the first step.", "agent: Now the third.", "agent: All three steps"] {
@@ -209,7 +209,7 @@ fn attempt_without_messages_is_printed() {
         kill_process(agent, Signal::KILL).expect("the test started this process");
         wait_until("the agent has exited", || has_exited(agent));
         fs::remove_dir_all(stage.user_home().join(".claude/projects")).expect("there are sessions");
-        recover(stage, server, &[]).end().envelope(0);
+        recover(stage, server, &[]).output().envelope(0);
         let text = logs(stage, &[]).stdout;
         let offset = |line: &str| text.find(line).unwrap_or_else(|| panic!("no `{line}` in {text}"));
         let offsets = [
@@ -233,8 +233,8 @@ fn follow_waits_for_an_orphaned_run() {
     let agent = agent_pid(&stage.only_run());
     wait_until("the agent has exited", || has_exited(agent));
     let followed = follow(&stage, &[]);
-    recover(&stage, &server, &[]).end().envelope(0);
-    let followed = followed.end();
+    recover(&stage, &server, &[]).output().envelope(0);
+    let followed = followed.output();
     assert_eq!(followed.code, 0, "{followed:?}");
     assert!(followed.stdout.contains("All three steps are taken."), "{followed:?}");
 }
@@ -249,17 +249,17 @@ fn closed_pipe_ends_follow() {
     for args in ["", "--raw"] {
         let script =
             format!("{LONGHAUL} logs @ --quiet --follow {args} | head -n 1; echo ${{PIPESTATUS[0]}}");
-        let ended = stage.program("bash").args(["-c", &script]).end();
-        assert_eq!((ended.stdout.lines().last(), ended.stderr.as_str()), (Some("0"), ""), "{ended:?}");
+        let output = stage.program("bash").args(["-c", &script]).output();
+        assert_eq!((output.stdout.lines().last(), output.stderr.as_str()), (Some("0"), ""), "{output:?}");
     }
-    recover(&stage, &server, &[]).end().envelope(0);
+    recover(&stage, &server, &[]).output().envelope(0);
 }
 
 /// The first line of a hundred megabytes appears at once, and memory use stays small.
 #[test]
 fn large_conversation_is_streamed() {
     let (stage, server) = (Stage::new(), Server::start(WORK));
-    stage.run(&stage.agent(), &PROMPT).against(&server).end().envelope(0);
+    stage.run(&stage.agent(), &PROMPT).against(&server).output().envelope(0);
     let run = stage.only_run();
     for path in [run.transcript_path(), run.attempt(1).stream_path()] {
         let line = fs::read_to_string(&path).expect("the file exists");
@@ -272,13 +272,13 @@ fn large_conversation_is_streamed() {
     for args in ["", "--raw", "--output-format stream-json", "--follow", "--raw --follow"] {
         let script = format!("ulimit -v 300000; {LONGHAUL} logs @ {args} | head -n 1");
         let started = Instant::now();
-        let ended = stage.program("bash").args(["-c", &script]).end();
+        let output = stage.program("bash").args(["-c", &script]).output();
         // Ten times the duration on an idle machine.
         assert!(started.elapsed() < Duration::from_secs(1), "{args}: {:?}", started.elapsed());
         assert_eq!(
-            (ended.code, ended.stdout.lines().count(), ended.stderr.as_str()),
+            (output.code, output.stdout.lines().count(), output.stderr.as_str()),
             (0, 1, ""),
-            "{args}: {ended:?}"
+            "{args}: {output:?}"
         );
     }
 }
@@ -286,7 +286,7 @@ fn large_conversation_is_streamed() {
 #[test]
 fn invalid_combinations_are_rejected() {
     let (stage, server) = (Stage::new(), Server::start(WORK));
-    stage.run(&stage.agent(), &PROMPT).against(&server).end().envelope(0);
+    stage.run(&stage.agent(), &PROMPT).against(&server).output().envelope(0);
     for (args, fragments) in [
         (
             &["--attempt", "7"][..],
@@ -302,6 +302,6 @@ fn invalid_combinations_are_rejected() {
     ] {
         let rejected = logs(&stage, args);
         assert_eq!((rejected.code, rejected.stdout.as_str()), (2, ""), "{args:?}: {rejected:?}");
-        rejected.says(fragments);
+        rejected.assert_error(fragments);
     }
 }

@@ -78,7 +78,7 @@ fn request_twice(claude: &Path, args: &[&str], user_settings: &str) -> (String, 
     fs::write(settings.join("settings.json"), user_settings).expect("the stage is writable");
     let server = Server::start(&TWO_REQUESTS.replace("PORT", &start_server().to_string()));
     let base_args = ["p", "--permission-mode", "bypassPermissions"];
-    let envelope = stage.run(claude, &base_args).args(args).against(&server).end().envelope(0);
+    let envelope = stage.run(claude, &base_args).args(args).against(&server).output().envelope(0);
     assert_eq!(envelope["run"]["outcome"], "done", "{envelope}");
     assert!(stage.work().join("looked").exists(), "the command did not run");
     let received = |name: &str| fs::read_to_string(stage.work().join(name)).expect("the file was written");
@@ -112,7 +112,7 @@ fn sandbox_grants_no_permission() {
     let Some(claude) = sandboxed_agent("permissions in a sandbox") else { return };
     let (stage, server) = (Stage::new(), Server::start(&TWO_REQUESTS.replace("PORT", "1")));
     let args = ["p", "--permission-mode", "default", "--network", "none", "--preset", "drill"];
-    let envelope = stage.run(&claude, &args).against(&server).end().envelope(23);
+    let envelope = stage.run(&claude, &args).against(&server).output().envelope(23);
     assert_eq!(envelope["run"]["fault"], "permission", "{envelope}");
     assert!(!stage.work().join("looked").exists());
 }
@@ -129,7 +129,7 @@ fn unapproved_host_is_denied_at_once() {
     fs::write(settings.join("settings.json"), sandbox).expect("the stage is writable");
     let server = Server::start(&TWO_REQUESTS.replace("PORT", "1"));
     let args = ["p", "--permission-mode", "acceptEdits"];
-    stage.run(&claude, &args).against(&server).end().envelope(0);
+    stage.run(&claude, &args).against(&server).output().envelope(0);
     let stream = fs::read_to_string(stage.only_run().attempt(1).stream_path()).expect("a stream");
     assert!(stream.contains("SandboxNetworkAccess") && stream.contains("(user denied)"), "{stream}");
 }
@@ -141,8 +141,8 @@ fn agent_without_sandbox_does_not_start() {
     let empty = stage.folder().join("empty");
     fs::create_dir(&empty).expect("the stage is new");
     let run = stage.run(&claude, &["p", "--network", "none"]).env("PATH", &empty).against(&server);
-    let ended = run.end();
-    let envelope = ended.envelope(25);
+    let output = run.output();
+    let envelope = output.envelope(25);
     assert_eq!(envelope["run"]["fault"], "agent_unusable", "{envelope}");
     assert!(envelope["errors"].to_string().contains("andbox"), "{envelope}");
     assert_eq!(server.api.account().model_requests(), 0);
@@ -152,7 +152,7 @@ fn agent_without_sandbox_does_not_start() {
 fn plan_stores_allowed_hosts() {
     let (stage, server) = (Stage::new(), Server::start(crate::server::WORK));
     let args = ["p", "--permission-mode", "bypassPermissions", "--network", "example.com,*.example.org:443"];
-    stage.run(&stage.agent(), &args).against(&server).end().envelope(0);
+    stage.run(&stage.agent(), &args).against(&server).output().envelope(0);
     let run = stage.only_run();
     let hosts = run.plan().expect("the plan can be read").network;
     assert_eq!(hosts, Some(vec!["example.com".to_owned(), "*.example.org:443".to_owned()]));
@@ -167,9 +167,9 @@ fn plan_stores_allowed_hosts() {
 fn invalid_host_is_wrong_usage() {
     let stage = Stage::new();
     let check = |args: &[&str], fragments: &[&str]| {
-        let ended = stage.program(LONGHAUL).args(["run", "p"]).args(args).end();
-        assert_eq!((ended.code, ended.stdout.as_str()), (2, ""), "{args:?}: {ended:?}");
-        ended.says(fragments);
+        let output = stage.program(LONGHAUL).args(["run", "p"]).args(args).output();
+        assert_eq!((output.code, output.stdout.as_str()), (2, ""), "{args:?}: {output:?}");
+        output.assert_error(fragments);
         assert!(!stage.home().exists(), "{args:?} created {}", stage.home().display());
     };
     check(

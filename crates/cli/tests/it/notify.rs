@@ -2,7 +2,7 @@
 //!
 //! Each notification is sent once, even after a takeover. Its result never affects the run.
 
-use crate::call::{Ended, wait_until};
+use crate::call::{Output, wait_until};
 use crate::harness::{LONGHAUL, Stage};
 use crate::recovering::{play_with_each_agent, recover, run_to_mid_tool_with, with_each_agent};
 use crate::server::{Server, WORK};
@@ -15,10 +15,10 @@ use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::thread::{self, JoinHandle};
 
-fn run_work(stage: &Stage, args: &[&str]) -> Ended {
+fn run_work(stage: &Stage, args: &[&str]) -> Output {
     let server = Server::start(WORK);
     let base_args = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill"];
-    stage.run(&stage.agent(), &base_args).args(args).against(&server).end()
+    stage.run(&stage.agent(), &base_args).args(args).against(&server).output()
 }
 
 /// Returns the notifications that the command `cat >> received` received.
@@ -34,9 +34,9 @@ fn notifies_of_outcome() {
         // When the command is called, the run is already finished.
         let finished = format!("'{LONGHAUL}' show @ --json > shown");
         let notify = ["--notify", "cat >> received", "--notify", &finished];
-        let ended = stage.run(agent, &base_args).args(notify).against(server).end();
-        let envelope = ended.envelope(0);
-        assert_eq!(ended.stderr, "");
+        let output = stage.run(agent, &base_args).args(notify).against(server).output();
+        let envelope = output.envelope(0);
+        assert_eq!(output.stderr, "");
         let [notification] = &received(stage)[..] else {
             panic!("not one notification: {:?}", received(stage))
         };
@@ -73,14 +73,14 @@ fn recovered_and_resumed_runs_send_notifications() {
     with_each_agent("notifications after a recovery", |stage, agent, server| {
         run_to_mid_tool_with(stage, agent, server, &["--notify", "cat >> received"]).kill();
         assert!(received(stage).is_empty());
-        recover(stage, server, &[]).end().envelope(0);
+        recover(stage, server, &[]).output().envelope(0);
         assert_eq!(received(stage).len(), 1);
         // A resumed run finishes again and notifies the commands given on resume.
         let command = "sed 's/done/done again/' >> received";
         stage
             .longhaul(["resume", "@", "--repeat-task", "--notify", command])
             .against(server)
-            .end()
+            .output()
             .envelope(0);
         assert_eq!(received(stage)[1]["outcome"], "done again");
         assert_eq!(stage.only_run().plan().expect("the plan can be read").notify, [command]);
@@ -95,12 +95,12 @@ fn notifies_of_outcome_once_after_recovery() {
     let run = stage.only_run();
     // First a supervisor that died after the notification, then one that died before it.
     fs::remove_file(run.status_path()).expect("the file exists");
-    recover(&stage, &server, &[]).end().envelope(0);
+    recover(&stage, &server, &[]).output().envelope(0);
     assert_eq!(received(&stage).len(), 1);
     for path in [run.status_path(), run.notification_path("outcome-0")] {
         fs::remove_file(path).expect("the file exists");
     }
-    recover(&stage, &server, &[]).end().envelope(0);
+    recover(&stage, &server, &[]).output().envelope(0);
     assert_eq!(received(&stage).len(), 2);
 }
 
@@ -109,8 +109,9 @@ fn notifies_of_need_for_a_person() {
     let work = format!("{WORK}\n[[fault]]\ntimes = \"always\"\nstatus = {{ code = 401 }}\n");
     play_with_each_agent(&work, "a notification that a person is needed", |stage, agent, server| {
         let base_args = ["fix it", "--permission-mode", "bypassPermissions", "--preset", "drill"];
-        let ended = stage.run(agent, &base_args).args(["--notify", "cat >> received"]).against(server).end();
-        let envelope = ended.envelope(23);
+        let output =
+            stage.run(agent, &base_args).args(["--notify", "cat >> received"]).against(server).output();
+        let envelope = output.envelope(23);
         let [notification] = &received(stage)[..] else {
             panic!("not one notification: {:?}", received(stage))
         };
@@ -144,8 +145,8 @@ fn notifies_of_long_wait_once_across_takeover() {
         let recovered = recover(stage, server, &[]);
         let supervisor = || run.status().expect("the status can be read").supervisor_pid;
         wait_until("another supervisor has taken over", || supervisor() != first_supervisor);
-        stage.longhaul(["cancel", "@"]).end();
-        recovered.end().envelope(130);
+        stage.longhaul(["cancel", "@"]).output();
+        recovered.output().envelope(130);
         let [wait, outcome] = &received(stage)[..] else {
             panic!("not two notifications: {:?}", received(stage))
         };
@@ -163,7 +164,7 @@ fn command_runs_outside_the_run() {
     let args =
         ["p", "--permission-mode", "bypassPermissions", "--preset", "drill", "--notify", "env > environment"];
     let environment = || fs::read_to_string(stage.work().join("environment")).expect("the command ran");
-    stage.run(&stage.agent(), &args).against(&server).end().envelope(0);
+    stage.run(&stage.agent(), &args).against(&server).output().envelope(0);
     // The run marker and the run's other variables are not in its environment.
     assert!(!environment().contains(stage.only_run().id().as_str()), "{}", environment());
     assert!(
@@ -173,7 +174,7 @@ fn command_runs_outside_the_run() {
     );
     // Variables of outer runs stay.
     let inner = stage.run(&stage.agent(), &args).env(RUN_VARIABLE, "outer").env(MARKER_VARIABLE, "outer/1");
-    inner.against(&server).end().envelope(0);
+    inner.against(&server).output().envelope(0);
     for line in [format!("\n{RUN_VARIABLE}=outer\n"), format!("\n{MARKER_VARIABLE}=outer/1\n")] {
         assert!(environment().contains(&line), "{}", environment());
     }
@@ -182,11 +183,11 @@ fn command_runs_outside_the_run() {
 #[test]
 fn failing_command_does_not_affect_run() {
     let stage = Stage::new();
-    let ended = run_work(
+    let output = run_work(
         &stage,
         &["--notify", "cat > /dev/null; echo no server; exit 3", "--notify", "cat >> received"],
     );
-    ended.envelope(0);
+    output.envelope(0);
     assert_eq!(received(&stage).len(), 1);
     let run = stage.only_run();
     let log = run.notify_log_path("outcome-0", 0);
@@ -195,7 +196,7 @@ fn failing_command_does_not_affect_run() {
         "$ cat > /dev/null; echo no server; exit 3\nno server\nlonghaul: it exited with 3\n"
     );
     let warning = format!("failed (outcome): it exited with 3; its output is in {}", log.display());
-    assert!(ended.stderr.contains(&warning), "{ended:?}");
+    assert!(output.stderr.contains(&warning), "{output:?}");
     // A command that does not read its input is notified too.
     run_work(&stage, &["--notify", "true"]).envelope(0);
 }
@@ -209,26 +210,26 @@ fn interrupt_does_not_wait_for_command() {
     let run = stage.run(&stage.agent(), &args).against(&server).start();
     wait_until("the command runs", || stage.work().join("called").exists());
     run.signal(Signal::INT);
-    let ended = run.end();
+    let output = run.output();
     // The run was done by then.
-    ended.envelope(0);
-    assert!(ended.stderr.contains("the run had to finish at once"), "{ended:?}");
+    output.envelope(0);
+    assert!(output.stderr.contains("the run had to finish at once"), "{output:?}");
 }
 
 #[test]
 fn invalid_command_is_rejected() {
     let stage = Stage::new();
     let check = |args: &[&str], fragments: &[&str]| {
-        let ended = stage.run(&stage.agent(), &["p"]).args(args).end();
-        assert_eq!(ended.code, 2, "{ended:?}");
-        ended.says(fragments);
+        let output = stage.run(&stage.agent(), &["p"]).args(args).output();
+        assert_eq!(output.code, 2, "{output:?}");
+        output.assert_error(fragments);
     };
     check(&["--notify", "no-such-program --fast"], &["there is no program `no-such-program`", "reads JSON"]);
     check(&["--notify", "if then"], &["the shell cannot read it"]);
     check(&["--notify", " "], &["it is empty"]);
     assert!(stage.runs().is_empty());
-    let ended = stage.longhaul(["recover", "--notify", "if then"]).end();
-    assert_eq!(ended.code, 2, "{ended:?}");
+    let output = stage.longhaul(["recover", "--notify", "if then"]).output();
+    assert_eq!(output.code, 2, "{output:?}");
 }
 
 /// Answers one HTTP request and returns it once its body is complete.
@@ -266,10 +267,10 @@ fn ntfy_receives_the_outcome() {
     let stage = Stage::new();
     let (listener, address) = listener();
     let request = one_request(listener);
-    let ended =
+    let output =
         run_work(&stage, &["--run-id", "one", "--notify", &format!("ntfy:http://{address}/my-topic")]);
-    ended.envelope(0);
-    assert_eq!(ended.stderr, "");
+    output.envelope(0);
+    assert_eq!(output.stderr, "");
     let request = request.join().expect("the server received a request");
     assert!(request.starts_with("POST /my-topic HTTP/1.1\r\n"), "{request}");
     assert!(request.contains("Title: run one: done\r\n"), "{request}");
@@ -288,8 +289,8 @@ fn slack_receives_the_outcome_and_files_omit_its_url() {
     let args =
         ["p", "--permission-mode", "bypassPermissions", "--run-id", "one", "--notify", "slack:MY_WEBHOOK"];
     let run = stage.run(&stage.agent(), &args).against(&server);
-    let ended = run.env("MY_WEBHOOK", format!("http://{address}/services/secret")).end();
-    ended.envelope(0);
+    let output = run.env("MY_WEBHOOK", format!("http://{address}/services/secret")).output();
+    output.envelope(0);
     let request = request.join().expect("the server received a request");
     assert!(request.starts_with("POST /services/secret HTTP/1.1\r\n"), "{request}");
     assert!(request.contains("Content-Type: application/json\r\n"), "{request}");
@@ -310,7 +311,7 @@ fn desktop_receives_the_outcome() {
     let program = stage.script("notify-send", "printf '%s|' \"$@\" > \"$HOME/shown\"");
     let path = format!("{}:{}", program.parent().expect("a folder").display(), env!("PATH"));
     let args = ["p", "--permission-mode", "bypassPermissions", "--run-id", "one", "--notify", "desktop"];
-    stage.run(&stage.agent(), &args).against(&server).env("PATH", path).end().envelope(0);
+    stage.run(&stage.agent(), &args).against(&server).env("PATH", path).output().envelope(0);
     let shown = fs::read_to_string(stage.user_home().join("shown")).expect("the command ran");
     assert!(
         shown.starts_with("--app-name=longhaul|--urgency=normal|--|run one: done|work: 1 attempt, $"),
@@ -323,19 +324,19 @@ fn failed_notification_is_reported_and_run_succeeds() {
     let stage = Stage::new();
     let (listener, address) = listener();
     drop(listener);
-    let ended = run_work(&stage, &["--notify", &format!("ntfy:http://{address}/my-topic")]);
-    ended.envelope(0);
-    assert!(ended.stderr.contains("failed (outcome): it exited with 7"), "{ended:?}");
+    let output = run_work(&stage, &["--notify", &format!("ntfy:http://{address}/my-topic")]);
+    output.envelope(0);
+    assert!(output.stderr.contains("failed (outcome): it exited with 7"), "{output:?}");
 }
 
 #[test]
 fn unusable_channel_is_rejected() {
     let stage = Stage::new();
     let check = |channel: &str, fragments: &[&str]| {
-        let ended = stage.run(&stage.agent(), &["p", "--notify", channel]).end();
-        assert_eq!(ended.code, 2, "{ended:?}");
-        ended.says(fragments);
-        assert!(!ended.stderr.contains("T0K3N"), "{ended:?}");
+        let output = stage.run(&stage.agent(), &["p", "--notify", channel]).output();
+        assert_eq!(output.code, 2, "{output:?}");
+        output.assert_error(fragments);
+        assert!(!output.stderr.contains("T0K3N"), "{output:?}");
     };
     check("ntfy:a/b", &["an ntfy topic", "write ntfy:TOPIC"]);
     check(
@@ -343,8 +344,8 @@ fn unusable_channel_is_rejected() {
         &["name of an environment variable", "slack:SLACK_WEBHOOK_URL"],
     );
     check("slack:NO_SUCH_VARIABLE", &["NO_SUCH_VARIABLE is not set", "export the variable"]);
-    let bare = stage.run(&stage.agent(), &["p", "--notify", "desktop"]).env("PATH", stage.folder()).end();
+    let bare = stage.run(&stage.agent(), &["p", "--notify", "desktop"]).env("PATH", stage.folder()).output();
     assert_eq!(bare.code, 2, "{bare:?}");
-    bare.says(&["neither `notify-send` nor `osascript`"]);
+    bare.assert_error(&["neither `notify-send` nor `osascript`"]);
     assert!(stage.runs().is_empty());
 }

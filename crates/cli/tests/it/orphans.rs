@@ -2,7 +2,7 @@
 //!
 //! It never touches an agent that still writes, and never outlives the agent.
 
-use crate::call::{Started, wait_until};
+use crate::call::{Running, wait_until};
 use crate::harness::Stage;
 use crate::recovering::{agent_pid, assert_done, has_exited, recover, run_to_mid_tool, steps};
 use crate::server::Server;
@@ -92,7 +92,7 @@ fn watchdog_stop(run: &RunDir) -> Option<WatchdogStop> {
 }
 
 /// Starts a run that hangs in its second step, with these arguments for its orphan timeout.
-fn start_hanging_run(stage: &Stage, server: &Server, timeout: &[&str]) -> Started {
+fn start_hanging_run(stage: &Stage, server: &Server, timeout: &[&str]) -> Running {
     let args = [&["p", "--permission-mode", "bypassPermissions", "--preset", "drill"], timeout].concat();
     let run = stage.run(&stage.agent(), &args).against(server).start();
     wait_until("the tool runs", || stage.work().join("started").exists());
@@ -116,12 +116,12 @@ fn hanging_orphan_is_stopped_and_its_run_recovers() {
     // The agent, the tool's shell, and the process it started.
     assert!(watchdog_stop.processes_stopped.is_some_and(|count| count >= 2), "{watchdog_stop:?}");
 
-    let show = |format: &str| stage.longhaul(["show", "@", "--output-format", format]).end().stdout;
+    let show = |format: &str| stage.longhaul(["show", "@", "--output-format", format]).output().stdout;
     assert!(show("text").contains("attempt 1: its supervisor had died"), "{}", show("text"));
     let shown: Value = serde_json::from_str(&show("json")).expect("valid JSON");
     assert_eq!(shown["attempts"][0]["watchdog"]["silent_ms"], watchdog_stop.silent_ms.millis());
 
-    assert_done(&stage, &recover(&stage, &server, &["@"]).end().envelope(0), 2);
+    assert_done(&stage, &recover(&stage, &server, &["@"]).output().envelope(0), 2);
     assert_eq!(
         steps(&stage),
         "one\nthree\n",
@@ -149,7 +149,7 @@ fn writing_orphan_keeps_running() {
         watchdog_stop(&stage.only_run())
             .is_some_and(|watchdog_stop| watchdog_stop.silent_ms.millis() >= 4_000)
     );
-    assert_eq!(stage.longhaul(["cancel", "@"]).end().code, 0);
+    assert_eq!(stage.longhaul(["cancel", "@"]).output().code, 0);
 }
 
 #[test]
@@ -166,7 +166,7 @@ fn recovering_supervisor_has_its_own_watchdog() {
     assert_ne!(second, first);
     assert!(!has_exited(agent), "the agent was adopted");
     recovered.signal(Signal::TERM);
-    recovered.end().envelope(143);
+    recovered.output().envelope(143);
     assert!(has_exited(second) && watchdog_stop(&stage.only_run()).is_none());
 }
 
@@ -175,7 +175,7 @@ fn watchdog_exits_with_its_run() {
     let (stage, server) = (Stage::new(), Server::start(crate::recovering::STEPS));
     let run = run_to_mid_tool(&stage, &stage.agent(), &server);
     let watchdog = watchdog(&stage);
-    assert_done(&stage, &run.end().envelope(0), 1);
+    assert_done(&stage, &run.output().envelope(0), 1);
     assert!(has_exited(watchdog));
 }
 
@@ -201,7 +201,7 @@ fn watchdog_inherits_nothing_from_its_supervisor() {
     let (stdout, stderr) = supervisor.kill_and_read();
     assert_eq!(stdout, "", "{stderr}");
     assert!(!has_exited(watchdog), "the pipes are closed and the watchdog still runs");
-    assert_eq!(stage.longhaul(["cancel", "@"]).end().code, 0);
+    assert_eq!(stage.longhaul(["cancel", "@"]).output().code, 0);
 }
 
 #[test]
@@ -213,7 +213,7 @@ fn no_watchdog_starts_without_a_timeout() {
     wait_until("the session is open", || journal().contains("session_opened"));
     assert_eq!(watchdogs(&stage), []);
     run.signal(Signal::TERM);
-    run.end().envelope(143);
+    run.output().envelope(143);
 }
 
 #[test]
@@ -227,7 +227,7 @@ fn watchdog_exits_with_its_agent() {
     let started = Instant::now();
     wait_until("the watchdog has exited", || has_exited(watchdog));
     assert!(started.elapsed() < SOON, "{:?}", started.elapsed());
-    assert_done(&stage, &recover(&stage, &server, &[]).end().envelope(0), 1);
+    assert_done(&stage, &recover(&stage, &server, &[]).output().envelope(0), 1);
 }
 
 #[test]
@@ -241,5 +241,5 @@ fn watchdog_exits_while_the_run_waits() {
     let watchdog = watchdog(&stage);
     run.kill();
     wait_until("the watchdog has exited", || has_exited(watchdog));
-    assert_eq!(stage.longhaul(["cancel", "@"]).end().code, 0);
+    assert_eq!(stage.longhaul(["cancel", "@"]).output().code, 0);
 }

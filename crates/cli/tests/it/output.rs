@@ -3,7 +3,7 @@
 //! Snapshots cover what people read. `UPDATE_EXPECT=1 cargo test` rewrites them, and each difference belongs
 //! in the changelog.
 
-use crate::call::Ended;
+use crate::call::Output;
 use crate::harness::Stage;
 use crate::server::{Server, WORK};
 use expect_test::expect;
@@ -13,10 +13,10 @@ use std::fs;
 const SESSION: &str = "6b5f9a1c-0d2e-4c53-9b1a-1f6f4f4a2c11";
 
 /// Performs a run of the standard scenario.
-fn run_work(stage: &Stage, args: &[&str]) -> Ended {
+fn run_work(stage: &Stage, args: &[&str]) -> Output {
     let server = Server::start(WORK);
     let options = ["p", "--session-id", SESSION, "--permission-mode", "bypassPermissions"];
-    stage.run(&stage.agent(), &options).args(args).against(&server).end()
+    stage.run(&stage.agent(), &options).args(args).against(&server).output()
 }
 
 /// Returns the text without the parts that vary between runs: the stage's directory, and the rest of each
@@ -40,8 +40,8 @@ pub fn redacted(stage: &Stage, text: &str, varying: &[&str]) -> String {
 #[test]
 fn envelope_is_printed_without_a_terminal() {
     let stage = Stage::new();
-    let ended = run_work(&stage, &[]);
-    ended.envelope(0);
+    let output = run_work(&stage, &[]);
+    output.envelope(0);
     let varying = [
         "\"input_tokens\":",
         "\"cache_read_input_tokens\":",
@@ -94,8 +94,8 @@ fn envelope_is_printed_without_a_terminal() {
           }
         }
     "#]]
-    .assert_eq(&redacted(&stage, &ended.stdout, &varying));
-    assert_eq!(ended.stderr, "", "a run without faults prints nothing on stderr");
+    .assert_eq(&redacted(&stage, &output.stdout, &varying));
+    assert_eq!(output.stderr, "", "a run without faults prints nothing on stderr");
 }
 
 /// The keys and types that the page shows are present with any outcome.
@@ -110,7 +110,7 @@ fn every_envelope_has_the_documented_keys() {
     let example: Value = serde_json::from_str(example).expect("the example is JSON");
     let (stage, empty) = (Stage::new(), Stage::new());
     let done = run_work(&stage, &[]).envelope(0);
-    let rejected = empty.longhaul(["run", "p", "--agent-path", "/nowhere"]).end().envelope(25);
+    let rejected = empty.longhaul(["run", "p", "--agent-path", "/nowhere"]).output().envelope(25);
     for envelope in [&done, &rejected] {
         assert_same_shape("envelope", &example, envelope);
     }
@@ -148,25 +148,25 @@ fn commands_for_people_print_text_to_a_pipe_and_json_on_request() {
     let stage = Stage::new();
     run_work(&stage, &["--run-id", "one"]).envelope(0);
     for command in ["runs", "status", "show", "why", "cost", "doctor", "schema"] {
-        let text = stage.longhaul([command]).with_text_output().end();
+        let text = stage.longhaul([command]).with_text_output().output();
         assert!(!text.stdout.starts_with(['{', '[']), "{command}: {text:?}");
         for flags in [&["--json"][..], &["--output-format", "json"], &["--output-format=json"]] {
-            let json = stage.longhaul([command]).args(flags).end();
+            let json = stage.longhaul([command]).args(flags).output();
             assert!(json.stdout.starts_with(['{', '[']), "{command} {flags:?}: {json:?}");
         }
     }
-    let both = stage.longhaul(["runs", "--json", "--output-format", "text"]).end();
+    let both = stage.longhaul(["runs", "--json", "--output-format", "text"]).output();
     assert_eq!(both.code, 2, "{both:?}");
-    let unknown = stage.longhaul(["show", "nowhere", "--json"]).end();
+    let unknown = stage.longhaul(["show", "nowhere", "--json"]).output();
     assert_eq!(unknown.code, 2, "{unknown:?}");
 }
 
 #[test]
 fn configured_format_applies_to_every_command() {
     let stage = Stage::new();
-    let shown = stage.longhaul(["status"]).with_text_output().env("LONGHAUL_OUTPUT_FORMAT", "json").end();
+    let shown = stage.longhaul(["status"]).with_text_output().env("LONGHAUL_OUTPUT_FORMAT", "json").output();
     assert!(shown.stdout.starts_with('{'), "{shown:?}");
-    let json = stage.longhaul(["status", "--json"]).env("LONGHAUL_OUTPUT_FORMAT", "text").end();
+    let json = stage.longhaul(["status", "--json"]).env("LONGHAUL_OUTPUT_FORMAT", "text").output();
     assert!(json.stdout.starts_with('{'), "the flag wins: {json:?}");
 }
 
@@ -178,18 +178,18 @@ fn unknown_run_is_wrong_usage_for_every_command() {
         "show", "why", "logs", "diff", "report", "handoff", "cancel", "attach", "resume", "rerun", "recover",
         "export",
     ] {
-        let ended = stage.longhaul([command, "nowhere"]).end();
-        assert_eq!(ended.code, 2, "{command}: {ended:?}");
-        ended.says(&["nowhere"]);
-        assert!(ended.stdout.is_empty(), "{command}: {ended:?}");
+        let output = stage.longhaul([command, "nowhere"]).output();
+        assert_eq!(output.code, 2, "{command}: {output:?}");
+        output.assert_error(&["nowhere"]);
+        assert!(output.stdout.is_empty(), "{command}: {output:?}");
     }
 }
 
 #[test]
 fn text_format_summarizes_the_run() {
     let stage = Stage::new();
-    let ended = run_work(&stage, &["--output-format", "text"]);
-    assert_eq!(ended.code, 0, "{ended:?}");
+    let output = run_work(&stage, &["--output-format", "text"]);
+    assert_eq!(output.code, 0, "{output:?}");
     expect![[r#"
         All done: hello.txt says hello.
 
@@ -201,12 +201,12 @@ fn text_format_summarizes_the_run() {
           tokens …
           next        nothing to do
     "#]]
-    .assert_eq(&redacted_summary(&stage, &ended));
+    .assert_eq(&redacted_summary(&stage, &output));
 }
 
 /// Returns a summary without the run's id, durations and amounts.
-fn redacted_summary(stage: &Stage, ended: &Ended) -> String {
-    let text = redacted(stage, &ended.stdout, &["time", "cost", "tokens"]);
+fn redacted_summary(stage: &Stage, output: &Output) -> String {
+    let text = redacted(stage, &output.stdout, &["time", "cost", "tokens"]);
     text.replace(stage.only_run().id().as_str(), "RUN")
 }
 
@@ -216,8 +216,8 @@ fn text_of_a_failed_run_names_the_next_command() {
     let server =
         Server::start(&format!("{WORK}\n[[fault]]\ntimes = \"always\"\nstatus = {{ code = 403 }}\n"));
     let args = ["p", "--session-id", SESSION, "--output-format", "text"];
-    let ended = stage.run(&stage.agent(), &args).against(&server).end();
-    assert_eq!(ended.code, 23, "{ended:?}");
+    let output = stage.run(&stage.agent(), &args).against(&server).output();
+    assert_eq!(output.code, 23, "{output:?}");
     expect![[r#"
         RUN
           outcome     needs_person (the credentials were rejected)
@@ -230,16 +230,16 @@ fn text_of_a_failed_run_names_the_next_command() {
           next        check the key or log in with `claude`, then resume the session
                       longhaul resume RUN
     "#]]
-    .assert_eq(&redacted_summary(&stage, &ended));
+    .assert_eq(&redacted_summary(&stage, &output));
 }
 
 #[test]
 fn stream_json_has_all_events_and_ends_with_the_envelope() {
     let stage = Stage::new();
-    let ended = run_work(&stage, &["--output-format", "stream-json"]);
-    assert_eq!(ended.code, 0, "{ended:?}");
+    let output = run_work(&stage, &["--output-format", "stream-json"]);
+    assert_eq!(output.code, 0, "{output:?}");
     let lines: Vec<Value> =
-        ended.stdout.lines().map(|line| serde_json::from_str(line).expect("every line is JSON")).collect();
+        output.stdout.lines().map(|line| serde_json::from_str(line).expect("every line is JSON")).collect();
     let (last, events) = lines.split_last().expect("there are lines");
     assert_eq!((&last["run"]["outcome"], &last["success"]), (&"done".into(), &true.into()), "{last}");
     // The order of simultaneous events of the two sources is random. The order within one source is fixed.
@@ -250,7 +250,7 @@ fn stream_json_has_all_events_and_ends_with_the_envelope() {
     assert_eq!(numbers, Vec::from_iter(1..=longhaul_events.len() as u64));
     // A duplicate key has one value for some readers and the other for the rest.
     let duplicate =
-        ended.stdout.lines().find(|line| line.contains("longhaul") && line.matches(r#""at":"#).count() > 1);
+        output.stdout.lines().find(|line| line.contains("longhaul") && line.matches(r#""at":"#).count() > 1);
     assert_eq!(duplicate, None);
     let records: Vec<&str> = longhaul_events.iter().filter_map(|event| event["record"].as_str()).collect();
     expect![[r#"
@@ -285,17 +285,17 @@ fn stream_json_has_all_events_and_ends_with_the_envelope() {
     // No line of the agent is lost: stdout has every line of the stored file, which omits partial messages.
     let stored = fs::read_to_string(stage.only_run().attempt(1).stream_path()).expect("the stream is stored");
     for line in stored.lines() {
-        assert!(ended.stdout.lines().any(|printed| printed == line), "{line}");
+        assert!(output.stdout.lines().any(|printed| printed == line), "{line}");
     }
 }
 
 #[test]
 fn quiet_prints_nothing_and_verbose_prints_every_decision() {
     let (quiet, verbose) = (Stage::new(), Stage::new());
-    let ended = run_work(&quiet, &["--quiet"]);
-    assert_eq!((ended.code, ended.stderr.as_str()), (0, ""));
-    let ended = run_work(&verbose, &["--verbose"]);
-    assert_eq!(ended.code, 0);
+    let output = run_work(&quiet, &["--quiet"]);
+    assert_eq!((output.code, output.stderr.as_str()), (0, ""));
+    let output = run_work(&verbose, &["--verbose"]);
+    assert_eq!(output.code, 0);
     expect![[r#"
         run …
         attempt 1: new session 6b5f9a1c-0d2e-4c53-9b1a-1f6f4f4a2c11
@@ -306,7 +306,7 @@ fn quiet_prints_nothing_and_verbose_prints_every_decision() {
         the agent finished its work
         the run finished: done
     "#]]
-    .assert_eq(&redacted(&verbose, &ended.stderr, &["run", "the agent runs as process"]));
+    .assert_eq(&redacted(&verbose, &output.stderr, &["run", "the agent runs as process"]));
 }
 
 /// A headless run cannot answer the permission requests of this mode.
@@ -314,7 +314,7 @@ fn quiet_prints_nothing_and_verbose_prints_every_decision() {
 fn interactive_permission_mode_causes_a_warning() {
     let stage = Stage::new();
     let server = Server::start(WORK);
-    let run = |args: &[&str]| stage.run(&stage.agent(), &["p"]).args(args).against(&server).end();
+    let run = |args: &[&str]| stage.run(&stage.agent(), &["p"]).args(args).against(&server).output();
     let warned = run(&[]);
     assert!(warned.stderr.contains("warning: the agent's permission mode is `default`"), "{warned:?}");
     assert!(warned.stderr.contains("--permission-mode acceptEdits or bypassPermissions"), "{warned:?}");
@@ -332,9 +332,9 @@ fn openclawpack_preset_prints_lifecycle_events() {
         let stage = Stage::new();
         let server = Server::start(scenario);
         let base_args = [prompt, "--preset", "openclawpack", "--permission-mode", "bypassPermissions"];
-        let ended = stage.run(&stage.agent(), &base_args).args(args).against(&server).end();
-        let printed = ended.stderr.lines().filter(|line| line.starts_with("event: "));
-        format!("{prompt} {}\n{}\n", ended.code, printed.collect::<Vec<_>>().join("\n"))
+        let output = stage.run(&stage.agent(), &base_args).args(args).against(&server).output();
+        let printed = output.stderr.lines().filter(|line| line.starts_with("event: "));
+        format!("{prompt} {}\n{}\n", output.code, printed.collect::<Vec<_>>().join("\n"))
     };
     let rejected = format!("{WORK}\n[[fault]]\ntimes = \"always\"\nstatus = {{ code = 401 }}\n");
     let printed = [
@@ -347,16 +347,16 @@ fn openclawpack_preset_prints_lifecycle_events() {
     ];
     let stage = Stage::new();
     let without_agent = ["run", "tidy up", "--preset", "openclawpack", "--agent-path", "/nowhere"];
-    let without_agent = stage.longhaul(without_agent).end();
+    let without_agent = stage.longhaul(without_agent).output();
     let printed = printed.concat() + &without_agent.stderr;
 
     // A supervisor that recovers or resumes the run reports its end.
     let (stage, server) = (Stage::new(), Server::start(WORK));
     let base_args = ["-", "--preset", "openclawpack", "--permission-mode", "bypassPermissions", "--quiet"];
-    stage.run(&stage.agent(), &base_args).stdin("/gsd:plan-phase 3").against(&server).end().envelope(0);
+    stage.run(&stage.agent(), &base_args).stdin("/gsd:plan-phase 3").against(&server).output().envelope(0);
     fs::remove_file(stage.only_run().status_path()).expect("the file exists");
-    let recovered = stage.longhaul(["recover"]).against(&server).end().stderr;
-    let resumed = stage.longhaul(["resume", "@", "--repeat-task"]).against(&server).end().stderr;
+    let recovered = stage.longhaul(["recover"]).against(&server).output().stderr;
+    let resumed = stage.longhaul(["resume", "@", "--repeat-task"]).against(&server).output().stderr;
     let printed = format!("{printed}recovered\n{recovered}resumed\n{resumed}");
     expect![[r#"
         /gsd:new-project --auto

@@ -41,7 +41,7 @@ fn long_text_is_paged_only_on_a_terminal() {
     let (stage, server) = (Stage::new(), Server::start(WORK));
     assert!(shell(&stage, &stage.work(), "git init -q").is_empty());
     let base_args = ["p", "--permission-mode", "bypassPermissions", "--run-id", "one"];
-    assert_eq!(stage.run(&stage.agent(), &base_args).against(&server).end().code, 0);
+    assert_eq!(stage.run(&stage.agent(), &base_args).against(&server).output().code, 0);
     for command in [&["runs"][..], &["why", "@"], &["show", "@"], &["logs", "@"], &["diff"], &["cost"]] {
         let paged = run_on_terminal(&stage, command, &[MARKING_PAGER]);
         assert!(
@@ -55,7 +55,7 @@ fn long_text_is_paged_only_on_a_terminal() {
         let unpaged = run_on_terminal(&stage, &[command, &["--no-pager"]].concat(), &[MARKING_PAGER]);
         assert!(!unpaged.contains("paged: "), "{command:?}: {unpaged}");
         // Output to a pipe is never paged.
-        let piped = stage.longhaul(command).env(MARKING_PAGER.0, MARKING_PAGER.1).end();
+        let piped = stage.longhaul(command).env(MARKING_PAGER.0, MARKING_PAGER.1).output();
         assert!(!piped.stdout.contains("paged: "), "{command:?}: {piped:?}");
     }
 }
@@ -64,7 +64,7 @@ fn long_text_is_paged_only_on_a_terminal() {
 fn longhaul_pager_overrides_pager() {
     let (stage, server) = (Stage::new(), Server::start(WORK));
     let base_args = ["p", "--permission-mode", "bypassPermissions", "--run-id", "one"];
-    assert_eq!(stage.run(&stage.agent(), &base_args).against(&server).end().code, 0);
+    assert_eq!(stage.run(&stage.agent(), &base_args).against(&server).output().code, 0);
     let check = |pager: &str, mark: &str| {
         let pagers = [MARKING_PAGER, ("LONGHAUL_PAGER", pager)];
         let shown = run_on_terminal(&stage, &["why", "@"], &pagers);

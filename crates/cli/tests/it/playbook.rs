@@ -1,6 +1,6 @@
 //! `longhaul playbook`: showing, checking and editing a playbook, its history, and undoing changes.
 
-use crate::call::Ended;
+use crate::call::Output;
 use crate::harness::Stage;
 use expect_test::expect;
 use serde_json::{Value, json};
@@ -51,23 +51,23 @@ fn write(stage: &Stage, text: &str) {
     fs::write(path(stage), text).expect("written");
 }
 
-fn playbook(stage: &Stage, args: &[&str]) -> Ended {
+fn playbook(stage: &Stage, args: &[&str]) -> Output {
     let project = stage.work();
-    stage.longhaul(["playbook"]).args(args).args(["--project"]).args([project]).end()
+    stage.longhaul(["playbook"]).args(args).args(["--project"]).args([project]).output()
 }
 
 /// Edits the playbook with an editor that runs this shell script on its file.
-fn edit(stage: &Stage, body: &str) -> Ended {
+fn edit(stage: &Stage, body: &str) -> Output {
     let editor = stage.script("editor", body);
     let project = stage.work();
     // Users often set an editor with an argument.
     let editor = format!("'{}' --wait", editor.display());
     let call = stage.longhaul(["playbook", "edit", "--project"]).args([project]);
-    call.env("EDITOR", "false").env("VISUAL", editor).end()
+    call.env("EDITOR", "false").env("VISUAL", editor).output()
 }
 
-fn json_of(ended: &Ended) -> Value {
-    serde_json::from_str(&ended.stdout).unwrap_or_else(|error| panic!("{error}: {ended:?}"))
+fn json_of(output: &Output) -> Value {
+    serde_json::from_str(&output.stdout).unwrap_or_else(|error| panic!("{error}: {output:?}"))
 }
 
 /// Replaces the path of the workspace in a text.
@@ -101,11 +101,11 @@ fn show_prints_the_playbook() {
     assert_eq!(one["points"].as_array().map(Vec::len), Some(1));
     let unknown = playbook(&stage, &["show", "pat-003"]);
     assert_eq!(unknown.code, 2);
-    unknown.says(&["there is no point `pat-003`", "did you mean pat-00"]);
+    unknown.assert_error(&["there is no point `pat-003`", "did you mean pat-00"]);
     let unknown = playbook(&stage, &["show", "--section", "tips"]);
     assert_eq!(unknown.code, 2);
-    unknown.says(&["there is no section `tips`", "pat, mis, pref, ctx, oth"]);
-    let nowhere = stage.longhaul(["playbook", "show", "--project", "/nowhere"]).end();
+    unknown.assert_error(&["there is no section `tips`", "pat, mis, pref, ctx, oth"]);
+    let nowhere = stage.longhaul(["playbook", "show", "--project", "/nowhere"]).output();
     assert_eq!(nowhere.code, 2);
     // None of these calls created a file.
     assert!(!stage.home().exists());
@@ -118,13 +118,13 @@ fn project_is_found_by_variable_and_directory() {
     write(&stage, PLAYBOOK);
     let subdirectory = stage.work().join("src/deep");
     fs::create_dir_all(&subdirectory).expect("created");
-    let shown = |call: crate::call::Call| json_of(&call.args(["playbook", "show"]).end());
+    let shown = |call: crate::call::Call| json_of(&call.args(["playbook", "show"]).output());
     let count = |shown: &Value| shown["points"].as_array().map(Vec::len);
     let program = env!("CARGO_BIN_EXE_longhaul");
     assert_eq!(count(&shown(stage.program(program))), Some(0));
     assert_eq!(count(&shown(stage.program(program).env("CLAUDE_PROJECT_DIR", stage.work()))), Some(3));
     let shell = stage.program("sh").args(["-c", "cd \"$1\" && exec \"$2\" playbook show --json", "sh"]);
-    let found = json_of(&shell.args([subdirectory.as_os_str(), program.as_ref()]).end());
+    let found = json_of(&shell.args([subdirectory.as_os_str(), program.as_ref()]).output());
     assert_eq!(count(&found), Some(3));
     assert_eq!(found["path"], fs::canonicalize(path(&stage)).expect("the file exists").display().to_string());
 }
@@ -136,8 +136,8 @@ fn check_locates_errors() {
         if let Some(text) = text {
             write(&stage, text);
         }
-        let ended = playbook(&stage, &["check"]);
-        assert_eq!(ended.code, code, "{ended:?}");
+        let output = playbook(&stage, &["check"]);
+        assert_eq!(output.code, code, "{output:?}");
         let text = playbook(&stage, &["check", "--output-format", "text"]);
         assert_eq!(text.code, code, "{text:?}");
         redacted(&stage, &text.stdout)
@@ -167,7 +167,7 @@ fn check_locates_errors() {
     "#]].assert_eq(&results.join(""));
     write(&stage, PLAYBOOK);
     let checked = stage.longhaul(["playbook", "check", "--project"]).args([stage.work()]);
-    let checked = json_of(&checked.env("AGENTIC_CONTEXT_DEDUP_THRESHOLD", "high").end());
+    let checked = json_of(&checked.env("AGENTIC_CONTEXT_DEDUP_THRESHOLD", "high").output());
     assert!(
         checked["warnings"][0].as_str().is_some_and(|warning| warning.contains("`high` is not a number")),
         "{checked}"
@@ -198,7 +198,7 @@ fn edit_is_checked_before_saving() {
     // An invalid edit is stored, and the next edit can start from it.
     let broken = edit(&stage, "sed -i 's/\"version\"/version/; s/all else/lunch/' \"$2\"");
     assert_eq!(broken.code, 2, "{broken:?}");
-    broken.says(&[
+    broken.assert_error(&[
         "cannot use the edited playbook: line 2, column 3",
         "your text is kept: longhaul playbook edit --from",
     ]);
@@ -206,25 +206,25 @@ fn edit_is_checked_before_saving() {
     let stored = broken.stderr.split("--from ").nth(1).expect("the file is named").trim().to_owned();
     let editor = stage.script("fix", "sed -i 's/version/\"version\"/' \"$1\"");
     let repaired = stage.longhaul(["playbook", "edit", "--from", &stored, "--project"]).args([stage.work()]);
-    let repaired = repaired.env("EDITOR", editor).end();
+    let repaired = repaired.env("EDITOR", editor).output();
     assert_eq!(repaired.code, 0, "{repaired:?}");
     assert!(fs::read_to_string(path(&stage)).expect("read").contains("before lunch"));
     // A duplicate name, an editor that fails, and no editor.
     let duplicate = edit(&stage, "sed -i 's/pat-002/pat-001/' \"$2\"");
     assert_eq!(duplicate.code, 2);
-    duplicate.says(&["there is another point of this name"]);
+    duplicate.assert_error(&["there is another point of this name"]);
     let failed = edit(&stage, "exit 3");
     assert_eq!(failed.code, 1, "{failed:?}");
-    failed.says(&["ended with exit status: 3", "nothing was changed"]);
+    failed.assert_error(&["ended with exit status: 3", "nothing was changed"]);
     let none = playbook(&stage, &["edit"]);
     assert_eq!(none.code, 2);
-    none.says(&["set VISUAL or EDITOR"]);
+    none.assert_error(&["set VISUAL or EDITOR"]);
     // Another process changed the playbook during the edit.
     let conflicting =
         format!("sed -i 's/lunch/tea/' \"$2\"; sed -i 's/lunch/coffee/' '{}'", path(&stage).display());
     let conflicting = edit(&stage, &conflicting);
     assert_ne!(conflicting.code, 0);
-    conflicting.says(&["it has changed in the meantime", "your text is kept"]);
+    conflicting.assert_error(&["it has changed in the meantime", "your text is kept"]);
     assert!(fs::read_to_string(path(&stage)).expect("read").contains("before coffee"));
 }
 
@@ -234,7 +234,7 @@ fn edit_repairs_a_damaged_playbook_and_creates_the_first() {
     write(&stage, &PLAYBOOK[..PLAYBOOK.len() - 1]);
     let shown = playbook(&stage, &["show"]);
     assert_ne!(shown.code, 0);
-    shown.says(&["it is damaged: line 33", "hint:"]);
+    shown.assert_error(&["it is damaged: line 33", "hint:"]);
     let repaired = edit(&stage, "echo '}' >> \"$2\"");
     assert_eq!(repaired.code, 0, "{repaired:?}");
     assert!(
@@ -249,9 +249,9 @@ fn edit_repairs_a_damaged_playbook_and_creates_the_first() {
     fs::create_dir_all(stage.work().join(".claude")).expect("created");
     symlink("../../team.json", path(&stage)).expect("linked");
     let team = stage.folder().join("team.json");
-    let refused = edit(&stage, "printf '{\"sections\": {\"OTHERS\": [\"a point\"]}}' > \"$2\"");
-    assert!(refused.code != 0 && !team.exists(), "{refused:?}");
-    refused.says(&["which is outside the project and not a playbook", "remove the link"]);
+    let rejected = edit(&stage, "printf '{\"sections\": {\"OTHERS\": [\"a point\"]}}' > \"$2\"");
+    assert!(rejected.code != 0 && !team.exists(), "{rejected:?}");
+    rejected.assert_error(&["which is outside the project and not a playbook", "remove the link"]);
     fs::write(&team, r#"{"sections": {"OTHERS": []}}"#).expect("written");
     let first = edit(&stage, "sed -i 's/\"OTHERS\": \\[\\]/\"OTHERS\": [\"a first point\"]/' \"$2\"");
     assert_eq!(first.code, 0, "{first:?}");
@@ -264,7 +264,7 @@ fn changes_are_listed_and_undone() {
     let stage = Stage::new();
     let empty = playbook(&stage, &["undo"]);
     assert_eq!(empty.code, 2, "{empty:?}");
-    empty.says(&["there are no changes"]);
+    empty.assert_error(&["there are no changes"]);
     assert_eq!(json_of(&playbook(&stage, &["history"]))["changes"], json!([]));
     assert!(!stage.home().exists());
     write(&stage, PLAYBOOK);
@@ -301,16 +301,16 @@ fn changes_are_listed_and_undone() {
     assert_eq!(json_of(&undone)["reverted"], json!([4]), "{undone:?}");
     assert!(content().contains("before two"));
     // Undoing a user's own edits needs `--force`.
-    let refused = playbook(&stage, &["undo", "2"]);
-    assert_eq!(refused.code, 2);
-    refused.says(&["manual change 3, made after change 2, would be lost", "--force"]);
+    let rejected = playbook(&stage, &["undo", "2"]);
+    assert_eq!(rejected.code, 2);
+    rejected.assert_error(&["manual change 3, made after change 2, would be lost", "--force"]);
     assert!(content().contains("before two"));
     let forced = playbook(&stage, &["undo", "2", "--force"]);
     assert_eq!(json_of(&forced)["reverted"], json!([2, 3, 4, 5]), "{forced:?}");
     assert!(content().contains("before the tests") && content().contains("\"team\": 7"));
     let unknown = playbook(&stage, &["undo", "99"]);
     assert_eq!(unknown.code, 2);
-    unknown.says(&["there is no change 99", "longhaul playbook history"]);
+    unknown.assert_error(&["there is no change 99", "longhaul playbook history"]);
 }
 
 #[test]
@@ -322,7 +322,7 @@ fn killed_edit_is_complete_or_absent() {
         let editor = stage.script("editor", "sed -i 's/before the tests\"/before lunch\"/' \"$1\"");
         let killed = stage.longhaul(["playbook", "edit", "--project"]).args([stage.work()]);
         let killed = killed.env("EDITOR", editor).env("LONGHAUL_FAILPOINT", format!("worker@{step}"));
-        assert!(killed.start().end_or_killed().is_none(), "{step}");
+        assert!(killed.start().output_unless_killed().is_none(), "{step}");
         // The file is a valid playbook in each case. The next change finds the first one either complete or
         // absent.
         assert_eq!(playbook(&stage, &["check"]).code, 0, "{step}");

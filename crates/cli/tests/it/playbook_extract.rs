@@ -1,7 +1,7 @@
 //! `longhaul playbook extract`: it always prints a result, its exit code says whether the result is valid,
 //! and it queues transcripts that it could not learn from.
 
-use crate::call::Ended;
+use crate::call::Output;
 use crate::harness::{Stage, claude_code};
 use crate::server::{Server, WORK};
 use expect_test::{Expect, expect};
@@ -40,12 +40,12 @@ fn stage() -> (Stage, PathBuf) {
     (stage, transcript)
 }
 
-fn extract(stage: &Stage, server: &Server, args: &[&str]) -> Ended {
-    stage.longhaul(["playbook", "extract"]).args(args).against(server).end()
+fn extract(stage: &Stage, server: &Server, args: &[&str]) -> Output {
+    stage.longhaul(["playbook", "extract"]).args(args).against(server).output()
 }
 
-fn result(ended: &Ended) -> Value {
-    serde_json::from_str(&ended.stdout).expect("there is always a result")
+fn result(output: &Output) -> Value {
+    serde_json::from_str(&output.stdout).expect("there is always a result")
 }
 
 /// Returns the queue: each transcript, its project, and the API that it may be sent to.
@@ -77,10 +77,10 @@ fn recorded_requests(stage: &Stage) -> Vec<(Option<u64>, Option<String>)> {
 }
 
 /// Returns stderr without the parts that vary between runs.
-fn stable_stderr(stage: &Stage, server: &Server, ended: &Ended) -> String {
+fn stable_stderr(stage: &Stage, server: &Server, output: &Output) -> String {
     let host = server.api.url();
     let port = host.rsplit(':').next().expect("an address has a port");
-    let text = ended.stderr.replace(&stage.folder().display().to_string(), "DIR");
+    let text = output.stderr.replace(&stage.folder().display().to_string(), "DIR");
     text.replace(&format!("127.0.0.1:{port}"), "HOST")
 }
 
@@ -88,13 +88,13 @@ fn stable_stderr(stage: &Stage, server: &Server, ended: &Ended) -> String {
 fn transcript_yields_key_points() {
     let (stage, transcript) = stage();
     let server = answering_server(ANSWER, "");
-    let ended = extract(&stage, &server, &[transcript.to_str().expect("a plain name")]);
-    assert_eq!((ended.code, ended.stderr.as_str()), (0, ""), "{ended:?}");
+    let output = extract(&stage, &server, &[transcript.to_str().expect("a plain name")]);
+    assert_eq!((output.code, output.stderr.as_str()), (0, ""), "{output:?}");
     let learned = json!({
         "new_key_points": [{"text": "The parser is generated.", "section": "PROJECT CONTEXT"}],
         "evaluations": [{"name": "pat-001", "rating": "helpful", "justification": "it was"}],
     });
-    assert_eq!(result(&ended), learned);
+    assert_eq!(result(&output), learned);
     let account = server.api.account();
     let [request] = account.requests.as_slice() else { panic!("{:?}", account.requests) };
     for fragment in [
@@ -109,20 +109,20 @@ fn transcript_yields_key_points() {
     let cost = account.side[0].cost().expect("the model has a price").dollars();
     assert_eq!(recorded_requests(&stage), [(Some((cost * 1e6).round() as u64), None)]);
     assert!(!stage.folder().join(".claude/diagnostic").exists(), "diagnostics are off");
-    let ended = extract(&stage, &server, &["session.jsonl", "--output-format", "text"]);
+    let output = extract(&stage, &server, &["session.jsonl", "--output-format", "text"]);
     expect![[r#"
         new: The parser is generated. (PROJECT CONTEXT)
         pat-001: helpful (it was)
     "#]]
-    .assert_eq(&ended.stdout);
+    .assert_eq(&output.stdout);
     // Another project and model, and no playbook yet.
-    let ended = stage
+    let output = stage
         .longhaul(["playbook", "extract", "session.jsonl"])
         .against(&server)
         .env("CLAUDE_PROJECT_DIR", stage.work())
         .env("AGENTIC_CONTEXT_MODEL", "claude-haiku-4-5")
-        .end();
-    assert_eq!((ended.code, result(&ended)), (0, learned));
+        .output();
+    assert_eq!((output.code, result(&output)), (0, learned));
     let account = server.api.account();
     assert_eq!(account.side[2].model, "claude-haiku-4-5");
     assert!(account.requests[2].prompt.contains("<playbook>\n{}\n</playbook>"), "{:?}", account.requests[2]);
@@ -134,16 +134,16 @@ fn overloaded_api_receives_three_requests() {
     let (stage, transcript) = stage();
     let server = answering_server(ANSWER, "fault = { status = { code = 529 } }");
     stage.file(".claude/diagnostic_mode", "");
-    let ended = extract(&stage, &server, &["session.jsonl"]);
-    assert_eq!((ended.code, result(&ended).to_string().as_str()), (75, EMPTY), "{ended:?}");
+    let output = extract(&stage, &server, &["session.jsonl"]);
+    assert_eq!((output.code, result(&output).to_string().as_str()), (75, EMPTY), "{output:?}");
     assert_eq!(server.api.account().requests.len(), 3, "each attempt sends one request");
-    assert!((4.5..9.0).contains(&ended.duration.as_secs_f64()), "{:?}", ended.duration);
+    assert!((4.5..9.0).contains(&output.duration.as_secs_f64()), "{:?}", output.duration);
     for fragment in ["529", "overloaded_error", "(1 of 3)", "(2 of 3)", "gave up after 3 requests", "hint: "]
     {
-        assert!(ended.stderr.contains(fragment), "no {fragment} in {}", ended.stderr);
+        assert!(output.stderr.contains(fragment), "no {fragment} in {}", output.stderr);
     }
     assert_eq!(queued(&stage), [(transcript, stage.folder().to_owned(), server.api.url())]);
-    assert!(ended.stderr.contains("queued: `longhaul playbook learn`"), "{}", ended.stderr);
+    assert!(output.stderr.contains("queued: `longhaul playbook learn`"), "{}", output.stderr);
     assert_eq!(recorded_requests(&stage), [(None, Some("overloaded".to_owned()))]);
     let texts = texts(stage.folder(), "_retry_extract_keypoints");
     assert!(texts[0].starts_with("Retry attempt 1/3 failed: OverloadedError: Error code: 529"), "{texts:?}");
@@ -165,8 +165,8 @@ fn diagnostics_describe_an_answer_after_a_retry() {
     let (stage, _) = stage();
     let server = answering_server(ANSWER, "fault = { status = { code = 429, retry_after = 1 } }\ntimes = 1");
     stage.file(".claude/diagnostic_mode", "");
-    let ended = extract(&stage, &server, &["session.jsonl", "--diagnostic-name", "my_notes", "--quiet"]);
-    assert_eq!((ended.code, ended.stderr.as_str()), (0, ""), "{ended:?}");
+    let output = extract(&stage, &server, &["session.jsonl", "--diagnostic-name", "my_notes", "--quiet"]);
+    assert_eq!((output.code, output.stderr.as_str()), (0, ""), "{output:?}");
     assert_eq!(server.api.account().requests.len(), 2);
     let retried = texts(stage.folder(), "_retry_extract_keypoints");
     assert!(
@@ -184,10 +184,10 @@ fn diagnostics_describe_an_answer_after_a_retry() {
 fn check_failure(side: &str, args: &[&str], code: i32, expected: Expect) {
     let (stage, transcript) = stage();
     let server = answering_server("I would rather not say.", side);
-    let ended = extract(&stage, &server, &[&["session.jsonl"], args].concat());
-    assert_eq!((ended.code, result(&ended).to_string().as_str()), (code, EMPTY), "{ended:?}");
+    let output = extract(&stage, &server, &[&["session.jsonl"], args].concat());
+    assert_eq!((output.code, result(&output).to_string().as_str()), (code, EMPTY), "{output:?}");
     assert_eq!(server.api.account().requests.len(), 1, "{side}");
-    expected.assert_eq(&stable_stderr(&stage, &server, &ended));
+    expected.assert_eq(&stable_stderr(&stage, &server, &output));
     assert_eq!(queued(&stage), [(transcript, stage.folder().to_owned(), server.api.url())], "{side}");
 }
 
@@ -279,11 +279,11 @@ fn failures_are_reported_and_queued() {
 fn wait_beyond_the_time_budget_is_not_started() {
     let (stage, _) = stage();
     let server = answering_server(ANSWER, "fault = { status = { code = 429, retry_after = 90000 } }");
-    let ended = extract(&stage, &server, &["session.jsonl"]);
-    assert_eq!((ended.code, result(&ended).to_string().as_str()), (75, EMPTY), "{ended:?}");
+    let output = extract(&stage, &server, &["session.jsonl"]);
+    assert_eq!((output.code, result(&output).to_string().as_str()), (75, EMPTY), "{output:?}");
     assert_eq!((server.api.account().requests.len(), queued(&stage).len()), (1, 1));
-    ended.says(&["RateLimitError", "hint: try again at 20", "--time-budget"]);
-    assert!(ended.duration.as_secs() < 60, "{:?}", ended.duration);
+    output.assert_error(&["RateLimitError", "hint: try again at 20", "--time-budget"]);
+    assert!(output.duration.as_secs() < 60, "{:?}", output.duration);
 }
 
 #[test]
@@ -291,26 +291,26 @@ fn missing_key_sends_no_request() {
     let (stage, transcript) = stage();
     let server = answering_server(ANSWER, "");
     let call = || stage.longhaul(["playbook", "extract", "session.jsonl"]).against(&server);
-    let ended = call().without_env("ANTHROPIC_API_KEY").end();
-    assert_eq!((ended.code, result(&ended).to_string().as_str()), (23, EMPTY), "{ended:?}");
-    ended.says(&["no API key is set", "ANTHROPIC_API_KEY"]);
+    let output = call().without_env("ANTHROPIC_API_KEY").output();
+    assert_eq!((output.code, result(&output).to_string().as_str()), (23, EMPTY), "{output:?}");
+    output.assert_error(&["no API key is set", "ANTHROPIC_API_KEY"]);
     assert!(server.api.account().requests.is_empty());
     assert_eq!(queued(&stage), [(transcript, stage.folder().to_owned(), server.api.url())]);
     // A rejected key never appears in Longhaul's output.
-    let ended = call().env("ANTHROPIC_API_KEY", "sk-ant-another").end();
-    assert_eq!(ended.code, 23, "{ended:?}");
-    ended.says(&["Error code: 401", "hint: check AGENTIC_CONTEXT_API_KEY"]);
-    assert!(!ended.stderr.contains("sk-ant-another"), "{ended:?}");
+    let output = call().env("ANTHROPIC_API_KEY", "sk-ant-another").output();
+    assert_eq!(output.code, 23, "{output:?}");
+    output.assert_error(&["Error code: 401", "hint: check AGENTIC_CONTEXT_API_KEY"]);
+    assert!(!output.stderr.contains("sk-ant-another"), "{output:?}");
 }
 
 #[test]
 fn failed_transcript_from_stdin_is_stored() {
     let (stage, _) = stage();
     let server = answering_server(ANSWER, "fault = { status = { code = 400 } }\ntimes = 2");
-    let call = || stage.longhaul(["playbook", "extract", "-"]).against(&server).stdin(TRANSCRIPT).end();
+    let call = || stage.longhaul(["playbook", "extract", "-"]).against(&server).stdin(TRANSCRIPT).output();
     for _ in 0..2 {
-        let ended = call();
-        assert_eq!((ended.code, result(&ended).to_string().as_str()), (20, EMPTY), "{ended:?}");
+        let output = call();
+        assert_eq!((output.code, result(&output).to_string().as_str()), (20, EMPTY), "{output:?}");
     }
     // The same transcript is stored only once.
     let queued = queued(&stage);
@@ -318,8 +318,8 @@ fn failed_transcript_from_stdin_is_stored() {
     assert_eq!(first, second);
     assert_eq!(fs::read_to_string(first).expect("the file is stored"), TRANSCRIPT);
     assert_eq!(fs::metadata(first).expect("the file is stored").permissions().mode() & 0o777, 0o600);
-    let ended = call();
-    assert_eq!((ended.code, result(&ended)["new_key_points"].as_array().map(Vec::len)), (0, Some(1)));
+    let output = call();
+    assert_eq!((output.code, result(&output)["new_key_points"].as_array().map(Vec::len)), (0, Some(1)));
 }
 
 #[test]
@@ -333,10 +333,10 @@ fn invalid_input_is_rejected_before_any_request() {
     stage.file("broken.json", "{\"version\": ");
     let check = |args: &[&str], code: i32, is_queued: bool, fragments: &[&str]| {
         let before = queued(&stage).len();
-        let ended = extract(&stage, &server, args);
-        assert_eq!((ended.code, result(&ended).to_string().as_str()), (code, EMPTY), "{ended:?}");
-        ended.says(fragments);
-        ended.says(&["hint: "]);
+        let output = extract(&stage, &server, args);
+        assert_eq!((output.code, result(&output).to_string().as_str()), (code, EMPTY), "{output:?}");
+        output.assert_error(fragments);
+        output.assert_error(&["hint: "]);
         assert_eq!(queued(&stage).len() - before, usize::from(is_queued), "{args:?}");
     };
     check(&["nowhere.jsonl"], 2, false, &["nowhere.jsonl", "No such file", "~/.claude/projects"]);
@@ -352,12 +352,12 @@ fn invalid_input_is_rejected_before_any_request() {
     fs::write(stage.user_home().join(".claude/prompts/reflection.txt"), "Judge {everything}.")
         .expect("the stage is writable");
     check(&["session.jsonl"], 25, true, &["reflection.txt", "{everything}", "{trajectories}"]);
-    let ended = extract(&stage, &server, &["empty.jsonl"]);
-    assert_eq!((ended.code, result(&ended).to_string().as_str()), (0, EMPTY), "{ended:?}");
+    let output = extract(&stage, &server, &["empty.jsonl"]);
+    assert_eq!((output.code, result(&output).to_string().as_str()), (0, EMPTY), "{output:?}");
     // Invalid arguments are usage errors.
     for args in [&[][..], &["session.jsonl", "--run", "@"], &["session.jsonl", "--diagnostic-name", "../x"]] {
-        let ended = extract(&stage, &server, args);
-        assert_eq!((ended.code, ended.stdout.as_str()), (2, ""), "{ended:?}");
+        let output = extract(&stage, &server, args);
+        assert_eq!((output.code, output.stdout.as_str()), (2, ""), "{output:?}");
     }
     assert!(server.api.account().requests.is_empty());
 }
@@ -370,14 +370,14 @@ fn transcript_larger_than_the_context_window_is_queued() {
     let row =
         json!({"type": "user", "uuid": "a1", "sessionId": "s", "message": {"role": "user", "content": text}});
     stage.file("long.jsonl", format!("{row}\n"));
-    let ended = extract(&stage, &server, &["long.jsonl"]);
-    assert_eq!((ended.code, result(&ended).to_string().as_str()), (25, EMPTY), "{ended:?}");
-    ended.says(&["tokens", "has room for 175904", "hint: `longhaul playbook learn`"]);
+    let output = extract(&stage, &server, &["long.jsonl"]);
+    assert_eq!((output.code, result(&output).to_string().as_str()), (25, EMPTY), "{output:?}");
+    output.assert_error(&["tokens", "has room for 175904", "hint: `longhaul playbook learn`"]);
     assert_eq!((server.api.account().requests.len(), queued(&stage).len()), (0, 1));
     // A larger context window has enough space.
     let call = stage.longhaul(["playbook", "extract", "long.jsonl"]).against(&server);
-    let ended = call.env("ANTHROPIC_MODEL", "claude-sonnet-4-5[1m]").end();
-    assert_eq!(ended.code, 0, "{ended:?}");
+    let output = call.env("ANTHROPIC_MODEL", "claude-sonnet-4-5[1m]").output();
+    assert_eq!(output.code, 0, "{output:?}");
     assert_eq!(server.api.account().side[0].model, "claude-sonnet-4-5");
 }
 
@@ -385,14 +385,14 @@ fn transcript_larger_than_the_context_window_is_queued() {
 fn key_points_are_extracted_from_a_run() {
     let check = |stage: &Stage, agent: &Path| {
         let server = answering_server(ANSWER, "");
-        let ended = stage
+        let output = stage
             .run(agent, &["Write hello.txt", "--permission-mode", "bypassPermissions", "--preset", "drill"])
             .against(&server)
-            .end();
-        assert_eq!(ended.code, 0, "{ended:?}");
+            .output();
+        assert_eq!(output.code, 0, "{output:?}");
         let before = server.api.account().requests.len();
-        let ended = extract(stage, &server, &["--run", "@"]);
-        assert_eq!((ended.code, ended.stderr.as_str()), (0, ""), "{ended:?}");
+        let output = extract(stage, &server, &["--run", "@"]);
+        assert_eq!((output.code, output.stderr.as_str()), (0, ""), "{output:?}");
         let account = server.api.account();
         assert_eq!(account.requests.len(), before + 1);
         let prompt = &account.requests[before].prompt;
@@ -406,8 +406,8 @@ fn key_points_are_extracted_from_a_run() {
         if projects.exists() {
             fs::remove_dir_all(projects).expect("the stage is writable");
         }
-        let ended = extract(stage, &server, &["--run", run.path().to_str().expect("a plain name")]);
-        assert_eq!(ended.code, 0, "{ended:?}");
+        let output = extract(stage, &server, &["--run", run.path().to_str().expect("a plain name")]);
+        assert_eq!(output.code, 0, "{output:?}");
         let prompt = &server.api.account().requests[before + 1].prompt;
         assert!(prompt.contains("All done: hello.txt says hello."), "{prompt}");
     };

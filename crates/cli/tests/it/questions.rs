@@ -2,7 +2,7 @@
 //!
 //! Each scenario runs with every available agent.
 
-use crate::call::{Ended, wait_until};
+use crate::call::{Output, wait_until};
 use crate::harness::Stage;
 use crate::recovering::{play_with_each_agent, recover, run_to_mid_tool_with, slow_step_then};
 use crate::server::Server;
@@ -39,10 +39,10 @@ text = "That is all that I could do."
 
 const PROMPT: [&str; 3] = ["p", "--permission-mode", "bypassPermissions"];
 
-fn run(stage: &Stage, agent: &Path, server: &Server, args: &[&str]) -> Ended {
-    let ended = stage.run(agent, &PROMPT).args(args).against(server).end();
-    assert_eq!(ended.envelope(0)["run"]["outcome"], "done", "{ended:?}");
-    ended
+fn run(stage: &Stage, agent: &Path, server: &Server, args: &[&str]) -> Output {
+    let output = stage.run(agent, &PROMPT).args(args).against(server).output();
+    assert_eq!(output.envelope(0)["run"]["outcome"], "done", "{output:?}");
+    output
 }
 
 fn stream(stage: &Stage) -> String {
@@ -70,13 +70,13 @@ fn question_is_answered_by_key_or_first_option() {
     play_with_each_agent(ASKING, "answers to questions", |stage, agent, server| {
         let file = stage.file("answers.toml", "features = [\"logs\", \"auth\"]\nDatabase = \"Postgres\"\n");
         let file = file.display().to_string();
-        let ended = run(stage, agent, server, &["--answer", "database=sqlite", "--answers-file", &file]);
-        let envelope = ended.envelope(0);
+        let output = run(stage, agent, server, &["--answer", "database=sqlite", "--answers-file", &file]);
+        let envelope = output.envelope(0);
         assert_eq!(envelope["run"]["questions"], json!({ "answered": 3, "by_default": 1 }), "{envelope}");
         assert_eq!((&envelope["run"]["denied_calls"], &envelope["run"]["attempts"]), (&0.into(), &1.into()));
         assert!(stage.work().join("run").exists(), "the agent continued");
         assert_eq!(
-            ended.stderr,
+            output.stderr,
             "warning: no --answer matches the question \"May I use git?\"; using its first option, \"Yes\"\n"
         );
         let chosen = |answers: &str| {
@@ -109,11 +109,11 @@ fn question_is_answered_by_key_or_first_option() {
                 answered("May I use git?", "Yes", None),
             ]
         );
-        let shown = stage.longhaul(["show", "@", "--output-format", "json"]).end();
+        let shown = stage.longhaul(["show", "@", "--output-format", "json"]).output();
         let shown: Value = serde_json::from_str(&shown.stdout).expect("a run is shown");
         assert_eq!(shown["attempts"][0]["questions"]["by_default"], 1, "{shown}");
         assert_eq!(shown["attempts"][0]["answers"][2]["key"], Value::Null, "{shown}");
-        let text = stage.longhaul(["show", "@", "--output-format", "text"]).end().stdout;
+        let text = stage.longhaul(["show", "@", "--output-format", "text"]).output().stdout;
         for line in [
             "attempt 1: 3 questions were answered, 1 by default",
             "Which database should we use? → \"SQLite\" (--answer database)",
@@ -139,9 +139,9 @@ fn agent_cannot_ask_without_answers() {
 #[test]
 fn default_answers_every_question() {
     play_with_each_agent(ASKING, "default answers", |stage, agent, server| {
-        let ended = run(stage, agent, server, &["--answer-defaults"]);
-        assert_eq!(ended.envelope(0)["run"]["questions"], json!({ "answered": 3, "by_default": 3 }));
-        assert_eq!(ended.stderr.matches("warning: no --answer fits").count(), 3, "{ended:?}");
+        let output = run(stage, agent, server, &["--answer-defaults"]);
+        assert_eq!(output.envelope(0)["run"]["questions"], json!({ "answered": 3, "by_default": 3 }));
+        assert_eq!(output.stderr.matches("warning: no --answer fits").count(), 3, "{output:?}");
         assert_eq!(reported_answers(stage).len(), 3);
     });
 }
@@ -180,7 +180,7 @@ fn guard_denies_before_an_answer() {
 fn permission_request_is_denied_at_once() {
     play_with_each_agent(ASKING, "permission requests with answers", |stage, agent, server| {
         let args = ["p", "--permission-mode", "default", "--answer-defaults", "--preset", "drill"];
-        let envelope = stage.run(agent, &args).against(server).end().envelope(23);
+        let envelope = stage.run(agent, &args).against(server).output().envelope(23);
         assert_eq!(envelope["run"]["fault"], "permission", "{envelope}");
         assert_eq!(envelope["run"]["questions"]["answered"], 3, "{envelope}");
         assert!(!stage.work().join("run").exists());
@@ -197,7 +197,7 @@ fn recovering_supervisor_gives_the_same_answers() {
         let question_count = || stream(stage).matches(r#""hook_callback""#).count();
         wait_until("the agent asks its question", || question_count() == 2);
         assert_eq!(reported_answers(stage), [""; 0], "no supervisor answers");
-        let envelope = recover(stage, server, &[]).end().envelope(0);
+        let envelope = recover(stage, server, &[]).output().envelope(0);
         assert_eq!(envelope["run"]["questions"], json!({ "answered": 1, "by_default": 0 }), "{envelope}");
         assert_eq!(envelope["run"]["attempts"], 1, "{envelope}");
         assert!(reported_answers(stage)[0].contains(r#"="SQLite""#));
@@ -213,9 +213,9 @@ fn invalid_answers_are_wrong_usage() {
     let not_text = file("yes.toml", "git = true\n");
     let duplicate = file("twice.json", "{\"git\": \"Yes\", \"Git\": \"No\"}");
     let check = |args: &[&str], fragments: &[&str]| {
-        let ended = stage.longhaul(["run", "p"]).args(args).end();
-        assert_eq!((ended.code, ended.stdout.as_str()), (2, ""), "{args:?}: {ended:?}");
-        ended.says(fragments);
+        let output = stage.longhaul(["run", "p"]).args(args).output();
+        assert_eq!((output.code, output.stdout.as_str()), (2, ""), "{args:?}: {output:?}");
+        output.assert_error(fragments);
         assert!(!stage.home().exists(), "{args:?} created {}", stage.home().display());
     };
     check(&["--answer", "database"], &["the answer `database` has no `=`", "hint: pass KEY=VALUE"]);

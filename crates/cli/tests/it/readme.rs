@@ -81,9 +81,9 @@ fn target() -> PathBuf {
 }
 
 fn help(args: &[&str]) -> String {
-    let ended = Stage::new().longhaul(args).end();
-    assert_eq!(ended.code, 0, "{ended:?}");
-    ended.stdout
+    let output = Stage::new().longhaul(args).output();
+    assert_eq!(output.code, 0, "{output:?}");
+    output.stdout
 }
 
 /// Returns the words of a text that start with two dashes.
@@ -162,8 +162,8 @@ fn run_examples_in_documents_are_valid() {
     for example in examples.filter(|line| !line.contains("--resume ") && !line.contains("--detach")) {
         let args = words(example).split_off(2);
         let args: Vec<&str> = args.iter().map(String::as_str).filter(|arg| *arg != "--dry-run").collect();
-        let ended = stage.run(&agent, &["--dry-run"]).args(args).end();
-        assert_eq!(ended.code, 0, "{example}: {ended:?}");
+        let output = stage.run(&agent, &["--dry-run"]).args(args).output();
+        assert_eq!(output.code, 0, "{example}: {output:?}");
     }
 }
 

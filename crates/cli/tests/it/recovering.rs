@@ -2,7 +2,7 @@
 //!
 //! Each scenario runs with every available agent.
 
-use crate::call::{Started, wait_until};
+use crate::call::{Running, wait_until};
 use crate::harness::{Stage, claude_code};
 use crate::server::Server;
 use crate::sweep;
@@ -81,19 +81,19 @@ pub fn play_with_each_agent(scenario: &str, description: &str, test: fn(&Stage, 
 }
 
 /// Starts a run and returns in the middle of its second step.
-pub fn run_to_mid_tool(stage: &Stage, agent: &Path, server: &Server) -> Started {
+pub fn run_to_mid_tool(stage: &Stage, agent: &Path, server: &Server) -> Running {
     run_to_mid_tool_with(stage, agent, server, &[])
 }
 
 /// Like [`run_to_mid_tool`], with more arguments.
-pub fn run_to_mid_tool_with(stage: &Stage, agent: &Path, server: &Server, extra_args: &[&str]) -> Started {
+pub fn run_to_mid_tool_with(stage: &Stage, agent: &Path, server: &Server, extra_args: &[&str]) -> Running {
     let args = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill"];
     let run = stage.run(agent, &args).args(extra_args).against(server).start();
     wait_until("the tool runs", || stage.work().join("started").exists());
     run
 }
 
-pub fn recover(stage: &Stage, server: &Server, args: &[&str]) -> Started {
+pub fn recover(stage: &Stage, server: &Server, args: &[&str]) -> Running {
     stage.longhaul(["recover"]).args(args).against(server).start()
 }
 
@@ -120,11 +120,11 @@ pub fn assert_done(stage: &Stage, envelope: &Value, attempts: u32) {
 fn live_agent_is_adopted() {
     with_each_agent("adopting an agent", |stage, agent, server| {
         run_to_mid_tool(stage, agent, server).kill();
-        let ended = recover(stage, server, &[]).end();
-        assert_done(stage, &ended.envelope(0), 1);
+        let output = recover(stage, server, &[]).output();
+        assert_done(stage, &output.envelope(0), 1);
         assert_eq!(steps(stage), "one\ntwo\nthree\n");
         assert_eq!(server.api.account().model_requests(), 4, "a turn was requested again");
-        let history = stage.longhaul(["why", "@", "--output-format", "json"]).end().stdout;
+        let history = stage.longhaul(["why", "@", "--output-format", "json"]).output().stdout;
         let history: Value = serde_json::from_str(&history).expect("JSON");
         let entries = history["entries"].as_array().expect("entries");
         let recovered =
@@ -142,10 +142,10 @@ fn result_of_an_orphaned_agent_is_accepted() {
         let agent = agent_pid(&stage.only_run());
         wait_until("the agent has exited", || has_exited(agent));
         assert_eq!(steps(stage), "one\ntwo\nthree\n", "the agent continued without a supervisor");
-        let ended = recover(stage, server, &["@"]).end();
-        assert_done(stage, &ended.envelope(0), 1);
+        let output = recover(stage, server, &["@"]).output();
+        assert_done(stage, &output.envelope(0), 1);
         assert_eq!(server.api.account().model_requests(), 4, "no agent was started");
-        let cost = ended.envelope(0)["usage"]["total_cost_usd"].as_f64();
+        let cost = output.envelope(0)["usage"]["total_cost_usd"].as_f64();
         assert!(cost.is_some_and(|cost| cost > 0.0), "the cost is recorded: {cost:?}");
     });
 }
@@ -157,8 +157,8 @@ fn session_continues_after_supervisor_and_agent_died() {
         let agent = agent_pid(&stage.only_run());
         kill_process(agent, Signal::KILL).expect("the test started this process");
         wait_until("the agent has exited", || has_exited(agent));
-        let ended = recover(stage, server, &[]).end();
-        assert_done(stage, &ended.envelope(0), 2);
+        let output = recover(stage, server, &[]).output();
+        assert_done(stage, &output.envelope(0), 2);
         // The second step was interrupted, its process killed before it could write, and it is not repeated.
         assert_eq!(steps(stage), "one\nthree\n");
     });
@@ -180,7 +180,7 @@ fn files_emptied_by_a_power_cut_are_skipped() {
         fs::write(&path, "").expect("the test owns the file");
         fs::set_permissions(&path, Permissions::from_mode(0o600)).expect("the test owns the file");
     }
-    assert_done(&stage, &recover(&stage, &server, &[]).end().envelope(0), 2);
+    assert_done(&stage, &recover(&stage, &server, &[]).output().envelope(0), 2);
     assert_eq!(steps(&stage), "one\nthree\n");
 }
 
@@ -198,17 +198,17 @@ fn lost_session_is_replaced_by_a_handoff() {
         let _ = kill_process(agent, Signal::KILL);
         wait_until("the agent has exited", || has_exited(agent));
         fs::remove_dir_all(stage.user_home().join(".claude/projects")).expect("there are sessions");
-        let handoff = stage.longhaul(["handoff", "@"]).end();
+        let handoff = stage.longhaul(["handoff", "@"]).output();
         assert_eq!(handoff.code, 0, "{handoff:?}");
         assert!(
             handoff.stdout.starts_with("p\n") && handoff.stdout.contains("echo one >> steps"),
             "{handoff:?}"
         );
 
-        let ended = recover(stage, &server, &["--verbose"]).end();
-        let envelope = ended.envelope(0);
+        let output = recover(stage, &server, &["--verbose"]).output();
+        let envelope = output.envelope(0);
         assert_eq!((&envelope["result"], &envelope["run"]["attempts"]), (&sweep::DONE.into(), &3.into()));
-        assert!(ended.stderr.contains("the session was not found"), "{ended:?}");
+        assert!(output.stderr.contains("the session was not found"), "{output:?}");
         assert_eq!(steps(stage), "one\ntwo\nthree\nfour\n");
         let sessions = tidy::all_paths(&stage.user_home().join(".claude/projects"));
         let has_handoff = sessions.iter().filter(|path| path.is_file()).any(|path| {
@@ -225,13 +225,13 @@ fn supervised_run_is_not_recovered() {
     let (stage, server) = (Stage::new(), Server::start(STEPS));
     let run = run_to_mid_tool(&stage, &stage.agent(), &server);
     let id = stage.only_run().id().to_string();
-    let refused = recover(&stage, &server, &[&id]).end();
-    refused.envelope(25);
-    refused.says(&["the run is already supervised", "longhaul attach"]);
-    let idle = recover(&stage, &server, &[]).end();
+    let rejected = recover(&stage, &server, &[&id]).output();
+    rejected.envelope(25);
+    rejected.assert_error(&["the run is already supervised", "longhaul attach"]);
+    let idle = recover(&stage, &server, &[]).output();
     assert_eq!((idle.code, idle.stdout.as_str()), (0, ""));
     assert!(idle.stderr.contains("nothing to recover"), "{idle:?}");
-    assert_done(&stage, &run.end().envelope(0), 1);
+    assert_done(&stage, &run.output().envelope(0), 1);
 }
 
 #[test]
@@ -240,7 +240,7 @@ fn recover_list_changes_nothing_and_recover_skips_old_runs() {
     run_to_mid_tool(&stage, &stage.agent(), &server).kill();
     let run = stage.only_run();
     wait_until("the agent has exited", || has_exited(agent_pid(&run)));
-    let listed = recover(&stage, &server, &["--list"]).end();
+    let listed = recover(&stage, &server, &["--list"]).output();
     assert_eq!((listed.code, listed.stdout.trim()), (0, run.id().as_str()));
     assert_eq!(run.status().expect("a status").returncode, None, "the run was not recovered");
 
@@ -248,21 +248,21 @@ fn recover_list_changes_nothing_and_recover_skips_old_runs() {
     journal
         .set_modified(SystemTime::now() - Duration::from_secs(8 * 24 * 3600))
         .expect("the test owns the file");
-    let skipped = recover(&stage, &server, &[]).end();
+    let skipped = recover(&stage, &server, &[]).output();
     assert_eq!((skipped.code, skipped.stdout.as_str()), (0, ""));
     assert!(skipped.stderr.contains(&format!("skipped: {}", run.id())), "{skipped:?}");
-    assert_done(&stage, &recover(&stage, &server, &["--active-within", "0"]).end().envelope(0), 1);
+    assert_done(&stage, &recover(&stage, &server, &["--active-within", "0"]).output().envelope(0), 1);
 }
 
 #[test]
 fn finished_run_stays_finished() {
     let (stage, server) = (Stage::new(), Server::start(STEPS));
-    assert_done(&stage, &run_to_mid_tool(&stage, &stage.agent(), &server).end().envelope(0), 1);
+    assert_done(&stage, &run_to_mid_tool(&stage, &stage.agent(), &server).output().envelope(0), 1);
     let before = fs::read(stage.only_run().journal_path()).expect("a journal");
     for command in ["recover", "cancel"] {
-        let refused = stage.longhaul([command, "@"]).end();
-        refused.envelope(25);
-        refused.says(&["has already finished: done"]);
+        let rejected = stage.longhaul([command, "@"]).output();
+        rejected.envelope(25);
+        rejected.assert_error(&["has already finished: done"]);
     }
     assert_eq!(fs::read(stage.only_run().journal_path()).expect("a journal"), before);
 }
@@ -275,11 +275,11 @@ fn session_of_an_orphaned_run_stays_reserved() {
     let run = stage.only_run();
     let session = run.status().expect("a status").session_id.expect("a session").to_string();
     let args = ["p", "--permission-mode", "bypassPermissions", "--resume", &session];
-    let refused = stage.run(&agent, &args).against(&server).end();
-    assert_eq!(refused.envelope(25)["run"]["fault"], "session_busy");
-    assert!(refused.stdout.contains(&format!("longhaul recover {}", run.id())), "{refused:?}");
-    let ended = recover(&stage, &server, &[run.id().as_str()]).end();
-    assert_eq!(ended.envelope(0)["run"]["attempts"], 1);
+    let rejected = stage.run(&agent, &args).against(&server).output();
+    assert_eq!(rejected.envelope(25)["run"]["fault"], "session_busy");
+    assert!(rejected.stdout.contains(&format!("longhaul recover {}", run.id())), "{rejected:?}");
+    let output = recover(&stage, &server, &[run.id().as_str()]).output();
+    assert_eq!(output.envelope(0)["run"]["attempts"], 1);
     assert_eq!(steps(&stage), "one\ntwo\nthree\n");
 }
 
@@ -297,18 +297,18 @@ fn run_without_a_first_step_starts() {
     }
     fs::remove_dir_all(run.attempts_path().join("001")).expect("the attempt exists");
     fs::remove_dir_all(stage.user_home().join(".claude")).expect("the session exists");
-    let ended = recover(&stage, &Server::start(STEPS), &[]).end();
-    assert_done(&stage, &ended.envelope(0), 1);
+    let output = recover(&stage, &Server::start(STEPS), &[]).output();
+    assert_done(&stage, &output.envelope(0), 1);
 }
 
 #[test]
 fn cancel_stops_a_run_of_another_process() {
     with_each_agent("cancelling a run", |stage, agent, server| {
         let run = run_to_mid_tool(stage, agent, server);
-        let cancelled = stage.longhaul(["cancel", "@"]).end();
+        let cancelled = stage.longhaul(["cancel", "@"]).output();
         assert_eq!(cancelled.code, 0, "{cancelled:?}");
         let printed: Value = serde_json::from_str(&cancelled.stdout).expect("an envelope is printed");
-        let envelope = run.end().envelope(130);
+        let envelope = run.output().envelope(130);
         for printed in [&printed, &envelope] {
             assert_eq!(printed["run"]["outcome"], "cancelled");
             assert_eq!(printed["session_id"], envelope["session_id"]);
@@ -325,7 +325,7 @@ fn cancel_stops_leftover_processes_of_an_orphaned_run() {
         for args in [&["cancel", "@"][..], &["cancel", "--now", "@"]] {
             let _ = fs::remove_file(stage.work().join("started"));
             run_to_mid_tool(stage, agent, server).kill();
-            let cancelled = stage.longhaul(args).end();
+            let cancelled = stage.longhaul(args).output();
             assert_eq!(cancelled.code, 0, "{cancelled:?}");
             let envelope: Value = serde_json::from_str(&cancelled.stdout).expect("an envelope is printed");
             assert_eq!(envelope["run"]["outcome"], "cancelled", "{envelope}");
@@ -338,8 +338,8 @@ fn cancel_stops_leftover_processes_of_an_orphaned_run() {
 fn attach_prints_the_output_of_the_supervisor() {
     let (stage, server) = (Stage::new(), Server::start(STEPS));
     let run = run_to_mid_tool(&stage, &stage.agent(), &server);
-    let attached = stage.longhaul(["attach", "@", "--verbose"]).end();
-    let (mut printed, envelope) = (attached.envelope(0), run.end().envelope(0));
+    let attached = stage.longhaul(["attach", "@", "--verbose"]).output();
+    let (mut printed, envelope) = (attached.envelope(0), run.output().envelope(0));
     // Each process measures its own durations.
     for key in ["duration_ms", "run"] {
         printed[key] = envelope[key].clone();
@@ -347,7 +347,7 @@ fn attach_prints_the_output_of_the_supervisor() {
     assert_eq!(printed, envelope);
     assert!(attached.stderr.contains("attempt 1: new session"), "{attached:?}");
     // A finished run is reported too.
-    assert_eq!(stage.longhaul(["attach", "@"]).end().envelope(0)["result"], envelope["result"]);
+    assert_eq!(stage.longhaul(["attach", "@"]).output().envelope(0)["result"], envelope["result"]);
 }
 
 #[test]
@@ -356,22 +356,22 @@ fn attach_reports_an_orphaned_run() {
     let run = run_to_mid_tool(&stage, &stage.agent(), &server);
     let attached = stage.longhaul(["attach", "@"]).start();
     run.kill();
-    let refused = attached.end();
-    refused.envelope(25);
-    refused.says(&["it has no supervisor", "longhaul recover"]);
-    assert_eq!(recover(&stage, &server, &[]).end().code, 0);
+    let rejected = attached.output();
+    rejected.envelope(25);
+    rejected.assert_error(&["it has no supervisor", "longhaul recover"]);
+    assert_eq!(recover(&stage, &server, &[]).output().code, 0);
 }
 
 #[test]
 fn detached_run_outlives_the_command() {
     with_each_agent("a detached run", |stage, agent, server| {
         let args = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill", "--detach"];
-        let started = stage.run(agent, &args).against(server).end();
+        let started = stage.run(agent, &args).against(server).output();
         assert_eq!(started.code, 0, "{started:?}");
         let printed: Value = serde_json::from_str(&started.stdout).expect("the run is named");
         assert_eq!(printed["run"]["id"], stage.only_run().id().as_str());
         assert!(started.stderr.contains("longhaul attach"), "{started:?}");
-        let attached = stage.longhaul(["attach", "@"]).end();
+        let attached = stage.longhaul(["attach", "@"]).output();
         assert_done(stage, &attached.envelope(0), 1);
         assert_eq!(steps(stage), "one\ntwo\nthree\n");
     });
@@ -381,22 +381,25 @@ fn detached_run_outlives_the_command() {
 fn detached_run_reports_its_start_error() {
     let stage = Stage::new();
     let missing = stage.folder().join("missing");
-    let refused = stage.run(&missing, &["p", "--detach"]).end();
-    assert_eq!(refused.envelope(25)["run"]["fault"], "agent_missing");
-    refused.says(&["there is no such file"]);
+    let rejected = stage.run(&missing, &["p", "--detach"]).output();
+    assert_eq!(rejected.envelope(25)["run"]["fault"], "agent_missing");
+    rejected.assert_error(&["there is no such file"]);
 }
 
 #[test]
 fn unknown_run_is_rejected_with_suggestions() {
     let (stage, server) = (Stage::new(), Server::start(STEPS));
-    let none = stage.longhaul(["recover", "bcdfgh"]).end();
+    let none = stage.longhaul(["recover", "bcdfgh"]).output();
     assert_eq!(none.code, 2, "{none:?}");
-    none.says(&["no run `", "there are no runs yet"]);
-    assert_done(&stage, &run_to_mid_tool(&stage, &stage.agent(), &server).end().envelope(0), 1);
+    none.assert_error(&["no run `", "there are no runs yet"]);
+    assert_done(&stage, &run_to_mid_tool(&stage, &stage.agent(), &server).output().envelope(0), 1);
     let id = stage.only_run().id().to_string();
     let mistyped = format!("{}y", &id[..5]);
     for command in ["recover", "attach", "cancel"] {
-        stage.longhaul([command, &mistyped]).end().says(&["no run `", &format!("did you mean {id}?")]);
+        stage
+            .longhaul([command, &mistyped])
+            .output()
+            .assert_error(&["no run `", &format!("did you mean {id}?")]);
     }
 }
 
@@ -408,11 +411,11 @@ fn run_without_workspace_is_rejected_and_kept() {
     wait_until("the agent has exited", || has_exited(agent));
     let elsewhere: PathBuf = stage.folder().join("elsewhere");
     fs::rename(stage.work(), &elsewhere).expect("the directory can be moved");
-    let refused = recover(&stage, &server, &[]).end();
-    refused.envelope(25);
-    refused.says(&["work in", "move it back"]);
+    let rejected = recover(&stage, &server, &[]).output();
+    rejected.envelope(25);
+    rejected.assert_error(&["work in", "move it back"]);
     fs::rename(elsewhere, stage.work()).expect("the directory can be moved back");
-    assert_done(&stage, &recover(&stage, &server, &[]).end().envelope(0), 1);
+    assert_done(&stage, &recover(&stage, &server, &[]).output().envelope(0), 1);
 }
 
 /// Returns whether a process has exited. It may be a zombie that its parent has not reaped.

@@ -1,7 +1,7 @@
 //! `longhaul report`: its content for finished runs, its destination, and its appearance in a browser.
 
 use crate::browser::Browser;
-use crate::call::{Ended, wait_until};
+use crate::call::{Output, wait_until};
 use crate::harness::Stage;
 use crate::recovering::{agent_pid, has_exited, play_with_each_agent, run_to_mid_tool, with_each_agent};
 use crate::server::{Server, WORK};
@@ -18,18 +18,18 @@ const TASK: &str = "</script><img src=x onerror=alert(1)> write a file";
 
 fn run(stage: &Stage, agent: &Path, server: &Server) -> Value {
     let args = [TASK, "--permission-mode", "bypassPermissions", "--preset", "drill"];
-    stage.run(agent, &args).against(server).end().envelope(0)
+    stage.run(agent, &args).against(server).output().envelope(0)
 }
 
-fn report(stage: &Stage, args: &[&str]) -> Ended {
-    let ended = stage.longhaul(["report"]).args(args).end();
-    assert_eq!((ended.code, ended.stderr.as_str()), (0, ""), "{args:?}: {ended:?}");
-    ended
+fn report(stage: &Stage, args: &[&str]) -> Output {
+    let output = stage.longhaul(["report"]).args(args).output();
+    assert_eq!((output.code, output.stderr.as_str()), (0, ""), "{args:?}: {output:?}");
+    output
 }
 
 /// Reads the page whose path the call printed.
-fn page(ended: &Ended) -> String {
-    let path = ended.stdout.strip_suffix('\n').expect("a line");
+fn page(output: &Output) -> String {
+    let path = output.stdout.strip_suffix('\n').expect("a line");
     assert_eq!(fs::metadata(path).expect("the file exists").permissions().mode() & 0o777, 0o600);
     fs::read_to_string(path).expect("a page")
 }
@@ -39,12 +39,12 @@ fn run_is_reported_as_page_text_and_json() {
     play_with_each_agent(WORK, "a report", |stage, agent, server| {
         let envelope = run(stage, agent, server);
         let id = envelope["run"]["id"].as_str().expect("an id");
-        let ended = report(stage, &[]);
-        let path = Path::new(ended.stdout.trim());
+        let output = report(stage, &[]);
+        let path = Path::new(output.stdout.trim());
         let name = path.file_name().and_then(OsStr::to_str).expect("a name");
         assert!(name.starts_with("report-20") && name.ends_with(".html"), "{name}");
         assert_eq!(path.parent(), Some(stage.home().join("reports").as_path()));
-        let page = page(&ended);
+        let page = page(&output);
         assert!(
             page.contains(&format!("id=\"run-{id}\"")) && page.contains("echo hello &gt; hello.txt"),
             "{page}"
@@ -74,7 +74,7 @@ fn run_is_reported_as_page_text_and_json() {
             assert_eq!(json["runs"].as_array().map(Vec::len), Some(1));
         }
         // `--since` omits runs that finished earlier.
-        let recent = stage.longhaul(["report", "--format", "text", "--since", "0s"]).end();
+        let recent = stage.longhaul(["report", "--format", "text", "--since", "0s"]).output();
         assert!(recent.stdout.contains("0 runs active since"), "{recent:?}");
     });
 }
@@ -95,8 +95,8 @@ fn orphaned_run_needs_a_person() {
         // The agent may have exited on its own by now.
         let _ = kill_process(agent, Signal::KILL);
         wait_until("the agent has exited", || has_exited(agent));
-        let ended = stage.longhaul(["recover"]).against(server).end();
-        assert_eq!(ended.code, 0, "{ended:?}");
+        let output = stage.longhaul(["recover"]).against(server).output();
+        assert_eq!(output.code, 0, "{output:?}");
         assert_reported("1 done, 0 failed");
     });
 }
@@ -132,9 +132,9 @@ fn invalid_output_path_and_time_are_rejected_early() {
     let file = stage.file("file", "");
     let inside_file = file.join("report.html").display().to_string();
     let check = |args: &[&str], fragments: &[&str]| {
-        let ended = stage.longhaul(["report"]).args(args).end();
-        assert_eq!((ended.code, ended.stdout.as_str()), (2, ""), "{args:?}: {ended:?}");
-        ended.says(fragments);
+        let output = stage.longhaul(["report"]).args(args).output();
+        assert_eq!((output.code, output.stdout.as_str()), (2, ""), "{args:?}: {output:?}");
+        output.assert_error(fragments);
         assert!(!stage.home().exists(), "{args:?} created {}", stage.home().display());
     };
     check(&["--output", "/nowhere/report.html"], &["/nowhere/report.html", "hint:", "--output"]);
@@ -147,9 +147,9 @@ fn invalid_output_path_and_time_are_rejected_early() {
     check(&["@", "--since", "12h"], &["cannot be used with", "--help"]);
     // The absence of runs is no error, unless one is named.
     assert!(report(&stage, &["--format", "text"]).stdout.contains("There are none."));
-    let ended = stage.longhaul(["report", "@"]).end();
-    assert_eq!(ended.code, 2, "{ended:?}");
-    ended.says(&["hint:"]);
+    let output = stage.longhaul(["report", "@"]).output();
+    assert_eq!(output.code, 2, "{output:?}");
+    output.assert_error(&["hint:"]);
 }
 
 #[test]
@@ -159,9 +159,9 @@ fn report_works_with_a_damaged_ledger() {
     let ledger = stage.home().join("ledger.sqlite3");
     fs::write(&ledger, "no database").expect("the test owns the file");
     fs::set_permissions(&ledger, PermissionsExt::from_mode(0o600)).expect("the test owns the file");
-    let ended = stage.longhaul(["report", "--format", "text"]).end();
-    assert!(ended.code == 0 && ended.stdout.contains("1 done, 0 failed"), "{ended:?}");
-    assert!(ended.stderr.starts_with("warning: ") && ended.stderr.contains("damaged"), "{ended:?}");
+    let output = stage.longhaul(["report", "--format", "text"]).output();
+    assert!(output.code == 0 && output.stdout.contains("1 done, 0 failed"), "{output:?}");
+    assert!(output.stderr.starts_with("warning: ") && output.stderr.contains("damaged"), "{output:?}");
     assert!(
         report(&stage, &["--format", "text"]).stdout.contains("1 done, 0 failed"),
         "the ledger was rebuilt"
@@ -195,11 +195,12 @@ fn page_fits_every_screen_size() {
     let overloaded = Server::start(&(WORK.to_owned() + "[[fault]]\nturn = 1\nstatus = { code = 529 }\n"));
     let base_args = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill"];
     let args = ["--retry-base", "50ms", "--retry-jitter", "none", "--inner-retries", "0", "--name", "waited"];
-    stage.run(&stage.agent(), &base_args).args(args).against(&overloaded).end().envelope(0);
+    stage.run(&stage.agent(), &base_args).args(args).against(&overloaded).output().envelope(0);
     // One run that failed. Its task and its resume command have one word that is wider than a phone.
     let word = "word".repeat(99);
-    let failed =
-        stage.run(&stage.script("broken", "exit 3"), &[&word, "--model", &word, "--preset", "drill"]).end();
+    let failed = stage
+        .run(&stage.script("broken", "exit 3"), &[&word, "--model", &word, "--preset", "drill"])
+        .output();
     assert_ne!(failed.code, 0, "{failed:?}");
     report(&stage, &["--output", "report.html"]);
     let report: Value =

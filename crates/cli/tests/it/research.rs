@@ -4,7 +4,7 @@
 //! Each scenario runs with every available agent.
 
 use crate::background::training_scenario;
-use crate::call::{Call, Ended, wait_until};
+use crate::call::{Call, Output, wait_until};
 use crate::harness::Stage;
 use crate::recovering::play_with_each_agent;
 use crate::server::{Server, WORK};
@@ -107,8 +107,8 @@ fn research(stage: &Stage, agent: &Path, server: &Server, args: &[&str]) -> Call
     call.args(["--runs_dir"]).args([runs]).args(args).against(server)
 }
 
-fn resume(stage: &Stage, server: &Server, args: &[&str]) -> Ended {
-    stage.longhaul(["research"]).args(args).against(server).end()
+fn resume(stage: &Stage, server: &Server, args: &[&str]) -> Output {
+    stage.longhaul(["research"]).args(args).against(server).output()
 }
 
 /// Asserts that the run finished, and that its transcript contains these words.
@@ -145,7 +145,7 @@ fn task_runs_in_a_copy() {
         let args = ["--claude_hours", "0.5", "--runtime", "uv"];
         // The machine may have its own git identity.
         let call = research(stage, agent, server, &args).env("GIT_CONFIG_NOSYSTEM", "1");
-        let done = call.end().envelope(0);
+        let done = call.output().envelope(0);
         assert_finished(&done, stage, "The accuracy is higher.");
         let run = stage.only_run();
         assert!(run.path().starts_with(stage.folder().join("runs")), "{run:?}");
@@ -203,19 +203,19 @@ fn limited_run_resumes_with_more_and_finished_run_improves() {
     play_with_each_agent(&scenario(60), "research with a raised limit", |stage, agent, server| {
         // Nine seconds, half of which is the reserve.
         let args = ["--time_hours", "0.0025", "--model", "claude-sonnet-4-5"];
-        let limited = research(stage, agent, server, &args).end().envelope(22);
+        let limited = research(stage, agent, server, &args).output().envelope(22);
         assert_eq!(limited["result"], "Committed, and stopping.", "{limited}");
         let run = stage.only_run();
         let dir = run.path().display().to_string();
-        let refused = resume(stage, server, &["--resume", &dir]);
-        assert_eq!(refused.code, 2, "{refused:?}");
-        refused.says(&["the time limit is exhausted", "hint: raise --claude_hours"]);
-        let refused = resume(stage, server, &["--resume", &dir, "--claude_hours", "1", "--model", "opus"]);
-        assert_eq!(refused.code, 2, "{refused:?}");
-        refused.says(&["another model: it uses claude-sonnet-4-5", "--model opus"]);
+        let rejected = resume(stage, server, &["--resume", &dir]);
+        assert_eq!(rejected.code, 2, "{rejected:?}");
+        rejected.assert_error(&["the time limit is exhausted", "hint: raise --claude_hours"]);
+        let rejected = resume(stage, server, &["--resume", &dir, "--claude_hours", "1", "--model", "opus"]);
+        assert_eq!(rejected.code, 2, "{rejected:?}");
+        rejected.assert_error(&["another model: it uses claude-sonnet-4-5", "--model opus"]);
         let other_dir = ["--resume", &dir, "--claude_hours", "1", "--runs_dir", "/tmp"];
         resume(stage, server, &other_dir)
-            .says(&["--runs_dir cannot be changed", "--claude_hours and --budget_limit"]);
+            .assert_error(&["--runs_dir cannot be changed", "--claude_hours and --budget_limit"]);
         let planned = resume(stage, server, &["--resume", &dir, "--claude_hours", "1", "--dry_run"]);
         assert!(planned.stdout.contains("--time-limit"), "{planned:?}");
 
@@ -404,9 +404,9 @@ fn researchgym_run_is_resumed() {
 
             // The limits are totals that include the usage of the original run.
             let more = ["--resume", run.id().as_str(), "--claude_hours", "1", "--budget_limit", "9"];
-            let refused = resume(stage, server, &more);
-            assert_eq!(refused.code, 2, "{refused:?}");
-            refused.says(&["a limit is exhausted", "are totals"]);
+            let rejected = resume(stage, server, &more);
+            assert_eq!(rejected.code, 2, "{rejected:?}");
+            rejected.assert_error(&["a limit is exhausted", "are totals"]);
             let more = ["--resume", run.id().as_str(), "--claude_hours", "4", "--budget_limit", "9"];
             resume(stage, server, &more).envelope(0);
             let limits = stage.only_run().plan().expect("a plan").policy.limits;
@@ -437,9 +437,9 @@ fn invalid_task_is_rejected_before_the_start() {
     let (task, original) = (task(&stage), researchgym_run(&stage));
     let agent = stage.agent();
     let check = |args: &[&str], fragments: &[&str]| {
-        let ended = stage.longhaul(["research"]).args(args).args(["--agent-path"]).args([&agent]).end();
-        assert_eq!((ended.code, ended.stdout.as_str()), (2, ""), "{args:?}: {ended:?}");
-        ended.says(fragments);
+        let output = stage.longhaul(["research"]).args(args).args(["--agent-path"]).args([&agent]).output();
+        assert_eq!((output.code, output.stdout.as_str()), (2, ""), "{args:?}: {output:?}");
+        output.assert_error(fragments);
         assert!(stage.runs().is_empty(), "{args:?}");
     };
     let path = |path: &Path| path.display().to_string();

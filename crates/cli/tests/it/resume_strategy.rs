@@ -31,7 +31,7 @@ fn kill_in_mid_tool(stage: &Stage, agent: &Path, server: &Server) -> PathBuf {
 
 /// Returns how the history reached each attempt of the only run.
 fn strategies(stage: &Stage) -> Vec<String> {
-    let shown = stage.longhaul(["show", "@"]).end();
+    let shown = stage.longhaul(["show", "@"]).output();
     assert_eq!(shown.code, 0, "{shown:?}");
     let shown: Value = serde_json::from_str(&shown.stdout).expect("a run is shown");
     let attempts = shown["attempts"].as_array().expect("there are attempts");
@@ -47,10 +47,10 @@ fn moved_session_is_resumed_from_a_copy() {
         fs::create_dir(moved.parent().expect("a folder")).expect("the stage is writable");
         fs::rename(&session, &moved).expect("a file can be moved");
         let original = fs::read(&moved).expect("a session");
-        let ended = recover(stage, server, &[]).end();
-        assert_done(stage, &ended.envelope(0), 2);
+        let output = recover(stage, server, &[]).output();
+        assert_done(stage, &output.envelope(0), 2);
         assert_eq!(steps(stage), "one\nthree\n");
-        assert!(ended.stderr.contains("was found elsewhere"), "{ended:?}");
+        assert!(output.stderr.contains("was found elsewhere"), "{output:?}");
         assert_eq!(strategies(stage), ["null null", r#""relocate" {"session_file":"elsewhere"}"#]);
         assert_eq!(fs::read(&moved).expect("a session"), original, "the original is unchanged");
         assert!(
@@ -72,8 +72,8 @@ fn session_of_another_configuration_is_resumed_from_a_copy() {
         kill_process(agent, Signal::KILL).expect("the test started this process");
         wait_until("the agent has exited", || has_exited(agent));
         // Without CLAUDE_CONFIG_DIR `recover` refuses the run. `resume` is the user's decision to continue.
-        let ended = stage.longhaul(["resume", "@"]).against(server).end();
-        assert_done(stage, &ended.envelope(0), 2);
+        let output = stage.longhaul(["resume", "@"]).against(server).output();
+        assert_done(stage, &output.envelope(0), 2);
         assert_eq!(steps(stage), "one\nthree\n");
         assert_eq!(strategies(stage), ["null null", r#""relocate" {"session_file":"elsewhere"}"#]);
     });
@@ -88,10 +88,10 @@ fn damaged_session_is_resumed_from_a_repaired_copy() {
         file.write_all(b"\0\0\0\0\0\0\0\0\n{\"type\":\"assistant\",\"uuid\":\"torn")
             .expect("writing succeeds");
         let damaged = fs::read(&session).expect("a session");
-        let ended = recover(stage, server, &[]).end();
-        assert_done(stage, &ended.envelope(0), 2);
+        let output = recover(stage, server, &[]).output();
+        assert_done(stage, &output.envelope(0), 2);
         assert_eq!(steps(stage), "one\nthree\n");
-        assert!(ended.stderr.contains("was damaged"), "{ended:?}");
+        assert!(output.stderr.contains("was damaged"), "{output:?}");
         assert_eq!(strategies(stage), ["null null", r#""repair" {"session_file":"damaged"}"#]);
         let stored = session.with_extension("jsonl.damaged");
         assert_eq!(fs::read(&stored).expect("the original is stored"), damaged);
@@ -114,10 +114,10 @@ fn unsaved_end_of_a_session_is_restored_from_the_stream() {
             .map(|row| row.to_owned() + "\n")
             .collect();
         fs::write(&session, &unsaved).expect("writing succeeds");
-        let ended = recover(stage, server, &[]).end();
-        assert_done(stage, &ended.envelope(0), 2);
+        let output = recover(stage, server, &[]).output();
+        assert_done(stage, &output.envelope(0), 2);
         assert_eq!(steps(stage), "one\nthree\n");
-        assert!(ended.stderr.contains("lacked the latest messages"), "{ended:?}");
+        assert!(output.stderr.contains("lacked the latest messages"), "{output:?}");
         assert_eq!(strategies(stage), ["null null", r#""repair" {"session_file":"stale"}"#]);
         let requested_turns: Vec<_> =
             server.api.account().messages.iter().map(|message| message.turn).collect();
@@ -149,7 +149,7 @@ fn missing_history_is_detected() {
     wait_until("the first step is taken", || steps(&stage).contains("one"));
     let agent = agent_pid(&stage.only_run());
     kill_process(agent, Signal::KILL).expect("the test started this process");
-    let envelope = run.end().envelope(0);
+    let envelope = run.output().envelope(0);
     assert_eq!(envelope["result"], sweep::DONE, "{envelope}");
     assert_eq!(steps(&stage), "one\ntwo\nthree\nfour\n");
     assert_eq!(
@@ -168,7 +168,7 @@ fn option_as_session_id_never_reaches_the_agent() {
     let session = run.status().expect("a status").session_id.expect("a session");
     fs::write(run.journal_path(), journal.replace(&session.to_string(), OPTION))
         .expect("the test owns the file");
-    recover(&stage, &server, &[]).end().envelope(0);
+    recover(&stage, &server, &[]).output().envelope(0);
     let argv = |number| fs::read_to_string(run.attempt(number).path().join("argv.json"));
     let all: Vec<String> = (1..9).map_while(|number| argv(number).ok()).collect();
     assert!(all.len() >= 2 && all.iter().all(|argv| !argv.contains(OPTION)), "{all:?}");

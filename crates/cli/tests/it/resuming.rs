@@ -1,7 +1,7 @@
 //! `longhaul resume` and `longhaul rerun`: the same run in the same session, a fork, or a new run of the
 //! task.
 
-use crate::call::{Ended, wait_until};
+use crate::call::{Output, wait_until};
 use crate::harness::Stage;
 use crate::recovering::{
     agent_pid, has_exited, play_with_each_agent, run_to_mid_tool, steps, with_each_agent,
@@ -13,8 +13,8 @@ use serde_json::Value;
 use std::fs;
 use std::path::PathBuf;
 
-fn resume(stage: &Stage, server: &Server, args: &[&str]) -> Ended {
-    stage.longhaul(["resume"]).args(args).against(server).end()
+fn resume(stage: &Stage, server: &Server, args: &[&str]) -> Output {
+    stage.longhaul(["resume"]).args(args).against(server).output()
 }
 
 /// Returns the session files.
@@ -35,8 +35,8 @@ fn sessions_containing(stage: &Stage, words: &str) -> usize {
 fn cancelled_run_resumes_as_the_same_run() {
     with_each_agent("resuming a cancelled run", |stage, agent, server| {
         let run = run_to_mid_tool(stage, agent, server);
-        assert_eq!(stage.longhaul(["cancel", "@"]).end().code, 0);
-        let cancelled = run.end().envelope(130);
+        assert_eq!(stage.longhaul(["cancel", "@"]).output().code, 0);
+        let cancelled = run.output().envelope(130);
         let resumed = resume(stage, server, &["@"]).envelope(0);
         assert_eq!(resumed["result"], "All three steps are taken.", "{resumed}");
         assert_eq!(steps(stage), "one\nthree\n");
@@ -52,7 +52,7 @@ fn cancelled_run_resumes_as_the_same_run() {
             ["input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"];
         let reported = token_fields.map(usage).iter().sum::<u64>() + usage("truncated_tokens");
         assert_eq!(reported, account.tokens().total(), "{resumed}");
-        assert!(stage.longhaul(["recover", "--list"]).end().stdout.is_empty());
+        assert!(stage.longhaul(["recover", "--list"]).output().stdout.is_empty());
         tidy::check(stage);
     });
 }
@@ -60,11 +60,11 @@ fn cancelled_run_resumes_as_the_same_run() {
 #[test]
 fn done_run_resumes_with_a_new_prompt() {
     with_each_agent("resuming a done run", |stage, agent, server| {
-        run_to_mid_tool(stage, agent, server).end().envelope(0);
+        run_to_mid_tool(stage, agent, server).output().envelope(0);
         let id = stage.only_run().id().to_string();
-        let refused = resume(stage, server, &["@"]);
-        refused.envelope(25);
-        refused.says(&[
+        let rejected = resume(stage, server, &["@"]);
+        rejected.envelope(25);
+        rejected.assert_error(&[
             &format!("cannot resume run {id}: it has finished as done"),
             "PROMPT",
             "--repeat-task",
@@ -77,7 +77,7 @@ fn done_run_resumes_with_a_new_prompt() {
         assert_eq!(again["run"]["attempts"], 3);
         assert_eq!(again["session_id"], more["session_id"]);
         assert_eq!(sessions(stage).len(), 1);
-        let handoff = stage.longhaul(["handoff", "@"]).end();
+        let handoff = stage.longhaul(["handoff", "@"]).output();
         assert!(
             handoff.stdout.contains("Now the docs, please."),
             "the handoff prompt has the later prompt: {handoff:?}"
@@ -89,7 +89,7 @@ fn done_run_resumes_with_a_new_prompt() {
 #[test]
 fn fork_is_a_separate_run() {
     with_each_agent("a fork", |stage, agent, server| {
-        let done = run_to_mid_tool(stage, agent, server).end().envelope(0);
+        let done = run_to_mid_tool(stage, agent, server).output().envelope(0);
         let original = sessions(stage).remove(0);
         let before = fs::read(&original).expect("a session");
         let forked = resume(stage, server, &["@", "--fork", "Try another way."]).envelope(0);
@@ -99,7 +99,7 @@ fn fork_is_a_separate_run() {
         assert_eq!(fs::read(&original).expect("a session"), before, "the session is unchanged");
         assert_eq!(sessions_containing(stage, "Try another way."), 1);
         assert_eq!(sessions_containing(stage, "echo one >> steps"), 2, "the fork has the history");
-        let shown = stage.longhaul(["show", "@", "--output-format", "text"]).end();
+        let shown = stage.longhaul(["show", "@", "--output-format", "text"]).output();
         assert!(shown.stdout.contains("forked"), "{shown:?}");
         tidy::check(stage);
     });
@@ -109,18 +109,18 @@ fn fork_is_a_separate_run() {
 fn unfinished_run_is_recovered_without_a_new_prompt() {
     let (stage, server) = (Stage::new(), Server::start(crate::recovering::STEPS));
     let run = run_to_mid_tool(&stage, &stage.agent(), &server);
-    let refused = resume(&stage, &server, &["@"]);
-    refused.envelope(25);
-    refused.says(&["the run is already supervised", "longhaul attach"]);
+    let rejected = resume(&stage, &server, &["@"]);
+    rejected.envelope(25);
+    rejected.assert_error(&["the run is already supervised", "longhaul attach"]);
     run.kill();
     let agent = agent_pid(&stage.only_run());
     for args in [&["@", "more"][..], &["@", "--repeat-task"]] {
-        let refused = resume(&stage, &server, args);
-        refused.envelope(25);
-        refused.says(&["it has not finished", "longhaul recover"]);
+        let rejected = resume(&stage, &server, args);
+        rejected.envelope(25);
+        rejected.assert_error(&["it has not finished", "longhaul recover"]);
     }
-    let ended = resume(&stage, &server, &["@"]).envelope(0);
-    assert_eq!(ended["run"]["attempts"], 1);
+    let output = resume(&stage, &server, &["@"]).envelope(0);
+    assert_eq!(output["run"]["attempts"], 1);
     assert_eq!(steps(&stage), "one\ntwo\nthree\n");
     wait_until("the agent has exited", || has_exited(agent));
 }
@@ -129,17 +129,17 @@ fn unfinished_run_is_recovered_without_a_new_prompt() {
 fn resume_in_a_moved_workspace_needs_cwd() {
     with_each_agent("a moved workspace", |stage, agent, server| {
         let run = run_to_mid_tool(stage, agent, server);
-        assert_eq!(stage.longhaul(["cancel", "@"]).end().code, 0);
-        run.end().envelope(130);
+        assert_eq!(stage.longhaul(["cancel", "@"]).output().code, 0);
+        run.output().envelope(130);
         let moved = stage.folder().join("moved");
         fs::rename(stage.work(), &moved).expect("a folder can be moved");
-        let refused = resume(stage, server, &["@"]);
-        refused.envelope(25);
-        refused.says(&["work", "--cwd"]);
+        let rejected = resume(stage, server, &["@"]);
+        rejected.envelope(25);
+        rejected.assert_error(&["work", "--cwd"]);
         let resumed = resume(stage, server, &["@", "--cwd", &moved.to_string_lossy()]).envelope(0);
         assert_eq!(resumed["result"], "All three steps are taken.", "{resumed}");
         assert_eq!(fs::read_to_string(moved.join("steps")).expect("steps"), "one\nthree\n");
-        let shown = stage.longhaul(["show", "@"]).end();
+        let shown = stage.longhaul(["show", "@"]).output();
         assert!(shown.stdout.contains("\"relocate\""), "{shown:?}");
         tidy::check(stage);
     });
@@ -149,9 +149,9 @@ fn resume_in_a_moved_workspace_needs_cwd() {
 fn unknown_run_is_rejected() {
     let (stage, server) = (Stage::new(), Server::start(crate::recovering::STEPS));
     for args in [&["@"][..], &["bcdfgh", "--fork"]] {
-        let refused = resume(&stage, &server, args);
-        assert_eq!((refused.code, refused.stdout.as_str()), (2, ""), "{refused:?}");
-        refused.says(&["no run `", "longhaul run"]);
+        let rejected = resume(&stage, &server, args);
+        assert_eq!((rejected.code, rejected.stdout.as_str()), (2, ""), "{rejected:?}");
+        rejected.assert_error(&["no run `", "longhaul run"]);
     }
     assert_eq!(resume(&stage, &server, &["@", "p", "--repeat-task"]).code, 2);
 }
@@ -159,14 +159,14 @@ fn unknown_run_is_rejected() {
 #[test]
 fn detached_resume_reads_its_prompt_from_a_file() {
     let (stage, server) = (Stage::new(), Server::start(crate::recovering::STEPS));
-    run_to_mid_tool(&stage, &stage.agent(), &server).end().envelope(0);
+    run_to_mid_tool(&stage, &stage.agent(), &server).output().envelope(0);
     let prompt_file = stage.file("prompt.md", "Now the docs, please.");
     let detached =
         resume(&stage, &server, &["@", "--detach", "--prompt-file", &prompt_file.to_string_lossy()]);
     assert_eq!(detached.code, 0, "{detached:?}");
     let started: Value = serde_json::from_str(&detached.stdout).expect("the run is named");
     assert_eq!(started["run"]["id"], stage.only_run().id().as_str());
-    let attached = stage.longhaul(["attach", "@"]).end().envelope(0);
+    let attached = stage.longhaul(["attach", "@"]).output().envelope(0);
     assert_eq!(attached["run"]["attempts"], 2);
     assert_eq!(sessions_containing(&stage, "Now the docs, please."), 1);
 }
@@ -176,9 +176,9 @@ fn rerun_starts_the_task_in_a_new_session() {
     play_with_each_agent(WORK, "a rerun", |stage, agent, server| {
         let base_args =
             ["p", "--permission-mode", "bypassPermissions", "--name", "nightly", "--deny-tools", "WebFetch"];
-        let first = stage.run(agent, &base_args).args(["--budget", "3"]).against(server).end().envelope(0);
+        let first = stage.run(agent, &base_args).args(["--budget", "3"]).against(server).output().envelope(0);
         fs::remove_file(stage.work().join("hello.txt")).expect("the file was written");
-        let second = stage.longhaul(["rerun", "nightly"]).against(server).end().envelope(0);
+        let second = stage.longhaul(["rerun", "nightly"]).against(server).output().envelope(0);
         assert!(stage.work().join("hello.txt").exists());
         assert_ne!(first["run"]["id"], second["run"]["id"]);
         assert_ne!(first["session_id"], second["session_id"]);
@@ -197,7 +197,7 @@ fn rerun_failed_starts_tasks_with_a_failed_last_run() {
     let (failing, working) = (Server::start(&rejected), Server::start(WORK));
     let run = |task: &str, server: &Server| {
         let base_args = [task, "--permission-mode", "bypassPermissions", "--preset", "drill"];
-        stage.run(&agent, &base_args).against(server).end().code
+        stage.run(&agent, &base_args).against(server).output().code
     };
     // The last run of `fixed` and of `done` succeeded. The last run of `first` and of `second` failed.
     let codes = [
@@ -208,23 +208,23 @@ fn rerun_failed_starts_tasks_with_a_failed_last_run() {
         run("fixed", &working),
     ];
     assert!(codes[0] != 0 && codes[1] == 0 && codes[2] != 0 && codes[3] != 0 && codes[4] == 0, "{codes:?}");
-    let planned = stage.longhaul(["rerun", "--failed", "--dry-run"]).end();
+    let planned = stage.longhaul(["rerun", "--failed", "--dry-run"]).output();
     let planned: Value = serde_json::from_str(&planned.stdout).expect("JSON");
     let tasks: Vec<_> =
         planned["runs"].as_array().expect("a list").iter().map(|run| run["task"].clone()).collect();
     assert_eq!(tasks, ["first", "second"]);
     assert_eq!(stage.runs().len(), 5, "nothing was started");
 
-    let ended = stage.longhaul(["rerun", "--failed"]).against(&failing).end();
-    assert_eq!(ended.code, 26, "some runs failed: {ended:?}");
+    let output = stage.longhaul(["rerun", "--failed"]).against(&failing).output();
+    assert_eq!(output.code, 26, "some runs failed: {output:?}");
     assert_eq!(stage.runs().len(), 7);
-    let ended = stage.longhaul(["rerun", "--failed"]).against(&working).end();
-    assert_eq!(ended.code, 0, "{ended:?}");
-    let ended = stage.longhaul(["rerun", "--failed"]).against(&working).end();
-    assert_eq!(ended.code, 0, "{ended:?}");
-    assert!(ended.stderr.contains("no failed tasks"), "{ended:?}");
+    let output = stage.longhaul(["rerun", "--failed"]).against(&working).output();
+    assert_eq!(output.code, 0, "{output:?}");
+    let output = stage.longhaul(["rerun", "--failed"]).against(&working).output();
+    assert_eq!(output.code, 0, "{output:?}");
+    assert!(output.stderr.contains("no failed tasks"), "{output:?}");
     assert_eq!(stage.runs().len(), 9);
     for args in [&["rerun"][..], &["rerun", "@", "--failed"], &["rerun", "@", "--since", "1h"]] {
-        assert_eq!(stage.longhaul(args).end().code, 2, "{args:?}");
+        assert_eq!(stage.longhaul(args).output().code, 2, "{args:?}");
     }
 }

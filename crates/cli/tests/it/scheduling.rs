@@ -2,7 +2,7 @@
 //!
 //! The commands on the documentation page about schedulers work as printed.
 
-use crate::call::{Call, Ended, wait_until};
+use crate::call::{Call, Output, wait_until};
 use crate::harness::{LONGHAUL, Stage};
 use crate::recovering::{STEPS, assert_done, run_to_mid_tool_with, steps, with_each_agent};
 use crate::server::Server;
@@ -27,11 +27,11 @@ fn requests(server: &Server) -> usize {
 #[test]
 fn finished_run_is_not_started_again() {
     with_each_agent("a repeated key", |stage, agent, server| {
-        let first = call(stage, agent, server, &[]).end().envelope(0);
+        let first = call(stage, agent, server, &[]).output().envelope(0);
         assert_done(stage, &first, 1);
         assert_eq!(first["run"]["id"], "nightly");
         let requests_before = requests(server);
-        let second = call(stage, agent, server, &[]).end().envelope(0);
+        let second = call(stage, agent, server, &[]).output().envelope(0);
         assert_eq!(second["result"], first["result"]);
         assert_eq!(second["usage"], first["usage"]);
         assert_eq!(requests(server), requests_before, "the second call sent a request");
@@ -44,8 +44,8 @@ fn suspended_run_is_recovered() {
     with_each_agent("recovering by key", |stage, agent, server| {
         let run = run_to_mid_tool_with(stage, agent, server, &KEY);
         run.signal(Signal::TERM);
-        assert_eq!(run.end().envelope(143)["run"]["outcome"], "suspended");
-        assert_done(stage, &call(stage, agent, server, &[]).end().envelope(0), 2);
+        assert_eq!(run.output().envelope(143)["run"]["outcome"], "suspended");
+        assert_done(stage, &call(stage, agent, server, &[]).output().envelope(0), 2);
     });
 }
 
@@ -53,22 +53,22 @@ fn suspended_run_is_recovered() {
 fn orphaned_run_is_recovered() {
     let (stage, server) = (Stage::new(), Server::start(STEPS));
     run_to_mid_tool_with(&stage, &stage.agent(), &server, &KEY).kill();
-    assert_done(&stage, &call(&stage, &stage.agent(), &server, &[]).end().envelope(0), 1);
+    assert_done(&stage, &call(&stage, &stage.agent(), &server, &[]).output().envelope(0), 1);
 }
 
 #[test]
 fn running_run_is_followed() {
     let (stage, server) = (Stage::new(), Server::start(STEPS));
     let run = run_to_mid_tool_with(&stage, &stage.agent(), &server, &KEY);
-    let refused = call(&stage, &stage.agent(), &server, &["--no-attach"]).end();
-    assert_eq!(refused.code, 25, "{refused:?}");
-    refused.says(&["run nightly is already running", "longhaul attach nightly"]);
-    let detached = call(&stage, &stage.agent(), &server, &["--detach"]).end();
+    let rejected = call(&stage, &stage.agent(), &server, &["--no-attach"]).output();
+    assert_eq!(rejected.code, 25, "{rejected:?}");
+    rejected.assert_error(&["run nightly is already running", "longhaul attach nightly"]);
+    let detached = call(&stage, &stage.agent(), &server, &["--detach"]).output();
     assert_eq!(detached.code, 0, "{detached:?}");
     assert!(detached.stdout.contains("nightly"), "{detached:?}");
-    let followed = call(&stage, &stage.agent(), &server, &[]).end().envelope(0);
+    let followed = call(&stage, &stage.agent(), &server, &[]).output().envelope(0);
     assert_done(&stage, &followed, 1);
-    assert_eq!(run.end().envelope(0)["usage"], followed["usage"]);
+    assert_eq!(run.output().envelope(0)["usage"], followed["usage"]);
 }
 
 #[test]
@@ -77,7 +77,7 @@ fn simultaneous_starts_create_one_run() {
     let agent = stage.agent();
     let runs: Vec<_> = (0..4).map(|_| call(&stage, &agent, &server, &[]).start()).collect();
     for run in runs {
-        let envelope = run.end().envelope(0);
+        let envelope = run.output().envelope(0);
         assert_eq!(envelope["run"]["id"], "nightly");
         assert_eq!(envelope["result"], "All three steps are taken.");
     }
@@ -93,14 +93,14 @@ const CHECK: [&str; 4] = ["--check", "test -e ../fixed", "--max-failed-checks", 
 fn failed_run_is_resumed_only_with_retry() {
     let (stage, server) = (Stage::new(), Server::start(STEPS));
     let agent = stage.agent();
-    let failed = call(&stage, &agent, &server, &CHECK).end().envelope(24);
+    let failed = call(&stage, &agent, &server, &CHECK).output().envelope(24);
     let requests_before = requests(&server);
-    let printed = call(&stage, &agent, &server, &CHECK).end().envelope(24);
+    let printed = call(&stage, &agent, &server, &CHECK).output().envelope(24);
     assert_eq!(printed["usage"], failed["usage"]);
     assert_eq!(requests(&server), requests_before, "the call without --retry sent a request");
     fs::write(stage.folder().join("fixed"), "").expect("the stage is writable");
     let retry: Vec<&str> = CHECK.into_iter().chain(["--retry"]).collect();
-    let resumed = call(&stage, &agent, &server, &retry).end().envelope(0);
+    let resumed = call(&stage, &agent, &server, &retry).output().envelope(0);
     assert_eq!(resumed["session_id"], failed["session_id"]);
     stage.only_run();
 }
@@ -110,16 +110,16 @@ fn cancelled_run_stays_cancelled() {
     let (stage, server) = (Stage::new(), Server::start(STEPS));
     let run = run_to_mid_tool_with(&stage, &stage.agent(), &server, &KEY);
     run.signal(Signal::INT);
-    run.end().envelope(130);
-    let again = call(&stage, &stage.agent(), &server, &["--retry"]).end().envelope(130);
+    run.output().envelope(130);
+    let again = call(&stage, &stage.agent(), &server, &["--retry"]).output().envelope(130);
     assert_eq!(again["run"]["outcome"], "cancelled");
 }
 
 #[test]
 fn different_prompt_causes_a_warning() {
     let (stage, server) = (Stage::new(), Server::start(STEPS));
-    call(&stage, &stage.agent(), &server, &[]).end().envelope(0);
-    let other = stage.run(&stage.agent(), &["another task"]).args(KEY).against(&server).end();
+    call(&stage, &stage.agent(), &server, &[]).output().envelope(0);
+    let other = stage.run(&stage.agent(), &["another task"]).args(KEY).against(&server).output();
     other.envelope(0);
     assert!(other.stderr.contains("warning: run nightly was started with another prompt"), "{other:?}");
 }
@@ -161,12 +161,12 @@ fn shell(stage: &Stage, server: &Server, command: &str) -> Call {
 /// request.
 fn assert_works_once(command: &str, key: &str) {
     let (stage, server) = (scheduled_stage(), Server::start(STEPS));
-    let assert_done = |ended: &Ended| assert_eq!(ended.code, 0, "{command}: {ended:?}");
-    assert_done(&shell(&stage, &server, command).end());
+    let assert_done = |output: &Output| assert_eq!(output.code, 0, "{command}: {output:?}");
+    assert_done(&shell(&stage, &server, command).output());
     assert_eq!(steps(&stage), "one\ntwo\nthree\n");
     assert!(stage.only_run().id().as_str().starts_with(key), "{:?}", stage.only_run());
     let requests_before = requests(&server);
-    assert_done(&shell(&stage, &server, command).end());
+    assert_done(&shell(&stage, &server, command).output());
     assert_eq!(requests(&server), requests_before, "{command}");
 }
 
@@ -185,13 +185,13 @@ fn sbatch_script_works_and_requeues_a_preempted_job() {
     let job = shell(&stage, &server, block("Slurm")).start();
     wait_until("the tool runs", || stage.work().join("started").exists());
     job.signal(Signal::TERM);
-    let ended = job.end();
-    assert_eq!(ended.code, 143, "{ended:?}");
+    let output = job.output();
+    assert_eq!(output.code, 143, "{output:?}");
     assert_eq!(
         fs::read_to_string(stage.work().join("requeued")).expect("the job was requeued"),
         "requeue 17\n"
     );
-    let requeued = shell(&stage, &server, block("Slurm")).end();
+    let requeued = shell(&stage, &server, block("Slurm")).output();
     assert_eq!(requeued.code, 0, "{requeued:?}");
     assert_eq!(stage.runs().len(), 1);
     tidy::replayed_outcome(&stage.only_run());
@@ -229,10 +229,10 @@ fn systemd_unit_works() {
 fn invalid_key_flags_are_rejected() {
     let stage = Stage::new();
     for args in [&["--key", "a b"][..], &["--key", "a", "--run-id", "b"], &["--retry"], &["--no-attach"]] {
-        let refused = stage.run(&stage.agent(), &["p"]).args(args).end();
-        assert_eq!(refused.code, 2, "{args:?}: {refused:?}");
+        let rejected = stage.run(&stage.agent(), &["p"]).args(args).output();
+        assert_eq!(rejected.code, 2, "{args:?}: {rejected:?}");
     }
-    let planned = stage.run(&stage.agent(), &["p", "--key", "a", "--dry-run"]).end();
+    let planned = stage.run(&stage.agent(), &["p", "--key", "a", "--dry-run"]).output();
     let printed: Value = serde_json::from_str(&planned.stdout).expect("a dry run prints JSON");
     assert!(printed.is_object());
     assert!(stage.runs().is_empty());

@@ -23,15 +23,15 @@ const PRINT_TEXT: [&str; 8] =
     ["handoff", "completions", "man", "drill-agent", "watchdog", "finish-tool", "help", "hook"];
 
 /// The arguments of a call of the binary, which determine its output.
-pub struct Called {
+pub struct Invocation {
     args: Vec<String>,
     folder: PathBuf,
 }
 
-impl Called {
-    pub fn new(args: impl Iterator<Item = String>, folder: PathBuf) -> Called {
+impl Invocation {
+    pub fn new(args: impl Iterator<Item = String>, folder: PathBuf) -> Invocation {
         // Arguments after `--` belong to the agent.
-        Called { args: args.take_while(|arg| arg != "--").collect(), folder }
+        Invocation { args: args.take_while(|arg| arg != "--").collect(), folder }
     }
 
     fn has(&self, flags: &[&str]) -> bool {
@@ -322,13 +322,13 @@ fn undescribed_key_is_rejected() {
 fn undescribed_key_is_rejected_at_every_depth() {
     let (stage, server) = (Stage::new(), Server::start(WORK));
     let base_args = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill"];
-    let envelope = stage.run(&stage.agent(), &base_args).against(&server).end().envelope(0);
+    let envelope = stage.run(&stage.agent(), &base_args).against(&server).output().envelope(0);
     let mut outputs = vec![("run", envelope)];
     for command in ["show", "why", "runs", "report"] {
         let args = [command, "--output-format", "json"];
         outputs.push((
             command,
-            parsed(&stage.longhaul(args).args((command != "runs").then_some("@")).end().stdout),
+            parsed(&stage.longhaul(args).args((command != "runs").then_some("@")).output().stdout),
         ));
     }
     for (name, value) in outputs {
@@ -364,7 +364,7 @@ fn objects(value: &Value, pointer: &str, pointers: &mut Vec<String>) {
 #[test]
 fn schema_command_prints_each_schema() {
     let stage = Stage::new();
-    let listed = stage.longhaul(["schema"]).end();
+    let listed = stage.longhaul(["schema"]).output();
     let listed = parsed(&listed.stdout);
     let names: Vec<&str> = listed["schemas"]
         .as_array()
@@ -374,13 +374,13 @@ fn schema_command_prints_each_schema() {
         .collect();
     for name in ["run", "runs", "events"] {
         assert!(names.contains(&name), "{names:?}");
-        let ended = stage.longhaul(["schema", name]).end();
-        assert_eq!((ended.code, parsed(&ended.stdout)), (0, published(name)));
+        let output = stage.longhaul(["schema", name]).output();
+        assert_eq!((output.code, parsed(&output.stdout)), (0, published(name)));
     }
-    let text = stage.longhaul(["schema", "--output-format", "text"]).end().stdout;
+    let text = stage.longhaul(["schema", "--output-format", "text"]).output().stdout;
     let row = text.lines().find(|line| line.split_whitespace().next() == Some("runs"));
     assert!(row.is_some_and(|row| row.ends_with("  The list of runs")), "{text}");
-    let ended = stage.longhaul(["schema", "rnus"]).end();
-    assert_eq!(ended.code, 2);
-    ended.says(&["'rnus'", "runs"]);
+    let output = stage.longhaul(["schema", "rnus"]).output();
+    assert_eq!(output.code, 2);
+    output.assert_error(&["'rnus'", "runs"]);
 }

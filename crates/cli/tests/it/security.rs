@@ -51,13 +51,13 @@ fn contains_secret(path: &Path, secret: &str) -> bool {
 fn no_secret_is_written() {
     let stage = Stage::new();
     let mirror = Mirror::new(&stage);
-    let ended = stage
+    let output = stage
         .run(&mirror.agent, &["p", "--keep-partial-messages", "--verbose"])
         .env("ANTHROPIC_API_KEY", KEY)
         .env("DATABASE_PASSWORD", PASSWORD)
         .env("LONGHAUL_SCRIPTED_INSTANT", "1")
-        .end();
-    ended.envelope(0);
+        .output();
+    output.envelope(0);
     // The agent must receive the secrets, or the test proves nothing.
     assert_eq!(mirror.environment().get("ANTHROPIC_API_KEY").map(String::as_str), Some(KEY));
     assert_eq!(mirror.environment().get("DATABASE_PASSWORD").map(String::as_str), Some(PASSWORD));
@@ -70,7 +70,9 @@ fn no_secret_is_written() {
             path.display()
         );
     }
-    assert!(![&ended.stdout, &ended.stderr].iter().any(|text| text.contains(KEY) || text.contains(PASSWORD)));
+    assert!(
+        ![&output.stdout, &output.stderr].iter().any(|text| text.contains(KEY) || text.contains(PASSWORD))
+    );
 }
 
 #[test]
@@ -84,8 +86,8 @@ fn files_are_private_with_any_umask() {
         "p",
         "--agent-path",
     ]);
-    let ended = call.args([stage.agent()]).env("LONGHAUL_SCRIPTED_INSTANT", "1").end();
-    ended.envelope(0);
+    let output = call.args([stage.agent()]).env("LONGHAUL_SCRIPTED_INSTANT", "1").output();
+    output.envelope(0);
     // `check` asserts the file modes.
     tidy::check(&stage);
     assert!(tidy::all_paths(&stage.home()).len() > 8);
@@ -94,8 +96,10 @@ fn files_are_private_with_any_umask() {
 #[test]
 fn run_writable_by_others_is_not_executed() {
     let stage = Stage::new();
-    let done =
-        stage.run(&stage.agent(), &["p", "--run-id", "kmzqbd"]).env("LONGHAUL_SCRIPTED_INSTANT", "1").end();
+    let done = stage
+        .run(&stage.agent(), &["p", "--run-id", "kmzqbd"])
+        .env("LONGHAUL_SCRIPTED_INSTANT", "1")
+        .output();
     done.envelope(0);
     let run = stage.only_run();
     for path in [run.path().to_owned(), run.plan_path(), run.journal_path()] {
@@ -103,11 +107,11 @@ fn run_writable_by_others_is_not_executed() {
         fs::set_permissions(&path, PermissionsExt::from_mode(mode.mode() | 0o002))
             .expect("the test owns the file");
         for command in [&["resume", "kmzqbd", "more"][..], &["rerun", "kmzqbd"]] {
-            let ended = stage.longhaul(command).end();
-            assert_eq!(ended.code, 25, "{command:?} with {}: {ended:?}", path.display());
-            ended.says(&["can be written by other users", "chmod go-w"]);
+            let output = stage.longhaul(command).output();
+            assert_eq!(output.code, 25, "{command:?} with {}: {output:?}", path.display());
+            output.assert_error(&["can be written by other users", "chmod go-w"]);
         }
-        assert_eq!(stage.longhaul(["show", "kmzqbd"]).end().code, 0, "reading is allowed");
+        assert_eq!(stage.longhaul(["show", "kmzqbd"]).output().code, 0, "reading is allowed");
         fs::set_permissions(&path, mode).expect("the test owns the file");
     }
     assert_eq!(stage.runs().len(), 1);
@@ -118,9 +122,9 @@ fn prompt_is_not_in_argument_lists() {
     let stage = Stage::new();
     let mirror = Mirror::new(&stage);
     let file = stage.file("task.md", PROMPT).display().to_string();
-    let ended =
-        stage.run(&mirror.agent, &["--prompt-file", &file]).env("LONGHAUL_SCRIPTED_INSTANT", "1").end();
-    ended.envelope(0);
+    let output =
+        stage.run(&mirror.agent, &["--prompt-file", &file]).env("LONGHAUL_SCRIPTED_INSTANT", "1").output();
+    output.envelope(0);
     assert!(mirror.text("stdin").contains(PROMPT), "the agent received no prompt");
     assert!(mirror.text("argv").contains("--session-id"), "{}", mirror.text("argv"));
     for list in ["argv", "parent", "environ"] {
@@ -134,7 +138,7 @@ fn arguments_after_dashes_reach_the_agent() {
     let mirror = Mirror::new(&stage);
     let args =
         ["p", "--model", "opus", "--", "--max-turns", "40", "--append-system-prompt", "be brief -- and kind"];
-    stage.run(&mirror.agent, &args).env("LONGHAUL_SCRIPTED_INSTANT", "1").end().envelope(0);
+    stage.run(&mirror.agent, &args).env("LONGHAUL_SCRIPTED_INSTANT", "1").output().envelope(0);
     let argv = mirror.text("argv");
     assert!(argv.contains("--model\0opus\0"), "{argv}");
     assert!(argv.ends_with("--max-turns\x0040\0--append-system-prompt\0be brief -- and kind\0"), "{argv}");
@@ -149,7 +153,7 @@ fn run_inside_claude_code_does_not_pass_its_variables() {
     let call =
         stage.run(&mirror.agent, &["p"]).env("LONGHAUL_SCRIPTED_INSTANT", "1").env("LONGHAUL_RUN", "outer");
     let call = call.env("LONGHAUL_RUN_MARKER", "outer/1");
-    let envelope = inside.iter().fold(call, |call, name| call.env(name, "1")).end().envelope(0);
+    let envelope = inside.iter().fold(call, |call, name| call.env(name, "1")).output().envelope(0);
     let environment = mirror.environment();
     for name in inside {
         assert!(!environment.contains_key(name), "{name} reached the agent");

@@ -40,12 +40,12 @@ const POINT: &str = "greetings are in English";
 
 fn run(stage: &Stage, agent: &Path, server: &Server, extra_args: &[&str]) -> Value {
     let args = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill"];
-    stage.run(agent, &args).args(extra_args).against(server).end().envelope(0)
+    stage.run(agent, &args).args(extra_args).against(server).output().envelope(0)
 }
 
 /// Returns the playbook as `show` prints it.
 fn playbook(stage: &Stage) -> Value {
-    let shown = stage.longhaul(["playbook", "show", "--project"]).args([stage.work()]).end();
+    let shown = stage.longhaul(["playbook", "show", "--project"]).args([stage.work()]).output();
     serde_json::from_str(&shown.stdout).expect("the playbook is shown")
 }
 
@@ -62,7 +62,7 @@ fn requests_containing(server: &Server, words: &str) -> usize {
 /// Waits until the queue of sessions to learn from is empty.
 fn wait_until_learned(stage: &Stage) {
     wait_until("the queue is empty", || {
-        let status = stage.longhaul(["playbook", "status"]).end();
+        let status = stage.longhaul(["playbook", "status"]).output();
         let status: Value = serde_json::from_str(&status.stdout).expect("the status is JSON");
         status["waiting"].as_array().is_some_and(Vec::is_empty) && status["worker"] == false
     });
@@ -96,15 +96,15 @@ fn next_run_receives_lessons_of_a_run() {
 fn session(stage: &Stage, claude: &Path, server: &Server, args: &[&str]) {
     let script = ["-c", "cd work && exec \"$0\" -p --permission-mode bypassPermissions \"$@\""];
     let call = stage.program("sh").args(script).args([claude]).args(args).against(server);
-    let ended = call.env("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1").end();
-    assert_eq!(ended.code, 0, "{ended:?}");
+    let output = call.env("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1").output();
+    assert_eq!(output.code, 0, "{output:?}");
 }
 
 #[test]
 fn next_session_receives_lessons_of_a_session() {
     let Some(claude) = claude_code("lessons of a session") else { return };
     let (stage, server) = (Stage::new(), Server::start(WORK));
-    let installed = stage.longhaul(["playbook", "install"]).end();
+    let installed = stage.longhaul(["playbook", "install"]).output();
     assert_eq!(installed.code, 0, "{installed:?}");
     session(&stage, &claude, &server, &["--session-id", SESSION, "Write the file."]);
     wait_until_learned(&stage);
@@ -149,11 +149,11 @@ fn run_without_learn_learns_nothing() {
 fn arguments_disabling_learning_are_rejected() {
     let stage = Stage::new();
     for args in [&["--settings", "{}"][..], &["--settings={}"], &["--safe-mode"], &["--bare"]] {
-        let run = stage.run(&stage.agent(), &["p", "--learn", "--"]).args(args).end();
+        let run = stage.run(&stage.agent(), &["p", "--learn", "--"]).args(args).output();
         assert_eq!(run.code, 2, "{}", run.stderr);
         assert!(run.stderr.contains("it would undo --learn"), "{}", run.stderr);
     }
-    let none = stage.run(&stage.agent(), &["p", "--learn", "--learn-tokens", "0"]).end();
+    let none = stage.run(&stage.agent(), &["p", "--learn", "--learn-tokens", "0"]).output();
     assert_eq!(none.code, 2, "{}", none.stderr);
     assert!(stage.runs().is_empty());
 }

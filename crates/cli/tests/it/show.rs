@@ -13,7 +13,7 @@ const PROMPT: [&str; 7] =
 
 /// Compares the text for the last run, without its id, directory, times, sizes and amounts.
 fn check(stage: &Stage, expected: Expect) {
-    let shown = stage.longhaul(["show", "@", "--output-format", "text"]).end();
+    let shown = stage.longhaul(["show", "@", "--output-format", "text"]).output();
     assert_eq!((shown.code, shown.stderr.as_str()), (0, ""), "{shown:?}");
     let run = stage.only_run();
     let text = shown.stdout.replace(&run.path().display().to_string(), "<run>");
@@ -44,7 +44,7 @@ fn check(stage: &Stage, expected: Expect) {
 }
 
 fn json(stage: &Stage) -> Value {
-    let shown = stage.longhaul(["show", "@"]).end();
+    let shown = stage.longhaul(["show", "@"]).output();
     assert_eq!(shown.code, 0, "{shown:?}");
     serde_json::from_str(&shown.stdout).expect("an object is printed")
 }
@@ -55,7 +55,7 @@ fn shows_run_with_a_wait() {
     let server =
         Server::start(&format!("{WORK}\n[[fault]]\nturn = 2\ntimes = 1\nstatus = {{ code = 529 }}\n"));
     let args = ["--inner-retries", "0", "--budget", "5", "--diagnostic"];
-    stage.run(&stage.agent(), &PROMPT).args(args).against(&server).end().envelope(0);
+    stage.run(&stage.agent(), &PROMPT).args(args).against(&server).output().envelope(0);
     check(
         &stage,
         expect![[r#"
@@ -87,7 +87,7 @@ fn shows_run_at_its_limit() {
     let stage = Stage::new();
     let server = Server::start(STEPS);
     let args = ["--budget", "0.002", "--no-wrap-up"];
-    stage.run(&stage.agent(), &PROMPT).args(args).against(&server).end().envelope(21);
+    stage.run(&stage.agent(), &PROMPT).args(args).against(&server).output().envelope(21);
     check(
         &stage,
         expect![[r#"
@@ -120,7 +120,7 @@ fn shows_failed_run() {
     let server =
         Server::start(&format!("{WORK}\n[[fault]]\ntimes = \"always\"\nstatus = {{ code = 403 }}\n"));
     let args = ["--check", "true"];
-    stage.run(&stage.agent(), &PROMPT).args(args).against(&server).end().envelope(23);
+    stage.run(&stage.agent(), &PROMPT).args(args).against(&server).output().envelope(23);
     check(
         &stage,
         expect![[r#"
@@ -157,10 +157,10 @@ fn shows_orphaned_run() {
     assert!(
         shown["next"]["commands"][0].as_str().is_some_and(|command| command.starts_with("longhaul recover "))
     );
-    recover(&stage, &server, &["@"]).end().envelope(0);
+    recover(&stage, &server, &["@"]).output().envelope(0);
     let shown = json(&stage);
     assert_eq!((&shown["next"]["commands"], &shown["recoveries"]), (&Value::Array(Vec::new()), &1.into()));
-    let text = stage.longhaul(["show", "@", "--output-format", "text"]).end().stdout;
+    let text = stage.longhaul(["show", "@", "--output-format", "text"]).output().stdout;
     assert!(text.contains("  recovered   once; without a supervisor for up to "), "{text}");
 }
 
@@ -168,7 +168,7 @@ fn shows_orphaned_run() {
 fn shows_every_key() {
     with_each_agent("the keys of show", |stage, agent, server| {
         let args = ["p", "--permission-mode", "bypassPermissions", "--check", "true", "--time-limit", "1h"];
-        let envelope = stage.run(agent, &args).against(server).end().envelope(0);
+        let envelope = stage.run(agent, &args).against(server).output().envelope(0);
         let shown = json(stage);
         let keys: Vec<&str> = shown.as_object().expect("an object").keys().map(String::as_str).collect();
         expect![[r#"

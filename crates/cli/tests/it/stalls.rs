@@ -2,7 +2,7 @@
 //!
 //! Silent work is not stopped.
 
-use crate::call::Ended;
+use crate::call::Output;
 use crate::harness::{Stage, claude_code};
 use crate::recovering::play_with_each_agent;
 use crate::server::Server;
@@ -67,14 +67,14 @@ const SESSION: &str = "6b5f9a1c-0d2e-4c53-9b1a-1f6f4f4a2c11";
 const OPENS: &str =
     r#"echo '{"type":"system","subtype":"init","session_id":"6b5f9a1c-0d2e-4c53-9b1a-1f6f4f4a2c11"}'"#;
 
-fn run(stage: &Stage, agent: &Path, server: &Server, args: &[&str]) -> Ended {
-    let ended = stage.run(agent, &PROMPT).args(args).against(server).start().end();
+fn run(stage: &Stage, agent: &Path, server: &Server, args: &[&str]) -> Output {
+    let output = stage.run(agent, &PROMPT).args(args).against(server).start().output();
     tidy::check(stage);
-    ended
+    output
 }
 
 fn show(stage: &Stage) -> String {
-    let shown = stage.longhaul(["show", "@", "--output-format", "text"]).end();
+    let shown = stage.longhaul(["show", "@", "--output-format", "text"]).output();
     assert_eq!(shown.code, 0, "{shown:?}");
     // A sentence may be wrapped.
     shown.stdout.replace("\n    ", " ")
@@ -90,11 +90,11 @@ fn assert_contains(text: &str, words: &[&str]) {
 #[test]
 fn hang_is_reported_with_its_observations() {
     play_with_each_agent(HANGS, "a hang in mid-stream", |stage, agent, server| {
-        let ended = run(stage, agent, server, &["--stall-timeout", "3s"]);
-        let envelope = ended.envelope(0);
+        let output = run(stage, agent, server, &["--stall-timeout", "3s"]);
+        let envelope = output.envelope(0);
         assert_eq!(envelope["run"]["attempts"], 2, "{envelope}");
         assert_contains(
-            &ended.stderr,
+            &output.stderr,
             &["no output for ", "no tool running", "socket open", "; stopping the agent\n"],
         );
         assert_contains(
@@ -107,20 +107,20 @@ fn hang_is_reported_with_its_observations() {
 #[test]
 fn quiet_tool_is_not_a_stall() {
     play_with_each_agent(QUIET, "a quiet tool", |stage, agent, server| {
-        let ended = run(stage, agent, server, &["--stall-timeout", "2s", "--progress-timeout", "2s"]);
-        let envelope = ended.envelope(0);
-        assert_eq!(envelope["run"]["attempts"], 1, "{ended:?}");
-        assert!(!ended.stderr.contains("no bytes for"), "{ended:?}");
+        let output = run(stage, agent, server, &["--stall-timeout", "2s", "--progress-timeout", "2s"]);
+        let envelope = output.envelope(0);
+        assert_eq!(envelope["run"]["attempts"], 1, "{output:?}");
+        assert!(!output.stderr.contains("no bytes for"), "{output:?}");
     });
 }
 
 #[test]
 fn busy_child_defers_a_stall_for_limited_time() {
     play_with_each_agent(BUSY_CHILD, "a hang next to a busy process", |stage, agent, server| {
-        let ended = run(stage, agent, server, &["--stall-timeout", "2s"]);
-        let envelope = ended.envelope(0);
-        assert_eq!(envelope["run"]["attempts"], 2, "{ended:?}");
-        assert_contains(&ended.stderr, &["busy; waiting until ", "busy; stopping the agent\n"]);
+        let output = run(stage, agent, server, &["--stall-timeout", "2s"]);
+        let envelope = output.envelope(0);
+        assert_eq!(envelope["run"]["attempts"], 2, "{output:?}");
+        assert_contains(&output.stderr, &["busy; waiting until ", "busy; stopping the agent\n"]);
         assert_contains(&show(stage), &["busy; stall deferred ", " and then stopped\n"]);
     });
 }
@@ -135,10 +135,10 @@ fn busy_hook_is_not_a_stall() {
     fs::create_dir_all(stage.user_home().join(".claude")).expect("the stage is writable");
     fs::write(stage.user_home().join(".claude/settings.json"), settings.to_string())
         .expect("the stage is writable");
-    let ended = run(&stage, &claude, &server, &["--stall-timeout", "4s"]);
-    let envelope = ended.envelope(0);
-    assert_eq!(envelope["run"]["attempts"], 1, "{ended:?}");
-    assert_contains(&ended.stderr, &["busy; waiting until "]);
+    let output = run(&stage, &claude, &server, &["--stall-timeout", "4s"]);
+    let envelope = output.envelope(0);
+    assert_eq!(envelope["run"]["attempts"], 1, "{output:?}");
+    assert_contains(&output.stderr, &["busy; waiting until "]);
     assert_contains(&show(&stage), &["attempt 1: silent, but its processes were busy: stall deferred "]);
 }
 
@@ -148,11 +148,11 @@ fn agent_without_progress_is_stopped() {
     let delta = r#"{"type":"stream_event","event":{"type":"content_block_delta"}}"#;
     let endless = stage.script("endless", &format!("{OPENS}; while :; do echo '{delta}'; sleep 0.2; done"));
     let args = ["p", "--session-id", SESSION, "--preset", "drill", "--max-retries", "0"];
-    let ended = stage.run(&endless, &args).args(["--progress-timeout", "3s"]).end();
-    let envelope = ended.envelope(20);
+    let output = stage.run(&endless, &args).args(["--progress-timeout", "3s"]).output();
+    let envelope = output.envelope(20);
     assert_eq!(envelope["run"]["fault"], "stalled", "{envelope}");
     assert_contains(
-        &ended.stderr,
+        &output.stderr,
         &["no message and no tool call finished for 3", "last output ", "; stopping the agent\n"],
     );
     assert_contains(

@@ -1,6 +1,6 @@
 //! Stopping a run: it stops soon, keeps its session and cost, leaves no process, and can be resumed.
 
-use crate::call::{Ended, Started, wait_until};
+use crate::call::{Output, Running, wait_until};
 use crate::harness::{Stage, claude_code};
 use crate::server::Server;
 use crate::tidy;
@@ -51,7 +51,7 @@ pub const UNRESPONSIVE: &str = r#"echo '{"type":"system","subtype":"init","sessi
 // The time that a person accepts as immediate, on a machine busy with other tests.
 const SOON: Duration = Duration::from_secs(8);
 
-fn start(stage: &Stage, agent: &Path, args: &[&str], server: &Server) -> Started {
+fn start(stage: &Stage, agent: &Path, args: &[&str], server: &Server) -> Running {
     stage.run(agent, &["p", "--permission-mode", "bypassPermissions"]).args(args).against(server).start()
 }
 
@@ -63,16 +63,16 @@ fn journal_contains(stage: &Stage, word: &str) -> bool {
 
 /// Asserts that a run was cancelled with this exit code and can be resumed, and that its files agree. Returns
 /// the envelope.
-fn assert_cancelled(stage: &Stage, ended: &Ended, code: i32, source: CancelSource) -> Value {
-    let envelope = ended.envelope(code);
+fn assert_cancelled(stage: &Stage, output: &Output, code: i32, source: CancelSource) -> Value {
+    let envelope = output.envelope(code);
     assert_eq!(envelope["run"]["outcome"], "cancelled", "{envelope}");
     assert!(envelope["session_id"].is_string(), "the session is kept");
     let resume = format!("longhaul resume {}", stage.only_run().id());
     assert_eq!(envelope["run"]["resume"], resume.as_str());
     // A stopped run has not failed.
     assert!(
-        ended.stderr.contains(&format!("hint: `{resume}`")) && !ended.stderr.contains("error:"),
-        "{ended:?}"
+        output.stderr.contains(&format!("hint: `{resume}`")) && !output.stderr.contains("error:"),
+        "{output:?}"
     );
     let outcome = tidy::replayed_outcome(&stage.only_run());
     assert_eq!((outcome.kind, outcome.cancelled_by), (OutcomeKind::Cancelled, Some(source)));
@@ -94,20 +94,20 @@ fn stop_and_resume_with(stage: Stage, agent: &Path, signal: Signal, code: i32, s
     let run = start(&stage, agent, &["--preset", "drill", "--on-terminate", "cancel"], &server);
     wait_until("the tool runs", || stage.work().join("started").exists());
     run.signal(signal);
-    let ended = run.end();
-    let envelope = assert_cancelled(&stage, &ended, code, source);
+    let output = run.output();
+    let envelope = assert_cancelled(&stage, &output, code, source);
     assert!(
-        ended.duration < Duration::from_secs(25),
+        output.duration < Duration::from_secs(25),
         "the supervisor waited for the tool: {:?}",
-        ended.duration
+        output.duration
     );
     assert!(envelope["usage"]["total_cost_usd"].as_f64().is_some_and(|cost| cost > 0.0), "{envelope}");
     assert!(envelope["usage"]["output_tokens"].as_u64().is_some_and(|tokens| tokens > 0), "{envelope}");
     tidy::check(&stage);
 
     let session = envelope["session_id"].as_str().expect("the session is stored");
-    let ended = start(&stage, agent, &["--resume", session], &server).end();
-    let resumed = ended.envelope(0);
+    let output = start(&stage, agent, &["--resume", session], &server).output();
+    let resumed = output.envelope(0);
     assert_eq!(
         (&resumed["session_id"], &resumed["result"]),
         (&session.into(), &"The build is finished.".into())
@@ -137,10 +137,10 @@ fn second_ctrl_c_stops_an_unresponsive_agent() {
     run.signal(Signal::INT);
     wait_until("the first interrupt is journaled", || journal_contains(&stage, r#""source":"person""#));
     run.signal(Signal::INT);
-    let ended = run.end();
-    assert_cancelled(&stage, &ended, 130, CancelSource::PersonNow);
+    let output = run.output();
+    assert_cancelled(&stage, &output, 130, CancelSource::PersonNow);
     // A single interrupt would have a longer grace period.
-    assert!(ended.duration < SOON, "{:?}", ended.duration);
+    assert!(output.duration < SOON, "{:?}", output.duration);
 }
 
 #[test]
@@ -150,9 +150,9 @@ fn agent_ignoring_signals_is_killed() {
     let run = stage.run(&agent, &["p", "--session-id", SESSION, "--preset", "drill"]).start();
     wait_until("the session is open", || journal_contains(&stage, "session_opened"));
     run.signal(Signal::INT);
-    let ended = run.end();
-    assert_cancelled(&stage, &ended, 130, CancelSource::Person);
-    assert!(ended.stderr.contains("the agent did not stop; killing it"), "{ended:?}");
+    let output = run.output();
+    assert_cancelled(&stage, &output, 130, CancelSource::Person);
+    assert!(output.stderr.contains("the agent did not stop; killing it"), "{output:?}");
 }
 
 #[test]
@@ -170,10 +170,10 @@ fn waiting_run_stops_at_once_and_can_be_resumed() {
         wait_until("the run waits", || waiting() == Some(true));
         let requests = server.api.account().model_requests();
         run.signal(signal);
-        let ended = run.end();
-        assert_cancelled(&stage, &ended, code, source);
-        assert!(ended.duration < SOON, "{:?}", ended.duration);
+        let output = run.output();
+        assert_cancelled(&stage, &output, code, source);
+        assert!(output.duration < SOON, "{:?}", output.duration);
         assert_eq!(server.api.account().model_requests(), requests, "the run sent a request");
-        assert!(ended.stderr.contains("the API is overloaded; waiting until"), "{ended:?}");
+        assert!(output.stderr.contains("the API is overloaded; waiting until"), "{output:?}");
     }
 }

@@ -1,6 +1,6 @@
 //! Invalid output of an agent: it is counted, stored, and never fatal if a valid result follows.
 
-use crate::call::Ended;
+use crate::call::Output;
 use crate::harness::Stage;
 use crate::tidy;
 use longhaul_agent::claude::Claude;
@@ -16,10 +16,10 @@ const RESULT: &str = r#"{"type":"result","subtype":"success","is_error":false,"t
 const RESULT_REVERSED: &str = r#"{"session_id":"6b5f9a1c-0d2e-4c53-9b1a-1f6f4f4a2c11","total_cost_usd":0.25,"result":"Done.","stop_reason":"end_turn","terminal_reason":"completed","is_error":false,"subtype":"success","type":"result"}"#;
 
 /// Performs a run whose scripted agent writes this stream and exits with this code.
-fn replay(stage: &Stage, stream: &[u8], exit: &str, args: &[&str]) -> Ended {
+fn replay(stage: &Stage, stream: &[u8], exit: &str, args: &[&str]) -> Output {
     let stream = stage.file("stream", stream);
     let call = stage.run(&stage.agent(), &["p"]).args(args);
-    call.env("LONGHAUL_SCRIPTED_REPLAY", stream).env("LONGHAUL_SCRIPTED_EXIT", exit).end()
+    call.env("LONGHAUL_SCRIPTED_REPLAY", stream).env("LONGHAUL_SCRIPTED_EXIT", exit).output()
 }
 
 /// Decodes the stored stream and returns the snapshot.
@@ -100,7 +100,7 @@ fn line_over_64_mb_is_stored() {
     writeln!(file, "\"}}\n{RESULT}").expect("the disk has space");
     drop(file);
     let call = stage.run(&stage.agent(), &["p"]).env("LONGHAUL_SCRIPTED_REPLAY", &path);
-    assert_eq!(call.end().envelope(0)["result"], "Done.");
+    assert_eq!(call.output().envelope(0)["result"], "Done.");
     let run = stage.only_run();
     let stored_bytes = fs::metadata(run.attempt(1).stream_path()).expect("the stream is stored").len();
     assert!(stored_bytes > 65 << 20, "only {stored_bytes} bytes are stored");
@@ -111,8 +111,8 @@ fn line_over_64_mb_is_stored() {
 fn check_without_result(stream: &str, exit: &str, fault: &str) {
     let stage = Stage::new();
     let policy = ["--max-retries", "1", "--retry-base", "10ms", "--retry-cap", "10ms"];
-    let ended = replay(&stage, stream.as_bytes(), exit, &policy);
-    let envelope = ended.envelope(20);
+    let output = replay(&stage, stream.as_bytes(), exit, &policy);
+    let envelope = output.envelope(20);
     let run = &envelope["run"];
     assert_eq!(
         (&run["outcome"], &run["fault"], &run["attempts"]),

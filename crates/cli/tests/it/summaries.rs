@@ -3,7 +3,7 @@
 //!
 //! Each scenario runs with every available agent.
 
-use crate::call::{Ended, Started, wait_until};
+use crate::call::{Output, Running, wait_until};
 use crate::harness::{Stage, claude_code};
 use crate::recovering::{recover, steps};
 use crate::server::Server;
@@ -75,15 +75,15 @@ fn session_contains(stage: &Stage, words: &str) -> bool {
 
 /// Returns what `show` reports of the summary of the second attempt.
 fn shown_summary(stage: &Stage) -> Value {
-    let shown = stage.longhaul(["show", "@"]).end();
+    let shown = stage.longhaul(["show", "@"]).output();
     let shown: Value = serde_json::from_str(&shown.stdout).expect("a run is shown");
     shown["attempts"][1]["summary"].clone()
 }
 
 /// Asserts that the run is done with every step taken once, and that the envelope matches the API's account.
 /// Estimated cost may differ by this fraction.
-fn assert_done(stage: &Stage, ended: &Ended, server: &Server, tolerance: f64) {
-    let envelope = ended.envelope(0);
+fn assert_done(stage: &Stage, output: &Output, server: &Server, tolerance: f64) {
+    let envelope = output.envelope(0);
     assert_eq!(envelope["result"], "All steps are taken.", "{envelope}");
     let expected_steps: String = (1..=STEPS).map(|step| format!("{step}\n")).collect();
     assert_eq!(steps(stage), expected_steps);
@@ -100,7 +100,7 @@ fn summary_requests(server: &Server) -> usize {
 }
 
 /// Starts a run and returns once its summary is requested.
-fn run_to_mid_summary(stage: &Stage, agent: &Path, server: &Server) -> Started {
+fn run_to_mid_summary(stage: &Stage, agent: &Path, server: &Server) -> Running {
     let run = stage.run(agent, &ARGS).against(server).start();
     wait_until("a summary is requested", || summary_requests(server) == 1);
     run
@@ -116,8 +116,8 @@ fn handoff_contains_the_summary() {
         fs::create_dir(stage.user_home().join(".claude")).expect("the stage is writable");
         fs::write(stage.user_home().join(".claude/settings.json"), settings.to_string())
             .expect("the stage is writable");
-        let ended = stage.run(agent, &ARGS).against(server).end();
-        assert_done(stage, &ended, server, 0.0);
+        let output = stage.run(agent, &ARGS).against(server).output();
+        assert_done(stage, &output, server, 0.0);
         assert!(session_contains(stage, TITLE) && session_contains(stage, SUMMARY));
         let (account, shown) = (server.api.account(), shown_summary(stage));
         assert_eq!((account.side.len(), account.side[0].model.as_str()), (1, MODEL));
@@ -127,7 +127,7 @@ fn handoff_contains_the_summary() {
             (shown["total_cost_usd"].as_f64().expect("a cost") - cost).abs() < 1e-6,
             "{shown}, not {cost}"
         );
-        let text = stage.longhaul(["show", "@", "--output-format", "text"]).end();
+        let text = stage.longhaul(["show", "@", "--output-format", "text"]).output();
         assert!(text.stdout.contains("older work was summarized"), "{text:?}");
 
         // The user's hooks run at most for the two attempts. The scripted agent has no hooks.
@@ -148,9 +148,12 @@ fn handoff_contains_the_summary() {
 #[test]
 fn failed_summary_leaves_the_plain_record() {
     with_each_agent("a failed summary", "fault = { status = { code = 400 } }", |stage, agent, server| {
-        let ended = stage.run(agent, &ARGS).against(server).end();
-        assert_done(stage, &ended, server, 0.0);
-        assert!(ended.stderr.contains("no summary of older work: the API rejected the request"), "{ended:?}");
+        let output = stage.run(agent, &ARGS).against(server).output();
+        assert_done(stage, &output, server, 0.0);
+        assert!(
+            output.stderr.contains("no summary of older work: the API rejected the request"),
+            "{output:?}"
+        );
         assert!(
             !session_contains(stage, "summarized it")
                 && session_contains(stage, "Earlier work, one line per step")
@@ -164,17 +167,17 @@ fn failed_summary_leaves_the_plain_record() {
 fn hanging_summary_is_stopped() {
     let hangs = "fault = { silence = { after = \"mid-text\" } }";
     with_each_agent("a hanging summary", hangs, |stage, agent, server| {
-        let ended = stage.run(agent, &ARGS).against(server).end();
+        let output = stage.run(agent, &ARGS).against(server).output();
         // The cost of its earlier output is estimated.
-        assert_done(stage, &ended, server, 0.02);
-        assert!(ended.stderr.contains("no summary of older work: it took too long"), "{ended:?}");
+        assert_done(stage, &output, server, 0.02);
+        assert!(output.stderr.contains("no summary of older work: it took too long"), "{output:?}");
         assert!(
             !session_contains(stage, "summarized it")
                 && session_contains(stage, "Earlier work, one line per step")
         );
         assert_eq!((summary_requests(server), server.api.account().side.len()), (1, 1));
-        let estimated = ended.envelope(0)["usage"]["estimated_cost_usd"].as_f64();
-        assert!(estimated.is_some_and(|estimated| estimated > 0.0), "{ended:?}");
+        let estimated = output.envelope(0)["usage"]["estimated_cost_usd"].as_f64();
+        assert!(estimated.is_some_and(|estimated| estimated > 0.0), "{output:?}");
     });
 }
 
@@ -184,12 +187,12 @@ fn cancel_stops_a_summary_at_once() {
         let run = run_to_mid_summary(stage, agent, server);
         assert_eq!(stage.only_run().status().expect("a status").deadline.as_deref(), Some("summary_timeout"));
         run.signal(Signal::INT);
-        let ended = run.end();
-        ended.envelope(130);
+        let output = run.output();
+        output.envelope(130);
         assert_eq!(shown_summary(stage)["outcome"], json!({ "failed": "interrupted" }));
         tidy::check(stage);
         // After a resume the summary is requested again, with its full timeout.
-        let resumed = stage.longhaul(["resume", "@"]).against(server).end();
+        let resumed = stage.longhaul(["resume", "@"]).against(server).output();
         resumed.envelope(0);
         assert_eq!(summary_requests(server), 2);
     });
@@ -202,8 +205,8 @@ fn recovery_does_not_request_the_summary_again() {
         let run = run_to_mid_summary(stage, agent, server);
         wait_until("the model has started to answer", || server.api.account().side.len() == 1);
         run.kill();
-        let ended = recover(stage, server, &["@"]).end();
-        assert_done(stage, &ended, server, 0.02);
+        let output = recover(stage, server, &["@"]).output();
+        assert_done(stage, &output, server, 0.02);
         assert_eq!(
             (summary_requests(server), shown_summary(stage)["outcome"].clone()),
             (1, json!({ "failed": "crashed" }))
@@ -223,8 +226,8 @@ fn summary_finished_without_supervisor_is_used() {
         |stage, agent, server| {
             run_to_mid_summary(stage, agent, server).kill();
             wait_until("no process remains", || tidy::processes(stage.folder()).is_empty());
-            let ended = recover(stage, server, &["@"]).end();
-            assert_done(stage, &ended, server, 0.0);
+            let output = recover(stage, server, &["@"]).output();
+            assert_done(stage, &output, server, 0.0);
             assert_eq!(
                 (summary_requests(server), shown_summary(stage)["outcome"].clone()),
                 (1, json!("written"))
@@ -238,7 +241,7 @@ fn summary_finished_without_supervisor_is_used() {
 fn short_record_needs_no_summary() {
     let (stage, server) = (Stage::new(), start_server(""));
     let args: Vec<&str> = ARGS.iter().map(|arg| if *arg == HANDOFF_TOKENS { "12000" } else { arg }).collect();
-    assert_done(&stage, &stage.run(&stage.agent(), &args).against(&server).end(), &server, 0.0);
+    assert_done(&stage, &stage.run(&stage.agent(), &args).against(&server).output(), &server, 0.0);
     assert_eq!(
         (summary_requests(&server), shown_summary(&stage)["outcome"].clone()),
         (0, json!("not_needed"))
@@ -251,7 +254,7 @@ fn files(stage: &Stage) -> BTreeMap<PathBuf, Vec<u8>> {
     files.into_iter().filter_map(|path| Some((path.clone(), fs::read(path).ok()?))).collect()
 }
 
-fn handoff(stage: &Stage, agent: &Path, server: &Server, args: &[&str]) -> Started {
+fn handoff(stage: &Stage, agent: &Path, server: &Server, args: &[&str]) -> Running {
     let call = stage.longhaul([
         "handoff",
         "--handoff-tokens",
@@ -265,13 +268,13 @@ fn handoff(stage: &Stage, agent: &Path, server: &Server, args: &[&str]) -> Start
 
 /// Prints the handoff prompt of this work with and without a summary.
 fn check_handoffs(stage: &Stage, agent: &Path, server: &Server) {
-    let run = stage.run(agent, &ARGS).against(server).end();
+    let run = stage.run(agent, &ARGS).against(server).output();
     run.envelope(0);
     let before = files(stage);
     let stream = stage.only_run().attempt(1).stream_path().display().to_string();
     for source in [&["@"][..], &["--from-transcript", &stream]] {
-        let plain = stage.longhaul(["handoff", "--handoff-tokens", HANDOFF_TOKENS]).args(source).end();
-        let printed = handoff(stage, agent, server, source).end();
+        let plain = stage.longhaul(["handoff", "--handoff-tokens", HANDOFF_TOKENS]).args(source).output();
+        let printed = handoff(stage, agent, server, source).output();
         assert_eq!((printed.code, printed.stderr.as_str()), (0, ""), "{printed:?}");
         assert!(printed.stdout.contains(TITLE) && printed.stdout.contains(SUMMARY), "{printed:?}");
         let broken = start_server("fault = { status = { code = 400 } }");
@@ -279,7 +282,7 @@ fn check_handoffs(stage: &Stage, agent: &Path, server: &Server) {
         for (agent, server, reason) in
             [(agent, &broken, "rejected the request"), (&missing, server, "no such file")]
         {
-            let printed = handoff(stage, agent, server, source).end();
+            let printed = handoff(stage, agent, server, source).output();
             assert_eq!((printed.code, &printed.stdout), (0, &plain.stdout), "{printed:?}");
             assert!(printed.stderr.lines().count() == 1 && printed.stderr.contains(reason), "{printed:?}");
         }
@@ -287,9 +290,9 @@ fn check_handoffs(stage: &Stage, agent: &Path, server: &Server) {
         let call = handoff(stage, agent, &hanging, source);
         wait_until("a summary is requested", || summary_requests(&hanging) == 1);
         call.signal(Signal::INT);
-        let ended = call.end();
-        assert_eq!((ended.code, ended.stdout.as_str()), (130, ""), "{ended:?}");
-        assert!(ended.duration < Duration::from_secs(30), "{ended:?}");
+        let output = call.output();
+        assert_eq!((output.code, output.stdout.as_str()), (130, ""), "{output:?}");
+        assert!(output.duration < Duration::from_secs(30), "{output:?}");
     }
     assert_eq!(files(stage), before, "the run is unchanged");
     tidy::check(stage);
@@ -308,14 +311,14 @@ fn summary_model_is_required_and_shown_by_dry_run() {
     let stage = Stage::new();
     let agent = stage.agent();
     for model in ["", "  "] {
-        let run = stage.run(&agent, &["p", "--handoff-summary", model]).end();
-        let handoff = stage.longhaul(["handoff", "@", "--handoff-summary", model]).end();
-        for ended in [run, handoff] {
-            assert_eq!((ended.code, ended.stdout.as_str()), (2, ""), "{ended:?}");
-            assert!(ended.stderr.contains("expected the name of a model"), "{ended:?}");
+        let run = stage.run(&agent, &["p", "--handoff-summary", model]).output();
+        let handoff = stage.longhaul(["handoff", "@", "--handoff-summary", model]).output();
+        for output in [run, handoff] {
+            assert_eq!((output.code, output.stdout.as_str()), (2, ""), "{output:?}");
+            assert!(output.stderr.contains("expected the name of a model"), "{output:?}");
         }
     }
-    let planned = stage.run(&agent, &["p", "--handoff-summary", MODEL, "--dry-run"]).end();
+    let planned = stage.run(&agent, &["p", "--handoff-summary", MODEL, "--dry-run"]).output();
     let planned: Value = serde_json::from_str(&planned.stdout).expect("JSON");
     assert_eq!(planned["handoff_summary"]["model"], MODEL);
     assert_eq!(planned["handoff_summary"]["timeout_ms"], 60_000);
@@ -324,8 +327,9 @@ fn summary_model_is_required_and_shown_by_dry_run() {
             .as_str()
             .is_some_and(|words| words.contains("--no-session-persistence"))
     );
-    let text =
-        stage.run(&agent, &["p", "--handoff-summary", MODEL, "--dry-run", "--output-format", "text"]).end();
+    let text = stage
+        .run(&agent, &["p", "--handoff-summary", MODEL, "--dry-run", "--output-format", "text"])
+        .output();
     assert!(text.stdout.contains("within 1m") && text.stdout.contains(MODEL), "{text:?}");
     assert!(!stage.home().exists());
 }

@@ -3,7 +3,7 @@
 //!
 //! `recover` finishes the work in the same session and repeats no side effect.
 
-use crate::call::{Call, Ended, Started, wait_until};
+use crate::call::{Call, Output, Running, wait_until};
 use crate::harness::Stage;
 use crate::recovering::{
     self, assert_done, recover, run_to_mid_tool, run_to_mid_tool_with, steps, with_each_agent,
@@ -31,8 +31,8 @@ fn suspensions(stage: &Stage) -> Vec<&'static str> {
 }
 
 /// Asserts that the only run is suspended: its envelope and files agree, and no process remains.
-fn assert_suspended(stage: &Stage, ended: &Ended, code: i32) -> Value {
-    let envelope = ended.envelope(code);
+fn assert_suspended(stage: &Stage, output: &Output, code: i32) -> Value {
+    let envelope = output.envelope(code);
     assert_eq!(envelope["run"]["outcome"], "suspended", "{envelope}");
     assert_eq!(envelope["run"]["resume"], format!("longhaul recover {}", stage.only_run().id()).as_str());
     assert_eq!(tidy::processes(stage.folder()), [], "processes remain");
@@ -43,23 +43,23 @@ fn assert_suspended(stage: &Stage, ended: &Ended, code: i32) -> Value {
 }
 
 fn status_of_all_runs(stage: &Stage) -> Value {
-    let statuses = stage.longhaul(["--output-format", "json", "status"]).end();
+    let statuses = stage.longhaul(["--output-format", "json", "status"]).output();
     serde_json::from_str(&statuses.stdout).expect("the list is JSON")
 }
 
 /// Suspends a run in its second step with one signal and recovers it.
-fn suspend_and_recover(stage: &Stage, server: &Server, run: Started, signal: Signal, code: i32) {
+fn suspend_and_recover(stage: &Stage, server: &Server, run: Running, signal: Signal, code: i32) {
     let signalled = Instant::now();
     run.signal(signal);
-    let ended = run.end();
+    let output = run.output();
     assert!(signalled.elapsed() < STOPPED_WITHIN, "{:?}", signalled.elapsed());
-    let envelope = assert_suspended(stage, &ended, code);
-    assert!(!ended.stderr.contains("resuming"), "nothing resumes: {}", ended.stderr);
+    let envelope = assert_suspended(stage, &output, code);
+    assert!(!output.stderr.contains("resuming"), "nothing resumes: {}", output.stderr);
     // The interrupted exchange has a result, which reports its cost.
     assert!(envelope["usage"]["total_cost_usd"].as_f64().is_some_and(|cost| cost > 0.0), "{envelope}");
     let session = envelope["session_id"].clone();
 
-    let recovered = recover(stage, server, &[]).end().envelope(0);
+    let recovered = recover(stage, server, &[]).output().envelope(0);
     assert_done(stage, &recovered, 2);
     assert_eq!(recovered["session_id"], session);
     assert_eq!(suspensions(stage).len(), 1);
@@ -92,11 +92,11 @@ fn sigterm_to_all_processes_is_not_a_crash() {
         for (pid, _) in tidy::processes(stage.folder()) {
             let _ = kill_process(pid, Signal::TERM);
         }
-        let ended = run.end();
+        let output = run.output();
         assert!(signalled.elapsed() < STOPPED_WITHIN, "{:?}", signalled.elapsed());
-        assert_suspended(stage, &ended, 143);
-        assert!(!ended.stderr.contains("died"), "the signal counts as a crash: {}", ended.stderr);
-        let recovered = recover(stage, server, &[]).end().envelope(0);
+        assert_suspended(stage, &output, 143);
+        assert!(!output.stderr.contains("died"), "the signal counts as a crash: {}", output.stderr);
+        let recovered = recover(stage, server, &[]).output().envelope(0);
         assert_done(stage, &recovered, 2);
     });
 }
@@ -107,24 +107,24 @@ fn second_sigterm_changes_nothing() {
     let run = run_to_mid_tool(&stage, &stage.agent(), &server);
     run.signal(Signal::TERM);
     run.signal(Signal::TERM);
-    assert_suspended(&stage, &run.end(), 143);
+    assert_suspended(&stage, &run.output(), 143);
     assert_eq!(suspensions(&stage), ["SIGTERM"]);
-    let recovered = recover(&stage, &server, &[]).end().envelope(0);
+    let recovered = recover(&stage, &server, &[]).output().envelope(0);
     assert_done(&stage, &recovered, 2);
 }
 
 #[test]
 fn detached_run_is_suspended() {
     let (stage, server) = (Stage::new(), Server::start(recovering::STEPS));
-    let detached = run_to_mid_tool_with(&stage, &stage.agent(), &server, &["--detach"]).end();
+    let detached = run_to_mid_tool_with(&stage, &stage.agent(), &server, &["--detach"]).output();
     assert_eq!(detached.code, 0, "{detached:?}");
     let supervisor = stage.only_run().status().expect("the status can be read").supervisor_pid;
     let supervisor = rustix::process::Pid::from_raw(supervisor.cast_signed()).expect("a process has a PID");
     // The test started this process, and the run's lock shows that it is alive.
     kill_process(supervisor, Signal::TERM).expect("the supervisor runs");
-    let attached = stage.longhaul(["attach", "@"]).end();
+    let attached = stage.longhaul(["attach", "@"]).output();
     assert_suspended(&stage, &attached, 143);
-    let recovered = recover(&stage, &server, &[]).end().envelope(0);
+    let recovered = recover(&stage, &server, &[]).output().envelope(0);
     assert_done(&stage, &recovered, 2);
 }
 
@@ -139,13 +139,13 @@ fn unresponsive_agent_is_killed_in_time() {
     });
     let signalled = Instant::now();
     run.signal(Signal::TERM);
-    let ended = run.end();
+    let output = run.output();
     assert!(signalled.elapsed() < STOPPED_WITHIN, "{:?}", signalled.elapsed());
-    assert_suspended(&stage, &ended, 143);
+    assert_suspended(&stage, &output, 143);
 }
 
 /// Starts a run and returns while it waits for an hour.
-fn start_waiting_run(stage: &Stage, server: &Server) -> Started {
+fn start_waiting_run(stage: &Stage, server: &Server) -> Running {
     let slow = ["--inner-retries", "0", "--retry-base", "1h", "--retry-cap", "1h", "--retry-jitter", "none"];
     let call: Call = stage.run(&stage.agent(), &["p", "--permission-mode", "bypassPermissions"]);
     let run = call.args(slow).against(server).start();
@@ -162,8 +162,8 @@ fn waiting_run_is_suspended_at_once_and_continues_to_wait() {
     let run = start_waiting_run(&stage, &server);
     let deadline_before = stage.only_run().status().expect("the status can be read").deadline_at;
     run.signal(Signal::TERM);
-    let ended = run.end();
-    assert_suspended(&stage, &ended, 143);
+    let output = run.output();
+    assert_suspended(&stage, &output, 143);
 
     let again = recover(&stage, &server, &[]);
     wait_until("the run waits again", || {
@@ -172,7 +172,7 @@ fn waiting_run_is_suspended_at_once_and_continues_to_wait() {
     let status = stage.only_run().status().expect("the status can be read");
     assert_eq!(status.deadline_at, deadline_before, "the wait keeps its end");
     again.signal(Signal::HUP);
-    assert_suspended(&stage, &again.end(), 129);
+    assert_suspended(&stage, &again.output(), 129);
     assert_eq!(suspensions(&stage), ["SIGTERM", "SIGHUP"]);
 }
 
@@ -181,11 +181,11 @@ fn suspended_run_can_be_cancelled() {
     let (stage, server) = (Stage::new(), Server::start(OUTAGE));
     let run = start_waiting_run(&stage, &server);
     run.signal(Signal::TERM);
-    assert_suspended(&stage, &run.end(), 143);
-    let cancelled = stage.longhaul(["cancel", "@"]).against(&server).end();
+    assert_suspended(&stage, &run.output(), 143);
+    let cancelled = stage.longhaul(["cancel", "@"]).against(&server).output();
     assert_eq!(cancelled.code, 0, "{cancelled:?}");
     assert_eq!(tidy::replayed_outcome(&stage.only_run()).kind.as_str(), "cancelled");
-    let idle = recover(&stage, &server, &[]).end();
+    let idle = recover(&stage, &server, &[]).output();
     assert!(idle.stderr.contains("nothing to recover"), "{idle:?}");
 }
 
@@ -194,9 +194,9 @@ fn commands_show_a_suspended_run() {
     let (stage, server) = (Stage::new(), Server::start(recovering::STEPS));
     let run = run_to_mid_tool(&stage, &stage.agent(), &server);
     run.signal(Signal::TERM);
-    assert_suspended(&stage, &run.end(), 143);
+    assert_suspended(&stage, &run.output(), 143);
     assert_eq!(steps(&stage), "one\n");
-    let text = |args: &[&str]| stage.longhaul(["--output-format", "text"]).args(args).end().stdout;
+    let text = |args: &[&str]| stage.longhaul(["--output-format", "text"]).args(args).output().stdout;
     let id = stage.only_run().id().to_string();
     for args in [&["status"][..], &["runs"], &["show", "@"], &["why", "@"]] {
         let text = text(args);
@@ -204,7 +204,7 @@ fn commands_show_a_suspended_run() {
     }
     assert!(text(&["why", "@"]).contains(&format!("longhaul recover {id}")));
     assert!(text(&["runs", "--state", "suspended"]).contains(&id));
-    let recovered = recover(&stage, &server, &[]).end().envelope(0);
+    let recovered = recover(&stage, &server, &[]).output().envelope(0);
     assert_done(&stage, &recovered, 2);
     assert!(text(&["why", "@"]).contains("SIGTERM suspended the run"), "{}", text(&["why", "@"]));
 }

@@ -138,8 +138,8 @@ fn sweep(strikes: &[Strike]) {
 fn count_points(strike: Strike, claude: Option<&Path>) -> u64 {
     let (stage, server) = (Stage::new(), Server::start(WORK));
     let log = stage.folder().join("points");
-    let ended = run(&stage, claude, &server, strike, &[(strike.log(), log.to_string_lossy().into_owned())]);
-    assert_eq!(ended.expect("nothing killed the supervisor").envelope(0)["result"], DONE);
+    let output = run(&stage, claude, &server, strike, &[(strike.log(), log.to_string_lossy().into_owned())]);
+    assert_eq!(output.expect("nothing killed the supervisor").envelope(0)["result"], DONE);
     assert_eq!(server.api.account().model_requests() as u64, IDEAL_REQUESTS);
     fs::read_to_string(log).expect("the log of points exists").lines().count() as u64
 }

@@ -1,7 +1,7 @@
 //! The user's own tables of prices and side effects. They apply for the whole run, including after a
 //! takeover.
 
-use crate::call::{Started, wait_until};
+use crate::call::{Running, wait_until};
 use crate::harness::{Stage, claude_code};
 use crate::server::Server;
 use crate::tidy;
@@ -26,10 +26,10 @@ fn unreadable_table_is_wrong_usage() {
     let check = |flag: &str, text: &str, fragments: &[&str]| {
         let table = stage.file("my.toml", text).display().to_string();
         for options in [&["--dry-run"][..], &[]] {
-            let ended = stage.run(&agent, &["p", flag, &table]).args(options).end();
-            assert_eq!((ended.code, ended.stdout.as_str()), (2, ""), "{ended:?}");
-            ended.says(fragments);
-            ended.says(&[&table, "hint:"]);
+            let output = stage.run(&agent, &["p", flag, &table]).args(options).output();
+            assert_eq!((output.code, output.stdout.as_str()), (2, ""), "{output:?}");
+            output.assert_error(fragments);
+            output.assert_error(&[&table, "hint:"]);
         }
         assert!(!stage.home().exists(), "{flag} {text}");
     };
@@ -52,9 +52,9 @@ fn unreadable_table_is_wrong_usage() {
     check("--effects-file", "\ntools = [\"\"]", &["line 2: empty pattern", "hint: for example"]);
     check("--effects-file", "tools = \"x\"", &["line 1: invalid type", "expected a sequence"]);
     for flag in ["--prices-file", "--effects-file"] {
-        let ended = stage.run(&agent, &["p", flag, "/nowhere/my.toml"]).end();
-        assert_eq!(ended.code, 2, "{ended:?}");
-        ended.says(&["/nowhere/my.toml", "No such file", &format!("hint: check {flag}")]);
+        let output = stage.run(&agent, &["p", flag, "/nowhere/my.toml"]).output();
+        assert_eq!(output.code, 2, "{output:?}");
+        output.assert_error(&["/nowhere/my.toml", "No such file", &format!("hint: check {flag}")]);
     }
 }
 
@@ -65,7 +65,7 @@ fn run_dying_agent(stage: &Stage, args: &[&str]) -> Value {
 "#;
     let stream = stage.file("stream", stream);
     let call = stage.run(&stage.agent(), &["p", "--max-retries", "0"]).args(args);
-    call.env("LONGHAUL_SCRIPTED_REPLAY", stream).env("LONGHAUL_SCRIPTED_EXIT", "1").end().envelope(20)
+    call.env("LONGHAUL_SCRIPTED_REPLAY", stream).env("LONGHAUL_SCRIPTED_EXIT", "1").output().envelope(20)
 }
 
 #[test]
@@ -84,7 +84,7 @@ fn cost_follows_the_price_table() {
     }
     // Later calls report the same cost, even though the file is deleted.
     fs::remove_file(table).expect("the test owns the file");
-    assert_eq!(stage.longhaul(["attach", "@"]).end().envelope(20)["usage"], priced);
+    assert_eq!(stage.longhaul(["attach", "@"]).output().envelope(20)["usage"], priced);
 }
 
 /// A step that must not be repeated, and a step in which all processes die.
@@ -108,7 +108,7 @@ text = "It is deployed."
 "#;
 
 /// Kills the supervisor and the agent of a run in its second step.
-fn kill_in_mid_tool(stage: &Stage, run: Started) {
+fn kill_in_mid_tool(stage: &Stage, run: Running) {
     wait_until("the tool runs", || stage.work().join("started").exists());
     run.kill();
     let pid = stage.only_run().status().expect("a status").pid.expect("there is an agent");
@@ -130,8 +130,8 @@ fn check_tables_after_takeover(agent: &Path, stage: &Stage) {
     for table in [effects, prices] {
         fs::remove_file(table).expect("the test owns the file");
     }
-    let ended = stage.longhaul(["recover"]).against(&server).end();
-    let envelope = ended.envelope(0);
+    let output = stage.longhaul(["recover"]).against(&server).output();
+    let envelope = output.envelope(0);
     assert_eq!((&envelope["result"], &envelope["run"]["attempts"]), (&"It is deployed.".into(), &2.into()));
     // The user's table prices the unreported usage of the first attempt: hundreds of tokens at least.
     let estimated = envelope["usage"]["estimated_cost_usd"].as_f64();

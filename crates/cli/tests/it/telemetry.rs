@@ -3,7 +3,7 @@
 //!
 //! The state of the collector never affects the run.
 
-use crate::call::{Call, Ended, wait_until};
+use crate::call::{Call, Output, wait_until};
 use crate::collector::{Collector, Received, plain};
 use crate::harness::Stage;
 use crate::recovering::{
@@ -49,9 +49,9 @@ fn base_call(stage: &Stage, agent: &Path, server: &Server) -> Call {
 }
 
 /// Performs a run with the scripted agent, in an environment that `configure` completes.
-fn run_work(stage: &Stage, configure: impl FnOnce(Call) -> Call) -> Ended {
+fn run_work(stage: &Stage, configure: impl FnOnce(Call) -> Call) -> Output {
     let server = Server::start(WORK);
-    configure(base_call(stage, &stage.agent(), &server)).end()
+    configure(base_call(stage, &stage.agent(), &server)).output()
 }
 
 /// Sets the collector as the endpoint, with HTTP and JSON.
@@ -125,8 +125,9 @@ fn span_named<'a>(spans: &'a [Span], name: &str) -> &'a Span {
 fn run_is_one_trace() {
     play_with_each_agent(OVERLOADED, "the trace of a run", |stage, agent, server| {
         let collector = Collector::start();
-        let ended = export_to(base_call(stage, agent, server), &collector).args(["--name", "nightly"]).end();
-        let envelope = ended.envelope(0);
+        let output =
+            export_to(base_call(stage, agent, server), &collector).args(["--name", "nightly"]).output();
+        let envelope = output.envelope(0);
         check_tree(
             &collector,
             &expect![[r#"
@@ -207,13 +208,13 @@ fn every_form_of_otlp_has_the_same_data() {
         for compression in ["", "gzip"] {
             let (stage, collector) = (Stage::new(), Collector::start());
             let endpoint = if protocol == "grpc" { &collector.grpc } else { &collector.http };
-            let ended = run_work(&stage, |call| {
+            let output = run_work(&stage, |call| {
                 call.env("OTEL_EXPORTER_OTLP_ENDPOINT", endpoint)
                     .env("OTEL_EXPORTER_OTLP_PROTOCOL", protocol)
                     .env("OTEL_EXPORTER_OTLP_TRACES_COMPRESSION", compression)
             });
-            ended.envelope(0);
-            assert_eq!(ended.stderr, "", "{protocol}");
+            output.envelope(0);
+            assert_eq!(output.stderr, "", "{protocol}");
             let data = collector.received();
             results.insert((tree(&data.spans), data.sum("gen_ai.client.token.usage", &[]).to_string()));
         }
@@ -241,8 +242,8 @@ fn trace_continues_after_takeover() {
             input.len() == 2 && input.iter().sum::<f64>() == counted
         });
         started.kill();
-        let ended = export_to(stage.longhaul(["recover"]).against(server), &collector).end();
-        let envelope = ended.envelope(0);
+        let output = export_to(stage.longhaul(["recover"]).against(server), &collector).output();
+        let envelope = output.envelope(0);
         assert_done(stage, &envelope, 1);
         // A span that both supervisors sent is the same, and its usage is counted once.
         let mut spans: Vec<Span> = Vec::new();
@@ -270,7 +271,7 @@ fn trace_continues_after_takeover() {
         assert_eq!(collector.received().sum("longhaul.runs", &[]), 1.0);
 
         // A resumed run continues the same trace.
-        export_to(stage.longhaul(["resume", "@", "--repeat-task"]).against(server), &collector).end();
+        export_to(stage.longhaul(["resume", "@", "--repeat-task"]).against(server), &collector).output();
         let received = collector.received();
         let runs = received.spans.iter().filter(|span| span.name == "invoke_workflow");
         let traces: BTreeSet<&[u8]> = received.spans.iter().map(|span| span.trace_id.as_slice()).collect();
@@ -285,7 +286,7 @@ fn work_without_supervisor_is_exported() {
         run_to_mid_tool(stage, agent, server).kill();
         let agent = agent_pid(&stage.only_run());
         wait_until("the agent has exited", || has_exited(agent));
-        export_to(stage.longhaul(["recover"]).against(server), &collector).end().envelope(0);
+        export_to(stage.longhaul(["recover"]).against(server), &collector).output().envelope(0);
         let received = collector.received();
         let recovered = &span_named(&received.spans, "invoke_agent").events[0];
         assert_eq!(recovered.name, "longhaul.recovered");
@@ -334,7 +335,7 @@ fn message_text_is_not_sent_and_keys_are_not_stored() {
     for text in ["hello", "I write", "All done", "echo"] {
         assert!(!received.raw.contains(text), "`{text}` was sent");
     }
-    let files_with_key = stage.program("grep").args(["-rl", "sesame"]).args([stage.home()]).end();
+    let files_with_key = stage.program("grep").args(["-rl", "sesame"]).args([stage.home()]).output();
     assert_eq!(files_with_key.stdout, "", "a key was stored");
 }
 
@@ -354,13 +355,16 @@ fn failing_collector_does_not_affect_run() {
     for endpoint in [&silent, &closed, &rejecting.http, &redirecting.http] {
         for protocol in ["http/protobuf", "grpc"] {
             let stage = Stage::new();
-            let ended = run_work(&stage, |call| {
+            let output = run_work(&stage, |call| {
                 call.env("OTEL_EXPORTER_OTLP_ENDPOINT", endpoint).env("OTEL_EXPORTER_OTLP_PROTOCOL", protocol)
             });
-            ended.envelope(0);
-            assert!(ended.stderr.starts_with("warning: ") && ended.stderr.lines().count() == 1, "{ended:?}");
-            assert!(ended.stderr.contains("the run's files are complete"), "{ended:?}");
-            assert!(ended.duration < Duration::from_secs(30), "{ended:?}");
+            output.envelope(0);
+            assert!(
+                output.stderr.starts_with("warning: ") && output.stderr.lines().count() == 1,
+                "{output:?}"
+            );
+            assert!(output.stderr.contains("the run's files are complete"), "{output:?}");
+            assert!(output.duration < Duration::from_secs(30), "{output:?}");
         }
     }
     assert!(
@@ -376,26 +380,26 @@ fn failing_collector_does_not_affect_run() {
 fn doctor_prints_the_endpoint() {
     let stage = Stage::new();
     let doctor = || stage.longhaul(["doctor"]);
-    assert!(!doctor().end().stdout.contains("telemetry"));
+    assert!(!doctor().output().stdout.contains("telemetry"));
     let configured_doctor =
         || doctor().env("OTEL_EXPORTER_OTLP_ENDPOINT", "https://me:secret@collector:4318");
-    let output = configured_doctor().end().stdout;
+    let output = configured_doctor().output().stdout;
     let words = "traces to https://collector:4318 by http/protobuf, metrics to";
     assert!(output.contains(words) && !output.contains("secret"), "{output}");
-    let output = configured_doctor().env("OTEL_EXPORTER_OTLP_PROTOCOL", "pigeon").end().stdout;
+    let output = configured_doctor().env("OTEL_EXPORTER_OTLP_PROTOCOL", "pigeon").output().stdout;
     assert!(output.contains("is `pigeon`") && output.contains("fix the OTEL_ variables"), "{output}");
 }
 
 #[test]
 fn invalid_value_causes_a_warning() {
     let (stage, collector) = (Stage::new(), Collector::start());
-    let ended =
+    let output =
         run_work(&stage, |call| export_to(call, &collector).env("OTEL_EXPORTER_OTLP_PROTOCOL", "pigeon"));
-    ended.envelope(0);
-    assert!(ended.stderr.contains("OTEL_EXPORTER_OTLP_PROTOCOL is `pigeon`"), "{ended:?}");
+    output.envelope(0);
+    assert!(output.stderr.contains("OTEL_EXPORTER_OTLP_PROTOCOL is `pigeon`"), "{output:?}");
     assert!(!collector.received().spans.is_empty(), "the default protocol was used");
     let stage = Stage::new();
-    let ended = run_work(&stage, |call| call.env("OTEL_EXPORTER_OTLP_ENDPOINT", "no address"));
-    ended.envelope(0);
-    assert!(ended.stderr.contains("fix the OTEL_ variables"), "{ended:?}");
+    let output = run_work(&stage, |call| call.env("OTEL_EXPORTER_OTLP_ENDPOINT", "no address"));
+    output.envelope(0);
+    assert!(output.stderr.contains("fix the OTEL_ variables"), "{output:?}");
 }

@@ -3,7 +3,7 @@
 //! Each stage is a machine. One file is moved.
 
 use crate::artifacts;
-use crate::call::{Call, Ended, wait_until};
+use crate::call::{Call, Output, wait_until};
 use crate::harness::{Stage, claude_code};
 use crate::server::Server;
 use crate::sweep::DONE;
@@ -62,9 +62,9 @@ const STATE: &str = "git --no-optional-locks status --porcelain; git log --forma
 /// Runs a script in a directory and returns its output.
 pub fn shell(stage: &Stage, dir: &Path, script: &str) -> String {
     let script = format!("cd '{}'; {script}", dir.display());
-    let ended = stage.program("sh").args(["-ec", &script]).end();
-    assert_eq!(ended.code, 0, "{script}: {ended:?}");
-    ended.stdout
+    let output = stage.program("sh").args(["-ec", &script]).output();
+    assert_eq!(output.code, 0, "{script}: {output:?}");
+    output.stdout
 }
 
 /// Returns the content of every file below a directory, or the target of a link, by path.
@@ -130,20 +130,20 @@ fn import(stage: &Stage, file: &Path, args: &[&str]) -> Call {
     stage.longhaul(["import"]).args([file]).args(["--into", "there"]).args(args)
 }
 
-fn json(ended: &Ended) -> Value {
-    assert_eq!(ended.code, 0, "{ended:?}");
-    serde_json::from_str(&ended.stdout).expect("JSON is printed")
+fn json(output: &Output) -> Value {
+    assert_eq!(output.code, 0, "{output:?}");
+    serde_json::from_str(&output.stdout).expect("JSON is printed")
 }
 
 /// Returns a machine with a finished run, and the file it was exported to.
 fn export_finished_run() -> (Stage, PathBuf) {
     let stage = Stage::new();
     let args = ["p", "--permission-mode", "bypassPermissions"];
-    stage.run(&stage.agent(), &args).env("LONGHAUL_SCRIPTED_INSTANT", "1").end().envelope(0);
+    stage.run(&stage.agent(), &args).env("LONGHAUL_SCRIPTED_INSTANT", "1").output().envelope(0);
     shell(&stage, &stage.work(), REPOSITORY);
     let file = stage.folder().join("run.longhaul");
-    let ended = export(&stage, &["@", "-o", "run.longhaul"]).end();
-    assert_eq!(json(&ended)["file"], file.display().to_string());
+    let output = export(&stage, &["@", "-o", "run.longhaul"]).output();
+    assert_eq!(json(&output)["file"], file.display().to_string());
     (stage, file)
 }
 
@@ -153,15 +153,15 @@ fn check_move(source: &Stage, agent: &Path) {
     shell(source, &source.work(), REPOSITORY);
     let run = orphaned_run(source, agent, &server);
 
-    let busy = export(source, &["@"]).end();
+    let busy = export(source, &["@"]).output();
     busy.envelope(25);
-    busy.says(&["of its processes are still running", "longhaul recover", "longhaul cancel"]);
+    busy.assert_error(&["of its processes are still running", "longhaul recover", "longhaul cancel"]);
     power_off(&run);
 
     let state = shell(source, &source.work(), STATE);
     // Every file, including git's objects, references, index and stash, byte for byte.
     let (workspace, record) = (files(&source.work()), files(run.path()));
-    let packed = export(source, &["@"]).end();
+    let packed = export(source, &["@"]).output();
     let printed = json(&packed);
     let file = source.folder().join(format!("{}.longhaul", run.id()));
     assert_eq!(printed["file"], file.display().to_string());
@@ -175,7 +175,7 @@ fn check_move(source: &Stage, agent: &Path) {
 
     let target = Stage::new();
     let into = target.folder().join("there");
-    let printed = json(&import(&target, &file, &[]).end());
+    let printed = json(&import(&target, &file, &[]).output());
     let imported_run = target.only_run();
     assert_eq!(printed["run"]["id"], run.id().as_str());
     assert_eq!(printed["cwd"], into.display().to_string());
@@ -192,8 +192,8 @@ fn check_move(source: &Stage, agent: &Path) {
     assert!(fs::metadata(session_file).expect("the session was exported").len() > 0);
     tidy::check(&target);
 
-    let ended = target.longhaul(["resume", "@"]).against(&server).end();
-    let envelope = ended.envelope(0);
+    let output = target.longhaul(["resume", "@"]).against(&server).output();
+    let envelope = output.envelope(0);
     assert_eq!((&envelope["result"], &envelope["run"]["id"]), (&DONE.into(), &run.id().as_str().into()));
     assert_eq!(
         (&envelope["session_id"], &envelope["run"]["attempts"]),
@@ -204,7 +204,7 @@ fn check_move(source: &Stage, agent: &Path) {
     tidy::replayed_outcome(&imported_run);
     artifacts::assert_transcript_complete(&imported_run);
     assert_eq!(files(&source.work()), workspace, "the original workspace is unchanged");
-    assert_eq!(json(&source.longhaul(["cancel", "@"]).end())["run"]["outcome"], "cancelled");
+    assert_eq!(json(&source.longhaul(["cancel", "@"]).output())["run"]["outcome"], "cancelled");
 }
 
 #[test]
@@ -222,9 +222,9 @@ fn supervised_run_cannot_be_exported() {
     let args = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill"];
     let run = stage.run(&stage.agent(), &args).against(&server).start();
     wait_until("the tool runs", || stage.work().join("started").exists());
-    let refused = export(&stage, &["@"]).end();
-    refused.envelope(25);
-    refused.says(&["it is running", "longhaul attach", "longhaul cancel"]);
+    let rejected = export(&stage, &["@"]).output();
+    rejected.envelope(25);
+    rejected.assert_error(&["it is running", "longhaul attach", "longhaul cancel"]);
     drop(run);
     assert!(
         !fs::read_dir(stage.folder())
@@ -243,11 +243,11 @@ fn finished_run_can_be_moved() {
     let tool = target.program("tail").args(["-f", "/dev/null"]);
     let tool = marker.variables().iter().fold(tool, |tool, (name, value)| tool.env(name, value)).start();
     wait_until("the tool runs", || !processes_with(&marker).is_empty());
-    let busy = import(&target, &file, &[]).end();
+    let busy = import(&target, &file, &[]).output();
     busy.envelope(25);
-    busy.says(&["1 of its processes are running on this machine", "longhaul cancel"]);
+    busy.assert_error(&["1 of its processes are running on this machine", "longhaul cancel"]);
     drop(tool);
-    let printed = json(&import(&target, &file, &["--quiet"]).end());
+    let printed = json(&import(&target, &file, &["--quiet"]).output());
     assert_eq!(target.only_run().id().as_str(), id);
     assert_ne!(
         RunMarker::load(&target.only_run()).expect("a plan"),
@@ -256,51 +256,51 @@ fn finished_run_can_be_moved() {
     );
     assert_eq!(printed["run"]["outcome"], "done");
     assert_eq!(printed["next"], format!("longhaul show {id}"));
-    target.longhaul(["attach", "@"]).end().envelope(0);
+    target.longhaul(["attach", "@"]).output().envelope(0);
     tidy::replayed_outcome(&target.only_run());
 
-    let again = import(&target, &file, &["--use-existing"]).end();
+    let again = import(&target, &file, &["--use-existing"]).output();
     again.envelope(25);
-    again.says(&["its id is used in", "LONGHAUL_HOME"]);
+    again.assert_error(&["its id is used in", "LONGHAUL_HOME"]);
 }
 
 #[test]
 fn existing_file_is_not_overwritten() {
     let (stage, file) = export_finished_run();
     let before = fs::read(&file).expect("a file");
-    let refused = export(&stage, &["@", "--output", "run.longhaul"]).end();
-    assert_eq!(refused.code, 2, "{refused:?}");
-    refused.says(&["already exists", "--force"]);
+    let rejected = export(&stage, &["@", "--output", "run.longhaul"]).output();
+    assert_eq!(rejected.code, 2, "{rejected:?}");
+    rejected.assert_error(&["already exists", "--force"]);
     assert_eq!(fs::read(&file).expect("a file"), before);
     fs::write(&file, "something else").expect("the test owns the file");
     let text = ["@", "--force", "-o", "run.longhaul", "--output-format", "text"];
-    let ended = export(&stage, &text).end();
-    assert_eq!((ended.code, ended.stderr.as_str()), (0, ""), "a finished run causes no warning");
-    assert!(ended.stdout.starts_with(&format!("File: {} (", file.display())), "{ended:?}");
+    let output = export(&stage, &text).output();
+    assert_eq!((output.code, output.stderr.as_str()), (0, ""), "a finished run causes no warning");
+    assert!(output.stdout.starts_with(&format!("File: {} (", file.display())), "{output:?}");
     assert!(fs::metadata(&file).expect("a file").len() > 1000);
-    let nowhere = export(&stage, &["@", "-o", "no/such/folder/file"]).end();
+    let nowhere = export(&stage, &["@", "-o", "no/such/folder/file"]).output();
     nowhere.envelope(25);
-    nowhere.says(&["write", "hint: check the path"]);
+    nowhere.assert_error(&["write", "hint: check the path"]);
 }
 
 #[test]
 fn workspace_without_git_is_not_exported() {
     let source = Stage::new();
-    source.run(&source.agent(), &["p"]).env("LONGHAUL_SCRIPTED_INSTANT", "1").end().envelope(0);
-    let packed = export(&source, &["@"]).end();
+    source.run(&source.agent(), &["p"]).env("LONGHAUL_SCRIPTED_INSTANT", "1").output().envelope(0);
+    let packed = export(&source, &["@"]).output();
     assert_eq!(json(&packed)["workspace"], Value::Null);
     assert!(packed.stderr.contains("the workspace is not in the file"), "{packed:?}");
     let file = source.folder().join(format!("{}.longhaul", source.only_run().id()));
 
     let target = Stage::new();
-    let refused = import(&target, &file, &[]).end();
-    assert_eq!(refused.code, 2, "{refused:?}");
-    refused.says(&["the workspace is not in the file", "--use-existing"]);
-    let missing = import(&target, &file, &["--use-existing"]).end();
+    let rejected = import(&target, &file, &[]).output();
+    assert_eq!(rejected.code, 2, "{rejected:?}");
+    rejected.assert_error(&["the workspace is not in the file", "--use-existing"]);
+    let missing = import(&target, &file, &["--use-existing"]).output();
     assert_eq!(missing.code, 2, "{missing:?}");
-    missing.says(&["work in there", "name the directory"]);
+    missing.assert_error(&["work in there", "name the directory"]);
     fs::create_dir(target.folder().join("there")).expect("the stage is new");
-    let imported = import(&target, &file, &["--use-existing"]).end();
+    let imported = import(&target, &file, &["--use-existing"]).output();
     assert_eq!(json(&imported)["workspace"], "unknown");
     assert!(imported.stderr.contains("git cannot tell"), "{imported:?}");
 }
@@ -316,10 +316,10 @@ fn existing_workspace_is_used_unchanged() {
         &format!("cp -a '{}' there; printf mine > there/modified", source.work().display()),
     );
     let before = files(&into);
-    let refused = import(&target, &file, &[]).end();
-    assert_eq!(refused.code, 2, "{refused:?}");
-    refused.says(&["it is not an empty directory", "--use-existing"]);
-    let imported = import(&target, &file, &["--use-existing", "--output-format", "text"]).end();
+    let rejected = import(&target, &file, &[]).output();
+    assert_eq!(rejected.code, 2, "{rejected:?}");
+    rejected.assert_error(&["it is not an empty directory", "--use-existing"]);
+    let imported = import(&target, &file, &["--use-existing", "--output-format", "text"]).output();
     let id = target.only_run().id().to_string();
     assert_eq!(
         imported.stdout,
@@ -339,11 +339,11 @@ fn omitted_files_are_listed_on_export_and_import() {
          commit -q --allow-empty -m $n; done",
     );
     let omitted = "repositories of their own: nested1, nested2, nested3, nested4, nested5, nested6, nested7, nested8, 1 more";
-    let packed = export(&source, &["@", "--force", "-o", "run.longhaul"]).end();
+    let packed = export(&source, &["@", "--force", "-o", "run.longhaul"]).output();
     assert!(packed.stderr.contains(omitted), "{packed:?}");
     assert_eq!(json(&packed)["workspace"]["omitted"][8], "nested9");
     let target = Stage::new();
-    let imported_run = import(&target, &source.folder().join("run.longhaul"), &[]).end();
+    let imported_run = import(&target, &source.folder().join("run.longhaul"), &[]).output();
     assert!(imported_run.code == 0 && imported_run.stderr.contains(omitted), "{imported_run:?}");
 }
 
@@ -354,19 +354,19 @@ fn import_needs_the_path_of_a_missing_agent() {
     shell(&source, &source.work(), "git init -qb main");
     power_off(&orphaned_run(&source, &agent, &server));
     let file = source.folder().join("run.longhaul");
-    json(&export(&source, &["@", "-o", "run.longhaul"]).end());
+    json(&export(&source, &["@", "-o", "run.longhaul"]).output());
     fs::remove_file(agent).expect("the test owns the file");
 
     let target = Stage::new();
-    let bare = import(&target, &file, &[]).env("PATH", bin_with_git(&target)).end();
+    let bare = import(&target, &file, &[]).env("PATH", bin_with_git(&target)).output();
     assert_eq!(bare.envelope(25)["run"]["fault"], "agent_missing");
-    bare.says(&["find Claude Code", "--agent-path"]);
+    bare.assert_error(&["find Claude Code", "--agent-path"]);
     assert!(!target.folder().join("there").exists() && target.runs().is_empty());
     let agent = target.agent();
     let named = ["--agent-path", &agent.display().to_string()];
-    json(&import(&target, &file, &named).end());
+    json(&import(&target, &file, &named).output());
     assert_eq!(target.only_run().plan().expect("a plan").agent.program.as_path(), agent);
-    json(&source.longhaul(["cancel", "@"]).end());
+    json(&source.longhaul(["cancel", "@"]).output());
 }
 
 /// Creates a directory for `PATH` that only has git.
@@ -380,11 +380,11 @@ fn bin_with_git(stage: &Stage) -> PathBuf {
 fn invalid_file_is_rejected() {
     let target = Stage::new();
     let file = target.file("run.longhaul", "not a run");
-    let refused = import(&target, &file, &[]).end();
-    refused.envelope(25);
-    refused.says(&["not an exported run", "hint:"]);
-    let missing = import(&target, &target.folder().join("missing"), &[]).end();
+    let rejected = import(&target, &file, &[]).output();
+    rejected.envelope(25);
+    rejected.assert_error(&["not an exported run", "hint:"]);
+    let missing = import(&target, &target.folder().join("missing"), &[]).output();
     missing.envelope(25);
-    missing.says(&["read", "check the path"]);
+    missing.assert_error(&["read", "check the path"]);
     assert!(!target.home().exists() && !target.folder().join("there").exists());
 }

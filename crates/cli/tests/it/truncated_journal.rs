@@ -19,7 +19,7 @@ fn run_continues_from_a_truncated_journal() {
         let (stage, server) = (Stage::new(), Server::start(WORK));
         let args = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill"];
         let run = stage.run(&stage.agent(), &args).against(&server).env("LONGHAUL_FAILPOINT", FAILPOINT);
-        assert!(run.start().end_or_killed().is_none(), "the failpoint kills it");
+        assert!(run.start().output_unless_killed().is_none(), "the failpoint kills it");
 
         let run = stage.only_run();
         let journal = File::options().write(true).open(run.journal_path()).expect("the journal exists");
@@ -29,8 +29,8 @@ fn run_continues_from_a_truncated_journal() {
         journal.set_len(retained).expect("the journal can be truncated");
         drop(journal);
 
-        let ended = stage.longhaul(["recover"]).against(&server).end();
-        let envelope = ended.envelope(0);
+        let output = stage.longhaul(["recover"]).against(&server).output();
+        let envelope = output.envelope(0);
         let context = format!("{retained} of {bytes} bytes: {envelope}");
         assert_eq!(envelope["result"], DONE, "{context}");
         let steps = fs::read_to_string(stage.work().join("steps")).expect("there are steps");

@@ -1,7 +1,7 @@
 //! Runs with an unreadable journal: the file is named and left unchanged. A handoff prompt can still be made
 //! from the agent's files.
 
-use crate::call::Ended;
+use crate::call::Output;
 use crate::harness::{Stage, claude_code};
 use crate::server::{Server, WORK};
 use crate::tidy;
@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 fn unreported_run(stage: &Stage, agent: &Path) -> RunDir {
     let server = Server::start(WORK);
     let call = stage.run(agent, &["fix it", "--permission-mode", "bypassPermissions"]);
-    call.against(&server).end().envelope(0);
+    call.against(&server).output().envelope(0);
     let run = stage.only_run();
     let status = fs::read_to_string(run.status_path()).expect("a status");
     let status = status.replace("\"returncode\": 0", "\"returncode\": null");
@@ -31,12 +31,12 @@ fn session_file(stage: &Stage) -> PathBuf {
     files[0].clone()
 }
 
-fn handoff(stage: &Stage, args: &[&str]) -> Ended {
-    stage.longhaul(["handoff"]).args(args).end()
+fn handoff(stage: &Stage, args: &[&str]) -> Output {
+    stage.longhaul(["handoff"]).args(args).output()
 }
 
 /// Asserts that the output is a handoff prompt with this task and the work.
-fn assert_handoff(handoff: &Ended, task: &str) {
+fn assert_handoff(handoff: &Output, task: &str) {
     assert_eq!((handoff.code, handoff.stderr.as_str()), (0, ""), "{handoff:?}");
     let start = format!("{task}\n\n(This continues earlier work");
     assert!(
@@ -64,10 +64,10 @@ fn unreadable_journal_is_named_and_unchanged() {
         for command in
             [&["recover", "@"][..], &["recover"], &["attach", "@"], &["cancel", "@"], &["handoff", "@"]]
         {
-            let refused = stage.longhaul(command).end();
-            assert_eq!(refused.code, 25, "{command:?}: {refused:?}");
-            refused.says(fragments);
-            refused.says(&[path.to_str().expect("a plain name"), "hint:", &hint]);
+            let rejected = stage.longhaul(command).output();
+            assert_eq!(rejected.code, 25, "{command:?}: {rejected:?}");
+            rejected.assert_error(fragments);
+            rejected.assert_error(&[path.to_str().expect("a plain name"), "hint:", &hint]);
             assert_eq!(fs::read_to_string(&path).ok().as_deref(), journal, "{command:?} changed the journal");
         }
     };
@@ -85,9 +85,9 @@ fn unreadable_journal_is_named_and_unchanged() {
 
     // Without the session file, the stream has the work, and the run's plan has the task.
     fs::remove_file(&file).expect("the test owns the file");
-    let refused = handoff(&stage, &["@"]);
+    let rejected = handoff(&stage, &["@"]);
     let stream = run.attempt(1).stream_path().display().to_string();
-    refused.says(&[&format!("longhaul handoff --from-transcript {stream}")]);
+    rejected.assert_error(&[&format!("longhaul handoff --from-transcript {stream}")]);
     assert_handoff(&handoff(&stage, &["--from-transcript", &stream]), "fix it");
     // Restores the journal, because every run must be complete when the test ends.
     fs::rename(&moved, &path).expect("the test owns the file");
@@ -107,10 +107,10 @@ fn old_unreadable_run_is_skipped() {
         journal.set_modified(modified).expect("the test owns the file");
     };
     set_age(24 * 8);
-    let skipped = stage.longhaul(["recover"]).end();
+    let skipped = stage.longhaul(["recover"]).output();
     assert_eq!((skipped.code, skipped.stdout.as_str()), (0, ""), "{skipped:?}");
     set_age(24 * 6);
-    stage.longhaul(["recover"]).end().says(&["line 1 is damaged"]);
+    stage.longhaul(["recover"]).output().assert_error(&["line 1 is damaged"]);
 }
 
 fn check_handoffs(stage: &Stage, agent: &Path) {
@@ -133,9 +133,9 @@ fn check_handoffs(stage: &Stage, agent: &Path) {
     let copy = stage.folder().join("copy.jsonl");
     fs::copy(stream, &copy).expect("the stage is writable");
     let check_usage = |args: &[&str], fragments: &[&str]| {
-        let refused = handoff(stage, args);
-        assert_eq!((refused.code, refused.stdout.as_str()), (2, ""), "{refused:?}");
-        refused.says(fragments);
+        let rejected = handoff(stage, args);
+        assert_eq!((rejected.code, rejected.stdout.as_str()), (2, ""), "{rejected:?}");
+        rejected.assert_error(fragments);
     };
     let copy = copy.to_str().expect("a plain name");
     check_usage(&["--from-transcript", copy], &[copy, "does not state the task", "hint:", "--task-file"]);

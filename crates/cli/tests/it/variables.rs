@@ -30,7 +30,7 @@ fn run_without_processes(stage: &Stage, agent: &Path, server: &Server) -> RunDir
 
 /// Returns the runs that `longhaul recover` would recover.
 fn recoverable_runs(stage: &Stage) -> String {
-    stage.longhaul(["recover", "--list"]).end().stdout
+    stage.longhaul(["recover", "--list"]).output().stdout
 }
 
 #[test]
@@ -39,13 +39,13 @@ fn run_without_its_variables_stays_recoverable() {
         let run = run_without_processes(stage, agent, server);
         let journal = fs::read(run.journal_path()).expect("a journal");
         for args in [&[][..], &["@"]] {
-            let refused = stage.longhaul(["recover"]).args(args).end();
-            refused.envelope(25);
-            refused.says(&[BOTH, &format!("longhaul resume {}", run.id())]);
+            let rejected = stage.longhaul(["recover"]).args(args).output();
+            rejected.envelope(25);
+            rejected.assert_error(&[BOTH, &format!("longhaul resume {}", run.id())]);
         }
         assert_eq!(fs::read(run.journal_path()).expect("a journal"), journal);
         assert_eq!(recoverable_runs(stage), format!("{}\n", run.id()));
-        assert_done(stage, &recover(stage, server, &[]).end().envelope(0), 2);
+        assert_done(stage, &recover(stage, server, &[]).output().envelope(0), 2);
         assert_eq!(steps(stage), "one\nthree\n");
     });
 }
@@ -61,7 +61,7 @@ fn plan_has_names_of_variables_without_values() {
         assert!(!name.starts_with("ANTHROPIC_") || !plan.contains(&value), "{value} in {plan}");
     }
     // Cancelling starts no agent.
-    let cancelled = stage.longhaul(["cancel", "@"]).end();
+    let cancelled = stage.longhaul(["cancel", "@"]).output();
     assert_eq!(cancelled.code, 0, "{cancelled:?}");
     let plan = run.plan().expect("a plan");
     assert!(plan.env.needed().eq(["ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"]), "{plan:?}");
@@ -77,10 +77,10 @@ fn resume_uses_the_current_variables() {
     run.kill();
     let run = stage.only_run();
     kill_agent(&run);
-    let refused = recover(&stage, &server, &[]).end();
-    refused.envelope(25);
-    refused.says(&["HTTPS_PROXY, NO_PROXY were set when the run started, but not now"]);
-    let resumed = stage.longhaul(["resume", "@"]).against(&server).end();
+    let rejected = recover(&stage, &server, &[]).output();
+    rejected.envelope(25);
+    rejected.assert_error(&["HTTPS_PROXY, NO_PROXY were set when the run started, but not now"]);
+    let resumed = stage.longhaul(["resume", "@"]).against(&server).output();
     assert_done(&stage, &resumed.envelope(0), 2);
     let plan = run.plan().expect("a plan");
     assert!(plan.env.needed().eq(["ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"]), "{plan:?}");
@@ -90,7 +90,7 @@ fn resume_uses_the_current_variables() {
 fn live_agent_is_followed_without_its_variables() {
     with_each_agent("following an agent without a key", |stage, agent, server| {
         run_to_mid_tool(stage, agent, server).kill();
-        assert_done(stage, &stage.longhaul(["recover"]).end().envelope(0), 1);
+        assert_done(stage, &stage.longhaul(["recover"]).output().envelope(0), 1);
         assert_eq!(steps(stage), "one\ntwo\nthree\n");
     });
 }
@@ -106,10 +106,10 @@ fn agent_is_not_restarted_without_its_variables() {
         run.status().is_ok_and(|status| status.supervisor_pid != dead_supervisor)
     });
     kill_agent(&run);
-    let ended = following.end();
-    ended.envelope(26);
-    ended.says(&[BOTH, &format!("longhaul recover {}", run.id())]);
+    let output = following.output();
+    output.envelope(26);
+    output.assert_error(&[BOTH, &format!("longhaul recover {}", run.id())]);
     assert_eq!(recoverable_runs(&stage), format!("{}\n", run.id()));
-    assert_done(&stage, &recover(&stage, &server, &[]).end().envelope(0), 2);
+    assert_done(&stage, &recover(&stage, &server, &[]).output().envelope(0), 2);
     assert_eq!(steps(&stage), "one\nthree\n");
 }

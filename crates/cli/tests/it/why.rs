@@ -17,7 +17,7 @@ const PROMPT: [&str; 5] = ["p", "--permission-mode", "bypassPermissions", "--ret
 
 /// Returns the text for the last run, without its id, times, spans, amounts and PIDs.
 fn why(stage: &Stage) -> String {
-    let printed = stage.longhaul(["why", "@", "--output-format", "text"]).end();
+    let printed = stage.longhaul(["why", "@", "--output-format", "text"]).output();
     assert_eq!((printed.code, printed.stderr.as_str()), (0, ""), "{printed:?}");
     for line in printed.stdout.lines() {
         assert!(line.chars().count() <= 100, "{line}");
@@ -68,7 +68,7 @@ fn check(stage: &Stage, expected: Expect) {
 }
 
 fn json(stage: &Stage) -> Value {
-    let printed = stage.longhaul(["why", "@"]).end();
+    let printed = stage.longhaul(["why", "@"]).output();
     assert_eq!(printed.code, 0, "{printed:?}");
     serde_json::from_str(&printed.stdout).expect("an object is printed")
 }
@@ -84,7 +84,7 @@ fn explains_run_with_waits() {
     let faults = "\n[[fault]]\nturn = 2\ntimes = 2\nstatus = { code = 529 }\n";
     play_with_each_agent(&format!("{WORK}{faults}"), "the timeline of waits", |stage, agent, server| {
         let args = ["--inner-retries", "0"];
-        stage.run(agent, &PROMPT).args(args).against(server).end().envelope(0);
+        stage.run(agent, &PROMPT).args(args).against(server).output().envelope(0);
         check(
             stage,
             expect![[r#"
@@ -150,7 +150,7 @@ fn explains_recovered_run() {
                   longhaul cancel RUN
         "#]],
         );
-        recover(stage, server, &[]).end().envelope(0);
+        recover(stage, server, &[]).output().envelope(0);
         // Only the scripted agent's session lacks its end.
         let text: String = why(stage)
             .lines()
@@ -178,7 +178,7 @@ fn explains_failed_run() {
     let stage = Stage::new();
     let server =
         Server::start(&format!("{WORK}\n[[fault]]\ntimes = \"always\"\nstatus = {{ code = 403 }}\n"));
-    stage.run(&stage.agent(), &PROMPT).against(&server).end().envelope(23);
+    stage.run(&stage.agent(), &PROMPT).against(&server).output().envelope(23);
     check(
         &stage,
         expect![[r#"
@@ -203,7 +203,7 @@ fn explains_run_at_its_budget() {
         .run(&stage.agent(), &PROMPT)
         .args(["--budget", "0.002", "--no-wrap-up"])
         .against(&server)
-        .end()
+        .output()
         .envelope(21);
     check(
         &stage,
@@ -239,7 +239,7 @@ fn explains_running_run() {
               longhaul logs RUN --follow
     "#]],
     );
-    run.end().envelope(0);
+    run.output().envelope(0);
 }
 
 #[test]
@@ -247,11 +247,11 @@ fn unknown_run_is_wrong_usage() {
     let stage = Stage::new();
     for command in ["why", "show", "logs", "diff"] {
         for run in ["@", "bcdfgh", "nowhere/run", ""] {
-            let ended = stage.longhaul([command, run]).end();
-            assert_eq!((ended.code, ended.stdout.as_str()), (2, ""), "{command} {run}: {ended:?}");
-            assert!(ended.stderr.starts_with("error: "), "{ended:?}");
+            let output = stage.longhaul([command, run]).output();
+            assert_eq!((output.code, output.stdout.as_str()), (2, ""), "{command} {run}: {output:?}");
+            assert!(output.stderr.starts_with("error: "), "{output:?}");
         }
-        stage.longhaul([command, "@"]).end().says(&["hint: there are no runs yet"]);
+        stage.longhaul([command, "@"]).output().assert_error(&["hint: there are no runs yet"]);
     }
     assert!(!stage.home().exists());
 }
@@ -260,7 +260,7 @@ fn unknown_run_is_wrong_usage() {
 #[test]
 fn unreadable_files_are_skipped() {
     let (stage, server) = (Stage::new(), Server::start(WORK));
-    stage.run(&stage.agent(), &PROMPT).against(&server).end().envelope(0);
+    stage.run(&stage.agent(), &PROMPT).against(&server).output().envelope(0);
     let run = stage.only_run();
     for name in ["attempts/001/exit.json", "logs/transcript.jsonl", "attempts/001/stream.jsonl"] {
         fs::write(run.path().join(name), "").expect("the test owns the file");

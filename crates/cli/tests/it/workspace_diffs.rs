@@ -37,17 +37,18 @@ fn programs_configured_by_a_repository_are_not_started() {
         Server::start(&scenario_with_command("echo new > new; echo more >> inner/i; echo more >> mine"));
     let run =
         stage.run(&stage.agent(), &BASE_ARGS).against(&server).env("GIT_EXTERNAL_DIFF", &hostile_program);
-    assert_eq!(run.env("GIT_DIR", "/nowhere").env("GIT_CONFIG_COUNT", "x").end().code, 0);
+    assert_eq!(run.env("GIT_DIR", "/nowhere").env("GIT_CONFIG_COUNT", "x").output().code, 0);
     for args in [&[][..], &["--stat"], &["--output-format", "json"]] {
         let call = stage
             .longhaul(["diff"])
             .args(args)
             .env("GIT_EXTERNAL_DIFF", &hostile_program)
             .env("GIT_PAGER", &hostile_program);
-        let ended = call.env("GIT_DIR", "/nowhere").env("GIT_TRACE", stage.folder().join("started")).end();
-        assert_eq!((ended.code, ended.stderr.as_str()), (0, ""), "{ended:?}");
-        assert!(ended.stdout.contains("mine") && ended.stdout.contains("new"), "{ended:?}");
-        assert!(!ended.stdout.contains("inner"), "a nested repository is not shown: {ended:?}");
+        let output =
+            call.env("GIT_DIR", "/nowhere").env("GIT_TRACE", stage.folder().join("started")).output();
+        assert_eq!((output.code, output.stderr.as_str()), (0, ""), "{output:?}");
+        assert!(output.stdout.contains("mine") && output.stdout.contains("new"), "{output:?}");
+        assert!(!output.stdout.contains("inner"), "a nested repository is not shown: {output:?}");
     }
     assert!(!stage.folder().join("started").exists());
 }
@@ -64,10 +65,10 @@ fn nested_repository_is_compared_by_commit() {
         &repository,
         "cd inner; git commit -qm more --allow-empty; echo x > x; echo y > ../unknown/y",
     );
-    let ended = diff(&stage, &["--name-only"]);
-    assert_eq!((ended.code, ended.stdout.as_str()), (0, "inner\n"), "{ended:?}");
+    let output = diff(&stage, &["--name-only"]);
+    assert_eq!((output.code, output.stdout.as_str()), (0, "inner\n"), "{output:?}");
     assert_eq!(
-        ended.stderr,
+        output.stderr,
         "not compared, because too large, unreadable or separate repositories: unknown/\n"
     );
     assert!(stdout_of(&diff(&stage, &[])).contains("+Subproject commit "));
@@ -84,8 +85,8 @@ fn changed_file_types_are_shown() {
         "rm -r to-link to-file to-dir to-pipe link; ln -s sub to-link; echo f > to-file; mkdir to-dir; echo y > to-dir/y; \
          mkfifo to-pipe; echo l > link; chmod +x mine; chmod +x to-script/x; mkdir empty; rm -r sub; ln -s . sub",
     );
-    let ended = diff(&stage, &["--output-format", "json"]);
-    let diff: Value = serde_json::from_str(stdout_of(&ended)).expect("an object is printed");
+    let output = diff(&stage, &["--output-format", "json"]);
+    let diff: Value = serde_json::from_str(stdout_of(&output)).expect("an object is printed");
     expect![[r#"
         modified link
         modified mine
@@ -153,11 +154,11 @@ fn every_file_name_is_shown() {
     assert!(paths.contains(&&serde_json::json!({ "unix_bytes": b"b\xffd" })), "{paths:?}");
     // The command accepts this name as an argument.
     let name = OsString::from_vec(b"b\xffd".to_vec());
-    let ended = stage.longhaul(["diff", "--name-only", "--"]).args([name]).end();
-    assert_eq!(ended.stdout, "\"b\\377d\"\n", "{ended:?}");
+    let output = stage.longhaul(["diff", "--name-only", "--"]).args([name]).output();
+    assert_eq!(output.stdout, "\"b\\377d\"\n", "{output:?}");
     // git treats no name as an option or a command.
-    let ended = diff(&stage, &["--name-only", "--", "--output=evil", "--stat"]);
-    assert_eq!((ended.code, ended.stdout.as_str()), (0, ""), "{ended:?}");
+    let output = diff(&stage, &["--name-only", "--", "--output=evil", "--stat"]);
+    assert_eq!((output.code, output.stdout.as_str()), (0, ""), "{output:?}");
 }
 
 #[test]
@@ -172,7 +173,7 @@ fn run_in_a_subdirectory_shows_the_whole_repository() {
         .args(BASE_ARGS)
         .args(["--cwd"])
         .args([sub]);
-    assert_eq!(run.against(&server).end().code, 0);
+    assert_eq!(run.against(&server).output().code, 0);
     assert_eq!(text(&stage, &["--name-only"]), "next\nsub/in\n");
 }
 
@@ -183,7 +184,7 @@ fn files_of_longhaul_are_not_shown() {
     let server = Server::start(WORK);
     let runs = stage.folder().join("records");
     let runs_dir = ["--runs-dir".into(), runs.into_os_string()];
-    assert_eq!(stage.run(&stage.agent(), &BASE_ARGS).args(runs_dir).against(&server).end().code, 0);
+    assert_eq!(stage.run(&stage.agent(), &BASE_ARGS).args(runs_dir).against(&server).output().code, 0);
     assert_eq!(text(&stage, &["--name-only"]), "work/hello.txt\n");
 }
 
@@ -191,10 +192,10 @@ fn files_of_longhaul_are_not_shown() {
 fn large_files_are_omitted_and_listed() {
     let repository = format!("{REPOSITORY}; truncate -s 65M large; mkfifo pipe");
     let stage = run_command_in(&repository, "echo more >> large; truncate -s 65M larger; echo new > new");
-    let ended = diff(&stage, &[]);
-    let printed = stdout_of(&ended);
-    assert!(printed.contains(": 1 file changed, 1 insertion(+), 0 deletions(-)\n"), "{ended:?}");
-    assert!(ended.stderr.ends_with("repositories of their own: large, larger\n"), "{ended:?}");
+    let output = diff(&stage, &[]);
+    let printed = stdout_of(&output);
+    assert!(printed.contains(": 1 file changed, 1 insertion(+), 0 deletions(-)\n"), "{output:?}");
+    assert!(output.stderr.ends_with("repositories of their own: large, larger\n"), "{output:?}");
     assert_eq!(json(&stage, &[])["omitted"], serde_json::json!(["large", "larger"]));
     let bytes = stage.only_run().disk_bytes();
     assert!(bytes < 1 << 20, "{bytes} bytes");
@@ -202,17 +203,17 @@ fn large_files_are_omitted_and_listed() {
         "{REPOSITORY}; for name in 1 2 3; do head -c 50M /dev/zero > data$name; done; echo small > small"
     );
     let stage = run_command_in(&data, "echo more >> data1; echo more >> data3; echo more >> small");
-    let ended = diff(&stage, &["--name-only"]);
+    let output = diff(&stage, &["--name-only"]);
     assert_eq!(
-        (stdout_of(&ended), ended.stderr.ends_with(": data3\n")),
+        (stdout_of(&output), output.stderr.ends_with(": data3\n")),
         ("data1\nsmall\n", true),
-        "{ended:?}"
+        "{output:?}"
     );
     let many = format!("{REPOSITORY}; mkdir many; cd many; seq 20001 | xargs touch");
     let stage = run_command_in(&many, "echo new > new");
-    let ended = diff(&stage, &[]);
-    assert_eq!(ended.code, 2, "{ended:?}");
-    ended.says(&[
+    let output = diff(&stage, &[]);
+    assert_eq!(output.code, 2, "{output:?}");
+    output.assert_error(&[
         "there were too many uncommitted files",
         "the result includes changes that were uncommitted then",
         "diff ",

@@ -5,7 +5,7 @@ use super::strike::Strike;
 use super::thaw::Thaw;
 use super::{DONE, IDEAL_REQUESTS, STEPS, WORK};
 use crate::artifacts;
-use crate::call::{Ended, poll};
+use crate::call::{Output, poll};
 use crate::harness::Stage;
 use crate::server::Server;
 use crate::tidy;
@@ -86,7 +86,7 @@ pub fn run(
     server: &Server,
     strike: Strike,
     env: &[(&str, String)],
-) -> Option<Ended> {
+) -> Option<Output> {
     let agent = claude.map_or_else(|| stage.agent(), Path::to_owned);
     let mut args =
         vec!["p", "--permission-mode", "bypassPermissions", "--preset", "drill", "--keep-partial-messages"];
@@ -100,7 +100,7 @@ pub fn run(
     for (name, value) in env {
         call = call.env(name, value);
     }
-    call.start().end_or_killed()
+    call.start().output_unless_killed()
 }
 
 /// Injects the fault at this point, continues until the work is done, and measures the result.
@@ -113,20 +113,20 @@ pub fn play(strike: Strike, point: u64, claude: Option<&Path>) -> Figures {
 
     let log = stage.folder().join("points");
     let orders = [strike.order(point), ("LONGHAUL_FAILPOINT_LOG", log.to_string_lossy().into_owned())];
-    let mut ended = run(&stage, claude, &server, strike, &orders);
-    if let Some(first) = &ended {
+    let mut output = run(&stage, claude, &server, strike, &orders);
+    if let Some(first) = &output {
         trial.count_leftovers();
         let code = first.code;
         match code {
             0 => {}
             143 if strike.is_shutdown() => {
                 trial.expect_suspended(first);
-                ended = None;
+                output = None;
             }
             25 if strike.is_disk_fault() => {
                 trial.expect_error(first, &["error:", "hint:", "free some space"]);
                 trial.expect(stage.runs().is_empty(), "the call was rejected, but there is a run");
-                ended = run(&stage, claude, &server, strike, &[]);
+                output = run(&stage, claude, &server, strike, &[]);
             }
             26 if strike.is_disk_fault() => {
                 let id = stage.only_run().id().to_string();
@@ -143,15 +143,15 @@ pub fn play(strike: Strike, point: u64, claude: Option<&Path>) -> Figures {
     let has_outcome = |run: &RunDir| run.status().is_ok_and(|status| status.returncode.is_some());
     if strike.is_disk_fault() && !stage.runs().iter().all(has_outcome) {
         // The run stopped early, or it finished without room to write its files.
-        ended = None;
+        output = None;
     }
     // After a kill of the supervisor, its agent continues. Leftover processes are counted when the run is
     // finished.
-    let ended = ended.unwrap_or_else(|| stage.longhaul(["recover"]).against(&server).end());
+    let output = output.unwrap_or_else(|| stage.longhaul(["recover"]).against(&server).output());
     let envelope = match stage.runs().as_slice() {
         // The run finished before the strike, or only its report was missing.
-        [_, ..] if ended.stdout.is_empty() => stage.longhaul(["attach", "@"]).end().envelope(0),
-        _ => serde_json::from_str(&ended.stdout).unwrap_or_default(),
+        [_, ..] if output.stdout.is_empty() => stage.longhaul(["attach", "@"]).output().envelope(0),
+        _ => serde_json::from_str(&output.stdout).unwrap_or_default(),
     };
     trial.envelopes.push(envelope);
     trial.count_leftovers();
@@ -176,15 +176,15 @@ impl Trial<'_> {
         }
     }
 
-    fn expect_error(&mut self, ended: &Ended, fragments: &[&str]) {
+    fn expect_error(&mut self, output: &Output, fragments: &[&str]) {
         for fragment in fragments {
-            self.expect(ended.stderr.contains(fragment), &format!("no `{fragment}` in {}", ended.stderr));
+            self.expect(output.stderr.contains(fragment), &format!("no `{fragment}` in {}", output.stderr));
         }
     }
 
     /// Checks a run that the signal suspended.
-    fn expect_suspended(&mut self, ended: &Ended) {
-        let envelope = ended.envelope(143);
+    fn expect_suspended(&mut self, output: &Output) {
+        let envelope = output.envelope(143);
         self.expect(envelope["run"]["outcome"] == "suspended", &format!("the outcome is {envelope}"));
         let status = self.stage.only_run().status().expect("the status can be read");
         self.expect(status.status == "suspended", &format!("the status says {}", status.status));
