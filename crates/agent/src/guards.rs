@@ -72,7 +72,7 @@ pub struct ToolPattern {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum GuardError {
     /// The pattern or an alternative of it is empty.
-    #[error("an empty name fits no tool")]
+    #[error("an empty name matches no tool")]
     Empty,
     /// The pattern looks like a permission rule, which also names arguments.
     #[error("`{0}` names arguments; name only the tool, as in `Bash` or `mcp__*`")]

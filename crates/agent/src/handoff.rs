@@ -48,9 +48,9 @@ pub struct HandoffContext<'a> {
     /// The reason why the earlier session cannot be continued.
     pub reason: HandoffReason<'a>,
     /// The remaining money, if it is limited.
-    pub money_left: Option<Usd>,
+    pub remaining_cost: Option<Usd>,
     /// The remaining time, if it is limited.
-    pub time_left: Option<Span>,
+    pub remaining_time: Option<Span>,
     /// Files of the workspace that are known to be changed, in addition to those in the conversation.
     pub files_changed: &'a [String],
 }
@@ -67,7 +67,7 @@ pub enum HandoffReason<'a> {
 impl<'a> HandoffContext<'a> {
     /// Creates a context without limits.
     pub fn unlimited(task: &'a str, reason: HandoffReason<'a>) -> HandoffContext<'a> {
-        HandoffContext { task, reason, money_left: None, time_left: None, files_changed: &[] }
+        HandoffContext { task, reason, remaining_cost: None, remaining_time: None, files_changed: &[] }
     }
 }
 

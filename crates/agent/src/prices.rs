@@ -342,10 +342,8 @@ cache_read = 0
         );
         check(
             "input = 1\n",
-            "input = 1\nlong_context_above = 100\nabove_factor = -1\n",
-            expect![
-                "line 7: unknown field `above_factor`, expected one of `names`, `input`, `output`, `cache_write`, `cache_write_hour`, `cache_read`, `long_context_above`, `long_context_factor`"
-            ],
+            "input = 1\nlong_context_above = 100\nlong_context_factor = -1\n",
+            expect!["line 3: long_context_factor = -1, expected a factor from 0 to 1000"],
         );
         check("input = 1\n", "input = = 1\n", expect!["line 5: extra `=`, expected nothing"]);
     }

@@ -132,7 +132,7 @@ impl Fault {
                 "a hook stopped the agent"
             }
             (Fault::Unfinished, Some(result)) if result.stop_hook_capped => {
-                "a stop hook kept the agent going until the agent's own limit"
+                "a stop hook blocked the agent's end until the agent's own cap"
             }
             (Fault::Unfinished, Some(result)) if result.stop_reason == StopReason::PauseTurn => {
                 "the model paused and did not continue"

@@ -23,7 +23,7 @@ pub enum OutcomeKind {
     CheckFailed,
     /// The run was not started and cost nothing.
     NotStarted,
-    /// Iterations ran out, or some items failed.
+    /// Longhaul could not continue: no space for its journal, or some of several runs are not done.
     Incomplete,
     /// An invariant of Longhaul was violated.
     Bug,

@@ -40,7 +40,7 @@ impl Run {
         &self.state
     }
 
-    /// Returns the observations of the current attempt. Alone they affect no decision.
+    /// Returns the observations of the current attempt. They are never journaled.
     pub fn observations(&self) -> &Observations {
         &self.observations
     }

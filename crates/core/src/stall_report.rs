@@ -1,4 +1,4 @@
-//! Judges a silent agent: describes a stall and decides for how long it is excused.
+//! Judges a silent agent: describes a stall and decides for how long the stall is deferred.
 //!
 //! This module never probes a process. The caller passes in the observations.
 
@@ -10,7 +10,7 @@ use std::fmt;
 /// swaps. After it, the silence is judged without observations.
 pub const PROBE_TIMEOUT: Span = Span::from_secs(30);
 
-/// Largest multiple of the stall timeout for which a silence is excused. It is finite because a process in an
+/// Largest multiple of the stall timeout for which a stall is deferred. It is finite because a process in an
 /// endless loop is busy, too. With the default timeout it is an hour, longer than most silent builds.
 pub const STALL_DEFERRAL_FACTOR_MAX: u64 = 9;
 
@@ -80,7 +80,7 @@ impl StallReport {
         format!("no output for {silent_for}, {tools}, {activity}")
     }
 
-    /// Returns until when the observations excuse the silence, or `None` if they do not. A silence is excused
+    /// Returns until when the observations defer the stall, or `None` if they do not. A stall is deferred
     /// if a child process is busy, such as a hook or a leftover process, and the agent itself is not frozen.
     pub(crate) fn deferred_until(&self, at: Moment, limit: Span) -> Option<Moment> {
         let is_working = self

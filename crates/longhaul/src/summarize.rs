@@ -54,7 +54,7 @@ pub async fn summarize(
     timeout: Span,
     cancels: &mut mpsc::Receiver<CancelSource>,
 ) -> Result<Summary, SummarizeError> {
-    let scratch = tempfile::Builder::new().prefix("longhaul-seed-").tempdir()?;
+    let scratch = tempfile::Builder::new().prefix("longhaul-summary-").tempdir()?;
     let (stream, stderr) = (scratch.path().join("stream.jsonl"), scratch.path().join("stderr.log"));
     let (stdout_file, stderr_file) = (File::create(&stream)?, File::create(&stderr)?);
     // There is no run. A new marker identifies the processes, so that all of them can be stopped.

@@ -129,7 +129,7 @@ impl Environment {
         policy: &Policy,
     ) -> Environment {
         let variables = harness.map(|harness| {
-            harness.variables(dir.path(), &agent_spec.cwd, (agent_spec.model.as_deref(), &policy.limits))
+            harness.variables(dir.path(), &agent_spec.cwd, agent_spec.model.as_deref(), &policy.limits)
         });
         for (name, value) in variables.into_iter().flatten() {
             self.set.entry(name.to_owned()).or_insert(value);
@@ -501,7 +501,7 @@ fn plan(request: &RunRequest, session: &SessionPlan, cwd: &Path, started_at: Mom
     } = request;
     // Only the names of the variables are used here, and they do not depend on the directory.
     let harness_variables = harness.map(|harness| {
-        harness.variables(Path::new(""), &agent_spec.cwd, (agent_spec.model.as_deref(), &policy.limits))
+        harness.variables(Path::new(""), &agent_spec.cwd, agent_spec.model.as_deref(), &policy.limits)
     });
     let harness_variables: Vec<&str> =
         harness_variables.into_iter().flatten().map(|(name, _)| name).collect();

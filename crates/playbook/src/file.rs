@@ -144,7 +144,7 @@ impl FileError {
         match self {
             FileError::Io { path, source, .. } => match source.kind() {
                 io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-                    "make room on the disk; nothing was changed".to_owned()
+                    "free disk space; nothing was changed".to_owned()
                 }
                 io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
                     let dir = path.parent().unwrap_or(path).display();

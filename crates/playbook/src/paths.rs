@@ -37,11 +37,11 @@ impl LearningPaths {
     /// Returns the log of hook errors, one line of JSON each. Hooks never fail, because a failing hook would
     /// block the agent.
     pub fn hook_errors(&self) -> PathBuf {
-        self.dir.join("troubles.jsonl")
+        self.dir.join("hook-errors.jsonl")
     }
 
     /// Returns the directory of transcripts that came over standard input and are not learned yet.
     pub fn retained(&self) -> PathBuf {
-        self.dir.join("kept")
+        self.dir.join("retained")
     }
 }

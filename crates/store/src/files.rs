@@ -52,7 +52,7 @@ pub(crate) fn read_json<T: DeserializeOwned>(
 fn writer(text: &[u8]) -> Option<String> {
     #[derive(Deserialize)]
     struct WrittenBy {
-        longhaul: String,
+        longhaul_version: String,
     }
-    serde_json::from_slice::<WrittenBy>(text).ok().map(|written_by| written_by.longhaul)
+    serde_json::from_slice::<WrittenBy>(text).ok().map(|written_by| written_by.longhaul_version)
 }

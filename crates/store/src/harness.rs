@@ -22,7 +22,8 @@ impl Harness {
         self,
         dir: &Path,
         cwd: &Path,
-        (model, limits): (Option<&str>, &Limits),
+        model: Option<&str>,
+        limits: &Limits,
     ) -> impl Iterator<Item = (&'static str, String)> + use<> {
         let text = |path: PathBuf| path.display().to_string();
         let (workspace, code) = match self {
@@ -137,7 +138,8 @@ mod tests {
             let variables = Harness::Researchgym.variables(
                 Path::new("/runs/r"),
                 &stage.path().join(cwd),
-                (model, &Limits::default()),
+                model,
+                &Limits::default(),
             );
             let lines = variables.map(|(name, value)| format!("{name}={value}\n"));
             lines.collect::<String>().replace(&stage.path().display().to_string(), "<stage>")

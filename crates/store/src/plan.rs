@@ -95,8 +95,7 @@ pub struct Plan {
     #[serde(default)]
     pub origins: BTreeMap<String, String>,
     /// Random value of the run marker. It distinguishes this run's processes from those of another run with
-    /// the same id, and stays the same after an import. `None` in plans of older versions, whose marker is
-    /// the id.
+    /// the same id; an import draws a new one. `None` in plans whose marker is the id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub marker: Option<String>,
     /// Where the run came from. `None` if it was created here.

@@ -16,7 +16,8 @@ use std::path::Path;
 pub fn add_section(
     dir: &RunDir,
     log: &Path,
-    (attempt, source): (u32, &Path),
+    attempt: u32,
+    source: &Path,
     keep: impl FnMut(&[u8]) -> bool,
 ) -> Result<(), StoreError> {
     let add = || -> io::Result<()> {
@@ -89,7 +90,7 @@ mod tests {
         let (log, source) = (home.path().join("log"), home.path().join("output"));
         let add = |attempt: u32, text: &str| {
             fs::write(&source, text).expect("written");
-            add_section(&dir, &log, (attempt, &source), |line| line != b"no").expect("added");
+            add_section(&dir, &log, attempt, &source, |line| line != b"no").expect("added");
         };
         add(1, "one\nno\ntorn");
         add(1, "one\n");
@@ -101,7 +102,7 @@ mod tests {
         add(1, "one\n");
         add(2, "=== end of attempt 1 ===\n");
         fs::remove_file(&source).expect("it is there");
-        add_section(&dir, &log, (3, &source), |_| true).expect("a missing file counts as empty");
+        add_section(&dir, &log, 3, &source, |_| true).expect("a missing file counts as empty");
         expect![[r#"
             === attempt 1 of run kmzxqp ===
             one

@@ -38,10 +38,10 @@ pub fn prompt(spec: &AgentSpec, plan: &AttemptPlan, prior: &PriorAttempts) -> St
         && !prior.conversation.entries.is_empty();
     match plan.prompt {
         PromptKind::TaskAfterLoss(fault) if uses_handoff => {
-            let (money_left, time_left) = (plan.remaining.budget, plan.remaining.time);
+            let (remaining_cost, remaining_time) = (plan.remaining.budget, plan.remaining.time);
             let context = HandoffContext {
-                money_left,
-                time_left,
+                remaining_cost,
+                remaining_time,
                 ..HandoffContext::unlimited(task, HandoffReason::Fault(fault))
             };
             let handoff = match prior.summary.as_ref().filter(|_| plan.with_summary) {

@@ -318,7 +318,7 @@ fn bounded_result(text: String) -> (String, u64) {
     let tail_start =
         (text.len() - RESULT_END_BYTES..).find(|offset| text.is_char_boundary(*offset)).unwrap_or(text.len());
     let omitted = tail_start - head.len();
-    (format!("{head}\n[{omitted} bytes left out]\n{}", &text[tail_start..]), omitted as u64)
+    (format!("{head}\n[{omitted} bytes omitted]\n{}", &text[tail_start..]), omitted as u64)
 }
 
 /// Truncates each long text in very long arguments. Arguments that are still too long are omitted.
@@ -344,7 +344,7 @@ fn truncate_texts(value: &mut Value, omitted: &mut u64) {
             let retained = truncate_to_bytes(text, INPUT_TEXT_BYTES_MAX).len();
             let bytes = text.len() - retained;
             text.truncate(retained);
-            text.push_str(&format!("\n[{bytes} bytes left out]"));
+            text.push_str(&format!("\n[{bytes} bytes omitted]"));
             *omitted += bytes as u64;
         }
         Value::Array(values) => values.iter_mut().for_each(|value| truncate_texts(value, omitted)),

@@ -40,8 +40,8 @@ pub(super) fn opening(context: &HandoffContext<'_>, has_record: bool) -> String 
 }
 
 fn remaining_note(context: &HandoffContext<'_>) -> String {
-    let money = context.money_left.map(|money| money.to_string());
-    let time = context.time_left.map(|time| time.to_string());
+    let money = context.remaining_cost.map(|money| money.to_string());
+    let time = context.remaining_time.map(|time| time.to_string());
     match (money, time) {
         (None, None) => String::new(),
         (Some(one), None) | (None, Some(one)) => format!(" There is {one} left for the rest."),

@@ -46,7 +46,7 @@ pub(super) fn truncate_to_weight(text: &str, weight_max: u64) -> Cow<'_, str> {
 }
 
 fn omission_marker(bytes: usize) -> String {
-    format!("\n[... {bytes} bytes left out ...]\n")
+    format!("\n[... {bytes} bytes omitted ...]\n")
 }
 
 /// Returns the longest prefix that fits.
@@ -90,8 +90,8 @@ mod tests {
         };
         check("short", 5, "short");
         let long = format!("{}{}", "a".repeat(500), "z".repeat(500));
-        check(&long, 50, &format!("{}\n[... 981 bytes left out ...]\n{}", "a".repeat(10), "z".repeat(9)));
-        check(&long, 0, "\n[... 1000 bytes left out ...]\n");
+        check(&long, 50, &format!("{}\n[... 981 bytes omitted ...]\n{}", "a".repeat(10), "z".repeat(9)));
+        check(&long, 0, "\n[... 1000 bytes omitted ...]\n");
     }
 
     proptest! {

@@ -80,7 +80,7 @@ pub struct ResearchArgs {
     /// Summarize older work in the handoff prompt with this model
     #[arg(long = "handoff-summary", alias = "handoff_summary", value_name = "MODEL", value_parser = model)]
     pub handoff_summary: Option<String>,
-    /// Stops in a row without a tool call, after which the run fails
+    /// Stops in a row without a change in the workspace, after which the run fails
     #[arg(long = "max-idle-stops", aliases = ["max_idle_stops", "idle-stops", "idle_stops"], value_name = "N")]
     pub max_idle_stops: Option<NonZeroU32>,
     /// Ask about background work that lasts longer than this

@@ -142,8 +142,8 @@ fn continue_researchgym_run(global: &GlobalArgs, args: &ResearchArgs, dir: &Path
         Some(_) => prompt,
         None => {
             let context = HandoffContext {
-                money_left: remaining.budget,
-                time_left: Some(remaining.time),
+                remaining_cost: remaining.budget,
+                remaining_time: Some(remaining.time),
                 ..HandoffContext::unlimited(&prompt, HandoffReason::Text("it was another harness's"))
             };
             handoff_prompt(&past.transcript, &context, HANDOFF_TOKENS_MAX + estimated_tokens(&prompt))

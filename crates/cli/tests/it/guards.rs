@@ -353,7 +353,7 @@ text = "Done."
 fn invalid_tool_pattern_is_a_usage_error() {
     let stage = Stage::new();
     for (tools, message) in
-        [("", "fits no tool"), ("Bash(git push:*)", "names arguments"), ("Bash||", "fits no tool")]
+        [("", "matches no tool"), ("Bash(git push:*)", "names arguments"), ("Bash||", "matches no tool")]
     {
         let output = stage.longhaul(["run", "p", "--deny-tools", tools]).output();
         assert_eq!(output.code, 2, "{output:?}");

@@ -47,7 +47,7 @@ impl Stage {
         LearningPaths::in_home(&self.home())
     }
 
-    fn troubles(&self) -> Vec<HookError> {
+    fn hook_errors(&self) -> Vec<HookError> {
         logged_errors(&self.learning_paths())
     }
 
@@ -125,7 +125,7 @@ fn session_receives_the_playbook_once() {
         assert_eq!(prompted("early").as_ref(), expected, "{reason}");
     }
     // The input names no transcript, so nothing is queued.
-    assert!(stage.troubles().iter().all(|trouble| trouble.description == "the agent names no transcript"));
+    assert!(stage.hook_errors().iter().all(|error| error.description == "the agent names no transcript"));
 }
 
 #[test]
@@ -135,7 +135,7 @@ fn unreadable_playbook_is_logged() {
     let playbook = stage.work().join(".claude/playbook.json");
     fs::write(&playbook, "{").expect("the stage is writable");
     assert_eq!(injected_context(&stage.hook(&["UserPromptSubmit"], prompt("a")).output()), None);
-    let descriptions: Vec<String> = stage.troubles().into_iter().map(|trouble| trouble.description).collect();
+    let descriptions: Vec<String> = stage.hook_errors().into_iter().map(|error| error.description).collect();
     assert!(descriptions.len() == 1 && descriptions[0].contains("playbook.json"), "{descriptions:?}");
     assert_eq!(fs::read_to_string(playbook).expect("the file exists"), "{");
 
@@ -153,10 +153,10 @@ fn unreadable_playbook_is_logged() {
 fn hook_exits_with_0_on_any_error() {
     let stage = Stage::new();
     let check = |args: &[&str], input: &[u8], expected: &str| {
-        let before = stage.troubles().len();
+        let before = stage.hook_errors().len();
         let output = stage.hook(args, input).output();
         assert_eq!((output.code, output.stdout.as_str(), output.stderr.as_str()), (0, "", ""), "{args:?}");
-        let errors = stage.troubles();
+        let errors = stage.hook_errors();
         assert_eq!(errors.len(), before + 1, "{args:?}: {errors:?}");
         let last = errors.last().expect("an error is logged");
         assert!(last.description.contains(expected), "{args:?}: {last:?}");
@@ -174,7 +174,7 @@ fn hook_exits_with_0_on_any_error() {
     check(&["Nonsense"], b"{}", "invalid value 'Nonsense'");
     check(&["SessionEnd", "--judge", "jury"], b"{}", "invalid value 'jury'");
     check(&["SessionEnd", "--unknown"], b"{}", "unexpected argument");
-    assert!(stage.troubles().iter().all(|trouble| !trouble.at.is_empty()));
+    assert!(stage.hook_errors().iter().all(|error| !error.at.is_empty()));
     assert_eq!(stage.queued(), Vec::<Value>::new());
 
     // Without a home the hook cannot log.
@@ -233,7 +233,7 @@ fn session_ends_are_queued() {
     let compaction_agent =
         json!({"transcript_path": transcript, "agent_type": "", "agent_transcript_path": missing});
     check("{}", &["SubagentStop"], compaction_agent, false);
-    assert_eq!(stage.troubles(), []);
+    assert_eq!(stage.hook_errors(), []);
 
     let folder = stage.folder().display().to_string();
     let first: Vec<String> =
@@ -256,7 +256,7 @@ fn queue_error_is_logged() {
         .expect("the test owns the file");
     let input = json!({"session_id": "s", "transcript_path": transcript, "reason": "other"}).to_string();
     assert_eq!(injected_context(&stage.hook(&["SessionEnd"], input).output()), None);
-    let errors = stage.troubles();
+    let errors = stage.hook_errors();
     assert!(
         errors.len() == 1
             && errors[0].event == "SessionEnd"
@@ -516,7 +516,7 @@ fn real_agent_calls_the_hooks() {
     assert!(notes[before].contains("SessionStart hook additional context: "), "{}", notes[before]);
     let ends = ["SessionEnd", "SessionEnd", "SessionEnd", "PreCompact", "SessionEnd", "SessionEnd"];
     assert_eq!(fixture.events(), ends);
-    assert_eq!(stage.troubles(), []);
+    assert_eq!(stage.hook_errors(), []);
 }
 
 #[test]
@@ -547,5 +547,5 @@ fn playbook_is_injected_again_after_automatic_compaction() {
         fs::read_to_string(subagent_transcript).expect("the file exists").contains("There is nothing."),
         "{subagent_transcript}"
     );
-    assert_eq!(fixture.stage.troubles(), []);
+    assert_eq!(fixture.stage.hook_errors(), []);
 }

@@ -321,7 +321,7 @@ fn interactive_permission_mode_causes_a_warning() {
     assert_eq!(warned.envelope(23)["run"]["fault"], "permission");
     let accepted = run(&["--allow-denials"]);
     accepted.envelope(0);
-    assert!(!run(&["--permission-mode", "default"]).stderr.contains("warning: the agent's settings"));
+    assert!(!run(&["--permission-mode", "default"]).stderr.contains("permission mode is"));
 }
 
 /// Lifecycle events on stderr, as openclawpack's clients expect them: names, keys and order are from

@@ -123,7 +123,7 @@ fn unsaved_end_of_a_session_is_restored_from_the_stream() {
             server.api.account().messages.iter().map(|message| message.turn).collect();
         // The outcome of the interrupted call is unknown, so only that turn is requested again.
         assert_eq!(requested_turns, [1, 2, 2, 3, 4]);
-        let stored = session.with_extension("jsonl.behind");
+        let stored = session.with_extension("jsonl.stale");
         assert_eq!(fs::read_to_string(&stored).expect("the original is stored"), unsaved);
         assert!(
             fs::read_to_string(&session).expect("a session").starts_with(&unsaved),

@@ -110,7 +110,7 @@ fn quiet_tool_is_not_a_stall() {
         let output = run(stage, agent, server, &["--stall-timeout", "2s", "--progress-timeout", "2s"]);
         let envelope = output.envelope(0);
         assert_eq!(envelope["run"]["attempts"], 1, "{output:?}");
-        assert!(!output.stderr.contains("no bytes for"), "{output:?}");
+        assert!(!output.stderr.contains("no output for"), "{output:?}");
     });
 }
 

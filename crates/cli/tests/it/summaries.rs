@@ -298,7 +298,7 @@ fn check_handoffs(stage: &Stage, agent: &Path, server: &Server) {
     tidy::check(stage);
     let entries = fs::read_dir(stage.folder()).expect("the stage is readable").flatten();
     let entries: Vec<_> = entries.map(|entry| entry.file_name().display().to_string()).collect();
-    assert!(!entries.iter().any(|name| name.starts_with("longhaul-seed-")), "{entries:?}");
+    assert!(!entries.iter().any(|name| name.starts_with("longhaul-summary-")), "{entries:?}");
 }
 
 #[test]

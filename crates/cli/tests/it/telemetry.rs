@@ -88,7 +88,7 @@ fn add_children(
         for name in [
             "longhaul.outcome",
             "longhaul.fault",
-            "longhaul.rung",
+            "longhaul.resume_strategy",
             "error.type",
             "gen_ai.response.finish_reasons",
             "gen_ai.usage.output_tokens",

@@ -106,7 +106,7 @@ pub struct State {
     pub attempt_started_at: Moment,
     /// Process of the current attempt.
     pub process: Option<ProcessId>,
-    /// Moment until which the current attempt's silence is excused.
+    /// Moment until which the current attempt's stall is deferred.
     pub stall_deferred_until: Option<Moment>,
     /// Whether the current attempt made progress.
     pub made_progress: bool,

@@ -44,16 +44,16 @@ pub(super) fn describe_record(record: &Record, run: &Run) -> Vec<DiagnosticNote>
                 format!("stop_{cause_word}"),
                 format!("attempt {attempt} is stopped: {cause_word}"),
             );
-            let note = note.with("why", cause_word).with("level", level);
+            let note = note.with("cause", cause_word).with("level", level);
             vec![match stall {
-                Some(stall) => note.with("seen", stall.describe(*cause)),
+                Some(stall) => note.with("observed", stall.describe(*cause)),
                 None => note,
             }]
         }
         Record::StallDeferred { until, stall, .. } => {
             let title = format!("attempt {attempt} is silent but its processes are busy");
             let note = DiagnosticNote::new("stall_deferred", title).with("until", rfc3339(*until));
-            vec![note.with("seen", stall.describe(StopCause::Stalled))]
+            vec![note.with("observed", stall.describe(StopCause::Stalled))]
         }
         // Most attempts use this strategy.
         Record::ResumeStrategyChosen {
@@ -63,8 +63,8 @@ pub(super) fn describe_record(record: &Record, run: &Run) -> Vec<DiagnosticNote>
         } => Vec::new(),
         Record::ResumeStrategyChosen { strategy, reason, .. } => {
             let title = format!("attempt {attempt} uses resume strategy {}", strategy.as_str());
-            let note = DiagnosticNote::new(format!("rung_{}", strategy.as_str()), title);
-            vec![note.with("rung", strategy.as_str()).with("because", wire_text(reason))]
+            let note = DiagnosticNote::new(format!("strategy_{}", strategy.as_str()), title);
+            vec![note.with("strategy", strategy.as_str()).with("reason", wire_text(reason))]
         }
         Record::Swept { stopped_processes, .. } => {
             let leftover = (*stopped_processes > 0).then(|| {
@@ -75,7 +75,7 @@ pub(super) fn describe_record(record: &Record, run: &Run) -> Vec<DiagnosticNote>
         }
         Record::SummaryStopOrdered { cause, .. } => {
             let note = DiagnosticNote::new("summary_stopped", "the summary of older work timed out");
-            vec![note.with("why", wire_text(cause))]
+            vec![note.with("cause", wire_text(cause))]
         }
         Record::SummaryEnded { result: SummaryResult::Failed(fault), .. } => {
             let note = DiagnosticNote::new("summary_failed", "no summary of older work");
@@ -84,7 +84,7 @@ pub(super) fn describe_record(record: &Record, run: &Run) -> Vec<DiagnosticNote>
         // `describe_takeover` describes it with its finding, before the core decides.
         Record::Recovered { .. } => Vec::new(),
         Record::CancelRequested { source, .. } => {
-            vec![DiagnosticNote::new("cancel", "cancel requested").with("by", wire_text(source))]
+            vec![DiagnosticNote::new("cancel", "cancel requested").with("source", wire_text(source))]
         }
         Record::SuspendOrdered { source, .. } => {
             let title =
@@ -93,16 +93,17 @@ pub(super) fn describe_record(record: &Record, run: &Run) -> Vec<DiagnosticNote>
         }
         Record::Downtime { duration } => {
             let title = "nothing ran: the machine was asleep or the run had no supervisor";
-            vec![DiagnosticNote::new("downtime", title).with("for", duration.to_string())]
+            vec![DiagnosticNote::new("downtime", title).with("duration", duration.to_string())]
         }
         Record::LimitReached { limit, threshold, .. } => {
             let note =
                 DiagnosticNote::new(format!("limit_{limit}"), format!("the limit of {limit} is reached"));
-            vec![note.with("limit", limit.as_str()).with("reach", wire_text(threshold))]
+            vec![note.with("limit", limit.as_str()).with("threshold", wire_text(threshold))]
         }
         Record::PromptSent { prompt, .. } => {
             vec![
-                DiagnosticNote::new("said", "a prompt was sent to the agent").with("said", wire_text(prompt)),
+                DiagnosticNote::new("prompt_sent", "a prompt was sent to the agent")
+                    .with("prompt", wire_text(prompt)),
             ]
         }
         Record::AgentStopped { claimed_done, .. } => {
@@ -111,7 +112,7 @@ pub(super) fn describe_record(record: &Record, run: &Run) -> Vec<DiagnosticNote>
             vec![DiagnosticNote::new("stopped", title).with("stop", run.state().voluntary_stops.to_string())]
         }
         Record::CheckStopOrdered { cause, .. } => {
-            vec![DiagnosticNote::new("check_stop_ordered", "check stopped").with("why", wire_text(cause))]
+            vec![DiagnosticNote::new("check_stop_ordered", "check stopped").with("cause", wire_text(cause))]
         }
         Record::CheckEnded { result, .. } => {
             let result = wire_text(result);
@@ -157,7 +158,7 @@ fn describe_attempt_end(record: &Record, attempt: u32) -> Vec<DiagnosticNote> {
     let denials = (*denied_calls > 0).then(|| {
         let note =
             DiagnosticNote::new("guard_denied", format!("the guards denied tool calls of attempt {attempt}"));
-        note.with("denied", denied_calls.to_string())
+        note.with("denied_calls", denied_calls.to_string())
     });
     let failure = fault.map(|fault| {
         let title = format!("attempt {attempt} failed: {fault}");
@@ -184,9 +185,9 @@ fn describe_attempt_end(record: &Record, attempt: u32) -> Vec<DiagnosticNote> {
 fn waiting(run: &Run) -> Option<DiagnosticNote> {
     let Phase::Waiting { since, until, plan } = &run.state().phase else { return None };
     let note = DiagnosticNote::new("wait", format!("waiting for attempt {}", plan.attempt));
-    let note = note.with("until", rfc3339(*until)).with("for", until.since(*since).to_string());
+    let note = note.with("until", rfc3339(*until)).with("duration", until.since(*since).to_string());
     Some(match run.state().fault {
-        Some(fault) => note.with("because", fault.as_str()),
+        Some(fault) => note.with("fault", fault.as_str()),
         None => note,
     })
 }

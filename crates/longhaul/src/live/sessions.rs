@@ -272,7 +272,7 @@ impl<'a> SessionFiles<'a> {
     /// Returns the suffix for the backup of a replaced file.
     fn backup_suffix(&self, bytes: &[u8]) -> &'static str {
         match self.sessions.health(bytes) {
-            Health::Whole => "behind",
+            Health::Whole => "stale",
             Health::Damaged(_) | Health::Empty => "damaged",
         }
     }

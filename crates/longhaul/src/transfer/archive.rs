@@ -141,13 +141,13 @@ fn parse(path: &Path, text: &[u8]) -> Result<Manifest, TransferError> {
     #[derive(Deserialize)]
     struct FormatHeader {
         format: u32,
-        longhaul: String,
+        longhaul_version: String,
     }
     let invalid =
         |error: serde_json::Error| TransferError::invalid_archive(path, format!("its manifest: {error}"));
-    let FormatHeader { format, longhaul } = serde_json::from_slice(text).map_err(invalid)?;
+    let FormatHeader { format, longhaul_version } = serde_json::from_slice(text).map_err(invalid)?;
     if format > FORMAT {
-        return Err(TransferError::Newer { path: path.to_owned(), format, written_by: longhaul });
+        return Err(TransferError::Newer { path: path.to_owned(), format, written_by: longhaul_version });
     }
     let manifest: Manifest = serde_json::from_slice(text).map_err(invalid)?;
     match manifest.validate() {

@@ -27,7 +27,7 @@ pub struct Manifest {
     /// Format of the file; see [`FORMAT`].
     pub format: u32,
     /// Version of longhaul that wrote the file.
-    pub longhaul: String,
+    pub longhaul_version: String,
     /// Id of the run.
     pub run: RunId,
     /// When the file was written, RFC 3339, UTC.
@@ -98,7 +98,7 @@ impl Manifest {
     pub(super) fn new(run: RunId, cwd: OsText, at: Moment) -> Manifest {
         Manifest {
             format: FORMAT,
-            longhaul: env!("CARGO_PKG_VERSION").to_owned(),
+            longhaul_version: env!("CARGO_PKG_VERSION").to_owned(),
             run,
             exported_at: rfc3339(at),
             cwd,

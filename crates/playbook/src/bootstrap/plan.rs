@@ -57,7 +57,7 @@ pub enum SkipReason {
     /// It was judged completely.
     NothingNew,
     /// It contains no messages.
-    NothingSaid,
+    NoMessages,
     /// It belongs to a sub-agent.
     SubAgent,
     /// It exceeds the size limit; its size in bytes.
@@ -78,7 +78,7 @@ impl SkipReason {
         match self {
             SkipReason::LearnedAt(_) => "learned",
             SkipReason::NothingNew => "nothing_new",
-            SkipReason::NothingSaid => "nothing_said",
+            SkipReason::NoMessages => "no_messages",
             SkipReason::SubAgent => "sub_agent",
             SkipReason::TooLarge(_) => "too_large",
             SkipReason::TooOld => "too_old",
@@ -95,7 +95,7 @@ impl fmt::Display for SkipReason {
             SkipReason::LearnedAt(at) if at.is_empty() => out.write_str("it was learned"),
             SkipReason::LearnedAt(at) => write!(out, "it was learned at {at}"),
             SkipReason::NothingNew => out.write_str("all of it was judged"),
-            SkipReason::NothingSaid => out.write_str("it contains no messages"),
+            SkipReason::NoMessages => out.write_str("it contains no messages"),
             SkipReason::SubAgent => out.write_str("it belongs to a sub-agent"),
             SkipReason::TooLarge(bytes) => {
                 write!(out, "it is too large: {:.1} MB", *bytes as f64 / 1_048_576.0)
@@ -117,8 +117,8 @@ fn judged_bytes(learning: &LearningDb, path: &Path) -> Result<u64, LearningError
         judged_bytes = judged_bytes.max(match learning.last_slice(name)? {
             None => 0,
             Some(slice) => match slice.state {
-                SliceState::Learned | SliceState::Empty | SliceState::Failed => slice.part.ends,
-                SliceState::Started | SliceState::Reflected | SliceState::Curated => slice.part.begins,
+                SliceState::Learned | SliceState::Empty | SliceState::Failed => slice.part.end,
+                SliceState::Started | SliceState::Reflected | SliceState::Curated => slice.part.start,
             },
         });
     }
@@ -239,7 +239,7 @@ fn estimate(
     Ok(match Excerpt::new(unjudged, |_| false) {
         Err(error) => Err(SkipReason::Foreign(error)),
         Ok(slice) if slice.is_empty() && judged_bytes > 0 => Err(SkipReason::NothingNew),
-        Ok(slice) if slice.is_empty() => Err(SkipReason::NothingSaid),
+        Ok(slice) if slice.is_empty() => Err(SkipReason::NoMessages),
         Ok(slice) => Ok(estimator.estimate(&slice)),
     })
 }

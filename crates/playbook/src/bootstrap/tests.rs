@@ -188,7 +188,7 @@ fn plan_skips_judged_but_not_queued_sessions() {
     else {
         unreachable!("it is queued")
     };
-    let part = crate::database::ByteRange { begins: 0, ends, generation: 0, fingerprint: 0, more: false };
+    let part = crate::database::ByteRange { start: 0, end: ends, generation: 0, fingerprint: 0, more: false };
     let slice = learning
         .start_slice(&item, Moment(3), None, part)
         .expect("it can be written")

@@ -29,9 +29,9 @@ pub struct Slice {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ByteRange {
     /// Offset of the first byte.
-    pub begins: u64,
+    pub start: u64,
     /// Offset after the last byte.
-    pub ends: u64,
+    pub end: u64,
     /// Number of times the file had been replaced.
     pub generation: u64,
     /// Fingerprint that identifies the file.
@@ -121,8 +121,8 @@ impl LearningDb {
                     id,
                     queued.project.to_string_lossy(),
                     queued.transcript.to_string_lossy(),
-                    part.begins.cast_signed(),
-                    part.ends.cast_signed(),
+                    part.start.cast_signed(),
+                    part.end.cast_signed(),
                     part.generation.cast_signed(),
                     part.fingerprint,
                     part.more,
@@ -234,8 +234,8 @@ fn slice(row: &Row<'_>) -> rusqlite::Result<Slice> {
     Ok(Slice {
         id: row.get(0)?,
         part: ByteRange {
-            begins: number(1)?,
-            ends: number(2)?,
+            start: number(1)?,
+            end: number(2)?,
             generation: number(3)?,
             fingerprint: row.get(4)?,
             more: row.get(5)?,

@@ -57,9 +57,9 @@ pub struct SliceInProgress {
     /// Path of the transcript.
     pub transcript: PathBuf,
     /// Offset of its first byte.
-    pub begins: u64,
+    pub start: u64,
     /// Offset after its last byte.
-    pub ends: u64,
+    pub end: u64,
     /// State: `started`, `reflected` or `curated`.
     pub state: String,
     /// When it was started.
@@ -113,8 +113,8 @@ impl LearningDb {
                     |row| {
                         Ok(SliceInProgress {
                             transcript: path(row, 0)?,
-                            begins: number(row, 1)?,
-                            ends: number(row, 2)?,
+                            start: number(row, 1)?,
+                            end: number(row, 2)?,
                             state: row.get(3)?,
                             since: Moment(number(row, 4)?),
                         })

@@ -90,7 +90,7 @@ mod tests {
         };
         assert!(tokens(cut) <= 200);
         assert!(cut.content.starts_with("begin ") && cut.content.ends_with(" end"), "{}", cut.content);
-        assert!(cut.content.contains(" bytes left out ..."), "{}", cut.content);
+        assert!(cut.content.contains(" bytes omitted ..."), "{}", cut.content);
     }
 
     #[test]

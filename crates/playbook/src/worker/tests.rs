@@ -176,7 +176,7 @@ impl Stage {
             let after = self.now().at.since(START);
             self.events.lock().expect("one thread").push(match event {
                 WorkerEvent::Started(item, slice) => {
-                    format!("{after} {} begins at byte {}", name(item), slice.part.begins)
+                    format!("{after} {} begins at byte {}", name(item), slice.part.start)
                 }
                 WorkerEvent::Reflected(item) => format!("{after} {} reflected", name(item)),
                 WorkerEvent::Curated(item) => format!("{after} {} curated", name(item)),

@@ -29,44 +29,44 @@ pub(super) fn next_part(
 ) -> io::Result<Option<ByteRange>> {
     let file = open(path)?;
     let length = file.metadata()?.len();
-    let (begins, generation) = match last {
+    let (start, generation) = match last {
         None => (0, 0),
-        Some(last) if length >= last.ends && fingerprint(&file, last.ends)? == last.fingerprint => {
-            (last.ends, last.generation)
+        Some(last) if length >= last.end && fingerprint(&file, last.end)? == last.fingerprint => {
+            (last.end, last.generation)
         }
         // The file was replaced. Rows that were judged before are recognized by their ids.
         Some(last) => (0, last.generation + 1),
     };
-    let limit = length.min(begins.saturating_add(bytes_max));
-    let ends = match line_end_before(&file, begins, limit)? {
-        Some(ends) => ends,
+    let limit = length.min(start.saturating_add(bytes_max));
+    let end = match line_end_before(&file, start, limit)? {
+        Some(end) => end,
         None if limit == length => return Ok(None),
         None => match line_end_after(&file, limit)? {
-            Some(ends) => ends,
+            Some(end) => end,
             None => return Ok(None),
         },
     };
-    let fingerprint = fingerprint(&file, ends)?;
+    let fingerprint = fingerprint(&file, end)?;
     // Lines that were written after the length was read belong to the next event.
-    let more = limit < length && line_end_before(&file, ends, length)?.is_some();
-    Ok(Some(ByteRange { begins, ends, generation, fingerprint, more }))
+    let more = limit < length && line_end_before(&file, end, length)?.is_some();
+    Ok(Some(ByteRange { start, end, generation, fingerprint, more }))
 }
 
 /// Returns whether the part is unchanged.
 pub(super) fn is_unchanged(path: &Path, part: ByteRange) -> io::Result<bool> {
     let file = open(path)?;
-    Ok(file.metadata()?.len() >= part.ends && fingerprint(&file, part.ends)? == part.fingerprint)
+    Ok(file.metadata()?.len() >= part.end && fingerprint(&file, part.end)? == part.fingerprint)
 }
 
 /// Reads the bytes of the part.
 pub(super) fn read(path: &Path, part: ByteRange) -> io::Result<Vec<u8>> {
-    let length = part.ends.saturating_sub(part.begins);
+    let length = part.end.saturating_sub(part.start);
     if length > ROW_BYTES_MAX {
         return Err(io::Error::other(format!("one line has {length} bytes")));
     }
     let file = open(path)?;
     let mut bytes = vec![0; usize::try_from(length).unwrap_or_default()];
-    file.read_exact_at(&mut bytes, part.begins)?;
+    file.read_exact_at(&mut bytes, part.start)?;
     Ok(bytes)
 }
 
@@ -102,34 +102,34 @@ fn first_bytes(digest: &[u8]) -> i64 {
     i64::from_be_bytes(bytes)
 }
 
-/// Hashes the file's first bytes and those before `ends`.
-fn fingerprint(file: &File, ends: u64) -> io::Result<i64> {
+/// Hashes the file's first bytes and those before `end`.
+fn fingerprint(file: &File, end: u64) -> io::Result<i64> {
     let mut hash = Sha256::new();
-    for start in [0, ends.saturating_sub(SAMPLE_BYTES)] {
-        let mut sample = vec![0; usize::try_from(SAMPLE_BYTES.min(ends)).unwrap_or_default()];
+    for start in [0, end.saturating_sub(SAMPLE_BYTES)] {
+        let mut sample = vec![0; usize::try_from(SAMPLE_BYTES.min(end)).unwrap_or_default()];
         file.read_exact_at(&mut sample, start)?;
         hash.update(&sample);
     }
     Ok(first_bytes(&hash.finalize()))
 }
 
-/// Returns the end of the last line that ends in this range.
-fn line_end_before(file: &File, begins: u64, ends: u64) -> io::Result<Option<u64>> {
+/// Returns the end of the last line that end in this range.
+fn line_end_before(file: &File, start: u64, end: u64) -> io::Result<Option<u64>> {
     let mut chunk = vec![0; CHUNK_BYTES];
-    let mut offset = ends;
-    while offset > begins {
-        let start = offset.saturating_sub(CHUNK_BYTES as u64).max(begins);
-        let chunk = &mut chunk[..usize::try_from(offset - start).unwrap_or_default()];
-        file.read_exact_at(chunk, start)?;
+    let mut offset = end;
+    while offset > start {
+        let chunk_start = offset.saturating_sub(CHUNK_BYTES as u64).max(start);
+        let chunk = &mut chunk[..usize::try_from(offset - chunk_start).unwrap_or_default()];
+        file.read_exact_at(chunk, chunk_start)?;
         if let Some(index) = chunk.iter().rposition(|byte| *byte == b'\n') {
-            return Ok(Some(start + index as u64 + 1));
+            return Ok(Some(chunk_start + index as u64 + 1));
         }
-        offset = start;
+        offset = chunk_start;
     }
     Ok(None)
 }
 
-/// Returns the end of the first line that ends after this offset.
+/// Returns the end of the first line that end after this offset.
 fn line_end_after(file: &File, mut offset: u64) -> io::Result<Option<u64>> {
     let mut chunk = vec![0; CHUNK_BYTES];
     loop {

@@ -312,8 +312,8 @@ impl StallWatch {
         })
     }
 
-    /// Returns whether a probe of this moment excuses the silence, and the silence is not too long.
-    fn has_excuse(&self, at: Moment, stall: Span) -> bool {
+    /// Returns whether a probe of this moment defers the stall, and the silence is not too long.
+    fn can_be_deferred(&self, at: Moment, stall: Span) -> bool {
         let is_busy = self.processes.is_some_and(|(seen_at, activity)| {
             seen_at == at && activity.busy_children > 0 && activity.agent != ProcessState::Frozen
         });
@@ -329,7 +329,7 @@ impl StallWatch {
         let due = at >= (self.output_at + stall).max(self.deferred_until)
             && at < until
             && until <= self.silence_end(stall).min(at + stall);
-        ensure(due && self.has_excuse(at, stall), Oracle::Stalls, || {
+        ensure(due && self.can_be_deferred(at, stall), Oracle::Stalls, || {
             format!("the stall is deferred until {until:?} without a reason: {self:?}")
         })
     }
@@ -339,7 +339,7 @@ impl StallWatch {
         let allowed = match cause {
             StopCause::Stalled => {
                 let hangs =
-                    |stall| silence >= stall && at >= self.deferred_until && !self.has_excuse(at, stall);
+                    |stall| silence >= stall && at >= self.deferred_until && !self.can_be_deferred(at, stall);
                 (self.tools == 0 || self.is_frozen)
                     && self.result_at.is_none()
                     && policy.stall_timeout.is_some_and(hangs)

@@ -97,7 +97,7 @@ fn round_trips_files_of_an_attempt() {
 #[test]
 fn unreadable_file_names_its_writer() {
     let (_dir, run) = run_dir();
-    fs::write(run.plan_path(), r#"{"longhaul":"9.1.0","prompt":3}"#).expect("written");
+    fs::write(run.plan_path(), r#"{"longhaul_version":"9.1.0","prompt":3}"#).expect("written");
     let error = run.plan().expect_err("not a plan");
     assert!(error.to_string().contains("plan.json"), "{error}");
     assert_eq!(error.hint().expect("a hint"), "longhaul 9.1.0 wrote it; use that version for this run");

@@ -81,15 +81,18 @@ fn usage_of(script: &str) -> Usage {
     meter.usage()
 }
 
-/// Checks messages and their output, truncated messages and their output, and reported and estimated
-/// micro-dollars.
-fn check(
-    script: &str,
-    (messages, output): (u32, u64),
-    (truncated, truncated_output): (u32, u64),
-    cost: u64,
-    estimated: u64,
-) {
+/// A number of messages and their output tokens.
+struct Messages {
+    count: u32,
+    output: u64,
+}
+
+fn messages(count: u32, output: u64) -> Messages {
+    Messages { count, output }
+}
+
+/// Checks complete and truncated messages, and reported and estimated micro-dollars.
+fn check(script: &str, complete: Messages, truncated: Messages, cost: u64, estimated: u64) {
     let tokens = |count: u32, output| Tokens {
         input: u64::from(count) * 1000,
         cache_read: u64::from(count) * 3000,
@@ -97,12 +100,12 @@ fn check(
         output,
     };
     let expected = Usage {
-        tokens: tokens(messages, output),
-        truncated_tokens: tokens(truncated, truncated_output),
-        messages,
-        truncated_messages: truncated,
+        tokens: tokens(complete.count, complete.output),
+        truncated_tokens: tokens(truncated.count, truncated.output),
+        messages: complete.count,
+        truncated_messages: truncated.count,
         // Messages of sub-agents, which have a thread, are not turns.
-        turns: messages - sub_agents_messages(script),
+        turns: complete.count - sub_agents_messages(script),
         reported_cost: Usd(cost),
         estimated_cost: Usd(estimated),
         unpriced: false,
@@ -118,51 +121,87 @@ fn sub_agents_messages(script: &str) -> u32 {
 
 #[test]
 fn counts_messages_once() {
-    check("start a; delta a 40; end a 50; stop a", (1, 50), (0, 0), 0, 6600);
-    check("start a; row a; row a; end a 50; row a; stop a; exit", (1, 50), (0, 0), 0, 6600);
-    check("start a; end a 50; start a; delta a 400; end a 50; exit", (1, 50), (0, 0), 0, 6600);
-    check("start a; end a 50; result 1 50 6600; row a; start a; end a 50; exit", (1, 50), (0, 0), 6600, 0);
+    check("start a; delta a 40; end a 50; stop a", messages(1, 50), messages(0, 0), 0, 6600);
+    check("start a; row a; row a; end a 50; row a; stop a; exit", messages(1, 50), messages(0, 0), 0, 6600);
+    check(
+        "start a; end a 50; start a; delta a 400; end a 50; exit",
+        messages(1, 50),
+        messages(0, 0),
+        0,
+        6600,
+    );
+    check(
+        "start a; end a 50; result 1 50 6600; row a; start a; end a 50; exit",
+        messages(1, 50),
+        messages(0, 0),
+        6600,
+        0,
+    );
 }
 
 #[test]
 fn estimates_truncated_messages() {
     // A message in progress is not counted.
-    check("start a; delta a 40", (0, 0), (0, 0), 0, 0);
-    check("start a; delta a 40; delta a 2; exit", (0, 0), (1, 10), 0, 5800);
-    check("start a; delta a 40; cut a; stop a", (0, 0), (1, 10), 0, 5800);
-    check("start a; delta a 40; stop a", (0, 0), (1, 10), 0, 5800);
+    check("start a; delta a 40", messages(0, 0), messages(0, 0), 0, 0);
+    check("start a; delta a 40; delta a 2; exit", messages(0, 0), messages(1, 10), 0, 5800);
+    check("start a; delta a 40; cut a; stop a", messages(0, 0), messages(1, 10), 0, 5800);
+    check("start a; delta a 40; stop a", messages(0, 0), messages(1, 10), 0, 5800);
     // The same thread starts another message, so the first one was abandoned.
-    check("start a; delta a 40; start b; end b 50; exit", (1, 50), (1, 10), 0, 12_400);
+    check("start a; delta a 40; start b; end b 50; exit", messages(1, 50), messages(1, 10), 0, 12_400);
     // Another thread does not end it.
-    check("start a; delta a 40; start b t; end b 50; end a 50; exit", (2, 100), (0, 0), 0, 13_200);
-    check("start a; delta a 40; whole b; exit", (1, 50), (1, 10), 0, 12_400);
+    check(
+        "start a; delta a 40; start b t; end b 50; end a 50; exit",
+        messages(2, 100),
+        messages(0, 0),
+        0,
+        13_200,
+    );
+    check("start a; delta a 40; whole b; exit", messages(1, 50), messages(1, 10), 0, 12_400);
 }
 
 #[test]
 fn result_covers_earlier_usage() {
-    check("start a; end a 50; result 1 50 7000", (1, 50), (0, 0), 7000, 0);
-    check("start a; end a 50; result 1 50 7000; start b; end b 50", (2, 100), (0, 0), 7000, 6600);
+    check("start a; end a 50; result 1 50 7000", messages(1, 50), messages(0, 0), 7000, 0);
+    check(
+        "start a; end a 50; result 1 50 7000; start b; end b 50",
+        messages(2, 100),
+        messages(0, 0),
+        7000,
+        6600,
+    );
     check(
         "start a; end a 50; result 1 50 7000; start b; end b 50; result 1 50 8000",
-        (2, 100),
-        (0, 0),
+        messages(2, 100),
+        messages(0, 0),
         15_000,
         0,
     );
     // The agent's estimate for a truncated message is in its sum; ours is kept.
-    check("start a; delta a 40; cut a; start b; end b 50; result 2 63 12460", (1, 50), (1, 10), 12_460, 0);
-    check("result 0 0 0", (0, 0), (0, 0), 0, 0);
+    check(
+        "start a; delta a 40; cut a; start b; end b 50; result 2 63 12460",
+        messages(1, 50),
+        messages(1, 10),
+        12_460,
+        0,
+    );
+    check("result 0 0 0", messages(0, 0), messages(0, 0), 0, 0);
 }
 
 #[test]
 fn measures_sub_agents_by_rows() {
     // The next result states their output. Until then, the rows give it.
-    check("row a t; row a t; exit", (1, 6), (0, 0), 0, 5720);
-    check("row a t; row a t; row b t; exit", (2, 9), (0, 0), 0, 11_380);
-    check("start m; end m 50; row a t; row b u; result 3 777 9000", (3, 777), (0, 0), 9000, 0);
-    check("row a t; row b t; result 2 90 9000; row b t; exit", (2, 90), (0, 0), 9000, 0);
+    check("row a t; row a t; exit", messages(1, 6), messages(0, 0), 0, 5720);
+    check("row a t; row a t; row b t; exit", messages(2, 9), messages(0, 0), 0, 11_380);
+    check(
+        "start m; end m 50; row a t; row b u; result 3 777 9000",
+        messages(3, 777),
+        messages(0, 0),
+        9000,
+        0,
+    );
+    check("row a t; row b t; result 2 90 9000; row b t; exit", messages(2, 90), messages(0, 0), 9000, 0);
     // The usage of a complete row is exact.
-    check("whole a; exit", (1, 50), (0, 0), 0, 6600);
+    check("whole a; exit", messages(1, 50), messages(0, 0), 0, 6600);
 }
 
 #[test]

@@ -237,7 +237,7 @@ fn long_history_keeps_start_and_end() {
             builder.result(&id, ToolResultKind::Ok, &"output\n".repeat(500)).write(&format!("w{id}"), &id);
     }
     let prompt = handoff_prompt(&builder.conversation, &context("Do it."), 12_000);
-    assert!(prompt.contains("make step-4999") && prompt.contains("bytes left out"));
+    assert!(prompt.contains("make step-4999") && prompt.contains("bytes omitted"));
     assert!(prompt.contains("- Said: Step 4950 is next.") && !prompt.contains("Step 2500 is next."));
     assert!(prompt.contains("I use low ranks, because the memory is small."));
     assert!(estimated_tokens(&prompt) > 9_000, "the budget is used: {}", estimated_tokens(&prompt));

@@ -7,7 +7,7 @@ use longhaul_core::{Span, Usd};
 const TASK: &str = "/fix-issue The retry of uploads ignores the server's hint.\n\nAll tests must pass.";
 
 fn work() -> ConversationBuilder {
-    let failure = "Exit code 101\nrunning 12 tests\ntest retry::honours_hint ... FAILED\n\n\
+    let failure = "Exit code 101\nrunning 12 tests\ntest retry::honors_hint ... FAILED\n\n\
                    left: 2s\nright: 500ms\n\ntest result: FAILED. 11 passed; 1 failed";
     ConversationBuilder::default()
         .prompt(TASK)
@@ -34,8 +34,8 @@ fn work() -> ConversationBuilder {
 fn renders_full_prompt() {
     let files = ["notes.md".to_owned()];
     let context = HandoffContext {
-        money_left: Some(Usd(1_250_000)),
-        time_left: Some(Span::from_mins(42)),
+        remaining_cost: Some(Usd(1_250_000)),
+        remaining_time: Some(Span::from_mins(42)),
         files_changed: &files,
         ..context(TASK)
     };
@@ -65,7 +65,7 @@ fn renders_full_prompt() {
         ```
         Exit code 101
         running 12 tests
-        test retry::honours_hint ... FAILED
+        test retry::honors_hint ... FAILED
 
         left: 2s
         right: 500ms
@@ -111,7 +111,7 @@ fn renders_full_prompt() {
         ```
         Exit code 101
         running 12 tests
-        test retry::honours_hint ... FAILED
+        test retry::honors_hint ... FAILED
 
         left: 2s
         right: 500ms
@@ -173,7 +173,7 @@ fn renders_short_prompt() {
         ```
         Exit code 101
         running 12 tests
-        test retry::honours_hint ... FAILED
+        test retry::honors_hint ... FAILED
 
         left: 2s
         right: 500ms
@@ -220,7 +220,7 @@ fn renders_short_prompt() {
         ```
         Exit code 101
         running 12 tests
-        test retry::honours_hint ... FAILED
+        test retry::honors_hint ... FAILED
 
         left: 2s
         right: 500ms

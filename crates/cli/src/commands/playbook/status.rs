@@ -89,9 +89,9 @@ struct Judging {
     /// Path of the transcript.
     transcript: PathBuf,
     /// Offset of the slice, in bytes.
-    begins: u64,
+    start: u64,
     /// End of the slice, in bytes.
-    ends: u64,
+    end: u64,
     /// Progress: `started`, `reflected` or `curated`.
     state: String,
     /// When judging started.
@@ -190,8 +190,8 @@ impl LearningStatus {
                 .into_iter()
                 .map(|judging| Judging {
                     transcript: judging.transcript,
-                    begins: judging.begins,
-                    ends: judging.ends,
+                    start: judging.start,
+                    end: judging.end,
                     state: judging.state,
                     since: rfc3339(judging.since),
                 })
@@ -287,7 +287,7 @@ fn text(status: &LearningStatus) -> String {
         lines.push(format!("the judge at {} did not answer: {}; {next}", judge.destination, judge.reason));
     }
     for judging in &status.in_progress {
-        let length = bytes(judging.ends.saturating_sub(judging.begins));
+        let length = bytes(judging.end.saturating_sub(judging.start));
         lines.push(format!("judging {} of {}: {}", length, judging.transcript.display(), judging.state));
     }
     let reason = |queued: &Queued| {

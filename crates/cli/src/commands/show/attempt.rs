@@ -51,7 +51,7 @@ pub struct Attempt {
     pub stop_cause: Option<StopCause>,
     /// Last activity, if the attempt was stopped for a stall.
     pub stall: Option<StallReport>,
-    /// Number of stalls that were excused because a process was active.
+    /// Number of stalls that were deferred because a process was active.
     pub stalls_deferred: u32,
     /// Stop by the watchdog, after the supervisor died and no other took over.
     pub watchdog: Option<WatchdogStop>,

@@ -201,7 +201,7 @@ fn the_working_directory_stays_below_the_workspace() {
         .map(|name| json!({ "name": name, "bytes": 0, "sha256": "" }));
     let flaw = |change: fn(&mut Value)| {
         let mut manifest = json!({
-            "format": 1, "longhaul": "0.1.0", "run": "kmz", "exported_at": "", "cwd": "/", "sessions": [],
+            "format": 1, "longhaul_version": "0.1.0", "run": "kmz", "exported_at": "", "cwd": "/", "sessions": [],
             "workspace": workspace("a/b"),
             "members": members,
         });
@@ -233,7 +233,8 @@ fn rejects_a_newer_format() {
     from.create_run();
     let mut entries = entries(&from.export().file);
     // This version does not know the other fields of that format.
-    entries[0].content = json!({ "format": 2, "longhaul": "9.1.0", "run": 7 }).to_string().into_bytes();
+    entries[0].content =
+        json!({ "format": 2, "longhaul_version": "9.1.0", "run": 7 }).to_string().into_bytes();
     let to = Homes::new();
     write(&to.path("file"), &entries);
     check_rejected_file(&to, &to.path("file"), "longhaul 9.1.0 wrote it in format 2");

@@ -71,9 +71,9 @@ fn finds_lines_across_chunks() {
     let long = "x".repeat(3 * CHUNK_BYTES + 7);
     let (_dir, path) = file(&format!("{long}\n{long}\n{long}"));
     let both = part(&path, None, MAX).expect("two lines");
-    assert_eq!(both.ends, 2 * (long.len() as u64 + 1));
+    assert_eq!(both.end, 2 * (long.len() as u64 + 1));
     let first = part(&path, None, 10).expect("a line");
-    assert_eq!((first.ends, first.more), (long.len() as u64 + 1, true));
+    assert_eq!((first.end, first.more), (long.len() as u64 + 1, true));
 }
 
 #[test]

@@ -73,7 +73,7 @@ pub enum SessionProgress {
     /// Learning failed.
     Failed,
     /// The session is queued.
-    Waits,
+    Queued,
 }
 
 /// A session that is skipped.
@@ -82,7 +82,7 @@ pub enum SessionProgress {
 struct Skipped {
     /// Path of the transcript.
     transcript: PathBuf,
-    /// Reason in one word: learned, nothing_new, nothing_said, sub_agent, too_large, too_old, beyond_limit,
+    /// Reason in one word: learned, nothing_new, no_messages, sub_agent, too_large, too_old, beyond_limit,
     /// foreign, unreadable.
     reason: &'static str,
     /// Reason, for people.
@@ -156,7 +156,7 @@ impl BootstrapOutput {
                 (SessionProgress::Learned, message) => describe("learned", message),
                 (SessionProgress::Empty, _) => "nothing to learn".to_owned(),
                 (SessionProgress::Failed, message) => describe("failed", message),
-                (SessionProgress::Waits, message) => describe("queued", message),
+                (SessionProgress::Queued, message) => describe("queued", message),
             };
             text += &format!("{name}: {message}\n");
         }

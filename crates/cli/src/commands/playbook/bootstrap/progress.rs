@@ -72,7 +72,7 @@ impl BootstrapLearner {
             let stop = stop?;
             command_output.stopped = stop.as_ref().map(|stop| stop.message.clone());
             // Queued sessions may still be learned. Failed ones need a retry.
-            let outcome = if command_output.count(SessionProgress::Waits) > 0 {
+            let outcome = if command_output.count(SessionProgress::Queued) > 0 {
                 OutcomeKind::RetryLater
             } else if command_output.count(SessionProgress::Failed) > 0 {
                 OutcomeKind::Failed
@@ -169,7 +169,7 @@ impl BootstrapLearner {
         let learning = self.open()?;
         let result = result_of(&learning, &self.queued(transcript));
         let result = match result.map_err(|error| learn::failure(&error))? {
-            SessionResult::Open => return Ok(SessionProgress::Waits),
+            SessionResult::Open => return Ok(SessionProgress::Queued),
             SessionResult::Failed => return Ok(SessionProgress::Failed),
             SessionResult::Learned => SessionProgress::Learned,
             SessionResult::Empty => SessionProgress::Empty,
@@ -190,7 +190,7 @@ fn stop(report: WorkerReport, result: SessionProgress) -> Option<Stop> {
         return Some(Stop { reason: StopReason::Outcome(OutcomeKind::NeedsPerson), message });
     }
     // Entries for another judge or another API do not block this one.
-    let until = report.due_at.filter(|_| result == SessionProgress::Waits)?;
+    let until = report.due_at.filter(|_| result == SessionProgress::Queued)?;
     let message =
         format!("the judge does not answer and is paused until {}; run it again then", future_time(until));
     Some(Stop { reason: StopReason::Outcome(OutcomeKind::RetryLater), message })

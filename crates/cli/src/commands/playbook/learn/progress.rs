@@ -26,7 +26,7 @@ impl Progress {
         }
         match event {
             WorkerEvent::Started(item, slice) => {
-                let length = bytes(slice.part.ends.saturating_sub(slice.part.begins));
+                let length = bytes(slice.part.end.saturating_sub(slice.part.start));
                 output::print_status(&format!("{}: judging {length}", name(item)));
             }
             WorkerEvent::Reflected(item) => {
