@@ -31,7 +31,7 @@ mod waiting;
 
 use crate::{cargo, real_agent};
 use machine::Ticks;
-use section::Section;
+use section::ResultSection;
 use std::path::{Path, PathBuf};
 use std::{env, io};
 
@@ -52,7 +52,7 @@ impl Bench {
     }
 }
 
-type Run = fn(&Bench) -> io::Result<Section>;
+type Run = fn(&Bench) -> io::Result<ResultSection>;
 
 /// All benches by name, in the order of the results file. Benches that need an idle machine come first.
 /// Benches that mostly wait come last.

@@ -15,7 +15,7 @@ mod table;
 mod targets;
 
 use crate::bench::machine::{self, Ticks};
-use crate::bench::section::Section;
+use crate::bench::section::ResultSection;
 use crate::resilience::{Part, save};
 use crate::{cargo, real_agent};
 use case::Case;
@@ -82,7 +82,7 @@ pub fn faults(root: &Path, args: &[String]) -> io::Result<()> {
         let same = |ideal: &&CaseMetrics| ideal.seed == row.seed && ideal.case.name == name;
         ideals.iter().find(same).map(|ideal| (ideal.tokens, ideal.seconds))
     };
-    let bars = Section {
+    let bars = ResultSection {
         about: "Bars for all scenarios together. A missed bar is shown with its figure.",
         rows: targets::bars(&rows, &ideal_of),
         appendix: String::new(),

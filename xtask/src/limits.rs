@@ -9,12 +9,12 @@ mod hook_latency;
 mod play;
 
 use crate::bench::machine::{self, Ticks};
-use crate::bench::section::{Row, Section};
+use crate::bench::section::{ResultRow, ResultSection};
 use crate::faults::build;
 use crate::real_agent;
 use crate::resilience::{Part, save};
-use case::{CASES, LimitCase, Unit};
-use play::{CaseRun, TestRig};
+use case::{CASES, LimitCase, LimitUnit};
+use play::{LimitRig, LimitRun};
 use std::io;
 use std::path::Path;
 
@@ -32,7 +32,7 @@ const TABLE: &str = "| limit | in the middle of | outcome | exit code | wrap-up 
 /// A case and its observations.
 struct CaseResult {
     case: &'static LimitCase,
-    case_run: CaseRun,
+    case_run: LimitRun,
 }
 
 /// Plays the cases, measures the tool calls, and writes the results.
@@ -40,7 +40,7 @@ pub fn limits(root: &Path, args: &[String]) -> io::Result<()> {
     if let Some(arg) = args.first() {
         return Err(io::Error::other(format!("unknown argument `{arg}`; see `cargo xtask`")));
     }
-    let rig = TestRig { longhaul: build(root)?, claude: real_agent::locate(root)? };
+    let rig = LimitRig { longhaul: build(root)?, claude: real_agent::locate(root)? };
     let (machine, ticks) = (machine::describe(root, &rig.longhaul, &rig.claude), Ticks::now());
     let mut results = Vec::new();
     for case in CASES {
@@ -51,7 +51,7 @@ pub fn limits(root: &Path, args: &[String]) -> io::Result<()> {
     }
     let mut rows = bars(&results);
     rows.extend(hook_latency::rows(&rig)?);
-    let section = Section {
+    let section = ResultSection {
         about: "Bars for all limits together, and the latency that limits add to each tool call. A missed bar is shown with its \
                 figure.",
         rows,
@@ -92,24 +92,24 @@ fn line(CaseResult { case, case_run }: &CaseResult) -> String {
     format!("| {} |", cells.join(" | "))
 }
 
-fn bars(results: &[CaseResult]) -> Vec<Row> {
+fn bars(results: &[CaseResult]) -> Vec<ResultRow> {
     let every = |label: &str, applies: &dyn Fn(&CaseResult) -> bool, holds: &dyn Fn(&CaseResult) -> bool| {
         let all = results.iter().filter(|result| applies(result)).count();
         let passed = results.iter().filter(|result| applies(result) && holds(result)).count();
-        Row::condition(
+        ResultRow::condition(
             label,
             format!("{all} of {all}"),
             format!("{passed} of {all}"),
             passed == all && all > 0,
         )
     };
-    let most = |unit: Unit, figure: &dyn Fn(&CaseResult) -> f64| {
+    let most = |unit: LimitUnit, figure: &dyn Fn(&CaseResult) -> f64| {
         results.iter().filter(|result| result.case.unit == unit).map(figure).fold(0.0, f64::max)
     };
-    let responses = |unit: Unit| {
+    let responses = |unit: LimitUnit| {
         most(unit, &|result| result.case.excess(&result.case_run) / result.case_run.largest_response(unit))
     };
-    let excess = |unit: Unit| most(unit, &|result| result.case.excess(&result.case_run));
+    let excess = |unit: LimitUnit| most(unit, &|result| result.case.excess(&result.case_run));
     vec![
         every("exit code as expected", &|_| true, &|result| result.case_run.code == Some(result.case.code)),
         every("saved, if there is a wrap-up", &|result| result.case.has_wrap_up, &|result| {
@@ -117,11 +117,16 @@ fn bars(results: &[CaseResult]) -> Vec<Row> {
         }),
         every("no leftover process", &|_| true, &|result| result.case_run.leftover_processes == 0),
         // The responses in flight when the limit is reached.
-        Row::at_most("cost beyond the limit, maximum", 1.0, "responses", responses(Unit::Dollars)),
-        Row::at_most("tokens beyond the limit, maximum", 1.0, "responses", responses(Unit::Tokens)),
-        Row::at_most("turns beyond the limit, maximum", 1.0, "responses", responses(Unit::Turns)),
+        ResultRow::at_most("cost beyond the limit, maximum", 1.0, "responses", responses(LimitUnit::Dollars)),
+        ResultRow::at_most(
+            "tokens beyond the limit, maximum",
+            1.0,
+            "responses",
+            responses(LimitUnit::Tokens),
+        ),
+        ResultRow::at_most("turns beyond the limit, maximum", 1.0, "responses", responses(LimitUnit::Turns)),
         // A command has two seconds to react to a signal.
-        Row::at_most("time beyond the limit, maximum", 2.0, "s", excess(Unit::Seconds)),
-        Row::without_bar("memory beyond the limit", "MiB", excess(Unit::Mebibytes)),
+        ResultRow::at_most("time beyond the limit, maximum", 2.0, "s", excess(LimitUnit::Seconds)),
+        ResultRow::without_bar("memory beyond the limit", "MiB", excess(LimitUnit::Mebibytes)),
     ]
 }

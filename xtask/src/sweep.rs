@@ -9,7 +9,7 @@ mod result;
 mod table;
 
 use crate::bench::machine::{self, Ticks};
-use crate::bench::section::Section;
+use crate::bench::section::ResultSection;
 use crate::faults::{fresh_seeds, number};
 use crate::resilience::{Part, save};
 use crate::{cargo, real_agent};
@@ -62,7 +62,7 @@ pub fn sweep(root: &Path, args: &[String]) -> io::Result<()> {
     }
     let results = result::read(&fs::read_to_string(report.path())?)?;
     let failed = table::failed(&results, &aborted);
-    let section = Section {
+    let section = ResultSection {
         about: table::ABOUT,
         rows: table::bars(&results, !options.scripted),
         appendix: table::table(&results, &options.seeds) + &failed,

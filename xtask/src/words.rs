@@ -5,6 +5,7 @@
 //! with a reason; an unused exception is an error.
 
 use regex::{Regex, RegexSet};
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 use std::{fs, io};
@@ -46,10 +47,24 @@ const WORDS: &[Rule] = &[
         r"(^|[.:;] |//[/!] )What (is|was|has|had|cannot|does|did|they|it|a|an|the)\b[^?]*$",
         "start with a noun or a verb",
     ),
+    rule(r"(^|[.:;] |//[/!] )Who \w+[^?]*$", "name the actor"),
+    rule(r"\b[Rr]ungs?\b|\b[Ll]adder\b", "resume strategy"),
+    rule(r"--seed-(tokens|summary)\b|\bseed_(tokens|summary)\b", "handoff"),
+    rule(
+        r"(?i)(colour|behaviour|favour|honour|licence|organis|summaris|normalis|serialis|recognis)",
+        "American spelling",
+    ),
 ];
 
 /// Rules for Rust files only.
 const CODE: &[Rule] = &[
+    rule(r"\|&?sign\||\bsign: char\b|\bSome\(sign\)|\bfor sign in\b", "`c`"),
+    rule(r"\bplace: usize\b|\(place, |\[place\]|\|place\|", "`index`, `offset`, `path`"),
+    rule(r"\bwall_(began|waits|age|s)\b", "outage"),
+    rule(
+        r"\bpub (fn|struct|enum|trait|type|const|mod) (Told|Place|Sign|Asked|Wanted|Shown|Listed|Going|Came|Begun|Held|Kept)\b",
+        "a noun that says which",
+    ),
     rule(
         r"(?i)(^|[^a-z])_?(begun|told|learnt|heed|mended|nobody|somebody|whoever|condens|besides)_",
         "the standard term of docs/glossary.md",
@@ -83,15 +98,17 @@ pub fn words(root: &Path, args: &[String]) -> io::Result<()> {
     }
     let mut exceptions = exceptions(&fs::read_to_string(root.join("xtask/src/words/allowed.txt"))?)?;
     let (words, code) = (set(WORDS), set(CODE));
+    let mut public_types = PublicTypes::new();
     let mut hits = 0;
     for path in tracked(root)? {
         let text = fs::read_to_string(root.join(&path))?;
         let is_code = path.ends_with(".rs");
         for (number, line) in text.lines().enumerate() {
-            let found = words.matches(line).into_iter().map(|index| &WORDS[index]);
-            let code_rules =
-                is_code.then(|| code.matches(line)).into_iter().flatten().map(|index| &CODE[index]);
-            let Some(rule) = found.chain(code_rules).next() else { continue };
+            let word = words.matches(line).into_iter().map(|index| WORDS[index].instead.to_owned());
+            let code_rules = is_code.then(|| code.matches(line)).into_iter().flatten();
+            let identifier = code_rules.map(|index| CODE[index].instead.to_owned());
+            let duplicate = is_code.then(|| public_types.duplicate(&path, line)).flatten();
+            let Some(instead) = word.chain(identifier).chain(duplicate).next() else { continue };
             let exception =
                 exceptions.iter_mut().find(|one| path.starts_with(&one.path) && one.line.is_match(line));
             if let Some(exception) = exception {
@@ -99,7 +116,7 @@ pub fn words(root: &Path, args: &[String]) -> io::Result<()> {
                 continue;
             }
             hits += 1;
-            println!("{path}:{}: {}\n    instead: {}", number + 1, line.trim(), rule.instead);
+            println!("{path}:{}: {}\n    instead: {instead}", number + 1, line.trim());
         }
     }
     let unused = exceptions.iter().filter(|one| !one.used);
@@ -113,6 +130,32 @@ pub fn words(root: &Path, args: &[String]) -> io::Result<()> {
         (hits, _) => Err(io::Error::other(format!(
             "{hits} lines are not plain English; rewrite them, or add an exception to xtask/src/words/allowed.txt"
         ))),
+    }
+}
+
+/// The public types of the workspace by name, without those of tests.
+struct PublicTypes {
+    definition: Regex,
+    /// File that defines each type.
+    files: BTreeMap<String, String>,
+}
+
+impl PublicTypes {
+    fn new() -> PublicTypes {
+        let definition =
+            Regex::new(r"^\s*pub (?:struct|enum|trait|type) (\w+)").expect("a regular expression");
+        PublicTypes { definition, files: BTreeMap::new() }
+    }
+
+    /// Returns what to do about a public type whose name another public type has. Each crate may have its own
+    /// `Error` and `Result`.
+    fn duplicate(&mut self, path: &str, line: &str) -> Option<String> {
+        let name = &self.definition.captures(line)?[1];
+        if path.contains("tests") || matches!(name, "Error" | "Result") {
+            return None;
+        }
+        let earlier = self.files.insert(name.to_owned(), path.to_owned())?;
+        Some(format!("a more precise name: {earlier} defines {name} too"))
     }
 }
 
@@ -152,7 +195,7 @@ fn exceptions(text: &str) -> io::Result<Vec<Exception>> {
 
 #[cfg(test)]
 mod tests {
-    use super::{CODE, WORDS, exceptions, set};
+    use super::{CODE, PublicTypes, WORDS, exceptions, set};
 
     #[test]
     fn rejects_each_kind_of_word() {
@@ -164,6 +207,9 @@ mod tests {
             "fn is_told()",
             "the run goes on",
             "it is meant",
+            "/// Who starts it.",
+            "the next rung",
+            "honours_hint",
         ] {
             assert!(words.is_match(line), "{line}");
         }
@@ -179,12 +225,25 @@ mod tests {
             "struct IsCondensing;",
             "fn f((a, b): (u8, u8)) {}",
             "if cfg!(test) {",
+            ".map(|sign| 1)",
+            "fn f(place: usize)",
+            "pub struct Kept;",
         ] {
             assert!(code.is_match(line), "{line}");
         }
         for line in ["let started_at = 1;", "fn f(a: u8, (b): u8) {}", "#[cfg(test)]", "let total_d = 1;"] {
             assert!(!code.is_match(line), "{line}");
         }
+    }
+
+    #[test]
+    fn rejects_two_public_types_of_one_name() {
+        let mut types = PublicTypes::new();
+        assert_eq!(types.duplicate("a/src/lib.rs", "pub struct Run {"), None);
+        assert_eq!(types.duplicate("b/src/lib.rs", "struct Run {"), None);
+        assert_eq!(types.duplicate("b/src/tests.rs", "pub struct Run {"), None);
+        assert!(types.duplicate("b/src/lib.rs", "    pub enum Run {").is_some());
+        assert!(types.duplicate("b/src/lib.rs", "pub type Result<T> = T;").is_none());
     }
 
     #[test]

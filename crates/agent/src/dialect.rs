@@ -2,8 +2,8 @@
 
 use crate::claude::Claude;
 use crate::{
-    AttemptSnapshot, BackgroundTask, Conversation, Guards, Network, SessionLayout, SideEffects, Summary,
-    TranscriptDecoder, UserTables, UserTablesError,
+    AttemptSnapshot, BackgroundTask, Conversation, Guards, HandoffSummary, Network, SessionLayout,
+    SideEffects, TranscriptDecoder, UserTables, UserTablesError,
 };
 use longhaul_core::{AttemptPlan, Evidence, Exit, Notice, PromptKind, Remaining, RunId, Usage};
 use std::borrow::Cow;
@@ -127,7 +127,7 @@ pub struct PriorAttempts {
     /// End of the last check's output, for a prompt that quotes it.
     pub check_output: Option<String>,
     /// A model's summary of the older part of the conversation, for a prompt that includes one.
-    pub summary: Option<Summary>,
+    pub summary: Option<HandoffSummary>,
     /// Background tasks that ended with an earlier attempt's process and that no prompt has named yet.
     pub stopped: Vec<BackgroundTask>,
     /// Amounts that the user added to the limits when resuming the run, for the first attempt after that.

@@ -22,7 +22,7 @@ use tokens::weight;
 use work_log::WorkLog;
 
 pub(crate) use preamble::AFTER_TASK;
-pub use summary::Summary;
+pub use summary::HandoffSummary;
 pub use summary_prompt::{SUMMARY_TOKENS_MAX, summary_prompt};
 pub use tokens::{estimated_tokens, truncate_middle};
 
@@ -84,7 +84,7 @@ pub fn handoff_prompt_with_summary(
     conversation: &Conversation,
     context: &HandoffContext<'_>,
     tokens_max: u64,
-    summary: &Summary,
+    summary: &HandoffSummary,
 ) -> String {
     let draft = HandoffDraft::new(conversation, context, tokens_max);
     draft.map_or_else(|| preamble::minimal(context.task), |draft| draft.render_with(summary))
@@ -150,7 +150,7 @@ impl<'a> HandoffDraft<'a> {
         self.assemble(&earlier.text)
     }
 
-    fn render_with(self, summary: &Summary) -> String {
+    fn render_with(self, summary: &HandoffSummary) -> String {
         match summary.part(self.budget).filter(|_| self.older_count > 0) {
             Some(earlier) => self.assemble(&earlier),
             None => self.render_in_lines(),

@@ -44,7 +44,7 @@ pub use guards::{
     UrlPatternError, Verdict, url_patterns,
 };
 pub use handoff::{
-    HANDOFF_TOKENS_MAX, HandoffContext, HandoffReason, SUMMARY_TOKENS_MAX, Summary, estimated_tokens,
+    HANDOFF_TOKENS_MAX, HandoffContext, HandoffReason, HandoffSummary, SUMMARY_TOKENS_MAX, estimated_tokens,
     handoff_prompt, handoff_prompt_with_summary, summary_prompt, truncate_middle,
 };
 pub use messages::for_user;

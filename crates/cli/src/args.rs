@@ -39,7 +39,7 @@ pub use config::{
 pub use diff::DiffArgs;
 pub use doctor::DoctorArgs;
 pub use drill::{DrillAgentKind, DrillArgs, Seed};
-pub use events::{Destination, EventsArgs};
+pub use events::{EventsArgs, EventsDestination};
 pub use gc::GcArgs;
 pub use handoff::HandoffArgs;
 pub use keep_going::KeepGoingArgs;

@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use longhaul_core::{Fault, Moment, OutcomeKind, Tokens};
 use longhaul_playbook::judge::RetryAdvice;
-use longhaul_playbook::{Judge, JudgeError, LearningPaths, Reply};
+use longhaul_playbook::{Judge, JudgeError, JudgeReply, LearningPaths};
 use rustix::process::{Pid, Signal, kill_process};
 use serde::Deserialize;
 use std::ffi::OsString;
@@ -184,7 +184,7 @@ async fn read_all(stream: Option<impl AsyncRead + Unpin>) -> io::Result<Vec<u8>>
 
 #[async_trait]
 impl Judge for ClaudeJudge {
-    async fn ask(&self, prompt: &str) -> Result<Reply, JudgeError> {
+    async fn ask(&self, prompt: &str) -> Result<JudgeReply, JudgeError> {
         let output = self.run(prompt).await.map_err(|error| JudgeError {
             fault: Fault::AgentUnusable,
             retry: RetryAdvice::NeedsPerson,
@@ -211,7 +211,7 @@ fn model(variable: impl Fn(&str) -> Option<String>) -> String {
 }
 
 /// Converts the output of a judge run to a reply.
-fn reply(stdout: &[u8], stderr: &[u8], model: &str) -> Result<Reply, JudgeError> {
+fn reply(stdout: &[u8], stderr: &[u8], model: &str) -> Result<JudgeReply, JudgeError> {
     let Ok(printed) = serde_json::from_slice::<RunOutput>(stdout) else {
         let stderr = String::from_utf8_lossy(stderr);
         let line = stderr.trim().lines().last().unwrap_or("it printed nothing");
@@ -232,7 +232,7 @@ fn reply(stdout: &[u8], stderr: &[u8], model: &str) -> Result<Reply, JudgeError>
         };
         let model = run.model.unwrap_or_else(|| model.to_owned());
         // The run has already counted its cost.
-        return Ok(Reply { text: result.unwrap_or_default(), model, tokens, cost: None });
+        return Ok(JudgeReply { text: result.unwrap_or_default(), model, tokens, cost: None });
     }
     let error = errors.last().map_or("", |error| error.trim());
     let fault = run.fault.unwrap_or(Fault::Unknown);

@@ -13,6 +13,6 @@ pub mod scripted;
 pub mod workspace;
 
 pub use announced_messages::announced_message_ids;
-pub use api::{Api, ApiError, RequestLog, SignalPoint};
-pub use price::{Nanodollars, Tokens, price};
+pub use api::{Api, RequestLog, SignalPoint, StartError};
+pub use price::{ApiTokens, Nanodollars, price};
 pub use scenario::{Scenario, ScenarioError};

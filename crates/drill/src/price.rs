@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 /// Tokens of one message, or the sum of several.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Tokens {
+pub struct ApiTokens {
     /// Input that was neither read from the prompt cache nor written to it.
     pub input: u64,
     /// Input written to the prompt cache.
@@ -18,7 +18,7 @@ pub struct Tokens {
     pub output: u64,
 }
 
-impl Tokens {
+impl ApiTokens {
     /// Returns the total number of tokens of all kinds.
     #[must_use]
     pub fn total(&self) -> u64 {
@@ -26,7 +26,7 @@ impl Tokens {
     }
 }
 
-impl Add for Tokens {
+impl Add for ApiTokens {
     type Output = Self;
     fn add(self, other: Self) -> Self {
         Self {
@@ -38,7 +38,7 @@ impl Add for Tokens {
     }
 }
 
-impl AddAssign for Tokens {
+impl AddAssign for ApiTokens {
     fn add_assign(&mut self, other: Self) {
         *self = *self + other;
     }
@@ -91,7 +91,7 @@ const RATES: &[Rate] = &[
 ///
 /// A dated name such as `claude-haiku-4-5-20251001` counts as its family.
 #[must_use]
-pub fn price(model: &str, tokens: &Tokens) -> Option<Nanodollars> {
+pub fn price(model: &str, tokens: &ApiTokens) -> Option<Nanodollars> {
     let Rate(_, input, output, read, write) = RATES.iter().find(|rate| model.starts_with(rate.0))?;
     Some(Nanodollars(
         tokens.input * input
@@ -107,7 +107,7 @@ mod tests {
 
     fn check(model: &str, tokens: [u64; 4], dollars: f64) {
         let [input, cache_creation, cache_read, output] = tokens;
-        let cost = price(model, &Tokens { input, cache_creation, cache_read, output });
+        let cost = price(model, &ApiTokens { input, cache_creation, cache_read, output });
         assert_eq!(cost.map(Nanodollars::dollars), Some(dollars));
     }
 
@@ -116,6 +116,6 @@ mod tests {
         check("claude-opus-5-5", [3000, 600, 9000, 177], 0.02034);
         check("claude-sonnet-5-5", [1000, 200, 3000, 50], 0.0033);
         check("claude-sonnet-4-5", [1000, 200, 3000, 50], 0.0054);
-        assert_eq!(price("claude-nope-9", &Tokens::default()), None);
+        assert_eq!(price("claude-nope-9", &ApiTokens::default()), None);
     }
 }

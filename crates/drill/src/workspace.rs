@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 const FILES_MAX: usize = 10_000;
 
 /// File contents by path relative to the workspace, with `/` between the parts.
-pub type Files = BTreeMap<String, Vec<u8>>;
+pub type WorkspaceFiles = BTreeMap<String, Vec<u8>>;
 
 /// Why a workspace could not be read.
 #[derive(Debug, thiserror::Error)]
@@ -37,7 +37,7 @@ pub const EFFECTS: &str = "effects.log";
 
 /// Removes `effects.log` from `files` and checks it. Returns one line for each expected effect that does not
 /// occur exactly once, and for each unexpected effect.
-pub fn effect_errors(files: &mut Files, expected: &[String]) -> Vec<String> {
+pub fn effect_errors(files: &mut WorkspaceFiles, expected: &[String]) -> Vec<String> {
     if expected.is_empty() {
         return Vec::new();
     }
@@ -60,7 +60,7 @@ pub fn effect_errors(files: &mut Files, expected: &[String]) -> Vec<String> {
 
 /// Returns the hash of `files`: hexadecimal SHA-256 over the sorted paths and contents, each with its length.
 #[must_use]
-pub fn hash(files: &Files) -> String {
+pub fn hash(files: &WorkspaceFiles) -> String {
     let mut hasher = Sha256::new();
     for (path, content) in files {
         for part in [path.as_bytes(), content.as_slice()] {
@@ -75,8 +75,8 @@ pub fn hash(files: &Files) -> String {
 ///
 /// # Errors
 /// Returns [`WorkspaceError`] if a part of it cannot be read, or if it contains too many files.
-pub fn read(root: &Path) -> Result<Files, WorkspaceError> {
-    let mut files = Files::new();
+pub fn read(root: &Path) -> Result<WorkspaceFiles, WorkspaceError> {
+    let mut files = WorkspaceFiles::new();
     let mut folders = vec![root.to_path_buf()];
     while let Some(folder) = folders.pop() {
         let read_error = |source| WorkspaceError::Read { path: folder.clone(), source };
@@ -100,7 +100,7 @@ pub fn read(root: &Path) -> Result<Files, WorkspaceError> {
 
 /// Returns one line for each file that is missing, is unexpected or has other contents than expected.
 #[must_use]
-pub fn differences(expected: &Files, actual: &Files) -> Vec<String> {
+pub fn differences(expected: &WorkspaceFiles, actual: &WorkspaceFiles) -> Vec<String> {
     let mut lines = Vec::new();
     for (path, content) in expected {
         match actual.get(path) {
@@ -134,13 +134,13 @@ mod tests {
     #[test]
     fn effects_occur_once_or_are_errors() {
         let check = |log: &str, errors: &[&str]| {
-            let mut files = Files::from([(EFFECTS.into(), log.as_bytes().to_vec())]);
+            let mut files = WorkspaceFiles::from([(EFFECTS.into(), log.as_bytes().to_vec())]);
             assert_eq!(effect_errors(&mut files, &["a".into(), "b".into()]), errors);
             assert!(files.is_empty());
         };
         check("b\na\n", &[]);
         check("a\na\nc\n", &["a: 2 times", "b: never", "c: unexpected"]);
-        let mut files = Files::from([(EFFECTS.into(), Vec::new())]);
+        let mut files = WorkspaceFiles::from([(EFFECTS.into(), Vec::new())]);
         assert!(effect_errors(&mut files, &[]).is_empty() && files.len() == 1);
     }
 
@@ -150,8 +150,10 @@ mod tests {
         fs::create_dir_all(folder.path().join("src/deep"))?;
         fs::write(folder.path().join("src/deep/a.txt"), "one\n")?;
         fs::write(folder.path().join("b.txt"), "two\n")?;
-        let expected =
-            Files::from([("b.txt".into(), b"two\n".to_vec()), ("src/deep/a.txt".into(), b"one\n".to_vec())]);
+        let expected = WorkspaceFiles::from([
+            ("b.txt".into(), b"two\n".to_vec()),
+            ("src/deep/a.txt".into(), b"one\n".to_vec()),
+        ]);
         let actual = read(folder.path()).map_err(io::Error::other)?;
         assert_eq!(hash(&expected), hash(&actual));
         assert_eq!(differences(&expected, &actual), Vec::<String>::new());

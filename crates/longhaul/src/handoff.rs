@@ -5,8 +5,8 @@ mod files;
 use crate::SuperviseError;
 use crate::supervisor::dialect_from_plan;
 use longhaul_agent::{
-    Conversation, Dialect, HandoffContext, HandoffReason, RecordedAttempt, SUMMARY_TOKENS_MAX, Summary,
-    handoff_prompt, handoff_prompt_with_summary, summary_prompt, task_with_follow_ups,
+    Conversation, Dialect, HandoffContext, HandoffReason, HandoffSummary, RecordedAttempt,
+    SUMMARY_TOKENS_MAX, handoff_prompt, handoff_prompt_with_summary, summary_prompt, task_with_follow_ups,
 };
 use longhaul_core::{Fault, PromptKind, Record, ResumeRequest, Run};
 use longhaul_store::{Journal, RunDir, StoreError, open_regular};
@@ -102,7 +102,7 @@ impl RecordedWork {
 
     /// Returns the handoff prompt for a fresh session, of at most `tokens_max` estimated tokens. If there is
     /// a summary, it replaces the older work.
-    pub fn handoff_prompt(&self, tokens_max: u64, summary: Option<&Summary>) -> String {
+    pub fn handoff_prompt(&self, tokens_max: u64, summary: Option<&HandoffSummary>) -> String {
         match summary {
             Some(summary) => {
                 handoff_prompt_with_summary(&self.transcript, &self.context(), tokens_max, summary)

@@ -3,7 +3,7 @@
 
 use crate::Environment;
 use crate::live::{LaunchSpec, OneShotProcess, RunMarker, evidence_of};
-use longhaul_agent::{AgentSpec, Dialect, Summary};
+use longhaul_agent::{AgentSpec, Dialect, HandoffSummary};
 use longhaul_core::{CancelSource, Fault, Span, StopCause, classify};
 use std::fs::File;
 use std::io;
@@ -53,7 +53,7 @@ pub async fn summarize(
     prompt: &str,
     timeout: Span,
     cancels: &mut mpsc::Receiver<CancelSource>,
-) -> Result<Summary, SummarizeError> {
+) -> Result<HandoffSummary, SummarizeError> {
     let scratch = tempfile::Builder::new().prefix("longhaul-summary-").tempdir()?;
     let (stream, stderr) = (scratch.path().join("stream.jsonl"), scratch.path().join("stderr.log"));
     let (stdout_file, stderr_file) = (File::create(&stream)?, File::create(&stderr)?);
@@ -83,7 +83,7 @@ pub async fn summarize(
     let snapshot = decoder.snapshot();
     match (classify(&evidence), &snapshot.result) {
         (Some(Fault::AttemptTimeout), _) => Err(SummarizeError::TimedOut(timeout)),
-        (None, Some(text)) => Ok(Summary { model: model.to_owned(), text: text.clone() }),
+        (None, Some(text)) => Ok(HandoffSummary { model: model.to_owned(), text: text.clone() }),
         (fault, _) => Err(SummarizeError::Failed {
             fault: fault.unwrap_or(Fault::Unfinished),
             message: snapshot.errors.last().cloned(),

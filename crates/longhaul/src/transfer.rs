@@ -28,8 +28,8 @@ pub(crate) use snapshot::NO_REPOSITORY;
 
 pub use error::TransferError;
 pub use export::{Exported, WorkspaceOmitted, export};
-pub use import::{ImportDestination, Imported, WorkspaceMatch, import};
-pub use manifest::{ArchiveMember, FORMAT, Manifest, SessionEntry, Workspace};
+pub use import::{ImportDestination, ImportReport, WorkspaceMatch, import};
+pub use manifest::{ArchiveMember, FORMAT, Manifest, SessionEntry, WorkspaceManifest};
 
 #[cfg(test)]
 mod tests;

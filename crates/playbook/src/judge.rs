@@ -17,13 +17,17 @@ pub trait Judge: Send + Sync {
     ///
     /// # Errors
     /// Returns [`JudgeError`] if there is no answer. It advises the caller what to do.
-    async fn ask(&self, prompt: &str) -> Result<Reply, JudgeError>;
+    async fn ask(&self, prompt: &str) -> Result<JudgeReply, JudgeError>;
 
     /// Asks a question and reports the requests to this observer instead of the judge's own.
     ///
     /// # Errors
     /// Returns [`JudgeError`] if there is no answer.
-    async fn ask_observed(&self, prompt: &str, _observer: &dyn RequestObserver) -> Result<Reply, JudgeError> {
+    async fn ask_observed(
+        &self,
+        prompt: &str,
+        _observer: &dyn RequestObserver,
+    ) -> Result<JudgeReply, JudgeError> {
         self.ask(prompt).await
     }
 
@@ -36,7 +40,7 @@ pub trait Judge: Send + Sync {
 
 /// An answer of a judge.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Reply {
+pub struct JudgeReply {
     /// Full text.
     pub text: String,
     /// Model that answered, as it names itself.

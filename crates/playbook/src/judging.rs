@@ -22,7 +22,7 @@ pub use excerpt::{Excerpt, ExcerptError, ExcerptMessage, Role, row_ids};
 pub use question::{JudgeQuestion, JudgingError};
 pub(crate) use reflect::PARTS_MAX;
 pub use reflect::{ReflectionResult, reflect};
-pub use reflection::{Reflection, Tag, Verdict};
+pub use reflection::{PointVerdict, Reflection, Tag};
 pub use reply::object_with;
 pub use template::{TemplateError, TemplateProblem};
 pub use templates::{Template, Templates, TemplatesError};

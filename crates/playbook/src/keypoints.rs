@@ -6,7 +6,7 @@
 
 use crate::Playbook;
 use crate::diagnostics::{Diagnostics, KEYPOINTS};
-use crate::judge::{Clock, Judge, JudgeError, Reply, RetryAdvice};
+use crate::judge::{Clock, Judge, JudgeError, JudgeReply, RetryAdvice};
 use crate::judging::{Excerpt, Template, Templates, TemplatesError, object_with};
 use longhaul_core::Fault;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -68,7 +68,7 @@ pub struct ExtractionResult {
     /// Lessons; empty after a failure.
     pub extraction: Extraction,
     /// Reply, which includes the cost.
-    pub reply: Option<Reply>,
+    pub reply: Option<JudgeReply>,
     /// Why there are no lessons.
     pub failure: Option<JudgeError>,
 }

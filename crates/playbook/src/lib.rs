@@ -31,7 +31,7 @@ pub mod worker;
 
 pub use database::LearningDb;
 pub use file::{ChangeOutcome, ChangeResult, FileError, LoadedPlaybook, PlaybookFile, UndoError, UndoPlan};
-pub use judge::{Judge, JudgeError, Reply};
+pub use judge::{Judge, JudgeError, JudgeReply};
 pub use paths::LearningPaths;
 pub use points::{Playbook, Point, PointId, Section};
 pub use retained_transcripts::retain_transcript;

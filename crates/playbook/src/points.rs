@@ -24,7 +24,7 @@ pub use parse::ReadError;
 pub use section::Section;
 pub use similarity::{Similarity, THRESHOLD, WordOverlap, threshold};
 
-use crate::judging::Verdict;
+use crate::judging::PointVerdict;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::fmt;
@@ -122,12 +122,12 @@ impl Playbook {
     }
 
     /// Counts a verdict on the first point with this id. Returns `false` if there is none.
-    pub(crate) fn count(&mut self, name: &PointId, verdict: Verdict) -> bool {
+    pub(crate) fn count(&mut self, name: &PointId, verdict: PointVerdict) -> bool {
         let Some(point) = self.points_mut().find(|point| point.name == *name) else { return false };
         match verdict {
-            Verdict::Helpful => point.helpful = point.helpful.saturating_add(1),
-            Verdict::Harmful => point.harmful = point.harmful.saturating_add(1),
-            Verdict::Neutral => {}
+            PointVerdict::Helpful => point.helpful = point.helpful.saturating_add(1),
+            PointVerdict::Harmful => point.harmful = point.harmful.saturating_add(1),
+            PointVerdict::Neutral => {}
         }
         true
     }

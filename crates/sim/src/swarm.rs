@@ -26,12 +26,12 @@ pub struct SwarmStats {
     /// Counts of everything that the runs reached.
     pub coverage: Coverage,
     /// Seeds that violated an oracle, in order. None is expected.
-    pub failures: Vec<Failure>,
+    pub failures: Vec<SeedFailure>,
 }
 
 /// A seed that violated an oracle.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Failure {
+pub struct SeedFailure {
     /// The seed.
     pub seed: u64,
     /// The violation.
@@ -98,7 +98,7 @@ fn run_chunk(seeds: impl Iterator<Item = u64>, sim_run: &mut SimRun, stats: &mut
                 stats.steps += result.steps;
                 stats.attempts += u64::from(result.attempts);
             }
-            Err(violation) => stats.failures.push(Failure { seed, violation }),
+            Err(violation) => stats.failures.push(SeedFailure { seed, violation }),
         }
     }
 }

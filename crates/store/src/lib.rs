@@ -73,7 +73,7 @@ pub use ledger::{
 pub use line_log::{ArrayFile, LineLog, read_lines, read_lines_from};
 pub use model_usage::ModelUsage;
 pub use os_text::OsText;
-pub use plan::{Binary, Imported, Inherited, Plan, PlanAgent, PlanGuards, PlanLearn, PlanPrompt};
+pub use plan::{Binary, ImportOrigin, Inherited, Plan, PlanAgent, PlanGuards, PlanLearn, PlanPrompt};
 pub use regular::{open_regular, read_regular, read_regular_to_string};
 pub use remove::OUTSIDE_LINK;
 pub use rfc3339::rfc3339;

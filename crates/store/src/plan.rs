@@ -100,7 +100,7 @@ pub struct Plan {
     pub marker: Option<String>,
     /// Where the run came from. `None` if it was created here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub imported: Option<Imported>,
+    pub imported: Option<ImportOrigin>,
     /// Usage of another harness that worked on the same task before this run. The limits of the policy are
     /// the amounts that remained then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -167,7 +167,7 @@ pub struct PlanPrompt {
 /// The origin of a run that was imported from another directory or machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Imported {
+pub struct ImportOrigin {
     /// Working directory of the agent before the import, absolute there.
     pub from_cwd: OsText,
     /// Time of the import.

@@ -9,7 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// A running API. Its threads end with the process.
-pub struct Api {
+pub struct BenchApi {
     address: SocketAddr,
     stats: Arc<Mutex<RequestStats>>,
 }
@@ -25,9 +25,9 @@ pub struct RequestStats {
     pub answered: Option<Instant>,
 }
 
-impl Api {
+impl BenchApi {
     /// Starts an API that refuses everything for this long after the first request.
-    pub fn start(outage: Duration) -> io::Result<Api> {
+    pub fn start(outage: Duration) -> io::Result<BenchApi> {
         let listener = TcpListener::bind(("127.0.0.1", 0))?;
         let address = listener.local_addr()?;
         let stats = Arc::new(Mutex::new(RequestStats::default()));
@@ -39,7 +39,7 @@ impl Api {
                 thread::spawn(move || serve(stream, outage, &stats).ok());
             }
         });
-        Ok(Api { address, stats })
+        Ok(BenchApi { address, stats })
     }
 
     pub fn url(&self) -> String {

@@ -2,13 +2,13 @@
 
 use super::Bench;
 use super::sandbox::Sandbox;
-use super::section::{Row, Section};
+use super::section::{ResultRow, ResultSection};
 use serde_json::Value;
 use std::fmt::Write as _;
 use std::io;
 use std::process::Stdio;
 
-pub fn bench(bench: &Bench) -> io::Result<Section> {
+pub fn bench(bench: &Bench) -> io::Result<ResultSection> {
     let mut rows = Vec::new();
     let mut table =
         "| scenario | agent | outcome | fault | exit code | survived | attempts | requests | tokens off | cost off | \
@@ -27,21 +27,21 @@ pub fn bench(bench: &Bench) -> io::Result<Section> {
         let passed = cards.iter().filter(|card| card["passed"] == true).count();
         let total = cards.len();
         let label = format!("passed scenarios, {agent}");
-        rows.push(Row::condition(
+        rows.push(ResultRow::condition(
             label,
             format!("all {total}"),
             passed.to_string(),
             passed == total && total > 0,
         ));
         let leftover: u64 = cards.iter().filter_map(|card| card["processes_left"].as_u64()).sum();
-        rows.push(Row::condition(
+        rows.push(ResultRow::condition(
             format!("leftover processes, {agent}"),
             "0",
             leftover.to_string(),
             leftover == 0,
         ));
     }
-    Ok(Section {
+    Ok(ResultSection {
         about: "`longhaul drill all` with the scripted agent and with the real Claude Code. A cell with an arrow shows \
                 the expected and the actual value: expected → actual.",
         rows,

@@ -3,7 +3,7 @@
 use super::Bench;
 use super::drills::drill;
 use super::sandbox::{Sandbox, newest};
-use super::section::{Row, Section};
+use super::section::{ResultRow, ResultSection};
 use serde_json::Value;
 use std::path::Path;
 use std::{fs, io};
@@ -13,7 +13,7 @@ const OVER_STALL_BAR_S: f64 = 8.0;
 const HOPELESS: &str = "auth-401";
 const HANG: &str = "silent-pings";
 
-pub fn bench(bench: &Bench) -> io::Result<Section> {
+pub fn bench(bench: &Bench) -> io::Result<ResultSection> {
     let scenario = fs::read_to_string(bench.root.join(format!("crates/drill/scenarios/{HANG}.toml")))?;
     let stall_s =
         scenario.lines().find_map(|line| line.strip_prefix("stall_timeout_s = ")?.parse::<f64>().ok());
@@ -21,18 +21,18 @@ pub fn bench(bench: &Bench) -> io::Result<Section> {
         stall_s.ok_or_else(|| io::Error::other(format!("scenario {HANG} sets no stall timeout")))?;
     let mut rows = Vec::new();
     for agent in ["scripted", "claude"] {
-        let duration_s = wall_s(&drill(bench, &Sandbox::new()?, agent, &[HOPELESS])?);
-        rows.push(Row::at_most(format!("a permanent 401, {agent}"), AUTH_BAR_S, "s", duration_s));
+        let duration_s = seconds(&drill(bench, &Sandbox::new()?, agent, &[HOPELESS])?);
+        rows.push(ResultRow::at_most(format!("a permanent 401, {agent}"), AUTH_BAR_S, "s", duration_s));
         let sandbox = Sandbox::new()?;
-        let duration_s = wall_s(&drill(bench, &sandbox, agent, &[HANG, "--keep"])?);
+        let duration_s = seconds(&drill(bench, &sandbox, agent, &[HANG, "--keep"])?);
         let hung = hung_s(&newest(&newest(&sandbox.temporary(), 1)?.join("longhaul/runs"), 2)?)?;
         rows.push(
-            Row::at_most(format!("a hang, {agent}"), stall_s + OVER_STALL_BAR_S, "s", hung)
+            ResultRow::at_most(format!("a hang, {agent}"), stall_s + OVER_STALL_BAR_S, "s", hung)
                 .with_origin(&format!("stall timeout {stall_s} s + 8 s")),
         );
-        rows.push(Row::without_bar(format!("the whole run with the hang, {agent}"), "s", duration_s));
+        rows.push(ResultRow::without_bar(format!("the whole run with the hang, {agent}"), "s", duration_s));
     }
-    Ok(Section {
+    Ok(ResultSection {
         about: "The whole drill `auth-401`; and of the drill `silent-pings` the time from the last progress before the hang \
                 to the end of the attempt.",
         rows,
@@ -40,7 +40,7 @@ pub fn bench(bench: &Bench) -> io::Result<Section> {
     })
 }
 
-fn wall_s(cards: &[Value]) -> f64 {
+fn seconds(cards: &[Value]) -> f64 {
     cards.first().and_then(|card| card["wall_ms"].as_f64()).unwrap_or(f64::NAN) / 1e3
 }
 

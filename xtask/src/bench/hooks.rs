@@ -5,7 +5,7 @@ use super::Bench;
 use super::disk::Disk;
 use super::sample::{median, ms};
 use super::sandbox::Sandbox;
-use super::section::{Row, Section};
+use super::section::{ResultRow, ResultSection};
 use serde_json::{Value, json};
 use std::io::{self, Write};
 use std::path::Path;
@@ -17,7 +17,7 @@ const PROMPT_BAR_MS: f64 = 20.0;
 const QUEUE_BAR_MS: f64 = 8.0;
 const POINTS: usize = 200;
 
-pub fn bench(bench: &Bench) -> io::Result<Section> {
+pub fn bench(bench: &Bench) -> io::Result<ResultSection> {
     let sandbox = Sandbox::new()?;
     write_playbook(&sandbox)?;
     let transcript = sandbox.path().join("session.jsonl");
@@ -55,23 +55,28 @@ pub fn bench(bench: &Bench) -> io::Result<Section> {
     }
     let sync = median(&syncs);
     let mut rows = vec![
-        Row::at_most("a session receives all of 200 points", PROMPT_BAR_MS, "ms", median(&all_points)),
-        Row::at_most(
+        ResultRow::at_most("a session receives all of 200 points", PROMPT_BAR_MS, "ms", median(&all_points)),
+        ResultRow::at_most(
             "a session receives the best points in 2000 tokens",
             PROMPT_BAR_MS,
             "ms",
             median(&best_points),
         ),
-        Row::without_bar("a prompt of a session with injected points", "ms", median(&repeated)),
-        Row::at_most("a session is queued", QUEUE_BAR_MS + sync, "ms", median(&queued))
+        ResultRow::without_bar("a prompt of a session with injected points", "ms", median(&repeated)),
+        ResultRow::at_most("a session is queued", QUEUE_BAR_MS + sync, "ms", median(&queued))
             .with_origin("8 ms and one sync")
             .with_ratio(median(&queued) / sync, "the append"),
-        Row::without_bar("append and fdatasync of 4 KiB", "ms", sync),
+        ResultRow::without_bar("append and fdatasync of 4 KiB", "ms", sync),
     ];
     if let Some(count) = flushes(&hook("SessionEnd"), &end_event, &sandbox)? {
-        rows.push(Row::condition("flushes to disk per queued session", "1", count.to_string(), count == 1));
+        rows.push(ResultRow::condition(
+            "flushes to disk per queued session",
+            "1",
+            count.to_string(),
+            count == 1,
+        ));
     }
-    Ok(Section {
+    Ok(ResultSection {
         about: "The time that an agent waits for its hooks: the whole process of `longhaul hook`, from launch to exit. Medians of \
                 20 calls, one after the other, with the disk measured in between. The hook does not wait for the worker that \
                 it starts.",

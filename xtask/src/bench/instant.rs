@@ -5,14 +5,14 @@ use super::disk::Disk;
 use super::process::time_command;
 use super::sample::{median, ms};
 use super::sandbox::Sandbox;
-use super::section::{Row, Section};
+use super::section::{ResultRow, ResultSection};
 use std::io;
 use std::time::Duration;
 
 const BAR_MS: f64 = 25.0;
 const BAR_SYNCS: f64 = 6.0;
 
-pub fn bench(bench: &Bench) -> io::Result<Section> {
+pub fn bench(bench: &Bench) -> io::Result<ResultSection> {
     let sandbox = Sandbox::new()?;
     let mut disk = Disk::new(sandbox.path())?;
     let run = || -> io::Result<Duration> {
@@ -29,15 +29,15 @@ pub fn bench(bench: &Bench) -> io::Result<Section> {
         }
     }
     let (run, agent, sync) = (median(&runs), median(&agents), median(&syncs));
-    Ok(Section {
+    Ok(ResultSection {
         about: "`longhaul run` of the scripted agent, which exits at once. The disk is measured in between, in the \
                 same directory.",
         rows: vec![
-            Row::at_most("a whole run", BAR_MS + BAR_SYNCS * sync, "ms", run)
+            ResultRow::at_most("a whole run", BAR_MS + BAR_SYNCS * sync, "ms", run)
                 .with_origin("25 ms and six syncs")
                 .with_ratio(run / agent, "the agent alone"),
-            Row::without_bar("the agent alone", "ms", agent),
-            Row::without_bar("append and fdatasync of 4 KiB", "ms", sync),
+            ResultRow::without_bar("the agent alone", "ms", agent),
+            ResultRow::without_bar("append and fdatasync of 4 KiB", "ms", sync),
         ],
         appendix: String::new(),
     })

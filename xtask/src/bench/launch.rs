@@ -1,12 +1,12 @@
 //! Measures the overhead of supervision for one run of the real agent.
 
 use super::Bench;
-use super::api::Api;
+use super::api::BenchApi;
 use super::disk::Disk;
 use super::process::time_command;
 use super::sample::{median, ms};
 use super::sandbox::{Sandbox, newest};
-use super::section::{Row, Section};
+use super::section::{ResultRow, ResultSection};
 use jiff::Timestamp;
 use serde_json::Value;
 use std::path::Path;
@@ -18,9 +18,9 @@ const BAR_MS: f64 = 30.0;
 const PROMPT: &str = "Say that you are done.";
 const PERMISSION: [&str; 2] = ["--permission-mode", "bypassPermissions"];
 
-pub fn bench(bench: &Bench) -> io::Result<Section> {
+pub fn bench(bench: &Bench) -> io::Result<ResultSection> {
     let sandbox = Sandbox::new()?;
-    let api = Api::start(Duration::ZERO)?;
+    let api = BenchApi::start(Duration::ZERO)?;
     let mut disk = Disk::new(sandbox.path())?;
     let bare = || {
         let mut command = sandbox.agent_command(&bench.claude, &api);
@@ -62,27 +62,27 @@ pub fn bench(bench: &Bench) -> io::Result<Section> {
     }
     let (alone, supervised, shell) = (median(&bares), median(&supervised_times), median(&shells));
     let difference = supervised - alone;
-    Ok(Section {
+    Ok(ResultSection {
         about: "The real Claude Code from launch to exit against a loopback API that answers at once: bare `claude -p`, \
                 the same through `sh -c`, and `longhaul run`, in turn after one warm-up each.",
         rows: vec![
-            Row::at_most(
+            ResultRow::at_most(
                 "`longhaul run` over bare `claude -p`, difference of medians",
                 BAR_MS,
                 "ms",
                 difference,
             )
             .with_ratio(supervised / alone, "bare"),
-            Row::without_bar("the same, median of the pairs' differences", "ms", median(&added)),
-            Row::without_bar(
+            ResultRow::without_bar("the same, median of the pairs' differences", "ms", median(&added)),
+            ResultRow::without_bar(
                 "`longhaul run` before its agent's start and after its end",
                 "ms",
                 median(&own_times),
             ),
-            Row::without_bar("`longhaul run`", "ms", supervised),
-            Row::without_bar("bare `claude -p`", "ms", alone),
-            Row::without_bar("`sh -c claude -p` over bare", "ms", shell - alone),
-            Row::without_bar("append and fdatasync of 4 KiB", "ms", median(&syncs)),
+            ResultRow::without_bar("`longhaul run`", "ms", supervised),
+            ResultRow::without_bar("bare `claude -p`", "ms", alone),
+            ResultRow::without_bar("`sh -c claude -p` over bare", "ms", shell - alone),
+            ResultRow::without_bar("append and fdatasync of 4 KiB", "ms", median(&syncs)),
         ],
         appendix: String::new(),
     })

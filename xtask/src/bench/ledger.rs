@@ -6,7 +6,7 @@ use super::process::{measure_command, time_command};
 use super::runs;
 use super::sample::{median, ms};
 use super::sandbox::Sandbox;
-use super::section::{Row, Section};
+use super::section::{ResultRow, ResultSection};
 use std::io;
 use std::process::{Command, Stdio};
 use std::time::Instant;
@@ -18,7 +18,7 @@ const SHOW_BAR_MS: f64 = 30.0;
 const REBUILD_BAR: f64 = 2_000.0;
 const MEMORY_BAR_MIB: f64 = 100.0;
 
-pub fn bench(bench: &Bench) -> io::Result<Section> {
+pub fn bench(bench: &Bench) -> io::Result<ResultSection> {
     let sandbox = Sandbox::new()?;
     let count = bench.count(100_000, 1_000);
     let started = Instant::now();
@@ -51,7 +51,7 @@ pub fn bench(bench: &Bench) -> io::Result<Section> {
         Ok(median(&samples))
     };
     let baseline = ms(time_command(&mut command(&["--version"]))?);
-    let mut rows = vec![Row::condition(
+    let mut rows = vec![ResultRow::condition(
         "`ledger rebuild`, runs per second",
         format!("≥ {REBUILD_BAR}"),
         format!("{rate:.0}"),
@@ -73,15 +73,15 @@ pub fn bench(bench: &Bench) -> io::Result<Section> {
     for (label, args, bar) in list {
         let value = median_ms(args)?;
         let row = match bar {
-            Some(bar) => Row::at_most(label, bar, "ms", value),
-            None => Row::without_bar(label, "ms", value),
+            Some(bar) => ResultRow::at_most(label, bar, "ms", value),
+            None => ResultRow::without_bar(label, "ms", value),
         };
         rows.push(row.with_ratio(value / baseline, "`--version`"));
     }
-    rows.push(Row::at_most("peak memory of any command", MEMORY_BAR_MIB, "MiB", peak_mib));
-    rows.push(Row::without_bar("`ledger verify`", "s", verified.as_secs_f64()));
-    rows.push(Row::without_bar("creating the runs, by this bench", "s", creation_time.as_secs_f64()));
-    Ok(Section {
+    rows.push(ResultRow::at_most("peak memory of any command", MEMORY_BAR_MIB, "MiB", peak_mib));
+    rows.push(ResultRow::without_bar("`ledger verify`", "s", verified.as_secs_f64()));
+    rows.push(ResultRow::without_bar("creating the runs, by this bench", "s", creation_time.as_secs_f64()));
+    Ok(ResultSection {
         about: "A home of 100,000 runs in 365 days, 10 attempts each, each with its journal and its usage by model. \
                 Commands are timed from launch to exit, medians; the page cache is warm.",
         rows,

@@ -5,7 +5,7 @@ use super::process::{KillOnDrop, measure_command, time_command};
 use super::runs::{self, AttemptFixture, RunFixture};
 use super::sample::{median, ms};
 use super::sandbox::Sandbox;
-use super::section::{Row, Section};
+use super::section::{ResultRow, ResultSection};
 use longhaul_core::Outcome;
 use serde_json::json;
 use std::fs::File;
@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 const FIRST_BAR_MS: f64 = 100.0;
 const MEMORY_BAR_MIB: f64 = 32.0;
 
-pub fn bench(bench: &Bench) -> io::Result<Section> {
+pub fn bench(bench: &Bench) -> io::Result<ResultSection> {
     let sandbox = Sandbox::new()?;
     let bytes = bench.count(100_000_000, 2_000_000) as u64;
     // Two attempts, each with half of the output.
@@ -55,22 +55,22 @@ pub fn bench(bench: &Bench) -> io::Result<Section> {
         let (label, value) = (format!("{label}: to the first byte"), median(&samples));
         // The records before the requested part must be read first.
         rows.push(if number == 1 {
-            Row::without_bar(label, "ms", value)
+            ResultRow::without_bar(label, "ms", value)
         } else {
-            Row::at_most(label, FIRST_BAR_MS, "ms", value)
+            ResultRow::at_most(label, FIRST_BAR_MS, "ms", value)
         });
         peak_kib = peak_kib.max(measure_command(&mut command())?.peak_kib);
     }
     let mut whole: Command = sandbox.command(&bench.longhaul);
     let whole = time_command(whole.args(["logs", &run]))?;
-    rows.push(Row::without_bar("`logs RUN`: the whole output", "s", whole.as_secs_f64()));
-    rows.push(Row::at_most(
+    rows.push(ResultRow::without_bar("`logs RUN`: the whole output", "s", whole.as_secs_f64()));
+    rows.push(ResultRow::at_most(
         "peak memory of any command that reads the whole output",
         MEMORY_BAR_MIB,
         "MiB",
         peak_kib as f64 / 1024.0,
     ));
-    Ok(Section {
+    Ok(ResultSection {
         about: "A run whose agent wrote 100 MB in two attempts, and whose transcript has the same size. Timed from launch to \
                 the first byte on a pipe, medians; the page cache is warm.",
         rows,

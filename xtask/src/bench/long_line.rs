@@ -4,7 +4,7 @@ use super::Bench;
 use super::process::measure_command;
 use super::sample::ms;
 use super::sandbox::Sandbox;
-use super::section::{Row, Section};
+use super::section::{ResultRow, ResultSection};
 use serde_json::{Value, json};
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -12,7 +12,7 @@ use std::path::Path;
 
 const PEAK_BAR_MB: f64 = 200.0;
 
-pub fn bench(bench: &Bench) -> io::Result<Section> {
+pub fn bench(bench: &Bench) -> io::Result<ResultSection> {
     // One line is just short enough for an event. The other is too long.
     let sizes: &[(&str, usize)] = if bench.quick {
         &[("4 MB", 4_000_000)]
@@ -26,7 +26,7 @@ pub fn bench(bench: &Bench) -> io::Result<Section> {
         record(&bench.root, &recording, *bytes)?;
         let mut command = sandbox.scripted_run(&bench.longhaul, "json")?;
         let run = measure_command(command.env("LONGHAUL_SCRIPTED_REPLAY", &recording))?;
-        rows.push(Row::condition(
+        rows.push(ResultRow::condition(
             format!("{name}: exit code"),
             "0",
             run.status.to_string(),
@@ -35,12 +35,12 @@ pub fn bench(bench: &Bench) -> io::Result<Section> {
         let peak = run.peak_kib as f64 / 1024.0;
         let times = peak * 1024.0 * 1024.0 / *bytes as f64;
         rows.push(
-            Row::at_most(format!("{name}: peak memory"), PEAK_BAR_MB, "MB", peak)
+            ResultRow::at_most(format!("{name}: peak memory"), PEAK_BAR_MB, "MB", peak)
                 .with_ratio(times, "the line"),
         );
-        rows.push(Row::without_bar(format!("{name}: CPU of the supervisor"), "ms", ms(run.cpu)));
+        rows.push(ResultRow::without_bar(format!("{name}: CPU of the supervisor"), "ms", ms(run.cpu)));
     }
-    Ok(Section {
+    Ok(ResultSection {
         about: "A run whose stream has one very long line, a tool's result, before the answer.",
         rows,
         appendix: String::new(),

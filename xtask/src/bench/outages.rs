@@ -3,11 +3,11 @@
 //! agent runs through five of them in real time, all at once.
 
 use super::Bench;
-use super::api::{Api, RequestStats};
+use super::api::{BenchApi, RequestStats};
 use super::process::KillOnDrop;
 use super::sample::{median, percentile};
 use super::sandbox::Sandbox;
-use super::section::{Row, Section};
+use super::section::{ResultRow, ResultSection};
 use longhaul_core::{Preset, Span};
 use longhaul_sim::simulate_outages;
 use std::io;
@@ -37,7 +37,7 @@ struct OutageResult {
     done: bool,
 }
 
-pub fn bench(bench: &Bench) -> io::Result<Section> {
+pub fn bench(bench: &Bench) -> io::Result<ResultSection> {
     let mut rows = Vec::new();
     let mut appendix = "| seed | | outage | lateness | failed requests |\n|---|---|---|---|---|\n".to_owned();
     let simulated = simulate()?;
@@ -45,7 +45,7 @@ pub fn bench(bench: &Bench) -> io::Result<Section> {
     if !bench.quick {
         add_rows("real", &run_real_agent(bench, &simulated)?, &mut rows, &mut appendix);
     }
-    Ok(Section {
+    Ok(ResultSection {
         about: "The API answers 529 from the first request until the outage ends, and then at once. Default preset; \
                 lengths are drawn by seed. In real outages, `longhaul run` supervises the real Claude Code.",
         rows,
@@ -53,35 +53,39 @@ pub fn bench(bench: &Bench) -> io::Result<Section> {
     })
 }
 
-fn add_rows(kind: &str, outages: &[OutageResult], rows: &mut Vec<Row>, appendix: &mut String) {
+fn add_rows(kind: &str, outages: &[OutageResult], rows: &mut Vec<ResultRow>, appendix: &mut String) {
     let lateness: Vec<f64> = outages.iter().map(|outage| outage.lateness_s).collect();
     let refused: Vec<f64> = outages.iter().map(|outage| outage.refused).collect();
     let allowed = |outage: &OutageResult| LATENESS_BAR_S.max(LATENESS_BAR_SHARE * outage.outage_s);
     let shares: Vec<f64> = outages.iter().map(|outage| outage.lateness_s / allowed(outage)).collect();
     let (count, done) = (outages.len(), outages.iter().filter(|outage| outage.done).count());
     rows.extend([
-        Row::at_most(
+        ResultRow::at_most(
             format!("{kind}, {count} outages: lateness, median"),
             LATENESS_BAR_S,
             "s",
             median(&lateness),
         ),
-        Row::at_most(
+        ResultRow::at_most(
             format!("{kind}: lateness as a share of its bar, 90th percentile"),
             1.0,
             "",
             percentile(&shares, 90.0),
         )
         .with_origin("10 s, or 30 % of the outage"),
-        Row::without_bar(format!("{kind}: lateness, 90th percentile"), "s", percentile(&lateness, 90.0)),
-        Row::at_most(format!("{kind}: failed requests, median"), REFUSED_BAR, "", median(&refused)),
-        Row::condition(
+        ResultRow::without_bar(
+            format!("{kind}: lateness, 90th percentile"),
+            "s",
+            percentile(&lateness, 90.0),
+        ),
+        ResultRow::at_most(format!("{kind}: failed requests, median"), REFUSED_BAR, "", median(&refused)),
+        ResultRow::condition(
             format!("{kind}: runs that finished as done"),
             count.to_string(),
             done.to_string(),
             done == count,
         ),
-        Row::without_bar(format!("{kind}: failed requests, maximum"), "", percentile(&refused, 100.0)),
+        ResultRow::without_bar(format!("{kind}: failed requests, maximum"), "", percentile(&refused, 100.0)),
     ]);
     for outage in outages {
         let OutageResult { seed, outage_s, lateness_s, refused, done: _ } = outage;
@@ -108,7 +112,7 @@ fn run_real_agent(bench: &Bench, simulated: &[OutageResult]) -> io::Result<Vec<O
     let mut running = Vec::new();
     for OutageResult { seed, outage_s, .. } in simulated.iter().take(REAL) {
         let (seed, outage) = (*seed, Duration::from_secs_f64(*outage_s));
-        let (sandbox, api) = (Sandbox::new()?, Api::start(outage)?);
+        let (sandbox, api) = (Sandbox::new()?, BenchApi::start(outage)?);
         let mut command = sandbox.agent_command(&bench.longhaul, &api);
         command.args(["run", "Say that you are done.", "--permission-mode", "bypassPermissions"]);
         command.args(["--output-format", "json", "--agent-path"]).arg(&bench.claude);

@@ -1,11 +1,11 @@
 //! Measures how soon an agent sends its next request after both it and its supervisor were killed.
 
 use super::Bench;
-use super::api::Api;
+use super::api::BenchApi;
 use super::process::{KillOnDrop, time_command};
 use super::sample::{median, ms};
 use super::sandbox::Sandbox;
-use super::section::{Row, Section};
+use super::section::{ResultRow, ResultSection};
 use crate::faults::{journal, processes};
 use rustix::process::Signal;
 use std::io;
@@ -24,7 +24,7 @@ const PROBE_INTERVAL: Duration = Duration::from_millis(5);
 // Many times as long as the agent needs for its first request.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
-pub fn bench(bench: &Bench) -> io::Result<Section> {
+pub fn bench(bench: &Bench) -> io::Result<ResultSection> {
     let (mut recovered, mut bare) = (Vec::new(), Vec::new());
     let sandbox = Sandbox::new()?;
     // The first start writes the agent's configuration and fills the page cache.
@@ -35,20 +35,20 @@ pub fn bench(bench: &Bench) -> io::Result<Section> {
         bare.push(ms(time_to_first_request(&sandbox, bench, Some(&session))?));
     }
     let (recovered, bare) = (median(&recovered), median(&bare));
-    Ok(Section {
+    Ok(ResultSection {
         about: "The real Claude Code and its supervisor are killed while the agent waits for its API. The time from the start of \
                 `longhaul recover` to the first request of the resumed agent is compared with the same time from the start \
                 of `claude -p --resume` on the same session, in turn.",
         rows: vec![
-            Row::at_most(
+            ResultRow::at_most(
                 "`longhaul recover` to the first request, over bare",
                 BAR_MS,
                 "ms",
                 recovered - bare,
             )
             .with_ratio(recovered / bare, "bare"),
-            Row::without_bar("`longhaul recover` to the first request", "ms", recovered),
-            Row::without_bar("bare `claude -p --resume` to its first request", "ms", bare),
+            ResultRow::without_bar("`longhaul recover` to the first request", "ms", recovered),
+            ResultRow::without_bar("bare `claude -p --resume` to its first request", "ms", bare),
         ],
         appendix: String::new(),
     })
@@ -56,7 +56,7 @@ pub fn bench(bench: &Bench) -> io::Result<Section> {
 
 /// Kills a run in its first request and recovers it. Returns its session and the time to the next request.
 fn recover(sandbox: &Sandbox, bench: &Bench) -> io::Result<(String, Duration)> {
-    let api = Api::start(OUTAGE)?;
+    let api = BenchApi::start(OUTAGE)?;
     let mut run = sandbox.agent_command(&bench.longhaul, &api);
     run.args(["run", PROMPT, "--output-format", "json", "--agent-path"]).arg(&bench.claude).args(PERMISSION);
     let run = KillOnDrop(run.spawn()?);
@@ -81,7 +81,7 @@ fn recover(sandbox: &Sandbox, bench: &Bench) -> io::Result<(String, Duration)> {
 
 /// Returns the time that the agent alone takes to its first request, on this session or a new one.
 fn time_to_first_request(sandbox: &Sandbox, bench: &Bench, session: Option<&str>) -> io::Result<Duration> {
-    let api = Api::start(Duration::ZERO)?;
+    let api = BenchApi::start(Duration::ZERO)?;
     let mut bare: Command = sandbox.agent_command(&bench.claude, &api);
     bare.args(["-p", "Continue.", "--output-format", "stream-json", "--verbose"]).args(PERMISSION);
     bare.args(session.into_iter().flat_map(|session| ["--resume", session]));

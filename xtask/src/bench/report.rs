@@ -8,7 +8,7 @@ use super::process::{measure_command, time_command};
 use super::runs;
 use super::sample::median;
 use super::sandbox::Sandbox;
-use super::section::{Row, Section};
+use super::section::{ResultRow, ResultSection};
 use serde_json::Value;
 use std::process::{Command, Stdio};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -20,7 +20,7 @@ const WEEK_MS: u64 = 7 * 86_400_000;
 // The longest run takes less than this, so that no run ends in the future.
 const LONGEST_MS: u64 = 8 * 3_600_000;
 
-pub fn bench(bench: &Bench) -> io::Result<Section> {
+pub fn bench(bench: &Bench) -> io::Result<ResultSection> {
     let sandbox = Sandbox::new()?;
     let count = bench.count(500, 24) as u64;
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_err(io::Error::other)?.as_millis();
@@ -51,18 +51,18 @@ pub fn bench(bench: &Bench) -> io::Result<Section> {
     let peak = measure_command(&mut command(&form))?.peak_kib as f64 / 1024.0;
     let counts = report_counts(&mut command(&["--output-format", "json"]), count)?;
     let megabytes = fs::metadata(&page)?.len() as f64 / 1e6;
-    Ok(Section {
+    Ok(ResultSection {
         about: "A home of 500 runs in the last seven days, of 1 to 41 attempts each, with their waits, failures, models and \
                 tool calls. `longhaul report --since 7d` is timed from launch to exit, medians; the page cache is warm.",
         rows: vec![
-            Row::at_most("the page", PAGE_BAR_S, "s", html),
-            Row::at_most("the page, with runs that are not in the ledger yet", PAGE_BAR_S, "s", first),
-            Row::at_most("the page: its size", SIZE_BAR_MB, "MB", megabytes),
-            Row::without_bar("as text", "s", text),
-            Row::without_bar("as JSON", "s", json),
-            Row::without_bar("the page: peak memory", "MiB", peak),
-            Row::without_bar("reported attempts", "", counts.attempts),
-            Row::without_bar("reported tool calls", "", counts.calls),
+            ResultRow::at_most("the page", PAGE_BAR_S, "s", html),
+            ResultRow::at_most("the page, with runs that are not in the ledger yet", PAGE_BAR_S, "s", first),
+            ResultRow::at_most("the page: its size", SIZE_BAR_MB, "MB", megabytes),
+            ResultRow::without_bar("as text", "s", text),
+            ResultRow::without_bar("as JSON", "s", json),
+            ResultRow::without_bar("the page: peak memory", "MiB", peak),
+            ResultRow::without_bar("reported attempts", "", counts.attempts),
+            ResultRow::without_bar("reported tool calls", "", counts.calls),
         ],
         appendix: String::new(),
     })

@@ -1,7 +1,7 @@
 //! A temporary directory for one measurement: an empty home, working directory and Longhaul home, and an
 //! environment without variables of the user.
 
-use super::api::Api;
+use super::api::BenchApi;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -68,7 +68,7 @@ impl Sandbox {
     }
 
     /// Returns a command whose agent uses only this loopback API.
-    pub fn agent_command(&self, program: impl AsRef<Path>, api: &Api) -> Command {
+    pub fn agent_command(&self, program: impl AsRef<Path>, api: &BenchApi) -> Command {
         let mut command = self.command(program);
         command
             .env("ANTHROPIC_BASE_URL", api.url())

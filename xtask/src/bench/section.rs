@@ -6,16 +6,16 @@ use std::path::Path;
 use std::{fs, io};
 
 /// The results of one bench.
-pub struct Section {
+pub struct ResultSection {
     /// Description of the bench, in a sentence or two.
     pub about: &'static str,
-    pub rows: Vec<Row>,
+    pub rows: Vec<ResultRow>,
     /// Another table in Markdown, or an empty string.
     pub appendix: String,
 }
 
 /// One figure.
-pub struct Row {
+pub struct ResultRow {
     label: String,
     bar: String,
     measured: String,
@@ -25,10 +25,10 @@ pub struct Row {
     met: Option<bool>,
 }
 
-impl Row {
+impl ResultRow {
     /// Creates a figure that must not be above its bar.
-    pub fn at_most(label: impl Into<String>, bar: f64, unit: &str, measured: f64) -> Row {
-        Row {
+    pub fn at_most(label: impl Into<String>, bar: f64, unit: &str, measured: f64) -> ResultRow {
+        ResultRow {
             label: label.into(),
             bar: format!("≤ {}", quantity(bar, unit)),
             measured: quantity(measured, unit),
@@ -44,8 +44,8 @@ impl Row {
         bar: impl Into<String>,
         measured: impl Into<String>,
         met: bool,
-    ) -> Row {
-        Row {
+    ) -> ResultRow {
+        ResultRow {
             label: label.into(),
             bar: bar.into(),
             measured: measured.into(),
@@ -55,13 +55,13 @@ impl Row {
     }
 
     /// Creates a figure without a bar.
-    pub fn without_bar(label: impl Into<String>, unit: &str, measured: f64) -> Row {
+    pub fn without_bar(label: impl Into<String>, unit: &str, measured: f64) -> ResultRow {
         let measured = quantity(measured, unit);
-        Row { label: label.into(), bar: String::new(), measured, ratio: String::new(), met: None }
+        ResultRow { label: label.into(), bar: String::new(), measured, ratio: String::new(), met: None }
     }
 
     /// Adds the ratio to another figure of the same run.
-    pub fn with_ratio(mut self, ratio: f64, reference: &str) -> Row {
+    pub fn with_ratio(mut self, ratio: f64, reference: &str) -> ResultRow {
         // If the reference is too short to measure, there is no ratio.
         if ratio.is_finite() {
             self.ratio = format!("{} × {reference}", figure(ratio));
@@ -70,7 +70,7 @@ impl Row {
     }
 
     /// Adds the origin of the bar in parentheses.
-    pub fn with_origin(mut self, origin: &str) -> Row {
+    pub fn with_origin(mut self, origin: &str) -> ResultRow {
         self.bar = format!("{} ({origin})", self.bar);
         self
     }
@@ -98,7 +98,7 @@ fn figure(value: f64) -> String {
     }
 }
 
-impl Section {
+impl ResultSection {
     /// Returns the number of missed bars.
     pub fn missed(&self) -> usize {
         self.rows.iter().filter(|row| row.met == Some(false)).count()
@@ -111,7 +111,7 @@ impl Section {
             out += "\n| figure | bar | measured | ratio in the same run | verdict |\n|---|---|---|---|---|\n";
         }
         for row in &self.rows {
-            let Row { label, bar, measured, ratio, met: _ } = row;
+            let ResultRow { label, bar, measured, ratio, met: _ } = row;
             let _ = writeln!(out, "| {label} | {bar} | {measured} | {ratio} | {} |", row.verdict());
         }
         if !self.appendix.is_empty() {

@@ -7,7 +7,7 @@
 use super::Bench;
 use super::process::{ProcessUsage, measure_command};
 use super::sandbox::Sandbox;
-use super::section::{Row, Section};
+use super::section::{ResultRow, ResultSection};
 use serde_json::Value;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -19,7 +19,7 @@ const PEAK_BAR_MB: f64 = 12.0;
 const GROWTH_BAR_MB: f64 = 1.0;
 const EVENT_BYTES: usize = 1_200;
 
-pub fn bench(bench: &Bench) -> io::Result<Section> {
+pub fn bench(bench: &Bench) -> io::Result<ResultSection> {
     let sizes: &[usize] = if bench.quick { &[1_000, 10_000] } else { &[10_000, 100_000, 1_000_000] };
     let mut rows = Vec::new();
     for (kind, name) in [(Kind::Partial, "partial messages"), (Kind::Whole, "whole messages")] {
@@ -33,15 +33,20 @@ pub fn bench(bench: &Bench) -> io::Result<Section> {
             let is_largest = Some(&events) == sizes.last();
             let label = format!("{name}, {events} events: CPU per event");
             let cpu_row = if is_largest {
-                Row::at_most(label, CPU_BAR_US, "µs", cpu)
+                ResultRow::at_most(label, CPU_BAR_US, "µs", cpu)
             } else {
-                Row::without_bar(label, "µs", cpu)
+                ResultRow::without_bar(label, "µs", cpu)
             };
             rows.push(cpu_row.with_ratio(times, "the agent's own"));
-            rows.push(Row::at_most(format!("{name}, {events} events: peak memory"), PEAK_BAR_MB, "MB", peak));
+            rows.push(ResultRow::at_most(
+                format!("{name}, {events} events: peak memory"),
+                PEAK_BAR_MB,
+                "MB",
+                peak,
+            ));
         }
         let growth = peaks.last().unwrap_or(&f64::NAN) - peaks.first().unwrap_or(&f64::NAN);
-        rows.push(Row::at_most(
+        rows.push(ResultRow::at_most(
             format!("{name}: growth of the peak, fewest to most events"),
             GROWTH_BAR_MB,
             "MB",
@@ -51,12 +56,12 @@ pub fn bench(bench: &Bench) -> io::Result<Section> {
     let events = bench.count(100_000, 1_000);
     let run = run(bench, Kind::Partial, events, "stream-json")?;
     let cpu = us_per_event(&run, events);
-    rows.push(Row::without_bar(
+    rows.push(ResultRow::without_bar(
         format!("partial messages, {events} events, `--output-format stream-json`: CPU per event"),
         "µs",
         cpu,
     ));
-    Ok(Section {
+    Ok(ResultSection {
         about: "The supervisor's own user and system time, including the compaction of the stream file, and its own peak \
                 memory. The agent's time and memory are not included.",
         rows,

@@ -3,7 +3,7 @@
 use super::Bench;
 use super::process::{KillOnDrop, peak_kib_of, precise_cpu, wakeups};
 use super::sandbox::Sandbox;
-use super::section::{Row, Section};
+use super::section::{ResultRow, ResultSection};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::path::Path;
@@ -15,7 +15,7 @@ const CORE_BAR_PERCENT: f64 = 0.1;
 const TERMINATED: i32 = 143;
 const TIMEOUT: Duration = Duration::from_secs(20);
 
-pub fn bench(bench: &Bench) -> io::Result<Section> {
+pub fn bench(bench: &Bench) -> io::Result<ResultSection> {
     let sandbox = Sandbox::new()?;
     let recording = sandbox.path().join("recording.jsonl");
     record(&bench.root, &recording)?;
@@ -40,20 +40,20 @@ pub fn bench(bench: &Bench) -> io::Result<Section> {
     }
     let status = run.0.wait()?;
     let stop = started.elapsed().as_secs_f64() * 1e3;
-    Ok(Section {
+    Ok(ResultSection {
         about: "The agent's stream reports a usage limit that resets in three hours; the run waits, and is then \
                 stopped by SIGTERM.",
         rows: vec![
-            Row::at_most("CPU while waiting", CORE_BAR_PERCENT, "% of a core", share),
-            Row::without_bar("wake-ups", "per second", wakeups_per_second),
-            Row::without_bar("peak memory", "MB", peak),
-            Row::condition(
+            ResultRow::at_most("CPU while waiting", CORE_BAR_PERCENT, "% of a core", share),
+            ResultRow::without_bar("wake-ups", "per second", wakeups_per_second),
+            ResultRow::without_bar("peak memory", "MB", peak),
+            ResultRow::condition(
                 "exit after SIGTERM",
                 format!("code {TERMINATED}"),
                 status.to_string(),
                 status.code() == Some(TERMINATED),
             ),
-            Row::without_bar("from SIGTERM to the exit", "ms", stop),
+            ResultRow::without_bar("from SIGTERM to the exit", "ms", stop),
         ],
         appendix: String::new(),
     })

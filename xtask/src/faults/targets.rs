@@ -1,7 +1,7 @@
 //! The bars for all scenarios together, and the measured figures. A missed bar is shown with its figure.
 
 use super::figures::CaseMetrics;
-use crate::bench::section::Row;
+use crate::bench::section::ResultRow;
 use longhaul_core::Preset;
 
 const OVER_IDLE_BAR_S: f64 = 8.0;
@@ -14,12 +14,12 @@ const TOKENS_BAR: f64 = 1.05;
 const TOKENS_BAR_KILLED: f64 = 1.3;
 
 /// Returns every bar for these rows. `ideal` returns the ideal tokens and seconds of a row.
-pub fn bars(rows: &[CaseMetrics], ideal: &dyn Fn(&CaseMetrics) -> Option<(u64, f64)>) -> Vec<Row> {
+pub fn bars(rows: &[CaseMetrics], ideal: &dyn Fn(&CaseMetrics) -> Option<(u64, f64)>) -> Vec<ResultRow> {
     let all = rows.len();
     let count = |holds: &dyn Fn(&CaseMetrics) -> bool| rows.iter().filter(|row| holds(row)).count();
     let every = |label: &str, holds: &dyn Fn(&CaseMetrics) -> bool| {
         let passed = count(holds);
-        Row::condition(
+        ResultRow::condition(
             label,
             format!("{all} of {all}"),
             format!("{passed} of {all}"),
@@ -27,7 +27,7 @@ pub fn bars(rows: &[CaseMetrics], ideal: &dyn Fn(&CaseMetrics) -> Option<(u64, f
         )
     };
     let false_successes = count(&|row| row.success && !row.is_completed());
-    let none = |label: &str, found: usize| Row::condition(label, "0", found.to_string(), found == 0);
+    let none = |label: &str, found: usize| ResultRow::condition(label, "0", found.to_string(), found == 0);
     let mut bars = vec![
         every("injected faults", &|row| row.struck),
         every("finished as done, with complete work", &|row| row.success && row.is_completed()),
@@ -63,11 +63,11 @@ pub fn bars(rows: &[CaseMetrics], ideal: &dyn Fn(&CaseMetrics) -> Option<(u64, f
     bars
 }
 
-fn cost(rows: &[CaseMetrics]) -> Option<Row> {
+fn cost(rows: &[CaseMetrics]) -> Option<ResultRow> {
     let shares = || rows.iter().filter_map(|row| Some((row.cost?, row.case.name.as_str())));
     let (least, least_name) = shares().min_by(|left, right| left.0.total_cmp(&right.0))?;
     let (most, most_name) = shares().max_by(|left, right| left.0.total_cmp(&right.0))?;
-    Some(Row::condition(
+    Some(ResultRow::condition(
         format!("reported cost by billed cost, minimum ({least_name}) and maximum ({most_name})"),
         format!("{:.2} to {:.2}", COST_BAR.start(), COST_BAR.end()),
         format!("{least:.3} to {most:.3}"),
@@ -75,14 +75,14 @@ fn cost(rows: &[CaseMetrics]) -> Option<Row> {
     ))
 }
 
-fn lateness(rows: &[CaseMetrics], name: &str, outage_s: f64) -> Option<Row> {
+fn lateness(rows: &[CaseMetrics], name: &str, outage_s: f64) -> Option<ResultRow> {
     let bar = LATENESS_BAR_S.max(LATENESS_BAR_SHARE * outage_s);
     worst(&format!("lateness after an outage of {outage_s} s"), bar, "s", rows, |row| {
         (row.case.name == name).then(|| row.late_s.unwrap_or(f64::INFINITY))
     })
 }
 
-fn usage_limit(rows: &[CaseMetrics]) -> Option<Row> {
+fn usage_limit(rows: &[CaseMetrics]) -> Option<ResultRow> {
     let jitter_s = Preset::Default.policy().reset_jitter.to_std().as_secs_f64();
     let label = "resumed after the reset of a usage limit";
     let row = worst(label, OVER_RESET_BAR_S + jitter_s, "s", rows, |row| {
@@ -98,8 +98,8 @@ fn worst(
     unit: &str,
     rows: &[CaseMetrics],
     figure: impl Fn(&CaseMetrics) -> Option<f64>,
-) -> Option<Row> {
+) -> Option<ResultRow> {
     let figures = rows.iter().filter_map(|row| Some((figure(row)?, row.case.name.as_str())));
     let (figure, name) = figures.max_by(|left, right| left.0.total_cmp(&right.0))?;
-    Some(Row::at_most(format!("{label}, worst: {name}"), bar, unit, figure))
+    Some(ResultRow::at_most(format!("{label}, worst: {name}"), bar, unit, figure))
 }

@@ -1,6 +1,6 @@
 //! The limits that are reached, the work that reaches them, and how far a run exceeds them.
 
-use super::play::CaseRun;
+use super::play::LimitRun;
 use longhaul_drill::Scenario;
 use std::io;
 
@@ -8,7 +8,7 @@ use std::io;
 pub struct LimitCase {
     pub flags: &'static [&'static str],
     pub work: Work,
-    pub unit: Unit,
+    pub unit: LimitUnit,
     /// Value of the limit.
     limit: f64,
     /// Expected exit code.
@@ -27,7 +27,7 @@ pub enum Work {
 
 /// The unit of a limit.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Unit {
+pub enum LimitUnit {
     Dollars,
     Tokens,
     Turns,
@@ -40,16 +40,16 @@ const OUT_OF_TIME: i32 = 22;
 
 #[rustfmt::skip]
 pub const CASES: &[LimitCase] = &[
-    LimitCase { flags: &["--budget", "0.15"], work: Work::Steps, unit: Unit::Dollars, limit: 0.15, code: OVER_BUDGET, has_wrap_up: true },
-    LimitCase { flags: &["--max-tokens", "150k"], work: Work::Steps, unit: Unit::Tokens, limit: 150e3, code: OVER_BUDGET, has_wrap_up: true },
-    LimitCase { flags: &["--max-turns", "8"], work: Work::Steps, unit: Unit::Turns, limit: 8.0, code: OUT_OF_TIME, has_wrap_up: true },
-    LimitCase { flags: &["--time-limit", "10s", "--wrap-up-reserve", "5s"], work: Work::Steps, unit: Unit::Seconds, limit: 10.0, code: OUT_OF_TIME, has_wrap_up: true },
-    LimitCase { flags: &["--time-limit", "10s", "--wrap-up-reserve", "5s"], work: Work::LongCommand, unit: Unit::Seconds, limit: 10.0, code: OUT_OF_TIME, has_wrap_up: true },
-    LimitCase { flags: &["--wall-limit", "10s", "--wrap-up-reserve", "5s"], work: Work::LongCommand, unit: Unit::Seconds, limit: 10.0, code: OUT_OF_TIME, has_wrap_up: true },
-    LimitCase { flags: &["--max-turns", "8", "--no-wrap-up"], work: Work::Steps, unit: Unit::Turns, limit: 8.0, code: OUT_OF_TIME, has_wrap_up: false },
-    LimitCase { flags: &["--time-limit", "6s", "--no-wrap-up"], work: Work::LongCommand, unit: Unit::Seconds, limit: 6.0, code: OUT_OF_TIME, has_wrap_up: false },
+    LimitCase { flags: &["--budget", "0.15"], work: Work::Steps, unit: LimitUnit::Dollars, limit: 0.15, code: OVER_BUDGET, has_wrap_up: true },
+    LimitCase { flags: &["--max-tokens", "150k"], work: Work::Steps, unit: LimitUnit::Tokens, limit: 150e3, code: OVER_BUDGET, has_wrap_up: true },
+    LimitCase { flags: &["--max-turns", "8"], work: Work::Steps, unit: LimitUnit::Turns, limit: 8.0, code: OUT_OF_TIME, has_wrap_up: true },
+    LimitCase { flags: &["--time-limit", "10s", "--wrap-up-reserve", "5s"], work: Work::Steps, unit: LimitUnit::Seconds, limit: 10.0, code: OUT_OF_TIME, has_wrap_up: true },
+    LimitCase { flags: &["--time-limit", "10s", "--wrap-up-reserve", "5s"], work: Work::LongCommand, unit: LimitUnit::Seconds, limit: 10.0, code: OUT_OF_TIME, has_wrap_up: true },
+    LimitCase { flags: &["--wall-limit", "10s", "--wrap-up-reserve", "5s"], work: Work::LongCommand, unit: LimitUnit::Seconds, limit: 10.0, code: OUT_OF_TIME, has_wrap_up: true },
+    LimitCase { flags: &["--max-turns", "8", "--no-wrap-up"], work: Work::Steps, unit: LimitUnit::Turns, limit: 8.0, code: OUT_OF_TIME, has_wrap_up: false },
+    LimitCase { flags: &["--time-limit", "6s", "--no-wrap-up"], work: Work::LongCommand, unit: LimitUnit::Seconds, limit: 6.0, code: OUT_OF_TIME, has_wrap_up: false },
     // The agent is killed once and resumed once, in the same session.
-    LimitCase { flags: &["--memory-limit", "1100M"], work: Work::MemoryGrowth, unit: Unit::Mebibytes, limit: 1100.0, code: 0, has_wrap_up: false },
+    LimitCase { flags: &["--memory-limit", "1100M"], work: Work::MemoryGrowth, unit: LimitUnit::Mebibytes, limit: 1100.0, code: 0, has_wrap_up: false },
 ];
 
 const HEAD: &str = "name = \"limited\"\nsummary = \"work that reaches a limit\"\nprompt = \"Take all the steps.\"\n\
@@ -104,30 +104,30 @@ pub fn scenario(commands: &[&str]) -> io::Result<Scenario> {
 
 impl LimitCase {
     /// Returns how much of the limited unit the run used.
-    pub fn used(&self, case_run: &CaseRun) -> f64 {
+    pub fn used(&self, case_run: &LimitRun) -> f64 {
         match self.unit {
-            Unit::Dollars => case_run.account.cost().dollars(),
-            Unit::Tokens => case_run.account.tokens().total() as f64,
-            Unit::Turns => case_run.account.model_requests() as f64,
-            Unit::Seconds => case_run.wall.as_secs_f64(),
-            Unit::Mebibytes => (case_run.resident >> 20) as f64,
+            LimitUnit::Dollars => case_run.account.cost().dollars(),
+            LimitUnit::Tokens => case_run.account.tokens().total() as f64,
+            LimitUnit::Turns => case_run.account.model_requests() as f64,
+            LimitUnit::Seconds => case_run.wall.as_secs_f64(),
+            LimitUnit::Mebibytes => (case_run.resident >> 20) as f64,
         }
     }
 
     /// Returns the used amount beyond the limit.
-    pub fn excess(&self, case_run: &CaseRun) -> f64 {
+    pub fn excess(&self, case_run: &LimitRun) -> f64 {
         (self.used(case_run) - self.limit).max(0.0)
     }
 }
 
-impl Unit {
+impl LimitUnit {
     pub fn render(self, value: f64) -> String {
         match self {
-            Unit::Dollars => format!("${value:.4}"),
-            Unit::Tokens => format!("{value:.0} tokens"),
-            Unit::Turns => format!("{value:.0} turns"),
-            Unit::Seconds => format!("{value:.1} s"),
-            Unit::Mebibytes => format!("{value:.0} MiB"),
+            LimitUnit::Dollars => format!("${value:.4}"),
+            LimitUnit::Tokens => format!("{value:.0} tokens"),
+            LimitUnit::Turns => format!("{value:.0} turns"),
+            LimitUnit::Seconds => format!("{value:.1} s"),
+            LimitUnit::Mebibytes => format!("{value:.0} MiB"),
         }
     }
 }

@@ -2,8 +2,8 @@
 //! the next by the API's own clock, with limits that are never reached and without limits.
 
 use super::case::scenario;
-use super::play::{CaseRun, TestRig};
-use crate::bench::section::Row;
+use super::play::{LimitRig, LimitRun};
+use crate::bench::section::ResultRow;
 use longhaul_drill::api::RequestKind;
 use std::io;
 
@@ -14,7 +14,7 @@ const PAIRS: usize = 3;
 const SKIPPED_REQUESTS: usize = 2;
 
 /// Measures and returns the rows of the table.
-pub fn rows(rig: &TestRig) -> io::Result<Vec<Row>> {
+pub fn rows(rig: &LimitRig) -> io::Result<Vec<ResultRow>> {
     let work = scenario(&[":"; CALLS]);
     let (mut alone, mut limited) = (Vec::new(), Vec::new());
     for pair in 1..=PAIRS {
@@ -24,14 +24,14 @@ pub fn rows(rig: &TestRig) -> io::Result<Vec<Row>> {
     }
     let (alone, limited) = (median(alone), median(limited));
     Ok(vec![
-        Row::without_bar("from one request to the next, without limits, median", "ms", alone),
-        Row::without_bar("the same with limits: the agent asks before each call", "ms", limited)
+        ResultRow::without_bar("from one request to the next, without limits, median", "ms", alone),
+        ResultRow::without_bar("the same with limits: the agent asks before each call", "ms", limited)
             .with_ratio(limited / alone, "without limits"),
     ])
 }
 
 /// Returns the milliseconds between requests of the conversation.
-fn gaps(case_run: &CaseRun) -> Vec<u64> {
+fn gaps(case_run: &LimitRun) -> Vec<u64> {
     let requests = case_run.account.requests.iter().filter(|request| request.kind == RequestKind::Model);
     let at_ms: Vec<u64> = requests.map(|request| request.at_ms).skip(SKIPPED_REQUESTS).collect();
     at_ms.windows(2).map(|pair| pair[1] - pair[0]).collect()

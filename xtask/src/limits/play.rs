@@ -1,7 +1,7 @@
 //! Plays one run in its own sandbox with a git repository and a loopback API. Leftover processes are counted
 //! and killed.
 
-use super::case::Unit;
+use super::case::LimitUnit;
 use crate::bench::sandbox::Sandbox;
 use crate::faults::{journal, processes};
 use longhaul_drill::api::Billed;
@@ -20,13 +20,13 @@ const TIMEOUT: Duration = Duration::from_secs(180);
 const PROBE_INTERVAL: Duration = Duration::from_millis(20);
 
 /// The programs for playing cases.
-pub struct TestRig {
+pub struct LimitRig {
     pub longhaul: PathBuf,
     pub claude: PathBuf,
 }
 
 /// The observations of one played run.
-pub struct CaseRun {
+pub struct LimitRun {
     envelope: Value,
     pub code: Option<i32>,
     pub account: RequestLog,
@@ -39,9 +39,9 @@ pub struct CaseRun {
     pub leftover_processes: usize,
 }
 
-impl TestRig {
+impl LimitRig {
     /// Plays the scenario to its end or to a timeout.
-    pub fn play(&self, scenario: &io::Result<Scenario>, flags: &[&str]) -> io::Result<CaseRun> {
+    pub fn play(&self, scenario: &io::Result<Scenario>, flags: &[&str]) -> io::Result<LimitRun> {
         let scenario = scenario.as_ref().map_err(|error| io::Error::other(error.to_string()))?;
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
         let api = runtime.block_on(Api::start(scenario, 1)).map_err(io::Error::other)?;
@@ -49,7 +49,7 @@ impl TestRig {
         let result = self.run_scenario(scenario, flags, &api, &sandbox);
         let leftover_processes = processes::matching(&sandbox).len();
         processes::end(&sandbox);
-        result.map(|case_run| CaseRun { leftover_processes, ..case_run })
+        result.map(|case_run| LimitRun { leftover_processes, ..case_run })
     }
 
     fn run_scenario(
@@ -58,7 +58,7 @@ impl TestRig {
         flags: &[&str],
         api: &Api,
         sandbox: &Sandbox,
-    ) -> io::Result<CaseRun> {
+    ) -> io::Result<LimitRun> {
         let identity = "[user]\n\tname = Test\n\temail = test@localhost\n[init]\n\tdefaultBranch = main\n";
         fs::write(sandbox.home().join(".gitconfig"), identity)?;
         git(sandbox, &["init", "-q"])?;
@@ -84,7 +84,7 @@ impl TestRig {
             resident = resident.max(resident_now(sandbox));
             sleep(PROBE_INTERVAL);
         };
-        Ok(CaseRun {
+        Ok(LimitRun {
             wall: started.elapsed(),
             envelope: serde_json::from_slice(&fs::read(stdout_path)?).unwrap_or_default(),
             code: status.code(),
@@ -97,7 +97,7 @@ impl TestRig {
     }
 }
 
-impl CaseRun {
+impl LimitRun {
     pub fn outcome(&self) -> &str {
         self.envelope["run"]["outcome"].as_str().unwrap_or("none")
     }
@@ -122,12 +122,12 @@ impl CaseRun {
     }
 
     /// Returns how much of the limited unit the agent's largest response used.
-    pub fn largest_response(&self, unit: Unit) -> f64 {
+    pub fn largest_response(&self, unit: LimitUnit) -> f64 {
         let largest = |figure: &dyn Fn(&Billed) -> f64| self.account.billed().map(figure).fold(0.0, f64::max);
         match unit {
-            Unit::Dollars => largest(&|billed| billed.cost().map_or(0.0, |cost| cost.dollars())),
-            Unit::Tokens => largest(&|billed| billed.tokens.total() as f64),
-            Unit::Turns | Unit::Seconds | Unit::Mebibytes => 1.0,
+            LimitUnit::Dollars => largest(&|billed| billed.cost().map_or(0.0, |cost| cost.dollars())),
+            LimitUnit::Tokens => largest(&|billed| billed.tokens.total() as f64),
+            LimitUnit::Turns | LimitUnit::Seconds | LimitUnit::Mebibytes => 1.0,
         }
     }
 }

@@ -16,12 +16,12 @@ pub struct PointResult {
     /// Failed expectations.
     pub failed: Vec<String>,
     /// The measurements. `None` if the point could not be played to its end.
-    pub figures: Option<CaseMetrics>,
+    pub figures: Option<SweepMetrics>,
 }
 
 /// The measurements of one point.
 #[derive(Clone, Debug, Deserialize)]
-pub struct CaseMetrics {
+pub struct SweepMetrics {
     pub struck: bool,
     pub workspace: String,
     pub reached: bool,

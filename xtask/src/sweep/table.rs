@@ -1,7 +1,7 @@
 //! The table of a sweep, its bars, and its failed points.
 
-use super::result::{CaseMetrics, PointResult};
-use crate::bench::section::Row;
+use super::result::{PointResult, SweepMetrics};
+use crate::bench::section::ResultRow;
 use std::fmt::Write as _;
 
 pub const ABOUT: &str = "`cargo xtask sweep` writes this part. The work is four steps in three turns. A fault is injected at one named \
@@ -39,7 +39,7 @@ pub fn table(results: &[PointResult], seeds_played: &[u64]) -> String {
         let points: Vec<&PointResult> = results.iter().filter(|one| one.victim == strike).collect();
         let (all, total) = (points.len(), points.iter().map(|one| one.points).max().unwrap_or(0));
         let figures = figures(&points);
-        let sum = |figure: &dyn Fn(&CaseMetrics) -> u64| figures.iter().map(|one| figure(one)).sum::<u64>();
+        let sum = |figure: &dyn Fn(&SweepMetrics) -> u64| figures.iter().map(|one| figure(one)).sum::<u64>();
         let cells = [
             points.first().map_or_else(String::new, |one| one.agent.clone()),
             strike.to_owned(),
@@ -66,22 +66,22 @@ pub fn table(results: &[PointResult], seeds_played: &[u64]) -> String {
 }
 
 /// Returns the bars for all points together.
-pub fn bars(results: &[PointResult], is_real: bool) -> Vec<Row> {
+pub fn bars(results: &[PointResult], is_real: bool) -> Vec<ResultRow> {
     let all: Vec<&PointResult> = results.iter().collect();
     let killed: Vec<&PointResult> =
         all.iter().copied().filter(|one| one.victim.starts_with("SIGKILL")).collect();
     let (alone, others): (Vec<&PointResult>, Vec<&PointResult>) =
         all.iter().partition(|one| one.victim.starts_with("SIGKILL of the supervisor"));
     let all_figures = figures(&all);
-    let none = |label: &str, figure: &dyn Fn(&CaseMetrics) -> u64| {
+    let none = |label: &str, figure: &dyn Fn(&SweepMetrics) -> u64| {
         let found: u64 = all_figures.iter().map(|one| figure(one)).sum();
-        Row::condition(label, "0", found.to_string(), found == 0)
+        ResultRow::condition(label, "0", found.to_string(), found == 0)
     };
     let passed = all.iter().filter(|one| one.failed.is_empty()).count();
     let reached = all_figures.iter().filter(|one| one.reached).count();
     let every = |label: &str, count: usize| {
         let bar = format!("{0} of {0}", all.len());
-        Row::condition(label, bar, format!("{count} of {}", all.len()), count == all.len() && count > 0)
+        ResultRow::condition(label, bar, format!("{count} of {}", all.len()), count == all.len() && count > 0)
     };
     let mut rows = vec![
         every("points at which every expectation was met", passed),
@@ -90,21 +90,26 @@ pub fn bars(results: &[PointResult], is_real: bool) -> Vec<Row> {
         none("sessions with two branches", &|one| u64::from(one.branches > 0)),
         none("completed tool calls repeated", &|one| one.repeated.completed),
         none("other repeated calls", &|one| one.repeated.unnamed),
-        Row::at_most("wasted turns, maximum", WASTED_BAR, "", wasted(&figures(&others)) as f64),
-        Row::at_most(
+        ResultRow::at_most("wasted turns, maximum", WASTED_BAR, "", wasted(&figures(&others)) as f64),
+        ResultRow::at_most(
             "wasted turns if only the supervisor was killed, maximum",
             0.0,
             "",
             wasted(&figures(&alone)) as f64,
         ),
-        Row::at_most("tokens of completed messages off", 0.0, "%", off_completed(&all_figures)),
-        Row::at_most("tokens off, including truncated messages", IN_ALL_BAR, "%", off_in_all(&all_figures)),
+        ResultRow::at_most("tokens of completed messages off", 0.0, "%", off_completed(&all_figures)),
+        ResultRow::at_most(
+            "tokens off, including truncated messages",
+            IN_ALL_BAR,
+            "%",
+            off_in_all(&all_figures),
+        ),
     ];
     if is_real {
         let count = killed.len();
         rows.insert(
             0,
-            Row::condition(
+            ResultRow::condition(
                 "points of SIGKILL",
                 format!("≥ {KILLS_MIN}"),
                 count.to_string(),
@@ -135,19 +140,19 @@ pub fn seeds(seeds: &[u64]) -> String {
     seeds.iter().map(u64::to_string).collect::<Vec<_>>().join(", ")
 }
 
-fn figures<'a>(points: &[&'a PointResult]) -> Vec<&'a CaseMetrics> {
+fn figures<'a>(points: &[&'a PointResult]) -> Vec<&'a SweepMetrics> {
     points.iter().filter_map(|one| one.figures.as_ref()).collect()
 }
 
-fn wasted(figures: &[&CaseMetrics]) -> u64 {
+fn wasted(figures: &[&SweepMetrics]) -> u64 {
     figures.iter().map(|one| one.wasted).max().unwrap_or(0)
 }
 
-fn off_completed(figures: &[&CaseMetrics]) -> f64 {
+fn off_completed(figures: &[&SweepMetrics]) -> f64 {
     percent_off(figures.iter().map(|one| (one.reported, one.billed)))
 }
 
-fn off_in_all(figures: &[&CaseMetrics]) -> f64 {
+fn off_in_all(figures: &[&SweepMetrics]) -> f64 {
     percent_off(figures.iter().map(|one| (one.reported_in_all, one.billed_in_all)))
 }
 
@@ -181,7 +186,7 @@ mod tests {
     fn reports_missed_bars_and_failed_points() {
         let check = |lines: &[String], missed: usize| {
             let results = result::read(&lines.concat()).expect("lines of JSON");
-            let section = crate::bench::section::Section {
+            let section = crate::bench::section::ResultSection {
                 about: "",
                 rows: bars(&results, false),
                 appendix: String::new(),

@@ -12,13 +12,13 @@ pub struct EventsArgs {
     ///
     /// A line is written once its decision is on disk. See docs/events.md.
     #[arg(long, value_name = "FILE|-|fd:N", value_parser = destination, hide_short_help = true)]
-    pub events: Option<Destination>,
+    pub events: Option<EventsDestination>,
 }
 
 impl EventsArgs {
     /// Returns whether stdout is reserved for the events.
     pub fn are_on_stdout(&self) -> bool {
-        self.events == Some(Destination::Stdout)
+        self.events == Some(EventsDestination::Stdout)
     }
 }
 
@@ -65,34 +65,34 @@ impl Command {
 
 /// Receiver of the events.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Destination {
+pub enum EventsDestination {
     Stdout,
     /// A descriptor that this program was started with.
     Descriptor(u16),
     File(PathBuf),
 }
 
-fn destination(text: &str) -> Result<Destination, String> {
+fn destination(text: &str) -> Result<EventsDestination, String> {
     let hint = "expected a file, `-`, or a descriptor like `fd:3`; write `./fd:3` for a file of that name";
     match (text, text.strip_prefix("fd:").map(str::parse)) {
         ("", _) | (_, Some(Err(_) | Ok(0))) => Err(hint.to_owned()),
-        ("-", _) | (_, Some(Ok(1))) => Ok(Destination::Stdout),
-        (_, Some(Ok(number))) => Ok(Destination::Descriptor(number)),
-        (path, None) => Ok(Destination::File(path.into())),
+        ("-", _) | (_, Some(Ok(1))) => Ok(EventsDestination::Stdout),
+        (_, Some(Ok(number))) => Ok(EventsDestination::Descriptor(number)),
+        (path, None) => Ok(EventsDestination::File(path.into())),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Destination, destination};
+    use super::{EventsDestination, destination};
 
     #[test]
     fn parses_destinations() {
-        let file = |path: &str| Destination::File(path.into());
+        let file = |path: &str| EventsDestination::File(path.into());
         for (text, expected) in [
-            ("-", Destination::Stdout),
-            ("fd:1", Destination::Stdout),
-            ("fd:3", Destination::Descriptor(3)),
+            ("-", EventsDestination::Stdout),
+            ("fd:1", EventsDestination::Stdout),
+            ("fd:3", EventsDestination::Descriptor(3)),
             ("events.jsonl", file("events.jsonl")),
             ("./fd:3", file("./fd:3")),
         ] {

@@ -7,7 +7,7 @@ use crate::output::envelope_text::grouped;
 use crate::output::{self, print_status};
 use longhaul::find_agent::AgentError;
 use longhaul::transfer::{
-    Exported, Manifest, SessionEntry, TransferError, Workspace, WorkspaceOmitted, export as pack,
+    Exported, Manifest, SessionEntry, TransferError, WorkspaceManifest, WorkspaceOmitted, export as pack,
 };
 use longhaul_core::{Fault, OutcomeKind, RunId};
 use longhaul_store::OsText;
@@ -30,7 +30,7 @@ pub struct ExportOutput<'a> {
     /// Sessions that the run has worked on.
     sessions: &'a [SessionEntry],
     /// State of the workspace. `None` if the file does not contain it.
-    workspace: Option<&'a Workspace>,
+    workspace: Option<&'a WorkspaceManifest>,
 }
 
 /// The exported run.

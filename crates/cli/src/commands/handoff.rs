@@ -9,7 +9,7 @@ use crate::{open_home, output, runtime, signals};
 use longhaul::find_agent::find_claude;
 use longhaul::{HandoffError, RecordedWork, RunError, SummarizeError, summarize};
 use longhaul_agent::claude::Claude;
-use longhaul_agent::{AgentSpec, Guards, Program, Summary};
+use longhaul_agent::{AgentSpec, Guards, HandoffSummary, Program};
 use longhaul_core::{CancelSource, Outcome, Preset, RunId};
 use longhaul_store::{read_regular, read_regular_to_string};
 use serde::Deserialize;
@@ -42,7 +42,7 @@ pub fn handoff(args: &HandoffArgs) -> Result<u8, Failure> {
 /// Result of a request for a summary.
 enum SummaryOutcome {
     /// The summary. `None` if there is none; the reason was printed.
-    Written(Option<Summary>),
+    Written(Option<HandoffSummary>),
     /// The user cancelled the request.
     Cancelled(CancelSource),
 }

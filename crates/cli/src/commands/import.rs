@@ -5,7 +5,7 @@ use crate::args::{GlobalArgs, ImportArgs, OutputFormat};
 use crate::failure::Failure;
 use crate::open_home;
 use crate::output::{self, print_status};
-use longhaul::transfer::{ImportDestination, Imported, SessionEntry, WorkspaceMatch, import as unpack};
+use longhaul::transfer::{ImportDestination, ImportReport, SessionEntry, WorkspaceMatch, import as unpack};
 use longhaul_core::{OutcomeKind, RunId};
 use serde::Serialize;
 
@@ -72,8 +72,8 @@ pub fn import(global: &GlobalArgs, args: &ImportArgs) -> Result<u8, Failure> {
     Ok(0)
 }
 
-fn print(imported: &Imported, format: OutputFormat) {
-    let Imported { dir, cwd, manifest, outcome, workspace } = imported;
+fn print(imported: &ImportReport, format: OutputFormat) {
+    let ImportReport { dir, cwd, manifest, outcome, workspace } = imported;
     let next = next(imported);
     let text = match format {
         OutputFormat::Text => {
@@ -94,7 +94,7 @@ fn print(imported: &Imported, format: OutputFormat) {
 }
 
 /// Returns the command that continues or shows the run.
-fn next(imported: &Imported) -> String {
+fn next(imported: &ImportReport) -> String {
     let is_done = imported.outcome.is_some_and(|outcome| outcome.kind == OutcomeKind::Done);
     let command = if is_done { "show" } else { "resume" };
     format!("longhaul {command} {}", imported.dir.id())
@@ -110,7 +110,7 @@ fn match_word(workspace: WorkspaceMatch) -> WorkspaceMatchWord {
 }
 
 /// Returns notes for people to read before they continue the run.
-fn notes(imported: &Imported) -> Vec<String> {
+fn notes(imported: &ImportReport) -> Vec<String> {
     let cwd = imported.cwd.display();
     match imported.workspace {
         WorkspaceMatch::Unpacked => omission_notes(&imported.manifest),

@@ -67,7 +67,7 @@ fn rebuild(global: &GlobalArgs, home: &Home) -> Result<u8, Failure> {
 /// Result of a verification.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct Verified {
+pub struct VerifyOutput {
     /// Number of compared runs.
     runs: u64,
     /// Differences, as text.
@@ -78,7 +78,7 @@ fn verify(global: &GlobalArgs, home: &Home) -> Result<u8, Failure> {
     let mut differences = Vec::new();
     let ledger = Ledger::open(home, WAIT).map_err(|error| open_ledger::failure(&error))?;
     let runs = ledger.verify(|difference| differences.push(difference.to_string()));
-    let verified = Verified { runs: runs.map_err(|error| open_ledger::failure(&error))?, differences };
+    let verified = VerifyOutput { runs: runs.map_err(|error| open_ledger::failure(&error))?, differences };
     let agrees = verified.differences.is_empty();
     match output::format(global) {
         OutputFormat::Text => {

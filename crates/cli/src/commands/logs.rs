@@ -17,7 +17,7 @@ use crate::output::pager;
 use attempt_banners::Attempts;
 use filter::LogFilter;
 use longhaul_store::{RunDir, StoreError, read_lines};
-use messages::Messages;
+use messages::MessageLog;
 use raw::Raw;
 use std::io::{self, BufWriter, Write};
 use std::ops::ControlFlow;
@@ -67,8 +67,8 @@ pub fn logs(global: &GlobalArgs, args: &LogsArgs) -> Result<u8, Failure> {
     }
     let mut reader: Box<dyn LogReader> = match format {
         _ if args.raw => Box::new(Raw::new(&dir, filter, args.follow)),
-        None | Some(OutputFormat::Text) => Box::new(Messages::as_text(&dir, filter)),
-        Some(OutputFormat::StreamJson) => Box::new(Messages::as_lines(&dir, filter)),
+        None | Some(OutputFormat::Text) => Box::new(MessageLog::as_text(&dir, filter)),
+        Some(OutputFormat::StreamJson) => Box::new(MessageLog::as_lines(&dir, filter)),
         Some(OutputFormat::Json) => return array(&dir, filter),
     };
     // Live output and output for programs are not paged.

@@ -27,7 +27,7 @@ use crate::output::phrases::{counted, money};
 use crate::output::time::TimeFormat;
 use crate::{open_home, output};
 use data::{ReportData, ReportRun, ReportScope};
-use destination::Destination;
+use destination::ReportDestination;
 use format::cost;
 use jiff::Zoned;
 use longhaul_core::{Moment, Span, Usd};
@@ -43,9 +43,11 @@ pub fn report(global: &GlobalArgs, args: &ReportArgs) -> Result<u8, Failure> {
     let format = format(global, args)?;
     let home = open_home::locate()?;
     let destination = match (&args.output, format) {
-        (Some(path), _) => Destination::new(path)?,
-        (None, ReportFormat::Html) => Destination::in_home(&home, &format!("report-{}.html", now.date()))?,
-        (None, ReportFormat::Text | ReportFormat::Json) => Destination::Stdout,
+        (Some(path), _) => ReportDestination::new(path)?,
+        (None, ReportFormat::Html) => {
+            ReportDestination::in_home(&home, &format!("report-{}.html", now.date()))?
+        }
+        (None, ReportFormat::Text | ReportFormat::Json) => ReportDestination::Stdout,
     };
     let at = Moment(u64::try_from(now.timestamp().as_millisecond()).unwrap_or_default());
     let since = args.since.unwrap_or(Moment(at.0.saturating_sub(LAST.0)));

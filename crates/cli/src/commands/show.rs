@@ -17,7 +17,7 @@ use crate::output::time::TimeFormat;
 use crate::run_history::{self, NextStep, RecordAt, attempts_of, next_step, read_attempt_files};
 use crate::{open_home, output};
 use attempt::{Attempt, Check, checks_of};
-use files::{AgentInfo, Files, agent_info, files_of};
+use files::{AgentInfo, RunFiles, agent_info, files_of};
 use longhaul::RunReport;
 use longhaul_core::{Fault, Limit, Limits, Moment, Outcome, OutcomeKind, Record, Run, Span, State, Verified};
 use longhaul_store::{DiffStat, Journal, Plan, RunDir, rfc3339};
@@ -77,7 +77,7 @@ pub struct ShowOutput {
     /// Changes in the workspace. `None` if the run is not finished or the changes were not recorded.
     changed: Option<DiffStat>,
     /// Sizes of the run's files.
-    files: Files,
+    files: RunFiles,
     /// Whether a supervisor is attached.
     supervised: bool,
     /// What happens next.

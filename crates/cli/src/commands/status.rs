@@ -14,7 +14,7 @@ use serde::Serialize;
 /// Output of the command.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct Status {
+pub struct StatusOutput {
     /// Number of running runs.
     running: usize,
     /// Number of waiting runs.
@@ -63,7 +63,7 @@ pub fn status(global: &GlobalArgs, args: &StatusArgs) -> Result<u8, Failure> {
     let now = output::now();
     let runs: Vec<ActiveRun> = unfinished(&open_home::locate()?)?.into_iter().map(ActiveRun::new).collect();
     let count = |state| runs.iter().filter(|run| run.row.state == state).count();
-    let status = Status {
+    let status = StatusOutput {
         running: count(RowState::Running),
         waiting: count(RowState::Waiting),
         suspended: count(RowState::Suspended),

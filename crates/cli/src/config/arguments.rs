@@ -2,7 +2,7 @@
 //! key is omitted if its flag was typed or excludes a typed flag.
 
 use super::file::{Setting, validate_value};
-use super::find::{self, Files};
+use super::find::{self, ConfigFiles};
 use super::keys::{Key, Keys, PROFILE, ValueKind, name};
 use super::layers::{ChosenProfile, EffectiveValue, excluded, merge, table_values};
 use super::{ConfiguredValues, Origin};
@@ -213,7 +213,7 @@ fn directory(matches: &ArgMatches) -> PathBuf {
 
 /// The configuration files that apply to a command line.
 pub struct LoadedConfig {
-    pub files: Files,
+    pub files: ConfigFiles,
     pub chosen: Option<ChosenProfile>,
 }
 
@@ -227,7 +227,7 @@ impl LoadedConfig {
         is_enabled: bool,
     ) -> Result<LoadedConfig, Failure> {
         if !is_enabled {
-            return Ok(LoadedConfig { files: Files::default(), chosen: None });
+            return Ok(LoadedConfig { files: ConfigFiles::default(), chosen: None });
         }
         let files = find::read(root, keys, directory)?;
         if let Some(name) = profile {

@@ -38,13 +38,13 @@ pub fn project_file(directory: &Path) -> Option<PathBuf> {
 
 /// The two files. A missing file is empty.
 #[derive(Clone, Debug, Default)]
-pub struct Files {
+pub struct ConfigFiles {
     pub user: File,
     pub project: File,
 }
 
 /// Reads the user's file, and the project's if a directory is given.
-pub fn read(root: &Command, keys: &Keys, directory: Option<&Path>) -> Result<Files, Failure> {
+pub fn read(root: &Command, keys: &Keys, directory: Option<&Path>) -> Result<ConfigFiles, Failure> {
     let user = user_file(|name| env::var_os(name));
     let home = env::var_os("HOME").map(PathBuf::from);
     let read = |owner, path: &Path| {
@@ -63,7 +63,7 @@ pub fn read(root: &Command, keys: &Keys, directory: Option<&Path>) -> Result<Fil
     };
     let found = user.as_deref().filter(|path| fs::symlink_metadata(path).is_ok());
     let project = directory.and_then(project_file);
-    Ok(Files {
+    Ok(ConfigFiles {
         user: found.map(|path| read(FileOwner::User, path)).transpose()?.unwrap_or_default(),
         project: project.map(read_project).transpose()?.unwrap_or_default(),
     })

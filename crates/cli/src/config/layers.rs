@@ -4,7 +4,7 @@
 
 use super::Origin;
 use super::file::{File, Setting, profiles_hint};
-use super::find::Files;
+use super::find::ConfigFiles;
 use super::keys::{Key, Keys, RUN, name};
 use super::trust::ProjectTrust;
 use crate::failure::Failure;
@@ -59,7 +59,7 @@ const EXCLUDED: &[(&str, &str)] = &[("keep_going", "check")];
 pub fn merge(
     root: &Command,
     keys: &Keys,
-    files: &Files,
+    files: &ConfigFiles,
     variables: &[Setting],
     chosen: Option<&ChosenProfile>,
 ) -> Result<Values, Failure> {
@@ -106,7 +106,7 @@ fn file_values(
         .collect()
 }
 
-fn check_known(files: &Files, chosen: Option<&ChosenProfile>) -> Result<(), Failure> {
+fn check_known(files: &ConfigFiles, chosen: Option<&ChosenProfile>) -> Result<(), Failure> {
     let known = || files.user.profiles.keys().chain(files.project.profiles.keys());
     match chosen {
         Some(chosen) if !known().any(|name| *name == chosen.name) => Err(Failure::usage(

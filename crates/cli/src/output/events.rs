@@ -8,7 +8,7 @@ mod writer;
 
 pub use writer::{Queue, Writer};
 
-use crate::args::{Destination, EventsArgs, GlobalArgs};
+use crate::args::{EventsArgs, EventsDestination, GlobalArgs};
 use crate::failure::Failure;
 use longhaul::{NotifyFailure, Observer, StepView};
 use longhaul_core::{Moment, Record, RunId, Step};
@@ -20,9 +20,9 @@ use writer::QueuedEvents;
 pub fn open(args: &EventsArgs, global: &GlobalArgs, detached: bool) -> Result<Option<Writer>, Failure> {
     let Some(destination) = &args.events else { return Ok(None) };
     let name = match destination {
-        Destination::Stdout => "stdout".to_owned(),
-        Destination::Descriptor(number) => format!("fd:{number}"),
-        Destination::File(path) => path.display().to_string(),
+        EventsDestination::Stdout => "stdout".to_owned(),
+        EventsDestination::Descriptor(number) => format!("fd:{number}"),
+        EventsDestination::File(path) => path.display().to_string(),
     };
     let opened = destination::open(destination, global, detached)?;
     Ok(Some(Writer::start(name, args.are_on_stdout(), opened)))

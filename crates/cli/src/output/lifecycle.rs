@@ -23,7 +23,7 @@ pub struct Lifecycle {
 
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct Event<'a> {
+pub struct LifecycleEvent<'a> {
     /// Type of the event.
     r#type: &'static str,
     /// Data of the event.
@@ -123,7 +123,7 @@ impl Lifecycle {
     }
 
     fn emit(&self, r#type: &'static str, data: Data<'_>) {
-        let event = Event { r#type, data: Data { command: self.command, ..data } };
+        let event = LifecycleEvent { r#type, data: Data { command: self.command, ..data } };
         let line = serde_json::to_string(&event).expect("an event has only string keys");
         print_status(&format!("event: {line}"));
     }

@@ -8,7 +8,7 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, Response, header};
 use serde_json::json;
 
 use crate::clock;
-use crate::scenario::Status;
+use crate::scenario::StatusFault;
 
 /// Returns a response with this status, error type and message.
 pub(super) fn error(code: u16, kind: &str, message: &str, headers: &[(String, String)]) -> Response<Body> {
@@ -18,7 +18,7 @@ pub(super) fn error(code: u16, kind: &str, message: &str, headers: &[(String, St
 
 /// Returns the response of a `status` fault. During an outage, `resets_in` is its remaining time; otherwise
 /// it is zero.
-pub(super) fn status(status: &Status, resets_in: Duration) -> Response<Body> {
+pub(super) fn status(status: &StatusFault, resets_in: Duration) -> Response<Body> {
     let (kind, message) = default_error(status.code);
     let mut headers: Vec<(String, String)> =
         status.headers.iter().map(|(name, value)| (name.clone(), value.clone())).collect();

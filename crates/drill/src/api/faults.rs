@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use crate::rng::Rng;
-use crate::scenario::{Fault, FaultKind, Side, Times, When};
+use crate::scenario::{FaultKind, ScriptedFault, Side, Times, When};
 
 /// The pending faults.
 #[derive(Debug)]
@@ -33,7 +33,7 @@ pub(super) struct ActiveFault {
 }
 
 impl Faults {
-    pub(super) fn new(faults: &[Fault], side: &Side, rng: &mut Rng) -> Self {
+    pub(super) fn new(faults: &[ScriptedFault], side: &Side, rng: &mut Rng) -> Self {
         let pending = faults.iter().map(|fault| {
             let turn = match &fault.when {
                 When::Turn(turn) => Some(*turn),
@@ -120,8 +120,8 @@ fn decrement(times: Times) -> Times {
 mod tests {
     use super::*;
 
-    fn fault(when: When, times: Times, kind: FaultKind) -> Fault {
-        Fault { when, times, kind }
+    fn fault(when: When, times: Times, kind: FaultKind) -> ScriptedFault {
+        ScriptedFault { when, times, kind }
     }
 
     fn names(faults: &mut Faults, turns: &[u32], stream: bool) -> Vec<&'static str> {

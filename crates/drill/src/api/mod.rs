@@ -15,4 +15,4 @@ mod state;
 mod tests;
 
 pub use request_log::{Billed, InjectedFault, LoggedRequest, RequestKind, RequestLog};
-pub use server::{Api, ApiError, DUMMY_KEY, DUMMY_TOKEN, SignalPoint};
+pub use server::{Api, DUMMY_KEY, DUMMY_TOKEN, SignalPoint, StartError};

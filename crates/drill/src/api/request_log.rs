@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::price::{Nanodollars, Tokens, price};
+use crate::price::{ApiTokens, Nanodollars, price};
 
 /// Everything the API received and billed so far.
 #[derive(Debug, Clone, Default, Serialize)]
@@ -72,7 +72,7 @@ pub struct Billed {
     /// Milliseconds since the API started.
     pub at_ms: u64,
     /// Announced input and sent output. A truncated message counts the output sent before the cut.
-    pub tokens: Tokens,
+    pub tokens: ApiTokens,
     /// Output tokens of the whole message.
     pub output_whole: u64,
     /// Whether the final usage was sent.
@@ -115,8 +115,8 @@ impl RequestLog {
 
     /// Returns the tokens of all messages, by model.
     #[must_use]
-    pub fn tokens_by_model(&self) -> BTreeMap<String, Tokens> {
-        let mut tokens = BTreeMap::<String, Tokens>::new();
+    pub fn tokens_by_model(&self) -> BTreeMap<String, ApiTokens> {
+        let mut tokens = BTreeMap::<String, ApiTokens>::new();
         for billed in self.billed() {
             *tokens.entry(billed.model.clone()).or_default() += billed.tokens;
         }
@@ -125,8 +125,8 @@ impl RequestLog {
 
     /// Returns the tokens of all messages.
     #[must_use]
-    pub fn tokens(&self) -> Tokens {
-        self.billed().fold(Tokens::default(), |sum, billed| sum + billed.tokens)
+    pub fn tokens(&self) -> ApiTokens {
+        self.billed().fold(ApiTokens::default(), |sum, billed| sum + billed.tokens)
     }
 
     /// Returns the cost of all messages. Models without a known price count as free.

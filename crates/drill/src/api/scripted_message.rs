@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use super::conversation::{ScriptPosition, tool_id};
-use crate::price::Tokens;
+use crate::price::ApiTokens;
 use crate::rng::Rng;
 use crate::scenario::{Tool, Turn};
 
@@ -21,7 +21,7 @@ pub(super) struct ScriptedMessage {
     pub(super) content: Vec<Value>,
     pub(super) stop_reason: String,
     /// Tokens of the whole message.
-    pub(super) tokens: Tokens,
+    pub(super) tokens: ApiTokens,
 }
 
 /// One SSE event.
@@ -129,7 +129,7 @@ impl ScriptedMessage {
     /// Returns the message as SSE events. `rng` chooses where the text is split.
     pub(super) fn events(&self, rng: &mut Rng) -> Vec<SseEvent> {
         let mut head = self.head();
-        head["usage"] = usage(&Tokens { output: 1, ..self.tokens });
+        head["usage"] = usage(&ApiTokens { output: 1, ..self.tokens });
         let mut events =
             vec![SseEvent::new("message_start", json!({"type": "message_start", "message": head}))];
         for (index, block) in self.content.iter().enumerate() {
@@ -203,7 +203,7 @@ fn pieces(text: &str, rng: &mut Rng) -> Vec<String> {
     pieces
 }
 
-fn usage(tokens: &Tokens) -> Value {
+fn usage(tokens: &ApiTokens) -> Value {
     json!({"input_tokens": tokens.input, "cache_creation_input_tokens": tokens.cache_creation,
         "cache_read_input_tokens": tokens.cache_read, "output_tokens": tokens.output, "service_tier": "standard"})
 }
@@ -234,7 +234,7 @@ mod tests {
             json!({"type": "text", "text": "Grüße, and a longer text that is split"}),
             json!({"type": "tool_use", "id": "toolu_drill_1_0", "name": "Bash", "input": {"command": "true"}}),
         ];
-        let tokens = Tokens { output: output_tokens(&content), ..Tokens::default() };
+        let tokens = ApiTokens { output: output_tokens(&content), ..ApiTokens::default() };
         let answer = ScriptedMessage {
             id: "m".into(),
             model: "x".into(),

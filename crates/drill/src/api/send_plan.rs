@@ -130,7 +130,7 @@ mod tests {
 
     use super::super::scripted_message::ScriptedMessage;
     use super::*;
-    use crate::price::Tokens;
+    use crate::price::ApiTokens;
     use crate::rng::Rng;
 
     fn check(fault: &str, expected: &str) {
@@ -147,7 +147,7 @@ mod tests {
             model: "x".into(),
             content,
             stop_reason: "tool_use".into(),
-            tokens: Tokens::default(),
+            tokens: ApiTokens::default(),
         };
         let steps = steps(answer.events(&mut Rng::new(7)), Some(&fault));
         let steps: Vec<_> = steps

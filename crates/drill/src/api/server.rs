@@ -37,7 +37,7 @@ const REPLY_MESSAGES_MAX: u32 = 10_000;
 
 /// Why the API could not start.
 #[derive(Debug, thiserror::Error)]
-pub enum ApiError {
+pub enum StartError {
     /// No port could be bound.
     #[error("cannot bind a port of 127.0.0.1: {0}")]
     Bind(#[source] io::Error),
@@ -72,8 +72,8 @@ impl Api {
     ///
     /// # Errors
     /// Returns [`ApiError::Bind`] if no port can be bound.
-    pub async fn start(scenario: &Scenario, seed: u64) -> Result<Self, ApiError> {
-        let (listener, control) = FaultyListener::open().await.map_err(ApiError::Bind)?;
+    pub async fn start(scenario: &Scenario, seed: u64) -> Result<Self, StartError> {
+        let (listener, control) = FaultyListener::open().await.map_err(StartError::Bind)?;
         let address = listener.address();
         let state = Arc::new(ApiState::new(scenario, seed, control));
         let routes = Router::new()

@@ -16,7 +16,7 @@ use super::listener::ListenerControl;
 use super::request_log::{Billed, InjectedFault, LoggedRequest, RequestLog};
 use super::scripted_message::{self, ScriptedMessage, SseEvent};
 use super::server::{DUMMY_KEY, DUMMY_TOKEN, SignalPoint};
-use crate::price::Tokens;
+use crate::price::ApiTokens;
 use crate::rng::Rng;
 use crate::scenario::{FaultKind, KillAt, Scenario, Signal};
 
@@ -206,7 +206,7 @@ impl ApiState {
         let fresh = request.input - cache_read;
         // Input that the cache does not hold is written to it, except for a few tokens at the end.
         let input = fresh.min(3 + fresh % 8);
-        let tokens = Tokens { input, cache_creation: fresh - input, cache_read, output };
+        let tokens = ApiTokens { input, cache_creation: fresh - input, cache_read, output };
         ScriptedMessage { id, model: request.model.clone(), content, stop_reason, tokens }
     }
 
@@ -222,7 +222,7 @@ impl ApiState {
             turn: if request.side { 0 } else { request.position.turn },
             model: message.model.clone(),
             at_ms,
-            tokens: Tokens { output: 1, ..message.tokens },
+            tokens: ApiTokens { output: 1, ..message.tokens },
             output_whole: message.tokens.output,
             complete: false,
         };

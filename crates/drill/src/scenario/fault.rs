@@ -13,7 +13,7 @@ use super::signal::Signal;
 
 /// One fault: when it strikes, how often, and its kind.
 #[derive(Debug, Clone)]
-pub struct Fault {
+pub struct ScriptedFault {
     /// The turns it may strike.
     pub when: When,
     /// How many requests it strikes.
@@ -69,7 +69,7 @@ impl<'de> Deserialize<'de> for Times {
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum FaultKind {
     /// Answers with this HTTP status.
-    Status(Status),
+    Status(StatusFault),
     /// Answers 429 like a subscription whose usage window is exhausted, until the reset.
     UsageLimit {
         /// Time from the first rejected request until the window resets.
@@ -200,7 +200,7 @@ impl FaultKind {
 /// An HTTP status and its error body.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Status {
+pub struct StatusFault {
     /// The status code.
     pub code: u16,
     /// The API's `error.type`. If absent, the usual one for the code.
@@ -247,7 +247,7 @@ pub enum KillAt {
     MidTool,
 }
 
-impl<'de> Deserialize<'de> for Fault {
+impl<'de> Deserialize<'de> for ScriptedFault {
     /// Implemented by hand, because serde cannot both flatten `kind` and reject a misspelled field.
     fn deserialize<D: serde::Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
         let mut table = toml::Table::deserialize(input)?;

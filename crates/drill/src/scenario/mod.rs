@@ -52,6 +52,6 @@ mod tests;
 
 pub use duration_range::DurationRange;
 pub use embedded::{all, find};
-pub use fault::{CutPoint, Fault, FaultKind, KillAt, Status, Times, When};
-pub use script::{Auth, Expect, Overrides, Scenario, ScenarioError, Side, Tool, Turn, Workspace};
+pub use fault::{CutPoint, FaultKind, KillAt, ScriptedFault, StatusFault, Times, When};
+pub use script::{Auth, Expect, Overrides, Scenario, ScenarioError, ScenarioWorkspace, Side, Tool, Turn};
 pub use signal::Signal;

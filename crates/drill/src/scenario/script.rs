@@ -8,8 +8,8 @@ use std::{fs, io};
 use serde::Deserialize;
 
 use super::duration::optional_seconds;
-use super::fault::{Fault, FaultKind, Times, When};
-use crate::workspace::Files;
+use super::fault::{FaultKind, ScriptedFault, Times, When};
+use crate::workspace::WorkspaceFiles;
 
 /// Size limit of a scenario file, which is written by hand.
 const FILE_BYTES_MAX: u64 = 1 << 20;
@@ -43,16 +43,16 @@ pub struct Scenario {
     pub turns: Vec<Turn>,
     /// The model's replies to later prompts.
     #[serde(default, rename = "reply")]
-    pub replies: Vec<Reply>,
+    pub replies: Vec<ScriptedReply>,
     /// The answer to a request without tools, such as a title or a summary.
     #[serde(default)]
     pub side: Side,
     /// The faults to inject.
     #[serde(default, rename = "fault")]
-    pub faults: Vec<Fault>,
+    pub faults: Vec<ScriptedFault>,
     /// Expected content of the workspace at the end.
     #[serde(default)]
-    pub workspace: Option<Workspace>,
+    pub workspace: Option<ScenarioWorkspace>,
 }
 
 /// Expected end of a run, in the words of the supervisor's JSON.
@@ -132,7 +132,7 @@ pub struct Turn {
 /// The model's turns in reply to a later prompt.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Reply {
+pub struct ScriptedReply {
     /// Text that the prompt contains. If several replies have the same text, the first one answers the first
     /// such prompt, and the last one answers all remaining prompts.
     pub to: String,
@@ -218,7 +218,7 @@ pub enum Tool {
 /// Expected content of the workspace at the end.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Workspace {
+pub struct ScenarioWorkspace {
     /// The contents of every file, by path.
     pub files: BTreeMap<String, String>,
     /// The lines of `effects.log`, in any order. Each step of the work writes one line, however often it was
@@ -307,7 +307,7 @@ impl Scenario {
 
     /// Returns the expected files of the workspace, or `None` if the scenario does not check the workspace.
     #[must_use]
-    pub fn expected_files(&self) -> Option<Files> {
+    pub fn expected_files(&self) -> Option<WorkspaceFiles> {
         let workspace = self.workspace.as_ref()?;
         Some(workspace.files.iter().map(|(path, text)| (path.clone(), text.clone().into_bytes())).collect())
     }

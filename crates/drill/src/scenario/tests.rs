@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Fault, FaultKind, Scenario, Signal, Times, When, all, find};
+use super::{FaultKind, Scenario, ScriptedFault, Signal, Times, When, all, find};
 use crate::rng::Rng;
 
 const SMALL: &str = r#"
@@ -55,7 +55,7 @@ fn kill_has_signal_and_delay_range() {
         "{SMALL}\n[[fault]]\noutage_s = 14\nkill = {{ at = \"mid-tool\", after_s = [0.5, 1.5], signal = \"STOP\" }}\n"
     );
     let faults = Scenario::parse("small", &toml).map(|scenario| scenario.faults).unwrap_or_default();
-    let [Fault { times, kind: FaultKind::Kill { after, signal, .. }, .. }] = faults.as_slice() else {
+    let [ScriptedFault { times, kind: FaultKind::Kill { after, signal, .. }, .. }] = faults.as_slice() else {
         unreachable!("one fault, a kill")
     };
     assert_eq!((*times, *signal), (Times::Outage(Duration::from_secs(14)), Signal::Stop));

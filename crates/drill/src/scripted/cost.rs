@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use crate::price::{Nanodollars, Tokens, price};
+use crate::price::{ApiTokens, Nanodollars, price};
 
 /// Tokens and cost by model.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Usage(BTreeMap<String, (Tokens, Nanodollars)>);
+pub(super) struct Usage(BTreeMap<String, (ApiTokens, Nanodollars)>);
 
 impl Usage {
-    fn add(&mut self, model: &str, tokens: Tokens, cost: Nanodollars) {
+    fn add(&mut self, model: &str, tokens: ApiTokens, cost: Nanodollars) {
         let entry = self.0.entry(model.to_owned()).or_default();
         entry.0 += tokens;
         entry.1 += cost;
@@ -26,7 +26,7 @@ impl Usage {
         let mut difference = Self::default();
         for (model, (tokens, cost)) in &self.0 {
             let (before, cost_before) = earlier.0.get(model).copied().unwrap_or_default();
-            let tokens = Tokens {
+            let tokens = ApiTokens {
                 input: tokens.input.saturating_sub(before.input),
                 cache_creation: tokens.cache_creation.saturating_sub(before.cache_creation),
                 cache_read: tokens.cache_read.saturating_sub(before.cache_read),
@@ -84,7 +84,7 @@ impl CostMeter {
         let models = cost_state.and_then(|state| state["modelUsage"].as_object());
         for (model, usage) in models.into_iter().flatten() {
             let count = |field: &str| usage[field].as_u64().unwrap_or(0);
-            let tokens = Tokens {
+            let tokens = ApiTokens {
                 input: count("inputTokens"),
                 cache_creation: count("cacheCreationInputTokens"),
                 cache_read: count("cacheReadInputTokens"),
@@ -97,13 +97,13 @@ impl CostMeter {
     }
 
     /// Adds a message that the API billed.
-    pub(super) fn add(&mut self, model: &str, tokens: Tokens) {
+    pub(super) fn add(&mut self, model: &str, tokens: ApiTokens) {
         self.unknown_model |= price(model, &tokens).is_none();
         self.total.add(model, tokens, price(model, &tokens).unwrap_or_default());
     }
 
     /// Adds the estimated usage of an interrupted message.
-    pub(super) fn estimate(&mut self, model: &str, tokens: Tokens) {
+    pub(super) fn estimate(&mut self, model: &str, tokens: ApiTokens) {
         self.add(model, tokens);
         self.estimated.add(model, tokens, price(model, &tokens).unwrap_or_default());
     }
@@ -142,7 +142,7 @@ mod tests {
 
     #[test]
     fn resumed_session_continues_from_cost_state_without_estimates() {
-        let tokens = Tokens { input: 1000, cache_creation: 200, cache_read: 3000, output: 50 };
+        let tokens = ApiTokens { input: 1000, cache_creation: 200, cache_read: 3000, output: 50 };
         let mut meter = CostMeter::default();
         meter.add("claude-opus-5-5", tokens);
         meter.estimate("claude-opus-5-5", tokens);

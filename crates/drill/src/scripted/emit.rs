@@ -6,7 +6,7 @@ use super::agent::Agent;
 use super::exchange::Exchange;
 use super::failure::{Failure, limit_info};
 use super::message_builder::Message;
-use crate::price::Tokens;
+use crate::price::ApiTokens;
 
 impl Agent {
     /// Emits one complete block of a message. The event contains the usage that the message's start
@@ -128,7 +128,7 @@ impl Agent {
     pub(super) fn synthetic(&mut self, text: &str, stop_reason: &str) -> Value {
         json!({"id": self.out.rng.uuid(), "type": "message", "role": "assistant", "model": "<synthetic>",
             "content": [{"type": "text", "text": text}], "stop_reason": stop_reason, "stop_sequence": "",
-            "usage": usage(&Tokens::default()), "context_management": null})
+            "usage": usage(&ApiTokens::default()), "context_management": null})
     }
 
     /// Reports a subscription's limits if they changed.
@@ -144,7 +144,7 @@ impl Agent {
 }
 
 /// Returns `usage` as results and messages contain it.
-pub(super) fn usage(tokens: &Tokens) -> Value {
+pub(super) fn usage(tokens: &ApiTokens) -> Value {
     json!({
         "input_tokens": tokens.input, "cache_creation_input_tokens": tokens.cache_creation,
         "cache_read_input_tokens": tokens.cache_read, "output_tokens": tokens.output,

@@ -14,7 +14,7 @@ use super::model_request::RequestOutcome;
 use super::result::ExchangeEnd;
 use super::stdout::print_error;
 use super::tools::Outcome;
-use crate::price::Tokens;
+use crate::price::ApiTokens;
 
 /// After an interrupt, a host often sends the next prompt immediately. This is how long its line may take to
 /// arrive.
@@ -51,7 +51,7 @@ pub(super) struct Exchange {
     pub(super) uuids: Vec<String>,
     /// Number of user messages emitted, which `num_turns` reports.
     pub(super) user_events: u32,
-    pub(super) usage: Tokens,
+    pub(super) usage: ApiTokens,
     pub(super) denials: Vec<Value>,
     pub(super) stop_reason: Option<String>,
     /// Ids of the messages whose start arrived.
@@ -346,7 +346,7 @@ impl Exchange {
             origin: prompt.origin.clone(),
             uuids: prompt.uuid.iter().cloned().collect(),
             user_events: 0,
-            usage: Tokens::default(),
+            usage: ApiTokens::default(),
             denials: Vec::new(),
             stop_reason: None,
             started_messages: Vec::new(),

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::price::Tokens;
+use crate::price::ApiTokens;
 
 /// A message, complete or partial.
 #[derive(Debug, Clone, Default)]
@@ -84,9 +84,9 @@ impl Message {
     }
 
     /// Returns the tokens of the message according to its latest usage.
-    pub(super) fn tokens(&self) -> Tokens {
+    pub(super) fn tokens(&self) -> ApiTokens {
         let count = |field: &str| self.usage[field].as_u64().unwrap_or(0);
-        Tokens {
+        ApiTokens {
             input: count("input_tokens"),
             cache_creation: count("cache_creation_input_tokens"),
             cache_read: count("cache_read_input_tokens"),

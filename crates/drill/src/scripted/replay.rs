@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::environment::Environment;
 use super::flags::Flags;
 use super::{emit, init};
-use crate::price::Tokens;
+use crate::price::ApiTokens;
 use crate::rng::Rng;
 
 /// Path of a recorded stream to write unchanged after the first user line.
@@ -123,7 +123,7 @@ fn flood(flags: &Flags, environment: &Environment, flood: &Flood) -> io::Result<
     let result = json!({
         "type": "result", "subtype": "success", "is_error": false, "terminal_reason": "completed",
         "stop_reason": "end_turn", "api_error_status": null, "result": "Done.", "num_turns": 1, "duration_ms": 1,
-        "duration_api_ms": 0, "total_cost_usd": 0, "usage": emit::usage(&Tokens::default()), "modelUsage": {},
+        "duration_api_ms": 0, "total_cost_usd": 0, "usage": emit::usage(&ApiTokens::default()), "modelUsage": {},
         "model_usage_since_last_result": {}, "permission_denials": [], "queued_turn_count": 0, "result_index": 0,
         "session_id": session_id, "uuid": rng.uuid(),
     });

@@ -6,7 +6,7 @@ use super::agent::Agent;
 use super::emit::usage;
 use super::exchange::Exchange;
 use super::failure::Failure;
-use crate::price::Tokens;
+use crate::price::ApiTokens;
 
 /// How an exchange ended.
 #[derive(Debug, Clone)]
@@ -103,7 +103,7 @@ fn fill(result: &mut Value, exchange: &Exchange, end: &ExchangeEnd) -> bool {
 pub(super) fn failed_start(error: &str, reason: Option<&str>) -> Value {
     let mut result = json!({
         "subtype": "error_during_execution", "duration_ms": 0, "duration_api_ms": 0, "is_error": true, "num_turns": 0,
-        "stop_reason": null, "total_cost_usd": 0, "usage": usage(&Tokens::default()), "modelUsage": {},
+        "stop_reason": null, "total_cost_usd": 0, "usage": usage(&ApiTokens::default()), "modelUsage": {},
         "permission_denials": [], "errors": [error], "result_index": 0,
     });
     if let Some(reason) = reason {

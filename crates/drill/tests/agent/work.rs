@@ -2,7 +2,7 @@
 //! agree.
 
 use longhaul_drill::scenario::{FaultKind, find};
-use longhaul_drill::{Scenario, Tokens, workspace};
+use longhaul_drill::{ApiTokens, Scenario, workspace};
 use serde_json::Value;
 
 use crate::host::{Drill, TestResult, hash};
@@ -22,7 +22,7 @@ fn storm_without_kill_completes_with_equal_counts() -> TestResult {
     let log = drill.api.account();
     let usage = &result["modelUsage"]["claude-sonnet-4-5"];
     let count = |field: &str| usage[field].as_u64().unwrap_or(0);
-    let reported = Tokens {
+    let reported = ApiTokens {
         input: count("inputTokens"),
         cache_creation: count("cacheCreationInputTokens"),
         cache_read: count("cacheReadInputTokens"),

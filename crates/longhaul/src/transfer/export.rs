@@ -5,7 +5,7 @@ use super::manifest::{BUNDLE, Manifest, RUN, SessionEntry, is_member_name};
 use super::scratch::{register_temporary, scratch};
 use super::sessions::{find, sessions_of};
 use super::snapshot::{WorkspaceSnapshot, top_of};
-use super::{TransferError, Workspace};
+use super::{TransferError, WorkspaceManifest};
 use crate::find_agent::claude_config_dir;
 use crate::live::{RunMarker, processes_with};
 use jiff::Timestamp;
@@ -131,7 +131,7 @@ fn workspace(
     plan: &Plan,
     excluded: &[&Path],
     scratch: &Path,
-) -> Result<Result<(Workspace, PathBuf), WorkspaceOmitted>, TransferError> {
+) -> Result<Result<(WorkspaceManifest, PathBuf), WorkspaceOmitted>, TransferError> {
     let Ok(cwd) = fs::canonicalize(plan.cwd.as_path()) else { return Ok(Err(WorkspaceOmitted::Missing)) };
     let Some(top) = top_of(&cwd)? else { return Ok(Err(WorkspaceOmitted::NotInGit)) };
     let excluded: Vec<PathBuf> = excluded.iter().map(|path| canonical(path)).collect();

@@ -34,7 +34,7 @@ pub struct ImportDestination<'a> {
 
 /// The result of an import.
 #[derive(Debug)]
-pub struct Imported {
+pub struct ImportReport {
     /// The run's directory.
     pub dir: RunDir,
     /// Working directory of the agent, with links resolved.
@@ -73,7 +73,7 @@ pub fn import(
     home: &Home,
     file: &Path,
     destination: ImportDestination<'_>,
-) -> Result<Imported, TransferError> {
+) -> Result<ImportReport, TransferError> {
     let packed_bytes = fs::metadata(file).map_err(TransferError::io("read", file))?.len();
     let unpacked_bytes_max = packed_bytes.saturating_mul(10).max(UNPACKED_BYTES_FREE);
     let unpacked_bytes_max = if destination.allow_large { u64::MAX } else { unpacked_bytes_max };
@@ -111,7 +111,7 @@ pub fn import(
         Some(_) | None => (None, compare(home, &manifest, destination.into, scratch.path())?),
     };
     let cwd = working_directory(&manifest, destination.into, file)?;
-    plan.imported = Some(longhaul_store::Imported {
+    plan.imported = Some(longhaul_store::ImportOrigin {
         from_cwd: manifest.cwd.clone(),
         at: Moment(now.timestamp().as_millisecond() as u64),
     });
@@ -122,7 +122,7 @@ pub fn import(
     if let Some(destination_dir) = unpacked {
         destination_dir.keep();
     }
-    Ok(Imported { dir, cwd, manifest, outcome, workspace: workspace_match })
+    Ok(ImportReport { dir, cwd, manifest, outcome, workspace: workspace_match })
 }
 
 /// Checks that the workspace can be created at the destination, or exists there. Changes nothing.

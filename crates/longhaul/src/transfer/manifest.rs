@@ -38,7 +38,7 @@ pub struct Manifest {
     pub sessions: Vec<SessionEntry>,
     /// The workspace. `None` if it is not in the file.
     #[serde(default)]
-    pub workspace: Option<Workspace>,
+    pub workspace: Option<WorkspaceManifest>,
     /// All other files, in the order of the archive.
     pub members: Vec<ArchiveMember>,
 }
@@ -58,7 +58,7 @@ pub struct SessionEntry {
 /// only if the workspace has an index tree and a commit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Workspace {
+pub struct WorkspaceManifest {
     /// Commit that was checked out. `None` before the first commit.
     pub head: Option<String>,
     /// Branch that was checked out. `None` for a detached head.
@@ -133,11 +133,11 @@ impl Manifest {
         if self.workspace.is_some() != names.contains(BUNDLE) {
             return Some(format!("its description of the workspace does not match its {BUNDLE}"));
         }
-        self.workspace.as_ref().and_then(Workspace::flaw)
+        self.workspace.as_ref().and_then(WorkspaceManifest::flaw)
     }
 }
 
-impl Workspace {
+impl WorkspaceManifest {
     fn flaw(&self) -> Option<String> {
         let subdirectory = self.subdirectory.as_path();
         if !subdirectory.components().all(|part| matches!(part, Component::Normal(_))) {

@@ -3,7 +3,7 @@
 
 use super::TransferError;
 use super::git::{Git, text};
-use super::manifest::Workspace;
+use super::manifest::WorkspaceManifest;
 use super::snapshot::{HEAD, SNAPSHOT, STAGED};
 use std::ffi::OsString;
 use std::fs;
@@ -17,7 +17,7 @@ use std::path::Path;
 /// `unpacked_max` bytes.
 pub(super) fn restore(
     bundle: &Path,
-    workspace: &Workspace,
+    workspace: &WorkspaceManifest,
     into: &Path,
     from: &Path,
     unpacked_max: u64,

@@ -4,7 +4,7 @@
 
 use super::TransferError;
 use super::git::{Git, text};
-use super::manifest::Workspace;
+use super::manifest::WorkspaceManifest;
 use longhaul_store::OsText;
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -26,7 +26,7 @@ const FILTERED: [&str; 5] = ["ls-files", "-z", "--", ".", ":(exclude,attr:!filte
 
 /// A workspace's state, in a temporary repository.
 pub(super) struct WorkspaceSnapshot {
-    pub(super) workspace: Workspace,
+    pub(super) workspace: WorkspaceManifest,
     scratch_repo: Git,
 }
 
@@ -94,7 +94,7 @@ impl WorkspaceSnapshot {
         adding.call(&add_all(top, excluded))?;
         let tree = adding.line(&["write-tree"])?;
         commit(&scratch_repo, SNAPSHOT, &tree, head.as_deref())?;
-        let workspace = Workspace {
+        let workspace = WorkspaceManifest {
             omitted: gitlinks(&scratch_repo, &tree)?,
             filtered: paths(&adding.call(&FILTERED)?).map(os_text).collect(),
             head,

@@ -3,7 +3,7 @@
 use super::queue::JudgeKind;
 use super::{LearningDb, LearningError};
 use crate::judging::JudgeQuestion;
-use crate::{JudgeError, Reply};
+use crate::{JudgeError, JudgeReply};
 use longhaul_core::{Moment, Tokens, Usd};
 use rusqlite::params;
 use std::path::Path;
@@ -26,7 +26,7 @@ pub struct JudgeRequest<'a> {
     /// Hash of the prompt.
     pub prompt: i64,
     /// Answer or error.
-    pub result: Result<&'a Reply, &'a JudgeError>,
+    pub result: Result<&'a JudgeReply, &'a JudgeError>,
 }
 
 impl LearningDb {
@@ -73,14 +73,14 @@ impl LearningDb {
         slice: i64,
         question: JudgeQuestion,
         prompt: i64,
-    ) -> Result<Vec<Reply>, LearningError> {
+    ) -> Result<Vec<JudgeReply>, LearningError> {
         let sql = "SELECT answer, model, input, output, cache_read, cache_write, cost FROM judge_requests
                    WHERE slice = ? AND question = ? AND prompt = ? AND answer IS NOT NULL ORDER BY id";
         self.query(|db| {
             let mut statement = db.prepare(sql)?;
             let answers = statement.query_map(params![slice, question.as_str(), prompt], |row| {
                 let number = |index| row.get::<_, i64>(index).map(i64::cast_unsigned);
-                Ok(Reply {
+                Ok(JudgeReply {
                     text: row.get(0)?,
                     model: row.get(1)?,
                     tokens: Tokens {

@@ -1,7 +1,7 @@
 //! Calls a judge over the Messages API with a key. The core decides which requests are sent and when; this
 //! module never does.
 
-use super::{Judge, JudgeError, Reply, RetryAdvice};
+use super::{Judge, JudgeError, JudgeReply, RetryAdvice};
 use crate::JudgeSettings;
 use crate::messages::{ANSWER_TOKENS_MAX, Answer, AnswerStop, MessagesClient, MessagesError};
 use async_trait::async_trait;
@@ -124,13 +124,13 @@ impl ApiJudge {
         ApiJudge { observer, ..self }
     }
 
-    fn reply(&self, answer: Answer, requests: u32) -> Result<Reply, JudgeError> {
+    fn reply(&self, answer: Answer, requests: u32) -> Result<JudgeReply, JudgeError> {
         if answer.stop == AnswerStop::Refused {
             let message = format!("{} refuses to answer this", answer.model);
             return Err(JudgeError { fault: Fault::Refused, retry: RetryAdvice::Never, message, requests });
         }
         let cost = self.prices.cost(&answer.model, answer.tokens);
-        Ok(Reply {
+        Ok(JudgeReply {
             cost: cost.or_else(|| self.prices.cost(&self.model, answer.tokens)),
             text: answer.text,
             model: answer.model,
@@ -141,11 +141,15 @@ impl ApiJudge {
 
 #[async_trait]
 impl Judge for ApiJudge {
-    async fn ask(&self, prompt: &str) -> Result<Reply, JudgeError> {
+    async fn ask(&self, prompt: &str) -> Result<JudgeReply, JudgeError> {
         self.ask_observed(prompt, &*self.observer).await
     }
 
-    async fn ask_observed(&self, prompt: &str, observer: &dyn RequestObserver) -> Result<Reply, JudgeError> {
+    async fn ask_observed(
+        &self,
+        prompt: &str,
+        observer: &dyn RequestObserver,
+    ) -> Result<JudgeReply, JudgeError> {
         let mut call = ApiCall::start(self.clock.now().at);
         loop {
             let now = self.clock.now().at;

@@ -1,6 +1,6 @@
 //! Merges the reflections on several parts of one transcript.
 
-use super::reflection::{Reflection, Tag, Verdict};
+use super::reflection::{PointVerdict, Reflection, Tag};
 use super::truncate;
 
 /// Maximum length of the joined analyses. A curator reads some thousand words, plus the playbook, with care.
@@ -36,30 +36,30 @@ pub(super) fn merge(parts: Vec<Reflection>) -> Reflection {
     Reflection { analysis: analyses.join("\n\n"), tags }
 }
 
-fn verdict(verdicts: impl Iterator<Item = Verdict>) -> Verdict {
+fn verdict(verdicts: impl Iterator<Item = PointVerdict>) -> PointVerdict {
     let balance = verdicts.fold(0_i64, |balance, verdict| match verdict {
-        Verdict::Helpful => balance + 1,
-        Verdict::Harmful => balance - 1,
-        Verdict::Neutral => balance,
+        PointVerdict::Helpful => balance + 1,
+        PointVerdict::Harmful => balance - 1,
+        PointVerdict::Neutral => balance,
     });
     match balance {
-        1.. => Verdict::Helpful,
-        0 => Verdict::Neutral,
-        ..0 => Verdict::Harmful,
+        1.. => PointVerdict::Helpful,
+        0 => PointVerdict::Neutral,
+        ..0 => PointVerdict::Harmful,
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::merge;
-    use crate::judging::{Reflection, Tag, Verdict};
+    use crate::judging::{PointVerdict, Reflection, Tag};
 
     #[test]
     fn merges_verdicts_per_point() {
-        use Verdict::{Harmful, Helpful, Neutral};
-        let check = |verdicts: &[Verdict], expected: Verdict| {
+        use PointVerdict::{Harmful, Helpful, Neutral};
+        let check = |verdicts: &[PointVerdict], expected: PointVerdict| {
             let tag =
-                |tag: &Verdict| Tag { name: "pat-001".into(), tag: *tag, rationale: format!("{tag:?}") };
+                |tag: &PointVerdict| Tag { name: "pat-001".into(), tag: *tag, rationale: format!("{tag:?}") };
             let part = |verdict| Reflection { analysis: String::new(), tags: vec![tag(verdict)] };
             let expected = [Tag {
                 name: "pat-001".into(),

@@ -7,7 +7,7 @@ use super::chunks::{newest, parts, token_count};
 use super::excerpt::{ExcerptMessage, as_json, cited};
 use super::merge_reflections::merge;
 use super::question::{JudgeQuestion, JudgingError, ask, to_text};
-use super::reflection::{Reflection, Tag, Verdict};
+use super::reflection::{PointVerdict, Reflection, Tag};
 use super::templates::{Template, Templates, TemplatesError};
 use super::{Excerpt, render_playbook};
 use crate::{Judge, Playbook};
@@ -127,9 +127,9 @@ fn parse_tag(value: &Value) -> Result<Tag, String> {
         return Err("it names no point".to_owned());
     }
     let tag = match text("tag").to_ascii_lowercase().as_str() {
-        "helpful" => Verdict::Helpful,
-        "harmful" => Verdict::Harmful,
-        "neutral" => Verdict::Neutral,
+        "helpful" => PointVerdict::Helpful,
+        "harmful" => PointVerdict::Harmful,
+        "neutral" => PointVerdict::Neutral,
         other => return Err(format!("`{other}` is not a verdict")),
     };
     Ok(Tag { name: name.into(), tag, rationale: to_text(value.get("rationale")) })

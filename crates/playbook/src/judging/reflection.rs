@@ -20,7 +20,7 @@ pub struct Tag {
     /// Id of the point.
     pub name: PointId,
     /// Verdict.
-    pub tag: Verdict,
+    pub tag: PointVerdict,
     /// Reason for the verdict.
     #[serde(default)]
     pub rationale: String,
@@ -29,7 +29,7 @@ pub struct Tag {
 /// The effect of a point in a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Verdict {
+pub enum PointVerdict {
     /// It helped.
     Helpful,
     /// It did harm.

@@ -2,7 +2,7 @@
 
 use super::similarity::{Similarity, merge_duplicates};
 use super::{AppliedChange, ChangeSummary, Operation};
-use crate::judging::{Reflection, Verdict};
+use crate::judging::{PointVerdict, Reflection};
 use crate::{Playbook, Point, PointId, Section};
 use serde_json::Value;
 
@@ -49,15 +49,15 @@ impl Applier {
         Applier { playbook: playbook.clone(), changes: ChangeSummary::default() }
     }
 
-    fn count(&mut self, name: &PointId, verdict: Verdict) {
+    fn count(&mut self, name: &PointId, verdict: PointVerdict) {
         if !self.playbook.count(name, verdict) {
             return self.changes.push_skipped("tag", format!("there is no point [{name}]"));
         }
         let name = name.clone();
         match verdict {
-            Verdict::Helpful => self.changes.applied.push(AppliedChange::Helped { name }),
-            Verdict::Harmful => self.changes.applied.push(AppliedChange::Harmed { name }),
-            Verdict::Neutral => {}
+            PointVerdict::Helpful => self.changes.applied.push(AppliedChange::Helped { name }),
+            PointVerdict::Harmful => self.changes.applied.push(AppliedChange::Harmed { name }),
+            PointVerdict::Neutral => {}
         }
     }
 

@@ -10,7 +10,7 @@ use crate::database::{Item, JudgeKind, JudgeRequest, LearningDb};
 use crate::diagnostics::{self, Diagnostics};
 use crate::judge::Clock;
 use crate::judging::JudgeQuestion;
-use crate::{Judge, JudgeError, Reply};
+use crate::{Judge, JudgeError, JudgeReply};
 use async_trait::async_trait;
 use jiff::tz::TimeZone;
 use std::collections::BTreeMap;
@@ -62,7 +62,7 @@ impl<'a> RecordedJudge<'a> {
     }
 
     /// Returns the stored answer to this question for the current number of requests.
-    fn stored_answer(&self, prompt: i64) -> Option<Reply> {
+    fn stored_answer(&self, prompt: i64) -> Option<JudgeReply> {
         let mut answers = self.lock_answers();
         let count = answers.requests.entry(prompt).or_default();
         let index = *count;
@@ -74,7 +74,7 @@ impl<'a> RecordedJudge<'a> {
 
 #[async_trait]
 impl Judge for RecordedJudge<'_> {
-    async fn ask(&self, prompt: &str) -> Result<Reply, JudgeError> {
+    async fn ask(&self, prompt: &str) -> Result<JudgeReply, JudgeError> {
         let hash = hash_text(prompt);
         if let Some(reply) = self.stored_answer(hash) {
             return Ok(reply);

@@ -2,7 +2,7 @@ use super::*;
 use crate::database::{Queued, QueuedEvent};
 use crate::judge::Clock;
 use crate::judging::{Reflection, ReflectionResult};
-use crate::{JudgeError, Reply};
+use crate::{JudgeError, JudgeReply};
 use async_trait::async_trait;
 use expect_test::{Expect, expect};
 use longhaul_core::{Fault, Now, Tokens, Usd};
@@ -46,10 +46,10 @@ impl Clock for Stage {
 
 #[async_trait]
 impl Judge for Stage {
-    async fn ask(&self, prompt: &str) -> Result<Reply, JudgeError> {
+    async fn ask(&self, prompt: &str) -> Result<JudgeReply, JudgeError> {
         self.prompts.lock().expect("one thread").push(prompt.to_owned());
         let answer = self.answers.lock().expect("one thread").pop_front().unwrap_or(Ok("fine"));
-        answer.map(|text| Reply {
+        answer.map(|text| JudgeReply {
             text: text.to_owned(),
             model: "small".to_owned(),
             tokens: Tokens { input: 10, output: 2, ..Tokens::default() },

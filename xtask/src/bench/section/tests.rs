@@ -1,12 +1,12 @@
-use super::{Row, Section, save};
+use super::{ResultRow, ResultSection, save};
 use std::fs;
 
 const NAMES: &[&str] = &["first", "second", "third"];
 
-fn section(measured: f64) -> Section {
-    Section {
+fn section(measured: f64) -> ResultSection {
+    ResultSection {
         about: "About it.",
-        rows: vec![Row::at_most("time", 4.0, "ms", measured)],
+        rows: vec![ResultRow::at_most("time", 4.0, "ms", measured)],
         appendix: String::new(),
     }
 }

@@ -47,7 +47,7 @@ pub struct Scorecard {
     /// Number of requests to the API.
     pub requests: usize,
     /// Messages, as billed and as counted.
-    pub messages: Messages,
+    pub messages: MessageCounts,
     /// Tokens, as billed and as counted.
     pub tokens: TokenCounts,
     /// Cost in millionths of a US dollar, as billed and as counted.
@@ -95,7 +95,7 @@ impl<T: PartialEq> Compared<T> {
 /// Messages by the certainty of their usage.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct Messages {
+pub struct MessageCounts {
     /// Completed messages billed by the API.
     pub completed_billed: u32,
     /// Completed messages counted by the run.
@@ -270,9 +270,9 @@ fn exact_messages(result: &DrillResult) -> impl Iterator<Item = &Billed> {
     result.request_log.billed().filter(|message| message.complete && result.announced.contains(&message.id))
 }
 
-fn messages(result: &DrillResult) -> Messages {
+fn messages(result: &DrillResult) -> MessageCounts {
     let completed_billed = exact_messages(result).count() as u32;
-    Messages {
+    MessageCounts {
         completed_billed,
         completed_counted: result.report.usage.messages,
         estimated: result.request_log.billed().count() as u32 - completed_billed,

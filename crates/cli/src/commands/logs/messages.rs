@@ -12,7 +12,7 @@ use std::io::{self, Write};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-pub struct Messages {
+pub struct MessageLog {
     path: PathBuf,
     /// Number of bytes read.
     read: u64,
@@ -25,14 +25,22 @@ pub struct Messages {
     end_printed: bool,
 }
 
-impl Messages {
-    pub fn as_text(dir: &RunDir, filter: LogFilter) -> Messages {
+impl MessageLog {
+    pub fn as_text(dir: &RunDir, filter: LogFilter) -> MessageLog {
         let (path, filter) = (dir.transcript_path(), filter.filter());
-        Messages { path, read: 0, filter, as_text: true, has_printed: false, attempt: 0, end_printed: false }
+        MessageLog {
+            path,
+            read: 0,
+            filter,
+            as_text: true,
+            has_printed: false,
+            attempt: 0,
+            end_printed: false,
+        }
     }
 
-    pub fn as_lines(dir: &RunDir, filter: LogFilter) -> Messages {
-        Messages { as_text: false, ..Messages::as_text(dir, filter) }
+    pub fn as_lines(dir: &RunDir, filter: LogFilter) -> MessageLog {
+        MessageLog { as_text: false, ..MessageLog::as_text(dir, filter) }
     }
 
     fn print(&mut self, line: &[u8], attempts: &Attempts, out: &mut dyn Write) -> io::Result<()> {
@@ -89,7 +97,7 @@ impl Messages {
     }
 }
 
-impl LogReader for Messages {
+impl LogReader for MessageLog {
     fn print_new(&mut self, attempts: &Attempts, out: &mut dyn Write) -> Result<(), ReadError> {
         let (path, from) = (self.path.clone(), self.read);
         let mut print_result = Ok(());

@@ -66,8 +66,8 @@ pub fn bootstrap(global: &GlobalArgs, args: &BootstrapArgs) -> Result<u8, Failur
     let stop_reason = learner.learn(global, state, &plan, &mut command_output)?;
     command_output.print(global);
     Ok(match stop_reason {
-        progress::StopReason::Cancelled(source) => source.exit_code(),
-        progress::StopReason::Outcome(kind) => Outcome { kind, ..Outcome::DONE }.exit_code(),
+        progress::BootstrapStop::Cancelled(source) => source.exit_code(),
+        progress::BootstrapStop::Outcome(kind) => Outcome { kind, ..Outcome::DONE }.exit_code(),
     })
 }
 

@@ -16,7 +16,7 @@ use serde::Serialize;
 /// Output of the command.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct ShowOutput {
+pub struct PlaybookShowOutput {
     /// Path of the playbook. The file may not exist.
     path: String,
     /// Time of the last change according to the file.
@@ -59,7 +59,7 @@ pub fn show(global: &GlobalArgs, args: &ShowPlaybookArgs) -> Result<u8, Failure>
         helpful: point.helpful,
         harmful: point.harmful,
     });
-    let shown = ShowOutput {
+    let shown = PlaybookShowOutput {
         path: file.path().display().to_string(),
         last_updated: loaded.playbook.last_updated.clone(),
         points: points.collect(),
@@ -108,7 +108,7 @@ fn check_names(playbook: &Playbook, names: &[String]) -> Result<(), Failure> {
     Err(Failure::usage(format!("there is no point `{unknown}`"), hint))
 }
 
-fn text(shown: &ShowOutput, colors: Colors) -> String {
+fn text(shown: &PlaybookShowOutput, colors: Colors) -> String {
     let mut out = String::new();
     for section in Section::ALL {
         let points: Vec<&ShownPoint> =

@@ -18,7 +18,7 @@ const ARGUMENT_CHARS_MAX: usize = 120;
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ToolCalls {
     /// The most recent calls.
-    pub last: Vec<ToolCall>,
+    pub last: Vec<ToolCallRow>,
     /// Whether earlier calls exist or may exist, because only the end of the transcript is read.
     pub truncated: bool,
 }
@@ -26,7 +26,7 @@ pub struct ToolCalls {
 /// One tool call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct ToolCall {
+pub struct ToolCallRow {
     /// Number of the attempt.
     pub attempt: u32,
     /// Timestamp reported by the agent.
@@ -102,7 +102,7 @@ impl ToolCalls {
                     if let Some(id) = &message.tool_use_id {
                         open.insert(id.clone(), calls.len());
                     }
-                    calls.push(ToolCall::new(message));
+                    calls.push(ToolCallRow::new(message));
                 }
                 EventKind::ToolResult => {
                     let call = message.tool_use_id.as_ref().and_then(|id| open.remove(id));
@@ -123,10 +123,10 @@ impl ToolCalls {
     }
 }
 
-impl ToolCall {
-    fn new(message: TranscriptMessage) -> ToolCall {
+impl ToolCallRow {
+    fn new(message: TranscriptMessage) -> ToolCallRow {
         let argument = crate::output::conversation::argument(&message);
-        ToolCall {
+        ToolCallRow {
             attempt: message.attempt,
             subagent: message.parent_tool_use_id.is_some(),
             tool: message.tool.unwrap_or_else(|| "tool".to_owned()),

@@ -33,7 +33,7 @@ pub struct ReportData {
     #[cfg_attr(test, schemars(with = "Option<longhaul_core::schema::Rfc3339>"))]
     pub since: Option<Moment>,
     /// Totals over all runs.
-    pub summary: Summary,
+    pub summary: ReportSummary,
     /// The runs: urgent ones first, then newest first.
     pub runs: Vec<ReportRun>,
     /// Spending over time.
@@ -49,7 +49,7 @@ pub struct ReportData {
 /// Totals over all runs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct Summary {
+pub struct ReportSummary {
     /// Number of runs.
     pub runs: u32,
     /// Number of runs that are done.
@@ -298,7 +298,7 @@ impl ReportData {
         let mut report = ReportData {
             generated_at,
             since: scope.since,
-            summary: Summary::default(),
+            summary: ReportSummary::default(),
             runs: Vec::new(),
             spend: spend::over_time(
                 spent.iter().map(|(quarter, _, spend)| (*quarter, *spend)),
@@ -328,7 +328,7 @@ impl ReportData {
     }
 }
 
-impl Summary {
+impl ReportSummary {
     fn count(&mut self, run: &ReportRun) {
         self.runs += 1;
         *match run.health {

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
 /// Destination of a report.
-pub enum Destination {
+pub enum ReportDestination {
     /// Standard output.
     Stdout,
     /// A file, which appears under its name once it is complete.
@@ -22,14 +22,14 @@ pub enum Destination {
     Other(File, PathBuf),
 }
 
-impl Destination {
+impl ReportDestination {
     /// Opens the destination at this path. `-` is stdout.
     ///
     /// # Errors
     /// Returns a usage error if the path cannot be written.
-    pub fn new(path: &Path) -> Result<Destination, Failure> {
+    pub fn new(path: &Path) -> Result<ReportDestination, Failure> {
         if path.as_os_str() == "-" {
-            return Ok(Destination::Stdout);
+            return Ok(ReportDestination::Stdout);
         }
         let fail = |reason: &dyn std::fmt::Display, hint: &str| {
             Failure::usage(format!("cannot write the report to {}: {reason}", path.display()), hint)
@@ -49,7 +49,7 @@ impl Destination {
                 let opened = File::options().write(true).open(&path);
                 let hint = "name a file with --output, or `-` for stdout";
                 return opened
-                    .map(|file| Destination::Other(file, path.clone()))
+                    .map(|file| ReportDestination::Other(file, path.clone()))
                     .map_err(|cause| fail(&cause, hint));
             }
             Ok(_) | Err(_) => {}
@@ -57,7 +57,7 @@ impl Destination {
         let parent = path.parent().unwrap_or(&path);
         // The report contains the tasks of all runs, so only its owner may read it, like the run directories.
         NamedTempFile::with_prefix_in(".longhaul-report-", parent)
-            .map(|file| Destination::File(file, path.clone()))
+            .map(|file| ReportDestination::File(file, path.clone()))
             .map_err(|error| {
                 // The name of the temporary file would not help the user.
                 let cause = io::Error::from(error.kind());
@@ -72,14 +72,14 @@ impl Destination {
     ///
     /// # Errors
     /// Returns a usage error if the directory cannot be created or written.
-    pub fn in_home(home: &Home, name: &str) -> Result<Destination, Failure> {
+    pub fn in_home(home: &Home, name: &str) -> Result<ReportDestination, Failure> {
         let folder = home.path().join("reports");
         let created = DirBuilder::new().recursive(true).mode(0o700).create(&folder);
         created.map_err(|error| {
             let error = format!("cannot create the report directory {}: {error}", folder.display());
             Failure::usage(error, "name a file with --output, or `-` for stdout")
         })?;
-        Destination::new(&folder.join(name))
+        ReportDestination::new(&folder.join(name))
     }
 
     /// Writes the report. Returns the path of its file, or `None` for stdout.
@@ -88,15 +88,15 @@ impl Destination {
     /// Returns the system's error with a hint if writing fails.
     pub fn write(self, report: &str) -> Result<Option<PathBuf>, Failure> {
         let (result, path) = match self {
-            Destination::Stdout => {
+            ReportDestination::Stdout => {
                 out::print(report);
                 return Ok(None);
             }
-            Destination::File(mut file, path) => {
+            ReportDestination::File(mut file, path) => {
                 let written = file.write_all(report.as_bytes());
                 (written.and_then(|()| file.persist(&path).map(drop).map_err(|error| error.error)), path)
             }
-            Destination::Other(mut file, path) => (file.write_all(report.as_bytes()), path),
+            ReportDestination::Other(mut file, path) => (file.write_all(report.as_bytes()), path),
         };
         match result {
             Ok(()) => Ok(Some(path)),

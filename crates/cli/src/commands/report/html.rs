@@ -6,7 +6,7 @@ mod charts;
 mod writer;
 
 use super::calls::{CallEnd, ToolCalls};
-use super::data::{Bounds, LostTimeRow, ModelRow, ReportData, ReportRun, Summary};
+use super::data::{Bounds, LostTimeRow, ModelRow, ReportData, ReportRun, ReportSummary};
 use super::format::cost;
 use super::run_health::RunHealth;
 use super::run_timeline::TimelineAttempt;
@@ -117,7 +117,7 @@ fn head(html: &mut Html, columns: &[(&str, &str)]) {
 }
 
 fn summary(html: &mut Html, report: &ReportData) {
-    let Summary { runs, done, failed, needs_person, running, cancelled, .. } = report.summary;
+    let ReportSummary { runs, done, failed, needs_person, running, cancelled, .. } = report.summary;
     section(html, "summary", "Summary", |html| {
         let attempts = counted(report.summary.attempts.into(), "attempt");
         html.element("dl", &[("class", "tiles")], |html| {
@@ -144,7 +144,7 @@ fn summary(html: &mut Html, report: &ReportData) {
             }
         });
         html.element("dl", &[("class", "tiles wide")], |html| {
-            let Summary { cost, estimated_cost, tokens, active, lost_time, .. } = report.summary;
+            let ReportSummary { cost, estimated_cost, tokens, active, lost_time, .. } = report.summary;
             let mut notes = vec!["reported by the vendor".to_owned()];
             if estimated_cost > Usd::ZERO {
                 notes.push(format!("about {} estimated", money(estimated_cost)));

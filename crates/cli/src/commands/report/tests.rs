@@ -3,7 +3,7 @@
 mod pages;
 mod timelines;
 
-use super::calls::{CallEnd, ToolCall, ToolCalls};
+use super::calls::{CallEnd, ToolCallRow, ToolCalls};
 use super::data::{ReportData, ReportScope, RunInput};
 use super::run_health::RunHealth;
 use super::run_timeline::RunTimeline;
@@ -160,7 +160,7 @@ fn plan(task: &str) -> Plan {
 }
 
 fn calls() -> ToolCalls {
-    let call = |argument: &str, end| ToolCall {
+    let call = |argument: &str, end| ToolCallRow {
         attempt: 1,
         at: Some("2026-01-01T00:00:05.000Z".to_owned()),
         tool: "Bash".to_owned(),
@@ -270,7 +270,7 @@ fn summary_is_sum_of_ledger() {
     let wasted = report.lost_time.iter().map(|row| row.wasted.millis()).sum::<u64>();
     assert_eq!(report.summary.lost_time.millis(), waiting + current_wait * 1_000 + wasted);
     expect![[r#"
-        Summary {
+        ReportSummary {
             runs: 6,
             done: 1,
             failed: 1,

@@ -1,6 +1,6 @@
 //! Renders a report as text of 100 columns, with the same content as the page.
 
-use super::data::{Bounds, ReportData, ReportRun, Summary};
+use super::data::{Bounds, ReportData, ReportRun, ReportSummary};
 use super::format::cost;
 use super::run_health::RunHealth;
 use super::run_timeline::SliceKind;
@@ -55,7 +55,7 @@ fn heading(out: &mut String, name: &str) -> Result {
 }
 
 fn summary(out: &mut String, report: &ReportData) -> Result {
-    let Summary {
+    let ReportSummary {
         runs,
         done,
         failed,
@@ -79,7 +79,7 @@ fn summary(out: &mut String, report: &ReportData) -> Result {
     let counts = healths.into_iter().filter(|(health, count)| *count > 0 || *health != RunHealth::Cancelled);
     let counts: Vec<String> = counts.map(|(health, count)| format!("{count} {}", health.label())).collect();
     row(out, "runs", &format!("{runs}, in {}: {}", counted(attempts.into(), "attempt"), counts.join(", ")))?;
-    let Summary { cost, estimated_cost, .. } = report.summary;
+    let ReportSummary { cost, estimated_cost, .. } = report.summary;
     let mut spent = format!("{} reported by the vendor", money(cost));
     if estimated_cost > Usd::ZERO {
         write!(spent, "; about {} estimated", money(estimated_cost))?;

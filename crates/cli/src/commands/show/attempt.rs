@@ -46,7 +46,7 @@ pub struct Attempt {
     #[cfg_attr(test, schemars(with = "longhaul_core::schema::Dollars"))]
     pub total_cost_usd: f64,
     /// Summary of older work. `None` if none was requested.
-    pub summary: Option<Summary>,
+    pub summary: Option<SummaryOutput>,
     /// Why the attempt was stopped. `None` if it was not.
     pub stop_cause: Option<StopCause>,
     /// Last activity, if the attempt was stopped for a stall.
@@ -77,7 +77,7 @@ pub struct Attempt {
 /// A summary of older work, made for an attempt.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct Summary {
+pub struct SummaryOutput {
     /// Result of the request.
     pub outcome: SummaryResult,
     /// Cost of the request.
@@ -125,9 +125,10 @@ impl Attempt {
                 AfterAttempt::Check | AfterAttempt::Finish(_) => None,
             }),
             total_cost_usd: usage.total_cost().as_dollars(),
-            summary: attempt
-                .summary
-                .map(|(outcome, usage)| Summary { outcome, total_cost_usd: usage.total_cost().as_dollars() }),
+            summary: attempt.summary.map(|(outcome, usage)| SummaryOutput {
+                outcome,
+                total_cost_usd: usage.total_cost().as_dollars(),
+            }),
             stop_cause: attempt.stop_cause,
             stall: attempt.stall,
             stalls_deferred: attempt.deferrals,

@@ -73,7 +73,7 @@ fn head_of(path: &Path) -> Option<Vec<u8>> {
 /// Sizes of a run's files in bytes. `None` for a missing file.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct Files {
+pub struct RunFiles {
     /// `plan.json`.
     pub plan_bytes: Option<u64>,
     /// `journal.jsonl`.
@@ -97,10 +97,10 @@ pub struct StreamSize {
 }
 
 /// Returns the sizes of the run's files.
-pub fn files_of(dir: &RunDir) -> Files {
+pub fn files_of(dir: &RunDir) -> RunFiles {
     let size = |path: &Path| fs::metadata(path).ok().map(|metadata| metadata.len());
     let attempts = dir.attempts().unwrap_or_default();
-    Files {
+    RunFiles {
         plan_bytes: size(&dir.plan_path()),
         journal_bytes: size(&dir.journal_path()),
         transcript_bytes: size(&dir.transcript_path()),

@@ -2,7 +2,7 @@
 
 use super::ShowOutput;
 use super::attempt::{Attempt, Check};
-use super::files::Files;
+use super::files::RunFiles;
 use super::usage::LimitStatus;
 use crate::commands::runs::table::outcome_style;
 use crate::output::color::Colors;
@@ -376,7 +376,7 @@ fn note(out: &mut String, attempt: &Attempt, text: &str) {
     wrap(out, &format!("attempt {}: {text}", attempt.number), 4);
 }
 
-fn files(files: &Files) -> String {
+fn files(files: &RunFiles) -> String {
     let sizes = [
         ("plan.json", files.plan_bytes),
         ("journal.jsonl", files.journal_bytes),

@@ -20,7 +20,7 @@ fn line(typed: &str, user: &str) -> CommandLine {
         user_file: None,
         trust: FileTrust::Unknown,
     };
-    let files = Files { user: reader.read(user).expect("it can be read"), project: Default::default() };
+    let files = ConfigFiles { user: reader.read(user).expect("it can be read"), project: Default::default() };
     let values = merge(&root, &keys, &files, &[], None).expect("the layers are valid");
     let ordered = reorder(&root, typed.split(' ').map(OsString::from).collect());
     let index = ordered.command.expect("a command is named");

@@ -28,8 +28,10 @@ fn merge_lines(
         }
         .read(text)
     };
-    let files =
-        Files { user: read(FileOwner::User, "/u", user)?, project: read(FileOwner::Project, "/p", project)? };
+    let files = ConfigFiles {
+        user: read(FileOwner::User, "/u", user)?,
+        project: read(FileOwner::Project, "/p", project)?,
+    };
     let value = |name: &str| {
         environment.iter().find(|(variable, _)| *variable == name).map(|(_, value)| OsString::from(value))
     };

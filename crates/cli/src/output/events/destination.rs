@@ -1,7 +1,7 @@
 //! Opens the destination of events. A destination that cannot be written to is rejected before anything
 //! starts.
 
-use crate::args::{Destination, GlobalArgs};
+use crate::args::{EventsDestination, GlobalArgs};
 use crate::failure::Failure;
 use crate::output::out;
 use rustix::fs::{OFlags, fcntl_getfl};
@@ -25,27 +25,27 @@ pub enum OpenedDestination {
 
 /// Opens a destination. A `detached` supervisor's stdout has no reader.
 pub fn open(
-    destination: &Destination,
+    destination: &EventsDestination,
     global: &GlobalArgs,
     detached: bool,
 ) -> Result<OpenedDestination, Failure> {
     match destination {
-        Destination::Stdout if detached => Err(Failure::usage(
+        EventsDestination::Stdout if detached => Err(Failure::usage(
             "--events -: a detached run has no stdout",
             "name a file with --events FILE, or follow the run with `longhaul attach RUN --events -`",
         )),
-        Destination::Stdout if global.output_format.is_some() => Err(Failure::usage(
+        EventsDestination::Stdout if global.output_format.is_some() => Err(Failure::usage(
             "--events -: --output-format prints on stdout, too",
             "leave out --output-format, or name a file with --events FILE",
         )),
-        Destination::Stdout => out::clone_stdout()
+        EventsDestination::Stdout => out::clone_stdout()
             .map(|stdout| OpenedDestination::Stream(stdout.into()))
             .map_err(|error| open_failure("stdout", &error)),
-        Destination::Descriptor(number) => {
+        EventsDestination::Descriptor(number) => {
             let opened = descriptor(i32::from(*number)).map(OpenedDestination::Stream);
             opened.map_err(|error| open_failure(&format!("fd:{number}"), &error))
         }
-        Destination::File(path) => {
+        EventsDestination::File(path) => {
             file(path).map_err(|error| open_failure(&path.display().to_string(), &error))
         }
     }

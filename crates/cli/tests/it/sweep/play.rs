@@ -200,7 +200,7 @@ impl Trial<'_> {
     fn measure(mut self, struck: bool, account: &RequestLog) -> Figures {
         let envelope = self.envelopes.last().cloned().unwrap_or_default();
         self.expect(envelope["result"] == DONE, &format!("the envelope is {envelope}"));
-        let expected = workspace::Files::from([("steps".to_owned(), STEPS.as_bytes().to_vec())]);
+        let expected = workspace::WorkspaceFiles::from([("steps".to_owned(), STEPS.as_bytes().to_vec())]);
         let files = workspace::read(&self.stage.work()).expect("the workspace can be read");
         let reached = files == expected;
         if !reached {

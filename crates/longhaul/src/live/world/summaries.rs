@@ -10,7 +10,7 @@ use crate::live::one_shot::{OneShotProcess, evidence_of};
 use crate::live::process_discovery::exit_of;
 use crate::live::sweep::sweep;
 use longhaul_agent::{
-    HandoffContext, HandoffReason, Invocation, SUMMARY_TOKENS_MAX, Summary, summary_prompt,
+    HandoffContext, HandoffReason, HandoffSummary, Invocation, SUMMARY_TOKENS_MAX, summary_prompt,
 };
 use longhaul_core::{AttemptPlan, Event, Evidence, Exit, PromptKind, SpawnError, SummaryReport};
 use longhaul_store::AttemptDir;
@@ -104,12 +104,12 @@ impl LiveWorld<'_> {
     }
 
     /// Returns the summary for this attempt's prompt, or `None` if the plan has none or it cannot be read.
-    pub(super) fn summary_for(&self, plan: &AttemptPlan) -> Option<Summary> {
+    pub(super) fn summary_for(&self, plan: &AttemptPlan) -> Option<HandoffSummary> {
         let model = self.setup.agent_spec.handoff_summary.clone().filter(|_| plan.with_summary)?;
         let dir = self.setup.dir.attempt(plan.attempt).summary();
         let (stream, stderr) = (dir.stream_path(), dir.stderr_path());
         let (_, decoder) = evidence_of(self.setup.dialect.as_ref(), &stream, &stderr, Exit::Unobserved);
-        Some(Summary { model, text: decoder.snapshot().result.clone()? })
+        Some(HandoffSummary { model, text: decoder.snapshot().result.clone()? })
     }
 }
 

@@ -4,7 +4,7 @@ use super::Homes;
 use crate::transfer::restore::restore;
 use crate::transfer::snapshot::{WorkspaceSnapshot, top_of};
 use crate::transfer::{
-    ImportDestination, TransferError, Workspace, WorkspaceMatch, WorkspaceOmitted, import,
+    ImportDestination, TransferError, WorkspaceManifest, WorkspaceMatch, WorkspaceOmitted, import,
 };
 use std::collections::BTreeMap;
 use std::fs;
@@ -70,7 +70,7 @@ const STATE: &str = "git --no-optional-locks status --porcelain -z; git rev-pars
 
 /// Captures the workspace in `work`, restores it, and asserts that both are equal and that the original did
 /// not change.
-fn check_round_trip(shape: &str, top: &str, prepare: &str, subdirectory: &str) -> Workspace {
+fn check_round_trip(shape: &str, top: &str, prepare: &str, subdirectory: &str) -> WorkspaceManifest {
     let homes = Homes::new();
     let work = fs::canonicalize(homes.path("work")).expect("a path");
     shell(&work, prepare);

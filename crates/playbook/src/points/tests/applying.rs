@@ -1,5 +1,5 @@
 use super::{playbook, to_text};
-use crate::judging::{Reflection, Tag, Verdict};
+use crate::judging::{PointVerdict, Reflection, Tag};
 use crate::points::{Applied, ChangeSummary, THRESHOLD, WordOverlap, apply};
 use crate::{Playbook, PointId};
 use expect_test::{Expect, expect};
@@ -154,10 +154,10 @@ fn counts_tags_and_prunes_harmful_points() {
     let reflection = Reflection {
         analysis: String::new(),
         tags: vec![
-            tag("pat-001", Verdict::Helpful),
-            tag("kpt_001", Verdict::Neutral),
-            tag("pat-003", Verdict::Harmful),
-            tag("gone", Verdict::Helpful),
+            tag("pat-001", PointVerdict::Helpful),
+            tag("kpt_001", PointVerdict::Neutral),
+            tag("pat-003", PointVerdict::Harmful),
+            tag("gone", PointVerdict::Helpful),
         ],
     };
     let result = apply(&playbook(SMALL), &reflection, &[], &WordOverlap, THRESHOLD);

@@ -40,7 +40,7 @@ pub struct BootstrapLearner {
 
 /// How the bootstrap ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum StopReason {
+pub enum BootstrapStop {
     /// The user cancelled it.
     Cancelled(CancelSource),
     /// It ended with this outcome.
@@ -49,7 +49,7 @@ pub enum StopReason {
 
 /// Why no further session starts.
 struct Stop {
-    reason: StopReason,
+    reason: BootstrapStop,
     message: String,
 }
 
@@ -61,7 +61,7 @@ impl BootstrapLearner {
         mut state: BootstrapState,
         plan: &BootstrapPlan,
         command_output: &mut BootstrapOutput,
-    ) -> Result<StopReason, Failure> {
+    ) -> Result<BootstrapStop, Failure> {
         runtime::new()?.block_on(async {
             let mut cancels = signals::cancels()
                 .map_err(|error| Failure::unexpected(format!("cannot listen for signals: {error}")))?;
@@ -79,7 +79,7 @@ impl BootstrapLearner {
             } else {
                 OutcomeKind::Done
             };
-            Ok(stop.map_or(StopReason::Outcome(outcome), |stop| stop.reason))
+            Ok(stop.map_or(BootstrapStop::Outcome(outcome), |stop| stop.reason))
         })
     }
 
@@ -101,7 +101,7 @@ impl BootstrapLearner {
             if let Some(budget) = self.budget.filter(|budget| spent >= *budget) {
                 let message =
                     format!("the budget of {} is exhausted; run it again to continue", money(budget));
-                return Ok(Some(Stop { reason: StopReason::Outcome(OutcomeKind::OverBudget), message }));
+                return Ok(Some(Stop { reason: BootstrapStop::Outcome(OutcomeKind::OverBudget), message }));
             }
             screen.start_session(index, &planned.session.path, spent);
             let queued = self.queued(&planned.session.path);
@@ -187,18 +187,18 @@ impl BootstrapLearner {
 fn stop(report: WorkerReport, result: SessionProgress) -> Option<Stop> {
     if let Some(reason) = report.needs_person {
         let message = format!("{reason}; the queue is kept; run it again to continue");
-        return Some(Stop { reason: StopReason::Outcome(OutcomeKind::NeedsPerson), message });
+        return Some(Stop { reason: BootstrapStop::Outcome(OutcomeKind::NeedsPerson), message });
     }
     // Entries for another judge or another API do not block this one.
     let until = report.due_at.filter(|_| result == SessionProgress::Queued)?;
     let message =
         format!("the judge does not answer and is paused until {}; run it again then", future_time(until));
-    Some(Stop { reason: StopReason::Outcome(OutcomeKind::RetryLater), message })
+    Some(Stop { reason: BootstrapStop::Outcome(OutcomeKind::RetryLater), message })
 }
 
 fn cancelled(source: CancelSource) -> Stop {
     let message = "cancelled; the queue is kept; run it again to continue".to_owned();
-    Stop { reason: StopReason::Cancelled(source), message }
+    Stop { reason: BootstrapStop::Cancelled(source), message }
 }
 
 /// Progress for people: a live line on a terminal, separate lines elsewhere.

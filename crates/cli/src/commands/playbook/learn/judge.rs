@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use longhaul_core::{Fault, Span};
 use longhaul_playbook::database::JudgeKind;
 use longhaul_playbook::judge::RetryAdvice;
-use longhaul_playbook::{Judge, JudgeError, LearningPaths, Reply};
+use longhaul_playbook::{Judge, JudgeError, JudgeReply, LearningPaths};
 use std::env;
 use std::sync::Arc;
 
@@ -50,7 +50,7 @@ struct UnavailableJudge {
 
 #[async_trait]
 impl Judge for UnavailableJudge {
-    async fn ask(&self, _prompt: &str) -> Result<Reply, JudgeError> {
+    async fn ask(&self, _prompt: &str) -> Result<JudgeReply, JudgeError> {
         Err(self.error.clone())
     }
 

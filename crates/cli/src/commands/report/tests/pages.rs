@@ -120,7 +120,8 @@ fn page_of_500_runs_is_below_5_megabytes() {
     }
     let read = |number: usize| {
         let mut read = records.read(&format!("run{number}"), &long, 20_000);
-        read.calls.last = vec![ToolCall { argument: long[..120].to_owned(), ..calls().last.remove(0) }; 10];
+        read.calls.last =
+            vec![ToolCallRow { argument: long[..120].to_owned(), ..calls().last.remove(0) }; 10];
         read
     };
     let page = html::page(&report_of((0..500).map(read).collect()), &clock());
