@@ -34,12 +34,12 @@ pub struct Forecast {
     /// Requests that the API rejected.
     pub failed_requests: Quantiles<u64>,
     /// Cost of a run.
-    pub spend: Quantiles<Usd>,
+    pub cost: Quantiles<Usd>,
     /// Runs that violated an oracle. None is expected.
-    pub broken: u64,
+    pub violations: u64,
     /// The first violation.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub broken_first: Option<String>,
+    pub first_violation: Option<String>,
 }
 
 /// Simulates `runs` runs of `policy` in the world of `profile`, starting at `seed`.
@@ -59,8 +59,8 @@ pub fn forecast(policy: &Policy, profile: &Profile, runs: u64, seed: u64) -> For
         match sim_run.run(&plan, &mut world, &mut coverage, &mut Trace::off()) {
             Ok(result) => results.push((result, world.requests, world.failed_requests)),
             Err(violation) => {
-                forecast.broken += 1;
-                forecast.broken_first.get_or_insert(format!("seed {seed}: {violation}"));
+                forecast.violations += 1;
+                forecast.first_violation.get_or_insert(format!("seed {seed}: {violation}"));
             }
         }
     }
@@ -78,7 +78,7 @@ pub fn forecast(policy: &Policy, profile: &Profile, runs: u64, seed: u64) -> For
     forecast.attempts = quantiles(&results, |(result, _, _)| result.attempts);
     forecast.wall = quantiles(&results, |(result, _, _)| result.wall);
     forecast.waiting = quantiles(&results, |(result, _, _)| result.waiting);
-    forecast.spend = quantiles(&results, |(result, _, _)| result.spend);
+    forecast.cost = quantiles(&results, |(result, _, _)| result.spend);
     forecast.requests = quantiles(&results, |(_, requests, _)| *requests);
     forecast.failed_requests = quantiles(&results, |(_, _, failed)| *failed);
     forecast

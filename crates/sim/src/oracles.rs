@@ -69,7 +69,7 @@ oracles! {
     /// Leftover processes of an attempt are swept before the next attempt.
     SweptFirst = "swept_first",
     /// No action happens before its record is journaled.
-    Journaled = "journalled",
+    Journaled = "journaled",
     /// A run rebuilt from the records equals the live run, at every step and at the end.
     Shadow = "shadow",
     /// A tick at the deadline leads to a decision.
@@ -104,7 +104,7 @@ oracles! {
     /// Wall-clock time is the sum of active time, waits and downtime.
     Clocks = "clocks",
     /// The recorded usage is what the world billed.
-    Tally = "tally",
+    Usage = "usage",
     /// A finished run does not change.
     Stable = "stable",
 }

@@ -339,7 +339,7 @@ impl SimRun {
             ensure(!state.world.has_live_process(), Oracle::OneTree, || {
                 "a process outlives the run".to_owned()
             })?;
-            ensure(usage == state.world.billed_usage, Oracle::Tally, || {
+            ensure(usage == state.world.billed_usage, Oracle::Usage, || {
                 format!("the run counts {usage:?}, the world billed {:?}", state.world.billed_usage)
             })?;
         }

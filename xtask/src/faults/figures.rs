@@ -50,10 +50,10 @@ impl CaseMetrics {
             success: case_run.envelope.as_ref().is_some_and(|envelope| envelope["success"] == true),
             attempts: run.and_then(|run| run["attempts"].as_u64()).unwrap_or(0),
             seconds: case_run.wall.as_secs_f64(),
-            tokens: case_run.account.tokens().total(),
+            tokens: case_run.request_log.tokens().total(),
             cost: usage(case_run)
                 .and_then(|usage| usage["total_cost_usd"].as_f64())
-                .map(|reported| reported / case_run.account.cost().dollars()),
+                .map(|reported| reported / case_run.request_log.cost().dollars()),
             ledger: usage(case_run).map(|usage| reported_tokens(usage) == billed_tokens(case_run)),
             late_s: late_s(scenario, case_run),
             hung_s: case.idle_s.and_then(|_| hung_s(case_run)),
@@ -79,7 +79,7 @@ impl CaseMetrics {
 fn struck(case: &Case, scenario: &Scenario, case_run: &CaseRun) -> bool {
     let signals = scenario.faults.iter().any(|fault| fault.kind.name() == "kill");
     let claim_detected = case.claim.is_none() || journal::checks_failed(&case_run.records) > 0;
-    case_run.account.injected.len() >= scenario.faults.len()
+    case_run.request_log.injected.len() >= scenario.faults.len()
         && (!signals || case_run.struck_ms.is_some())
         && claim_detected
 }
@@ -111,27 +111,27 @@ fn reported_tokens(usage: &Value) -> u64 {
 /// exactly.
 fn billed_tokens(case_run: &CaseRun) -> u64 {
     let is_complete = |message: &&Billed| message.complete && case_run.announced.contains(&message.id);
-    case_run.account.billed().filter(is_complete).map(|message| message.tokens.total()).sum()
+    case_run.request_log.billed().filter(is_complete).map(|message| message.tokens.total()).sum()
 }
 
 fn late_s(scenario: &Scenario, case_run: &CaseRun) -> Option<f64> {
     let outage_ms = outage(scenario)?.as_millis() as u64;
-    let start_ms = case_run.account.injected.first()?.at_ms;
+    let start_ms = case_run.request_log.injected.first()?.at_ms;
     let mut end_ms = start_ms + outage_ms;
     if scenario.faults.iter().any(|fault| fault.kind.name() == "usage_limit") {
         // A reset time has whole seconds, rounded up.
         end_ms = (case_run.started_ms + end_ms).div_ceil(1000) * 1000 - case_run.started_ms;
     }
-    let served = case_run.account.requests.iter().find(|request| {
+    let served = case_run.request_log.requests.iter().find(|request| {
         request.kind == RequestKind::Model && request.status == 200 && request.at_ms > start_ms
     })?;
     Some((served.at_ms as f64 - end_ms as f64) / 1e3)
 }
 
 fn hung_s(case_run: &CaseRun) -> Option<f64> {
-    let account = &case_run.account;
-    let last_injected = account.injected.last().map(|injected| injected.at_ms);
-    let last_billed = || account.messages.last().map(|message| message.at_ms);
+    let request_log = &case_run.request_log;
+    let last_injected = request_log.injected.last().map(|injected| injected.at_ms);
+    let last_billed = || request_log.messages.last().map(|message| message.at_ms);
     let start_ms = match case_run.struck_ms {
         Some(struck_ms) => struck_ms,
         None => case_run.started_ms + last_injected.or_else(last_billed)?,

@@ -37,7 +37,7 @@ pub struct TestRig {
 pub struct CaseRun {
     /// Envelope that `longhaul` printed, if it finished the run.
     pub envelope: Option<Value>,
-    pub account: RequestLog,
+    pub request_log: RequestLog,
     /// Start of the API, in milliseconds since 1970. The times in `account` count from it.
     pub started_ms: u64,
     pub wall: Duration,
@@ -95,7 +95,7 @@ pub async fn play(rig: &TestRig, case: &Case, scenario: &Scenario, seed: u64) ->
     let case_run = CaseRun {
         leftover_processes: processes::matching(&sandbox).len(),
         envelope: envelope(&sandbox),
-        account: api.account(),
+        request_log: api.request_log(),
         started_ms,
         wall,
         struck_ms,

@@ -106,9 +106,9 @@ impl LimitCase {
     /// Returns how much of the limited unit the run used.
     pub fn used(&self, case_run: &LimitRun) -> f64 {
         match self.unit {
-            LimitUnit::Dollars => case_run.account.cost().dollars(),
-            LimitUnit::Tokens => case_run.account.tokens().total() as f64,
-            LimitUnit::Turns => case_run.account.model_requests() as f64,
+            LimitUnit::Dollars => case_run.request_log.cost().dollars(),
+            LimitUnit::Tokens => case_run.request_log.tokens().total() as f64,
+            LimitUnit::Turns => case_run.request_log.model_requests() as f64,
             LimitUnit::Seconds => case_run.wall.as_secs_f64(),
             LimitUnit::Mebibytes => (case_run.resident >> 20) as f64,
         }

@@ -32,7 +32,7 @@ pub fn rows(rig: &LimitRig) -> io::Result<Vec<ResultRow>> {
 
 /// Returns the milliseconds between requests of the conversation.
 fn gaps(case_run: &LimitRun) -> Vec<u64> {
-    let requests = case_run.account.requests.iter().filter(|request| request.kind == RequestKind::Model);
+    let requests = case_run.request_log.requests.iter().filter(|request| request.kind == RequestKind::Model);
     let at_ms: Vec<u64> = requests.map(|request| request.at_ms).skip(SKIPPED_REQUESTS).collect();
     at_ms.windows(2).map(|pair| pair[1] - pair[0]).collect()
 }

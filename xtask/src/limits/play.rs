@@ -29,7 +29,7 @@ pub struct LimitRig {
 pub struct LimitRun {
     envelope: Value,
     pub code: Option<i32>,
-    pub account: RequestLog,
+    pub request_log: RequestLog,
     pub wall: Duration,
     /// Peak resident memory of all processes of the run together, in bytes.
     pub resident: u64,
@@ -88,7 +88,7 @@ impl LimitRig {
             wall: started.elapsed(),
             envelope: serde_json::from_slice(&fs::read(stdout_path)?).unwrap_or_default(),
             code: status.code(),
-            account: api.account(),
+            request_log: api.request_log(),
             resident,
             commits: git(sandbox, &["log", "--format=%s"])?,
             records: journal::records(sandbox),
@@ -123,7 +123,8 @@ impl LimitRun {
 
     /// Returns how much of the limited unit the agent's largest response used.
     pub fn largest_response(&self, unit: LimitUnit) -> f64 {
-        let largest = |figure: &dyn Fn(&Billed) -> f64| self.account.billed().map(figure).fold(0.0, f64::max);
+        let largest =
+            |figure: &dyn Fn(&Billed) -> f64| self.request_log.billed().map(figure).fold(0.0, f64::max);
         match unit {
             LimitUnit::Dollars => largest(&|billed| billed.cost().map_or(0.0, |cost| cost.dollars())),
             LimitUnit::Tokens => largest(&|billed| billed.tokens.total() as f64),

@@ -58,7 +58,7 @@ pub fn import(global: &GlobalArgs, args: &ImportArgs) -> Result<u8, Failure> {
     let home = open_home::locate()?;
     let destination = ImportDestination {
         into: &args.into,
-        as_is: args.use_existing,
+        use_existing: args.use_existing,
         allow_large: args.allow_large,
         agent_path: args.agent_path.as_deref(),
     };

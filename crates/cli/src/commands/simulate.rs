@@ -54,12 +54,12 @@ pub fn simulate(global: &GlobalArgs, args: &SimulateArgs) -> Result<u8, Failure>
         }),
     };
     output::print_text(&text);
-    match forecast.broken_first {
+    match forecast.first_violation {
         None => Ok(0),
         // The simulator also checks the policy. A broken invariant is a bug in Longhaul.
         Some(first) => Err(Failure::unexpected(format!(
             "{} violated an invariant; {first}",
-            counted(forecast.broken, "run")
+            counted(forecast.violations, "run")
         ))),
     }
 }
@@ -136,7 +136,7 @@ fn write_text(
     writeln!(out, "{:<18}{}", "waits", cells(&forecast.waiting, Span::to_string))?;
     writeln!(out, "{:<18}{}", "requests", counts(&forecast.requests))?;
     writeln!(out, "{:<18}{}", "failed requests", counts(&forecast.failed_requests))?;
-    writeln!(out, "{:<18}{}", "spend", cells(&forecast.spend, Usd::to_string))
+    writeln!(out, "{:<18}{}", "cost", cells(&forecast.cost, Usd::to_string))
 }
 
 fn cells<T>(quantiles: &Quantiles<T>, show: impl Fn(&T) -> String) -> String {

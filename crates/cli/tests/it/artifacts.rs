@@ -108,7 +108,7 @@ fn transcript_records_the_conversation() {
         );
         let messages = transcript(&stage.only_run());
         let tokens = messages.iter().filter_map(|message| message["usage"]["output_tokens"].as_u64());
-        assert_eq!(tokens.sum::<u64>(), server.api.account().tokens().output);
+        assert_eq!(tokens.sum::<u64>(), server.api.request_log().tokens().output);
     });
 }
 

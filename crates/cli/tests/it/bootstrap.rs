@@ -100,7 +100,7 @@ fn past_sessions_are_learned_from_once() {
     assert!(unconfirmed.stderr.contains("no terminal to confirm"), "{}", unconfirmed.stderr);
     let unlimited = bootstrap(&stage, &["--budget", "none"]).against(&server).output();
     assert!(unlimited.stderr.contains("no terminal to confirm"), "{}", unlimited.stderr);
-    assert_eq!(server.api.account().side.len(), 0, "no request was sent yet");
+    assert_eq!(server.api.request_log().side.len(), 0, "no request was sent yet");
 
     let first = bootstrap(&stage, &["--yes", "--limit", "2"]).against(&server).output();
     assert_eq!(first.code, 0, "{}{}", first.stdout, first.stderr);
@@ -125,7 +125,7 @@ fn past_sessions_are_learned_from_once() {
     let third = bootstrap(&stage, &["--yes"]).against(&server).output();
     assert_eq!((third.code, results(&printed(&third))), (0, Vec::new()));
     assert_eq!(skip_reasons(&printed(&third)), ["nothing_new"; 3]);
-    assert_eq!(server.api.account().side.len(), 6, "two questions per session");
+    assert_eq!(server.api.request_log().side.len(), 6, "two questions per session");
 }
 
 #[test]
@@ -173,7 +173,7 @@ fn sessions_wait_for_another_worker() {
         .query_row("SELECT group_concat(destination) FROM queue", [], |row| row.get(0))
         .expect("reading succeeds");
     assert_eq!(waiting, api);
-    assert_eq!(server.api.account().requests.len(), 0, "no request was sent");
+    assert_eq!(server.api.request_log().requests.len(), 0, "no request was sent");
 }
 
 #[test]
@@ -182,7 +182,7 @@ fn ctrl_c_loses_nothing() {
     let server = judge_server_with("fault = { hold = { for_s = 60 } }\ntimes = 1");
     write_sessions(&stage, 2);
     let learning = bootstrap(&stage, &["--yes"]).against(&server).start();
-    wait_until("the judge receives a request", || !server.api.account().requests.is_empty());
+    wait_until("the judge receives a request", || !server.api.request_log().requests.is_empty());
     learning.signal(Signal::INT);
     let cancelled = learning.output();
     assert_eq!(cancelled.code, 130, "{}", cancelled.stderr);

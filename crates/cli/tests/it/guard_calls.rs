@@ -130,11 +130,11 @@ text = "That is all that I could do."
     let blocked = ["--block-url", "blocked.example", "--block-url", "https://other.example/papers/*"];
     let envelope = run(&stage, &claude, &server, &blocked);
     assert_eq!(envelope["run"]["denied_calls"], 0, "{envelope}");
-    let account = server.api.account();
+    let request_log = server.api.request_log();
     let filtered: Vec<_> =
-        account.requests.iter().filter(|request| !request.blocked_domains.is_empty()).collect();
+        request_log.requests.iter().filter(|request| !request.blocked_domains.is_empty()).collect();
     // Only a part of the other host is blocked, and the API can only exclude whole hosts.
-    assert_eq!(filtered.len(), 1, "{:?}", account.requests);
+    assert_eq!(filtered.len(), 1, "{:?}", request_log.requests);
     assert_eq!(filtered[0].blocked_domains, ["blocked.example"]);
 }
 

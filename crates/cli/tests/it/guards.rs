@@ -117,7 +117,7 @@ fn guarded_agent_waits_for_the_next_supervisor() {
         // The supervisor answered the open request. The agent neither repeated nor cancelled it.
         assert_eq!(guard_requests(stage), 3);
         assert!(!stream().contains("control_cancel_request") && !stream().contains("non_execution_kind"));
-        assert_eq!(server.api.account().model_requests(), 4, "a turn was requested again");
+        assert_eq!(server.api.request_log().model_requests(), 4, "a turn was requested again");
     });
 }
 
@@ -141,7 +141,7 @@ fn guarded_agent_is_adopted_during_a_tool_call() {
         let output = recover(stage, server, &[]).output();
         assert_done(stage, &output.envelope(0), 1);
         assert_eq!(steps(stage), "one\ntwo\nthree\n");
-        assert_eq!(server.api.account().model_requests(), 4, "a turn was requested again");
+        assert_eq!(server.api.request_log().model_requests(), 4, "a turn was requested again");
     });
 }
 
@@ -166,7 +166,7 @@ fn result_of_an_orphaned_guarded_agent_is_accepted() {
             let envelope = output.envelope(0);
             assert_eq!(envelope["run"]["attempts"], 1, "{envelope}");
             assert_eq!(envelope["result"], "That is all that I could do.", "{envelope}");
-            assert_eq!(server.api.account().model_requests(), 3, "a turn was requested again");
+            assert_eq!(server.api.request_log().model_requests(), 3, "a turn was requested again");
         },
     );
 }

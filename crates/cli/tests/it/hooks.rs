@@ -459,8 +459,8 @@ impl AgentWithHooks {
 
     /// Returns the system notes in each request for a message.
     fn notes(&self) -> Vec<String> {
-        let account = self.server.api.account();
-        let requests = account.requests.into_iter().filter(|request| request.turn.is_some());
+        let request_log = self.server.api.request_log();
+        let requests = request_log.requests.into_iter().filter(|request| request.turn.is_some());
         requests.map(|request| request.notes).collect()
     }
 

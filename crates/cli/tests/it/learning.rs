@@ -96,7 +96,7 @@ fn named_transcript_is_learned_from_once() {
         "{}",
         output.stderr
     );
-    assert_eq!(server.api.account().requests.len(), 2);
+    assert_eq!(server.api.request_log().requests.len(), 2);
 
     let text = stage.longhaul(["playbook", "status", "--output-format", "text"]).output();
     let printed_status = text.stdout.replace(&stage.folder().display().to_string(), "DIR");
@@ -140,7 +140,7 @@ fn worker_killed_at_any_step_learns_once() {
         let output = learn(&stage, &server, &[]);
         assert_eq!(output.code, 0, "{point}: {output:?}");
         assert_eq!(points(&stage), [POINT], "{point}");
-        assert_eq!(server.api.account().requests.len(), 2, "{point}");
+        assert_eq!(server.api.request_log().requests.len(), 2, "{point}");
         assert_eq!(count(&stage, "SELECT count(*) FROM slices WHERE state = 'learned'"), 1, "{point}");
         assert_eq!(count(&stage, "SELECT count(*) FROM queue WHERE state <> 'done'"), 0, "{point}");
         assert_eq!(count(&stage, "SELECT count(*) FROM revisions"), 1, "{point}");
@@ -196,7 +196,7 @@ fn worker_killed_during_a_request_repeats_it() {
     let output = learn().output();
     assert_eq!(output.code, 0, "{output:?}");
     assert_eq!(points(&stage).len(), 1);
-    assert_eq!(server.api.account().requests.len(), 2);
+    assert_eq!(server.api.request_log().requests.len(), 2);
     assert_eq!(count(&stage, "SELECT count(*) FROM slices"), 1);
 }
 
@@ -212,17 +212,17 @@ fn queue_waits_for_the_api_and_for_a_person() {
         .output();
     assert_eq!(without_key.code, 23, "{without_key:?}");
     assert!(without_key.stderr.contains("error: no API key is set"), "{}", without_key.stderr);
-    assert_eq!(unauthorized.api.account().requests.len(), 0);
+    assert_eq!(unauthorized.api.request_log().requests.len(), 0);
     let rejected = learn(&stage, &unauthorized, &["--quiet"]);
     assert_eq!((rejected.code, printed(&rejected)["waiting"].as_u64()), (23, Some(1)), "{rejected:?}");
-    assert_eq!(unauthorized.api.account().requests.len(), 1);
+    assert_eq!(unauthorized.api.request_log().requests.len(), 1);
     let status = stage.longhaul(["playbook", "status", "--output-format", "json"]).output();
     assert_eq!(printed(&status)["paused_judges"][0]["needs_person"], true, "{status:?}");
     // A session is never sent to another API than its own.
     let server = server_with_one_point("");
     let other = learn(&stage, &server, &[]);
     assert_eq!((other.code, printed(&other)["for_other_judges"].as_u64()), (0, Some(1)), "{other:?}");
-    assert_eq!(server.api.account().requests.len(), 0);
+    assert_eq!(server.api.request_log().requests.len(), 0);
 }
 
 #[test]
@@ -238,7 +238,7 @@ fn queue_is_kept_while_the_api_is_down() {
         "{unavailable:?}"
     );
     assert!(printed(&unavailable)["due_at"].is_string(), "{unavailable:?}");
-    assert_eq!(server.api.account().requests.len(), 3);
+    assert_eq!(server.api.request_log().requests.len(), 3);
     let mut last = None;
     wait_until("the queue is empty", || {
         let output = learn(&stage, &server, &["--quiet"]);
@@ -302,7 +302,7 @@ fn fifty_simultaneous_session_ends_are_all_learned_from() {
     assert!(logged_errors(&paths).is_empty(), "{:?}", logged_errors(&paths));
     assert_eq!(count(&stage, "SELECT count(*) FROM slices WHERE state = 'learned'"), SESSIONS as i64);
     assert_eq!(count(&stage, "SELECT count(*) FROM queue WHERE state <> 'done'"), 0);
-    assert_eq!(server.api.account().requests.len(), 2 * SESSIONS, "no request is repeated");
+    assert_eq!(server.api.request_log().requests.len(), 2 * SESSIONS, "no request is repeated");
     let learned = points(&stage);
     assert_eq!(learned.len(), SESSIONS, "{learned:?}");
     assert_eq!(learned.into_iter().collect::<BTreeSet<_>>(), texts.into_iter().collect());
@@ -322,7 +322,7 @@ fn recovery_continues_with_the_queue() {
         count(&stage, "SELECT count(*) FROM queue WHERE state = 'waiting'") == 0
     });
     wait_until("no process remains", || tidy::processes(stage.folder()).is_empty());
-    assert_eq!((points(&stage).len(), server.api.account().requests.len()), (1, 2));
+    assert_eq!((points(&stage).len(), server.api.request_log().requests.len()), (1, 2));
     let second = stage.longhaul(["recover"]).against(&server).output();
     assert!(!second.stderr.contains("learning"), "{}", second.stderr);
 }

@@ -189,7 +189,7 @@ fn cost_matches_the_bill_of_the_api() {
     for _ in 0..2 {
         run_work(&stage, &server, &[]);
     }
-    let billed = server.api.account().cost().dollars();
+    let billed = server.api.request_log().cost().dollars();
     for by in ["day", "model", "project", "run", "agent"] {
         let costs = json(&stage.longhaul(["cost", "--by", by]).output());
         let total = costs["total"]["total_cost_usd"].as_f64().expect("a number");

@@ -111,7 +111,7 @@ fn cost(envelope: &Value) -> f64 {
 /// Returns the mean cost of the answers that the API served, in dollars, from the cost that the agent
 /// reported.
 fn mean_cost(server: &Server, envelope: &Value) -> f64 {
-    cost(envelope) / f64::from(server.api.account().model_requests() as u32)
+    cost(envelope) / f64::from(server.api.request_log().model_requests() as u32)
 }
 
 #[test]
@@ -146,8 +146,8 @@ fn raised_limit_continues_the_run() {
 
 /// Returns the prompts of the requests after the first `before`.
 fn prompts_since(server: &Server, before: usize) -> Vec<String> {
-    let account = server.api.account();
-    let later = account.requests.iter().skip(before).filter(|request| request.turn.is_some());
+    let request_log = server.api.request_log();
+    let later = request_log.requests.iter().skip(before).filter(|request| request.turn.is_some());
     later.map(|request| request.prompt.clone()).collect()
 }
 
@@ -157,7 +157,7 @@ fn resuming_omits_the_wrap_up_prompt() {
         let limits = ["--time-limit", "9s", "--wrap-up-reserve", "5s"];
         let limited = run(stage, agent, server, &limits, 22);
         assert_wrapped_up(stage, &limited, "time");
-        let before = server.api.account().requests.len();
+        let before = server.api.request_log().requests.len();
         assert!(prompts_since(server, 0).concat().contains("This run is about to end"));
         let envelope =
             stage.longhaul(["resume", "@", "--add-time", "1h"]).against(server).output().envelope(0);
@@ -175,7 +175,7 @@ fn resuming_omits_the_wrap_up_prompt() {
             );
         }
         // Another resume continues from there.
-        let before = server.api.account().requests.len();
+        let before = server.api.request_log().requests.len();
         let more = ["resume", "@", "Now finish it."];
         let envelope = stage.longhaul(more).against(server).output().envelope(0);
         assert_eq!(envelope["result"], "It is finished.", "{envelope}");
@@ -194,7 +194,7 @@ fn resuming_omits_a_custom_wrap_up_prompt() {
     play_with_each_agent(&scenario, "a resume after a custom wrap-up prompt", |stage, agent, server| {
         run(stage, agent, server, &["--max-turns", "6", "--wrap-up-prompt", "Time to pack up."], 22);
         assert!(prompts_since(server, 0).concat().contains("Time to pack up."));
-        let before = server.api.account().requests.len();
+        let before = server.api.request_log().requests.len();
         let more = ["resume", "@", "Now finish it.", "--max-turns", "20"];
         let envelope = stage.longhaul(more).against(server).output().envelope(0);
         assert_eq!(envelope["result"], "It is finished.", "{envelope}");
@@ -228,7 +228,7 @@ fn turn_and_token_limits_end_the_run_with_a_wrap_up() {
     play_with_each_agent(&long_scenario(), "a turn limit", |stage, agent, server| {
         let envelope = run(stage, agent, server, &["--max-turns", "8"], 22);
         assert_wrapped_up(stage, &envelope, "turns");
-        let served = server.api.account().model_requests();
+        let served = server.api.request_log().model_requests();
         assert!((7..=9).contains(&served), "{served} answers for a limit of 8");
     });
     play_with_each_agent(&long_scenario(), "a token limit", |stage, agent, server| {
@@ -243,7 +243,7 @@ fn agent_is_stopped_at_once_without_a_wrap_up() {
         let envelope = run(stage, agent, server, &["--max-turns", "5", "--no-wrap-up"], 22);
         assert_eq!(envelope["run"]["limit"], "turns", "{envelope}");
         assert_eq!(commits(stage), "");
-        let served = server.api.account().model_requests();
+        let served = server.api.request_log().model_requests();
         assert!((5..=6).contains(&served), "{served} answers for a limit of 5");
     });
 }
@@ -263,7 +263,7 @@ fn limited_agent_waits_for_the_next_supervisor() {
             stream.matches(r#""hook_callback""#).count() > made && made > 0
         };
         wait_until("the agent waits for an answer", is_asking);
-        let served = server.api.account().model_requests();
+        let served = server.api.request_log().model_requests();
         assert!(served <= 4, "{served} answers without a supervisor");
         let envelope = recover(stage, server, &[]).output().envelope(22);
         assert_wrapped_up(stage, &envelope, "turns");
@@ -331,7 +331,7 @@ fn turn_limit_of_one_allows_one_answer() {
     play_with_each_agent(&long_scenario(), "a limit of one turn", |stage, agent, server| {
         let envelope = run(stage, agent, server, &["--max-turns", "1"], 22);
         assert_eq!(envelope["run"]["limit"], "turns", "{envelope}");
-        assert_eq!(server.api.account().model_requests(), 1, "{envelope}");
+        assert_eq!(server.api.request_log().model_requests(), 1, "{envelope}");
     });
 }
 

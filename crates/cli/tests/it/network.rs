@@ -145,7 +145,7 @@ fn agent_without_sandbox_does_not_start() {
     let envelope = output.envelope(25);
     assert_eq!(envelope["run"]["fault"], "agent_unusable", "{envelope}");
     assert!(envelope["errors"].to_string().contains("andbox"), "{envelope}");
-    assert_eq!(server.api.account().model_requests(), 0);
+    assert_eq!(server.api.request_log().model_requests(), 0);
 }
 
 #[test]

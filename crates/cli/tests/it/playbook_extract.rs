@@ -95,8 +95,8 @@ fn transcript_yields_key_points() {
         "evaluations": [{"name": "pat-001", "rating": "helpful", "justification": "it was"}],
     });
     assert_eq!(result(&output), learned);
-    let account = server.api.account();
-    let [request] = account.requests.as_slice() else { panic!("{:?}", account.requests) };
+    let request_log = server.api.request_log();
+    let [request] = request_log.requests.as_slice() else { panic!("{:?}", request_log.requests) };
     for fragment in [
         r#"{"role":"user","content":"Fix the parser"}"#,
         r#"{"role":"assistant","content":"Following [pat-001], it is fixed."}"#,
@@ -104,9 +104,9 @@ fn transcript_yields_key_points() {
     ] {
         assert!(request.prompt.contains(fragment), "no {fragment} in {}", request.prompt);
     }
-    assert_eq!(account.side[0].model, "claude-sonnet-4-5-20250929");
+    assert_eq!(request_log.side[0].model, "claude-sonnet-4-5-20250929");
     assert_eq!(queued(&stage), [], "no transcript is queued");
-    let cost = account.side[0].cost().expect("the model has a price").dollars();
+    let cost = request_log.side[0].cost().expect("the model has a price").dollars();
     assert_eq!(recorded_requests(&stage), [(Some((cost * 1e6).round() as u64), None)]);
     assert!(!stage.folder().join(".claude/diagnostic").exists(), "diagnostics are off");
     let output = extract(&stage, &server, &["session.jsonl", "--output-format", "text"]);
@@ -123,9 +123,13 @@ fn transcript_yields_key_points() {
         .env("AGENTIC_CONTEXT_MODEL", "claude-haiku-4-5")
         .output();
     assert_eq!((output.code, result(&output)), (0, learned));
-    let account = server.api.account();
-    assert_eq!(account.side[2].model, "claude-haiku-4-5");
-    assert!(account.requests[2].prompt.contains("<playbook>\n{}\n</playbook>"), "{:?}", account.requests[2]);
+    let request_log = server.api.request_log();
+    assert_eq!(request_log.side[2].model, "claude-haiku-4-5");
+    assert!(
+        request_log.requests[2].prompt.contains("<playbook>\n{}\n</playbook>"),
+        "{:?}",
+        request_log.requests[2]
+    );
 }
 
 /// This test takes as long as the real waits.
@@ -136,7 +140,7 @@ fn overloaded_api_receives_three_requests() {
     stage.file(".claude/diagnostic_mode", "");
     let output = extract(&stage, &server, &["session.jsonl"]);
     assert_eq!((output.code, result(&output).to_string().as_str()), (75, EMPTY), "{output:?}");
-    assert_eq!(server.api.account().requests.len(), 3, "each attempt sends one request");
+    assert_eq!(server.api.request_log().requests.len(), 3, "each attempt sends one request");
     assert!((4.5..9.0).contains(&output.duration.as_secs_f64()), "{:?}", output.duration);
     for fragment in ["529", "overloaded_error", "(1 of 3)", "(2 of 3)", "gave up after 3 requests", "hint: "]
     {
@@ -167,7 +171,7 @@ fn diagnostics_describe_an_answer_after_a_retry() {
     stage.file(".claude/diagnostic_mode", "");
     let output = extract(&stage, &server, &["session.jsonl", "--diagnostic-name", "my_notes", "--quiet"]);
     assert_eq!((output.code, output.stderr.as_str()), (0, ""), "{output:?}");
-    assert_eq!(server.api.account().requests.len(), 2);
+    assert_eq!(server.api.request_log().requests.len(), 2);
     let retried = texts(stage.folder(), "_retry_extract_keypoints");
     assert!(
         retried[0].starts_with("Retry attempt 1/3 failed: RateLimitError: Error code: 429"),
@@ -186,7 +190,7 @@ fn check_failure(side: &str, args: &[&str], code: i32, expected: Expect) {
     let server = answering_server("I would rather not say.", side);
     let output = extract(&stage, &server, &[&["session.jsonl"], args].concat());
     assert_eq!((output.code, result(&output).to_string().as_str()), (code, EMPTY), "{output:?}");
-    assert_eq!(server.api.account().requests.len(), 1, "{side}");
+    assert_eq!(server.api.request_log().requests.len(), 1, "{side}");
     expected.assert_eq(&stable_stderr(&stage, &server, &output));
     assert_eq!(queued(&stage), [(transcript, stage.folder().to_owned(), server.api.url())], "{side}");
 }
@@ -281,7 +285,7 @@ fn wait_beyond_the_time_budget_is_not_started() {
     let server = answering_server(ANSWER, "fault = { status = { code = 429, retry_after = 90000 } }");
     let output = extract(&stage, &server, &["session.jsonl"]);
     assert_eq!((output.code, result(&output).to_string().as_str()), (75, EMPTY), "{output:?}");
-    assert_eq!((server.api.account().requests.len(), queued(&stage).len()), (1, 1));
+    assert_eq!((server.api.request_log().requests.len(), queued(&stage).len()), (1, 1));
     output.assert_error(&["RateLimitError", "hint: try again at 20", "--time-budget"]);
     assert!(output.duration.as_secs() < 60, "{:?}", output.duration);
 }
@@ -294,7 +298,7 @@ fn missing_key_sends_no_request() {
     let output = call().without_env("ANTHROPIC_API_KEY").output();
     assert_eq!((output.code, result(&output).to_string().as_str()), (23, EMPTY), "{output:?}");
     output.assert_error(&["no API key is set", "ANTHROPIC_API_KEY"]);
-    assert!(server.api.account().requests.is_empty());
+    assert!(server.api.request_log().requests.is_empty());
     assert_eq!(queued(&stage), [(transcript, stage.folder().to_owned(), server.api.url())]);
     // A rejected key never appears in Longhaul's output.
     let output = call().env("ANTHROPIC_API_KEY", "sk-ant-another").output();
@@ -359,7 +363,7 @@ fn invalid_input_is_rejected_before_any_request() {
         let output = extract(&stage, &server, args);
         assert_eq!((output.code, output.stdout.as_str()), (2, ""), "{output:?}");
     }
-    assert!(server.api.account().requests.is_empty());
+    assert!(server.api.request_log().requests.is_empty());
 }
 
 #[test]
@@ -373,12 +377,12 @@ fn transcript_larger_than_the_context_window_is_queued() {
     let output = extract(&stage, &server, &["long.jsonl"]);
     assert_eq!((output.code, result(&output).to_string().as_str()), (25, EMPTY), "{output:?}");
     output.assert_error(&["tokens", "has room for 175904", "hint: `longhaul playbook learn`"]);
-    assert_eq!((server.api.account().requests.len(), queued(&stage).len()), (0, 1));
+    assert_eq!((server.api.request_log().requests.len(), queued(&stage).len()), (0, 1));
     // A larger context window has enough space.
     let call = stage.longhaul(["playbook", "extract", "long.jsonl"]).against(&server);
     let output = call.env("ANTHROPIC_MODEL", "claude-sonnet-4-5[1m]").output();
     assert_eq!(output.code, 0, "{output:?}");
-    assert_eq!(server.api.account().side[0].model, "claude-sonnet-4-5");
+    assert_eq!(server.api.request_log().side[0].model, "claude-sonnet-4-5");
 }
 
 #[test]
@@ -390,12 +394,12 @@ fn key_points_are_extracted_from_a_run() {
             .against(&server)
             .output();
         assert_eq!(output.code, 0, "{output:?}");
-        let before = server.api.account().requests.len();
+        let before = server.api.request_log().requests.len();
         let output = extract(stage, &server, &["--run", "@"]);
         assert_eq!((output.code, output.stderr.as_str()), (0, ""), "{output:?}");
-        let account = server.api.account();
-        assert_eq!(account.requests.len(), before + 1);
-        let prompt = &account.requests[before].prompt;
+        let request_log = server.api.request_log();
+        assert_eq!(request_log.requests.len(), before + 1);
+        let prompt = &request_log.requests[before].prompt;
         assert!(
             prompt.contains("Write hello.txt") && prompt.contains("All done: hello.txt says hello."),
             "{prompt}"
@@ -408,7 +412,7 @@ fn key_points_are_extracted_from_a_run() {
         }
         let output = extract(stage, &server, &["--run", run.path().to_str().expect("a plain name")]);
         assert_eq!(output.code, 0, "{output:?}");
-        let prompt = &server.api.account().requests[before + 1].prompt;
+        let prompt = &server.api.request_log().requests[before + 1].prompt;
         assert!(prompt.contains("All done: hello.txt says hello."), "{prompt}");
     };
     let stage = Stage::new();

@@ -201,7 +201,7 @@ fn recovering_supervisor_gives_the_same_answers() {
         assert_eq!(envelope["run"]["questions"], json!({ "answered": 1, "by_default": 0 }), "{envelope}");
         assert_eq!(envelope["run"]["attempts"], 1, "{envelope}");
         assert!(reported_answers(stage)[0].contains(r#"="SQLite""#));
-        assert_eq!(server.api.account().model_requests(), 3, "a turn was requested again");
+        assert_eq!(server.api.request_log().model_requests(), 3, "a turn was requested again");
     });
 }
 

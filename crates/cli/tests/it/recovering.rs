@@ -123,7 +123,7 @@ fn live_agent_is_adopted() {
         let output = recover(stage, server, &[]).output();
         assert_done(stage, &output.envelope(0), 1);
         assert_eq!(steps(stage), "one\ntwo\nthree\n");
-        assert_eq!(server.api.account().model_requests(), 4, "a turn was requested again");
+        assert_eq!(server.api.request_log().model_requests(), 4, "a turn was requested again");
         let history = stage.longhaul(["why", "@", "--output-format", "json"]).output().stdout;
         let history: Value = serde_json::from_str(&history).expect("JSON");
         let entries = history["entries"].as_array().expect("entries");
@@ -144,7 +144,7 @@ fn result_of_an_orphaned_agent_is_accepted() {
         assert_eq!(steps(stage), "one\ntwo\nthree\n", "the agent continued without a supervisor");
         let output = recover(stage, server, &["@"]).output();
         assert_done(stage, &output.envelope(0), 1);
-        assert_eq!(server.api.account().model_requests(), 4, "no agent was started");
+        assert_eq!(server.api.request_log().model_requests(), 4, "no agent was started");
         let cost = output.envelope(0)["usage"]["total_cost_usd"].as_f64();
         assert!(cost.is_some_and(|cost| cost > 0.0), "the cost is recorded: {cost:?}");
     });

@@ -120,7 +120,7 @@ fn unsaved_end_of_a_session_is_restored_from_the_stream() {
         assert!(output.stderr.contains("lacked the latest messages"), "{output:?}");
         assert_eq!(strategies(stage), ["null null", r#""repair" {"session_file":"stale"}"#]);
         let requested_turns: Vec<_> =
-            server.api.account().messages.iter().map(|message| message.turn).collect();
+            server.api.request_log().messages.iter().map(|message| message.turn).collect();
         // The outcome of the interrupted call is unknown, so only that turn is requested again.
         assert_eq!(requested_turns, [1, 2, 2, 3, 4]);
         let stored = session.with_extension("jsonl.stale");

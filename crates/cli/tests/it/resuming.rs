@@ -46,12 +46,12 @@ fn cancelled_run_resumes_as_the_same_run() {
         }
         assert_eq!(resumed["run"]["attempts"], 2);
         // Earlier usage counts.
-        let account = server.api.account();
+        let request_log = server.api.request_log();
         let usage = |name: &str| resumed["usage"][name].as_u64().unwrap_or_default();
         let token_fields =
             ["input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"];
         let reported = token_fields.map(usage).iter().sum::<u64>() + usage("truncated_tokens");
-        assert_eq!(reported, account.tokens().total(), "{resumed}");
+        assert_eq!(reported, request_log.tokens().total(), "{resumed}");
         assert!(stage.longhaul(["recover", "--list"]).output().stdout.is_empty());
         tidy::check(stage);
     });

@@ -21,7 +21,7 @@ fn call(stage: &Stage, agent: &Path, server: &Server, extra_args: &[&str]) -> Ca
 }
 
 fn requests(server: &Server) -> usize {
-    server.api.account().model_requests()
+    server.api.request_log().model_requests()
 }
 
 #[test]

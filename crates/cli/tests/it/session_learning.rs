@@ -56,7 +56,7 @@ fn texts(playbook: &Value) -> Vec<String> {
 
 /// Returns how many requests to the model contain these words.
 fn requests_containing(server: &Server, words: &str) -> usize {
-    server.api.account().requests.iter().filter(|request| request.prompt.contains(words)).count()
+    server.api.request_log().requests.iter().filter(|request| request.prompt.contains(words)).count()
 }
 
 /// Waits until the queue of sessions to learn from is empty.
@@ -81,9 +81,9 @@ fn next_run_receives_lessons_of_a_run() {
             ),
             (1, 1)
         );
-        let before = server.api.account().requests.len();
+        let before = server.api.request_log().requests.len();
         run(stage, agent, server, &["--learn"]);
-        let requests = server.api.account().requests;
+        let requests = server.api.request_log().requests;
         let first = requests.get(before).expect("the second run sent a request");
         let received = format!("{} {}", first.prompt, first.notes);
         assert!(received.contains(&format!("[ctx-001] helpful=0 harmful=0 :: {POINT}")), "{received}");
@@ -109,9 +109,9 @@ fn next_session_receives_lessons_of_a_session() {
     session(&stage, &claude, &server, &["--session-id", SESSION, "Write the file."]);
     wait_until_learned(&stage);
     assert_eq!(texts(&playbook(&stage)), [POINT]);
-    let before = server.api.account().requests.len();
+    let before = server.api.request_log().requests.len();
     session(&stage, &claude, &server, &["Write it again."]);
-    let first = server.api.account().requests.remove(before);
+    let first = server.api.request_log().requests.remove(before);
     assert!(first.notes.contains(POINT), "{}", first.notes);
     wait_until_learned(&stage);
     let judged_sessions = requests_containing(&server, "You are the reflector");
@@ -122,7 +122,7 @@ fn next_session_receives_lessons_of_a_session() {
     wait_until_learned(&stage);
     session(&stage, &claude, &server, &["--resume", SESSION, "/compact"]);
     wait_until_learned(&stage);
-    let requests = server.api.account().requests;
+    let requests = server.api.request_log().requests;
     let judged: Vec<&str> = requests
         .iter()
         .filter(|request| request.prompt.contains("You are the reflector"))

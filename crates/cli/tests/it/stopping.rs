@@ -168,12 +168,12 @@ fn waiting_run_stops_at_once_and_can_be_resumed() {
         let waiting =
             || stage.runs().first()?.status().ok().map(|status| status.phase == StatusPhase::Waiting);
         wait_until("the run waits", || waiting() == Some(true));
-        let requests = server.api.account().model_requests();
+        let requests = server.api.request_log().model_requests();
         run.signal(signal);
         let output = run.output();
         assert_cancelled(&stage, &output, code, source);
         assert!(output.duration < SOON, "{:?}", output.duration);
-        assert_eq!(server.api.account().model_requests(), requests, "the run sent a request");
+        assert_eq!(server.api.request_log().model_requests(), requests, "the run sent a request");
         assert!(output.stderr.contains("the API is overloaded; waiting until"), "{output:?}");
     }
 }

@@ -87,16 +87,16 @@ fn assert_done(stage: &Stage, output: &Output, server: &Server, tolerance: f64) 
     assert_eq!(envelope["result"], "All steps are taken.", "{envelope}");
     let expected_steps: String = (1..=STEPS).map(|step| format!("{step}\n")).collect();
     assert_eq!(steps(stage), expected_steps);
-    let account = server.api.account().cost().dollars();
+    let billed = server.api.request_log().cost().dollars();
     let cost = envelope["usage"]["total_cost_usd"].as_f64().expect("a cost");
     // Each of the three processes rounds to a millionth.
-    assert!((cost - account).abs() < 3e-6 + account * tolerance, "{cost}, not {account}");
+    assert!((cost - billed).abs() < 3e-6 + billed * tolerance, "{cost}, not {billed}");
     tidy::check(stage);
 }
 
 /// Returns how many summaries were requested.
 fn summary_requests(server: &Server) -> usize {
-    server.api.account().requests.iter().filter(|request| request.kind == RequestKind::Side).count()
+    server.api.request_log().requests.iter().filter(|request| request.kind == RequestKind::Side).count()
 }
 
 /// Starts a run and returns once its summary is requested.
@@ -119,7 +119,7 @@ fn handoff_contains_the_summary() {
         let output = stage.run(agent, &ARGS).against(server).output();
         assert_done(stage, &output, server, 0.0);
         assert!(session_contains(stage, TITLE) && session_contains(stage, SUMMARY));
-        let (account, shown) = (server.api.account(), shown_summary(stage));
+        let (account, shown) = (server.api.request_log(), shown_summary(stage));
         assert_eq!((account.side.len(), account.side[0].model.as_str()), (1, MODEL));
         assert_eq!(shown["outcome"], "written");
         let cost = account.side[0].cost().expect("a known price").dollars();
@@ -159,7 +159,7 @@ fn failed_summary_leaves_the_plain_record() {
                 && session_contains(stage, "Earlier work, one line per step")
         );
         assert_eq!(shown_summary(stage)["outcome"], json!({ "failed": "bad_request" }));
-        assert!(server.api.account().side.is_empty());
+        assert!(server.api.request_log().side.is_empty());
     });
 }
 
@@ -175,7 +175,7 @@ fn hanging_summary_is_stopped() {
             !session_contains(stage, "summarized it")
                 && session_contains(stage, "Earlier work, one line per step")
         );
-        assert_eq!((summary_requests(server), server.api.account().side.len()), (1, 1));
+        assert_eq!((summary_requests(server), server.api.request_log().side.len()), (1, 1));
         let estimated = output.envelope(0)["usage"]["estimated_cost_usd"].as_f64();
         assert!(estimated.is_some_and(|estimated| estimated > 0.0), "{output:?}");
     });
@@ -203,7 +203,7 @@ fn recovery_does_not_request_the_summary_again() {
     let hangs = "fault = { silence = { after = \"mid-text\" } }";
     with_each_agent("the death of a supervisor during a summary", hangs, |stage, agent, server| {
         let run = run_to_mid_summary(stage, agent, server);
-        wait_until("the model has started to answer", || server.api.account().side.len() == 1);
+        wait_until("the model has started to answer", || server.api.request_log().side.len() == 1);
         run.kill();
         let output = recover(stage, server, &["@"]).output();
         assert_done(stage, &output, server, 0.02);

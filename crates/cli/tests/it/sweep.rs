@@ -140,7 +140,7 @@ fn count_points(strike: Strike, claude: Option<&Path>) -> u64 {
     let log = stage.folder().join("points");
     let output = run(&stage, claude, &server, strike, &[(strike.log(), log.to_string_lossy().into_owned())]);
     assert_eq!(output.expect("nothing killed the supervisor").envelope(0)["result"], DONE);
-    assert_eq!(server.api.account().model_requests() as u64, IDEAL_REQUESTS);
+    assert_eq!(server.api.request_log().model_requests() as u64, IDEAL_REQUESTS);
     fs::read_to_string(log).expect("the log of points exists").lines().count() as u64
 }
 

@@ -119,7 +119,7 @@ impl Api {
 
     /// Returns a copy of the request log.
     #[must_use]
-    pub fn account(&self) -> RequestLog {
+    pub fn request_log(&self) -> RequestLog {
         self.state.request_log()
     }
 

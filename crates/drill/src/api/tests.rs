@@ -45,7 +45,7 @@ fn check(
             (answer.status, text)
         }));
     }
-    (answers, api.account())
+    (answers, api.request_log())
 }
 
 fn request(stream: bool) -> Value {

@@ -27,7 +27,7 @@ fn check(
     let actual = (&result["terminal_reason"], &result["api_error_status"], &result["api_error"]);
     assert_eq!(actual, (&json!(reason), &status, &kind), "{name}");
     assert_eq!(ended.status.code(), Some(i32::from(result["is_error"] == true)), "{name}");
-    assert_eq!(drill.api.account().model_requests(), requests, "{name}");
+    assert_eq!(drill.api.request_log().model_requests(), requests, "{name}");
     let retried = ended.events.iter().filter(|event| event["subtype"] == "api_retry").count();
     assert_eq!(retried, announced, "{name}");
     Ok(())

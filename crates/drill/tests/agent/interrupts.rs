@@ -74,8 +74,13 @@ fn interrupted_stream_keeps_text_and_estimates_cost() -> TestResult {
         (&result["terminal_reason"], &result["subtype"]),
         (&json!("aborted_streaming"), &json!("error_during_execution"))
     );
-    let completed =
-        drill.api.account().messages.first().and_then(longhaul_drill::api::Billed::cost).unwrap_or_default();
+    let completed = drill
+        .api
+        .request_log()
+        .messages
+        .first()
+        .and_then(longhaul_drill::api::Billed::cost)
+        .unwrap_or_default();
     assert!(result["total_cost_usd"].as_f64() > Some(completed.dollars()), "{result}");
     Ok(())
 }
@@ -88,12 +93,12 @@ fn killed_agent_leaves_tool_running_and_session_resumable() -> TestResult {
     agent.signal(Signal::KILL)?;
     let killed = drill.end(agent)?;
     assert_eq!((killed.status.code(), killed.results().len()), (None, 0));
-    let before = drill.api.account();
+    let before = drill.api.request_log();
     let resumed = drill.end(drill.resume(SESSION)?)?;
     let result = resumed.last()?;
     assert_eq!(result["terminal_reason"], "completed");
     // The cost of the killed process is missing from the agent's total, but not from the API's log.
-    let after = drill.api.account();
+    let after = drill.api.request_log();
     let expected: f64 = after.cost().dollars() - before.cost().dollars();
     assert!((result["total_cost_usd"].as_f64().unwrap_or(0.0) - expected).abs() < 1e-9);
     assert_eq!(after.messages.iter().map(|billed| billed.turn).collect::<Vec<_>>(), [1, 2, 2, 3]);

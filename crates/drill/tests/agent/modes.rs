@@ -47,6 +47,6 @@ fn instant_end_sends_no_request() -> TestResult {
     agent.send_prompt("go")?;
     let ended = drill.end(agent)?;
     assert_eq!(event_kinds(&ended.events), ["system/init", "result/success", "system/session_state_changed"]);
-    assert_eq!(drill.api.account().requests.len(), 0);
+    assert_eq!(drill.api.request_log().requests.len(), 0);
     Ok(())
 }

@@ -48,7 +48,7 @@ fn resumed_session_and_fork_continue_the_cost() -> TestResult {
     let ended = drill.end(fork)?;
     assert_eq!(ended.last()?["session_id"], OTHER);
     assert!(cost(&ended)? > second);
-    assert!((cost(&ended)? - drill.api.account().cost().dollars()).abs() < 1e-9);
+    assert!((cost(&ended)? - drill.api.request_log().cost().dollars()).abs() < 1e-9);
     Ok(())
 }
 

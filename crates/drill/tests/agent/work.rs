@@ -19,7 +19,7 @@ fn storm_without_kill_completes_with_equal_counts() -> TestResult {
     assert_eq!((ended.status.code(), &result["terminal_reason"]), (Some(0), &Value::from("completed")));
     let expected = workspace::hash(&drill.scenario.expected_files().unwrap_or_default());
     assert_eq!(hash(&drill.work())?, expected);
-    let log = drill.api.account();
+    let log = drill.api.request_log();
     let usage = &result["modelUsage"]["claude-sonnet-4-5"];
     let count = |field: &str| usage[field].as_u64().unwrap_or(0);
     let reported = ApiTokens {
@@ -80,7 +80,7 @@ fn line_sent_during_a_tool_shares_its_result() -> TestResult {
     agent.send_prompt("and another thing")?;
     let ended = drill.end(agent)?;
     assert_eq!(ended.results().len(), 1);
-    assert_eq!(drill.api.account().model_requests(), 2);
+    assert_eq!(drill.api.request_log().model_requests(), 2);
     Ok(())
 }
 

@@ -25,7 +25,7 @@ pub struct ImportDestination<'a> {
     /// Directory that replaces the top of the repository or, without git, the agent's working directory.
     pub into: &'a Path,
     /// Whether to use an existing workspace. Otherwise it is unpacked into a new or empty directory.
-    pub as_is: bool,
+    pub use_existing: bool,
     /// Whether the file may unpack to more than ten times its size.
     pub allow_large: bool,
     /// Program of the agent. `None` for the recorded one or, if that is missing, an installed one.
@@ -100,7 +100,7 @@ pub fn import(
     find_agent(&mut plan.agent, outcome.is_some(), destination.agent_path)?;
 
     let (unpacked, workspace_match) = match &manifest.workspace {
-        Some(workspace) if !destination.as_is => {
+        Some(workspace) if !destination.use_existing => {
             register_temporary(&scratch, &DestinationDir::scratch_of(destination.into))?;
             let mut destination_dir = DestinationDir::create(destination.into)?;
             restore(&bundle, workspace, &destination_dir.scratch(), file, unpacked_bytes_max)?;
@@ -128,7 +128,7 @@ pub fn import(
 /// Checks that the workspace can be created at the destination, or exists there. Changes nothing.
 fn check_destination(manifest: &Manifest, destination: ImportDestination<'_>) -> Result<(), TransferError> {
     let into = destination.into;
-    if !destination.as_is {
+    if !destination.use_existing {
         return match &manifest.workspace {
             Some(_) => DestinationDir::check(into),
             None => Err(TransferError::NoWorkspace(into.to_owned())),

@@ -52,7 +52,7 @@ impl Homes {
     }
 
     /// Returns a destination that uses an existing directory.
-    fn as_is<'a>(&self, into: &'a std::path::Path) -> ImportDestination<'a> {
-        ImportDestination { into, as_is: true, allow_large: false, agent_path: None }
+    fn use_existing<'a>(&self, into: &'a std::path::Path) -> ImportDestination<'a> {
+        ImportDestination { into, use_existing: true, allow_large: false, agent_path: None }
     }
 }

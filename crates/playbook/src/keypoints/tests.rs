@@ -27,7 +27,7 @@ async fn ask(api: &Api, project: &Path) -> (ExtractionResult, usize) {
         .expect("the settings are sound")
         .with_observer(Arc::new(diagnostics.request_observer(KEYPOINTS)));
     let extracted = extract(&judge, "What is learned?", &*clock, &diagnostics, "mine").await;
-    (extracted, api.account().requests.len())
+    (extracted, api.request_log().requests.len())
 }
 
 fn project_with_diagnostics() -> tempfile::TempDir {

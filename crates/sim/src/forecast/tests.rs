@@ -15,14 +15,14 @@ fn calm_world_completes_every_run() {
     assert!(forecast.faults.is_empty());
     // One request for the last answer, and one for each tool call before it.
     assert!((11..=61).contains(&forecast.requests.p10));
-    assert_eq!(forecast.spend.max.0, 30_000 * forecast.requests.max);
+    assert_eq!(forecast.cost.max.0, 30_000 * forecast.requests.max);
 }
 
 #[test]
 fn time_bound_completes_more_runs_in_a_storm_than_retry_bound() {
     let time_bound = forecast_for(Preset::Default, "storm");
     let retry_bound = forecast_for(Preset::Openclawpack, "storm");
-    assert_eq!((time_bound.broken, retry_bound.broken), (0, 0), "{:?}", time_bound.broken_first);
+    assert_eq!((time_bound.violations, retry_bound.violations), (0, 0), "{:?}", time_bound.first_violation);
     assert!(
         time_bound.outcomes["done"] > 2 * retry_bound.outcomes["done"],
         "{time_bound:#?} {retry_bound:#?}"

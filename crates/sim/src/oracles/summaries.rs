@@ -128,7 +128,7 @@ impl SummaryWatch {
         ensure(result == expected, Oracle::Truth, || {
             format!("the summary is recorded as {result:?}, but it was {expected:?}")
         })?;
-        ensure(usage == billed, Oracle::Tally, || {
+        ensure(usage == billed, Oracle::Usage, || {
             format!("{usage:?} is recorded for a summary that used {billed:?}")
         })
     }

@@ -129,7 +129,7 @@ async fn run_scenario(
         leftover_processes: leftover_processes(&report.dir).map_err(unexpected)?,
         announced: announced_message_ids(&report.dir).map_err(unexpected)?,
         report,
-        request_log: api.account(),
+        request_log: api.request_log(),
         survived: watcher.survived,
         waits: watcher.waits,
         differences: expected

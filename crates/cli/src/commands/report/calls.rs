@@ -39,7 +39,7 @@ pub struct ToolCallRow {
     /// Whether a sub-agent made the call.
     pub subagent: bool,
     /// Result of the call.
-    pub ended_at: CallEnd,
+    pub result: CallEnd,
 }
 
 /// Result of a tool call.
@@ -107,7 +107,7 @@ impl ToolCalls {
                 EventKind::ToolResult => {
                     let call = message.tool_use_id.as_ref().and_then(|id| open.remove(id));
                     if let Some(call) = call.and_then(|index| calls.get_mut(index)) {
-                        call.ended_at = CallEnd::new(&message);
+                        call.result = CallEnd::new(&message);
                     }
                 }
                 EventKind::Prompt
@@ -132,7 +132,7 @@ impl ToolCallRow {
             tool: message.tool.unwrap_or_else(|| "tool".to_owned()),
             argument: one_line(&argument),
             at: message.timestamp,
-            ended_at: CallEnd::Unknown,
+            result: CallEnd::Unknown,
         }
     }
 }
@@ -187,7 +187,7 @@ mod tests {
             ToolCalls::new(lines.iter().map(|line| line.as_bytes()), calls_max, is_truncated)
         };
         let all = calls(9, false);
-        let ends: Vec<_> = all.last.iter().map(|call| (call.argument.as_str(), call.ended_at)).collect();
+        let ends: Vec<_> = all.last.iter().map(|call| (call.argument.as_str(), call.result)).collect();
         assert_eq!(
             ends[..4],
             [
@@ -197,7 +197,7 @@ mod tests {
                 ("four", CallEnd::Interrupted)
             ]
         );
-        assert_eq!(all.last[4].ended_at, CallEnd::Unknown);
+        assert_eq!(all.last[4].result, CallEnd::Unknown);
         assert_eq!(all.last[4].argument.chars().count(), 120);
         assert!(!all.truncated);
         assert!(calls(9, true).truncated, "the transcript starts earlier");

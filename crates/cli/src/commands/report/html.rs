@@ -433,10 +433,10 @@ fn calls(html: &mut Html, calls: &ToolCalls, clock: &TimeFormat) {
                     let by = if call.subagent { " (sub-agent)" } else { "" };
                     html.leaf("td", &[("class", "tool")], &format!("{}{by}", call.tool));
                     html.leaf("td", &[("class", "long call")], &call.argument);
-                    html.element("td", &[], |html| match call.ended_at {
-                        CallEnd::Ok => html.text(call.ended_at.label()),
+                    html.element("td", &[], |html| match call.result {
+                        CallEnd::Ok => html.text(call.result.label()),
                         CallEnd::Unknown | CallEnd::Failed | CallEnd::Denied | CallEnd::Interrupted => {
-                            html.leaf("strong", &[], call.ended_at.label());
+                            html.leaf("strong", &[], call.result.label());
                         }
                     });
                 });

@@ -166,7 +166,7 @@ fn calls() -> ToolCalls {
         tool: "Bash".to_owned(),
         argument: argument.to_owned(),
         subagent: false,
-        ended_at: end,
+        result: end,
     };
     ToolCalls {
         last: vec![call("cargo test", CallEnd::Ok), call("git push", CallEnd::Denied)],

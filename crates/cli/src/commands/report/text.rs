@@ -234,7 +234,7 @@ fn run_details(out: &mut String, run: &ReportRun, clock: &TimeFormat) -> Result 
     for call in &run.calls.last {
         let at = call.at.as_deref().map(|at| clock.time_of_timestamp(at)).unwrap_or_default();
         let by = if call.subagent { " (sub-agent)" } else { "" };
-        let text = format!("{:>8}  {:<9} {}{by} {}", at, call.ended_at.label(), call.tool, call.argument);
+        let text = format!("{:>8}  {:<9} {}{by} {}", at, call.result.label(), call.tool, call.argument);
         writeln!(out, "    {}", line(&text, COLUMNS - 4))?;
     }
     wrapped(out, "  ", &super::agent_and_files(run))

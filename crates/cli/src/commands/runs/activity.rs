@@ -48,7 +48,7 @@ fn working(dir: &RunDir) -> String {
 /// Returns the newest tool call without a result.
 fn open_tool(dir: &RunDir) -> Option<String> {
     let calls = ToolCalls::read(&dir.transcript_path(), TRANSCRIPT_BYTES_MAX, CALLS_MAX).last;
-    let open = calls.into_iter().rev().find(|call| call.ended_at == CallEnd::Unknown)?;
+    let open = calls.into_iter().rev().find(|call| call.result == CallEnd::Unknown)?;
     let text = phrases::one_line(&format!("{}: {}", open.tool, open.argument));
     Some(text.trim_end_matches(':').to_owned())
 }

@@ -25,7 +25,7 @@ const INDENT: usize = 14;
 const ANSWER_CHARS_MAX: usize = 2000;
 // Together with the other columns, these fill a page.
 const ENDED_BY_CHARS: usize = 28;
-const THEN_CHARS: usize = 26;
+const THEN_CHARS: usize = 24;
 // Shortest useful texts: `out_of_memory` and `resumed after 12m 34s`.
 const ENDED_BY_CHARS_MIN: usize = 13;
 const THEN_CHARS_MIN: usize = 21;
@@ -276,7 +276,7 @@ fn table(out: &mut String, output: &ShowOutput, times: &RunTimes<'_>) {
     let mut row = |cells: [&str; 7]| {
         let [number, start, strategy, duration, ended, then, cost] = cells;
         let row = format!(
-            "  {number:>3}  {start:<8}  {strategy:<6}  {duration:<7}  {ended:<ended_by_chars$}  {then:<then_chars$}  {cost:>8}"
+            "  {number:>3}  {start:<8}  {strategy:<8}  {duration:<7}  {ended:<ended_by_chars$}  {then:<then_chars$}  {cost:>8}"
         );
         out.push_str(row.trim_end());
         out.push('\n');

@@ -157,7 +157,7 @@ pub fn play(strike: Strike, point: u64, claude: Option<&Path>) -> Figures {
     trial.count_leftovers();
     let struck = strike.is_disk_fault()
         || fs::read_to_string(log).is_ok_and(|log| log.lines().any(|line| line == "struck"));
-    trial.measure(struck, &server.api.account())
+    trial.measure(struck, &server.api.request_log())
 }
 
 /// State of a trial.
@@ -197,7 +197,7 @@ impl Trial<'_> {
         self.leftover_processes += processes().len() as u64;
     }
 
-    fn measure(mut self, struck: bool, account: &RequestLog) -> Figures {
+    fn measure(mut self, struck: bool, request_log: &RequestLog) -> Figures {
         let envelope = self.envelopes.last().cloned().unwrap_or_default();
         self.expect(envelope["result"] == DONE, &format!("the envelope is {envelope}"));
         let expected = workspace::WorkspaceFiles::from([("steps".to_owned(), STEPS.as_bytes().to_vec())]);
@@ -241,13 +241,13 @@ impl Trial<'_> {
             leftover_processes,
             branches,
             repeated,
-            wasted: (account.model_requests() as u64).saturating_sub(IDEAL_REQUESTS),
+            wasted: (request_log.model_requests() as u64).saturating_sub(IDEAL_REQUESTS),
             attempts: self.envelopes.iter().filter_map(|envelope| envelope["run"]["attempts"].as_u64()).sum(),
             reported,
-            billed: account.billed().filter(is_received).map(|message| message.tokens.total()).sum(),
+            billed: request_log.billed().filter(is_received).map(|message| message.tokens.total()).sum(),
             reported_in_all: reported + usage("truncated_tokens"),
-            billed_in_all: account.tokens().total(),
-            message_tokens_max: account
+            billed_in_all: request_log.tokens().total(),
+            message_tokens_max: request_log
                 .billed()
                 .map(|message| message.tokens.total())
                 .max()

@@ -71,7 +71,7 @@ fn check_rejected(message: &str, modify: impl FnOnce(&mut Vec<RawEntry>)) {
 
 fn check_rejected_file(to: &Homes, file: &Path, message: &str) {
     let into = to.path("work");
-    let error = import(&to.home, file, to.as_is(&into)).expect_err(message);
+    let error = import(&to.home, file, to.use_existing(&into)).expect_err(message);
     assert!(error.to_string().contains(message), "`{message}` is not in `{error}`");
     assert!(error.hint().is_some(), "{error} has no hint");
     assert_eq!(fs::read_dir(to.home.runs_path()).expect("runs").count(), 0, "{error}");
@@ -89,7 +89,7 @@ fn imports_a_valid_file() {
     let exported = from.export();
     write(&to.path("file"), &entries(&exported.file));
     let into = to.path("work");
-    let imported = import(&to.home, &to.path("file"), to.as_is(&into)).expect("imported");
+    let imported = import(&to.home, &to.path("file"), to.use_existing(&into)).expect("imported");
     assert_eq!(imported.dir.id(), &exported.manifest.run);
     let plan = imported.dir.plan().expect("a plan");
     assert_eq!(plan.cwd.as_path(), fs::canonicalize(into).expect("a path"));
@@ -239,7 +239,7 @@ fn rejects_a_newer_format() {
     write(&to.path("file"), &entries);
     check_rejected_file(&to, &to.path("file"), "longhaul 9.1.0 wrote it in format 2");
     let into = to.path("work");
-    let error = import(&to.home, &to.path("file"), to.as_is(&into));
+    let error = import(&to.home, &to.path("file"), to.use_existing(&into));
     assert!(matches!(error, Err(TransferError::Newer { .. })), "{error:?}");
 }
 
@@ -265,7 +265,8 @@ fn rejects_journals_of_newer_versions_and_damaged_plans() {
         let to = Homes::new();
         write(&to.path("file"), &entries);
         let into = to.path("work");
-        let error = import(&to.home, &to.path("file"), to.as_is(&into)).expect_err("the file is invalid");
+        let error =
+            import(&to.home, &to.path("file"), to.use_existing(&into)).expect_err("the file is invalid");
         assert_eq!(to.home.runs_newest_first().expect("runs").count(), 0);
         let hidden = fs::read_dir(to.home.runs_path())
             .expect("runs")
@@ -286,7 +287,7 @@ fn highly_compressed_file_needs_consent() {
     let file = from.export().file;
     check_rejected_file(&to, &file, "more than ten times its size");
     let into = to.path("work");
-    let large = ImportDestination { allow_large: true, ..to.as_is(&into) };
+    let large = ImportDestination { allow_large: true, ..to.use_existing(&into) };
     import(&to.home, &file, large).expect("large files are allowed");
 }
 

@@ -237,7 +237,8 @@ fn omits_a_workspace_outside_of_git() {
     );
     let to = Homes::new();
     let into = to.path("new");
-    let refused = import(&to.home, &exported.file, ImportDestination { as_is: false, ..to.as_is(&into) });
+    let refused =
+        import(&to.home, &exported.file, ImportDestination { use_existing: false, ..to.use_existing(&into) });
     assert!(matches!(refused, Err(TransferError::NoWorkspace(_))), "{refused:?}");
     assert!(!into.exists());
 
@@ -260,7 +261,7 @@ fn omits_the_home_and_the_exported_file() {
     let exported = homes.export();
     let to = Homes::new();
     let into = to.path("new");
-    let destination = ImportDestination { as_is: false, ..to.as_is(&into) };
+    let destination = ImportDestination { use_existing: false, ..to.use_existing(&into) };
     let imported = import(&to.home, &exported.file, destination).expect("imported");
     assert_eq!(imported.workspace, WorkspaceMatch::Unpacked);
     assert_eq!(imported.cwd, fs::canonicalize(into.join("work")).expect("a path"));
@@ -278,7 +279,7 @@ fn a_failed_import_leaves_the_directory_unchanged() {
     let missing = to.path("missing");
     let refused_without_agent = |into: &Path| {
         let destination =
-            ImportDestination { into, as_is: false, allow_large: false, agent_path: Some(&missing) };
+            ImportDestination { into, use_existing: false, allow_large: false, agent_path: Some(&missing) };
         import(&to.home, &exported.file, destination).expect_err("the agent is missing");
     };
     let (empty, new) = (to.path("work"), to.path("not/yet/there"));
@@ -286,7 +287,8 @@ fn a_failed_import_leaves_the_directory_unchanged() {
     refused_without_agent(&new);
     assert!(empty.exists() && !to.path("not").exists());
     // The run's directory cannot get its name. The workspace is already created then.
-    let destination = ImportDestination { into: &new, as_is: false, allow_large: false, agent_path: None };
+    let destination =
+        ImportDestination { into: &new, use_existing: false, allow_large: false, agent_path: None };
     let day = jiff::Zoned::now().strftime("%Y-%m-%d").to_string();
     let day = to.home.runs_path().join(day);
     fs::create_dir_all(&day).expect("created");
@@ -323,7 +325,7 @@ fn compares_an_existing_workspace() {
         let to = Homes::new();
         let into = to.path("work");
         shell(&into, prepare);
-        let imported = import(&to.home, &exported.file, to.as_is(&into)).expect("imported");
+        let imported = import(&to.home, &exported.file, to.use_existing(&into)).expect("imported");
         assert_eq!(imported.workspace, expected, "{prepare}");
     };
     // The history does not matter, because the agent only sees the files.
@@ -346,7 +348,7 @@ fn large_workspace_needs_consent() {
     let file = from.export().file;
     assert!(fs::metadata(&file).expect("a file").len() < 1_000_000);
     let into = to.path("there");
-    let small = ImportDestination { into: &into, as_is: false, allow_large: false, agent_path: None };
+    let small = ImportDestination { into: &into, use_existing: false, allow_large: false, agent_path: None };
     let error = import(&to.home, &file, small).expect_err("the workspace is too large").to_string();
     assert!(error.contains("more than ten times its size"), "{error}");
     assert!(!into.exists(), "nothing remains");

@@ -46,7 +46,7 @@ async fn ask_by(policy: ApiCallPolicy, side: &str) -> AskResult {
         .with_observer(seen.clone());
     let replied = judge.ask("What is learned?").await.map(|reply| reply.text);
     let seen = seen.0.lock().expect("no test panics with it").clone();
-    AskResult { replied, requests: api.account().requests.len(), slept: clock.slept(), seen }
+    AskResult { replied, requests: api.request_log().requests.len(), slept: clock.slept(), seen }
 }
 
 async fn ask(side: &str) -> AskResult {
@@ -236,7 +236,7 @@ async fn sends_no_request_without_key() {
         ApiJudge::new(&settings, policy(), Prices::default(), SimulatedClock::new()).expect_err("no key");
     assert_eq!((error.fault, error.retry, error.requests), (Fault::Auth, RetryAdvice::NeedsPerson, 0));
     assert!(error.message.contains("ANTHROPIC_API_KEY"), "{error}");
-    assert!(api.account().requests.is_empty());
+    assert!(api.request_log().requests.is_empty());
 }
 
 #[tokio::test]
@@ -255,7 +255,7 @@ async fn answer_has_cost() {
     let judge = ApiJudge::new(&settings(&api), policy(), Prices::bundled().clone(), SimulatedClock::new())
         .expect("it is sound");
     let reply = judge.ask("What is learned?").await.expect("it is answered");
-    let account = api.account();
+    let account = api.request_log();
     let billed = &account.side[0];
     let tokens = billed.tokens;
     assert_eq!(
