@@ -1,7 +1,7 @@
 //! `cargo xtask words`: rejects words that are not plain English, and identifiers that are not the standard
 //! term.
 //!
-//! It reads every Rust file and every page that git tracks. `words/allowed.txt` lists the exceptions, each
+//! It reads the sources, pages, prompts and tables that git tracks. `words/allowed.txt` lists the exceptions, each
 //! with a reason; an unused exception is an error.
 
 use regex::{Regex, RegexSet};
@@ -19,6 +19,9 @@ struct Rule {
 const fn rule(pattern: &'static str, instead: &'static str) -> Rule {
     Rule { pattern, instead }
 }
+
+/// Files whose lines are checked.
+const TEXT_FILES: [&str; 6] = ["*.rs", "*.md", "*.toml", "*.txt", "*.css", "*.sql"];
 
 /// Rules for the lines of every file.
 const WORDS: &[Rule] = &[
@@ -163,14 +166,14 @@ fn set(rules: &[Rule]) -> RegexSet {
     RegexSet::new(rules.iter().map(|rule| rule.pattern)).expect("the rules are regular expressions")
 }
 
-/// Returns the tracked Rust files and pages, without this list of words itself.
+/// Returns the tracked text files, without these lists of words themselves.
 fn tracked(root: &Path) -> io::Result<Vec<String>> {
-    let output = Command::new("git").args(["ls-files", "*.rs", "*.md"]).current_dir(root).output()?;
+    let output = Command::new("git").args(["ls-files", "--"]).args(TEXT_FILES).current_dir(root).output()?;
     if !output.status.success() {
         return Err(io::Error::other(String::from_utf8_lossy(&output.stderr).into_owned()));
     }
     let paths = String::from_utf8_lossy(&output.stdout).into_owned();
-    Ok(paths.lines().filter(|path| *path != "xtask/src/words.rs").map(str::to_owned).collect())
+    Ok(paths.lines().filter(|path| !path.starts_with("xtask/src/words")).map(str::to_owned).collect())
 }
 
 /// Parses the list of exceptions: `path | regular expression | reason`.

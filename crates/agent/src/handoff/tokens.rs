@@ -90,7 +90,7 @@ mod tests {
         };
         check("short", 5, "short");
         let long = format!("{}{}", "a".repeat(500), "z".repeat(500));
-        check(&long, 50, &format!("{}\n[... 981 bytes omitted ...]\n{}", "a".repeat(10), "z".repeat(9)));
+        check(&long, 50, &format!("{}\n[... 980 bytes omitted ...]\n{}", "a".repeat(10), "z".repeat(10)));
         check(&long, 0, "\n[... 1000 bytes omitted ...]\n");
     }
 

@@ -158,7 +158,7 @@ fn describe_attempt_end(record: &Record, attempt: u32) -> Vec<DiagnosticNote> {
     let denials = (*denied_calls > 0).then(|| {
         let note =
             DiagnosticNote::new("guard_denied", format!("the guards denied tool calls of attempt {attempt}"));
-        note.with("denied_calls", denied_calls.to_string())
+        note.with("denials", denied_calls.to_string())
     });
     let failure = fault.map(|fault| {
         let title = format!("attempt {attempt} failed: {fault}");

@@ -167,47 +167,47 @@ fn texts_are_readable() {
         &in_run,
         "stop_stalled.txt",
         expect![[r#"
-        attempt 1 is stopped: stalled
+            attempt 1 is stopped: stalled
 
-        at         2026-09-21T14:13:20.000Z
-        run        onerun
-        attempt    1
-        session    none
-        directory  /project
-        why        stalled
-        level      term
-        seen       no output for 7m, no tool running, socket open
-    "#]],
+            at         2026-09-21T14:13:20.000Z
+            run        onerun
+            attempt    1
+            session    none
+            directory  /project
+            cause      stalled
+            level      term
+            observed   no output for 7m, no tool running, socket open
+        "#]],
     );
     check(
         &in_run,
         "wait.txt",
         expect![[r#"
-        waiting for attempt 2
+            waiting for attempt 2
 
-        at         2026-09-21T14:13:20.000Z
-        run        onerun
-        attempt    1
-        session    none
-        directory  /project
-        until      2026-09-21T14:13:29.000Z
-        for        9s
-        because    stalled
-    "#]],
+            at         2026-09-21T14:13:20.000Z
+            run        onerun
+            attempt    1
+            session    none
+            directory  /project
+            until      2026-09-21T14:13:29.000Z
+            duration   9s
+            fault      stalled
+        "#]],
     );
     check(
         &in_run,
         "guard_denied.txt",
         expect![[r#"
-        the guards denied tool calls of attempt 1
+            the guards denied tool calls of attempt 1
 
-        at         2026-09-21T14:13:20.000Z
-        run        onerun
-        attempt    1
-        session    none
-        directory  /project
-        denied     2
-    "#]],
+            at         2026-09-21T14:13:20.000Z
+            run        onerun
+            attempt    1
+            session    none
+            directory  /project
+            denials    2
+        "#]],
     );
     check(
         &in_run,

@@ -164,7 +164,7 @@ async fn judges_session() {
         ]
         </transcript>
 
-        The playbook as it is, a point a line, with how often each was judged to have helped and to have done harm:
+        The current playbook, one point per line, with how often each was judged helpful and harmful:
 
         <playbook>
         ## PATTERNS & APPROACHES
@@ -372,7 +372,7 @@ async fn curator_receives_findings_and_updated_counters() {
         }
         </findings>
 
-        The playbook as it is. The counters, which are kept by others, say how often a point was judged to have helped and to have done harm:
+        The current playbook. Its counters, which you do not change, show how often a point was judged helpful and harmful:
 
         <playbook>
         ## PATTERNS & APPROACHES

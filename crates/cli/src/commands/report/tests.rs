@@ -369,7 +369,7 @@ fn json_has_every_run() {
                 "argument": "cargo test",
                 "at": "2026-01-01T00:00:05.000Z",
                 "attempt": 1,
-                "ended_at": "ok",
+                "result": "ok",
                 "subagent": false,
                 "tool": "Bash"
               },
@@ -377,7 +377,7 @@ fn json_has_every_run() {
                 "argument": "git push",
                 "at": "2026-01-01T00:00:05.000Z",
                 "attempt": 1,
-                "ended_at": "denied",
+                "result": "denied",
                 "subagent": false,
                 "tool": "Bash"
               }

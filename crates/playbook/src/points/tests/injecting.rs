@@ -34,11 +34,11 @@ fn injects_every_point_with_counters() {
     expect![[r#"
         # Playbook of this project
 
-        Key points that were learned in earlier sessions. Each has a name, how often it was judged to have helped and to have done harm, and what it says.
+        Key points that were learned in earlier sessions. Each has a name, counts of how often it was judged helpful and harmful, and a text.
 
-        - Use those that fit what you are asked to do, and pass over the others. The user's request comes first.
-        - Weigh the record: a point that often helped can be relied on; one that did harm as often as it helped is to be doubted; one without a record is a hint that is to be checked.
-        - Where you act on a point, name it in your answer, in brackets as it stands here, such as [pat-001]. Name only what you used: by that it is judged.
+        - Use the points that fit the request, and ignore the others. The user's request comes first.
+        - Weigh the counts: rely on a point that often helped, doubt one that did harm as often as it helped, and verify one without counts.
+        - When you act on a point, cite its name in your answer, in brackets, such as [pat-001]. Cite only points that you used: they are judged by these citations.
 
         ## PATTERNS & APPROACHES
         [pat-001] helpful=5 harmful=0 :: run the linter first
