@@ -190,7 +190,7 @@ mod tests {
                 format!("{error}; {}", error.hint()).replace(&dir.path().display().to_string(), "DIR")
             }
         };
-        let bundled_start = "You keep the playbook of a coding project: a short list of key points";
+        let bundled_start = "You maintain the playbook of a coding project: a short list of key points";
         assert!(filled().starts_with(bundled_start));
         fs::create_dir(dir.path().join("prompts")).expect("make it");
         assert!(filled().starts_with(bundled_start));
