@@ -58,7 +58,7 @@ pub fn require_remaining(id: &RunId, run: &Run, policy: &Policy, before: &Policy
     let Some((limit, threshold)) = policy.limits.reached(policy.wrap_up, &used) else { return Ok(()) };
     let state = match threshold {
         LimitThreshold::Exhausted => "exhausted",
-        LimitThreshold::Reserve => "down to its reserve",
+        LimitThreshold::Reserve => "used up except for the wrap-up reserve",
     };
     let figures =
         limit_used(run.state(), policy.limits, limit).map(|used| format!(" ({used})")).unwrap_or_default();

@@ -1,4 +1,5 @@
-//! Judges a silent agent: describes a stall and decides for how long the stall is deferred.
+//! Judges a silent agent: describes a stall and decides for how long the stall is deferred, at most nine times
+//! the timeout.
 //!
 //! This module never probes a process. The caller passes in the observations.
 
@@ -103,9 +104,9 @@ impl fmt::Display for ProcessActivity {
             ProcessState::Frozen => write!(out, "the agent's process is frozen (SIGSTOP), ")?,
         }
         match connections {
-            0 => write!(out, "no socket open"),
-            1 => write!(out, "socket open"),
-            count => write!(out, "{count} sockets open"),
+            0 => write!(out, "no connection open"),
+            1 => write!(out, "connection open"),
+            count => write!(out, "{count} connections open"),
         }?;
         match (children, busy_children) {
             (0, _) => Ok(()),

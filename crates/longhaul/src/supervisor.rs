@@ -201,7 +201,7 @@ pub enum SuperviseError {
         next: Option<String>,
     },
     /// The run never opened a session that could be forked.
-    #[error("cannot fork run {0}: it never opened a session")]
+    #[error("cannot fork run {0}: its agent never opened a session")]
     NoSession(RunId),
     /// The run has not finished, so it cannot get another request.
     #[error("cannot send a new prompt to run {0}: it has not finished")]

@@ -52,7 +52,7 @@ pub enum StoreError {
         request: String,
     },
     /// Another supervisor drives the run.
-    #[error("the run is already supervised (journal {})", path.display())]
+    #[error("another process supervises the run (journal {})", path.display())]
     JournalLocked {
         /// Path of the journal.
         path: PathBuf,

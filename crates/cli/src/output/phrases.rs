@@ -56,7 +56,7 @@ pub fn headline(record: &Record, state: &State, policy: &Policy) -> Option<Strin
             Some(describe_finding(RecoveryFinding::Suspended).to_owned())
         }
         Record::Recovered { finding, .. } => {
-            Some(format!("the supervisor died; its replacement {}", describe_finding(*finding)))
+            Some(format!("the supervisor died; a new supervisor {}", describe_finding(*finding)))
         }
         Record::Downtime { duration: span } => {
             Some(format!("nothing ran for {span}: the machine was asleep or the run had no supervisor"))
@@ -161,7 +161,9 @@ fn describe_stop(claimed: bool) -> &'static str {
 pub fn summary(outcome: SummaryResult) -> String {
     match outcome {
         SummaryResult::Written => "older work was summarized".to_owned(),
-        SummaryResult::NotNeeded => "no summary needed: the whole record fits".to_owned(),
+        SummaryResult::NotNeeded => {
+            "no summary needed: the recorded work fits into the handoff prompt".to_owned()
+        }
         SummaryResult::Failed(Fault::AttemptTimeout) => {
             "no summary of older work: it took too long".to_owned()
         }
@@ -171,14 +173,14 @@ pub fn summary(outcome: SummaryResult) -> String {
 
 /// Describes how the history of a conversation reached an attempt, and why.
 pub fn strategy_text(strategy: Option<ResumeStrategy>, reason: Option<StrategyReason>) -> String {
-    let Some(strategy) = strategy else { return "new".to_owned() };
+    let Some(strategy) = strategy else { return "new session".to_owned() };
     let text = match strategy {
         ResumeStrategy::AsIs => "resumed",
         ResumeStrategy::Relocate => "resumed from a relocated copy",
         ResumeStrategy::Repair => "resumed from a repaired copy",
         ResumeStrategy::Fork => "forked",
-        ResumeStrategy::Handoff => "new, with a handoff prompt",
-        ResumeStrategy::Fresh => "new, with the task only",
+        ResumeStrategy::Handoff => "new session with a handoff prompt",
+        ResumeStrategy::Fresh => "new session with only the task",
     };
     let reason_text = match reason {
         Some(StrategyReason::SessionFile(SessionFileState::Ready)) | None => return text.to_owned(),
@@ -238,7 +240,7 @@ pub fn watchdog_stop(stop: &WatchdogStop) -> String {
         .map(|count| format!(" ({count} {})", plural(count, "process", "processes")))
         .unwrap_or_default();
     format!(
-        "its supervisor had died and it wrote nothing for {silent}; the watchdog stopped it at {}{stopped}",
+        "the agent had no supervisor and was silent for {silent}; the watchdog stopped it at {}{stopped}",
         rfc3339(*at)
     )
 }
@@ -323,7 +325,7 @@ pub fn check_text(result: CheckResult) -> &'static str {
 pub fn limit_text(limit: Limit, threshold: LimitThreshold) -> String {
     let of = limit.describe();
     match threshold {
-        LimitThreshold::Reserve => format!("{of} is down to its reserve"),
+        LimitThreshold::Reserve => format!("{of} is used up except for the wrap-up reserve"),
         LimitThreshold::Exhausted => format!("{of} is exhausted"),
     }
 }

@@ -100,10 +100,10 @@ pub fn sentence(entry: &TimelineEntry, clock: &TimeFormat) -> String {
         }
         TimelineEvent::WatchdogStopped { silent_ms, processes_stopped, .. } => {
             let stopped = processes_stopped
-                .map(|count| format!(", with {count} {}", plural(count, "process", "processes")))
+                .map(|count| format!(" ({count} {})", plural(count, "process", "processes")))
                 .unwrap_or_default();
             format!(
-                "its supervisor had died and it wrote nothing for {silent_ms}: the watchdog stopped the agent{stopped}"
+                "the agent had no supervisor and was silent for {silent_ms}; the watchdog stopped it{stopped}"
             )
         }
         TimelineEvent::Recovered { finding, unsupervised_ms, idle_ms, changes, .. } => {
@@ -115,7 +115,7 @@ pub fn sentence(entry: &TimelineEntry, clock: &TimeFormat) -> String {
                 unsupervised.map(|span| format!(", and the run had no supervisor for up to {span}"));
             let idle = (*idle_ms >= GAP_MIN).then(|| format!(", {idle_ms} of it with nothing running"));
             format!(
-                "the supervisor died{}{}; its replacement {}{}",
+                "the supervisor died{}{}; a new supervisor {}{}",
                 unsupervised.unwrap_or_default(),
                 idle.unwrap_or_default(),
                 phrases::describe_finding(*finding),

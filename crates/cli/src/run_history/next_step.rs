@@ -41,7 +41,7 @@ pub fn next_step(
             commands: next_commands(id, run, context),
         },
         Some(_) => NextStep {
-            text: "its supervisor died before it could report the outcome".to_owned(),
+            text: "the run has finished, but its supervisor died before it reported the outcome".to_owned(),
             commands: vec![format!("longhaul recover {id}")],
         },
         None if is_supervised => {
@@ -101,7 +101,7 @@ fn advice_text(state: &State, outcome: Outcome, clock: &TimeFormat, now: Moment)
             advice.unwrap_or_else(|| "read the agent's last message, then resume".to_owned())
         }
         OutcomeKind::CheckFailed => {
-            format!("checks/{:03}.log shows what failed; resume to continue", state.checks)
+            format!("read checks/{:03}.log in the run directory, then resume", state.checks)
         }
         OutcomeKind::NotStarted => {
             advice.unwrap_or_else(|| "fix what kept the agent from starting, then resume the run".to_owned())

@@ -111,7 +111,7 @@ fn shows_planned_wait_if_exceeded() {
             22:00:00  +0s     attempt 1: 4 turns in 0s, $0.4000; the API is overloaded (status 529); resumed
                               after 2h, planned: 2s
             2026-11-23
-            00:00:00  +2h00m  the supervisor died, and the run had no supervisor for up to 2h; its replacement
+            00:00:00  +2h00m  the supervisor died, and the run had no supervisor for up to 2h; a new supervisor
                               found the run waiting
             00:00:00  +2h00m  attempt 2 started: resumed
             next: the agent is working (attempt 2)
@@ -159,7 +159,7 @@ fn stall_shows_its_observations() {
             2026-11-22
             22:00:00  +0s     started in a new session
             22:07:00  +7m     the agent was silent, but its processes were busy; stall deferred: no output for
-                              7m, no tool running, socket open, its child process busy
+                              7m, no tool running, connection open, its child process busy
             22:14:10  +14m    attempt 1: nothing finished in 14m 10s; the agent stalled (no output for 14m, no
                               tool running, its processes could not be inspected); it had to be killed; stopped
                               1 leftover process; resumed after 2s
@@ -181,7 +181,7 @@ fn lost_session_shows_its_resume_strategy() {
             22:00:00  +0s     attempt 1: 4 turns in 0s, $0.4000; the agent crashed (signal 11, SIGSEGV); resumed
                               after 2s
             22:00:02  +2s     attempt 2: the session was not found; started a new session at once
-            22:00:02  +2s     attempt 3 started: new, with a handoff prompt (session_lost)
+            22:00:02  +2s     attempt 3 started: new session with a handoff prompt (session_lost)
             22:00:02  +2s     attempt 3: 1 turn in 0s, $0.1000; the agent reports that it is done
             22:00:02  +2s     finished: done after 3 attempts in 2s (2s of it waiting), $0.5000
             next: nothing to do
@@ -197,7 +197,7 @@ fn lost_session_shows_its_resume_strategy() {
             22:00:00  +0s     started in a new session
             22:00:00  +0s     attempt 1: 4 turns in 0s, $0.4000; the conversation exceeds the model's context;
                               started a new session at once
-            22:00:00  +0s     attempt 2 started: new, with a handoff prompt (context_full)
+            22:00:00  +0s     attempt 2 started: new session with a handoff prompt (context_full)
             22:01:20  +1m     older work was summarized (1m 20s, $0.0200)
             22:01:20  +1m     attempt 2: 1 turn in 0s, $0.1000; the agent reports that it is done
             22:01:20  +1m     finished: done after 2 attempts in 1m 20s, $0.5200
@@ -231,7 +231,7 @@ fn exhausted_budget_finishes_run() {
         expect![[r#"
             2026-11-22
             22:00:00  +0s     started in a new session
-            22:20:00  +20m    the budget is down to its reserve
+            22:20:00  +20m    the budget is used up except for the wrap-up reserve
             22:20:00  +20m    asked the agent to save its work
             22:20:00  +20m    the budget is exhausted
             22:20:00  +20m    attempt 1: 20 turns in 20m, $2.00; the agent exited on its own
@@ -272,7 +272,7 @@ fn checks_show_their_numbers() {
             22:00:41  +41s    attempt 2: 1 turn in 0s, $0.1000; the agent reports that it is done
             22:01:21  +1m     check 2 failed (40s)
             22:01:21  +1m     finished: check_failed after 2 attempts in 1m 21s, $0.3000
-            next: checks/002.log shows what failed; resume to continue
+            next: read checks/002.log in the run directory, then resume
                   longhaul resume kmzqbd
         "#]],
     );
@@ -349,8 +349,8 @@ fn shows_orphaned_run() {
             2026-11-22
             22:00:00  +0s     started in a new session
             2026-11-23
-            01:00:00  +3h00m  its supervisor had died and it wrote nothing for 1h: the watchdog stopped the
-                              agent, with 2 processes
+            01:00:00  +3h00m  the agent had no supervisor and was silent for 1h; the watchdog stopped it (2
+                              processes)
             next: the run has no supervisor: the agent is working (attempt 1)
                   longhaul recover kmzqbd
                   longhaul cancel kmzqbd
@@ -363,7 +363,7 @@ fn shows_orphaned_run() {
             22:00:00  +0s     started in a new session
             2026-11-23
             02:00:00  +4h00m  the supervisor died, and the run had no supervisor for up to 4h, 1h of it with
-                              nothing running; its replacement found the agent running and took it over
+                              nothing running; a new supervisor found the agent running and took it over
             02:00:00  +4h00m  attempt 1: 3 turns in 3h, $0.3000; the agent reports that it is done
             02:00:00  +4h00m  finished: done after 1 attempt in 4h (1h of it asleep or without a supervisor),
                               $0.3000

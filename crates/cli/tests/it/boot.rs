@@ -192,7 +192,7 @@ fn failing_systemctl_is_an_error() {
     failed.envelope(25);
     failed.assert_error(&[
         "Failed to connect to bus",
-        "is written",
+        "was written",
         "systemctl --user enable longhaul-recover.service",
     ]);
     assert!(service(&stage).exists());
@@ -202,7 +202,7 @@ fn failing_systemctl_is_an_error() {
     fs::remove_file(stage.folder().join("bin/systemctl")).expect("the test owns the file");
     let failed = recover(&stage, &["--install"]).output();
     failed.envelope(25);
-    failed.assert_error(&["start systemctl", "systemctl --user enable longhaul-recover.service"]);
+    failed.assert_error(&["cannot start systemctl", "systemctl --user enable longhaul-recover.service"]);
 }
 
 #[test]

@@ -76,7 +76,7 @@ fn unfinished_run_keeps_the_settings_of_its_agent() {
     let rejected = stage.longhaul(["resume", "@", "--model", "haiku"]).against(&server).output();
     rejected.envelope(25);
     let id = stage.only_run().id().to_string();
-    rejected.assert_error(&["the run has not ended", &format!("longhaul cancel {id}")]);
+    rejected.assert_error(&["the run has not finished", &format!("longhaul cancel {id}")]);
     stage.longhaul(["resume", "@", "--budget", "7"]).against(&server).output().envelope(0);
     assert_eq!(changes(&stage), json!([{"setting": "budget", "from": "none", "to": "7"}]));
 }

@@ -118,7 +118,7 @@ fn invalid_check_is_rejected() {
         output.assert_error(fragments);
     };
     check(&["--check", "no-such-program --fast"], &["there is no program `no-such-program`"]);
-    check(&["--check", "if then"], &["the shell cannot read it"]);
+    check(&["--check", "if then"], &["the shell cannot parse it"]);
     check(&["--check", " "], &["it is empty"]);
     check(&["--max-failed-checks", "3"], &["--max-failed-checks and --check-timeout need a check"]);
     assert!(stage.runs().is_empty());

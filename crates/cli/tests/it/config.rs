@@ -230,7 +230,7 @@ fn read_only_commands_ignore_an_invalid_file() {
     );
     let show = stage.longhaul(["config", "show"]).output();
     assert_eq!(show.code, 2, "{show:?}");
-    show.assert_error(&["`quiet` wants `true` or `false`"]);
+    show.assert_error(&["`quiet` must be `true` or `false`"]);
     for args in [&["config", "path"][..], &["completions", "zsh"], &["man"]] {
         let output = stage.longhaul(args).output();
         assert_eq!((output.code, output.stderr.as_str()), (0, ""), "{args:?}: {output:?}");

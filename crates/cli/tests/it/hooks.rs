@@ -342,7 +342,7 @@ fn invalid_settings_are_not_changed() {
     };
     check(
         "{\n  // mine\n  \"model\": \"opus\"\n}",
-        &["settings.json", "line 2", "take its comments out", "nothing was changed"],
+        &["settings.json", "line 2", "remove its comments", "nothing was changed"],
     );
     check("{\"model\": ", &["settings.json", "line 1", "fix it"]);
     check("[1]", &["settings.json", "not an object"]);

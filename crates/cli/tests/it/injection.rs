@@ -188,7 +188,7 @@ fn full_stdout_exits_with_1_and_an_error() {
         "attach @",
         "doctor",
         "config show",
-        "config schema",
+        "schema config",
         "schema",
         "completions bash",
         "man",

@@ -218,7 +218,7 @@ fn attempt_without_messages_is_printed() {
             "attempt 2, ",
             "attempt 2: the session was not found; started a new session ",
             "attempt 3, ",
-            ": new, with a handoff prompt (session_lost)\n",
+            ": new session with a handoff prompt (session_lost)\n",
             "attempt 3: ",
         ]
         .map(offset);

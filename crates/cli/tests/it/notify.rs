@@ -225,7 +225,7 @@ fn invalid_command_is_rejected() {
         output.assert_error(fragments);
     };
     check(&["--notify", "no-such-program --fast"], &["there is no program `no-such-program`", "reads JSON"]);
-    check(&["--notify", "if then"], &["the shell cannot read it"]);
+    check(&["--notify", "if then"], &["the shell cannot parse it"]);
     check(&["--notify", " "], &["it is empty"]);
     assert!(stage.runs().is_empty());
     let output = stage.longhaul(["recover", "--notify", "if then"]).output();

@@ -131,7 +131,7 @@ fn live_agent_is_adopted() {
             entries.iter().find(|entry| entry["kind"] == "recovered").expect("there is a recovery entry");
         assert_eq!((&recovered["attempt"], &recovered["finding"]), (&1.into(), &"agent_running".into()));
         let text = recovered["text"].as_str().expect("a sentence");
-        assert!(text.ends_with("; its replacement found the agent running and took it over"), "{text}");
+        assert!(text.ends_with("; a new supervisor found the agent running and took it over"), "{text}");
     });
 }
 
@@ -227,7 +227,7 @@ fn supervised_run_is_not_recovered() {
     let id = stage.only_run().id().to_string();
     let rejected = recover(&stage, &server, &[&id]).output();
     rejected.envelope(25);
-    rejected.assert_error(&["the run is already supervised", "longhaul attach"]);
+    rejected.assert_error(&["another process supervises the run", "longhaul attach"]);
     let idle = recover(&stage, &server, &[]).output();
     assert_eq!((idle.code, idle.stdout.as_str()), (0, ""));
     assert!(idle.stderr.contains("nothing to recover"), "{idle:?}");

@@ -95,11 +95,11 @@ fn hang_is_reported_with_its_observations() {
         assert_eq!(envelope["run"]["attempts"], 2, "{envelope}");
         assert_contains(
             &output.stderr,
-            &["no output for ", "no tool running", "socket open", "; stopping the agent\n"],
+            &["no output for ", "no tool running", "connection open", "; stopping the agent\n"],
         );
         assert_contains(
             &show(stage),
-            &["attempt 1: no output for ", "no tool running", "socket open", "; it was stopped\n"],
+            &["attempt 1: no output for ", "no tool running", "connection open", "; it was stopped\n"],
         );
     });
 }

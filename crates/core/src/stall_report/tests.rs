@@ -19,34 +19,34 @@ fn check(processes: ProcessActivity, expected: &str) {
 
 #[test]
 fn describes_stalls() {
-    check(ACTIVITY, "socket open");
+    check(ACTIVITY, "connection open");
     check(
         ProcessActivity { connections: 0, children: 1, ..ACTIVITY },
-        "no socket open, its child process idle",
+        "no connection open, its child process idle",
     );
     check(
         ProcessActivity { connections: 3, children: 2, ..ACTIVITY },
-        "3 sockets open, its 2 child processes idle",
+        "3 connections open, its 2 child processes idle",
     );
     check(
         ProcessActivity { children: 1, busy_children: 1, ..ACTIVITY },
-        "socket open, its child process busy",
+        "connection open, its child process busy",
     );
     check(
         ProcessActivity { children: 5, busy_children: 2, ..ACTIVITY },
-        "socket open, 2 of its 5 child processes busy",
+        "connection open, 2 of its 5 child processes busy",
     );
     check(
         ProcessActivity { agent: ProcessState::Busy, ..ACTIVITY },
-        "the agent is using the CPU, socket open",
+        "the agent is using the CPU, connection open",
     );
     check(
         ProcessActivity { agent: ProcessState::Blocked, ..ACTIVITY },
-        "the agent is blocked in the kernel, socket open",
+        "the agent is blocked in the kernel, connection open",
     );
     check(
         ProcessActivity { agent: ProcessState::Frozen, ..ACTIVITY },
-        "the agent's process is frozen (SIGSTOP), socket open",
+        "the agent's process is frozen (SIGSTOP), connection open",
     );
     assert_eq!(
         StallReport { open_tools: 2, ..REPORT }.describe(StopCause::Stalled),

@@ -176,7 +176,7 @@ fn texts_are_readable() {
             directory  /project
             cause      stalled
             level      term
-            observed   no output for 7m, no tool running, socket open
+            observed   no output for 7m, no tool running, connection open
         "#]],
     );
     check(

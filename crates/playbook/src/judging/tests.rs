@@ -180,7 +180,8 @@ async fn judges_session() {
         ["pat-001"]
         </cited>
 
-    "#]].assert_eq(data);
+    "#]]
+    .assert_eq(data);
 }
 
 #[tokio::test]

@@ -1,5 +1,5 @@
-//! Assigns the ids of new points: one above the highest number that the section ever had. An id is never
-//! reused.
+//! Assigns the next id to a new point: its number is one above the highest that the section ever had. An id
+//! is never used twice.
 //!
 //! Otherwise a rating from an old transcript that cites `[pat-007]` would count for a newer point.
 //!

@@ -38,7 +38,7 @@ pub fn login(is_set: impl Fn(&str) -> bool, has_credentials: bool) -> Finding {
 /// on.
 pub fn retries(is_set: impl Fn(&str) -> bool) -> Finding {
     let variables =
-        [(MAX_RETRIES, "a run sets it from --inner-retries"), (RETRY_WATCHDOG, "a run does not pass it on")];
+        [(MAX_RETRIES, "each run sets it from --inner-retries"), (RETRY_WATCHDOG, "no run passes it on")];
     let found: Vec<String> = variables
         .into_iter()
         .filter(|(name, _)| is_set(name))
@@ -116,8 +116,8 @@ mod tests {
         check(&[], "set by each run");
         check(
             &["CLAUDE_CODE_RETRY_WATCHDOG", "CLAUDE_CODE_MAX_RETRIES"],
-            "CLAUDE_CODE_MAX_RETRIES is set, but has no effect: a run sets it from --inner-retries; \
-             CLAUDE_CODE_RETRY_WATCHDOG is set, but has no effect: a run does not pass it on",
+            "CLAUDE_CODE_MAX_RETRIES is set, but has no effect: each run sets it from --inner-retries; \
+             CLAUDE_CODE_RETRY_WATCHDOG is set, but has no effect: no run passes it on",
         );
     }
 

@@ -114,7 +114,8 @@ impl Disk {
             }
             Disk { free: 0..FREE_BYTES_MIN, .. } => Finding::problem(DISK, free, "free disk space"),
             Disk { network: Some(name), .. } => {
-                let found = format!("{free}, on a network file system ({name}): locks may not hold there");
+                let found =
+                    format!("{free}, on a network file system ({name}): file locks may not work there");
                 Finding::warning(DISK, found, ELSEWHERE)
             }
             Disk { free: ..FREE_BYTES_LOW, .. } => Finding::warning(DISK, free, "free disk space"),
@@ -147,7 +148,7 @@ mod tests {
         check(0, false, None, (Severity::Problem, "0 B free"));
         check(15 << 20, false, Some("NFS"), (Severity::Problem, "15.0 MiB free"));
         check(5 << 30, true, None, (Severity::Problem, "5.0 GiB free, but no inodes are left"));
-        let network = "5.0 GiB free, on a network file system (NFS): locks may not hold there";
+        let network = "5.0 GiB free, on a network file system (NFS): file locks may not work there";
         check(5 << 30, false, Some("NFS"), (Severity::Warning, network));
     }
 

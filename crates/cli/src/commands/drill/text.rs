@@ -69,7 +69,8 @@ fn write_card(out: &mut String, card: &Scorecard, colors: Colors) -> std::fmt::R
             }
         ),
     )?;
-    let estimated = format!("with {} estimated", card.messages.estimated);
+    let estimated =
+        format!("including {}", phrases::counted(card.messages.estimated.into(), "estimated message"));
     line("all tokens", format!("{estimated}: {}", totals(&card.tokens.all, grouped)))?;
     line("cost", format!("{estimated}: {}", totals(&card.cost_micro_usd, |micro| Usd(micro).to_string())))?;
     line("wasted tokens", grouped(card.wasted_tokens))?;

@@ -123,7 +123,7 @@ fn print_finished(global: &GlobalArgs, dir: &RunDir) -> Result<u8, Failure> {
         FollowEnd::Ended(report) => {
             print_end(&report, output::format(global));
             if output::format(global) == OutputFormat::Text && !global.quiet {
-                print_status(&format!("run {} has finished; nothing was started", dir.id()));
+                print_status(&format!("run {} has already finished; nothing was started", dir.id()));
             }
             Ok(report.outcome.exit_code())
         }
@@ -140,6 +140,9 @@ fn warn_of_another_prompt(global: &GlobalArgs, args: &RunArgs, dir: &RunDir) {
     if is_other && !global.quiet {
         let run = dir.id();
         let hint = format!("`longhaul show {run}` shows its prompt; another task needs another --key");
-        output::print_warning(&format!("run {run} was started with another prompt"), Some(&hint));
+        output::print_warning(
+            &format!("run {run} was started with another prompt; the new one is ignored"),
+            Some(&hint),
+        );
     }
 }
