@@ -110,10 +110,10 @@ impl fmt::Display for ProcessActivity {
         }?;
         match (children, busy_children) {
             (0, _) => Ok(()),
-            (1, 0) => write!(out, ", its child process idle"),
-            (_, 0) => write!(out, ", its {children} child processes idle"),
-            (1, _) => write!(out, ", its child process busy"),
-            _ => write!(out, ", {busy_children} of its {children} child processes busy"),
+            (1, 0) => write!(out, ", child process idle"),
+            (_, 0) => write!(out, ", {children} child processes idle"),
+            (1, _) => write!(out, ", child process busy"),
+            _ => write!(out, ", {busy_children} of {children} child processes busy"),
         }
     }
 }

@@ -133,7 +133,7 @@ fn sentence(text: &str) -> String {
 /// Returns a run's outcome or state as a sentence, with the time of the next attempt or sensible retry.
 fn explanation(run: &ReportRun, clock: &TimeFormat) -> String {
     let when = run.retry_at.map(|at| match run.outcome {
-        Some(_) => format!("; retry at {}", clock.short(at)),
+        Some(_) => format!("; resume at {}", clock.short(at)),
         None => format!("; until {}", clock.short(at)),
     });
     sentence(&format!("{}{}", run.explanation, when.unwrap_or_default()))

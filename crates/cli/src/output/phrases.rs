@@ -189,7 +189,7 @@ pub fn strategy_text(strategy: Option<ResumeStrategy>, reason: Option<StrategyRe
         Some(StrategyReason::SessionFile(SessionFileState::Elsewhere)) => "found elsewhere",
         Some(StrategyReason::SessionFile(SessionFileState::Empty)) => "empty",
         Some(StrategyReason::SessionFile(SessionFileState::Missing)) => "missing",
-        Some(StrategyReason::Fault(fault)) => fault.as_str(),
+        Some(StrategyReason::Fault(fault)) => fault_text(fault),
         Some(StrategyReason::NeverOpened) => "never opened",
     };
     format!("{text} ({reason_text})")
@@ -272,7 +272,7 @@ fn repair_text(found: SessionFileState) -> Option<&'static str> {
             Some("the session file was damaged; resuming from a repaired copy (original kept)")
         }
         SessionFileState::Stale => Some(
-            "the session file lacked the latest messages; resuming from a completed copy (original kept)",
+            "the session file lacked the latest messages; added them from the run's records (original kept)",
         ),
         SessionFileState::Ready | SessionFileState::Empty | SessionFileState::Missing => None,
     }

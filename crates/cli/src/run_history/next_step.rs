@@ -112,9 +112,9 @@ fn advice_text(state: &State, outcome: Outcome, clock: &TimeFormat, now: Moment)
         }
         OutcomeKind::RetryLater => match outcome.retry_at {
             Some(at) if at > now => {
-                format!("retry at {} (in {})", clock.near(at, now), at.since(now))
+                format!("resume at {} (in {})", clock.near(at, now), at.since(now))
             }
-            Some(at) => format!("retry now (possible since {})", clock.near(at, now)),
+            Some(at) => format!("resume now (possible since {})", clock.near(at, now)),
             None => "retry later".to_owned(),
         },
         OutcomeKind::Suspended => "`longhaul recover` continues the run in its session".to_owned(),

@@ -159,7 +159,7 @@ fn stall_shows_its_observations() {
             2026-11-22
             22:00:00  +0s     started in a new session
             22:07:00  +7m     the agent was silent, but its processes were busy; stall deferred: no output for
-                              7m, no tool running, connection open, its child process busy
+                              7m, no tool running, connection open, child process busy
             22:14:10  +14m    attempt 1: nothing finished in 14m 10s; the agent stalled (no output for 14m, no
                               tool running, its processes could not be inspected); it had to be killed; stopped
                               1 leftover process; resumed after 2s
@@ -181,7 +181,7 @@ fn lost_session_shows_its_resume_strategy() {
             22:00:00  +0s     attempt 1: 4 turns in 0s, $0.4000; the agent crashed (signal 11, SIGSEGV); resumed
                               after 2s
             22:00:02  +2s     attempt 2: the session was not found; started a new session at once
-            22:00:02  +2s     attempt 3 started: new session with a handoff prompt (session_lost)
+            22:00:02  +2s     attempt 3 started: new session with a handoff prompt (the session was not found)
             22:00:02  +2s     attempt 3: 1 turn in 0s, $0.1000; the agent reports that it is done
             22:00:02  +2s     finished: done after 3 attempts in 2s (2s of it waiting), $0.5000
             next: nothing to do
@@ -197,7 +197,8 @@ fn lost_session_shows_its_resume_strategy() {
             22:00:00  +0s     started in a new session
             22:00:00  +0s     attempt 1: 4 turns in 0s, $0.4000; the conversation exceeds the model's context;
                               started a new session at once
-            22:00:00  +0s     attempt 2 started: new session with a handoff prompt (context_full)
+            22:00:00  +0s     attempt 2 started: new session with a handoff prompt (the conversation exceeds the
+                              model's context)
             22:01:20  +1m     older work was summarized (1m 20s, $0.0200)
             22:01:20  +1m     attempt 2: 1 turn in 0s, $0.1000; the agent reports that it is done
             22:01:20  +1m     finished: done after 2 attempts in 1m 20s, $0.5200

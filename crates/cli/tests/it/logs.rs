@@ -288,10 +288,7 @@ fn invalid_combinations_are_rejected() {
     let (stage, server) = (Stage::new(), Server::start(WORK));
     stage.run(&stage.agent(), &PROMPT).against(&server).output().envelope(0);
     for (args, fragments) in [
-        (
-            &["--attempt", "7"][..],
-            &["print attempt 7 of run", "there is none", "hint: there is attempt 1 alone"][..],
-        ),
+        (&["--attempt", "7"][..], &["has no attempt 7", "hint: the run has only attempt 1"][..]),
         (&["--attempt", "0"], &["there is none", "hint:"]),
         (&["--attempt", "first"], &["first", "--help"]),
         (&["--since", "soon"], &["soon", "a duration before now like 90m"]),

@@ -174,7 +174,7 @@ fn invalid_host_is_wrong_usage() {
     };
     check(
         &["--network", "https://example.com"],
-        &["`https://example.com` is not a host", "hint: name what commands"],
+        &["`https://example.com` is not a host", "hint: name the hosts"],
     );
     check(&["--network", "*"], &["`*` is not a host", "hint:"]);
     check(&["--network", ""], &["`` is not a host", "hint:"]);

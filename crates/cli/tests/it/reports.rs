@@ -312,7 +312,7 @@ fn assert_page_is_complete(browser: &mut Browser, report: &Value) {
     }
     assert_eq!(kinds, ["failed", "waiting", "working"].map(str::to_owned).into(), "{report}");
 
-    for (section, rows) in [("lost", "lost"), ("faults", "faults"), ("models", "models")] {
+    for (section, rows) in [("lost", "lost_time"), ("faults", "faults"), ("models", "models")] {
         let labels = texts(browser, &format!("#{section} tbody tr"));
         assert_eq!(labels.len(), list(&report[rows]).len(), "{section}: {labels:?}");
         assert!(!labels.is_empty(), "{section}");

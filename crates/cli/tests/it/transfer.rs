@@ -338,7 +338,7 @@ fn omitted_files_are_listed_on_export_and_import() {
         "for n in 1 2 3 4 5 6 7 8 9; do git init -q nested$n; git -C nested$n -c user.name=me -c user.email=me@example.com \
          commit -q --allow-empty -m $n; done",
     );
-    let omitted = "repositories of their own: nested1, nested2, nested3, nested4, nested5, nested6, nested7, nested8, 1 more";
+    let omitted = "separate repositories: nested1, nested2, nested3, nested4, nested5, nested6, nested7, nested8, 1 more";
     let packed = export(&source, &["@", "--force", "-o", "run.longhaul"]).output();
     assert!(packed.stderr.contains(omitted), "{packed:?}");
     assert_eq!(json(&packed)["workspace"]["omitted"][8], "nested9");

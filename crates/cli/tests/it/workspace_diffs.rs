@@ -195,7 +195,7 @@ fn large_files_are_omitted_and_listed() {
     let output = diff(&stage, &[]);
     let printed = stdout_of(&output);
     assert!(printed.contains(": 1 file changed, 1 insertion(+), 0 deletions(-)\n"), "{output:?}");
-    assert!(output.stderr.ends_with("repositories of their own: large, larger\n"), "{output:?}");
+    assert!(output.stderr.ends_with("separate repositories: large, larger\n"), "{output:?}");
     assert_eq!(json(&stage, &[])["omitted"], serde_json::json!(["large", "larger"]));
     let bytes = stage.only_run().disk_bytes();
     assert!(bytes < 1 << 20, "{bytes} bytes");

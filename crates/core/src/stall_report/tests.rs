@@ -22,19 +22,19 @@ fn describes_stalls() {
     check(ACTIVITY, "connection open");
     check(
         ProcessActivity { connections: 0, children: 1, ..ACTIVITY },
-        "no connection open, its child process idle",
+        "no connection open, child process idle",
     );
     check(
         ProcessActivity { connections: 3, children: 2, ..ACTIVITY },
-        "3 connections open, its 2 child processes idle",
+        "3 connections open, 2 child processes idle",
     );
     check(
         ProcessActivity { children: 1, busy_children: 1, ..ACTIVITY },
-        "connection open, its child process busy",
+        "connection open, child process busy",
     );
     check(
         ProcessActivity { children: 5, busy_children: 2, ..ACTIVITY },
-        "connection open, 2 of its 5 child processes busy",
+        "connection open, 2 of 5 child processes busy",
     );
     check(
         ProcessActivity { agent: ProcessState::Busy, ..ACTIVITY },
