@@ -91,19 +91,19 @@ fn transcript_records_the_conversation() {
         check(
             &stage.only_run(),
             &expect![[r#"
-            1 prompt by person:  p
-            1 text by model:  I take the first step.
-            1 tool_call by model: Bash {"command":"grep -qs one steps || echo one >> step
-            1 tool_result by tool:  (Bash completed with no output)
-            1 text by model:  The second one takes a while.
-            1 tool_call by model: Bash {"command":"test -e started && exit 0; touch started; 
-            1 tool_result by tool:  (Bash completed with no output)
-            1 text by model:  Now the third.
-            1 tool_call by model: Bash {"command":"grep -qs three steps || echo three >> 
-            1 tool_result by tool:  (Bash completed with no output)
-            1 text by model:  All three steps are taken.
-            1 result by agent:  All three steps are taken.
-        "#]],
+                1 prompt by person:  p
+                1 text by model:  I take the first step.
+                1 tool_call by model: Bash {"command":"grep -qs one steps || echo one >> step
+                1 tool_result by tool:  (Bash completed with no output)
+                1 text by model:  The second one takes a while.
+                1 tool_call by model: Bash {"command":"test -e started && exit 0; touch start
+                1 tool_result by tool:  (Bash completed with no output)
+                1 text by model:  Now the third.
+                1 tool_call by model: Bash {"command":"grep -qs three steps || echo three >> 
+                1 tool_result by tool:  (Bash completed with no output)
+                1 text by model:  All three steps are taken.
+                1 result by agent:  All three steps are taken.
+            "#]],
         );
         let messages = transcript(&stage.only_run());
         let tokens = messages.iter().filter_map(|message| message["usage"]["output_tokens"].as_u64());

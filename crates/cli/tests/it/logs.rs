@@ -71,13 +71,13 @@ fn attempts_are_distinguished() {
               Bash: echo hello > hello.txt
                   (Bash completed with no output)
               error: …
-              turn ended: api_error
+              exchange ended: api_error
             attempt 1: 1 turn …; the API is overloaded (status 529); resumed
 
             attempt 2, …: resumed
               longhaul: The work was interrupted: the API was overloaded for a while. Continue with the task. Before you repeat a step, check whether it has already taken effect: the last commands may have run in full, in part or not at all.
               agent: All done: hello.txt says hello.
-              turn ended: completed
+              exchange ended: completed
             attempt 2: 1 turn …; the agent reports that it is done
         "#]]
         .assert_eq(&redact(&all.stdout));
