@@ -1,4 +1,5 @@
-//! Finds the agent's program and its sessions on this machine. It never starts or changes anything.
+//! Finds the agent's executable, on `PATH` or where its installers put it, and reports an agent that is not
+//! installed. Finds the agent's sessions. It never starts or changes anything.
 
 use longhaul_agent::Dialect;
 use longhaul_agent::claude::Claude;

@@ -68,7 +68,7 @@ pub enum StoreError {
         cause: String,
     },
     /// A complete step contains something that this version does not know.
-    #[error("cannot read journal {}: line {line} was written by a newer longhaul: {cause}", path.display())]
+    #[error("cannot read journal {}: line {line} was written by a newer version of longhaul: {cause}", path.display())]
     JournalNewer {
         /// Path of the journal.
         path: PathBuf,

@@ -1,5 +1,5 @@
-//! Draws run ids: a few letters that are easy to read out and spell no words. `create.rs` checks whether an
-//! id is free.
+//! Draws run ids: a few random consonants, which are easy to read out and spell no words. `create.rs` checks
+//! whether an id is free.
 
 use longhaul_core::{RunId, draw};
 

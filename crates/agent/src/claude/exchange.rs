@@ -61,6 +61,7 @@ impl ExchangeState {
                 .or(api_failure.and_then(|api_failure| api_failure.api_error)),
             message_error: api_failure.and_then(|api_failure| api_failure.message_error),
             stop_reason: line.stop_reason.non_empty().map_or(StopReason::Other, vendor_terms::stop_reason),
+            // An empty answer: success is reported, but there is no text.
             empty: !is_error && line.result.as_str().trim().is_empty() && !line.structured_output.0,
             denials: tools
                 .denials(line.permission_denials.0.iter().map(|denial| denial.tool_use_id.as_str())),

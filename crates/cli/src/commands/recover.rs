@@ -111,7 +111,7 @@ fn runs_to_recover(
     let (recent, old): (Vec<_>, Vec<_>) = runs.into_iter().partition(|run| is_recent(run, active_within));
     for run in old.iter().filter(|_| !global.quiet) {
         print_status(&format!(
-            "skipped: {} was last active {} ago; recover it with `longhaul recover {0}`",
+            "skipped {}: it was last active {} ago; recover it with `longhaul recover {0}`",
             run.id(),
             age(run)
         ));

@@ -41,7 +41,7 @@ pub fn next_step(
             commands: next_commands(id, run, context),
         },
         Some(_) => NextStep {
-            text: "the run has finished, but its supervisor died before it reported the outcome".to_owned(),
+            text: "recover the run to report its outcome: its supervisor died before it did".to_owned(),
             commands: vec![format!("longhaul recover {id}")],
         },
         None if is_supervised => {
@@ -108,7 +108,7 @@ fn advice_text(state: &State, outcome: Outcome, clock: &TimeFormat, now: Moment)
         }
         OutcomeKind::Incomplete => "resume to continue".to_owned(),
         OutcomeKind::Bug => {
-            "a process of the run could not be stopped; check whether it is still running".to_owned()
+            "check whether a process of the run is still running: it could not be stopped".to_owned()
         }
         OutcomeKind::RetryLater => match outcome.retry_at {
             Some(at) if at > now => {

@@ -138,6 +138,8 @@ fn dry_run_shows_everything_and_starts_nothing() {
 fn help_describes_every_flag_of_run() {
     let output = Stage::new().longhaul(["run", "--help"]).output();
     assert_eq!((output.code, output.stderr.as_str()), (0, ""));
+    // clap indents empty lines.
+    let help: String = output.stdout.lines().map(|line| format!("{}\n", line.trim_end())).collect();
     expect![[r#"
         Run a task to completion
 
@@ -162,7 +164,7 @@ fn help_describes_every_flag_of_run() {
 
               --diagnostic
                   Write a text file for each noteworthy event to the run's `diagnostic/`
-          
+
                   LONGHAUL_DIAGNOSTIC=1 does the same. A project with a file `.claude/diagnostic_mode` also
                   gets them in `.claude/diagnostic/`.
 
@@ -174,7 +176,7 @@ fn help_describes_every_flag_of_run() {
 
               --key <KEY>
                   Start this task once, under a key that becomes the run's id
-          
+
                   The same call again continues the run if it was stopped, follows it if it is running, and
                   prints its result if it has finished.
 
@@ -227,13 +229,13 @@ fn help_describes_every_flag_of_run() {
 
               --network <HOST>
                   Restrict the agent's commands to these hosts, or `none`
-          
+
                   Names like `example.com`, `*.example.com` or `example.com:443`. The agent runs commands in
                   its own sandbox, and does not start if the sandbox is unavailable.
 
               --answer <KEY=VALUE>
                   Let the agent ask questions, and answer VALUE if KEY matches or occurs in the text
-          
+
                   If no key matches, the agent's first option is the answer, with a warning. Without this
                   flag, the agent cannot ask.
 
@@ -245,20 +247,20 @@ fn help_describes_every_flag_of_run() {
 
               --block-url <PATTERN>
                   Deny tool calls that name this URL
-          
+
                   Patterns: `example.com` with everything below it, `*.example.com`, `example.com:8080`,
                   `https://example.com/papers/*`, `example.com/watch?v=abc`, `192.0.2.1`. See docs/guards.md
                   for what guards inspect and miss.
 
               --block-urls-file <FILE>
                   Deny tool calls that name a URL in this file
-          
+
                   One pattern per line, or a list named `blocked_urls`, `urls` or `patterns` as YAML or
                   JSON.
 
               --block-path <PATH>
                   Deny tool calls that name this file or folder, or anything below it
-          
+
                   Absolute, below `~`, or relative to the working directory.
 
               --allow-denials
@@ -267,13 +269,13 @@ fn help_describes_every_flag_of_run() {
         When the work is done:
               --check <COMMAND>
                   Verify the work with this shell command when the agent reports that it is done; repeatable
-          
+
                   It runs in the working directory. Its output goes back to the agent until it exits with 0.
                   Several commands run in order.
 
               --keep-going
                   Keep prompting the agent until it confirms that the work is done, or a limit is reached
-          
+
                   The agent reports that with a tool, twice in a row.
 
               --keep-improving
@@ -300,24 +302,24 @@ fn help_describes_every_flag_of_run() {
 
               --handoff-summary <MODEL>
                   Summarize older work in the handoff prompt with this model
-          
+
                   The model has one minute. If it fails, older work is listed in one line per step.
 
               --prices-file <FILE>
                   Token prices that override the bundled ones: a TOML file
-          
+
                   The file has `dated` and, for each `[[model]]`, its `names` and what `input`, `output`,
                   `cache_write`, `cache_write_hour` and `cache_read` cost, in dollars per million tokens.
 
               --effects-file <FILE>
                   More tool calls with side effects that a resumed agent must not repeat: a TOML file
-          
+
                   The file has `tools = ["mcp__pager__*"]` or, for each `[[program]]`, its `names` and how
                   its arguments start: `starts_with = ["prod"]`.
 
               --learn
                   Give the agent the project's playbook, and learn from its sessions
-          
+
                   Works as `longhaul playbook install` does for all sessions. It asks a model twice per
                   session, at your cost.
 
@@ -351,7 +353,7 @@ fn help_describes_every_flag_of_run() {
 
               --memory-limit <SIZE>
                   Maximum resident memory of the agent's processes, such as 8G [default: none]
-          
+
                   If they exceed it, the agent is stopped, and resumed once.
 
               --wrap-up-reserve <DURATION>
@@ -366,7 +368,7 @@ fn help_describes_every_flag_of_run() {
         Retries and timeouts:
               --preset <PRESET>
                   Policy to start from: default, openclawpack, archon, researchgym, keypoints, drill
-          
+
                   The defaults shown here are those of `default`.
 
               --max-retries <N>
@@ -405,7 +407,7 @@ fn help_describes_every_flag_of_run() {
 
               --background-wait <DURATION>
                   Time that background commands may outlive the result [default: 10m]
-          
+
                   With --keep-going, the agent is asked about them after this time. Then only a limit of the
                   run stops them.
 
@@ -419,20 +421,20 @@ fn help_describes_every_flag_of_run() {
         Notifications:
               --notify <CHANNEL>
                   Notify when the run finishes, needs a person, or waits longer than 15 minutes; repeatable
-          
+
                   CHANNEL is `desktop`, `ntfy:TOPIC`, `ntfy:https://HOST/TOPIC`, `slack:VARIABLE` (an
                   environment variable with the URL of a webhook), or a shell command that reads one JSON
                   object from stdin. A failed notification changes nothing. See docs/events.md.
 
               --events <FILE|-|fd:N>
                   Write each decision as a JSON line to FILE, stdout (`-`) or a descriptor (`fd:3`)
-          
+
                   A line is written once its decision is on disk. See docs/events.md.
 
         Output:
               --output-format <FORMAT>
                   Output format [default: text; json in a pipe, for commands that drive a run]
-          
+
                   Commands that drive a run: run, resume, rerun, research, recover, attach, cancel.
 
                   Possible values:
@@ -451,7 +453,7 @@ fn help_describes_every_flag_of_run() {
 
               --no-pager
                   Print straight to the terminal, without a pager
-          
+
                   The pager is `LONGHAUL_PAGER`, else `PAGER`, else `less`.
 
         Configuration:
@@ -468,7 +470,7 @@ fn help_describes_every_flag_of_run() {
 
         Durations are like 90s, 5m or 1h30m; a bare number is seconds; `none` means unlimited.
     "#]]
-    .assert_eq(&output.stdout);
+    .assert_eq(&help);
 }
 
 #[test]

@@ -218,7 +218,7 @@ fn attempt_without_messages_is_printed() {
             "attempt 2, ",
             "attempt 2: the session was not found; started a new session ",
             "attempt 3, ",
-            ": new session with a handoff prompt (session_lost)\n",
+            ": new session with a handoff prompt (the session was not found)\n",
             "attempt 3: ",
         ]
         .map(offset);
@@ -289,7 +289,7 @@ fn invalid_combinations_are_rejected() {
     stage.run(&stage.agent(), &PROMPT).against(&server).output().envelope(0);
     for (args, fragments) in [
         (&["--attempt", "7"][..], &["has no attempt 7", "hint: the run has only attempt 1"][..]),
-        (&["--attempt", "0"], &["there is none", "hint:"]),
+        (&["--attempt", "0"], &["has no attempt 0", "hint:"]),
         (&["--attempt", "first"], &["first", "--help"]),
         (&["--since", "soon"], &["soon", "a duration before now like 90m"]),
         (&["--raw", "--json-array"], &["cannot be used with"]),

@@ -222,7 +222,7 @@ fn invalid_answers_are_wrong_usage() {
     check(&["--answer", " =SQLite"], &["the answer `SQLite` has no key", "hint: pass KEY=VALUE"]);
     check(
         &["--answer", "git=Yes", "--answer", "Git=No"],
-        &["`Git` has two answers, `Yes` and `No`", "hint: leave one"],
+        &["`Git` has two answers, `Yes` and `No`", "hint: leave out one"],
     );
     check(
         &["--answers-file", "/nowhere/answers.toml"],
@@ -236,5 +236,5 @@ fn invalid_answers_are_wrong_usage() {
         &["--answers-file", &not_text],
         &["yes.toml", "`git` is neither a string", "hint: --answers-file reads"],
     );
-    check(&["--answers-file", &duplicate], &["twice.json", "`Git` has two answers", "hint: leave one"]);
+    check(&["--answers-file", &duplicate], &["twice.json", "`Git` has two answers", "hint: leave out one"]);
 }

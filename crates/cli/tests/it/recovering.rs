@@ -250,7 +250,7 @@ fn recover_list_changes_nothing_and_recover_skips_old_runs() {
         .expect("the test owns the file");
     let skipped = recover(&stage, &server, &[]).output();
     assert_eq!((skipped.code, skipped.stdout.as_str()), (0, ""));
-    assert!(skipped.stderr.contains(&format!("skipped: {}", run.id())), "{skipped:?}");
+    assert!(skipped.stderr.contains(&format!("skipped {}: ", run.id())), "{skipped:?}");
     assert_done(&stage, &recover(&stage, &server, &["--active-within", "0"]).output().envelope(0), 1);
 }
 

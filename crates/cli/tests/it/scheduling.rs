@@ -121,7 +121,7 @@ fn different_prompt_causes_a_warning() {
     call(&stage, &stage.agent(), &server, &[]).output().envelope(0);
     let other = stage.run(&stage.agent(), &["another task"]).args(KEY).against(&server).output();
     other.envelope(0);
-    assert!(other.stderr.contains("warning: run nightly was started with another prompt"), "{other:?}");
+    assert!(other.stderr.contains("warning: run nightly was started with a different prompt"), "{other:?}");
 }
 
 /// Returns the code block under a heading of the page.

@@ -136,7 +136,7 @@ fn run_is_one_trace() {
                     chat claude-sonnet-4-5 finish_reasons=tool_use output_tokens=23
                     execute_tool Bash
                   wait overloaded fault=overloaded
-                  invoke_agent claude output_tokens=2
+                  invoke_agent claude resume_strategy=as_is output_tokens=2
                     chat claude-sonnet-4-5 finish_reasons=end_turn output_tokens=2
             "#]],
         );

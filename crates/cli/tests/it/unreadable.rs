@@ -78,7 +78,11 @@ fn unreadable_journal_is_named_and_unchanged() {
     check(Some(&original.replacen(&format!("{}\n", lines[1]), "", 1)), &["line 2 is step 3, expected 2"]);
     check(
         Some(&newer),
-        &["line 1 was written by a newer longhaul", "moon_phase_changed", "use the newer longhaul"],
+        &[
+            "line 1 was written by a newer version of longhaul",
+            "moon_phase_changed",
+            "use the newer longhaul",
+        ],
     );
     check(None, &["no such file"]);
     assert_handoff(&handoff(&stage, &["--from-transcript", &file]), "fix it");

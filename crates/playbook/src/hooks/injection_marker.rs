@@ -1,4 +1,4 @@
-//! Injects a playbook into each session once: a marker file exists for each session that received it.
+//! Injects the playbook into each session only once: a marker file exists for each session that already has it.
 //! Concurrent sessions have separate files.
 //!
 //! If several processes run in one session, the one that creates the file injects the playbook.

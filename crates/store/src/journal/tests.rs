@@ -219,7 +219,8 @@ fn detects_gaps() {
 
 #[test]
 fn detects_newer_journal() {
-    let newer = |word: &str| format!("line 2 was written by a newer longhaul: unknown variant `{word}`");
+    let newer =
+        |word: &str| format!("line 2 was written by a newer version of longhaul: unknown variant `{word}`");
     check(|lines| lines[1] = lines[1].replace("attempt_spawned", "dreamt"), &newer("dreamt"));
     check(
         |lines| {

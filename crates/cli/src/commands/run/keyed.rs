@@ -141,7 +141,7 @@ fn warn_of_another_prompt(global: &GlobalArgs, args: &RunArgs, dir: &RunDir) {
         let run = dir.id();
         let hint = format!("`longhaul show {run}` shows its prompt; another task needs another --key");
         output::print_warning(
-            &format!("run {run} was started with another prompt; the new one is ignored"),
+            &format!("run {run} was started with a different prompt; the new one is ignored"),
             Some(&hint),
         );
     }

@@ -274,7 +274,7 @@ fn rejects_journals_of_newer_versions_and_damaged_plans() {
         assert_eq!(hidden.count(), 0, "{error}");
         error.to_string()
     };
-    assert!(refused(newer, "run/journal.jsonl").contains("was written by a newer longhaul"));
+    assert!(refused(newer, "run/journal.jsonl").contains("was written by a newer version of longhaul"));
     assert!(refused(b"{}", "run/plan.json").contains("read plan"));
 }
 
