@@ -63,8 +63,12 @@ pub fn require_remaining(id: &RunId, run: &Run, policy: &Policy, before: &Policy
     let figures =
         limit_used(run.state(), policy.limits, limit).map(|used| format!(" ({used})")).unwrap_or_default();
     let error = format!("cannot continue run {id}: {} is {state}{figures}", limit.describe());
-    let more = flags_to_raise_limits(before, &used, Some(limit)).unwrap_or_default();
-    Err(Failure::usage(error, format!("raise it: `longhaul resume {id} {more}`")))
+    let hint = match flags_to_raise_limits(before, &used, Some(limit)) {
+        Some(flags) => format!("raise it: `longhaul resume {id} {flags}`"),
+        // The run had no such limit before.
+        None => "pass a larger limit: it also counts earlier attempts".to_owned(),
+    };
+    Err(Failure::usage(error, hint))
 }
 
 fn set(args: &LimitArgs, limits: &mut Limits) {

@@ -4,7 +4,7 @@
 use crate::call::wait_until;
 use crate::harness::Stage;
 use crate::recovering::{play_with_each_agent, recover};
-use crate::server::Server;
+use crate::server::{Server, WORK};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
@@ -127,6 +127,15 @@ fn budget_ends_the_run_with_a_wrap_up() {
         let resume = envelope["run"]["resume"].as_str().expect("a hint");
         assert!(resume.contains("--add-budget"), "{resume}");
     });
+}
+
+#[test]
+fn new_limit_below_the_usage_is_rejected_with_a_hint() {
+    let (stage, server) = (Stage::new(), Server::start(WORK));
+    stage.run(&stage.agent(), &["p"]).against(&server).output().envelope(0);
+    let rejected = stage.longhaul(["resume", "@", "--budget", "0.00001"]).against(&server).output();
+    assert_eq!(rejected.code, 2, "{rejected:?}");
+    rejected.assert_error(&["the budget is exhausted", "hint: pass a larger limit"]);
 }
 
 #[test]
