@@ -132,7 +132,8 @@ fn budget_ends_the_run_with_a_wrap_up() {
 #[test]
 fn new_limit_below_the_usage_is_rejected_with_a_hint() {
     let (stage, server) = (Stage::new(), Server::start(WORK));
-    stage.run(&stage.agent(), &["p"]).against(&server).output().envelope(0);
+    let args = ["p", "--permission-mode", "bypassPermissions"];
+    stage.run(&stage.agent(), &args).against(&server).output().envelope(0);
     let rejected = stage.longhaul(["resume", "@", "--budget", "0.00001"]).against(&server).output();
     assert_eq!(rejected.code, 2, "{rejected:?}");
     rejected.assert_error(&["the budget is exhausted", "hint: pass a larger limit"]);
