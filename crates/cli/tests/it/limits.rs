@@ -134,7 +134,7 @@ fn new_limit_below_the_usage_is_rejected_with_a_hint() {
     let (stage, server) = (Stage::new(), Server::start(WORK));
     let args = ["p", "--permission-mode", "bypassPermissions"];
     stage.run(&stage.agent(), &args).against(&server).output().envelope(0);
-    let rejected = stage.longhaul(["resume", "@", "--budget", "0.00001"]).against(&server).output();
+    let rejected = stage.longhaul(["resume", "@", "More.", "--budget", "0.00001"]).against(&server).output();
     assert_eq!(rejected.code, 2, "{rejected:?}");
     rejected.assert_error(&["the budget is exhausted", "hint: pass a larger limit"]);
 }
