@@ -78,9 +78,10 @@ struct ReportCounts {
 fn report_counts(command: &mut Command, count: u64) -> io::Result<ReportCounts> {
     let report: Value = serde_json::from_slice(&command.stdout(Stdio::piped()).output()?.stdout)?;
     let runs = report["runs"].as_array().map(Vec::as_slice).unwrap_or_default();
-    if runs.len() as u64 != count || runs.iter().any(|run| run["calls"]["last"][0]["tool"].is_null()) {
+    let is_empty = |run: &Value| run["calls"]["last"][0]["tool"].is_null() || run["attempts"][0].is_null();
+    if runs.len() as u64 != count || runs.iter().any(is_empty) {
         return Err(io::Error::other(format!(
-            "the report has {} of {count} runs, or no tool calls",
+            "the report has {} of {count} runs, or no attempts or tool calls",
             runs.len()
         )));
     }

@@ -75,7 +75,7 @@ pub fn write(home: &Path, fixture: &RunFixture) -> io::Result<PathBuf> {
     let dir = home.join("runs").join(&stamp(fixture.start_ms)[..10]).join(id(number));
     fs::create_dir_all(dir.join("attempts"))?;
     let plan = json!({
-        "longhaul": env!("CARGO_PKG_VERSION"),
+        "longhaul_version": env!("CARGO_PKG_VERSION"),
         "started_at": stamp(fixture.start_ms),
         "name": fixture.name,
         "prompt": { "text": fixture.task },
@@ -89,7 +89,11 @@ pub fn write(home: &Path, fixture: &RunFixture) -> io::Result<PathBuf> {
     fs::write(dir.join("plan.json"), serde_json::to_vec(&plan)?)?;
     let mut journal = BufWriter::new(File::create(dir.join("journal.jsonl"))?);
     for (seq, (at, records)) in steps(fixture).iter().enumerate() {
-        serde_json::to_writer(&mut journal, &json!({ "seq": seq + 1, "at": at, "records": records }))?;
+        let mut line = json!({ "seq": seq + 1, "at": at, "records": records });
+        if seq == 0 {
+            line["format"] = 1.into();
+        }
+        serde_json::to_writer(&mut journal, &line)?;
         journal.write_all(b"\n")?;
     }
     journal.flush()?;
