@@ -192,7 +192,7 @@ fn tokens() -> Tokens {
 fn model_usage(number: u64) -> serde_json::Value {
     json!([{
         "model": model(number),
-        "cost_usd": cost(number) as f64 / 1e6,
+        "reported_cost_usd": cost(number) as f64 / 1e6,
         "estimated_cost_usd": 0.0,
         "unpriced": false,
         "tokens": tokens(),
