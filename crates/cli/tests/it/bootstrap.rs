@@ -134,7 +134,7 @@ fn sessions_wait_for_an_api_key() {
     write_sessions(&stage, 2);
     let stopped = bootstrap(&stage, &["--yes"]).against(&server).env("ANTHROPIC_API_KEY", "").output();
     let report = printed(&stopped);
-    assert_eq!(results(&report), ["s1 waits", "s2 open"], "{}", stopped.stderr);
+    assert_eq!(results(&report), ["s1 queued", "s2 open"], "{}", stopped.stderr);
     assert!(
         report["stopped"].as_str().is_some_and(|reason| reason.starts_with("no API key is set")),
         "{report}"
@@ -167,7 +167,7 @@ fn sessions_wait_for_another_worker() {
     let output = bootstrap(&stage, &["--yes"]).against(&server).env("ANTHROPIC_BASE_URL", secret).output();
     assert_eq!(output.code, 75, "{}{}", output.stdout, output.stderr);
     let report = printed(&output);
-    assert_eq!(results(&report), ["s1 waits", "s2 open"]);
+    assert_eq!(results(&report), ["s1 queued", "s2 open"]);
     assert!(report["stopped"].as_str().is_some_and(|reason| reason.contains("is paused until")), "{report}");
     let waiting: String = database
         .query_row("SELECT group_concat(destination) FROM queue", [], |row| row.get(0))
