@@ -301,7 +301,7 @@ fn stop_text(
         StopCause::WrapUp => Some("interrupting the agent so that it can save its work".to_owned()),
         StopCause::LimitReached => Some("stopping the agent".to_owned()),
         StopCause::MemoryLimit => Some(format!(
-            "the run's processes use more than {} of memory; stopping the agent",
+            "the run's processes use more than {} of memory, the run's limit; stopping the agent",
             bytes(policy.limits.memory.unwrap_or_default())
         )),
         StopCause::DidNotExit => Some("the agent returned a result but did not exit; stopping it".to_owned()),

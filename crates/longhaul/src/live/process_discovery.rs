@@ -1,4 +1,5 @@
-//! Discovers the state of an attempt whose supervisor died. It never starts or stops a process.
+//! Discovers, for a takeover, the state of an attempt whose supervisor died: the agent that is still running,
+//! or how it exited. It never starts or stops a process.
 
 use super::agent_process::start_ticks;
 use super::run_marker::{RunMarker, variable};

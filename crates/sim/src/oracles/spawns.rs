@@ -1,4 +1,5 @@
-//! Checks the actions of a step before they are performed.
+//! Checks the actions of a step before they are performed: among others, that a run has at most one live
+//! process tree (the oracle `one_tree`).
 
 use super::{Oracle, OracleResult, ensure};
 use crate::world::World;

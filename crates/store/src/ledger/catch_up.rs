@@ -1,5 +1,5 @@
-//! Brings the ledger up to date with the run directories: runs that are missing, deleted, unfinished or
-//! stale. It inspects each day's directory once, and each unfinished run once.
+//! Updates the ledger, the index of all runs, from the run directories: runs that are missing, deleted,
+//! unfinished or stale. It inspects each day's directory once, and each unfinished run once.
 
 use super::entry::{JournalPosition, LedgerEntry, LedgerRun, RunState};
 use super::location::LedgerLocation;

@@ -1,5 +1,6 @@
-//! Checks whether a session was continued from its end. Each row names its parent, so the file is a tree. A
-//! resume that lost its history is a branch from an older row, or a separate tree.
+//! Checks whether a resumed session was continued from its end, or started from scratch or from an older
+//! point. Each row names its parent, so the file is a tree. A resume that lost its history is a branch from an
+//! older row, or a separate tree.
 
 use super::{SessionFacts, facts, rows};
 use crate::claude::wire::Row;

@@ -13,6 +13,7 @@ use std::os::unix::fs::MetadataExt;
 const HOME: &str = "home";
 const DISK: &str = "disk";
 const ELSEWHERE: &str = "set LONGHAUL_HOME to a directory on a local disk";
+const FREE_SPACE: &str = "free disk space: a run without space for its journal is aborted";
 
 // A journal and a stream need little space, but a disk with so little left fills up soon.
 const FREE_BYTES_MIN: u64 = 16 << 20;
@@ -112,13 +113,13 @@ impl Disk {
             Disk { is_out_of_files: true, .. } => {
                 Finding::problem(DISK, format!("{free}, but no inodes are left"), "delete files")
             }
-            Disk { free: 0..FREE_BYTES_MIN, .. } => Finding::problem(DISK, free, "free disk space"),
+            Disk { free: 0..FREE_BYTES_MIN, .. } => Finding::problem(DISK, free, FREE_SPACE),
             Disk { network: Some(name), .. } => {
                 let found =
                     format!("{free}, on a network file system ({name}): file locks may not work there");
                 Finding::warning(DISK, found, ELSEWHERE)
             }
-            Disk { free: ..FREE_BYTES_LOW, .. } => Finding::warning(DISK, free, "free disk space"),
+            Disk { free: ..FREE_BYTES_LOW, .. } => Finding::warning(DISK, free, FREE_SPACE),
             Disk { network: None, .. } => Finding::ok(DISK, free),
         }
     }
