@@ -121,7 +121,12 @@ fn sweep(strikes: &[Strike]) {
             let result = result.map_err(|cause| panic_message(cause.as_ref()));
             report_point(&options, *strike, number, points, &result);
             if options.is_plain {
-                let figures = result.expect("the point was played to its end");
+                let mut figures = result.expect("the point was played to its end");
+                // On a busy machine, a signal can arrive when another response is already in flight. Only the
+                // bounds depend on that: they get a second try, and problems do not.
+                if figures.problems.is_empty() && !figures.missed_bounds(*strike).is_empty() {
+                    figures = play(*strike, number, claude);
+                }
                 let problems = [figures.problems.clone(), figures.missed_bounds(*strike)].concat();
                 assert!(
                     problems.is_empty(),
