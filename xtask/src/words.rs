@@ -1,5 +1,4 @@
-//! `cargo xtask words`: rejects words that are not plain English, and identifiers that are not the standard
-//! term.
+//! `cargo xtask words`: lists the banned words with their replacements, and rejects them in sources and pages.
 //!
 //! It reads the sources, pages, prompts and tables that git tracks. `words/allowed.txt` lists the exceptions, each
 //! with a reason; an unused exception is an error.

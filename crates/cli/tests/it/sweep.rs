@@ -122,9 +122,10 @@ fn sweep(strikes: &[Strike]) {
             report_point(&options, *strike, number, points, &result);
             if options.is_plain {
                 let mut figures = result.expect("the point was played to its end");
-                // On a busy machine, a signal can arrive when another response is already in flight. Only the
-                // bounds depend on that: they get a second try, and problems do not.
-                if figures.problems.is_empty() && !figures.missed_bounds(*strike).is_empty() {
+                // On a busy machine, a signal to the agent can arrive when another response is already in
+                // flight. The bounds of such strikes get a second try; problems never do.
+                let is_timed = strike.wasted_max() > 0;
+                if is_timed && figures.problems.is_empty() && !figures.missed_bounds(*strike).is_empty() {
                     figures = play(*strike, number, claude);
                 }
                 let problems = [figures.problems.clone(), figures.missed_bounds(*strike)].concat();

@@ -21,7 +21,7 @@ pub enum DeadlineKind {
     SummaryTimeout,
     /// The check times out.
     CheckTimeout,
-    /// A silent agent counts as stalled, unless something excuses it.
+    /// A silent agent counts as stalled, unless its processes are busy.
     Stall,
     /// An agent that completes nothing counts as stalled.
     NoProgress,

@@ -1,5 +1,5 @@
-//! Decides when an agent counts as stalled: it is silent for too long without an excuse, or sends output
-//! without completing anything.
+//! Decides when an agent counts as stalled: it is silent for too long and its processes are idle, or it sends
+//! output without completing anything.
 
 use super::{Deadline, DeadlineKind, Phase, Run};
 use crate::stall_report::PROBE_TIMEOUT;
@@ -50,8 +50,8 @@ impl Run {
         // An agent that sent output meanwhile is no longer silent.
         let (true, Some(_)) = (is_working, self.observations.probing_since.take()) else { return };
         let stall = self.stall_report(at, processes);
-        let excused = policy.stall_timeout.and_then(|limit| stall.deferred_until(at, limit));
-        match excused.filter(|_| !self.observations.frozen) {
+        let deferred_until = policy.stall_timeout.and_then(|limit| stall.deferred_until(at, limit));
+        match deferred_until.filter(|_| !self.observations.frozen) {
             Some(until) => self.record(step, Record::StallDeferred { at, until, stall }),
             None => self.stop_stalled_agent(at, StopCause::Stalled, processes, step),
         }
