@@ -191,10 +191,12 @@ impl State {
         self.plan.as_ref().map_or(0, |plan| plan.attempt)
     }
 
-    /// Returns the time that the run has worked until `at`, without the current wait or suspension.
-    pub fn active(&self, at: Moment) -> Span {
-        let idle = match self.phase {
-            Phase::Waiting { since, .. } | Phase::Suspended { since, .. } => at.since(since),
+    /// Returns the clocks as of `at`: with the current wait as waiting, and the current suspension as downtime.
+    pub fn clocks_at(&self, at: Moment) -> Clocks {
+        let mut clocks = self.clocks;
+        match self.phase {
+            Phase::Waiting { since, .. } => clocks.waiting = clocks.waiting + at.since(since),
+            Phase::Suspended { since, .. } => clocks.downtime = clocks.downtime + at.since(since),
             Phase::New
             | Phase::Starting
             | Phase::Summarizing { .. }
@@ -203,9 +205,14 @@ impl State {
             | Phase::Stopping { .. }
             | Phase::Sweeping { .. }
             | Phase::Checking { .. }
-            | Phase::Finished { .. } => Span::ZERO,
-        };
-        self.clocks.active(at) - idle
+            | Phase::Finished { .. } => {}
+        }
+        clocks
+    }
+
+    /// Returns the time that the run has worked until `at`, without the current wait or suspension.
+    pub fn active(&self, at: Moment) -> Span {
+        self.clocks_at(at).active(at)
     }
 
     /// Returns the outcome, or `None` if the run has not finished.
