@@ -12,7 +12,7 @@ pub use attempt::{AttemptEnd, AttemptHistory, StopOrder, SummaryHistory};
 pub use event::{HistoryEvent, HistoryEventKind};
 pub use period::{CheckHistory, OutageHistory, WaitHistory};
 
-use crate::{Moment, Record, Run, State, Usage};
+use crate::{Moment, Phase, Record, Run, State, Usage};
 
 /// The history of a run up to its last record.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -64,6 +64,12 @@ impl RunHistory {
     /// Returns the waits for a next attempt, oldest first.
     pub fn waits(&self) -> impl Iterator<Item = &WaitHistory> {
         self.attempts.iter().flat_map(|attempt| &attempt.waits)
+    }
+
+    /// Returns the current wait, or `None` if the run does not wait.
+    pub fn current_wait(&self) -> Option<WaitHistory> {
+        let Phase::Waiting { since, until, .. } = self.state().phase else { return None };
+        Some(WaitHistory { from: since, until, ended_at: None, fault: self.state().fault })
     }
 
     /// Returns the checks, oldest first. Check `n` has index `n - 1`.

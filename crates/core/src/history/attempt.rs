@@ -172,9 +172,28 @@ impl AttemptHistory {
         self.stops.first().map(|stop| stop.cause)
     }
 
-    /// Returns the stop for a stall, which has the observations. `None` if it did not stall.
-    pub fn stall(&self) -> Option<&StopOrder> {
-        self.stops.iter().find(|stop| stop.stall.is_some())
+    /// Returns the observations that led to its stop. `None` if it did not stall.
+    pub fn stall(&self) -> Option<StallReport> {
+        self.stops.iter().find_map(|stop| stop.stall)
+    }
+
+    /// Returns how long it did nothing before it was stopped for a stall. Zero if it did not stall.
+    pub fn stalled_for(&self) -> Span {
+        let stop = self.stops.iter().find_map(|stop| Some((stop.cause, stop.stall?)));
+        stop.map_or(Span::ZERO, |(cause, stall)| match cause {
+            StopCause::NoProgress => stall.no_progress_for,
+            StopCause::Stalled
+            | StopCause::TimedOut
+            | StopCause::AuthRejected
+            | StopCause::WrongSession
+            | StopCause::WrapUp
+            | StopCause::LimitReached
+            | StopCause::MemoryLimit
+            | StopCause::DidNotExit
+            | StopCause::BackgroundStopped
+            | StopCause::Cancelled
+            | StopCause::Suspended => stall.silent_for,
+        })
     }
 
     /// Returns whether it had to be killed.

@@ -2,8 +2,8 @@
 
 use super::{StopOrder, SummaryHistory};
 use crate::{
-    CancelSource, Clocks, Limit, LimitThreshold, Moment, Outcome, PromptKind, RecoveryFinding, ResumeRequest,
-    SettingChange, Span, StallReport, Usage,
+    CancelSource, CheckResult, Clocks, Limit, LimitThreshold, Moment, Outcome, PromptKind, RecoveryFinding,
+    ResumeRequest, SettingChange, Span, StallReport, Usage,
 };
 
 /// A noteworthy event of a run.
@@ -46,10 +46,14 @@ pub enum HistoryEventKind {
     },
     /// The attempt ended.
     AttemptEnded,
-    /// The last check in [`RunHistory::checks`](crate::RunHistory::checks) ended.
+    /// A check ended.
     CheckEnded {
         /// Number of the check, starting at 1.
         check: u32,
+        /// Result of the check.
+        result: CheckResult,
+        /// Duration of the check.
+        duration: Span,
     },
     /// Nothing of the run was running. The event is the end of that time.
     Downtime {

@@ -2,9 +2,8 @@
 
 use super::{
     AttemptHistory, CheckHistory, HistoryEvent, HistoryEventKind, OutageHistory, RunHistory, StopOrder,
-    WaitHistory,
 };
-use crate::{Moment, Phase, Record, Span};
+use crate::{Moment, Record, Span};
 
 impl RunHistory {
     /// Applies one record of a step that was decided at `at`. Returns the event that the record adds, or `None`
@@ -98,7 +97,8 @@ impl RunHistory {
             Record::CheckEnded { result, .. } => {
                 let check = self.checks.last_mut()?;
                 (check.ended_at, check.result) = (Some(at), Some(*result));
-                HistoryEventKind::CheckEnded { check: self.state().checks }
+                let duration = at.since(check.started_at);
+                HistoryEventKind::CheckEnded { check: self.state().checks, result: *result, duration }
             }
             Record::CancelRequested { source, .. } => HistoryEventKind::CancelRequested(*source),
             Record::SuspendOrdered { source, .. } => HistoryEventKind::SuspendOrdered(*source),
@@ -114,12 +114,6 @@ impl RunHistory {
                 usage: self.state().usage,
             },
         })
-    }
-
-    /// Returns the wait in which the run is.
-    fn current_wait(&self) -> Option<WaitHistory> {
-        let Phase::Waiting { since, until, .. } = self.state().phase else { return None };
-        Some(WaitHistory { from: since, until, ended_at: None, fault: self.state().fault })
     }
 
     /// Ends the previous wait and starts the current one, if there are any.
