@@ -315,3 +315,6 @@ fn context(run: &SpanContext, parent: Option<(TraceId, SpanId)>) -> Context {
     let (trace, span) = parent.unwrap_or((run.trace_id(), run.span_id()));
     context_of(trace, span, run.is_sampled(), false)
 }
+
+#[cfg(test)]
+mod tests;

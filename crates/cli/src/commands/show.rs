@@ -93,9 +93,9 @@ pub fn limit_used(state: &State, limits: Limits, limit: Limit) -> Option<String>
     figures.limits.iter().find(|status| status.limit == limit).map(text::limit_line)
 }
 
-/// A run to show, with the moments for local times.
-struct Loaded {
-    show_output: ShowOutput,
+/// A run to show, with its history for local times.
+pub struct Loaded {
+    pub show_output: ShowOutput,
     outcome: Option<Outcome>,
     as_of: Moment,
     history: RunHistory,
@@ -137,7 +137,11 @@ fn summary(report: &RunReport) -> Result<String, Failure> {
     Ok(text::summary(&loaded.show_output, report, Colors::stdout()))
 }
 
-fn load(dir: &RunDir, clock: &TimeFormat) -> Result<Loaded, Failure> {
+/// Loads a run to show.
+///
+/// # Errors
+/// Returns an error for people if the plan or the journal cannot be read.
+pub fn load(dir: &RunDir, clock: &TimeFormat) -> Result<Loaded, Failure> {
     let plan = dir.plan().map_err(|error| open_home::store_failure(&error))?;
     let journal = Journal::load(&dir.journal_path()).map_err(|error| open_home::store_failure(&error))?;
     let history = journal.history();

@@ -1,5 +1,6 @@
 //! Reports on runs that are built from records.
 
+mod agreement;
 mod pages;
 mod timelines;
 
