@@ -274,11 +274,9 @@ fn slices(history: &RunHistory, until: Moment) -> Vec<TimelineSlice> {
         .checks()
         .iter()
         .map(|check| slice(SliceKind::Checking, None, check.started_at, check.ended_at));
-    let finished = history.events().iter().filter_map(|event| match event.kind {
-        HistoryEventKind::Reopened { finished, .. } => {
-            Some(slice(SliceKind::Finished, None, before(event.at, finished), Some(event.at)))
-        }
-        _ => None,
+    let finished = history.events().iter().filter_map(|event| {
+        let HistoryEventKind::Reopened { finished, .. } = event.kind else { return None };
+        Some(slice(SliceKind::Finished, None, before(event.at, finished), Some(event.at)))
     });
     let mut slices: Vec<TimelineSlice> = attempts.chain(waits).chain(checks).chain(finished).collect();
     for downtime in downtimes(history, until) {
@@ -311,16 +309,14 @@ struct TimelineDowntime {
 
 /// Returns the downtime of a run until `until`. Downtime during a wait counts as waiting.
 fn downtimes(history: &RunHistory, until: Moment) -> impl Iterator<Item = TimelineDowntime> {
-    history.events().iter().filter_map(move |event| match event.kind {
-        HistoryEventKind::Downtime { duration, in_wait: false, unsupervised } => {
+    history.events().iter().filter_map(move |event| {
+        if let HistoryEventKind::Downtime { duration, in_wait: false, unsupervised } = event.kind {
             let cause = if unsupervised { LostTimeCause::Unsupervised } else { LostTimeCause::Downtime };
-            Some(TimelineDowntime { end: event.at, duration, cause })
+            return Some(TimelineDowntime { end: event.at, duration, cause });
         }
-        HistoryEventKind::Suspended { until: continued_at, .. } => {
-            let end = continued_at.unwrap_or(until);
-            Some(TimelineDowntime { end, duration: end.since(event.at), cause: LostTimeCause::Downtime })
-        }
-        _ => None,
+        let HistoryEventKind::Suspended { until: continued_at, .. } = event.kind else { return None };
+        let end = continued_at.unwrap_or(until);
+        Some(TimelineDowntime { end, duration: end.since(event.at), cause: LostTimeCause::Downtime })
     })
 }
 
