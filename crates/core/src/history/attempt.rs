@@ -177,23 +177,10 @@ impl AttemptHistory {
         self.stops.iter().find_map(|stop| stop.stall)
     }
 
-    /// Returns how long it did nothing before it was stopped for a stall. Zero if it did not stall.
+    /// Returns how long it was idle before it was stopped for a stall. Zero if it did not stall.
     pub fn stalled_for(&self) -> Span {
         let stop = self.stops.iter().find_map(|stop| Some((stop.cause, stop.stall?)));
-        stop.map_or(Span::ZERO, |(cause, stall)| match cause {
-            StopCause::NoProgress => stall.no_progress_for,
-            StopCause::Stalled
-            | StopCause::TimedOut
-            | StopCause::AuthRejected
-            | StopCause::WrongSession
-            | StopCause::WrapUp
-            | StopCause::LimitReached
-            | StopCause::MemoryLimit
-            | StopCause::DidNotExit
-            | StopCause::BackgroundStopped
-            | StopCause::Cancelled
-            | StopCause::Suspended => stall.silent_for,
-        })
+        stop.map_or(Span::ZERO, |(cause, stall)| stall.idle_for(cause))
     }
 
     /// Returns whether it had to be killed.

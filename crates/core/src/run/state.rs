@@ -194,18 +194,11 @@ impl State {
     /// Returns the clocks as of `at`: with the current wait as waiting, and the current suspension as downtime.
     pub fn clocks_at(&self, at: Moment) -> Clocks {
         let mut clocks = self.clocks;
-        match self.phase {
-            Phase::Waiting { since, .. } => clocks.waiting = clocks.waiting + at.since(since),
-            Phase::Suspended { since, .. } => clocks.downtime = clocks.downtime + at.since(since),
-            Phase::New
-            | Phase::Starting
-            | Phase::Summarizing { .. }
-            | Phase::Running
-            | Phase::Closing { .. }
-            | Phase::Stopping { .. }
-            | Phase::Sweeping { .. }
-            | Phase::Checking { .. }
-            | Phase::Finished { .. } => {}
+        if let Phase::Waiting { since, .. } = self.phase {
+            clocks.waiting = clocks.waiting + at.since(since);
+        }
+        if let Phase::Suspended { since, .. } = self.phase {
+            clocks.downtime = clocks.downtime + at.since(since);
         }
         clocks
     }

@@ -9,6 +9,7 @@ use longhaul_core::{HistoryEventKind, State};
 use longhaul_store::{Home, NewRun};
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::slice;
 
 const SEEDS: u64 = 300;
@@ -179,14 +180,10 @@ fn all_reports_of_simulated_runs_agree() {
             let (last, _) = records[records.len() * (seed as usize % 17) / 17];
             records.retain(|(at, _)| *at <= last);
         }
-        // Printed if an assertion fails.
-        println!("seed {seed}, {} records", records.len());
         let run = Renderings::new(&home, seed, &records);
-        check_history(&run);
-        check_ledger(&run);
-        check_report(&run);
-        check_show(&run);
-        check_why(&run);
+        let checks = [check_history, check_ledger, check_report, check_show, check_why];
+        let checked = catch_unwind(AssertUnwindSafe(|| checks.iter().for_each(|check| check(&run))));
+        assert!(checked.is_ok(), "the reports of seed {seed} disagree");
         let attempts = run.history.attempts();
         waits += run.history.waits().count();
         summaries += attempts.iter().filter(|attempt| attempt.summary.is_some()).count();
