@@ -15,6 +15,7 @@ mod clocks;
 mod event;
 mod evidence;
 mod fault;
+mod history;
 mod ids;
 mod keep_going;
 mod limits;
@@ -50,6 +51,10 @@ pub use evidence::{
     Usage,
 };
 pub use fault::{Fault, ParseFaultError};
+pub use history::{
+    AttemptEnd, AttemptHistory, CheckHistory, HistoryEvent, HistoryEventKind, OutageHistory, RunHistory,
+    StopOrder, SummaryHistory, WaitHistory,
+};
 pub use ids::{RunId, SessionId};
 pub use keep_going::{KeepGoing, KeepGoingPrompt};
 pub use limits::{Limit, LimitThreshold, LimitUsage, Limits, Remaining, WrapUp};

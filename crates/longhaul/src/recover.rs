@@ -16,7 +16,7 @@ use longhaul_core::{
     CancelSource, Event, Phase, Record, Remaining, ResumeRequest, Run, RunId, SessionId, SessionPlan,
     draw_uuid,
 };
-use longhaul_store::{History, Home, Journal, Plan, RunDir, StoreError};
+use longhaul_store::{Home, Journal, LoadedJournal, Plan, RunDir, StoreError};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
@@ -219,7 +219,7 @@ fn is_without_agent(phase: &Phase) -> bool {
 
 /// Opens and locks the run's journal. Waits a moment, because the kernel may still hold the lock of a
 /// supervisor that was just killed.
-async fn take_lock(dir: &RunDir) -> Result<(Journal, History), StoreError> {
+async fn take_lock(dir: &RunDir) -> Result<(Journal, LoadedJournal), StoreError> {
     for _ in 0..EXIT_POLLS_MAX {
         match Journal::open_append(&dir.journal_path()) {
             Err(StoreError::JournalLocked { .. }) => tokio::time::sleep(EXIT_POLL_INTERVAL).await,
@@ -277,7 +277,7 @@ pub(crate) fn is_outcome_published(dir: &RunDir) -> bool {
 }
 
 /// Returns every session that an attempt of the run was planned for.
-fn sessions_of(history: &History) -> BTreeSet<&SessionId> {
+fn sessions_of(history: &LoadedJournal) -> BTreeSet<&SessionId> {
     let mut sessions = BTreeSet::new();
     for record in history.records() {
         if let Record::AttemptStarted { plan, .. } = record {

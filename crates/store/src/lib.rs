@@ -65,7 +65,7 @@ pub use exit::AttemptExit;
 pub use harness::{BlockedUrl, Harness, Metadata};
 pub use home::Home;
 pub use import::ImportedRunDir;
-pub use journal::{History, Journal, JournalEntry, JournalFollower, JournalLock};
+pub use journal::{Journal, JournalEntry, JournalFollower, JournalLock, LoadedJournal};
 pub use ledger::{
     CatchUpStats, CostBy, CostRow, Difference, DifferenceKind, JournalPosition, Ledger, LedgerAttempt,
     LedgerEntry, LedgerError, LedgerRun, LedgerSpend, RunFilter, RunState, model_usage_of,

@@ -6,7 +6,7 @@ use crate::output;
 use crate::output::envelope_text::grouped;
 use crate::output::phrases::counted;
 use crate::policy_flags::{ResolvedPolicy, resolve};
-use longhaul_core::{Policy, Record, Span, Usd};
+use longhaul_core::{Policy, RunHistory, Span, Usd};
 use longhaul_sim::{Forecast, Profile, Quantiles, forecast};
 use longhaul_store::{Home, Journal, read_regular_to_string};
 use serde::Serialize;
@@ -88,12 +88,12 @@ fn history() -> Result<Profile, Failure> {
     let hint = || format!("choose a built-in profile with --faults: {}", built_in());
     let home = Home::locate(None, |name| env::var_os(name))
         .map_err(|error| Failure::usage(error.to_string(), hint()))?;
-    let runs: Vec<Vec<Record>> = home
+    let runs: Vec<RunHistory> = home
         .runs_newest_first()
         .map(|runs| {
             runs.take(HISTORY_RUNS_MAX)
                 .filter_map(|run| Journal::load(&run.journal_path()).ok())
-                .map(|history| history.records().cloned().collect())
+                .map(|journal| journal.history())
                 .collect()
         })
         .unwrap_or_default();

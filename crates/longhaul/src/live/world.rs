@@ -208,7 +208,7 @@ impl World for LiveWorld<'_> {
         if (!step.records.is_empty() || self.published.is_none()) && run.state().outcome().is_none() {
             self.publish(run, policy, at);
         }
-        self.ledger.apply(run, &step.records);
+        self.ledger.apply(at, &step.records);
         let snapshot = self.attempt.as_ref().map(|attempt| attempt.decoder.snapshot());
         self.diagnostic.on_step(run, at, step, self.spawn_error.as_deref());
         self.setup.observer.on_step(StepView { run, policy, at, snapshot }, step);

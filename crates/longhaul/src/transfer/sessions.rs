@@ -3,14 +3,14 @@
 use crate::find_agent::files_in_folders;
 use longhaul_agent::claude::session_paths::session_file;
 use longhaul_core::{Record, SessionId, SessionPlan};
-use longhaul_store::{History, Plan};
+use longhaul_store::{LoadedJournal, Plan};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 /// Returns every session that the run was planned for, worked on, or forked.
-pub(super) fn sessions_of(plan: &Plan, history: &History) -> BTreeSet<SessionId> {
+pub(super) fn sessions_of(plan: &Plan, history: &LoadedJournal) -> BTreeSet<SessionId> {
     let mut sessions = BTreeSet::new();
     let mut add = |plan: &SessionPlan| {
         sessions.insert(plan.id().clone());

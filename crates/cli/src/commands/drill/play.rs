@@ -13,7 +13,7 @@ use longhaul::{
 };
 use longhaul_agent::claude::Claude;
 use longhaul_agent::{AgentSpec, Guards, HANDOFF_TOKENS_MAX, Program};
-use longhaul_core::{AfterAttempt, Fault, Moment, OutageBound, Policy, Preset, Record, RunId, Span, Step};
+use longhaul_core::{AfterAttempt, OutageBound, Policy, Preset, Record, RunId, Span, Step};
 use longhaul_drill::{Api, RequestLog, Scenario, announced_message_ids, workspace};
 use longhaul_store::{Home, Placement, RunDir, StoreError};
 use rustix::process::{Pid, kill_process};
@@ -213,50 +213,21 @@ impl Observer for Watcher {
     }
 
     fn on_step(&mut self, view: StepView<'_>, step: &Step) {
+        let process = view.run.state().process;
+        self.pid.store(process.map_or(0, |process| process.pid), Ordering::Relaxed);
         for record in &step.records {
-            match record {
-                Record::AttemptSpawned { process, .. } => self.pid.store(process.pid, Ordering::Relaxed),
-                Record::AttemptEnded { at, fault, next, .. } => {
-                    self.pid.store(0, Ordering::Relaxed);
-                    self.on_attempt_end(*at, *fault, next);
-                }
-                Record::RunStarted { .. }
-                | Record::RunReopened { .. }
-                | Record::ResumeStrategyChosen { .. }
-                | Record::SummaryStarted { .. }
-                | Record::SummaryStopOrdered { .. }
-                | Record::SummaryEnded { .. }
-                | Record::AttemptStarted { .. }
-                | Record::SessionOpened { .. }
-                | Record::ProgressMade { .. }
-                | Record::LimitReached { .. }
-                | Record::CheckStarted { .. }
-                | Record::CheckStopOrdered { .. }
-                | Record::CheckEnded { .. }
-                | Record::PromptSent { .. }
-                | Record::AgentStopped { .. }
-                | Record::InputClosed { .. }
-                | Record::StopOrdered { .. }
-                | Record::StallDeferred { .. }
-                | Record::Recovered { .. }
-                | Record::Downtime { .. }
-                | Record::Swept { .. }
-                | Record::CancelRequested { .. }
-                | Record::SuspendOrdered { .. }
-                | Record::Suspended { .. }
-                | Record::RunFinished { .. } => {}
+            if let Record::AttemptEnded {
+                at,
+                fault: Some(fault),
+                next: AfterAttempt::Attempt { at: until, remedy, .. },
+                ..
+            } = record
+            {
+                self.survived.push(SurvivedFault { fault: *fault, remedy: *remedy });
+                self.waits += u32::from(until > at);
             }
         }
         self.screen.on_step(view, step);
-    }
-}
-
-impl Watcher {
-    fn on_attempt_end(&mut self, at: Moment, fault: Option<Fault>, next: &AfterAttempt) {
-        if let (Some(fault), AfterAttempt::Attempt { at: until, remedy, .. }) = (fault, next) {
-            self.survived.push(SurvivedFault { fault, remedy: *remedy });
-            self.waits += u32::from(*until > at);
-        }
     }
 }
 

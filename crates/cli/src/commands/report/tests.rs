@@ -1,5 +1,6 @@
 //! Reports on runs that are built from records.
 
+mod agreement;
 mod pages;
 mod timelines;
 
@@ -13,10 +14,10 @@ use expect_test::expect;
 use jiff::tz::TimeZone;
 use longhaul::next_commands;
 use longhaul_core::{
-    AfterAttempt, AttemptPlan, Fault, Limit, Moment, Outcome, OutcomeKind, PromptKind, Record, Remedy, Run,
-    SessionPlan, Span, Tokens, Usage, Usd,
+    AfterAttempt, AttemptPlan, Fault, Limit, Moment, Outcome, OutcomeKind, PromptKind, Record, Remedy,
+    RunHistory, SessionPlan, Span, Tokens, Usage, Usd,
 };
-use longhaul_store::{History, JournalEntry, LedgerEntry, ModelUsage, Plan, RunDir, RunState};
+use longhaul_store::{LedgerEntry, ModelUsage, Plan, RunDir, RunState};
 use serde_json::json;
 
 /// 2026-01-01, midnight.
@@ -106,13 +107,9 @@ impl RunRecords {
             .and(seconds, Record::RunFinished { at: at(seconds), outcome })
     }
 
-    fn history(&self) -> History {
-        let entry = |(seq, (at, records)): (usize, &(Moment, Vec<Record>))| JournalEntry {
-            seq: seq as u64 + 1,
-            at: *at,
-            records: records.clone(),
-        };
-        History { entries: self.steps.iter().enumerate().map(entry).collect(), torn_bytes: 0 }
+    fn history(&self) -> RunHistory {
+        let steps = self.steps.iter();
+        RunHistory::new(steps.flat_map(|(at, records)| records.iter().map(|record| (*at, record))))
     }
 
     /// Returns the collected input of the run, this many seconds after the start.
@@ -129,8 +126,10 @@ impl RunRecords {
             truncated_tokens: Tokens { output: 7, ..Tokens::default() },
             messages: 2,
         };
-        for record in history.records() {
-            entry.apply(record, |_| match record {
+        for (at, record) in
+            self.steps.iter().flat_map(|(at, records)| records.iter().map(move |record| (*at, record)))
+        {
+            entry.apply(at, record, |_| match record {
                 Record::AttemptEnded { usage, .. } => {
                     vec![
                         spent("opus", usage.reported_cost, usage.estimated_cost),
@@ -140,11 +139,10 @@ impl RunRecords {
                 _ => Vec::new(),
             });
         }
-        entry.update_state(&Run::replay(history.records()));
+        entry.update_rows();
         let has_supervisor = entry.run.state != RunState::Finished;
         let timeline = Some(RunTimeline::new(&history, at(now)));
-        let run = Run::replay(history.records());
-        let commands = next_commands(&entry.run.id, &run, &plan(""));
+        let commands = next_commands(&entry.run.id, history.run(), &plan(""));
         RunInput { timeline, has_supervisor, hint: None, commands, calls: calls(), entry }
     }
 }
