@@ -9,6 +9,7 @@
 
 mod api_call;
 mod backoff;
+mod calendar;
 mod check;
 mod classify;
 mod clocks;
@@ -39,6 +40,7 @@ mod tokens;
 mod worst_case;
 
 pub use api_call::{ApiCall, ApiCallError, ApiCallPolicy, CallDecision, GiveUpReason};
+pub use calendar::{parse_rfc3339, rfc3339};
 pub use check::{CheckPolicy, CheckResult};
 pub use classify::classify;
 pub use clocks::Clocks;

@@ -68,7 +68,7 @@ impl SessionFile {
     pub(super) fn row(&mut self, kind: &str, mut fields: Value) {
         fields["type"] = json!(kind);
         fields["sessionId"] = json!(self.id);
-        fields["timestamp"] = json!(clock::rfc3339(clock::unix_ms()));
+        fields["timestamp"] = json!(clock::timestamp());
         self.write(&fields);
     }
 
