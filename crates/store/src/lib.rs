@@ -56,7 +56,7 @@ pub use cost_summary::{
     CostBreakdown, CostSummary, SessionSummary, SubagentCost, TimeSummary, TotalTokens, TurnCost,
 };
 pub use create::{NewRun, Placement};
-pub use database::empty_database;
+pub use database::{Database, DatabaseError, empty_database, with_suffix};
 pub use diagnostic_file::write_diagnostic;
 pub use error::StoreError;
 pub use exit::AttemptExit;
