@@ -166,7 +166,8 @@ fn full_disk_keeps_queued_items() {
         .query(|db| db.pragma_query_value(None, "page_count", |row| row.get(0)))
         .expect("a number");
     learning
-        .database.query(|db| db.query_row(&format!("PRAGMA max_page_count = {pages}"), [], |_| Ok(())))
+        .database
+        .query(|db| db.query_row(&format!("PRAGMA max_page_count = {pages}"), [], |_| Ok(())))
         .expect("a limit");
     let mut refused = None;
     for _ in 0..200 {
