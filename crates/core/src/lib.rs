@@ -56,7 +56,7 @@ pub use ids::{RunId, SessionId};
 pub use keep_going::{KeepGoing, KeepGoingPrompt};
 pub use limits::{Limit, LimitThreshold, LimitUsage, Limits, Remaining, WrapUp};
 pub use money::Usd;
-pub use now::{Now, draw, draw_uuid};
+pub use now::{Now, draw, draw_uuid, split_mix};
 pub use outcome::{CancelSource, Outcome, OutcomeKind, Verified};
 pub use policy::{Backoff, Jitter, OnTerminate, OutageBound, Policy, SessionLoss, TimeoutAction};
 pub use presets::Preset;
