@@ -27,7 +27,6 @@ mod reminder;
 pub mod session_file;
 pub mod session_paths;
 mod startup_error;
-mod timestamp;
 mod tool_calls;
 mod transcript_decoder;
 mod usage_meter;

@@ -6,9 +6,9 @@ use crate::failure::Failure;
 use crate::{open_home, output};
 use longhaul::{MARKER_VARIABLE, RUN_VARIABLE};
 use longhaul_agent::{LearnSpec, Program};
-use longhaul_playbook::database::{JudgeKind, LearningError, Queued, QueuedEvent};
+use longhaul_playbook::database::{JudgeKind, Queued, QueuedEvent};
 use longhaul_playbook::{JudgeSettings, LearningDb, LearningPaths, hooks};
-use longhaul_store::{Plan, RunDir};
+use longhaul_store::{DatabaseError, Plan, RunDir};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -70,7 +70,7 @@ pub fn queue_sessions(run: &Path) {
         return;
     }
     if let Err(error) = enqueue(&paths, &all) {
-        output::print_warning(&format!("cannot learn from run {}: {error}", run.id()), Some(&error.hint()));
+        output::print_warning(&format!("cannot learn from run {}: {error}", run.id()), Some(error.hint()));
     } else if uses_this_api && let Err(error) = start_worker(&paths, &api, judge) {
         let hint = "learn from the queue with `longhaul playbook learn`";
         output::print_warning(
@@ -95,7 +95,7 @@ pub fn start_worker(paths: &LearningPaths, destination: &str, judge: JudgeKind) 
     worker.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().map(drop)
 }
 
-fn enqueue(paths: &LearningPaths, all: &[Queued]) -> Result<(), LearningError> {
+fn enqueue(paths: &LearningPaths, all: &[Queued]) -> Result<(), DatabaseError> {
     let learning = LearningDb::open(paths)?;
     all.iter().try_for_each(|queued| learning.enqueue(output::now(), queued))
 }

@@ -9,6 +9,7 @@
 
 mod api_call;
 mod backoff;
+mod calendar;
 mod check;
 mod classify;
 mod clocks;
@@ -40,6 +41,7 @@ mod tokens;
 mod worst_case;
 
 pub use api_call::{ApiCall, ApiCallError, ApiCallPolicy, CallDecision, GiveUpReason};
+pub use calendar::{parse_rfc3339, rfc3339};
 pub use check::{CheckPolicy, CheckResult};
 pub use classify::classify;
 pub use clocks::Clocks;
@@ -59,7 +61,7 @@ pub use ids::{RunId, SessionId};
 pub use keep_going::{KeepGoing, KeepGoingPrompt};
 pub use limits::{Limit, LimitThreshold, LimitUsage, Limits, Remaining, WrapUp};
 pub use money::Usd;
-pub use now::{Now, draw, draw_uuid};
+pub use now::{Now, draw, draw_uuid, split_mix};
 pub use outcome::{CancelSource, Outcome, OutcomeKind, Verified};
 pub use policy::{Backoff, Jitter, OnTerminate, OutageBound, Policy, SessionLoss, TimeoutAction};
 pub use presets::Preset;

@@ -332,7 +332,7 @@ pub async fn supervise(
     };
     let session = first_session(&request.session);
     let now = Zoned::now();
-    let day: Day = now.strftime("%Y-%m-%d").to_string().parse().expect("a date is written as a day");
+    let day = now.date();
     let cwd = resolve_workspace(&mut request, &day).map_err(RunError::NotStarted)?;
     let plan = plan(&request, &session, &cwd, Moment(now.timestamp().as_millisecond() as u64));
     let RunRequest {
@@ -465,7 +465,7 @@ fn resolve_workspace(request: &mut RunRequest, day: &Day) -> Result<PathBuf, Sup
     let id = request.placement.id.clone().map_or_else(|| request.home.unused_id(random_seed()), Ok)?;
     let run = request.home.path_for(&request.placement, day, &id);
     let run = match run.ancestors().nth(2).and_then(|runs| fs::canonicalize(runs).ok()) {
-        Some(runs) => runs.join(day.as_str()).join(id.as_str()),
+        Some(runs) => runs.join(day.to_string()).join(id.as_str()),
         None => run,
     };
     let run = RunDir::from_path(run).expect("the path of a run is absolute and ends with its id");

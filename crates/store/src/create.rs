@@ -95,7 +95,7 @@ impl Home {
     /// Returns the path of a run with this id. The path is not reserved.
     pub fn path_for(&self, placement: &Placement, day: &Day, id: &RunId) -> PathBuf {
         let runs = placement.runs_dir.clone().unwrap_or_else(|| self.runs_path());
-        runs.join(day.as_str()).join(id.as_str())
+        runs.join(day.to_string()).join(id.as_str())
     }
 
     /// Returns an id, drawn from `roll`, that no run here has.
@@ -183,7 +183,7 @@ impl Home {
 }
 
 fn open_day(runs: &Path, day: &Day) -> Result<(PathBuf, bool), StoreError> {
-    let day_path = runs.join(day.as_str());
+    let day_path = runs.join(day.to_string());
     let first_of_day = !day_path.exists();
     make_dirs(&day_path).map_err(StoreError::io("create directory", &day_path))?;
     Ok((day_path, first_of_day))

@@ -4,10 +4,9 @@
 //! a prompt, or the results of its calls. It ends with the last part of the message. Times come from the
 //! agent where it reports them.
 
-use crate::time::parse_moment;
 use longhaul_agent::TranscriptDecoder;
 use longhaul_agent::transcript_message::{EventKind, MessageOrigin, MessageUsage, TranscriptMessage};
-use longhaul_core::Moment;
+use longhaul_core::{Moment, parse_rfc3339};
 use std::collections::BTreeMap;
 
 /// The conversation of one attempt.
@@ -107,7 +106,7 @@ impl ConversationSpans {
     fn apply(&mut self, message: TranscriptMessage, now: Moment) -> Vec<CompletedSpan> {
         let is_already_sent = self.reported > 0;
         self.reported = self.reported.saturating_sub(1);
-        let at = message.timestamp.as_deref().and_then(parse_moment).unwrap_or(now);
+        let at = message.timestamp.as_deref().and_then(parse_rfc3339).unwrap_or(now);
         match message.kind {
             EventKind::Text | EventKind::Thinking => self.add_part(message, at, is_already_sent),
             EventKind::ToolCall => {

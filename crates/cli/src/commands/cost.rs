@@ -169,7 +169,7 @@ fn judge_costs(home: &Home, since: Option<Moment>) -> Vec<JudgeCost> {
     paid.unwrap_or_else(|error| {
         output::print_warning(
             &format!("the cost of the playbook's judge is missing: {error}"),
-            Some(&error.hint()),
+            Some(error.hint()),
         );
         Vec::new()
     })

@@ -11,6 +11,7 @@ use crate::open_home::{self, store_failure};
 use crate::output::color::Colors;
 use crate::output::{self, out, pager, print_status};
 use crate::runtime;
+use longhaul::GitError;
 use longhaul::changes::{
     ChangedFile, ChangesError, Commit, DiffFormat, WorkspaceDiff, diff as workspace_diff,
 };
@@ -157,12 +158,12 @@ fn failure(dir: &RunDir, error: ChangesError) -> Failure {
             "move the repository back; `longhaul logs` prints the conversation",
             None,
         ),
-        ChangesError::NoGit(_) => Failure::not_started(
+        ChangesError::Git(GitError::NotStarted(_)) => Failure::not_started(
             format!("{action}: {error}"),
             "install git, and make sure that it is on PATH",
             None,
         ),
-        ChangesError::Git { .. } => Failure::not_started(
+        ChangesError::Git(GitError::Failed { .. }) => Failure::not_started(
             format!("{action}: {error}"),
             "fix the problem that git reports; a missing object may belong to commits that git has removed since",
             None,

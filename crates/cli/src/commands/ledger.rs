@@ -5,7 +5,7 @@ use crate::failure::{Failure, UNEXPECTED_ERROR};
 use crate::output::phrases::counted;
 use crate::{open_home, open_ledger, output};
 use longhaul_core::Span;
-use longhaul_store::{Home, Ledger, LedgerError};
+use longhaul_store::{DatabaseError, Home, Ledger, LedgerError};
 use serde::Serialize;
 use std::time::{Duration, Instant};
 
@@ -40,7 +40,7 @@ fn rebuild(global: &GlobalArgs, home: &Home) -> Result<u8, Failure> {
     let open_and_rebuild = || Ledger::open(home, WAIT)?.rebuild();
     let result = match open_and_rebuild() {
         // An unusable file is replaced, not repaired: it contains no original data.
-        Err(LedgerError::Damaged { .. } | LedgerError::Newer { .. }) => {
+        Err(LedgerError::Database(DatabaseError::Damaged { .. } | DatabaseError::Newer { .. })) => {
             Ledger::set_aside(home).and_then(|()| open_and_rebuild())
         }
         result => result,

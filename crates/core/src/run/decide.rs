@@ -403,7 +403,7 @@ impl FailedAttempt<'_> {
     }
 
     fn backoff_end(&self, backoff: &Backoff, n: u32) -> Moment {
-        self.now.at + backoff.delay(n, self.evidence.retry_after, self.now.roll)
+        self.now.at + backoff.delay(n, None, self.now.roll)
     }
 
     /// Returns now, or the reset of the account's usage window if it is known to be closed.

@@ -28,7 +28,7 @@ impl EventWriter {
     pub(super) fn event(&mut self, kind: &str, mut fields: Value) {
         if self.format == Output::Stream {
             if matches!(kind, "assistant" | "user") {
-                fields["timestamp"] = json!(clock::rfc3339(clock::unix_ms()));
+                fields["timestamp"] = json!(clock::timestamp());
             }
             let identity = self.identity();
             write(&format!("{{\"type\":\"{kind}\"{}{}}}", fields_of(&fields), fields_of(&identity)));

@@ -81,8 +81,7 @@ pub fn import(
     check_destination(&manifest, destination)?;
 
     let now = Zoned::now();
-    let day = now.strftime("%Y-%m-%d").to_string().parse().expect("a date is written as a day");
-    let incoming = home.begin_import(&day, &manifest.run)?;
+    let incoming = home.begin_import(&now.date(), &manifest.run)?;
     let scratch = scratch(home)?;
     let bundle = scratch.path().join(BUNDLE);
     unpack(file, &manifest, &incoming, &bundle)?;

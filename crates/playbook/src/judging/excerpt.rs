@@ -11,7 +11,6 @@ mod calls;
 mod cited;
 mod noise;
 mod rows;
-mod secrets;
 
 pub use rows::row_ids;
 
@@ -19,6 +18,7 @@ use crate::PointId;
 use longhaul_agent::claude::Claude;
 use longhaul_agent::conversation::{ConversationEntry, EntryKind, Provenance};
 use longhaul_agent::{Conversation, Dialect, estimated_tokens};
+use longhaul_store::redact;
 use serde::Serialize;
 use thiserror::Error;
 
@@ -94,7 +94,7 @@ impl Excerpt {
         let outcomes = calls::outcomes(transcript);
         for entry in &transcript.entries {
             if let Some((role, text)) = visible_text(entry, &outcomes) {
-                let content = secrets::redact(text.trim());
+                let content = redact(text.trim());
                 if !content.is_empty() {
                     messages.push(ExcerptMessage { role, content });
                 }

@@ -389,8 +389,7 @@ impl LimitWatch {
                 // this.
                 let reset = evidence.rate_limit.and_then(|limit| limit.resets_at);
                 let reset = reset.map_or(Span::ZERO, |reset| reset.since(now) + policy.reset_jitter);
-                let hint = evidence.retry_after.unwrap_or_default();
-                let wait_max = Span(policy.backoff.cap.0.saturating_mul(3)) + hint + reset;
+                let wait_max = Span(policy.backoff.cap.0.saturating_mul(3)) + reset;
                 let outlasts = policy.limits.wall.is_some_and(|wall| clocks.wall(now + wait_max) >= wall);
                 let reached = exhausted || reached.is_some() || *limit == Limit::Wall && outlasts;
                 ensure(reached, Oracle::Limits, || {

@@ -3,8 +3,8 @@
 use crate::coverage::{Coverage, PhaseKind};
 use crate::oracles::{
     AttemptCase, Bounds, CheckWatch, ClockWatch, KeepGoingSources, KeepGoingWatch, LimitWatch, Oracle,
-    OracleResult, SessionWatch, StallWatch, StopWatch, StrategyWatch, SummaryWatch, check_truth, check_wait,
-    ensure,
+    OracleResult, SessionWatch, StallWatch, StopWatch, StrategyWatch, SummaryWatch, check_reaction,
+    check_truth, check_wait, ensure,
 };
 use crate::world::{EndedAttempt, World};
 use longhaul_core::{
@@ -257,6 +257,7 @@ impl OracleSet {
         self.sessions.check_next(&plan, fault, ended.evidence.continuity, next)?;
         if let AfterAttempt::Attempt { at, remedy, .. } = next {
             coverage.remedy(*remedy);
+            check_reaction(policy, fault, *remedy)?;
             let spread = check_wait(&self.bounds, &case, *remedy, *at)?;
             self.last_wait = Some((*at, spread));
             self.bounds.count(&case);

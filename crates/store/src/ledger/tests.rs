@@ -425,8 +425,8 @@ fn reports_differences() {
         text.replace(one.dir.id().as_str(), "ONE").replace(deleted.dir.id().as_str(), "DELETED")
     };
     fs::remove_dir_all(deleted.dir.path()).expect("it is removed");
-    ledger.db.execute_batch("UPDATE runs SET cost = 1, outcome = 'failed'").expect("it is changed");
-    ledger.db.execute_batch("DELETE FROM attempts WHERE number = 2").expect("it is changed");
+    ledger.database.db.execute_batch("UPDATE runs SET cost = 1, outcome = 'failed'").expect("it is changed");
+    ledger.database.db.execute_batch("DELETE FROM attempts WHERE number = 2").expect("it is changed");
     let missing = run(&home, 3, &started(1, 0));
     let messages: Vec<_> = differences(&ledger).into_iter().map(rename).collect();
     let messages: Vec<_> = messages

@@ -50,7 +50,7 @@ fn line(span: &CompletedSpan) -> String {
 
 /// Returns a line of a stream, `second` seconds after the start.
 fn at(second: u64, json: &str) -> String {
-    let time = jiff::Timestamp::from_millisecond((START.0 + second * 1_000) as i64).expect("a time");
+    let time = longhaul_core::rfc3339(START + longhaul_core::Span::from_secs(second));
     format!("{{\"timestamp\":\"{time}\",\"session_id\":\"s\",{}\n", &json[1..])
 }
 

@@ -2,10 +2,10 @@
 
 use super::{content_text, provenance_of_prompt, tool_call_from_part, tool_result_kind};
 use crate::claude::session_file::rows;
-use crate::claude::timestamp::moment;
 use crate::claude::wire::Row;
 use crate::claude::{SYNTHETIC, vendor_terms};
 use crate::conversation::{Conversation, EntryKind, Provenance, ToolResult};
+use longhaul_core::parse_rfc3339 as moment;
 
 /// Parses a session file. Rows keep the order of the file, including those of abandoned branches: the model
 /// may have forgotten them, but their effects remain.

@@ -2,10 +2,10 @@
 
 use super::{content_text, provenance_of_prompt, tool_call_from_part, tool_result_kind};
 use crate::claude::session_file::lines;
-use crate::claude::timestamp::moment;
 use crate::claude::wire::{ConversationEvent, parse};
 use crate::claude::{SYNTHETIC, vendor_terms};
 use crate::conversation::{Conversation, EntryKind, Provenance, ToolResult};
+use longhaul_core::parse_rfc3339 as moment;
 
 /// The records of one attempt.
 #[derive(Clone, Copy, Debug)]

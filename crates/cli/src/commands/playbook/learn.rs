@@ -16,11 +16,11 @@ use crate::output::time::future_time;
 use crate::run_learning::destination;
 use crate::{open_home, output, runtime, signals};
 use longhaul_core::{CancelSource, Fault, Moment, Outcome, OutcomeKind, Span};
-use longhaul_playbook::database::{JudgeKind, LearningError, NextItem, QueueStatus, Queued, QueuedEvent};
+use longhaul_playbook::database::{JudgeKind, NextItem, QueueStatus, Queued, QueuedEvent};
 use longhaul_playbook::points::WordOverlap;
 use longhaul_playbook::worker::{LearnSteps, Worker, WorkerEvent, WorkerReport};
 use longhaul_playbook::{LearningDb, LearningPaths};
-use longhaul_store::rfc3339;
+use longhaul_store::{DatabaseError, rfc3339};
 use progress::Progress;
 use serde::Serialize;
 use std::fs;
@@ -173,7 +173,7 @@ impl WorkerTarget {
     }
 
     /// Works, or waits for the worker that does.
-    async fn work(&self, global: &GlobalArgs, is_worker: bool) -> Result<WorkerReport, LearningError> {
+    async fn work(&self, global: &GlobalArgs, is_worker: bool) -> Result<WorkerReport, DatabaseError> {
         let clock = Arc::new(SystemClock::new());
         let judge = judge::create(self.kind, &self.home, &clock);
         let steps = learn_steps(&self.home, global);
@@ -256,7 +256,7 @@ impl WorkerTarget {
 
 /// Works, or waits for the worker that does. Reports when the next item is due, even if another worker did
 /// the work.
-pub(super) async fn work_or_wait(worker: &Worker<'_>, quiet: bool) -> Result<WorkerReport, LearningError> {
+pub(super) async fn work_or_wait(worker: &Worker<'_>, quiet: bool) -> Result<WorkerReport, DatabaseError> {
     let mut has_printed = false;
     loop {
         let report = worker.work().await?;
@@ -329,7 +329,7 @@ pub(super) fn command(judge: JudgeKind) -> &'static str {
 }
 
 /// Converts an error of the database.
-pub fn failure(error: &LearningError) -> Failure {
+pub fn failure(error: &DatabaseError) -> Failure {
     let fault = None::<Fault>;
     Failure::not_started(error.to_string(), error.hint(), fault)
 }

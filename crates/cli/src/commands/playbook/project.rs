@@ -4,10 +4,10 @@ use crate::args::playbook::ProjectArgs;
 use crate::failure::{Failure, USAGE};
 use crate::open_home;
 use longhaul::find_agent::claude_config_dir;
-use longhaul_playbook::database::LearningError;
 use longhaul_playbook::judging::Templates;
 use longhaul_playbook::points::threshold;
 use longhaul_playbook::{FileError, LearningDb, LearningPaths, PlaybookFile};
+use longhaul_store::DatabaseError;
 use std::env;
 use std::path::PathBuf;
 
@@ -78,6 +78,6 @@ pub fn failure(error: &FileError) -> Failure {
     }
 }
 
-fn db_failure(error: &LearningError) -> Failure {
+fn db_failure(error: &DatabaseError) -> Failure {
     Failure::not_started(error.to_string(), error.hint(), None)
 }

@@ -83,7 +83,7 @@ fn caps_waits_early_in_overload() {
 }
 
 #[test]
-fn waits_out_rate_limit_with_hint_as_floor() {
+fn waits_out_rate_limit() {
     check_run(
         "start; spawn; open; exchange; ends 429; idle; exit 1; swept; tick",
         expect![[r#"
@@ -96,30 +96,6 @@ fn waits_out_rate_limit_with_hint_as_floor() {
             exit 1           rate_limited -> wait_out in 2s: 2 resume s1, continue (rate_limited); > sweep
             swept            swept 0
             tick             attempt 2 resume s1, continue (rate_limited); > spawn 2
-        "#]],
-    );
-    check_run(
-        "start; spawn; open; exchange; ends 429; hint 45s; exit 1; swept",
-        expect![[r#"
-            start            run started; attempt 1 new s1, task; > spawn 1
-            spawn            spawned 7
-            open             opened s1
-            exchange         -
-            ends 429         -
-            exit 1           rate_limited -> wait_out in 46s: 2 resume s1, continue (rate_limited); > sweep
-            swept            swept 0
-        "#]],
-    );
-    check_run(
-        "start; spawn; open; exchange; ends 429; hint 1s; exit 1; swept",
-        expect![[r#"
-            start            run started; attempt 1 new s1, task; > spawn 1
-            spawn            spawned 7
-            open             opened s1
-            exchange         -
-            ends 429         -
-            exit 1           rate_limited -> wait_out in 2s: 2 resume s1, continue (rate_limited); > sweep
-            swept            swept 0
         "#]],
     );
 }

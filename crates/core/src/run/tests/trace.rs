@@ -220,10 +220,6 @@ impl TraceRun<'_> {
                 self.evidence.guard_lapsed = true;
                 return None;
             }
-            "hint" => {
-                self.evidence.retry_after = Some(parse_span(rest));
-                return None;
-            }
             "bill" => {
                 let tokens = Tokens { output: rest.parse().expect("tokens"), ..Tokens::default() };
                 let message =

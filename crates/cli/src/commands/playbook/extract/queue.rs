@@ -43,6 +43,6 @@ fn try_queue(source: &Source, project: PathBuf) -> Result<PathBuf, (String, Stri
     };
     LearningDb::open(&paths)
         .and_then(|learning| learning.enqueue(output::now(), &queued))
-        .map_err(|error| (error.to_string(), error.hint()))?;
+        .map_err(|error| (error.to_string(), error.hint().to_owned()))?;
     Ok(transcript)
 }
