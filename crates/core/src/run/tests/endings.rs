@@ -1,6 +1,6 @@
 //! Faults that finish a run at once, and their outcomes.
 
-use super::trace::{check_run, check_run_with, plain};
+use super::trace::{check_built_run, check_run, check_run_with, plain};
 use crate::Policy;
 use expect_test::expect;
 
@@ -38,21 +38,26 @@ fn denied_tools_need_person_unless_accepted() {
 }
 
 #[test]
-fn rejected_credentials_finish_at_once() {
-    check_run(
-        "working; ends 401; exit 1",
-        expect![[r#"
-            ends 401         -
-            exit 1           auth -> needs_person by auth; > sweep; needs_person by auth; > finish 23
-        "#]],
-    );
-    check_run(
-        "working; ends 403; exit 1",
-        expect![[r#"
-            ends 403         -
-            exit 1           auth -> needs_person by auth; > sweep; needs_person by auth; > finish 23
-        "#]],
-    );
+fn some_results_finish_run_at_once() {
+    let rows = [
+        ("401", "auth", "needs_person", 23),
+        ("403", "auth", "needs_person", 23),
+        ("credit", "billing", "needs_person", 23),
+        ("model", "model_unknown", "failed", 20),
+        ("refusal", "refused", "failed", 20),
+        ("turns", "turn_limit", "out_of_time", 22),
+        ("budget", "agent_budget", "over_budget", 21),
+    ];
+    for (result, fault, outcome, exit_code) in rows {
+        let outcome = format!("{outcome} by {fault}");
+        check_built_run(
+            &format!("working; ends {result}; exit 1"),
+            &[
+                format!("ends {result:<11} -"),
+                format!("exit 1           {fault} -> {outcome}; > sweep; {outcome}; > finish {exit_code}"),
+            ],
+        );
+    }
 }
 
 #[test]
@@ -80,39 +85,6 @@ fn second_auth_retry_stops_agent() {
 }
 
 #[test]
-fn billing_fault_finishes_at_once() {
-    check_run(
-        "working; ends credit; exit 1",
-        expect![[r#"
-            ends credit      -
-            exit 1           billing -> needs_person by billing; > sweep; needs_person by billing; > finish 23
-        "#]],
-    );
-}
-
-#[test]
-fn unknown_model_finishes_at_once() {
-    check_run(
-        "working; ends model; exit 1",
-        expect![[r#"
-            ends model       -
-            exit 1           model_unknown -> failed by model_unknown; > sweep; failed by model_unknown; > finish 20
-        "#]],
-    );
-}
-
-#[test]
-fn refusal_finishes_at_once() {
-    check_run(
-        "working; ends refusal; exit 1",
-        expect![[r#"
-            ends refusal     -
-            exit 1           refused -> failed by refused; > sweep; failed by refused; > finish 20
-        "#]],
-    );
-}
-
-#[test]
 fn missing_or_unusable_agent_is_not_started() {
     check_run(
         "start; spawn-fails missing",
@@ -134,24 +106,6 @@ fn missing_or_unusable_agent_is_not_started() {
             start            run started; attempt 1 new s1, task; > spawn 1
             spawn            spawned 7
             exit 1           agent_unusable, evidence kept -> not_started by agent_unusable; > sweep; not_started by agent_unusable; > finish 25
-        "#]],
-    );
-}
-
-#[test]
-fn agents_own_limits_finish_run() {
-    check_run(
-        "working; ends turns; exit 1",
-        expect![[r#"
-            ends turns       -
-            exit 1           turn_limit -> out_of_time by turn_limit; > sweep; out_of_time by turn_limit; > finish 22
-        "#]],
-    );
-    check_run(
-        "working; ends budget; exit 1",
-        expect![[r#"
-            ends budget      -
-            exit 1           agent_budget -> over_budget by agent_budget; > sweep; over_budget by agent_budget; > finish 21
         "#]],
     );
 }

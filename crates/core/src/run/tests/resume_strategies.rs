@@ -1,7 +1,12 @@
 //! Resume strategies: each for its reason, and none twice for the same reason.
 
-use super::trace::check_run;
-use expect_test::expect;
+use super::trace::{check_rest_with, check_run, plain};
+use expect_test::{Expect, expect};
+
+/// Checks what follows a crash whose attempt left a history, once the next attempt is due.
+fn check_after_crash(rest: &str, expected: Expect) {
+    check_rest_with(&plain(), "opened; bill 9; signal 9; tick", rest, expected);
+}
 
 #[test]
 fn inspects_session_before_resume() {
@@ -18,11 +23,9 @@ fn inspects_session_before_resume() {
 
 #[test]
 fn relocates_session_once() {
-    check_run(
-        "opened; bill 9; signal 9; tick; found elsewhere; spawn; signal 9; tick; found elsewhere; spawn",
+    check_after_crash(
+        "found elsewhere; spawn; signal 9; tick; found elsewhere; spawn",
         expect![[r#"
-            signal 9         crashed -> resume in 2s: 2 resume s1, continue (crashed); > sweep
-            tick             attempt 2 resume s1, continue (crashed); > inspect s1
             found elsewhere  strategy relocate (elsewhere); > spawn 2
             spawn            spawned 7
             signal 9         crashed -> resume in 4s: 3 resume s1, continue (crashed); > sweep
@@ -35,11 +38,9 @@ fn relocates_session_once() {
 
 #[test]
 fn repairs_damaged_session_once() {
-    check_run(
-        "opened; bill 9; signal 9; tick; found damaged; spawn; signal 9; tick; found damaged; spawn; tool; tool-ends; signal 9; tick; found damaged; spawn",
+    check_after_crash(
+        "found damaged; spawn; signal 9; tick; found damaged; spawn; tool; tool-ends; signal 9; tick; found damaged; spawn",
         expect![[r#"
-            signal 9         crashed -> resume in 2s: 2 resume s1, continue (crashed); > sweep
-            tick             attempt 2 resume s1, continue (crashed); > inspect s1
             found damaged    strategy repair (damaged); > spawn 2
             spawn            spawned 7
             signal 9         crashed -> resume in 4s: 3 resume s1, continue (crashed); > sweep
@@ -58,11 +59,9 @@ fn repairs_damaged_session_once() {
 
 #[test]
 fn completes_stale_session() {
-    check_run(
-        "opened; bill 9; signal 9; tick; found stale; spawn; signal 9; tick; found stale; spawn",
+    check_after_crash(
+        "found stale; spawn; signal 9; tick; found stale; spawn",
         expect![[r#"
-            signal 9         crashed -> resume in 2s: 2 resume s1, continue (crashed); > sweep
-            tick             attempt 2 resume s1, continue (crashed); > inspect s1
             found stale      strategy repair (stale); > spawn 2
             spawn            spawned 7
             signal 9         crashed -> resume in 4s: 3 resume s1, continue (crashed); > sweep
@@ -75,11 +74,9 @@ fn completes_stale_session() {
 
 #[test]
 fn replaces_missing_session_without_spawn() {
-    check_run(
-        "opened; bill 9; signal 9; tick; found missing; spawn; open; signal 9; tick; found missing",
+    check_after_crash(
+        "found missing; spawn; open; signal 9; tick; found missing",
         expect![[r#"
-            signal 9         crashed -> resume in 2s: 2 resume s1, continue (crashed); > sweep
-            tick             attempt 2 resume s1, continue (crashed); > inspect s1
             found missing    session_lost -> replace_lost_session in 0s: 3 new s2, task after loss (session_lost); > sweep; attempt 3 new s2, task after loss (session_lost); strategy handoff (session_lost); > spawn 3
             spawn            spawned 7
             open             opened s2
@@ -194,11 +191,9 @@ fn resends_lost_prompt() {
 
 #[test]
 fn recovery_repeats_session_inspection() {
-    check_run(
-        "opened; bill 9; signal 9; tick; found damaged; recover never; recover never; spawn",
+    check_after_crash(
+        "found damaged; recover never; recover never; spawn",
         expect![[r#"
-            signal 9         crashed -> resume in 2s: 2 resume s1, continue (crashed); > sweep
-            tick             attempt 2 resume s1, continue (crashed); > inspect s1
             found damaged    strategy repair (damaged); > spawn 2
             recover never    recovered (not_started); > spawn 2
             recover never    recovered (not_started); > spawn 2

@@ -1,6 +1,6 @@
 //! Server and network faults: waits, parks, and their limits.
 
-use super::trace::{check_run, check_run_with, plain};
+use super::trace::{check_built_run, check_run, check_run_with, plain};
 use crate::{OutageBound, Policy, Span};
 use expect_test::expect;
 
@@ -19,16 +19,21 @@ fn finishes_successful_run() {
 }
 
 #[test]
-fn waits_out_overload() {
-    check_run(
-        "working; ends 529; idle; exit 1; tick",
-        expect![[r#"
-            ends 529         -
-            idle             input closed; > close input
-            exit 1           overloaded -> wait_out in 2s: 2 resume s1, continue (overloaded); > sweep
-            tick             attempt 2 resume s1, continue (overloaded); > spawn 2
-        "#]],
-    );
+fn waits_out_faults_of_api_and_network() {
+    let rows =
+        [("529", "overloaded"), ("429", "rate_limited"), ("500", "server_error"), ("network", "network")];
+    for (result, fault) in rows {
+        let attempt = format!("2 resume s1, continue ({fault})");
+        check_built_run(
+            &format!("working; ends {result}; idle; exit 1; tick"),
+            &[
+                format!("ends {result:<11} -"),
+                "idle             input closed; > close input".to_owned(),
+                format!("exit 1           {fault} -> wait_out in 2s: {attempt}; > sweep"),
+                format!("tick             attempt {attempt}; > spawn 2"),
+            ],
+        );
+    }
 }
 
 #[test]
@@ -56,16 +61,7 @@ fn caps_waits_early_in_overload() {
 }
 
 #[test]
-fn waits_out_rate_limit_with_hint_as_floor() {
-    check_run(
-        "working; ends 429; idle; exit 1; tick",
-        expect![[r#"
-            ends 429         -
-            idle             input closed; > close input
-            exit 1           rate_limited -> wait_out in 2s: 2 resume s1, continue (rate_limited); > sweep
-            tick             attempt 2 resume s1, continue (rate_limited); > spawn 2
-        "#]],
-    );
+fn hint_is_floor_of_wait() {
     check_run(
         "working; ends 429; hint 45s; exit 1",
         expect![[r#"
@@ -78,32 +74,6 @@ fn waits_out_rate_limit_with_hint_as_floor() {
         expect![[r#"
             ends 429         -
             exit 1           rate_limited -> wait_out in 2s: 2 resume s1, continue (rate_limited); > sweep
-        "#]],
-    );
-}
-
-#[test]
-fn waits_out_server_error() {
-    check_run(
-        "working; ends 500; idle; exit 1; tick",
-        expect![[r#"
-            ends 500         -
-            idle             input closed; > close input
-            exit 1           server_error -> wait_out in 2s: 2 resume s1, continue (server_error); > sweep
-            tick             attempt 2 resume s1, continue (server_error); > spawn 2
-        "#]],
-    );
-}
-
-#[test]
-fn waits_out_network_fault() {
-    check_run(
-        "working; ends network; idle; exit 1; tick",
-        expect![[r#"
-            ends network     -
-            idle             input closed; > close input
-            exit 1           network -> wait_out in 2s: 2 resume s1, continue (network); > sweep
-            tick             attempt 2 resume s1, continue (network); > spawn 2
         "#]],
     );
 }

@@ -52,6 +52,12 @@ pub(super) fn check_run_with(policy: &Policy, trace: &str, expected: Expect) {
     expected.assert_eq(&TraceRun::from_trace(policy, trace).text);
 }
 
+/// Checks a trace that a table builds, with lines as in `check_run`.
+pub(super) fn check_built_run(trace: &str, expected: &[String]) {
+    let text = TraceRun::from_trace(&plain(), trace).text;
+    assert_eq!(text.lines().collect::<Vec<_>>(), expected, "{trace}");
+}
+
 /// Checks only the lines after the events of `setup`.
 pub(super) fn check_rest_with(policy: &Policy, setup: &str, rest: &str, expected: Expect) {
     let full_text = TraceRun::from_trace(policy, &format!("{setup}; {rest}")).text;
