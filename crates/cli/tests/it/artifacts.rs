@@ -368,20 +368,11 @@ fn invalid_run_location_is_rejected_before_anything_starts() {
 }
 
 /// A scenario that records the variables it sees.
-const VARIABLES: &str = r#"
-name = "variables"
-summary = "one command, then the answer"
-prompt = "p"
-[expect]
-outcome = "done"
-exit = 0
-[[turn]]
-text = "I look around."
-[[turn.tools]]
-bash = { command = "env | grep -E '^(WORKSPACE_BASE|CODE_DIR|RG_[A-Z_]*)=' | sort > seen; touch started; sleep 2" }
-[[turn]]
-text = "All done."
-"#;
+const VARIABLES: &str = "
+I look around.
+$ env | grep -E '^(WORKSPACE_BASE|CODE_DIR|RG_[A-Z_]*)=' | sort > seen; touch started; sleep 2
+All done.
+";
 
 /// Covers every file that a reader of ResearchGym's runs expects, including after the supervisor was killed.
 #[test]

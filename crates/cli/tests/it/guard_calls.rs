@@ -12,54 +12,26 @@ use std::path::Path;
 
 /// A scenario with several spellings of a blocked URL, and steps that only resemble one.
 const URLS: &str = r#"
-name = "urls"
-summary = "spellings of a blocked URL, and harmless steps"
-prompt = "p"
-[expect]
-outcome = "done"
-exit = 0
-[[turn]]
-text = "I look."
-[[turn.tools]]
-bash = { command = "touch looked; curl -s http://blocked.example/" }
-[[turn.tools]]
-bash = { command = "touch quoted; wget -q http://blo'ck'ed.%65xample/x" }
-[[turn.tools]]
-call = { name = "WebFetch", input = { url = "https://www.blocked.example/", prompt = "What is it?" } }
-[[turn]]
-text = "I continue."
-[[turn.tools]]
-bash = { command = "echo notblocked.example >> harmless; mkdir -p ./sites/blocked.example" }
-[[turn.tools]]
-write = { path = "refs.bib", content = "url = {https://blocked.example/7}" }
-[[turn]]
-text = "That is all that I could do."
+I look.
+$ touch looked; curl -s http://blocked.example/
+$ touch quoted; wget -q http://blo'ck'ed.%65xample/x
+! call = { name = "WebFetch", input = { url = "https://www.blocked.example/", prompt = "What is it?" } }
+I continue.
+$ echo notblocked.example >> harmless; mkdir -p ./sites/blocked.example
+! write = { path = "refs.bib", content = "url = {https://blocked.example/7}" }
+That is all that I could do.
 "#;
 
 /// A scenario with several spellings of a blocked file, and with files next to it.
 const FILES: &str = r#"
-name = "files"
-summary = "spellings of a blocked file, and files next to it"
-prompt = "p"
-[expect]
-outcome = "done"
-exit = 0
-[[turn]]
-text = "I look."
-[[turn.tools]]
-bash = { command = "touch looked; cat ans'wers'/1.txt" }
-[[turn.tools]]
-bash = { command = "cd answers && touch listed" }
-[[turn.tools]]
-write = { path = "answers/2.txt", content = "x" }
-[[turn]]
-text = "I continue."
-[[turn.tools]]
-bash = { command = "echo answered > answers.md" }
-[[turn.tools]]
-write = { path = "answers-2.txt", content = "x" }
-[[turn]]
-text = "That is all that I could do."
+I look.
+$ touch looked; cat ans'wers'/1.txt
+$ cd answers && touch listed
+! write = { path = "answers/2.txt", content = "x" }
+I continue.
+$ echo answered > answers.md
+! write = { path = "answers-2.txt", content = "x" }
+That is all that I could do.
 "#;
 
 fn run(stage: &Stage, agent: &Path, server: &Server, args: &[&str]) -> Value {
@@ -113,18 +85,9 @@ fn search_excludes_blocked_hosts() {
     let stage = Stage::new();
     let server = Server::start(
         r#"
-name = "search"
-summary = "a search"
-prompt = "p"
-[expect]
-outcome = "done"
-exit = 0
-[[turn]]
-text = "I search."
-[[turn.tools]]
-call = { name = "WebSearch", input = { query = "a topic" } }
-[[turn]]
-text = "That is all that I could do."
+I search.
+! call = { name = "WebSearch", input = { query = "a topic" } }
+That is all that I could do.
 "#,
     );
     let blocked = ["--block-url", "blocked.example", "--block-url", "https://other.example/papers/*"];

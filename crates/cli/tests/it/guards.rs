@@ -19,42 +19,22 @@ const GUARDED: [&str; 2] = ["--deny-tools", "WebFetch"];
 
 /// A scenario of two steps with different tools.
 const TOOLS: &str = r#"
-name = "tools"
-summary = "two steps with different tools"
-prompt = "p"
-[expect]
-outcome = "done"
-exit = 0
-[[turn]]
-text = "I run a command."
-[[turn.tools]]
-bash = { command = "touch run" }
-[[turn]]
-text = "I write a file."
-[[turn.tools]]
-write = { path = "written", content = "yes" }
-[[turn]]
-text = "That is all that I could do."
+I run a command.
+$ touch run
+I write a file.
+! write = { path = "written", content = "yes" }
+That is all that I could do.
 "#;
 
 /// A step with another tool.
 const WRITES: &str = r#"write = { path = "written", content = "yes" }"#;
 
 /// A scenario with a background command that ends after the answer. The model then answers its notification.
-const BACKGROUND: &str = r#"
-name = "background"
-summary = "a command that outlives the answer"
-prompt = "p"
-[expect]
-outcome = "done"
-exit = 0
-[[turn]]
-text = "I start it."
-[[turn.tools]]
-bash = { command = "sleep 1; touch late", run_in_background = true }
-[[turn]]
-text = "It runs."
-"#;
+const BACKGROUND: &str = "
+I start it.
+& sleep 1; touch late
+It runs.
+";
 
 fn run(stage: &Stage, agent: &Path, server: &Server, args: &[&str]) -> Value {
     let base_args = ["p", "--permission-mode", "bypassPermissions"];
@@ -295,18 +275,9 @@ fn rewritten_call_needs_the_same_verdict() {
 fn commands_in_skills_do_not_run_under_guards() {
     let Some(claude) = claude_code("commands in skills") else { return };
     let skill = r#"
-name = "skill"
-summary = "a skill with a command inside"
-prompt = "p"
-[expect]
-outcome = "done"
-exit = 0
-[[turn]]
-text = "I use it."
-[[turn.tools]]
-call = { name = "Skill", input = { skill = "x" } }
-[[turn]]
-text = "Done."
+I use it.
+! call = { name = "Skill", input = { skill = "x" } }
+Done.
 "#;
     let check = |args: &[&str], is_run: bool| {
         let (stage, server) = (Stage::new(), Server::start(skill));
@@ -327,18 +298,9 @@ text = "Done."
 #[test]
 fn tool_is_denied_by_each_of_its_names() {
     let task = r#"
-name = "task"
-summary = "a task for a sub-agent"
-prompt = "p"
-[expect]
-outcome = "done"
-exit = 0
-[[turn]]
-text = "I delegate."
-[[turn.tools]]
-call = { name = "Agent", input = { description = "d", prompt = "say hi", subagent_type = "general-purpose" } }
-[[turn]]
-text = "Done."
+I delegate.
+! call = { name = "Agent", input = { description = "d", prompt = "say hi", subagent_type = "general-purpose" } }
+Done.
 "#;
     play_with_each_agent(task, "denying a tool by another name", |stage, agent, server| {
         let args = ["p", "--permission-mode", "bypassPermissions", "--deny-tools", "Task,Wbe*"];

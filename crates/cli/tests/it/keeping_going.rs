@@ -17,27 +17,20 @@ const KEEP_GOING: &str = "You stopped";
 /// Start of the question that asks an agent to confirm its done claim.
 const CONFIRM: &str = "You reported that the work is done";
 
-/// Returns a scenario with a model that stops after each of `stops` steps, then claims that it is done and
+/// Returns a script of a model that stops after each of `stops` steps, then claims that it is done and
 /// confirms it.
 fn stopping_scenario(stops: u32) -> String {
-    let step = |turn: &str, number: u32| {
-        format!(
-            "[[{turn}]]\ntext = \"Step {number}.\"\n[[{turn}.tools]]\nbash = {{ command = \"echo {number} >> steps\" }}\n\
-             [[{turn}]]\ntext = \"Step {number} is done. Shall I continue?\"\n"
-        )
+    let step = |number: u32| {
+        format!("Step {number}.\n$ echo {number} >> steps\nStep {number} is done. Shall I continue?\n")
     };
-    let finish = "text = \"All is done.\"\n[[reply.turn.tools]]\ncall = { name = \"mcp__longhaul__finish\", input = { summary = \"All \
-                  steps are done.\" } }\n[[reply.turn]]\ntext = \"All steps are done.\"\n";
-    let mut scenario =
-        "name = \"stopping\"\nsummary = \"a model that stops early\"\nprompt = \"p\"\n[expect]\noutcome = \
-                        \"done\"\nexit = 0\n"
-            .to_owned()
-            + &step("turn", 1);
+    let finish = r#"All is done.
+! call = { name = "mcp__longhaul__finish", input = { summary = "All steps are done." } }
+All steps are done."#;
+    let mut scenario = step(1);
     for number in 2..=stops {
-        let _ = write!(scenario, "[[reply]]\nto = \"{KEEP_GOING}\"\n{}", step("reply.turn", number));
+        let _ = writeln!(scenario, "? {KEEP_GOING}\n{}", step(number));
     }
-    let _ = write!(scenario, "[[reply]]\nto = \"{KEEP_GOING}\"\n[[reply.turn]]\n{finish}");
-    let _ = write!(scenario, "[[reply]]\nto = \"{CONFIRM}\"\n[[reply.turn]]\n{finish}");
+    let _ = writeln!(scenario, "? {KEEP_GOING}\n{finish}\n? {CONFIRM}\n{finish}");
     scenario
 }
 
@@ -135,9 +128,7 @@ fn done_line_finishes_the_run_after_two_claims() {
 
 #[test]
 fn idle_model_fails_the_run() {
-    let idle = "name = \"idle\"\nsummary = \"a model that only talks\"\nprompt = \"p\"\n[expect]\noutcome = \"done\"\nexit = 0\n\
-                [[turn]]\ntext = \"I have thought about it.\"\n[[reply]]\nto = \"You stopped\"\n[[reply.turn]]\ntext = \"I think \
-                more.\"\n";
+    let idle = "I have thought about it.\n? You stopped\nI think more.\n";
     play_with_each_agent(idle, "a model that changes nothing", |stage, agent, server| {
         let envelope = run(stage, agent, server, &["--max-idle-stops", "2"], 20);
         assert_eq!(envelope["run"]["outcome"], "failed", "{envelope}");
@@ -170,10 +161,7 @@ fn keep_going_continues_after_a_takeover() {
 
 #[test]
 fn limit_ends_the_run_with_a_wrap_up() {
-    let scenario = stopping_scenario(1).replace(
-        "[[reply]]",
-        "[[reply]]\nto = \"This run is about to end\"\n[[reply.turn]]\ntext = \"Saved.\"\n[[reply]]",
-    );
+    let scenario = stopping_scenario(1) + "? This run is about to end\nSaved.\n";
     play_with_each_agent(&scenario, "a limit with keep-going", |stage, agent, server| {
         let envelope = run(stage, agent, server, &["--max-turns", "4"], 22);
         assert_eq!(envelope["run"]["outcome"], "out_of_time", "{envelope}");

@@ -19,50 +19,26 @@ use std::time::{Duration, SystemTime};
 /// Three steps, each of which writes a line. The second takes long enough to be interrupted. Each step first
 /// checks whether it was taken, as the prompt of a resumed session requests. The real agent's session may
 /// lack its last step after a kill.
-pub const STEPS: &str = r#"
-name = "steps"
-summary = "three steps; each writes a line"
-prompt = "p"
-[expect]
-outcome = "done"
-exit = 0
-[[turn]]
-text = "I take the first step."
-[[turn.tools]]
-bash = { command = "grep -qs one steps || echo one >> steps" }
-[[turn]]
-text = "The second one takes a while."
-[[turn.tools]]
-bash = { command = "test -e started && exit 0; touch started; sleep 2; echo two >> steps" }
-[[turn]]
-text = "Now the third."
-[[turn.tools]]
-bash = { command = "grep -qs three steps || echo three >> steps" }
-[[turn]]
-text = "All three steps are taken."
-"#;
+pub const STEPS: &str = "
+I take the first step.
+$ grep -qs one steps || echo one >> steps
+The second one takes a while.
+$ test -e started && exit 0; touch started; sleep 2; echo two >> steps
+Now the third.
+$ grep -qs three steps || echo three >> steps
+All three steps are taken.
+";
 
 /// A slow step, then another turn and an answer.
 pub fn slow_step_then(next: &str) -> String {
     format!(
-        r#"
-name = "late"
-summary = "a long step, then another turn"
-prompt = "p"
-[expect]
-outcome = "done"
-exit = 0
-[[turn]]
-text = "This takes a while."
-[[turn.tools]]
-bash = {{ command = "touch started; sleep 1; echo two >> steps" }}
-[[turn]]
-text = "I continue."
-[[turn.tools]]
-{next}
-[[turn]]
-text = "That is all that I could do."
-"#
+        "
+This takes a while.
+$ touch started; sleep 1; echo two >> steps
+I continue.
+! {next}
+That is all that I could do.
+"
     )
 }
 
