@@ -1,20 +1,23 @@
 //! Sessions that are lost, exist already, are in use or full, and answers that are truncated, missing or
 //! rejected.
 
-use super::trace::{check_run, check_run_with, plain};
+use super::trace::{check_built_run, check_run, check_run_with, plain};
 use crate::{Policy, SessionLoss};
 use expect_test::expect;
 
 #[test]
-fn rejects_missing_named_session() {
-    check_run(
-        "start resume mine; spawn; refuses lost; exit 1",
-        expect![[r#"
-            start resume mine run started; attempt 1 resume mine, task; > spawn 1
-            spawn            spawned 7
-            exit 1           session_lost -> not_started by session_lost; > sweep; not_started by session_lost; > finish 25
-        "#]],
-    );
+fn rejects_named_session_that_is_missing_or_in_use() {
+    for (refusal, fault) in [("lost", "session_lost"), ("held", "session_busy")] {
+        let outcome = format!("not_started by {fault}");
+        check_built_run(
+            &format!("start resume mine; spawn; refuses {refusal}; exit 1"),
+            &[
+                "start resume mine run started; attempt 1 resume mine, task; > spawn 1".to_owned(),
+                "spawn            spawned 7".to_owned(),
+                format!("exit 1           {fault} -> {outcome}; > sweep; {outcome}; > finish 25"),
+            ],
+        );
+    }
 }
 
 #[test]
@@ -58,18 +61,6 @@ fn resumes_existing_session() {
             spawn            spawned 7
             open             opened s1
             exit 1           session_exists -> failed by session_exists; > sweep; failed by session_exists; > finish 20
-        "#]],
-    );
-}
-
-#[test]
-fn rejects_session_in_use() {
-    check_run(
-        "start resume mine; spawn; refuses held; exit 1",
-        expect![[r#"
-            start resume mine run started; attempt 1 resume mine, task; > spawn 1
-            spawn            spawned 7
-            exit 1           session_busy -> not_started by session_busy; > sweep; not_started by session_busy; > finish 25
         "#]],
     );
 }
