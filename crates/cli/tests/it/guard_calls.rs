@@ -2,9 +2,9 @@
 //! the agent spells it, and also after a takeover. No call in these tests could reach a host: names below
 //! `.example` do not resolve. Tests run with every available agent.
 
-use crate::call::wait_until;
+use crate::guards::check_denied_after_takeover;
 use crate::harness::{Stage, claude_code};
-use crate::recovering::{play_with_each_agent, recover, run_to_mid_tool_with, slow_step_then, steps};
+use crate::recovering::{play_with_each_agent, slow_step_then};
 use crate::server::Server;
 use serde_json::Value;
 use std::fs;
@@ -143,15 +143,8 @@ fn dry_run_shows_the_guards() {
 fn takeover_keeps_blocked_urls() {
     let step = r#"bash = { command = "touch looked; curl -s http://blocked.example/papers/7" }"#;
     play_with_each_agent(&slow_step_then(step), "blocking after a recovery", |stage, agent, server| {
-        run_to_mid_tool_with(stage, agent, server, &["--block-url", "https://blocked.example/papers/*"])
-            .kill();
-        wait_until("the agent asks about the blocked step", || {
-            stream(stage).matches(r#""hook_callback""#).count() == 2
-        });
-        let envelope = recover(stage, server, &[]).output().envelope(0);
-        assert_eq!(envelope["run"]["denied_calls"], 1, "{envelope}");
-        assert_eq!(envelope["run"]["attempts"], 1, "{envelope}");
-        assert_eq!(steps(stage), "two\n");
+        let guard = ["--block-url", "https://blocked.example/papers/*"];
+        check_denied_after_takeover(stage, agent, server, &guard);
         assert!(!stage.work().join("looked").exists());
     });
 }

@@ -12,6 +12,17 @@ use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
+const BASE_ARGS: [&str; 8] = [
+    "p",
+    "--permission-mode",
+    "bypassPermissions",
+    "--preset",
+    "drill",
+    "--keep-going",
+    "--max-tokens",
+    "none",
+];
+
 /// Start of a keep-going prompt.
 const KEEP_GOING: &str = "You stopped";
 /// Start of the question that asks an agent to confirm its done claim.
@@ -35,17 +46,7 @@ All steps are done."#;
 }
 
 fn run(stage: &Stage, agent: &Path, server: &Server, args: &[&str], code: i32) -> Value {
-    let base_args = [
-        "p",
-        "--permission-mode",
-        "bypassPermissions",
-        "--preset",
-        "drill",
-        "--keep-going",
-        "--max-tokens",
-        "none",
-    ];
-    stage.run(agent, &base_args).args(args).against(server).output().envelope(code)
+    stage.run(agent, &BASE_ARGS).args(args).against(server).output().envelope(code)
 }
 
 fn steps(stage: &Stage) -> usize {
@@ -108,12 +109,8 @@ fn users_mcp_servers_stay_available() {
 
 #[test]
 fn done_line_finishes_the_run_after_two_claims() {
-    let last = "text = \"Nothing is left.\\n\\nALL DONE\"";
-    let scenario = format!(
-        "name = \"line\"\nsummary = \"a model that prints a done line\"\nprompt = \"p\"\n[expect]\noutcome = \"done\"\n\
-         exit = 0\n[[turn]]\ntext = \"ALL DONE, or nearly.\"\n[[reply]]\nto = \"{KEEP_GOING}\"\n[[reply.turn]]\n{last}\n\
-         [[reply]]\nto = \"{CONFIRM}\"\n[[reply.turn]]\n{last}\n"
-    );
+    let last = r"Nothing is left.\n\nALL DONE";
+    let scenario = format!("ALL DONE, or nearly.\n? {KEEP_GOING}\n{last}\n? {CONFIRM}\n{last}\n");
     play_with_each_agent(&scenario, "a done line", |stage, agent, server| {
         let envelope = run(stage, agent, server, &["--done-when", "ALL DONE", "--max-idle-stops", "9"], 0);
         assert_eq!(envelope["run"]["outcome"], "done", "{envelope}");
@@ -141,17 +138,7 @@ fn idle_model_fails_the_run() {
 fn keep_going_continues_after_a_takeover() {
     let stage = Stage::new();
     let server = Server::start(&stopping_scenario(5));
-    let base_args = [
-        "p",
-        "--permission-mode",
-        "bypassPermissions",
-        "--preset",
-        "drill",
-        "--keep-going",
-        "--max-tokens",
-        "none",
-    ];
-    let started = stage.run(&stage.agent(), &base_args).against(&server).start();
+    let started = stage.run(&stage.agent(), &BASE_ARGS).against(&server).start();
     wait_until("the model has stopped twice", || steps(&stage) >= 2);
     started.kill();
     let envelope = recover(&stage, &server, &[]).output().envelope(0);

@@ -1,7 +1,7 @@
 //! Scripts: a short notation for the scenarios of these tests.
 //!
 //! ```text
-//! I write the file.                     a turn with its text
+//! I write the file.                     a turn with its text; `\n` starts another line
 //! $ echo hello > hello.txt              a command in that turn
 //! & sleep 9                             a command in the background
 //! ! write = { path = "a", content = "" }    any other tool, as a scenario file has it
@@ -15,22 +15,15 @@ use longhaul_drill::Scenario;
 use std::fmt::Write;
 
 /// The keys that every scenario needs. No API reads the expected end.
-const HEADER: &str = r#"
-name = "test"
-summary = "a scenario of a test"
-prompt = "p"
-[expect]
-outcome = "done"
-exit = 0
-"#;
+const HEADER: &str =
+    "name = 'test'\nsummary = 'a test'\nprompt = 'p'\nexpect = { outcome = 'done', exit = 0 }\n";
 
-/// Returns the scenario of a script, or of a complete scenario file.
-pub fn scenario(text: &str) -> Scenario {
-    let toml = if text.trim_start().starts_with("name = ") { text } else { &script_to_toml(text) };
-    Scenario::parse("the test's", toml).expect("the test's scenario is valid")
+/// Returns the scenario of a script.
+pub fn scenario(script: &str) -> Scenario {
+    Scenario::parse("the test's", &to_toml(script)).expect("the test's script is valid")
 }
 
-fn script_to_toml(script: &str) -> String {
+fn to_toml(script: &str) -> String {
     let (script, tables) = script.split_at(script.find("\n[").unwrap_or(script.len()));
     let mut toml = HEADER.to_owned();
     let mut turn = "turn";
@@ -47,7 +40,7 @@ fn script_to_toml(script: &str) -> String {
                 continue;
             }
             _ => {
-                let _ = writeln!(toml, "[[{turn}]]\ntext = {}", quoted(line));
+                let _ = writeln!(toml, "[[{turn}]]\ntext = {}", quoted(&line.replace("\\n", "\n")));
                 continue;
             }
         };

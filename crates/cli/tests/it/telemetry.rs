@@ -7,7 +7,7 @@ use crate::call::{Call, Output, wait_until};
 use crate::collector::{Collector, Received, plain};
 use crate::harness::Stage;
 use crate::recovering::{
-    agent_pid, assert_done, has_exited, play_with_each_agent, run_to_mid_tool, with_each_agent,
+    assert_done, play_with_each_agent, run_to_mid_tool, wait_for_agent_exit, with_each_agent,
 };
 use crate::server::{Server, WORK};
 use axum::http::StatusCode;
@@ -275,8 +275,7 @@ fn work_without_supervisor_is_exported() {
     with_each_agent("the trace of an orphaned agent", |stage, agent, server| {
         let collector = Collector::start();
         run_to_mid_tool(stage, agent, server).kill();
-        let agent = agent_pid(&stage.only_run());
-        wait_until("the agent has exited", || has_exited(agent));
+        wait_for_agent_exit(&stage.only_run());
         export_to(stage.longhaul(["recover"]).against(server), &collector).output().envelope(0);
         let received = collector.received();
         let recovered = &span_named(&received.spans, "invoke_agent").events[0];
