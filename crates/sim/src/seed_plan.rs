@@ -24,11 +24,11 @@ const HOUR: u64 = 3_600_000;
 
 /// Everything that a seed determines before the run starts.
 pub(crate) struct SeedPlan {
-    pub(crate) policy: Policy,
-    pub(crate) mix: FaultMix,
-    pub(crate) session: SessionPlan,
+    pub policy: Policy,
+    pub mix: FaultMix,
+    pub session: SessionPlan,
     /// Whether the session to resume exists.
-    pub(crate) session_exists: bool,
+    pub session_exists: bool,
 }
 
 /// Returns the plan of this seed.

@@ -42,17 +42,17 @@ pub(crate) const START: Moment = Moment::from_unix_seconds(1_790_000_000);
 /// The result of a run.
 #[derive(Clone, Debug)]
 pub(crate) struct SimResult {
-    pub(crate) steps: u64,
-    pub(crate) attempts: u32,
-    pub(crate) outcome: Outcome,
-    pub(crate) wall: Span,
-    pub(crate) waiting: Span,
-    pub(crate) spend: Usd,
+    pub steps: u64,
+    pub attempts: u32,
+    pub outcome: Outcome,
+    pub wall: Span,
+    pub waiting: Span,
+    pub spend: Usd,
 }
 
 /// A simulated run. Its buffers are reused.
 pub(crate) struct SimRun {
-    pub(crate) journal: Vec<Record>,
+    pub journal: Vec<Record>,
     /// Time of each record's step.
     times: Vec<Moment>,
     watch: OracleSet,

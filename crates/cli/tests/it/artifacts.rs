@@ -4,15 +4,14 @@
 use crate::call::wait_until;
 use crate::harness::Stage;
 use crate::recovering::{
-    STEPS, agent_pid, assert_done, has_exited, play_with_each_agent, recover, run_to_mid_tool,
-    run_to_mid_tool_with, with_each_agent,
+    STEPS, assert_done, kill_agent, play_with_each_agent, recover, run_to_mid_tool, run_to_mid_tool_with,
+    wait_for_agent_exit, with_each_agent,
 };
 use crate::server::{Server, WORK};
 use crate::tidy;
 use expect_test::{Expect, expect};
 use longhaul_agent::dialect_for;
 use longhaul_store::RunDir;
-use rustix::process::{Signal, kill_process};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -124,8 +123,7 @@ fn adopted_attempt_is_recorded_once() {
 fn takeover_records_unread_output() {
     with_each_agent("the transcript of unread output", |stage, agent, server| {
         run_to_mid_tool(stage, agent, server).kill();
-        let agent = agent_pid(&stage.only_run());
-        wait_until("the agent has exited", || has_exited(agent));
+        wait_for_agent_exit(&stage.only_run());
         assert_done(stage, &recover(stage, server, &[]).output().envelope(0), 1);
         assert_transcript_complete(&stage.only_run());
     });
@@ -136,8 +134,7 @@ fn interrupted_conversation_continues_in_its_transcript() {
     with_each_agent("the transcript of an interrupted conversation", |stage, agent, server| {
         run_to_mid_tool(stage, agent, server).kill();
         let run = stage.only_run();
-        kill_process(agent_pid(&run), Signal::KILL).expect("the test started this process");
-        wait_until("the agent has exited", || has_exited(agent_pid(&run)));
+        kill_agent(&run);
         // Simulates a supervisor that was killed in the middle of a write: the end of the transcript is
         // missing.
         let transcript = fs::read(run.transcript_path()).expect("there is a transcript");
@@ -368,20 +365,11 @@ fn invalid_run_location_is_rejected_before_anything_starts() {
 }
 
 /// A scenario that records the variables it sees.
-const VARIABLES: &str = r#"
-name = "variables"
-summary = "one command, then the answer"
-prompt = "p"
-[expect]
-outcome = "done"
-exit = 0
-[[turn]]
-text = "I look around."
-[[turn.tools]]
-bash = { command = "env | grep -E '^(WORKSPACE_BASE|CODE_DIR|RG_[A-Z_]*)=' | sort > seen; touch started; sleep 2" }
-[[turn]]
-text = "All done."
-"#;
+const VARIABLES: &str = "
+I look around.
+$ env | grep -E '^(WORKSPACE_BASE|CODE_DIR|RG_[A-Z_]*)=' | sort > seen; touch started; sleep 2
+All done.
+";
 
 /// Covers every file that a reader of ResearchGym's runs expects, including after the supervisor was killed.
 #[test]
@@ -606,7 +594,7 @@ fn unwritable_transcript_does_not_fail_the_run() {
     let (stage, server) = (Stage::new(), Server::start(STEPS));
     run_to_mid_tool(&stage, &stage.agent(), &server).kill();
     let run = stage.only_run();
-    wait_until("the agent has exited", || has_exited(agent_pid(&run)));
+    wait_for_agent_exit(&run);
     let path = run.transcript_path();
     fs::remove_file(&path).expect("the file exists");
     DirBuilder::new().mode(0o700).create(&path).expect("creation succeeds");

@@ -25,10 +25,7 @@ fn judge_server_with(fault: &str) -> Server {
         "analysis": "The tests need a database.", "bullet_tags": [], "reasoning": "It was missed twice.",
         "operations": [{ "type": "ADD", "section": "PROJECT CONTEXT", "text": "Start the database before the tests." }],
     });
-    Server::start(&format!(
-        "name = \"judge\"\nsummary = \"a judge\"\nprompt = \"p\"\n[expect]\noutcome = \"done\"\nexit = 0\n\
-         [[turn]]\ntext = \"Unused.\"\n[side]\ntext = '''{answer}'''\n{fault}\n"
-    ))
+    Server::start(&format!("Unused.\n[side]\ntext = '''{answer}'''\n{fault}\n"))
 }
 
 /// Creates this many past sessions of the stage's project, and one of another project. Returns their files.

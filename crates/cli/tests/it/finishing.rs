@@ -17,18 +17,9 @@ use std::{env, fs};
 
 /// A scenario in which the model claims that its work is done, by the tool and then by a line.
 const FINISHING: &str = r#"
-name = "finishing"
-summary = "a call of the tool, then a last message"
-prompt = "p"
-[expect]
-outcome = "done"
-exit = 0
-[[turn]]
-text = "All tests pass."
-[[turn.tools]]
-call = { name = "mcp__longhaul__finish", input = { summary = "All tests pass." } }
-[[turn]]
-text = "There is nothing left to do.\n\nALL DONE"
+All tests pass.
+! call = { name = "mcp__longhaul__finish", input = { summary = "All tests pass." } }
+There is nothing left to do.\n\nALL DONE
 "#;
 
 /// Performs a run whose `finish` tool is `tool_program`. If `allow_tools` is not empty, the agent may

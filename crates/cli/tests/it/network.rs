@@ -15,18 +15,9 @@ use std::thread;
 
 /// Requests a port of this machine twice: directly, and through the proxy.
 const TWO_REQUESTS: &str = r#"
-name = "looking"
-summary = "one command, which requests a port"
-prompt = "p"
-[expect]
-outcome = "done"
-exit = 0
-[[turn]]
-text = "I look."
-[[turn.tools]]
-bash = { command = "curl -s -m 5 --noproxy '*' http://127.0.0.1:PORT/ > direct; curl -s -m 5 --noproxy '' -x \"$http_proxy\" http://localhost:PORT/ > by_proxy; touch looked" }
-[[turn]]
-text = "I have looked."
+I look.
+$ curl -s -m 5 --noproxy '*' http://127.0.0.1:PORT/ > direct; curl -s -m 5 --noproxy '' -x "$http_proxy" http://localhost:PORT/ > by_proxy; touch looked
+I have looked.
 "#;
 
 /// Starts a server that answers every request with `seen` until the test process ends. Returns its port.

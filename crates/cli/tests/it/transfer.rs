@@ -18,32 +18,17 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 /// Four steps. Each first checks whether it was taken. The second takes long enough to be interrupted.
-const STEPS: &str = r#"
-name = "steps"
-summary = "four steps; the second takes a while"
-prompt = "p"
-[expect]
-outcome = "done"
-exit = 0
-[[turn]]
-text = "I take the first step."
-[[turn.tools]]
-bash = { command = "grep -qs one steps || echo one >> steps" }
-[[turn]]
-text = "The second one takes a while."
-[[turn.tools]]
-bash = { command = "grep -qs two steps || { test -e started || { touch started; sleep 30; }; echo two >> steps; }" }
-[[turn]]
-text = "Now the third."
-[[turn.tools]]
-bash = { command = "grep -qs three steps || echo three >> steps" }
-[[turn]]
-text = "And the last."
-[[turn.tools]]
-bash = { command = "grep -qs four steps || echo four >> steps" }
-[[turn]]
-text = "All four steps are taken."
-"#;
+const STEPS: &str = "
+I take the first step.
+$ grep -qs one steps || echo one >> steps
+The second one takes a while.
+$ grep -qs two steps || { test -e started || { touch started; sleep 30; }; echo two >> steps; }
+Now the third.
+$ grep -qs three steps || echo three >> steps
+And the last.
+$ grep -qs four steps || echo four >> steps
+All four steps are taken.
+";
 
 /// A repository with every kind of content.
 const REPOSITORY: &str = "

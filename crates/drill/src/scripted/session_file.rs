@@ -14,14 +14,14 @@ use crate::clock;
 /// A session that is being written.
 #[derive(Debug)]
 pub(super) struct SessionFile {
-    pub(super) id: String,
-    pub(super) path: PathBuf,
+    pub id: String,
+    pub path: PathBuf,
     file: Option<File>,
     cwd: String,
     /// Whether the session is stored.
-    pub(super) is_stored: bool,
+    pub is_stored: bool,
     /// The last row of the conversation. It is the parent of the next row.
-    pub(super) leaf: Option<String>,
+    pub leaf: Option<String>,
 }
 
 impl SessionFile {

@@ -12,9 +12,9 @@ use crate::rng::Rng;
 /// The writer of events.
 #[derive(Debug)]
 pub(super) struct EventWriter {
-    pub(super) format: Output,
-    pub(super) session_id: String,
-    pub(super) rng: Rng,
+    pub format: Output,
+    pub session_id: String,
+    pub rng: Rng,
     /// The last result, for the formats that print it alone.
     last: Option<Value>,
 }

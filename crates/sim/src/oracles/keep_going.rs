@@ -54,9 +54,9 @@ enum ExpectedNext {
 /// The inputs of the expected reaction, other than the counts.
 #[derive(Clone, Copy)]
 pub(crate) struct KeepGoingSources<'a> {
-    pub(crate) policy: &'a Policy,
-    pub(crate) clocks: &'a ClockWatch,
-    pub(crate) limits: &'a LimitWatch,
+    pub policy: &'a Policy,
+    pub clocks: &'a ClockWatch,
+    pub limits: &'a LimitWatch,
 }
 
 impl KeepGoingWatch {

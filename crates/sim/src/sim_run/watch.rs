@@ -16,14 +16,14 @@ use longhaul_core::{
 #[derive(Debug, Default)]
 pub(crate) struct OracleSet {
     bounds: Bounds,
-    pub(crate) checks: CheckWatch,
-    pub(crate) clocks: ClockWatch,
-    pub(crate) summaries: SummaryWatch,
-    pub(crate) keep_going: KeepGoingWatch,
-    pub(crate) strategies: StrategyWatch,
-    pub(crate) limits: LimitWatch,
+    pub checks: CheckWatch,
+    pub clocks: ClockWatch,
+    pub summaries: SummaryWatch,
+    pub keep_going: KeepGoingWatch,
+    pub strategies: StrategyWatch,
+    pub limits: LimitWatch,
     stalls: StallWatch,
-    pub(crate) sessions: SessionWatch,
+    pub sessions: SessionWatch,
     stops: StopWatch,
     /// Whether the run was resumed, and its next attempt has not started yet.
     reopened: bool,
@@ -39,7 +39,7 @@ pub(crate) struct OracleSet {
     /// Fault of the last attempt, if it failed.
     fault: Option<Fault>,
     /// The last decided wait, and the width of its jitter.
-    pub(crate) last_wait: Option<(Moment, Span)>,
+    pub last_wait: Option<(Moment, Span)>,
 }
 
 impl OracleSet {

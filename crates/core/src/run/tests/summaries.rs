@@ -38,10 +38,9 @@ fn summarizes_if_configured() {
     check_rest_with(
         &with_summary(),
         "start; spawn; open; signal 9; swept; tick",
-        "found missing; swept",
+        "found missing",
         expect![[r#"
-            found missing    session_lost -> replace_lost_session in 0s: 3 new s2, task; > sweep
-            swept            swept 0; attempt 3 new s2, task; strategy fresh (never opened); > spawn 3
+            found missing    session_lost -> replace_lost_session in 0s: 3 new s2, task; > sweep; attempt 3 new s2, task; strategy fresh (never opened); > spawn 3
         "#]],
     );
 }
@@ -126,8 +125,7 @@ fn stops_hanging_summary_at_timeout() {
 #[test]
 fn summarizes_once_without_progress() {
     check(
-        "summary 400; spawn; open; exchange; ends full; idle; exit 1; swept; spawn; open; exchange; tool; tool-ends; \
-         ends full; idle; exit 1; swept",
+        "summary 400; spawn; open; exchange; ends full; idle; exit 1; spawn; open; exchange; tool; tool-ends; ends full; idle; exit 1",
         expect![[r#"
             summary 400      no summary (bad_request) for 5 of 14; > spawn 2
             spawn            spawned 7
@@ -135,8 +133,7 @@ fn summarizes_once_without_progress() {
             exchange         -
             ends full        -
             idle             input closed; > close input
-            exit 1           context_full -> replace_full_session in 0s: 3 new s3, task after loss (context_full); > sweep
-            swept            swept 0; attempt 3 new s3, task after loss (context_full); strategy fresh (context_full); > spawn 3
+            exit 1           context_full -> replace_full_session in 0s: 3 new s3, task after loss (context_full); > sweep; attempt 3 new s3, task after loss (context_full); strategy fresh (context_full); > spawn 3
             spawn            spawned 7
             open             opened s3
             exchange         -
@@ -144,8 +141,7 @@ fn summarizes_once_without_progress() {
             tool-ends        progress
             ends full        -
             idle             input closed; > close input
-            exit 1           context_full -> replace_full_session in 0s: 4 new s4, task after loss (context_full); > sweep
-            swept            swept 0; attempt 4 new s4, task after loss (context_full); strategy handoff (context_full); summary started; > summarize for 4
+            exit 1           context_full -> replace_full_session in 0s: 4 new s4, task after loss (context_full); > sweep; attempt 4 new s4, task after loss (context_full); strategy handoff (context_full); summary started; > summarize for 4
         "#]],
     );
 }
@@ -153,12 +149,11 @@ fn summarizes_once_without_progress() {
 #[test]
 fn cancel_stops_summary() {
     check(
-        "cancel person; cancel now; summary killed; swept",
+        "cancel person; cancel now; summary killed",
         expect![[r#"
         cancel person    cancel by person; stop summary (cancelled); > stop summary
         cancel now       cancel by person_now
-        summary killed   no summary (interrupted) for 5 of 14; crashed -> cancelled; > sweep
-        swept            swept 0; cancelled; > finish 130
+        summary killed   no summary (interrupted) for 5 of 14; crashed -> cancelled; > sweep; cancelled; > finish 130
     "#]],
     );
     // A cancel after the timeout works, too.
