@@ -56,7 +56,7 @@ pub fn read(root: &Command, keys: &Keys, directory: Option<&Path>) -> Result<Con
         let (home, user_file) = (home.as_deref(), user.as_deref());
         Reader { keys, root, owner, path, home, user_file, trust }.read(&text)
     };
-    let read_project = |path: PathBuf| {
+    let read_project = |path: PathBuf| -> Result<File, Failure> {
         let file = read(FileOwner::Project, &path)?;
         check_inside(keys, &path, &file)?;
         Ok(file)

@@ -1,7 +1,7 @@
 //! `longhaul config show`: the effective configuration for a run in a directory, with the origin of each
 //! value.
 
-use crate::args::{Cli, GlobalArgs, OutputFormat, ShowConfigArgs};
+use crate::args::{Cli, GlobalArgs, ShowConfigArgs};
 use crate::config::arguments::{LoadedConfig, variables};
 use crate::config::format_value;
 use crate::config::keys::{Key, Keys, TABLES, ValueKind};
@@ -21,7 +21,7 @@ struct Row<'a> {
 }
 
 /// Prints the effective configuration.
-pub fn show(global: &GlobalArgs, args: &ShowConfigArgs, format: OutputFormat) -> Result<u8, Failure> {
+pub fn show(global: &GlobalArgs, args: &ShowConfigArgs) -> Result<u8, Failure> {
     let root = Cli::command();
     let keys = Keys::for_command(&root);
     let directory = super::directory(args.cwd.as_deref())?;
@@ -35,10 +35,7 @@ pub fn show(global: &GlobalArgs, args: &ShowConfigArgs, format: OutputFormat) ->
     }
     let preset = plain.get("preset").and_then(|value| value.values.first()?.parse().ok());
     fill(&mut rows, &root, preset.unwrap_or(Preset::Default));
-    output::print_text(&match format {
-        OutputFormat::Json | OutputFormat::StreamJson => format!("{:#}\n", json(&rows, args.origin)),
-        OutputFormat::Text => text(&rows, args.origin),
-    });
+    output::print_output(global, &json(&rows, args.origin), || text(&rows, args.origin));
     Ok(0)
 }
 

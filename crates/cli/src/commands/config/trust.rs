@@ -2,7 +2,7 @@
 //! nothing.
 
 use super::directory;
-use crate::args::{Cli, OutputFormat, TrustArgs};
+use crate::args::{Cli, GlobalArgs, TrustArgs};
 use crate::config::file::{FileTrust, Reader};
 use crate::config::find::{PROJECT_FILE, project_file, text, user_file};
 use crate::config::keys::Keys;
@@ -29,7 +29,7 @@ pub struct ConfigTrust {
 }
 
 /// Runs the command and returns its exit code.
-pub fn trust(args: &TrustArgs, format: OutputFormat) -> Result<u8, Failure> {
+pub fn trust(global: &GlobalArgs, args: &TrustArgs) -> Result<u8, Failure> {
     let dir = directory(args.cwd.as_deref())?;
     let path = project_file(&dir).ok_or_else(|| {
         let hint = "name the project's directory with --cwd; `longhaul config init` writes a file";
@@ -46,15 +46,11 @@ pub fn trust(args: &TrustArgs, format: OutputFormat) -> Result<u8, Failure> {
         let hint = "set LONGHAUL_HOME to a directory you can write to";
         Failure::usage(format!("cannot record the trust in {}: {error}", home.path().display()), hint)
     })?;
-    output::print_text(&match format {
-        OutputFormat::Json | OutputFormat::StreamJson => {
-            output::pretty(&ConfigTrust { path, trusted: !args.revoke, settings })
-        }
-        OutputFormat::Text => {
-            let state = if args.revoke { "not trusted" } else { "trusted until it changes" };
-            let lines: String = settings.iter().map(|(key, value)| format!("  {key} = {value}\n")).collect();
-            format!("{}: {state}\n{lines}", path.display())
-        }
+    let changed = ConfigTrust { path, trusted: !args.revoke, settings };
+    output::print_output(global, &changed, || {
+        let state = if args.revoke { "not trusted" } else { "trusted until it changes" };
+        let lines = changed.settings.iter().map(|(key, value)| format!("  {key} = {value}\n"));
+        format!("{}: {state}\n{}", changed.path.display(), lines.collect::<String>())
     });
     Ok(0)
 }

@@ -2,6 +2,7 @@
 //! signals it at the moments that the scenario defines.
 
 use super::scorecard::{Scorecard, SurvivedFault};
+use super::unexpected;
 use crate::args::{DrillAgentKind, DrillArgs, GlobalArgs};
 use crate::commands::watchdog;
 use crate::failure::Failure;
@@ -258,8 +259,4 @@ impl Watcher {
             self.waits += u32::from(*until > at);
         }
     }
-}
-
-fn unexpected(error: impl std::fmt::Display) -> Failure {
-    Failure::unexpected(error.to_string())
 }
