@@ -105,8 +105,7 @@ fn init(global: &GlobalArgs, args: &InitArgs) -> Result<u8, Failure> {
     } else {
         (FileOwner::Project, directory(None)?.join(PROJECT_FILE))
     };
-    let root = Cli::command();
-    let text = template::text(&root, &Keys::for_command(&root), owner);
+    let text = template::text(&Keys::for_command(&Cli::command()), owner);
     let write = || -> io::Result<()> {
         fs::create_dir_all(path.parent().unwrap_or(Path::new("/")))?;
         File::create_new(&path)?.write_all(text.as_bytes())
