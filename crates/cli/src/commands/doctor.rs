@@ -14,7 +14,7 @@ mod system;
 mod telemetry;
 mod writable_dir;
 
-use crate::args::{DoctorArgs, GlobalArgs, OutputFormat};
+use crate::args::{DoctorArgs, GlobalArgs};
 use crate::failure::{Failure, UNEXPECTED_ERROR};
 use crate::output;
 use crate::output::color::Colors;
@@ -44,10 +44,7 @@ pub fn doctor(global: &GlobalArgs, args: &DoctorArgs) -> Result<u8, Failure> {
         warnings: count(Severity::Warning),
         findings: &findings,
     };
-    match output::format(global) {
-        OutputFormat::Text => output::print_text(&finding::text(&findings, Colors::stdout())),
-        OutputFormat::Json | OutputFormat::StreamJson => output::print_json(&report),
-    }
+    output::print_output(global, &report, || finding::text(&findings, Colors::stdout()));
     Ok(if report.problems == 0 { 0 } else { UNEXPECTED_ERROR })
 }
 

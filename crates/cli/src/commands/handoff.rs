@@ -66,7 +66,7 @@ fn summary(args: &HandoffArgs, model: &str, work: &RecordedWork) -> Result<Summa
         let mut cancels = signals::cancels()
             .map_err(|error| Failure::unexpected(format!("cannot listen to signals: {error}")))?;
         let timeout = policy.summary_timeout;
-        Ok(summarize(&agent_spec, &Claude::new(), model, &prompt, timeout, &mut cancels).await)
+        Ok::<_, Failure>(summarize(&agent_spec, &Claude::new(), model, &prompt, timeout, &mut cancels).await)
     })?;
     match result {
         Ok(summary) => Ok(SummaryOutcome::Written(Some(summary))),

@@ -119,7 +119,7 @@ impl HookInvocation {
             prompt,
             self.learning.max_tokens,
         )
-        .map_err(|error| format!("{}; {}", error.message, error.hint))?;
+        .map_err(|failure| format!("{}; {}", failure.error, failure.hint.unwrap_or_default()))?;
         let Some(injection) = injection else { return Ok(()) };
         match session.map_or(InjectionClaim::Claimed, |session| claim_injection(&self.paths, session)) {
             InjectionClaim::AlreadyInjected => return Ok(()),

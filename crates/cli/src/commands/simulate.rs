@@ -1,6 +1,6 @@
 //! `longhaul simulate`: forecasts the behavior of a policy under faults.
 
-use crate::args::{GlobalArgs, OutputFormat, SimulateArgs};
+use crate::args::{GlobalArgs, SimulateArgs};
 use crate::failure::Failure;
 use crate::output;
 use crate::output::envelope_text::grouped;
@@ -42,18 +42,15 @@ pub fn simulate(global: &GlobalArgs, args: &SimulateArgs) -> Result<u8, Failure>
     global.configured.values.record(&mut resolved.origins);
     let profile = profile(&args.faults)?;
     let forecast = forecast(&resolved.policy, &profile, args.runs.into(), args.seed);
-    let text = match output::format(global) {
-        OutputFormat::Text => text(args, &resolved, &profile, &forecast),
-        OutputFormat::Json | OutputFormat::StreamJson => output::pretty(&SimulateOutput {
-            preset: resolved.preset.as_str(),
-            policy: &resolved.policy,
-            changed: &resolved.origins,
-            profile: &profile,
-            seed: args.seed,
-            forecast: &forecast,
-        }),
+    let simulated = SimulateOutput {
+        preset: resolved.preset.as_str(),
+        policy: &resolved.policy,
+        changed: &resolved.origins,
+        profile: &profile,
+        seed: args.seed,
+        forecast: &forecast,
     };
-    output::print_text(&text);
+    output::print_output(global, &simulated, || text(args, &resolved, &profile, &forecast));
     match forecast.first_violation {
         None => Ok(0),
         // The simulator also checks the policy. A broken invariant is a bug in Longhaul.

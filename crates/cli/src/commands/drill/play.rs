@@ -2,6 +2,7 @@
 //! signals it at the moments that the scenario defines.
 
 use super::scorecard::{Scorecard, SurvivedFault};
+use super::unexpected;
 use crate::args::{DrillAgentKind, DrillArgs, GlobalArgs};
 use crate::commands::watchdog;
 use crate::failure::Failure;
@@ -229,8 +230,4 @@ impl Observer for Watcher {
         }
         self.screen.on_step(view, step);
     }
-}
-
-fn unexpected(error: impl std::fmt::Display) -> Failure {
-    Failure::unexpected(error.to_string())
 }

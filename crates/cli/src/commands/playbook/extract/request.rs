@@ -37,8 +37,7 @@ pub fn ask(
     }
     let clock = Arc::new(SystemClock::new());
     let judge = api_judge::judge(settings, args.time_budget, Arc::clone(&clock)).map_err(judge_failure)?;
-    let prompt = keypoints::prompt(&templates(), &source.slice, &playbook)
-        .map_err(|error| Failure::not_started(error.to_string(), error.hint(), None))?;
+    let prompt = keypoints::prompt(&templates(), &source.slice, &playbook)?;
     check_length(&prompt, &judge)?;
     let diagnostics = Diagnostics::in_project(project, TimeZone::system());
     let observer = RetryPrinter { diagnostics: diagnostics.request_observer(KEYPOINTS), quiet: global.quiet };
