@@ -33,7 +33,6 @@ mod ledger;
 mod line_log;
 mod model_usage;
 mod notify_receipts;
-mod os_text;
 mod plan;
 mod regular;
 mod remove;
@@ -62,7 +61,7 @@ pub use day::Day;
 pub use diagnostic_file::write_diagnostic;
 pub use error::StoreError;
 pub use exit::AttemptExit;
-pub use harness::{BlockedUrl, Harness, Metadata};
+pub use harness::{BlockedUrl, Metadata, harness_variables};
 pub use home::Home;
 pub use import::ImportedRunDir;
 pub use journal::{History, Journal, JournalEntry, JournalFollower, JournalLock};
@@ -71,9 +70,9 @@ pub use ledger::{
     LedgerEntry, LedgerError, LedgerRun, LedgerSpend, RunFilter, RunState, model_usage_of,
 };
 pub use line_log::{ArrayFile, LineLog, read_lines, read_lines_from};
+pub use longhaul_core::OsText;
 pub use model_usage::ModelUsage;
-pub use os_text::OsText;
-pub use plan::{Binary, ImportOrigin, Inherited, Plan, PlanAgent, PlanGuards, PlanLearn, PlanPrompt};
+pub use plan::{Binary, ImportOrigin, Inherited, Plan};
 pub use regular::{open_regular, read_regular, read_regular_to_string};
 pub use remove::OUTSIDE_LINK;
 pub use rfc3339::rfc3339;

@@ -67,7 +67,8 @@ pub fn headline(record: &Record, state: &State, policy: &Policy) -> Option<Strin
             ..
         } => repair_text(*found).map(str::to_owned),
         Record::SummaryStopOrdered { cause: StopCause::TimedOut, .. } => {
-            Some(format!("the summary timed out after {}; stopping it", policy.summary_timeout))
+            let timeout = policy.handoff_summary.as_ref()?.timeout;
+            Some(format!("the summary timed out after {timeout}; stopping it"))
         }
         Record::SummaryEnded { result: outcome @ SummaryResult::Failed(_), .. } => Some(summary(*outcome)),
         Record::RunStarted { .. }

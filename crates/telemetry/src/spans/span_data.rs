@@ -53,9 +53,9 @@ pub(super) struct AttemptSpan<'a> {
 impl RunInfo {
     /// Creates the info from a run's id and plan.
     pub(super) fn new(run: String, plan: &Plan) -> RunInfo {
-        let agent = plan.agent.name.clone();
+        let agent = plan.spec.agent.name.clone();
         let provider = provider(&agent);
-        RunInfo { run, name: plan.name.clone(), agent, provider, model: plan.model.clone() }
+        RunInfo { run, name: plan.spec.name.clone(), agent, provider, model: plan.spec.model.clone() }
     }
 
     /// Returns the attributes of every metric. They have few values, so that the number of series stays
