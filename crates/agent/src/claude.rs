@@ -34,8 +34,9 @@ mod vendor_terms;
 mod wire;
 
 use crate::{
-    AgentSpec, BackgroundTask, Conversation, Decoder, Dialect, DoneSignals, EffectRules, Guards, Invocation,
-    Prices, PriorAttempts, RecordedAttempt, SessionLayout, TranscriptDecoder, UserTables, UserTablesError,
+    AgentContext, BackgroundTask, Conversation, Decoder, Dialect, DoneSignals, EffectRules, Guards,
+    Invocation, Prices, PriorAttempts, RecordedAttempt, SessionLayout, TranscriptDecoder, UserTables,
+    UserTablesError,
 };
 use longhaul_core::{AttemptPlan, PromptKind, Remaining};
 use std::sync::Arc;
@@ -55,17 +56,12 @@ pub(crate) const SYNTHETIC: &str = "<synthetic>";
 pub struct Claude {
     prices: Prices,
     effects: Arc<EffectRules>,
-    tables: UserTables,
 }
 
 impl Claude {
     /// Creates the dialect with the bundled tables.
     pub fn new() -> Claude {
-        Claude {
-            prices: Prices::bundled().clone(),
-            effects: Arc::new(EffectRules::bundled().clone()),
-            tables: UserTables::default(),
-        }
+        Claude { prices: Prices::bundled().clone(), effects: Arc::new(EffectRules::bundled().clone()) }
     }
 
     /// Creates the dialect with the user's own tables: prices for usage whose cost the agent did not report,
@@ -74,7 +70,7 @@ impl Claude {
     /// # Errors
     /// Returns an error if a table cannot be parsed.
     pub fn with_tables(tables: UserTables) -> Result<Claude, UserTablesError> {
-        Ok(Claude { prices: tables.prices()?, effects: Arc::new(tables.effects()?), tables })
+        Ok(Claude { prices: tables.prices()?, effects: Arc::new(tables.effects()?) })
     }
 }
 
@@ -89,20 +85,22 @@ impl Dialect for Claude {
         "claude"
     }
 
-    fn tables(&self) -> &UserTables {
-        &self.tables
-    }
-
     fn needs_variable(&self, name: &str, is_set: &dyn Fn(&str) -> bool) -> bool {
         environment::is_needed(name, is_set)
     }
 
-    fn invocation(&self, spec: &AgentSpec, plan: &AttemptPlan, prior: &PriorAttempts) -> Invocation {
-        invocation::invocation(spec, plan, prior)
+    fn invocation(&self, context: &AgentContext, plan: &AttemptPlan, prior: &PriorAttempts) -> Invocation {
+        invocation::invocation(context, plan, prior)
     }
 
-    fn summary_invocation(&self, spec: &AgentSpec, attempt: u32, model: &str, prompt: &str) -> Invocation {
-        invocation::summary_invocation(spec, attempt, model, prompt)
+    fn summary_invocation(
+        &self,
+        context: &AgentContext,
+        attempt: u32,
+        model: &str,
+        prompt: &str,
+    ) -> Invocation {
+        invocation::summary_invocation(context, attempt, model, prompt)
     }
 
     fn conversation(&self, attempts: &[RecordedAttempt]) -> Conversation {
@@ -132,12 +130,12 @@ impl Dialect for Claude {
 
     fn prompt_text(
         &self,
-        spec: &AgentSpec,
+        context: &AgentContext,
         kind: PromptKind,
         remaining: Remaining,
         running: &[BackgroundTask],
     ) -> String {
-        prompts::prompt_text(spec, kind, remaining) + &prompts::background_note(kind, running)
+        prompts::prompt_text(context, kind, remaining) + &prompts::background_note(kind, running)
     }
 
     fn encode_prompt(&self, text: &str) -> Vec<u8> {

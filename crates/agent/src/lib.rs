@@ -1,6 +1,6 @@
 //! Dialects of agent CLIs: how each one is started, prompted and decoded.
 //!
-//! A [`Dialect`] turns an [`AgentSpec`] and a plan into an [`Invocation`]. Its [`Decoder`] turns the bytes of
+//! A [`Dialect`] turns an [`AgentContext`] and a plan into an [`Invocation`]. Its [`Decoder`] turns the bytes of
 //! the agent's stream into notices, and finally into the evidence that the core classifies.
 //!
 //! This crate is pure: it starts no process and reads no file, clock or environment variable. The agent's
@@ -34,7 +34,7 @@ pub use answers::{Answers, AnswersError, GivenAnswer, Question};
 pub use claude::session_file::{Damage, DamageKind, Health};
 pub use conversation::Conversation;
 pub use dialect::{
-    AgentSpec, Decoder, Dialect, DoneSignals, Invocation, LearnSpec, PriorAttempts, Program, RecordedAttempt,
+    AgentContext, Decoder, Dialect, DoneSignals, Invocation, PriorAttempts, Program, RecordedAttempt,
     dialect_for, dialect_with_tables, task_with_follow_ups,
 };
 pub use did_you_mean::did_you_mean;
@@ -44,11 +44,11 @@ pub use guards::{
     UrlPatternError, Verdict, url_patterns,
 };
 pub use handoff::{
-    HANDOFF_TOKENS_MAX, HandoffContext, HandoffReason, HandoffSummary, SUMMARY_TOKENS_MAX, estimated_tokens,
-    handoff_prompt, handoff_prompt_with_summary, summary_prompt, truncate_middle,
+    HandoffContext, HandoffReason, SUMMARY_TOKENS_MAX, WrittenSummary, estimated_tokens, handoff_prompt,
+    handoff_prompt_with_summary, summary_prompt, truncate_middle,
 };
 pub use messages::for_user;
-pub use network::{Network, NetworkError};
+pub use network::{NetworkError, check_hosts};
 pub use prices::Prices;
 pub use session_layout::SessionLayout;
 pub use side_effects::{BoundedLog, CompletedEffect, EndedCall, SideEffects, UnresolvedCall};

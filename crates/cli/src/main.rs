@@ -28,6 +28,7 @@ mod runtime;
 mod schemas;
 mod shell_check;
 mod signals;
+mod spec_failure;
 mod table_files;
 mod telemetry;
 mod time_arg;

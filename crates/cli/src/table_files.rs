@@ -17,13 +17,14 @@ const PRICES_HINT: &str = "the file has `dated = \"2026-11-21\"`; each `[[model]
 const EFFECTS_HINT: &str = "for example `tools = [\"mcp__pager__*\"]`, or below `[[program]]` both `names = [\"deploy.sh\"]` and \
                             `starts_with = [\"prod\"]`";
 
-/// Creates the dialect with the tables that the flags name.
-pub fn claude(args: &RunArgs) -> Result<Claude, Failure> {
+/// Returns the tables that the flags name.
+pub fn tables(args: &RunArgs) -> Result<UserTables, Failure> {
     let tables = UserTables {
         prices: args.prices_file.as_deref().map(|path| read("--prices-file", path)).transpose()?,
         effects: args.effects_file.as_deref().map(|path| read("--effects-file", path)).transpose()?,
     };
-    Claude::with_tables(tables).map_err(|error| {
+    let dialect = Claude::with_tables(tables.clone());
+    dialect.map(|_| tables).map_err(|error| {
         let (path, hint) = match &error {
             UserTablesError::Prices(_) => (&args.prices_file, PRICES_HINT),
             UserTablesError::Effects(_) => (&args.effects_file, EFFECTS_HINT),

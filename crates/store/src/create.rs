@@ -21,15 +21,13 @@ pub struct NewRun {
     pub journal: Journal,
 }
 
-/// The location and the names of a new run.
+/// The location and the id of a new run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Placement {
     /// Absolute directory that holds the directory of the day. `None` for the home's own.
     pub runs_dir: Option<PathBuf>,
     /// Id of the run. `None` for a random one.
     pub id: Option<RunId>,
-    /// The user's name for the run, stored in its plan.
-    pub name: Option<String>,
     /// Directory on the same file system that becomes the run's own workspace. `None` if the run works
     /// elsewhere.
     pub workspace: Option<PathBuf>,

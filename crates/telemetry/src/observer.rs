@@ -42,7 +42,7 @@ impl<'a> TelemetryObserver<'a> {
     fn start(&self, run: &RunId, dir: &RunDir) -> Option<SpanRecorder> {
         let exporter = self.exporter.clone()?;
         let plan = dir.plan().ok()?;
-        let dialect = dialect_for(&plan.agent.name)?;
+        let dialect = dialect_for(&plan.spec.agent.name)?;
         // By convention, this variable names the span that the process is part of.
         let trace = Trace::new(dir, env::var("TRACEPARENT").ok().as_deref());
         Some(SpanRecorder::new(exporter, trace, run, &plan, dialect, reported_messages(dir)))

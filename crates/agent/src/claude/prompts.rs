@@ -7,7 +7,7 @@ use super::reminder::{Recipient, is_reminder, reminder, stopped_tasks_note};
 use crate::handoff::AFTER_TASK;
 use crate::handoff::quote::{fenced, inline};
 use crate::{
-    AgentSpec, BackgroundTask, HandoffContext, HandoffReason, PriorAttempts, handoff_prompt,
+    AgentContext, BackgroundTask, HandoffContext, HandoffReason, PriorAttempts, handoff_prompt,
     handoff_prompt_with_summary, researchgym,
 };
 use longhaul_core::{AttemptPlan, Fault, Limit, Nudge, PromptKind, Remaining, ResumeStrategy};
@@ -31,8 +31,8 @@ const AFTER_LOSS: &str = "\n\n(An earlier session worked on this and could not b
 
 /// Returns the prompt that starts an attempt. It includes a reminder of the side effects so far. A session
 /// that does not contain the earlier work gets a handoff prompt, if there is a record of that work.
-pub fn prompt(spec: &AgentSpec, plan: &AttemptPlan, prior: &PriorAttempts) -> String {
-    let task = &spec.task();
+pub fn prompt(context: &AgentContext, plan: &AttemptPlan, prior: &PriorAttempts) -> String {
+    let (task, tokens_max) = (&context.task(), context.spec.handoff_tokens);
     // Journals of older versions state no resume strategy.
     let uses_handoff = plan.strategy.is_none_or(|strategy| strategy == ResumeStrategy::Handoff)
         && !prior.conversation.entries.is_empty();
@@ -46,9 +46,9 @@ pub fn prompt(spec: &AgentSpec, plan: &AttemptPlan, prior: &PriorAttempts) -> St
             };
             let handoff = match prior.summary.as_ref().filter(|_| plan.with_summary) {
                 Some(summary) => {
-                    handoff_prompt_with_summary(&prior.conversation, &context, spec.handoff_tokens, summary)
+                    handoff_prompt_with_summary(&prior.conversation, &context, tokens_max, summary)
                 }
-                None => handoff_prompt(&prior.conversation, &context, spec.handoff_tokens),
+                None => handoff_prompt(&prior.conversation, &context, tokens_max),
             };
             handoff + &reminder(prior, Recipient::NewSession)
         }
@@ -60,37 +60,40 @@ pub fn prompt(spec: &AgentSpec, plan: &AttemptPlan, prior: &PriorAttempts) -> St
             reminder(prior, Recipient::NewSession)
         ),
         PromptKind::Nudge(_) | PromptKind::KeepGoing(_) | PromptKind::ConfirmDone => {
-            prompt_text(spec, plan.prompt, plan.remaining) + &stopped_tasks_note(prior)
+            prompt_text(context, plan.prompt, plan.remaining) + &stopped_tasks_note(prior)
         }
         PromptKind::CheckFailed(_) => {
             check_failed(prior.check_output.as_deref()) + &stopped_tasks_note(prior)
         }
         PromptKind::Continue(_) | PromptKind::LimitRaised(_) => {
-            prompt_text(spec, plan.prompt, plan.remaining)
+            prompt_text(context, plan.prompt, plan.remaining)
                 + &added_note(prior.added)
                 + &reminder(prior, Recipient::SameSession)
         }
         PromptKind::Task | PromptKind::FollowUp | PromptKind::WrapUp(_) => {
-            prompt_text(spec, plan.prompt, plan.remaining) + &reminder(prior, Recipient::SameSession)
+            prompt_text(context, plan.prompt, plan.remaining) + &reminder(prior, Recipient::SameSession)
         }
     }
 }
 
 /// Returns the prompt for an agent whose session contains the work, or which has not started.
-pub fn prompt_text(spec: &AgentSpec, kind: PromptKind, remaining: Remaining) -> String {
+pub fn prompt_text(context: &AgentContext, kind: PromptKind, remaining: Remaining) -> String {
     match kind {
-        PromptKind::Task | PromptKind::TaskAfterLoss(_) => spec.task().into_owned(),
-        PromptKind::FollowUp => spec.follow_ups.last().cloned().unwrap_or_else(|| spec.task().into_owned()),
+        PromptKind::Task | PromptKind::TaskAfterLoss(_) => context.task().into_owned(),
+        PromptKind::FollowUp => {
+            context.follow_ups.last().cloned().unwrap_or_else(|| context.task().into_owned())
+        }
         PromptKind::Continue(fault) => interrupted_prompt(fault),
         PromptKind::Nudge(nudge) => nudge_prompt(nudge).to_owned(),
         PromptKind::LimitRaised(limit) => limit_raised(limit),
-        PromptKind::KeepGoing(stop) => keep_going::continue_prompt(spec, stop, remaining),
-        PromptKind::ConfirmDone => keep_going::confirm_prompt(spec),
+        PromptKind::KeepGoing(stop) => keep_going::continue_prompt(context, stop, remaining),
+        PromptKind::ConfirmDone => keep_going::confirm_prompt(context),
         // Only the first prompt of an attempt quotes the output.
         PromptKind::CheckFailed(_) => check_failed(None),
         PromptKind::WrapUp(limit) => {
             let is_time = matches!(limit, Limit::Time | Limit::Wall);
-            let custom = spec.wrap_up_prompt.clone().filter(|text| is_time || !text.starts_with(TIME_LIMIT));
+            let custom =
+                context.spec.wrap_up_prompt.clone().filter(|text| is_time || !text.starts_with(TIME_LIMIT));
             custom.unwrap_or_else(|| default_wrap_up(limit, remaining))
         }
     }
@@ -279,8 +282,8 @@ pub(crate) fn interruption(fault: Fault) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::{background_note, is_longhaul_prompt, prompt};
-    use crate::claude::invocation::tests::spec;
-    use crate::{AgentSpec, BackgroundTask, PriorAttempts};
+    use crate::claude::invocation::tests::context;
+    use crate::{AgentContext, BackgroundTask, PriorAttempts};
     use expect_test::expect;
     use longhaul_core::{
         AttemptPlan, Fault, KeepGoingPrompt, Limit, Nudge, PromptKind, Remaining, SessionId, SessionPlan,
@@ -333,7 +336,7 @@ mod tests {
         let mut ends = Vec::new();
         for kind in kinds {
             let plan = AttemptPlan::new(2, SessionPlan::Resume(SessionId::from("a")), kind);
-            let text = prompt(&spec(), &plan, &prior);
+            let text = prompt(&context(|_| ()), &plan, &prior);
             let (_, end) = text.split_once("\n\nStopped with").expect("it names what was stopped");
             ends.push(end.to_owned());
         }
@@ -350,7 +353,7 @@ mod tests {
         .assert_eq(&ends.join("\n---\n"));
         let plan =
             AttemptPlan::new(2, SessionPlan::Resume(SessionId::from("a")), PromptKind::Nudge(Nudge::Answer));
-        assert!(is_longhaul_prompt(&prompt(&spec(), &plan, &prior)));
+        assert!(is_longhaul_prompt(&prompt(&context(|_| ()), &plan, &prior)));
     }
 
     #[test]
@@ -363,14 +366,15 @@ mod tests {
             PromptKind::Nudge(Nudge::Answer),
             PromptKind::Nudge(Nudge::SmallerSteps),
         ];
-        let spec = AgentSpec { prompt: "/review the code".to_owned(), ..spec() };
+        let context = context(|spec| "/review the code".clone_into(&mut spec.prompt));
         let session = SessionPlan::New(SessionId::from("a"));
-        let render = |spec: &AgentSpec, kind| {
+        let render = |context: &AgentContext, kind| {
             let plan = AttemptPlan::new(2, session.clone(), kind);
-            prompt(spec, &plan, &PriorAttempts::default())
+            prompt(context, &plan, &PriorAttempts::default())
         };
-        let mut all: Vec<String> = kinds.into_iter().map(|kind| render(&spec, kind)).collect();
-        let resumed = AgentSpec { follow_ups: vec!["Now the docs.".to_owned()], ..spec };
+        let mut all: Vec<String> = kinds.into_iter().map(|kind| render(&context, kind)).collect();
+        let mut resumed = context;
+        resumed.follow_ups = vec!["Now the docs.".to_owned()];
         all.extend([PromptKind::FollowUp, PromptKind::Task].map(|kind| render(&resumed, kind)));
         expect![[r#"
             /review the code
@@ -430,9 +434,9 @@ mod tests {
     #[test]
     fn researchgym_wrap_up_prompt_needs_time_limit() {
         let text = "Time limit reached. Commit any uncommitted changes and stop.";
-        let spec = AgentSpec { wrap_up_prompt: Some(text.to_owned()), ..spec() };
+        let context = context(|spec| spec.wrap_up_prompt = Some(text.to_owned()));
         let check = |limit, expected: &str| {
-            let prompt_text = super::prompt_text(&spec, PromptKind::WrapUp(limit), Remaining::default());
+            let prompt_text = super::prompt_text(&context, PromptKind::WrapUp(limit), Remaining::default());
             assert!(prompt_text.starts_with(expected), "{prompt_text}");
         };
         check(Limit::Time, text);
@@ -447,7 +451,7 @@ mod tests {
         let prior = PriorAttempts { added, ..PriorAttempts::default() };
         for kind in [PromptKind::LimitRaised(Limit::Budget), PromptKind::Continue(Fault::Crashed)] {
             let plan = AttemptPlan::new(2, SessionPlan::Resume(SessionId::from("a")), kind);
-            let text = prompt(&spec(), &plan, &prior);
+            let text = prompt(&context(|_| ()), &plan, &prior);
             assert!(text.ends_with(" The limits were raised: $2.5000 and 1h 30m of time added."), "{text}");
             assert!(is_longhaul_prompt(&text), "{text}");
         }

@@ -120,11 +120,11 @@ fn without_last_line(text: &[u8]) -> &[u8] {
 }
 
 fn print_json(dir: &RunDir, diff: &WorkspaceDiff) -> Result<(), Failure> {
-    let workspace = dir.plan().map_err(|error| store_failure(&error))?.cwd;
+    let workspace = dir.plan().map_err(|error| store_failure(&error))?.spec.cwd;
     let omitted = text::omitted(diff);
     output::print_json(&DiffOutput {
         run: dir.id().as_str(),
-        workspace,
+        workspace: workspace.into(),
         from: state(&diff.from),
         to: DiffEnd { state: state(&diff.to), live: diff.live.is_some() },
         commits: diff.commits.as_deref(),

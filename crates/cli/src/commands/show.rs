@@ -157,14 +157,14 @@ pub fn load(dir: &RunDir, clock: &TimeFormat) -> Result<Loaded, Failure> {
     let unsupervised: Vec<Span> = history.events().iter().filter_map(unsupervised).collect();
     let show_output = ShowOutput {
         id: dir.id().to_string(),
-        name: plan.name.clone(),
+        name: plan.spec.name.clone(),
         outcome: outcome.map(|outcome| outcome.kind),
         verified: state.verified(),
         fault: outcome.and_then(|outcome| outcome.fault),
         limit: outcome.and_then(|outcome| outcome.limit),
         retry_at: outcome.and_then(|outcome| outcome.retry_at).map(rfc3339),
         task: task(&plan),
-        cwd: plan.cwd.as_path().display().to_string(),
+        cwd: plan.spec.cwd.display().to_string(),
         session_id: state.session.as_ref().map(ToString::to_string),
         dir: dir.path().display().to_string(),
         total_cost_usd: state.usage.total_cost().as_dollars(),
@@ -172,7 +172,7 @@ pub fn load(dir: &RunDir, clock: &TimeFormat) -> Result<Loaded, Failure> {
         agent: agent_info(dir, &plan, &history),
         started_at: history.started_at().map(rfc3339),
         ended_at: outcome.map(|_| rfc3339(state.finished_at)),
-        figures: figures(state, plan.policy.limits, as_of),
+        figures: figures(state, plan.spec.policy.limits, as_of),
         recoveries: unsupervised.len(),
         unsupervised_ms: unsupervised.into_iter().fold(Span::ZERO, |sum, span| sum + span),
         checks: checks_of(&history, dir),
@@ -197,7 +197,7 @@ fn changed_by(dir: &RunDir, resume_generation: Option<u32>) -> Option<DiffStat> 
 
 /// Returns the start of the task, on one line.
 fn task(plan: &Plan) -> String {
-    let line = plan.prompt.text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let line = plan.spec.prompt.split_whitespace().collect::<Vec<_>>().join(" ");
     match line.char_indices().nth(TASK_CHARS_MAX) {
         Some((end, _)) => format!("{}…", &line[..end]),
         None => line,

@@ -91,7 +91,8 @@ pub fn headline(record: &Record, state: &State, policy: &Policy, verbose: bool) 
         }
         Record::SummaryStarted { .. } => detail("asking a model for a summary of older work".to_owned()),
         Record::SummaryStopOrdered { cause: StopCause::TimedOut, .. } => {
-            Some(format!("the summary timed out after {}; stopping it", policy.summary_timeout))
+            let timeout = policy.handoff_summary.as_ref()?.timeout;
+            Some(format!("the summary timed out after {timeout}; stopping it"))
         }
         Record::SummaryEnded { result: result @ SummaryResult::Failed(_), .. } => Some(summary(*result)),
         Record::SummaryEnded { result, .. } => detail(summary(*result)),

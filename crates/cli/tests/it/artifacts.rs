@@ -536,21 +536,11 @@ fn every_file_and_every_key_is_documented() {
     assert!(keys(&plan).is_subset(&documented), "{:?}", keys(&plan).difference(&documented));
     let absent = documented.difference(&keys(&plan)).cloned().collect::<Vec<_>>();
     // Keys of options that this run does not set.
-    let unset = [
-        "diagnostic",
-        "effects",
-        "handoff_summary",
-        "imported",
-        "learn",
-        "name",
-        "network",
-        "notify",
-        "prices",
-    ];
+    let unset = ["diagnostic", "effects", "imported", "learn", "name", "network", "notify", "prices"];
     assert_eq!(absent, unset);
-    for key in
-        [&plan["policy"]["limits"], &plan["policy"]["check"], &plan["guards"]].map(keys).iter().flatten()
-    {
+    let policy = &plan["policy"];
+    let parts = [&policy["limits"], &policy["checks"], &plan["guards"], &plan["agent"], &plan["binary"]];
+    for key in parts.map(keys).iter().flatten() {
         assert!(DOCUMENTED.contains(&format!("`{key}`")), "{key} is not documented");
     }
 

@@ -58,7 +58,7 @@ fn call_with_a_blocked_url_is_denied() {
         assert!(exists("harmless") && exists("sites/blocked.example"));
         assert!(stream(stage).contains("blocked.example is blocked in this run. Continue without it"));
         let plan = stage.only_run().plan().expect("the plan can be read");
-        assert_eq!(plan.guards.block_urls, ["blocked.example"]);
+        assert_eq!(plan.spec.guards.block_urls, ["blocked.example"]);
         let text = stage.longhaul(["show", "@", "--output-format", "text"]).output().stdout;
         assert!(text.contains("attempt 1: 4 tool calls were denied"), "{text}");
     });
@@ -74,7 +74,7 @@ fn list_of_urls_is_stored_with_the_run() {
         // The pattern blocks only names below the host.
         assert_eq!(envelope["run"]["denied_calls"], 1, "{envelope}");
         let plan = stage.only_run().plan().expect("the plan can be read");
-        assert_eq!(plan.guards.block_urls, ["a.test", "other.example", "https://*.blocked.example/"]);
+        assert_eq!(plan.spec.guards.block_urls, ["a.test", "other.example", "https://*.blocked.example/"]);
     });
 }
 
@@ -110,8 +110,8 @@ fn call_with_a_blocked_path_is_denied() {
         assert!(!exists("looked") && !exists("answers"));
         assert!(exists("answers.md") && exists("answers-2.txt"));
         let plan = stage.only_run().plan().expect("the plan can be read");
-        assert_eq!(plan.guards.block_paths, ["answers", "~/.ssh"]);
-        assert_eq!(plan.guards.home.as_deref(), stage.user_home().to_str());
+        assert_eq!(plan.spec.guards.block_paths, ["answers", "~/.ssh"]);
+        assert_eq!(plan.spec.guards.home.as_deref(), stage.user_home().to_str());
     });
 }
 

@@ -69,7 +69,7 @@ fn denied_tool_is_not_used() {
         let run = stage.only_run();
         assert!(!run.attempt(1).input_path().exists(), "the input has no reader");
         let plan = run.plan().expect("the plan can be read");
-        assert_eq!(plan.guards.deny_tools, ["Bash", "Web*"]);
+        assert_eq!(plan.spec.guards.deny_tools, ["Bash", "Web*"]);
         let show = stage.longhaul(["show", "@", "--output-format", "json"]).output();
         let show: Value = serde_json::from_str(&show.stdout).expect("a run is shown");
         assert_eq!(show["attempts"][0]["denied_calls"], 1, "{show}");

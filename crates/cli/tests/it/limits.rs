@@ -131,7 +131,7 @@ fn raised_limit_continues_the_run() {
         let envelope = stage.longhaul(more).against(server).output().envelope(0);
         assert_eq!(envelope["result"], "It is finished.", "{envelope}");
         let plan = stage.only_run().plan().expect("the plan can be read");
-        assert_eq!(plan.policy.limits.turns, Some(20));
+        assert_eq!(plan.spec.policy.limits.turns, Some(20));
     });
 }
 

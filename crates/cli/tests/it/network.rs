@@ -145,7 +145,7 @@ fn plan_stores_allowed_hosts() {
     let args = ["p", "--permission-mode", "bypassPermissions", "--network", "example.com,*.example.org:443"];
     stage.run(&stage.agent(), &args).against(&server).output().envelope(0);
     let run = stage.only_run();
-    let hosts = run.plan().expect("the plan can be read").network;
+    let hosts = run.plan().expect("the plan can be read").spec.network;
     assert_eq!(hosts, Some(vec!["example.com".to_owned(), "*.example.org:443".to_owned()]));
     let argv: Value = serde_json::from_slice(
         &fs::read(run.path().join("attempts/001/argv.json")).expect("the file was written"),

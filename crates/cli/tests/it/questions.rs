@@ -81,7 +81,7 @@ fn question_is_answered_by_key_or_first_option() {
 
         let run = stage.only_run();
         let plan = run.plan().expect("the plan can be read");
-        let stored = plan.guards.answers.expect("the answers are stored");
+        let stored = plan.spec.guards.answers.expect("the answers are stored");
         assert_eq!(
             stored,
             [("database".to_owned(), "sqlite".to_owned()), ("features".to_owned(), "logs, auth".to_owned())]

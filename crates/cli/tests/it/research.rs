@@ -199,7 +199,7 @@ fn limited_run_resumes_with_more_and_finished_run_improves() {
         let more = [&["--resume", &dir, "--budget_limit", "1", "--time-hours", "2"][..], &same].concat();
         let done = resume(stage, server, &more).envelope(0);
         assert_finished(&done, stage, "Finished with more.");
-        let policy = stage.only_run().plan().expect("a plan").policy;
+        let policy = stage.only_run().plan().expect("a plan").spec.policy;
         assert_eq!(policy.limits.time, Some(Span::from_hours(2)));
         assert_eq!(policy.background_wait, Span::from_mins(2));
         let summary = summary(&run);
@@ -350,8 +350,8 @@ fn researchgym_run_is_resumed() {
             let plan = run.plan().expect("a plan");
             let remaining =
                 Limits { budget: Some(Usd(1_250_000)), time: Some(Span::from_hours(2)), ..Limits::default() };
-            assert_eq!(plan.policy.limits, remaining);
-            assert_eq!(plan.guards.block_urls, ["papers.invalid/abs/2401.00001", "*2401.00001*"]);
+            assert_eq!(plan.spec.policy.limits, remaining);
+            assert_eq!(plan.spec.guards.block_urls, ["papers.invalid/abs/2401.00001", "*2401.00001*"]);
             let prompt = prompt(&run);
             for words in [
                 "2h to work",
@@ -383,7 +383,7 @@ fn researchgym_run_is_resumed() {
             rejected.assert_error(&["a limit is exhausted", "are totals"]);
             let more = ["--resume", run.id().as_str(), "--claude_hours", "4", "--budget_limit", "9"];
             resume(stage, server, &more).envelope(0);
-            let limits = stage.only_run().plan().expect("a plan").policy.limits;
+            let limits = stage.only_run().plan().expect("a plan").spec.policy.limits;
             assert_eq!((limits.budget, limits.time), (Some(Usd(5_250_000)), Some(Span::from_hours(3))));
             tidy::check(stage);
         },

@@ -170,7 +170,7 @@ fn check_move(source: &Stage, agent: &Path) {
     assert_eq!(work_files(&into), work_files(&source.work()));
     assert!(!into.join("noise.log").exists() && !into.join("build").exists());
     let plan = imported_run.plan().expect("a plan");
-    assert_eq!(plan.cwd.as_path(), into);
+    assert_eq!(plan.spec.cwd, into);
     assert_eq!(plan.imported.expect("the run was imported").from_cwd.as_path(), source.work());
     let session = imported_run.status().expect("a status").session_id.expect("a session");
     let session_file = imported_run.sessions_path().join(format!("{session}.jsonl"));
@@ -350,7 +350,7 @@ fn import_needs_the_path_of_a_missing_agent() {
     let agent = target.agent();
     let named = ["--agent-path", &agent.display().to_string()];
     json(&import(&target, &file, &named).output());
-    assert_eq!(target.only_run().plan().expect("a plan").agent.program.as_path(), agent);
+    assert_eq!(target.only_run().plan().expect("a plan").spec.agent.program.as_path(), agent);
     json(&source.longhaul(["cancel", "@"]).output());
 }
 

@@ -46,7 +46,7 @@ pub(super) fn next_step(
 
 /// Returns the step after a done claim.
 fn after_done_claim(policy: &Policy) -> AfterAttempt {
-    if policy.check.is_some() { AfterAttempt::Check } else { AfterAttempt::Finish(Outcome::DONE) }
+    if policy.checks.is_some() { AfterAttempt::Check } else { AfterAttempt::Finish(Outcome::DONE) }
 }
 
 /// Returns the step after an attempt in a run that reached a limit. If `next` is another attempt, it becomes

@@ -82,7 +82,7 @@ pub async fn diff(home: &Home, dir: &RunDir, paths: Vec<OsString>) -> Result<Wor
             record.start.unrecorded_reason.unwrap_or(UnrecordedReason::NotWritten),
         ));
     }
-    let cwd = dir.plan()?.cwd;
+    let cwd = dir.plan()?.spec.cwd;
     let repository = UserRepo::new(cwd.as_path()).await.map_err(|error| match error {
         ChangesError::Unrecorded(_) => ChangesError::WorkspaceMoved(cwd.as_path().to_owned()),
         error => error,

@@ -8,8 +8,8 @@
 use super::tail::Tail;
 use longhaul_agent::transcript_message::{EventKind, MessageOrigin, TranscriptMessage};
 use longhaul_agent::{Dialect, TranscriptDecoder, task_with_follow_ups};
-use longhaul_core::{AttemptPlan, Moment, PromptKind, Record, ResumeRequest};
-use longhaul_store::{ArrayFile, Harness, Journal, LineLog, RunDir, StoreError, rfc3339};
+use longhaul_core::{AttemptPlan, Harness, Moment, PromptKind, Record, ResumeRequest};
+use longhaul_store::{ArrayFile, Journal, LineLog, RunDir, StoreError, rfc3339};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -313,7 +313,7 @@ impl TranscriptRecorder {
     ) -> Result<Option<String>, RecordError> {
         Ok(match plan.prompt {
             PromptKind::Task => {
-                Some(task_with_follow_ups(&self.dir.plan()?.prompt.text, follow_ups).into_owned())
+                Some(task_with_follow_ups(&self.dir.plan()?.spec.prompt, follow_ups).into_owned())
             }
             PromptKind::FollowUp => follow_ups.last().cloned(),
             PromptKind::TaskAfterLoss(_)

@@ -67,12 +67,12 @@ pub fn export(home: &Home, dir: &RunDir, to: &Path, overwrite: bool) -> Result<E
         return Err(TransferError::StillRunning { run: dir.id().clone(), processes });
     }
 
-    let mut manifest = Manifest::new(dir.id().clone(), plan.cwd.clone(), now());
+    let mut manifest = Manifest::new(dir.id().clone(), plan.spec.cwd.as_path().into(), now());
     let mut sources = BTreeMap::new();
     files_of(dir.path(), RUN, &mut sources)?;
     for session in sessions_of(&plan, &history) {
         let name = format!("{RUN}sessions/{session}.jsonl");
-        let file = claude_config_dir().and_then(|config| find(&config, plan.cwd.as_path(), &session));
+        let file = claude_config_dir().and_then(|config| find(&config, &plan.spec.cwd, &session));
         if let Some(file) = file.filter(|_| is_member_name(&name)) {
             // The agent's own file is newer than a file that was imported with the run.
             sources.insert(name.clone(), file);
@@ -132,7 +132,7 @@ fn workspace(
     excluded: &[&Path],
     scratch: &Path,
 ) -> Result<Result<(WorkspaceManifest, PathBuf), WorkspaceOmitted>, TransferError> {
-    let Ok(cwd) = fs::canonicalize(plan.cwd.as_path()) else { return Ok(Err(WorkspaceOmitted::Missing)) };
+    let Ok(cwd) = fs::canonicalize(&plan.spec.cwd) else { return Ok(Err(WorkspaceOmitted::Missing)) };
     let Some(top) = top_of(&cwd)? else { return Ok(Err(WorkspaceOmitted::NotInGit)) };
     let excluded: Vec<PathBuf> = excluded.iter().map(|path| canonical(path)).collect();
     let snapshot = WorkspaceSnapshot::take(&top, &cwd, &excluded, scratch)?;

@@ -18,7 +18,7 @@ pub(super) fn sessions_of(plan: &Plan, history: &LoadedJournal) -> BTreeSet<Sess
             sessions.insert(from.clone());
         }
     };
-    plan.session.iter().for_each(&mut add);
+    plan.spec.session.iter().for_each(&mut add);
     for record in history.records() {
         if let Record::AttemptStarted { plan, .. } = record {
             add(&plan.session);

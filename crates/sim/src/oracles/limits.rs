@@ -377,7 +377,7 @@ impl LimitWatch {
         next: &AfterAttempt,
     ) -> Result<bool, super::Violation> {
         let by_limit = matches!(next, AfterAttempt::Finish(Outcome { limit: Some(_), .. }));
-        let keeps_going = policy.keep_going.is_some() && policy.check.is_none();
+        let keeps_going = policy.keep_going.is_some() && policy.checks.is_none();
         let done = fault.is_none() && self.wrap_ups == 0 && !self.is_limit_exhausted() && !keeps_going;
         ensure(!by_limit || !done && fault != Some(Fault::GuardLapsed), Oracle::Limits, || {
             format!("a run whose attempt ended by {fault:?} ends by a limit: {self:?}")

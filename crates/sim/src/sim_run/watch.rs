@@ -193,7 +193,7 @@ impl OracleSet {
         check_truth(ended, stopped, fault)?;
         self.sessions.on_attempt_ended(&plan, ended);
         // The keep-going oracle checks what follows a stop.
-        let keeps_going = policy.keep_going.is_some() && policy.check.is_none();
+        let keeps_going = policy.keep_going.is_some() && policy.checks.is_none();
         if ended.evidence.made_progress {
             self.bounds.on_progress(policy);
         }
@@ -268,8 +268,8 @@ impl OracleSet {
 
 fn check_done(next: &AfterAttempt, policy: &Policy) -> OracleResult {
     let done = match next {
-        AfterAttempt::Check => policy.check.is_some(),
-        AfterAttempt::Finish(outcome) => outcome.kind == OutcomeKind::Done && policy.check.is_none(),
+        AfterAttempt::Check => policy.checks.is_some(),
+        AfterAttempt::Finish(outcome) => outcome.kind == OutcomeKind::Done && policy.checks.is_none(),
         AfterAttempt::Attempt { .. } => false,
     };
     ensure(done, Oracle::Truth, || format!("work that is done continues with {next:?}"))

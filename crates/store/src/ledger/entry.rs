@@ -224,15 +224,17 @@ impl LedgerEntry {
     /// Creates the entry of a run whose journal is still empty.
     pub fn new(dir: &RunDir, plan: &Plan) -> LedgerEntry {
         let run = LedgerRun {
-            name: plan.name.clone(),
-            agent: plan.agent.name.clone(),
-            model: plan.model.clone(),
-            project: plan.cwd.as_path().display().to_string(),
-            task: task(&plan.prompt.text),
+            name: plan.spec.name.clone(),
+            agent: plan.spec.agent.name.clone(),
+            model: plan.spec.model.clone(),
+            project: plan.spec.cwd.display().to_string(),
+            task: task(&plan.spec.prompt),
             started_at: plan.started_at,
             ..unread_run(dir)
         };
-        LedgerEntry { summary_model: plan.handoff_summary.clone(), ..LedgerEntry::from_run(run) }
+        let summary = plan.spec.policy.handoff_summary.as_ref();
+        let summary_model = summary.map(|summary| summary.model.clone());
+        LedgerEntry { summary_model, ..LedgerEntry::from_run(run) }
     }
 
     fn from_run(run: LedgerRun) -> LedgerEntry {

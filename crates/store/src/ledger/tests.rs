@@ -168,7 +168,7 @@ fn derives_run_from_its_records() {
         .map(|((quarter, model), spend)| (*quarter - START / 900_000, model.as_str(), spend.cost))
         .collect();
     // The first attempt has no list of models, so its usage counts for the requested model.
-    let requested = plan().model.unwrap_or_default();
+    let requested = plan().spec.model.unwrap_or_default();
     assert_eq!(spend, [(0, requested.as_str(), cents(5)), (1, "large", cents(15)), (1, "small", cents(5))]);
 
     let mut ledger = up_to_date_ledger(&home);
@@ -332,9 +332,9 @@ fn filters_runs() {
     .enumerate()
     {
         let mut plan = plan();
-        plan.name = name.map(str::to_owned);
-        plan.prompt.text = task.to_owned();
-        plan.cwd = Path::new(cwd).to_owned().into();
+        plan.spec.name = name.map(str::to_owned);
+        plan.spec.prompt = task.to_owned();
+        plan.spec.cwd = cwd.into();
         plan.started_at = at(roll as u64);
         let mut run = home.create_run(&day(), roll as u64, &plan).expect("a run");
         append(&mut run, &records);

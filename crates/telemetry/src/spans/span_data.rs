@@ -42,14 +42,14 @@ pub(super) struct SpanData {
 impl RunInfo {
     /// Creates the info from a run's id and plan.
     pub(super) fn new(run: String, plan: &Plan) -> RunInfo {
-        let agent = plan.agent.name.clone();
+        let agent = plan.spec.agent.name.clone();
         let provider = provider(&agent);
         RunInfo {
             run,
-            name: plan.name.clone(),
+            name: plan.spec.name.clone(),
             agent,
             provider,
-            model: plan.model.clone(),
+            model: plan.spec.model.clone(),
             created_at: plan.started_at,
         }
     }

@@ -1,8 +1,8 @@
 use super::{AttemptStream, from_attempts, from_file, from_session};
-use crate::claude::invocation::tests::spec;
+use crate::PriorAttempts;
+use crate::claude::invocation::tests::context;
 use crate::claude::prompts::prompt;
 use crate::conversation::{Conversation, EntryKind, Provenance, ToolResult};
-use crate::{AgentSpec, PriorAttempts};
 use expect_test::{Expect, expect};
 use longhaul_core::{AttemptPlan, Fault, PromptKind, SessionId, SessionPlan};
 use proptest::prelude::*;
@@ -160,10 +160,13 @@ fn separates_longhaul_prompts() {
         from_file(rows.join("\n").as_bytes()).expect("it is a session file")
     };
     let prior = PriorAttempts::default();
-    let spec = AgentSpec { prompt: "Do it.".to_owned(), handoff_tokens: 9_000, ..spec() };
+    let context = context(|spec| {
+        "Do it.".clone_into(&mut spec.prompt);
+        spec.handoff_tokens = 9_000;
+    });
     let first_prompt = |kind, prior: &PriorAttempts| {
         let session = SessionPlan::New(SessionId::from("a"));
-        prompt(&spec, &AttemptPlan::new(2, session, kind), prior)
+        prompt(&context, &AttemptPlan::new(2, session, kind), prior)
     };
     let continue_prompt = first_prompt(PromptKind::Continue(Fault::Crashed), &prior);
     let reminded = format!("{continue_prompt}\n\nOutcome unknown, check first:\n- Bash: git push");

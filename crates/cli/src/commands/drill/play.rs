@@ -9,14 +9,14 @@ use crate::failure::Failure;
 use crate::output::progress::ProgressDisplay;
 use crate::signals;
 use longhaul::{
-    Environment, Observer, RunMarker, RunReport, RunRequest, SessionChoice, StepView, processes_with,
-    supervise,
+    Environment, Observer, RunMarker, RunReport, RunRequest, StepView, processes_with, supervise,
 };
-use longhaul_agent::claude::Claude;
-use longhaul_agent::{AgentSpec, Guards, HANDOFF_TOKENS_MAX, Program};
-use longhaul_core::{AfterAttempt, OutageBound, Policy, Preset, Record, RunId, Span, Step};
+use longhaul_agent::Program;
+use longhaul_core::{
+    AfterAttempt, OutageBound, Policy, Preset, Record, RunId, RunSpec, Span, Step,
+};
 use longhaul_drill::{Api, RequestLog, Scenario, announced_message_ids, workspace};
-use longhaul_store::{Home, Placement, RunDir, StoreError};
+use longhaul_store::{Home, RunDir, StoreError};
 use rustix::process::{Pid, kill_process};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -76,43 +76,18 @@ async fn run_scenario(
         fs::create_dir(dir).map_err(unexpected)?;
     }
     let api = Api::start(scenario, seed).await.map_err(unexpected)?;
-    let policy = policy(scenario)?;
+    let spec = RunSpec::new(&program.path, &work, &scenario.prompt, policy(scenario)?).with(|spec| {
+        spec.agent.leading_args.clone_from(&program.leading_args);
+        spec.agent.args = agent_args(scenario);
+        spec.model = Some(scenario.model.clone());
+        let mode = scenario.run.permission_mode.clone();
+        spec.permission_mode = Some(mode.unwrap_or_else(|| "bypassPermissions".to_owned()));
+    });
+    let runs = Home::open(Some(dir.join(HOME)), |_| None).map_err(unexpected)?;
     let request = RunRequest {
-        home: Home::open(Some(dir.join(HOME)), |_| None).map_err(unexpected)?,
-        placement: Placement::default(),
-        harness: None,
-        inherited: None,
-        notify: Vec::new(),
-        dialect: Arc::new(Claude::new()),
-        agent: AgentSpec {
-            program: program.clone(),
-            cwd: work.clone(),
-            prompt: scenario.prompt.clone(),
-            follow_ups: Vec::new(),
-            model: Some(scenario.model.clone()),
-            permission_mode: Some(
-                scenario.run.permission_mode.clone().unwrap_or_else(|| "bypassPermissions".to_owned()),
-            ),
-            guards: Guards::default(),
-            needs_supervisor: false,
-            checks: Vec::new(),
-            finish_tool: None,
-            done_when: None,
-            wrap_up_prompt: None,
-            network: None,
-            learn: None,
-            extra_args: agent_args(scenario),
-            handoff_tokens: HANDOFF_TOKENS_MAX,
-            handoff_summary: None,
-            inner_retries: policy.inner_retries,
-            run_id: RunId::from(""),
-        },
         environment: environment(&api, &home),
-        session: SessionChoice::New,
-        policy,
         origins: BTreeMap::from([("preset".to_owned(), "drill".to_owned())]),
-        keep_partial_messages: false,
-        diagnostic: false,
+        ..RunRequest::new(runs, spec)
     };
     let pid = Arc::new(AtomicU32::new(0));
     let killer = tokio::spawn(kill_at_moments(api.signal_points(), Arc::clone(&pid)));

@@ -14,11 +14,10 @@ use expect_test::expect;
 use jiff::tz::TimeZone;
 use longhaul::next_commands;
 use longhaul_core::{
-    AfterAttempt, AttemptPlan, Fault, Limit, Moment, Outcome, OutcomeKind, PromptKind, Record, Remedy,
-    RunHistory, SessionPlan, Span, Tokens, Usage, Usd,
+    AfterAttempt, AttemptPlan, Fault, Limit, Moment, Outcome, OutcomeKind, Preset, PromptKind, Record,
+    Remedy, RunHistory, RunSpec, SessionPlan, Span, Tokens, Usage, Usd,
 };
 use longhaul_store::{LedgerEntry, ModelUsage, Plan, RunDir, RunState};
-use serde_json::json;
 
 /// 2026-01-01, midnight.
 const START: u64 = 1_767_225_600_000;
@@ -148,13 +147,11 @@ impl RunRecords {
 }
 
 fn plan(task: &str) -> Plan {
-    let plan = json!({
-        "longhaul_version": "0.1.0", "started_at": "2026-01-01T00:00:00.000Z", "name": "nightly",
-        "prompt": { "text": task }, "cwd": "/home/me/project", "model": "opus",
-        "agent": { "name": "claude", "program": "claude" },
-        "argv": [], "env": { "set": [], "removed": [] }, "policy": longhaul_core::Preset::Drill.policy(),
+    let spec = RunSpec::new("claude", "/home/me/project", task, Preset::Drill.policy()).with(|spec| {
+        spec.name = Some("nightly".to_owned());
+        spec.model = Some("opus".to_owned());
     });
-    serde_json::from_value(plan).expect("the plan is valid")
+    Plan::new(spec, at(0))
 }
 
 fn calls() -> ToolCalls {

@@ -7,7 +7,7 @@ use expect_test::expect;
 const STARTED: &str = "start; spawn; open; exchange; shells 1";
 
 fn with_keep_going(limits: Limits) -> Policy {
-    let keep_going = KeepGoing { keep_improving: false, status_every: 0, idle_stops_max: 2 };
+    let keep_going = KeepGoing { status_every: 0, idle_stops_max: 2, ..KeepGoing::DEFAULT };
     Policy { keep_going: Some(keep_going), limits, wrap_up: Some(WrapUp { reserve: None }), ..plain() }
 }
 

@@ -1,7 +1,7 @@
 //! Cancellation: from every source, in every phase.
 
 use super::trace::{check_run, check_run_with, plain};
-use crate::{CheckPolicy, OnTerminate, Policy};
+use crate::{Checks, OnTerminate, Policy};
 use expect_test::expect;
 
 #[test]
@@ -98,7 +98,10 @@ fn suspended_run_returns_to_its_phase() {
         "#]],
     );
     check_run_with(
-        &Policy { check: Some(CheckPolicy { failures_max: 3, timeout: None }), ..plain() },
+        &Policy {
+            checks: Some(Checks { failures_max: 3, timeout: None, ..Checks::new(vec!["true".to_owned()]) }),
+            ..plain()
+        },
         "working; ends ok; idle; exit 0; swept; cancel term; check stopped; +8h; recover; check passes",
         expect![[r#"
             ends ok          progress

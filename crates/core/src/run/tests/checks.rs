@@ -1,11 +1,12 @@
 //! Checks that verify the work after a done claim.
 
 use super::trace::{check_rest_with, check_run_with, plain};
-use crate::{CheckPolicy, Limits, Policy, Span};
+use crate::{Checks, Limits, Policy, Span};
 use expect_test::expect;
 
 fn with_checks(failures_max: u32) -> Policy {
-    Policy { check: Some(CheckPolicy { failures_max, timeout: Some(Span::from_mins(10)) }), ..plain() }
+    let checks = Checks::new(vec!["true".to_owned()]);
+    Policy { checks: Some(Checks { failures_max, timeout: Some(Span::from_mins(10)), ..checks }), ..plain() }
 }
 
 const DONE: &str = "start; spawn; open; exchange; ends ok; idle; exit 0; swept";

@@ -5,7 +5,7 @@ use crate::{KeepGoing, Limits, Policy, Span, Usd, WrapUp};
 use expect_test::expect;
 
 fn with_keep_going() -> Policy {
-    let keep_going = KeepGoing { keep_improving: false, status_every: 2, idle_stops_max: 2 };
+    let keep_going = KeepGoing { status_every: 2, idle_stops_max: 2, ..KeepGoing::DEFAULT };
     Policy { keep_going: Some(keep_going), ..plain() }
 }
 

@@ -1,14 +1,15 @@
 //! Summaries of older work for a handoff prompt.
 
 use super::trace::{check_rest_with, plain};
-use crate::{Policy, Span};
+use crate::{HandoffSummary, Policy, Span};
 use expect_test::{Expect, expect};
 
 /// The context is full, so a new session starts with a handoff prompt.
 const FULL: &str = "start; spawn; open; exchange; bill 9; ends full; idle; exit 1";
 
-fn with_summary() -> Policy {
-    Policy { summarize: true, ..plain() }
+pub(super) fn with_summary() -> Policy {
+    let summary = HandoffSummary { model: "haiku".to_owned(), timeout: Span::from_secs(60) };
+    Policy { handoff_summary: Some(summary), ..plain() }
 }
 
 /// Checks what follows while a summary is running.
@@ -110,7 +111,8 @@ fn stops_hanging_summary_at_timeout() {
             summary ok       summary written for 5 of 14; > spawn 2, with summary
         "#]],
     );
-    let policy = Policy { summary_timeout: Span::ZERO, ..with_summary() };
+    let mut policy = with_summary();
+    policy.handoff_summary.as_mut().expect("the policy has a summary").timeout = Span::ZERO;
     check_rest_with(
         &policy,
         &format!("{FULL}; swept"),

@@ -34,7 +34,7 @@ impl LiveWorld<'_> {
 
     /// Returns the fingerprint of the workspace if the run tracks its changes.
     pub(super) fn fingerprint(&self) -> Option<u64> {
-        self.setup.fingerprints_workspace.then(|| fingerprint(&self.setup.agent_spec.cwd))
+        self.spec().policy.keep_going.as_ref().map(|_| fingerprint(&self.spec().cwd))
     }
 
     /// Returns how the attempt's session relates to the history that it was planned to continue.
@@ -62,7 +62,7 @@ impl LiveWorld<'_> {
             self.prior_attempts.stopped.clear();
         }
         self.prior_attempts.stopped.extend(record_stopped_tasks(&dir, &self.snapshot.background));
-        if self.setup.harness.is_some() {
+        if self.spec().harness.is_some() {
             // The harness reads these files. A failed write does not fail the run.
             let _ = self.log_exec(&dir, decoder.as_ref());
             let _ = write_blocked(&self.setup.dir, dir.number(), &self.snapshot, self.clock.at());

@@ -105,7 +105,7 @@ impl LiveWorld<'_> {
                         self.events.push_back(Event::Noticed(Notice::ProcessFrozen));
                     }
                     attempt.frozen = frozen;
-                    let limit = self.setup.memory_limit.unwrap_or(u64::MAX);
+                    let limit = self.setup.context.spec.policy.limits.memory.unwrap_or(u64::MAX);
                     if limit < u64::MAX && resident(&self.setup.marker) > limit {
                         self.events.push_back(Event::Noticed(Notice::MemoryExceeded));
                     }
