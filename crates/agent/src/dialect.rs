@@ -139,7 +139,7 @@ pub struct PriorAttempts {
     pub added: Remaining,
 }
 
-/// What an agent is started with: the description of its run, and the facts that are no part of it.
+/// The input of an agent: the description of its run, and facts that are no part of it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AgentContext {
     /// The description of the run.

@@ -29,7 +29,7 @@ pub fn options(args: &RunLearnArgs) -> Result<Option<LearnOptions>, Failure> {
     if !args.learn {
         return Ok(None);
     }
-    if !hook().is_some_and(|hook| hook.path.to_str().is_some()) {
+    if hook().is_none_or(|hook| hook.path.to_str().is_none()) {
         let error = "cannot let the agent's hooks call longhaul: the path of this program is not valid UTF-8";
         let hint = "move it to a directory whose path is valid UTF-8";
         return Err(Failure::not_started(error, hint, None));

@@ -53,6 +53,7 @@ pub async fn recover(
 }
 
 /// The reason why a run continues.
+#[expect(clippy::large_enum_variant, reason = "each run has one, and none is kept")]
 pub(crate) enum OpenMode {
     /// Its supervisor died. `notify` replaces the notification commands, if it is set.
     Recover { notify: Option<Vec<String>> },
