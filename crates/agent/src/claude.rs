@@ -24,7 +24,7 @@ mod prompts;
 mod questions;
 mod recent_messages;
 mod reminder;
-pub mod session_file;
+mod session_file;
 pub mod session_paths;
 mod startup_error;
 mod timestamp;

@@ -31,7 +31,6 @@ pub mod transcript_message;
 mod user_tables;
 
 pub use answers::{Answers, AnswersError, GivenAnswer, Question};
-pub use claude::session_file::{Damage, DamageKind, Health};
 pub use conversation::Conversation;
 pub use dialect::{
     AgentSpec, Decoder, Dialect, DoneSignals, Invocation, LearnSpec, PriorAttempts, Program, RecordedAttempt,
@@ -50,7 +49,7 @@ pub use handoff::{
 pub use messages::for_user;
 pub use network::{Network, NetworkError};
 pub use prices::Prices;
-pub use session_layout::SessionLayout;
+pub use session_layout::{Health, SessionDocument, SessionHistory, SessionLayout};
 pub use side_effects::{BoundedLog, CompletedEffect, EndedCall, SideEffects, UnresolvedCall};
 pub use snapshot::{AttemptSnapshot, BackgroundTask, BlockedCall, EventCounts};
 pub use stream_report::{StreamReport, stream_report};

@@ -17,6 +17,7 @@ use super::ledger_writer::LedgerWriter;
 use super::oom_watch::OomWatch;
 use super::requests::RequestWatch;
 use super::run_marker::RunMarker;
+use super::sessions::LoadedSession;
 use super::sweep::sweep;
 use super::tail::Tail;
 use super::transcript_recorder::TranscriptRecorder;
@@ -101,6 +102,8 @@ pub(crate) struct LiveWorld<'a> {
     /// Locks of the run's sessions. They are held until the run finishes, because the run may need its
     /// earlier sessions again.
     locks: Vec<(SessionId, SessionLock)>,
+    /// The session file that was inspected for the next attempt.
+    inspected: Option<LoadedSession>,
     /// Whether the stream was read again after the deadline was due.
     polled_when_due: bool,
     /// State of the last attempt's stream, for the report.
@@ -178,6 +181,7 @@ impl<'a> LiveWorld<'a> {
             published: None,
             cost_reader: None,
             locks: Vec::new(),
+            inspected: None,
             polled_when_due: false,
             snapshot: AttemptSnapshot::default(),
             prior_attempts: PriorAttempts::default(),
@@ -222,8 +226,9 @@ impl World for LiveWorld<'_> {
         }
         match action {
             Action::InspectSession(session) => {
-                let state =
-                    self.session_files().map_or(SessionFileState::Ready, |files| files.inspect(&session));
+                let inspected = self.session_files().map(|files| files.inspect(&session));
+                let (state, loaded) = inspected.unwrap_or((SessionFileState::Ready, None));
+                self.inspected = loaded;
                 self.events.push_back(Event::SessionInspected(state));
                 Ok(())
             }

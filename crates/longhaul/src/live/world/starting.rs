@@ -26,9 +26,10 @@ impl LiveWorld<'_> {
             return Ok(());
         }
         let wrap_up = self.setup.agent_spec.wrap_up_prompt.as_deref();
+        let inspected = self.inspected.take();
         let prepared = match self
             .session_files()
-            .map_or(Ok(PreparedSession::default()), |files| files.prepare(plan, wrap_up))
+            .map_or(Ok(PreparedSession::default()), |files| files.prepare(plan, wrap_up, inspected))
         {
             Ok(prepared) => prepared,
             Err(error) => {
