@@ -7,6 +7,7 @@ mod activity;
 mod background;
 mod compaction;
 mod control;
+mod conversation_reducer;
 mod decoder;
 mod done_claim;
 mod effect_tracker;
@@ -29,14 +30,13 @@ pub mod session_paths;
 mod startup_error;
 mod timestamp;
 mod tool_calls;
-mod transcript_decoder;
 mod usage_meter;
 mod vendor_terms;
 mod wire;
 
 use crate::{
     AgentSpec, BackgroundTask, Conversation, Decoder, Dialect, DoneSignals, EffectRules, Guards, Invocation,
-    Prices, PriorAttempts, RecordedAttempt, SessionLayout, TranscriptDecoder, UserTables, UserTablesError,
+    Prices, PriorAttempts, RecordedAttempt, SessionLayout, UserTables, UserTablesError,
 };
 use longhaul_core::{AttemptPlan, PromptKind, Remaining};
 use std::sync::Arc;
@@ -143,10 +143,6 @@ impl Dialect for Claude {
 
     fn encode_prompt(&self, text: &str) -> Vec<u8> {
         user_line(text)
-    }
-
-    fn transcript_decoder(&self, attempt: u32) -> Box<dyn TranscriptDecoder> {
-        Box::new(transcript_decoder::ClaudeTranscriptDecoder::new(self.prices.clone(), attempt))
     }
 
     fn encode_interrupt(&self) -> Vec<u8> {

@@ -1,9 +1,10 @@
 //! The interface that every supervised agent CLI implements. The details of each CLI are in its own module.
 
 use crate::claude::Claude;
+use crate::transcript_message::TranscriptMessage;
 use crate::{
     AttemptSnapshot, BackgroundTask, Conversation, Guards, HandoffSummary, Network, SessionLayout,
-    SideEffects, TranscriptDecoder, UserTables, UserTablesError,
+    SideEffects, UserTables, UserTablesError,
 };
 use longhaul_core::{AttemptPlan, Evidence, Exit, Notice, PromptKind, Remaining, RunId, Usage};
 use std::borrow::Cow;
@@ -56,9 +57,6 @@ pub trait Dialect: Send + Sync {
     /// Returns the bytes that send this prompt.
     fn encode_prompt(&self, text: &str) -> Vec<u8>;
 
-    /// Creates a transcript decoder for the stream of this attempt.
-    fn transcript_decoder(&self, attempt: u32) -> Box<dyn TranscriptDecoder>;
-
     /// Returns the bytes that make the agent end its exchange now, with a result.
     fn encode_interrupt(&self) -> Vec<u8>;
 
@@ -72,6 +70,15 @@ pub trait Decoder: Send {
     /// Decodes some bytes of the stream, split anywhere. A sequence of lines that only show that the agent is
     /// alive becomes one [`Notice::Activity`].
     fn feed(&mut self, bytes: &[u8], out: &mut Vec<Notice>);
+
+    /// Collects the messages of the conversation from now on, as those of this attempt. Must be called before
+    /// the first bytes. The messages do not depend on how the stream is split, so a later reader can skip
+    /// those that it knows.
+    fn collect_messages(&mut self, attempt: u32);
+
+    /// Returns the messages that were completed since the last call. Returns all others after
+    /// [`Decoder::evidence`]. Empty if no messages are collected.
+    fn take_messages(&mut self) -> Vec<TranscriptMessage>;
 
     /// Returns the replies that the agent waits for, as lines to write, each once. An unfinished request that
     /// was answered before is included, because the agent ignores a second reply.

@@ -54,5 +54,4 @@ pub use side_effects::{BoundedLog, CompletedEffect, EndedCall, SideEffects, Unre
 pub use snapshot::{AttemptSnapshot, BackgroundTask, BlockedCall, EventCounts};
 pub use stream_report::{StreamReport, stream_report};
 pub use toml_table::TableError;
-pub use transcript_message::TranscriptDecoder;
 pub use user_tables::{UserTables, UserTablesError};

@@ -9,7 +9,7 @@ mod session;
 mod stream;
 
 use super::activity;
-use super::wire::{Part, Raw, ToolInput, parse};
+use super::wire::{Block, ToolInput, parse};
 use crate::conversation::{Provenance, ToolArgument, ToolCall, ToolResultKind};
 
 pub use file::from_file;
@@ -21,8 +21,8 @@ fn provenance_of_prompt(text: &str, longhaul_prompts: &[String]) -> Provenance {
     if longhaul_prompts.iter().any(|sent| sent == text) { Provenance::Longhaul } else { Provenance::Work }
 }
 
-fn tool_call_from_part(part: &Part<'_>) -> ToolCall {
-    tool_call(part.id.as_str(), part.name.as_str(), part.input.json())
+fn tool_call_from_block(block: &Block<'_>) -> ToolCall {
+    tool_call(block.id.as_str(), block.name.as_str(), block.input.json())
 }
 
 /// Returns a call of one of the agent's tools, with its arguments as JSON.
@@ -55,12 +55,11 @@ fn tool_result_kind(is_error: bool, interrupted: bool) -> ToolResultKind {
 }
 
 /// Returns the text of some content, one paragraph per block. Other blocks are named.
-pub(super) fn content_text(content: Raw<'_>) -> String {
+pub(super) fn content_text(content: &[Block<'_>]) -> String {
     let texts: Vec<String> = content
-        .parts()
         .iter()
-        .filter_map(|part| match part.kind.as_str() {
-            "text" => part.text.text(),
+        .filter_map(|block| match block.kind.as_str() {
+            "text" => block.text.text(),
             "tool_result" | "tool_use" | "thinking" | "redacted_thinking" | "" => None,
             kind => Some(format!("[{kind}]")),
         })

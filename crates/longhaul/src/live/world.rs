@@ -425,7 +425,15 @@ impl LiveWorld<'_> {
         }
     }
 
-    fn decoder(&self) -> Box<dyn Decoder> {
+    /// Returns a decoder for the stream of an attempt. It collects the messages.
+    fn decoder(&self, attempt: u32) -> Box<dyn Decoder> {
+        let mut decoder = self.notice_decoder();
+        decoder.collect_messages(attempt);
+        decoder
+    }
+
+    /// Returns a decoder that collects no messages.
+    fn notice_decoder(&self) -> Box<dyn Decoder> {
         let agent_spec = &self.setup.agent_spec;
         self.setup.dialect.decoder(&agent_spec.guards, &agent_spec.done_signals())
     }

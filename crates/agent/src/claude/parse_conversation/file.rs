@@ -40,7 +40,7 @@ fn is_session(bytes: &[u8]) -> Option<bool> {
 
 fn is_message(row: &Row<'_>) -> bool {
     let is_turn = row.kind.is("user") || row.kind.is("assistant");
-    is_turn && !row.message.content.is_missing()
+    is_turn && !row.message.content.0.is_empty()
 }
 
 /// Marks the turns after a wrap-up prompt, until the next prompt.

@@ -1,6 +1,6 @@
 //! Builds a conversation from a session file.
 
-use super::{content_text, provenance_of_prompt, tool_call_from_part, tool_result_kind};
+use super::{content_text, provenance_of_prompt, tool_call_from_block, tool_result_kind};
 use crate::claude::session_file::rows;
 use crate::claude::timestamp::moment;
 use crate::claude::wire::Row;
@@ -52,17 +52,17 @@ impl Reader<'_> {
 
     fn user(&mut self, row: &Row<'_>) {
         let at = moment(row.timestamp.as_str());
-        for part in row.message.content.parts().iter().filter(|part| part.kind.is("tool_result")) {
+        for block in row.message.content.0.iter().filter(|block| block.kind.is("tool_result")) {
             let interrupted =
                 vendor_terms::is_interrupted(row.denial_kind.as_str(), row.permission_decision.0);
             let result = ToolResult {
-                call: part.tool_use_id.as_str().to_owned(),
-                kind: tool_result_kind(part.is_error.0, interrupted),
-                text: content_text(part.content),
+                call: block.tool_use_id.as_str().to_owned(),
+                kind: tool_result_kind(block.is_error.0, interrupted),
+                text: content_text(&block.content.blocks()),
             };
             self.conversation.push(EntryKind::ToolResult(result), Provenance::Work, at);
         }
-        let text = content_text(row.message.content);
+        let text = content_text(&row.message.content.0);
         if row.is_compact_summary.0 {
             self.conversation.push(EntryKind::Compaction(text), Provenance::Work, at);
         } else if row.origin.kind.is("task-notification") {
@@ -87,14 +87,14 @@ impl Reader<'_> {
         let at = moment(row.timestamp.as_str());
         let synthetic = row.message.model.is(SYNTHETIC) || row.is_api_error_message.0;
         let provenance = if synthetic { Provenance::Synthetic } else { Provenance::Work };
-        for part in row.message.content.parts() {
-            match part.kind.as_str() {
+        for block in &row.message.content.0 {
+            match block.kind.as_str() {
                 "text" => {
-                    let text = part.text.text().unwrap_or_default();
+                    let text = block.text.text().unwrap_or_default();
                     self.conversation.push(EntryKind::ModelText(text), provenance, at);
                 }
                 "tool_use" => {
-                    self.conversation.push(EntryKind::ToolCall(tool_call_from_part(&part)), provenance, at)
+                    self.conversation.push(EntryKind::ToolCall(tool_call_from_block(block)), provenance, at)
                 }
                 _ => {}
             }
@@ -108,7 +108,7 @@ impl Reader<'_> {
             return;
         }
         let at = moment(row.timestamp.as_str());
-        let text = content_text(attachment.prompt);
+        let text = content_text(&attachment.prompt.blocks());
         if attachment.command_mode.is("prompt") {
             let provenance = provenance_of_prompt(&text, self.longhaul_prompts);
             self.conversation.push(EntryKind::Prompt(text), provenance, at);

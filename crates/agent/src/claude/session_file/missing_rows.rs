@@ -6,7 +6,7 @@
 use super::ClaudeSession;
 use super::session_row::RowKind;
 use crate::claude::SYNTHETIC;
-use crate::claude::wire::{Raw, RowContext, RowMessage, UnwrittenEvent, parse};
+use crate::claude::wire::{Message, Raw, RowContext, UnwrittenEvent, parse};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -115,19 +115,20 @@ impl<'a> FileEnd<'a> {
     /// Returns the parent of an event's row, or `None` if the event cannot become a row.
     fn parent(&mut self, event: &UnwrittenEvent<'_>) -> Option<String> {
         let uuid = event.uuid.non_empty()?;
-        let message: RowMessage<'_> = parse(event.message.json().as_bytes())?;
-        let parts = message.content.parts();
+        let message: Message<'_> = parse(event.message.json().as_bytes())?;
+        let blocks = &message.content.0;
         if event.kind.is("assistant") {
             let by_model = !message.model.is(SYNTHETIC) && !event.is_api_error_message.0;
-            for call in parts.iter().filter(|part| part.kind.is("tool_use")) {
+            for call in blocks.iter().filter(|block| block.kind.is("tool_use")) {
                 self.calls.insert(call.id.as_str().to_owned(), uuid.to_owned());
             }
             return by_model.then(|| self.last.clone());
         }
         // The agent program itself reports a call that did not run or did not finish.
-        let ran = event.tool_result_meta.0.iter().all(|meta| meta.kind.non_empty().is_none());
-        let is_result = event.kind.is("user") && ran && parts.iter().all(|part| part.kind.is("tool_result"));
-        let call = parts.first().filter(|_| is_result)?.tool_use_id.as_str();
+        let ran = event.tool_result_meta.0.iter().all(|meta| meta.non_execution_kind.non_empty().is_none());
+        let is_result =
+            event.kind.is("user") && ran && blocks.iter().all(|block| block.kind.is("tool_result"));
+        let call = blocks.first().filter(|_| is_result)?.tool_use_id.as_str();
         self.calls.get(call).cloned()
     }
 }
@@ -197,7 +198,7 @@ mod tests {
     fn messages(file: &[u8]) -> Vec<String> {
         let is_message = |kind: &str| matches!(kind, "user" | "assistant");
         let messages = rows(file).filter(|row| is_message(row.kind.as_str()));
-        messages.map(|row| format!("{} {}", row.uuid.as_str(), row.message.content.json())).collect()
+        messages.map(|row| format!("{} {:?}", row.uuid.as_str(), row.message.content)).collect()
     }
 
     /// Returns the length of the file up to and including the first prompt.

@@ -45,7 +45,7 @@ impl SessionRow {
         let owned = |id: Option<&str>| id.map(str::to_owned);
         let (mut has_text, mut has_results) = (false, false);
         let (mut calls, mut answered) = (Vec::new(), Vec::new());
-        for part in row.message.content.parts() {
+        for part in &row.message.content.0 {
             match part.kind.as_str() {
                 "text" => has_text = true,
                 "tool_use" => calls.push(part.id.as_str().to_owned()),

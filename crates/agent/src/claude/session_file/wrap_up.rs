@@ -70,8 +70,8 @@ fn row_role(session: &ClaudeSession, row: &SessionRow, wrap_up_prompt: Option<&s
 
 /// Returns the text blocks of a row.
 fn texts(line: &[u8]) -> Vec<String> {
-    let parts = parse::<Row<'_>>(line).map(|row| row.message.content.parts()).unwrap_or_default();
-    parts.iter().filter(|part| part.kind.is("text")).filter_map(|part| part.text.text()).collect()
+    let blocks = parse::<Row<'_>>(line).map(|row| row.message.content.0).unwrap_or_default();
+    blocks.iter().filter(|block| block.kind.is("text")).filter_map(|block| block.text.text()).collect()
 }
 
 #[cfg(test)]

@@ -74,7 +74,7 @@ impl LiveWorld<'_> {
                 failpoints::agent_is(process.pid);
                 failpoints::hit(Failpoint::Spawned);
                 self.recorder.start_attempt(plan, invocation.prompt, self.clock.at());
-                let decoder = self.decoder();
+                let decoder = self.decoder(plan.attempt);
                 self.attempt = Some(AttemptProcess::new(agent, process, memory, tail, decoder, dir));
                 self.events.push_back(Event::Spawned(process));
             }
