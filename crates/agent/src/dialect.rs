@@ -3,8 +3,8 @@
 use crate::claude::Claude;
 use crate::transcript_message::TranscriptMessage;
 use crate::{
-    AttemptSnapshot, BackgroundTask, Conversation, Guards, HandoffSummary, Network, SessionLayout,
-    SideEffects, UserTables, UserTablesError,
+    AgentEnvironment, AttemptSnapshot, BackgroundTask, Conversation, Guards, HandoffSummary, Network,
+    SessionLayout, SideEffects, UserTables, UserTablesError,
 };
 use longhaul_core::{AttemptPlan, Evidence, Exit, Notice, PromptKind, Remaining, RunId, Usage};
 use std::borrow::Cow;
@@ -22,6 +22,12 @@ pub trait Dialect: Send + Sync {
     /// Returns whether the agent works differently, or not at all, without this environment variable.
     /// `is_set` reports whether another variable is set.
     fn needs_variable(&self, name: &str, is_set: &dyn Fn(&str) -> bool) -> bool;
+
+    /// Returns the environment that the agent expects.
+    fn environment(&self) -> &'static AgentEnvironment;
+
+    /// Returns the arguments that control the session. Only Longhaul may set them.
+    fn reserved_args(&self) -> &'static [&'static str];
 
     /// Returns how to start the agent for one attempt, and the first bytes of its input. A prompt that
     /// continues earlier work lists the side effects that must not be repeated and those to check.
@@ -261,10 +267,15 @@ pub struct Invocation {
     pub input_outlives_supervisor: bool,
 }
 
+/// Returns the dialect of the default agent, Claude Code, with the bundled tables.
+pub fn default_dialect() -> Box<dyn Dialect> {
+    Box::new(Claude::new())
+}
+
 /// Returns the dialect of this agent with the bundled tables, or `None` if the name is unknown.
 pub fn dialect_for(name: &str) -> Option<Box<dyn Dialect>> {
     match name {
-        "claude" => Some(Box::new(Claude::new())),
+        "claude" => Some(default_dialect()),
         _ => None,
     }
 }

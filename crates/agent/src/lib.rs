@@ -7,6 +7,7 @@
 //! prose never affects control flow. Only fields that the vendor sets affect it, and, if there is no field, a
 //! short documented list of the vendor's messages. The one exception is opt-in: [`DoneSignals::line`].
 
+mod agent_environment;
 mod answers;
 pub mod claude;
 pub mod conversation;
@@ -21,7 +22,6 @@ mod network;
 mod pattern;
 mod prices;
 mod python_repr;
-pub mod researchgym;
 mod session_layout;
 mod side_effects;
 mod snapshot;
@@ -30,11 +30,13 @@ mod toml_table;
 pub mod transcript_message;
 mod user_tables;
 
+pub use agent_environment::AgentEnvironment;
 pub use answers::{Answers, AnswersError, GivenAnswer, Question};
+pub use claude::researchgym;
 pub use conversation::Conversation;
 pub use dialect::{
     AgentSpec, Decoder, Dialect, DoneSignals, Invocation, LearnSpec, PriorAttempts, Program, RecordedAttempt,
-    dialect_for, dialect_with_tables, task_with_follow_ups,
+    default_dialect, dialect_for, dialect_with_tables, task_with_follow_ups,
 };
 pub use did_you_mean::did_you_mean;
 pub use effects::{EffectRules, EffectScope};

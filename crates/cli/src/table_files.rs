@@ -3,8 +3,7 @@
 
 use crate::args::RunArgs;
 use crate::failure::Failure;
-use longhaul_agent::claude::Claude;
-use longhaul_agent::{UserTables, UserTablesError};
+use longhaul_agent::{Dialect, UserTables, UserTablesError, default_dialect, dialect_with_tables};
 use longhaul_store::open_regular;
 use std::io::{self, Read};
 use std::path::Path;
@@ -18,12 +17,12 @@ const EFFECTS_HINT: &str = "for example `tools = [\"mcp__pager__*\"]`, or below 
                             `starts_with = [\"prod\"]`";
 
 /// Creates the dialect with the tables that the flags name.
-pub fn claude(args: &RunArgs) -> Result<Claude, Failure> {
+pub fn dialect(args: &RunArgs) -> Result<Box<dyn Dialect>, Failure> {
     let tables = UserTables {
         prices: args.prices_file.as_deref().map(|path| read("--prices-file", path)).transpose()?,
         effects: args.effects_file.as_deref().map(|path| read("--effects-file", path)).transpose()?,
     };
-    Claude::with_tables(tables).map_err(|error| {
+    let dialect = dialect_with_tables(default_dialect().name(), tables).map_err(|error| {
         let (path, hint) = match &error {
             UserTablesError::Prices(_) => (&args.prices_file, PRICES_HINT),
             UserTablesError::Effects(_) => (&args.effects_file, EFFECTS_HINT),
@@ -31,7 +30,8 @@ pub fn claude(args: &RunArgs) -> Result<Claude, Failure> {
         let (UserTablesError::Prices(error) | UserTablesError::Effects(error)) = &error;
         let path = path.as_deref().unwrap_or(Path::new("")).display();
         Failure::usage(format!("cannot read {path}: {error}"), hint)
-    })
+    })?;
+    Ok(dialect.expect("the default agent is known"))
 }
 
 /// Reads a user's file completely, because it is stored with the run.

@@ -1,13 +1,11 @@
 //! Creates a request from the required settings.
 
 use crate::{Environment, RunRequest, SessionChoice};
-use longhaul_agent::claude::Claude;
-use longhaul_agent::{AgentSpec, Guards, HANDOFF_TOKENS_MAX, Program};
+use longhaul_agent::{AgentSpec, Guards, HANDOFF_TOKENS_MAX, Program, default_dialect};
 use longhaul_core::{Policy, RunId};
 use longhaul_store::{Home, Placement};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 impl RunRequest {
     /// Creates a request for Claude Code (`program`) to work on this task under this policy, in a new
@@ -27,7 +25,7 @@ impl RunRequest {
         RunRequest {
             home,
             placement: Placement::default(),
-            dialect: Arc::new(Claude::new()),
+            dialect: default_dialect().into(),
             agent: AgentSpec {
                 program,
                 cwd: cwd.into(),

@@ -1,7 +1,6 @@
 //! Builds a conversation from Claude Code's records: its session file, or the streams of attempts.
 //!
-//! Fields that the vendor sets identify the author of an entry. Longhaul's prompts are identified by their
-//! exact text. Conversations of sub-agents are omitted, because the result of the call that started one
+//! Fields that the vendor sets identify the author of an entry. Conversations of sub-agents are omitted, because the result of the call that started one
 //! contains its outcome.
 
 mod file;
@@ -10,16 +9,10 @@ mod stream;
 
 use super::activity;
 use super::wire::{Block, ToolInput, parse};
-use crate::conversation::{Provenance, ToolArgument, ToolCall, ToolResultKind};
+use crate::conversation::{ToolArgument, ToolCall, ToolResultKind};
 
-pub use file::from_file;
-pub use session::from_session;
-pub use stream::{AttemptStream, from_attempts};
-
-/// Returns the provenance of a prompt: Longhaul's if it equals one of our prompts.
-fn provenance_of_prompt(text: &str, longhaul_prompts: &[String]) -> Provenance {
-    if longhaul_prompts.iter().any(|sent| sent == text) { Provenance::Longhaul } else { Provenance::Work }
-}
+pub(super) use file::from_file;
+pub(super) use stream::from_attempts;
 
 fn tool_call_from_block(block: &Block<'_>) -> ToolCall {
     tool_call(block.id.as_str(), block.name.as_str(), block.input.json())

@@ -8,8 +8,7 @@ use crate::output::phrases;
 use crate::{open_home, output, runtime, signals};
 use longhaul::find_agent::find_claude;
 use longhaul::{HandoffError, RecordedWork, RunError, SummarizeError, summarize};
-use longhaul_agent::claude::Claude;
-use longhaul_agent::{AgentSpec, Guards, HandoffSummary, Program};
+use longhaul_agent::{AgentSpec, Guards, HandoffSummary, Program, default_dialect};
 use longhaul_core::{CancelSource, Outcome, Preset, RunId};
 use longhaul_store::{read_regular, read_regular_to_string};
 use serde::Deserialize;
@@ -66,7 +65,7 @@ fn summary(args: &HandoffArgs, model: &str, work: &RecordedWork) -> Result<Summa
         let mut cancels = signals::cancels()
             .map_err(|error| Failure::unexpected(format!("cannot listen to signals: {error}")))?;
         let timeout = policy.summary_timeout;
-        Ok(summarize(&agent_spec, &Claude::new(), model, &prompt, timeout, &mut cancels).await)
+        Ok(summarize(&agent_spec, &*default_dialect(), model, &prompt, timeout, &mut cancels).await)
     })?;
     match result {
         Ok(summary) => Ok(SummaryOutcome::Written(Some(summary))),
@@ -123,7 +122,7 @@ fn from_files(args: &HandoffArgs) -> Result<RecordedWork, Failure> {
         None => args.task.clone(),
     };
     let task = task.or_else(|| files.first().and_then(|file| task_of_stream(file)));
-    RecordedWork::from_files(files, &Claude::new(), task.as_deref()).map_err(|error| {
+    RecordedWork::from_files(files, &*default_dialect(), task.as_deref()).map_err(|error| {
         let hint = match error {
             HandoffError::Io { .. } => "check --from-transcript",
             HandoffError::UnknownFormat(_) => {

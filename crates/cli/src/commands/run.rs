@@ -25,14 +25,12 @@ use longhaul::{
     Observer, PlanChanges, ResumeOptions, RunError, RunReport, RunRequest, SessionChoice, SuperviseError,
     supervise,
 };
-use longhaul_agent::claude::{Claude, RESERVED};
-use longhaul_agent::{AgentSpec, Program, did_you_mean, researchgym};
+use longhaul_agent::{AgentSpec, Dialect, Program, default_dialect, did_you_mean, researchgym};
 use longhaul_core::{
     CancelSource, Fault, OutcomeKind, Policy, Preset, ResumeRequest, Run, RunId, SessionId, SessionLoss,
 };
 use longhaul_store::{Harness, Home, Inherited, Journal, Placement, RunDir};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::{env, fs};
 use tokio::sync::mpsc;
 
@@ -109,7 +107,7 @@ pub struct PreparedRun {
     pub inherited: Option<Inherited>,
     resolved: ResolvedPolicy,
     notify: Vec<String>,
-    dialect: Claude,
+    dialect: Box<dyn Dialect>,
     keep_partial_messages: bool,
     diagnostic: bool,
     has_permission_mode: bool,
@@ -133,7 +131,7 @@ impl PreparedRun {
         let request = RunRequest {
             home: open_home::open()?,
             placement: self.placement,
-            dialect: Arc::new(self.dialect),
+            dialect: self.dialect.into(),
             agent: self.agent_spec,
             environment: super::watchdog::environment(),
             session: self.session,
@@ -189,7 +187,7 @@ pub fn prepare(args: &RunArgs) -> Result<PreparedRun, Failure> {
         placement: placement(args)?,
         session: session(args, &resolved)?,
         inherited: None,
-        dialect: table_files::claude(args)?,
+        dialect: table_files::dialect(args)?,
         resolved,
         keep_partial_messages: args.keep_partial_messages,
         diagnostic,
@@ -315,8 +313,9 @@ fn diagnostic(args: &RunArgs, resolved: &mut ResolvedPolicy) -> Result<bool, Fai
 
 /// Rejects arguments of the agent that Longhaul sets itself to control the session.
 fn check_agent_args(args: &[String]) -> Result<(), Failure> {
+    let reserved = default_dialect().reserved_args();
     let name = |arg: &String| arg.split('=').next().unwrap_or_default().to_owned();
-    match args.iter().map(name).find(|name| RESERVED.contains(&name.as_str())) {
+    match args.iter().map(name).find(|name| reserved.contains(&name.as_str())) {
         Some(name) => Err(Failure::usage(
             format!("`{name}` cannot be passed to the agent: longhaul sets it itself"),
             "choose the session with --resume, --resume-or-new or --session-id before `--`",

@@ -1,6 +1,6 @@
 //! Builds a conversation from a session file.
 
-use super::{content_text, provenance_of_prompt, tool_call_from_block, tool_result_kind};
+use super::{content_text, tool_call_from_block, tool_result_kind};
 use crate::claude::session_file::rows;
 use crate::claude::timestamp::moment;
 use crate::claude::wire::Row;
@@ -9,18 +9,18 @@ use crate::conversation::{Conversation, EntryKind, Provenance, ToolResult};
 
 /// Parses a session file. Rows keep the order of the file, including those of abandoned branches: the model
 /// may have forgotten them, but their effects remain.
-pub fn from_session(bytes: &[u8], longhaul_prompts: &[String]) -> Conversation {
-    from_rows(rows(bytes).filter(|row| !row.is_sidechain.0), longhaul_prompts)
+pub(super) fn from_session(bytes: &[u8]) -> Conversation {
+    from_rows(rows(bytes).filter(|row| !row.is_sidechain.0))
 }
 
 /// Parses the conversation of a sub-agent, which has its own file. Each of its rows is marked as a side chain
 /// (2.1.330).
 pub(super) fn from_sidechain(bytes: &[u8]) -> Conversation {
-    from_rows(rows(bytes).filter(|row| row.is_sidechain.0), &[])
+    from_rows(rows(bytes).filter(|row| row.is_sidechain.0))
 }
 
-fn from_rows<'a>(rows: impl Iterator<Item = Row<'a>>, longhaul_prompts: &[String]) -> Conversation {
-    let mut reader = Reader { conversation: Conversation::default(), longhaul_prompts, queued: None };
+fn from_rows<'a>(rows: impl Iterator<Item = Row<'a>>) -> Conversation {
+    let mut reader = Reader::default();
     for row in rows {
         match row.kind.as_str() {
             "queue-operation" => reader.queue(&row),
@@ -33,14 +33,14 @@ fn from_rows<'a>(rows: impl Iterator<Item = Row<'a>>, longhaul_prompts: &[String
     reader.conversation
 }
 
-struct Reader<'a> {
+#[derive(Default)]
+struct Reader {
     conversation: Conversation,
-    longhaul_prompts: &'a [String],
     /// The last prompt as it was sent to the agent.
     queued: Option<String>,
 }
 
-impl Reader<'_> {
+impl Reader {
     fn queue(&mut self, row: &Row<'_>) {
         match row.operation.as_str() {
             "enqueue" => self.queued = row.content.text(),
@@ -71,8 +71,7 @@ impl Reader<'_> {
             self.conversation.push(EntryKind::AgentNote(text), Provenance::Synthetic, at);
         } else {
             let text = self.original_prompt(row, text);
-            let provenance = provenance_of_prompt(&text, self.longhaul_prompts);
-            self.conversation.push(EntryKind::Prompt(text), provenance, at);
+            self.conversation.push(EntryKind::Prompt(text), Provenance::Work, at);
         }
     }
 
@@ -110,8 +109,7 @@ impl Reader<'_> {
         let at = moment(row.timestamp.as_str());
         let text = content_text(&attachment.prompt.blocks());
         if attachment.command_mode.is("prompt") {
-            let provenance = provenance_of_prompt(&text, self.longhaul_prompts);
-            self.conversation.push(EntryKind::Prompt(text), provenance, at);
+            self.conversation.push(EntryKind::Prompt(text), Provenance::Work, at);
         } else {
             self.conversation.push(EntryKind::AgentNote(text), Provenance::Work, at);
         }

@@ -1,39 +1,31 @@
 //! Builds a conversation from the recorded streams of attempts, complete or compacted.
 
-use super::{content_text, provenance_of_prompt, tool_call_from_block, tool_result_kind};
+use super::{content_text, tool_call_from_block, tool_result_kind};
+use crate::RecordedAttempt;
 use crate::claude::session_file::lines;
 use crate::claude::timestamp::moment;
 use crate::claude::wire::{StreamLine, parse};
 use crate::claude::{SYNTHETIC, vendor_terms};
 use crate::conversation::{Conversation, EntryKind, Provenance, ToolResult};
 
-/// The records of one attempt.
-#[derive(Clone, Copy, Debug)]
-pub struct AttemptStream<'a> {
-    /// The first prompt, which the stream does not repeat.
-    pub prompt: Option<&'a str>,
-    /// The bytes of its stream.
-    pub stream: &'a [u8],
-    /// Number of exchanges before the wrap-up prompt, if there was one.
-    pub wrap_up_after: Option<u32>,
-}
-
 /// Parses the streams of attempts, in order.
-pub fn from_attempts(attempts: &[AttemptStream<'_>], longhaul_prompts: &[String]) -> Conversation {
+pub(in crate::claude) fn from_attempts(attempts: &[RecordedAttempt]) -> Conversation {
     let mut conversation = Conversation::default();
     for attempt in attempts {
-        if let Some(prompt) = attempt.prompt {
-            let provenance = provenance_of_prompt(prompt, longhaul_prompts);
-            conversation.push(EntryKind::Prompt(prompt.to_owned()), provenance, None);
+        if let Some(prompt) = &attempt.user_prompt {
+            conversation.push(EntryKind::Prompt(prompt.clone()), Provenance::Work, None);
         }
-        let (wrap_up_after, exchanges) = (attempt.wrap_up_after, 0);
-        let mut reader =
-            Reader { conversation: &mut conversation, compacted: false, exchanges, wrap_up_after };
-        for event in lines(attempt.stream).filter_map(parse::<StreamLine<'_>>) {
-            reader.read(&event);
-        }
+        read_stream(&attempt.stream, attempt.wrap_up_after_results, &mut conversation);
     }
     conversation
+}
+
+/// Parses one stream. The exchanges after the first `wrap_up_after` belong to a wrap-up.
+pub(super) fn read_stream(stream: &[u8], wrap_up_after: Option<u32>, conversation: &mut Conversation) {
+    let mut reader = Reader { conversation, compacted: false, exchanges: 0, wrap_up_after };
+    for event in lines(stream).filter_map(parse::<StreamLine<'_>>) {
+        reader.read(&event);
+    }
 }
 
 struct Reader<'a> {

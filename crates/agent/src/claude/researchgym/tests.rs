@@ -3,7 +3,7 @@ use crate::conversation::{Conversation, EntryKind, ToolArgument};
 use crate::{HANDOFF_TOKENS_MAX, HandoffContext, HandoffReason, handoff_prompt};
 use expect_test::expect;
 
-const RECORDED: &str = include_str!("../../fixtures/researchgym/transcript.json");
+const RECORDED: &str = include_str!("../../../fixtures/researchgym/transcript.json");
 
 fn render(conversation: &Conversation) -> String {
     let line = |kind: &EntryKind| match kind {
