@@ -4,19 +4,18 @@
 
 use crate::Environment;
 use crate::find_agent::files_in_folders;
+use crate::live::loaded_session::{FileCondition, LoadedSession, condition, read};
 use longhaul_agent::{Health, SessionDocument, SessionHistory, SessionLayout};
 use longhaul_core::{
     AttemptPlan, Continuity, PromptKind, ResumeStrategy, SessionFileState, SessionId, SessionPlan,
 };
-use longhaul_store::{AttemptDir, Durability, RunDir, SessionBaseline, read_regular, replace};
+use longhaul_store::{AttemptDir, Durability, RunDir, SessionBaseline, replace};
 use std::collections::BTreeSet;
 use std::fs::{self, DirBuilder};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-// The largest session observed so far has 40 MB. A file above this limit is not inspected.
-const SESSION_BYTES_MAX: u64 = 512 << 20;
 // After more repairs than this, only the first backups and the last one remain.
 const BACKUPS_MAX: u32 = 9;
 
@@ -41,32 +40,6 @@ pub(crate) struct PreparedSession {
     pub(crate) visible_tool_results: Option<BTreeSet<String>>,
     /// Message to resume from. `None` for the end.
     pub(crate) resume_at: Option<String>,
-}
-
-/// A session file that was inspected and is not read again while it stays unchanged.
-pub(crate) struct LoadedSession {
-    path: PathBuf,
-    version: FileVersion,
-    document: Box<dyn SessionDocument>,
-}
-
-/// The state of a file on disk. Every write to the file changes it.
-#[derive(Clone, Copy, PartialEq, Eq)]
-struct FileVersion {
-    inode: u64,
-    bytes: u64,
-    /// Time of the last write, in seconds and nanoseconds.
-    modified: (i64, i64),
-}
-
-/// The condition of one file.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum FileCondition {
-    Absent,
-    Empty,
-    Damaged,
-    /// Also used for a file that cannot be read or is too large to read, because the agent will report it.
-    Whole,
 }
 
 impl<'a> SessionFiles<'a> {
@@ -266,17 +239,7 @@ impl<'a> SessionFiles<'a> {
     }
 
     fn load(&self, file: &Path) -> io::Result<LoadedSession> {
-        // The version comes first, so that a later write is noticed.
-        let version = FileVersion::of(file)?;
-        let document = self.sessions.parse(self.read(file)?);
-        Ok(LoadedSession { path: file.to_owned(), version, document })
-    }
-
-    fn read(&self, file: &Path) -> io::Result<Vec<u8>> {
-        if fs::metadata(file)?.len() > SESSION_BYTES_MAX {
-            return Err(io::ErrorKind::FileTooLarge.into());
-        }
-        read_regular(file)
+        LoadedSession::load(self.sessions, file)
     }
 
     /// Replaces the file with a repaired copy and keeps the original next to it. Returns `false` if the file
@@ -329,33 +292,8 @@ impl<'a> SessionFiles<'a> {
             return Vec::new();
         };
         let length = usize::try_from(baseline.bytes).ok().filter(|_| baseline.source.is_none());
-        let stream = self.read(&attempt.stream_path()).unwrap_or_default();
+        let stream = read(&attempt.stream_path()).unwrap_or_default();
         document.missing_rows(length, &stream)
-    }
-}
-
-impl LoadedSession {
-    /// Returns whether the file has not been written since it was read.
-    fn is_current(&self) -> bool {
-        FileVersion::of(&self.path).is_ok_and(|version| version == self.version)
-    }
-}
-
-impl FileVersion {
-    fn of(file: &Path) -> io::Result<FileVersion> {
-        let found = fs::metadata(file)?;
-        let modified = (found.mtime(), found.mtime_nsec());
-        Ok(FileVersion { inode: found.ino(), bytes: found.len(), modified })
-    }
-}
-
-fn condition(loaded: &io::Result<LoadedSession>) -> FileCondition {
-    match loaded.as_ref().map(|loaded| loaded.document.health()) {
-        Ok(Health::Whole) => FileCondition::Whole,
-        Ok(Health::Damaged) => FileCondition::Damaged,
-        Ok(Health::Empty) => FileCondition::Empty,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => FileCondition::Absent,
-        Err(_) => FileCondition::Whole,
     }
 }
 

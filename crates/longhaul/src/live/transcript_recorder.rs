@@ -9,7 +9,7 @@ use super::stream_replay::decode;
 use longhaul_agent::transcript_message::{EventKind, MessageOrigin, TranscriptMessage};
 use longhaul_agent::{Dialect, DoneSignals, Guards, task_with_follow_ups};
 use longhaul_core::{AttemptPlan, Exit, Moment, PromptKind, Record, ResumeRequest};
-use longhaul_store::{ArrayFile, Harness, Journal, LineLog, RunDir, StoreError, rfc3339};
+use longhaul_store::{ArrayFile, Harness, Journal, LineLog, RunDir, StoreError, open_regular, rfc3339};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -207,7 +207,7 @@ impl TranscriptRecorder {
     /// Records the stream of an ended attempt. A missing stream adds nothing.
     fn read(&mut self, mut open: OpenAttempt) -> Result<(), RecordError> {
         let stream = self.dir.attempt(open.attempt).stream_path();
-        if stream.exists() {
+        if open_regular(&stream).is_ok() {
             // Guards and done signals do not affect messages.
             let mut decoder = self.dialect.decoder(&Guards::default(), &DoneSignals::default());
             decoder.collect_messages(open.attempt);

@@ -11,8 +11,7 @@ use longhaul::{
     Environment, Observer, RunMarker, RunReport, RunRequest, SessionChoice, StepView, processes_with,
     supervise,
 };
-use longhaul_agent::claude::Claude;
-use longhaul_agent::{AgentSpec, Guards, HANDOFF_TOKENS_MAX, Program};
+use longhaul_agent::{AgentSpec, Guards, HANDOFF_TOKENS_MAX, Program, default_dialect};
 use longhaul_core::{AfterAttempt, Fault, Moment, OutageBound, Policy, Preset, Record, RunId, Span, Step};
 use longhaul_drill::{Api, RequestLog, Scenario, announced_message_ids, workspace};
 use longhaul_store::{Home, Placement, RunDir, StoreError};
@@ -82,7 +81,7 @@ async fn run_scenario(
         harness: None,
         inherited: None,
         notify: Vec::new(),
-        dialect: Arc::new(Claude::new()),
+        dialect: default_dialect().into(),
         agent: AgentSpec {
             program: program.clone(),
             cwd: work.clone(),
