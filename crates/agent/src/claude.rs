@@ -7,6 +7,7 @@ mod activity;
 mod background;
 mod compaction;
 mod control;
+mod conversation_reducer;
 mod decoder;
 mod done_claim;
 mod effect_tracker;
@@ -19,37 +20,32 @@ mod invocation;
 mod layout;
 mod learn_hooks;
 mod network;
-pub mod parse_conversation;
+mod parse_conversation;
 mod prompts;
 mod questions;
 mod recent_messages;
 mod reminder;
-pub mod session_file;
-pub mod session_paths;
+pub mod researchgym;
+mod session_file;
+mod session_paths;
 mod startup_error;
 mod tool_calls;
-mod transcript_decoder;
 mod usage_meter;
 mod vendor_terms;
 mod wire;
 
 use crate::{
-    AgentContext, BackgroundTask, Conversation, Decoder, Dialect, DoneSignals, EffectRules, Guards,
-    Invocation, Prices, PriorAttempts, RecordedAttempt, SessionLayout, TranscriptDecoder, UserTables,
-    UserTablesError,
+    AgentContext, AgentEnvironment, BackgroundTask, Conversation, Decoder, Dialect, DoneSignals, EffectRules,
+    Guards, Invocation, Prices, PriorAttempts, RecordedAttempt, SessionLayout, UserTables, UserTablesError,
 };
 use longhaul_core::{AttemptPlan, PromptKind, Remaining};
 use std::sync::Arc;
 
 pub use control::{end_session, initialize, interrupt, user_line};
 pub use finish_tool::FINISH;
-pub use invocation::RESERVED;
-pub(crate) use parse_conversation::tool_call;
-pub(crate) use prompts::interruption;
-pub(crate) use vendor_terms::is_interruption_marker;
 
 /// The model name of messages that the agent program writes itself.
-pub(crate) const SYNTHETIC: &str = "<synthetic>";
+const SYNTHETIC: &str = "<synthetic>";
 
 /// The dialect of Claude Code.
 #[derive(Clone, Debug)]
@@ -103,16 +99,16 @@ impl Dialect for Claude {
         invocation::summary_invocation(context, attempt, model, prompt)
     }
 
+    fn environment(&self) -> &'static AgentEnvironment {
+        &environment::ENVIRONMENT
+    }
+
+    fn reserved_args(&self) -> &'static [&'static str] {
+        invocation::RESERVED
+    }
+
     fn conversation(&self, attempts: &[RecordedAttempt]) -> Conversation {
-        let attempts: Vec<_> = attempts
-            .iter()
-            .map(|recorded| parse_conversation::AttemptStream {
-                prompt: recorded.user_prompt.as_deref(),
-                stream: &recorded.stream,
-                wrap_up_after: recorded.wrap_up_after_results,
-            })
-            .collect();
-        parse_conversation::from_attempts(&attempts, &[])
+        parse_conversation::from_attempts(attempts)
     }
 
     fn sessions(&self) -> Option<&dyn SessionLayout> {
@@ -140,10 +136,6 @@ impl Dialect for Claude {
 
     fn encode_prompt(&self, text: &str) -> Vec<u8> {
         user_line(text)
-    }
-
-    fn transcript_decoder(&self, attempt: u32) -> Box<dyn TranscriptDecoder> {
-        Box::new(transcript_decoder::ClaudeTranscriptDecoder::new(self.prices.clone(), attempt))
     }
 
     fn encode_interrupt(&self) -> Vec<u8> {

@@ -1,9 +1,10 @@
 //! The interface that every supervised agent CLI implements. The details of each CLI are in its own module.
 
 use crate::claude::Claude;
+use crate::transcript_message::TranscriptMessage;
 use crate::{
-    AttemptSnapshot, BackgroundTask, Conversation, GuardError, Guards, SessionLayout, SideEffects,
-    TranscriptDecoder, UserTables, UserTablesError, WrittenSummary, check_hosts,
+    AgentEnvironment, AttemptSnapshot, BackgroundTask, Conversation, GuardError, Guards, SessionLayout,
+    SideEffects, UserTables, UserTablesError, WrittenSummary, check_hosts,
 };
 use longhaul_core::{
     AttemptPlan, Evidence, Exit, Notice, Policy, PromptKind, Remaining, RunId, RunSpec, Usage,
@@ -20,6 +21,12 @@ pub trait Dialect: Send + Sync {
     /// Returns whether the agent works differently, or not at all, without this environment variable.
     /// `is_set` reports whether another variable is set.
     fn needs_variable(&self, name: &str, is_set: &dyn Fn(&str) -> bool) -> bool;
+
+    /// Returns the environment that the agent expects.
+    fn environment(&self) -> &'static AgentEnvironment;
+
+    /// Returns the arguments that control the session. Only Longhaul may set them.
+    fn reserved_args(&self) -> &'static [&'static str];
 
     /// Returns how to start the agent for one attempt, and the first bytes of its input. A prompt that
     /// continues earlier work lists the side effects that must not be repeated and those to check.
@@ -61,9 +68,6 @@ pub trait Dialect: Send + Sync {
     /// Returns the bytes that send this prompt.
     fn encode_prompt(&self, text: &str) -> Vec<u8>;
 
-    /// Creates a transcript decoder for the stream of this attempt.
-    fn transcript_decoder(&self, attempt: u32) -> Box<dyn TranscriptDecoder>;
-
     /// Returns the bytes that make the agent end its exchange now, with a result.
     fn encode_interrupt(&self) -> Vec<u8>;
 
@@ -77,6 +81,15 @@ pub trait Decoder: Send {
     /// Decodes some bytes of the stream, split anywhere. A sequence of lines that only show that the agent is
     /// alive becomes one [`Notice::Activity`].
     fn feed(&mut self, bytes: &[u8], out: &mut Vec<Notice>);
+
+    /// Collects the messages of the conversation from now on, as those of this attempt. Must be called before
+    /// the first bytes. The messages do not depend on how the stream is split, so a later reader can skip
+    /// those that it knows.
+    fn collect_messages(&mut self, attempt: u32);
+
+    /// Returns the messages that were completed since the last call. Returns all others after
+    /// [`Decoder::evidence`]. Empty if no messages are collected.
+    fn take_messages(&mut self) -> Vec<TranscriptMessage>;
 
     /// Returns the replies that the agent waits for, as lines to write, each once. An unfinished request that
     /// was answered before is included, because the agent ignores a second reply.
@@ -244,10 +257,15 @@ pub struct Invocation {
     pub input_outlives_supervisor: bool,
 }
 
+/// Returns the dialect of the default agent, Claude Code, with the bundled tables.
+pub fn default_dialect() -> Box<dyn Dialect> {
+    Box::new(Claude::new())
+}
+
 /// Returns the dialect of this agent with the bundled tables, or `None` if the name is unknown.
 pub fn dialect_for(name: &str) -> Option<Box<dyn Dialect>> {
     match name {
-        "claude" => Some(Box::new(Claude::new())),
+        "claude" => Some(default_dialect()),
         _ => None,
     }
 }

@@ -5,6 +5,7 @@
 //! Longhaul and of the agent program are excluded by their provenance, never by their text. A model's summary
 //! may replace the older work: `summary_prompt.rs` requests it, `summary.rs` inserts it.
 
+mod interruption;
 mod preamble;
 pub(crate) mod quote;
 mod render;
@@ -21,6 +22,7 @@ use token_budget::TokenBudget;
 use tokens::weight;
 use work_log::WorkLog;
 
+pub(crate) use interruption::interruption;
 pub(crate) use preamble::AFTER_TASK;
 pub use summary::WrittenSummary;
 pub use summary_prompt::{SUMMARY_TOKENS_MAX, summary_prompt};

@@ -7,6 +7,7 @@
 //! prose never affects control flow. Only fields that the vendor sets affect it, and, if there is no field, a
 //! short documented list of the vendor's messages. The one exception is opt-in: [`DoneSignals::line`].
 
+mod agent_environment;
 mod answers;
 pub mod claude;
 pub mod conversation;
@@ -21,7 +22,6 @@ mod network;
 mod pattern;
 mod prices;
 mod python_repr;
-pub mod researchgym;
 mod session_layout;
 mod side_effects;
 mod snapshot;
@@ -30,12 +30,13 @@ mod toml_table;
 pub mod transcript_message;
 mod user_tables;
 
+pub use agent_environment::AgentEnvironment;
 pub use answers::{Answers, AnswersError, GivenAnswer, Question};
-pub use claude::session_file::{Damage, DamageKind, Health};
+pub use claude::researchgym;
 pub use conversation::Conversation;
 pub use dialect::{
     AgentContext, Decoder, Dialect, DoneSignals, Invocation, PriorAttempts, Program, RecordedAttempt,
-    dialect_for, dialect_with_tables, task_with_follow_ups,
+    default_dialect, dialect_for, dialect_with_tables, task_with_follow_ups,
 };
 pub use did_you_mean::did_you_mean;
 pub use effects::{EffectRules, EffectScope};
@@ -50,10 +51,9 @@ pub use handoff::{
 pub use messages::for_user;
 pub use network::{NetworkError, check_hosts};
 pub use prices::Prices;
-pub use session_layout::SessionLayout;
+pub use session_layout::{Health, SessionDocument, SessionHistory, SessionLayout};
 pub use side_effects::{BoundedLog, CompletedEffect, EndedCall, SideEffects, UnresolvedCall};
 pub use snapshot::{AttemptSnapshot, BackgroundTask, BlockedCall, EventCounts};
 pub use stream_report::{StreamReport, stream_report};
 pub use toml_table::TableError;
-pub use transcript_message::TranscriptDecoder;
 pub use user_tables::{UserTables, UserTablesError};

@@ -9,6 +9,7 @@
 #![allow(clippy::print_stdout)]
 
 use longhaul::{Observer, RunRequest, supervise};
+use longhaul_agent::transcript_message::TranscriptMessage;
 use longhaul_core::{OutcomeKind, Preset, RunSpec};
 use longhaul_store::Home;
 use std::cell::Cell;
@@ -122,7 +123,7 @@ struct Counter {
 }
 
 impl Observer for Counter {
-    fn on_output(&mut self, bytes: &[u8]) {
+    fn on_output(&mut self, bytes: &[u8], _: &[TranscriptMessage]) {
         if !self.writes {
             self.writes = true;
             self.totals.writing.set(self.totals.writing.get() + 1);

@@ -109,7 +109,9 @@ impl FollowState<'_> {
             let stream = self.dir.attempt(attempt).stream_path();
             self.watch.add_file(&stream);
             let tail = Tail::open(&stream)?;
-            self.attempt = Some((tail, self.dialect.decoder(&self.guards, &self.done_signals)));
+            let mut decoder = self.dialect.decoder(&self.guards, &self.done_signals);
+            decoder.collect_messages(attempt);
+            self.attempt = Some((tail, decoder));
         }
         self.show(&Step { records: entry.records, actions: Vec::new() }, observer);
         observer.on_sync();
@@ -123,8 +125,8 @@ impl FollowState<'_> {
             if bytes.is_empty() {
                 break;
             }
-            observer.on_output(bytes);
             decoder.feed(bytes, &mut notices);
+            observer.on_output(bytes, &decoder.take_messages());
             notices.clear();
             self.show(&Step::default(), observer);
         }

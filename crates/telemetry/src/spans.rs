@@ -11,7 +11,7 @@ use crate::context::{Trace, context_of};
 use crate::conversation::{CompletedSpan, ConversationSpans};
 use crate::exporter::Exporter;
 use crate::time::system_time;
-use longhaul_agent::Dialect;
+use longhaul_agent::transcript_message::TranscriptMessage;
 use longhaul_core::{
     Fault, HistoryEvent, HistoryEventKind, Moment, Outcome, OutcomeKind, Record, RunHistory, RunId,
     WaitHistory,
@@ -29,7 +29,6 @@ use std::collections::BTreeMap;
 pub(crate) struct SpanRecorder {
     exporter: Exporter,
     trace: Trace,
-    dialect: Box<dyn Dialect>,
     info: RunInfo,
     history: RunHistory,
     /// Span of the run, created with its first child span.
@@ -43,8 +42,6 @@ pub(crate) struct SpanRecorder {
 struct OpenAttempt {
     number: u32,
     conversation: ConversationSpans,
-    /// Whether this supervisor read any of its output.
-    has_output: bool,
     events: Vec<SpanEvent>,
 }
 
@@ -56,14 +53,12 @@ impl SpanRecorder {
         trace: Trace,
         run: &RunId,
         plan: &Plan,
-        dialect: Box<dyn Dialect>,
         reported: BTreeMap<u32, usize>,
     ) -> SpanRecorder {
         let info = RunInfo::new(run.to_string(), plan);
         SpanRecorder {
             exporter,
             trace,
-            dialect,
             info,
             history: RunHistory::default(),
             run: None,
@@ -84,18 +79,12 @@ impl SpanRecorder {
         records.iter().for_each(|record| self.apply(at, record));
     }
 
-    /// Sends the spans of output that arrived at `now`.
-    pub(crate) fn on_output(&mut self, bytes: &[u8], now: Moment) {
+    /// Sends the spans of messages that arrived at `now`.
+    pub(crate) fn on_messages(&mut self, messages: &[TranscriptMessage], now: Moment) {
         let Some(mut attempt) = self.attempt.take() else { return };
-        attempt.has_output = true;
-        let completed = attempt.conversation.feed(bytes, now);
+        let completed = attempt.conversation.add(messages, now);
         self.send_conversation(attempt.number, &completed);
         self.attempt = Some(attempt);
-    }
-
-    /// Returns the current attempt if none of its output was read.
-    pub(crate) fn attempt_without_output(&self) -> Option<u32> {
-        self.attempt.as_ref().filter(|attempt| !attempt.has_output).map(|attempt| attempt.number)
     }
 
     fn apply(&mut self, at: Moment, record: &Record) {
@@ -115,11 +104,9 @@ impl SpanRecorder {
             HistoryEventKind::Reopened { .. } => self.run = None,
             HistoryEventKind::AttemptStarted => {
                 let reported = self.reported.get(&attempt).copied().unwrap_or_default();
-                let decoder = self.dialect.transcript_decoder(attempt);
                 self.attempt = Some(OpenAttempt {
                     number: attempt,
-                    conversation: ConversationSpans::new(decoder, at, reported),
-                    has_output: false,
+                    conversation: ConversationSpans::new(at, reported),
                     events: Vec::new(),
                 });
             }

@@ -2,7 +2,7 @@
 //! in the arguments.
 
 use super::control::user_line;
-use super::environment::{MAX_RETRIES, RETRY_WATCHDOG};
+use super::environment::ENVIRONMENT;
 use super::finish_tool;
 use super::guard_hooks::register;
 use super::learn_hooks;
@@ -23,7 +23,7 @@ const ENV_REMOVED: [&str; 14] = [
     "CLAUDE_CODE_ENTRYPOINT",
     "CLAUDE_CODE_LAUNCHED_BY_SESSION_IDS",
     // Only one layer may wait for the API, and that is Longhaul.
-    RETRY_WATCHDOG,
+    ENVIRONMENT.retry_watchdog,
     "CLAUDE_CODE_SESSION_ATTENDED",
     "CLAUDE_CODE_SESSION_ID",
     "CLAUDE_CODE_SESSION_KIND",
@@ -35,7 +35,7 @@ const ENV_REMOVED: [&str; 14] = [
 
 /// Flags that select the conversation and its format. Only Longhaul may set them: a second flag would take
 /// precedence, and the run would follow another session or none.
-pub const RESERVED: &[&str] = &[
+pub(super) const RESERVED: &[&str] = &[
     "-c",
     "--continue",
     "--fork-session",
@@ -173,7 +173,7 @@ fn env_set(context: &AgentContext, attempt: u32) -> Vec<(String, String)> {
         ("CLAUDE_CODE_STARTUP_FAILURE_RESULTS", "1".to_owned()),
         // Makes the agent report `idle`. Only then is no further result due; after a result, one may be.
         ("CLAUDE_CODE_SDK_READS_SESSION_STATE", "1".to_owned()),
-        (MAX_RETRIES, context.spec.policy.inner_retries.to_string()),
+        (ENVIRONMENT.max_retries, context.spec.policy.inner_retries.to_string()),
         ("DISABLE_AUTOUPDATER", "1".to_owned()),
         ("LONGHAUL_RUN", context.run_id.to_string()),
         ("LONGHAUL_ATTEMPT", attempt.to_string()),

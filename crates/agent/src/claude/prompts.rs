@@ -4,11 +4,11 @@
 mod keep_going;
 
 use super::reminder::{Recipient, is_reminder, reminder, stopped_tasks_note};
-use crate::handoff::AFTER_TASK;
 use crate::handoff::quote::{fenced, inline};
+use crate::handoff::{AFTER_TASK, interruption};
 use crate::{
     AgentContext, BackgroundTask, HandoffContext, HandoffReason, PriorAttempts, handoff_prompt,
-    handoff_prompt_with_summary, researchgym,
+    handoff_prompt_with_summary,
 };
 use longhaul_core::{AttemptPlan, Fault, Limit, Nudge, PromptKind, Remaining, ResumeStrategy};
 
@@ -229,7 +229,7 @@ pub(super) fn is_longhaul_prompt(text: &str) -> bool {
 
 /// Returns whether a prompt in a session is a wrap-up prompt of Longhaul or ResearchGym.
 pub(super) fn is_wrap_up(text: &str) -> bool {
-    text.starts_with(WRAP_UP) || text.starts_with(researchgym::WRAP_UP)
+    text.starts_with(WRAP_UP) || text.starts_with(super::researchgym::WRAP_UP)
 }
 
 /// Splits a handoff prompt into its task and the record of earlier work.
@@ -237,46 +237,6 @@ pub(super) fn split_task(text: &str) -> Option<(&str, &str)> {
     let separators = AFTER_TASK.into_iter().chain([AFTER_LOSS]);
     let offset = separators.filter_map(|opening| text.find(opening)).min()?;
     Some((&text[..offset], text[offset..].trim_start()))
-}
-
-/// Describes a fault for the model, which must know how its tools may be affected.
-pub(crate) fn interruption(fault: Fault) -> &'static str {
-    match fault {
-        Fault::RateLimited => "the API refused requests for a while because of its rate limit",
-        Fault::Overloaded => "the API was overloaded for a while",
-        Fault::ServerError => "the API failed to answer for a while",
-        Fault::Network => "the connection to the API was lost for a while",
-        Fault::UsageLimit => "the account's usage limit was reached, and time has passed until its reset",
-        Fault::Crashed => "the process you ran in died, and the commands it was running ended with it",
-        Fault::Interrupted => {
-            "the process you ran in was stopped from outside, and the commands it was running with it"
-        }
-        Fault::OutOfMemory => {
-            "the process you ran in was killed for using too much memory, and the commands it was running \
-             with it"
-        }
-        Fault::Stalled => {
-            "the work made no progress for too long, so the process was stopped and started again"
-        }
-        Fault::AttemptTimeout => "the attempt timed out, so the process was stopped and started again",
-        Fault::SessionLost => "the session was no longer found",
-        Fault::SessionExists => "the process you ran in ended before it answered",
-        Fault::SessionBusy => "another process was using the session",
-        Fault::ContextFull => "the conversation had become too long for the model",
-        Fault::OutputLimit => "the answer was truncated by the limit on output tokens",
-        Fault::Unfinished => "the last turn ended before the task was done",
-        Fault::GuardLapsed => "a hook that guards the tools gave no verdict",
-        Fault::Permission => "a tool was not permitted",
-        Fault::Auth => "the API did not accept the credentials",
-        Fault::Billing => "the account could not be billed",
-        Fault::ModelUnknown => "the API did not know the model",
-        Fault::Refused => "the model refused the request",
-        Fault::BadRequest => "the API rejected a request of the conversation as invalid",
-        Fault::AgentMissing | Fault::AgentUnusable => "the agent could not be started",
-        Fault::TurnLimit => "the turn limit was reached",
-        Fault::AgentBudget => "the limit on cost was reached",
-        Fault::Unknown => "the process you ran in ended for an unknown reason",
-    }
 }
 
 #[cfg(test)]

@@ -7,12 +7,12 @@ const NAME_CHARS_MAX: usize = 200;
 
 /// Returns the file of a session, below the agent's configuration directory (`$CLAUDE_CONFIG_DIR`, else
 /// `~/.claude`). `cwd` must be the canonical path.
-pub fn session_file(cwd: &Path, session: &str) -> PathBuf {
+pub(super) fn session_file(cwd: &Path, session: &str) -> PathBuf {
     sessions_dir(cwd).join(format!("{session}.jsonl"))
 }
 
 /// Returns the directory of all sessions that started in `cwd`, below the configuration directory.
-pub fn sessions_dir(cwd: &Path) -> PathBuf {
+fn sessions_dir(cwd: &Path) -> PathBuf {
     Path::new("projects").join(encode(&cwd.to_string_lossy()))
 }
 

@@ -4,8 +4,7 @@ use super::watchdog::environment;
 use crate::args::{NONE, OutputFormat};
 use crate::failure::Failure;
 use longhaul::{MARKER_VARIABLE, quoted};
-use longhaul_agent::claude::Claude;
-use longhaul_agent::{Dialect, Invocation, PriorAttempts};
+use longhaul_agent::{Invocation, PriorAttempts, default_dialect};
 use longhaul_core::flag_span as span;
 use longhaul_core::{
     AttemptPlan, GuardRules, LimitUsage, Policy, Preset, PromptKind, RunId, RunSpec, SessionId, SessionPlan,
@@ -113,10 +112,10 @@ pub fn print(
     // The agent's own limit on cost is one of its arguments.
     let remaining = policy.limits.remaining(&LimitUsage::default());
     let plan = AttemptPlan { remaining, ..AttemptPlan::new(1, session, PromptKind::Task) };
-    let mut invocation = Claude::new().invocation(&context, &plan, &PriorAttempts::default());
+    let mut invocation = default_dialect().invocation(&context, &plan, &PriorAttempts::default());
     invocation.env_set.push((MARKER_VARIABLE.to_owned(), format!("{}/<random>", context.run_id)));
     let summary = policy.handoff_summary.as_ref().map(|summary| {
-        let invocation = Claude::new().summary_invocation(&context, plan.attempt, &summary.model, "");
+        let invocation = default_dialect().summary_invocation(&context, plan.attempt, &summary.model, "");
         (&summary.model, command_line(&invocation), summary.timeout)
     });
     let checks = policy.checks.as_ref().map_or(&[][..], |checks| &checks.commands);

@@ -8,8 +8,7 @@ use crate::output::phrases;
 use crate::{open_home, output, runtime, signals};
 use longhaul::find_agent::find_claude;
 use longhaul::{HandoffError, RecordedWork, RunError, SummarizeError, summarize};
-use longhaul_agent::claude::Claude;
-use longhaul_agent::{AgentContext, WrittenSummary};
+use longhaul_agent::{AgentContext, WrittenSummary, default_dialect};
 use longhaul_core::{CancelSource, HandoffSummary, Outcome, Preset, RunId, RunSpec};
 use longhaul_store::{read_regular, read_regular_to_string};
 use serde::Deserialize;
@@ -65,7 +64,7 @@ fn summary(args: &HandoffArgs, model: &str, work: &RecordedWork) -> Result<Summa
     let result = runtime::new()?.block_on(async {
         let mut cancels = signals::cancels()
             .map_err(|error| Failure::unexpected(format!("cannot listen to signals: {error}")))?;
-        Ok::<_, Failure>(summarize(context, &Claude::new(), &summary, &prompt, &mut cancels).await)
+        Ok::<_, Failure>(summarize(context, &*default_dialect(), &summary, &prompt, &mut cancels).await)
     })?;
     match result {
         Ok(summary) => Ok(SummaryOutcome::Written(Some(summary))),
@@ -103,7 +102,7 @@ fn from_files(args: &HandoffArgs) -> Result<RecordedWork, Failure> {
         None => args.task.clone(),
     };
     let task = task.or_else(|| files.first().and_then(|file| task_of_stream(file)));
-    RecordedWork::from_files(files, &Claude::new(), task.as_deref()).map_err(|error| {
+    RecordedWork::from_files(files, &*default_dialect(), task.as_deref()).map_err(|error| {
         let hint = match error {
             HandoffError::Io { .. } => "check --from-transcript",
             HandoffError::UnknownFormat(_) => {

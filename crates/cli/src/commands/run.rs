@@ -22,8 +22,7 @@ use crate::{
 };
 use longhaul::find_agent::{AgentError, claude_config_dir, claude_sessions, find_claude};
 use longhaul::{Observer, ResumeOptions, RunError, RunReport, RunRequest, SuperviseError, supervise};
-use longhaul_agent::claude::RESERVED;
-use longhaul_agent::{UserTables, did_you_mean, researchgym};
+use longhaul_agent::{UserTables, default_dialect, did_you_mean, researchgym};
 use longhaul_core::{
     CancelSource, Fault, HandoffSummary, Harness, OutcomeKind, Policy, Preset, ResumeRequest, Run, RunId,
     RunSpec, SessionId, SessionLoss, SessionPlan,
@@ -300,8 +299,9 @@ fn diagnostic(args: &RunArgs, resolved: &mut ResolvedPolicy) -> Result<bool, Fai
 
 /// Rejects arguments of the agent that Longhaul sets itself to control the session.
 fn check_agent_args(args: &[String]) -> Result<(), Failure> {
+    let reserved = default_dialect().reserved_args();
     let name = |arg: &String| arg.split('=').next().unwrap_or_default().to_owned();
-    match args.iter().map(name).find(|name| RESERVED.contains(&name.as_str())) {
+    match args.iter().map(name).find(|name| reserved.contains(&name.as_str())) {
         Some(name) => Err(Failure::usage(
             format!("`{name}` cannot be passed to the agent: longhaul sets it itself"),
             "choose the session with --resume, --resume-or-new or --session-id before `--`",

@@ -10,7 +10,8 @@ use crate::recovering::{
 use crate::server::{Server, WORK};
 use crate::tidy;
 use expect_test::{Expect, expect};
-use longhaul_agent::dialect_for;
+use longhaul_agent::{DoneSignals, Guards, dialect_for};
+use longhaul_core::Exit;
 use longhaul_store::RunDir;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -49,12 +50,16 @@ pub fn assert_transcript_complete(run: &RunDir) {
     for attempt in run.attempts().expect("there are attempts") {
         let number = attempt.number();
         let stream = fs::read(attempt.stream_path()).unwrap_or_default();
-        let mut decoder = dialect_for("claude").expect("the dialect exists").transcript_decoder(number);
-        let mut streamed = Vec::new();
-        decoder.feed(&stream, &mut streamed);
-        decoder.finish(&mut streamed);
-        let streamed: Vec<Value> =
-            streamed.iter().map(|message| serde_json::to_value(message).expect("JSON")).collect();
+        let dialect = dialect_for("claude").expect("the dialect exists");
+        let mut decoder = dialect.decoder(&Guards::default(), &DoneSignals::default());
+        decoder.collect_messages(number);
+        decoder.feed(&stream, &mut Vec::new());
+        decoder.evidence(Exit::Unobserved, "");
+        let streamed: Vec<Value> = decoder
+            .take_messages()
+            .iter()
+            .map(|message| serde_json::to_value(message).expect("JSON"))
+            .collect();
         let is_of_attempt = |message: &&Value| message["attempt"] == number;
         let (prompts, written): (Vec<_>, Vec<_>) =
             messages.iter().filter(is_of_attempt).cloned().partition(|message| message["kind"] == "prompt");

@@ -14,6 +14,7 @@ use super::agent_process::AgentProcess;
 use super::clock::LiveClock;
 use super::file_watch::FileWatch;
 use super::ledger_writer::LedgerWriter;
+use super::loaded_session::LoadedSession;
 use super::oom_watch::OomWatch;
 use super::requests::RequestWatch;
 use super::run_marker::RunMarker;
@@ -91,6 +92,8 @@ pub(crate) struct LiveWorld<'a> {
     /// Locks of the run's sessions. They are held until the run finishes, because the run may need its
     /// earlier sessions again.
     locks: Vec<(SessionId, SessionLock)>,
+    /// The session file that was inspected for the next attempt.
+    inspected: Option<LoadedSession>,
     /// Whether the stream was read again after the deadline was due.
     polled_when_due: bool,
     /// State of the last attempt's stream, for the report.
@@ -170,6 +173,7 @@ impl<'a> LiveWorld<'a> {
             published: None,
             cost_reader: None,
             locks: Vec::new(),
+            inspected: None,
             polled_when_due: false,
             snapshot: AttemptSnapshot::default(),
             prior_attempts: PriorAttempts::default(),
@@ -214,8 +218,9 @@ impl World for LiveWorld<'_> {
         }
         match action {
             Action::InspectSession(session) => {
-                let state =
-                    self.session_files().map_or(SessionFileState::Ready, |files| files.inspect(&session));
+                let inspected = self.session_files().map(|files| files.inspect(&session));
+                let (state, loaded) = inspected.unwrap_or((SessionFileState::Ready, None));
+                self.inspected = loaded;
                 self.events.push_back(Event::SessionInspected(state));
                 Ok(())
             }
@@ -407,7 +412,15 @@ impl LiveWorld<'_> {
         }
     }
 
-    fn decoder(&self) -> Box<dyn Decoder> {
+    /// Returns a decoder for the stream of an attempt. It collects the messages.
+    fn decoder(&self, attempt: u32) -> Box<dyn Decoder> {
+        let mut decoder = self.notice_decoder();
+        decoder.collect_messages(attempt);
+        decoder
+    }
+
+    /// Returns a decoder that collects no messages.
+    fn notice_decoder(&self) -> Box<dyn Decoder> {
         let context = &self.setup.context;
         self.setup.dialect.decoder(context.guards(), &context.done_signals())
     }

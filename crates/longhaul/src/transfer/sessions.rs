@@ -1,7 +1,7 @@
 //! Lists the sessions that a run has worked on, and finds their files on this machine.
 
 use crate::find_agent::files_in_folders;
-use longhaul_agent::claude::session_paths::session_file;
+use longhaul_agent::SessionLayout;
 use longhaul_core::{Record, SessionId, SessionPlan};
 use longhaul_store::{LoadedJournal, Plan};
 use std::collections::BTreeSet;
@@ -34,17 +34,22 @@ pub(super) fn sessions_of(plan: &Plan, history: &LoadedJournal) -> BTreeSet<Sess
 }
 
 /// Returns the file of a session: the one of this workspace, or else the last modified one of any project.
-pub(super) fn find(config_dir: &Path, cwd: &Path, session: &SessionId) -> Option<PathBuf> {
+pub(super) fn find(
+    layout: &dyn SessionLayout,
+    config_dir: &Path,
+    cwd: &Path,
+    session: &SessionId,
+) -> Option<PathBuf> {
     // A title is not an id and names no file.
     if session.as_str().contains(['/', '\0']) {
         return None;
     }
-    let path = config_dir.join(session_file(cwd, session.as_str()));
+    let path = config_dir.join(layout.file(cwd, session));
     if path.is_file() {
         return Some(path);
     }
     let name = format!("{session}.jsonl");
-    files_in_folders(config_dir, Path::new("projects"), name.as_ref()).max_by_key(|other| {
+    files_in_folders(config_dir, layout.projects_dir(), name.as_ref()).max_by_key(|other| {
         fs::metadata(other).and_then(|metadata| metadata.modified()).unwrap_or(SystemTime::UNIX_EPOCH)
     })
 }

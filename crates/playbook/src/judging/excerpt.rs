@@ -15,9 +15,8 @@ mod rows;
 pub use rows::row_ids;
 
 use crate::PointId;
-use longhaul_agent::claude::Claude;
 use longhaul_agent::conversation::{ConversationEntry, EntryKind, Provenance};
-use longhaul_agent::{Conversation, Dialect, estimated_tokens};
+use longhaul_agent::{Conversation, default_dialect, estimated_tokens};
 use longhaul_store::redact;
 use serde::Serialize;
 use thiserror::Error;
@@ -82,7 +81,7 @@ impl Excerpt {
     /// Returns [`ExcerptError`] if the bytes are not lines of a transcript.
     pub fn new(bytes: &[u8], is_judged: impl FnMut(&str) -> bool) -> Result<Excerpt, ExcerptError> {
         let unjudged = rows::remove_judged(bytes, is_judged);
-        match Claude::new().conversation_from_file(&unjudged) {
+        match default_dialect().conversation_from_file(&unjudged) {
             Some(transcript) => Ok(Excerpt::from_conversation(&transcript)),
             None if unjudged.len() < bytes.len() => Ok(Excerpt::default()),
             None => rows::check_messageless(bytes).map(|()| Excerpt::default()),

@@ -26,9 +26,9 @@ impl LiveWorld<'_> {
             oom_killed,
         });
         attempt.dir.remove_input();
-        self.recorder.end_attempt();
         let continuity = self.continuity_of(&attempt.dir);
         let evidence = self.read_evidence(attempt.dir, attempt.decoder, exit, oom_killed);
+        self.recorder.end_attempt();
         Ok(Some(Evidence { continuity, workspace_fingerprint: self.fingerprint(), ..evidence }))
     }
 
@@ -52,6 +52,9 @@ impl LiveWorld<'_> {
     ) -> Evidence {
         self.stderr_tail = tail_of(&dir.stderr_path());
         let evidence = Evidence { oom_killed, ..decoder.evidence(exit, &self.stderr_tail) };
+        let messages = decoder.take_messages();
+        self.setup.observer.on_output(&[], &messages);
+        self.recorder.add_messages(messages);
         self.snapshot = decoder.snapshot().clone();
         // These files are for people. Only the evidence affects decisions.
         let _ = write_answers(&dir, &self.snapshot.answers);

@@ -25,10 +25,11 @@ impl LiveWorld<'_> {
             self.events.push_back(Event::Exited(refusal));
             return Ok(());
         }
-        let wrap_up = self.spec().wrap_up_prompt.as_deref();
+        let wrap_up = self.setup.context.spec.wrap_up_prompt.as_deref();
+        let inspected = self.inspected.take();
         let prepared = match self
             .session_files()
-            .map_or(Ok(PreparedSession::default()), |files| files.prepare(plan, wrap_up))
+            .map_or(Ok(PreparedSession::default()), |files| files.prepare(plan, wrap_up, inspected))
         {
             Ok(prepared) => prepared,
             Err(error) => {
@@ -73,7 +74,7 @@ impl LiveWorld<'_> {
                 failpoints::agent_is(process.pid);
                 failpoints::hit(Failpoint::Spawned);
                 self.recorder.start_attempt(plan, invocation.prompt, self.clock.at());
-                let decoder = self.decoder();
+                let decoder = self.decoder(plan.attempt);
                 self.attempt = Some(AttemptProcess::new(agent, process, memory, tail, decoder, dir));
                 self.events.push_back(Event::Spawned(process));
             }

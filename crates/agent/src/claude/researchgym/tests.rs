@@ -4,7 +4,7 @@ use crate::{HandoffContext, HandoffReason, handoff_prompt};
 use expect_test::expect;
 use longhaul_core::HANDOFF_TOKENS_MAX;
 
-const RECORDED: &str = include_str!("../../fixtures/researchgym/transcript.json");
+const RECORDED: &str = include_str!("../../../fixtures/researchgym/transcript.json");
 
 fn render(conversation: &Conversation) -> String {
     let line = |kind: &EntryKind| match kind {
