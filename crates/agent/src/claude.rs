@@ -27,7 +27,7 @@ mod recent_messages;
 mod reminder;
 pub mod researchgym;
 mod session_file;
-mod session_paths;
+pub mod session_paths;
 mod startup_error;
 mod tool_calls;
 mod usage_meter;

@@ -3,7 +3,7 @@
 
 use crate::args::RunArgs;
 use crate::failure::Failure;
-use longhaul_agent::{Dialect, UserTables, UserTablesError, default_dialect, dialect_with_tables};
+use longhaul_agent::{UserTables, UserTablesError, default_dialect, dialect_with_tables};
 use longhaul_store::open_regular;
 use std::io::{self, Read};
 use std::path::Path;
@@ -22,8 +22,7 @@ pub fn tables(args: &RunArgs) -> Result<UserTables, Failure> {
         prices: args.prices_file.as_deref().map(|path| read("--prices-file", path)).transpose()?,
         effects: args.effects_file.as_deref().map(|path| read("--effects-file", path)).transpose()?,
     };
-    let dialect = dialect_with_tables(default_dialect().name(), tables.clone());
-    dialect.map(|_| tables).map_err(|error| {
+    dialect_with_tables(default_dialect().name(), tables.clone()).map_err(|error| {
         let (path, hint) = match &error {
             UserTablesError::Prices(_) => (&args.prices_file, PRICES_HINT),
             UserTablesError::Effects(_) => (&args.effects_file, EFFECTS_HINT),
@@ -32,7 +31,7 @@ pub fn tables(args: &RunArgs) -> Result<UserTables, Failure> {
         let path = path.as_deref().unwrap_or(Path::new("")).display();
         Failure::usage(format!("cannot read {path}: {error}"), hint)
     })?;
-    Ok(dialect.expect("the default agent is known"))
+    Ok(tables)
 }
 
 /// Reads a user's file completely, because it is stored with the run.

@@ -7,7 +7,7 @@ const NAME_CHARS_MAX: usize = 200;
 
 /// Returns the file of a session, below the agent's configuration directory (`$CLAUDE_CONFIG_DIR`, else
 /// `~/.claude`). `cwd` must be the canonical path.
-pub(super) fn session_file(cwd: &Path, session: &str) -> PathBuf {
+pub fn session_file(cwd: &Path, session: &str) -> PathBuf {
     sessions_dir(cwd).join(format!("{session}.jsonl"))
 }
 

@@ -172,9 +172,7 @@ fn defaults_match_the_documentation() {
         let plan: Value = serde_json::from_str(&output.stdout).expect("valid JSON");
         plan["policy"]["keep_going"].clone()
     };
-    let expected = |extended: bool| {
-        json!({ "keep_improving": extended, "status_every": 5, "idle_stops_max": 3, "finish_tool": true })
-    };
+    let expected = |extended: bool| json!({ "keep_improving": extended, "status_every": 5, "idle_stops_max": 3, "finish_tool": true });
     assert_eq!(planned(&[]), expected(false));
     assert_eq!(planned(&["--keep-improving"]), expected(true));
     assert_eq!(planned(&["--time-limit", "23h"]), expected(false));

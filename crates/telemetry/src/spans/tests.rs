@@ -4,8 +4,7 @@ use super::SpanRecorder;
 use crate::attributes;
 use crate::context::{Ids, Trace};
 use crate::exporter::Exporter;
-use longhaul_agent::dialect_for;
-use longhaul_core::{Moment, Preset, RunHistory, RunId};
+use longhaul_core::{Moment, Preset, RunHistory, RunId, RunSpec};
 use longhaul_store::{Plan, RunDir};
 use opentelemetry::Value;
 use opentelemetry::trace::TracerProvider as _;
@@ -29,12 +28,10 @@ impl SpanExporter for MemoryExporter {
 }
 
 fn plan() -> Plan {
-    let plan = serde_json::json!({
-        "longhaul_version": "0.1.0", "started_at": "2026-01-01T00:00:00.000Z", "prompt": { "text": "p" },
-        "cwd": "/work", "agent": { "name": "claude", "program": "claude" }, "argv": [],
-        "env": { "set": [], "removed": [] }, "policy": Preset::Drill.policy(),
-    });
-    serde_json::from_value(plan).expect("a plan")
+    Plan::new(
+        RunSpec::new("claude", "/work", "p", Preset::Drill.policy()),
+        Moment::from_unix_seconds(1_767_225_600),
+    )
 }
 
 /// Returns the spans and the history of a simulated run.
@@ -45,10 +42,8 @@ fn simulate(seed: u64, dir: &RunDir) -> (Vec<SpanData>, RunHistory) {
         .with_simple_exporter(memory.clone())
         .build();
     let exporter = Exporter::for_traces(provider.tracer("test"), ids);
-    let dialect = dialect_for("claude").expect("a dialect");
     let trace = Trace::new(dir, None);
-    let mut spans =
-        SpanRecorder::new(exporter, trace, &RunId::from("bcdfgh"), &plan(), dialect, BTreeMap::new());
+    let mut spans = SpanRecorder::new(exporter, trace, &RunId::from("bcdfgh"), &plan(), BTreeMap::new());
     let records = longhaul_sim::journal(seed);
     for (at, record) in &records {
         spans.record(*at, std::slice::from_ref(record));

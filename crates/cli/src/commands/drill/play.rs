@@ -12,9 +12,7 @@ use longhaul::{
     Environment, Observer, RunMarker, RunReport, RunRequest, StepView, processes_with, supervise,
 };
 use longhaul_agent::Program;
-use longhaul_core::{
-    AfterAttempt, OutageBound, Policy, Preset, Record, RunId, RunSpec, Span, Step,
-};
+use longhaul_core::{AfterAttempt, OutageBound, Policy, Preset, Record, RunId, RunSpec, Span, Step};
 use longhaul_drill::{Api, RequestLog, Scenario, announced_message_ids, workspace};
 use longhaul_store::{Home, RunDir, StoreError};
 use rustix::process::{Pid, kill_process};
