@@ -6,7 +6,7 @@
 
 use super::parse_conversation::content_text;
 use super::usage_meter::billed;
-use super::wire::{Block, ResultLine, StreamLine};
+use super::wire::{Block, Raw, ResultLine, StreamLine};
 use super::{SYNTHETIC, vendor_terms};
 use crate::Prices;
 use crate::prices::{BilledTokens, usd_from_nano};
@@ -167,7 +167,7 @@ impl ConversationReducer {
                 ..base(EventKind::Thinking)
             }),
             "tool_use" => {
-                let (input, truncated_bytes) = bounded_input(block.input.json());
+                let (input, truncated_bytes) = bounded_input(block.input);
                 Some(TranscriptMessage {
                     tool: Some(block.name.as_str().to_owned()),
                     // The older name is still in use (2.1.330).
@@ -289,9 +289,10 @@ fn bounded_result(text: String) -> (String, u64) {
 }
 
 /// Truncates each long text in very long arguments. Arguments that are still too long are omitted.
-fn bounded_input(json: &str) -> (Option<Box<RawValue>>, u64) {
+fn bounded_input(input: Raw<'_>) -> (Option<Box<RawValue>>, u64) {
+    let json = input.json();
     if json.len() <= INPUT_BYTES_MAX {
-        return (RawValue::from_string(json.to_owned()).ok(), 0);
+        return (input.to_owned(), 0);
     }
     let mut omitted = 0;
     let bounded = serde_json::from_str::<Value>(json).ok().and_then(|mut input| {

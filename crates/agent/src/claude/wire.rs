@@ -148,7 +148,7 @@ records! {
         "is_error" => is_error: Flag,
     }
 
-    /// The most informative arguments of a tool call, and the lengths of long ones.
+    /// The most informative arguments of a tool call.
     ToolInput {
         "command" => command: Text<'a>,
         "file_path" => file_path: Text<'a>,
@@ -160,9 +160,6 @@ records! {
         "description" => description: Text<'a>,
         "title" => title: Text<'a>,
         "path" => path: Text<'a>,
-        "content" => content: Length,
-        "old_string" => old_string: Length,
-        "new_string" => new_string: Length,
         "run_in_background" => run_in_background: Flag,
     }
 
@@ -323,18 +320,10 @@ impl Block<'_> {
         parse(self.input.json().as_bytes()).unwrap_or_default()
     }
 
-    /// Returns the approximate number of bytes that the model wrote.
+    /// Returns the number of bytes that the model wrote, as JSON, like those of a delta.
     pub(super) fn written_bytes(&self) -> u64 {
-        let ToolInput { command, query, description, content, old_string, new_string, .. } =
-            self.tool_input();
-        let text = self.text.text().unwrap_or_default();
-        let texts = [&*text, command.as_str(), query.as_str(), description.as_str()];
-        let thinking: Length = parse(self.thinking.json().as_bytes()).unwrap_or_default();
-        texts.iter().map(|text| text.len() as u64).sum::<u64>()
-            + thinking.0
-            + content.0
-            + old_string.0
-            + new_string.0
+        let texts = [self.text, self.thinking].map(|text| Length::of(text.json()).0);
+        texts.into_iter().sum::<u64>() + self.input.json().len() as u64
     }
 }
 

@@ -26,14 +26,14 @@ fn emits_notices() {
             ToolStarted
             ToolEnded
             Activity
-            Used(1 messages, $0.0057)
+            Used(1 messages, $0.0060)
             MessageEnded
             MessageEnded
             ToolStarted
             ToolStarted
             ToolEnded
             ToolEnded
-            Used(2 messages, $0.0118)
+            Used(2 messages, $0.0123)
             MessageEnded
             Used(3 messages, $0.0203)
             ExchangeEnded(AgentResult { is_error: false, terminal_reason: Completed, api_status: None, api_error: None, message_error: None, stop_reason: EndTurn, empty: false, denials: 0, stop_hook_capped: false })
@@ -49,7 +49,7 @@ fn emits_notices() {
             BackgroundChanged(1)
             Activity
             ToolEnded
-            Used(1 messages, $0.0057)
+            Used(1 messages, $0.0060)
             MessageEnded
             Used(2 messages, $0.0132)
             ExchangeEnded(AgentResult { is_error: false, terminal_reason: Completed, api_status: None, api_error: None, message_error: None, stop_reason: EndTurn, empty: false, denials: 0, stop_hook_capped: false })

@@ -1,5 +1,6 @@
 use super::{INPUT_BYTES_MAX, RESULT_BYTES_MAX, bounded_input, bounded_result};
 use crate::claude::Claude;
+use crate::claude::wire::parse;
 use crate::transcript_message::TranscriptMessage;
 use crate::{Decoder, Dialect, DoneSignals, Guards};
 use expect_test::{Expect, expect};
@@ -241,7 +242,7 @@ fn long_results_keep_their_ends() {
 #[test]
 fn long_arguments_keep_their_form() {
     let check = |input: &str, file_path: Option<&str>| {
-        let (bounded, omitted) = bounded_input(input);
+        let (bounded, omitted) = bounded_input(parse(input.as_bytes()).expect("JSON"));
         assert!(omitted > 0 && bounded.as_ref().is_none_or(|input| input.get().len() <= INPUT_BYTES_MAX));
         let value =
             bounded.map(|input| serde_json::from_str::<serde_json::Value>(input.get()).expect("JSON"));
@@ -252,7 +253,7 @@ fn long_arguments_keep_their_form() {
     // No text in it is long, and it is too deep to be parsed.
     check(&("[".repeat(INPUT_BYTES_MAX) + &"]".repeat(INPUT_BYTES_MAX)), None);
     let short = r#"{"command":"ls"}"#;
-    let (input, omitted) = bounded_input(short);
+    let (input, omitted) = bounded_input(parse(short.as_bytes()).expect("JSON"));
     assert_eq!((input.expect("it is short").get(), omitted), (short, 0));
 }
 

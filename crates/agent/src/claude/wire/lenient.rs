@@ -128,9 +128,15 @@ pub(in crate::claude) struct Length(pub(in crate::claude) u64);
 
 impl<'de> Deserialize<'de> for Length {
     fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
-        let raw = <&RawValue>::deserialize(input)?.get();
-        let text = raw.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
-        Ok(Length(text.unwrap_or_default().len() as u64))
+        Ok(Length::of(<&RawValue>::deserialize(input)?.get()))
+    }
+}
+
+impl Length {
+    /// Returns the length of a JSON string, or zero if the value is no string.
+    pub(in crate::claude) fn of(json: &str) -> Length {
+        let text = json.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
+        Length(text.unwrap_or_default().len() as u64)
     }
 }
 

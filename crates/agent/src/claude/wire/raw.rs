@@ -33,6 +33,11 @@ impl<'a> Raw<'a> {
         self.0.map_or("", RawValue::get)
     }
 
+    /// Returns a copy of the value, or `None` if it is missing.
+    pub(in crate::claude) fn to_owned(self) -> Option<Box<RawValue>> {
+        self.0.map(RawValue::to_owned)
+    }
+
     /// Returns the value if it is a string. Half surrogate pairs, which the agent writes when it truncates a
     /// text within a character, become replacement characters.
     pub(in crate::claude) fn text(self) -> Option<String> {
