@@ -116,8 +116,9 @@ fn span_named<'a>(spans: &'a [Span], name: &str) -> &'a Span {
 fn run_is_one_trace() {
     play_with_each_agent(OVERLOADED, "the trace of a run", |stage, agent, server| {
         let collector = Collector::start();
-        let output =
-            export_to(base_call(stage, agent, server), &collector).args(["--name", "nightly"]).output();
+        // Without jitter, the wait is long enough to measure.
+        let arguments = ["--name", "nightly", "--retry-jitter", "none"];
+        let output = export_to(base_call(stage, agent, server), &collector).args(arguments).output();
         let envelope = output.envelope(0);
         check_tree(
             &collector,
