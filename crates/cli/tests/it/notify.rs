@@ -125,8 +125,9 @@ fn notifies_of_need_for_a_person() {
 
 #[test]
 fn notifies_of_long_wait_once_across_takeover() {
-    let scenario = format!("{WORK}\n[[fault]]\nturn = 2\nusage_limit = {{ reset_s = 3600 }}\n");
-    let scenario = scenario.replacen("prompt =", "auth = \"oauth\"\nprompt =", 1);
+    // Only accounts have usage limits.
+    let scenario =
+        format!("auth = 'oauth'\n{WORK}\n[[fault]]\nturn = 2\nusage_limit = {{ reset_s = 3600 }}\n");
     play_with_each_agent(&scenario, "a notification of a long wait", |stage, agent, server| {
         let args = [
             "p",

@@ -8,6 +8,7 @@
 //! Done.                                 the next turn
 //! ? The limit has been raised           a reply to prompts with these words; its turns follow
 //! I continue.
+//! auth = 'oauth'                        a key of the scenario file
 //! [[fault]]                             the first table ends the script; the rest is part of a scenario file
 //! ```
 
@@ -37,6 +38,10 @@ fn to_toml(script: &str) -> String {
             Some(("?", words)) => {
                 turn = "reply.turn";
                 let _ = writeln!(toml, "[[reply]]\nto = {}", quoted(words));
+                continue;
+            }
+            Some(("auth", _)) => {
+                let _ = writeln!(toml, "{line}");
                 continue;
             }
             _ => {
