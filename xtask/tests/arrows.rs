@@ -1,5 +1,8 @@
 //! Checks the dependencies between crates. `ARCHITECTURE.md` shows the allowed ones.
 
+#[path = "arrows/modules.rs"]
+mod modules;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::Command;

@@ -13,6 +13,7 @@ mod summary;
 mod summary_prompt;
 mod token_budget;
 mod tokens;
+mod work_item;
 mod work_log;
 
 use crate::conversation::Conversation;

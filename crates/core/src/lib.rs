@@ -27,7 +27,6 @@ mod outcome;
 mod policy;
 mod presets;
 mod record;
-mod recovery;
 mod remedy;
 mod resume_strategy;
 mod run;
@@ -68,10 +67,11 @@ pub use outcome::{CancelSource, Outcome, OutcomeKind, Verified};
 pub use policy::{Backoff, Jitter, OnTerminate, OutageBound, Policy, SessionLoss, TimeoutAction};
 pub use presets::Preset;
 pub use record::{AfterAttempt, Record, StopCause};
-pub use recovery::RecoveryFinding;
 pub use remedy::{Remedy, final_outcome, remedy};
 pub use resume_strategy::{Continuity, ResumeStrategy, SessionFileState, StrategyReason, StrategySet};
-pub use run::{Deadline, DeadlineKind, LimitState, Observations, Phase, Run, State, WrapUpStage};
+pub use run::{
+    Deadline, DeadlineKind, LimitState, Observations, Phase, RecoveryFinding, Run, State, WrapUpStage,
+};
 pub use spec::{
     AgentProgram, GuardRules, HANDOFF_TOKENS_MAX, Harness, LearnOptions, RunSpec, SettingChange, SpecError,
     flag_span,

@@ -11,6 +11,7 @@ mod decide;
 mod keep_going;
 mod limits;
 mod observations;
+mod recovery;
 mod stall;
 mod state;
 mod suspend;
@@ -18,6 +19,7 @@ mod transitions;
 
 pub use deadline::{Deadline, DeadlineKind};
 pub use observations::Observations;
+pub use recovery::RecoveryFinding;
 pub use state::{FaultSet, LimitState, Phase, State, WrapUpStage};
 
 use crate::{Action, Outcome, Record};

@@ -4,7 +4,7 @@
 //! No channel, argument or log contains a secret: Slack's URL comes from an environment variable, and `curl`
 //! reads it from its standard input.
 
-use crate::notification::Notification;
+use crate::notification::{Message, Notification};
 use std::env;
 use std::str::FromStr;
 
@@ -96,15 +96,6 @@ pub(crate) struct Delivery {
     pub(crate) program: &'static str,
     pub(crate) args: Vec<String>,
     pub(crate) stdin: Vec<u8>,
-}
-
-/// A notification for people. It contains no text of the task or of the agent.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Message {
-    pub(crate) title: String,
-    pub(crate) body: String,
-    /// Whether a person must act.
-    pub(crate) is_urgent: bool,
 }
 
 impl Channel {

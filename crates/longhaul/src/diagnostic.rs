@@ -10,10 +10,10 @@ mod notes;
 mod secrets;
 
 use crate::Environment;
-use crate::live::tail_of;
+use crate::live::{Subscriber, WorldView, tail_of};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use longhaul_core::{FoundAttempt, Moment, Record, Run, Step};
+use longhaul_core::{FoundAttempt, Moment, Policy, Record, Run, Step};
 use longhaul_store::{RunDir, rfc3339, write_diagnostic};
 use notes::DiagnosticNote;
 use secrets::Secrets;
@@ -52,27 +52,6 @@ impl Diagnostic {
             cwd: cwd.to_owned(),
             secrets,
             remaining_notes: NOTES_MAX,
-        }
-    }
-
-    /// Writes the notes of a step that was journaled.
-    pub(crate) fn on_step(&mut self, run: &Run, at: Moment, step: &Step, spawn_error: Option<&str>) {
-        for record in &step.records {
-            if let Record::AttemptStarted { .. } = record {
-                self.flagged = self.cwd.join(FLAG).is_file();
-            }
-            if self.is_on() {
-                notes::describe_record(record, run)
-                    .into_iter()
-                    .for_each(|note| self.write(run, at, note, spawn_error));
-            }
-        }
-    }
-
-    /// Writes the note of a takeover.
-    pub(crate) fn on_takeover(&mut self, run: &Run, at: Moment, found: &FoundAttempt) {
-        if self.is_on() {
-            self.write(run, at, notes::describe_takeover(found), None);
         }
     }
 
@@ -118,6 +97,27 @@ impl Diagnostic {
             text.push_str(&format!("\nthe end of {}:\n{stderr}\n", attempt.stderr_path().display()));
         }
         self.secrets.redact(&text)
+    }
+}
+
+impl Subscriber for Diagnostic {
+    fn on_step(&mut self, run: &Run, _policy: &Policy, view: &WorldView<'_>, step: &Step) {
+        for record in &step.records {
+            if let Record::AttemptStarted { .. } = record {
+                self.flagged = self.cwd.join(FLAG).is_file();
+            }
+            if self.is_on() {
+                notes::describe_record(record, run)
+                    .into_iter()
+                    .for_each(|note| self.write(run, view.at, note, view.spawn_error));
+            }
+        }
+    }
+
+    fn on_takeover(&mut self, run: &Run, at: Moment, found: &FoundAttempt) {
+        if self.is_on() {
+            self.write(run, at, notes::describe_takeover(found), None);
+        }
     }
 }
 

@@ -2,7 +2,6 @@
 //! The object contains wire words, numbers and the start of the task, but no text of the agent.
 
 use crate::RunReport;
-use crate::channel::Message;
 use longhaul_core::{Fault, Limit, Moment, OutcomeKind, Phase, Run, RunId, Span};
 use longhaul_store::rfc3339;
 use serde::Serialize;
@@ -43,6 +42,15 @@ pub(crate) struct Notification {
     pub(crate) name: String,
     pub(crate) kind: NotificationKind,
     body: NotificationBody,
+}
+
+/// A notification for people. It contains no text of the task or of the agent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Message {
+    pub(crate) title: String,
+    pub(crate) body: String,
+    /// Whether a person must act.
+    pub(crate) is_urgent: bool,
 }
 
 /// A notification command that could not be started, or that failed.

@@ -149,18 +149,16 @@ pub(crate) async fn open_run<'a>(
         plan.marker = Some(RunMarker::random());
         dir.replace_plan(&plan)?;
     }
-    let mut world = LiveWorld::new(WorldConfig {
+    let config = WorldConfig {
         home,
         marker: RunMarker::new(dir.id(), &plan),
         environment: environment.with_harness(&plan.spec, &dir),
         dir,
-        journal,
         dialect,
         context,
         missing,
-        cancels,
-        observer,
-    });
+    };
+    let mut world = LiveWorld::new(config, journal, cancels, observer);
     world.lock_sessions(sessions_of(&history).into_iter());
     let policy = plan.spec.policy;
     if let Some(request) = reopened {

@@ -276,18 +276,16 @@ pub async fn supervise(
     record_start(&home, &dir, &context.spec.cwd).await;
 
     let path = dir.path().to_owned();
-    let world = LiveWorld::new(WorldConfig {
+    let config = WorldConfig {
         home: &home,
         marker: RunMarker::new(dir.id(), &plan),
         environment: environment.with_harness(&context.spec, &dir),
         dir,
-        journal,
         dialect,
         context,
         missing: Vec::new(),
-        cancels,
-        observer,
-    });
+    };
+    let world = LiveWorld::new(config, journal, cancels, observer);
     let supervisor = RunningSupervisor { run: Run::new(), policy: plan.spec.policy, world };
     let result = supervisor.drive_to_outcome(Event::Started(session)).await;
     if matches!(result, Err(RunError::NotStarted(_))) {

@@ -5,19 +5,16 @@
 mod silence;
 mod stop;
 
+use crate::SuperviseError;
 use crate::live::{AdoptedProcess, FileWatch, RunMarker, processes_with, start_ticks};
 use crate::recover::{EXIT_POLL_INTERVAL, EXIT_POLLS_MAX, is_outcome_published};
-use crate::{Environment, SuperviseError};
-use longhaul_agent::Program;
-use longhaul_core::{Policy, ProcessId, Span};
+use longhaul_core::{ProcessId, Span};
 use longhaul_store::{Journal, RunDir, StoreError};
 use rustix::process::Pid;
 use silence::{OutputPosition, SilenceTimer};
 use std::io;
-use std::process::{self, Stdio};
 use std::time::{Duration, Instant};
 use stop::stop_orphan;
-use tokio::process::{Child, Command};
 
 // Polls per timeout: an agent is stopped at most an eighth late.
 const POLLS_PER_TIMEOUT: u32 = 8;
@@ -43,7 +40,7 @@ pub enum WatchdogExit {
 /// Waits until `supervisor` is dead, and then until the run finishes, has another supervisor or has no
 /// process. If the run is silent for its policy's `orphan_timeout`, its processes are stopped. Call this
 /// function in a separate process without the run marker. A supervisor starts one through
-/// [`Environment::watchdog`].
+/// [`Environment::watchdog`](crate::Environment::watchdog).
 ///
 /// # Errors
 ///
@@ -138,39 +135,6 @@ async fn find_live_process(marker: &RunMarker) -> io::Result<Option<AdoptedProce
         found = lowest();
     }
     found.map(|(_, process)| AdoptedProcess::from_handle(process)).transpose()
-}
-
-/// Returns the run's watchdog program, or `None` if there is none or the policy has no orphan timeout.
-pub(crate) fn watchdog_command(environment: &Environment, policy: &Policy) -> Option<Program> {
-    environment.watchdog.clone().filter(|_| policy.orphan_timeout.is_some())
-}
-
-/// A watchdog that waits for the death of this supervisor.
-pub(crate) struct Watchdog(Child);
-
-impl Watchdog {
-    /// Starts the program as the watchdog of this run and this process. It inherits the markers of enclosing
-    /// runs but not the marker of this run, so that the run's sweep does not stop it.
-    pub(crate) fn start(program: &Program, dir: &RunDir) -> io::Result<Watchdog> {
-        let pid = process::id();
-        let started = start_ticks(pid).unwrap_or_default();
-        Command::new(&program.path)
-            .args(&program.leading_args)
-            .arg(dir.path())
-            .args([pid.to_string(), started.to_string()])
-            .current_dir("/")
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .map(Watchdog)
-    }
-
-    /// Stops the watchdog, because its run is finished and this process may continue.
-    pub(crate) async fn stop(mut self) {
-        // A watchdog that has already exited needs no signal.
-        let _ = self.0.kill().await;
-    }
 }
 
 #[cfg(test)]

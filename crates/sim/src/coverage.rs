@@ -2,7 +2,7 @@
 //! never judges a run.
 
 use crate::fault_mix::FAULTS;
-use crate::sim_run::kill::KillPoint;
+use crate::kill_point::KillPoint;
 use longhaul_core::{
     CancelSource, CheckResult, DeadlineKind, Fault, Limit, LimitThreshold, Nudge, Outcome, OutcomeKind,
     Phase, PromptKind, Remedy, ResumeStrategy, SessionFileState, StopCause, StopLevel, SummaryResult,

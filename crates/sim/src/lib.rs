@@ -13,6 +13,7 @@ mod coverage;
 mod failed_seeds;
 mod fault_mix;
 mod forecast;
+mod kill_point;
 mod oracles;
 mod outages;
 mod profile;

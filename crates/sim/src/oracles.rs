@@ -7,6 +7,7 @@ mod clocks;
 mod endings;
 mod jitter;
 mod keep_going;
+mod keep_going_rule;
 mod limits;
 mod promises;
 mod resume_strategy;

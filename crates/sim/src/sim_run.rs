@@ -3,14 +3,14 @@
 //! The supervisor is killed at its weak points, and every oracle checks every step. The simulation never acts
 //! outside its world.
 
-pub(crate) mod kill;
-mod trace;
+pub(crate) mod trace;
 mod watch;
 
 pub(crate) use trace::Trace;
 
 use crate::coverage::{Coverage, PhaseKind};
 use crate::fault_mix::Interval;
+use crate::kill_point::KillPoint;
 use crate::oracles::{
     Oracle, OracleResult, Violation, check_ending, check_journaled, check_spawn, check_spread, check_stable,
     ensure,
@@ -18,7 +18,6 @@ use crate::oracles::{
 use crate::seed_plan::SeedPlan;
 use crate::world::agent::NEVER;
 use crate::world::{World, WorldEvent};
-use kill::KillPoint;
 use longhaul_core::{
     Action, Event, Fault, FoundAttempt, Moment, Notice, Now, Outcome, OutcomeKind, Phase, Policy, Record,
     ResumeRequest, Run, SessionPlan, Span, Step, Usd,

@@ -2,7 +2,7 @@
 
 use super::quote::{fenced, first_sentence, inline, last_line};
 use super::tokens::truncate_to_weight;
-use super::work_log::WorkItem;
+use super::work_item::WorkItem;
 use crate::conversation::{ToolArgument, ToolCall, ToolResult, ToolResultKind};
 
 const NAME_CHARS_MAX: usize = 60;

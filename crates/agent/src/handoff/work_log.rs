@@ -1,6 +1,7 @@
 //! Collects the record of work for a handoff prompt: each call with its result. Contains only work.
 
 use super::render;
+use super::work_item::WorkItem;
 use crate::conversation::{
     Conversation, EntryKind, Provenance, ToolArgument, ToolCall, ToolResult, ToolResultKind,
 };
@@ -17,19 +18,6 @@ pub(super) struct WorkLog<'a> {
     prompts: Vec<&'a str>,
     summary: Option<&'a str>,
     steps: Vec<WorkItem<'a>>,
-}
-
-/// One step of the work.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum WorkItem<'a> {
-    /// Text of the model.
-    ModelText(&'a str),
-    /// A note from the agent program to the model.
-    Note(&'a str),
-    /// A tool call with its result.
-    Call(&'a ToolCall, Option<&'a ToolResult>),
-    /// The result of a call that is not in the record.
-    OrphanResult(&'a ToolResult),
 }
 
 impl<'a> WorkLog<'a> {

@@ -1,8 +1,8 @@
 //! The run's transition table: decides for each event what follows in each phase.
 
 use super::decide;
+use super::recovery::finding;
 use super::{DeadlineKind, Observations, Phase, Run};
-use crate::recovery::finding;
 use crate::resume_strategy::{self, source_session};
 use crate::summary::summary_result;
 use crate::{

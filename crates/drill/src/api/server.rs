@@ -19,14 +19,9 @@ use super::conversation::{ScriptPosition, next_position, notes_text, prompt_text
 use super::listener::{ClientConnection, FaultyListener};
 use super::request_log::{LoggedRequest, RequestKind, RequestLog};
 use super::send::{self, Sender};
-use super::state::{ApiState, ParsedRequest};
+use super::state::{ApiState, DUMMY_KEY, DUMMY_TOKEN, ParsedRequest, SignalPoint};
 use super::{error_responses, send_plan};
-use crate::scenario::{Auth, FaultKind, KillAt, Scenario, Signal};
-
-/// The only API key that is accepted.
-pub const DUMMY_KEY: &str = "sk-ant-drill-dummy";
-/// The only OAuth token that is accepted.
-pub const DUMMY_TOKEN: &str = "sk-ant-oat01-drill-dummy";
+use crate::scenario::{Auth, FaultKind, Scenario};
 
 /// The limit on a request of the real API.
 const REQUEST_BYTES_MAX: usize = 32 << 20;
@@ -41,19 +36,6 @@ pub enum StartError {
     /// No port could be bound.
     #[error("cannot bind a port of 127.0.0.1: {0}")]
     Bind(#[source] io::Error),
-}
-
-/// A signal point of a scenario: the drill may now send the signal to the agent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct SignalPoint {
-    /// The turn it belongs to.
-    pub turn: u32,
-    /// The agent's activity at this point.
-    pub at: KillAt,
-    /// The signal to send.
-    pub signal: Signal,
-    /// Milliseconds since the API started.
-    pub at_ms: u64,
 }
 
 /// A running API. It stops when dropped.

@@ -15,13 +15,30 @@ use super::faults::{ActiveFault, Faults};
 use super::listener::ListenerControl;
 use super::request_log::{Billed, InjectedFault, LoggedRequest, RequestLog};
 use super::scripted_message::{self, ScriptedMessage, SseEvent};
-use super::server::{DUMMY_KEY, DUMMY_TOKEN, SignalPoint};
 use crate::price::ApiTokens;
 use crate::rng::Rng;
 use crate::scenario::{FaultKind, KillAt, Scenario, Signal};
 
+/// The only API key that is accepted.
+pub const DUMMY_KEY: &str = "sk-ant-drill-dummy";
+/// The only OAuth token that is accepted.
+pub const DUMMY_TOKEN: &str = "sk-ant-oat01-drill-dummy";
+
 /// Maximum number of unread signal points. A scenario has a handful.
 const SIGNAL_POINTS_MAX: usize = 256;
+
+/// A signal point of a scenario: the drill may now send the signal to the agent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SignalPoint {
+    /// The turn it belongs to.
+    pub turn: u32,
+    /// The agent's activity at this point.
+    pub at: KillAt,
+    /// The signal to send.
+    pub signal: Signal,
+    /// Milliseconds since the API started.
+    pub at_ms: u64,
+}
 
 /// State that all requests share.
 #[derive(Debug)]

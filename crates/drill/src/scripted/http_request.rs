@@ -1,31 +1,14 @@
 //! Sends one request to the API. A thread reads the response and posts its chunks to the inbox.
 
-use std::io::{BufRead, BufReader, ErrorKind, Read};
+use std::io::{BufRead, BufReader, Read};
 use std::sync::mpsc::Sender;
 use std::thread;
 
-use serde_json::Value;
-
 use super::http::{self, BaseUrl, ConnectionHandle};
-use super::inbox::InboxEvent;
+use super::inbox::{InboxEvent, ResponseChunk};
 
 /// Size limit of a body that is not a stream. A longer one is truncated, which makes it malformed.
 const BODY_BYTES_MAX: u64 = 64 << 20;
-
-/// A chunk of a response, in the order of arrival.
-#[derive(Debug)]
-pub(super) enum ResponseChunk {
-    /// The headers of a successful streamed response.
-    Streaming(Vec<(String, String)>),
-    /// An SSE event's data. `None` for a comment or invalid JSON.
-    Event(Option<Value>),
-    /// A complete response that is not a stream.
-    Whole { status: u16, headers: Vec<(String, String)>, body: Vec<u8> },
-    /// The end of a stream; `true` if it ended properly.
-    End(bool),
-    /// No response arrived.
-    Failed(ErrorKind),
-}
 
 /// A request to send.
 pub(super) struct Request {

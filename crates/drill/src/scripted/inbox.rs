@@ -1,14 +1,13 @@
 //! Queues all events of the agent: lines from its host, signals, chunks of a response, and ends of commands.
 //! One thread receives them; the others only send.
 
-use std::io::{self, BufRead};
+use std::io::{self, BufRead, ErrorKind};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
 
+use serde_json::Value;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
-
-use super::http_request::ResponseChunk;
 
 /// An event.
 #[derive(Debug)]
@@ -23,6 +22,21 @@ pub(super) enum InboxEvent {
     Response(u64, ResponseChunk),
     /// Shell command number `.0` exited, with this exit code, or 128 + the signal that killed it.
     CommandEnded(u64, i32),
+}
+
+/// A chunk of a response, in the order of arrival.
+#[derive(Debug)]
+pub(super) enum ResponseChunk {
+    /// The headers of a successful streamed response.
+    Streaming(Vec<(String, String)>),
+    /// An SSE event's data. `None` for a comment or invalid JSON.
+    Event(Option<Value>),
+    /// A complete response that is not a stream.
+    Whole { status: u16, headers: Vec<(String, String)>, body: Vec<u8> },
+    /// The end of a stream; `true` if it ended properly.
+    End(bool),
+    /// No response arrived.
+    Failed(ErrorKind),
 }
 
 /// The queue.

@@ -11,8 +11,8 @@ use super::environment::Credential;
 use super::exchange::Exchange;
 use super::failure::{self, ErrorResponse, Failure, RetryDecision};
 use super::http::ConnectionHandle;
-use super::http_request::{self, Request, ResponseChunk};
-use super::inbox::InboxEvent;
+use super::http_request::{self, Request};
+use super::inbox::{InboxEvent, ResponseChunk};
 use super::message_builder::Message;
 use super::{VERSION, init, retry};
 

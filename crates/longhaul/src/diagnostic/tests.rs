@@ -2,11 +2,12 @@
 
 use super::{Diagnostic, end_of};
 use crate::Environment;
+use crate::live::{Subscriber, WorldView};
 use expect_test::{Expect, expect};
 use longhaul_core::{
     AfterAttempt, AgentResult, AttemptPlan, Evidence, Exit, Fault, FoundAttempt, Moment, Outcome,
-    OutcomeKind, ProcessActivity, ProcessState, PromptKind, Questions, Record, Remedy, Run, SessionId,
-    SessionPlan, Span, StallReport, Step, StopCause, StopLevel, Usage,
+    OutcomeKind, Preset, ProcessActivity, ProcessState, PromptKind, Questions, Record, Remedy, Run,
+    SessionId, SessionPlan, Span, StallReport, Step, StopCause, StopLevel, Usage,
 };
 use longhaul_store::{AttemptExit, RunDir};
 use std::fs;
@@ -44,7 +45,9 @@ impl Workspace {
         let mut run = Run::new();
         for record in records {
             run.apply(record);
-            diagnostic.on_step(&run, AT, &Step { records: vec![record.clone()], actions: Vec::new() }, None);
+            let view = WorldView { at: AT, attempt: None, spawn_error: None };
+            let step = Step { records: vec![record.clone()], actions: Vec::new() };
+            diagnostic.on_step(&run, &Preset::Default.policy(), &view, &step);
         }
         diagnostic.on_takeover(&run, AT, &FoundAttempt::Ended(Evidence::from_exit(Exit::Unobserved)));
         let hidden = self.0.path().display().to_string();

@@ -1,7 +1,8 @@
 //! Keeps the run's row in the ledger up to date. The ledger is derived: a failed write is repeated later, or
 //! the next reader repeats it. No run waits long for the ledger or fails because of it.
 
-use longhaul_core::{Moment, Record};
+use super::subscriber::{Subscriber, WorldView};
+use longhaul_core::{Moment, Policy, Run, Step};
 use longhaul_store::{
     Home, JournalPosition, Ledger, LedgerEntry, LedgerRun, RunDir, RunState, model_usage_of,
 };
@@ -34,29 +35,8 @@ impl LedgerWriter {
         LedgerWriter { home: home.clone(), dir: dir.clone(), entry, written: None, ledger: None }
     }
 
-    /// Applies the records of a step that was decided at `at`.
-    pub(crate) fn apply(&mut self, at: Moment, records: &[Record]) {
-        for record in records {
-            self.entry.apply(at, record, |attempt| model_usage_of(&self.dir, attempt));
-        }
-        if !records.is_empty() {
-            self.entry.update_rows();
-        }
-    }
-
-    /// Writes the row if it has changed, while the run continues.
-    pub(crate) fn write(&mut self) {
-        self.write_with_timeout(WAIT);
-    }
-
-    /// Writes the row of a finished run.
-    pub(crate) fn write_last(&mut self) {
-        // An open ledger keeps its shorter timeout.
-        self.ledger = None;
-        self.write_with_timeout(LAST_WAIT);
-    }
-
-    fn write_with_timeout(&mut self, timeout: Duration) {
+    /// Writes the row if it has changed.
+    fn write(&mut self, timeout: Duration) {
         if self.written.as_ref() == Some(&self.entry.run) {
             return;
         }
@@ -73,5 +53,27 @@ impl LedgerWriter {
             // The file may have been replaced meanwhile.
             Err(_) => self.ledger = None,
         }
+    }
+}
+
+impl Subscriber for LedgerWriter {
+    fn on_step(&mut self, _run: &Run, _policy: &Policy, view: &WorldView<'_>, step: &Step) {
+        for record in &step.records {
+            self.entry.apply(view.at, record, |attempt| model_usage_of(&self.dir, attempt));
+        }
+        if !step.records.is_empty() {
+            self.entry.update_rows();
+        }
+    }
+
+    fn on_idle(&mut self, _view: &WorldView<'_>) -> Option<Moment> {
+        self.write(WAIT);
+        None
+    }
+
+    fn on_finish(&mut self) {
+        // An open ledger keeps its shorter timeout.
+        self.ledger = None;
+        self.write(LAST_WAIT);
     }
 }

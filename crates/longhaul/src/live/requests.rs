@@ -1,34 +1,72 @@
-//! Receives requests of other processes to this run's supervisor. `longhaul_store` stores them as files.
+//! Receives requests to cancel a run: from its own process over a channel, and from other processes as files,
+//! which `longhaul_store` reads and writes.
 
-use super::file_watch::FileWatch;
+use super::file_watch::{FileWatch, WatchEvents};
 use longhaul_core::CancelSource;
 use longhaul_store::{RunDir, StoreError, SupervisorRequest};
+use std::time::Duration;
+use tokio::sync::mpsc;
 
-/// The requests of one run.
-pub(crate) struct RequestWatch {
+/// The requests to cancel one run.
+pub(crate) struct CancelRequests {
+    channel: mpsc::Receiver<CancelSource>,
+    /// Requests of other processes. `None` if they cannot be received.
+    files: Option<RequestFiles>,
+}
+
+struct RequestFiles {
     dir: RunDir,
     /// Whether a request may have arrived since the last check.
     needs_check: bool,
 }
 
-impl RequestWatch {
-    /// Starts the watch. Existing requests are received, too.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if requests cannot be received. Signals can still cancel the run.
-    pub(crate) fn listen(dir: &RunDir, watch: &mut FileWatch) -> Result<RequestWatch, StoreError> {
+impl CancelRequests {
+    /// Receives from this channel and the files of the run. Existing files are received, too. If files cannot
+    /// be received, signals can still cancel the run.
+    pub(crate) fn new(
+        channel: mpsc::Receiver<CancelSource>,
+        dir: &RunDir,
+        watch: &mut FileWatch,
+    ) -> CancelRequests {
+        CancelRequests { channel, files: RequestFiles::listen(dir, watch).ok() }
+    }
+
+    /// Returns the next request, or `None` if there is none.
+    pub(crate) fn next(&mut self) -> Option<CancelSource> {
+        let by_channel = self.channel.try_recv().ok();
+        by_channel.or_else(|| self.files.as_mut()?.take())
+    }
+
+    /// Waits for a request over the channel. Returns `None` if it is closed.
+    pub(crate) async fn receive(&mut self) -> Option<CancelSource> {
+        self.channel.recv().await
+    }
+
+    /// Waits at most this long for a request over the channel.
+    pub(crate) async fn receive_within(&mut self, timeout: Duration) -> Option<CancelSource> {
+        tokio::time::timeout(timeout, self.channel.recv()).await.ok().flatten()
+    }
+
+    /// Schedules a check for requests if a directory has new names. A growing stream does not need one.
+    pub(crate) fn on_changes(&mut self, changes: WatchEvents) {
+        if let Some(files) = self.files.as_mut().filter(|_| changes.names) {
+            files.needs_check = true;
+        }
+    }
+
+    /// Returns the channel.
+    pub(crate) fn channel(&mut self) -> &mut mpsc::Receiver<CancelSource> {
+        &mut self.channel
+    }
+}
+
+impl RequestFiles {
+    fn listen(dir: &RunDir, watch: &mut FileWatch) -> Result<RequestFiles, StoreError> {
         watch.add_dir(&dir.open_requests()?);
-        Ok(RequestWatch { dir: dir.clone(), needs_check: true })
+        Ok(RequestFiles { dir: dir.clone(), needs_check: true })
     }
 
-    /// Schedules a check, because a request may have arrived.
-    pub(crate) fn schedule_check(&mut self) {
-        self.needs_check = true;
-    }
-
-    /// Takes the next request to cancel the run, or returns `None` if there is none.
-    pub(crate) fn take(&mut self) -> Option<CancelSource> {
+    fn take(&mut self) -> Option<CancelSource> {
         if !self.needs_check {
             return None;
         }

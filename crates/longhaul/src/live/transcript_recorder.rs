@@ -6,11 +6,13 @@
 //! disk was full. The recorder then reads the streams again and skips the messages that are already recorded.
 
 use super::stream_replay::decode;
+use super::subscriber::Subscriber;
 use longhaul_agent::transcript_message::{EventKind, MessageOrigin, TranscriptMessage};
-use longhaul_agent::{Dialect, DoneSignals, Guards, task_with_follow_ups};
+use longhaul_agent::{Decoder, Dialect, DoneSignals, Guards, task_with_follow_ups};
 use longhaul_core::{AttemptPlan, Exit, Harness, Moment, PromptKind, Record, ResumeRequest};
-use longhaul_store::{ArrayFile, Journal, LineLog, RunDir, StoreError, open_regular, rfc3339};
+use longhaul_store::{ArrayFile, AttemptDir, Journal, LineLog, RunDir, StoreError, open_regular, rfc3339};
 use serde::Deserialize;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::{fs, io};
@@ -78,68 +80,6 @@ impl TranscriptRecorder {
         TranscriptRecorder { dir, dialect, harness, file: None, open_attempt: None }
     }
 
-    /// Records that the agent of this attempt was started with this prompt.
-    pub(crate) fn start_attempt(&mut self, plan: &AttemptPlan, prompt: String, at: Moment) {
-        self.record(|this| {
-            this.prepare(plan.attempt - 1)?;
-            this.record_prompt(plan, Some(prompt), at)?;
-            this.follow(plan.attempt)
-        });
-    }
-
-    /// Records a prompt that was sent to the agent in its open session.
-    pub(crate) fn prompt_sent(&mut self, kind: PromptKind, prompt: String, at: Moment) {
-        self.record(|this| {
-            let Some(mut open) = this.open_attempt.take() else { return Ok(()) };
-            if matches!(kind, PromptKind::WrapUp(_)) {
-                open.wrap_up_after.get_or_insert(open.exchanges);
-            }
-            let message = TranscriptMessage {
-                timestamp: Some(rfc3339(at)),
-                content: Some(prompt),
-                wrap_up: matches!(kind, PromptKind::WrapUp(_)),
-                ..TranscriptMessage::new(EventKind::Prompt, origin(kind), open.attempt)
-            };
-            this.open_attempt = Some(open);
-            this.file()?.add(&[message])
-        });
-    }
-
-    /// Records the stream of an adopted agent, which is read from its start.
-    pub(crate) fn adopt_attempt(&mut self, attempt: u32) {
-        self.record(|this| {
-            this.prepare(attempt - 1)?;
-            this.restore_prompt(attempt, true)?;
-            this.follow(attempt)
-        });
-    }
-
-    /// Records the next messages of the stream.
-    pub(crate) fn add_messages(&mut self, messages: Vec<TranscriptMessage>) {
-        if messages.is_empty() {
-            return;
-        }
-        self.record(|this| {
-            let Some(mut open) = this.open_attempt.take() else { return Ok(()) };
-            this.write(&mut open, messages)?;
-            this.open_attempt = Some(open);
-            Ok(())
-        });
-    }
-
-    /// Completes the attempt after the last message of its stream.
-    pub(crate) fn end_attempt(&mut self) {
-        self.record(|this| {
-            let Some(open) = this.open_attempt.take() else { return Ok(()) };
-            this.finish(&open)
-        });
-    }
-
-    /// Completes the file for this many attempts, none of which is running.
-    pub(crate) fn complete(&mut self, attempts: u32) {
-        self.record(|this| this.prepare(attempts));
-    }
-
     /// Runs a write. After a failure the file is closed, because it may end within a line, and opened again
     /// later.
     fn record(&mut self, write: impl FnOnce(&mut TranscriptRecorder) -> Result<(), RecordError>) {
@@ -163,14 +103,16 @@ impl TranscriptRecorder {
     }
 
     /// Adds the messages that the file does not have yet.
-    fn write(
-        &mut self,
-        open: &mut OpenAttempt,
-        mut messages: Vec<TranscriptMessage>,
-    ) -> Result<(), RecordError> {
-        for message in &mut messages {
-            message.wrap_up = open.wrap_up_after.is_some_and(|exchanges| open.exchanges >= exchanges);
-            open.exchanges += u32::from(message.kind == EventKind::Result);
+    fn write(&mut self, open: &mut OpenAttempt, messages: &[TranscriptMessage]) -> Result<(), RecordError> {
+        let mut messages = Cow::Borrowed(messages);
+        if let Some(wrap_up_after) = open.wrap_up_after {
+            for message in messages.to_mut() {
+                message.wrap_up = open.exchanges >= wrap_up_after;
+                open.exchanges += u32::from(message.kind == EventKind::Result);
+            }
+        } else {
+            let results = messages.iter().filter(|message| message.kind == EventKind::Result);
+            open.exchanges += results.count() as u32;
         }
         let recorded = open.recorded.min(messages.len());
         open.recorded -= recorded;
@@ -214,12 +156,12 @@ impl TranscriptRecorder {
             let mut written = Ok(());
             decode(&stream, decoder.as_mut(), |messages| {
                 if written.is_ok() {
-                    written = self.write(&mut open, messages);
+                    written = self.write(&mut open, &messages);
                 }
             })?;
             written?;
             decoder.evidence(Exit::Unobserved, "");
-            self.write(&mut open, decoder.take_messages())?;
+            self.write(&mut open, &decoder.take_messages())?;
         }
         self.finish(&open)
     }
@@ -324,6 +266,64 @@ impl TranscriptRecorder {
             | PromptKind::ConfirmDone
             | PromptKind::CheckFailed(_) => None,
         })
+    }
+}
+
+impl Subscriber for TranscriptRecorder {
+    fn on_attempt_started(&mut self, plan: &AttemptPlan, prompt: &str, at: Moment) {
+        self.record(|this| {
+            this.prepare(plan.attempt - 1)?;
+            this.record_prompt(plan, Some(prompt.to_owned()), at)?;
+            this.follow(plan.attempt)
+        });
+    }
+
+    fn on_attempt_adopted(&mut self, attempt: u32) {
+        self.record(|this| {
+            this.prepare(attempt - 1)?;
+            this.restore_prompt(attempt, true)?;
+            this.follow(attempt)
+        });
+    }
+
+    fn on_prompt_sent(&mut self, kind: PromptKind, prompt: &str, at: Moment) {
+        self.record(|this| {
+            let Some(mut open) = this.open_attempt.take() else { return Ok(()) };
+            if matches!(kind, PromptKind::WrapUp(_)) {
+                open.wrap_up_after.get_or_insert(open.exchanges);
+            }
+            let message = TranscriptMessage {
+                timestamp: Some(rfc3339(at)),
+                content: Some(prompt.to_owned()),
+                wrap_up: matches!(kind, PromptKind::WrapUp(_)),
+                ..TranscriptMessage::new(EventKind::Prompt, origin(kind), open.attempt)
+            };
+            this.open_attempt = Some(open);
+            this.file()?.add(&[message])
+        });
+    }
+
+    fn on_output(&mut self, _bytes: &[u8], messages: &[TranscriptMessage]) {
+        if messages.is_empty() {
+            return;
+        }
+        self.record(|this| {
+            let Some(mut open) = this.open_attempt.take() else { return Ok(()) };
+            this.write(&mut open, messages)?;
+            this.open_attempt = Some(open);
+            Ok(())
+        });
+    }
+
+    fn on_attempt_ended(&mut self, _dir: &AttemptDir, _decoder: &dyn Decoder, _at: Moment) {
+        self.record(|this| {
+            let Some(open) = this.open_attempt.take() else { return Ok(()) };
+            this.finish(&open)
+        });
+    }
+
+    fn on_attempts_complete(&mut self, attempts: u32) {
+        self.record(|this| this.prepare(attempts));
     }
 }
 

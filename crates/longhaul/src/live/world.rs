@@ -1,186 +1,90 @@
-//! The world of one live run: performs actions, and turns files, exits and signals into events. The child
-//! modules implement the kinds of actions and events.
+//! The world of one live run: performs actions, and turns files, exits and signals into events.
 
-mod checks;
-mod ending;
-mod input;
-mod notify;
-mod publishing;
-mod starting;
-mod summaries;
 mod takeover;
 
-use super::agent_process::AgentProcess;
+use super::attempt_process::AttemptProcess;
+use super::check_run::CheckRun;
 use super::clock::LiveClock;
+use super::ended_attempts::EndedAttempts;
 use super::file_watch::FileWatch;
-use super::ledger_writer::LedgerWriter;
-use super::loaded_session::LoadedSession;
-use super::oom_watch::OomWatch;
-use super::requests::RequestWatch;
-use super::run_marker::RunMarker;
+use super::journal_writer::JournalWriter;
+use super::one_shot_run::OneShotRun;
+use super::requests::CancelRequests;
+use super::run_sessions::{RunSessions, SessionRefusal, continuity_of};
+use super::subscriber::{Subscriber, WorldView};
+use super::subscribers::Subscribers;
+use super::summary_run::SummaryRun;
 use super::sweep::sweep;
-use super::tail::Tail;
-use super::transcript_recorder::TranscriptRecorder;
-use crate::cost_breakdown::CostBreakdownReader;
-use crate::diagnostic::Diagnostic;
-use crate::observer::{Observer, StepView};
-use crate::watchdog::{Watchdog, watchdog_command};
-use crate::{Environment, SuperviseError, World};
-use checks::CheckRun;
-use longhaul_agent::{AgentContext, AttemptSnapshot, Decoder, Dialect, PriorAttempts, Program};
+use super::watchdog_process::WatchdogProcess;
+use super::world_config::WorldConfig;
+use crate::notification::Notification;
+use crate::observer::Observer;
+use crate::{SuperviseError, World};
+use longhaul_agent::AttemptSnapshot;
 use longhaul_core::{
-    Action, CancelSource, Event, Exit, Moment, Now, Policy, ProcessId, PromptKind, Record, Remaining, Run,
-    RunSpec, SessionFileState, SessionId, Step, StopLevel,
+    Action, AttemptPlan, CancelSource, CheckResult, Event, Evidence, Exit, Moment, Notice, Now, Policy,
+    PromptKind, Record, Remaining, Run, RunSpec, Step, StopLevel, SummaryReport,
 };
-use longhaul_store::{AttemptDir, Home, Journal, RunDir, SessionLock, compact};
-use notify::Notifier;
-use publishing::Published;
+use longhaul_store::{Home, Journal, RunDir};
 use std::collections::VecDeque;
-use std::sync::Arc;
-use summaries::SummaryRun;
+use std::future;
+use std::ops::ControlFlow;
+use std::rc::Rc;
+use std::time::Duration;
 use tokio::sync::mpsc;
 
-/// The parts of a live world.
-pub(crate) struct WorldConfig<'a> {
-    pub(crate) home: &'a Home,
-    pub(crate) dir: RunDir,
-    /// Identifies the run's processes.
-    pub(crate) marker: RunMarker,
-    pub(crate) journal: Journal,
-    pub(crate) dialect: Arc<dyn Dialect>,
-    /// The description of the run, and what else the agent is started with.
-    pub(crate) context: AgentContext,
-    pub(crate) environment: Environment,
-    /// Variables that the agent needs and that are not set. If there are any, no agent is started.
-    pub(crate) missing: Vec<String>,
-    pub(crate) cancels: mpsc::Receiver<CancelSource>,
-    pub(crate) observer: &'a mut dyn Observer,
-}
+// Timers stop while the machine sleeps, and a frozen agent writes nothing, so both are polled.
+const POLL_INTERVAL: Duration = Duration::from_secs(30);
+const POLL_INTERVAL_LIVE: Duration = Duration::from_secs(2);
+// A signal to a whole process group or cgroup reaches its processes within milliseconds.
+const SHARED_SIGNAL_TIMEOUT: Duration = Duration::from_millis(250);
 
 /// The world of one live run.
 pub(crate) struct LiveWorld<'a> {
-    setup: WorldConfig<'a>,
+    config: Rc<WorldConfig<'a>>,
+    journal: JournalWriter,
+    clock: LiveClock,
     /// Watches the stream and the requests.
     watch: FileWatch,
-    /// Requests of other processes. `None` if they cannot be received.
-    requests: Option<RequestWatch>,
-    clock: LiveClock,
-    /// Whether an appended record is not yet on disk.
-    needs_sync: bool,
+    cancels: CancelRequests,
     events: VecDeque<Event>,
-    attempt: Option<AttemptProcess>,
-    /// The model that summarizes older work for the next attempt. It never runs during one.
-    summary_run: Option<SummaryRun>,
-    /// The running check. It never runs during an attempt.
-    check_run: Option<CheckRun>,
-    /// Writes the transcript, for people.
-    recorder: TranscriptRecorder,
-    /// Writes the run's row in the ledger.
-    ledger: LedgerWriter,
-    /// Ended attempts, each with the decoder that read it. The decoder decides which lines of the stream can
-    /// be dropped.
-    ended_attempts: Vec<(AttemptDir, Box<dyn Decoder>)>,
-    /// The watchdog's program, until it is started.
-    watchdog_program: Option<Program>,
-    /// Stops the agent if the run is orphaned for too long.
-    watchdog: Option<Watchdog>,
-    /// Files that publish the run's state. `None` until they name this supervisor. They are written even if
-    /// the first step records nothing, because a dead supervisor's watchdog waits for a change.
-    published: Option<Published>,
-    /// Reads the transcript for a harness's cost summary.
-    cost_reader: Option<CostBreakdownReader>,
-    /// Locks of the run's sessions. They are held until the run finishes, because the run may need its
-    /// earlier sessions again.
-    locks: Vec<(SessionId, SessionLock)>,
-    /// The session file that was inspected for the next attempt.
-    inspected: Option<LoadedSession>,
     /// Whether the stream was read again after the deadline was due.
     polled_when_due: bool,
-    /// State of the last attempt's stream, for the report.
-    snapshot: AttemptSnapshot,
-    /// Data of the ended attempts, for the prompt of the next one.
-    prior_attempts: PriorAttempts,
-    /// Error of the system if the agent could not be started.
-    spawn_error: Option<String>,
-    stderr_tail: String,
-    diagnostic: Diagnostic,
-    notifier: Notifier,
-}
-
-/// A running attempt.
-struct AttemptProcess {
-    agent: AgentProcess,
-    tail: Tail,
-    decoder: Box<dyn Decoder>,
-    dir: AttemptDir,
-    process: ProcessId,
-    memory: OomWatch,
-    /// Whether the agent was frozen at the last poll.
-    frozen: bool,
-    /// Whether the disk was full at the last poll.
-    disk_was_full: bool,
-    exit: Option<Exit>,
-}
-
-impl AttemptProcess {
-    fn new(
-        agent: AgentProcess,
-        process: ProcessId,
-        memory: OomWatch,
-        tail: Tail,
-        decoder: Box<dyn Decoder>,
-        dir: AttemptDir,
-    ) -> AttemptProcess {
-        AttemptProcess {
-            agent,
-            tail,
-            decoder,
-            dir,
-            process,
-            memory,
-            frozen: false,
-            disk_was_full: false,
-            exit: None,
-        }
-    }
+    attempt: Option<AttemptProcess>,
+    /// It never runs during an attempt.
+    one_shot: Option<OneShotRun>,
+    sessions: RunSessions,
+    ended: EndedAttempts,
+    /// Stops the agent if the run is orphaned for too long.
+    watchdog: WatchdogProcess,
+    /// No decision depends on them.
+    subscribers: Subscribers<'a>,
 }
 
 impl<'a> LiveWorld<'a> {
-    pub(crate) fn new(setup: WorldConfig<'a>) -> LiveWorld<'a> {
-        // If requests cannot be received, signals can still cancel the run.
+    /// Creates the world of a run without a process.
+    pub(crate) fn new(
+        config: WorldConfig<'a>,
+        journal: Journal,
+        cancels: mpsc::Receiver<CancelSource>,
+        observer: &'a mut dyn Observer,
+    ) -> LiveWorld<'a> {
+        let config = Rc::new(config);
         let mut watch = FileWatch::new();
-        let requests = RequestWatch::listen(&setup.dir, &mut watch).ok();
-        let WorldConfig { dir, context: AgentContext { spec, .. }, environment, .. } = &setup;
-        let diagnostic = Diagnostic::new(spec.diagnostic, dir, &spec.cwd, environment);
-        let recorder = TranscriptRecorder::new(dir.clone(), Arc::clone(&setup.dialect), spec.harness);
-        let watchdog_program = watchdog_command(environment, &spec.policy);
-        let ledger = LedgerWriter::new(setup.home, &setup.dir);
         LiveWorld {
-            setup,
-            watch,
-            requests,
+            journal: JournalWriter::new(journal),
             clock: LiveClock::new(),
-            needs_sync: false,
+            cancels: CancelRequests::new(cancels, &config.dir, &mut watch),
+            watch,
             events: VecDeque::new(),
-            attempt: None,
-            summary_run: None,
-            check_run: None,
-            recorder,
-            ledger,
-            ended_attempts: Vec::new(),
-            watchdog_program,
-            watchdog: None,
-            published: None,
-            cost_reader: None,
-            locks: Vec::new(),
-            inspected: None,
             polled_when_due: false,
-            snapshot: AttemptSnapshot::default(),
-            prior_attempts: PriorAttempts::default(),
-            spawn_error: None,
-            stderr_tail: String::new(),
-            diagnostic,
-            notifier: Notifier::default(),
+            attempt: None,
+            one_shot: None,
+            sessions: RunSessions::default(),
+            ended: EndedAttempts::default(),
+            watchdog: WatchdogProcess::new(&config),
+            subscribers: Subscribers::new(&config, observer),
+            config,
         }
     }
 }
@@ -193,72 +97,56 @@ impl World for LiveWorld<'_> {
     }
 
     fn append(&mut self, at: Moment, records: &[Record]) -> Result<(), SuperviseError> {
-        self.setup.journal.append(at, records)?;
-        self.needs_sync = true;
-        Ok(())
+        Ok(self.journal.append(at, records)?)
     }
 
     fn on_step(&mut self, run: &Run, policy: &Policy, at: Moment, step: &Step) {
-        self.queue_wait_notification(run, at);
-        // The final status is written last, by `write_final_status`.
-        if (!step.records.is_empty() || self.published.is_none()) && run.state().outcome().is_none() {
-            self.publish(run, policy, at);
-        }
-        self.ledger.apply(at, &step.records);
-        let snapshot = self.attempt.as_ref().map(|attempt| attempt.decoder.snapshot());
-        self.diagnostic.on_step(run, at, step, self.spawn_error.as_deref());
-        self.setup.observer.on_step(StepView { run, policy, at, snapshot }, step);
+        let view =
+            WorldView { at, attempt: self.attempt.as_ref(), spawn_error: self.ended.spawn_error.as_deref() };
+        self.subscribers.on_step(run, policy, &view, step);
     }
 
     async fn perform(&mut self, action: Action) -> Result<(), SuperviseError> {
         self.sync()?;
-        if matches!(action, Action::Spawn(_) | Action::StartSummary(_)) && !self.setup.missing.is_empty() {
-            let (run, names) = (self.setup.dir.id().clone(), self.setup.missing.clone());
+        if matches!(action, Action::Spawn(_) | Action::StartSummary(_)) && !self.config.missing.is_empty() {
+            let (run, names) = (self.config.dir.id().clone(), self.config.missing.clone());
             return Err(SuperviseError::MissingVariables { run, names });
         }
         match action {
             Action::InspectSession(session) => {
-                let inspected = self.session_files().map(|files| files.inspect(&session));
-                let (state, loaded) = inspected.unwrap_or((SessionFileState::Ready, None));
-                self.inspected = loaded;
+                let state = self.sessions.inspect(&self.config, &session);
                 self.events.push_back(Event::SessionInspected(state));
-                Ok(())
             }
-            Action::StartSummary(plan) => {
-                self.start_summary(&plan);
-                Ok(())
+            Action::StartSummary(plan) => match SummaryRun::start(&self.config, &plan) {
+                ControlFlow::Continue(summary) => self.one_shot = Some(OneShotRun::Summary(summary)),
+                ControlFlow::Break(report) => self.events.push_back(Event::SummaryEnded(report)),
+            },
+            Action::StartCheck(number) => {
+                let check = CheckRun::start(&self.config, number)?;
+                self.continue_check(check);
             }
-            Action::StopSummary => self.stop_summary().await,
-            Action::StartCheck(number) => self.start_check(number),
-            Action::StopCheck => self.end_check(true).await,
-            Action::Spawn(plan) => self.spawn(&plan),
-            Action::SendPrompt(kind, remaining) => {
-                self.send_prompt(kind, remaining);
-                Ok(())
-            }
+            Action::StopSummary | Action::StopCheck => self.end_one_shot(true).await?,
+            Action::Spawn(plan) => self.spawn(&plan)?,
+            Action::SendPrompt(kind, remaining) => self.send_prompt(kind, remaining),
             Action::CloseInput => {
                 if let Some(attempt) = &mut self.attempt {
-                    attempt.agent.close_input(self.setup.dialect.encode_exit());
+                    attempt.close_input(&self.config);
                 }
-                Ok(())
             }
-            Action::ProbeProcesses => self.probe().await,
-            Action::Stop(level) => {
-                self.stop(level);
-                Ok(())
-            }
+            Action::ProbeProcesses => self.probe().await?,
+            Action::Stop(level) => self.stop(level),
             Action::Sweep => {
-                let stopped = sweep(&self.setup.marker).await?;
+                let stopped = sweep(&self.config.marker).await?;
                 self.events.push_back(Event::Swept(stopped));
-                Ok(())
             }
-            Action::Finish(_) => Ok(()),
+            Action::Finish(_) => {}
         }
+        Ok(())
     }
 
     async fn next(&mut self, until: Option<Moment>) -> Result<Event, SuperviseError> {
         loop {
-            if let Some(source) = self.next_cancel() {
+            if let Some(source) = self.cancels.next() {
                 return Ok(Event::Cancelled(source));
             }
             if let Some(event) = self.events.pop_front() {
@@ -278,25 +166,27 @@ impl World for LiveWorld<'_> {
             if let Some(source) = self.shared_signal().await {
                 return Ok(Event::Cancelled(source));
             }
-            if let Some(evidence) = self.end_attempt()? {
+            if let Some(evidence) = self.end_attempt() {
                 return Ok(Event::Exited(evidence));
             }
-            if self.summary_run.as_ref().is_some_and(SummaryRun::has_exited) {
-                self.stop_summary().await?;
-                continue;
-            }
-            if self.has_check_exited() {
-                self.end_check(false).await?;
+            if self.one_shot.as_ref().is_some_and(OneShotRun::has_exited) {
+                self.end_one_shot(false).await?;
                 continue;
             }
             if due {
                 return Ok(Event::Ticked);
             }
             self.sync()?;
-            self.start_watchdog().await;
-            self.ledger.write();
-            let publish_at = self.publish_usage();
-            self.wait_for_change(until.into_iter().chain(publish_at).min()).await?;
+            if self.attempt.is_some() {
+                self.watchdog.start(&self.config.dir).await;
+            }
+            let view = WorldView {
+                at: self.clock.at(),
+                attempt: self.attempt.as_ref(),
+                spawn_error: self.ended.spawn_error.as_deref(),
+            };
+            let idle_until = self.subscribers.on_idle(&view);
+            self.wait_for_change(until.into_iter().chain(idle_until).min()).await?;
             if let Some(span) = self.clock.sleep_since_last_call() {
                 return Ok(Event::Downtime(span));
             }
@@ -305,123 +195,265 @@ impl World for LiveWorld<'_> {
 }
 
 impl LiveWorld<'_> {
-    /// Returns the state of the last attempt's stream, for the report.
-    pub(crate) fn snapshot(&self) -> &AttemptSnapshot {
-        &self.snapshot
+    fn sync(&mut self) -> Result<(), SuperviseError> {
+        let is_new = self.journal.sync()?;
+        self.subscribers.on_sync(is_new);
+        Ok(())
     }
 
-    /// Returns why the last attempt could not be started, or the end of its stderr.
-    pub(crate) fn startup_message(&self) -> Option<&str> {
-        self.spawn_error.as_deref().or_else(|| Some(self.stderr_tail.trim()).filter(|tail| !tail.is_empty()))
+    /// Prepares the session of an attempt and starts its process. An obstacle becomes evidence, as if the
+    /// agent had refused to start.
+    fn spawn(&mut self, plan: &AttemptPlan) -> Result<(), SuperviseError> {
+        let config = &self.config;
+        let mut prepared = match self.sessions.prepare(config, plan)? {
+            Ok(prepared) => prepared,
+            Err(refusal) => {
+                let evidence = self.refuse(refusal);
+                self.events.push_back(Event::Exited(evidence));
+                return Ok(());
+            }
+        };
+        self.ended.collect_prior(config, plan, &mut prepared);
+        let invocation = config.dialect.invocation(&config.context, plan, &self.ended.prior);
+        self.ended.prior.added = Remaining::default();
+        let session = prepared.session.as_ref();
+        match AttemptProcess::start(config, plan.attempt, &invocation, session, &mut self.watch)? {
+            Ok(attempt) => {
+                self.subscribers.on_attempt_started(plan, &invocation.prompt, self.clock.at());
+                self.events.push_back(Event::Spawned(attempt.id()));
+                self.attempt = Some(attempt);
+            }
+            Err(failure) => {
+                let program = config.spec().agent.program.display();
+                self.ended.spawn_error = Some(format!("cannot start {program}: {}", failure.error));
+                self.events.push_back(Event::SpawnFailed(failure.kind));
+            }
+        }
+        Ok(())
     }
 
-    /// Compacts the stream files. A file that cannot be compacted stays as it is.
-    pub(crate) fn compact_streams(&self) {
-        for (dir, decoder) in self.ended_attempts.iter().filter(|(_, decoder)| decoder.is_compactable()) {
-            let _ = compact(&dir.stream_path(), |line| decoder.keeps_line(line));
+    fn refuse(&mut self, refusal: SessionRefusal) -> Evidence {
+        let evidence = refusal.evidence();
+        self.ended.spawn_error = Some(refusal.message);
+        evidence
+    }
+
+    fn send_prompt(&mut self, kind: PromptKind, remaining: Remaining) {
+        let Some(attempt) = &self.attempt else { return };
+        let prompt = attempt.send_prompt(&self.config, kind, remaining);
+        self.subscribers.on_prompt_sent(kind, &prompt, self.clock.at());
+    }
+
+    fn stop(&self, level: StopLevel) {
+        if let Some(attempt) = &self.attempt {
+            attempt.stop(&self.config, level);
         }
     }
 
-    /// Completes the transcript of the first `attempts` attempts, none of which is still running.
-    pub(crate) fn complete_transcript(&mut self, attempts: u32) {
-        self.recorder.complete(attempts);
+    /// Probes the processes of a silent agent. Output that arrived meanwhile is reported first, because the
+    /// agent is then not silent.
+    async fn probe(&mut self) -> Result<(), SuperviseError> {
+        let activity = match &self.attempt {
+            Some(attempt) => attempt.probe(&self.config).await,
+            None => None,
+        };
+        self.read_stream()?;
+        // If the machine slept meanwhile, the downtime is reported first.
+        self.events.extend(self.clock.sleep_since_last_call().map(Event::Downtime));
+        self.events.push_back(Event::ProcessesProbed(activity));
+        Ok(())
     }
 
-    /// Releases the run's sessions and updates the ledger, after the run finished.
-    pub(crate) fn release(&mut self) {
-        self.locks.clear();
-        self.ledger.write_last();
+    /// Reads one chunk of the stream. Returns `false` if there was none.
+    fn read_stream(&mut self) -> Result<bool, SuperviseError> {
+        let Some(attempt) = &mut self.attempt else { return Ok(false) };
+        let Some(chunk) = attempt.read_chunk()? else {
+            attempt.answer();
+            return Ok(false);
+        };
+        self.subscribers.on_output(chunk.bytes, &chunk.messages);
+        // One fingerprint per chunk, because an adopted agent's stream may report many exchanges at once.
+        let has_ended = chunk.notices.iter().any(|notice| matches!(notice, Notice::ExchangeEnded(_)));
+        let workspace = has_ended.then(|| self.config.fingerprint()).flatten();
+        for notice in chunk.notices {
+            let fingerprint = workspace.filter(|_| matches!(notice, Notice::ExchangeEnded(_)));
+            self.events.push_back(Event::Noticed(notice));
+            self.events.extend(
+                fingerprint.map(|workspace| Event::Noticed(Notice::WorkspaceFingerprinted(workspace))),
+            );
+        }
+        Ok(true)
     }
 
-    /// Stores the limits that a user added, so that the next prompt states them.
-    pub(crate) fn add_limits(&mut self, added: Remaining) {
-        self.prior_attempts.added = added;
+    /// Ends the attempt if its process has exited, and returns its evidence. Returns `None` otherwise. The
+    /// stream must be fully read.
+    fn end_attempt(&mut self) -> Option<Evidence> {
+        let exit = self.attempt.as_ref()?.exit()?;
+        let ended = self.attempt.take()?.end(exit, self.clock.at());
+        let continuity = continuity_of(&self.config, &ended.dir);
+        let evidence = self.ended.add(ended, &mut self.subscribers, self.clock.at());
+        Some(Evidence { continuity, workspace_fingerprint: self.config.fingerprint(), ..evidence })
     }
 
+    /// Ends the one-shot process if there is one, with its leftover processes, and reports its result. The
+    /// next command of a check is started unless `stopped` is set.
+    async fn end_one_shot(&mut self, stopped: bool) -> Result<(), SuperviseError> {
+        match self.one_shot.take() {
+            Some(OneShotRun::Check(check)) => {
+                let check = check.end(&self.config, stopped).await?;
+                self.continue_check(check);
+            }
+            Some(OneShotRun::Summary(summary)) => {
+                let evidence = self.ended.add_summary(summary.end(&self.config).await?);
+                self.events.push_back(Event::SummaryEnded(SummaryReport::Ended(evidence)));
+            }
+            None => {}
+        }
+        Ok(())
+    }
+
+    fn continue_check(&mut self, check: ControlFlow<CheckResult, CheckRun>) {
+        match check {
+            ControlFlow::Continue(check) => self.one_shot = Some(OneShotRun::Check(check)),
+            ControlFlow::Break(result) => self.events.push_back(Event::CheckEnded(result)),
+        }
+    }
+
+    /// Waits a moment for a signal to this supervisor if one of its processes may have exited by a signal,
+    /// and returns it. A system that shuts down signals all processes at once, in any order.
+    async fn shared_signal(&mut self) -> Option<CancelSource> {
+        let agent = self.attempt.as_ref().and_then(AttemptProcess::exit);
+        let check = self.one_shot.as_ref().and_then(OneShotRun::check_exit);
+        if !agent.or(check).is_some_and(is_by_signal) {
+            return None;
+        }
+        self.cancels.receive_within(SHARED_SIGNAL_TIMEOUT).await
+    }
+
+    /// Waits until something may have happened.
+    async fn wait_for_change(&mut self, until: Option<Moment>) -> Result<(), SuperviseError> {
+        let is_live = self.attempt.is_some() || self.one_shot.is_some();
+        let interval = if is_live { POLL_INTERVAL_LIVE } else { POLL_INTERVAL };
+        let remaining = until.map_or(interval, |until| until.since(self.clock.at()).to_std().min(interval));
+        let exited = async {
+            match (&mut self.attempt, &mut self.one_shot) {
+                (Some(attempt), _) => attempt.wait_for_exit().await,
+                (None, Some(one_shot)) => one_shot.wait_for_exit().await,
+                (None, None) => future::pending().await,
+            }
+        };
+        tokio::select! {
+            () = tokio::time::sleep(remaining) => {
+                if let Some(attempt) = &mut self.attempt {
+                    self.events.extend(attempt.poll(&self.config)?.into_iter().map(Event::Noticed));
+                }
+            }
+            // If the channel is closed, no cancel can arrive, and `select!` disables the branch.
+            Some(source) = self.cancels.receive() => self.events.push_back(Event::Cancelled(source)),
+            changes = self.watch.changed() => self.cancels.on_changes(changes?),
+            exit = exited => exit?,
+        }
+        Ok(())
+    }
+}
+
+// For the supervisor, which starts and finishes the run.
+impl LiveWorld<'_> {
     /// Returns the description of the run.
     pub(crate) fn spec(&self) -> &RunSpec {
-        &self.setup.context.spec
+        self.config.spec()
     }
 
     /// Returns the home of the run.
     pub(crate) fn home(&self) -> &Home {
-        self.setup.home
+        self.config.home
     }
 
     pub(crate) fn dir(&self) -> &RunDir {
-        &self.setup.dir
+        &self.config.dir
+    }
+
+    /// Returns the task of the run.
+    pub(crate) fn task(&self) -> String {
+        self.spec().prompt.clone()
+    }
+
+    /// Returns the state of the last attempt's stream, for the report.
+    pub(crate) fn snapshot(&self) -> &AttemptSnapshot {
+        self.ended.snapshot()
+    }
+
+    /// Returns why the last attempt could not be started, or the end of its stderr.
+    pub(crate) fn startup_message(&self) -> Option<&str> {
+        self.ended.startup_message()
     }
 
     /// Returns `true` if an agent was started, even if its start is not journaled.
     pub(crate) fn has_started(&self) -> bool {
-        self.attempt.is_some() || !self.ended_attempts.is_empty()
+        self.attempt.is_some() || !self.ended.is_empty()
+    }
+
+    /// Stores the limits that a user added, so that the next prompt states them.
+    pub(crate) fn add_limits(&mut self, added: Remaining) {
+        self.ended.prior.added = added;
+    }
+
+    /// Completes the transcript of the first `attempts` attempts, none of which is still running.
+    pub(crate) fn complete_transcript(&mut self, attempts: u32) {
+        self.subscribers.on_attempts_complete(attempts);
+    }
+
+    /// Records a notification durably before it is sent. Returns `None` if the run has no notification
+    /// commands, or if it was recorded already.
+    pub(crate) fn claim_notification(&self, notification: Notification) -> Option<Notification> {
+        self.subscribers.notifier.claim(notification)
+    }
+
+    /// Starts all notification commands at the same time and waits for none.
+    pub(crate) fn call(&mut self, notification: Option<Notification>) {
+        if let Some(notification) = notification {
+            self.subscribers.notifier.call(&notification);
+        }
+    }
+
+    /// Waits for the running notification commands until they exit or time out, or until a user cancels
+    /// again.
+    pub(crate) async fn finish_calls(&mut self) {
+        self.subscribers.finish_calls(self.cancels.channel()).await;
+    }
+
+    /// Releases the run's sessions and updates the ledger, after the run finished.
+    pub(crate) fn release(&mut self) {
+        self.sessions.release();
+        self.subscribers.on_finish();
+    }
+
+    /// Compacts the stream files. A file that cannot be compacted stays as it is.
+    pub(crate) fn compact_streams(&self) {
+        self.ended.compact_streams();
+    }
+
+    /// Stops the watchdog, because the run has no process left.
+    pub(crate) async fn stop_watchdog(&mut self) {
+        self.watchdog.stop().await;
     }
 
     /// Stops all processes of a run that cannot continue, with SIGTERM first, so that the agent's session
     /// stays intact. Nothing is journaled, because the journal failed.
     pub(crate) async fn abandon(&mut self) {
         self.stop(StopLevel::Term);
-        let _ = sweep(&self.setup.marker).await;
+        let _ = sweep(&self.config.marker).await;
     }
+}
 
-    /// Starts the watchdog with the first agent.
-    async fn start_watchdog(&mut self) {
-        if self.attempt.is_some()
-            && let Some(program) = self.watchdog_program.take()
-        {
-            // The agent receives its prompt first, because it waits for the prompt.
-            tokio::task::yield_now().await;
-            // The run continues without a watchdog.
-            self.watchdog = Watchdog::start(&program, &self.setup.dir).ok();
-        }
-    }
-
-    /// Stops the watchdog, because the run has no process left.
-    pub(crate) async fn stop_watchdog(&mut self) {
-        if let Some(watchdog) = self.watchdog.take() {
-            watchdog.stop().await;
-        }
-    }
-
-    fn sync(&mut self) -> Result<(), SuperviseError> {
-        if self.needs_sync {
-            self.setup.journal.sync()?;
-            self.needs_sync = false;
-            self.setup.observer.on_sync();
-        }
-        self.send_wait_notification();
-        Ok(())
-    }
-
-    /// Sends a prompt to the agent in its open session. If the agent's input is closed, the next attempt
-    /// receives the prompt.
-    fn send_prompt(&mut self, kind: PromptKind, remaining: Remaining) {
-        let Some(attempt) = &self.attempt else { return };
-        let running = &attempt.decoder.snapshot().background;
-        let prompt = self.setup.dialect.prompt_text(&self.setup.context, kind, remaining, running);
-        attempt.agent.send_line(self.setup.dialect.encode_prompt(&prompt));
-        self.recorder.prompt_sent(kind, prompt, self.clock.at());
-    }
-
-    fn stop(&mut self, level: StopLevel) {
-        if let Some(attempt) = &self.attempt {
-            match level {
-                StopLevel::Interrupt => attempt.agent.interrupt(self.setup.dialect.encode_interrupt()),
-                StopLevel::Term | StopLevel::Kill => attempt.agent.signal(level),
-            }
-        }
-    }
-
-    /// Returns a decoder for the stream of an attempt. It collects the messages.
-    fn decoder(&self, attempt: u32) -> Box<dyn Decoder> {
-        let mut decoder = self.notice_decoder();
-        decoder.collect_messages(attempt);
-        decoder
-    }
-
-    /// Returns a decoder that collects no messages.
-    fn notice_decoder(&self) -> Box<dyn Decoder> {
-        let context = &self.setup.context;
-        self.setup.dialect.decoder(context.guards(), &context.done_signals())
+/// Returns `true` if the process may have exited by a signal that this supervisor also receives. The exit of
+/// an adopted process is unknown.
+fn is_by_signal(exit: Exit) -> bool {
+    match exit {
+        // Exit codes of agents and shells that handle SIGHUP and SIGTERM.
+        Exit::Code(code) => [129, 143].contains(&code),
+        Exit::Signal(signal) => [1, 15].contains(&signal),
+        Exit::Unobserved => true,
+        Exit::NeverSpawned => false,
     }
 }

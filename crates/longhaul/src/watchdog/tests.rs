@@ -51,8 +51,8 @@ fn sleep_of_the_machine_is_not_silence() {
 #[tokio::test]
 async fn a_reused_pid_counts_as_an_exit() {
     let this_process = ProcessId {
-        pid: process::id(),
-        start_ticks: start_ticks(process::id()).expect("this process is running"),
+        pid: std::process::id(),
+        start_ticks: start_ticks(std::process::id()).expect("this process is running"),
     };
     wait_for_exit(ProcessId { start_ticks: this_process.start_ticks + 1, ..this_process })
         .await

@@ -1,6 +1,6 @@
 //! Applies the lessons from a session to a playbook, all or none. The result is a new playbook.
 
-use super::similarity::{Similarity, merge_duplicates};
+use super::similarity::{Similarity, absorb, merge_duplicates};
 use super::{AppliedChange, ChangeSummary, Operation};
 use crate::judging::{PointVerdict, Reflection};
 use crate::{Playbook, Point, PointId, Section};
@@ -176,15 +176,6 @@ impl Applier {
                 self.changes.applied.push(AppliedChange::Pruned { name, section, text, helpful, harmful });
             }
         }
-    }
-}
-
-/// Adds the counters and unknown fields of another point to a point.
-pub(super) fn absorb(point: &mut Point, other: Point) {
-    point.helpful = point.helpful.saturating_add(other.helpful);
-    point.harmful = point.harmful.saturating_add(other.harmful);
-    for (key, value) in other.unknown_fields {
-        point.unknown_fields.entry(key).or_insert(value);
     }
 }
 

@@ -10,7 +10,6 @@ pub use word_overlap::WordOverlap;
 pub(super) use words::terms;
 
 use super::AppliedChange;
-use super::apply::absorb;
 use crate::{Playbook, Point, Section};
 
 /// Default for the minimum similarity of duplicates.
@@ -120,5 +119,14 @@ impl Playbook {
         let firsts = firsts(self, similarity, threshold);
         let pairs = firsts.iter().enumerate().filter(|(index, first)| **first < *index);
         pairs.filter_map(|(index, first)| Some((*points.get(*first)?, *points.get(index)?))).collect()
+    }
+}
+
+/// Adds the counters and unknown fields of another point to a point.
+pub(super) fn absorb(point: &mut Point, other: Point) {
+    point.helpful = point.helpful.saturating_add(other.helpful);
+    point.harmful = point.harmful.saturating_add(other.harmful);
+    for (key, value) in other.unknown_fields {
+        point.unknown_fields.entry(key).or_insert(value);
     }
 }

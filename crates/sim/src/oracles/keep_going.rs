@@ -2,12 +2,12 @@
 //! core, and the rule for the next step is restated from the documentation.
 
 use super::clocks::ClockWatch;
+use super::keep_going_rule::{active_keep_going, is_good};
 use super::limits::LimitWatch;
 use super::{Oracle, OracleResult, ensure};
 use longhaul_core::{
     AfterAttempt, AgentResult, Event, Evidence, Fault, FoundAttempt, KeepGoing, KeepGoingPrompt,
-    LimitThreshold, Moment, Notice, OutcomeKind, Policy, PromptKind, Record, Remedy, StopReason,
-    TerminalReason,
+    LimitThreshold, Moment, Notice, OutcomeKind, Policy, PromptKind, Record, Remedy,
 };
 
 /// The output of the current process since its start.
@@ -337,18 +337,4 @@ impl AgentSignals {
             | Notice::MemoryExceeded => {}
         }
     }
-}
-
-/// Returns the keep-going policy, or `None` if the run has a check. In such a run, the check decides.
-pub(super) fn active_keep_going(policy: &Policy) -> Option<&KeepGoing> {
-    policy.keep_going.as_ref().filter(|_| policy.checks.is_none())
-}
-
-/// Returns whether the agent ended an exchange with this result on its own.
-pub(super) fn is_good(policy: &Policy, result: &AgentResult) -> bool {
-    let AgentResult { is_error, terminal_reason, stop_reason, empty, denials, stop_hook_capped, .. } =
-        *result;
-    let ended =
-        !is_error && terminal_reason == TerminalReason::Completed && stop_reason == StopReason::EndTurn;
-    ended && !empty && !stop_hook_capped && (denials == 0 || policy.allow_denials)
 }

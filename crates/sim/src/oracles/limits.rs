@@ -2,7 +2,7 @@
 //! for a reached limit or reserve is restated from the documentation.
 
 use super::clocks::ClockWatch;
-use super::keep_going::{active_keep_going, is_good};
+use super::keep_going_rule::{active_keep_going, is_good};
 use super::{Oracle, OracleResult, ensure};
 use crate::world::World;
 use longhaul_core::{

@@ -1,7 +1,7 @@
 //! Checks that a working agent is not stopped and a stalled agent is. The oracle judges by the agent's output
 //! and its times, independently of the core.
 
-use super::keep_going::{active_keep_going, is_good};
+use super::keep_going_rule::{active_keep_going, is_good};
 use super::{Oracle, OracleResult, ensure};
 use longhaul_core::{
     AgentResult, Event, Moment, Notice, Policy, ProcessActivity, ProcessState, Record, SessionId, Span,

@@ -1,7 +1,7 @@
 //! Writes a readable trace of one run, on request.
 
 use super::START;
-use super::kill::KillPoint;
+use crate::kill_point::KillPoint;
 use longhaul_core::{Event, Moment, Span, Step};
 
 /// A trace, or `None` if tracing is off.

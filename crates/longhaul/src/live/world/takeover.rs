@@ -1,18 +1,19 @@
 //! Takes over a run whose supervisor died: its sessions, its agent, and the data of its attempts.
 
-use super::{AttemptProcess, LiveWorld};
+use super::LiveWorld;
 use crate::SuperviseError;
-use crate::live::agent_process::AgentProcess;
-use crate::live::oom_watch::OomWatch;
+use crate::live::attempt_process::{AttemptProcess, EndedProcess};
 use crate::live::process_discovery::{exit_of, live_agent};
+use crate::live::run_sessions::continuity_of;
 use crate::live::stream_replay::decode;
+use crate::live::subscriber::Subscriber;
+use crate::live::summary_run::EndedSummary;
 use crate::live::sweep::sweep;
-use crate::live::tail::Tail;
 use longhaul_agent::Decoder;
 use longhaul_core::{
     Event, Evidence, Exit, FoundAttempt, Moment, Phase, Run, SessionId, SettingChange, Span,
 };
-use longhaul_store::{AttemptDir, SessionLock};
+use longhaul_store::AttemptDir;
 use std::fs;
 use std::time::UNIX_EPOCH;
 
@@ -23,12 +24,9 @@ impl LiveWorld<'_> {
     /// Locks the sessions that a dead supervisor of this run held. If another run has locked one meanwhile,
     /// the run fails when it needs that session.
     pub(crate) fn lock_sessions<'s>(&mut self, sessions: impl Iterator<Item = &'s SessionId>) {
-        let (home, agent, run) = (self.setup.home, self.setup.dialect.name(), self.setup.dir.id());
-        let locks = sessions.filter_map(|session| {
-            let lock = SessionLock::acquire(home, agent, session, run).ok()?;
-            Some((session.clone(), lock))
-        });
-        self.locks.extend(locks);
+        for session in sessions {
+            let _ = self.sessions.lock(&self.config, session);
+        }
     }
 
     /// Takes over a run whose supervisor died after its last record at `last_at`. Returns the first event:
@@ -43,7 +41,7 @@ impl LiveWorld<'_> {
         let found = self.find_attempt(run).await?;
         // An agent that is still running has worked all the time.
         let idle = if matches!(found, FoundAttempt::Running(_)) { Span::ZERO } else { idle };
-        self.diagnostic.on_takeover(run, self.clock.at(), &found);
+        self.subscribers.on_takeover(run, self.clock.at(), &found);
         let recovered = Event::Recovered { found, last_record_at: last_at, changes };
         if idle < IDLE_MIN {
             return Ok(recovered);
@@ -55,7 +53,7 @@ impl LiveWorld<'_> {
     /// Returns for how long nothing of the run was running, if its agent is gone. The time counts from the
     /// last record, the agent's last output, or the watchdog's stop.
     fn idle_for(&self, run: &Run, last_at: Option<Moment>) -> Span {
-        let attempt = self.setup.dir.attempt(run.state().attempts());
+        let attempt = self.config.dir.attempt(run.state().attempts());
         let modified = fs::metadata(attempt.stream_path()).and_then(|file| file.modified()).ok();
         let modified = modified.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
         let last_output_at = modified.map(|since| Moment(since.as_millis() as u64));
@@ -69,33 +67,32 @@ impl LiveWorld<'_> {
             return Ok(FoundAttempt::Ended(Evidence::from_exit(Exit::NeverSpawned)));
         };
         self.replay_attempts(plan.attempt - 1);
-        self.recorder.complete(plan.attempt - 1);
-        let dir = self.setup.dir.attempt(plan.attempt);
+        self.subscribers.on_attempts_complete(plan.attempt - 1);
+        let dir = self.config.dir.attempt(plan.attempt);
         if matches!(run.state().phase, Phase::Summarizing { .. }) {
-            return self.poll_summary(&dir).await.map(FoundAttempt::Ended);
+            sweep(&self.config.marker).await?;
+            let summary = EndedSummary::find(&self.config, &dir);
+            return Ok(FoundAttempt::Ended(self.ended.add_summary(summary)));
         }
-        if let Some(process) = live_agent(&self.setup.marker, run) {
-            if let Some(busy) = self.lock_session(plan)? {
-                return Ok(FoundAttempt::Ended(busy));
+        if let Some(process) = live_agent(&self.config.marker, run) {
+            if let Err(busy) = self.sessions.lock(&self.config, plan.session.id())? {
+                return Ok(FoundAttempt::Ended(self.refuse(busy)));
             }
             // The agent may exit at any moment. Then its files are read instead.
-            if let Ok(agent) = AgentProcess::adopt(process, &dir.input_path()) {
-                self.watch.add_file(&dir.stream_path());
-                let tail = Tail::open(&dir.stream_path())?;
-                self.recorder.adopt_attempt(plan.attempt);
-                let (decoder, memory) = (self.decoder(plan.attempt), OomWatch::start());
-                self.attempt = Some(AttemptProcess::new(agent, process, memory, tail, decoder, dir));
+            self.attempt = AttemptProcess::adopt(&self.config, plan.attempt, process, &mut self.watch)?;
+            if self.attempt.is_some() {
+                self.subscribers.on_attempt_adopted(plan.attempt);
                 return Ok(FoundAttempt::Running(process));
             }
         }
         // A dead agent's tools must not run next to an agent that is about to start.
         let phase = &run.state().phase;
         if matches!(phase, Phase::Starting | Phase::Checking { .. } | Phase::Suspended { .. }) {
-            sweep(&self.setup.marker).await?;
+            sweep(&self.config.marker).await?;
         }
-        let evidence = self.replay_attempt(&dir, self.decoder(plan.attempt))?;
-        self.recorder.complete(plan.attempt);
-        let (continuity, workspace) = (self.continuity_of(&dir), self.fingerprint());
+        let evidence = self.replay_attempt(&dir, self.config.decoder(plan.attempt))?;
+        self.subscribers.on_attempts_complete(plan.attempt);
+        let (continuity, workspace) = (continuity_of(&self.config, &dir), self.config.fingerprint());
         Ok(FoundAttempt::Ended(Evidence { continuity, workspace_fingerprint: workspace, ..evidence }))
     }
 
@@ -103,7 +100,7 @@ impl LiveWorld<'_> {
     /// adds nothing.
     pub(crate) fn replay_attempts(&mut self, attempts: u32) {
         for number in 1..=attempts {
-            let _ = self.replay_attempt(&self.setup.dir.attempt(number), self.notice_decoder());
+            let _ = self.replay_attempt(&self.config.dir.attempt(number), self.config.notice_decoder());
         }
     }
 
@@ -117,12 +114,13 @@ impl LiveWorld<'_> {
         dir.remove_input();
         let exit = exit_of(dir);
         if dir.session().ok().flatten().is_some_and(|session| session.bytes == 0) {
-            self.prior_attempts.side_effects.clear_session();
+            self.ended.prior.side_effects.clear_session();
         }
         if exit != Exit::NeverSpawned {
-            let observer = &mut *self.setup.observer;
-            decode(&dir.stream_path(), decoder.as_mut(), |messages| observer.on_output(&[], &messages))?;
+            let subscribers = &mut self.subscribers;
+            decode(&dir.stream_path(), decoder.as_mut(), |messages| subscribers.on_output(&[], &messages))?;
         }
-        Ok(self.read_evidence(dir.clone(), decoder, exit, false))
+        let ended = EndedProcess { dir: dir.clone(), decoder, exit, oom_killed: false };
+        Ok(self.ended.add(ended, &mut self.subscribers, self.clock.at()))
     }
 }

@@ -3,7 +3,7 @@
 //! The finding informs people and affects no decision. Decisions follow from the run's phase and the
 //! evidence.
 
-use crate::run::Phase;
+use super::Phase;
 use crate::{Exit, FoundAttempt, classify};
 use serde::{Deserialize, Serialize};
 

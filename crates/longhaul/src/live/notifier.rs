@@ -2,24 +2,26 @@
 //! that no sweep stops them. They receive their data on standard input only. Their failures are logged and
 //! change nothing.
 
-use super::LiveWorld;
-use crate::NotifyFailure;
+use super::agent_process::AgentProcess;
+use super::subscriber::{Subscriber, WorldView};
+use super::world_config::WorldConfig;
 use crate::channel::{Channel, ChannelError, Delivery};
-use crate::live::agent_process::AgentProcess;
-use crate::notification::Notification;
-use longhaul_core::{Exit, Moment, Run, Span, StopLevel};
+use crate::notification::{Notification, NotifyFailure};
+use longhaul_core::{CancelSource, Exit, Policy, Run, Span, Step, StopLevel};
 use std::fs::File;
 use std::io::{self, Write};
+use std::mem;
+use std::rc::Rc;
 use std::time::Duration;
-use tokio::sync::watch;
+use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 
 // A message is sent within seconds unless its server does not answer.
 const TIME_LIMIT: Duration = Duration::from_secs(30);
 
 /// The notifications of one supervisor.
-#[derive(Default)]
-pub(super) struct Notifier {
+pub(crate) struct Notifier<'a> {
+    config: Rc<WorldConfig<'a>>,
     /// A wait to report once it is on disk.
     due: Option<Notification>,
     /// The attempt of the last reported wait.
@@ -28,62 +30,44 @@ pub(super) struct Notifier {
     calls: JoinSet<Option<NotifyFailure>>,
     /// Whether the calls must stop now.
     stop_calls: watch::Sender<bool>,
+    /// Calls that failed since the last report.
+    failures: Vec<NotifyFailure>,
 }
 
-impl LiveWorld<'_> {
-    /// Returns the task of the run.
-    pub(crate) fn task(&self) -> String {
-        self.setup.context.spec.prompt.clone()
-    }
-
-    /// Prepares a notification if the run has started a long wait.
-    pub(super) fn queue_wait_notification(&mut self, run: &Run, at: Moment) {
-        let (notify, dir) = (&self.spec().notify, &self.setup.dir);
-        if notify.is_empty() || self.notifier.last_wait_attempt == run.state().attempts() + 1 {
-            return;
-        }
-        let notification =
-            Notification::for_wait(dir.id(), dir.path(), run, at, &self.setup.context.spec.prompt);
-        if notification.is_some() {
-            self.notifier.last_wait_attempt = run.state().attempts() + 1;
-            self.notifier.due = notification;
-        }
-    }
-
-    /// Sends the notification of a long wait that is now on disk, and reports failures of earlier calls.
-    pub(super) fn send_wait_notification(&mut self) {
-        if let Some(notification) = self.notifier.due.take() {
-            let notification = self.claim_notification(notification);
-            self.call(notification);
-        }
-        while let Some(ended) = self.notifier.calls.try_join_next() {
-            ended.ok().flatten().iter().for_each(|failure| self.setup.observer.on_notify_failure(failure));
+impl<'a> Notifier<'a> {
+    pub(crate) fn new(config: Rc<WorldConfig<'a>>) -> Notifier<'a> {
+        Notifier {
+            config,
+            due: None,
+            last_wait_attempt: 0,
+            calls: JoinSet::new(),
+            stop_calls: watch::Sender::default(),
+            failures: Vec::new(),
         }
     }
 
     /// Records a notification durably before it is sent. Returns `None` if the run has no notification
     /// commands, or if it was recorded already. A supervisor that dies before the call sends nothing, which
     /// is better than sending twice.
-    pub(crate) fn claim_notification(&self, notification: Notification) -> Option<Notification> {
-        let has_commands = !self.spec().notify.is_empty();
+    pub(crate) fn claim(&self, notification: Notification) -> Option<Notification> {
+        let has_commands = !self.config.spec().notify.is_empty();
         let is_claimed =
-            || self.setup.dir.claim_notification(&notification.name, &notification.line()).unwrap_or(false);
+            || self.config.dir.claim_notification(&notification.name, &notification.line()).unwrap_or(false);
         (has_commands && is_claimed()).then_some(notification)
     }
 
     /// Starts all commands at the same time and waits for none.
-    pub(crate) fn call(&mut self, notification: Option<Notification>) {
-        let Some(notification) = notification else { return };
-        for (index, command) in self.setup.context.spec.notify.iter().enumerate() {
-            let started = self.start_call(command, index, &notification);
+    pub(crate) fn call(&mut self, notification: &Notification) {
+        for (index, command) in self.config.spec().notify.iter().enumerate() {
+            let started = self.start_call(command, index, notification);
             let failure = NotifyFailure {
                 command: command.clone(),
                 kind: notification.kind,
                 reason: String::new(),
-                log: self.setup.dir.notify_log_path(&notification.name, index),
+                log: self.config.dir.notify_log_path(&notification.name, index),
             };
-            let stop_calls = self.notifier.stop_calls.subscribe();
-            self.notifier.calls.spawn(async move {
+            let stop_calls = self.stop_calls.subscribe();
+            self.calls.spawn(async move {
                 let reason = match started {
                     Ok((agent, log)) => wait_for_call(agent, log, TIME_LIMIT, stop_calls).await,
                     Err(error) => Some(format!("it could not be started: {error}")),
@@ -99,13 +83,13 @@ impl LiveWorld<'_> {
         index: usize,
         notification: &Notification,
     ) -> io::Result<(AgentProcess, File)> {
-        let log = self.setup.dir.create_notify_log(&notification.name, index).map_err(io::Error::other)?;
+        let log = self.config.dir.create_notify_log(&notification.name, index).map_err(io::Error::other)?;
         // Shows readers which command wrote which output.
         let _ = writeln!(&log, "$ {command}");
         let delivery = self.delivery(command, notification).inspect_err(|error| {
             let _ = writeln!(&log, "longhaul: {error}");
         })?;
-        let launch = self.launch(delivery.program, delivery.args, &log)?.unmarked();
+        let launch = self.config.launch(delivery.program, delivery.args, &log)?.unmarked();
         match AgentProcess::start(launch, delivery.stdin) {
             Ok((mut agent, _)) => {
                 agent.close_input(Vec::new());
@@ -120,25 +104,59 @@ impl LiveWorld<'_> {
 
     fn delivery(&self, channel: &str, notification: &Notification) -> io::Result<Delivery> {
         let channel: Channel = channel.parse().map_err(|error: ChannelError| io_error(&error))?;
-        let environment = &self.setup.environment;
+        let environment = &self.config.environment;
         let variable = |name: &str| environment.variable(name)?.into_string().ok();
-        let project = self.setup.context.spec.cwd.file_name().unwrap_or_default().to_string_lossy();
+        let project = self.config.spec().cwd.file_name().unwrap_or_default().to_string_lossy();
         channel.delivery(notification, &project, variable).map_err(|error| io_error(&error))
     }
 
-    /// Waits for the running commands until they exit or time out, or until a user cancels again.
-    pub(crate) async fn finish_calls(&mut self) {
-        while !self.notifier.calls.is_empty() {
-            tokio::select! {
-                Some(ended) = self.notifier.calls.join_next() => {
-                    ended.ok().flatten().iter().for_each(|failure| self.setup.observer.on_notify_failure(failure));
-                }
-                Some(_) = self.setup.cancels.recv() => {
-                    self.notifier.stop_calls.send_replace(true);
-                }
-                // All calls have ended.
-                else => break,
+    /// Returns the calls that failed since the last report.
+    pub(crate) fn take_failures(&mut self) -> Vec<NotifyFailure> {
+        mem::take(&mut self.failures)
+    }
+
+    /// Waits until a running command exits or times out. If a user cancels again, all commands are stopped.
+    /// Returns `false` if none is running.
+    pub(crate) async fn wait_for_call(&mut self, cancels: &mut mpsc::Receiver<CancelSource>) -> bool {
+        if self.calls.is_empty() {
+            return false;
+        }
+        tokio::select! {
+            Some(ended) = self.calls.join_next() => self.failures.extend(ended.ok().flatten()),
+            Some(_) = cancels.recv() => {
+                self.stop_calls.send_replace(true);
             }
+            // All calls have ended.
+            else => return false,
+        }
+        true
+    }
+}
+
+impl Subscriber for Notifier<'_> {
+    /// Prepares a notification if the run has started a long wait.
+    fn on_step(&mut self, run: &Run, _policy: &Policy, view: &WorldView<'_>, _step: &Step) {
+        let (dir, spec) = (&self.config.dir, self.config.spec());
+        let attempt = run.state().attempts() + 1;
+        if spec.notify.is_empty() || self.last_wait_attempt == attempt {
+            return;
+        }
+        let notification = Notification::for_wait(dir.id(), dir.path(), run, view.at, &spec.prompt);
+        if notification.is_some() {
+            self.last_wait_attempt = attempt;
+            self.due = notification;
+        }
+    }
+
+    /// Sends the notification of a long wait that is now on disk, and collects failures of earlier calls.
+    fn on_sync(&mut self, _is_new: bool) {
+        if let Some(notification) = self.due.take()
+            && let Some(notification) = self.claim(notification)
+        {
+            self.call(&notification);
+        }
+        while let Some(ended) = self.calls.try_join_next() {
+            self.failures.extend(ended.ok().flatten());
         }
     }
 }

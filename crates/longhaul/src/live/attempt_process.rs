@@ -1,0 +1,272 @@
+//! The process of the running attempt, with the stream that it writes. It reports facts and decides nothing.
+
+use super::agent_process::{AgentProcess, InputFifo, LaunchSpec, is_frozen};
+use super::disk_space;
+use super::file_watch::FileWatch;
+use super::oom_watch::OomWatch;
+use super::process_activity::probe;
+use super::rss::resident;
+use super::tail::Tail;
+use super::world_config::WorldConfig;
+use crate::SuperviseError;
+use crate::failpoints::{self, Failpoint};
+use longhaul_agent::transcript_message::TranscriptMessage;
+use longhaul_agent::{AttemptSnapshot, Decoder, Invocation};
+use longhaul_core::{
+    Exit, Moment, Notice, ProcessActivity, ProcessId, PromptKind, Remaining, SpawnError, StopLevel,
+};
+use longhaul_store::{AttemptDir, AttemptExit, SessionBaseline};
+use std::{future, io};
+
+/// A running attempt.
+pub(crate) struct AttemptProcess {
+    agent: AgentProcess,
+    process: ProcessId,
+    tail: Tail,
+    decoder: Box<dyn Decoder>,
+    dir: AttemptDir,
+    memory: OomWatch,
+    /// Whether the agent was frozen at the last poll.
+    frozen: bool,
+    /// Whether the disk was full at the last poll.
+    disk_was_full: bool,
+    exit: Option<Exit>,
+}
+
+/// A part of an attempt's stream.
+pub(crate) struct StreamChunk<'a> {
+    /// The bytes, which may end within a line.
+    pub(crate) bytes: &'a [u8],
+    /// The messages of the conversation that they complete.
+    pub(crate) messages: Vec<TranscriptMessage>,
+    pub(crate) notices: Vec<Notice>,
+}
+
+/// An attempt without a process.
+pub(crate) struct EndedProcess {
+    pub(crate) dir: AttemptDir,
+    /// The decoder that read the complete stream.
+    pub(crate) decoder: Box<dyn Decoder>,
+    pub(crate) exit: Exit,
+    /// Whether the kernel killed the process because memory ran out.
+    pub(crate) oom_killed: bool,
+}
+
+/// The reason why an agent could not be started.
+pub(crate) struct LaunchFailure {
+    pub(crate) kind: SpawnError,
+    pub(crate) error: io::Error,
+}
+
+impl AttemptProcess {
+    /// Creates the files of attempt number `attempt` and starts its process. `watch` reports its output.
+    /// `session` is stored for later comparison.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if a file that the run needs cannot be created. The inner error means that the system
+    /// did not start the agent.
+    pub(crate) fn start(
+        config: &WorldConfig<'_>,
+        attempt: u32,
+        invocation: &Invocation,
+        session: Option<&SessionBaseline>,
+        watch: &mut FileWatch,
+    ) -> Result<Result<AttemptProcess, LaunchFailure>, SuperviseError> {
+        let dir = config.dir.create_attempt(attempt)?;
+        if let Some(session) = session {
+            // Needed later to verify that the history arrived. The work does not need it.
+            let _ = dir.write_session(session);
+        }
+        let (stdout, stderr) = (dir.create_stream()?, dir.create_stderr()?);
+        let write_end = invocation.input_outlives_supervisor.then(|| dir.create_input()).transpose()?;
+        let launch = LaunchSpec {
+            input: write_end.map(|end| InputFifo { end, path: dir.input_path() }),
+            ..LaunchSpec::new(invocation, &config.environment, &config.marker, stdout, stderr)
+        };
+        // If the disk has no room for this file, it has none for the agent's output, and the agent would work
+        // unobserved.
+        if let Err(error) = dir.write_argv(&launch.argv())
+            && error.is_disk_full()
+        {
+            return Err(error.into());
+        }
+        // For people. The work does not need it.
+        let _ = dir.write_prompt(&invocation.prompt);
+        // The watch starts before the agent can write, so that no output is missed.
+        watch.add_file(&dir.stream_path());
+        let tail = Tail::open(&dir.stream_path())?;
+        let memory = OomWatch::start();
+        let (agent, process) = match AgentProcess::start(launch, invocation.stdin.clone()) {
+            Ok(started) => started,
+            Err((kind, error)) => return Ok(Err(LaunchFailure { kind, error })),
+        };
+        failpoints::agent_is(process.pid);
+        failpoints::hit(Failpoint::Spawned);
+        Ok(Ok(AttemptProcess::new(agent, process, memory, tail, config.decoder(attempt), dir)))
+    }
+
+    /// Adopts the process of attempt number `attempt`, which a dead supervisor started. Returns `None` if the
+    /// process has exited.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the stream cannot be read.
+    pub(crate) fn adopt(
+        config: &WorldConfig<'_>,
+        attempt: u32,
+        process: ProcessId,
+        watch: &mut FileWatch,
+    ) -> io::Result<Option<AttemptProcess>> {
+        let dir = config.dir.attempt(attempt);
+        let Ok(agent) = AgentProcess::adopt(process, &dir.input_path()) else { return Ok(None) };
+        watch.add_file(&dir.stream_path());
+        let tail = Tail::open(&dir.stream_path())?;
+        let memory = OomWatch::start();
+        Ok(Some(AttemptProcess::new(agent, process, memory, tail, config.decoder(attempt), dir)))
+    }
+
+    fn new(
+        agent: AgentProcess,
+        process: ProcessId,
+        memory: OomWatch,
+        tail: Tail,
+        decoder: Box<dyn Decoder>,
+        dir: AttemptDir,
+    ) -> AttemptProcess {
+        AttemptProcess {
+            agent,
+            process,
+            tail,
+            decoder,
+            dir,
+            memory,
+            frozen: false,
+            disk_was_full: false,
+            exit: None,
+        }
+    }
+
+    /// Returns the id of the process.
+    pub(crate) fn id(&self) -> ProcessId {
+        self.process
+    }
+
+    /// Returns the directory of the attempt.
+    pub(crate) fn dir(&self) -> &AttemptDir {
+        &self.dir
+    }
+
+    /// Returns the decoder of the stream that was read so far.
+    pub(crate) fn decoder(&self) -> &dyn Decoder {
+        self.decoder.as_ref()
+    }
+
+    /// Returns the exit, or `None` if it was not observed yet.
+    pub(crate) fn exit(&self) -> Option<Exit> {
+        self.exit
+    }
+
+    /// Reads one chunk of the stream. Returns `None` if there is none.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the stream cannot be read.
+    pub(crate) fn read_chunk(&mut self) -> io::Result<Option<StreamChunk<'_>>> {
+        let bytes = self.tail.read()?;
+        if bytes.is_empty() {
+            return Ok(None);
+        }
+        let mut notices = Vec::new();
+        self.decoder.feed(bytes, &mut notices);
+        Ok(Some(StreamChunk { bytes, messages: self.decoder.take_messages(), notices }))
+    }
+
+    /// Answers the agent's requests. Call it only when all output is read, because an adopted agent may
+    /// already have the answers.
+    pub(crate) fn answer(&mut self) {
+        for answer in self.decoder.take_replies() {
+            self.agent.send_line(answer);
+        }
+    }
+
+    /// Sends a prompt to the agent in its open session, and returns its text. If the agent's input is closed,
+    /// the next attempt receives the prompt.
+    pub(crate) fn send_prompt(
+        &self,
+        config: &WorldConfig<'_>,
+        kind: PromptKind,
+        remaining: Remaining,
+    ) -> String {
+        let AttemptSnapshot { background, .. } = self.decoder.snapshot();
+        let prompt = config.dialect.prompt_text(&config.context, kind, remaining, background);
+        self.agent.send_line(config.dialect.encode_prompt(&prompt));
+        prompt
+    }
+
+    /// Closes the agent's input, or asks the agent to exit if the input cannot be closed.
+    pub(crate) fn close_input(&mut self, config: &WorldConfig<'_>) {
+        self.agent.close_input(config.dialect.encode_exit());
+    }
+
+    /// Interrupts the exchange, or signals the process group.
+    pub(crate) fn stop(&self, config: &WorldConfig<'_>, level: StopLevel) {
+        match level {
+            StopLevel::Interrupt => self.agent.interrupt(config.dialect.encode_interrupt()),
+            StopLevel::Term | StopLevel::Kill => self.agent.signal(level),
+        }
+    }
+
+    /// Probes the processes of a silent agent. Returns `None` if the agent cannot be found.
+    pub(crate) async fn probe(&self, config: &WorldConfig<'_>) -> Option<ProcessActivity> {
+        probe(&config.marker, self.process).await
+    }
+
+    /// Polls what no event reports, and returns the changes.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the disk was full at two polls in a row.
+    pub(crate) fn poll(&mut self, config: &WorldConfig<'_>) -> Result<Vec<Notice>, SuperviseError> {
+        let mut notices = Vec::new();
+        let frozen = is_frozen(self.process.pid);
+        if frozen && !self.frozen {
+            notices.push(Notice::ProcessFrozen);
+        }
+        self.frozen = frozen;
+        let limit = config.spec().policy.limits.memory.unwrap_or(u64::MAX);
+        if limit < u64::MAX && resident(&config.marker) > limit {
+            notices.push(Notice::MemoryExceeded);
+        }
+        // A build may fill the disk for a moment and clean up, so only two polls in a row count.
+        match disk_space::check(&config.dir) {
+            Err(error) if self.disk_was_full => return Err(error.into()),
+            result => self.disk_was_full = result.is_err(),
+        }
+        Ok(notices)
+    }
+
+    /// Waits until the process exits. Waits forever if the exit was observed already.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the system does not report the exit.
+    pub(crate) async fn wait_for_exit(&mut self) -> io::Result<()> {
+        if self.exit.is_some() {
+            future::pending::<()>().await;
+        }
+        self.exit = Some(self.agent.wait_for_exit().await?);
+        Ok(())
+    }
+
+    /// Ends the attempt after its `exit`, and stores how and when (`at`) it ended. The stream must be fully
+    /// read.
+    pub(crate) fn end(self, exit: Exit, at: Moment) -> EndedProcess {
+        let AttemptProcess { process, dir, decoder, memory, .. } = self;
+        let oom_killed = memory.was_oom_killed(exit);
+        // The journal records the same afterwards.
+        let _ = dir.write_exit(&AttemptExit { exit, ended_at: at, process: Some(process), oom_killed });
+        dir.remove_input();
+        EndedProcess { dir, decoder, exit, oom_killed }
+    }
+}

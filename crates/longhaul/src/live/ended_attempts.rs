@@ -1,0 +1,114 @@
+//! The ended attempts of a run: their evidence, and their data for the next prompt and the report.
+
+use super::attempt_process::EndedProcess;
+use super::background::record_stopped_tasks;
+use super::check_run::check_output_for;
+use super::sessions::PreparedSession;
+use super::stream_replay::tail_of;
+use super::subscriber::Subscriber;
+use super::subscribers::Subscribers;
+use super::summary_run::{EndedSummary, summary_for};
+use super::world_config::WorldConfig;
+use crate::handoff::conversation_of;
+use longhaul_agent::{AttemptSnapshot, Decoder, PriorAttempts};
+use longhaul_core::{AttemptPlan, Evidence, Moment, PromptKind, SessionPlan};
+use longhaul_store::{AttemptDir, compact};
+use std::mem;
+
+/// The ended attempts of one run.
+#[derive(Default)]
+pub(crate) struct EndedAttempts {
+    streams: Vec<EndedStream>,
+    /// Data of the ended attempts, for the prompt of the next one.
+    pub(crate) prior: PriorAttempts,
+    /// State of the last attempt's stream, for the report.
+    snapshot: AttemptSnapshot,
+    /// Error of the system if the agent could not be started.
+    pub(crate) spawn_error: Option<String>,
+    stderr_tail: String,
+}
+
+/// A stream that was read to its end, with the decoder that read it. The decoder decides which lines can be
+/// dropped.
+struct EndedStream {
+    dir: AttemptDir,
+    decoder: Box<dyn Decoder>,
+}
+
+impl EndedAttempts {
+    /// Adds an attempt, and returns the evidence of its complete stream. `at` is the current time.
+    pub(crate) fn add(
+        &mut self,
+        ended: EndedProcess,
+        subscribers: &mut Subscribers<'_>,
+        at: Moment,
+    ) -> Evidence {
+        let EndedProcess { dir, mut decoder, exit, oom_killed } = ended;
+        self.stderr_tail = tail_of(&dir.stderr_path());
+        let evidence = Evidence { oom_killed, ..decoder.evidence(exit, &self.stderr_tail) };
+        let messages = decoder.take_messages();
+        subscribers.on_output(&[], &messages);
+        self.snapshot = decoder.snapshot().clone();
+        subscribers.on_attempt_ended(&dir, decoder.as_ref(), at);
+        self.prior.side_effects.extend(decoder.side_effects());
+        if evidence.usage.messages > 0 {
+            // The attempt's prompt named the stopped tasks of earlier attempts.
+            self.prior.stopped.clear();
+        }
+        self.prior.stopped.extend(record_stopped_tasks(&dir, &self.snapshot.background));
+        self.streams.push(EndedStream { dir, decoder });
+        evidence
+    }
+
+    /// Adds a summary, and returns its evidence.
+    pub(crate) fn add_summary(&mut self, summary: EndedSummary) -> Evidence {
+        let EndedSummary { dir, decoder, evidence } = summary;
+        self.streams.push(EndedStream { dir, decoder });
+        evidence
+    }
+
+    /// Collects the data of earlier attempts for the agent of this one.
+    pub(crate) fn collect_prior(
+        &mut self,
+        config: &WorldConfig<'_>,
+        plan: &AttemptPlan,
+        session: &mut PreparedSession,
+    ) {
+        self.prior.resume_at = session.resume_at.take();
+        self.prior.visible_tool_results = mem::take(&mut session.visible_tool_results);
+        self.prior.check_output = check_output_for(config, plan);
+        if matches!(plan.session, SessionPlan::New(_)) {
+            self.prior.side_effects.clear_session();
+        }
+        if matches!(plan.prompt, PromptKind::TaskAfterLoss(_)) {
+            let (dir, dialect) = (&config.dir, config.dialect.as_ref());
+            // If the records cannot be read, the prompt contains only the task.
+            self.prior.conversation =
+                conversation_of(dir, dialect, &config.spec().prompt, plan.attempt - 1).unwrap_or_default();
+            self.prior.summary = summary_for(config, plan);
+        }
+    }
+
+    /// Returns `true` if no attempt or summary has ended.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.streams.is_empty()
+    }
+
+    /// Returns the state of the last attempt's stream.
+    pub(crate) fn snapshot(&self) -> &AttemptSnapshot {
+        &self.snapshot
+    }
+
+    /// Returns why the last attempt could not be started, or the end of its stderr.
+    pub(crate) fn startup_message(&self) -> Option<&str> {
+        self.spawn_error.as_deref().or_else(|| Some(self.stderr_tail.trim()).filter(|tail| !tail.is_empty()))
+    }
+
+    /// Compacts the stream files. A file that cannot be compacted stays as it is.
+    pub(crate) fn compact_streams(&self) {
+        for EndedStream { dir, decoder } in self.streams.iter().filter(|ended| ended.decoder.is_compactable())
+        {
+            let _ = compact(&dir.stream_path(), |line| decoder.keeps_line(line));
+        }
+    }
+}

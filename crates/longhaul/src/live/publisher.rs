@@ -1,0 +1,176 @@
+//! Publishes the state of a live run: `status.json`, the attempts' usage by model and answers, and a
+//! harness's logs and cost summary. The files are derived. A failed write does not fail the run, and no
+//! decision depends on them.
+
+use super::attempt_process::AttemptProcess;
+use super::subscriber::{Subscriber, WorldView};
+use super::world_config::WorldConfig;
+use crate::cost_breakdown::CostBreakdownReader;
+use crate::run_report::cost_summary;
+use longhaul_agent::{AttemptSnapshot, BlockedCall, Decoder, GivenAnswer};
+use longhaul_core::{Limits, Moment, Policy, Run, Span, State, Step, Usage};
+use longhaul_store::{
+    AnsweredQuestion, AttemptDir, BlockedUrl, ModelUsage, RunDir, Status, StoreError, add_section,
+};
+use std::process;
+use std::rc::Rc;
+
+// Readers see new usage within two seconds, and the disk gets at most one write per second.
+const INTERVAL: Span = Span(1_000);
+
+/// Publishes the state of one run.
+pub(crate) struct Publisher<'a> {
+    config: Rc<WorldConfig<'a>>,
+    /// `None` until the files name this supervisor. They are written even if the first step records nothing,
+    /// because a dead supervisor's watchdog waits for a change.
+    published: Option<Published>,
+    /// Reads the transcript for a harness's cost summary.
+    cost_reader: Option<CostBreakdownReader>,
+    /// Model of the last ended attempt.
+    model: Option<String>,
+}
+
+/// The state that was published last.
+struct Published {
+    status: Status,
+    state: State,
+    limits: Limits,
+    usage: Usage,
+    at: Moment,
+}
+
+impl<'a> Publisher<'a> {
+    pub(crate) fn new(config: Rc<WorldConfig<'a>>) -> Publisher<'a> {
+        Publisher { config, published: None, cost_reader: None, model: None }
+    }
+
+    fn publish(&mut self, view: &WorldView<'_>) {
+        let Some(published) = &mut self.published else { return };
+        (published.usage, published.at) = (usage_of(view.attempt, &published.state), view.at);
+        published.status.background = background_of(view.attempt);
+        let dir = &self.config.dir;
+        let _ = dir.write_status(&published.status.clone().with_usage(published.usage, view.at));
+        let attempt = view.attempt.map(|attempt| (attempt.dir(), attempt.decoder()));
+        if let Some((attempt, decoder)) = attempt {
+            let _ = attempt.write_model_usage(&usage_entries(decoder.usage_by_model()));
+        }
+        if self.config.spec().harness.is_some() {
+            if let Some((attempt, decoder)) = attempt {
+                let _ = write_blocked(dir, attempt.number(), decoder.snapshot(), view.at);
+            }
+            let state = State { usage: published.usage, ..published.state.clone() };
+            let model = attempt.map_or(&self.model, |(_, decoder)| &decoder.snapshot().model).clone();
+            let breakdown = self.cost_reader.get_or_insert_with(CostBreakdownReader::new).read(dir);
+            let summary = cost_summary(dir, &state, published.limits, breakdown, model, view.at);
+            let _ = dir.write_cost_summary(&summary);
+        }
+    }
+
+    /// Appends the agent's output to the logs that a harness reads, without partial messages.
+    fn log_exec(&self, attempt: &AttemptDir, decoder: &dyn Decoder) -> Result<(), StoreError> {
+        let (dir, number) = (&self.config.dir, attempt.number());
+        let (stdout, stderr) = dir.exec_paths();
+        add_section(dir, &stdout, number, &attempt.stream_path(), |line| decoder.keeps_line(line))?;
+        add_section(dir, &stderr, number, &attempt.stderr_path(), |_| true)
+    }
+}
+
+impl Subscriber for Publisher<'_> {
+    /// Publishes the run after a step that recorded something. The final status is written last, by
+    /// `write_final_status`.
+    fn on_step(&mut self, run: &Run, policy: &Policy, view: &WorldView<'_>, step: &Step) {
+        if (step.records.is_empty() && self.published.is_some()) || run.state().outcome().is_some() {
+            return;
+        }
+        let status = Status::new(self.config.dir.id(), run, policy, process::id(), view.at);
+        let (state, limits) = (run.state().clone(), policy.limits);
+        let usage = state.usage;
+        self.published = Some(Published { status, state, limits, usage, at: view.at });
+        self.publish(view);
+    }
+
+    /// Publishes the usage and the background commands of the running attempt if they changed, at most once a
+    /// second. If a change is too early, returns the time to publish it.
+    fn on_idle(&mut self, view: &WorldView<'_>) -> Option<Moment> {
+        let published = self.published.as_ref()?;
+        if usage_of(view.attempt, &published.state) == published.usage
+            && background_of(view.attempt) == published.status.background
+        {
+            return None;
+        }
+        let due = published.at + INTERVAL;
+        if view.at < due {
+            return Some(due);
+        }
+        self.publish(view);
+        None
+    }
+
+    /// Writes the files of an attempt that are for people and for a harness. Only the evidence affects
+    /// decisions.
+    fn on_attempt_ended(&mut self, dir: &AttemptDir, decoder: &dyn Decoder, at: Moment) {
+        let snapshot = decoder.snapshot();
+        self.model.clone_from(&snapshot.model);
+        let _ = write_answers(dir, &snapshot.answers);
+        let _ = dir.write_model_usage(&usage_entries(decoder.usage_by_model()));
+        if self.config.spec().harness.is_some() {
+            let _ = self.log_exec(dir, decoder);
+            let _ = write_blocked(&self.config.dir, dir.number(), snapshot, at);
+        }
+    }
+}
+
+/// Returns the usage of the run in `state`, including the running attempt.
+fn usage_of(attempt: Option<&AttemptProcess>, state: &State) -> Usage {
+    let live = attempt.map(|attempt| attempt.decoder().snapshot().usage);
+    state.usage.plus(live.unwrap_or_default())
+}
+
+/// Returns the commands that the agent runs in the background.
+fn background_of(attempt: Option<&AttemptProcess>) -> Vec<String> {
+    let running = attempt.map(|attempt| attempt.decoder().snapshot().background.as_slice());
+    running.unwrap_or_default().iter().map(|task| task.command.clone()).collect()
+}
+
+fn write_answers(dir: &AttemptDir, answered: &[GivenAnswer]) -> Result<(), StoreError> {
+    if answered.is_empty() {
+        return Ok(());
+    }
+    let answers = answered.iter().cloned();
+    let answers =
+        answers.map(|GivenAnswer { question, answer, key }| AnsweredQuestion { question, answer, key });
+    dir.write_answers(&answers.collect::<Vec<_>>())
+}
+
+fn usage_entries(by_model: Vec<(String, Usage)>) -> Vec<ModelUsage> {
+    let entries = by_model.into_iter().map(|(model, usage)| ModelUsage {
+        model,
+        cost: usage.reported_cost,
+        estimated_cost: usage.estimated_cost,
+        unpriced: usage.unpriced,
+        tokens: usage.tokens,
+        truncated_tokens: usage.truncated_tokens,
+        messages: usage.messages,
+    });
+    entries.collect()
+}
+
+/// Writes the calls of an attempt that were denied because of a URL.
+fn write_blocked(
+    dir: &RunDir,
+    attempt: u32,
+    snapshot: &AttemptSnapshot,
+    now: Moment,
+) -> Result<(), StoreError> {
+    let entry = |call: &BlockedCall| BlockedUrl {
+        tool: call.tool.clone(),
+        url: call.target.clone(),
+        pattern: call.pattern.clone(),
+        timestamp: now.0 as f64 / 1000.0,
+        attempt,
+    };
+    match snapshot.blocked.as_slice() {
+        [] => Ok(()),
+        calls => dir.write_blocked_urls(attempt, calls.iter().map(entry).collect()),
+    }
+}

@@ -1,0 +1,58 @@
+//! The interface to everything that is derived from a live run: its files for people, its ledger row, its
+//! notifications and the caller's observer. A subscriber decides nothing, and its failure changes nothing.
+
+use super::attempt_process::AttemptProcess;
+use longhaul_agent::Decoder;
+use longhaul_agent::transcript_message::TranscriptMessage;
+use longhaul_core::{AttemptPlan, FoundAttempt, Moment, Policy, PromptKind, Run, Step};
+use longhaul_store::AttemptDir;
+
+/// The state of a live world, for its subscribers.
+pub(crate) struct WorldView<'a> {
+    /// When the step was decided, or the current time.
+    pub(crate) at: Moment,
+    /// The running attempt.
+    pub(crate) attempt: Option<&'a AttemptProcess>,
+    /// Error of the system if the agent could not be started.
+    pub(crate) spawn_error: Option<&'a str>,
+}
+
+/// Receives what happens in a live run. Every method does nothing unless overridden.
+pub(crate) trait Subscriber {
+    /// Called after each step, which is journaled but may not be on disk yet.
+    fn on_step(&mut self, _run: &Run, _policy: &Policy, _view: &WorldView<'_>, _step: &Step) {}
+
+    /// Called before each action and each wait, when all steps so far are on disk. `is_new` is `false` if
+    /// they already were at the last call.
+    fn on_sync(&mut self, _is_new: bool) {}
+
+    /// Called before each wait. Returns when it must be called again without an event, if ever.
+    fn on_idle(&mut self, _view: &WorldView<'_>) -> Option<Moment> {
+        None
+    }
+
+    /// Called when a dead supervisor's run is taken over.
+    fn on_takeover(&mut self, _run: &Run, _at: Moment, _found: &FoundAttempt) {}
+
+    /// Called when the agent of an attempt was started with this prompt.
+    fn on_attempt_started(&mut self, _plan: &AttemptPlan, _prompt: &str, _at: Moment) {}
+
+    /// Called when the running agent of this attempt was adopted. Its stream is read from its start.
+    fn on_attempt_adopted(&mut self, _attempt: u32) {}
+
+    /// Called when a prompt was sent to the agent in its open session.
+    fn on_prompt_sent(&mut self, _kind: PromptKind, _prompt: &str, _at: Moment) {}
+
+    /// Called with the next bytes of a stream and the messages that they complete; see
+    /// [`Observer::on_output`](crate::Observer::on_output).
+    fn on_output(&mut self, _bytes: &[u8], _messages: &[TranscriptMessage]) {}
+
+    /// Called when the stream of an ended attempt was read to its end, also after a takeover.
+    fn on_attempt_ended(&mut self, _dir: &AttemptDir, _decoder: &dyn Decoder, _at: Moment) {}
+
+    /// Called when the first `attempts` attempts have ended and none is running.
+    fn on_attempts_complete(&mut self, _attempts: u32) {}
+
+    /// Called after the run finished and its outcome is published.
+    fn on_finish(&mut self) {}
+}

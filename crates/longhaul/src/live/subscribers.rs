@@ -1,0 +1,136 @@
+//! The subscribers of one live run, in the order in which they are called.
+
+use super::ledger_writer::LedgerWriter;
+use super::notifier::Notifier;
+use super::publisher::Publisher;
+use super::subscriber::{Subscriber, WorldView};
+use super::transcript_recorder::TranscriptRecorder;
+use super::world_config::WorldConfig;
+use crate::diagnostic::Diagnostic;
+use crate::observer::{Observer, StepView};
+use longhaul_agent::Decoder;
+use longhaul_agent::transcript_message::TranscriptMessage;
+use longhaul_core::{AttemptPlan, CancelSource, FoundAttempt, Moment, Policy, PromptKind, Run, Step};
+use longhaul_store::AttemptDir;
+use std::rc::Rc;
+use std::sync::Arc;
+use tokio::sync::mpsc;
+
+/// The subscribers of one run.
+pub(crate) struct Subscribers<'a> {
+    /// Writes the run's row in the ledger.
+    ledger: LedgerWriter,
+    /// Writes the files that publish the run's state.
+    publisher: Publisher<'a>,
+    diagnostic: Diagnostic,
+    observer: ObserverSubscriber<'a>,
+    /// Writes the transcript, for people.
+    recorder: TranscriptRecorder,
+    pub(crate) notifier: Notifier<'a>,
+}
+
+impl<'a> Subscribers<'a> {
+    pub(crate) fn new(config: &Rc<WorldConfig<'a>>, observer: &'a mut dyn Observer) -> Subscribers<'a> {
+        let (dir, spec) = (&config.dir, config.spec());
+        Subscribers {
+            ledger: LedgerWriter::new(config.home, dir),
+            publisher: Publisher::new(Rc::clone(config)),
+            diagnostic: Diagnostic::new(spec.diagnostic, dir, &spec.cwd, &config.environment),
+            observer: ObserverSubscriber(observer),
+            recorder: TranscriptRecorder::new(dir.clone(), Arc::clone(&config.dialect), spec.harness),
+            notifier: Notifier::new(Rc::clone(config)),
+        }
+    }
+
+    fn each(&mut self) -> [&mut (dyn Subscriber + 'a); 6] {
+        [
+            &mut self.ledger,
+            &mut self.publisher,
+            &mut self.diagnostic,
+            &mut self.observer,
+            &mut self.recorder,
+            &mut self.notifier,
+        ]
+    }
+
+    /// Waits for the running notification commands until they exit or time out, or until a user cancels
+    /// again.
+    pub(crate) async fn finish_calls(&mut self, cancels: &mut mpsc::Receiver<CancelSource>) {
+        while self.notifier.wait_for_call(cancels).await {
+            self.report_notify_failures();
+        }
+    }
+
+    fn report_notify_failures(&mut self) {
+        for failure in self.notifier.take_failures() {
+            self.observer.0.on_notify_failure(&failure);
+        }
+    }
+}
+
+impl Subscriber for Subscribers<'_> {
+    fn on_step(&mut self, run: &Run, policy: &Policy, view: &WorldView<'_>, step: &Step) {
+        self.each().into_iter().for_each(|each| each.on_step(run, policy, view, step));
+    }
+
+    fn on_sync(&mut self, is_new: bool) {
+        self.each().into_iter().for_each(|each| each.on_sync(is_new));
+        self.report_notify_failures();
+    }
+
+    fn on_idle(&mut self, view: &WorldView<'_>) -> Option<Moment> {
+        self.each().into_iter().filter_map(|each| each.on_idle(view)).min()
+    }
+
+    fn on_takeover(&mut self, run: &Run, at: Moment, found: &FoundAttempt) {
+        self.each().into_iter().for_each(|each| each.on_takeover(run, at, found));
+    }
+
+    fn on_attempt_started(&mut self, plan: &AttemptPlan, prompt: &str, at: Moment) {
+        self.each().into_iter().for_each(|each| each.on_attempt_started(plan, prompt, at));
+    }
+
+    fn on_attempt_adopted(&mut self, attempt: u32) {
+        self.each().into_iter().for_each(|each| each.on_attempt_adopted(attempt));
+    }
+
+    fn on_prompt_sent(&mut self, kind: PromptKind, prompt: &str, at: Moment) {
+        self.each().into_iter().for_each(|each| each.on_prompt_sent(kind, prompt, at));
+    }
+
+    fn on_output(&mut self, bytes: &[u8], messages: &[TranscriptMessage]) {
+        self.each().into_iter().for_each(|each| each.on_output(bytes, messages));
+    }
+
+    fn on_attempt_ended(&mut self, dir: &AttemptDir, decoder: &dyn Decoder, at: Moment) {
+        self.each().into_iter().for_each(|each| each.on_attempt_ended(dir, decoder, at));
+    }
+
+    fn on_attempts_complete(&mut self, attempts: u32) {
+        self.each().into_iter().for_each(|each| each.on_attempts_complete(attempts));
+    }
+
+    fn on_finish(&mut self) {
+        self.each().into_iter().for_each(Subscriber::on_finish);
+    }
+}
+
+/// Passes on to the caller's observer.
+struct ObserverSubscriber<'a>(&'a mut dyn Observer);
+
+impl Subscriber for ObserverSubscriber<'_> {
+    fn on_step(&mut self, run: &Run, policy: &Policy, view: &WorldView<'_>, step: &Step) {
+        let snapshot = view.attempt.map(|attempt| attempt.decoder().snapshot());
+        self.0.on_step(StepView { run, policy, at: view.at, snapshot }, step);
+    }
+
+    fn on_sync(&mut self, is_new: bool) {
+        if is_new {
+            self.0.on_sync();
+        }
+    }
+
+    fn on_output(&mut self, bytes: &[u8], messages: &[TranscriptMessage]) {
+        self.0.on_output(bytes, messages);
+    }
+}

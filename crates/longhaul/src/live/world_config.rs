@@ -1,0 +1,67 @@
+//! The fixed parts of a live run: what its processes are started with. Nothing changes them while the
+//! supervisor runs.
+
+use super::agent_process::LaunchSpec;
+use super::run_marker::RunMarker;
+use super::workspace_fingerprint::fingerprint;
+use crate::Environment;
+use longhaul_agent::{AgentContext, Decoder, Dialect, Invocation};
+use longhaul_core::RunSpec;
+use longhaul_store::{Home, RunDir};
+use std::fs::File;
+use std::io;
+use std::sync::Arc;
+
+/// The fixed parts of a live run.
+pub(crate) struct WorldConfig<'a> {
+    pub(crate) home: &'a Home,
+    pub(crate) dir: RunDir,
+    /// Identifies the run's processes.
+    pub(crate) marker: RunMarker,
+    pub(crate) dialect: Arc<dyn Dialect>,
+    /// The description of the run, and what else the agent is started with.
+    pub(crate) context: AgentContext,
+    pub(crate) environment: Environment,
+    /// Variables that the agent needs and that are not set. If there are any, no agent is started.
+    pub(crate) missing: Vec<String>,
+}
+
+impl WorldConfig<'_> {
+    /// Returns the description of the run.
+    pub(crate) fn spec(&self) -> &RunSpec {
+        &self.context.spec
+    }
+
+    /// Returns a decoder for the stream of an attempt. It collects the messages.
+    pub(crate) fn decoder(&self, attempt: u32) -> Box<dyn Decoder> {
+        let mut decoder = self.notice_decoder();
+        decoder.collect_messages(attempt);
+        decoder
+    }
+
+    /// Returns a decoder that collects no messages.
+    pub(crate) fn notice_decoder(&self) -> Box<dyn Decoder> {
+        self.dialect.decoder(self.context.guards(), &self.context.done_signals())
+    }
+
+    /// Returns the fingerprint of the workspace if the run tracks its changes.
+    pub(crate) fn fingerprint(&self) -> Option<u64> {
+        self.spec().policy.keep_going.as_ref().map(|_| fingerprint(&self.spec().cwd))
+    }
+
+    /// Prepares a program that the user chose, in the agent's working directory, with the run marker.
+    pub(crate) fn launch(&self, program: &str, args: Vec<String>, output: &File) -> io::Result<LaunchSpec> {
+        let invocation = Invocation {
+            program: program.into(),
+            args,
+            cwd: self.spec().cwd.clone(),
+            env_set: Vec::new(),
+            env_remove: Vec::new(),
+            stdin: Vec::new(),
+            prompt: String::new(),
+            input_outlives_supervisor: false,
+        };
+        let (stdout, stderr) = (output.try_clone()?, output.try_clone()?);
+        Ok(LaunchSpec::new(&invocation, &self.environment, &self.marker, stdout, stderr))
+    }
+}
