@@ -1,10 +1,10 @@
 //! `longhaul handoff`: prints the handoff prompt that a fresh session would receive for a run or for any
 //! session. It changes nothing.
 
-use super::run::failure;
 use crate::args::HandoffArgs;
 use crate::failure::Failure;
 use crate::output::phrases;
+use crate::supervise_failure::failure;
 use crate::{open_home, output, runtime, signals};
 use longhaul::find_agent::find_claude;
 use longhaul::{HandoffError, RecordedWork, RunError, SummarizeError, summarize};
