@@ -12,6 +12,7 @@ use longhaul_agent::{AgentContext, WrittenSummary, default_dialect};
 use longhaul_core::{CancelSource, HandoffSummary, Outcome, Preset, RunId, RunSpec};
 use longhaul_store::{read_regular, read_regular_to_string};
 use serde::Deserialize;
+use std::future::pending;
 use std::path::Path;
 use std::{env, fs};
 
@@ -64,7 +65,13 @@ fn summary(args: &HandoffArgs, model: &str, work: &RecordedWork) -> Result<Summa
     let result = runtime::new()?.block_on(async {
         let mut cancels = signals::cancels()
             .map_err(|error| Failure::unexpected(format!("cannot listen to signals: {error}")))?;
-        Ok::<_, Failure>(summarize(context, &*default_dialect(), &summary, &prompt, &mut cancels).await)
+        let cancelled = async {
+            match cancels.recv().await {
+                Some(source) => source,
+                None => pending().await,
+            }
+        };
+        Ok::<_, Failure>(summarize(context, &*default_dialect(), &summary, &prompt, cancelled).await)
     })?;
     match result {
         Ok(summary) => Ok(SummaryOutcome::Written(Some(summary))),

@@ -5,21 +5,9 @@ use longhaul::find_agent::find_claude;
 use longhaul::{Checks, KeepGoing, Preset, RunError, RunSpec, SpecError, SuperviseError, Supervisor};
 use std::env;
 use std::error::Error;
-use std::process::ExitCode;
 
 /// Runs a request with this command as its check.
-pub fn main(check: String) -> ExitCode {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    match runtime.map_err(Into::into).and_then(|runtime| runtime.block_on(run(check))) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("error: {error}");
-            ExitCode::FAILURE
-        }
-    }
-}
-
-async fn run(check: String) -> Result<(), Box<dyn Error>> {
+pub async fn run(check: String) -> Result<(), Box<dyn Error>> {
     let supervisor = Supervisor::open(None)?;
     let policy = Preset::Default.policy();
     let mut spec = RunSpec::new(find_claude(None)?, env::current_dir()?, "Write hello.txt.", policy);
