@@ -277,6 +277,6 @@ fn is_for_schemas(item: &Item) -> bool {
 }
 
 fn parse(path: &Path) -> File {
-    let source = fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    syn::parse_file(&source).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    let source = fs::read_to_string(path).expect("a source file is readable");
+    syn::parse_file(&source).expect("a source file compiles")
 }

@@ -2,7 +2,10 @@
 
 use crate::failure::Failure;
 use crate::open_home;
-use longhaul::{RunError, SuperviseError};
+use longhaul::{RunError, SuperviseError, next_commands};
+use longhaul_core::Run;
+use longhaul_store::{Journal, RunDir};
+use std::path::Path;
 
 /// Converts the error of a run that did not start or was aborted.
 pub fn failure(error: RunError) -> Failure {
@@ -38,7 +41,7 @@ fn hint(error: &SuperviseError) -> Option<String> {
             "set the variables and type `longhaul recover {run}`, or continue without them with `longhaul resume {run}`; \
                  the service that `longhaul recover --install` writes reads variables from a file"
         )),
-        SuperviseError::AlreadyFinished { run, next, .. } => Some(match next {
+        SuperviseError::AlreadyFinished { run, dir, .. } => Some(match next_command(dir) {
             Some(command) => format!("continue it with `{command}`"),
             None => {
                 format!(
@@ -55,4 +58,11 @@ fn hint(error: &SuperviseError) -> Option<String> {
         }
         SuperviseError::Io(_) => None,
     }
+}
+
+/// Returns the likeliest command that continues the finished run of this directory, or `None` if it needs none.
+fn next_command(dir: &Path) -> Option<String> {
+    let dir = RunDir::from_path(dir.to_owned())?;
+    let (plan, history) = (dir.plan().ok()?, Journal::load(&dir.journal_path()).ok()?);
+    next_commands(dir.id(), &Run::replay(history.records()), &plan).into_iter().next()
 }

@@ -6,7 +6,6 @@ use crate::handoff::follow_ups_in;
 use crate::live::{
     LiveWorld, RunMarker, WorldConfig, live_agent, processes_with, random_seed, stream_of_original,
 };
-use crate::next_commands::next_commands;
 use crate::supervise::{RunningSupervisor, dialect_of};
 use crate::{Environment, Observer, ResumeOptions, RunError, RunReport, SuperviseError};
 use longhaul_agent::Dialect;
@@ -104,8 +103,8 @@ async fn open_run<'a>(
             return Err(SuperviseError::NotFinished(dir.id().clone()));
         }
         (OpenMode::Recover { .. }, Some(outcome)) if is_outcome_published(&dir) => {
-            let next = next_commands(dir.id(), &run, &plan).into_iter().next();
-            return Err(SuperviseError::AlreadyFinished { run: dir.id().clone(), outcome, next });
+            let (run, dir) = (dir.id().clone(), dir.path().to_owned());
+            return Err(SuperviseError::AlreadyFinished { run, outcome, dir });
         }
         (OpenMode::Recover { notify: None }, _) => (None, None),
         (OpenMode::Recover { notify: Some(notify) }, _) => {

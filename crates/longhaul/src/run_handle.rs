@@ -61,7 +61,7 @@ impl RunHandle {
     ///
     /// Every other failure is an outcome.
     pub async fn outcome(self) -> Result<RunReport, RunError> {
-        // Nobody reads the remaining events unless the caller has taken them.
+        // Without a stream, the remaining events have no reader.
         drop(self.events);
         self.outcome.await.unwrap_or(Err(RunError::ThreadEnded))
     }

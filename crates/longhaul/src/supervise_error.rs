@@ -56,8 +56,8 @@ pub enum SuperviseError {
         run: RunId,
         /// How the run finished.
         outcome: Outcome,
-        /// The likeliest command that continues the run, if any.
-        next: Option<String>,
+        /// Directory of the run.
+        dir: PathBuf,
     },
     /// The run never opened a session that could be forked.
     #[error("cannot fork run {0}: its agent never opened a session")]
