@@ -36,3 +36,20 @@ impl Canceller {
         let _ = self.sender.try_send(source);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Canceller;
+    use longhaul_core::CancelSource;
+
+    #[test]
+    fn cancels_once_and_forwards_each_source() {
+        let (canceller, mut cancels) = Canceller::new();
+        canceller.cancel();
+        canceller.clone().cancel();
+        canceller.cancel_by(CancelSource::PersonNow);
+        drop(canceller);
+        let sent: Vec<_> = std::iter::from_fn(|| cancels.try_recv().ok()).collect();
+        assert_eq!(sent, [CancelSource::Person, CancelSource::PersonNow]);
+    }
+}

@@ -19,7 +19,7 @@ pub struct Environment {
     /// `None` leaves such an agent running until the run is recovered.
     ///
     /// The watchdog calls [`watch`](crate::watchdog::watch) in its own process session. The supervisor starts
-    /// it once, with the first agent, if the policy has an [`orphan_timeout`](Policy::orphan_timeout). If it
+    /// it once, with the first agent, if the policy has an [`orphan_timeout`](longhaul_core::Policy::orphan_timeout). If it
     /// cannot be started, the run continues without it.
     ///
     /// It receives three arguments after its leading ones: the run's directory, the supervisor's PID, and the
