@@ -29,6 +29,7 @@ mod schemas;
 mod shell_check;
 mod signals;
 mod spec_failure;
+mod supervise_failure;
 mod table_files;
 mod telemetry;
 mod time_arg;

@@ -1,13 +1,27 @@
 //! Maps the process's signals to cancel requests: the first Ctrl-C interrupts, the second stops at once;
 //! SIGTERM and SIGHUP stop gracefully.
 
+use crate::failure::Failure;
+use longhaul::Canceller;
 use longhaul_core::CancelSource;
 use std::io;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 
 // More than a person presses.
-pub const CANCELS_MAX: usize = 8;
+const CANCELS_MAX: usize = 8;
+
+/// Cancels this run with each signal of this process. Must be called on a runtime.
+pub fn cancel(canceller: Canceller) -> Result<(), Failure> {
+    let mut cancels =
+        cancels().map_err(|error| Failure::unexpected(format!("cannot listen to signals: {error}")))?;
+    tokio::spawn(async move {
+        while let Some(source) = cancels.recv().await {
+            canceller.cancel_by(source);
+        }
+    });
+    Ok(())
+}
 
 /// Starts listening for signals. Must be called on a runtime.
 pub fn cancels() -> io::Result<mpsc::Receiver<CancelSource>> {

@@ -5,7 +5,7 @@
 //! ```
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
-use longhaul_store::{CostBy, Home, Ledger, LedgerRun, RunFilter};
+use longhaul::{CostBy, Home, Ledger, LedgerRun, RunFilter};
 use std::env;
 use std::error::Error;
 use std::process::ExitCode;

@@ -8,10 +8,9 @@
 //! `SECONDS` and prints the results as one JSON object.
 #![allow(clippy::print_stdout)]
 
-use longhaul::{Observer, RunRequest, supervise};
-use longhaul_agent::transcript_message::TranscriptMessage;
-use longhaul_core::{OutcomeKind, Preset, RunSpec};
-use longhaul_store::Home;
+use longhaul::{
+    Environment, Home, Observer, OutcomeKind, Preset, RunRequest, RunSpec, Supervisor, TranscriptMessage,
+};
 use std::cell::Cell;
 use std::error::Error;
 use std::path::PathBuf;
@@ -71,7 +70,8 @@ async fn measure(fleet: &Fleet, home: &Home) -> Result<(), Box<dyn Error>> {
     let totals = Rc::new(Totals::default());
     let mut runs = JoinSet::new();
     for _ in 0..fleet.runs {
-        runs.spawn_local(drive(request(fleet, home)?, Rc::clone(&totals)));
+        let supervisor = Supervisor::from(home.clone()).with_environment(environment(fleet));
+        runs.spawn_local(drive(supervisor, spec(fleet)?, Rc::clone(&totals)));
         sleep(START_EVERY).await;
     }
     while totals.writing.get() < fleet.runs && totals.ended.get() == 0 {
@@ -106,11 +106,9 @@ async fn measure(fleet: &Fleet, home: &Home) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-async fn drive(request: RunRequest, totals: Rc<Totals>) {
+async fn drive(supervisor: Supervisor, spec: RunSpec, totals: Rc<Totals>) {
     let mut counter = Counter { totals: Rc::clone(&totals), writes: false };
-    // These runs are never cancelled. The sender stays, so that the channel does not close.
-    let (_sender, cancels) = tokio::sync::mpsc::channel(1);
-    let report = supervise(request, &mut counter, cancels).await;
+    let report = supervisor.observe(RunRequest::from(spec).into(), &mut counter).await;
     totals.ended.set(totals.ended.get() + 1);
     if report.is_ok_and(|report| report.outcome.kind == OutcomeKind::Done) {
         totals.done.set(totals.done.get() + 1);
@@ -133,16 +131,19 @@ impl Observer for Counter {
     }
 }
 
-fn request(fleet: &Fleet, home: &Home) -> Result<RunRequest, Box<dyn Error>> {
+fn spec(fleet: &Fleet) -> Result<RunSpec, Box<dyn Error>> {
+    let mut spec = RunSpec::new(&fleet.longhaul, env::current_dir()?, "write", Preset::Default.policy());
+    spec.agent.leading_args.push("drill-agent".to_owned());
+    Ok(spec)
+}
+
+fn environment(fleet: &Fleet) -> Environment {
     // The agent writes from the first start to the end of the window, plus the settling time.
     let seconds = (START_EVERY * fleet.runs + SETTLE * 3 + fleet.window).as_secs() as u32;
     let flood = format!("{}:{LINE_BYTES}:{}", seconds * fleet.lines_per_second, fleet.lines_per_second);
-    let policy = Preset::Default.policy();
-    let mut spec = RunSpec::new(&fleet.longhaul, env::current_dir()?, "write", policy);
-    spec.agent.leading_args.push("drill-agent".to_owned());
-    let mut request = RunRequest::new(home.clone(), spec);
-    request.environment.set.insert("LONGHAUL_SCRIPTED_FLOOD".to_owned(), flood);
-    Ok(request)
+    let mut environment = Environment::default();
+    environment.set.insert("LONGHAUL_SCRIPTED_FLOOD".to_owned(), flood);
+    environment
 }
 
 /// Returns the CPU time of this process, including its ended threads.

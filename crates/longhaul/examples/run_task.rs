@@ -8,14 +8,11 @@
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 use longhaul::find_agent::find_claude;
-use longhaul::{NoObserver, RunReport, RunRequest, supervise};
-use longhaul_core::{CancelSource, Preset, RunSpec};
-use longhaul_store::Home;
+use longhaul::{CancelSource, Preset, RunReport, RunSpec, Supervisor};
 use std::env;
 use std::error::Error;
 use std::process::ExitCode;
 use tokio::signal::ctrl_c;
-use tokio::sync::mpsc;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> ExitCode {
@@ -37,22 +34,22 @@ async fn main() -> ExitCode {
 }
 
 async fn run_task(prompt: String) -> Result<RunReport, Box<dyn Error>> {
-    let home = Home::open(None, |name| env::var_os(name))?;
     let policy = Preset::Default.policy();
     let mut spec = RunSpec::new(find_claude(None)?, env::current_dir()?, prompt, policy);
     spec.permission_mode = Some("acceptEdits".to_owned());
-    let request = RunRequest::new(home, spec);
+    let run = Supervisor::open(None)?.run(spec)?;
 
     // The first Ctrl-C interrupts the exchange, a second one stops the agent at once.
-    let (sender, cancels) = mpsc::channel(2);
+    let canceller = run.canceller();
     tokio::spawn(async move {
         for source in [CancelSource::Person, CancelSource::PersonNow] {
-            if ctrl_c().await.is_err() || sender.send(source).await.is_err() {
+            if ctrl_c().await.is_err() {
                 return;
             }
+            canceller.cancel_by(source);
         }
     });
-    Ok(supervise(request, &mut NoObserver, cancels).await?)
+    Ok(run.outcome().await?)
 }
 
 fn print(report: &RunReport) {

@@ -9,7 +9,7 @@ use longhaul_core::{Action, Event, Outcome, Policy, Run};
 /// # Errors
 ///
 /// Returns the world's error if its journal cannot be written.
-pub async fn drive<W: World>(
+pub(crate) async fn drive<W: World>(
     run: &mut Run,
     policy: &Policy,
     world: &mut W,

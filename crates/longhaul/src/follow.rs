@@ -1,38 +1,55 @@
-//! Follows a run that another process supervises. It only reads the run's files and never changes anything.
+//! Follows a run that another process supervises. It only reads the run's files, except to forward a cancel.
 
 use crate::SuperviseError;
 use crate::live::{FileWatch, Tail};
 use crate::observer::{Observer, StepView};
 use crate::recover::is_outcome_published;
 use crate::run_report::RunReport;
-use crate::supervisor::dialect_of;
+use crate::supervise::dialect_of;
 use longhaul_agent::{Decoder, Dialect, DoneSignals, Guards};
-use longhaul_core::{Moment, Outcome, Phase, Run, Step};
-use longhaul_store::{Journal, JournalEntry, JournalFollower, Plan, RunDir};
+use longhaul_core::{CancelSource, Moment, Outcome, Phase, Run, Step};
+use longhaul_store::{Journal, JournalEntry, JournalFollower, Plan, RunDir, SupervisorRequest};
 use std::io;
+use std::pin::pin;
 use std::time::Duration;
+use tokio::sync::mpsc;
 
 // A supervisor that dies causes no file event, so its lock is polled.
 const SUPERVISOR_POLL_INTERVAL: Duration = Duration::from_secs(1);
 // A supervisor needs a few milliseconds from its last record to its last file.
 const OUTCOME_POLL_INTERVAL: Duration = Duration::from_millis(5);
 
-/// The reason why following a run ended.
-#[derive(Debug)]
-pub enum FollowEnd {
-    /// The run finished, or a signal suspended it.
-    Ended(Box<RunReport>),
-    /// The run has no supervisor, and it has not finished or its outcome is unpublished.
-    Orphaned,
+/// Follows a run until it finishes or is suspended, and forwards each cancel to the supervisor of the run.
+///
+/// # Errors
+///
+/// Returns the errors of [`follow`], and an error if a cancel cannot be forwarded.
+pub(crate) async fn attach(
+    dir: &RunDir,
+    observer: &mut dyn Observer,
+    mut cancels: mpsc::Receiver<CancelSource>,
+) -> Result<RunReport, SuperviseError> {
+    let mut followed = pin!(follow(dir, observer));
+    loop {
+        tokio::select! {
+            report = &mut followed => return report,
+            Some(source) = cancels.recv() => dir.send_request(match source {
+                CancelSource::PersonNow => SupervisorRequest::CancelNow,
+                CancelSource::Person | CancelSource::Sigterm | CancelSource::Sighup => SupervisorRequest::Cancel,
+            })?,
+        }
+    }
 }
 
-/// Follows a run until it finishes, is suspended or has no supervisor. Calls `observer` as the supervisor of
+/// Follows a run until it finishes or is suspended. Calls `observer` as the supervisor of
 /// the run does.
 ///
 /// # Errors
 ///
-/// Returns an error if the run's files cannot be read, or if this version does not know its agent.
-pub async fn follow(dir: &RunDir, observer: &mut dyn Observer) -> Result<FollowEnd, SuperviseError> {
+/// Returns [`SuperviseError::Orphaned`] if the run has no supervisor, and it has not finished or its outcome
+/// is unpublished. Also returns an error if the run's files cannot be read, or if this version does not know
+/// its agent.
+async fn follow(dir: &RunDir, observer: &mut dyn Observer) -> Result<RunReport, SuperviseError> {
     let plan = dir.plan()?;
     let (dialect, guards) = (dialect_of(&plan.spec)?, Guards::compile(&plan.spec.guards, &plan.spec.cwd)?);
     let journal_path = dir.journal_path();
@@ -63,13 +80,13 @@ pub async fn follow(dir: &RunDir, observer: &mut dyn Observer) -> Result<FollowE
         let outcome = state.run.state().outcome();
         // The supervisor may still be writing the files that people read.
         if let Some(outcome) = outcome.filter(|_| is_outcome_published(dir)) {
-            return Ok(FollowEnd::Ended(Box::new(state.report(outcome))));
+            return Ok(state.report(outcome));
         }
         if !is_locked {
             if let Phase::Suspended { source, .. } = state.run.state().phase {
-                return Ok(FollowEnd::Ended(Box::new(state.report(Outcome::suspended(source)))));
+                return Ok(state.report(Outcome::suspended(source)));
             }
-            return Ok(FollowEnd::Orphaned);
+            return Err(SuperviseError::Orphaned(dir.id().clone()));
         }
         let pause = if outcome.is_some() { OUTCOME_POLL_INTERVAL } else { SUPERVISOR_POLL_INTERVAL };
         tokio::select! {

@@ -3,7 +3,7 @@
 mod files;
 
 use crate::SuperviseError;
-use crate::supervisor::dialect_of;
+use crate::supervise::dialect_of;
 use longhaul_agent::{
     Conversation, Dialect, HandoffContext, HandoffReason, RecordedAttempt, SUMMARY_TOKENS_MAX,
     WrittenSummary, handoff_prompt, handoff_prompt_with_summary, summary_prompt, task_with_follow_ups,

@@ -1,6 +1,6 @@
 //! The supervisor library: drives one agent run to its outcome.
 //!
-//! [`supervise`] takes a [`RunRequest`] and returns a [`RunReport`]. It starts the agent, reads its output,
+//! A [`Supervisor`] drives each [`RunSpec`] to a [`RunReport`]. It starts the agent, reads its output,
 //! classifies each end of an attempt and resumes the session. It stops when the work is done, a limit is
 //! reached or a person is needed.
 //!
@@ -10,18 +10,14 @@
 //! # mod fixture { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/examples/fixture.rs")); }
 //! # fn main() -> std::process::ExitCode { fixture::run_example(example) }
 //! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
-//! use longhaul::{NoObserver, RunRequest, find_agent::find_claude, supervise};
-//! use longhaul_core::{Preset, RunSpec};
-//! use longhaul_store::Home;
+//! use longhaul::{OutcomeKind, Preset, RunSpec, Supervisor, find_agent::find_claude};
 //!
-//! let home = Home::open(None, |name| std::env::var_os(name))?;
 //! let (cwd, policy) = (std::env::current_dir()?, Preset::Default.policy());
 //! let mut spec = RunSpec::new(find_claude(None)?, cwd, "Write hello.txt.", policy);
 //! spec.permission_mode = Some("acceptEdits".to_owned());
-//! let (_cancel, cancels) = tokio::sync::mpsc::channel(1);
-//! let report = supervise(RunRequest::new(home, spec), &mut NoObserver, cancels).await?;
+//! let report = Supervisor::open(None)?.run(spec)?.outcome().await?;
 //! println!("{}: {}", report.outcome.kind, report.result.unwrap_or_default());
-//! # assert_eq!(report.outcome.kind, longhaul_core::OutcomeKind::Done);
+//! # assert_eq!(report.outcome.kind, OutcomeKind::Done);
 //! # assert_eq!(report.attempts, 2);
 //! # assert_eq!(std::fs::read_to_string("hello.txt")?, "hello\n");
 //! # Ok(())
@@ -30,31 +26,29 @@
 //!
 //! # Reading order
 //!
-//! 1. [`RunRequest`]: the input.
-//!    - Its [`RunSpec`](longhaul_core::RunSpec) describes the run: prompt, guards, model and policy.
-//!      `plan.json` contains it.
-//!    - The [`Policy`](longhaul_core::Policy) holds limits, schedules, checks and keep-going;
-//!      [`Preset`](longhaul_core::Preset) names some.
+//! 1. [`RunSpec`]: the input. It describes the run: prompt, guards, model and policy. `plan.json` contains it.
+//!    - The [`Policy`] holds limits, schedules, checks and keep-going; [`Preset`] names some.
+//!    - A [`RunRequest`] also says where the run is stored.
+//! 2. [`Supervisor`]: the entry point. Its runs share one thread of their own, so it works with any executor.
 //!    - Its [`Environment`] holds the agent's variables and helper programs. Without a
 //!      [watchdog](Environment::watchdog), an agent that hangs after the supervisor's death is never stopped.
-//! 2. [`supervise`]: the entry point. It needs a tokio runtime with time and I/O. Its future stays on one
-//!    thread, which it can share with many others. Sending a [`CancelSource`](longhaul_core::CancelSource)
-//!    cancels the run.
-//! 3. [`Observer`]: receives each step with its [records](longhaul_core::Record) and a [`StepView`] of the
-//!    resulting state. An observer changes nothing.
-//! 4. [`RunReport`]: the result. [`OutcomeKind`](longhaul_core::OutcomeKind) is a closed list, and only
-//!    `Done` is success. A [`RunError`] means that the run never started or could no longer be journaled.
+//! 3. [`RunHandle`]: a run. It returns a stream of [`RunEvent`]s, cancels the run and waits for its outcome.
+//! 4. [`RunReport`]: the result. [`OutcomeKind`] is a closed list, and only `Done` is success. A [`RunError`]
+//!    means that the run never started or could no longer be journaled.
 //!
 //! A run outlives its supervisor, because its directory holds all of its state:
 //!
-//! - [`recover()`] takes over a run whose supervisor died, and [`resume()`] continues a finished one.
-//! - [`fork_request`] creates a request for another run on a copy of its session, and [`follow()`] watches the
-//!   run of another process.
+//! - [`Supervisor::recover`] takes over a run whose supervisor died, and [`Supervisor::resume`] continues a
+//!   finished one.
+//! - [`Supervisor::attach`] follows the run of another process.
+//! - [`fork_request`] creates a request for another run on a copy of its session.
 //! - [`changes::diff()`] returns what the run changed in its workspace.
-//! - The [`Ledger`](longhaul_store::Ledger) lists and sums all runs.
+//! - The [`Ledger`] lists and sums all runs.
 //!
-//! Internally, a pure [`Run`](longhaul_core::Run) decides, a [`World`] acts, and [`drive`] is the loop
-//! between them.
+//! A program with its own tokio runtime can drive a run on one of its threads with [`Supervisor::observe`]. Its
+//! [`Observer`] borrows the state of the run after each step, and changes nothing.
+//!
+//! Internally, a pure [`Run`] decides, a `World` acts, and `drive` is the loop between them.
 //!
 //! # Examples
 //!
@@ -65,11 +59,13 @@
 //! ```
 //! A fourth example, `fleet`, drives a hundred runs on one thread and measures itself.
 
+mod canceller;
 pub mod changes;
 mod channel;
 mod cost_breakdown;
 mod diagnostic;
 mod driver;
+mod environment;
 mod failpoints;
 pub mod find_agent;
 mod follow;
@@ -81,18 +77,22 @@ mod notification;
 mod observer;
 mod recover;
 mod resume;
+mod run_handle;
 mod run_report;
 mod run_request;
+mod run_start;
 mod run_watch;
 mod summarize;
+mod supervise;
+mod supervise_error;
 mod supervisor;
 pub mod transfer;
 pub mod watchdog;
 mod world;
 
+pub use canceller::Canceller;
 pub use channel::{Channel, ChannelError};
-pub use driver::drive;
-pub use follow::{FollowEnd, follow};
+pub use environment::Environment;
 pub use git::GitError;
 pub use handoff::{HandoffError, RecordedWork};
 pub use live::{MARKER_VARIABLE, RUN_VARIABLE, RunMarker, processes_with, sweep};
@@ -101,11 +101,27 @@ pub use next_commands::{CommandContext, flags_to_raise_limits, next_commands, qu
 pub use notification::NotificationBody;
 pub use notification::{NotificationKind, NotifyFailure};
 pub use observer::{NoObserver, Observer, StepView};
-pub use recover::{recover, recoverable};
-pub use resume::{ResumeOptions, fork_request, rerun_request, resume};
+pub use recover::recoverable;
+pub use resume::{ResumeOptions, fork_request, rerun_request};
+pub use run_handle::{RunEvent, RunEvents, RunHandle};
 pub use run_report::{FailedCheck, RunReport, describe_stopped_task};
 pub use run_request::RunRequest;
+pub use run_start::{ObservedRun, RunStart};
 pub use run_watch::RunWatch;
 pub use summarize::{SummarizeError, summarize};
-pub use supervisor::{Environment, RunError, SuperviseError, supervise};
-pub use world::World;
+pub use supervise_error::{RunError, SuperviseError};
+pub use supervisor::Supervisor;
+
+// The types of the other crates that requests, events and reports contain.
+pub use longhaul_agent::transcript_message::TranscriptMessage;
+pub use longhaul_agent::{AttemptSnapshot, GuardError, Program, UserTablesError};
+pub use longhaul_core::{
+    AfterAttempt, AgentResult, CancelSource, Checks, Clocks, Fault, KeepGoing, Limit, Limits, Moment,
+    Outcome, OutcomeKind, Policy, Preset, Questions, Record, ResumeRequest, Run, RunId, RunSpec, SessionId,
+    SessionPlan, Span, SpecError, StartupError, Step, Usage, Usd, Verified,
+};
+pub use longhaul_store::{
+    CostBy, Home, Inherited, JournalEntry, Ledger, LedgerRun, Placement, RunDir, RunFilter, StoppedTask,
+    StoreError,
+};
+use world::World;

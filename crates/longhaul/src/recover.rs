@@ -6,8 +6,7 @@ use crate::handoff::follow_ups_in;
 use crate::live::{
     LiveWorld, RunMarker, WorldConfig, live_agent, processes_with, random_seed, stream_of_original,
 };
-use crate::next_commands::next_commands;
-use crate::supervisor::{RunningSupervisor, dialect_of};
+use crate::supervise::{RunningSupervisor, dialect_of};
 use crate::{Environment, Observer, ResumeOptions, RunError, RunReport, SuperviseError};
 use longhaul_agent::Dialect;
 use longhaul_core::{
@@ -26,28 +25,30 @@ use tokio::sync::mpsc;
 pub(crate) const EXIT_POLLS_MAX: u32 = 10;
 pub(crate) const EXIT_POLL_INTERVAL: Duration = Duration::from_millis(25);
 
-/// Takes over the run of this directory and drives it to its outcome. If the agent is still running, it is
-/// followed. Otherwise its files show how it ended. `notify` replaces the run's notification commands, and
-/// `None` keeps them.
+/// Continues the run of this directory and drives it to its outcome. If the agent of a run without an outcome
+/// is still running, it is followed. Otherwise its files show how it ended.
 ///
 /// # Errors
 ///
-/// Returns the errors of [`crate::supervise`]. Also returns an error in each of these cases:
+/// Returns the errors of [`supervise`](crate::supervise::supervise). Also returns an error in each of these
+/// cases:
 ///
-/// - another process supervises the run, or the run has finished
+/// - another process supervises the run, or the run to recover has finished
 /// - its files or its working directory cannot be read
-/// - the agent must be started, and a variable is missing that was set when the run started
+/// - the agent of the run to recover must be started, and a variable is missing that was set when the run
+///   started
+/// - an unfinished run gets a new prompt or task
 ///
 /// Nothing is changed in these cases, and the run can be recovered later.
-pub async fn recover(
+pub(crate) async fn continue_run(
     home: &Home,
-    dir: RunDir,
-    notify: Option<Vec<String>>,
     environment: Environment,
+    dir: RunDir,
+    mode: OpenMode,
     observer: &mut dyn Observer,
     cancels: mpsc::Receiver<CancelSource>,
 ) -> Result<RunReport, RunError> {
-    let opened = open_run(home, dir, OpenMode::Recover { notify }, environment, observer, cancels).await;
+    let opened = open_run(home, dir, mode, environment, observer, cancels).await;
     let (supervisor, first) = opened.map_err(RunError::NotStarted)?;
     supervisor.drive_to_outcome(first).await
 }
@@ -62,7 +63,7 @@ pub(crate) enum OpenMode {
 }
 
 /// Opens the run and returns it with its first event.
-pub(crate) async fn open_run<'a>(
+async fn open_run<'a>(
     home: &'a Home,
     dir: RunDir,
     mode: OpenMode,
@@ -78,7 +79,8 @@ pub(crate) async fn open_run<'a>(
     if run.state().outcome().is_none()
         && let Some(stream) = stream_of_original(&marker, &dir)
     {
-        return Err(SuperviseError::RunningElsewhere { run: dir.id().clone(), stream });
+        let original = original(&stream).to_owned();
+        return Err(SuperviseError::RunningElsewhere { run: dir.id().clone(), dir: original });
     }
     // A user who resumes a run may leave variables unset.
     let missing = match &mode {
@@ -101,8 +103,8 @@ pub(crate) async fn open_run<'a>(
             return Err(SuperviseError::NotFinished(dir.id().clone()));
         }
         (OpenMode::Recover { .. }, Some(outcome)) if is_outcome_published(&dir) => {
-            let next = next_commands(dir.id(), &run, &plan).into_iter().next();
-            return Err(SuperviseError::AlreadyFinished { run: dir.id().clone(), outcome, next });
+            let (run, dir) = (dir.id().clone(), dir.path().to_owned());
+            return Err(SuperviseError::AlreadyFinished { run, outcome, dir });
         }
         (OpenMode::Recover { notify: None }, _) => (None, None),
         (OpenMode::Recover { notify: Some(notify) }, _) => {
@@ -184,6 +186,12 @@ pub(crate) async fn open_run<'a>(
         | Phase::Finished { .. } => world.take_over(&run, history.last_step_at(), changes).await?,
     };
     Ok((RunningSupervisor { run, policy, world }, first))
+}
+
+/// Returns the run's directory for a stream of one of its attempts.
+fn original(stream: &Path) -> &Path {
+    let attempts = stream.ancestors().find(|path| path.ends_with("attempts"));
+    attempts.and_then(Path::parent).unwrap_or(stream)
 }
 
 /// Returns `true` if an agent that was started with the old setting cannot continue under the new one.

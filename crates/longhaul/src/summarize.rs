@@ -8,7 +8,6 @@ use longhaul_core::{CancelSource, Fault, HandoffSummary, Span, StopCause, classi
 use std::fs::File;
 use std::io;
 use thiserror::Error;
-use tokio::sync::mpsc;
 
 /// The reason why there is no summary.
 #[derive(Debug, Error)]
@@ -40,8 +39,8 @@ pub enum SummarizeError {
     Cancelled(CancelSource),
 }
 
-/// Returns the summary that the model writes for `prompt`. The model is stopped after its timeout or when a
-/// cancel arrives.
+/// Returns the summary that the model writes for `prompt`. The model is stopped after its timeout or when
+/// `cancelled` is ready. Must be called on a tokio runtime with time and I/O.
 ///
 /// # Errors
 ///
@@ -51,7 +50,7 @@ pub async fn summarize(
     dialect: &dyn Dialect,
     summary: &HandoffSummary,
     prompt: &str,
-    cancels: &mut mpsc::Receiver<CancelSource>,
+    cancelled: impl Future<Output = CancelSource>,
 ) -> Result<WrittenSummary, SummarizeError> {
     let scratch = tempfile::Builder::new().prefix("longhaul-summary-").tempdir()?;
     let (stream, stderr) = (scratch.path().join("stream.jsonl"), scratch.path().join("stderr.log"));
@@ -68,7 +67,7 @@ pub async fn summarize(
     let stopped = tokio::select! {
         exited = process.wait_for_exit() => exited.map(|_| None)?,
         () = tokio::time::sleep(timeout.to_std()) => Some(StopCause::TimedOut),
-        Some(source) = cancels.recv() => {
+        source = cancelled => {
             process.stop(&marker).await?;
             return Err(SummarizeError::Cancelled(source));
         }

@@ -3,7 +3,7 @@
 use longhaul_core::{Action, Event, Moment, Now, Policy, Record, Run, Step};
 
 /// Everything outside a run: the journal, the agent's process, the clock.
-pub trait World {
+pub(crate) trait World {
     /// An error that ends the run: the journal cannot be written.
     type Error;
 

@@ -1,6 +1,6 @@
 //! `longhaul attach`: follows a run that another process supervises. Detaching changes nothing.
 
-use super::run::failure;
+use super::run::supervisor;
 use super::show::print_end;
 use crate::args::{AttachArgs, GlobalArgs, OutputFormat};
 use crate::failure::Failure;
@@ -8,14 +8,15 @@ use crate::output;
 use crate::output::events::{self, Events, Writer};
 use crate::output::progress::ProgressDisplay;
 use crate::output::stream::Stream;
+use crate::supervise_failure::failure;
 use crate::{open_home, runtime, signals};
-use longhaul::{FollowEnd, Observer, RunError, SuperviseError, follow};
+use longhaul::{Observer, RunError, RunReport, RunStart};
 use longhaul_core::CancelSource;
 
 /// Why following ended.
 enum AttachEnd {
-    /// The run finished or was orphaned.
-    Followed(FollowEnd),
+    /// The run finished or was suspended.
+    Followed(Box<RunReport>),
     /// The user detached.
     Detached(CancelSource),
 }
@@ -30,12 +31,13 @@ pub fn attach(global: &GlobalArgs, args: &AttachArgs) -> Result<u8, Failure> {
         (events.as_ref().map(Writer::queue), !events.as_ref().is_some_and(Writer::is_on_stdout));
     let runtime = runtime::new()?;
     let mut screen = ProgressDisplay::following(global);
+    let (supervisor, start) = (supervisor(&home), RunStart::Attach(dir.clone()));
     let follow = async |observer: &mut dyn Observer| match queue {
-        Some(queue) => follow(&dir, &mut Events::following(observer, queue)).await,
-        None => follow(&dir, observer).await,
+        Some(queue) => supervisor.observe(start, &mut Events::following(observer, queue)).await,
+        None => supervisor.observe(start, observer).await,
     };
     let result = runtime.block_on(async {
-        let mut cancels = signals::cancels().map_err(SuperviseError::Io)?;
+        let mut cancels = signals::cancels().map_err(|error| RunError::NotStarted(error.into()))?;
         let follow_run = async {
             match format {
                 OutputFormat::StreamJson => follow(&mut Stream::new(&mut screen)).await,
@@ -43,36 +45,25 @@ pub fn attach(global: &GlobalArgs, args: &AttachArgs) -> Result<u8, Failure> {
             }
         };
         tokio::select! {
-            followed = follow_run => followed.map(AttachEnd::Followed),
+            followed = follow_run => followed.map(|report| AttachEnd::Followed(Box::new(report))),
             Some(by) = cancels.recv() => Ok(AttachEnd::Detached(by)),
         }
     });
     screen.close();
     events::close(events, global);
-    let followed = match result.map_err(|error| failure(RunError::NotStarted(error)))? {
-        AttachEnd::Followed(followed) => followed,
-        AttachEnd::Detached(by) => {
-            if !global.quiet {
-                let run = dir.id();
-                output::print_status(&format!("run {run} continues; stop it with `longhaul cancel {run}`"));
-            }
-            return Ok(by.exit_code());
-        }
-    };
-    match followed {
-        FollowEnd::Ended(report) => {
+    match result.map_err(failure)? {
+        AttachEnd::Followed(report) => {
             if prints_report {
                 print_end(&report, format);
             }
             Ok(report.outcome.exit_code())
         }
-        FollowEnd::Orphaned => Err(Failure::not_started(
-            format!("cannot follow run {}: it has no supervisor", dir.id()),
-            format!(
-                "continue it with `longhaul recover {0}`, or stop it with `longhaul cancel {0}`",
-                dir.id()
-            ),
-            None,
-        )),
+        AttachEnd::Detached(by) => {
+            if !global.quiet {
+                let run = dir.id();
+                output::print_status(&format!("run {run} continues; stop it with `longhaul cancel {run}`"));
+            }
+            Ok(by.exit_code())
+        }
     }
 }

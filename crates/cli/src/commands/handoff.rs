@@ -1,10 +1,10 @@
 //! `longhaul handoff`: prints the handoff prompt that a fresh session would receive for a run or for any
 //! session. It changes nothing.
 
-use super::run::failure;
 use crate::args::HandoffArgs;
 use crate::failure::Failure;
 use crate::output::phrases;
+use crate::supervise_failure::failure;
 use crate::{open_home, output, runtime, signals};
 use longhaul::find_agent::find_claude;
 use longhaul::{HandoffError, RecordedWork, RunError, SummarizeError, summarize};
@@ -12,6 +12,7 @@ use longhaul_agent::{AgentContext, WrittenSummary, default_dialect};
 use longhaul_core::{CancelSource, HandoffSummary, Outcome, Preset, RunId, RunSpec};
 use longhaul_store::{read_regular, read_regular_to_string};
 use serde::Deserialize;
+use std::future::pending;
 use std::path::Path;
 use std::{env, fs};
 
@@ -64,7 +65,13 @@ fn summary(args: &HandoffArgs, model: &str, work: &RecordedWork) -> Result<Summa
     let result = runtime::new()?.block_on(async {
         let mut cancels = signals::cancels()
             .map_err(|error| Failure::unexpected(format!("cannot listen to signals: {error}")))?;
-        Ok::<_, Failure>(summarize(context, &*default_dialect(), &summary, &prompt, &mut cancels).await)
+        let cancelled = async {
+            match cancels.recv().await {
+                Some(source) => source,
+                None => pending().await,
+            }
+        };
+        Ok::<_, Failure>(summarize(context, &*default_dialect(), &summary, &prompt, cancelled).await)
     })?;
     match result {
         Ok(summary) => Ok(SummaryOutcome::Written(Some(summary))),

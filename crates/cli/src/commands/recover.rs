@@ -6,10 +6,9 @@ mod unit;
 
 pub use service::is_installed;
 
-use super::run::failure;
+use super::run::supervisor;
 use super::runs::{Row, table};
 use super::show::print_end;
-use super::watchdog::environment;
 use crate::args::{GlobalArgs, OutputFormat, RecoverArgs};
 use crate::failure::Failure;
 use crate::output::color::Colors;
@@ -21,15 +20,15 @@ use crate::output::stream::Stream;
 use crate::output::{self, print_status};
 use crate::run_learning::{destination, start_worker};
 use crate::signals;
+use crate::supervise_failure::failure;
 use crate::telemetry::{TelemetryExporter, TelemetryHandle, with_telemetry};
 use crate::{notify_flag, open_home, run_learning, runtime};
-use longhaul::{Observer, RunReport, recover as take_over, recoverable};
-use longhaul_core::{CancelSource, Outcome, OutcomeKind, Span};
+use longhaul::{Observer, RunReport, RunStart, Supervisor, recoverable};
+use longhaul_core::{Outcome, OutcomeKind, Span};
 use longhaul_playbook::database::JudgeKind;
 use longhaul_playbook::{LearningDb, LearningPaths};
 use longhaul_store::{Home, Journal, LedgerEntry, RunDir};
 use std::fs;
-use tokio::sync::mpsc;
 use tokio::task::{JoinSet, LocalSet};
 
 /// Runs the command and returns its exit code.
@@ -157,14 +156,9 @@ fn supervise_all(
     let runtime = runtime::new()?;
     let is_single = runs.len() == 1;
     runtime.block_on(LocalSet::new().run_until(async {
-        let mut cancels = signals::cancels()
-            .map_err(|error| Failure::unexpected(format!("cannot listen to signals: {error}")))?;
-        let mut senders = Vec::new();
         let mut supervised = JoinSet::new();
         for dir in runs {
-            let (sender, cancels) = mpsc::channel(signals::CANCELS_MAX);
-            senders.push(sender);
-            let home = home.clone();
+            let supervisor = supervisor(home);
             let outputs = Outputs {
                 notify: args.notify.commands(),
                 events: events.map(Writer::queue),
@@ -177,19 +171,11 @@ fn supervise_all(
             };
             let lifecycle = dir.plan().ok().and_then(|plan| Lifecycle::for_plan(global, &plan));
             supervised.spawn_local(async move {
-                let result = supervise_one(&home, dir, screen, format, outputs, cancels).await;
+                let result = supervise_one(&supervisor, dir, screen, format, outputs).await;
                 lifecycle.iter().for_each(|lifecycle| lifecycle.emit_end(&result));
                 result
             });
         }
-        // Each signal is forwarded to every run.
-        tokio::task::spawn_local(async move {
-            while let Some(by) = cancels.recv().await {
-                for sender in &senders {
-                    let _ = sender.send(by).await;
-                }
-            }
-        });
         let mut codes = Vec::new();
         while let Some(result) = supervised.join_next().await {
             let result = result.map_err(|error| Failure::unexpected(error.to_string()))?;
@@ -219,12 +205,11 @@ struct Outputs {
 }
 
 async fn supervise_one(
-    home: &Home,
+    supervisor: &Supervisor,
     dir: RunDir,
     mut screen: ProgressDisplay,
     format: OutputFormat,
     Outputs { notify, events, exporter }: Outputs,
-    cancels: mpsc::Receiver<CancelSource>,
 ) -> Result<RunReport, Failure> {
     let mut stream;
     let observer: &mut dyn Observer = match format {
@@ -234,16 +219,19 @@ async fn supervise_one(
         }
         OutputFormat::Json | OutputFormat::Text => &mut screen,
     };
+    let supervise = async |observer: &mut dyn Observer| {
+        let run = supervisor.observe(RunStart::Recover { dir, notify }, observer);
+        // Each signal reaches every run.
+        signals::cancel(run.canceller())?;
+        run.await.map_err(failure)
+    };
     let result = {
         let mut observer = with_telemetry(observer, exporter);
         match events {
-            Some(queue) => {
-                let mut events = Events::new(&mut observer, queue);
-                take_over(home, dir, notify, environment(), &mut events, cancels).await
-            }
-            None => take_over(home, dir, notify, environment(), &mut observer, cancels).await,
+            Some(queue) => supervise(&mut Events::new(&mut observer, queue)).await,
+            None => supervise(&mut observer).await,
         }
     };
     screen.close();
-    result.map_err(failure).inspect(|report| run_learning::queue_sessions(&report.dir))
+    result.inspect(|report| run_learning::queue_sessions(&report.dir))
 }

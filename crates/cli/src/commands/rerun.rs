@@ -1,12 +1,12 @@
 //! `longhaul rerun`: repeats the tasks of earlier runs, one after another, each as a new run in a new session
 //! under the same policy.
 
-use super::run::{DisplayOptions, failure, supervise_and_print};
-use super::watchdog::environment;
+use super::run::{DisplayOptions, supervise_and_print};
 use crate::args::{ChangeArgs, GlobalArgs, OutputFormat, RerunArgs};
 use crate::failure::Failure;
+use crate::supervise_failure::failure;
 use crate::{changes, open_home, open_ledger, output};
-use longhaul::{Observer, RunError, RunRequest, rerun_request, supervise};
+use longhaul::{RunError, RunRequest, rerun_request};
 use longhaul_core::{Moment, Outcome, OutcomeKind};
 use longhaul_store::{Home, LedgerRun, RunDir, RunFilter, RunState};
 use serde::Serialize;
@@ -49,9 +49,9 @@ pub fn rerun(global: &GlobalArgs, args: &RerunArgs) -> Result<u8, Failure> {
         output::print_status("no failed tasks");
     }
     let (is_multiple, mut code) = (dirs.len() > 1, 0);
-    let requests = dirs.into_iter().map(|dir| prepare(&args.changes, &home, &dir));
+    let requests = dirs.into_iter().map(|dir| prepare(&args.changes, &dir));
     for request in requests.collect::<Result<Vec<_>, Failure>>()? {
-        let exit_code = start(global, request)?;
+        let exit_code = supervise_and_print(global, DisplayOptions::new(false, None), &home, request.into())?;
         if exit_code != 0 {
             code = if is_multiple { incomplete() } else { exit_code };
         }
@@ -63,17 +63,10 @@ pub fn rerun(global: &GlobalArgs, args: &RerunArgs) -> Result<u8, Failure> {
     Ok(code)
 }
 
-fn prepare(args: &ChangeArgs, home: &Home, dir: &RunDir) -> Result<RunRequest, Failure> {
+fn prepare(args: &ChangeArgs, dir: &RunDir) -> Result<RunRequest, Failure> {
     let plan = dir.plan().map_err(|error| open_home::store_failure(&error))?;
     let spec = changes::from_flags(args, &plan.spec, None)?;
-    let request = rerun_request(home.clone(), dir, spec);
-    let request = request.map_err(|error| failure(RunError::NotStarted(error)))?;
-    Ok(RunRequest { environment: environment(), ..request })
-}
-
-fn start(global: &GlobalArgs, request: RunRequest) -> Result<u8, Failure> {
-    let supervised = async |observer: &mut dyn Observer, cancels| supervise(request, observer, cancels).await;
-    supervise_and_print(global, DisplayOptions::new(false, None), supervised)
+    rerun_request(dir, spec).map_err(|error| failure(RunError::NotStarted(error)))
 }
 
 fn incomplete() -> u8 {

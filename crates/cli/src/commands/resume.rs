@@ -1,15 +1,13 @@
 //! `longhaul resume`: continues a finished run in its session, or forks a new run from it.
 
-use super::run::{DisplayOptions, failure, supervise_and_print, warn_of_neighbor};
-use super::watchdog::environment;
+use super::run::{DisplayOptions, supervise_and_print, warn_of_neighbor};
 use crate::args::{GlobalArgs, ResumeArgs};
 use crate::failure::Failure;
 use crate::output::lifecycle::Lifecycle;
 use crate::output::{events, print_status};
+use crate::supervise_failure::failure;
 use crate::{changes, limit_flags, open_home, prompt_arg};
-use longhaul::{
-    Observer, ResumeOptions, RunError, RunRequest, fork_request, resume as resume_run, supervise,
-};
+use longhaul::{ResumeOptions, RunError, RunStart, fork_request};
 use longhaul_core::{OutcomeKind, Policy, ResumeRequest, Run, RunId, RunSpec};
 use longhaul_store::{Home, Journal, Plan, RunDir};
 
@@ -34,7 +32,7 @@ pub fn resume(global: &GlobalArgs, args: &ResumeArgs) -> Result<u8, Failure> {
         warn_of_neighbor(&spec.cwd, Some(dir.id()));
     }
     if args.fork {
-        return fork(global, args, home, &dir, prompt, spec);
+        return fork(global, args, &home, &dir, prompt, spec);
     }
     let request = match (prompt, args.repeat_task) {
         (Some(text), _) => ResumeRequest::Prompt(text),
@@ -46,11 +44,13 @@ pub fn resume(global: &GlobalArgs, args: &ResumeArgs) -> Result<u8, Failure> {
         }
     };
     require_remaining(&spec.policy, &dir)?;
-    let options = ResumeOptions { request, spec: Some(spec) };
-    let resumed = async |observer: &mut dyn Observer, cancels| {
-        resume_run(&home, dir, options, environment(), observer, cancels).await
-    };
-    supervise_and_print(global, display_options(global, args, &plan)?, resumed)
+    let options = Box::new(ResumeOptions { request, spec: Some(spec) });
+    supervise_and_print(
+        global,
+        display_options(global, args, &plan)?,
+        &home,
+        RunStart::Resume { dir, options },
+    )
 }
 
 fn display_options(global: &GlobalArgs, args: &ResumeArgs, plan: &Plan) -> Result<DisplayOptions, Failure> {
@@ -62,7 +62,7 @@ fn display_options(global: &GlobalArgs, args: &ResumeArgs, plan: &Plan) -> Resul
 fn fork(
     global: &GlobalArgs,
     args: &ResumeArgs,
-    home: Home,
+    home: &Home,
     dir: &RunDir,
     prompt: Option<String>,
     mut spec: RunSpec,
@@ -78,10 +78,8 @@ fn fork(
         }
     };
     // A fork is a new run, with full limits.
-    let request = fork_request(home, dir, spec).map_err(not_started)?;
-    let request = RunRequest { environment: environment(), ..request };
-    let forked = async |observer: &mut dyn Observer, cancels| supervise(request, observer, cancels).await;
-    supervise_and_print(global, display_options(global, args, &plan)?, forked)
+    let request = fork_request(dir, spec).map_err(not_started)?;
+    supervise_and_print(global, display_options(global, args, &plan)?, home, request.into())
 }
 
 /// Rejects limits that are already exhausted.

@@ -15,23 +15,23 @@ use crate::output::stream::Stream;
 use crate::output::{self, phrases};
 use crate::policy_flags::{ResolvedPolicy, resolve};
 use crate::spec_failure::spec_failure;
+use crate::supervise_failure::failure;
 use crate::telemetry::{TelemetryHandle, with_telemetry};
 use crate::{
     agent_settings, check_flags, guard_flags, keep_going_flags, limit_flags, network_flag, notify_flag,
     open_home, prompt_arg, run_learning, runtime, signals, table_files,
 };
 use longhaul::find_agent::{AgentError, claude_config_dir, claude_sessions, find_claude};
-use longhaul::{Observer, ResumeOptions, RunError, RunReport, RunRequest, SuperviseError, supervise};
+use longhaul::{Observer, ResumeOptions, RunReport, RunRequest, RunStart, Supervisor};
 use longhaul_agent::{UserTables, default_dialect, did_you_mean, researchgym};
 use longhaul_core::{
-    CancelSource, Fault, HandoffSummary, Harness, OutcomeKind, Policy, Preset, ResumeRequest, Run, RunId,
-    RunSpec, SessionId, SessionLoss, SessionPlan,
+    Fault, HandoffSummary, Harness, OutcomeKind, Policy, Preset, Run, RunId, RunSpec, SessionId, SessionLoss,
+    SessionPlan,
 };
 use longhaul_store::{Home, Inherited, Journal, Placement, RunDir};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
-use tokio::sync::mpsc;
 
 // Live runs are among the newest. Each check tries to lock a journal.
 const NEIGHBORS_MAX: usize = 100;
@@ -123,16 +123,9 @@ impl PreparedRun {
     pub fn start(self, global: &GlobalArgs, options: DisplayOptions) -> Result<u8, Failure> {
         let has_permission_mode = self.spec.permission_mode.is_some();
         let options = DisplayOptions { has_permission_mode, ..options };
-        let request = RunRequest {
-            placement: self.placement,
-            environment: super::watchdog::environment(),
-            inherited: self.inherited,
-            origins: self.origins,
-            ..RunRequest::new(open_home::open()?, self.spec)
-        };
-        let supervised =
-            async |observer: &mut dyn Observer, cancels| supervise(request, observer, cancels).await;
-        supervise_and_print(global, options, supervised)
+        let PreparedRun { spec, placement, inherited, origins, .. } = self;
+        let request = RunRequest { placement, spec, inherited, origins };
+        supervise_and_print(global, options, &open_home::open()?, request.into())
     }
 }
 
@@ -147,12 +140,9 @@ fn resume_prepared(global: &GlobalArgs, args: &RunArgs, home: &Home, dir: &RunDi
     spec.notify = args.notify.commands().unwrap_or(spec.notify);
     limit_flags::require_remaining(dir.id(), &run, &spec.policy, &plan.spec.policy)?;
     let events = events::open(&args.events, global, args.detached)?;
-    let options = ResumeOptions { request: ResumeRequest::Continue, spec: Some(spec) };
-    let resumed = async |observer: &mut dyn Observer, cancels| {
-        let environment = super::watchdog::environment();
-        longhaul::resume(home, dir.clone(), options, environment, observer, cancels).await
-    };
-    supervise_and_print(global, DisplayOptions::new(args.detached, events), resumed)
+    let options = Box::new(ResumeOptions { spec: Some(spec), ..ResumeOptions::default() });
+    let resumed = RunStart::Resume { dir: dir.clone(), options };
+    supervise_and_print(global, DisplayOptions::new(args.detached, events), home, resumed)
 }
 
 /// Validates the flags and prepares a run.
@@ -201,12 +191,18 @@ impl DisplayOptions {
     }
 }
 
+/// Returns a supervisor of the runs in this home, with this program as helper of its agents.
+pub fn supervisor(home: &Home) -> Supervisor {
+    Supervisor::from(home.clone()).with_environment(super::watchdog::environment())
+}
+
 /// Supervises one run on this thread, displays it, prints the outcome and returns the exit code. Signals of
 /// this process cancel the run.
 pub fn supervise_and_print(
     global: &GlobalArgs,
     options: DisplayOptions,
-    supervised: impl AsyncFnOnce(&mut dyn Observer, mpsc::Receiver<CancelSource>) -> Result<RunReport, RunError>,
+    home: &Home,
+    start: RunStart,
 ) -> Result<u8, Failure> {
     let format = output::format(global);
     let prints_report = !options.reserves_stdout();
@@ -216,14 +212,16 @@ pub fn supervise_and_print(
     let exporter = telemetry.exporter();
     let supervised = |observer: &mut dyn Observer| -> Result<RunReport, Failure> {
         runtime::new()?.block_on(async {
-            let cancels = signals::cancels()
-                .map_err(|error| Failure::unexpected(format!("cannot listen to signals: {error}")))?;
             let observer: &mut dyn Observer = &mut with_telemetry(observer, exporter);
-            let result = match queue {
-                Some(queue) => supervised(&mut Events::new(observer, queue), cancels).await,
-                None => supervised(observer, cancels).await,
+            let supervise = async |observer: &mut dyn Observer| {
+                let run = supervisor(home).observe(start, observer);
+                signals::cancel(run.canceller())?;
+                run.await.map_err(failure)
             };
-            result.map_err(failure)
+            match queue {
+                Some(queue) => supervise(&mut Events::new(observer, queue)).await,
+                None => supervise(observer).await,
+            }
         })
     };
     if detached {
@@ -258,24 +256,6 @@ pub fn supervise_and_print(
     events::close(events, global);
     telemetry.close(global);
     exit_code
-}
-
-/// Converts the error of a run that did not start or was aborted.
-pub fn failure(error: RunError) -> Failure {
-    match error {
-        RunError::NotStarted(source) => {
-            let hint = match &source {
-                SuperviseError::Store(error) => open_home::hint(error),
-                _ => source.hint(),
-            };
-            Failure { hint, ..Failure::not_started(source.to_string(), "", None) }
-        }
-        RunError::Aborted { ref run, ref source } => {
-            let remedy = if source.is_disk_full() { "free disk space" } else { "fix the cause" };
-            let hint = format!("{remedy}, and continue it with `longhaul recover {run}`");
-            Failure::aborted(run.clone(), error.to_string(), hint)
-        }
-    }
 }
 
 /// Returns whether noteworthy events produce diagnostic texts, by the flag or by the variable.

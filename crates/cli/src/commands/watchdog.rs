@@ -4,11 +4,11 @@
 //! Not for people. Its standard streams are closed.
 
 use super::finish_tool;
-use super::run::failure;
 use crate::args::WatchdogArgs;
 use crate::failure::Failure;
 use crate::run_learning;
 use crate::runtime;
+use crate::supervise_failure::failure;
 use longhaul::watchdog::watch;
 use longhaul::{Environment, RunError};
 use longhaul_agent::Program;

@@ -4,7 +4,7 @@
 use crate::harness::{LONGHAUL, Stage};
 use crate::recovering::play_with_each_agent;
 use crate::server::Server;
-use longhaul::{Environment, NoObserver, RunReport, RunRequest, supervise};
+use longhaul::{Environment, RunReport, Supervisor};
 use longhaul_agent::claude::Claude;
 use longhaul_agent::{Dialect, DoneSignals, Guards, Program};
 use longhaul_core::{Exit, KeepGoing, Notice, OutcomeKind, Preset, RunSpec};
@@ -46,12 +46,10 @@ fn run(
     let leading_args = vec!["finish-tool".to_owned()];
     let finish_tool = Some(Program { path: tool_program.into(), leading_args });
     let environment = Environment { clear: true, set, finish_tool, ..Environment::default() };
-    let request = RunRequest { environment, ..RunRequest::new(home, spec) };
+    let supervisor = Supervisor::from(home).with_environment(environment);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-    let (_cancels, received) = tokio::sync::mpsc::channel(1);
-    let report = runtime
-        .block_on(supervise(request, &mut NoObserver, received))
-        .expect("the run is supervised to its end");
+    let handle = supervisor.run(spec).expect("the supervisor's thread starts");
+    let report = runtime.block_on(handle.outcome()).expect("the run is supervised to its end");
     (stage, report)
 }
 

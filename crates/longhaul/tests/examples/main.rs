@@ -3,6 +3,7 @@
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 mod checked;
+mod controlled;
 mod fixture;
 
 use expect_test::{Expect, expect};
@@ -11,16 +12,23 @@ use longhaul::{RunMarker, processes_with};
 use longhaul_store::{Home, RunDir, StoreError};
 use std::error::Error;
 use std::path::{Path, PathBuf};
+use std::pin::pin;
 use std::process::{ExitCode, Output};
+use std::sync::Arc;
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread::{self, Thread};
 
 fn main() -> ExitCode {
     if let Some(code) = fixture::agent() {
         return code;
     }
-    if let (Some(WITH_CHECK), Some(command)) = (std::env::args().nth(1).as_deref(), std::env::args().nth(2)) {
-        return checked::main(command);
-    }
-    match examples().and_then(|()| checks()) {
+    // The library works on any executor, so this one is not tokio's.
+    let result = match (std::env::args().nth(1).as_deref(), std::env::args().nth(2)) {
+        (Some(WITH_CHECK), Some(command)) => block_on(checked::run(command)),
+        (Some(CONTROLLED), _) => block_on(controlled::run()),
+        _ => examples().and_then(|()| checks()).and_then(|()| control()),
+    };
+    match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {error}");
@@ -31,6 +39,36 @@ fn main() -> ExitCode {
 
 /// The first argument if this program must use the library itself. The check is the second argument.
 const WITH_CHECK: &str = "with a check";
+
+/// The first argument if this program must cancel, resume and follow a run.
+const CONTROLLED: &str = "controlled";
+
+/// Waits for a future on this thread.
+fn block_on<T>(future: impl Future<Output = T>) -> T {
+    struct Unpark(Thread);
+    impl Wake for Unpark {
+        fn wake(self: Arc<Self>) {
+            self.0.unpark();
+        }
+    }
+    let waker = Waker::from(Arc::new(Unpark(thread::current())));
+    let mut future = pin!(future);
+    loop {
+        match future.as_mut().poll(&mut Context::from_waker(&waker)) {
+            Poll::Ready(output) => return output,
+            Poll::Pending => thread::park(),
+        }
+    }
+}
+
+/// Tests that a library user controls a run through its handle.
+fn control() -> Result<(), Box<dyn Error>> {
+    let Output { stdout, stderr, .. } = Fixture::new()?.run(&std::env::current_exe()?, &[CONTROLLED])?;
+    let expected = "run: cancelled\nresume: done\nattach: done\nrecover: already done\n";
+    assert_eq!(String::from_utf8(stdout)?, expected, "{}", String::from_utf8_lossy(&stderr));
+    println!("control ... ok");
+    Ok(())
+}
 
 /// Tests that a request's check runs, whether or not the policy has a check limit.
 fn checks() -> Result<(), Box<dyn Error>> {

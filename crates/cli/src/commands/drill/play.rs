@@ -9,7 +9,7 @@ use crate::failure::Failure;
 use crate::output::progress::ProgressDisplay;
 use crate::signals;
 use longhaul::{
-    Environment, Observer, RunMarker, RunReport, RunRequest, StepView, processes_with, supervise,
+    Environment, Observer, RunMarker, RunReport, RunRequest, StepView, Supervisor, processes_with,
 };
 use longhaul_agent::Program;
 use longhaul_core::{AfterAttempt, OutageBound, Policy, Preset, Record, RunId, RunSpec, Span, Step};
@@ -83,16 +83,17 @@ async fn run_scenario(
     });
     let runs = Home::open(Some(dir.join(HOME)), |_| None).map_err(unexpected)?;
     let request = RunRequest {
-        environment: environment(&api, &home),
         origins: BTreeMap::from([("preset".to_owned(), "drill".to_owned())]),
-        ..RunRequest::new(runs, spec)
+        ..RunRequest::from(spec)
     };
     let pid = Arc::new(AtomicU32::new(0));
     let killer = tokio::spawn(kill_at_moments(api.signal_points(), Arc::clone(&pid)));
     let mut watcher =
         Watcher { screen: ProgressDisplay::new(global, true), pid, survived: Vec::new(), waits: 0 };
-    let cancels = signals::cancels().map_err(unexpected)?;
-    let report = supervise(request, &mut watcher, cancels).await.map_err(unexpected)?;
+    let supervisor = Supervisor::from(runs).with_environment(environment(&api, &home));
+    let run = supervisor.observe(request.into(), &mut watcher);
+    signals::cancel(run.canceller())?;
+    let report = run.await.map_err(unexpected)?;
     killer.abort();
     watcher.screen.close();
 

@@ -3,15 +3,16 @@
 //! The key is the run's id. A run's directory is created atomically, so of two simultaneous starts one
 //! creates the run and the other finds it.
 
-use super::{DisplayOptions, resume_prepared, start, supervise_and_print};
+use super::{DisplayOptions, resume_prepared, start, supervise_and_print, supervisor};
 use crate::args::{AttachArgs, GlobalArgs, OutputFormat, RunArgs};
 use crate::commands::show::print_end;
-use crate::commands::{attach, detach, watchdog};
+use crate::commands::{attach, detach};
 use crate::failure::Failure;
-use crate::open_home;
 use crate::output::events;
 use crate::output::{self, print_status};
-use longhaul::{FollowEnd, NoObserver, Observer, RunError, follow, recover};
+use crate::supervise_failure::failure;
+use crate::{open_home, runtime};
+use longhaul::{NoObserver, RunError, RunStart, SuperviseError};
 use longhaul_core::{OutcomeKind, Run, RunId};
 use longhaul_store::{Home, Journal, RunDir, StoreError};
 
@@ -73,18 +74,15 @@ fn handle_existing(global: &GlobalArgs, args: &RunArgs, home: &Home, dir: &RunDi
         KeyState::Running => follow_running(global, args, dir),
         KeyState::Unfinished => {
             let events = events::open(&args.events, global, args.detached)?;
-            let notify = args.notify.commands();
-            let recovery = async |observer: &mut dyn Observer, cancels| {
-                recover(home, dir.clone(), notify, watchdog::environment(), observer, cancels).await
-            };
-            supervise_and_print(global, DisplayOptions::new(args.detached, events), recovery)
+            let recovery = RunStart::Recover { dir: dir.clone(), notify: args.notify.commands() };
+            supervise_and_print(global, DisplayOptions::new(args.detached, events), home, recovery)
         }
         // Nothing was spent, so the work can still start.
         KeyState::Finished(OutcomeKind::NotStarted) => resume_prepared(global, args, home, dir),
         // A cancelled run was stopped on purpose.
-        KeyState::Finished(OutcomeKind::Done | OutcomeKind::Cancelled) => print_finished(global, dir),
+        KeyState::Finished(OutcomeKind::Done | OutcomeKind::Cancelled) => print_finished(global, home, dir),
         KeyState::Finished(_) if args.retry => resume_prepared(global, args, home, dir),
-        KeyState::Finished(_) => print_finished(global, dir),
+        KeyState::Finished(_) => print_finished(global, home, dir),
     }
 }
 
@@ -117,20 +115,20 @@ fn follow_running(global: &GlobalArgs, args: &RunArgs, dir: &RunDir) -> Result<u
 }
 
 /// Prints how the run finished. Spends nothing.
-fn print_finished(global: &GlobalArgs, dir: &RunDir) -> Result<u8, Failure> {
-    let followed = crate::runtime::new()?.block_on(follow(dir, &mut NoObserver));
-    match followed.map_err(|error| super::failure(RunError::NotStarted(error)))? {
-        FollowEnd::Ended(report) => {
-            print_end(&report, output::format(global));
-            if output::format(global) == OutputFormat::Text && !global.quiet {
-                print_status(&format!("run {} has already finished; nothing was started", dir.id()));
-            }
-            Ok(report.outcome.exit_code())
+fn print_finished(global: &GlobalArgs, home: &Home, dir: &RunDir) -> Result<u8, Failure> {
+    let followed =
+        runtime::new()?.block_on(supervisor(home).observe(RunStart::Attach(dir.clone()), &mut NoObserver));
+    let report = followed.map_err(|error| match error {
+        RunError::NotStarted(SuperviseError::Orphaned(run)) => {
+            Failure::unexpected(format!("run {run} was finished, but is unfinished now"))
         }
-        FollowEnd::Orphaned => {
-            Err(Failure::unexpected(format!("run {} was finished, but is unfinished now", dir.id())))
-        }
+        error => failure(error),
+    })?;
+    print_end(&report, output::format(global));
+    if output::format(global) == OutputFormat::Text && !global.quiet {
+        print_status(&format!("run {} has already finished; nothing was started", dir.id()));
     }
+    Ok(report.outcome.exit_code())
 }
 
 /// Warns that the run keeps its original prompt.

@@ -1,13 +1,14 @@
 //! `longhaul status --watch`: a live view of every unfinished run, until Ctrl-C. It changes nothing.
 
 use super::unfinished;
+use crate::commands::run::supervisor;
 use crate::failure::Failure;
 use crate::output::live::{self, LiveView, label};
 use crate::output::region::{self, Region};
 use crate::output::timeline_text::describe_outcome;
 use crate::output::{self, envelope_text, phrases};
 use crate::{open_home, runtime, signals};
-use longhaul::{FollowEnd, Observer, StepView, SuperviseError, follow};
+use longhaul::{Observer, RunError, RunReport, RunStart, StepView, SuperviseError};
 use longhaul_core::{OutcomeKind, Step};
 use longhaul_store::{Home, Journal, RunDir};
 use std::collections::BTreeMap;
@@ -56,7 +57,7 @@ pub fn watch() -> Result<u8, Failure> {
 async fn follow_all(home: &Home, board: &Board, region: Option<&Region>) -> Result<u8, Failure> {
     let mut cancels = signals::cancels()
         .map_err(|error| Failure::unexpected(format!("cannot listen to signals: {error}")))?;
-    let mut following: JoinSet<(RunDir, Result<FollowEnd, SuperviseError>)> = JoinSet::new();
+    let mut following: JoinSet<(RunDir, Result<RunReport, RunError>)> = JoinSet::new();
     let mut ticks = tokio::time::interval(POLL_INTERVAL);
     loop {
         tokio::select! {
@@ -70,8 +71,10 @@ async fn follow_all(home: &Home, board: &Board, region: Option<&Region>) -> Resu
                     let view = Box::new(LiveView::new(label(dir.id(), dir.path())));
                     board.lock().expect("no drawing panics").insert(dir.path().to_owned(), Watched::Live(view));
                     let mut watcher = Watcher { board: Arc::clone(board), dir: dir.path().to_owned() };
+                    let supervisor = supervisor(home);
                     following.spawn_local(async move {
-                        let followed = follow(&dir, &mut watcher).await;
+                        let start = RunStart::Attach(dir.clone());
+                        let followed = supervisor.observe(start, &mut watcher).await;
                         (dir, followed)
                     });
                 }
@@ -103,7 +106,7 @@ fn on_follow_end(
     board: &Board,
     region: Option<&Region>,
     dir: &RunDir,
-    followed: Result<FollowEnd, SuperviseError>,
+    followed: Result<RunReport, RunError>,
 ) {
     let (id, label) = (dir.id(), label(dir.id(), dir.path()));
     let unsupervised = |state: &str| {
@@ -112,17 +115,17 @@ fn on_follow_end(
     let mut watched = board.lock().expect("no drawing panics");
     let path = dir.path().to_owned();
     match followed {
+        Err(RunError::NotStarted(SuperviseError::Orphaned(_))) => {
+            watched.insert(path, unsupervised("no supervisor"));
+        }
         Err(error) => {
             let text = format!("{label}: {}", phrases::one_line(&error.to_string()));
             watched.insert(path, Watched::Unreadable(text));
         }
-        Ok(FollowEnd::Orphaned) => {
-            watched.insert(path, unsupervised("no supervisor"));
-        }
-        Ok(FollowEnd::Ended(report)) if report.outcome.kind == OutcomeKind::Suspended => {
+        Ok(report) if report.outcome.kind == OutcomeKind::Suspended => {
             watched.insert(path, unsupervised("suspended"));
         }
-        Ok(FollowEnd::Ended(report)) => {
+        Ok(report) => {
             watched.remove(&path);
             // The drawing thread waits for the board.
             drop(watched);

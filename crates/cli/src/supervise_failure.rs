@@ -1,0 +1,68 @@
+//! Explains why a run did not start, continue or finish, and what the user can type.
+
+use crate::failure::Failure;
+use crate::open_home;
+use longhaul::{RunError, SuperviseError, next_commands};
+use longhaul_core::Run;
+use longhaul_store::{Journal, RunDir};
+use std::path::Path;
+
+/// Converts the error of a run that did not start or was aborted.
+pub fn failure(error: RunError) -> Failure {
+    match error {
+        RunError::NotStarted(source) => {
+            Failure { hint: hint(&source), ..Failure::not_started(source.to_string(), "", None) }
+        }
+        RunError::Aborted { ref run, ref source } => {
+            let remedy = if source.is_disk_full() { "free disk space" } else { "fix the cause" };
+            let hint = format!("{remedy}, and continue it with `longhaul recover {run}`");
+            Failure::aborted(run.clone(), error.to_string(), hint)
+        }
+        RunError::ThreadEnded => Failure::unexpected(error.to_string()),
+    }
+}
+
+/// Returns what a user can do about the error.
+fn hint(error: &SuperviseError) -> Option<String> {
+    match error {
+        SuperviseError::Store(error) => open_home::hint(error),
+        SuperviseError::UnknownAgent(_) | SuperviseError::Tables(_) | SuperviseError::Guard(_) => {
+            Some("use the version of longhaul that started the run".to_owned())
+        }
+        SuperviseError::Spec(_) => Some("correct the description of the run".to_owned()),
+        SuperviseError::Workspace { .. } => {
+            Some("move it back, or pass its new path with `--cwd`".to_owned())
+        }
+        SuperviseError::RunningElsewhere { dir, .. } => {
+            let dir = dir.display();
+            Some(format!("follow it with `longhaul attach {dir}`, or stop it with `longhaul cancel {dir}`"))
+        }
+        SuperviseError::MissingVariables { run, .. } => Some(format!(
+            "set the variables and type `longhaul recover {run}`, or continue without them with `longhaul resume {run}`; \
+                 the service that `longhaul recover --install` writes reads variables from a file"
+        )),
+        SuperviseError::AlreadyFinished { run, dir, .. } => Some(match next_command(dir) {
+            Some(command) => format!("continue it with `{command}`"),
+            None => {
+                format!(
+                    "`longhaul resume {run} --repeat-task` repeats the task; a prompt in place of `--repeat-task` asks for more"
+                )
+            }
+        }),
+        SuperviseError::NoSession(run) => Some(format!("`longhaul resume {run}` starts one")),
+        SuperviseError::NotFinished(run) | SuperviseError::Orphaned(run) => Some(format!(
+            "continue it with `longhaul recover {run}`, or stop it with `longhaul cancel {run}`"
+        )),
+        SuperviseError::SettingsInUse(run) => {
+            Some(format!("stop it with `longhaul cancel {run}`, then resume it with the change"))
+        }
+        SuperviseError::Io(_) => None,
+    }
+}
+
+/// Returns the likeliest command that continues the finished run of this directory, or `None` if it needs none.
+fn next_command(dir: &Path) -> Option<String> {
+    let dir = RunDir::from_path(dir.to_owned())?;
+    let (plan, history) = (dir.plan().ok()?, Journal::load(&dir.journal_path()).ok()?);
+    next_commands(dir.id(), &Run::replay(history.records()), &plan).into_iter().next()
+}

@@ -1,0 +1,88 @@
+//! The environment of an agent: its variables and the helper programs. It starts nothing.
+
+use longhaul_agent::{AgentContext, Dialect, DoneSignals, GuardError, Program};
+use longhaul_core::{RunId, RunSpec};
+use longhaul_store::{Plan, RunDir, harness_variables};
+use std::collections::{BTreeMap, BTreeSet};
+use std::env;
+use std::ffi::OsString;
+
+/// The environment of an agent: its variables, before the dialect adds and removes some, and the helper
+/// programs.
+#[derive(Clone, Debug, Default)]
+pub struct Environment {
+    /// Whether the environment starts empty instead of as a copy of the supervisor's.
+    pub clear: bool,
+    /// Variables to set. Their values are never stored.
+    pub set: BTreeMap<String, String>,
+    /// The watchdog, by its absolute path: the program that stops the hanging agent of an orphaned run.
+    /// `None` leaves such an agent running until the run is recovered.
+    ///
+    /// The watchdog calls [`watch`](crate::watchdog::watch) in its own process session. The supervisor starts
+    /// it once, with the first agent, if the policy has an [`orphan_timeout`](longhaul_core::Policy::orphan_timeout). If it
+    /// cannot be started, the run continues without it.
+    ///
+    /// It receives three arguments after its leading ones: the run's directory, the supervisor's PID, and the
+    /// supervisor's start time in clock ticks.
+    pub watchdog: Option<Program>,
+    /// The program, by its absolute path, that serves the tool for done claims, if the run's keep-going has
+    /// one; see [`AgentContext::finish_tool`]. `None` withdraws the tool from an agent that had it.
+    pub finish_tool: Option<Program>,
+    /// The program, by its absolute path, that the agent's hooks call if its sessions are learned from; see
+    /// [`AgentContext::hook`]. `None` disables the hooks.
+    pub hook: Option<Program>,
+}
+
+impl Environment {
+    /// Returns what the agent of a run is started with.
+    ///
+    /// # Errors
+    /// Returns the first invalid guard or host.
+    pub fn agent_context(
+        &self,
+        spec: RunSpec,
+        run_id: RunId,
+        follow_ups: Vec<String>,
+    ) -> Result<AgentContext, GuardError> {
+        let has_finish_tool = DoneSignals::new(&spec.policy).tool;
+        let mut context = AgentContext::new(spec, run_id)?;
+        context.follow_ups = follow_ups;
+        // The current supervisor's programs, because the recorded ones may no longer exist.
+        context.finish_tool = self.finish_tool.clone().filter(|_| has_finish_tool);
+        context.hook.clone_from(&self.hook);
+        Ok(context)
+    }
+
+    /// Returns the value of a variable in this environment.
+    pub(crate) fn variable(&self, name: &str) -> Option<OsString> {
+        let inherited = || env::var_os(name).filter(|_| !self.clear);
+        self.set.get(name).map(OsString::from).or_else(inherited)
+    }
+
+    fn is_set(&self, name: &str) -> bool {
+        self.variable(name).is_some_and(|value| !value.is_empty())
+    }
+
+    /// Returns the names of the set variables that an agent of this dialect needs, without their values.
+    pub(crate) fn needed(&self, dialect: &dyn Dialect) -> BTreeSet<String> {
+        let inherited =
+            env::vars_os().filter(|_| !self.clear).filter_map(|(name, _)| name.into_string().ok());
+        let names = inherited.chain(self.set.keys().cloned());
+        let is_set = |name: &str| self.is_set(name);
+        names.filter(|name| is_set(name) && dialect.needs_variable(name, &is_set)).collect()
+    }
+
+    /// Returns the names of the variables that the agent of this plan needs and that are not set.
+    pub(crate) fn missing(&self, plan: &Plan) -> Vec<String> {
+        plan.env.needed().filter(|name| !self.is_set(name)).map(str::to_owned).collect()
+    }
+
+    /// Adds the variables that the run's harness sets for its agents. Variables that are already set stay.
+    #[must_use]
+    pub(crate) fn with_harness(mut self, spec: &RunSpec, dir: &RunDir) -> Environment {
+        for (name, value) in harness_variables(spec, dir.path()) {
+            self.set.entry(name.to_owned()).or_insert(value);
+        }
+        self
+    }
+}

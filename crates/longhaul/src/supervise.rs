@@ -1,0 +1,200 @@
+//! Supervises one run in the live world, from its request or its first event to its outcome.
+
+use crate::changes::{record_end, record_start};
+use crate::driver::drive;
+use crate::live::{LiveWorld, RunMarker, WorldConfig, random_seed};
+use crate::notification::Notification;
+use crate::observer::Observer;
+use crate::run_report::{RunReport, write_final_status, write_summaries};
+use crate::run_request::RunRequest;
+use crate::{Environment, RunError, SuperviseError};
+use jiff::Zoned;
+use longhaul_agent::{AgentContext, Dialect, UserTables, dialect_with_tables};
+use longhaul_core::{
+    CancelSource, Event, Moment, OutcomeKind, Policy, Run, RunId, RunSpec, SessionPlan, draw_uuid,
+};
+use longhaul_store::{Binary, Day, EnvNames, Home, NewRun, Plan, RunDir, harness_variables};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use tokio::sync::mpsc;
+
+/// Returns the dialect of a run.
+pub(crate) fn dialect_of(spec: &RunSpec) -> Result<Box<dyn Dialect>, SuperviseError> {
+    let tables = UserTables { prices: spec.prices.clone(), effects: spec.effects.clone() };
+    let dialect = dialect_with_tables(&spec.agent.name, tables)?;
+    dialect.ok_or_else(|| SuperviseError::UnknownAgent(spec.agent.name.clone()))
+}
+
+/// Runs the request to its outcome. Cancels arrive through `cancels`. `observer` receives each step.
+///
+/// # Errors
+///
+/// Returns [`RunError::NotStarted`] if the run's directory cannot be created, and [`RunError::Aborted`] if
+/// its journal can no longer be written. In the second case the agent is stopped first. Every other failure
+/// is an outcome.
+pub(crate) async fn supervise(
+    home: &Home,
+    environment: Environment,
+    mut request: RunRequest,
+    observer: &mut dyn Observer,
+    cancels: mpsc::Receiver<CancelSource>,
+) -> Result<RunReport, RunError> {
+    let now = Zoned::now();
+    let day = now.date();
+    let started_at = Moment(now.timestamp().as_millisecond() as u64);
+    let prepared =
+        prepare(home, &environment, &mut request, &day, started_at).map_err(RunError::NotStarted)?;
+    let PreparedPlan { plan, session, mut context, dialect } = prepared;
+    let created = home.create_run_at(&request.placement, &day, random_seed(), &plan);
+    let NewRun { dir, journal } = created.map_err(|error| RunError::NotStarted(error.into()))?;
+    context.run_id = dir.id().clone();
+    observer.on_start(dir.id(), dir.path());
+    record_start(home, &dir, &context.spec.cwd).await;
+
+    let path = dir.path().to_owned();
+    let config = WorldConfig {
+        home,
+        marker: RunMarker::new(dir.id(), &plan),
+        environment: environment.with_harness(&context.spec, &dir),
+        dir,
+        dialect,
+        context,
+        missing: Vec::new(),
+    };
+    let world = LiveWorld::new(config, journal, cancels, observer);
+    let supervisor = RunningSupervisor { run: Run::new(), policy: plan.spec.policy, world };
+    let result = supervisor.drive_to_outcome(Event::Started(session)).await;
+    if matches!(result, Err(RunError::NotStarted(_))) {
+        // No process started, and the caller may start another run: `recover` must not find this one.
+        let _ = fs::remove_dir_all(path);
+    }
+    result
+}
+
+/// A run with its world, before its outcome.
+pub(crate) struct RunningSupervisor<'a> {
+    pub(crate) run: Run,
+    pub(crate) policy: Policy,
+    pub(crate) world: LiveWorld<'a>,
+}
+
+impl RunningSupervisor<'_> {
+    /// Drives the run from `first` to its outcome and finalizes its directory.
+    pub(crate) async fn drive_to_outcome(mut self, first: Event) -> Result<RunReport, RunError> {
+        let result = self.drive_and_report(first).await;
+        self.world.stop_watchdog().await;
+        self.world.finish_calls().await;
+        result
+    }
+
+    async fn drive_and_report(&mut self, first: Event) -> Result<RunReport, RunError> {
+        let RunningSupervisor { run, policy, world } = self;
+        match drive(run, policy, world, first).await {
+            Ok(outcome) => {
+                let finished_at = crate::World::now(world).at;
+                world.complete_transcript(run.state().attempts());
+                let report = RunReport::new(
+                    world.dir(),
+                    run,
+                    outcome,
+                    finished_at,
+                    world.snapshot(),
+                    world.startup_message(),
+                );
+                write_summaries(world.dir(), run, policy, world.spec().harness, &report);
+                if outcome.kind == OutcomeKind::Suspended {
+                    // The system is about to kill this process. The supervisor that finishes the run
+                    // completes the other files.
+                    write_final_status(world.dir(), run, policy, &report);
+                    world.release();
+                    return Ok(report);
+                }
+                // The agent no longer works in the workspace and the outcome is not published, so only the
+                // run has changed the workspace. If this supervisor is killed here, the next one records the
+                // end.
+                record_end(world.home(), world.dir(), &world.spec().cwd, run.state().reopen_count).await;
+                let notification =
+                    world.claim_notification(Notification::for_outcome(&report, run, &world.task()));
+                write_final_status(world.dir(), run, policy, &report);
+                // Comes after the status, so that a notified command finds the final state.
+                world.call(notification);
+                // Comes last, because it may wait for another writer of the ledger.
+                world.release();
+                if !world.spec().keep_partial_messages {
+                    world.compact_streams();
+                }
+                Ok(report)
+            }
+            Err(source) => {
+                world.abandon().await;
+                let started =
+                    world.has_started() || run.state().process.is_some() || run.state().attempts() > 1;
+                Err(if started {
+                    RunError::Aborted { run: world.dir().id().clone(), source }
+                } else {
+                    RunError::NotStarted(source)
+                })
+            }
+        }
+    }
+}
+
+/// A plan, and the parts of a live run that are derived from it.
+struct PreparedPlan {
+    plan: Plan,
+    session: SessionPlan,
+    context: AgentContext,
+    dialect: Arc<dyn Dialect>,
+}
+
+/// Checks a request and creates its plan. The plan never contains a secret.
+fn prepare(
+    home: &Home,
+    environment: &Environment,
+    request: &mut RunRequest,
+    day: &Day,
+    started_at: Moment,
+) -> Result<PreparedPlan, SuperviseError> {
+    let cwd = resolve_workspace(home, request, day)?;
+    let RunRequest { spec, inherited, origins, .. } = request;
+    spec.validate()?;
+    // Salt 0 separates the first session's id from the draws of the steps.
+    let session = spec.session.get_or_insert_with(|| SessionPlan::New(draw_uuid(random_seed(), 0))).clone();
+    let dialect: Arc<dyn Dialect> = Arc::from(dialect_of(spec)?);
+    let needed = environment.needed(dialect.as_ref());
+    // Only the names of the variables are used here, and they do not depend on the directory.
+    let harness_variables = harness_variables(spec, Path::new(""));
+    let set = environment.set.keys().map(String::as_str);
+    let set = set.chain(harness_variables.iter().map(|(name, _)| *name));
+    let plan = Plan {
+        binary: Binary::new(&spec.agent.program).ok(),
+        env: EnvNames::new(set, []).with_needed(needed.iter().map(String::as_str)),
+        origins: origins.clone(),
+        marker: Some(RunMarker::random()),
+        inherited: inherited.clone(),
+        ..Plan::new(spec.clone().with(|spec| spec.cwd = cwd), started_at)
+    };
+    // The run gets its id with its directory.
+    let context = environment.agent_context(spec.clone(), RunId::from(""), Vec::new())?;
+    Ok(PreparedPlan { plan, session, context, dialect })
+}
+
+// The workspace of a run in its own directory depends on the run's id. Returns the directory as the plan
+// stores it.
+fn resolve_workspace(home: &Home, request: &mut RunRequest, day: &Day) -> Result<PathBuf, SuperviseError> {
+    let Some(workspace) = &request.placement.workspace else { return Ok(request.spec.cwd.clone()) };
+    // An agent stores its sessions under the path of its working directory, with links resolved.
+    let missing = |source| SuperviseError::Workspace { path: workspace.clone(), source };
+    fs::read_dir(workspace.join(&request.spec.cwd)).map_err(missing)?;
+    let id = request.placement.id.clone().map_or_else(|| home.unused_id(random_seed()), Ok)?;
+    let run = home.path_for(&request.placement, day, &id);
+    let run = match run.ancestors().nth(2).and_then(|runs| fs::canonicalize(runs).ok()) {
+        Some(runs) => runs.join(day.to_string()).join(id.as_str()),
+        None => run,
+    };
+    let run = RunDir::from_path(run).expect("the path of a run is absolute and ends with its id");
+    request.spec.cwd = run.workspace_path().join(&request.spec.cwd);
+    request.placement.id = Some(id);
+    Ok(run.stored_cwd(&request.spec.cwd).to_owned())
+}
