@@ -16,7 +16,7 @@ mod tokens;
 mod work_item;
 mod work_log;
 
-use crate::conversation::Conversation;
+use crate::Conversation;
 use longhaul_core::{Fault, Span, Usd};
 use preamble::CLOSING;
 use token_budget::TokenBudget;

@@ -10,7 +10,7 @@
 mod agent_environment;
 mod answers;
 pub mod claude;
-pub mod conversation;
+mod conversation;
 mod dialect;
 mod did_you_mean;
 mod effects;
@@ -27,6 +27,7 @@ mod side_effects;
 mod snapshot;
 mod stream_report;
 mod toml_table;
+mod tool_input;
 pub mod transcript_message;
 mod user_tables;
 
@@ -56,4 +57,5 @@ pub use side_effects::{BoundedLog, CompletedEffect, EndedCall, SideEffects, Unre
 pub use snapshot::{AttemptSnapshot, BackgroundTask, BlockedCall, EventCounts};
 pub use stream_report::{StreamReport, stream_report};
 pub use toml_table::TableError;
+pub use tool_input::ToolArgument;
 pub use user_tables::{UserTables, UserTablesError};

@@ -35,7 +35,7 @@ pub fn prompt(context: &AgentContext, plan: &AttemptPlan, prior: &PriorAttempts)
     let (task, tokens_max) = (&context.task(), context.spec.handoff_tokens);
     // Journals of older versions state no resume strategy.
     let uses_handoff = plan.strategy.is_none_or(|strategy| strategy == ResumeStrategy::Handoff)
-        && !prior.conversation.entries.is_empty();
+        && !prior.conversation.messages.is_empty();
     match plan.prompt {
         PromptKind::TaskAfterLoss(fault) if uses_handoff => {
             let (remaining_cost, remaining_time) = (plan.remaining.budget, plan.remaining.time);

@@ -8,6 +8,7 @@
 mod lenient;
 mod raw;
 
+use crate::tool_input::ToolInput;
 pub(super) use lenient::{Amount, Count, Flag, Length, List, Map, Text};
 use serde::Deserialize;
 use std::marker::PhantomData;
@@ -146,21 +147,6 @@ records! {
         "input" => input: Raw<'a>,
         "content" => content: Raw<'a>,
         "is_error" => is_error: Flag,
-    }
-
-    /// The most informative arguments of a tool call.
-    ToolInput {
-        "command" => command: Text<'a>,
-        "file_path" => file_path: Text<'a>,
-        "notebook_path" => notebook_path: Text<'a>,
-        "pattern" => pattern: Text<'a>,
-        "url" => url: Text<'a>,
-        "query" => query: Text<'a>,
-        "skill" => skill: Text<'a>,
-        "description" => description: Text<'a>,
-        "title" => title: Text<'a>,
-        "path" => path: Text<'a>,
-        "run_in_background" => run_in_background: Flag,
     }
 
     /// The agent program's metadata of a tool's result.
@@ -317,7 +303,7 @@ impl ResultMeta<'_> {
 impl Block<'_> {
     /// Returns the arguments of a tool call, which are empty in other blocks.
     pub(super) fn tool_input(&self) -> ToolInput<'_> {
-        parse(self.input.json().as_bytes()).unwrap_or_default()
+        ToolInput::parse(self.input.json())
     }
 
     /// Returns the number of bytes that the model wrote, as JSON, like those of a delta.
