@@ -47,13 +47,13 @@ pub use guards::{
 };
 pub use handoff::{
     HandoffContext, HandoffReason, SUMMARY_TOKENS_MAX, WrittenSummary, estimated_tokens, handoff_prompt,
-    handoff_prompt_with_summary, summary_prompt, truncate_middle,
+    summary_prompt, truncate_middle,
 };
 pub use messages::for_user;
 pub use network::{NetworkError, check_hosts};
 pub use prices::Prices;
 pub use session_layout::{Health, SessionDocument, SessionHistory, SessionLayout};
-pub use side_effects::{BoundedLog, CompletedEffect, EndedCall, SideEffects, UnresolvedCall};
+pub use side_effects::{BoundedLog, EndedCall, SideEffects, UnresolvedCall};
 pub use snapshot::{AttemptSnapshot, BackgroundTask, BlockedCall, EventCounts};
 pub use stream_report::{StreamReport, stream_report};
 pub use toml_table::TableError;

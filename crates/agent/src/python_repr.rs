@@ -8,7 +8,6 @@ use serde_json::{Map, Number, Value};
 // Deeper than the input of any agent's tool. Deeper nesting could overflow the stack.
 const DEPTH_MAX: usize = 100;
 
-/// A Python value.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct PythonValue {
     /// The class of an object.
@@ -29,7 +28,6 @@ impl PythonValue {
 
 struct Reader<'a> {
     rest: &'a str,
-    /// The class of the outermost object.
     class: Option<String>,
 }
 
@@ -129,14 +127,12 @@ impl<'a> Reader<'a> {
         Some(fields)
     }
 
-    /// Reads the next string, which follows this prefix.
     fn string(&mut self, prefix: &str) -> Option<String> {
         let (string, rest) = string::parse(self.rest, prefix)?;
         self.rest = rest;
         Some(string)
     }
 
-    /// Consumes this character if it is next.
     fn consume(&mut self, c: char) -> bool {
         self.rest = self.rest.trim_start();
         let rest = self.rest.strip_prefix(c);

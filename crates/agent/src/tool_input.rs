@@ -43,7 +43,6 @@ impl ToolInput<'_> {
         serde_json::from_str(self.0.get(name)?.get()).ok().filter(|text: &String| !text.is_empty())
     }
 
-    /// Returns whether an argument is `true`.
     pub(crate) fn is_true(&self, name: &str) -> bool {
         self.0.get(name).is_some_and(|value| value.get() == "true")
     }

@@ -193,7 +193,6 @@ pub enum MessageOrigin {
 }
 
 impl EventKind {
-    /// Returns the harness type and the role of this kind.
     fn class_and_role(self) -> (MessageClass, MessageRole) {
         match self {
             EventKind::Prompt | EventKind::ToolResult => (MessageClass::UserMessage, MessageRole::User),

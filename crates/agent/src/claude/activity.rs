@@ -7,7 +7,6 @@ const CHARS_MAX: usize = 80;
 // Enough for 80 characters and for control characters, which are dropped.
 const BYTES_MAX: usize = 8 * CHARS_MAX;
 
-/// Returns the name of a tool call with its most informative argument.
 pub(super) fn describe_call(tool: &str, input: &ToolInput<'_>) -> String {
     one_line(&with_detail(tool, first_line(&main_argument(tool, input))))
 }
@@ -17,7 +16,6 @@ pub(super) fn main_argument(tool: &str, input: &ToolInput<'_>) -> String {
     input.argument(tool).map_or_else(String::new, |argument| argument.as_str().to_owned())
 }
 
-/// Returns a tool's name with a detail.
 pub(super) fn with_detail(name: &str, detail: &str) -> String {
     if detail.is_empty() { name.to_owned() } else { format!("{name}: {detail}") }
 }

@@ -15,7 +15,6 @@ const TEXT_CHARS_MAX: usize = 200;
 const OUTPUT: &str = "Output is being written to: ";
 const OUTPUT_SUFFIX: &str = ".output";
 
-/// The background tasks of one process.
 #[derive(Debug, Default)]
 pub(super) struct Background {
     tasks: Vec<TrackedTask>,
@@ -31,7 +30,6 @@ struct TrackedTask {
 }
 
 impl Background {
-    /// Records a tool call of the model.
     pub(super) fn on_call(&mut self, call: &str, input: &ToolInput<'_>) {
         if let Some(command) = input.text("command").filter(|_| input.is_true("run_in_background")) {
             self.calls.truncate(CALLS_MAX - 1);
@@ -70,7 +68,6 @@ impl Background {
         }
     }
 
-    /// Returns whether the output path of a running task is still unknown.
     pub(super) fn awaits_output(&self) -> bool {
         self.tasks.iter().any(|task| task.is_running && task.info.output.is_none())
     }

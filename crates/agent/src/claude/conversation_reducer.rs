@@ -24,8 +24,7 @@ const INPUT_BYTES_MAX: usize = 64 << 10;
 /// Limit of one text in such arguments.
 const INPUT_TEXT_BYTES_MAX: usize = 8 << 10;
 
-/// Collects the messages of one attempt.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct ConversationReducer {
     prices: Prices,
     attempt: u32,
@@ -38,7 +37,6 @@ pub(super) struct ConversationReducer {
     queue: Vec<TranscriptMessage>,
     /// Whether the conversation was just compacted, so that its summary follows.
     compacted: bool,
-    /// Complete messages that no reader has taken yet.
     complete: Vec<TranscriptMessage>,
 }
 
@@ -53,19 +51,9 @@ struct PendingMessage {
 
 impl ConversationReducer {
     pub(super) fn new(prices: Prices, attempt: u32) -> ConversationReducer {
-        ConversationReducer {
-            prices,
-            attempt,
-            session: None,
-            started_message: String::new(),
-            open: None,
-            queue: Vec::new(),
-            compacted: false,
-            complete: Vec::new(),
-        }
+        ConversationReducer { prices, attempt, ..ConversationReducer::default() }
     }
 
-    /// Returns the complete messages, each once.
     pub(super) fn take(&mut self) -> Vec<TranscriptMessage> {
         mem::take(&mut self.complete)
     }
@@ -79,7 +67,6 @@ impl ConversationReducer {
         }
     }
 
-    /// Records the result of an exchange.
     pub(super) fn on_result(&mut self, line: &ResultLine<'_>) {
         self.close();
         self.complete.push(self.result(line));
@@ -123,7 +110,7 @@ impl ConversationReducer {
 
     fn assistant(&mut self, event: &StreamLine<'_>) {
         let message = &event.message;
-        let synthetic = message.model.is(SYNTHETIC) || event.is_api_error_message.0;
+        let synthetic = message.model.is(SYNTHETIC) || event.is_api_error_message.is_set();
         // The stream contains only the input tokens of sub-agents.
         if event.parent_tool_use_id.non_empty().is_none() && !synthetic {
             if self.open.as_ref().is_none_or(|open| !message.id.is(&open.id)) {
@@ -141,8 +128,8 @@ impl ConversationReducer {
         let origin = if synthetic { MessageOrigin::Agent } else { MessageOrigin::Model };
         for block in &message.content.0 {
             let part = model_part(block, |kind| TranscriptMessage {
-                id: message.id.non_empty().map(str::to_owned),
-                model: message.model.non_empty().map(str::to_owned),
+                id: message.id.owned(),
+                model: message.model.owned(),
                 ..self.message(event, kind, origin)
             });
             part.into_iter().for_each(|part| self.push(part));
@@ -162,7 +149,7 @@ impl ConversationReducer {
             });
         }
         // The stream does not repeat prompts, so all other text is from the agent program.
-        let is_summary = event.is_synthetic.0 && mem::take(&mut self.compacted);
+        let is_summary = event.is_synthetic.is_set() && mem::take(&mut self.compacted);
         let kind = if is_summary { EventKind::Summary } else { EventKind::Note };
         let text = content_text(&event.message.content.0);
         self.note(text, self.message(event, kind, MessageOrigin::Agent));
@@ -176,29 +163,30 @@ impl ConversationReducer {
 
     fn message(&self, event: &StreamLine<'_>, kind: EventKind, origin: MessageOrigin) -> TranscriptMessage {
         TranscriptMessage {
-            timestamp: event.timestamp.non_empty().map(str::to_owned),
+            timestamp: event.timestamp.owned(),
             session_id: self.session.clone(),
-            parent_tool_use_id: event.parent_tool_use_id.non_empty().map(str::to_owned),
+            parent_tool_use_id: event.parent_tool_use_id.owned(),
             ..TranscriptMessage::new(kind, origin, self.attempt)
         }
     }
 
     fn result(&self, line: &ResultLine<'_>) -> TranscriptMessage {
         let since_last = line.since_last.as_ref();
-        let cost = since_last.map(|models| models.0.iter().filter_map(|(_, model)| model.cost.0).sum());
+        let cost =
+            since_last.map(|models| models.0.iter().filter_map(|(_, model)| model.cost.number()).sum());
         let outcome = ResultDetails {
             subtype: line.subtype.as_str().to_owned(),
-            terminal_reason: line.terminal_reason.non_empty().map(str::to_owned),
-            result: line.result.non_empty().map(str::to_owned),
+            terminal_reason: line.terminal_reason.owned(),
+            result: line.result.owned(),
             errors: line.errors.0.iter().map(|error| error.as_str().to_owned()).collect(),
-            duration_ms: line.duration_ms.0,
-            num_turns: line.num_turns.0,
+            duration_ms: line.duration_ms.count(),
+            num_turns: line.num_turns.count(),
             cost_usd: cost,
-            total_cost_usd: line.total_cost_usd.0,
+            total_cost_usd: line.total_cost_usd.number(),
         };
         TranscriptMessage {
-            session_id: line.session_id.non_empty().map(str::to_owned).or_else(|| self.session.clone()),
-            is_error: Some(line.is_error.0),
+            session_id: line.session_id.owned().or_else(|| self.session.clone()),
+            is_error: Some(line.is_error.is_set()),
             outcome: Some(outcome),
             ..TranscriptMessage::new(EventKind::Result, MessageOrigin::Agent, self.attempt)
         }
@@ -265,7 +253,7 @@ pub(super) fn tool_result(block: &Block<'_>, base: TranscriptMessage) -> Transcr
     TranscriptMessage {
         content: Some(content_text(&block.content.blocks())),
         tool_use_id: Some(block.tool_use_id.as_str().to_owned()),
-        is_error: Some(block.is_error.0),
+        is_error: Some(block.is_error.is_set()),
         ..base
     }
 }
@@ -283,7 +271,6 @@ pub(super) fn content_text(content: &[Block<'_>]) -> String {
     texts.join("\n")
 }
 
-/// Truncates a long result or long arguments.
 fn bound(message: &mut TranscriptMessage) {
     if message.kind == EventKind::ToolResult && message.text().len() > RESULT_BYTES_MAX {
         let (content, omitted) = bounded_result(message.text());

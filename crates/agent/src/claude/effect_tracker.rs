@@ -7,7 +7,6 @@ use super::wire::{Block, StreamLine};
 use crate::tool_input::ToolInput;
 use crate::{EffectRules, EffectScope, SideEffects, UnresolvedCall};
 
-/// Records a tool call.
 pub(super) fn on_call(
     side_effects: &mut SideEffects,
     effects: &EffectRules,
@@ -35,14 +34,15 @@ pub(super) fn on_call(
     });
 }
 
-/// Records the result of a call.
 pub(super) fn on_result(side_effects: &mut SideEffects, result: &Block<'_>, row: &StreamLine<'_>) {
     let id = result.tool_use_id.as_str();
     let meta = row.tool_result_meta.0.iter().find(|meta| meta.id.is(id));
     match meta.map_or(CallExecution::Ran, call_execution) {
-        CallExecution::Ran => {
-            side_effects.on_result(id, result.is_error.0, vendor_terms::utc_minute(row.timestamp.as_str()))
-        }
+        CallExecution::Ran => side_effects.on_result(
+            id,
+            result.is_error.is_set(),
+            vendor_terms::utc_minute(row.timestamp.as_str()),
+        ),
         CallExecution::NeverRan => side_effects.on_never_ran(id),
         // It is unknown how far the call got.
         CallExecution::Stopped => {}

@@ -15,10 +15,8 @@ use serde_json::{Deserializer, Value};
 
 /// The prompt with which ResearchGym ends a run. The turns after it are not part of the work.
 pub const WRAP_UP: &str = "Time limit reached. Commit any uncommitted changes and stop.";
-/// The prompts with which ResearchGym continues the work.
 const CONTINUES: [&str; 2] =
     ["Please proceed to the next step using your best judgement.", "Continue from where you left off."];
-/// The starts of ResearchGym's other prompts.
 const NOTES: [&str; 3] =
     ["⚠️ TIME WARNING: Only ", "Budget limit reached ($", "Time limit reached. Session ending."];
 
@@ -45,11 +43,9 @@ pub fn transcript(json: &[u8]) -> Result<Conversation, NotATranscript> {
     }
 }
 
-/// Reads the messages of one file.
 #[derive(Default)]
 struct Reader {
     conversation: Conversation,
-    /// Whether the run is in its wrap-up.
     is_wrapping_up: bool,
 }
 
@@ -124,7 +120,6 @@ impl Reader {
     }
 }
 
-/// The source of a message.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum PartSource {
     Model,

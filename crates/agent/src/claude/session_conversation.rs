@@ -28,7 +28,7 @@ pub(super) fn is_session(bytes: &[u8]) -> Option<bool> {
 
 /// Parses a session file. That of a sub-agent has only rows that are marked as a side chain (2.1.330).
 pub(super) fn from_file(bytes: &[u8]) -> Conversation {
-    let conversation = read(rows(bytes).filter(|row| !row.is_sidechain.0));
+    let conversation = read(rows(bytes).filter(|row| !row.is_sidechain.is_set()));
     if conversation.messages.is_empty() { read(rows(bytes)) } else { conversation }
 }
 
@@ -65,18 +65,18 @@ impl Reader {
     }
 
     fn user(&mut self, row: &Row<'_>) {
-        let interrupted = is_interrupted(row.denial_kind.as_str(), row.permission_decision.0);
+        let interrupted = is_interrupted(row.denial_kind.as_str(), row.permission_decision.is_set());
         for block in row.message.content.0.iter().filter(|block| block.kind.is("tool_result")) {
             let base = self.message(row, EventKind::ToolResult, MessageOrigin::Tool);
             self.conversation.push(TranscriptMessage { interrupted, ..tool_result(block, base) });
         }
         let text = content_text(&row.message.content.0);
         let is_marker = || row.turn_origin.non_empty().is_none() && is_interruption_marker(&text);
-        if row.is_compact_summary.0 {
+        if row.is_compact_summary.is_set() {
             self.push(row, EventKind::Summary, MessageOrigin::Agent, text);
         } else if row.origin.kind.is("task-notification") {
             self.push(row, EventKind::Note, MessageOrigin::Tool, text);
-        } else if row.is_meta.0 || is_marker() || row.prompt_source.is("system") {
+        } else if row.is_meta.is_set() || is_marker() || row.prompt_source.is("system") {
             self.push(row, EventKind::Note, MessageOrigin::Agent, text);
         } else {
             // The agent records a slash command with its own markup; its row is a prompt (`turnOrigin`)
@@ -88,7 +88,7 @@ impl Reader {
     }
 
     fn assistant(&mut self, row: &Row<'_>) {
-        let is_synthetic = row.message.model.is(SYNTHETIC) || row.is_api_error_message.0;
+        let is_synthetic = row.message.model.is(SYNTHETIC) || row.is_api_error_message.is_set();
         let origin = if is_synthetic { MessageOrigin::Agent } else { MessageOrigin::Model };
         for block in &row.message.content.0 {
             let part = model_part(block, |kind| self.message(row, kind, origin));
@@ -131,9 +131,9 @@ impl Reader {
 
     fn message(&self, row: &Row<'_>, kind: EventKind, origin: MessageOrigin) -> TranscriptMessage {
         TranscriptMessage {
-            timestamp: row.timestamp.non_empty().map(str::to_owned),
-            id: row.message.id.non_empty().map(str::to_owned),
-            model: row.message.model.non_empty().map(str::to_owned),
+            timestamp: row.timestamp.owned(),
+            id: row.message.id.owned(),
+            model: row.message.model.owned(),
             wrap_up: self.is_wrapping_up,
             ..TranscriptMessage::new(kind, origin, 0)
         }

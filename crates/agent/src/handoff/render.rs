@@ -15,12 +15,10 @@ const KEY_BYTES_MAX: usize = 24;
 /// Limit of a failure's output. The agent can rerun the command to see the rest.
 const FAILURE_WEIGHT_MAX: u64 = 600;
 
-/// Returns a quoted text.
 pub(super) fn block(text: &str, weight_max: u64) -> String {
     format!("{}\n", fenced(&truncate_to_weight(text, weight_max)))
 }
 
-/// Returns a step on one line.
 pub(super) fn line(step: &WorkItem<'_>) -> String {
     match step {
         WorkItem::ModelText(text) => format!("- Said: {}\n", first_sentence(text, SENTENCE_CHARS_MAX)),
@@ -33,7 +31,6 @@ pub(super) fn line(step: &WorkItem<'_>) -> String {
     }
 }
 
-/// Returns a step nearly in full.
 pub(super) fn whole(step: &WorkItem<'_>, weight_max: u64) -> String {
     match step {
         WorkItem::ModelText(text) => format!("Said:\n\n{}", block(text, weight_max)),
@@ -84,12 +81,10 @@ pub(super) fn failure(call: &RecordedCall<'_>) -> String {
     format!("- {}: failed\n\n{}", call_line(call), block(call.output(), FAILURE_WEIGHT_MAX))
 }
 
-/// Returns a call with an unknown outcome.
 pub(super) fn unknown(call: &RecordedCall<'_>) -> String {
     format!("- {}: {}\n", call_line(call), outcome(ToolResultKind::Unknown))
 }
 
-/// Returns a changed file.
 pub(super) fn file(path: &str, is_certain: bool) -> String {
     let doubt = if is_certain { "" } else { " (unknown whether the change took effect)" };
     format!("- {}{doubt}\n", inline(path, ARGUMENT_CHARS_MAX))

@@ -72,6 +72,19 @@ fn result(id: &str, kind: ToolResultKind, text: &str) -> TranscriptMessage {
     }
 }
 
+fn handoff_prompt(conversation: &Conversation, context: &HandoffContext<'_>, tokens_max: u64) -> String {
+    super::handoff_prompt(conversation, context, tokens_max, None)
+}
+
+fn handoff_prompt_with_summary(
+    conversation: &Conversation,
+    context: &HandoffContext<'_>,
+    tokens_max: u64,
+    summary: &WrittenSummary,
+) -> String {
+    super::handoff_prompt(conversation, context, tokens_max, Some(summary))
+}
+
 fn context(task: &str) -> HandoffContext<'_> {
     HandoffContext::unlimited(task, HandoffReason::Fault(Fault::ContextFull))
 }

@@ -3,7 +3,6 @@
 use crate::ToolArgument;
 use crate::transcript_message::{ToolResultKind, TranscriptMessage};
 
-/// One step of the work.
 #[derive(Debug)]
 pub(super) enum WorkItem<'a> {
     ModelText(&'a str),
@@ -14,7 +13,6 @@ pub(super) enum WorkItem<'a> {
     OrphanResult(&'a TranscriptMessage),
 }
 
-/// A tool call with its result.
 #[derive(Debug)]
 pub(super) struct RecordedCall<'a> {
     pub(super) tool: &'a str,
@@ -41,7 +39,6 @@ impl<'a> RecordedCall<'a> {
         self.result.map_or(ToolResultKind::Unknown, TranscriptMessage::result_kind)
     }
 
-    /// Returns the text of the result.
     pub(super) fn output(&self) -> &'a str {
         self.result.map_or("", TranscriptMessage::text)
     }

@@ -11,7 +11,6 @@ const FAILURES_MAX: usize = 5;
 /// More calls without an outcome than this indicate a damaged record.
 const UNKNOWN_MAX: usize = 50;
 
-/// The record of work.
 #[derive(Debug, Default)]
 pub(super) struct WorkLog<'a> {
     prompts: Vec<&'a str>,
@@ -66,7 +65,6 @@ impl<'a> WorkLog<'a> {
         self.prompts.iter().map(move |text| render::block(text, weight_max))
     }
 
-    /// Returns the agent's last summary.
     pub(super) fn summary(
         &self,
         weight_max: u64,
@@ -74,12 +72,10 @@ impl<'a> WorkLog<'a> {
         self.summary.into_iter().map(move |text| render::block(text, weight_max))
     }
 
-    /// Returns the number of steps.
     pub(super) fn count(&self) -> usize {
         self.steps.len()
     }
 
-    /// Returns each step on one line.
     pub(super) fn lines(&self) -> impl Iterator<Item = String> {
         self.steps.iter().map(render::line)
     }
@@ -90,7 +86,6 @@ impl<'a> WorkLog<'a> {
         texts.map(move |step| render::whole(step, weight_max))
     }
 
-    /// Returns each step nearly in full.
     pub(super) fn whole(
         &self,
         weight_max: u64,

@@ -130,7 +130,7 @@ fn writes_handoff_prompt() {
         Edit `/runs/2026-02-11/x/workspace/input/main.py` (outcome unknown; check whether it took effect before you repeat it).
 
         Continue with the task from here.
-    "#]].assert_eq(&handoff_prompt(&transcript, &context, HANDOFF_TOKENS_MAX));
+    "#]].assert_eq(&handoff_prompt(&transcript, &context, HANDOFF_TOKENS_MAX, None));
 }
 
 #[test]

@@ -1,9 +1,8 @@
-use super::{ConversationBuilder, call, context, message, result, summary};
-use crate::Conversation;
-use crate::handoff::{
-    CLOSING, HandoffDraft, estimated_tokens, handoff_prompt, handoff_prompt_with_summary, preamble,
-    summary_prompt,
+use super::{
+    ConversationBuilder, call, context, handoff_prompt, handoff_prompt_with_summary, message, result, summary,
 };
+use crate::Conversation;
+use crate::handoff::{CLOSING, HandoffDraft, estimated_tokens, preamble, summary_prompt};
 use crate::transcript_message::{EventKind, MessageOrigin, ToolResultKind, TranscriptMessage};
 use proptest::prelude::*;
 use serde_json::json;

@@ -1,5 +1,5 @@
-use super::{ConversationBuilder, context};
-use crate::handoff::{HandoffContext, HandoffReason, handoff_prompt};
+use super::{ConversationBuilder, context, handoff_prompt};
+use crate::handoff::{HandoffContext, HandoffReason};
 use crate::transcript_message::{EventKind, MessageOrigin, ToolResultKind};
 use expect_test::expect;
 use longhaul_core::{HANDOFF_TOKENS_MAX, Span, Usd};

@@ -1,8 +1,6 @@
-use super::{ConversationBuilder, context, summary};
+use super::{ConversationBuilder, context, handoff_prompt, handoff_prompt_with_summary, summary};
 use crate::Conversation;
-use crate::handoff::{
-    SUMMARY_TOKENS_MAX, estimated_tokens, handoff_prompt, handoff_prompt_with_summary, summary_prompt,
-};
+use crate::handoff::{SUMMARY_TOKENS_MAX, estimated_tokens, summary_prompt};
 use crate::transcript_message::ToolResultKind;
 use expect_test::expect;
 
