@@ -144,7 +144,7 @@ fn continue_researchgym_run(global: &GlobalArgs, args: &ResearchArgs, dir: &Path
                 remaining_time: Some(remaining.time),
                 ..HandoffContext::unlimited(&prompt, HandoffReason::Text("it was another harness's"))
             };
-            handoff_prompt(&past.transcript, &context, HANDOFF_TOKENS_MAX + estimated_tokens(&prompt))
+            handoff_prompt(&past.transcript, &context, HANDOFF_TOKENS_MAX + estimated_tokens(&prompt), None)
         }
     };
     let run = RunArgs {

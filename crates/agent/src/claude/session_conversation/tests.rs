@@ -1,9 +1,9 @@
-use super::session::from_session;
-use super::{from_attempts, from_file};
+use super::{from_file as from_session, is_session};
+use crate::claude::Claude;
 use crate::claude::invocation::tests::context;
 use crate::claude::prompts::prompt;
-use crate::conversation::{Conversation, EntryKind, Provenance, ToolResult};
-use crate::{PriorAttempts, RecordedAttempt};
+use crate::transcript_message::{EventKind, MessageOrigin, TranscriptMessage};
+use crate::{Conversation, Dialect, PriorAttempts, RecordedAttempt};
 use expect_test::{Expect, expect};
 use longhaul_core::{AttemptPlan, Fault, PromptKind, SessionId, SessionPlan};
 use proptest::prelude::*;
@@ -20,21 +20,44 @@ macro_rules! stream {
     };
 }
 
-/// Renders one line per entry.
+/// Returns why a message is work, or why it is not.
+pub(crate) fn provenance(message: &TranscriptMessage) -> &'static str {
+    match message.origin {
+        MessageOrigin::Longhaul => "Longhaul",
+        MessageOrigin::Agent if message.kind != EventKind::Summary => "Synthetic",
+        _ if message.wrap_up => "WrapUp",
+        _ => "Work",
+    }
+}
+
+/// Renders one line per message of the conversation that a handoff prompt may use.
 fn render(conversation: &Conversation) -> String {
-    let lines = conversation.entries.iter().map(|entry| {
-        let line = match &entry.kind {
-            EntryKind::Prompt(text) => format!("asked {text:?}"),
-            EntryKind::ModelText(text) => format!("said {text:?}"),
-            EntryKind::Compaction(text) => format!("summarized {text:?}"),
-            EntryKind::AgentNote(text) => format!("note {text:?}"),
-            EntryKind::ToolCall(call) => format!("called {} {:?}", call.name, call.argument),
-            EntryKind::ToolResult(ToolResult { kind, text, .. }) => format!("answered {kind:?} {text:?}"),
+    let line = |message: &TranscriptMessage| {
+        let text = message.text();
+        let line = match message.kind {
+            EventKind::Prompt => format!("asked {text:?}"),
+            EventKind::Text => format!("said {text:?}"),
+            EventKind::Summary => format!("summarized {text:?}"),
+            EventKind::Note => format!("note {text:?}"),
+            EventKind::ToolCall => {
+                format!("called {} {:?}", message.tool.as_deref().unwrap_or_default(), message.argument())
+            }
+            EventKind::ToolResult => format!("answered {:?} {text:?}", message.result_kind()),
+            EventKind::Thinking | EventKind::Result => return None,
         };
         let line: String = line.chars().take(110).collect();
-        format!("{:?} {line}\n", entry.provenance)
-    });
-    lines.collect()
+        assert_eq!(message.is_work(), provenance(message) == "Work", "{message:?}");
+        Some(format!("{} {line}\n", provenance(message)))
+    };
+    conversation.messages.iter().filter_map(line).collect()
+}
+
+fn from_attempts(attempts: &[RecordedAttempt]) -> Conversation {
+    Claude::new().conversation(attempts)
+}
+
+fn from_file(bytes: &[u8]) -> Option<Conversation> {
+    Claude::new().conversation_from_file(bytes)
 }
 
 fn check(conversation: &Conversation, expected: Expect) {
@@ -127,8 +150,8 @@ fn detects_file_format() {
     check(stream, Some(&from_attempts(&[attempt(None, stream, None)])));
     // A sub-agent's conversation has its own file.
     let side: &[u8] = br#"{"type":"assistant","uuid":"a","sessionId":"s","isSidechain":true,"message":{"content":"There are 3."}}"#;
-    let (found, session_entries) = (from_file(side).expect("it is a session file"), from_session(side));
-    assert_eq!((render(&found).as_str(), session_entries.entries.len()), ("Work said \"There are 3.\"\n", 0));
+    let found = from_file(side).expect("it is a session file");
+    assert_eq!((render(&found).as_str(), is_session(side)), ("Work said \"There are 3.\"\n", Some(true)));
     // Other programs write rows without a session id.
     let without_session_id = br#"{"type":"user","message":{"role":"user","content":"Do it."}}"#;
     check(without_session_id, Some(&from_session(without_session_id)));
@@ -161,8 +184,8 @@ fn separates_longhaul_prompts() {
     let reminded = format!("{continue_prompt}\n\nOutcome unknown, check first:\n- Bash: git push");
     let user_prompt = format!("{continue_prompt} What does that mean?");
     let conversation = session(&["Do it.", &continue_prompt, &reminded, &user_prompt]);
-    let provenance: Vec<_> = conversation.entries.iter().map(|entry| entry.provenance).collect();
-    assert_eq!(provenance, [Provenance::Work, Provenance::Longhaul, Provenance::Longhaul, Provenance::Work]);
+    let provenances: Vec<_> = conversation.messages.iter().map(provenance).collect();
+    assert_eq!(provenances, ["Work", "Longhaul", "Longhaul", "Work"]);
 
     let handoff = |prior: &PriorAttempts| first_prompt(PromptKind::TaskAfterLoss(Fault::SessionLost), prior);
     let with_record = PriorAttempts { conversation, ..PriorAttempts::default() };
@@ -231,15 +254,12 @@ fn user_text_is_not_interruption_marker() {
     let row = |fields: &str, text: &str| {
         format!(r#"{{"type":"user","uuid":"a",{fields}"message":{{"content":"{text}"}}}}"#)
     };
-    let provenance = |row: &str| from_session(row.as_bytes()).entries.first().map(|entry| entry.provenance);
+    let provenance = |row: &str| from_session(row.as_bytes()).messages.first().map(provenance);
     let marker = "[Request interrupted by user]";
-    assert_eq!(provenance(&row("", marker)), Some(Provenance::Synthetic));
-    assert_eq!(
-        provenance(&row(r#""turnOrigin":"sdk","promptSource":"sdk","#, marker)),
-        Some(Provenance::Work)
-    );
-    assert_eq!(provenance(&row("", &format!("What does {marker} mean?"))), Some(Provenance::Work));
-    assert_eq!(provenance(&row(r#""isMeta":true,"#, "Caveat")), Some(Provenance::Synthetic));
+    assert_eq!(provenance(&row("", marker)), Some("Synthetic"));
+    assert_eq!(provenance(&row(r#""turnOrigin":"sdk","promptSource":"sdk","#, marker)), Some("Work"));
+    assert_eq!(provenance(&row("", &format!("What does {marker} mean?"))), Some("Work"));
+    assert_eq!(provenance(&row(r#""isMeta":true,"#, "Caveat")), Some("Synthetic"));
 }
 
 #[test]
@@ -263,7 +283,7 @@ proptest! {
         torn.extend(junk);
         let whole = from_session(file);
         let found = from_session(&torn);
-        prop_assert!(whole.entries.starts_with(&found.entries));
+        prop_assert!(render(&whole).starts_with(&render(&found)));
         // Stream parsing must accept any bytes.
         from_attempts(&[attempt(None, &torn, None)]);
     }
