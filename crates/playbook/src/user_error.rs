@@ -8,7 +8,7 @@ use thiserror::Error;
 pub struct UserError {
     /// Message for the user.
     pub message: String,
-    /// What the user can do about it.
+    /// Next step for the user.
     pub hint: String,
 }
 
