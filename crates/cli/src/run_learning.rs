@@ -49,7 +49,7 @@ pub fn queue_sessions(run: &Path) {
     };
     let (Plan { spec: RunSpec { learn: Some(learn), cwd, .. }, .. }, run) = plan else { return };
     // A judge that only a later version knows is not replaced by another.
-    let Some(judge) = JudgeKind::parse(&learn.judge) else { return };
+    let Ok(judge) = learn.judge.parse::<JudgeKind>() else { return };
     let Ok(home) = open_home::locate() else { return };
     let paths = LearningPaths::in_home(home.path());
     let queued = |(session, transcript): (String, PathBuf)| {

@@ -46,7 +46,7 @@ impl LearningArgs {
 }
 
 fn event(word: &str) -> Result<HookEvent, String> {
-    HookEvent::parse(word).ok_or_else(|| {
+    word.parse().map_err(|_| {
         let words: Vec<&str> = HookEvent::ALL.iter().map(|event| event.as_str()).collect();
         format!("expected one of {}", words.join(", "))
     })

@@ -72,7 +72,7 @@ fn learning_paths() -> Option<LearningPaths> {
 
 impl HookInvocation {
     fn handle(&self) -> Result<(), String> {
-        let input = HookInput::read(io::stdin().lock()).map_err(|error| error.to_string())?;
+        let input = HookInput::read(io::stdin().lock())?;
         match self.event {
             HookEvent::UserPromptSubmit | HookEvent::SessionStart => {
                 let recorded = input
