@@ -1,7 +1,7 @@
 //! The processes of one sandbox: those with a run marker and the sandbox's home in their environment. No
 //! other process ever receives a signal.
 
-use crate::bench::sandbox::Sandbox;
+use crate::sandbox::Sandbox;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use std::fs;
 use std::thread::sleep;
@@ -31,18 +31,21 @@ pub fn signal(pid: Pid, signal: Signal, sandbox: &Sandbox) {
     }
 }
 
-/// Kills the remaining processes, after they were counted.
-pub fn end(sandbox: &Sandbox) {
+/// Kills the leftover processes, and returns how many there were.
+pub fn end(sandbox: &Sandbox) -> usize {
+    let mut remaining = matching(sandbox);
+    let count = remaining.len();
     for _ in 0..ROUNDS_MAX {
-        let remaining = matching(sandbox);
         if remaining.is_empty() {
-            return;
+            break;
         }
         for pid in remaining {
             signal(pid, Signal::KILL, sandbox);
         }
         sleep(ROUND);
+        remaining = matching(sandbox);
     }
+    count
 }
 
 fn belongs_to(pid: Pid, sandbox: &Sandbox) -> bool {

@@ -1,14 +1,17 @@
 //! A temporary directory for one measurement: an empty home, working directory and Longhaul home, and an
 //! environment without variables of the user.
 
-use super::api::BenchApi;
+use crate::api::Loopback;
+use crate::programs::{Programs, succeed};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::{env, fs, io};
 use tempfile::TempDir;
 
-/// The temporary directory. It is removed on drop.
+/// Flags that let an agent work without a person.
+pub const PERMISSION: [&str; 2] = ["--permission-mode", "bypassPermissions"];
+
 pub struct Sandbox {
     dir: TempDir,
 }
@@ -26,27 +29,22 @@ impl Sandbox {
         self.dir.path()
     }
 
-    /// Returns the agent's home.
     pub fn home(&self) -> PathBuf {
         self.path().join("home")
     }
 
-    /// Returns the working directory.
     pub fn work(&self) -> PathBuf {
         self.path().join("work")
     }
 
-    /// Keeps the directory and returns its path.
     pub fn keep(self) -> PathBuf {
         self.dir.keep()
     }
 
-    /// Returns the home in which `longhaul` stores its runs.
     pub fn longhaul_home(&self) -> PathBuf {
         self.path().join("longhaul")
     }
 
-    /// Returns the directory for temporary files.
     pub fn temporary(&self) -> PathBuf {
         self.path().join("tmp")
     }
@@ -68,15 +66,18 @@ impl Sandbox {
     }
 
     /// Returns a command whose agent uses only this loopback API.
-    pub fn agent_command(&self, program: impl AsRef<Path>, api: &BenchApi) -> Command {
+    pub fn agent_command(&self, program: impl AsRef<Path>, loopback: &Loopback) -> Command {
         let mut command = self.command(program);
+        // As root the agent refuses bypassPermissions unless IS_SANDBOX says that it runs in a sandbox.
+        command.envs(loopback.api.environment()).env("IS_SANDBOX", "1");
         command
-            .env("ANTHROPIC_BASE_URL", api.url())
-            .env("ANTHROPIC_API_KEY", "sk-ant-dummy")
-            .env("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1")
-            // As root the agent refuses bypassPermissions unless this variable says that it runs in a
-            // sandbox.
-            .env("IS_SANDBOX", "1");
+    }
+
+    /// Returns a command that runs the real agent under `longhaul`. It prints its envelope.
+    pub fn run(&self, programs: &Programs, loopback: &Loopback, prompt: &str) -> Command {
+        let mut command = self.agent_command(&programs.longhaul, loopback);
+        command.args(["run", prompt]).args(PERMISSION).args(["--output-format", "json"]);
+        command.arg("--agent-path").arg(&programs.claude);
         command
     }
 
@@ -90,13 +91,28 @@ impl Sandbox {
         Ok(agent)
     }
 
-    /// Returns a command that runs the scripted agent.
     pub fn scripted_run(&self, longhaul: &Path, format: &str) -> io::Result<Command> {
-        let agent = self.scripted_agent(longhaul)?;
         let mut command = self.command(longhaul);
-        command.args(["run", "measure", "--permission-mode", "bypassPermissions", "--output-format", format]);
-        command.arg("--agent-path").arg(agent);
+        command.args(["run", "measure"]).args(PERMISSION).args(["--output-format", format]);
+        command.arg("--agent-path").arg(self.scripted_agent(longhaul)?);
         Ok(command)
+    }
+
+    /// Makes the working directory a git repository with one commit.
+    pub fn init_repository(&self) -> io::Result<()> {
+        let identity = "[user]\n\tname = Test\n\temail = test@localhost\n[init]\n\tdefaultBranch = main\n";
+        fs::write(self.home().join(".gitconfig"), identity)?;
+        succeed(self.command("git").args(["init", "-q"]))?;
+        succeed(self.command("git").args(["commit", "-q", "--allow-empty", "-m", "Start"]))
+    }
+
+    /// Returns the subjects of all commits in a sibling of the working directory, the oldest first, without
+    /// that of the first commit.
+    pub fn commits(&self, dir: &str) -> io::Result<Vec<String>> {
+        let mut git = self.command("git");
+        git.args(["log", "--reverse", "--format=%s"]).current_dir(self.path().join(dir));
+        let output = git.stdout(Stdio::piped()).output()?;
+        Ok(String::from_utf8_lossy(&output.stdout).lines().skip(1).map(str::to_owned).collect())
     }
 }
 

@@ -1,26 +1,31 @@
-//! Measures the processor time and peak memory of one process from outside, without those of its children.
+//! Times processes, and measures the processor time and peak memory of one process from outside, without those
+//! of its children.
 //!
 //! `wait4` adds up the times of all awaited children, so an agent's figures would count as its supervisor's.
 //! Therefore this module reads `/proc` while the process runs, and again while it is a zombie. The kernel
 //! keeps the times of a zombie until its parent waits for it.
 
+use crate::programs::succeed;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 use std::{fs, io};
 
-/// The resources that one process used.
 pub struct ProcessUsage {
-    pub status: ExitStatus,
     /// User and system time. The kernel reports it in hundredths of a second.
     pub cpu: Duration,
-    /// User and system time of the children that it waited for, its agents.
     pub children_cpu: Duration,
     /// Peak resident memory, which includes the pages of its files that the kernel can drop.
-    pub peak_kib: u64,
+    peak_kib: u64,
     /// Highest share of memory that was seen.
     pub memory_share: MemoryShare,
+}
+
+impl ProcessUsage {
+    pub fn peak_mib(&self) -> f64 {
+        self.peak_kib as f64 / 1024.0
+    }
 }
 
 /// A process's share of memory, in KiB.
@@ -37,7 +42,7 @@ const PROBE_INTERVAL: Duration = Duration::from_millis(5);
 // `/proc/PID/stat` counts in USER_HZ, which is 100 on every Linux that Rust runs on.
 const TICK: Duration = Duration::from_millis(10);
 
-/// Runs the command to its end and measures its resources.
+/// Runs the command to its end and measures its resources. A failing command is an error.
 pub fn measure_command(command: &mut Command) -> io::Result<ProcessUsage> {
     let mut child = command.spawn()?;
     let (mut peak_kib, mut memory_share) = (0, MemoryShare::default());
@@ -46,7 +51,10 @@ pub fn measure_command(command: &mut Command) -> io::Result<ProcessUsage> {
         memory_share = memory_share.max(MemoryShare::of(child.id()).unwrap_or_default());
         let Stat { state, cpu, children_cpu } = stat(child.id())?;
         if state == 'Z' {
-            return Ok(ProcessUsage { status: child.wait()?, cpu, children_cpu, peak_kib, memory_share });
+            return match child.wait()? {
+                status if status.success() => Ok(ProcessUsage { cpu, children_cpu, peak_kib, memory_share }),
+                status => Err(io::Error::other(format!("{command:?}: {status}"))),
+            };
         }
         sleep(PROBE_INTERVAL);
     }
@@ -54,11 +62,7 @@ pub fn measure_command(command: &mut Command) -> io::Result<ProcessUsage> {
 
 impl MemoryShare {
     fn of(pid: u32) -> Option<MemoryShare> {
-        let rollup = fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).ok()?;
-        let kib = |name: &str| {
-            let line = rollup.lines().find_map(|line| line.strip_prefix(name))?;
-            line.split_whitespace().next()?.parse::<u64>().ok()
-        };
+        let kib = |name: &str| number_in(&format!("/proc/{pid}/smaps_rollup"), name);
         let private = kib("Private_Clean:")? + kib("Private_Dirty:")?;
         Some(MemoryShare { proportional: kib("Pss:")?, private })
     }
@@ -74,16 +78,35 @@ impl MemoryShare {
 /// Runs the command to its end and returns its duration. A failing command is an error.
 pub fn time_command(command: &mut Command) -> io::Result<Duration> {
     let started = Instant::now();
-    let status = command.status()?;
-    let duration = started.elapsed();
-    if status.success() { Ok(duration) } else { Err(io::Error::other(format!("{command:?}: {status}"))) }
+    succeed(command)?;
+    Ok(started.elapsed())
 }
 
-/// Returns the process's peak memory.
+/// Returns what the probe finds. Nothing found before the timeout is an error.
+pub fn wait_until<T>(
+    description: &str,
+    timeout: Duration,
+    mut probe: impl FnMut() -> Option<T>,
+) -> io::Result<T> {
+    let started = Instant::now();
+    while started.elapsed() < timeout {
+        if let Some(found) = probe() {
+            return Ok(found);
+        }
+        sleep(PROBE_INTERVAL);
+    }
+    Err(io::Error::other(format!("timed out after {timeout:?} waiting for {description}")))
+}
+
 pub fn peak_kib_of(pid: u32) -> Option<u64> {
-    let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
-    line.split_whitespace().next()?.parse().ok()
+    number_in(&format!("/proc/{pid}/status"), "VmHWM:")
+}
+
+/// Returns the number that follows this name in a file of `/proc`.
+fn number_in(file: &str, name: &str) -> Option<u64> {
+    let text = fs::read_to_string(file).ok()?;
+    let rest = text.lines().find_map(|line| line.strip_prefix(name))?;
+    rest.split_whitespace().next()?.parse().ok()
 }
 
 /// Returns the processor time of a live process from its threads' nanosecond counters, which also resolve
@@ -99,13 +122,27 @@ pub fn precise_cpu(pid: u32) -> io::Result<Duration> {
 
 /// Returns how often a live process went to sleep voluntarily, which is the number of its wake-ups.
 pub fn wakeups(pid: u32) -> u64 {
-    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
-    line.and_then(|count| count.trim().parse().ok()).unwrap_or(0)
+    number_in(&format!("/proc/{pid}/status"), "voluntary_ctxt_switches:").unwrap_or(0)
 }
 
-/// A child that is killed when dropped, so that a failed bench leaves no process.
+/// A child that is killed when dropped, so that a failed measurement leaves no process.
 pub struct KillOnDrop(pub Child);
+
+impl KillOnDrop {
+    /// Waits for the child's end, and calls `probe` meanwhile. Kills a child that takes longer than `timeout`.
+    pub fn wait(&mut self, timeout: Duration, mut probe: impl FnMut(&mut Child)) -> io::Result<ExitStatus> {
+        let started = Instant::now();
+        while started.elapsed() < timeout {
+            if let Some(status) = self.0.try_wait()? {
+                return Ok(status);
+            }
+            probe(&mut self.0);
+            sleep(PROBE_INTERVAL);
+        }
+        self.0.kill()?;
+        self.0.wait()
+    }
+}
 
 impl Drop for KillOnDrop {
     fn drop(&mut self) {
@@ -115,7 +152,6 @@ impl Drop for KillOnDrop {
     }
 }
 
-/// The used fields of `/proc/PID/stat`.
 struct Stat {
     state: char,
     cpu: Duration,
