@@ -5,7 +5,6 @@ use crate::args::ChangeArgs;
 use crate::commands::run::agent_program;
 use crate::failure::Failure;
 use crate::guard_flags::texts;
-use crate::spec_failure::spec_failure;
 use crate::{agent_settings, check_flags, limit_flags, notify_flag, policy_flags};
 use longhaul_core::RunSpec;
 use std::path::PathBuf;
@@ -36,6 +35,6 @@ pub fn from_flags(args: &ChangeArgs, old: &RunSpec, cwd: Option<PathBuf>) -> Res
     policy_flags::change(&args.policy, &mut spec.policy, &mut |_| ());
     limit_flags::change(&args.limits, &args.more, &mut spec.policy.limits)?;
     check_flags::change(&agent.check, &args.policy, &spec.cwd, &mut spec.policy)?;
-    spec.policy.validate().map_err(spec_failure)?;
+    spec.policy.validate()?;
     Ok(spec)
 }

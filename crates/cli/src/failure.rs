@@ -22,14 +22,7 @@ pub struct Failure {
 impl Failure {
     /// Creates the failure of an invalid request. Nothing was started.
     pub fn usage(error: impl Into<String>, hint: impl Into<String>) -> Failure {
-        Failure {
-            error: error.into(),
-            hint: Some(hint.into()),
-            exit_code: USAGE,
-            outcome: OutcomeKind::NotStarted,
-            fault: None,
-            run: None,
-        }
+        Failure { exit_code: USAGE, ..Failure::not_started(error, hint, None) }
     }
 
     /// Creates the failure of a run that cannot start here and now. Nothing was started, and nothing was
@@ -49,26 +42,14 @@ impl Failure {
     /// Creates the failure of a run that could not finish and that `longhaul recover` can continue.
     pub fn aborted(run: RunId, error: impl Into<String>, hint: impl Into<String>) -> Failure {
         let outcome = OutcomeKind::Incomplete;
-        Failure {
-            error: error.into(),
-            hint: Some(hint.into()),
-            exit_code: code(outcome),
-            outcome,
-            fault: None,
-            run: Some(run),
-        }
+        let exit_code = code(outcome);
+        Failure { exit_code, outcome, run: Some(run), ..Failure::not_started(error, hint, None) }
     }
 
     /// Creates the failure of an unexpected error.
     pub fn unexpected(error: impl Into<String>) -> Failure {
-        Failure {
-            error: error.into(),
-            hint: None,
-            exit_code: UNEXPECTED_ERROR,
-            outcome: OutcomeKind::Bug,
-            fault: None,
-            run: None,
-        }
+        let (exit_code, outcome) = (UNEXPECTED_ERROR, OutcomeKind::Bug);
+        Failure { hint: None, exit_code, outcome, ..Failure::not_started(error, "", None) }
     }
 }
 

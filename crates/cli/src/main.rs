@@ -99,19 +99,20 @@ fn run() -> ExitCode {
             return ExitCode::from(failure.exit_code);
         }
     };
-    let matches = configured.root.try_get_matches_from(typed);
-    let mut cli = match matches.and_then(|matches| Cli::from_arg_matches(&matches)) {
-        Ok(cli) => cli,
+    let parsed = configured.root.try_get_matches_from(typed);
+    let parsed = parsed.and_then(|matches| Ok((Cli::from_arg_matches(&matches)?, matches)));
+    let (mut cli, matches) = match parsed {
+        Ok(parsed) => parsed,
         Err(error) => return output::usage::answer(&visible_commands::without_hidden(error, &command)),
     };
     if let Some(failure) = configured.warning {
         output::print_warning(&format!("{}; continuing without it", failure.error), failure.hint.as_deref());
     }
     cli.global.configured.values = configured.configured;
-    cli.resolve_format();
+    cli.resolve_format(&matches);
     warn_of_variables(&cli);
     let format = output::format(&cli.global);
-    let prints = format != OutputFormat::Text && !cli.command.streams_events_to_stdout();
+    let prints = format != OutputFormat::Text && !args::streams_events_to_stdout(&matches);
     let result = match cli.command {
         Command::Run(args) => commands::run::run(&cli.global, &args),
         Command::Resume(args) => commands::resume::resume(&cli.global, &args),
