@@ -1,22 +1,17 @@
 //! The `longhaul` binary. No other crate prints or exits.
 
-mod agent_settings;
 mod answer_flags;
 mod api_judge;
 mod args;
 mod changes;
-mod check_flags;
 mod claude_judge;
+mod command_flags;
 mod commands;
 mod config;
-mod duration_arg;
 mod failure;
 mod flag_order;
 mod guard_flags;
-mod keep_going_flags;
 mod limit_flags;
-mod network_flag;
-mod notify_flag;
 mod open_home;
 mod open_ledger;
 mod output;
@@ -26,9 +21,7 @@ mod run_history;
 mod run_learning;
 mod runtime;
 mod schemas;
-mod shell_check;
 mod signals;
-mod spec_failure;
 mod supervise_failure;
 mod table_files;
 mod telemetry;

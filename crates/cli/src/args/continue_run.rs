@@ -2,8 +2,7 @@
 
 use super::agent::model;
 use super::{ChangeArgs, EventsArgs, NotifyArgs};
-use crate::duration_arg::duration;
-use crate::time_arg::when;
+use crate::time_arg::{duration, when};
 use clap::Args;
 use longhaul_core::{Moment, Span};
 use std::path::PathBuf;

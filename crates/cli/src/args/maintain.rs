@@ -2,8 +2,8 @@
 
 use super::inspect::{StateFilter, state};
 use crate::config::ConfiguredValues;
-use crate::duration_arg::duration;
 use crate::schemas;
+use crate::time_arg::duration;
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
 use clap_complete::Shell;

@@ -10,6 +10,7 @@ use super::run::{Outputs, supervise, supervisor};
 use super::runs::{Row, table};
 use super::show::print_end;
 use crate::args::{GlobalArgs, OutputFormat, RecoverArgs};
+use crate::command_flags::check_channels;
 use crate::failure::Failure;
 use crate::output::color::Colors;
 use crate::output::events::{self, Writer};
@@ -19,7 +20,7 @@ use crate::output::progress::ProgressDisplay;
 use crate::output::{self, print_status};
 use crate::run_learning::{destination, start_worker};
 use crate::telemetry::TelemetryHandle;
-use crate::{notify_flag, open_home, run_learning, runtime};
+use crate::{open_home, run_learning, runtime};
 use longhaul::{RunStart, recoverable};
 use longhaul_core::{Outcome, OutcomeKind, Span};
 use longhaul_playbook::database::JudgeKind;
@@ -55,7 +56,7 @@ pub fn recover(global: &GlobalArgs, args: &RecoverArgs) -> Result<u8, Failure> {
     if runs.is_empty() && unreadable.is_empty() && !global.quiet {
         print_status("nothing to recover");
     }
-    notify_flag::check(&args.notify, None)?;
+    check_channels(&args.notify, None)?;
     let events = events::open(&args.events, global, false)?;
     let telemetry = TelemetryHandle::start(global);
     let results = supervise_all(&home, runs, global, args, format, events.as_ref(), &telemetry);

@@ -6,6 +6,7 @@ use super::resume::replay;
 use super::runs::table::outcome_style;
 use super::show::{finish, print_end};
 use crate::args::{GlobalArgs, OutputFormat, RunArgs};
+use crate::command_flags::check_channels;
 use crate::config::ConfiguredValues;
 use crate::failure::{Failure, USAGE};
 use crate::output::color::Style;
@@ -14,12 +15,9 @@ use crate::output::lifecycle::Lifecycle;
 use crate::output::progress::ProgressDisplay;
 use crate::output::stream::Stream;
 use crate::output::{self, phrases};
-use crate::policy_flags::{ResolvedPolicy, resolve};
+use crate::policy_flags::{ResolvedPolicy, apply_checks, apply_keep_going, resolve};
 use crate::telemetry::{TelemetryExporter, TelemetryHandle, with_telemetry};
-use crate::{
-    agent_settings, check_flags, guard_flags, keep_going_flags, limit_flags, network_flag, notify_flag,
-    open_home, prompt_arg, run_learning, runtime, signals, table_files,
-};
+use crate::{guard_flags, limit_flags, open_home, prompt_arg, run_learning, runtime, signals, table_files};
 use longhaul::find_agent::{claude_config_dir, claude_sessions, find_claude};
 use longhaul::{Observer, ResumeOptions, RunReport, RunRequest, RunStart, Supervisor};
 use longhaul_agent::{UserTables, default_dialect, did_you_mean, researchgym};
@@ -144,22 +142,21 @@ fn resume_prepared(global: &GlobalArgs, args: &RunArgs, home: &Home, dir: &RunDi
 /// Validates the flags and prepares a run.
 pub fn prepare(args: &RunArgs) -> Result<PreparedRun, Failure> {
     let mut resolved = resolve(&args.policy, args.resume_or_new.is_some());
-    for (name, table) in [("prices_file", &args.prices_file), ("effects_file", &args.effects_file)] {
-        resolved.origins.extend(table.as_ref().map(|_| (name.to_owned(), "flag".to_owned())));
-    }
+    resolved
+        .record([("prices_file", args.prices_file.is_some()), ("effects_file", args.effects_file.is_some())]);
     let timeout = resolved.preset.summary_timeout();
     resolved.policy.handoff_summary =
         args.handoff_summary.clone().map(|model| HandoffSummary { model, timeout });
     limit_flags::apply(&args.limits, &args.wrap_up, &mut resolved);
-    check_flags::apply(args, &mut resolved)?;
-    keep_going_flags::apply(args, &mut resolved);
+    apply_checks(args, &mut resolved)?;
+    apply_keep_going(&args.keep_going, &mut resolved);
     resolved.policy.validate()?;
-    keep_going_flags::require_limit(args, &resolved.policy)?;
+    limit_flags::require_for_keep_going(&args.limits, &resolved.policy)?;
     let diagnostic = diagnostic(args, &mut resolved)?;
     let ResolvedPolicy { preset, policy, origins } = resolved;
     let mut spec = spec(args, preset, policy)?;
     spec.diagnostic = diagnostic;
-    notify_flag::check(&args.notify, Some(&spec.cwd))?;
+    check_channels(&args.notify, Some(&spec.cwd))?;
     let placement = placement(args)?;
     spec.session = session(args, &spec.policy)?;
     let UserTables { prices, effects } = table_files::tables(args)?;
@@ -308,12 +305,12 @@ pub fn agent_program(path: Option<&Path>) -> Result<PathBuf, Failure> {
 fn spec(args: &RunArgs, preset: Preset, policy: Policy) -> Result<RunSpec, Failure> {
     let prompt = prompt_arg::read(args.prompt.as_deref(), args.prompt_file.as_deref())?;
     check_agent_args(&args.agent_args)?;
-    let network = network_flag::from_flags(args)?;
+    let network = guard_flags::network(args)?;
     let learn = run_learning::options(&args.learn)?;
     let cwd = cwd(args)?;
     let guards = guard_flags::from_flags(args, &cwd)?;
-    agent_settings::check("--network", network.is_some(), &args.agent_args)?;
-    agent_settings::check("--learn", learn.is_some(), &args.agent_args)?;
+    guard_flags::check_agent_args("--network", network.is_some(), &args.agent_args)?;
+    guard_flags::check_agent_args("--learn", learn.is_some(), &args.agent_args)?;
     let program = agent_program(args.agent.agent_path.as_deref())?;
     Ok(RunSpec::new(program, cwd, prompt, policy).with(|spec| {
         spec.name.clone_from(&args.name);

@@ -14,7 +14,7 @@ use std::env;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// The key of the checks. `check_flags.rs` reports details without it, because a resumed run may have checks.
+/// The key of the checks. `policy_flags.rs` reports details without it, because a resumed run may have checks.
 const CHECK: &str = "check";
 
 /// Keys that refine another key, with that key. Configured alone, they have no effect and are allowed,

@@ -51,7 +51,7 @@ const FLAG_ONLY: &[(&str, &str)] = &[
     ("version", ONE_CALL),
 ];
 
-/// Keys that exclude each other although clap accepts both: see `keep_going_flags.rs`.
+/// Keys that exclude each other although clap accepts both: see `failure.rs`.
 const EXCLUDED: &[(&str, &str)] = &[("keep_going", "check")];
 
 /// The kind of value that a key takes.
