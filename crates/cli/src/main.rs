@@ -35,7 +35,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 /// Warns of misspelled variables, except in programs that Longhaul starts itself.
-fn warn_of_variables(cli: &Cli) {
+fn warn_of_variables(cli: &Cli, command: &clap::Command) {
     let is_internal = matches!(
         cli.command,
         Command::Hook(_)
@@ -48,7 +48,7 @@ fn warn_of_variables(cli: &Cli) {
         return;
     }
     let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
-    for (warning, hint) in config::unknown::warnings(&Cli::command(), names) {
+    for (warning, hint) in config::unknown::warnings(command, names) {
         output::print_warning(&warning, Some(&hint));
     }
 }
@@ -83,16 +83,16 @@ fn run() -> ExitCode {
         return ExitCode::SUCCESS;
     }
     output::wrap::measure_terminal();
-    let command = Cli::command();
+    let mut command = Cli::command();
     let typed = flag_order::reorder(&command, std::env::args_os().collect());
-    let configured = match config::arguments::ConfiguredCommand::new(&command, &typed) {
+    let configured = match config::arguments::configure(&mut command, &typed) {
         Ok(configured) => configured,
         Err(failure) => {
             output::print_error(&failure.error, failure.hint.as_deref());
             return ExitCode::from(failure.exit_code);
         }
     };
-    let parsed = configured.root.try_get_matches_from(typed);
+    let parsed = command.try_get_matches_from_mut(typed);
     let parsed = parsed.and_then(|matches| Ok((Cli::from_arg_matches(&matches)?, matches)));
     let (mut cli, matches) = match parsed {
         Ok(parsed) => parsed,
@@ -101,9 +101,9 @@ fn run() -> ExitCode {
     if let Some(failure) = configured.warning {
         output::print_warning(&format!("{}; continuing without it", failure.error), failure.hint.as_deref());
     }
-    cli.global.configured.values = configured.configured;
+    cli.global.configured.values = configured.values;
     cli.resolve_format(&matches);
-    warn_of_variables(&cli);
+    warn_of_variables(&cli, &command);
     let format = output::format(&cli.global);
     let prints = format != OutputFormat::Text && !args::streams_events_to_stdout(&matches);
     let result = match cli.command {

@@ -168,7 +168,8 @@ fn schema_of<T: JsonSchema>() -> Value {
 /// Describes the output of `config show`. Its keys are those of the flags; with `--origin` each holds an
 /// object with the value and its origin.
 fn configuration_schema() -> Value {
-    let keys = Keys::for_command(&Cli::command());
+    let root = Cli::command();
+    let keys = Keys::for_command(&root);
     let properties: Map<String, Value> = keys.all().map(|key| (key.path(), key_schema(key))).collect();
     let required: Vec<String> = keys.all().map(Key::path).collect();
     json!({
@@ -180,7 +181,7 @@ fn configuration_schema() -> Value {
     })
 }
 
-fn key_schema(key: &Key) -> Value {
+fn key_schema(key: &Key<'_>) -> Value {
     let value = match key.kind {
         ValueKind::Switch => json!({ "type": "boolean" }),
         ValueKind::Count => json!({ "type": ["integer", "string", "null"] }),
