@@ -1,7 +1,7 @@
 //! Learning from runs: the flags, the program that an agent's hooks call, and the queue that a finished run
 //! adds to.
 
-use crate::args::RunLearnArgs;
+use crate::args::learn::RunLearnArgs;
 use crate::failure::Failure;
 use crate::{open_home, output};
 use longhaul::{MARKER_VARIABLE, RUN_VARIABLE};

@@ -3,7 +3,7 @@
 //! Never fails, because a failing hook would block the agent. It takes a few milliseconds and prints only
 //! text for the model. Errors are logged for `longhaul playbook status`.
 
-use crate::args::hook::{HookArgs, HookCommand, LearningArgs};
+use crate::args::learn::{HookArgs, HookCommand, LearningArgs};
 use crate::claude_judge::JUDGE_MARKER;
 use crate::output;
 use crate::run_learning::{destination, start_worker};

@@ -1,8 +1,9 @@
-//! `longhaul runs`, `status`, `cost` and `ledger`.
+//! The arguments of the commands that inspect runs.
 
 use crate::time_arg::when;
 use clap::{Args, Subcommand, ValueEnum};
 use longhaul_core::{Moment, OutcomeKind};
+use std::ffi::OsString;
 use std::num::NonZeroU64;
 use std::path::PathBuf;
 
@@ -122,4 +123,76 @@ pub enum LedgerCommand {
     Rebuild,
     /// Compare the ledger with the journals, and print each difference
     Verify,
+}
+
+#[derive(Debug, Args)]
+pub struct LogsArgs {
+    /// Run id prefix, name, directory, or `@` for the latest run
+    #[arg(value_name = "RUN", default_value = "@")]
+    pub run: String,
+    /// Keep printing until the run finishes, across a recovery too
+    #[arg(long, short)]
+    pub follow: bool,
+    /// Only this attempt, from 1
+    #[arg(long, value_name = "N")]
+    pub attempt: Option<u32>,
+    /// Only messages since WHEN: 10m, 22:04, 2026-11-22T22:04 or 2026-11-22
+    #[arg(long, value_name = "WHEN", value_parser = when)]
+    pub since: Option<Moment>,
+    /// Print the agent's own stream, line by line, unchanged
+    #[arg(long, conflicts_with = "json_array")]
+    pub raw: bool,
+    /// Print one JSON array with an object per message
+    #[arg(long, conflicts_with = "follow")]
+    pub json_array: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct DiffArgs {
+    /// Run id prefix, name, directory, or `@` for the latest run
+    #[arg(value_name = "RUN", default_value = "@", hide_default_value = true)]
+    pub run: String,
+    /// Print how much changed in each file, instead of the changes
+    #[arg(long)]
+    pub stat: bool,
+    /// Print only file names
+    #[arg(long, conflicts_with = "stat")]
+    pub name_only: bool,
+    /// Only these files and folders, as git pathspecs relative to the top of the repository
+    #[arg(last = true, value_name = "PATH")]
+    pub paths: Vec<OsString>,
+}
+
+#[derive(Debug, Args)]
+pub struct ReportArgs {
+    /// Run id prefix, name, directory, or `@` for the latest run [default: all of the last 24 hours]
+    #[arg(value_name = "RUN", conflicts_with = "since")]
+    pub run: Option<String>,
+    /// All runs active since WHEN: a duration like 12h or 7d, or a date and time like 2026-05-01T18:30
+    #[arg(long, value_name = "WHEN", value_parser = when)]
+    pub since: Option<Moment>,
+    /// Format of the report: an HTML page, text of 100 columns, or JSON [default: html]
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    pub format: Option<ReportFormat>,
+    /// The file to write; `-` is stdout [default: `reports/report-DATE.html` in `$LONGHAUL_HOME`; stdout for
+    /// text and JSON]
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ReportFormat {
+    /// One HTML page that loads nothing and runs nothing
+    Html,
+    /// Text of 100 columns
+    Text,
+    /// One JSON object
+    Json,
+}
+
+#[derive(Debug, Args)]
+pub struct ShowArgs {
+    /// Run id prefix, name, directory, or `@` for the latest run
+    #[arg(value_name = "RUN", default_value = "@")]
+    pub run: String,
 }
