@@ -35,17 +35,20 @@ mod vendor_terms;
 mod wire;
 
 use crate::{
-    AgentSpec, BackgroundTask, Conversation, Decoder, Dialect, DoneSignals, EffectRules, Guards, Invocation,
-    Prices, PriorAttempts, RecordedAttempt, SessionLayout, TranscriptDecoder, UserTables, UserTablesError,
+    AgentSpec, AttemptSnapshot, BackgroundTask, Conversation, Decoder, Dialect, DoneSignals, EffectRules,
+    Guards, Invocation, Prices, PriorAttempts, RecordedAttempt, SessionLayout, TranscriptDecoder, UserTables,
+    UserTablesError,
 };
 use longhaul_core::{AttemptPlan, PromptKind, Remaining};
 use std::sync::Arc;
 
+pub(crate) use activity::{one_line, with_detail};
 pub use control::{end_session, initialize, interrupt, user_line};
+pub(crate) use done_claim::DoneClaim;
 pub use finish_tool::FINISH;
 pub use invocation::RESERVED;
 pub(crate) use parse_conversation::tool_call;
-pub(crate) use prompts::interruption;
+pub(crate) use prompts::{background_note, interruption, prompt, prompt_text};
 pub(crate) use vendor_terms::is_interruption_marker;
 
 /// The model name of messages that the agent program writes itself.
@@ -102,8 +105,14 @@ impl Dialect for Claude {
         invocation::invocation(spec, plan, prior)
     }
 
-    fn summary_invocation(&self, spec: &AgentSpec, attempt: u32, model: &str, prompt: &str) -> Invocation {
-        invocation::summary_invocation(spec, attempt, model, prompt)
+    fn summary_invocation(
+        &self,
+        spec: &AgentSpec,
+        attempt: u32,
+        model: &str,
+        prompt: &str,
+    ) -> Option<Invocation> {
+        Some(invocation::summary_invocation(spec, attempt, model, prompt))
     }
 
     fn conversation(&self, attempts: &[RecordedAttempt]) -> Conversation {
@@ -138,10 +147,10 @@ impl Dialect for Claude {
         remaining: Remaining,
         running: &[BackgroundTask],
     ) -> String {
-        prompts::prompt_text(spec, kind, remaining) + &prompts::background_note(kind, running)
+        prompt_text(spec, kind, remaining) + &background_note(kind, running)
     }
 
-    fn encode_prompt(&self, text: &str) -> Vec<u8> {
+    fn encode_prompt(&self, _snapshot: &AttemptSnapshot, text: &str) -> Vec<u8> {
         user_line(text)
     }
 
@@ -149,13 +158,13 @@ impl Dialect for Claude {
         Box::new(transcript_decoder::ClaudeTranscriptDecoder::new(self.prices.clone(), attempt))
     }
 
-    fn encode_interrupt(&self) -> Vec<u8> {
+    fn encode_interrupt(&self, _snapshot: &AttemptSnapshot) -> Vec<u8> {
         interrupt()
     }
 
     /// Used only if the input cannot be closed. Closing it ends an idle agent as fast (65 ms either way), but
     /// lets a background shell and the next exchange finish. `end_session` kills them.
-    fn encode_exit(&self) -> Vec<u8> {
-        end_session()
+    fn encode_exit(&self) -> Option<Vec<u8>> {
+        Some(end_session())
     }
 }

@@ -7,6 +7,7 @@
 //! prose never affects control flow. Only fields that the vendor sets affect it, and, if there is no field, a
 //! short documented list of the vendor's messages. The one exception is opt-in: [`DoneSignals::line`].
 
+pub mod acp;
 mod answers;
 pub mod claude;
 pub mod conversation;
@@ -34,8 +35,8 @@ pub use answers::{Answers, AnswersError, GivenAnswer, Question};
 pub use claude::session_file::{Damage, DamageKind, Health};
 pub use conversation::Conversation;
 pub use dialect::{
-    AgentSpec, Decoder, Dialect, DoneSignals, Invocation, LearnSpec, PriorAttempts, Program, RecordedAttempt,
-    dialect_for, dialect_with_tables, task_with_follow_ups,
+    AgentRequest, AgentSpec, Decoder, Dialect, DoneSignals, Invocation, LearnSpec, PriorAttempts, Program,
+    RecordedAttempt, SessionStart, dialect_for, dialect_with_tables, task_with_follow_ups,
 };
 pub use did_you_mean::did_you_mean;
 pub use effects::{EffectRules, EffectScope};

@@ -35,6 +35,9 @@ pub enum SummarizeError {
     /// The model did not answer in time.
     #[error("cannot ask the model: no answer within {0}")]
     TimedOut(Span),
+    /// The agent has no way to ask a model once. Contains its name.
+    #[error("cannot ask the model: the agent `{0}` cannot answer a single question")]
+    NotPossible(&'static str),
     /// A user cancelled the summary.
     #[error("cannot ask the model: cancelled")]
     Cancelled(CancelSource),
@@ -59,12 +62,10 @@ pub async fn summarize(
     let (stdout_file, stderr_file) = (File::create(&stream)?, File::create(&stderr)?);
     // There is no run. A new marker identifies the processes, so that all of them can be stopped.
     let marker = RunMarker::unowned();
-    let invocation = dialect.summary_invocation(
-        &AgentSpec { run_id: marker.run().clone(), ..agent_spec.clone() },
-        0,
-        model,
-        prompt,
-    );
+    let agent_spec = AgentSpec { run_id: marker.run().clone(), ..agent_spec.clone() };
+    let Some(invocation) = dialect.summary_invocation(&agent_spec, 0, model, prompt) else {
+        return Err(SummarizeError::NotPossible(dialect.name()));
+    };
     let launch = LaunchSpec::new(&invocation, &Environment::default(), &marker, stdout_file, stderr_file);
     let program = launch.program.display().to_string();
     let (mut process, _) = OneShotProcess::start(launch, invocation.stdin)

@@ -194,7 +194,7 @@ pub struct Inherited {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PlanAgent {
-    /// Name of the agent in Longhaul: `claude`.
+    /// Name of the agent in Longhaul: `claude` or `acp`.
     pub name: String,
     /// Program, as it is called.
     pub program: OsText,

@@ -4,7 +4,6 @@ use crate::args::{NONE, OutputFormat};
 use crate::failure::Failure;
 use crate::policy_flags::ResolvedPolicy;
 use longhaul::{MARKER_VARIABLE, SessionChoice, quoted};
-use longhaul_agent::claude::Claude;
 use longhaul_agent::{AgentSpec, Dialect, Guards, Invocation, PriorAttempts, ToolPattern};
 use longhaul_core::flag_span as span;
 use longhaul_core::{AttemptPlan, LimitUsage, Policy, PromptKind, RunId, SessionId, SessionPlan, Span};
@@ -96,6 +95,7 @@ struct WorstCaseOutput {
 
 /// Prints what a run would do.
 pub fn print(
+    dialect: &dyn Dialect,
     agent_spec: &AgentSpec,
     session: &SessionChoice,
     resolved: &ResolvedPolicy,
@@ -114,11 +114,11 @@ pub fn print(
     // The agent's own limit on cost is one of its arguments.
     let remaining = resolved.policy.limits.remaining(&LimitUsage::default());
     let plan = AttemptPlan { remaining, ..AttemptPlan::new(1, session, PromptKind::Task) };
-    let mut invocation = Claude::new().invocation(agent_spec, &plan, &PriorAttempts::default());
+    let mut invocation = dialect.invocation(agent_spec, &plan, &PriorAttempts::default());
     invocation.env_set.push((MARKER_VARIABLE.to_owned(), format!("{}/<random>", agent_spec.run_id)));
-    let summary = agent_spec.handoff_summary.as_ref().map(|model| {
-        let invocation = Claude::new().summary_invocation(agent_spec, plan.attempt, model, "");
-        (model, command_line(&invocation), resolved.policy.summary_timeout)
+    let summary = agent_spec.handoff_summary.as_ref().and_then(|model| {
+        let invocation = dialect.summary_invocation(agent_spec, plan.attempt, model, "")?;
+        Some((model, command_line(&invocation), resolved.policy.summary_timeout))
     });
     let guards = guards(&agent_spec.guards);
     let worst = resolved.policy.worst_case();

@@ -5,7 +5,7 @@ mod keyed;
 use super::finish_tool;
 use super::runs::table::outcome_style;
 use super::show::{finish, print_end};
-use crate::args::{GlobalArgs, OutputFormat, RunArgs};
+use crate::args::{AgentKind, GlobalArgs, OutputFormat, RunArgs};
 use crate::config::ConfiguredValues;
 use crate::failure::{Failure, USAGE};
 use crate::output::color::Style;
@@ -17,16 +17,16 @@ use crate::output::{self, phrases};
 use crate::policy_flags::{ResolvedPolicy, resolve};
 use crate::telemetry::{TelemetryHandle, with_telemetry};
 use crate::{
-    agent_settings, check_flags, guard_flags, keep_going_flags, limit_flags, network_flag, notify_flag,
-    open_home, prompt_arg, run_learning, runtime, signals, table_files,
+    acp_agent, agent_settings, check_flags, guard_flags, keep_going_flags, limit_flags, network_flag,
+    notify_flag, open_home, prompt_arg, run_learning, runtime, signals, table_files,
 };
 use longhaul::find_agent::{AgentError, claude_config_dir, claude_sessions, find_claude};
 use longhaul::{
     Observer, PlanChanges, ResumeOptions, RunError, RunReport, RunRequest, SessionChoice, SuperviseError,
     supervise,
 };
-use longhaul_agent::claude::{Claude, RESERVED};
-use longhaul_agent::{AgentSpec, Program, did_you_mean, researchgym};
+use longhaul_agent::claude::RESERVED;
+use longhaul_agent::{AgentSpec, Dialect, Program, did_you_mean, researchgym};
 use longhaul_core::{
     CancelSource, Fault, OutcomeKind, Policy, Preset, ResumeRequest, Run, RunId, SessionId, SessionLoss,
 };
@@ -109,7 +109,7 @@ pub struct PreparedRun {
     pub inherited: Option<Inherited>,
     resolved: ResolvedPolicy,
     notify: Vec<String>,
-    dialect: Claude,
+    dialect: Arc<dyn Dialect>,
     keep_partial_messages: bool,
     diagnostic: bool,
     has_permission_mode: bool,
@@ -124,7 +124,7 @@ impl PreparedRun {
 
     /// Prints what the run would do. Starts nothing.
     pub fn print(&self, format: OutputFormat) -> Result<u8, Failure> {
-        super::dry_run::print(&self.agent_spec, &self.session, &self.resolved, format)
+        super::dry_run::print(self.dialect.as_ref(), &self.agent_spec, &self.session, &self.resolved, format)
     }
 
     /// Starts the run, supervises it and returns its exit code.
@@ -133,7 +133,7 @@ impl PreparedRun {
         let request = RunRequest {
             home: open_home::open()?,
             placement: self.placement,
-            dialect: Arc::new(self.dialect),
+            dialect: self.dialect,
             agent: self.agent_spec,
             environment: super::watchdog::environment(),
             session: self.session,
@@ -189,7 +189,7 @@ pub fn prepare(args: &RunArgs) -> Result<PreparedRun, Failure> {
         placement: placement(args)?,
         session: session(args, &resolved)?,
         inherited: None,
-        dialect: table_files::claude(args)?,
+        dialect: table_files::dialect(args)?,
         resolved,
         keep_partial_messages: args.keep_partial_messages,
         diagnostic,
@@ -327,18 +327,26 @@ fn check_agent_args(args: &[String]) -> Result<(), Failure> {
 
 /// Returns the agent's program: the given path or the installed one.
 pub fn agent_program(path: Option<&Path>) -> Result<PathBuf, Failure> {
-    find_claude(path).map_err(|error| {
-        let fault = match &error {
-            AgentError::NotFound { .. } | AgentError::Missing(_) => Fault::AgentMissing,
-            AgentError::NotExecutable(_) => Fault::AgentUnusable,
-        };
-        Failure::not_started(error.to_string(), error.hint(), Some(fault))
-    })
+    find_claude(path).map_err(agent_failure)
+}
+
+/// Converts the error of an agent that cannot be started.
+pub fn agent_failure(error: AgentError) -> Failure {
+    let fault = match &error {
+        AgentError::NotFound { .. } | AgentError::NotInPath(_) | AgentError::Missing(_) => {
+            Fault::AgentMissing
+        }
+        AgentError::NotExecutable(_) => Fault::AgentUnusable,
+    };
+    Failure::not_started(error.to_string(), error.hint(), Some(fault))
 }
 
 fn agent_spec(args: &RunArgs, resolved: &ResolvedPolicy) -> Result<AgentSpec, Failure> {
     let prompt = prompt_arg::read(args.prompt.as_deref(), args.prompt_file.as_deref())?;
-    check_agent_args(&args.agent_args)?;
+    let acp = acp_agent::from_flags(args)?;
+    if acp.is_none() {
+        check_agent_args(&args.agent_args)?;
+    }
     let network = network_flag::from_flags(args)?;
     let learn = run_learning::learn_spec(&args.learn)?;
     let cwd = cwd(args)?;
@@ -346,9 +354,13 @@ fn agent_spec(args: &RunArgs, resolved: &ResolvedPolicy) -> Result<AgentSpec, Fa
     agent_settings::check("--network", network.is_some(), &args.agent_args)?;
     agent_settings::check("--learn", learn.is_some(), &args.agent_args)?;
     agent_settings::check("guards of commands", guards.must_disable_skill_commands(), &args.agent_args)?;
-    let path = agent_program(args.agent.agent_path.as_deref())?;
+    let is_claude = acp.is_none();
+    let program = match acp {
+        Some(program) => program,
+        None => Program { path: agent_program(args.agent.agent_path.as_deref())?, leading_args: Vec::new() },
+    };
     Ok(AgentSpec {
-        program: Program { path, leading_args: Vec::new() },
+        program,
         cwd,
         prompt,
         follow_ups: Vec::new(),
@@ -356,13 +368,13 @@ fn agent_spec(args: &RunArgs, resolved: &ResolvedPolicy) -> Result<AgentSpec, Fa
         permission_mode: args.agent.permission_mode.clone(),
         needs_supervisor: resolved.policy.needs_supervisor(),
         checks: args.agent.check.clone(),
-        finish_tool: resolved.policy.keep_going.and_then(|_| finish_tool::program()),
+        finish_tool: resolved.policy.keep_going.filter(|_| is_claude).and_then(|_| finish_tool::program()),
         done_when: args.keep_going.done_when.clone(),
         wrap_up_prompt: wrap_up_prompt(args, resolved.preset),
         network,
         learn,
         guards,
-        extra_args: args.agent_args.clone(),
+        extra_args: if is_claude { args.agent_args.clone() } else { Vec::new() },
         handoff_tokens: args.handoff_tokens,
         handoff_summary: args.handoff_summary.clone(),
         inner_retries: resolved.policy.inner_retries,
@@ -437,8 +449,9 @@ fn session(args: &RunArgs, resolved: &ResolvedPolicy) -> Result<SessionChoice, F
     };
     // Unknown sessions are rejected before the start. Only the agent can resolve a title, which is not a
     // UUID.
-    let can_check =
-        SessionId::from(id.as_str()).is_uuid() && resolved.policy.session_loss == SessionLoss::FallBack;
+    let can_check = args.agent_kind == AgentKind::Claude
+        && SessionId::from(id.as_str()).is_uuid()
+        && resolved.policy.session_loss == SessionLoss::FallBack;
     if can_check && let Some(config) = claude_config_dir() {
         let sessions = claude_sessions(&config);
         if !sessions.contains(id) {

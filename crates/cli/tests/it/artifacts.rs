@@ -50,7 +50,8 @@ pub fn assert_transcript_complete(run: &RunDir) {
     for attempt in run.attempts().expect("there are attempts") {
         let number = attempt.number();
         let stream = fs::read(attempt.stream_path()).unwrap_or_default();
-        let mut decoder = dialect_for("claude").expect("the dialect exists").transcript_decoder(number);
+        let agent = run.plan().expect("the plan can be read").agent.name;
+        let mut decoder = dialect_for(&agent).expect("the dialect exists").transcript_decoder(number);
         let mut streamed = Vec::new();
         decoder.feed(&stream, &mut streamed);
         decoder.finish(&mut streamed);

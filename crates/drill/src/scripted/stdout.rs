@@ -50,11 +50,11 @@ impl EventWriter {
         }
     }
 
-    /// Reports the usage of one message and the cost of the session so far, in dollars. Claude Code's protocol
+    /// Reports the usage of message `id` and the cost of the session so far, in dollars. Claude Code's protocol
     /// reports them in other events.
-    pub(super) fn usage(&self, tokens: &ApiTokens, cost: f64) {
+    pub(super) fn usage(&self, id: &str, tokens: &ApiTokens, cost: f64) {
         if self.format == Output::Acp {
-            self.acp.usage(&self.session_id, tokens, cost);
+            self.acp.usage(&self.session_id, id, tokens, cost);
         }
     }
 

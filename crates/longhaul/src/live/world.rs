@@ -126,6 +126,8 @@ struct AttemptProcess {
     frozen: bool,
     /// Whether the disk was full at the last poll.
     disk_was_full: bool,
+    /// Whether it is being stopped, so that it receives no further requests.
+    is_stopping: bool,
     exit: Option<Exit>,
 }
 
@@ -147,6 +149,7 @@ impl AttemptProcess {
             memory,
             frozen: false,
             disk_was_full: false,
+            is_stopping: false,
             exit: None,
         }
     }
@@ -407,14 +410,23 @@ impl LiveWorld<'_> {
         let Some(attempt) = &self.attempt else { return };
         let running = &attempt.decoder.snapshot().background;
         let prompt = self.setup.dialect.prompt_text(&self.setup.agent_spec, kind, remaining, running);
-        attempt.agent.send_line(self.setup.dialect.encode_prompt(&prompt));
+        let line = self.setup.dialect.encode_prompt(attempt.decoder.snapshot(), &prompt);
+        attempt.agent.send_line(line);
         self.recorder.prompt_sent(kind, prompt, self.clock.at());
     }
 
     fn stop(&mut self, level: StopLevel) {
-        if let Some(attempt) = &self.attempt {
+        if let Some(attempt) = &mut self.attempt {
+            attempt.is_stopping = true;
             match level {
-                StopLevel::Interrupt => attempt.agent.interrupt(self.setup.dialect.encode_interrupt()),
+                StopLevel::Interrupt => {
+                    let line = self.setup.dialect.encode_interrupt(attempt.decoder.snapshot());
+                    if line.is_empty() {
+                        // There is no exchange to end.
+                        attempt.agent.signal(StopLevel::Term);
+                    }
+                    attempt.agent.interrupt(line);
+                }
                 StopLevel::Term | StopLevel::Kill => attempt.agent.signal(level),
             }
         }

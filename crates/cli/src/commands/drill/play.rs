@@ -11,7 +11,9 @@ use longhaul::{
     Environment, Observer, RunMarker, RunReport, RunRequest, SessionChoice, StepView, processes_with,
     supervise,
 };
+use longhaul_agent::acp::Acp;
 use longhaul_agent::claude::Claude;
+use longhaul_agent::claude::environment::MAX_RETRIES;
 use longhaul_agent::{AgentSpec, Guards, HANDOFF_TOKENS_MAX, Program};
 use longhaul_core::{AfterAttempt, Fault, Moment, OutageBound, Policy, Preset, Record, RunId, Span, Step};
 use longhaul_drill::{Api, RequestLog, Scenario, announced_message_ids, workspace};
@@ -39,8 +41,8 @@ pub fn play(
 ) -> Result<(Scorecard, Option<PathBuf>), Failure> {
     let dir = tempfile::Builder::new().prefix("longhaul-drill-").tempdir().map_err(unexpected)?;
     let runtime = crate::runtime::new()?;
-    let result = runtime.block_on(run_scenario(global, scenario, program, seed, dir.path()))?;
-    let card = Scorecard::new(scenario, seed, args.agent == DrillAgentKind::Claude, &result);
+    let result = runtime.block_on(run_scenario(global, args.agent, scenario, program, seed, dir.path()))?;
+    let card = Scorecard::new(scenario, seed, args.agent.name(), &result);
     let kept_dir = args.keep.then(|| dir.keep());
     Ok((card, kept_dir))
 }
@@ -65,6 +67,7 @@ pub(super) struct DrillResult {
 
 async fn run_scenario(
     global: &GlobalArgs,
+    agent: DrillAgentKind,
     scenario: &Scenario,
     program: &Program,
     seed: u64,
@@ -82,7 +85,10 @@ async fn run_scenario(
         harness: None,
         inherited: None,
         notify: Vec::new(),
-        dialect: Arc::new(Claude::new()),
+        dialect: match agent {
+            DrillAgentKind::Scripted | DrillAgentKind::Claude => Arc::new(Claude::new()),
+            DrillAgentKind::Acp => Arc::new(Acp::new()),
+        },
         agent: AgentSpec {
             program: program.clone(),
             cwd: work.clone(),
@@ -106,7 +112,7 @@ async fn run_scenario(
             inner_retries: policy.inner_retries,
             run_id: RunId::from(""),
         },
-        environment: environment(&api, &home),
+        environment: environment(&api, &home, policy.inner_retries),
         session: SessionChoice::New,
         policy,
         origins: BTreeMap::from([("preset".to_owned(), "drill".to_owned())]),
@@ -176,13 +182,15 @@ fn agent_args(scenario: &Scenario) -> Vec<String> {
 }
 
 /// Contains nothing of the user's: no credentials, no settings, and no API except the loopback API.
-fn environment(api: &Api, home: &Path) -> Environment {
+fn environment(api: &Api, home: &Path, inner_retries: u32) -> Environment {
     let mut set: BTreeMap<String, String> = api.environment().into_iter().collect();
     set.insert("HOME".to_owned(), home.display().to_string());
     set.insert("PATH".to_owned(), env::var("PATH").unwrap_or_default());
     set.insert("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC".to_owned(), "1".to_owned());
     // The real agent refuses bypassPermissions as root unless this variable declares a sandbox.
     set.insert("IS_SANDBOX".to_owned(), "1".to_owned());
+    // The Agent Client Protocol has no such setting.
+    set.insert(MAX_RETRIES.to_owned(), inner_retries.to_string());
     Environment { clear: true, set, ..watchdog::environment() }
 }
 

@@ -53,6 +53,11 @@ impl Shape {
         }
     }
 
+    /// Returns whether an agent with this shape resumes sessions. All of them load sessions.
+    pub(super) fn resumes(self) -> bool {
+        matches!(self, Shape::Kind | Shape::Details | Shape::Mark)
+    }
+
     /// Returns the updates that report the failure, before the end of the turn.
     pub(super) fn updates(self, failed: &FailedRequest) -> Vec<Value> {
         match self {

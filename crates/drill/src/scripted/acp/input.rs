@@ -24,7 +24,8 @@ impl Agent {
         let (id, params) = (&message["id"], &message["params"]);
         match method {
             "initialize" => {
-                let capabilities = json!({"loadSession": true, "sessionCapabilities": {"resume": {}}});
+                let resume = if self.out.acp.shape.resumes() { json!({"resume": {}}) } else { json!({}) };
+                let capabilities = json!({"loadSession": true, "sessionCapabilities": resume});
                 let info = json!({"name": self.out.acp.shape.agent_name(), "version": VERSION});
                 let result =
                     json!({"protocolVersion": 1, "agentCapabilities": capabilities, "agentInfo": info});

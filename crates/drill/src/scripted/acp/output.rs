@@ -89,9 +89,10 @@ impl AcpOutput {
         updates
     }
 
-    /// Reports the usage of one message and the cost of the session so far, in dollars.
-    pub(in crate::scripted) fn usage(&self, session: &str, tokens: &ApiTokens, cost: f64) {
+    /// Reports the usage of message `id` and the cost of the session so far, in dollars.
+    pub(in crate::scripted) fn usage(&self, session: &str, id: &str, tokens: &ApiTokens, cost: f64) {
         let mut chunk = text_update("agent_message_chunk", "");
+        chunk["messageId"] = json!(id);
         chunk["_meta"] = json!({"usage": usage(tokens)});
         self.update(session, &chunk);
         let cost = json!({"amount": cost, "currency": "USD"});

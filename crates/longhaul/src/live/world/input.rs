@@ -56,7 +56,7 @@ impl LiveWorld<'_> {
         let Some(attempt) = &mut self.attempt else { return Ok(false) };
         let bytes = attempt.tail.read()?;
         if bytes.is_empty() {
-            self.answer();
+            self.answer()?;
             return Ok(false);
         }
         self.setup.observer.on_output(bytes);
@@ -67,6 +67,12 @@ impl LiveWorld<'_> {
         let has_ended = notices.iter().any(|notice| matches!(notice, Notice::ExchangeEnded(_)));
         let workspace = has_ended.then(|| self.fingerprint()).flatten();
         for notice in notices {
+            if let Notice::SessionOpened(session) = &notice
+                && !self.locks.iter().any(|(locked, _)| locked == session)
+            {
+                // The agent chose this id, so no other run can know it yet.
+                self.lock_sessions(std::iter::once(session));
+            }
             let fingerprint = workspace.filter(|_| matches!(notice, Notice::ExchangeEnded(_)));
             self.events.push_back(Event::Noticed(notice));
             self.events.extend(
@@ -76,13 +82,26 @@ impl LiveWorld<'_> {
         Ok(true)
     }
 
-    /// Answers the agent's requests. Call it only when all output is read, because an adopted agent may
+    /// Answers the agent's requests and sends those that are due. Call it only when all output is read, because an adopted agent may
     /// already have the answers.
-    fn answer(&mut self) {
-        let Some(attempt) = &mut self.attempt else { return };
+    fn answer(&mut self) -> Result<(), SuperviseError> {
+        let Some(attempt) = &mut self.attempt else { return Ok(()) };
         for answer in attempt.decoder.take_replies() {
             attempt.agent.send_line(answer);
         }
+        let requests = attempt.decoder.take_requests();
+        if requests.is_empty() || attempt.is_stopping {
+            return Ok(());
+        }
+        // The session that a request continues must be known to the next supervisor, and also that the request
+        // was sent: sending it twice would repeat its effects.
+        self.sync()?;
+        let Some(attempt) = &self.attempt else { return Ok(()) };
+        for request in requests {
+            attempt.dir.add_sent_request(&request.id)?;
+            attempt.agent.send_line(request.line);
+        }
+        Ok(())
     }
 
     /// Waits until something may have happened.

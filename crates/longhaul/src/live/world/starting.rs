@@ -9,6 +9,7 @@ use crate::live::agent_process::{AgentProcess, InputFifo, LaunchSpec};
 use crate::live::oom_watch::OomWatch;
 use crate::live::sessions::{PreparedSession, SessionFiles};
 use crate::live::tail::Tail;
+use longhaul_agent::SessionStart;
 use longhaul_core::{
     AttemptPlan, Event, Evidence, Exit, PromptKind, Remaining, SessionId, SessionPlan, StartupError,
 };
@@ -68,12 +69,18 @@ impl LiveWorld<'_> {
         self.watch.add_file(&dir.stream_path());
         let tail = Tail::open(&dir.stream_path())?;
         let memory = OomWatch::start();
+        let mut decoder = self.decoder();
+        decoder.begin(SessionStart {
+            spec: &self.setup.agent_spec,
+            plan,
+            prompt: &invocation.prompt,
+            sent: Vec::new(),
+        });
         match AgentProcess::start(launch, invocation.stdin) {
             Ok((agent, process)) => {
                 failpoints::agent_is(process.pid);
                 failpoints::hit(Failpoint::Spawned);
                 self.recorder.start_attempt(plan, invocation.prompt, self.clock.at());
-                let decoder = self.decoder();
                 self.attempt = Some(AttemptProcess::new(agent, process, memory, tail, decoder, dir));
                 self.events.push_back(Event::Spawned(process));
             }

@@ -46,8 +46,8 @@ impl LiveWorld<'_> {
         }
     }
 
-    /// Returns the invocation that requests a summary. Returns `None` if no older work exists or no model is
-    /// configured.
+    /// Returns the invocation that requests a summary. Returns `None` if no older work exists, no model is
+    /// configured, or the agent cannot summarize.
     fn summary_invocation(&self, plan: &AttemptPlan) -> Option<Invocation> {
         let (agent_spec, dialect) = (&self.setup.agent_spec, self.setup.dialect.as_ref());
         let (Some(model), PromptKind::TaskAfterLoss(fault)) = (&agent_spec.handoff_summary, plan.prompt)
@@ -59,7 +59,7 @@ impl LiveWorld<'_> {
         let task = agent_spec.task();
         let context = HandoffContext::unlimited(&task, HandoffReason::Fault(fault));
         let prompt = summary_prompt(&transcript, &context, agent_spec.handoff_tokens, SUMMARY_TOKENS_MAX)?;
-        Some(dialect.summary_invocation(agent_spec, plan.attempt, model, &prompt))
+        dialect.summary_invocation(agent_spec, plan.attempt, model, &prompt)
     }
 
     fn start_one_shot(&self, plan: &AttemptPlan, invocation: Invocation) -> Result<SummaryRun, SpawnError> {

@@ -8,6 +8,7 @@ use crate::live::process_discovery::{exit_of, live_agent};
 use crate::live::stream_replay::decode;
 use crate::live::sweep::sweep;
 use crate::live::tail::Tail;
+use longhaul_agent::SessionStart;
 use longhaul_core::{
     Event, Evidence, Exit, FoundAttempt, Moment, Phase, Run, SessionId, SettingChange, Span,
 };
@@ -82,7 +83,13 @@ impl LiveWorld<'_> {
                 self.watch.add_file(&dir.stream_path());
                 let tail = Tail::open(&dir.stream_path())?;
                 self.recorder.adopt_attempt(plan.attempt);
-                let (decoder, memory) = (self.decoder(), OomWatch::start());
+                let (mut decoder, memory) = (self.decoder(), OomWatch::start());
+                decoder.begin(SessionStart {
+                    spec: &self.setup.agent_spec,
+                    plan,
+                    prompt: &dir.prompt()?.unwrap_or_default(),
+                    sent: dir.sent_requests()?,
+                });
                 self.attempt = Some(AttemptProcess::new(agent, process, memory, tail, decoder, dir));
                 return Ok(FoundAttempt::Running(process));
             }
