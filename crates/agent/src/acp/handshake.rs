@@ -23,7 +23,7 @@ const MODEL: &str = "longhaul-model";
 /// Starts the id of each prompt, which ends with its number.
 const PROMPT: &str = "longhaul-prompt-";
 
-/// What an answer completes.
+/// The step of the conversation that an answer completes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stage {
     Initialize,

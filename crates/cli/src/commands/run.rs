@@ -193,7 +193,7 @@ pub fn prepare(args: &RunArgs) -> Result<PreparedRun, Failure> {
         resolved,
         keep_partial_messages: args.keep_partial_messages,
         diagnostic,
-        has_permission_mode: args.agent.permission_mode.is_some(),
+        has_permission_mode: args.agent.permission_mode.is_some() || args.agent_kind == AgentKind::Acp,
     })
 }
 

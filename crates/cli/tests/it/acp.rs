@@ -191,13 +191,12 @@ fn killed_agent_is_resumed_without_repeating_or_recounting() {
         let repeats = stream(&stage, 2).contains("user_message_chunk");
         assert_eq!(repeats, method == "session/load", "{shape}");
         // Each request is counted once: the history that a loaded session repeats is not.
-        let usage = stage.longhaul(["cost", "@", "--output-format", "json"]).output().stdout;
-        let billed = server.api.request_log().model_requests() as u64;
-        let usage: Value = serde_json::from_str(&usage).expect("JSON");
-        let show = stage.longhaul(["show", "@", "--output-format", "json"]).output().stdout;
-        let show: Value = serde_json::from_str(&show).expect("JSON");
-        let messages = |attempt: usize| show["attempts"][attempt]["usage"]["messages"].as_u64().unwrap_or(0);
-        assert_eq!(messages(0) + messages(1), billed, "{shape}: {usage} {show}");
+        let billed = server.api.request_log().model_requests();
+        let messages = |attempt: u32| {
+            let usage = stage.only_run().attempt(attempt).model_usage().expect("the usage can be read");
+            usage.iter().map(|usage| usage.messages as usize).sum::<usize>()
+        };
+        assert_eq!(messages(1) + messages(2), billed, "{shape}");
     }
 }
 
