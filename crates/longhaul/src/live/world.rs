@@ -202,6 +202,16 @@ impl World for LiveWorld<'_> {
     fn append(&mut self, at: Moment, records: &[Record]) -> Result<(), SuperviseError> {
         self.setup.journal.append(at, records)?;
         self.needs_sync = true;
+        // An agent may choose the id of its session. No other run can know it yet.
+        let opened = records.iter().filter_map(|record| match record {
+            Record::SessionOpened { session, .. } => Some(session),
+            _ => None,
+        });
+        for session in opened {
+            if !self.locks.iter().any(|(locked, _)| locked == session) {
+                self.lock_sessions(std::iter::once(session));
+            }
+        }
         Ok(())
     }
 

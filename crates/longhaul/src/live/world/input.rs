@@ -67,12 +67,6 @@ impl LiveWorld<'_> {
         let has_ended = notices.iter().any(|notice| matches!(notice, Notice::ExchangeEnded(_)));
         let workspace = has_ended.then(|| self.fingerprint()).flatten();
         for notice in notices {
-            if let Notice::SessionOpened(session) = &notice
-                && !self.locks.iter().any(|(locked, _)| locked == session)
-            {
-                // The agent chose this id, so no other run can know it yet.
-                self.lock_sessions(std::iter::once(session));
-            }
             let fingerprint = workspace.filter(|_| matches!(notice, Notice::ExchangeEnded(_)));
             self.events.push_back(Event::Noticed(notice));
             self.events.extend(
