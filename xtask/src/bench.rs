@@ -6,6 +6,7 @@
 //! an existing binary.
 
 mod api;
+mod build_time;
 mod disk;
 mod drills;
 mod endings;
@@ -72,6 +73,7 @@ const BENCHES: &[(&str, Run)] = &[
     ("endings", endings::bench),
     ("outages", outages::bench),
     ("drills", drills::bench),
+    ("build", build_time::bench),
 ];
 
 /// Options of the command line.

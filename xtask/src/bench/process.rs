@@ -17,8 +17,19 @@ pub struct ProcessUsage {
     pub cpu: Duration,
     /// User and system time of the children that it waited for, its agents.
     pub children_cpu: Duration,
-    /// Peak memory.
+    /// Peak resident memory, which includes the pages of its files that the kernel can drop.
     pub peak_kib: u64,
+    /// Highest share of memory that was seen.
+    pub memory_share: MemoryShare,
+}
+
+/// A process's share of memory, in KiB.
+#[derive(Clone, Copy, Default)]
+pub struct MemoryShare {
+    /// Its resident memory, with each shared page divided by the number of processes that share it (PSS).
+    pub proportional: u64,
+    /// The pages that only this process maps.
+    pub private: u64,
 }
 
 // The kernel keeps the peak itself, so only a rise after the last probe can be missed.
@@ -29,14 +40,34 @@ const TICK: Duration = Duration::from_millis(10);
 /// Runs the command to its end and measures its resources.
 pub fn measure_command(command: &mut Command) -> io::Result<ProcessUsage> {
     let mut child = command.spawn()?;
-    let mut peak_kib = 0;
+    let (mut peak_kib, mut memory_share) = (0, MemoryShare::default());
     loop {
         peak_kib = peak_kib.max(peak_kib_of(child.id()).unwrap_or(0));
+        memory_share = memory_share.max(MemoryShare::of(child.id()).unwrap_or_default());
         let Stat { state, cpu, children_cpu } = stat(child.id())?;
         if state == 'Z' {
-            return Ok(ProcessUsage { status: child.wait()?, cpu, children_cpu, peak_kib });
+            return Ok(ProcessUsage { status: child.wait()?, cpu, children_cpu, peak_kib, memory_share });
         }
         sleep(PROBE_INTERVAL);
+    }
+}
+
+impl MemoryShare {
+    fn of(pid: u32) -> Option<MemoryShare> {
+        let rollup = fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).ok()?;
+        let kib = |name: &str| {
+            let line = rollup.lines().find_map(|line| line.strip_prefix(name))?;
+            line.split_whitespace().next()?.parse::<u64>().ok()
+        };
+        let private = kib("Private_Clean:")? + kib("Private_Dirty:")?;
+        Some(MemoryShare { proportional: kib("Pss:")?, private })
+    }
+
+    fn max(self, other: MemoryShare) -> MemoryShare {
+        MemoryShare {
+            proportional: self.proportional.max(other.proportional),
+            private: self.private.max(other.private),
+        }
     }
 }
 
