@@ -297,6 +297,47 @@ fn cancel_ends_the_turn() {
     assert!(stream(&stage, 1).contains(r#""stopReason":"cancelled""#), "{}", stream(&stage, 1));
 }
 
+/// Two answers in one session: the first is no claim that the work is done.
+const TALKS: &str = r#"
+name = "talks"
+summary = "an answer, then two claims"
+prompt = "p"
+[expect]
+outcome = "done"
+exit = 0
+[[turn]]
+text = "A part of it is done."
+[[reply]]
+to = "You stopped"
+[[reply.turn]]
+text = "ALL DONE"
+[[reply]]
+to = "You reported that the work is done"
+[[reply.turn]]
+text = "ALL DONE"
+"#;
+
+#[test]
+fn agent_that_stops_is_prompted_in_its_open_session() {
+    let (stage, server) = (Stage::new(), Server::start(TALKS));
+    let args = [BYPASS[0], BYPASS[1], "--keep-going", "--done-when", "ALL DONE", "--max-tokens", "none"];
+    let envelope = run(&stage, &server, &args).output().envelope(0);
+    assert_eq!(envelope["run"]["attempts"], 1, "{envelope}");
+    assert_eq!(envelope["result"], "ALL DONE", "{envelope}");
+    assert_eq!(stream(&stage, 1).matches(r#""stopReason":"end_turn""#).count(), 3);
+}
+
+#[test]
+fn idle_agent_without_a_supervisor_is_ended_by_the_next_one() {
+    let (stage, server) = (Stage::new(), Server::start(STEPS));
+    let running = run(&stage, &server, &BYPASS).start();
+    wait_until("the tool runs", || stage.work().join("started").exists());
+    running.kill();
+    wait_until("the turn ends", || stream(&stage, 1).contains(r#""stopReason":"end_turn""#));
+    let output = recover(&stage, &server, &[]).output();
+    assert_done(&stage, &output.envelope(0), 1);
+}
+
 #[test]
 fn wrong_calls_say_what_to_type() {
     let stage = Stage::new();
