@@ -84,7 +84,7 @@ impl AcpUsageMeter {
         (self.turn.is_open, self.turn.awaits_tools) = (false, true);
         self.turn.bytes = 0;
         self.turn.stated += 1;
-        self.turn.tokens = self.turn.tokens + tokens(stated);
+        self.turn.tokens += tokens(stated);
         self.has_update = true;
     }
 

@@ -30,6 +30,7 @@ pub struct RunArgs {
     #[arg(
         id = "agent",
         long = "agent",
+        value_name = "AGENT",
         value_enum,
         default_value_t,
         hide_default_value = true,

@@ -199,7 +199,7 @@ fn help_describes_every_flag_of_run() {
                   The task; `-` reads it from stdin
 
         Agent and session:
-              --agent <agent>
+              --agent <AGENT>
                   The agent: Claude Code, or any agent that speaks the Agent Client Protocol
 
                   With `acp`, the command of the agent follows `--`: `longhaul run --agent acp PROMPT --
