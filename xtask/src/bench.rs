@@ -22,6 +22,7 @@ mod outages;
 mod process;
 mod recover;
 mod report;
+mod resume;
 mod runs;
 mod sample;
 pub mod sandbox;
@@ -62,6 +63,7 @@ const BENCHES: &[(&str, Run)] = &[
     ("launch", launch::bench),
     ("hooks", hooks::bench),
     ("recover", recover::bench),
+    ("resume", resume::bench),
     ("instant", instant::bench),
     ("stream", stream::bench),
     ("ledger", ledger::bench),

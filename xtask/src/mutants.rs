@@ -93,6 +93,9 @@ fn prepare(root: &Path, scratch: &Path) -> Result<(), Box<dyn Error>> {
         .collect();
     fs::write(scratch.join("Cargo.toml"), manifest)?;
     fs::copy(root.join("Cargo.lock"), scratch.join("Cargo.lock"))?;
+    // The oracles read the promises to users in it.
+    fs::create_dir_all(scratch.join("docs"))?;
+    fs::copy(root.join("docs/faults.md"), scratch.join("docs/faults.md"))?;
     for name in ["core", "sim"] {
         let to = scratch.join("crates").join(name);
         if to.exists() {

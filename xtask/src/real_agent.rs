@@ -1,11 +1,9 @@
 //! Installs the pinned real Claude Code into a git-ignored directory. Tests run no other version.
 
+use longhaul_agent::default_dialect;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs, io};
-
-/// The version with which all facts about the agent were measured.
-pub const CLAUDE_VERSION: &str = longhaul_agent::claude::environment::VERSION_TESTED;
 
 /// Returns the agent that the tests use, else the pinned one.
 pub fn locate(root: &Path) -> io::Result<PathBuf> {
@@ -14,7 +12,8 @@ pub fn locate(root: &Path) -> io::Result<PathBuf> {
 
 /// Installs the agent unless it is installed, and returns its native program.
 pub fn install(root: &Path) -> io::Result<PathBuf> {
-    let dir = root.join(".agents").join(format!("claude-{CLAUDE_VERSION}"));
+    let version = default_dialect().environment().version_tested;
+    let dir = root.join(".agents").join(format!("claude-{version}"));
     if let Some(program) = native(&dir) {
         return Ok(program);
     }
@@ -23,11 +22,11 @@ pub fn install(root: &Path) -> io::Result<PathBuf> {
     fs::write(dir.join("package.json"), "{\"private\":true}\n")?;
     let status = Command::new("npm")
         .args(["install", "--no-audit", "--no-fund", "--loglevel=error", "--save-exact"])
-        .arg(format!("@anthropic-ai/claude-code@{CLAUDE_VERSION}"))
+        .arg(format!("@anthropic-ai/claude-code@{version}"))
         .current_dir(&dir)
         .status()?;
     if !status.success() {
-        return Err(io::Error::other(format!("npm install of claude-code {CLAUDE_VERSION}: {status}")));
+        return Err(io::Error::other(format!("npm install of claude-code {version}: {status}")));
     }
     native(&dir).ok_or_else(|| io::Error::other(format!("no native claude below {}", dir.display())))
 }

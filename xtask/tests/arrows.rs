@@ -1,6 +1,7 @@
 //! Checks the dependencies between crates. `ARCHITECTURE.md` shows the allowed ones.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::process::Command;
 
 /// Every crate with the workspace crates that it may depend on.
@@ -33,7 +34,7 @@ const ARROWS: &[(&str, &[&str])] = &[
 /// network.
 const PURE: &[&str] = &["longhaul-core", "longhaul-agent"];
 const IMPURE: &[&str] =
-    &["tokio", "rustix", "libc", "rand", "getrandom", "jiff", "chrono", "time", "reqwest", "ureq"];
+    &["tokio", "rustix", "libc", "rand", "getrandom", "chrono", "time", "reqwest", "ureq"];
 
 #[test]
 fn crates_depend_only_along_the_arrows() {
@@ -55,13 +56,48 @@ fn crates_depend_only_along_the_arrows() {
 #[test]
 fn pure_crates_have_no_impure_dependency() {
     for name in PURE {
-        let tree =
-            cargo(&["tree", "--package", name, "--edges", "normal", "--prefix", "none", "--format", "{p}"]);
+        let tree = cargo(&[
+            "tree",
+            "--package",
+            name,
+            "--edges",
+            "normal",
+            "--prefix",
+            "none",
+            "--format",
+            "{p} {f}",
+        ]);
         for impure in IMPURE {
             let found = tree.lines().any(|line| line.split(' ').next() == Some(impure));
             assert!(!found, "{name} depends on {impure}");
         }
+        // Without this feature, jiff has no clock and no time zone of the machine.
+        let has_clock = |line: &str| line.starts_with("jiff ") && line.contains("std");
+        assert!(!tree.lines().any(has_clock), "{name} depends on the feature `std` of jiff");
     }
+}
+
+/// Sources that may name the modules of Claude Code: its dialect, the registration, and the scripted agent,
+/// which imitates it.
+const KNOWS_CLAUDE: [&str; 4] =
+    ["crates/agent/src/claude", "crates/agent/src/dialect.rs", "crates/agent/src/lib.rs", "crates/drill"];
+
+#[test]
+fn only_its_dialect_names_the_modules_of_claude() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace");
+    let output = Command::new("git")
+        .args(["grep", "-l", "-E", "\\bclaude::", "--", "crates", "xtask"])
+        .current_dir(root)
+        .output();
+    let files = String::from_utf8(output.expect("git runs").stdout).expect("paths are UTF-8");
+    let is_test = |file: &str| file.contains("/tests/") || file.ends_with("/tests.rs");
+    let names_claude: Vec<&str> = files
+        .lines()
+        .filter(|file| file.ends_with(".rs") && !is_test(file))
+        .filter(|file| !KNOWS_CLAUDE.iter().any(|known| file.starts_with(known)))
+        .collect();
+    assert!(files.contains(KNOWS_CLAUDE[0]), "the search works");
+    assert_eq!(names_claude, Vec::<&str>::new(), "ask the dialect instead");
 }
 
 /// Returns the workspace's packages with their dependencies outside tests.

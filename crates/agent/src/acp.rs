@@ -17,9 +17,9 @@ mod usage_meter;
 
 use crate::claude::{background_note, prompt, prompt_text};
 use crate::{
-    AgentSpec, AttemptSnapshot, BackgroundTask, Conversation, Decoder, Dialect, DoneSignals, EffectRules,
-    Guards, Invocation, Prices, PriorAttempts, RecordedAttempt, SessionLayout, TranscriptDecoder, UserTables,
-    UserTablesError,
+    AgentContext, AgentEnvironment, AttemptSnapshot, BackgroundTask, Conversation, Decoder, Dialect,
+    DoneSignals, EffectRules, Guards, Invocation, Prices, PriorAttempts, RecordedAttempt, SessionLayout,
+    UserTables, UserTablesError,
 };
 use agent_client_protocol_schema::{AGENT_METHOD_NAMES, CancelNotification};
 use longhaul_core::{AttemptPlan, PromptKind, Remaining};
@@ -29,22 +29,29 @@ use std::sync::Arc;
 const NEEDED_SUFFIXES: [&str; 6] =
     ["_API_KEY", "_AUTH_TOKEN", "_OAUTH_TOKEN", "_BASE_URL", "_PROXY", "_proxy"];
 
+/// The environment of an unknown agent: it has a login of its own, and no known settings.
+static ENVIRONMENT: AgentEnvironment = AgentEnvironment {
+    version_tested: "",
+    login_variables: ["ANTHROPIC_API_KEY", "GEMINI_API_KEY", "OPENAI_API_KEY"],
+    cloud_variables: [""; 3],
+    credentials_file: "",
+    max_retries: "",
+    retry_watchdog: "",
+    api_timeout: "",
+    api_timeout_seconds: 0,
+};
+
 /// The dialect of the Agent Client Protocol.
 #[derive(Clone, Debug)]
 pub struct Acp {
     prices: Prices,
     effects: Arc<EffectRules>,
-    tables: UserTables,
 }
 
 impl Acp {
     /// Creates the dialect with the bundled tables.
     pub fn new() -> Acp {
-        Acp {
-            prices: Prices::bundled().clone(),
-            effects: Arc::new(EffectRules::bundled().clone()),
-            tables: UserTables::default(),
-        }
+        Acp { prices: Prices::bundled().clone(), effects: Arc::new(EffectRules::bundled().clone()) }
     }
 
     /// Creates the dialect with the user's own tables.
@@ -52,7 +59,7 @@ impl Acp {
     /// # Errors
     /// Returns an error if a table cannot be parsed.
     pub fn with_tables(tables: UserTables) -> Result<Acp, UserTablesError> {
-        Ok(Acp { prices: tables.prices()?, effects: Arc::new(tables.effects()?), tables })
+        Ok(Acp { prices: tables.prices()?, effects: Arc::new(tables.effects()?) })
     }
 }
 
@@ -67,35 +74,40 @@ impl Dialect for Acp {
         "acp"
     }
 
-    fn tables(&self) -> &UserTables {
-        &self.tables
-    }
-
     fn needs_variable(&self, name: &str, _is_set: &dyn Fn(&str) -> bool) -> bool {
         NEEDED_SUFFIXES.iter().any(|suffix| name.ends_with(suffix)) || name == "CLAUDE_CONFIG_DIR"
     }
 
     /// The input outlives the supervisor: at its end, agents drop their turn or their process.
-    fn invocation(&self, spec: &AgentSpec, plan: &AttemptPlan, prior: &PriorAttempts) -> Invocation {
-        let args = spec.program.leading_args.iter().chain(&spec.extra_args).cloned();
+    fn invocation(&self, context: &AgentContext, plan: &AttemptPlan, prior: &PriorAttempts) -> Invocation {
+        let spec = &context.spec;
+        let args = spec.agent.leading_args.iter().chain(&spec.agent.args).cloned();
         Invocation {
-            program: spec.program.path.clone(),
+            program: spec.agent.program.clone(),
             args: args.collect(),
             cwd: spec.cwd.clone(),
             env_set: vec![
-                ("LONGHAUL_RUN".to_owned(), spec.run_id.to_string()),
+                ("LONGHAUL_RUN".to_owned(), context.run_id.to_string()),
                 ("LONGHAUL_ATTEMPT".to_owned(), plan.attempt.to_string()),
             ],
             env_remove: Vec::new(),
             stdin: handshake::initialize(),
-            prompt: prompt(spec, plan, prior),
+            prompt: prompt(context, plan, prior),
             input_outlives_supervisor: true,
         }
     }
 
     /// The protocol has no way to ask a model once, without tools and without a session.
-    fn summary_invocation(&self, _: &AgentSpec, _: u32, _: &str, _: &str) -> Option<Invocation> {
+    fn summary_invocation(&self, _: &AgentContext, _: u32, _: &str, _: &str) -> Option<Invocation> {
         None
+    }
+
+    fn environment(&self) -> &'static AgentEnvironment {
+        &ENVIRONMENT
+    }
+
+    fn reserved_args(&self) -> &'static [&'static str] {
+        &[]
     }
 
     fn conversation(&self, attempts: &[RecordedAttempt]) -> Conversation {
@@ -121,21 +133,17 @@ impl Dialect for Acp {
 
     fn prompt_text(
         &self,
-        spec: &AgentSpec,
+        context: &AgentContext,
         kind: PromptKind,
         remaining: Remaining,
         running: &[BackgroundTask],
     ) -> String {
-        prompt_text(spec, kind, remaining) + &background_note(kind, running)
+        prompt_text(context, kind, remaining) + &background_note(kind, running)
     }
 
     fn encode_prompt(&self, snapshot: &AttemptSnapshot, text: &str) -> Vec<u8> {
         let session = snapshot.session.as_ref();
         session.map(|id| handshake::prompt(id, snapshot.results + 1, text).line).unwrap_or_default()
-    }
-
-    fn transcript_decoder(&self, attempt: u32) -> Box<dyn TranscriptDecoder> {
-        Box::new(transcript_decoder::AcpTranscriptDecoder::new(self.prices.clone(), attempt))
     }
 
     fn encode_interrupt(&self, snapshot: &AttemptSnapshot) -> Vec<u8> {

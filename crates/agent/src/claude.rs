@@ -7,6 +7,7 @@ mod activity;
 mod background;
 mod compaction;
 mod control;
+mod conversation_reducer;
 mod decoder;
 mod done_claim;
 mod effect_tracker;
@@ -19,25 +20,24 @@ mod invocation;
 mod layout;
 mod learn_hooks;
 mod network;
-pub mod parse_conversation;
+mod parse_conversation;
 mod prompts;
 mod questions;
 mod recent_messages;
 mod reminder;
-pub mod session_file;
+pub mod researchgym;
+mod session_file;
 pub mod session_paths;
 mod startup_error;
-mod timestamp;
 mod tool_calls;
-mod transcript_decoder;
 mod usage_meter;
 mod vendor_terms;
 mod wire;
 
 use crate::{
-    AgentSpec, AttemptSnapshot, BackgroundTask, Conversation, Decoder, Dialect, DoneSignals, EffectRules,
-    Guards, Invocation, Prices, PriorAttempts, RecordedAttempt, SessionLayout, TranscriptDecoder, UserTables,
-    UserTablesError,
+    AgentContext, AgentEnvironment, AttemptSnapshot, BackgroundTask, Conversation, Decoder, Dialect,
+    DoneSignals, EffectRules, Guards, Invocation, Prices, PriorAttempts, RecordedAttempt, SessionLayout,
+    UserTables, UserTablesError,
 };
 use longhaul_core::{AttemptPlan, PromptKind, Remaining};
 use std::sync::Arc;
@@ -46,30 +46,23 @@ pub(crate) use activity::{one_line, with_detail};
 pub use control::{end_session, initialize, interrupt, user_line};
 pub(crate) use done_claim::DoneClaim;
 pub use finish_tool::FINISH;
-pub use invocation::RESERVED;
 pub(crate) use parse_conversation::tool_call;
-pub(crate) use prompts::{background_note, interruption, prompt, prompt_text};
-pub(crate) use vendor_terms::is_interruption_marker;
+pub(crate) use prompts::{background_note, prompt, prompt_text};
 
 /// The model name of messages that the agent program writes itself.
-pub(crate) const SYNTHETIC: &str = "<synthetic>";
+const SYNTHETIC: &str = "<synthetic>";
 
 /// The dialect of Claude Code.
 #[derive(Clone, Debug)]
 pub struct Claude {
     prices: Prices,
     effects: Arc<EffectRules>,
-    tables: UserTables,
 }
 
 impl Claude {
     /// Creates the dialect with the bundled tables.
     pub fn new() -> Claude {
-        Claude {
-            prices: Prices::bundled().clone(),
-            effects: Arc::new(EffectRules::bundled().clone()),
-            tables: UserTables::default(),
-        }
+        Claude { prices: Prices::bundled().clone(), effects: Arc::new(EffectRules::bundled().clone()) }
     }
 
     /// Creates the dialect with the user's own tables: prices for usage whose cost the agent did not report,
@@ -78,7 +71,7 @@ impl Claude {
     /// # Errors
     /// Returns an error if a table cannot be parsed.
     pub fn with_tables(tables: UserTables) -> Result<Claude, UserTablesError> {
-        Ok(Claude { prices: tables.prices()?, effects: Arc::new(tables.effects()?), tables })
+        Ok(Claude { prices: tables.prices()?, effects: Arc::new(tables.effects()?) })
     }
 }
 
@@ -93,38 +86,34 @@ impl Dialect for Claude {
         "claude"
     }
 
-    fn tables(&self) -> &UserTables {
-        &self.tables
-    }
-
     fn needs_variable(&self, name: &str, is_set: &dyn Fn(&str) -> bool) -> bool {
         environment::is_needed(name, is_set)
     }
 
-    fn invocation(&self, spec: &AgentSpec, plan: &AttemptPlan, prior: &PriorAttempts) -> Invocation {
-        invocation::invocation(spec, plan, prior)
+    fn invocation(&self, context: &AgentContext, plan: &AttemptPlan, prior: &PriorAttempts) -> Invocation {
+        invocation::invocation(context, plan, prior)
     }
 
     fn summary_invocation(
         &self,
-        spec: &AgentSpec,
+        context: &AgentContext,
         attempt: u32,
         model: &str,
         prompt: &str,
     ) -> Option<Invocation> {
-        Some(invocation::summary_invocation(spec, attempt, model, prompt))
+        Some(invocation::summary_invocation(context, attempt, model, prompt))
+    }
+
+    fn environment(&self) -> &'static AgentEnvironment {
+        &environment::ENVIRONMENT
+    }
+
+    fn reserved_args(&self) -> &'static [&'static str] {
+        invocation::RESERVED
     }
 
     fn conversation(&self, attempts: &[RecordedAttempt]) -> Conversation {
-        let attempts: Vec<_> = attempts
-            .iter()
-            .map(|recorded| parse_conversation::AttemptStream {
-                prompt: recorded.user_prompt.as_deref(),
-                stream: &recorded.stream,
-                wrap_up_after: recorded.wrap_up_after_results,
-            })
-            .collect();
-        parse_conversation::from_attempts(&attempts, &[])
+        parse_conversation::from_attempts(attempts)
     }
 
     fn sessions(&self) -> Option<&dyn SessionLayout> {
@@ -142,20 +131,16 @@ impl Dialect for Claude {
 
     fn prompt_text(
         &self,
-        spec: &AgentSpec,
+        context: &AgentContext,
         kind: PromptKind,
         remaining: Remaining,
         running: &[BackgroundTask],
     ) -> String {
-        prompt_text(spec, kind, remaining) + &background_note(kind, running)
+        prompt_text(context, kind, remaining) + &background_note(kind, running)
     }
 
     fn encode_prompt(&self, _snapshot: &AttemptSnapshot, text: &str) -> Vec<u8> {
         user_line(text)
-    }
-
-    fn transcript_decoder(&self, attempt: u32) -> Box<dyn TranscriptDecoder> {
-        Box::new(transcript_decoder::ClaudeTranscriptDecoder::new(self.prices.clone(), attempt))
     }
 
     fn encode_interrupt(&self, _snapshot: &AttemptSnapshot) -> Vec<u8> {

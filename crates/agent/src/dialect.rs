@@ -2,11 +2,14 @@
 
 use crate::acp::Acp;
 use crate::claude::Claude;
+use crate::transcript_message::TranscriptMessage;
 use crate::{
-    AttemptSnapshot, BackgroundTask, Conversation, Guards, HandoffSummary, Network, SessionLayout,
-    SideEffects, TranscriptDecoder, UserTables, UserTablesError,
+    AgentEnvironment, AttemptSnapshot, BackgroundTask, Conversation, GuardError, Guards, SessionLayout,
+    SideEffects, UserTables, UserTablesError, WrittenSummary, check_hosts,
 };
-use longhaul_core::{AttemptPlan, Evidence, Exit, Notice, PromptKind, Remaining, RunId, Usage};
+use longhaul_core::{
+    AttemptPlan, Evidence, Exit, Notice, Policy, PromptKind, Remaining, RunId, RunSpec, Usage,
+};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -16,23 +19,26 @@ pub trait Dialect: Send + Sync {
     /// Returns the agent's name, as in `--agent`.
     fn name(&self) -> &'static str;
 
-    /// Returns the user tables that the dialect was created with. Recovery must use the same tables.
-    fn tables(&self) -> &UserTables;
-
     /// Returns whether the agent works differently, or not at all, without this environment variable.
     /// `is_set` reports whether another variable is set.
     fn needs_variable(&self, name: &str, is_set: &dyn Fn(&str) -> bool) -> bool;
 
+    /// Returns the environment that the agent expects.
+    fn environment(&self) -> &'static AgentEnvironment;
+
+    /// Returns the arguments that control the session. Only Longhaul may set them.
+    fn reserved_args(&self) -> &'static [&'static str];
+
     /// Returns how to start the agent for one attempt, and the first bytes of its input. A prompt that
     /// continues earlier work lists the side effects that must not be repeated and those to check.
-    fn invocation(&self, spec: &AgentSpec, plan: &AttemptPlan, prior: &PriorAttempts) -> Invocation;
+    fn invocation(&self, context: &AgentContext, plan: &AttemptPlan, prior: &PriorAttempts) -> Invocation;
 
     /// Returns how to have `model` answer a prompt once, for this attempt, in a separate process. That
     /// process runs no tools, keeps no session and exits when its input ends. The same [`Decoder`] reads its
     /// stream. `None` if the agent cannot do that.
     fn summary_invocation(
         &self,
-        spec: &AgentSpec,
+        context: &AgentContext,
         attempt: u32,
         model: &str,
         prompt: &str,
@@ -54,7 +60,7 @@ pub trait Dialect: Send + Sync {
     /// Returns the prompt for an open session, given the remaining limits and the running background tasks.
     fn prompt_text(
         &self,
-        spec: &AgentSpec,
+        context: &AgentContext,
         kind: PromptKind,
         remaining: Remaining,
         running: &[BackgroundTask],
@@ -62,9 +68,6 @@ pub trait Dialect: Send + Sync {
 
     /// Returns the bytes that send this prompt to an agent in this state.
     fn encode_prompt(&self, snapshot: &AttemptSnapshot, text: &str) -> Vec<u8>;
-
-    /// Creates a transcript decoder for the stream of this attempt.
-    fn transcript_decoder(&self, attempt: u32) -> Box<dyn TranscriptDecoder>;
 
     /// Returns the bytes that make an agent in this state end its exchange now, with a result.
     fn encode_interrupt(&self, snapshot: &AttemptSnapshot) -> Vec<u8>;
@@ -89,6 +92,15 @@ pub trait Decoder: Send {
     /// Decodes some bytes of the stream, split anywhere. A sequence of lines that only show that the agent is
     /// alive becomes one [`Notice::Activity`].
     fn feed(&mut self, bytes: &[u8], out: &mut Vec<Notice>);
+
+    /// Collects the messages of the conversation from now on, as those of this attempt. Must be called before
+    /// the first bytes. The messages do not depend on how the stream is split, so a later reader can skip
+    /// those that it knows.
+    fn collect_messages(&mut self, attempt: u32);
+
+    /// Returns the messages that were completed since the last call. Returns all others after
+    /// [`Decoder::evidence`]. Empty if no messages are collected.
+    fn take_messages(&mut self) -> Vec<TranscriptMessage>;
 
     /// Returns the replies that the agent waits for, as lines to write, each once. An unfinished request that
     /// was answered before is included, because the agent ignores a second reply.
@@ -120,8 +132,8 @@ pub trait Decoder: Send {
 /// The settings with which an agent opens its session in a conversation with Longhaul.
 #[derive(Clone, Debug)]
 pub struct SessionStart<'a> {
-    /// The agent's settings.
-    pub spec: &'a AgentSpec,
+    /// The description of the run.
+    pub spec: &'a RunSpec,
     /// The plan of the attempt.
     pub plan: &'a AttemptPlan,
     /// The text of the first prompt.
@@ -166,81 +178,55 @@ pub struct PriorAttempts {
     /// End of the last check's output, for a prompt that quotes it.
     pub check_output: Option<String>,
     /// A model's summary of the older part of the conversation, for a prompt that includes one.
-    pub summary: Option<HandoffSummary>,
+    pub summary: Option<WrittenSummary>,
     /// Background tasks that ended with an earlier attempt's process and that no prompt has named yet.
     pub stopped: Vec<BackgroundTask>,
     /// Amounts that the user added to the limits when resuming the run, for the first attempt after that.
     pub added: Remaining,
 }
 
-/// The agent's settings for a run. They are the same for every attempt.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct AgentSpec {
-    /// The agent's program.
-    pub program: Program,
-    /// The working directory.
-    pub cwd: PathBuf,
-    /// The task.
-    pub prompt: String,
-    /// Requests added later, one each time a finished run was resumed.
-    pub follow_ups: Vec<String>,
-    /// The model, or `None` for the user's own setting.
-    pub model: Option<String>,
-    /// The permission mode, or `None` for the user's own setting.
-    pub permission_mode: Option<String>,
-    /// The guards of tool calls.
-    pub guards: Guards,
-    /// Whether the agent must pause without a supervisor, because nothing counts its usage then. It waits at
-    /// its next tool call.
-    pub needs_supervisor: bool,
-    /// The check commands, as shell command lines.
-    pub checks: Vec<String>,
-    /// The program that serves the finish tool, or `None` without one. It speaks MCP on its standard streams.
-    pub finish_tool: Option<Program>,
-    /// The last line of a final message that claims the work is done, or `None` if no line does.
-    pub done_when: Option<String>,
-    /// The wrap-up prompt, or `None` for the default.
-    pub wrap_up_prompt: Option<String>,
-    /// The network that its commands may reach, or `None` for the user's own settings.
-    pub network: Option<Network>,
-    /// Learning from sessions and use of the playbook, or `None` if it is off.
-    pub learn: Option<LearnSpec>,
-    /// The user's own arguments for the agent. They come last and so take precedence.
-    pub extra_args: Vec<String>,
-    /// Maximum length of a handoff prompt, in estimated tokens.
-    pub handoff_tokens: u64,
-    /// The model that summarizes older work for a handoff prompt, or `None` without one. The policy decides
-    /// whether to use it.
-    pub handoff_summary: Option<String>,
-    /// Number of times the agent may retry a failed request on its own.
-    pub inner_retries: u32,
+/// The input of an agent: the description of its run, and facts that are no part of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AgentContext {
+    /// The description of the run.
+    pub spec: RunSpec,
     /// The run, for the run marker in the environment.
     pub run_id: RunId,
+    /// Requests added later, one each time a finished run was resumed.
+    pub follow_ups: Vec<String>,
+    /// The program that serves the finish tool, or `None` without one. It speaks MCP on its standard streams.
+    pub finish_tool: Option<Program>,
+    /// The program that the agent's hooks call if its sessions are learned from. Its leading arguments are
+    /// followed by the event name, `--judge` and `--max-tokens`. `None` disables the hooks.
+    pub hook: Option<Program>,
+    guards: Guards,
 }
 
-impl AgentSpec {
+impl AgentContext {
+    /// Creates the context of a run without follow-ups and helper programs.
+    ///
+    /// # Errors
+    /// Returns the first invalid guard or host, because a run must not continue without it.
+    pub fn new(spec: RunSpec, run_id: RunId) -> Result<AgentContext, GuardError> {
+        let guards = Guards::compile(&spec.guards, &spec.cwd)?;
+        check_hosts(spec.network.as_deref().unwrap_or_default())?;
+        Ok(AgentContext { spec, run_id, follow_ups: Vec::new(), finish_tool: None, hook: None, guards })
+    }
+
+    /// Returns the guards of tool calls.
+    pub fn guards(&self) -> &Guards {
+        &self.guards
+    }
+
     /// Returns the task with all later requests.
     pub fn task(&self) -> Cow<'_, str> {
-        task_with_follow_ups(&self.prompt, &self.follow_ups)
+        task_with_follow_ups(&self.spec.prompt, &self.follow_ups)
     }
 
     /// Returns the ways in which the agent may claim that the work is done.
     pub fn done_signals(&self) -> DoneSignals {
-        DoneSignals { tool: self.finish_tool.is_some(), line: self.done_when.clone() }
+        DoneSignals { tool: self.finish_tool.is_some(), ..DoneSignals::new(&self.spec.policy) }
     }
-}
-
-/// How an agent's sessions receive the playbook, and how a session's end starts learning.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LearnSpec {
-    /// The program that the agent's hooks call. Its leading arguments are followed by the event name,
-    /// `--judge` and `--max-tokens`.
-    pub hook: Program,
-    /// The judge of the sessions, as named by the flag.
-    pub judge: String,
-    /// Maximum length of the playbook text for a session, in estimated tokens. `None` for the hook's own
-    /// limit.
-    pub tokens_max: Option<u64>,
 }
 
 /// The ways in which an agent may claim that its work is done.
@@ -251,6 +237,17 @@ pub struct DoneSignals {
     pub tool: bool,
     /// The last line of the final message that counts, if any.
     pub line: Option<String>,
+}
+
+impl DoneSignals {
+    /// Returns those of a run with this policy.
+    pub fn new(policy: &Policy) -> DoneSignals {
+        let keep_going = policy.keep_going.as_ref();
+        DoneSignals {
+            tool: keep_going.is_some_and(|keep_going| keep_going.finish_tool),
+            line: keep_going.and_then(|keep_going| keep_going.done_when.clone()),
+        }
+    }
 }
 
 /// Returns a task with all later requests.
@@ -293,11 +290,16 @@ pub struct Invocation {
     pub input_outlives_supervisor: bool,
 }
 
+/// Returns the dialect of the default agent, Claude Code, with the bundled tables.
+pub fn default_dialect() -> Box<dyn Dialect> {
+    Box::new(Claude::new())
+}
+
 /// Returns the dialect of this agent with the bundled tables, or `None` if the name is unknown.
 pub fn dialect_for(name: &str) -> Option<Box<dyn Dialect>> {
     match name {
         "acp" => Some(Box::new(Acp::new())),
-        "claude" => Some(Box::new(Claude::new())),
+        "claude" => Some(default_dialect()),
         _ => None,
     }
 }

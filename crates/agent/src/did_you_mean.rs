@@ -26,30 +26,10 @@ fn letters_wrong(input: &str, id: &str) -> Option<usize> {
     if id.starts_with(input) {
         return Some(0);
     }
-    let wrong = distance(input.as_bytes(), id.as_bytes());
+    // Counts the letters that must be changed, added, dropped or swapped with their neighbor.
+    let wrong = strsim::osa_distance(input, id);
     // A short id with half of its letters wrong is not similar.
     (wrong <= LETTERS_WRONG_MAX && wrong * 3 <= input.len()).then_some(wrong)
-}
-
-/// Counts the letters that must be changed, added, dropped or swapped with their neighbor.
-fn distance(from: &[u8], to: &[u8]) -> usize {
-    let mut second_last_row: Vec<usize> = Vec::new();
-    let mut last_row: Vec<usize> = (0..=to.len()).collect();
-    for (row, &letter) in from.iter().enumerate() {
-        let mut current_row = vec![row + 1];
-        for (column, &other) in to.iter().enumerate() {
-            let mut best = (last_row[column] + usize::from(letter != other))
-                .min(last_row[column + 1] + 1)
-                .min(current_row[column] + 1);
-            let swapped = row > 0 && column > 0 && letter == to[column - 1] && from[row - 1] == other;
-            if swapped {
-                best = best.min(second_last_row[column - 1] + 1);
-            }
-            current_row.push(best);
-        }
-        second_last_row = std::mem::replace(&mut last_row, current_row);
-    }
-    last_row[to.len()]
 }
 
 #[cfg(test)]

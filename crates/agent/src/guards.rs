@@ -16,9 +16,11 @@ use crate::snapshot::truncate_to_bytes;
 use crate::{Answers, AnswersError, NetworkError};
 use decodings::decodings;
 pub use guarded_call::GuardedCall;
+use longhaul_core::GuardRules;
 pub use paths::{BlockedPathError, BlockedPaths};
 use serde_json::Value;
 use std::fmt;
+use std::path::Path;
 use std::str::FromStr;
 use tool_names::{names, starts_commands};
 pub use url_list::{UrlListError, url_patterns};
@@ -92,6 +94,24 @@ pub enum GuardError {
 }
 
 impl Guards {
+    /// Compiles the guards of an agent that works in `cwd`.
+    ///
+    /// # Errors
+    /// Returns the first invalid rule, because a run must not continue without it.
+    pub fn compile(rules: &GuardRules, cwd: &Path) -> Result<Guards, GuardError> {
+        let tools =
+            |texts: &[String]| texts.iter().map(|text| text.parse()).collect::<Result<_, GuardError>>();
+        let urls = rules.block_urls.iter().map(|text| text.parse()).collect::<Result<_, UrlPatternError>>();
+        let home = rules.home.as_deref().unwrap_or_default();
+        Ok(Guards {
+            allow_tools: tools(&rules.allow_tools)?,
+            deny_tools: tools(&rules.deny_tools)?,
+            block_urls: urls?,
+            answers: rules.answers.clone().map(Answers::new).transpose()?,
+            block_paths: BlockedPaths::new(&rules.block_paths, &cwd.to_string_lossy(), home)?,
+        })
+    }
+
     /// Returns whether there is nothing to guard.
     pub fn is_empty(&self) -> bool {
         *self == Guards::default()

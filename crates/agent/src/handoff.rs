@@ -5,6 +5,7 @@
 //! Longhaul and of the agent program are excluded by their provenance, never by their text. A model's summary
 //! may replace the older work: `summary_prompt.rs` requests it, `summary.rs` inserts it.
 
+mod interruption;
 mod preamble;
 pub(crate) mod quote;
 mod render;
@@ -21,14 +22,11 @@ use token_budget::TokenBudget;
 use tokens::weight;
 use work_log::WorkLog;
 
+pub(crate) use interruption::interruption;
 pub(crate) use preamble::AFTER_TASK;
-pub use summary::HandoffSummary;
+pub use summary::WrittenSummary;
 pub use summary_prompt::{SUMMARY_TOKENS_MAX, summary_prompt};
 pub use tokens::{estimated_tokens, truncate_middle};
-
-/// Default length of a handoff prompt in tokens: a few percent of the smallest context window, and ample for
-/// recent work.
-pub const HANDOFF_TOKENS_MAX: u64 = 12_000;
 
 /// Limit of one item shown nearly in full: about 40 lines of output.
 const WHOLE_WEIGHT_MAX: u64 = 3200;
@@ -84,7 +82,7 @@ pub fn handoff_prompt_with_summary(
     conversation: &Conversation,
     context: &HandoffContext<'_>,
     tokens_max: u64,
-    summary: &HandoffSummary,
+    summary: &WrittenSummary,
 ) -> String {
     let draft = HandoffDraft::new(conversation, context, tokens_max);
     draft.map_or_else(|| preamble::minimal(context.task), |draft| draft.render_with(summary))
@@ -150,7 +148,7 @@ impl<'a> HandoffDraft<'a> {
         self.assemble(&earlier.text)
     }
 
-    fn render_with(self, summary: &HandoffSummary) -> String {
+    fn render_with(self, summary: &WrittenSummary) -> String {
         match summary.part(self.budget).filter(|_| self.older_count > 0) {
             Some(earlier) => self.assemble(&earlier),
             None => self.render_in_lines(),

@@ -1,13 +1,14 @@
 //! Dialects of agent CLIs: how each one is started, prompted and decoded.
 //!
-//! A [`Dialect`] turns an [`AgentSpec`] and a plan into an [`Invocation`]. Its [`Decoder`] turns the bytes of
+//! A [`Dialect`] turns an [`AgentContext`] and a plan into an [`Invocation`]. Its [`Decoder`] turns the bytes of
 //! the agent's stream into notices, and finally into the evidence that the core classifies.
 //!
 //! This crate is pure: it starts no process and reads no file, clock or environment variable. The agent's
 //! prose never affects control flow. Only fields that the vendor sets affect it, and, if there is no field, a
 //! short documented list of the vendor's messages. The one exception is opt-in: [`DoneSignals::line`].
 
-pub mod acp;
+mod acp;
+mod agent_environment;
 mod answers;
 pub mod claude;
 pub mod conversation;
@@ -22,7 +23,6 @@ mod network;
 mod pattern;
 mod prices;
 mod python_repr;
-pub mod researchgym;
 mod session_layout;
 mod side_effects;
 mod snapshot;
@@ -31,12 +31,13 @@ mod toml_table;
 pub mod transcript_message;
 mod user_tables;
 
+pub use agent_environment::AgentEnvironment;
 pub use answers::{Answers, AnswersError, GivenAnswer, Question};
-pub use claude::session_file::{Damage, DamageKind, Health};
+pub use claude::researchgym;
 pub use conversation::Conversation;
 pub use dialect::{
-    AgentRequest, AgentSpec, Decoder, Dialect, DoneSignals, Invocation, LearnSpec, PriorAttempts, Program,
-    RecordedAttempt, SessionStart, dialect_for, dialect_with_tables, task_with_follow_ups,
+    AgentContext, AgentRequest, Decoder, Dialect, DoneSignals, Invocation, PriorAttempts, Program,
+    RecordedAttempt, SessionStart, default_dialect, dialect_for, dialect_with_tables, task_with_follow_ups,
 };
 pub use did_you_mean::did_you_mean;
 pub use effects::{EffectRules, EffectScope};
@@ -45,16 +46,15 @@ pub use guards::{
     UrlPatternError, Verdict, url_patterns,
 };
 pub use handoff::{
-    HANDOFF_TOKENS_MAX, HandoffContext, HandoffReason, HandoffSummary, SUMMARY_TOKENS_MAX, estimated_tokens,
-    handoff_prompt, handoff_prompt_with_summary, summary_prompt, truncate_middle,
+    HandoffContext, HandoffReason, SUMMARY_TOKENS_MAX, WrittenSummary, estimated_tokens, handoff_prompt,
+    handoff_prompt_with_summary, summary_prompt, truncate_middle,
 };
 pub use messages::for_user;
-pub use network::{Network, NetworkError};
+pub use network::{NetworkError, check_hosts};
 pub use prices::Prices;
-pub use session_layout::SessionLayout;
+pub use session_layout::{Health, SessionDocument, SessionHistory, SessionLayout};
 pub use side_effects::{BoundedLog, CompletedEffect, EndedCall, SideEffects, UnresolvedCall};
 pub use snapshot::{AttemptSnapshot, BackgroundTask, BlockedCall, EventCounts};
 pub use stream_report::{StreamReport, stream_report};
 pub use toml_table::TableError;
-pub use transcript_message::TranscriptDecoder;
 pub use user_tables::{UserTables, UserTablesError};

@@ -1,34 +1,20 @@
 //! The part of the network that an agent's commands may reach.
 
-/// The hosts that commands may reach. An empty list blocks the network.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Network {
-    hosts: Vec<String>,
-}
-
 /// An entry that is not a host.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not a host; write it like `example.com`, `*.example.com` or `example.com:443`")]
 pub struct NetworkError(String);
 
-impl Network {
-    /// Creates a list of allowed hosts. Each is a name or an IPv4 address; `*.` in front allows all names
-    /// below it, and `:PORT` at the end allows only that port.
-    ///
-    /// # Errors
-    /// Returns the first entry of another form, because an entry that the agent does not understand could
-    /// allow everything.
-    pub fn new(hosts: impl IntoIterator<Item = String>) -> Result<Network, NetworkError> {
-        let hosts: Vec<String> = hosts.into_iter().collect();
-        match hosts.iter().find(|host| !is_host(host)) {
-            Some(host) => Err(NetworkError(host.clone())),
-            None => Ok(Network { hosts }),
-        }
-    }
-
-    /// Returns the hosts as the user wrote them.
-    pub fn hosts(&self) -> &[String] {
-        &self.hosts
+/// Checks the hosts that commands may reach; none blocks the network. Each is a name or an IPv4 address; `*.`
+/// in front allows all names below it, and `:PORT` at the end allows only that port.
+///
+/// # Errors
+/// Returns the first entry of another form, because an entry that the agent does not understand could allow
+/// everything.
+pub fn check_hosts(hosts: &[String]) -> Result<(), NetworkError> {
+    match hosts.iter().find(|host| !is_host(host)) {
+        Some(host) => Err(NetworkError(host.clone())),
+        None => Ok(()),
     }
 }
 
@@ -44,12 +30,12 @@ fn is_host(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::Network;
+    use super::check_hosts;
 
     #[test]
     fn validates_hosts() {
         let check = |host: &str, expected: bool| {
-            assert_eq!(Network::new([host.to_owned()]).is_ok(), expected, "{host}");
+            assert_eq!(check_hosts(&[host.to_owned()]).is_ok(), expected, "{host}");
         };
         check("example.com", true);
         check("*.example.com", true);

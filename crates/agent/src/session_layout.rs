@@ -1,7 +1,6 @@
-//! Defines where an agent stores its sessions, and which facts a session file contains. Takes paths and
-//! bytes; never accesses a file.
+//! Defines where an agent stores its sessions, and what a parsed session file offers. Takes paths and bytes;
+//! never accesses a file.
 
-use crate::claude::session_file::Health;
 use longhaul_core::{Continuity, SessionId};
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -23,31 +22,66 @@ pub trait SessionLayout {
     /// file of this session. `cwd` must be a canonical path.
     fn file(&self, cwd: &Path, session: &SessionId) -> PathBuf;
 
-    /// Returns whether the agent can continue from these bytes, and their damage.
-    fn health(&self, bytes: &[u8]) -> Health;
+    /// Parses the bytes of a session file.
+    fn parse(&self, bytes: Vec<u8>) -> Box<dyn SessionDocument>;
+}
 
-    /// Returns the bytes without the damaged parts, or `None` if nothing is damaged.
-    fn repair(&self, bytes: &[u8]) -> Option<Vec<u8>>;
+/// A session file, parsed once.
+pub trait SessionDocument {
+    /// Returns the bytes of the file.
+    fn bytes(&self) -> &[u8];
 
-    /// Returns the rows that an attempt's stream contains and these bytes lack. They must be appended to the
-    /// bytes, which that attempt wrote last. `started` is the length of the file when the attempt started, if
-    /// it used this file.
-    fn missing_rows(&self, bytes: &[u8], started: Option<usize>, stream: &[u8]) -> Vec<u8>;
+    /// Returns whether the agent can continue from the file.
+    fn health(&self) -> Health;
 
-    /// Returns the ids of the tool calls whose results are in the conversation.
-    fn visible_tool_results(&self, bytes: &[u8]) -> BTreeSet<String>;
+    /// Returns the bytes without the damaged parts, or `None` if nothing is damaged. Whole rows stay
+    /// unchanged, including a row that shares its line with a block of NUL bytes.
+    fn without_damage(&self) -> Option<Vec<u8>>;
+
+    /// Returns the rows that an attempt's stream contains and the file lacks. They must be appended to the
+    /// file, which that attempt wrote last. `started` is the length of the file in bytes when the attempt
+    /// started, if it used this file.
+    ///
+    /// Restoring stops at a message of the agent program and at a call that did not run. A later exchange is
+    /// not restored. Nothing is restored if file and stream do not match.
+    fn missing_rows(&self, started: Option<usize>, stream: &[u8]) -> Vec<u8>;
+
+    /// Returns the ids of the tool calls whose results are in the conversation, up to and including this
+    /// message, or in all of it.
+    fn answered_calls(&self, up_to: Option<&str>) -> BTreeSet<String>;
 
     /// Returns the id of the conversation's last row.
-    fn last_row_id(&self, bytes: &[u8]) -> Option<String>;
+    fn last_row_id(&self) -> Option<&str>;
 
     /// Returns the id of the message to resume from if the last turns only belong to a wrap-up: the message
     /// before them. The wrap-up is recognized by `wrap_up_prompt` or by Longhaul's default prompt.
-    fn resume_point_before_wrap_up(&self, bytes: &[u8], wrap_up_prompt: Option<&str>) -> Option<String>;
+    fn resume_point_before_wrap_up(&self, wrap_up_prompt: Option<&str>) -> Option<String>;
 
-    /// Returns the bytes up to and including this message.
-    fn history_up_to<'a>(&self, bytes: &'a [u8], message: &str) -> &'a [u8];
+    /// Returns the history in the first `bytes` bytes of the file, or `None` if the file is shorter.
+    fn history(&self, bytes: u64) -> Option<SessionHistory>;
 
-    /// Returns whether a file that held `before` and now holds `after` was continued from its end, or from
-    /// `resume_at` if that was requested.
-    fn continuity(&self, before: &[u8], after: &[u8], resume_at: Option<&str>) -> Continuity;
+    /// Returns whether this file continues an earlier history from its end. Of several branches the last one
+    /// counts, because the next resume continues it.
+    fn continuity(&self, before: &SessionHistory) -> Continuity;
+}
+
+/// The condition of a session file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Health {
+    /// Every line is a row.
+    Whole,
+    /// It can be resumed, but some lines are lost.
+    Damaged,
+    /// No row belongs to a conversation, so the agent would not find the session.
+    Empty,
+}
+
+/// The rows of a session at one time.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SessionHistory {
+    /// The ids of the conversation's rows, in file order.
+    pub rows: Vec<String>,
+    /// The rows that a continuation may descend from. There may be several: each result of parallel calls has
+    /// its own row, and the agent continues from that of the last call.
+    pub end: BTreeSet<String>,
 }

@@ -248,16 +248,6 @@ impl TranscriptMessage {
     }
 }
 
-/// Converts the stream of one attempt into transcript messages. The result does not depend on how the stream
-/// is split, so a later reader can skip the messages that are already written.
-pub trait TranscriptDecoder: Send {
-    /// Decodes some bytes of the stream and emits the messages that they complete.
-    fn feed(&mut self, bytes: &[u8], out: &mut Vec<TranscriptMessage>);
-
-    /// Emits pending messages at the end of the stream.
-    fn finish(&mut self, out: &mut Vec<TranscriptMessage>);
-}
-
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
 fn is_zero(count: &u64) -> bool {
     *count == 0

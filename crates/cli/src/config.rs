@@ -2,8 +2,9 @@
 //! overrides it.
 //!
 //! Every flag has a key, taken from the command tree ([`keys`]). Files are located ([`find`]), read with the
-//! line of each key ([`file`]) and merged ([`layers`]). The effective values are inserted before the typed
-//! arguments as if they had been typed ([`arguments`]). A flag and a key therefore never differ in meaning.
+//! line of each key ([`file`]) and merged with the variables ([`layers`], [`loaded`]). The effective values
+//! become the defaults of their flags ([`arguments`]), which parse them. A flag and a key therefore never
+//! differ in meaning.
 //! Nothing here starts a process or writes a file, except [`trusted`].
 
 pub mod arguments;
@@ -11,6 +12,7 @@ pub mod file;
 pub mod find;
 pub mod keys;
 pub mod layers;
+pub mod loaded;
 pub mod origin;
 #[cfg(test)]
 pub mod schema;

@@ -5,16 +5,9 @@
 use clap::{ArgAction, Command};
 use std::ffi::OsString;
 
-/// The arguments in the order that clap expects.
-pub struct ReorderedArgs {
-    pub arguments: Vec<OsString>,
-    /// Index of the subcommand's name, if there is one.
-    pub command: Option<usize>,
-}
-
-/// Moves flags behind the subcommand that they belong to.
-pub fn reorder(command: &Command, arguments: Vec<OsString>) -> ReorderedArgs {
-    let mut subcommand_index = None;
+/// Moves flags behind the subcommand that they belong to. Returns the arguments in the order that clap
+/// expects.
+pub fn reorder(command: &Command, arguments: Vec<OsString>) -> Vec<OsString> {
     let mut global = Vec::new();
     let mut moved = Vec::new();
     let mut rest = arguments.into_iter();
@@ -25,7 +18,6 @@ pub fn reorder(command: &Command, arguments: Vec<OsString>) -> ReorderedArgs {
             break;
         };
         if command.find_subcommand(text).is_some() {
-            subcommand_index = Some(global.len());
             global.push(argument);
             global.append(&mut moved);
             break;
@@ -49,7 +41,7 @@ pub fn reorder(command: &Command, arguments: Vec<OsString>) -> ReorderedArgs {
     // Without a subcommand nothing is moved.
     global.append(&mut moved);
     global.extend(rest);
-    ReorderedArgs { arguments: global, command: subcommand_index }
+    global
 }
 
 enum FlagOwner {
@@ -97,37 +89,26 @@ mod tests {
     use crate::args::Cli;
     use clap::CommandFactory;
 
-    fn check(before: &str, after: &str, command: Option<&str>) {
+    fn check(before: &str, after: &str) {
         let arguments = before.split(' ').map(OsString::from).collect();
         let after: Vec<OsString> = after.split(' ').map(OsString::from).collect();
-        let ordered = reorder(&Cli::command(), arguments);
-        assert_eq!(ordered.arguments, after);
-        let found = ordered.command.and_then(|index| ordered.arguments[index].to_str());
-        assert_eq!(found, command);
+        assert_eq!(reorder(&Cli::command(), arguments), after);
     }
 
     #[test]
     fn moves_flags_behind_their_subcommand() {
-        check("longhaul --model x run p", "longhaul run --model x p", Some("run"));
-        check("longhaul --model=x --quiet run p", "longhaul --quiet run --model=x p", Some("run"));
-        check(
-            "longhaul --output-format json -C d run p",
-            "longhaul --output-format json run -C d p",
-            Some("run"),
-        );
-        check("longhaul run p --model x", "longhaul run p --model x", Some("run"));
-        check("longhaul --dry-run run -- --model y", "longhaul run --dry-run -- --model y", Some("run"));
-        check(
-            "longhaul --claude-hours 2 research t",
-            "longhaul research --claude-hours 2 t",
-            Some("research"),
-        );
+        check("longhaul --model x run p", "longhaul run --model x p");
+        check("longhaul --model=x --quiet run p", "longhaul --quiet run --model=x p");
+        check("longhaul --output-format json -C d run p", "longhaul --output-format json run -C d p");
+        check("longhaul run p --model x", "longhaul run p --model x");
+        check("longhaul --dry-run run -- --model y", "longhaul run --dry-run -- --model y");
+        check("longhaul --claude-hours 2 research t", "longhaul research --claude-hours 2 t");
     }
 
     #[test]
     fn keeps_unknown_flags_in_place() {
-        check("longhaul --nonsense run p", "longhaul --nonsense run p", None);
-        check("longhaul --model x", "longhaul --model x", None);
-        check("longhaul frobnicate --model x", "longhaul frobnicate --model x", None);
+        check("longhaul --nonsense run p", "longhaul --nonsense run p");
+        check("longhaul --model x", "longhaul --model x");
+        check("longhaul frobnicate --model x", "longhaul frobnicate --model x");
     }
 }

@@ -1,4 +1,4 @@
-//! Limits from flags. Invalid limits are rejected before anything starts.
+//! Limits from flags.
 
 use crate::args::{AddLimitArgs, LimitArgs, WrapUpArgs};
 use crate::commands::show::limit_used;
@@ -8,7 +8,7 @@ use longhaul::flags_to_raise_limits;
 use longhaul_core::{LimitThreshold, Limits, Policy, Run, RunId, Span, WrapUp};
 
 /// Applies the flags of a new run to its policy.
-pub fn apply(args: &LimitArgs, wrap_up: &WrapUpArgs, resolved: &mut ResolvedPolicy) -> Result<(), Failure> {
+pub fn apply(args: &LimitArgs, wrap_up: &WrapUpArgs, resolved: &mut ResolvedPolicy) {
     let policy = &mut resolved.policy;
     set(args, &mut policy.limits);
     if let Some(time) = wrap_up.wrap_up_reserve {
@@ -29,13 +29,11 @@ pub fn apply(args: &LimitArgs, wrap_up: &WrapUpArgs, resolved: &mut ResolvedPoli
     ];
     let flags = named.into_iter().filter(|(_, named)| *named);
     resolved.origins.extend(flags.map(|(name, _)| (name.to_owned(), "flag".to_owned())));
-    check(policy)
 }
 
-/// Returns the limits of a run that is resumed or rerun. Each flag sets the new total.
-pub fn changed(args: &LimitArgs, more: &AddLimitArgs, policy: &Policy) -> Result<Limits, Failure> {
-    let mut limits = policy.limits;
-    set(args, &mut limits);
+/// Changes the limits of a run that is resumed or rerun. Each flag sets the new total.
+pub fn change(args: &LimitArgs, more: &AddLimitArgs, limits: &mut Limits) -> Result<(), Failure> {
+    set(args, limits);
     if let Some(usd) = more.add_budget {
         let budget = limits.budget.ok_or_else(|| unlimited("--add-budget", "budget"))?;
         limits.budget = Some(budget + usd);
@@ -47,8 +45,7 @@ pub fn changed(args: &LimitArgs, more: &AddLimitArgs, policy: &Policy) -> Result
         limits.time = limits.time.map(|limit| limit + time);
         limits.wall = limits.wall.map(|limit| limit + time);
     }
-    check(&Policy { limits, ..policy.clone() })?;
-    Ok(limits)
+    Ok(())
 }
 
 /// Rejects a run whose limits leave nothing to continue with. `before` is its policy without the flags.
@@ -90,29 +87,6 @@ fn set(args: &LimitArgs, limits: &mut Limits) {
     if let Some(bytes) = args.memory_limit {
         limits.memory = Some(bytes).filter(|bytes| *bytes > 0);
     }
-}
-
-/// Rejects limits that contradict each other.
-fn check(policy: &Policy) -> Result<(), Failure> {
-    let limits = &policy.limits;
-    if let (Some(time), Some(wall)) = (limits.time, limits.wall)
-        && time > wall
-    {
-        return Err(Failure::usage(
-            format!("--time-limit {time} exceeds --wall-limit {wall}"),
-            "working time is part of elapsed time: raise --wall-limit or lower --time-limit",
-        ));
-    }
-    let shortest = limits.time.into_iter().chain(limits.wall).min();
-    if let (Some(WrapUp { reserve: Some(reserve) }), Some(limit)) = (policy.wrap_up, shortest)
-        && reserve >= limit
-    {
-        return Err(Failure::usage(
-            format!("the reserve ({reserve}) leaves nothing of the limit ({limit})"),
-            "lower --wrap-up-reserve, or raise the limit",
-        ));
-    }
-    Ok(())
 }
 
 fn unlimited(flag: &str, limit: &str) -> Failure {

@@ -29,6 +29,7 @@ mod runtime;
 mod schemas;
 mod shell_check;
 mod signals;
+mod spec_failure;
 mod table_files;
 mod telemetry;
 mod time_arg;
@@ -91,22 +92,22 @@ fn run() -> ExitCode {
     output::wrap::measure_terminal();
     let command = Cli::command();
     let typed = flag_order::reorder(&command, std::env::args_os().collect());
-    let line = match config::arguments::add_configured_args(&command, typed) {
-        Ok(line) => line,
+    let configured = match config::arguments::ConfiguredCommand::new(&command, &typed) {
+        Ok(configured) => configured,
         Err(failure) => {
             output::print_error(&failure.error, failure.hint.as_deref());
             return ExitCode::from(failure.exit_code);
         }
     };
-    let matches = command.clone().try_get_matches_from(line.arguments);
+    let matches = configured.root.try_get_matches_from(typed);
     let mut cli = match matches.and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(cli) => cli,
         Err(error) => return output::usage::answer(&visible_commands::without_hidden(error, &command)),
     };
-    if let Some(failure) = line.warning {
+    if let Some(failure) = configured.warning {
         output::print_warning(&format!("{}; continuing without it", failure.error), failure.hint.as_deref());
     }
-    cli.global.configured.values = line.configured;
+    cli.global.configured.values = configured.configured;
     cli.resolve_format();
     warn_of_variables(&cli);
     let format = output::format(&cli.global);

@@ -2,12 +2,12 @@
 
 use crate::args::RunArgs;
 use crate::failure::Failure;
-use longhaul_agent::Network;
+use longhaul_agent::check_hosts;
 
 const NONE: &str = "none";
 
-/// Returns the network access that the flag allows, or `None` if the flag is not given.
-pub fn from_flags(args: &RunArgs) -> Result<Option<Network>, Failure> {
+/// Returns the hosts that the flag allows, or `None` if the flag is not given.
+pub fn from_flags(args: &RunArgs) -> Result<Option<Vec<String>>, Failure> {
     if args.network.is_empty() {
         return Ok(None);
     }
@@ -18,12 +18,12 @@ pub fn from_flags(args: &RunArgs) -> Result<Option<Network>, Failure> {
             "name either hosts or `none`",
         ));
     }
-    let hosts = args.network.iter().filter(|host| !is_none(host)).cloned();
-    let network = Network::new(hosts).map_err(|error| {
+    let hosts: Vec<String> = args.network.iter().filter(|host| !is_none(host)).cloned().collect();
+    check_hosts(&hosts).map_err(|error| {
         Failure::usage(
             error.to_string(),
             "name the hosts that commands may reach, as in --network example.com, or `none`",
         )
     })?;
-    Ok(Some(network))
+    Ok(Some(hosts))
 }

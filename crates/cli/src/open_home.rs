@@ -116,7 +116,7 @@ fn transcript_of(dir: &Path) -> Option<PathBuf> {
 /// Returns the file with the most of a run's work: its session file, or else the last stream that is not
 /// empty.
 pub fn best_transcript(run: &RunDir) -> Option<PathBuf> {
-    let started = || run.plan().ok()?.session.map(|session| session.id().clone());
+    let started = || run.plan().ok()?.spec.session.map(|session| session.id().clone());
     let session = run.status().ok().and_then(|status| status.session_id).or_else(started);
     let file = session.and_then(|session| claude_session_file(&claude_config_dir()?, session.as_str()));
     let has_output = |stream: &PathBuf| fs::metadata(stream).is_ok_and(|metadata| metadata.len() > 0);

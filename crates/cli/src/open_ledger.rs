@@ -4,7 +4,7 @@
 use crate::failure::Failure;
 use crate::open_home::store_failure;
 use crate::output;
-use longhaul_store::{Home, Ledger, LedgerError};
+use longhaul_store::{DatabaseError, Home, Ledger, LedgerError};
 use std::time::Duration;
 
 // A person waits this long without wondering why.
@@ -19,7 +19,7 @@ pub fn open(home: &Home) -> Result<Ledger, Failure> {
     match usable(home) {
         Ok(ledger) => Ok(ledger),
         Err(LedgerError::Runs(error)) => Err(store_failure(&error)),
-        Err(error @ LedgerError::Damaged { .. }) => {
+        Err(error @ LedgerError::Database(DatabaseError::Damaged { .. })) => {
             output::print_status(&format!("warning: {error}; rebuilding it"));
             let rebuilt = Ledger::set_aside(home).and_then(|()| usable(home));
             rebuilt.or_else(|error| without_file(home, &error))
@@ -33,7 +33,7 @@ pub fn usable(home: &Home) -> Result<Ledger, LedgerError> {
     let mut ledger = Ledger::open(home, WAIT)?;
     match ledger.catch_up() {
         Ok(_) => Ok(ledger),
-        Err(error @ LedgerError::Locked { .. }) => {
+        Err(error @ LedgerError::Database(DatabaseError::Locked { .. })) => {
             output::print_status(&format!("warning: {error}; the output may be slightly out of date"));
             Ok(ledger)
         }

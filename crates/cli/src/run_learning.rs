@@ -5,10 +5,11 @@ use crate::args::RunLearnArgs;
 use crate::failure::Failure;
 use crate::{open_home, output};
 use longhaul::{MARKER_VARIABLE, RUN_VARIABLE};
-use longhaul_agent::{LearnSpec, Program};
-use longhaul_playbook::database::{JudgeKind, LearningError, Queued, QueuedEvent};
+use longhaul_agent::Program;
+use longhaul_core::{LearnOptions, RunSpec};
+use longhaul_playbook::database::{JudgeKind, Queued, QueuedEvent};
 use longhaul_playbook::{JudgeSettings, LearningDb, LearningPaths, hooks};
-use longhaul_store::{Plan, RunDir};
+use longhaul_store::{DatabaseError, Plan, RunDir};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -23,17 +24,18 @@ pub fn hook() -> Option<Program> {
     Some(Program { path, leading_args: vec!["hook".to_owned()] })
 }
 
-/// Converts the flags to a learning specification, or returns `None` without `--learn`.
-pub fn learn_spec(args: &RunLearnArgs) -> Result<Option<LearnSpec>, Failure> {
+/// Returns the options that the flags set, or `None` without `--learn`.
+pub fn options(args: &RunLearnArgs) -> Result<Option<LearnOptions>, Failure> {
     if !args.learn {
         return Ok(None);
     }
-    let hook = hook().filter(|hook| hook.path.to_str().is_some()).ok_or_else(|| {
+    if hook().is_none_or(|hook| hook.path.to_str().is_none()) {
         let error = "cannot let the agent's hooks call longhaul: the path of this program is not valid UTF-8";
-        Failure::not_started(error, "move it to a directory whose path is valid UTF-8", None)
-    })?;
+        let hint = "move it to a directory whose path is valid UTF-8";
+        return Err(Failure::not_started(error, hint, None));
+    }
     let judge = args.learn_judge.map_or(JudgeKind::Api, JudgeKind::from);
-    Ok(Some(LearnSpec { hook, judge: judge.as_str().to_owned(), tokens_max: args.learn_tokens }))
+    Ok(Some(LearnOptions { judge: judge.as_str().to_owned(), tokens_max: args.learn_tokens }))
 }
 
 /// Queues the sessions of a finished run for learning. Its agent may have been killed before its hook could
@@ -45,7 +47,7 @@ pub fn queue_sessions(run: &Path) {
     let Some(plan) = RunDir::from_path(run.to_owned()).and_then(|run| Some((run.plan().ok()?, run))) else {
         return;
     };
-    let (Plan { learn: Some(learn), cwd, .. }, run) = plan else { return };
+    let (Plan { spec: RunSpec { learn: Some(learn), cwd, .. }, .. }, run) = plan else { return };
     // A judge that only a later version knows is not replaced by another.
     let Some(judge) = JudgeKind::parse(&learn.judge) else { return };
     let Ok(home) = open_home::locate() else { return };
@@ -53,7 +55,7 @@ pub fn queue_sessions(run: &Path) {
     let queued = |(session, transcript): (String, PathBuf)| {
         let destination = hooks::session_api(&paths, &session)?;
         Some(Queued {
-            project: cwd.as_path().to_owned(),
+            project: cwd.clone(),
             session: Some(session),
             transcript,
             event: QueuedEvent::Run,
@@ -70,7 +72,7 @@ pub fn queue_sessions(run: &Path) {
         return;
     }
     if let Err(error) = enqueue(&paths, &all) {
-        output::print_warning(&format!("cannot learn from run {}: {error}", run.id()), Some(&error.hint()));
+        output::print_warning(&format!("cannot learn from run {}: {error}", run.id()), Some(error.hint()));
     } else if uses_this_api && let Err(error) = start_worker(&paths, &api, judge) {
         let hint = "learn from the queue with `longhaul playbook learn`";
         output::print_warning(
@@ -95,7 +97,7 @@ pub fn start_worker(paths: &LearningPaths, destination: &str, judge: JudgeKind) 
     worker.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().map(drop)
 }
 
-fn enqueue(paths: &LearningPaths, all: &[Queued]) -> Result<(), LearningError> {
+fn enqueue(paths: &LearningPaths, all: &[Queued]) -> Result<(), DatabaseError> {
     let learning = LearningDb::open(paths)?;
     all.iter().try_for_each(|queued| learning.enqueue(output::now(), queued))
 }

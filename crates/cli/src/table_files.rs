@@ -3,11 +3,10 @@
 
 use crate::args::RunArgs;
 use crate::failure::Failure;
-use longhaul_agent::{Dialect, UserTables, UserTablesError, dialect_with_tables};
+use longhaul_agent::{UserTables, UserTablesError, dialect_with_tables};
 use longhaul_store::open_regular;
 use std::io::{self, Read};
 use std::path::Path;
-use std::sync::Arc;
 
 // Bundled tables have a few kilobytes; the text is stored with every run.
 const TABLE_BYTES_MAX: u64 = 1 << 20;
@@ -17,13 +16,13 @@ const PRICES_HINT: &str = "the file has `dated = \"2026-11-21\"`; each `[[model]
 const EFFECTS_HINT: &str = "for example `tools = [\"mcp__pager__*\"]`, or below `[[program]]` both `names = [\"deploy.sh\"]` and \
                             `starts_with = [\"prod\"]`";
 
-/// Creates the dialect of the agent with the tables that the flags name.
-pub fn dialect(args: &RunArgs) -> Result<Arc<dyn Dialect>, Failure> {
+/// Returns the tables that the flags name.
+pub fn tables(args: &RunArgs) -> Result<UserTables, Failure> {
     let tables = UserTables {
         prices: args.prices_file.as_deref().map(|path| read("--prices-file", path)).transpose()?,
         effects: args.effects_file.as_deref().map(|path| read("--effects-file", path)).transpose()?,
     };
-    let dialect = dialect_with_tables(args.agent_kind.name(), tables).map_err(|error| {
+    dialect_with_tables(args.agent_kind.name(), tables.clone()).map_err(|error| {
         let (path, hint) = match &error {
             UserTablesError::Prices(_) => (&args.prices_file, PRICES_HINT),
             UserTablesError::Effects(_) => (&args.effects_file, EFFECTS_HINT),
@@ -32,7 +31,7 @@ pub fn dialect(args: &RunArgs) -> Result<Arc<dyn Dialect>, Failure> {
         let path = path.as_deref().unwrap_or(Path::new("")).display();
         Failure::usage(format!("cannot read {path}: {error}"), hint)
     })?;
-    Ok(Arc::from(dialect.expect("every kind of agent has a dialect")))
+    Ok(tables)
 }
 
 /// Reads a user's file completely, because it is stored with the run.

@@ -87,14 +87,6 @@ impl ApiCallPolicy {
     pub fn requests_max(&self) -> u32 {
         self.retries_max.saturating_add(1)
     }
-
-    /// Returns the longest time that the call can take, unless a server requests longer waits.
-    pub fn max_duration(&self) -> Span {
-        let waits = (0..self.retries_max).map(|n| self.backoff.longest(n));
-        waits
-            .fold(self.request_timeout, |sum, wait| sum + wait + self.request_timeout)
-            .at_most(self.time_budget)
-    }
 }
 
 impl ApiCallError {

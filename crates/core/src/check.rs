@@ -3,24 +3,29 @@
 use crate::Span;
 use serde::{Deserialize, Serialize};
 
-/// Limits of the checks of a run. The plan lists the commands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// The checks of a run and their limits.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct CheckPolicy {
+pub struct Checks {
+    /// Commands in shell syntax. They run in order, and the first failure decides.
+    pub commands: Vec<String>,
     /// Number of failed checks after which the run ends.
     pub failures_max: u32,
     /// Time limit of one check, for all of its commands together. `None` if unlimited.
     pub timeout: Option<Span>,
 }
 
-impl CheckPolicy {
-    /// The limits of a check if none are configured.
-    pub const DEFAULT: CheckPolicy = CheckPolicy {
-        // An agent that has not passed by then learns nothing new from the same output.
-        failures_max: 10,
-        // Enough for a whole test suite. A check that takes longer is more likely hung.
-        timeout: Some(Span::from_mins(30)),
-    };
+impl Checks {
+    /// Creates checks with the default limits.
+    pub fn new(commands: Vec<String>) -> Checks {
+        Checks {
+            commands,
+            // An agent that has not passed by then learns nothing new from the same output.
+            failures_max: 10,
+            // Enough for a whole test suite. A check that takes longer is more likely hung.
+            timeout: Some(Span::from_mins(30)),
+        }
+    }
 }
 
 /// The result of a check.

@@ -64,7 +64,6 @@ pub enum ResumeRequest {
 }
 
 /// The last attempt's state, as found by a recovering supervisor.
-#[expect(clippy::large_enum_variant, reason = "there is one for each recovery")]
 #[derive(Clone, Debug, PartialEq)]
 pub enum FoundAttempt {
     /// Its process is running.

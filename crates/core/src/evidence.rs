@@ -2,7 +2,7 @@
 //!
 //! A dialect maps vendor fields to these closed enums. An agent's prose never gets here.
 
-use crate::{Continuity, RateLimit, SessionId, Span, StopCause, Tokens, Usd};
+use crate::{Continuity, RateLimit, SessionId, StopCause, Tokens, Usd};
 use serde::{Deserialize, Serialize};
 
 /// How a process ended.
@@ -40,8 +40,6 @@ pub struct Evidence {
     pub exchange_open: bool,
     /// Last reported state of the account's usage window.
     pub rate_limit: Option<RateLimit>,
-    /// Wait that the server requested, if the agent reports it. It is a floor for our wait.
-    pub retry_after: Option<Span>,
     /// Whether a hook gave no verdict or was cancelled without an answer.
     pub guard_lapsed: bool,
     /// Number of calls that Longhaul's guards denied.
@@ -89,7 +87,6 @@ impl Evidence {
             result: None,
             exchange_open: false,
             rate_limit: None,
-            retry_after: None,
             guard_lapsed: false,
             denied_calls: 0,
             questions: Questions::default(),

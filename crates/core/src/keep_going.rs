@@ -4,7 +4,7 @@ use crate::Span;
 use serde::{Deserialize, Serialize};
 
 /// Settings of keep-going.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct KeepGoing {
     /// Whether to ask for more than the task: to improve the work until nothing is left to improve.
@@ -13,6 +13,24 @@ pub struct KeepGoing {
     pub status_every: u32,
     /// Number of stops in a row without a change to the workspace after which the run ends.
     pub idle_stops_max: u32,
+    /// Whether the agent gets a tool to claim that the work is done, if a program serves it.
+    pub finish_tool: bool,
+    /// Last line of a message with which the agent claims that the work is done. `None` if no line does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub done_when: Option<String>,
+}
+
+impl KeepGoing {
+    /// The settings if none are configured.
+    pub const DEFAULT: KeepGoing = KeepGoing {
+        keep_improving: false,
+        // A status report at every stop would only fill the conversation.
+        status_every: 5,
+        // Two stops without changes can be a pause; after three the agent has nothing left to change.
+        idle_stops_max: 3,
+        finish_tool: true,
+        done_when: None,
+    };
 }
 
 /// Content of the prompt for an agent that stopped on its own.

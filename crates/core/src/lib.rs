@@ -9,17 +9,20 @@
 
 mod api_call;
 mod backoff;
+mod calendar;
 mod check;
 mod classify;
 mod clocks;
 mod event;
 mod evidence;
 mod fault;
+mod history;
 mod ids;
 mod keep_going;
 mod limits;
 mod money;
 mod now;
+mod os_text;
 mod outcome;
 mod policy;
 mod presets;
@@ -30,7 +33,7 @@ mod resume_strategy;
 mod run;
 #[cfg(feature = "schema")]
 pub mod schema;
-mod setting;
+mod spec;
 mod stall_report;
 mod step;
 mod summary;
@@ -39,7 +42,8 @@ mod tokens;
 mod worst_case;
 
 pub use api_call::{ApiCall, ApiCallError, ApiCallPolicy, CallDecision, GiveUpReason};
-pub use check::{CheckPolicy, CheckResult};
+pub use calendar::{parse_rfc3339, rfc3339};
+pub use check::{CheckResult, Checks};
 pub use classify::classify;
 pub use clocks::Clocks;
 pub use event::{
@@ -50,11 +54,16 @@ pub use evidence::{
     Usage,
 };
 pub use fault::{Fault, ParseFaultError};
+pub use history::{
+    AttemptEnd, AttemptHistory, CheckHistory, HistoryEvent, HistoryEventKind, OutageHistory, RunHistory,
+    StopOrder, SummaryHistory, WaitHistory,
+};
 pub use ids::{RunId, SessionId};
 pub use keep_going::{KeepGoing, KeepGoingPrompt};
 pub use limits::{Limit, LimitThreshold, LimitUsage, Limits, Remaining, WrapUp};
 pub use money::Usd;
-pub use now::{Now, draw, draw_uuid};
+pub use now::{Now, draw, draw_uuid, split_mix};
+pub use os_text::OsText;
 pub use outcome::{CancelSource, Outcome, OutcomeKind, Verified};
 pub use policy::{Backoff, Jitter, OnTerminate, OutageBound, Policy, SessionLoss, TimeoutAction};
 pub use presets::Preset;
@@ -63,12 +72,15 @@ pub use recovery::RecoveryFinding;
 pub use remedy::{Remedy, final_outcome, remedy};
 pub use resume_strategy::{Continuity, ResumeStrategy, SessionFileState, StrategyReason, StrategySet};
 pub use run::{Deadline, DeadlineKind, LimitState, Observations, Phase, Run, State, WrapUpStage};
-pub use setting::{SettingChange, flag_span};
+pub use spec::{
+    AgentProgram, GuardRules, HANDOFF_TOKENS_MAX, Harness, LearnOptions, RunSpec, SettingChange, SpecError,
+    flag_span,
+};
 pub use stall_report::{
     PROBE_TIMEOUT, ProcessActivity, ProcessState, STALL_DEFERRAL_FACTOR_MAX, StallReport,
 };
 pub use step::{Action, AttemptPlan, Nudge, PromptKind, SessionPlan, Step, StopLevel};
-pub use summary::{SummaryReport, SummaryResult};
+pub use summary::{HandoffSummary, SummaryReport, SummaryResult};
 pub use time::{Moment, Span};
 pub use tokens::Tokens;
 pub use worst_case::WorstCase;

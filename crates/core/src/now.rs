@@ -39,9 +39,20 @@ pub fn draw_uuid(roll: u64, salt: u64) -> SessionId {
     SessionId::from(std::str::from_utf8(&text).expect("hex digits and hyphens are ASCII"))
 }
 
-/// The finalizer of SplitMix64 (Steele, Lea, Flood 2014): every input bit affects every output bit.
+/// Increment of the state of SplitMix64.
+const GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// Returns the next 64 bits of a SplitMix64 generator (Steele, Lea, Flood 2014) and advances its state. The
+/// same state gives the same bits on every machine.
+pub fn split_mix(state: &mut u64) -> u64 {
+    let bits = mix(*state);
+    *state = state.wrapping_add(GAMMA);
+    bits
+}
+
+/// The finalizer of SplitMix64: every input bit affects every output bit.
 fn mix(value: u64) -> u64 {
-    let value = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let value = value.wrapping_add(GAMMA);
     let value = (value ^ value >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let value = (value ^ value >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
     value ^ value >> 31

@@ -1,7 +1,7 @@
 //! Limits and schedules of a run, as data. A policy is parsed and validated once at the edge; inside the
 //! program it is always valid.
 
-use crate::{CheckPolicy, KeepGoing, Limits, Span, WrapUp};
+use crate::{Checks, HandoffSummary, KeepGoing, Limits, Span, SpecError, WrapUp};
 use serde::{Deserialize, Serialize};
 
 /// The behavior of a run. It is fixed when the run starts and stored in its plan.
@@ -15,9 +15,9 @@ pub struct Policy {
     /// limits.
     #[serde(default)]
     pub wrap_up: Option<WrapUp>,
-    /// Limits of the check after a done claim. `None` accepts the claim without a check.
+    /// Checks after a done claim. `None` accepts the claim without a check.
     #[serde(default)]
-    pub check: Option<CheckPolicy>,
+    pub checks: Option<Checks>,
     /// Keep-going settings for an agent that stops on its own. `None` finishes the run after such a stop.
     #[serde(default)]
     pub keep_going: Option<KeepGoing>,
@@ -68,12 +68,9 @@ pub struct Policy {
     pub allow_denials: bool,
     /// Reaction to a missing session, named by the user or lost during the run.
     pub session_loss: SessionLoss,
-    /// Whether a model summarizes older work for a handoff prompt. The plan names the model.
+    /// Summary of older work in a handoff prompt. `None` lists older work in one line per step.
     #[serde(default)]
-    pub summarize: bool,
-    /// Timeout of the summary. After it, the handoff prompt is sent without the summary.
-    #[serde(default = "summary_timeout")]
-    pub summary_timeout: Span,
+    pub handoff_summary: Option<HandoffSummary>,
     /// Number of the agent's own retries of one request, set in its environment.
     pub inner_retries: u32,
 }
@@ -83,18 +80,42 @@ impl Policy {
     pub fn needs_supervisor(&self) -> bool {
         self.limits.can_end_run() || self.keep_going.is_some()
     }
+
+    /// Checks that the settings do not contradict each other.
+    ///
+    /// # Errors
+    /// Returns the first contradiction.
+    pub fn validate(&self) -> Result<(), SpecError> {
+        let Policy { limits, wrap_up, checks, keep_going, .. } = self;
+        if let (Some(time), Some(wall)) = (limits.time, limits.wall)
+            && time > wall
+        {
+            return Err(SpecError::TimeExceedsWall { time, wall });
+        }
+        let shortest = limits.time.into_iter().chain(limits.wall).min();
+        if let (Some(WrapUp { reserve: Some(reserve) }), Some(limit)) = (wrap_up, shortest)
+            && *reserve >= limit
+        {
+            return Err(SpecError::ReserveExceedsLimit { reserve: *reserve, limit });
+        }
+        if checks.as_ref().is_some_and(|checks| checks.commands.is_empty()) {
+            return Err(SpecError::NoCheckCommand);
+        }
+        if checks.is_some() && keep_going.is_some() {
+            return Err(SpecError::KeepGoingWithChecks);
+        }
+        let done_when = keep_going.as_ref().and_then(|keep_going| keep_going.done_when.as_deref());
+        match done_when.map(str::trim) {
+            Some(line) if line.is_empty() || line.contains('\n') => Err(SpecError::DoneWhenNotOneLine),
+            Some(_) | None => Ok(()),
+        }
+    }
 }
 
 /// Returns the default limit on attempts. At one attempt in five minutes, a run reaches it after three and a
 /// half days. A run that needs more makes no real progress.
 pub(crate) const fn attempts_max() -> u32 {
     1_000
-}
-
-/// Returns the default timeout of a summary. A model writes three thousand tokens in 20 to 40 s. The summary
-/// is optional, so the run waits no longer.
-pub(crate) const fn summary_timeout() -> Span {
-    Span::from_secs(60)
 }
 
 /// A schedule of waits: `jitter(min(cap, base · 2^n))`.

@@ -2,7 +2,7 @@
 //!
 //! Four of them reproduce the numbers and the semantics of existing systems, for users who migrate from them.
 
-use crate::policy::{attempts_max, summary_timeout};
+use crate::policy::attempts_max;
 use crate::{
     Backoff, Jitter, Limits, OnTerminate, OutageBound, Policy, SessionLoss, Span, TimeoutAction, WrapUp,
 };
@@ -50,6 +50,12 @@ impl Preset {
             Preset::Keypoints => "keypoints",
             Preset::Drill => "drill",
         }
+    }
+
+    /// Returns the timeout of a summary. A model writes three thousand tokens in 20 to 40 s. The summary is
+    /// optional, so the run waits no longer than a minute.
+    pub fn summary_timeout(self) -> Span {
+        if self == Preset::Drill { Span::from_secs(10) } else { Span::from_secs(60) }
     }
 
     /// Returns the policy with this name.
@@ -112,7 +118,7 @@ fn default() -> Policy {
     Policy {
         limits: Limits::default(),
         wrap_up: Some(WrapUp { reserve: None }),
-        check: None,
+        checks: None,
         keep_going: None,
         retries_max: 5,
         attempts_max: attempts_max(),
@@ -141,8 +147,7 @@ fn default() -> Policy {
         on_terminate: OnTerminate::Suspend,
         allow_denials: false,
         session_loss: SessionLoss::FallBack,
-        summarize: false,
-        summary_timeout: summary_timeout(),
+        handoff_summary: None,
         // Five requests span about eight seconds and keep the prompt cache warm.
         inner_retries: 4,
     }
@@ -174,7 +179,6 @@ fn drill() -> Policy {
         background_wait: Span::from_secs(5),
         exit_timeout: Span::from_secs(5),
         stop_grace: Span::from_secs(3),
-        summary_timeout: Span::from_secs(10),
         inner_retries: 1,
         ..default
     }

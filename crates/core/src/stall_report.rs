@@ -81,6 +81,11 @@ impl StallReport {
         format!("no output for {silent_for}, {tools}, {activity}")
     }
 
+    /// Returns how long the agent was idle before it was stopped for this cause.
+    pub(crate) fn idle_for(&self, cause: StopCause) -> Span {
+        if cause == StopCause::NoProgress { self.no_progress_for } else { self.silent_for }
+    }
+
     /// Returns until when the observations defer the stall, or `None` if they do not. A stall is deferred
     /// if a child process is busy, such as a hook or a leftover process, and the agent itself is not frozen.
     pub(crate) fn deferred_until(&self, at: Moment, limit: Span) -> Option<Moment> {

@@ -1,10 +1,17 @@
-//! Results of a summary: older work in a model's words, for a handoff prompt.
-//!
-//! The policy decides whether a summary is requested and its timeout. The core never knows which model writes
-//! it.
+//! Summaries: older work in a model's words, for a handoff prompt. The core never reads one.
 
-use crate::{Evidence, Fault, Usage, classify};
+use crate::{Evidence, Fault, Span, Usage, classify};
 use serde::{Deserialize, Serialize};
+
+/// How a model summarizes older work for a handoff prompt.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct HandoffSummary {
+    /// The model, as the agent names it.
+    pub model: String,
+    /// Timeout of the summary. After it, the handoff prompt is sent without the summary.
+    pub timeout: Span,
+}
 
 /// Report on a summary, sent once none of its processes is left.
 #[derive(Clone, Debug, PartialEq)]

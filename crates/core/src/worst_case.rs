@@ -35,7 +35,7 @@ impl Policy {
         WorstCase {
             requests: attempts.map(|attempts| {
                 // One handoff in such a stretch includes a summary, which takes one response.
-                (attempts + u64::from(self.summarize)).saturating_mul(requests_per_attempt)
+                (attempts + u64::from(self.handoff_summary.is_some())).saturating_mul(requests_per_attempt)
             }),
             backoff_max: self.backoff.longest(u32::MAX),
             park_max: self.max_reset_wait,
@@ -53,7 +53,7 @@ impl Policy {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Preset;
+    use crate::{HandoffSummary, Preset};
 
     #[test]
     fn retry_count_bounds_attempts() {
@@ -64,7 +64,8 @@ mod tests {
 
     #[test]
     fn summary_adds_one_attempt() {
-        let policy = Policy { summarize: true, ..Preset::Openclawpack.policy() };
+        let summary = HandoffSummary { model: "haiku".to_owned(), timeout: Span::from_secs(60) };
+        let policy = Policy { handoff_summary: Some(summary), ..Preset::Openclawpack.policy() };
         assert_eq!(policy.worst_case().requests, Some(25));
     }
 

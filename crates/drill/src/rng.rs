@@ -1,6 +1,8 @@
 //! A seeded random number generator (splitmix64): a drill with the same seed draws the same ids, chunks and
 //! turns. It is never used for secrets.
 
+use longhaul_core::{draw_uuid, split_mix};
+
 /// A stream of numbers that depends only on its seed.
 #[derive(Debug, Clone)]
 pub(crate) struct Rng {
@@ -14,11 +16,7 @@ impl Rng {
 
     /// Returns the next 64 bits.
     pub(crate) fn next_u64(&mut self) -> u64 {
-        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.state;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
+        split_mix(&mut self.state)
     }
 
     /// Returns a number below `end`, or 0 if `end` is 0.
@@ -28,15 +26,7 @@ impl Rng {
 
     /// Returns a random (version 4) UUID.
     pub(crate) fn uuid(&mut self) -> String {
-        let (high, low) = (self.next_u64(), self.next_u64());
-        format!(
-            "{:08x}-{:04x}-4{:03x}-{:04x}-{:012x}",
-            high >> 32,
-            (high >> 16) & 0xffff,
-            high & 0xfff,
-            0x8000 | ((low >> 48) & 0x3fff),
-            low & 0xffff_ffff_ffff
-        )
+        draw_uuid(self.next_u64(), self.next_u64()).to_string()
     }
 
     /// Returns `count` lower-case letters and digits.

@@ -9,7 +9,8 @@
 #![allow(clippy::print_stdout)]
 
 use longhaul::{Observer, RunRequest, supervise};
-use longhaul_core::{OutcomeKind, Preset};
+use longhaul_agent::transcript_message::TranscriptMessage;
+use longhaul_core::{OutcomeKind, Preset, RunSpec};
 use longhaul_store::Home;
 use std::cell::Cell;
 use std::error::Error;
@@ -122,7 +123,7 @@ struct Counter {
 }
 
 impl Observer for Counter {
-    fn on_output(&mut self, bytes: &[u8]) {
+    fn on_output(&mut self, bytes: &[u8], _: &[TranscriptMessage]) {
         if !self.writes {
             self.writes = true;
             self.totals.writing.set(self.totals.writing.get() + 1);
@@ -136,14 +137,10 @@ fn request(fleet: &Fleet, home: &Home) -> Result<RunRequest, Box<dyn Error>> {
     // The agent writes from the first start to the end of the window, plus the settling time.
     let seconds = (START_EVERY * fleet.runs + SETTLE * 3 + fleet.window).as_secs() as u32;
     let flood = format!("{}:{LINE_BYTES}:{}", seconds * fleet.lines_per_second, fleet.lines_per_second);
-    let mut request = RunRequest::new(
-        home.clone(),
-        &fleet.longhaul,
-        env::current_dir()?,
-        "write",
-        Preset::Default.policy(),
-    );
-    request.agent.program.leading_args.push("drill-agent".to_owned());
+    let policy = Preset::Default.policy();
+    let mut spec = RunSpec::new(&fleet.longhaul, env::current_dir()?, "write", policy);
+    spec.agent.leading_args.push("drill-agent".to_owned());
+    let mut request = RunRequest::new(home.clone(), spec);
     request.environment.set.insert("LONGHAUL_SCRIPTED_FLOOD".to_owned(), flood);
     Ok(request)
 }

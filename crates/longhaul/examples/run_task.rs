@@ -9,7 +9,7 @@
 
 use longhaul::find_agent::find_claude;
 use longhaul::{NoObserver, RunReport, RunRequest, supervise};
-use longhaul_core::{CancelSource, Preset};
+use longhaul_core::{CancelSource, Preset, RunSpec};
 use longhaul_store::Home;
 use std::env;
 use std::error::Error;
@@ -39,8 +39,9 @@ async fn main() -> ExitCode {
 async fn run_task(prompt: String) -> Result<RunReport, Box<dyn Error>> {
     let home = Home::open(None, |name| env::var_os(name))?;
     let policy = Preset::Default.policy();
-    let mut request = RunRequest::new(home, find_claude(None)?, env::current_dir()?, prompt, policy);
-    request.agent.permission_mode = Some("acceptEdits".to_owned());
+    let mut spec = RunSpec::new(find_claude(None)?, env::current_dir()?, prompt, policy);
+    spec.permission_mode = Some("acceptEdits".to_owned());
+    let request = RunRequest::new(home, spec);
 
     // The first Ctrl-C interrupts the exchange, a second one stops the agent at once.
     let (sender, cancels) = mpsc::channel(2);

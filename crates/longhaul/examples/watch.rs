@@ -8,7 +8,7 @@
 
 use longhaul::find_agent::find_claude;
 use longhaul::{Observer, RunReport, RunRequest, StepView, supervise};
-use longhaul_core::{AfterAttempt, Preset, Record, RunId, Step};
+use longhaul_core::{AfterAttempt, Preset, Record, RunId, RunSpec, Step};
 use longhaul_store::Home;
 use std::env;
 use std::error::Error;
@@ -63,8 +63,9 @@ async fn main() -> ExitCode {
 async fn watch(prompt: String) -> Result<RunReport, Box<dyn Error>> {
     let home = Home::open(None, |name| env::var_os(name))?;
     let policy = Preset::Default.policy();
-    let mut request = RunRequest::new(home, find_claude(None)?, env::current_dir()?, prompt, policy);
-    request.agent.permission_mode = Some("acceptEdits".to_owned());
+    let mut spec = RunSpec::new(find_claude(None)?, env::current_dir()?, prompt, policy);
+    spec.permission_mode = Some("acceptEdits".to_owned());
+    let request = RunRequest::new(home, spec);
     // This run is never cancelled.
     let (_cancel, cancels) = mpsc::channel(1);
     Ok(supervise(request, &mut Watcher, cancels).await?)

@@ -12,7 +12,6 @@
 
 mod diff;
 mod error;
-mod git;
 mod repository;
 mod scratch_repo;
 mod stats;

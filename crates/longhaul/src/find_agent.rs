@@ -1,8 +1,7 @@
 //! Finds the agent's executable, on `PATH` or where its installers put it, and reports an agent that is not
 //! installed. Finds the agent's sessions. It never starts or changes anything.
 
-use longhaul_agent::Dialect;
-use longhaul_agent::claude::Claude;
+use longhaul_agent::default_dialect;
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::os::unix::fs::PermissionsExt;
@@ -133,5 +132,5 @@ pub(crate) fn files_in_folders(
 
 /// Returns the directory of Claude Code's files: `$CLAUDE_CONFIG_DIR`, else `~/.claude`.
 pub fn claude_config_dir() -> Option<PathBuf> {
-    Claude::new().sessions()?.config_dir(&|name| env::var_os(name))
+    default_dialect().sessions()?.config_dir(&|name| env::var_os(name))
 }

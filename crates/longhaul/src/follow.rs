@@ -5,7 +5,7 @@ use crate::live::{FileWatch, Tail};
 use crate::observer::{Observer, StepView};
 use crate::recover::is_outcome_published;
 use crate::run_report::RunReport;
-use crate::supervisor::{dialect_from_plan, done_signals_from_plan, guards_from_plan};
+use crate::supervisor::dialect_of;
 use longhaul_agent::{Decoder, Dialect, DoneSignals, Guards};
 use longhaul_core::{Moment, Outcome, Phase, Run, Step};
 use longhaul_store::{Journal, JournalEntry, JournalFollower, Plan, RunDir};
@@ -34,7 +34,7 @@ pub enum FollowEnd {
 /// Returns an error if the run's files cannot be read, or if this version does not know its agent.
 pub async fn follow(dir: &RunDir, observer: &mut dyn Observer) -> Result<FollowEnd, SuperviseError> {
     let plan = dir.plan()?;
-    let (dialect, guards) = (dialect_from_plan(&plan)?, guards_from_plan(&plan)?);
+    let (dialect, guards) = (dialect_of(&plan.spec)?, Guards::compile(&plan.spec.guards, &plan.spec.cwd)?);
     let journal_path = dir.journal_path();
     // The watch starts before the first read, so that no write in between is missed.
     let mut watch = FileWatch::new();
@@ -46,7 +46,7 @@ pub async fn follow(dir: &RunDir, observer: &mut dyn Observer) -> Result<FollowE
         plan: &plan,
         dialect: &*dialect,
         guards,
-        done_signals: done_signals_from_plan(&plan),
+        done_signals: DoneSignals::new(&plan.spec.policy),
         run: Run::new(),
         watch,
         at: Moment(0),
@@ -109,7 +109,9 @@ impl FollowState<'_> {
             let stream = self.dir.attempt(attempt).stream_path();
             self.watch.add_file(&stream);
             let tail = Tail::open(&stream)?;
-            self.attempt = Some((tail, self.dialect.decoder(&self.guards, &self.done_signals)));
+            let mut decoder = self.dialect.decoder(&self.guards, &self.done_signals);
+            decoder.collect_messages(attempt);
+            self.attempt = Some((tail, decoder));
         }
         self.show(&Step { records: entry.records, actions: Vec::new() }, observer);
         observer.on_sync();
@@ -123,8 +125,8 @@ impl FollowState<'_> {
             if bytes.is_empty() {
                 break;
             }
-            observer.on_output(bytes);
             decoder.feed(bytes, &mut notices);
+            observer.on_output(bytes, &decoder.take_messages());
             notices.clear();
             self.show(&Step::default(), observer);
         }
@@ -133,7 +135,10 @@ impl FollowState<'_> {
 
     fn show(&self, step: &Step, observer: &mut dyn Observer) {
         let snapshot = self.attempt.as_ref().map(|(_, decoder)| decoder.snapshot());
-        observer.on_step(StepView { run: &self.run, policy: &self.plan.policy, at: self.at, snapshot }, step);
+        observer.on_step(
+            StepView { run: &self.run, policy: &self.plan.spec.policy, at: self.at, snapshot },
+            step,
+        );
     }
 
     fn report(&self, outcome: Outcome) -> RunReport {

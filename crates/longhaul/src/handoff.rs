@@ -3,10 +3,10 @@
 mod files;
 
 use crate::SuperviseError;
-use crate::supervisor::dialect_from_plan;
+use crate::supervisor::dialect_of;
 use longhaul_agent::{
-    Conversation, Dialect, HandoffContext, HandoffReason, HandoffSummary, RecordedAttempt,
-    SUMMARY_TOKENS_MAX, handoff_prompt, handoff_prompt_with_summary, summary_prompt, task_with_follow_ups,
+    Conversation, Dialect, HandoffContext, HandoffReason, RecordedAttempt, SUMMARY_TOKENS_MAX,
+    WrittenSummary, handoff_prompt, handoff_prompt_with_summary, summary_prompt, task_with_follow_ups,
 };
 use longhaul_core::{Fault, PromptKind, Record, ResumeRequest, Run};
 use longhaul_store::{Journal, RunDir, StoreError, open_regular};
@@ -90,19 +90,19 @@ impl RecordedWork {
     /// Returns an error if the run's files cannot be read.
     pub fn from_run(dir: &RunDir) -> Result<RecordedWork, SuperviseError> {
         let plan = dir.plan()?;
-        let dialect = dialect_from_plan(&plan)?;
+        let dialect = dialect_of(&plan.spec)?;
         let history = Journal::load(&dir.journal_path())?;
         let run = Run::replay(history.records());
         let prompts = follow_ups_in(history.records());
-        let task = task_with_follow_ups(&plan.prompt.text, &prompts).into_owned();
-        let transcript = conversation_of(dir, &*dialect, &plan.prompt.text, run.state().attempts())?;
+        let task = task_with_follow_ups(&plan.spec.prompt, &prompts).into_owned();
+        let transcript = conversation_of(dir, &*dialect, &plan.spec.prompt, run.state().attempts())?;
         let reason = HandoffReason::Fault(run.state().fault.unwrap_or(Fault::SessionLost));
         Ok(RecordedWork { transcript, task, reason })
     }
 
     /// Returns the handoff prompt for a fresh session, of at most `tokens_max` estimated tokens. If there is
     /// a summary, it replaces the older work.
-    pub fn handoff_prompt(&self, tokens_max: u64, summary: Option<&HandoffSummary>) -> String {
+    pub fn handoff_prompt(&self, tokens_max: u64, summary: Option<&WrittenSummary>) -> String {
         match summary {
             Some(summary) => {
                 handoff_prompt_with_summary(&self.transcript, &self.context(), tokens_max, summary)

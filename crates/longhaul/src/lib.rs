@@ -11,15 +11,15 @@
 //! # fn main() -> std::process::ExitCode { fixture::run_example(example) }
 //! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
 //! use longhaul::{NoObserver, RunRequest, find_agent::find_claude, supervise};
-//! use longhaul_core::Preset;
+//! use longhaul_core::{Preset, RunSpec};
 //! use longhaul_store::Home;
 //!
 //! let home = Home::open(None, |name| std::env::var_os(name))?;
 //! let (cwd, policy) = (std::env::current_dir()?, Preset::Default.policy());
-//! let mut request = RunRequest::new(home, find_claude(None)?, cwd, "Write hello.txt.", policy);
-//! request.agent.permission_mode = Some("acceptEdits".to_owned());
+//! let mut spec = RunSpec::new(find_claude(None)?, cwd, "Write hello.txt.", policy);
+//! spec.permission_mode = Some("acceptEdits".to_owned());
 //! let (_cancel, cancels) = tokio::sync::mpsc::channel(1);
-//! let report = supervise(request, &mut NoObserver, cancels).await?;
+//! let report = supervise(RunRequest::new(home, spec), &mut NoObserver, cancels).await?;
 //! println!("{}: {}", report.outcome.kind, report.result.unwrap_or_default());
 //! # assert_eq!(report.outcome.kind, longhaul_core::OutcomeKind::Done);
 //! # assert_eq!(report.attempts, 2);
@@ -31,10 +31,10 @@
 //! # Reading order
 //!
 //! 1. [`RunRequest`]: the input.
-//!    - Its [`AgentSpec`](longhaul_agent::AgentSpec) is the task as the agent receives it: prompt, guards,
-//!      checks, model.
-//!    - Its [`Policy`](longhaul_core::Policy) holds limits and schedules; [`Preset`](longhaul_core::Preset)
-//!      names some.
+//!    - Its [`RunSpec`](longhaul_core::RunSpec) describes the run: prompt, guards, model and policy.
+//!      `plan.json` contains it.
+//!    - The [`Policy`](longhaul_core::Policy) holds limits, schedules, checks and keep-going;
+//!      [`Preset`](longhaul_core::Preset) names some.
 //!    - Its [`Environment`] holds the agent's variables and helper programs. Without a
 //!      [watchdog](Environment::watchdog), an agent that hangs after the supervisor's death is never stopped.
 //! 2. [`supervise`]: the entry point. It needs a tokio runtime with time and I/O. Its future stays on one
@@ -73,12 +73,12 @@ mod driver;
 mod failpoints;
 pub mod find_agent;
 mod follow;
+mod git;
 mod handoff;
 mod live;
 mod next_commands;
 mod notification;
 mod observer;
-mod plan_changes;
 mod recover;
 mod resume;
 mod run_report;
@@ -93,6 +93,7 @@ mod world;
 pub use channel::{Channel, ChannelError};
 pub use driver::drive;
 pub use follow::{FollowEnd, follow};
+pub use git::GitError;
 pub use handoff::{HandoffError, RecordedWork};
 pub use live::{MARKER_VARIABLE, RUN_VARIABLE, RunMarker, processes_with, sweep};
 pub use next_commands::{CommandContext, flags_to_raise_limits, next_commands, quoted};
@@ -100,11 +101,11 @@ pub use next_commands::{CommandContext, flags_to_raise_limits, next_commands, qu
 pub use notification::NotificationBody;
 pub use notification::{NotificationKind, NotifyFailure};
 pub use observer::{NoObserver, Observer, StepView};
-pub use plan_changes::PlanChanges;
 pub use recover::{recover, recoverable};
 pub use resume::{ResumeOptions, fork_request, rerun_request, resume};
 pub use run_report::{FailedCheck, RunReport, describe_stopped_task};
+pub use run_request::RunRequest;
 pub use run_watch::RunWatch;
 pub use summarize::{SummarizeError, summarize};
-pub use supervisor::{Environment, RunError, RunRequest, SessionChoice, SuperviseError, supervise};
+pub use supervisor::{Environment, RunError, SuperviseError, supervise};
 pub use world::World;

@@ -7,6 +7,7 @@ mod clock;
 mod disk_space;
 mod file_watch;
 mod ledger_writer;
+mod loaded_session;
 mod one_shot;
 mod oom_watch;
 mod process_activity;

@@ -25,10 +25,10 @@ pub struct CommandContext<'a> {
 impl<'a> From<&'a Plan> for CommandContext<'a> {
     fn from(plan: &'a Plan) -> CommandContext<'a> {
         CommandContext {
-            policy: &plan.policy,
-            model: plan.model.as_deref(),
-            permission_mode: plan.permission_mode.as_deref(),
-            program: plan.agent.program.as_path(),
+            policy: &plan.spec.policy,
+            model: plan.spec.model.as_deref(),
+            permission_mode: plan.spec.permission_mode.as_deref(),
+            program: &plan.spec.agent.program,
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::NotifyFailure;
 use longhaul_agent::AttemptSnapshot;
+use longhaul_agent::transcript_message::TranscriptMessage;
 use longhaul_core::{Moment, Policy, Run, RunId, Step};
 use longhaul_store::JournalEntry;
 use std::path::Path;
@@ -37,8 +38,10 @@ pub trait Observer {
     /// Called when a notification command could not be started, or failed. The run continues.
     fn on_notify_failure(&mut self, _failure: &NotifyFailure) {}
 
-    /// Called with the bytes that the agent wrote. They may end within a line.
-    fn on_output(&mut self, _bytes: &[u8]) {}
+    /// Called with the bytes that the agent wrote, which may end within a line, and with the messages of the
+    /// conversation that they complete. The bytes are empty for messages that the end of the stream
+    /// completes, and for the stream of an attempt that ended without a supervisor.
+    fn on_output(&mut self, _bytes: &[u8], _messages: &[TranscriptMessage]) {}
 }
 
 impl<O: Observer + ?Sized> Observer for &mut O {
@@ -62,8 +65,8 @@ impl<O: Observer + ?Sized> Observer for &mut O {
         (**self).on_notify_failure(failure);
     }
 
-    fn on_output(&mut self, bytes: &[u8]) {
-        (**self).on_output(bytes);
+    fn on_output(&mut self, bytes: &[u8], messages: &[TranscriptMessage]) {
+        (**self).on_output(bytes, messages);
     }
 }
 

@@ -7,16 +7,14 @@ use crate::live::{
     LiveWorld, RunMarker, WorldConfig, live_agent, processes_with, random_seed, stream_of_original,
 };
 use crate::next_commands::next_commands;
-use crate::supervisor::{RunningSupervisor, dialect_from_plan, guards_from_plan};
-use crate::{
-    Environment, Observer, PlanChanges, ResumeOptions, RunError, RunReport, SuperviseError, watchdog,
-};
-use longhaul_agent::{AgentSpec, Dialect, GuardError, Network, Program};
+use crate::supervisor::{RunningSupervisor, dialect_of};
+use crate::{Environment, Observer, ResumeOptions, RunError, RunReport, SuperviseError};
+use longhaul_agent::Dialect;
 use longhaul_core::{
-    CancelSource, Event, Phase, Record, Remaining, ResumeRequest, Run, RunId, SessionId, SessionPlan,
-    draw_uuid,
+    CancelSource, Event, Phase, Record, Remaining, ResumeRequest, Run, RunSpec, SessionId, SessionPlan,
+    SettingChange, draw_uuid,
 };
-use longhaul_store::{History, Home, Journal, Plan, RunDir, StoreError};
+use longhaul_store::{Binary, Home, Journal, LoadedJournal, Plan, RunDir, StoreError};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
@@ -49,16 +47,16 @@ pub async fn recover(
     observer: &mut dyn Observer,
     cancels: mpsc::Receiver<CancelSource>,
 ) -> Result<RunReport, RunError> {
-    let changes = PlanChanges { notify, ..PlanChanges::default() };
-    let opened = open_run(home, dir, OpenMode::Recover(changes), environment, observer, cancels).await;
+    let opened = open_run(home, dir, OpenMode::Recover { notify }, environment, observer, cancels).await;
     let (supervisor, first) = opened.map_err(RunError::NotStarted)?;
     supervisor.drive_to_outcome(first).await
 }
 
 /// The reason why a run continues.
+#[expect(clippy::large_enum_variant, reason = "each run has one, and none is kept")]
 pub(crate) enum OpenMode {
-    /// Its supervisor died. Some settings may change.
-    Recover(PlanChanges),
+    /// Its supervisor died. `notify` replaces the notification commands, if it is set.
+    Recover { notify: Option<Vec<String>> },
     /// A user resumes a finished run, perhaps in another directory.
     Resume(ResumeOptions),
 }
@@ -84,7 +82,7 @@ pub(crate) async fn open_run<'a>(
     }
     // A user who resumes a run may leave variables unset.
     let missing = match &mode {
-        OpenMode::Recover(_) => environment.missing(&plan),
+        OpenMode::Recover { .. } => environment.missing(&plan),
         OpenMode::Resume(_) => Vec::new(),
     };
     // A live agent is only followed, and a run that is finished or being cancelled needs no agent.
@@ -92,7 +90,7 @@ pub(crate) async fn open_run<'a>(
     if starts_agent && !missing.is_empty() && live_agent(&marker, &run).is_none() {
         return Err(SuperviseError::MissingVariables { run: dir.id().clone(), names: missing });
     }
-    let (changes, reopened) = match (mode, run.state().outcome()) {
+    let (spec, reopened) = match (mode, run.state().outcome()) {
         (
             OpenMode::Resume(ResumeOptions {
                 request: ResumeRequest::RepeatTask | ResumeRequest::Prompt(_),
@@ -102,38 +100,41 @@ pub(crate) async fn open_run<'a>(
         ) => {
             return Err(SuperviseError::NotFinished(dir.id().clone()));
         }
-        (OpenMode::Recover(_), Some(outcome)) if is_outcome_published(&dir) => {
+        (OpenMode::Recover { .. }, Some(outcome)) if is_outcome_published(&dir) => {
             let next = next_commands(dir.id(), &run, &plan).into_iter().next();
             return Err(SuperviseError::AlreadyFinished { run: dir.id().clone(), outcome, next });
         }
-        (OpenMode::Resume(ResumeOptions { changes, .. }), None)
-            if !changes.are_valid_for_live_agent() && !is_without_agent(&run.state().phase) =>
-        {
-            return Err(SuperviseError::SettingsInUse(dir.id().clone()));
+        (OpenMode::Recover { notify: None }, _) => (None, None),
+        (OpenMode::Recover { notify: Some(notify) }, _) => {
+            (Some(plan.spec.clone().with(|spec| spec.notify = notify)), None)
         }
-        (OpenMode::Recover(changes), _) => (changes, None),
-        (OpenMode::Resume(ResumeOptions { request, changes }), outcome) => {
-            (changes, outcome.map(|_| request))
+        (OpenMode::Resume(ResumeOptions { request, spec }), outcome) => (spec, outcome.map(|_| request)),
+    };
+    let limits = plan.spec.policy.limits;
+    let changes = match spec.filter(|spec| *spec != plan.spec) {
+        None => Vec::new(),
+        Some(spec) => {
+            let changes = change_spec(&mut plan, spec)?;
+            if changes.iter().any(is_fixed_for_agent) && !is_without_agent(&run.state().phase) {
+                return Err(SuperviseError::SettingsInUse(dir.id().clone()));
+            }
+            dir.replace_plan(&plan)?;
+            changes
         }
     };
-    let limits = plan.policy.limits;
-    let changes = changes.apply(&mut plan)?;
-    if !changes.is_empty() {
-        dir.replace_plan(&plan)?;
-    }
     // The next prompt of a finished run states the added limits. A live agent is not informed of them.
-    let is_raised = reopened.is_some() && plan.policy.limits != limits;
-    let added = if is_raised { plan.policy.limits.increase_over(&limits) } else { Remaining::default() };
-    let dialect: Arc<dyn Dialect> = Arc::from(dialect_from_plan(&plan)?);
+    let is_raised = reopened.is_some() && plan.spec.policy.limits != limits;
+    let added = if is_raised { plan.spec.policy.limits.increase_over(&limits) } else { Remaining::default() };
+    let dialect: Arc<dyn Dialect> = Arc::from(dialect_of(&plan.spec)?);
     let needed = environment.needed(dialect.as_ref());
     if missing.is_empty() && !plan.env.needed().eq(needed.iter().map(String::as_str)) {
         plan.env = plan.env.clone().with_needed(needed.iter().map(String::as_str));
         dir.replace_plan(&plan)?;
     }
-    check_workspace(plan.cwd.as_path())?;
+    check_workspace(&plan.spec.cwd)?;
     if matches!(run.state().phase, Phase::New) && matches!(dir.changes(), Ok(None)) {
         // No process has started, because the journal would record it. A recorded start is kept.
-        record_start(home, &dir, plan.cwd.as_path()).await;
+        record_start(home, &dir, &plan.spec.cwd).await;
     }
     observer.on_start(dir.id(), dir.path());
     history.entries.iter().for_each(|entry| observer.on_replay(entry));
@@ -142,53 +143,36 @@ pub(crate) async fn open_run<'a>(
     if let Some(ResumeRequest::Prompt(text)) = &reopened {
         follow_ups.push(text.clone());
     }
-    let mut agent_spec = agent_spec_from_plan(&plan, follow_ups, dir.id())?;
-    // The current supervisor's program serves the tool, because the recorded one may no longer exist.
-    agent_spec.finish_tool = environment.finish_tool.clone().filter(|_| plan.finish_tool);
-    agent_spec.learn = environment.learn(&plan);
+    let context = environment.agent_context(plan.spec.clone(), dir.id().clone(), follow_ups)?;
     if reopened.is_some() || processes_with(&marker).is_empty() {
         // A new marker, because a copy of the directory may continue at the same time.
         plan.marker = Some(RunMarker::random());
         dir.replace_plan(&plan)?;
     }
-    let environment = environment.with_harness(plan.harness, &dir, &agent_spec, &plan.policy);
-    let watchdog = watchdog::watchdog_command(&environment, &plan.policy);
     let mut world = LiveWorld::new(WorldConfig {
         home,
         marker: RunMarker::new(dir.id(), &plan),
+        environment: environment.with_harness(&plan.spec, &dir),
         dir,
         journal,
         dialect,
-        agent_spec,
-        environment,
+        context,
         missing,
-        memory_limit: plan.policy.limits.memory,
-        fingerprints_workspace: plan.policy.keep_going.is_some(),
-        diagnostic: plan.diagnostic,
-        harness: plan.harness,
-        notify: plan.notify,
-        watchdog,
         cancels,
         observer,
     });
     world.lock_sessions(sessions_of(&history).into_iter());
+    let policy = plan.spec.policy;
     if let Some(request) = reopened {
         world.replay_attempts(run.state().attempts());
         world.add_limits(added);
-        return Ok((
-            RunningSupervisor {
-                run,
-                policy: plan.policy,
-                world,
-                keep_partial_messages: plan.keep_partial_messages,
-            },
-            Event::Reopened(request, changes),
-        ));
+        return Ok((RunningSupervisor { run, policy, world }, Event::Reopened(request, changes)));
     }
     let first = match &run.state().phase {
-        // The supervisor died before its first step. Plans of older versions do not name the session.
+        // The supervisor died before its first step.
         Phase::New => {
-            Event::Started(plan.session.unwrap_or_else(|| SessionPlan::New(draw_uuid(random_seed(), 0))))
+            let session = plan.spec.session;
+            Event::Started(session.unwrap_or_else(|| SessionPlan::New(draw_uuid(random_seed(), 0))))
         }
         Phase::Starting
         | Phase::Summarizing { .. }
@@ -201,15 +185,13 @@ pub(crate) async fn open_run<'a>(
         | Phase::Suspended { .. }
         | Phase::Finished { .. } => world.take_over(&run, history.last_step_at(), changes).await?,
     };
-    Ok((
-        RunningSupervisor {
-            run,
-            policy: plan.policy,
-            world,
-            keep_partial_messages: plan.keep_partial_messages,
-        },
-        first,
-    ))
+    Ok((RunningSupervisor { run, policy, world }, first))
+}
+
+/// Returns `true` if an agent that was started with the old setting cannot continue under the new one.
+fn is_fixed_for_agent(change: &SettingChange) -> bool {
+    let fixed = ["model", "permission_mode", "agent_path", "allow_tools", "deny_tools", "check"];
+    fixed.contains(&change.setting.as_str())
 }
 
 /// Returns `true` if the next agent of a run in this phase starts with the settings of its plan.
@@ -219,7 +201,7 @@ fn is_without_agent(phase: &Phase) -> bool {
 
 /// Opens and locks the run's journal. Waits a moment, because the kernel may still hold the lock of a
 /// supervisor that was just killed.
-async fn take_lock(dir: &RunDir) -> Result<(Journal, History), StoreError> {
+async fn take_lock(dir: &RunDir) -> Result<(Journal, LoadedJournal), StoreError> {
     for _ in 0..EXIT_POLLS_MAX {
         match Journal::open_append(&dir.journal_path()) {
             Err(StoreError::JournalLocked { .. }) => tokio::time::sleep(EXIT_POLL_INTERVAL).await,
@@ -277,7 +259,7 @@ pub(crate) fn is_outcome_published(dir: &RunDir) -> bool {
 }
 
 /// Returns every session that an attempt of the run was planned for or opened.
-fn sessions_of(history: &History) -> BTreeSet<&SessionId> {
+fn sessions_of(history: &LoadedJournal) -> BTreeSet<&SessionId> {
     let mut sessions = BTreeSet::new();
     for record in history.records() {
         match record {
@@ -289,39 +271,27 @@ fn sessions_of(history: &History) -> BTreeSet<&SessionId> {
     sessions
 }
 
-pub(crate) fn agent_spec_from_plan(
-    plan: &Plan,
-    follow_ups: Vec<String>,
-    run: &RunId,
-) -> Result<AgentSpec, GuardError> {
-    Ok(AgentSpec {
-        program: Program {
-            path: plan.agent.program.as_path().to_owned(),
-            leading_args: plan.agent.leading_args.clone(),
-        },
-        cwd: plan.cwd.as_path().to_owned(),
-        prompt: plan.prompt.text.clone(),
-        follow_ups,
-        model: plan.model.clone(),
-        permission_mode: plan.permission_mode.clone(),
-        guards: guards_from_plan(plan)?,
-        needs_supervisor: plan.policy.needs_supervisor(),
-        checks: plan.checks.clone(),
-        finish_tool: None,
-        done_when: plan.done_when.clone(),
-        wrap_up_prompt: plan.wrap_up_prompt.clone(),
-        learn: None,
-        network: plan.network.clone().map(Network::new).transpose()?,
-        // Extra arguments were text when the plan was written.
-        extra_args: plan.argv.iter().map(|arg| arg.as_os_str().to_string_lossy().into_owned()).collect(),
-        handoff_tokens: plan.handoff_tokens,
-        handoff_summary: plan.handoff_summary.clone(),
-        inner_retries: plan.policy.inner_retries,
-        run_id: run.clone(),
-    })
+/// Replaces the description in a plan and returns the settings that differ. Their origin becomes `flag`.
+fn change_spec(plan: &mut Plan, spec: RunSpec) -> Result<Vec<SettingChange>, SuperviseError> {
+    plan.spec.validate_resumed(&spec)?;
+    if spec.cwd != plan.spec.cwd {
+        check_workspace(&spec.cwd)?;
+    }
+    if spec.agent.program != plan.spec.agent.program {
+        plan.binary = Binary::new(&spec.agent.program).ok();
+    }
+    let changes = plan.spec.changes_to(&spec);
+    plan.origins.extend(origins_of(&changes));
+    plan.spec = spec;
+    Ok(changes)
 }
 
-pub(crate) fn check_workspace(path: &Path) -> Result<(), SuperviseError> {
+/// Returns the origins of settings that a user changed.
+pub(crate) fn origins_of(changes: &[SettingChange]) -> impl Iterator<Item = (String, String)> {
+    changes.iter().map(|change| (change.setting.clone(), "flag".to_owned()))
+}
+
+fn check_workspace(path: &Path) -> Result<(), SuperviseError> {
     let readable = fs::read_dir(path).map(drop);
     readable.map_err(|source| SuperviseError::Workspace { path: path.to_owned(), source })
 }

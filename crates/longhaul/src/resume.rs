@@ -1,14 +1,10 @@
 //! Resumes a finished run in its session, forks its session into a new run, or reruns its task.
 
-use crate::recover::{OpenMode, agent_spec_from_plan, open_run};
-use crate::supervisor::dialect_from_plan;
-use crate::{
-    Environment, Observer, PlanChanges, RunError, RunReport, RunRequest, SessionChoice, SuperviseError,
-};
-use longhaul_agent::AgentSpec;
-use longhaul_core::{CancelSource, ResumeRequest, Run};
-use longhaul_store::{Home, Journal, Placement, Plan, RunDir};
-use std::sync::Arc;
+use crate::live::random_seed;
+use crate::recover::{OpenMode, open_run, origins_of};
+use crate::{Environment, Observer, RunError, RunReport, RunRequest, SuperviseError};
+use longhaul_core::{CancelSource, ResumeRequest, Run, RunSpec, SessionPlan, draw_uuid};
+use longhaul_store::{Home, Journal, RunDir};
 use tokio::sync::mpsc;
 
 /// How to resume a finished run.
@@ -16,8 +12,9 @@ use tokio::sync::mpsc;
 pub struct ResumeOptions {
     /// Request for the agent.
     pub request: ResumeRequest,
-    /// Settings that change. The journal records them.
-    pub changes: PlanChanges,
+    /// New description of the run, or `None` to keep it. Its task, session, and guards on URLs and paths must
+    /// be the old ones. The journal records the settings that differ.
+    pub spec: Option<RunSpec>,
 }
 
 /// Resumes the run of this directory in its session, with its clocks and costs, and drives it to its next
@@ -41,63 +38,32 @@ pub async fn resume(
     supervisor.drive_to_outcome(first).await
 }
 
-/// Creates a request for a run like that of this directory, on a fork of its session. The run and its session
-/// do not change.
+/// Creates a request for a new run on a fork of this run's session, as `spec` describes it. The prompt of
+/// `spec` is sent to the session. The run and its session do not change.
 ///
 /// # Errors
 ///
 /// Returns an error if the run's files cannot be read, or if it never opened a session.
-pub fn fork_request(
-    home: Home,
-    dir: &RunDir,
-    prompt: String,
-    changes: PlanChanges,
-) -> Result<RunRequest, SuperviseError> {
-    let mut plan = dir.trusted_plan()?;
+pub fn fork_request(home: Home, dir: &RunDir, spec: RunSpec) -> Result<RunRequest, SuperviseError> {
     let history = Journal::load(&dir.journal_path())?;
     let run = Run::replay(history.records());
-    let session = run.state().session.clone().ok_or_else(|| SuperviseError::NoSession(dir.id().clone()))?;
-    changes.apply(&mut plan)?;
-    let agent_spec = AgentSpec { prompt, ..agent_spec_from_plan(&plan, Vec::new(), dir.id())? };
-    request(home, plan, agent_spec, SessionChoice::Fork(session))
+    let from = run.state().session.clone().ok_or_else(|| SuperviseError::NoSession(dir.id().clone()))?;
+    let mut request = rerun_request(home, dir, spec)?;
+    request.spec.session = Some(SessionPlan::Fork { from, to: draw_uuid(random_seed(), 0) });
+    request.spec.name = None;
+    Ok(request)
 }
 
-/// Creates a request that repeats the original task of this run in a new run and a new session. The new run
-/// has the same name and these changed settings.
+/// Creates a request for a new run in a new session, as `spec` describes it: that of this run, perhaps
+/// changed.
 ///
 /// # Errors
 ///
-/// Returns an error if the run's plan cannot be read or is not supported by this version.
-pub fn rerun_request(home: Home, dir: &RunDir, changes: PlanChanges) -> Result<RunRequest, SuperviseError> {
+/// Returns an error if the run's plan cannot be read.
+pub fn rerun_request(home: Home, dir: &RunDir, mut spec: RunSpec) -> Result<RunRequest, SuperviseError> {
     let mut plan = dir.trusted_plan()?;
-    changes.apply(&mut plan)?;
-    let agent_spec = agent_spec_from_plan(&plan, Vec::new(), dir.id())?;
-    let name = plan.name.clone();
-    let request = request(home, plan, agent_spec, SessionChoice::New)?;
-    Ok(RunRequest { placement: Placement { name, ..request.placement }, ..request })
-}
-
-/// Creates the request for a new run with the settings of this plan.
-fn request(
-    home: Home,
-    plan: Plan,
-    agent_spec: AgentSpec,
-    session: SessionChoice,
-) -> Result<RunRequest, SuperviseError> {
-    Ok(RunRequest {
-        home,
-        placement: Placement::default(),
-        dialect: Arc::from(dialect_from_plan(&plan)?),
-        agent: agent_spec,
-        environment: Environment::default(),
-        session,
-        harness: plan.harness,
-        notify: plan.notify,
-        // A new run has used nothing.
-        inherited: None,
-        policy: plan.policy,
-        origins: plan.origins,
-        keep_partial_messages: plan.keep_partial_messages,
-        diagnostic: plan.diagnostic,
-    })
+    plan.origins.extend(origins_of(&plan.spec.changes_to(&spec)));
+    spec.session = None;
+    // A new run has used nothing, so it inherits no usage.
+    Ok(RunRequest { origins: plan.origins, ..RunRequest::new(home, spec) })
 }

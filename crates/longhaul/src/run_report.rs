@@ -8,12 +8,10 @@ pub use errors::FailedCheck;
 use errors::errors;
 use longhaul_agent::AttemptSnapshot;
 use longhaul_core::{
-    AgentResult, Clocks, Fault, Limits, Moment, Outcome, OutcomeKind, Policy, Questions, Run, RunId,
+    AgentResult, Clocks, Fault, Harness, Limits, Moment, Outcome, OutcomeKind, Policy, Questions, Run, RunId,
     SessionId, Span, StartupError, State, Usage, Verified,
 };
-use longhaul_store::{
-    CostBreakdown, CostSummary, Harness, Plan, RunDir, SessionSummary, Status, StoppedTask,
-};
+use longhaul_store::{CostBreakdown, CostSummary, Plan, RunDir, SessionSummary, Status, StoppedTask};
 use std::path::PathBuf;
 use std::process;
 
@@ -131,7 +129,7 @@ pub fn describe_stopped_task(task: &StoppedTask) -> String {
 
 /// Explains why the agent refused to start, if its own message does not explain it in terms of the run.
 fn describe_refused_start(startup: StartupError, plan: &Plan) -> Option<String> {
-    let program = plan.agent.program.as_path().display();
+    let program = plan.spec.agent.program.display();
     match startup {
         StartupError::BypassAsRoot => Some(
             "Claude Code refuses bypassPermissions as root, unless IS_SANDBOX=1 states that this machine is a sandbox"
@@ -142,7 +140,7 @@ fn describe_refused_start(startup: StartupError, plan: &Plan) -> Option<String> 
         }
         StartupError::SandboxMissing => {
             let needs = "the run's --network needs the agent's sandbox: install the missing programs that the agent lists";
-            plan.network.as_ref().map(|_| needs.to_owned())
+            plan.spec.network.as_ref().map(|_| needs.to_owned())
         }
         StartupError::UnknownPermissionMode
         | StartupError::ProgramMissing

@@ -1,64 +1,37 @@
-//! Creates a request from the required settings.
+//! The request for a new run: its description, and where it is stored.
 
-use crate::{Environment, RunRequest, SessionChoice};
-use longhaul_agent::claude::Claude;
-use longhaul_agent::{AgentSpec, Guards, HANDOFF_TOKENS_MAX, Program};
-use longhaul_core::{Policy, RunId};
-use longhaul_store::{Home, Placement};
+use crate::Environment;
+use longhaul_core::RunSpec;
+use longhaul_store::{Home, Inherited, Placement};
 use std::collections::BTreeMap;
-use std::path::PathBuf;
-use std::sync::Arc;
+
+/// A request for a new run.
+pub struct RunRequest {
+    /// Where runs are stored.
+    pub home: Home,
+    /// Where this run is stored, and its id.
+    pub placement: Placement,
+    /// Description of the run. A relative `cwd` is relative to the workspace of the placement.
+    pub spec: RunSpec,
+    /// The agent's environment.
+    pub environment: Environment,
+    /// Usage of the same work under another harness, if the run takes it over.
+    pub inherited: Option<Inherited>,
+    /// Origins of the description's values, for the plan.
+    pub origins: BTreeMap<String, String>,
+}
 
 impl RunRequest {
-    /// Creates a request for Claude Code (`program`) to work on this task under this policy, in a new
-    /// session. `cwd` is an absolute directory, and `home` stores the run. The request has no model,
-    /// permission mode, guard, check or watchdog; set the fields to add them.
-    ///
-    /// No user is present to grant permissions. The agent is denied everything that its settings and
-    /// [`permission_mode`](AgentSpec::permission_mode) do not allow.
-    pub fn new(
-        home: Home,
-        program: impl Into<PathBuf>,
-        cwd: impl Into<PathBuf>,
-        prompt: impl Into<String>,
-        policy: Policy,
-    ) -> RunRequest {
-        let program = Program { path: program.into(), leading_args: Vec::new() };
+    /// Creates a request that stores the run in `home`. The agent inherits the environment of its supervisor,
+    /// and no watchdog is started.
+    pub fn new(home: Home, spec: RunSpec) -> RunRequest {
         RunRequest {
             home,
             placement: Placement::default(),
-            dialect: Arc::new(Claude::new()),
-            agent: AgentSpec {
-                program,
-                cwd: cwd.into(),
-                prompt: prompt.into(),
-                follow_ups: Vec::new(),
-                model: None,
-                permission_mode: None,
-                guards: Guards::default(),
-                needs_supervisor: policy.needs_supervisor(),
-                checks: Vec::new(),
-                finish_tool: None,
-                done_when: None,
-                wrap_up_prompt: None,
-                network: None,
-                learn: None,
-                extra_args: Vec::new(),
-                handoff_tokens: HANDOFF_TOKENS_MAX,
-                handoff_summary: None,
-                inner_retries: policy.inner_retries,
-                // Set once the run has its directory.
-                run_id: RunId::from(""),
-            },
+            spec,
             environment: Environment::default(),
-            session: SessionChoice::New,
-            harness: None,
             inherited: None,
-            notify: Vec::new(),
-            policy,
             origins: BTreeMap::new(),
-            keep_partial_messages: false,
-            diagnostic: false,
         }
     }
 }

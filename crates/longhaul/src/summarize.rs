@@ -3,8 +3,8 @@
 
 use crate::Environment;
 use crate::live::{LaunchSpec, OneShotProcess, RunMarker, evidence_of};
-use longhaul_agent::{AgentSpec, Dialect, HandoffSummary};
-use longhaul_core::{CancelSource, Fault, Span, StopCause, classify};
+use longhaul_agent::{AgentContext, Dialect, WrittenSummary};
+use longhaul_core::{CancelSource, Fault, HandoffSummary, Span, StopCause, classify};
 use std::fs::File;
 use std::io;
 use thiserror::Error;
@@ -43,27 +43,27 @@ pub enum SummarizeError {
     Cancelled(CancelSource),
 }
 
-/// Returns the summary that `model` writes for `prompt`. The model is stopped after `timeout` or when a
+/// Returns the summary that the model writes for `prompt`. The model is stopped after its timeout or when a
 /// cancel arrives.
 ///
 /// # Errors
 ///
 /// Returns an error if the model cannot be started, fails, times out or is cancelled.
 pub async fn summarize(
-    agent_spec: &AgentSpec,
+    mut context: AgentContext,
     dialect: &dyn Dialect,
-    model: &str,
+    summary: &HandoffSummary,
     prompt: &str,
-    timeout: Span,
     cancels: &mut mpsc::Receiver<CancelSource>,
-) -> Result<HandoffSummary, SummarizeError> {
+) -> Result<WrittenSummary, SummarizeError> {
     let scratch = tempfile::Builder::new().prefix("longhaul-summary-").tempdir()?;
     let (stream, stderr) = (scratch.path().join("stream.jsonl"), scratch.path().join("stderr.log"));
     let (stdout_file, stderr_file) = (File::create(&stream)?, File::create(&stderr)?);
     // There is no run. A new marker identifies the processes, so that all of them can be stopped.
     let marker = RunMarker::unowned();
-    let agent_spec = AgentSpec { run_id: marker.run().clone(), ..agent_spec.clone() };
-    let Some(invocation) = dialect.summary_invocation(&agent_spec, 0, model, prompt) else {
+    context.run_id = marker.run().clone();
+    let HandoffSummary { model, timeout } = summary;
+    let Some(invocation) = dialect.summary_invocation(&context, 0, model, prompt) else {
         return Err(SummarizeError::NotPossible(dialect.name()));
     };
     let launch = LaunchSpec::new(&invocation, &Environment::default(), &marker, stdout_file, stderr_file);
@@ -83,8 +83,8 @@ pub async fn summarize(
     evidence.stop_cause = stopped;
     let snapshot = decoder.snapshot();
     match (classify(&evidence), &snapshot.result) {
-        (Some(Fault::AttemptTimeout), _) => Err(SummarizeError::TimedOut(timeout)),
-        (None, Some(text)) => Ok(HandoffSummary { model: model.to_owned(), text: text.clone() }),
+        (Some(Fault::AttemptTimeout), _) => Err(SummarizeError::TimedOut(*timeout)),
+        (None, Some(text)) => Ok(WrittenSummary { model: model.clone(), text: text.clone() }),
         (fault, _) => Err(SummarizeError::Failed {
             fault: fault.unwrap_or(Fault::Unfinished),
             message: snapshot.errors.last().cloned(),

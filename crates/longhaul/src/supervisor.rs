@@ -6,20 +6,16 @@ use crate::live::{LiveWorld, RunMarker, WorldConfig, random_seed};
 use crate::notification::Notification;
 use crate::observer::Observer;
 use crate::run_report::{RunReport, write_final_status, write_summaries};
-use crate::watchdog;
+use crate::run_request::RunRequest;
 use jiff::Zoned;
 use longhaul_agent::{
-    AgentSpec, Answers, BlockedPaths, Dialect, DoneSignals, GuardError, Guards, LearnSpec, Program,
-    UrlPatternError, UserTables, UserTablesError, dialect_with_tables,
+    AgentContext, Dialect, DoneSignals, GuardError, Program, UserTables, UserTablesError, dialect_with_tables,
 };
 use longhaul_core::{
-    CancelSource, CheckPolicy, Event, Moment, Outcome, OutcomeKind, Policy, Run, RunId, SessionId,
-    SessionPlan, draw_uuid,
+    CancelSource, Event, Moment, Outcome, OutcomeKind, Policy, Run, RunId, RunSpec, SessionPlan, SpecError,
+    draw_uuid,
 };
-use longhaul_store::{
-    Binary, Day, EnvNames, Harness, Home, Inherited, NewRun, Placement, Plan, PlanAgent, PlanGuards,
-    PlanLearn, PlanPrompt, RunDir, StoreError,
-};
+use longhaul_store::{Binary, Day, EnvNames, NewRun, Plan, RunDir, StoreError, harness_variables};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -27,39 +23,6 @@ use std::sync::Arc;
 use std::{env, fs, io};
 use thiserror::Error;
 use tokio::sync::mpsc;
-
-/// A request: the task, the agent and the policy.
-pub struct RunRequest {
-    /// Where runs are stored.
-    pub home: Home,
-    /// Where this run is stored, and its name.
-    pub placement: Placement,
-    /// Protocol of the agent.
-    pub dialect: Arc<dyn Dialect>,
-    /// Settings of the agent that stay the same for all attempts. [`supervise`] sets its `run_id`. A relative
-    /// `cwd` is relative to the workspace of the placement.
-    pub agent: AgentSpec,
-    /// The agent's environment.
-    pub environment: Environment,
-    /// Session to start with.
-    pub session: SessionChoice,
-    /// Harness that the run is for, if any.
-    pub harness: Option<Harness>,
-    /// Usage of the same work under another harness, if the run takes it over.
-    pub inherited: Option<Inherited>,
-    /// Shell commands or channels that receive notifications of the outcome and of long waits.
-    pub notify: Vec<String>,
-    /// Limits and schedules.
-    pub policy: Policy,
-    /// Origins of the policy's values, for the plan.
-    pub origins: BTreeMap<String, String>,
-    /// Whether to keep the partial messages in the stream files.
-    pub keep_partial_messages: bool,
-    /// Whether each noteworthy event writes a diagnostic text to the run's directory. A file
-    /// `.claude/diagnostic_mode` in the project also enables the texts, and then they are also written next
-    /// to that file.
-    pub diagnostic: bool,
-}
 
 /// The environment of an agent: its variables, before the dialect adds and removes some, and the helper
 /// programs.
@@ -79,20 +42,32 @@ pub struct Environment {
     /// It receives three arguments after its leading ones: the run's directory, the supervisor's PID, and the
     /// supervisor's start time in clock ticks.
     pub watchdog: Option<Program>,
-    /// The program, by its absolute path, that serves the tool for done claims. A takeover sets it as the
-    /// run's [`AgentSpec::finish_tool`]. `None` withdraws the tool from an agent that had it.
+    /// The program, by its absolute path, that serves the tool for done claims, if the run's keep-going has
+    /// one; see [`AgentContext::finish_tool`]. `None` withdraws the tool from an agent that had it.
     pub finish_tool: Option<Program>,
     /// The program, by its absolute path, that the agent's hooks call if its sessions are learned from; see
-    /// [`LearnSpec`]. `None` disables the hooks when a run is recovered or resumed.
+    /// [`AgentContext::hook`]. `None` disables the hooks.
     pub hook: Option<Program>,
 }
 
 impl Environment {
-    /// Returns how the agent's sessions are learned from, or `None` if the plan or the environment disables
-    /// it.
-    pub fn learn(&self, plan: &Plan) -> Option<LearnSpec> {
-        let PlanLearn { judge, tokens_max } = plan.learn.clone()?;
-        Some(LearnSpec { hook: self.hook.clone()?, judge, tokens_max })
+    /// Returns what the agent of a run is started with.
+    ///
+    /// # Errors
+    /// Returns the first invalid guard or host.
+    pub fn agent_context(
+        &self,
+        spec: RunSpec,
+        run_id: RunId,
+        follow_ups: Vec<String>,
+    ) -> Result<AgentContext, GuardError> {
+        let has_finish_tool = DoneSignals::new(&spec.policy).tool;
+        let mut context = AgentContext::new(spec, run_id)?;
+        context.follow_ups = follow_ups;
+        // The current supervisor's programs, because the recorded ones may no longer exist.
+        context.finish_tool = self.finish_tool.clone().filter(|_| has_finish_tool);
+        context.hook.clone_from(&self.hook);
+        Ok(context)
     }
 
     /// Returns the value of a variable in this environment.
@@ -119,36 +94,14 @@ impl Environment {
         plan.env.needed().filter(|name| !self.is_set(name)).map(str::to_owned).collect()
     }
 
-    /// Adds the variables that a harness sets for its agents. Variables that are already set stay.
+    /// Adds the variables that the run's harness sets for its agents. Variables that are already set stay.
     #[must_use]
-    pub(crate) fn with_harness(
-        mut self,
-        harness: Option<Harness>,
-        dir: &RunDir,
-        agent_spec: &AgentSpec,
-        policy: &Policy,
-    ) -> Environment {
-        let variables = harness.map(|harness| {
-            harness.variables(dir.path(), &agent_spec.cwd, agent_spec.model.as_deref(), &policy.limits)
-        });
-        for (name, value) in variables.into_iter().flatten() {
+    pub(crate) fn with_harness(mut self, spec: &RunSpec, dir: &RunDir) -> Environment {
+        for (name, value) in harness_variables(spec, dir.path()) {
             self.set.entry(name.to_owned()).or_insert(value);
         }
         self
     }
-}
-
-/// The session to start with.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum SessionChoice {
-    /// A new session with a random id.
-    New,
-    /// A new session with this id.
-    NewWithId(SessionId),
-    /// This session, resumed.
-    Resume(SessionId),
-    /// A new session that starts with the history of this one.
-    Fork(SessionId),
 }
 
 /// The reason why a run could not start or continue.
@@ -163,6 +116,9 @@ pub enum SuperviseError {
     /// This version cannot read a table of the plan.
     #[error("{0}")]
     Tables(#[from] UserTablesError),
+    /// The description of the run contradicts itself.
+    #[error("cannot run the task: {0}")]
+    Spec(#[from] SpecError),
     /// This version cannot read a guard of the plan, and the run must not continue without it.
     #[error("cannot guard the agent: {0}")]
     Guard(#[from] GuardError),
@@ -227,6 +183,7 @@ impl SuperviseError {
             SuperviseError::UnknownAgent(_) | SuperviseError::Tables(_) | SuperviseError::Guard(_) => {
                 Some("use the version of longhaul that started the run".to_owned())
             }
+            SuperviseError::Spec(_) => Some("correct the description of the run".to_owned()),
             SuperviseError::Workspace { .. } => {
                 Some("move it back, or pass its new path with `--cwd`".to_owned())
             }
@@ -271,31 +228,11 @@ fn subject(names: &[String]) -> String {
     format!("{} {}", names.join(", "), if names.len() == 1 { "was" } else { "were" })
 }
 
-/// Returns the dialect of a plan.
-pub(crate) fn dialect_from_plan(plan: &Plan) -> Result<Box<dyn Dialect>, SuperviseError> {
-    let tables = UserTables { prices: plan.prices.clone(), effects: plan.effects.clone() };
-    let dialect = dialect_with_tables(&plan.agent.name, tables)?;
-    dialect.ok_or_else(|| SuperviseError::UnknownAgent(plan.agent.name.clone()))
-}
-
-/// Returns the guards of a plan.
-pub(crate) fn guards_from_plan(plan: &Plan) -> Result<Guards, GuardError> {
-    let tools = |texts: &[String]| texts.iter().map(|text| text.parse()).collect::<Result<_, GuardError>>();
-    let home = plan.guards.home.as_deref().unwrap_or_default();
-    let cwd = plan.cwd.as_os_str().to_string_lossy();
-    let urls = plan.guards.block_urls.iter().map(|text| text.parse()).collect::<Result<_, UrlPatternError>>();
-    Ok(Guards {
-        allow_tools: tools(&plan.guards.allow_tools)?,
-        deny_tools: tools(&plan.guards.deny_tools)?,
-        block_urls: urls?,
-        answers: plan.guards.answers.clone().map(Answers::new).transpose()?,
-        block_paths: BlockedPaths::new(&plan.guards.block_paths, &cwd, home)?,
-    })
-}
-
-/// Returns how the agent of a plan may claim that the work is done.
-pub(crate) fn done_signals_from_plan(plan: &Plan) -> DoneSignals {
-    DoneSignals { tool: plan.finish_tool, line: plan.done_when.clone() }
+/// Returns the dialect of a run.
+pub(crate) fn dialect_of(spec: &RunSpec) -> Result<Box<dyn Dialect>, SuperviseError> {
+    let tables = UserTables { prices: spec.prices.clone(), effects: spec.effects.clone() };
+    let dialect = dialect_with_tables(&spec.agent.name, tables)?;
+    dialect.ok_or_else(|| SuperviseError::UnknownAgent(spec.agent.name.clone()))
 }
 
 /// The error of a run that never started, or that was aborted.
@@ -326,58 +263,32 @@ pub async fn supervise(
     observer: &mut dyn Observer,
     cancels: mpsc::Receiver<CancelSource>,
 ) -> Result<RunReport, RunError> {
-    request.policy.check = match request.agent.checks.is_empty() {
-        true => None,
-        false => request.policy.check.or(Some(CheckPolicy::DEFAULT)),
-    };
-    let session = first_session(&request.session);
     let now = Zoned::now();
-    let day: Day = now.strftime("%Y-%m-%d").to_string().parse().expect("a date is written as a day");
-    let cwd = resolve_workspace(&mut request, &day).map_err(RunError::NotStarted)?;
-    let plan = plan(&request, &session, &cwd, Moment(now.timestamp().as_millisecond() as u64));
-    let RunRequest {
-        home,
-        placement,
-        dialect,
-        agent: mut agent_spec,
-        environment,
-        harness,
-        notify,
-        policy,
-        keep_partial_messages,
-        diagnostic,
-        ..
-    } = request;
+    let day = now.date();
+    let started_at = Moment(now.timestamp().as_millisecond() as u64);
+    let prepared = prepare(&mut request, &day, started_at).map_err(RunError::NotStarted)?;
+    let PreparedPlan { plan, session, mut context, dialect } = prepared;
+    let RunRequest { home, placement, environment, .. } = request;
     let created = home.create_run_at(&placement, &day, random_seed(), &plan);
     let NewRun { dir, journal } = created.map_err(|error| RunError::NotStarted(error.into()))?;
-    agent_spec.run_id = dir.id().clone();
+    context.run_id = dir.id().clone();
     observer.on_start(dir.id(), dir.path());
-    record_start(&home, &dir, &agent_spec.cwd).await;
+    record_start(&home, &dir, &context.spec.cwd).await;
 
     let path = dir.path().to_owned();
-    let environment = environment.with_harness(harness, &dir, &agent_spec, &policy);
-    let watchdog = watchdog::watchdog_command(&environment, &policy);
-    agent_spec.needs_supervisor |= policy.needs_supervisor();
-    let setup = WorldConfig {
+    let world = LiveWorld::new(WorldConfig {
         home: &home,
         marker: RunMarker::new(dir.id(), &plan),
+        environment: environment.with_harness(&context.spec, &dir),
         dir,
         journal,
         dialect,
-        agent_spec,
-        environment,
+        context,
         missing: Vec::new(),
-        memory_limit: policy.limits.memory,
-        fingerprints_workspace: policy.keep_going.is_some(),
-        diagnostic,
-        harness,
-        notify,
-        watchdog,
         cancels,
         observer,
-    };
-    let supervisor =
-        RunningSupervisor { run: Run::new(), policy, world: LiveWorld::new(setup), keep_partial_messages };
+    });
+    let supervisor = RunningSupervisor { run: Run::new(), policy: plan.spec.policy, world };
     let result = supervisor.drive_to_outcome(Event::Started(session)).await;
     if matches!(result, Err(RunError::NotStarted(_))) {
         // No process started, and the caller may start another run: `recover` must not find this one.
@@ -391,7 +302,6 @@ pub(crate) struct RunningSupervisor<'a> {
     pub(crate) run: Run,
     pub(crate) policy: Policy,
     pub(crate) world: LiveWorld<'a>,
-    pub(crate) keep_partial_messages: bool,
 }
 
 impl RunningSupervisor<'_> {
@@ -404,7 +314,7 @@ impl RunningSupervisor<'_> {
     }
 
     async fn drive_and_report(&mut self, first: Event) -> Result<RunReport, RunError> {
-        let RunningSupervisor { run, policy, world, keep_partial_messages } = self;
+        let RunningSupervisor { run, policy, world } = self;
         match drive(run, policy, world, first).await {
             Ok(outcome) => {
                 let finished_at = crate::World::now(world).at;
@@ -417,7 +327,7 @@ impl RunningSupervisor<'_> {
                     world.snapshot(),
                     world.startup_message(),
                 );
-                write_summaries(world.dir(), run, policy, world.harness(), &report);
+                write_summaries(world.dir(), run, policy, world.spec().harness, &report);
                 if outcome.kind == OutcomeKind::Suspended {
                     // The system is about to kill this process. The supervisor that finishes the run
                     // completes the other files.
@@ -428,7 +338,7 @@ impl RunningSupervisor<'_> {
                 // The agent no longer works in the workspace and the outcome is not published, so only the
                 // run has changed the workspace. If this supervisor is killed here, the next one records the
                 // end.
-                record_end(world.home(), world.dir(), world.cwd(), run.state().reopen_count).await;
+                record_end(world.home(), world.dir(), &world.spec().cwd, run.state().reopen_count).await;
                 let notification =
                     world.claim_notification(Notification::for_outcome(&report, run, &world.task()));
                 write_final_status(world.dir(), run, policy, &report);
@@ -436,7 +346,7 @@ impl RunningSupervisor<'_> {
                 world.call(notification);
                 // Comes last, because it may wait for another writer of the ledger.
                 world.release();
-                if !*keep_partial_messages {
+                if !world.spec().keep_partial_messages {
                     world.compact_streams();
                 }
                 Ok(report)
@@ -455,106 +365,55 @@ impl RunningSupervisor<'_> {
     }
 }
 
+/// A plan, and the parts of a live run that are derived from it.
+struct PreparedPlan {
+    plan: Plan,
+    session: SessionPlan,
+    context: AgentContext,
+    dialect: Arc<dyn Dialect>,
+}
+
+/// Checks a request and creates its plan. The plan never contains a secret.
+fn prepare(request: &mut RunRequest, day: &Day, started_at: Moment) -> Result<PreparedPlan, SuperviseError> {
+    let cwd = resolve_workspace(request, day)?;
+    let RunRequest { spec, environment, inherited, origins, .. } = request;
+    spec.validate()?;
+    // Salt 0 separates the first session's id from the draws of the steps.
+    let session = spec.session.get_or_insert_with(|| SessionPlan::New(draw_uuid(random_seed(), 0))).clone();
+    let dialect: Arc<dyn Dialect> = Arc::from(dialect_of(spec)?);
+    let needed = environment.needed(dialect.as_ref());
+    // Only the names of the variables are used here, and they do not depend on the directory.
+    let harness_variables = harness_variables(spec, Path::new(""));
+    let set = environment.set.keys().map(String::as_str);
+    let set = set.chain(harness_variables.iter().map(|(name, _)| *name));
+    let plan = Plan {
+        binary: Binary::new(&spec.agent.program).ok(),
+        env: EnvNames::new(set, []).with_needed(needed.iter().map(String::as_str)),
+        origins: origins.clone(),
+        marker: Some(RunMarker::random()),
+        inherited: inherited.clone(),
+        ..Plan::new(spec.clone().with(|spec| spec.cwd = cwd), started_at)
+    };
+    // The run gets its id with its directory.
+    let context = environment.agent_context(spec.clone(), RunId::from(""), Vec::new())?;
+    Ok(PreparedPlan { plan, session, context, dialect })
+}
+
 // The workspace of a run in its own directory depends on the run's id. Returns the directory as the plan
 // stores it.
 fn resolve_workspace(request: &mut RunRequest, day: &Day) -> Result<PathBuf, SuperviseError> {
-    let Some(workspace) = &request.placement.workspace else { return Ok(request.agent.cwd.clone()) };
+    let Some(workspace) = &request.placement.workspace else { return Ok(request.spec.cwd.clone()) };
     // An agent stores its sessions under the path of its working directory, with links resolved.
     let missing = |source| SuperviseError::Workspace { path: workspace.clone(), source };
-    fs::read_dir(workspace.join(&request.agent.cwd)).map_err(missing)?;
+    fs::read_dir(workspace.join(&request.spec.cwd)).map_err(missing)?;
     let id = request.placement.id.clone().map_or_else(|| request.home.unused_id(random_seed()), Ok)?;
     let run = request.home.path_for(&request.placement, day, &id);
     let run = match run.ancestors().nth(2).and_then(|runs| fs::canonicalize(runs).ok()) {
-        Some(runs) => runs.join(day.as_str()).join(id.as_str()),
+        Some(runs) => runs.join(day.to_string()).join(id.as_str()),
         None => run,
     };
     let run = RunDir::from_path(run).expect("the path of a run is absolute and ends with its id");
-    request.agent.cwd = run.workspace_path().join(&request.agent.cwd);
+    request.spec.cwd = run.workspace_path().join(&request.spec.cwd);
     request.placement.id = Some(id);
-    Ok(run.stored_cwd(&request.agent.cwd).to_owned())
-}
-
-fn first_session(choice: &SessionChoice) -> SessionPlan {
-    match choice {
-        // Salt 0 separates the first session's id from the draws of the steps.
-        SessionChoice::New => SessionPlan::New(draw_uuid(random_seed(), 0)),
-        SessionChoice::NewWithId(id) => SessionPlan::New(id.clone()),
-        SessionChoice::Resume(id) => SessionPlan::Resume(id.clone()),
-        SessionChoice::Fork(from) => {
-            SessionPlan::Fork { from: from.clone(), to: draw_uuid(random_seed(), 0) }
-        }
-    }
-}
-
-/// Creates the plan of a request. It never contains a secret.
-fn plan(request: &RunRequest, session: &SessionPlan, cwd: &Path, started_at: Moment) -> Plan {
-    let RunRequest {
-        dialect,
-        agent: agent_spec,
-        environment,
-        harness,
-        policy,
-        origins,
-        keep_partial_messages,
-        diagnostic,
-        ..
-    } = request;
-    // Only the names of the variables are used here, and they do not depend on the directory.
-    let harness_variables = harness.map(|harness| {
-        harness.variables(Path::new(""), &agent_spec.cwd, agent_spec.model.as_deref(), &policy.limits)
-    });
-    let harness_variables: Vec<&str> =
-        harness_variables.into_iter().flatten().map(|(name, _)| name).collect();
-    let needed = environment.needed(dialect.as_ref());
-    let block_paths = &agent_spec.guards.block_paths;
-    Plan {
-        longhaul_version: env!("CARGO_PKG_VERSION").to_owned(),
-        started_at,
-        name: request.placement.name.clone(),
-        prompt: PlanPrompt { text: agent_spec.prompt.clone(), file: None },
-        cwd: cwd.into(),
-        session: Some(session.clone()),
-        model: agent_spec.model.clone(),
-        permission_mode: agent_spec.permission_mode.clone(),
-        agent: PlanAgent {
-            name: dialect.name().to_owned(),
-            program: agent_spec.program.path.as_path().into(),
-            leading_args: agent_spec.program.leading_args.clone(),
-            version: None,
-            binary: Binary::new(&agent_spec.program.path).ok(),
-        },
-        argv: agent_spec.extra_args.iter().map(|arg| arg.as_str().into()).collect(),
-        guards: PlanGuards {
-            allow_tools: agent_spec.guards.allow_tools.iter().map(ToString::to_string).collect(),
-            deny_tools: agent_spec.guards.deny_tools.iter().map(ToString::to_string).collect(),
-            answers: agent_spec.guards.answers.as_ref().map(|answers| answers.entries().clone()),
-            block_urls: agent_spec.guards.block_urls.iter().map(ToString::to_string).collect(),
-            block_paths: block_paths.texts().to_vec(),
-            home: (!block_paths.texts().is_empty()).then(|| block_paths.home().to_owned()),
-        },
-        network: agent_spec.network.as_ref().map(|network| network.hosts().to_vec()),
-        learn: agent_spec
-            .learn
-            .as_ref()
-            .map(|learn| PlanLearn { judge: learn.judge.clone(), tokens_max: learn.tokens_max }),
-        env: EnvNames::new(environment.set.keys().map(String::as_str).chain(harness_variables), [])
-            .with_needed(needed.iter().map(String::as_str)),
-        harness: *harness,
-        policy: policy.clone(),
-        checks: agent_spec.checks.clone(),
-        notify: request.notify.clone(),
-        finish_tool: agent_spec.finish_tool.is_some(),
-        done_when: agent_spec.done_when.clone(),
-        wrap_up_prompt: agent_spec.wrap_up_prompt.clone(),
-        handoff_tokens: agent_spec.handoff_tokens,
-        handoff_summary: agent_spec.handoff_summary.clone(),
-        keep_partial_messages: *keep_partial_messages,
-        diagnostic: *diagnostic,
-        prices: dialect.tables().prices.clone(),
-        effects: dialect.tables().effects.clone(),
-        origins: origins.clone(),
-        imported: None,
-        marker: Some(RunMarker::random()),
-        inherited: request.inherited.clone(),
-    }
+    Ok(run.stored_cwd(&request.spec.cwd).to_owned())
 }

@@ -15,16 +15,12 @@ mod archive;
 mod destination;
 mod error;
 mod export;
-mod git;
 mod import;
 mod manifest;
 mod restore;
 mod scratch;
 mod sessions;
 mod snapshot;
-
-pub(crate) use git::{error_message, git_in};
-pub(crate) use snapshot::NO_REPOSITORY;
 
 pub use error::TransferError;
 pub use export::{Exported, WorkspaceOmitted, export};

@@ -11,7 +11,7 @@ mod status;
 
 pub use items::{Item, JudgeBackoff, NextItem};
 pub use judge_requests::JudgeRequest;
-pub use open::{LearningDb, LearningError};
+pub use open::LearningDb;
 pub use queue::{JudgeKind, Queued, QueuedEvent};
 pub(crate) use revisions::NewRevision;
 pub use revisions::{Revision, RevisionCause};

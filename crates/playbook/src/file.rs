@@ -18,11 +18,12 @@ mod tests;
 
 pub use undo::{UndoError, UndoPlan};
 
-use crate::database::{LearningError, NewRevision, RevisionCause};
+use crate::database::{NewRevision, RevisionCause};
 use crate::points::{Applied, ChangeSummary};
 use crate::{LearningDb, Playbook};
 use failpoints::{Step, pass};
 use longhaul_core::Moment;
+use longhaul_store::DatabaseError;
 use state::{FileContent, State, read_content};
 use std::fs;
 use std::io;
@@ -131,7 +132,7 @@ pub enum FileError {
     Undo(#[from] UndoError),
     /// The learning database failed.
     #[error(transparent)]
-    Learning(#[from] LearningError),
+    Learning(#[from] DatabaseError),
 }
 
 impl FileError {
@@ -170,7 +171,7 @@ impl FileError {
             FileError::Undo(UndoError::Edited { .. }) => {
                 "--force reverts it as well; it stays in the history".to_owned()
             }
-            FileError::Learning(error) => error.hint(),
+            FileError::Learning(error) => error.hint().to_owned(),
         }
     }
 }

@@ -18,12 +18,13 @@ pub use learn_steps::LearnSteps;
 pub use lock::WorkerLock;
 pub use steps::{StepError, StepInput, WorkerSteps};
 
-use crate::database::{Item, JudgeKind, LearningDb, LearningError, NextItem, Slice, SliceState};
+use crate::database::{Item, JudgeKind, LearningDb, NextItem, Slice, SliceState};
 use crate::judge::{Clock, RetryAdvice};
 use crate::judging::JudgeQuestion;
 use crate::{Judge, LearningPaths};
 use failpoints::{Failpoint, pass};
 use longhaul_core::{Moment, Preset, Span};
+use longhaul_store::DatabaseError;
 use recorded_judge::RecordedJudge;
 use retention::prune;
 use std::collections::BTreeSet;
@@ -121,8 +122,8 @@ impl Worker<'_> {
     /// too, because their hook saw an active worker and started none.
     ///
     /// # Errors
-    /// Returns [`LearningError`] if the database fails. Results up to then are stored.
-    pub async fn work(&self) -> Result<WorkerReport, LearningError> {
+    /// Returns [`DatabaseError`] if the database fails. Results up to then are stored.
+    pub async fn work(&self) -> Result<WorkerReport, DatabaseError> {
         let mut report = WorkerReport::default();
         loop {
             let Some(lock) = WorkerLock::take(self.paths, self.destination, self.kind, self.clock).await?
@@ -133,7 +134,7 @@ impl Worker<'_> {
             let mut may_reopen = true;
             loop {
                 match self.drain(&mut learning, &mut report).await {
-                    Err(LearningError::Damaged { .. }) if may_reopen => {
+                    Err(DatabaseError::Damaged { .. }) if may_reopen => {
                         learning = self.reopen()?;
                         // If nothing was moved aside now, either another process did it or the new database
                         // is damaged too.
@@ -158,15 +159,15 @@ impl Worker<'_> {
     /// Returns the next item of this worker.
     ///
     /// # Errors
-    /// Returns [`LearningError`] if the database cannot be read.
-    pub fn next(&self, learning: &LearningDb, now: Moment) -> Result<NextItem, LearningError> {
+    /// Returns [`DatabaseError`] if the database cannot be read.
+    pub fn next(&self, learning: &LearningDb, now: Moment) -> Result<NextItem, DatabaseError> {
         learning.next_for(self.kind, self.destination, self.transcript, now)
     }
 
-    fn open(&self) -> Result<LearningDb, LearningError> {
+    fn open(&self) -> Result<LearningDb, DatabaseError> {
         let learning = LearningDb::open(self.paths)?;
         match learning.quick_check() {
-            Err(LearningError::Damaged { .. }) => self.reopen(),
+            Err(DatabaseError::Damaged { .. }) => self.reopen(),
             Err(error) => Err(error),
             Ok(()) => {
                 self.report_damaged_copy(&learning);
@@ -175,7 +176,7 @@ impl Worker<'_> {
         }
     }
 
-    fn reopen(&self) -> Result<LearningDb, LearningError> {
+    fn reopen(&self) -> Result<LearningDb, DatabaseError> {
         let learning = LearningDb::replace_if_damaged(self.paths)?;
         self.report_damaged_copy(&learning);
         Ok(learning)
@@ -187,7 +188,7 @@ impl Worker<'_> {
         }
     }
 
-    async fn drain(&self, learning: &mut LearningDb, report: &mut WorkerReport) -> Result<(), LearningError> {
+    async fn drain(&self, learning: &mut LearningDb, report: &mut WorkerReport) -> Result<(), DatabaseError> {
         let mut idle_since = self.clock.now().at;
         loop {
             let now = self.clock.now().at;
@@ -217,7 +218,7 @@ impl Worker<'_> {
         learning: &mut LearningDb,
         item: &Item,
         report: &mut WorkerReport,
-    ) -> Result<AfterItem, LearningError> {
+    ) -> Result<AfterItem, DatabaseError> {
         let slice = match self.next_slice(learning, item)? {
             Ok(slice) => slice,
             Err(result) => {
@@ -284,7 +285,7 @@ impl Worker<'_> {
         learning: &mut LearningDb,
         item: &Item,
         reason: String,
-    ) -> Result<AfterItem, LearningError> {
+    ) -> Result<AfterItem, DatabaseError> {
         let is_news = learning.pause_judge(item, self.clock.now().at, &reason)?;
         (self.on_event)(WorkerEvent::NeedsPerson { reason: &reason, is_news });
         Ok(AfterItem::NeedsPerson(reason))
@@ -301,7 +302,7 @@ impl Worker<'_> {
         &self,
         learning: &mut LearningDb,
         item: &Item,
-    ) -> Result<Result<Slice, Result<String, String>>, LearningError> {
+    ) -> Result<Result<Slice, Result<String, String>>, DatabaseError> {
         let path = &item.queued.transcript;
         let refused = |cause: std::io::Error| Err(Err(format!("cannot read {}: {cause}", path.display())));
         if let Some(slice) = learning.unfinished_slice(item)? {
@@ -340,7 +341,7 @@ impl Worker<'_> {
         learning: &mut LearningDb,
         item: &Item,
         slice: Slice,
-    ) -> Result<Result<String, StepError>, LearningError> {
+    ) -> Result<Result<String, StepError>, DatabaseError> {
         let needs_reflection = slice.state == SliceState::Started;
         // A slice with a reflection is not read again, because the file may have changed.
         let bytes = if needs_reflection {
@@ -407,7 +408,7 @@ impl Worker<'_> {
         item: &'b Item,
         slice: i64,
         question: JudgeQuestion,
-    ) -> Result<RecordedJudge<'b>, LearningError> {
+    ) -> Result<RecordedJudge<'b>, DatabaseError> {
         // A separate connection, because it writes while the worker waits.
         let learning = LearningDb::open(learning.paths())?;
         Ok(RecordedJudge::new(self, learning, item, slice, question))

@@ -7,8 +7,8 @@ use longhaul_core::{Fault, Usd};
 /// An inclusive range from `min` to `max`. Times are in milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Interval {
-    pub(crate) min: u64,
-    pub(crate) max: u64,
+    pub min: u64,
+    pub max: u64,
 }
 
 impl Interval {
@@ -78,103 +78,103 @@ pub(crate) struct FaultMix {
     any_odds: [u32; FaultPoint::ALL.len()],
     /// Number of faults after which no further fault strikes, so that every run of a bounded world must
     /// finish.
-    pub(crate) faults_max: u32,
+    pub faults_max: u32,
     /// Number of failed requests after which the API never fails again, even during an outage.
-    pub(crate) failed_requests_max: u64,
+    pub failed_requests_max: u64,
     /// Tool calls that the work needs.
-    pub(crate) work: Interval,
+    pub work: Interval,
     /// Time from the spawn to the opening of the session.
-    pub(crate) boot: Interval,
+    pub boot: Interval,
     /// Time from a request to its response.
-    pub(crate) think: Interval,
+    pub think: Interval,
     /// Duration of a tool call.
-    pub(crate) tool: Interval,
+    pub tool: Interval,
     /// Duration of a tool call that takes far too long (`attempt_timeout` among the faults).
-    pub(crate) slow_tool: Interval,
+    pub slow_tool: Interval,
     /// Duration of an outage.
-    pub(crate) outage: Interval,
+    pub outage: Interval,
     /// Time from a usage limit to its reset.
-    pub(crate) reset: Interval,
+    pub reset: Interval,
     /// Duration of a silence.
-    pub(crate) hang: Interval,
+    pub hang: Interval,
     /// Chance that a usage limit names its reset.
-    pub(crate) reset_named: u32,
+    pub reset_named: u32,
     /// Chance that a network fault is the response of a captive portal.
-    pub(crate) portal: u32,
+    pub portal: u32,
     /// Chance that the refusals of an outage contain a hint.
-    pub(crate) hint: u32,
+    pub hint: u32,
     /// Chance that an answer leaves a background shell.
-    pub(crate) leaves_shell: u32,
+    pub leaves_shell: u32,
     /// Chance that the end of such a shell starts another exchange.
-    pub(crate) shell_starts_exchange: u32,
+    pub shell_starts_exchange: u32,
     /// Chance that an agent never reports that it is idle.
-    pub(crate) never_idle: u32,
+    pub never_idle: u32,
     /// Chance that an agent exits on its own after its result.
-    pub(crate) exits_after_result: u32,
+    pub exits_after_result: u32,
     /// Chance that an agent does not exit when its input closes.
-    pub(crate) lingers: u32,
+    pub lingers: u32,
     /// Chance that an agent ignores an interrupt and SIGTERM.
-    pub(crate) ignores_stops: u32,
+    pub ignores_stops: u32,
     /// Chance that no signal can stop an agent.
-    pub(crate) unkillable: u32,
+    pub unkillable: u32,
     /// Chance that the process of an agent freezes while its tool runs.
-    pub(crate) frozen: u32,
+    pub frozen: u32,
     /// Chance that the processes of an agent exceed their memory limit, if there is one.
-    pub(crate) exceeds_memory: u32,
+    pub exceeds_memory: u32,
     /// Chance that a silent agent has a busy child process.
-    pub(crate) busy_child: u32,
+    pub busy_child: u32,
     /// Chance that a hanging agent still sends output.
-    pub(crate) no_progress: u32,
+    pub no_progress: u32,
     /// Chance that a session file was moved since its last use.
-    pub(crate) moved: u32,
+    pub moved: u32,
     /// Chance that a session file was damaged since its last use.
-    pub(crate) damaged: u32,
+    pub damaged: u32,
     /// Chance that a session file lost its end since its last use.
-    pub(crate) stale: u32,
+    pub stale: u32,
     /// Chance that only the agent can read the session file.
-    pub(crate) hidden: u32,
+    pub hidden: u32,
     /// Chance that no copy of the session file can be written.
-    pub(crate) unwritable: u32,
+    pub unwritable: u32,
     /// Chance that an agent starts over instead of resuming.
-    pub(crate) starts_over: u32,
+    pub starts_over: u32,
     /// Chance that an agent opens another session than requested.
-    pub(crate) wrong_session: u32,
+    pub wrong_session: u32,
     /// Chance that the user resumes a finished run.
-    pub(crate) reopen: u32,
+    pub reopen: u32,
     /// Chance that a spawn lacks resources.
-    pub(crate) no_resources: u32,
+    pub no_resources: u32,
     /// Chance that the model that summarizes older work fails.
-    pub(crate) summary_fails: u32,
+    pub summary_fails: u32,
     /// Chance that the model that summarizes older work hangs.
-    pub(crate) summary_hangs: u32,
+    pub summary_hangs: u32,
     /// Chance that a check fails.
-    pub(crate) check_fails: u32,
+    pub check_fails: u32,
     /// Chance that a check hangs.
-    pub(crate) check_hangs: u32,
+    pub check_hangs: u32,
     /// Chance that an agent in a run with keep-going stops while work remains.
-    pub(crate) stops_early: u32,
+    pub stops_early: u32,
     /// Chance that such an agent claims to be done when no work remains.
-    pub(crate) claims: u32,
+    pub claims: u32,
     /// Chance that such an agent claims to be done while work remains.
-    pub(crate) claims_early: u32,
+    pub claims_early: u32,
     /// Chance that such an agent finds more work when prompted to continue.
-    pub(crate) finds_work: u32,
+    pub finds_work: u32,
     /// Chance that the supervisor is killed at a step.
-    pub(crate) kill: u32,
+    pub kill: u32,
     /// Chance that the death of the supervisor closes the agent's input.
-    pub(crate) input_closes_with_supervisor: u32,
+    pub input_closes_with_supervisor: u32,
     /// Chance that the user or a signal cancels the run.
-    pub(crate) cancel: u32,
+    pub cancel: u32,
     /// Chance that the machine sleeps once during the run.
-    pub(crate) sleep: u32,
+    pub sleep: u32,
     /// Duration of a background shell.
-    pub(crate) shell_duration: Interval,
+    pub shell_duration: Interval,
     /// Time from the death of a supervisor to the start of the next one.
-    pub(crate) supervisor_downtime: Interval,
+    pub supervisor_downtime: Interval,
     /// Time from the start of the run to a cancel or a sleep.
-    pub(crate) event_delay: Interval,
+    pub event_delay: Interval,
     /// Cost of a request.
-    pub(crate) request_cost: Usd,
+    pub request_cost: Usd,
 }
 
 impl FaultMix {

@@ -30,6 +30,6 @@ pub use oracles::{Oracle, Violation};
 pub use outages::{OutageRun, OutageStats, simulate_outages};
 pub use profile::{Profile, ProfileError, Rate};
 pub use quantiles::Quantiles;
-pub use swarm::{SeedFailure, SwarmStats, rerun, swarm, trace};
+pub use swarm::{SeedFailure, SwarmStats, journal, rerun, swarm, trace};
 
 use fault_mix::Interval;

@@ -8,6 +8,7 @@ mod endings;
 mod jitter;
 mod keep_going;
 mod limits;
+mod promises;
 mod resume_strategy;
 mod sessions;
 mod spawns;
@@ -23,6 +24,7 @@ pub(crate) use endings::{check_ending, check_stable, check_truth};
 pub(crate) use jitter::check_spread;
 pub(crate) use keep_going::{KeepGoingSources, KeepGoingWatch};
 pub(crate) use limits::LimitWatch;
+pub(crate) use promises::check_reaction;
 pub(crate) use resume_strategy::StrategyWatch;
 pub(crate) use sessions::SessionWatch;
 pub(crate) use spawns::{check_journaled, check_spawn};
@@ -58,7 +60,7 @@ oracles! {
     Ends = "ends",
     /// Another attempt follows if and only if the policy allows one.
     Bounds = "bounds",
-    /// A wait is within its schedule, and not shorter than the server's hint.
+    /// A wait is within its schedule.
     Waits = "waits",
     /// Waits with jitter differ between rolls.
     Jitter = "jitter",

@@ -2,7 +2,7 @@
 //! past runs. A profile never contains policy.
 
 use crate::fault_mix::{FaultMix, FaultPoint, Interval};
-use longhaul_core::{AfterAttempt, Fault, Moment, Record, Remedy, Run, Span, Usd};
+use longhaul_core::{AttemptHistory, Fault, Remedy, RunHistory, Span, Usd};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -128,9 +128,9 @@ impl Profile {
 
     /// Creates a profile from past runs. It counts faults per hour of work, durations of outages and usage
     /// limits, and durations and costs of requests. Returns `None` if the runs contain no work.
-    pub fn from_runs(runs: &[Vec<Record>]) -> Option<Profile> {
+    pub fn from_runs(runs: &[RunHistory]) -> Option<Profile> {
         let mut counts = RunCounts::default();
-        runs.iter().for_each(|records| counts.add(records));
+        runs.iter().for_each(|history| counts.add(history));
         counts.profile(runs.len())
     }
 
@@ -184,62 +184,20 @@ struct RunCounts {
 }
 
 impl RunCounts {
-    fn add(&mut self, records: &[Record]) {
-        let mut outage_start: Option<Moment> = None;
-        let mut last = Moment::default();
-        for record in records {
-            match record {
-                Record::AttemptEnded { at, fault, next, .. } => {
-                    last = *at;
-                    if let Some(fault) = fault {
-                        *self.faults.entry(*fault).or_default() += 1;
-                    }
-                    self.add_wait(*at, next, &mut outage_start);
-                }
-                Record::ProgressMade { at, .. } => {
-                    self.outages.extend(outage_start.take().map(|started_at| seconds(at.since(started_at))));
-                }
-                Record::RunFinished { at, .. } => last = *at,
-                Record::RunStarted { .. }
-                | Record::RunReopened { .. }
-                | Record::ResumeStrategyChosen { .. }
-                | Record::SummaryStarted { .. }
-                | Record::SummaryStopOrdered { .. }
-                | Record::SummaryEnded { .. }
-                | Record::AttemptStarted { .. }
-                | Record::AttemptSpawned { .. }
-                | Record::SessionOpened { .. }
-                | Record::LimitReached { .. }
-                | Record::PromptSent { .. }
-                | Record::AgentStopped { .. }
-                | Record::CheckStarted { .. }
-                | Record::CheckStopOrdered { .. }
-                | Record::CheckEnded { .. }
-                | Record::InputClosed { .. }
-                | Record::StopOrdered { .. }
-                | Record::StallDeferred { .. }
-                | Record::Recovered { .. }
-                | Record::Downtime { .. }
-                | Record::Swept { .. }
-                | Record::CancelRequested { .. }
-                | Record::SuspendOrdered { .. }
-                | Record::Suspended { .. } => {}
-            }
+    fn add(&mut self, history: &RunHistory) {
+        let ends = history.attempts().iter().filter_map(|attempt| attempt.end.as_ref());
+        for fault in ends.clone().filter_map(|end| end.fault) {
+            *self.faults.entry(fault).or_default() += 1;
         }
-        let run = Run::replay(records);
-        self.active = self.active + run.state().clocks.active(last);
-        self.messages += u64::from(run.state().usage.messages);
-        self.cost += run.state().usage.reported_cost + run.state().usage.estimated_cost;
-    }
-
-    fn add_wait(&mut self, at: Moment, next: &AfterAttempt, outage_start: &mut Option<Moment>) {
-        let AfterAttempt::Attempt { at: retry_at, remedy, .. } = next else { return };
-        if *remedy == Remedy::WaitOut {
-            outage_start.get_or_insert(at);
-        }
-        if *remedy == Remedy::Park {
-            self.resets.push(seconds(retry_at.since(at)));
-        }
+        let parked = history.attempts().iter().filter(|attempt| attempt.remedy() == Some(Remedy::Park));
+        self.resets.extend(parked.filter_map(AttemptHistory::planned_wait).map(seconds));
+        let outages = history.outages().iter();
+        self.outages.extend(outages.filter_map(|outage| Some(seconds(outage.until?.since(outage.from)))));
+        let state = history.state();
+        let last = ends.map(|end| end.at).max().max(state.outcome().map(|_| state.finished_at));
+        self.active = self.active + last.map_or(Span::ZERO, |last| state.clocks.active(last));
+        self.messages += u64::from(state.usage.messages);
+        self.cost += state.usage.total_cost();
     }
 
     fn profile(self, runs: usize) -> Option<Profile> {

@@ -2,8 +2,9 @@
 //! every machine, and never uses system entropy.
 
 use crate::Interval;
+use longhaul_core::split_mix;
 
-/// SplitMix64 (Steele, Lea, Flood 2014): 64 bits of state, one multiplication chain per draw.
+/// The state of a SplitMix64 generator.
 #[derive(Clone, Debug)]
 pub(crate) struct Rng(u64);
 
@@ -13,10 +14,7 @@ impl Rng {
     }
 
     pub(crate) fn bits(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let value = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let value = (value ^ value >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        value ^ value >> 31
+        split_mix(&mut self.0)
     }
 
     /// Returns a number below `bound`, which must not be zero.

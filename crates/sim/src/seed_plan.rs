@@ -4,8 +4,8 @@
 use crate::fault_mix::{FaultMix, Interval};
 use crate::rng::Rng;
 use longhaul_core::{
-    Backoff, CheckPolicy, Fault, Jitter, KeepGoing, Limits, OnTerminate, OutageBound, Policy, Preset,
-    SessionLoss, SessionPlan, Span, TimeoutAction, Usd, WrapUp, draw_uuid,
+    Backoff, Checks, Fault, HandoffSummary, Jitter, KeepGoing, Limits, OnTerminate, OutageBound, Policy,
+    Preset, SessionLoss, SessionPlan, Span, TimeoutAction, Usd, WrapUp, draw_uuid,
 };
 
 /// Faults that a run may survive many times.
@@ -24,11 +24,11 @@ const HOUR: u64 = 3_600_000;
 
 /// Everything that a seed determines before the run starts.
 pub(crate) struct SeedPlan {
-    pub(crate) policy: Policy,
-    pub(crate) mix: FaultMix,
-    pub(crate) session: SessionPlan,
+    pub policy: Policy,
+    pub mix: FaultMix,
+    pub session: SessionPlan,
     /// Whether the session to resume exists.
-    pub(crate) session_exists: bool,
+    pub session_exists: bool,
 }
 
 /// Returns the plan of this seed.
@@ -40,13 +40,15 @@ pub(crate) fn plan(seed: u64) -> SeedPlan {
     let resumes = rng.one_in(8);
     let session_exists = resumes && !rng.one_in(8);
     // Drawn last, so that older seeds keep their meaning.
-    policy.summarize = !rng.one_in(4);
-    policy.summary_timeout = Span(rng.log_uniform(Interval::new(1_000, 120_000)));
+    let has_summary = !rng.one_in(4);
+    let timeout = Span(rng.log_uniform(Interval::new(1_000, 120_000)));
+    policy.handoff_summary = has_summary.then(|| HandoffSummary { model: "haiku".to_owned(), timeout });
     mix.summary_fails = rng.pick(&[0, 300_000, 1_000_000]);
     mix.summary_hangs = rng.pick(&[0, 300_000]);
     if rng.one_in(4) {
         let timeout = (!rng.one_in(4)).then(|| Span(rng.log_uniform(Interval::new(1_000, HOUR))));
-        policy.check = Some(CheckPolicy { failures_max: 1 + rng.below(6) as u32, timeout });
+        let commands = vec!["true".to_owned()];
+        policy.checks = Some(Checks { commands, failures_max: 1 + rng.below(6) as u32, timeout });
         mix.check_fails = rng.pick(&[0, 300_000, 900_000]);
         mix.check_hangs = rng.pick(&[0, 100_000]);
     }
@@ -143,6 +145,7 @@ fn keep_going(rng: &mut Rng, policy: &mut Policy, mix: &mut FaultMix) {
         keep_improving: rng.one_in(2),
         status_every: rng.below(4) as u32,
         idle_stops_max: 1 + rng.below(4) as u32,
+        ..KeepGoing::DEFAULT
     });
     mix.stops_early = rng.pick(&[0, 100_000, 600_000]);
     mix.claims = rng.pick(&[200_000, 700_000, 1_000_000]);

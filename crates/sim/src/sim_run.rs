@@ -42,17 +42,19 @@ pub(crate) const START: Moment = Moment::from_unix_seconds(1_790_000_000);
 /// The result of a run.
 #[derive(Clone, Debug)]
 pub(crate) struct SimResult {
-    pub(crate) steps: u64,
-    pub(crate) attempts: u32,
-    pub(crate) outcome: Outcome,
-    pub(crate) wall: Span,
-    pub(crate) waiting: Span,
-    pub(crate) spend: Usd,
+    pub steps: u64,
+    pub attempts: u32,
+    pub outcome: Outcome,
+    pub wall: Span,
+    pub waiting: Span,
+    pub spend: Usd,
 }
 
 /// A simulated run. Its buffers are reused.
 pub(crate) struct SimRun {
-    pub(crate) journal: Vec<Record>,
+    pub journal: Vec<Record>,
+    /// Time of each record's step.
+    times: Vec<Moment>,
     watch: OracleSet,
     step: Step,
 }
@@ -78,7 +80,17 @@ struct SimState<'a> {
 
 impl SimRun {
     pub(crate) fn new() -> SimRun {
-        SimRun { journal: Vec::with_capacity(256), watch: OracleSet::default(), step: Step::default() }
+        SimRun {
+            journal: Vec::with_capacity(256),
+            times: Vec::with_capacity(256),
+            watch: OracleSet::default(),
+            step: Step::default(),
+        }
+    }
+
+    /// Returns the records of the last run, each with the time of its step.
+    pub(crate) fn timed_journal(&self) -> impl Iterator<Item = (Moment, &Record)> {
+        self.times.iter().copied().zip(&self.journal)
     }
 
     /// Simulates one seed's plan to its end.
@@ -90,6 +102,7 @@ impl SimRun {
         trace: &mut Trace,
     ) -> Result<SimResult, Violation> {
         self.journal.clear();
+        self.times.clear();
         self.watch.reset();
         if plan.session_exists {
             world.sessions.find_or_create(plan.session.id()).has_content = true;
@@ -197,6 +210,7 @@ impl SimRun {
             self.watch.on_record(state.policy, record, state.world, coverage)?;
         }
         self.journal.append(&mut step.records);
+        self.times.resize(self.journal.len(), at);
         if let (Some((before, event)), Some((at, spread))) = (&before, self.watch.last_wait) {
             check_spread(before, state.policy, now, event, at, spread)?;
         }

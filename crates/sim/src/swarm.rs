@@ -5,6 +5,7 @@ use crate::oracles::Violation;
 use crate::seed_plan;
 use crate::sim_run::{START, SimResult, SimRun, Trace};
 use crate::world::World;
+use longhaul_core::{Moment, Record};
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
@@ -112,6 +113,14 @@ fn run(
     let plan = seed_plan::plan(seed);
     let mut world = World::new(seed, plan.mix.clone(), &plan.policy, START);
     sim_run.run(&plan, &mut world, coverage, trace)
+}
+
+/// Returns the journal of one seed's run: its records, each with the time of its step. It ends early if an
+/// oracle is violated.
+pub fn journal(seed: u64) -> Vec<(Moment, Record)> {
+    let mut sim_run = SimRun::new();
+    let _ = run(seed, &mut sim_run, &mut Coverage::new(), &mut Trace::off());
+    sim_run.timed_journal().map(|(at, record)| (at, record.clone())).collect()
 }
 
 /// Returns the trace of one seed, line by line. It ends with the outcome or the violation.

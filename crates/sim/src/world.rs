@@ -31,10 +31,10 @@ const FOUND_WORK_MAX: u32 = 12;
 /// An ended process and the truth about it.
 #[derive(Clone, Debug)]
 pub(crate) struct EndedAttempt {
-    pub(crate) attempt: u32,
+    pub attempt: u32,
     /// The true fault. `None` if the work was truly done.
-    pub(crate) truth: Option<Fault>,
-    pub(crate) evidence: Evidence,
+    pub truth: Option<Fault>,
+    pub evidence: Evidence,
 }
 
 /// An event of the world, small enough to be copied cheaply. The evidence of an ended process is ten times
@@ -61,47 +61,47 @@ pub(crate) enum WorldEvent {
 /// The world of one run.
 #[derive(Debug)]
 pub(crate) struct World {
-    pub(crate) now: Moment,
-    pub(crate) rng: Rng,
-    pub(crate) mix: FaultMix,
-    pub(crate) server: Server,
-    pub(crate) sessions: Sessions,
+    pub now: Moment,
+    pub rng: Rng,
+    pub mix: FaultMix,
+    pub server: Server,
+    pub sessions: Sessions,
     /// The running process.
-    pub(crate) agent: Option<Box<Agent>>,
+    pub agent: Option<Box<Agent>>,
     /// The last ended process of an agent.
-    pub(crate) ended_attempt: Option<EndedAttempt>,
+    pub ended_attempt: Option<EndedAttempt>,
     /// The running process that summarizes older work.
-    pub(crate) summarizer: Option<Summarizer>,
+    pub summarizer: Option<Summarizer>,
     /// The last such process, ended or failed to start, since the summary was requested.
-    pub(crate) summary: Option<EndedAttempt>,
+    pub summary: Option<EndedAttempt>,
     /// Moment at which it becomes known that no summary is needed or that none could start.
     no_summary_at: Moment,
     /// Number of processes that outlived their agent.
-    pub(crate) leftover_processes: u32,
+    pub leftover_processes: u32,
     /// The stream file of the last process.
-    pub(crate) stream: Vec<Notice>,
+    pub stream: Vec<Notice>,
     /// Tool calls that the work still needs.
-    pub(crate) remaining_work: u32,
+    pub remaining_work: u32,
     /// Usage of all ended processes.
-    pub(crate) billed_usage: Usage,
-    pub(crate) requests: u64,
-    pub(crate) failed_requests: u64,
+    pub billed_usage: Usage,
+    pub requests: u64,
+    pub failed_requests: u64,
     /// Moment at which the API first served a request.
-    pub(crate) first_served_at: Option<Moment>,
+    pub first_served_at: Option<Moment>,
     /// Whether an agent without a supervisor waits at its next tool call.
-    pub(crate) needs_supervisor: bool,
+    pub needs_supervisor: bool,
     /// Whether no supervisor is running.
     is_unsupervised: bool,
     /// Whether the run uses keep-going.
-    pub(crate) keeps_going: bool,
+    pub keeps_going: bool,
     /// Fingerprint of the workspace.
-    pub(crate) workspace: u64,
+    pub workspace: u64,
     /// Number of times that an agent may still find more work.
     remaining_finds: u32,
     /// Whether there is a memory limit.
     memory_limited: bool,
     /// Whether a process exists that no signal can stop.
-    pub(crate) has_unkillable: bool,
+    pub has_unkillable: bool,
     remaining_faults: u32,
     inner_retries: u32,
     /// A failing response of the API that occurs once, for the next request.
@@ -114,7 +114,7 @@ pub(crate) struct World {
     inspection: SessionFileState,
     sweep_at: Moment,
     /// Moment at which the running check ends, and its result.
-    pub(crate) check_at: Moment,
+    pub check_at: Moment,
     check_result: CheckResult,
     /// Moment at which the running probe of the processes ends.
     probe_at: Moment,

@@ -2,11 +2,8 @@
 //! `cargo run --release -p longhaul-store --example durable_cost [DIR]`.
 #![allow(clippy::print_stdout)]
 
-use longhaul_core::{Moment, Preset, ProcessId, Record, RunId, SessionId};
-use longhaul_store::{
-    Day, EnvNames, Home, Journal, Plan, PlanAgent, PlanGuards, PlanPrompt, SessionLock, compact,
-};
-use std::collections::BTreeMap;
+use longhaul_core::{Moment, Preset, ProcessId, Record, RunId, RunSpec, SessionId};
+use longhaul_store::{Day, Home, Journal, Plan, SessionLock, compact};
 use std::error::Error;
 use std::fs::{self, File};
 use std::io::Write;
@@ -97,45 +94,14 @@ fn step() -> Vec<Record> {
 }
 
 fn plan() -> Plan {
-    Plan {
-        longhaul_version: "0.1.0".to_owned(),
-        started_at: Moment(0),
-        name: None,
-        prompt: PlanPrompt { text: "fix the failing tests ".repeat(20), file: None },
-        cwd: "/home/me/project".into(),
-        agent: PlanAgent {
-            name: "claude".to_owned(),
-            program: "claude".into(),
-            leading_args: Vec::new(),
-            version: None,
-            binary: None,
-        },
-        session: None,
-        model: None,
-        permission_mode: None,
-        handoff_tokens: 12_000,
-        checks: Vec::new(),
-        notify: Vec::new(),
-        finish_tool: false,
-        done_when: None,
-        wrap_up_prompt: None,
-        handoff_summary: None,
-        keep_partial_messages: false,
-        diagnostic: false,
-        prices: None,
-        effects: None,
-        argv: vec!["-p".into(), "--verbose".into()],
-        guards: PlanGuards::default(),
-        network: None,
-        learn: None,
-        env: EnvNames::default(),
-        harness: None,
-        policy: Preset::Default.policy(),
-        origins: BTreeMap::new(),
-        marker: None,
-        imported: None,
-        inherited: None,
-    }
+    let spec = RunSpec::new(
+        "claude",
+        "/home/me/project",
+        "fix the failing tests ".repeat(20),
+        Preset::Default.policy(),
+    );
+    let args = vec!["-p".to_owned(), "--verbose".to_owned()];
+    Plan::new(spec.with(|spec| spec.agent.args = args), Moment(0))
 }
 
 /// Prints the median and the 90th percentile of [`ROUNDS`] rounds.

@@ -189,7 +189,7 @@ impl CostSummary {
             model,
             total_tokens: TotalTokens { tokens: usage.tokens, reasoning: None },
             estimated_tokens: usage.truncated_tokens,
-            time: time(&state.clocks, limits, at),
+            time: time(&state.clocks_at(at), limits, at),
             turns: breakdown.turns,
             subagent_costs: breakdown.subagents,
         }

@@ -21,15 +21,13 @@ pub struct NewRun {
     pub journal: Journal,
 }
 
-/// The location and the names of a new run.
+/// The location and the id of a new run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Placement {
     /// Absolute directory that holds the directory of the day. `None` for the home's own.
     pub runs_dir: Option<PathBuf>,
     /// Id of the run. `None` for a random one.
     pub id: Option<RunId>,
-    /// The user's name for the run, stored in its plan.
-    pub name: Option<String>,
     /// Directory on the same file system that becomes the run's own workspace. `None` if the run works
     /// elsewhere.
     pub workspace: Option<PathBuf>,
@@ -95,7 +93,7 @@ impl Home {
     /// Returns the path of a run with this id. The path is not reserved.
     pub fn path_for(&self, placement: &Placement, day: &Day, id: &RunId) -> PathBuf {
         let runs = placement.runs_dir.clone().unwrap_or_else(|| self.runs_path());
-        runs.join(day.as_str()).join(id.as_str())
+        runs.join(day.to_string()).join(id.as_str())
     }
 
     /// Returns an id, drawn from `roll`, that no run here has.
@@ -183,7 +181,7 @@ impl Home {
 }
 
 fn open_day(runs: &Path, day: &Day) -> Result<(PathBuf, bool), StoreError> {
-    let day_path = runs.join(day.as_str());
+    let day_path = runs.join(day.to_string());
     let first_of_day = !day_path.exists();
     make_dirs(&day_path).map_err(StoreError::io("create directory", &day_path))?;
     Ok((day_path, first_of_day))

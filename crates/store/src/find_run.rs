@@ -85,9 +85,11 @@ pub(crate) fn days_newest_first(runs: &Path) -> Result<Vec<PathBuf>, StoreError>
         Err(cause) if cause.kind() == io::ErrorKind::NotFound => Vec::new(),
         Err(cause) => return Err(StoreError::io("list runs", runs)(cause)),
     };
-    let mut days: Vec<Day> = names.iter().filter_map(|name| name.parse().ok()).collect();
+    // Only names in the form that this version writes.
+    let is_day = |name: &String| name.parse::<Day>().is_ok_and(|day| day.to_string() == *name);
+    let mut days: Vec<String> = names.into_iter().filter(is_day).collect();
     days.sort_unstable_by(|one, other| other.cmp(one));
-    Ok(days.iter().map(|day| runs.join(day.as_str())).collect())
+    Ok(days.iter().map(|day| runs.join(day)).collect())
 }
 
 /// Parses the part after `@`: empty is 0, `-` is 1, `-12` is 12.

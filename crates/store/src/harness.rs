@@ -2,45 +2,31 @@
 
 use crate::atomic::Durability;
 use crate::{RunDir, StoreError, read_regular, replace_json};
-use longhaul_core::{Limits, RunId, SessionId, Span};
+use longhaul_core::{Harness, RunId, RunSpec, SessionId, Span};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
-/// A harness that a run is started for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "lowercase")]
-pub enum Harness {
-    /// ResearchGym: its variables for the agent, and its files in `logs/`.
-    Researchgym,
-}
-
-impl Harness {
-    /// Returns the variables that the harness sets for its agents, with their values for this run: workspace,
-    /// run directory, requested model, budget and time limit.
-    pub fn variables(
-        self,
-        dir: &Path,
-        cwd: &Path,
-        model: Option<&str>,
-        limits: &Limits,
-    ) -> impl Iterator<Item = (&'static str, String)> + use<> {
-        let text = |path: PathBuf| path.display().to_string();
-        let (workspace, code) = match self {
-            Harness::Researchgym => workspace_and_code_dirs(cwd),
-        };
-        let paths = [
-            ("WORKSPACE_BASE", workspace),
-            ("CODE_DIR", code),
-            ("RG_RUN_DIR", dir.to_owned()),
-            ("RG_LOG_DIR", dir.join("logs")),
-        ];
-        let model = model.map(|model| ("RG_MODEL", model.to_owned()));
-        let budget = limits.budget.map(|usd| ("RG_BUDGET_LIMIT", usd.as_dollars().to_string()));
-        let hours = |span: Span| span.millis() as f64 / 3_600_000.0;
-        let time = limits.time.map(|time| ("RG_TIME_HOURS", hours(time).to_string()));
-        paths.map(|(name, path)| (name, text(path))).into_iter().chain(model).chain(budget).chain(time)
-    }
+/// Returns the variables that the run's harness sets for its agents, with their values for this run:
+/// workspace, run directory, requested model, budget and time limit. A run without a harness has none.
+pub fn harness_variables(spec: &RunSpec, dir: &Path) -> Vec<(&'static str, String)> {
+    let text = |path: PathBuf| path.display().to_string();
+    let (workspace, code) = match spec.harness {
+        Some(Harness::Researchgym) => workspace_and_code_dirs(&spec.cwd),
+        None => return Vec::new(),
+    };
+    let paths = [
+        ("WORKSPACE_BASE", workspace),
+        ("CODE_DIR", code),
+        ("RG_RUN_DIR", dir.to_owned()),
+        ("RG_LOG_DIR", dir.join("logs")),
+    ];
+    let limits = &spec.policy.limits;
+    let model = spec.model.clone().map(|model| ("RG_MODEL", model));
+    let budget = limits.budget.map(|usd| ("RG_BUDGET_LIMIT", usd.as_dollars().to_string()));
+    let hours = |span: Span| span.millis() as f64 / 3_600_000.0;
+    let time = limits.time.map(|time| ("RG_TIME_HOURS", hours(time).to_string()));
+    let paths = paths.map(|(name, path)| (name, text(path)));
+    paths.into_iter().chain(model).chain(budget).chain(time).collect()
 }
 
 /// Returns the workspace and the directory in it that the agent works on: `input` if it exists, else the
@@ -123,9 +109,9 @@ impl RunDir {
 
 #[cfg(test)]
 mod tests {
-    use super::Harness;
+    use super::harness_variables;
     use expect_test::expect;
-    use longhaul_core::Limits;
+    use longhaul_core::{Harness, Preset, RunSpec};
     use std::fs;
     use std::path::Path;
 
@@ -135,13 +121,13 @@ mod tests {
         fs::create_dir_all(stage.path().join("with/input")).expect("it can be made");
         fs::create_dir(stage.path().join("without")).expect("it can be made");
         let render = |cwd: &str, model: Option<&str>| -> String {
-            let variables = Harness::Researchgym.variables(
-                Path::new("/runs/r"),
-                &stage.path().join(cwd),
-                model,
-                &Limits::default(),
-            );
-            let lines = variables.map(|(name, value)| format!("{name}={value}\n"));
+            let spec = RunSpec::new("claude", stage.path().join(cwd), "task", Preset::Default.policy());
+            let spec = spec.with(|spec| {
+                spec.harness = Some(Harness::Researchgym);
+                spec.model = model.map(str::to_owned);
+            });
+            let lines = harness_variables(&spec, Path::new("/runs/r")).into_iter();
+            let lines = lines.map(|(name, value)| format!("{name}={value}\n"));
             lines.collect::<String>().replace(&stage.path().display().to_string(), "<stage>")
         };
         expect![[r#"

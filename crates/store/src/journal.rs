@@ -6,10 +6,10 @@
 //! journal and never decides anything: the core replays it.
 
 mod follower;
-mod history;
+mod loaded;
 
 pub use follower::JournalFollower;
-pub use history::{History, JournalEntry};
+pub use loaded::{JournalEntry, LoadedJournal};
 
 use crate::files::private;
 use crate::regular::open_regular_with;
@@ -69,13 +69,13 @@ impl Journal {
     /// # Errors
     /// Returns [`StoreError::JournalLocked`] if another process holds it, and otherwise the errors of
     /// [`Journal::load`].
-    pub fn open_append(path: &Path) -> Result<(Journal, History), StoreError> {
+    pub fn open_append(path: &Path) -> Result<(Journal, LoadedJournal), StoreError> {
         let file = open_regular_with(private().read(true).append(true), path)
             .map_err(StoreError::io("open journal", path))?;
         let mut journal = Journal::lock_file(file, path)?;
         let mut text = Vec::new();
         journal.file.read_to_end(&mut text).map_err(StoreError::io("read journal", path))?;
-        let history = History::parse(path, &text)?;
+        let history = LoadedJournal::parse(path, &text)?;
         journal.whole_bytes = text.len() as u64 - history.torn_bytes;
         if history.torn_bytes > 0 {
             journal.file.set_len(journal.whole_bytes).map_err(StoreError::io("truncate journal", path))?;
@@ -117,9 +117,9 @@ impl Journal {
     /// # Errors
     /// Returns [`StoreError::Io`] if the file cannot be read, and [`StoreError::JournalDamaged`],
     /// [`StoreError::JournalGap`] or [`StoreError::JournalNewer`] with the line that is malformed.
-    pub fn load(path: &Path) -> Result<History, StoreError> {
+    pub fn load(path: &Path) -> Result<LoadedJournal, StoreError> {
         let text = read_regular(path).map_err(StoreError::io("read journal", path))?;
-        History::parse(path, &text)
+        LoadedJournal::parse(path, &text)
     }
 
     /// Appends one step. From then on the step survives a crash of this process, and from the next

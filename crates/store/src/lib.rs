@@ -17,7 +17,6 @@ mod compact_stream;
 mod cost_summary;
 mod create;
 mod database;
-mod day;
 mod diagnostic_file;
 mod dollars;
 mod error;
@@ -33,8 +32,8 @@ mod ledger;
 mod line_log;
 mod model_usage;
 mod notify_receipts;
-mod os_text;
 mod plan;
+mod redact;
 mod regular;
 mod remove;
 mod rfc3339;
@@ -57,26 +56,26 @@ pub use cost_summary::{
     CostBreakdown, CostSummary, SessionSummary, SubagentCost, TimeSummary, TotalTokens, TurnCost,
 };
 pub use create::{NewRun, Placement};
-pub use database::empty_database;
-pub use day::Day;
+pub use database::{Database, DatabaseError, empty_database, with_suffix};
 pub use diagnostic_file::write_diagnostic;
 pub use error::StoreError;
 pub use exit::AttemptExit;
-pub use harness::{BlockedUrl, Harness, Metadata};
+pub use harness::{BlockedUrl, Metadata, harness_variables};
 pub use home::Home;
 pub use import::ImportedRunDir;
-pub use journal::{History, Journal, JournalEntry, JournalFollower, JournalLock};
+pub use jiff::civil::Date as Day;
+pub use journal::{Journal, JournalEntry, JournalFollower, JournalLock, LoadedJournal};
 pub use ledger::{
     CatchUpStats, CostBy, CostRow, Difference, DifferenceKind, JournalPosition, Ledger, LedgerAttempt,
     LedgerEntry, LedgerError, LedgerRun, LedgerSpend, RunFilter, RunState, model_usage_of,
 };
 pub use line_log::{ArrayFile, LineLog, read_lines, read_lines_from};
+pub use longhaul_core::{OsText, rfc3339};
 pub use model_usage::ModelUsage;
-pub use os_text::OsText;
-pub use plan::{Binary, ImportOrigin, Inherited, Plan, PlanAgent, PlanGuards, PlanLearn, PlanPrompt};
+pub use plan::{Binary, ImportOrigin, Inherited, Plan};
+pub use redact::redact;
 pub use regular::{open_regular, read_regular, read_regular_to_string};
 pub use remove::OUTSIDE_LINK;
-pub use rfc3339::rfc3339;
 pub use run_dir::{AttemptDir, RunDir};
 pub use run_id::is_run_id;
 pub use section_log::add_section;

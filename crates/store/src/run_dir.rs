@@ -164,8 +164,8 @@ impl RunDir {
     /// malformed.
     pub fn plan(&self) -> Result<Plan, StoreError> {
         let mut plan: Plan = read_json("plan", &self.plan_path())?;
-        if plan.cwd.as_path().is_relative() {
-            plan.cwd = self.real_path().join(plan.cwd.as_path()).into();
+        if plan.spec.cwd.is_relative() {
+            plan.spec.cwd = self.real_path().join(&plan.spec.cwd);
         }
         Ok(plan)
     }
@@ -178,7 +178,8 @@ impl RunDir {
     pub fn replace_plan(&self, plan: &Plan) -> Result<(), StoreError> {
         let path = self.plan_path();
         let created = fs::metadata(&path).and_then(|metadata| metadata.modified());
-        let stored = Plan { cwd: self.stored_cwd(plan.cwd.as_path()).into(), ..plan.clone() };
+        let mut stored = plan.clone();
+        stored.spec.cwd = self.stored_cwd(&plan.spec.cwd).to_owned();
         replace_json(&path, &stored, Durability::Power)?;
         let restore_time = || File::options().write(true).open(&path)?.set_modified(created?);
         restore_time().map_err(StoreError::io("set the time of", &path))

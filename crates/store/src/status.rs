@@ -89,48 +89,28 @@ pub struct StatusUsage {
 
 impl StatusUsage {
     fn new(usage: Usage) -> StatusUsage {
-        let Usage {
-            tokens,
-            truncated_tokens,
-            messages,
-            truncated_messages,
-            turns,
-            reported_cost,
-            estimated_cost,
-            unpriced,
-        } = usage;
         StatusUsage {
-            reported_cost_usd: reported_cost,
-            estimated_cost_usd: estimated_cost,
-            unpriced,
-            tokens,
-            truncated_tokens,
-            messages,
-            truncated_messages,
-            turns,
+            reported_cost_usd: usage.reported_cost,
+            estimated_cost_usd: usage.estimated_cost,
+            unpriced: usage.unpriced,
+            tokens: usage.tokens,
+            truncated_tokens: usage.truncated_tokens,
+            messages: usage.messages,
+            truncated_messages: usage.truncated_messages,
+            turns: usage.turns,
         }
     }
 
     fn core_usage(&self) -> Usage {
-        let StatusUsage {
-            reported_cost_usd: reported_cost,
-            estimated_cost_usd: estimated_cost,
-            unpriced,
-            tokens,
-            truncated_tokens,
-            messages,
-            truncated_messages,
-            turns,
-        } = *self;
         Usage {
-            tokens,
-            truncated_tokens,
-            messages,
-            truncated_messages,
-            turns,
-            reported_cost,
-            estimated_cost,
-            unpriced,
+            tokens: self.tokens,
+            truncated_tokens: self.truncated_tokens,
+            messages: self.messages,
+            truncated_messages: self.truncated_messages,
+            turns: self.turns,
+            reported_cost: self.reported_cost_usd,
+            estimated_cost: self.estimated_cost_usd,
+            unpriced: self.unpriced,
         }
     }
 }

@@ -1,18 +1,15 @@
-//! Derives turn and tool-call spans from an attempt's stream. It never reads a file or a clock.
+//! Derives turn and tool-call spans from the messages of an attempt. It never reads a file or a clock.
 //!
 //! A turn is one message of the model. It starts when the model has all its input: the start of the attempt,
 //! a prompt, or the results of its calls. It ends with the last part of the message. Times come from the
 //! agent where it reports them.
 
-use crate::time::parse_moment;
-use longhaul_agent::TranscriptDecoder;
 use longhaul_agent::transcript_message::{EventKind, MessageOrigin, MessageUsage, TranscriptMessage};
-use longhaul_core::Moment;
+use longhaul_core::{Moment, parse_rfc3339};
 use std::collections::BTreeMap;
 
 /// The conversation of one attempt.
 pub(crate) struct ConversationSpans {
-    decoder: Box<dyn TranscriptDecoder>,
     /// Time at which the model had all its input, for the main conversation and for each sub-agent.
     input_times: BTreeMap<Thread, Moment>,
     /// Open messages, which may have further parts.
@@ -75,9 +72,9 @@ pub(crate) enum ToolOutcome {
 impl ConversationSpans {
     /// Creates the conversation of an attempt that started at `at`. An earlier supervisor has reported the
     /// first `reported` messages.
-    pub(crate) fn new(decoder: Box<dyn TranscriptDecoder>, at: Moment, reported: usize) -> ConversationSpans {
+    pub(crate) fn new(at: Moment, reported: usize) -> ConversationSpans {
         let input_times = BTreeMap::from([(None, at)]);
-        ConversationSpans { decoder, input_times, turns: BTreeMap::new(), calls: BTreeMap::new(), reported }
+        ConversationSpans { input_times, turns: BTreeMap::new(), calls: BTreeMap::new(), reported }
     }
 
     /// Records that the agent received a prompt.
@@ -85,29 +82,24 @@ impl ConversationSpans {
         self.input_times.insert(None, at);
     }
 
-    /// Reads bytes of the stream that arrived at `now`, and returns the completed spans.
-    pub(crate) fn feed(&mut self, bytes: &[u8], now: Moment) -> Vec<CompletedSpan> {
-        let mut messages = Vec::new();
-        self.decoder.feed(bytes, &mut messages);
-        messages.into_iter().flat_map(|message| self.apply(message, now)).collect()
+    /// Adds messages that arrived at `now`, and returns the completed spans.
+    pub(crate) fn add(&mut self, messages: &[TranscriptMessage], now: Moment) -> Vec<CompletedSpan> {
+        messages.iter().flat_map(|message| self.apply(message, now)).collect()
     }
 
     /// Ends all open spans, because the attempt ended at `at`.
     pub(crate) fn end(&mut self, at: Moment) -> Vec<CompletedSpan> {
-        let mut messages = Vec::new();
-        self.decoder.finish(&mut messages);
         let mut completed: Vec<CompletedSpan> =
-            messages.into_iter().flat_map(|message| self.apply(message, at)).collect();
-        completed.extend(std::mem::take(&mut self.turns).into_values().map(CompletedSpan::Turn));
+            std::mem::take(&mut self.turns).into_values().map(CompletedSpan::Turn).collect();
         let interrupted = std::mem::take(&mut self.calls).into_values();
         completed.extend(interrupted.map(|call| CompletedSpan::Call(call.end(at, ToolOutcome::Interrupted))));
         completed
     }
 
-    fn apply(&mut self, message: TranscriptMessage, now: Moment) -> Vec<CompletedSpan> {
+    fn apply(&mut self, message: &TranscriptMessage, now: Moment) -> Vec<CompletedSpan> {
         let is_already_sent = self.reported > 0;
         self.reported = self.reported.saturating_sub(1);
-        let at = message.timestamp.as_deref().and_then(parse_moment).unwrap_or(now);
+        let at = message.timestamp.as_deref().and_then(parse_rfc3339).unwrap_or(now);
         match message.kind {
             EventKind::Text | EventKind::Thinking => self.add_part(message, at, is_already_sent),
             EventKind::ToolCall => {
@@ -124,11 +116,11 @@ impl ConversationSpans {
                 self.add_part(message, at, is_already_sent)
             }
             EventKind::ToolResult => {
-                let parent = message.parent_tool_use_id;
+                let parent = &message.parent_tool_use_id;
                 let mut completed: Vec<CompletedSpan> =
-                    self.turns.remove(&parent).map(CompletedSpan::Turn).into_iter().collect();
-                self.input_times.insert(parent, at);
-                let Some(call) = message.tool_use_id.and_then(|id| self.calls.remove(&id)) else {
+                    self.turns.remove(parent).map(CompletedSpan::Turn).into_iter().collect();
+                self.input_times.insert(parent.clone(), at);
+                let Some(call) = message.tool_use_id.as_ref().and_then(|id| self.calls.remove(id)) else {
                     return completed;
                 };
                 // The end of a sub-agent's call ends its conversation.
@@ -152,15 +144,15 @@ impl ConversationSpans {
     /// part is its last.
     fn add_part(
         &mut self,
-        message: TranscriptMessage,
+        message: &TranscriptMessage,
         at: Moment,
         is_already_sent: bool,
     ) -> Vec<CompletedSpan> {
         // Messages that the agent itself writes in place of the model are not turns.
-        let Some(id) = message.id.filter(|_| message.origin == MessageOrigin::Model) else {
+        let Some(id) = message.id.clone().filter(|_| message.origin == MessageOrigin::Model) else {
             return Vec::new();
         };
-        let parent = message.parent_tool_use_id;
+        let parent = message.parent_tool_use_id.clone();
         let started_at = self.input_times.get(&parent).copied().unwrap_or(at).min(at);
         let (open, previous) = match self.turns.remove(&parent) {
             Some(turn) if turn.id == id => (Some(turn), None),
@@ -178,10 +170,10 @@ impl ConversationSpans {
             is_already_sent,
         });
         let turn = TurnSpan {
-            session: message.session_id.or(turn.session),
-            model: message.model.or(turn.model),
+            session: message.session_id.clone().or(turn.session),
+            model: message.model.clone().or(turn.model),
             ended_at: at.max(turn.ended_at),
-            stop_reason: message.stop_reason,
+            stop_reason: message.stop_reason.clone(),
             usage: message.usage,
             is_already_sent,
             ..turn

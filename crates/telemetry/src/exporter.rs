@@ -146,6 +146,12 @@ impl DroppedData {
 }
 
 impl Exporter {
+    /// Returns an exporter that only sends spans.
+    #[cfg(test)]
+    pub(crate) fn for_traces(tracer: SdkTracer, ids: Ids) -> Exporter {
+        Exporter { tracer: Some(tracer), metrics: None, ids }
+    }
+
     /// Returns an exporter that drops everything.
     pub(crate) fn disabled() -> Exporter {
         Exporter { tracer: None, metrics: None, ids: Ids::default() }

@@ -5,21 +5,15 @@ use crate::context::Trace;
 use crate::exporter::Exporter;
 use crate::spans::SpanRecorder;
 use longhaul::{NotifyFailure, Observer, StepView};
-use longhaul_agent::dialect_for;
-use longhaul_agent::transcript_message::EventKind;
+use longhaul_agent::transcript_message::{EventKind, TranscriptMessage};
 use longhaul_core::{Moment, Record, RunId, Step};
 use longhaul_store::{JournalEntry, RunDir, read_lines};
 use serde::Deserialize;
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::Read;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 use std::{env, mem};
-
-/// Chunk size for reading a whole stream.
-const CHUNK_BYTES: usize = 64 << 10;
 
 /// Records the spans of one run, and forwards every call to the inner observer.
 pub struct TelemetryObserver<'a> {
@@ -28,7 +22,6 @@ pub struct TelemetryObserver<'a> {
     exporter: Option<Exporter>,
     /// `None` before the run has a directory, and for a run whose plan this version cannot read.
     spans: Option<SpanRecorder>,
-    dir: Option<RunDir>,
     /// Records that are not on disk yet.
     pending: Vec<(Moment, Vec<Record>)>,
 }
@@ -36,28 +29,15 @@ pub struct TelemetryObserver<'a> {
 impl<'a> TelemetryObserver<'a> {
     /// Creates the observer of a run that this process supervises.
     pub fn new(inner: &'a mut dyn Observer, exporter: Option<Exporter>) -> TelemetryObserver<'a> {
-        TelemetryObserver { inner, exporter, spans: None, dir: None, pending: Vec::new() }
+        TelemetryObserver { inner, exporter, spans: None, pending: Vec::new() }
     }
 
     fn start(&self, run: &RunId, dir: &RunDir) -> Option<SpanRecorder> {
         let exporter = self.exporter.clone()?;
         let plan = dir.plan().ok()?;
-        let dialect = dialect_for(&plan.agent.name)?;
         // By convention, this variable names the span that the process is part of.
         let trace = Trace::new(dir, env::var("TRACEPARENT").ok().as_deref());
-        Some(SpanRecorder::new(exporter, trace, run, &plan, dialect, reported_messages(dir)))
-    }
-
-    /// Reads the whole stream of an attempt that ended while no supervisor ran.
-    fn read_unsupervised_output(&mut self, records: &[Record], at: Moment) {
-        let has_ended = records.iter().any(|record| matches!(record, Record::AttemptEnded { .. }));
-        let (Some(spans), Some(dir)) = (&mut self.spans, &self.dir) else { return };
-        let Some(attempt) = spans.attempt_without_output().filter(|_| has_ended) else { return };
-        let Ok(mut stream) = File::open(dir.attempt(attempt).stream_path()) else { return };
-        let mut chunk = vec![0; CHUNK_BYTES];
-        while let Ok(bytes @ 1..) = stream.read(&mut chunk) {
-            spans.on_output(&chunk[..bytes], at);
-        }
+        Some(SpanRecorder::new(exporter, trace, run, &plan, reported_messages(dir)))
     }
 }
 
@@ -85,8 +65,7 @@ fn reported_messages(dir: &RunDir) -> BTreeMap<u32, usize> {
 
 impl Observer for TelemetryObserver<'_> {
     fn on_start(&mut self, run: &RunId, dir: &Path) {
-        self.dir = RunDir::from_path(dir.to_owned());
-        self.spans = self.dir.as_ref().and_then(|dir| self.start(run, dir));
+        self.spans = RunDir::from_path(dir.to_owned()).and_then(|dir| self.start(run, &dir));
         self.inner.on_start(run, dir);
     }
 
@@ -106,7 +85,6 @@ impl Observer for TelemetryObserver<'_> {
 
     fn on_sync(&mut self) {
         for (at, records) in mem::take(&mut self.pending) {
-            self.read_unsupervised_output(&records, at);
             if let Some(spans) = &mut self.spans {
                 spans.record(at, &records);
             }
@@ -118,11 +96,11 @@ impl Observer for TelemetryObserver<'_> {
         self.inner.on_notify_failure(failure);
     }
 
-    fn on_output(&mut self, bytes: &[u8]) {
-        if let Some(spans) = &mut self.spans {
-            spans.on_output(bytes, now());
+    fn on_output(&mut self, bytes: &[u8], messages: &[TranscriptMessage]) {
+        if let Some(spans) = self.spans.as_mut().filter(|_| !messages.is_empty()) {
+            spans.on_messages(messages, now());
         }
-        self.inner.on_output(bytes);
+        self.inner.on_output(bytes, messages);
     }
 }
 

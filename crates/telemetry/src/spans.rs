@@ -1,4 +1,4 @@
-//! Converts a run's records to spans. The run, each attempt, each wait and each check have a span, and so
+//! Renders a run's history as spans. The run, each attempt, each wait and each check have a span, and so
 //! does each turn and tool call of an attempt.
 //!
 //! Records of an earlier supervisor are only replayed, because it has sent their spans. Two supervisors may
@@ -11,10 +11,10 @@ use crate::context::{Trace, context_of};
 use crate::conversation::{CompletedSpan, ConversationSpans};
 use crate::exporter::Exporter;
 use crate::time::system_time;
-use longhaul_agent::Dialect;
+use longhaul_agent::transcript_message::TranscriptMessage;
 use longhaul_core::{
-    AfterAttempt, Fault, Moment, Outcome, OutcomeKind, Phase, Record, ResumeStrategy, Run, RunId, SessionId,
-    Usage,
+    Fault, HistoryEvent, HistoryEventKind, Moment, Outcome, OutcomeKind, Record, RunHistory, RunId,
+    WaitHistory,
 };
 use longhaul_store::Plan;
 use opentelemetry::trace::{
@@ -22,47 +22,27 @@ use opentelemetry::trace::{
 };
 use opentelemetry::{Context, KeyValue};
 use opentelemetry_sdk::trace::Span;
-use span_data::{
-    AttemptSpan, RunInfo, SpanData, SpanEvent, call_span_key, span_key, usage_attributes, wire_name,
-};
+use span_data::{RunInfo, SpanData, SpanEvent, call_span_key, span_key, usage_attributes, wire_name};
 use std::collections::BTreeMap;
 
 /// Records the spans of one run.
 pub(crate) struct SpanRecorder {
     exporter: Exporter,
     trace: Trace,
-    dialect: Box<dyn Dialect>,
     info: RunInfo,
-    state: Run,
-    /// Start of the run, or its last resumption by the user.
-    started_at: Moment,
-    /// Number of times the user resumed the finished run.
-    reopen_count: u32,
+    history: RunHistory,
     /// Span of the run, created with its first child span.
     run: Option<Span>,
     attempt: Option<OpenAttempt>,
-    interval: Option<OpenInterval>,
     /// Number of messages of each attempt that an earlier supervisor has reported.
     reported: BTreeMap<u32, usize>,
-    usage: Usage,
 }
 
 /// The current attempt.
 struct OpenAttempt {
     number: u32,
-    started_at: Moment,
-    session: SessionId,
-    strategy: Option<ResumeStrategy>,
     conversation: ConversationSpans,
-    /// Whether this supervisor read any of its output.
-    has_output: bool,
     events: Vec<SpanEvent>,
-}
-
-/// A period without an agent.
-enum OpenInterval {
-    Wait { since: Moment, until: Moment, fault: Option<Fault> },
-    Check { since: Moment },
 }
 
 impl SpanRecorder {
@@ -73,23 +53,17 @@ impl SpanRecorder {
         trace: Trace,
         run: &RunId,
         plan: &Plan,
-        dialect: Box<dyn Dialect>,
         reported: BTreeMap<u32, usize>,
     ) -> SpanRecorder {
         let info = RunInfo::new(run.to_string(), plan);
         SpanRecorder {
             exporter,
             trace,
-            dialect,
             info,
-            state: Run::new(),
-            started_at: plan.started_at,
-            reopen_count: 0,
+            history: RunHistory::default(),
             run: None,
             attempt: None,
-            interval: None,
             reported,
-            usage: Usage::default(),
         }
     }
 
@@ -105,105 +79,73 @@ impl SpanRecorder {
         records.iter().for_each(|record| self.apply(at, record));
     }
 
-    /// Sends the spans of output that arrived at `now`.
-    pub(crate) fn on_output(&mut self, bytes: &[u8], now: Moment) {
+    /// Sends the spans of messages that arrived at `now`.
+    pub(crate) fn on_messages(&mut self, messages: &[TranscriptMessage], now: Moment) {
         let Some(mut attempt) = self.attempt.take() else { return };
-        attempt.has_output = true;
-        let completed = attempt.conversation.feed(bytes, now);
+        let completed = attempt.conversation.add(messages, now);
         self.send_conversation(attempt.number, &completed);
         self.attempt = Some(attempt);
     }
 
-    /// Returns the current attempt if none of its output was read.
-    pub(crate) fn attempt_without_output(&self) -> Option<u32> {
-        self.attempt.as_ref().filter(|attempt| !attempt.has_output).map(|attempt| attempt.number)
+    fn apply(&mut self, at: Moment, record: &Record) {
+        let wait = self.history.current_wait();
+        let event = self.history.apply(at, record).cloned();
+        if let Some(wait) = wait.filter(|wait| self.history.current_wait() != Some(*wait)) {
+            self.end_wait(wait, at);
+        }
+        if let Some(event) = event {
+            self.on_event(event);
+        }
     }
 
-    fn apply(&mut self, at: Moment, record: &Record) {
-        self.state.apply(record);
-        match record {
-            Record::RunStarted { at } => self.started_at = *at,
-            Record::RunReopened { at, .. } => {
-                self.started_at = *at;
-                self.reopen_count += 1;
-                self.usage = Usage::default();
-                self.run = None;
-            }
-            Record::AttemptStarted { at, plan } => {
-                self.end_wait(*at);
-                let reported = self.reported.get(&plan.attempt).copied().unwrap_or_default();
+    fn on_event(&mut self, event: HistoryEvent) {
+        let HistoryEvent { at, attempt, kind } = event;
+        match kind {
+            HistoryEventKind::Reopened { .. } => self.run = None,
+            HistoryEventKind::AttemptStarted => {
+                let reported = self.reported.get(&attempt).copied().unwrap_or_default();
                 self.attempt = Some(OpenAttempt {
-                    number: plan.attempt,
-                    started_at: *at,
-                    session: plan.session.id().clone(),
-                    strategy: plan.strategy,
-                    conversation: ConversationSpans::new(
-                        self.dialect.transcript_decoder(plan.attempt),
-                        *at,
-                        reported,
-                    ),
-                    has_output: false,
+                    number: attempt,
+                    conversation: ConversationSpans::new(at, reported),
                     events: Vec::new(),
                 });
             }
-            Record::ResumeStrategyChosen { strategy, .. } => {
+            HistoryEventKind::AttemptSpawned | HistoryEventKind::PromptSent(_) => {
                 if let Some(attempt) = &mut self.attempt {
-                    attempt.strategy = Some(*strategy);
+                    attempt.conversation.on_prompt(at);
                 }
             }
-            Record::AttemptSpawned { at, .. } | Record::PromptSent { at, .. } => {
-                if let Some(attempt) = &mut self.attempt {
-                    attempt.conversation.on_prompt(*at);
-                }
-            }
-            Record::SessionOpened { session, .. } => {
-                if let Some(attempt) = &mut self.attempt {
-                    attempt.session = session.clone();
-                }
-            }
-            Record::StopOrdered { at, cause, level, .. } => {
+            HistoryEventKind::StopOrdered(stop) => {
                 let attributes = [
-                    KeyValue::new(attributes::REASON, wire_name(cause)),
-                    KeyValue::new(attributes::LEVEL, wire_name(level)),
+                    KeyValue::new(attributes::REASON, wire_name(&stop.cause)),
+                    KeyValue::new(attributes::LEVEL, wire_name(&stop.level)),
                 ];
-                self.add_event("longhaul.stop", *at, attributes.to_vec());
+                self.add_event("longhaul.stop", at, attributes.to_vec());
             }
-            Record::Recovered { at, finding, .. } => {
-                self.add_event(
-                    "longhaul.recovered",
-                    *at,
-                    vec![KeyValue::new(attributes::REASON, wire_name(finding))],
-                );
+            HistoryEventKind::Recovered { finding, .. } => {
+                let finding = KeyValue::new(attributes::REASON, wire_name(&finding));
+                self.add_event("longhaul.recovered", at, vec![finding]);
             }
-            Record::StallDeferred { at, .. } => self.add_event("longhaul.stall_deferred", *at, Vec::new()),
-            Record::LimitReached { at, limit, .. } => {
-                self.add_event(
-                    "longhaul.limit",
-                    *at,
-                    vec![KeyValue::new(attributes::REASON, limit.as_str())],
-                );
+            HistoryEventKind::StallDeferred(_) => self.add_event("longhaul.stall_deferred", at, Vec::new()),
+            HistoryEventKind::LimitReached { limit, .. } => {
+                self.add_event("longhaul.limit", at, vec![KeyValue::new(attributes::REASON, limit.as_str())]);
             }
-            Record::Downtime { .. } => self.add_event("longhaul.downtime", at, Vec::new()),
-            Record::CancelRequested { at, .. } => self.add_event("longhaul.cancel", *at, Vec::new()),
-            Record::SuspendOrdered { at, .. } => self.add_event("longhaul.suspend", *at, Vec::new()),
-            Record::SummaryEnded { usage, .. } => self.add_usage(usage),
-            Record::AttemptEnded { at, fault, usage, next, .. } => self.end_attempt(*at, *fault, usage, next),
-            Record::CheckStarted { at } => self.interval = Some(OpenInterval::Check { since: *at }),
-            Record::CheckEnded { at, result } => self.end_check(*at, wire_name(result)),
-            Record::RunFinished { at, outcome } => self.end_run(*at, outcome),
-            Record::Swept { .. }
-            | Record::SummaryStarted { .. }
-            | Record::SummaryStopOrdered { .. }
-            | Record::ProgressMade { .. }
-            | Record::AgentStopped { .. }
-            | Record::Suspended { .. }
-            | Record::InputClosed { .. }
-            | Record::CheckStopOrdered { .. } => {}
-        }
-        if let Phase::Waiting { since, until, .. } = self.state.state().phase
-            && self.interval.is_none()
-        {
-            self.interval = Some(OpenInterval::Wait { since, until, fault: self.state.state().fault });
+            HistoryEventKind::Downtime { .. } => self.add_event("longhaul.downtime", at, Vec::new()),
+            HistoryEventKind::CancelRequested(_) => self.add_event("longhaul.cancel", at, Vec::new()),
+            HistoryEventKind::SuspendOrdered(_) => self.add_event("longhaul.suspend", at, Vec::new()),
+            HistoryEventKind::SummaryEnded(summary) => {
+                let common = self.info.common();
+                if let Some(metrics) = self.exporter.metrics() {
+                    metrics.usage(&summary.usage, &common);
+                }
+            }
+            HistoryEventKind::AttemptEnded => self.end_attempt(at),
+            HistoryEventKind::CheckEnded { result, duration, .. } => {
+                let started_at = Moment(at.0.saturating_sub(duration.0));
+                self.send_child_of_run(SpanData::check(started_at, at, wire_name(&result)));
+            }
+            HistoryEventKind::Finished { outcome, .. } => self.end_run(at, &outcome),
+            HistoryEventKind::AgentStopped { .. } | HistoryEventKind::Suspended { .. } => {}
         }
     }
 
@@ -219,60 +161,32 @@ impl SpanRecorder {
         }
     }
 
-    fn end_attempt(&mut self, at: Moment, fault: Option<Fault>, usage: &Usage, next: &AfterAttempt) {
+    fn end_attempt(&mut self, at: Moment) {
         let Some(mut attempt) = self.attempt.take() else { return };
         let completed = attempt.conversation.end(at);
         self.send_conversation(attempt.number, &completed);
-        let remedy = match next {
-            AfterAttempt::Attempt { remedy, .. } => Some(remedy),
-            AfterAttempt::Check | AfterAttempt::Finish(_) => None,
-        };
-        let attempt_span = AttemptSpan {
-            number: attempt.number,
-            started_at: attempt.started_at,
-            ended_at: at,
-            session: &attempt.session,
-            strategy: attempt.strategy,
-            fault,
-            usage,
-            remedy,
-        };
-        self.send_child_of_run(SpanData::attempt(&self.info, &attempt_span, attempt.events));
+        let Some(history) = self.history.attempt(attempt.number) else { return };
+        let (fault, usage) = (history.fault(), history.usage());
+        let span_data = SpanData::attempt(&self.info, history, at, attempt.events);
+        self.send_child_of_run(span_data);
         let common = self.info.common();
         if let Some(metrics) = self.exporter.metrics() {
-            metrics.attempt(fault, usage, &common);
-        }
-        self.usage = self.usage.plus(*usage);
-    }
-
-    /// Counts usage between attempts.
-    fn add_usage(&mut self, usage: &Usage) {
-        let common = self.info.common();
-        if let Some(metrics) = self.exporter.metrics() {
-            metrics.usage(usage, &common);
-        }
-        self.usage = self.usage.plus(*usage);
-    }
-
-    /// Ends the span of the current wait, if there is one.
-    fn end_wait(&mut self, at: Moment) {
-        let Some(OpenInterval::Wait { since, until, fault }) = self.interval.take() else { return };
-        self.send_child_of_run(SpanData::wait(since, at, until, fault));
-        let common = self.info.common();
-        if let Some(metrics) = self.exporter.metrics() {
-            metrics.wait(fault, at.since(since), &common);
+            metrics.attempt(fault, &usage, &common);
         }
     }
 
-    fn end_check(&mut self, at: Moment, result: String) {
-        let Some(OpenInterval::Check { since }) = self.interval.take() else { return };
-        self.send_child_of_run(SpanData::check(since, at, result));
+    /// Sends the span of a wait that ended at `at`.
+    fn end_wait(&mut self, wait: WaitHistory, at: Moment) {
+        self.send_child_of_run(SpanData::wait(wait.from, at, wait.until, wait.fault));
+        let common = self.info.common();
+        if let Some(metrics) = self.exporter.metrics() {
+            metrics.wait(wait.fault, at.since(wait.from), &common);
+        }
     }
 
     fn end_run(&mut self, at: Moment, outcome: &Outcome) {
-        self.end_wait(at);
-        let attempts = self.state.state().plan.as_ref().map_or(0, |plan| plan.attempt);
-        let mut attributes = usage_attributes(&self.usage);
+        let attempts = self.history.state().attempts();
+        let mut attributes = usage_attributes(&self.history.usage_since_reopen());
         attributes.push(KeyValue::new(attributes::OUTCOME, outcome.kind.as_str()));
         attributes.push(KeyValue::new(attributes::ATTEMPTS, i64::from(attempts)));
         attributes.extend(outcome.fault.map(|fault| KeyValue::new(attributes::FAULT, fault.as_str())));
@@ -352,7 +266,10 @@ impl SpanRecorder {
     fn run(&mut self) -> Option<&mut Span> {
         let tracer = self.exporter.tracer()?;
         Some(self.run.get_or_insert_with(|| {
-            let key = match self.reopen_count {
+            let is_reopened = |event: &&HistoryEvent| matches!(event.kind, HistoryEventKind::Reopened { .. });
+            let reopened_at = self.history.events().iter().rfind(is_reopened).map(|event| event.at);
+            let started_at = reopened_at.or(self.history.started_at()).unwrap_or(self.info.created_at);
+            let key = match self.history.state().reopen_count {
                 0 => "run".to_owned(),
                 count => format!("run again {count}"),
             };
@@ -372,7 +289,7 @@ impl SpanRecorder {
                 .map_or("invoke_workflow".to_owned(), |name| format!("invoke_workflow {name}"));
             let builder = SpanBuilder::from_name(name)
                 .with_kind(SpanKind::Internal)
-                .with_start_time(system_time(self.started_at))
+                .with_start_time(system_time(started_at))
                 .with_attributes(attributes);
             self.exporter.set_next_ids(self.trace.span(&key));
             tracer.build_with_context(builder, &self.trace.parent_context())
@@ -385,3 +302,6 @@ fn context(run: &SpanContext, parent: Option<(TraceId, SpanId)>) -> Context {
     let (trace, span) = parent.unwrap_or((run.trace_id(), run.span_id()));
     context_of(trace, span, run.is_sampled(), false)
 }
+
+#[cfg(test)]
+mod tests;

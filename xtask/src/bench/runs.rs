@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use longhaul_agent::transcript_message::{EventKind, MessageOrigin, TranscriptMessage};
 use longhaul_core::{
     AfterAttempt, AttemptPlan, Fault, Moment, Outcome, OutcomeKind, Preset, ProcessId, PromptKind, Record,
-    Remedy, SessionPlan, Tokens, Usage, Usd,
+    Remedy, RunSpec, SessionPlan, Tokens, Usage, Usd,
 };
 use serde_json::json;
 use std::fs::{self, File};
@@ -74,18 +74,14 @@ pub fn write(home: &Path, fixture: &RunFixture) -> io::Result<PathBuf> {
     let number = fixture.number;
     let dir = home.join("runs").join(&stamp(fixture.start_ms)[..10]).join(id(number));
     fs::create_dir_all(dir.join("attempts"))?;
-    let plan = json!({
-        "longhaul_version": env!("CARGO_PKG_VERSION"),
-        "started_at": stamp(fixture.start_ms),
-        "name": fixture.name,
-        "prompt": { "text": fixture.task },
-        "cwd": format!("/home/me/projects/project-{}", number % 40),
-        "model": model(number),
-        "agent": { "name": "claude", "program": "/usr/local/bin/claude" },
-        "argv": [],
-        "env": { "set": [], "removed": [] },
-        "policy": Preset::Default.policy(),
-    });
+    let cwd = format!("/home/me/projects/project-{}", number % 40);
+    let mut spec = RunSpec::new("/usr/local/bin/claude", cwd, &fixture.task, Preset::Default.policy());
+    spec.name = fixture.name.map(str::to_owned);
+    spec.model = Some(model(number).to_owned());
+    let mut plan = serde_json::to_value(spec)?;
+    plan["longhaul_version"] = env!("CARGO_PKG_VERSION").into();
+    plan["started_at"] = stamp(fixture.start_ms).into();
+    plan["env"] = json!({ "set": [], "removed": [] });
     fs::write(dir.join("plan.json"), serde_json::to_vec(&plan)?)?;
     let mut journal = BufWriter::new(File::create(dir.join("journal.jsonl"))?);
     for (seq, (at, records)) in steps(fixture).iter().enumerate() {

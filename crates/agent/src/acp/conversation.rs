@@ -3,7 +3,7 @@
 use super::transcript_decoder::AcpTranscriptDecoder;
 use crate::claude::tool_call;
 use crate::conversation::{EntryKind, Provenance, ToolResult, ToolResultKind};
-use crate::transcript_message::{EventKind, TranscriptDecoder, TranscriptMessage};
+use crate::transcript_message::{EventKind, TranscriptMessage};
 use crate::{Conversation, Prices, RecordedAttempt};
 
 /// Returns the conversation of these attempts.

@@ -8,9 +8,11 @@ use super::handshake::{Handshake, Stage};
 use super::permissions::{CallVerdict, Permissions};
 use super::rpc::{self, Incoming};
 use super::tool_calls::{AcpCall, AcpCalls, has_ended};
+use super::transcript_decoder::AcpTranscriptDecoder;
 use super::usage_meter::AcpUsageMeter;
 use crate::claude::{DoneClaim, one_line, with_detail};
 use crate::line_splitter::{Line, LineSplitter};
+use crate::transcript_message::TranscriptMessage;
 use crate::{
     AgentRequest, AttemptSnapshot, Decoder, DoneSignals, EffectRules, EffectScope, Guards, Prices,
     SessionStart, SideEffects, UnresolvedCall,
@@ -51,6 +53,9 @@ pub(super) struct AcpDecoder {
     exchange_open: bool,
     startup: Option<StartupError>,
     progressed: bool,
+    /// Collects the messages, if a reader wants them.
+    transcript: Option<AcpTranscriptDecoder>,
+    messages: Vec<TranscriptMessage>,
 }
 
 impl Decoder for AcpDecoder {
@@ -60,10 +65,21 @@ impl Decoder for AcpDecoder {
     }
 
     fn feed(&mut self, bytes: &[u8], out: &mut Vec<Notice>) {
+        if let Some(transcript) = &mut self.transcript {
+            transcript.feed(bytes, &mut self.messages);
+        }
         let mut lines = mem::take(&mut self.lines);
         lines.feed(bytes, |line| self.line(line, out));
         self.lines = lines;
         self.snapshot.usage = self.usage();
+    }
+
+    fn collect_messages(&mut self, attempt: u32) {
+        self.transcript = Some(AcpTranscriptDecoder::new(self.usage_meter.prices().clone(), attempt));
+    }
+
+    fn take_messages(&mut self) -> Vec<TranscriptMessage> {
+        mem::take(&mut self.messages)
     }
 
     fn take_replies(&mut self) -> Vec<Vec<u8>> {
@@ -91,6 +107,9 @@ impl Decoder for AcpDecoder {
     fn evidence(&mut self, exit: Exit, _stderr_tail: &str) -> Evidence {
         let mut ignored_notices = Vec::new();
         mem::take(&mut self.lines).finish(|line| self.line(line, &mut ignored_notices));
+        if let Some(transcript) = &mut self.transcript {
+            transcript.finish(&mut self.messages);
+        }
         for (id, call) in &mut self.calls.open {
             start_call(&mut self.side_effects, &self.effects, id, call);
         }
@@ -143,6 +162,8 @@ impl AcpDecoder {
             exchange_open: false,
             startup: None,
             progressed: false,
+            transcript: None,
+            messages: Vec::new(),
         }
     }
 

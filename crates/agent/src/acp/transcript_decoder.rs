@@ -9,9 +9,7 @@ use super::usage_meter::tokens;
 use crate::Prices;
 use crate::line_splitter::{Line, LineSplitter};
 use crate::snapshot::truncate_to_bytes;
-use crate::transcript_message::{
-    EventKind, MessageOrigin, MessageUsage, ResultDetails, TranscriptDecoder, TranscriptMessage,
-};
+use crate::transcript_message::{EventKind, MessageOrigin, MessageUsage, ResultDetails, TranscriptMessage};
 use agent_client_protocol_schema::{
     ContentBlock, ContentChunk, PromptResponse, SessionUpdate, ToolCall as StartedCall, ToolCallContent,
     ToolCallStatus, ToolCallUpdate, Usage as StatedUsage,
@@ -30,6 +28,7 @@ const TEXT_BYTES_MAX: usize = 1 << 20;
 const OPEN_CALLS_MAX: usize = 1024;
 
 /// The transcript decoder of the protocol.
+#[derive(Debug)]
 pub(super) struct AcpTranscriptDecoder {
     prices: Prices,
     attempt: u32,
@@ -47,20 +46,19 @@ pub(super) struct AcpTranscriptDecoder {
     has_usage: bool,
 }
 
-impl TranscriptDecoder for AcpTranscriptDecoder {
-    fn feed(&mut self, bytes: &[u8], out: &mut Vec<TranscriptMessage>) {
+impl AcpTranscriptDecoder {
+    pub(super) fn feed(&mut self, bytes: &[u8], out: &mut Vec<TranscriptMessage>) {
         let mut lines = mem::take(&mut self.lines);
         lines.feed(bytes, |line| self.line(line, out));
         self.lines = lines;
     }
 
-    fn finish(&mut self, out: &mut Vec<TranscriptMessage>) {
+    /// Emits pending messages at the end of the stream.
+    pub(super) fn finish(&mut self, out: &mut Vec<TranscriptMessage>) {
         mem::take(&mut self.lines).finish(|line| self.line(line, out));
         self.flush(out);
     }
-}
 
-impl AcpTranscriptDecoder {
     pub(super) fn new(prices: Prices, attempt: u32) -> AcpTranscriptDecoder {
         AcpTranscriptDecoder {
             prices,

@@ -52,6 +52,10 @@ impl AcpUsageMeter {
         }
     }
 
+    pub(super) fn prices(&self) -> &Prices {
+        &self.prices
+    }
+
     /// Records that the session is open. A new session has cost nothing; of a resumed one, only costs that
     /// the agent stated before are known.
     pub(super) fn on_session(&mut self, is_new: bool) {

@@ -1,6 +1,6 @@
 //! Describes the agent's current activity on one line. For people only.
 
-use super::wire::{Block, ToolInput};
+use super::wire::ToolInput;
 use crate::snapshot::truncate_to_bytes;
 
 const CHARS_MAX: usize = 80;
@@ -8,8 +8,8 @@ const CHARS_MAX: usize = 80;
 const BYTES_MAX: usize = 8 * CHARS_MAX;
 
 /// Returns the name of a tool call with its most informative argument.
-pub(super) fn describe_call(call: &Block<'_>) -> String {
-    one_line(&with_detail(call.name.as_str(), first_line(main_argument(&call.input))))
+pub(super) fn describe_call(tool: &str, input: &ToolInput<'_>) -> String {
+    one_line(&with_detail(tool, first_line(main_argument(input))))
 }
 
 /// Returns the most informative argument, or an empty text if no known one is present.

@@ -1,7 +1,7 @@
 //! Tracks background commands and sub-agents: which of them run, and which ended with the process. The result
 //! is for people and prompts. No decision uses it.
 
-use super::wire::{Block, Note, ToolResultRow};
+use super::wire::{Block, Note, ToolInput};
 use crate::snapshot::BackgroundTask;
 use std::collections::VecDeque;
 
@@ -31,11 +31,11 @@ struct TrackedTask {
 
 impl Background {
     /// Records a tool call of the model.
-    pub(super) fn on_call(&mut self, call: &Block<'_>) {
-        if call.input.run_in_background.0 && call.input.command.non_empty().is_some() {
+    pub(super) fn on_call(&mut self, call: &str, input: &ToolInput<'_>) {
+        if input.run_in_background.0 && input.command.non_empty().is_some() {
             self.calls.truncate(CALLS_MAX - 1);
-            let command = one_line(call.input.command.as_str());
-            self.calls.push_front((call.id.as_str().to_owned(), command));
+            let command = one_line(input.command.as_str());
+            self.calls.push_front((call.to_owned(), command));
         }
     }
 
@@ -76,11 +76,11 @@ impl Background {
     }
 
     /// Records the results of calls. The result of a background call states where its output goes.
-    pub(super) fn on_results(&mut self, row: &ToolResultRow<'_>) {
-        for result in &row.message.content.0 {
+    pub(super) fn on_results(&mut self, blocks: &[Block<'_>]) {
+        for result in blocks {
             let mut waiting = self.tasks.iter_mut().filter(|task| task.info.output.is_none());
             if let Some(task) = waiting.find(|task| result.tool_use_id.is(&task.info.call)) {
-                task.info.output = output_path(result.content.as_str()).map(str::to_owned);
+                task.info.output = result.content.text().as_deref().and_then(output_path).map(str::to_owned);
             }
         }
     }

@@ -6,6 +6,7 @@
 use super::SYNTHETIC;
 use super::activity;
 use super::background::Background;
+use super::conversation_reducer::ConversationReducer;
 use super::done_claim::DoneClaim;
 use super::effect_tracker;
 use super::event_kind::Kind;
@@ -15,8 +16,9 @@ use super::startup_error;
 use super::tool_calls::ToolCalls;
 use super::usage_meter::UsageMeter;
 use super::vendor_terms;
-use super::wire::{ApiRetry, Head, Init, Note, RateLimitEvent, ResultLine, parse};
+use super::wire::{ApiRetry, Init, Note, RateLimitEvent, ResultLine, StreamLine, parse};
 use crate::line_splitter::{Line, LineSplitter};
+use crate::transcript_message::TranscriptMessage;
 use crate::{AttemptSnapshot, Decoder, DoneSignals, EffectRules, Guards, Prices, SideEffects};
 use longhaul_core::{
     AgentResult, Evidence, Exit, Moment, Notice, RateLimit, RateLimitStatus, SessionId, Span, StartupError,
@@ -52,6 +54,8 @@ pub(super) struct ClaudeDecoder {
     exchanges: u32,
     claim: DoneClaim,
     background: Background,
+    /// The messages of the conversation, if a reader collects them.
+    messages: Option<ConversationReducer>,
 }
 
 impl Decoder for ClaudeDecoder {
@@ -60,6 +64,14 @@ impl Decoder for ClaudeDecoder {
         lines.feed(bytes, |line| self.line(line, out));
         self.lines = lines;
         self.snapshot.usage = self.usage_meter.usage();
+    }
+
+    fn collect_messages(&mut self, attempt: u32) {
+        self.messages = Some(ConversationReducer::new(self.usage_meter.prices().clone(), attempt));
+    }
+
+    fn take_messages(&mut self) -> Vec<TranscriptMessage> {
+        self.messages.as_mut().map(ConversationReducer::take).unwrap_or_default()
     }
 
     fn snapshot(&self) -> &AttemptSnapshot {
@@ -82,6 +94,7 @@ impl Decoder for ClaudeDecoder {
         // The last line may lack its newline and may be truncated.
         let mut ignored_notices = Vec::new();
         mem::take(&mut self.lines).finish(|line| self.line(line, &mut ignored_notices));
+        self.messages.iter_mut().for_each(ConversationReducer::close);
         self.usage_meter.close_all();
         self.snapshot.usage = self.usage_meter.usage();
         Evidence {
@@ -136,6 +149,7 @@ impl ClaudeDecoder {
             exchanges: 0,
             claim: DoneClaim::new(done_signals),
             background: Background::default(),
+            messages: None,
         }
     }
 
@@ -148,8 +162,8 @@ impl ClaudeDecoder {
         if bytes.is_empty() {
             return;
         }
-        match parse::<Head<'_>>(bytes).filter(|head| head.kind.non_empty().is_some()) {
-            Some(head) => self.event(&head, bytes, out),
+        match parse::<StreamLine<'_>>(bytes).filter(|event| event.kind.non_empty().is_some()) {
+            Some(event) => self.event(&event, bytes, out),
             None => self.invalid_line(out),
         }
     }
@@ -159,28 +173,32 @@ impl ClaudeDecoder {
         push_activity(out);
     }
 
-    fn event(&mut self, head: &Head<'_>, line: &[u8], out: &mut Vec<Notice>) {
-        let Some(kind) = Kind::from_name(head.kind.as_str(), head.subtype.as_str()) else {
+    fn event(&mut self, event: &StreamLine<'_>, line: &[u8], out: &mut Vec<Notice>) {
+        self.messages.iter_mut().for_each(|messages| messages.on_event(event));
+        let Some(kind) = Kind::from_name(event.kind.as_str(), event.subtype.as_str()) else {
             self.snapshot.unknown_events += 1;
-            let subtype = head.subtype.non_empty().map_or_else(String::new, |subtype| format!("/{subtype}"));
-            self.snapshot.events.count_unknown(&format!("{}{subtype}", head.kind.as_str()));
+            let subtype = event.subtype.non_empty().map_or_else(String::new, |subtype| format!("/{subtype}"));
+            self.snapshot.events.count_unknown(&format!("{}{subtype}", event.kind.as_str()));
             push_activity(out);
             return;
         };
         self.snapshot.events.count(kind.as_str());
         let notices_before = out.len();
         match kind {
-            Kind::StreamEvent => self.stream_event(head, out),
+            Kind::StreamEvent => self.stream_event(event, out),
             Kind::Init => self.parse_then(line, |this, init| this.init(&init, out)),
-            Kind::Assistant => self.assistant(head, out),
+            Kind::Assistant => self.assistant(event, out),
             Kind::User => {
-                self.user(head, out);
+                self.user(event, out);
                 if self.background.awaits_output() {
-                    self.parse_then(line, |this, row| this.background.on_results(&row));
+                    self.background.on_results(&event.message.content.0);
                     self.snapshot.background = self.background.tasks();
                 }
             }
-            Kind::Result => self.parse_then(line, |this, result| this.result(&result, out)),
+            Kind::Result => self.parse_then(line, |this, result| {
+                this.messages.iter_mut().for_each(|messages| messages.on_result(&result));
+                this.result(&result, out);
+            }),
             Kind::ApiRetry => self.parse_then(line, |this, retry| this.retry(&retry, out)),
             Kind::RateLimit => self.parse_then(line, |this, event| this.rate_limit(&event, out)),
             Kind::SessionState => self.parse_then(line, |this, note| this.session_state(&note, out)),
@@ -222,7 +240,7 @@ impl ClaudeDecoder {
         if let Some(usage) = self.usage_meter.take_update() {
             out.insert(notices_before, Notice::UsageUpdated(usage));
         }
-        if out.len() == notices_before && !is_ping(head) {
+        if out.len() == notices_before && !is_ping(event) {
             push_activity(out);
         }
     }
@@ -234,17 +252,17 @@ impl ClaudeDecoder {
         }
     }
 
-    fn stream_event(&mut self, head: &Head<'_>, out: &mut Vec<Notice>) {
-        self.usage_meter.stream_event(head);
-        match head.event.kind.as_str() {
-            "message_start" if head.event.message.id.non_empty().is_some() => {
-                self.clear_errors(head.parent_tool_use_id.as_str(), out);
+    fn stream_event(&mut self, event: &StreamLine<'_>, out: &mut Vec<Notice>) {
+        self.usage_meter.stream_event(event);
+        match event.event.kind.as_str() {
+            "message_start" if event.event.message.id.non_empty().is_some() => {
+                self.clear_errors(event.parent_tool_use_id.as_str(), out);
                 self.set_activity("thinking");
             }
-            "content_block_start" => match head.event.content_block.kind.as_str() {
+            "content_block_start" => match event.event.content_block.kind.as_str() {
                 "text" => self.set_activity("writing"),
                 "tool_use" => {
-                    let name = head.event.content_block.name.as_str();
+                    let name = event.event.content_block.name.as_str();
                     self.snapshot.activity = activity::one_line(&format!("preparing {name}"));
                 }
                 _ => {}
@@ -298,29 +316,31 @@ impl ClaudeDecoder {
         }
     }
 
-    fn assistant(&mut self, row: &Head<'_>, out: &mut Vec<Notice>) {
-        let thread = row.parent_tool_use_id.as_str();
-        if row.message.id.non_empty().is_none() {
+    fn assistant(&mut self, event: &StreamLine<'_>, out: &mut Vec<Notice>) {
+        let thread = event.parent_tool_use_id.as_str();
+        if event.message.id.non_empty().is_none() {
             return;
         }
-        if row.message.model.is(SYNTHETIC) {
+        if event.message.model.is(SYNTHETIC) {
             if thread.is_empty() {
-                self.exchange.on_synthetic(row);
+                self.exchange.on_synthetic(event);
             }
             return;
         }
         self.on_continue();
         self.clear_errors(thread, out);
-        self.usage_meter.row(&row.message, thread);
-        for block in row.message.content.0.iter().filter(|block| thread.is_empty() && block.kind.is("text")) {
-            self.snapshot.set_last_text(block.text.as_str());
+        self.usage_meter.row(&event.message, thread);
+        for block in event.message.content.0.iter().filter(|block| thread.is_empty() && block.kind.is("text"))
+        {
+            self.snapshot.set_last_text(&block.text.text().unwrap_or_default());
         }
-        for call in row.message.content.0.iter().filter(|block| block.kind.is("tool_use")) {
-            effect_tracker::on_call(&mut self.side_effects, &self.effects, call, row);
-            self.background.on_call(call);
+        for call in event.message.content.0.iter().filter(|block| block.kind.is("tool_use")) {
+            let input = call.tool_input();
+            effect_tracker::on_call(&mut self.side_effects, &self.effects, call, &input, event);
+            self.background.on_call(call.id.as_str(), &input);
             // After the result, tool calls are those of background sub-agents, which are tracked as
             // background tasks.
-            let label = activity::describe_call(call);
+            let label = activity::describe_call(call.name.as_str(), &input);
             if self.exchange_open && self.tools.start(call.id.as_str(), &label) {
                 self.snapshot.tool = Some(label.clone());
                 self.snapshot.activity = label;
@@ -334,12 +354,12 @@ impl ClaudeDecoder {
         }
     }
 
-    fn user(&mut self, row: &Head<'_>, out: &mut Vec<Notice>) {
-        for meta in &row.tool_result_meta.0 {
+    fn user(&mut self, event: &StreamLine<'_>, out: &mut Vec<Notice>) {
+        for meta in &event.tool_result_meta.0 {
             self.tools.record_metadata(meta);
         }
-        for block in row.message.content.0.iter().filter(|block| block.kind.is("tool_result")) {
-            effect_tracker::on_result(&mut self.side_effects, block, row);
+        for block in event.message.content.0.iter().filter(|block| block.kind.is("tool_result")) {
+            effect_tracker::on_result(&mut self.side_effects, block, event);
             self.guard_hooks.on_tool_result(block.tool_use_id.as_str(), block.is_error.0);
             if self.tools.end(block.tool_use_id.as_str()) {
                 self.guard_hooks.on_tool_end(block.tool_use_id.as_str(), block.is_error.0);
@@ -545,8 +565,8 @@ impl ClaudeDecoder {
 
 /// Returns whether an event is a ping. A ping shows an open connection, not a working API: the agent forwards
 /// one about every ten seconds while the API sends nothing else (2.1.330).
-fn is_ping(head: &Head<'_>) -> bool {
-    head.event.kind.is("ping")
+fn is_ping(event: &StreamLine<'_>) -> bool {
+    event.event.kind.is("ping")
 }
 
 /// Reports activity, unless the last notice already does.

@@ -3,7 +3,7 @@
 use super::activity::{main_argument, with_detail};
 use super::tool_calls::{CallExecution, call_execution};
 use super::vendor_terms;
-use super::wire::{Block, Head};
+use super::wire::{Block, StreamLine, ToolInput};
 use crate::{EffectRules, EffectScope, SideEffects, UnresolvedCall};
 
 /// Records a tool call.
@@ -11,15 +11,16 @@ pub(super) fn on_call(
     side_effects: &mut SideEffects,
     effects: &EffectRules,
     call: &Block<'_>,
-    row: &Head<'_>,
+    input: &ToolInput<'_>,
+    row: &StreamLine<'_>,
 ) {
     let tool = call.name.as_str();
     if effects.is_read_only(tool) {
         return;
     }
-    let scope = effects.scope(tool, call.input.command.as_str());
+    let scope = effects.scope(tool, input.command.as_str());
     let effect = match &scope {
-        EffectScope::Workspace | EffectScope::Tool => with_detail(tool, main_argument(&call.input)),
+        EffectScope::Workspace | EffectScope::Tool => with_detail(tool, main_argument(input)),
         // A script may start with anything; only these commands matter.
         EffectScope::Commands(commands) => with_detail(tool, &commands.join("; ")),
     };
@@ -27,14 +28,14 @@ pub(super) fn on_call(
         id: call.id.as_str().to_owned(),
         effect,
         is_outside: scope != EffectScope::Workspace,
-        in_background: call.input.run_in_background.0,
+        in_background: input.run_in_background.0,
         is_subagent: row.parent_tool_use_id.non_empty().is_some(),
         time: vendor_terms::utc_minute(row.timestamp.as_str()),
     });
 }
 
 /// Records the result of a call.
-pub(super) fn on_result(side_effects: &mut SideEffects, result: &Block<'_>, row: &Head<'_>) {
+pub(super) fn on_result(side_effects: &mut SideEffects, result: &Block<'_>, row: &StreamLine<'_>) {
     let id = result.tool_use_id.as_str();
     let meta = row.tool_result_meta.0.iter().find(|meta| meta.id.is(id));
     match meta.map_or(CallExecution::Ran, call_execution) {

@@ -3,7 +3,7 @@
 
 use super::tool_calls::ToolCalls;
 use super::vendor_terms;
-use super::wire::{Head, ResultLine};
+use super::wire::{ResultLine, StreamLine};
 use longhaul_core::{AgentResult, ApiError, MessageError, StopReason, TerminalReason};
 
 /// The current exchange.
@@ -26,13 +26,13 @@ struct ApiFailure {
 
 impl ExchangeState {
     /// Records a message of the agent program in the main conversation.
-    pub(super) fn on_synthetic(&mut self, row: &Head<'_>) {
+    pub(super) fn on_synthetic(&mut self, row: &StreamLine<'_>) {
         if !row.is_api_error_message.0 && row.error.non_empty().is_none() {
             return;
         }
-        let text = row.message.content.0.first().map_or("", |block| block.text.as_str());
+        let text = row.message.content.0.first().and_then(|block| block.text.text()).unwrap_or_default();
         let api_error_by_sentence =
-            || vendor_terms::api_error_by_sentence(text).filter(|_| row.is_api_error_message.0);
+            || vendor_terms::api_error_by_sentence(&text).filter(|_| row.is_api_error_message.0);
         self.api_failure = Some(ApiFailure {
             message_error: row.error.non_empty().map(vendor_terms::message_error),
             api_error: row.api_error.non_empty().map(vendor_terms::api_error).or_else(api_error_by_sentence),

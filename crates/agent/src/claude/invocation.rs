@@ -2,14 +2,14 @@
 //! in the arguments.
 
 use super::control::user_line;
-use super::environment::{MAX_RETRIES, RETRY_WATCHDOG};
+use super::environment::ENVIRONMENT;
 use super::finish_tool;
 use super::guard_hooks::register;
 use super::learn_hooks;
 use super::network;
 use super::prompts::prompt;
 use super::questions::ENABLING_ARGS;
-use crate::{AgentSpec, Invocation, PriorAttempts};
+use crate::{AgentContext, Invocation, PriorAttempts};
 use longhaul_core::{AttemptPlan, SessionPlan};
 use serde_json::{Map, Value};
 
@@ -23,7 +23,7 @@ const ENV_REMOVED: [&str; 14] = [
     "CLAUDE_CODE_ENTRYPOINT",
     "CLAUDE_CODE_LAUNCHED_BY_SESSION_IDS",
     // Only one layer may wait for the API, and that is Longhaul.
-    RETRY_WATCHDOG,
+    ENVIRONMENT.retry_watchdog,
     "CLAUDE_CODE_SESSION_ATTENDED",
     "CLAUDE_CODE_SESSION_ID",
     "CLAUDE_CODE_SESSION_KIND",
@@ -35,7 +35,7 @@ const ENV_REMOVED: [&str; 14] = [
 
 /// Flags that select the conversation and its format. Only Longhaul may set them: a second flag would take
 /// precedence, and the run would follow another session or none.
-pub const RESERVED: &[&str] = &[
+pub(super) const RESERVED: &[&str] = &[
     "-c",
     "--continue",
     "--fork-session",
@@ -53,16 +53,17 @@ pub const RESERVED: &[&str] = &[
 /// need. The task is in the prompt.
 const SUMMARY_SYSTEM_PROMPT: &str = "You write summaries of records.";
 
-pub(super) fn invocation(spec: &AgentSpec, plan: &AttemptPlan, prior: &PriorAttempts) -> Invocation {
+pub(super) fn invocation(context: &AgentContext, plan: &AttemptPlan, prior: &PriorAttempts) -> Invocation {
     // An agent that asks before each call waits while no supervisor runs.
-    let needs_replies = !spec.guards.is_empty() || spec.needs_supervisor;
+    let spec = &context.spec;
+    let needs_replies = !context.guards().is_empty() || spec.policy.needs_supervisor();
     let guards = if needs_replies { register() } else { Vec::new() };
-    let prompt = prompt(spec, plan, prior);
+    let prompt = prompt(context, plan, prior);
     Invocation {
-        program: spec.program.path.clone(),
-        args: args(spec, plan, prior),
+        program: spec.agent.program.clone(),
+        args: args(context, plan, prior),
         cwd: spec.cwd.clone(),
-        env_set: env_set(spec, plan.attempt),
+        env_set: env_set(context, plan.attempt),
         env_remove: ENV_REMOVED.to_vec(),
         stdin: [guards, user_line(&prompt)].concat(),
         prompt,
@@ -72,8 +73,14 @@ pub(super) fn invocation(spec: &AgentSpec, plan: &AttemptPlan, prior: &PriorAtte
 
 /// Returns the invocation that makes a model answer once, for a summary of older work. It omits the user's
 /// own arguments, because they are for the work.
-pub(super) fn summary_invocation(spec: &AgentSpec, attempt: u32, model: &str, prompt: &str) -> Invocation {
-    let mut args = spec.program.leading_args.clone();
+pub(super) fn summary_invocation(
+    context: &AgentContext,
+    attempt: u32,
+    model: &str,
+    prompt: &str,
+) -> Invocation {
+    let spec = &context.spec;
+    let mut args = spec.agent.leading_args.clone();
     let summary_args = ["-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose"]
         .into_iter()
         // The deltas give the usage of a truncated answer.
@@ -82,10 +89,10 @@ pub(super) fn summary_invocation(spec: &AgentSpec, attempt: u32, model: &str, pr
         .chain(["--tools", "", "--safe-mode", "--system-prompt", SUMMARY_SYSTEM_PROMPT, "--model", model]);
     args.extend(summary_args.map(str::to_owned));
     Invocation {
-        program: spec.program.path.clone(),
+        program: spec.agent.program.clone(),
         args,
         cwd: spec.cwd.clone(),
-        env_set: env_set(spec, attempt),
+        env_set: env_set(context, attempt),
         env_remove: ENV_REMOVED.to_vec(),
         stdin: user_line(prompt),
         prompt: prompt.to_owned(),
@@ -93,8 +100,9 @@ pub(super) fn summary_invocation(spec: &AgentSpec, attempt: u32, model: &str, pr
     }
 }
 
-fn args(spec: &AgentSpec, plan: &AttemptPlan, prior: &PriorAttempts) -> Vec<String> {
-    let mut args = spec.program.leading_args.clone();
+fn args(context: &AgentContext, plan: &AttemptPlan, prior: &PriorAttempts) -> Vec<String> {
+    let (spec, guards) = (&context.spec, context.guards());
+    let mut args = spec.agent.leading_args.clone();
     let mut add = |words: &[&str]| args.extend(words.iter().map(|word| (*word).to_owned()));
     add(&["-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose"]);
     // Deltas show activity while the model writes, and contain each message's final usage.
@@ -128,27 +136,29 @@ fn args(spec: &AgentSpec, plan: &AttemptPlan, prior: &PriorAttempts) -> Vec<Stri
     if let Some(turns) = plan.remaining.turns {
         add(&["--max-turns", &turns.to_string()]);
     }
-    if spec.guards.answers.is_some() {
+    if guards.answers.is_some() {
         add(&ENABLING_ARGS);
     }
     // A project's hook can rewrite a call after our verdict; its event shows the rewrite.
-    if !spec.guards.is_empty() {
+    if !guards.is_empty() {
         add(&["--include-hook-events"]);
     }
-    args.extend(spec.finish_tool.iter().flat_map(finish_tool::args));
-    args.extend(settings(spec));
+    args.extend(context.finish_tool.iter().flat_map(finish_tool::args));
+    args.extend(settings(context));
     args.extend(spec.network.as_ref().map(|_| network::NO_WEB_TOOLS.to_owned()));
-    args.extend(spec.extra_args.iter().cloned());
+    args.extend(spec.agent.args.iter().cloned());
     args
 }
 
 /// Returns the settings that override the user's own. The agent uses only the last flag of this kind
 /// (2.1.330).
-fn settings(spec: &AgentSpec) -> Vec<String> {
-    let sandbox = spec.network.as_ref().map(|network| ("sandbox".to_owned(), network::sandbox(network)));
-    let hooks = spec.learn.as_ref().map(|learn| ("hooks".to_owned(), learn_hooks::hooks(learn)));
+fn settings(context: &AgentContext) -> Vec<String> {
+    let spec = &context.spec;
+    let sandbox = spec.network.as_ref().map(|hosts| ("sandbox".to_owned(), network::sandbox(hosts)));
+    let learn = spec.learn.as_ref().zip(context.hook.as_ref());
+    let hooks = learn.map(|(learn, hook)| ("hooks".to_owned(), learn_hooks::hooks(learn, hook)));
     // The agent runs commands inside skills without calling a hook (2.1.330).
-    let must_disable = spec.guards.must_disable_skill_commands();
+    let must_disable = context.guards().must_disable_skill_commands();
     let skills = must_disable.then(|| ("disableSkillShellExecution".to_owned(), Value::Bool(true)));
     let settings: Map<String, Value> = sandbox.into_iter().chain(hooks).chain(skills).collect();
     if settings.is_empty() {
@@ -157,15 +167,15 @@ fn settings(spec: &AgentSpec) -> Vec<String> {
     vec!["--settings".to_owned(), Value::Object(settings).to_string()]
 }
 
-fn env_set(spec: &AgentSpec, attempt: u32) -> Vec<(String, String)> {
+fn env_set(context: &AgentContext, attempt: u32) -> Vec<(String, String)> {
     [
         // Makes a failed start report a typed reason in the stream.
         ("CLAUDE_CODE_STARTUP_FAILURE_RESULTS", "1".to_owned()),
         // Makes the agent report `idle`. Only then is no further result due; after a result, one may be.
         ("CLAUDE_CODE_SDK_READS_SESSION_STATE", "1".to_owned()),
-        (MAX_RETRIES, spec.inner_retries.to_string()),
+        (ENVIRONMENT.max_retries, context.spec.policy.inner_retries.to_string()),
         ("DISABLE_AUTOUPDATER", "1".to_owned()),
-        ("LONGHAUL_RUN", spec.run_id.to_string()),
+        ("LONGHAUL_RUN", context.run_id.to_string()),
         ("LONGHAUL_ATTEMPT", attempt.to_string()),
     ]
     .map(|(name, value)| (name.to_owned(), value))
@@ -175,45 +185,42 @@ fn env_set(spec: &AgentSpec, attempt: u32) -> Vec<(String, String)> {
 #[cfg(test)]
 pub(super) mod tests {
     use super::{invocation, summary_invocation};
-    use crate::{AgentSpec, Answers, Guards, Network, PriorAttempts, Program};
+    use crate::{AgentContext, PriorAttempts, Program};
     use expect_test::{Expect, expect};
-    use longhaul_core::{AttemptPlan, Fault, Limit, PromptKind, RunId, SessionId, SessionPlan};
+    use longhaul_core::{
+        AttemptPlan, Fault, Limit, Preset, PromptKind, RunId, RunSpec, SessionId, SessionPlan,
+    };
+    use std::collections::BTreeMap;
 
-    pub(in crate::claude) fn spec() -> AgentSpec {
-        AgentSpec {
-            program: Program { path: "/bin/claude".into(), leading_args: Vec::new() },
-            cwd: "/home/demo/project".into(),
-            prompt: "Fix the tests.".to_owned(),
-            follow_ups: Vec::new(),
-            model: None,
-            permission_mode: None,
-            guards: Guards::default(),
-            needs_supervisor: false,
-            checks: Vec::new(),
-            finish_tool: None,
-            done_when: None,
-            wrap_up_prompt: None,
-            network: None,
-            learn: None,
-            extra_args: Vec::new(),
-            handoff_tokens: 12_000,
-            handoff_summary: None,
-            inner_retries: 4,
-            run_id: RunId::from("kqzr"),
-        }
+    /// Returns the context of a run that `edit` changed.
+    pub(in crate::claude) fn context(edit: impl FnOnce(&mut RunSpec)) -> AgentContext {
+        let policy = Preset::Default.policy();
+        let spec = RunSpec::new("/bin/claude", "/home/demo/project", "Fix the tests.", policy).with(edit);
+        AgentContext::new(spec, RunId::from("kqzr")).expect("the guards are valid")
     }
 
-    fn check(spec: &AgentSpec, session: SessionPlan, kind: PromptKind, expected: Expect) {
-        let found = invocation(spec, &AttemptPlan::new(2, session, kind), &PriorAttempts::default());
+    fn check(context: &AgentContext, session: SessionPlan, kind: PromptKind, expected: Expect) {
+        let found = invocation(context, &AttemptPlan::new(2, session, kind), &PriorAttempts::default());
         let stdin = String::from_utf8(found.stdin).expect("JSON is UTF-8");
         expected.assert_eq(&format!("{} {}\n{stdin}", found.program.display(), found.args.join(" ")));
+    }
+
+    /// Returns the context of a run with all settings of the command line.
+    fn all_settings() -> AgentContext {
+        context(|spec| {
+            spec.agent.program = "/bin/longhaul".into();
+            spec.agent.leading_args = vec!["drill-agent".to_owned()];
+            spec.agent.args = vec!["--max-turns".to_owned(), "9".to_owned()];
+            spec.model = Some("opus".to_owned());
+            spec.permission_mode = Some("acceptEdits".to_owned());
+        })
     }
 
     #[test]
     fn builds_command_lines() {
         let (old, new) = (SessionId::from("11111111-old"), SessionId::from("22222222-new"));
         check(
-            &spec(),
+            &context(|_| ()),
             SessionPlan::New(new.clone()),
             PromptKind::Task,
             expect![[r#"
@@ -222,7 +229,7 @@ pub(super) mod tests {
         "#]],
         );
         check(
-            &spec(),
+            &context(|_| ()),
             SessionPlan::Resume(old.clone()),
             PromptKind::Continue(Fault::Overloaded),
             expect![[r#"
@@ -230,13 +237,7 @@ pub(super) mod tests {
             {"message":{"content":"The work was interrupted: the API was overloaded for a while. Continue with the task. Before you repeat a step, check whether it has already taken effect: the last commands may have run in full, in part or not at all.","role":"user"},"parent_tool_use_id":null,"session_id":"","type":"user"}
         "#]],
         );
-        let all = AgentSpec {
-            program: Program { path: "/bin/longhaul".into(), leading_args: vec!["drill-agent".to_owned()] },
-            model: Some("opus".to_owned()),
-            permission_mode: Some("acceptEdits".to_owned()),
-            extra_args: vec!["--max-turns".to_owned(), "9".to_owned()],
-            ..spec()
-        };
+        let all = all_settings();
         check(
             &all,
             SessionPlan::Fork { from: old, to: new },
@@ -257,7 +258,7 @@ pub(super) mod tests {
         );
         let prior =
             PriorAttempts { resume_at: Some("33333333-message".to_owned()), ..PriorAttempts::default() };
-        let found = invocation(&spec(), &plan, &prior);
+        let found = invocation(&context(|_| ()), &plan, &prior);
         let resume_args = ["--resume", "11111111-old", "--resume-session-at", "33333333-message"];
         assert!(found.args.ends_with(&resume_args.map(str::to_owned)), "{:?}", found.args);
         expect![[r#"
@@ -268,9 +269,12 @@ pub(super) mod tests {
 
     #[test]
     fn enables_questions_with_answers() {
-        let guards = Guards { answers: Some(Answers::default()), ..Guards::default() };
+        let context = context(|spec| {
+            spec.guards.answers = Some(BTreeMap::new());
+            spec.permission_mode = Some("acceptEdits".to_owned());
+        });
         check(
-            &AgentSpec { guards, permission_mode: Some("acceptEdits".to_owned()), ..spec() },
+            &context,
             SessionPlan::New(SessionId::from("22222222-new")),
             PromptKind::Task,
             expect![[r#"
@@ -284,12 +288,10 @@ pub(super) mod tests {
     #[test]
     fn offers_finish_tool() {
         let finish = Program { path: "/bin/longhaul".into(), leading_args: vec!["finish-tool".to_owned()] };
+        let mut context = context(|spec| spec.agent.args = vec!["--max-turns".to_owned(), "9".to_owned()]);
+        context.finish_tool = Some(finish);
         check(
-            &AgentSpec {
-                finish_tool: Some(finish),
-                extra_args: vec!["--max-turns".to_owned(), "9".to_owned()],
-                ..spec()
-            },
+            &context,
             SessionPlan::New(SessionId::from("22222222-new")),
             PromptKind::Task,
             expect![[r#"
@@ -302,9 +304,9 @@ pub(super) mod tests {
     #[test]
     fn restricts_network() {
         let check = |hosts: &[&str], expected: Expect| {
-            let network = Network::new(hosts.iter().map(ToString::to_string)).expect("these are hosts");
+            let network = hosts.iter().map(ToString::to_string).collect();
             let session = SessionPlan::New(SessionId::from("22222222-new"));
-            check(&AgentSpec { network: Some(network), ..spec() }, session, PromptKind::Task, expected);
+            check(&context(|spec| spec.network = Some(network)), session, PromptKind::Task, expected);
         };
         check(
             &[],
@@ -324,13 +326,7 @@ pub(super) mod tests {
 
     #[test]
     fn builds_summary_invocation() {
-        let all = AgentSpec {
-            program: Program { path: "/bin/longhaul".into(), leading_args: vec!["drill-agent".to_owned()] },
-            model: Some("opus".to_owned()),
-            permission_mode: Some("acceptEdits".to_owned()),
-            extra_args: vec!["--max-turns".to_owned(), "9".to_owned()],
-            ..spec()
-        };
+        let all = all_settings();
         let found = summary_invocation(&all, 3, "haiku", "Summarize this.");
         let stdin = String::from_utf8(found.stdin).expect("JSON is UTF-8");
         let variables = found.env_set.iter().filter(|(name, _)| name.starts_with("LONGHAUL_"));
@@ -345,7 +341,7 @@ pub(super) mod tests {
     #[test]
     fn sets_environment() {
         let plan = AttemptPlan::new(2, SessionPlan::New(SessionId::from("a")), PromptKind::Task);
-        let found = invocation(&spec(), &plan, &PriorAttempts::default());
+        let found = invocation(&context(|_| ()), &plan, &PriorAttempts::default());
         let set: Vec<_> = found.env_set.iter().map(|(name, value)| format!("{name}={value}")).collect();
         expect![[r#"
             CLAUDE_CODE_STARTUP_FAILURE_RESULTS=1

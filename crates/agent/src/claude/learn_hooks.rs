@@ -1,7 +1,8 @@
 //! Registers our hooks, which insert the playbook into sessions and report sessions to learn from. Does not
 //! implement the hooks.
 
-use crate::LearnSpec;
+use crate::Program;
+use longhaul_core::LearnOptions;
 use serde_json::{Map, Value, json};
 
 /// The events and their matchers. A conversation that is compacted in the middle of an exchange continues
@@ -18,22 +19,23 @@ const TIMEOUT_S: u32 = 10;
 
 /// Returns the `hooks` object of the settings. The user's own hooks stay, because the hooks of all settings
 /// run (2.1.330).
-pub(super) fn hooks(learn: &LearnSpec) -> Value {
-    let hook = |(event, matcher): (&str, Option<&str>)| {
-        let hook = json!({ "type": "command", "command": command(learn, event), "timeout": TIMEOUT_S });
+pub(super) fn hooks(learn: &LearnOptions, hook: &Program) -> Value {
+    let group = |(event, matcher): (&str, Option<&str>)| {
+        let command = command(learn, hook, event);
+        let hook = json!({ "type": "command", "command": command, "timeout": TIMEOUT_S });
         let group = match matcher {
             Some(matcher) => json!([{ "matcher": matcher, "hooks": [hook] }]),
             None => json!([{ "hooks": [hook] }]),
         };
         (event.to_owned(), group)
     };
-    Value::Object(EVENTS.into_iter().map(hook).collect::<Map<_, _>>())
+    Value::Object(EVENTS.into_iter().map(group).collect::<Map<_, _>>())
 }
 
 /// Returns the hook as a shell command, the only form that the agent accepts.
-fn command(learn: &LearnSpec, event: &str) -> String {
-    let path = learn.hook.path.to_string_lossy();
-    let words = [quote(&path)].into_iter().chain(learn.hook.leading_args.iter().map(|arg| quote(arg)));
+fn command(learn: &LearnOptions, hook: &Program, event: &str) -> String {
+    let path = hook.path.to_string_lossy();
+    let words = [quote(&path)].into_iter().chain(hook.leading_args.iter().map(|arg| quote(arg)));
     let judge = format!("--judge={}", learn.judge);
     let tokens = learn.tokens_max.map(|tokens| format!("--max-tokens={tokens}"));
     let words = words.chain([event.to_owned(), quote(&judge)]).chain(tokens);
@@ -47,13 +49,14 @@ fn quote(word: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::hooks;
-    use crate::{LearnSpec, Program};
+    use crate::Program;
+    use longhaul_core::LearnOptions;
 
     #[test]
     fn quotes_path_as_one_word() {
         let hook =
             Program { path: "/o'brien/my tools/longhaul".into(), leading_args: vec!["hook".to_owned()] };
-        let hooks = hooks(&LearnSpec { hook, judge: "api".to_owned(), tokens_max: Some(900) });
+        let hooks = hooks(&LearnOptions { judge: "api".to_owned(), tokens_max: Some(900) }, &hook);
         assert_eq!(
             hooks["SessionEnd"][0]["hooks"][0]["command"],
             r"'/o'\''brien/my tools/longhaul' 'hook' SessionEnd '--judge=api' --max-tokens=900"

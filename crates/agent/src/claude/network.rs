@@ -1,6 +1,5 @@
 //! Configures the agent's own sandbox to restrict the network access of commands (2.1.330).
 
-use crate::Network;
 use serde_json::{Value, json};
 
 /// Disables the agent's own web tools, which run outside the sandbox.
@@ -8,8 +7,7 @@ pub(super) const NO_WEB_TOOLS: &str = "--disallowedTools=WebFetch,WebSearch";
 
 /// Returns the `sandbox` object of the settings. Every command then reaches only these hosts, through the
 /// agent's proxy.
-pub(super) fn sandbox(network: &Network) -> Value {
-    let hosts = network.hosts();
+pub(super) fn sandbox(hosts: &[String]) -> Value {
     // Denials override allowances in other settings, but `*` would also deny the requested hosts.
     let denied: &[&str] = if hosts.is_empty() { &["*"] } else { &[] };
     json!({

@@ -1,7 +1,6 @@
 //! Builds a conversation from Claude Code's records: its session file, or the streams of attempts.
 //!
-//! Fields that the vendor sets identify the author of an entry. Longhaul's prompts are identified by their
-//! exact text. Conversations of sub-agents are omitted, because the result of the call that started one
+//! Fields that the vendor sets identify the author of an entry. Conversations of sub-agents are omitted, because the result of the call that started one
 //! contains its outcome.
 
 mod file;
@@ -9,20 +8,14 @@ mod session;
 mod stream;
 
 use super::activity;
-use super::wire::{Part, Raw, ToolInput, parse};
-use crate::conversation::{Provenance, ToolArgument, ToolCall, ToolResultKind};
+use super::wire::{Block, ToolInput, parse};
+use crate::conversation::{ToolArgument, ToolCall, ToolResultKind};
 
-pub use file::from_file;
-pub use session::from_session;
-pub use stream::{AttemptStream, from_attempts};
+pub(super) use file::from_file;
+pub(super) use stream::from_attempts;
 
-/// Returns the provenance of a prompt: Longhaul's if it equals one of our prompts.
-fn provenance_of_prompt(text: &str, longhaul_prompts: &[String]) -> Provenance {
-    if longhaul_prompts.iter().any(|sent| sent == text) { Provenance::Longhaul } else { Provenance::Work }
-}
-
-fn tool_call_from_part(part: &Part<'_>) -> ToolCall {
-    tool_call(part.id.as_str(), part.name.as_str(), part.input.json())
+fn tool_call_from_block(block: &Block<'_>) -> ToolCall {
+    tool_call(block.id.as_str(), block.name.as_str(), block.input.json())
 }
 
 /// Returns a call of one of the agent's tools, with its arguments as JSON.
@@ -55,12 +48,11 @@ fn tool_result_kind(is_error: bool, interrupted: bool) -> ToolResultKind {
 }
 
 /// Returns the text of some content, one paragraph per block. Other blocks are named.
-pub(super) fn content_text(content: Raw<'_>) -> String {
+pub(super) fn content_text(content: &[Block<'_>]) -> String {
     let texts: Vec<String> = content
-        .parts()
         .iter()
-        .filter_map(|part| match part.kind.as_str() {
-            "text" => part.text.text(),
+        .filter_map(|block| match block.kind.as_str() {
+            "text" => block.text.text(),
             "tool_result" | "tool_use" | "thinking" | "redacted_thinking" | "" => None,
             kind => Some(format!("[{kind}]")),
         })

@@ -4,11 +4,11 @@
 mod keep_going;
 
 use super::reminder::{Recipient, is_reminder, reminder, stopped_tasks_note};
-use crate::handoff::AFTER_TASK;
 use crate::handoff::quote::{fenced, inline};
+use crate::handoff::{AFTER_TASK, interruption};
 use crate::{
-    AgentSpec, BackgroundTask, HandoffContext, HandoffReason, PriorAttempts, handoff_prompt,
-    handoff_prompt_with_summary, researchgym,
+    AgentContext, BackgroundTask, HandoffContext, HandoffReason, PriorAttempts, handoff_prompt,
+    handoff_prompt_with_summary,
 };
 use longhaul_core::{AttemptPlan, Fault, Limit, Nudge, PromptKind, Remaining, ResumeStrategy};
 
@@ -31,8 +31,8 @@ const AFTER_LOSS: &str = "\n\n(An earlier session worked on this and could not b
 
 /// Returns the prompt that starts an attempt. It includes a reminder of the side effects so far. A session
 /// that does not contain the earlier work gets a handoff prompt, if there is a record of that work.
-pub fn prompt(spec: &AgentSpec, plan: &AttemptPlan, prior: &PriorAttempts) -> String {
-    let task = &spec.task();
+pub fn prompt(context: &AgentContext, plan: &AttemptPlan, prior: &PriorAttempts) -> String {
+    let (task, tokens_max) = (&context.task(), context.spec.handoff_tokens);
     // Journals of older versions state no resume strategy.
     let uses_handoff = plan.strategy.is_none_or(|strategy| strategy == ResumeStrategy::Handoff)
         && !prior.conversation.entries.is_empty();
@@ -46,9 +46,9 @@ pub fn prompt(spec: &AgentSpec, plan: &AttemptPlan, prior: &PriorAttempts) -> St
             };
             let handoff = match prior.summary.as_ref().filter(|_| plan.with_summary) {
                 Some(summary) => {
-                    handoff_prompt_with_summary(&prior.conversation, &context, spec.handoff_tokens, summary)
+                    handoff_prompt_with_summary(&prior.conversation, &context, tokens_max, summary)
                 }
-                None => handoff_prompt(&prior.conversation, &context, spec.handoff_tokens),
+                None => handoff_prompt(&prior.conversation, &context, tokens_max),
             };
             handoff + &reminder(prior, Recipient::NewSession)
         }
@@ -60,37 +60,40 @@ pub fn prompt(spec: &AgentSpec, plan: &AttemptPlan, prior: &PriorAttempts) -> St
             reminder(prior, Recipient::NewSession)
         ),
         PromptKind::Nudge(_) | PromptKind::KeepGoing(_) | PromptKind::ConfirmDone => {
-            prompt_text(spec, plan.prompt, plan.remaining) + &stopped_tasks_note(prior)
+            prompt_text(context, plan.prompt, plan.remaining) + &stopped_tasks_note(prior)
         }
         PromptKind::CheckFailed(_) => {
             check_failed(prior.check_output.as_deref()) + &stopped_tasks_note(prior)
         }
         PromptKind::Continue(_) | PromptKind::LimitRaised(_) => {
-            prompt_text(spec, plan.prompt, plan.remaining)
+            prompt_text(context, plan.prompt, plan.remaining)
                 + &added_note(prior.added)
                 + &reminder(prior, Recipient::SameSession)
         }
         PromptKind::Task | PromptKind::FollowUp | PromptKind::WrapUp(_) => {
-            prompt_text(spec, plan.prompt, plan.remaining) + &reminder(prior, Recipient::SameSession)
+            prompt_text(context, plan.prompt, plan.remaining) + &reminder(prior, Recipient::SameSession)
         }
     }
 }
 
 /// Returns the prompt for an agent whose session contains the work, or which has not started.
-pub fn prompt_text(spec: &AgentSpec, kind: PromptKind, remaining: Remaining) -> String {
+pub fn prompt_text(context: &AgentContext, kind: PromptKind, remaining: Remaining) -> String {
     match kind {
-        PromptKind::Task | PromptKind::TaskAfterLoss(_) => spec.task().into_owned(),
-        PromptKind::FollowUp => spec.follow_ups.last().cloned().unwrap_or_else(|| spec.task().into_owned()),
+        PromptKind::Task | PromptKind::TaskAfterLoss(_) => context.task().into_owned(),
+        PromptKind::FollowUp => {
+            context.follow_ups.last().cloned().unwrap_or_else(|| context.task().into_owned())
+        }
         PromptKind::Continue(fault) => interrupted_prompt(fault),
         PromptKind::Nudge(nudge) => nudge_prompt(nudge).to_owned(),
         PromptKind::LimitRaised(limit) => limit_raised(limit),
-        PromptKind::KeepGoing(stop) => keep_going::continue_prompt(spec, stop, remaining),
-        PromptKind::ConfirmDone => keep_going::confirm_prompt(spec),
+        PromptKind::KeepGoing(stop) => keep_going::continue_prompt(context, stop, remaining),
+        PromptKind::ConfirmDone => keep_going::confirm_prompt(context),
         // Only the first prompt of an attempt quotes the output.
         PromptKind::CheckFailed(_) => check_failed(None),
         PromptKind::WrapUp(limit) => {
             let is_time = matches!(limit, Limit::Time | Limit::Wall);
-            let custom = spec.wrap_up_prompt.clone().filter(|text| is_time || !text.starts_with(TIME_LIMIT));
+            let custom =
+                context.spec.wrap_up_prompt.clone().filter(|text| is_time || !text.starts_with(TIME_LIMIT));
             custom.unwrap_or_else(|| default_wrap_up(limit, remaining))
         }
     }
@@ -226,7 +229,7 @@ pub(super) fn is_longhaul_prompt(text: &str) -> bool {
 
 /// Returns whether a prompt in a session is a wrap-up prompt of Longhaul or ResearchGym.
 pub(super) fn is_wrap_up(text: &str) -> bool {
-    text.starts_with(WRAP_UP) || text.starts_with(researchgym::WRAP_UP)
+    text.starts_with(WRAP_UP) || text.starts_with(super::researchgym::WRAP_UP)
 }
 
 /// Splits a handoff prompt into its task and the record of earlier work.
@@ -236,51 +239,11 @@ pub(super) fn split_task(text: &str) -> Option<(&str, &str)> {
     Some((&text[..offset], text[offset..].trim_start()))
 }
 
-/// Describes a fault for the model, which must know how its tools may be affected.
-pub(crate) fn interruption(fault: Fault) -> &'static str {
-    match fault {
-        Fault::RateLimited => "the API refused requests for a while because of its rate limit",
-        Fault::Overloaded => "the API was overloaded for a while",
-        Fault::ServerError => "the API failed to answer for a while",
-        Fault::Network => "the connection to the API was lost for a while",
-        Fault::UsageLimit => "the account's usage limit was reached, and time has passed until its reset",
-        Fault::Crashed => "the process you ran in died, and the commands it was running ended with it",
-        Fault::Interrupted => {
-            "the process you ran in was stopped from outside, and the commands it was running with it"
-        }
-        Fault::OutOfMemory => {
-            "the process you ran in was killed for using too much memory, and the commands it was running \
-             with it"
-        }
-        Fault::Stalled => {
-            "the work made no progress for too long, so the process was stopped and started again"
-        }
-        Fault::AttemptTimeout => "the attempt timed out, so the process was stopped and started again",
-        Fault::SessionLost => "the session was no longer found",
-        Fault::SessionExists => "the process you ran in ended before it answered",
-        Fault::SessionBusy => "another process was using the session",
-        Fault::ContextFull => "the conversation had become too long for the model",
-        Fault::OutputLimit => "the answer was truncated by the limit on output tokens",
-        Fault::Unfinished => "the last turn ended before the task was done",
-        Fault::GuardLapsed => "a hook that guards the tools gave no verdict",
-        Fault::Permission => "a tool was not permitted",
-        Fault::Auth => "the API did not accept the credentials",
-        Fault::Billing => "the account could not be billed",
-        Fault::ModelUnknown => "the API did not know the model",
-        Fault::Refused => "the model refused the request",
-        Fault::BadRequest => "the API rejected a request of the conversation as invalid",
-        Fault::AgentMissing | Fault::AgentUnusable => "the agent could not be started",
-        Fault::TurnLimit => "the turn limit was reached",
-        Fault::AgentBudget => "the limit on cost was reached",
-        Fault::Unknown => "the process you ran in ended for an unknown reason",
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::{background_note, is_longhaul_prompt, prompt};
-    use crate::claude::invocation::tests::spec;
-    use crate::{AgentSpec, BackgroundTask, PriorAttempts};
+    use crate::claude::invocation::tests::context;
+    use crate::{AgentContext, BackgroundTask, PriorAttempts};
     use expect_test::expect;
     use longhaul_core::{
         AttemptPlan, Fault, KeepGoingPrompt, Limit, Nudge, PromptKind, Remaining, SessionId, SessionPlan,
@@ -333,7 +296,7 @@ mod tests {
         let mut ends = Vec::new();
         for kind in kinds {
             let plan = AttemptPlan::new(2, SessionPlan::Resume(SessionId::from("a")), kind);
-            let text = prompt(&spec(), &plan, &prior);
+            let text = prompt(&context(|_| ()), &plan, &prior);
             let (_, end) = text.split_once("\n\nStopped with").expect("it names what was stopped");
             ends.push(end.to_owned());
         }
@@ -350,7 +313,7 @@ mod tests {
         .assert_eq(&ends.join("\n---\n"));
         let plan =
             AttemptPlan::new(2, SessionPlan::Resume(SessionId::from("a")), PromptKind::Nudge(Nudge::Answer));
-        assert!(is_longhaul_prompt(&prompt(&spec(), &plan, &prior)));
+        assert!(is_longhaul_prompt(&prompt(&context(|_| ()), &plan, &prior)));
     }
 
     #[test]
@@ -363,14 +326,15 @@ mod tests {
             PromptKind::Nudge(Nudge::Answer),
             PromptKind::Nudge(Nudge::SmallerSteps),
         ];
-        let spec = AgentSpec { prompt: "/review the code".to_owned(), ..spec() };
+        let context = context(|spec| "/review the code".clone_into(&mut spec.prompt));
         let session = SessionPlan::New(SessionId::from("a"));
-        let render = |spec: &AgentSpec, kind| {
+        let render = |context: &AgentContext, kind| {
             let plan = AttemptPlan::new(2, session.clone(), kind);
-            prompt(spec, &plan, &PriorAttempts::default())
+            prompt(context, &plan, &PriorAttempts::default())
         };
-        let mut all: Vec<String> = kinds.into_iter().map(|kind| render(&spec, kind)).collect();
-        let resumed = AgentSpec { follow_ups: vec!["Now the docs.".to_owned()], ..spec };
+        let mut all: Vec<String> = kinds.into_iter().map(|kind| render(&context, kind)).collect();
+        let mut resumed = context;
+        resumed.follow_ups = vec!["Now the docs.".to_owned()];
         all.extend([PromptKind::FollowUp, PromptKind::Task].map(|kind| render(&resumed, kind)));
         expect![[r#"
             /review the code
@@ -430,9 +394,9 @@ mod tests {
     #[test]
     fn researchgym_wrap_up_prompt_needs_time_limit() {
         let text = "Time limit reached. Commit any uncommitted changes and stop.";
-        let spec = AgentSpec { wrap_up_prompt: Some(text.to_owned()), ..spec() };
+        let context = context(|spec| spec.wrap_up_prompt = Some(text.to_owned()));
         let check = |limit, expected: &str| {
-            let prompt_text = super::prompt_text(&spec, PromptKind::WrapUp(limit), Remaining::default());
+            let prompt_text = super::prompt_text(&context, PromptKind::WrapUp(limit), Remaining::default());
             assert!(prompt_text.starts_with(expected), "{prompt_text}");
         };
         check(Limit::Time, text);
@@ -447,7 +411,7 @@ mod tests {
         let prior = PriorAttempts { added, ..PriorAttempts::default() };
         for kind in [PromptKind::LimitRaised(Limit::Budget), PromptKind::Continue(Fault::Crashed)] {
             let plan = AttemptPlan::new(2, SessionPlan::Resume(SessionId::from("a")), kind);
-            let text = prompt(&spec(), &plan, &prior);
+            let text = prompt(&context(|_| ()), &plan, &prior);
             assert!(text.ends_with(" The limits were raised: $2.5000 and 1h 30m of time added."), "{text}");
             assert!(is_longhaul_prompt(&text), "{text}");
         }

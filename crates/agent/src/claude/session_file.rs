@@ -1,93 +1,116 @@
-//! Analyzes a session file: whether the agent can resume from it, its damage, and the facts it contains.
-//! Takes bytes, never accesses a file. The format is that of 2.1.330.
+//! A session file of Claude Code, parsed once: whether the agent can resume from it, its damage, and the rows
+//! of its conversation. Takes bytes, never accesses a file. The format is that of 2.1.330.
 //!
 //! The agent parses leniently. It skips lines that are not rows, and ends a truncated last row with a newline
 //! before it appends. It resumes if any row of the conversation exists. A copy under another directory works
 //! unchanged, because only the file's name matters.
 
 mod continuity;
-mod facts;
 mod missing_rows;
+mod session_row;
 mod wrap_up;
 
 use super::wire::{Row, parse};
+use crate::{Health, SessionDocument, SessionHistory};
+use longhaul_core::Continuity;
 use memchr::memchr;
 use serde::de::IgnoredAny;
+use session_row::SessionRow;
+use std::collections::BTreeSet;
 
-pub use continuity::continuity;
-pub use facts::{BilledMessage, SessionFacts, facts};
-pub use missing_rows::missing_rows;
-pub(super) use wrap_up::{history_up_to, resume_point_before_wrap_up};
-
-/// The condition of a session file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Health {
-    /// Every line is a row.
-    Whole,
-    /// It can be resumed, but these lines are lost.
-    Damaged(Vec<Damage>),
-    /// No row belongs to a conversation, so the agent would not find the session.
-    Empty,
+/// A session file with the rows of its conversation.
+#[derive(Debug)]
+pub(super) struct ClaudeSession {
+    bytes: Vec<u8>,
+    /// The rows that the model sees, in file order.
+    rows: Vec<SessionRow>,
+    /// Whether a line is not a row.
+    is_damaged: bool,
 }
 
-/// A line that is not a row.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Damage {
-    /// Line number, starting at 1.
-    pub line: u64,
-    /// Offset of the line in bytes.
-    pub offset: u64,
-    /// Length in bytes, without the newline.
-    pub bytes: u64,
-    /// The kind of damage.
-    pub kind: DamageKind,
-}
-
-/// The kind of damage of a line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DamageKind {
-    /// A truncated row: its writer was killed, or the disk was full.
-    Torn,
-    /// A line with NUL bytes: the machine lost power before the data reached the disk.
-    Nul,
-    /// Any other text.
-    Garbage,
-}
-
-/// Returns the condition of a session file.
-pub fn health(bytes: &[u8]) -> Health {
-    let mut conversation = false;
-    let mut damage = Vec::new();
-    let mut offset = 0;
-    for (line, content) in (1..).zip(lines(bytes)) {
-        conversation |= row_in(content).and_then(parse::<Row<'_>>).is_some_and(|row| is_conversation(&row));
-        if let Some(kind) = damage_of(content) {
-            damage.push(Damage { line, offset, bytes: content.len() as u64, kind });
+impl ClaudeSession {
+    pub(super) fn parse(bytes: Vec<u8>) -> ClaudeSession {
+        let (mut rows, mut is_damaged, mut start) = (Vec::new(), false, 0);
+        for line in lines(&bytes) {
+            let content = without_nul(line);
+            match parse_row(content) {
+                Some(row) if is_conversation(&row) => rows.push(SessionRow::new(&row, start, line.len())),
+                Some(_) => {}
+                // A row that cannot be parsed is no damage: the agent writes half surrogate pairs.
+                None => is_damaged |= !line.trim_ascii().is_empty() && !is_json_object(content),
+            }
+            is_damaged |= content.len() < line.len();
+            start += line.len() + 1;
         }
-        offset += content.len() as u64 + 1;
+        ClaudeSession { bytes, rows, is_damaged }
     }
-    match (conversation, damage.is_empty()) {
-        (false, _) => Health::Empty,
-        (true, true) => Health::Whole,
-        (true, false) => Health::Damaged(damage),
+
+    /// Returns the line of a row.
+    fn line(&self, row: &SessionRow) -> &[u8] {
+        without_nul(&self.bytes[row.start..row.end])
     }
 }
 
-/// Returns the file without the damaged parts, or `None` if nothing is damaged. Whole rows stay unchanged,
-/// including a row that shares its line with a block of NUL bytes.
-pub fn repair(bytes: &[u8]) -> Option<Vec<u8>> {
-    lines(bytes).find_map(damage_of)?;
-    let mut whole = Vec::with_capacity(bytes.len());
-    for row in lines(bytes).filter_map(row_in) {
-        whole.extend_from_slice(row);
-        whole.push(b'\n');
+impl SessionDocument for ClaudeSession {
+    fn bytes(&self) -> &[u8] {
+        &self.bytes
     }
-    Some(whole)
+
+    fn health(&self) -> Health {
+        match (self.rows.is_empty(), self.is_damaged) {
+            (true, _) => Health::Empty,
+            (false, false) => Health::Whole,
+            (false, true) => Health::Damaged,
+        }
+    }
+
+    fn without_damage(&self) -> Option<Vec<u8>> {
+        if !self.is_damaged {
+            return None;
+        }
+        let mut whole = Vec::with_capacity(self.bytes.len());
+        for row in lines(&self.bytes).map(without_nul).filter(|row| is_json_object(row)) {
+            whole.extend_from_slice(row);
+            whole.push(b'\n');
+        }
+        Some(whole)
+    }
+
+    fn missing_rows(&self, started: Option<usize>, stream: &[u8]) -> Vec<u8> {
+        missing_rows::missing_rows(self, started, stream)
+    }
+
+    fn answered_calls(&self, up_to: Option<&str>) -> BTreeSet<String> {
+        let last = self.rows.iter().position(|row| Some(row.uuid.as_str()) == up_to);
+        let rows = last.map_or(&*self.rows, |last| &self.rows[..=last]);
+        rows.iter().flat_map(|row| row.answered.iter().cloned()).collect()
+    }
+
+    fn last_row_id(&self) -> Option<&str> {
+        self.rows.last().map(|row| row.uuid.as_str())
+    }
+
+    fn resume_point_before_wrap_up(&self, wrap_up_prompt: Option<&str>) -> Option<String> {
+        wrap_up::resume_point(self, wrap_up_prompt)
+    }
+
+    fn history(&self, bytes: u64) -> Option<SessionHistory> {
+        let length = usize::try_from(bytes).ok().filter(|length| *length <= self.bytes.len())?;
+        Some(continuity::history(&self.rows[..self.rows.partition_point(|row| row.end <= length)]))
+    }
+
+    fn continuity(&self, before: &SessionHistory) -> Continuity {
+        continuity::continuity(before, &self.rows)
+    }
 }
 
 /// Parses the rows. Other lines are skipped.
 pub(super) fn rows(bytes: &[u8]) -> impl Iterator<Item = Row<'_>> {
-    lines(bytes).filter_map(row_in).filter_map(parse)
+    lines(bytes).map(without_nul).filter_map(parse_row)
+}
+
+fn parse_row(line: &[u8]) -> Option<Row<'_>> {
+    if starts_object(line) { parse(line) } else { None }
 }
 
 /// Returns whether a row is part of the conversation that the model sees.
@@ -110,33 +133,26 @@ pub(super) fn lines(mut bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-/// Returns the row in a line, if it is whole.
-fn row_in(line: &[u8]) -> Option<&[u8]> {
-    let start = line.iter().position(|&byte| byte != 0)?;
-    let end = line.iter().rposition(|&byte| byte != 0)?;
-    line.get(start..=end).filter(|row| is_row(row))
-}
-
-fn damage_of(line: &[u8]) -> Option<DamageKind> {
-    if memchr(0, line).is_some() {
-        Some(DamageKind::Nul)
-    } else if line.trim_ascii().is_empty() || is_row(line) {
-        None
-    } else if line.starts_with(b"{") {
-        Some(DamageKind::Torn)
-    } else {
-        Some(DamageKind::Garbage)
-    }
+/// Returns a line without the NUL bytes around it, which a machine leaves that lost power before the data
+/// reached the disk.
+fn without_nul(line: &[u8]) -> &[u8] {
+    let start = line.iter().position(|&byte| byte != 0).unwrap_or(line.len());
+    let end = line.iter().rposition(|&byte| byte != 0).map_or(start, |last| last + 1);
+    &line[start..end]
 }
 
 /// Returns whether these bytes are a JSON object and nothing else.
-fn is_row(bytes: &[u8]) -> bool {
+fn is_json_object(bytes: &[u8]) -> bool {
     // The values are not parsed, because half surrogate pairs, which the agent writes, do no harm.
     let is_json = || {
         let text = std::str::from_utf8(bytes).ok()?;
         serde_json::from_str::<IgnoredAny>(text).ok()
     };
-    bytes.trim_ascii_start().starts_with(b"{") && is_json().is_some()
+    starts_object(bytes) && is_json().is_some()
+}
+
+fn starts_object(bytes: &[u8]) -> bool {
+    bytes.trim_ascii_start().starts_with(b"{")
 }
 
 #[cfg(test)]

@@ -12,14 +12,8 @@ pub fn session_file(cwd: &Path, session: &str) -> PathBuf {
 }
 
 /// Returns the directory of all sessions that started in `cwd`, below the configuration directory.
-pub fn sessions_dir(cwd: &Path) -> PathBuf {
+fn sessions_dir(cwd: &Path) -> PathBuf {
     Path::new("projects").join(encode(&cwd.to_string_lossy()))
-}
-
-/// Returns the session of a file in such a directory.
-pub fn session_from_file(file: &Path) -> Option<&str> {
-    let is_session = file.extension().is_some_and(|extension| extension == "jsonl");
-    file.file_stem().filter(|_| is_session)?.to_str()
 }
 
 /// Encodes a path as a directory name: all characters except ASCII letters and digits become dashes.
@@ -53,7 +47,7 @@ fn base36(mut number: u32) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{base36, encode, session_file, session_from_file};
+    use super::{base36, encode, session_file};
     use std::path::Path;
 
     #[test]
@@ -75,7 +69,5 @@ mod tests {
     fn returns_session_files() {
         let file = session_file(Path::new("/demo"), "54f67155");
         assert_eq!(file, Path::new("projects/-demo/54f67155.jsonl"));
-        assert_eq!(session_from_file(&file), Some("54f67155"));
-        assert_eq!(session_from_file(Path::new("projects/-demo/notes.txt")), None);
     }
 }

@@ -11,7 +11,7 @@ mod by_model;
 
 use super::compaction::{CompactionFilter, fingerprint};
 use super::recent_messages::RecentMessages;
-use super::wire::{Head, Message, ModelUsage, ResultLine, WireUsage};
+use super::wire::{Block, Message, ModelUsage, ResultLine, StreamLine, WireUsage};
 use crate::Prices;
 use crate::prices::{BilledTokens, usd_from_nano};
 use by_model::{ModelShares, Models, ReportedUsage};
@@ -96,8 +96,12 @@ impl UsageMeter {
         }
     }
 
+    pub(super) fn prices(&self) -> &Prices {
+        &self.prices
+    }
+
     /// Records an event of the Messages API.
-    pub(super) fn stream_event(&mut self, head: &Head<'_>) {
+    pub(super) fn stream_event(&mut self, head: &StreamLine<'_>) {
         let (event, thread) = (&head.event, head.parent_tool_use_id.as_str());
         match event.kind.as_str() {
             "content_block_delta" => {
@@ -149,12 +153,7 @@ impl UsageMeter {
         if live.source != Source::Deltas {
             live.source = Source::Rows { is_final };
             live.usage = live.usage.max_with(billed(&message.usage));
-            live.bytes += message
-                .content
-                .0
-                .iter()
-                .map(|block| block.text.as_str().len() as u64 + block.thinking.0 + block.input.bytes())
-                .sum::<u64>();
+            live.bytes += message.content.0.iter().map(Block::written_bytes).sum::<u64>();
         }
     }
 

@@ -6,6 +6,7 @@
 //! is not JSON, or has no type, is not an event.
 
 mod lenient;
+mod raw;
 
 pub(super) use lenient::{Amount, Count, Flag, Length, List, Map, Text};
 use serde::Deserialize;
@@ -57,17 +58,16 @@ macro_rules! records {
 // Below the macro, because `rows` declares its records with it.
 mod rows;
 
-pub(super) use rows::{
-    ConversationEvent, FormatSignature, Part, Raw, Row, RowContext, RowMessage, TranscriptEvent,
-    UnwrittenEvent,
-};
+pub(super) use raw::{Content, Raw};
+pub(super) use rows::{FormatSignature, Row, RowContext, UnwrittenEvent};
 
 records! {
     /// Fields of every event, and all fields of `stream_event`, `assistant` and `user`. Nearly all events are
-    /// of these types and are parsed once.
-    Head {
+    /// of these types and are parsed once, for all readers.
+    StreamLine {
         "type" => kind: Text<'a>,
         "subtype" => subtype: Text<'a>,
+        "session_id" => session_id: Text<'a>,
         "parent_tool_use_id" => parent_tool_use_id: Text<'a>,
         "api_message_id" => api_message_id: Text<'a>,
         "event" => event: StreamEvent<'a>,
@@ -76,8 +76,10 @@ records! {
         "api_error" => api_error: Text<'a>,
         "api_error_status" => api_error_status: Count,
         "is_api_error_message" => is_api_error_message: Flag,
+        "isSynthetic" => is_synthetic: Flag,
         "tool_result_meta" => tool_result_meta: List<ResultMeta<'a>>,
         "timestamp" => timestamp: Text<'a>,
+        "summary" => summary: Raw<'a>,
     }
 
     /// The type and the message of a `stream_event`.
@@ -130,18 +132,19 @@ records! {
         "model" => model: Text<'a>,
         "stop_reason" => stop_reason: Text<'a>,
         "usage" => usage: WireUsage<'a>,
-        "content" => content: List<Block<'a>>,
+        "content" => content: Content<'a>,
     }
 
-    /// A block of a message's content.
+    /// A block of a message's content. Its own content stays unparsed until it is needed.
     Block {
         "type" => kind: Text<'a>,
         "id" => id: Text<'a>,
         "tool_use_id" => tool_use_id: Text<'a>,
         "name" => name: Text<'a>,
-        "text" => text: Text<'a>,
-        "thinking" => thinking: Length,
-        "input" => input: ToolInput<'a>,
+        "text" => text: Raw<'a>,
+        "thinking" => thinking: Raw<'a>,
+        "input" => input: Raw<'a>,
+        "content" => content: Raw<'a>,
         "is_error" => is_error: Flag,
     }
 
@@ -274,22 +277,6 @@ records! {
         "description" => description: Text<'a>,
     }
 
-    /// A row with tool results, for their text. The text may be long, and most readers do not need it.
-    ToolResultRow {
-        "message" => message: ToolResultMessage<'a>,
-    }
-
-    /// The message of that row.
-    ToolResultMessage {
-        "content" => content: List<ToolResultText<'a>>,
-    }
-
-    /// The result of one call.
-    ToolResultText {
-        "tool_use_id" => tool_use_id: Text<'a>,
-        "content" => content: Text<'a>,
-    }
-
     /// The content of a control request.
     Request {
         "subtype" => subtype: Text<'a>,
@@ -323,11 +310,31 @@ records! {
     }
 }
 
-impl ToolInput<'_> {
+impl ResultMeta<'_> {
+    /// Returns whether a permission decision was made about the call.
+    pub(super) fn has_decision(&self) -> bool {
+        self.permission_decision.decision.non_empty().is_some()
+    }
+}
+
+impl Block<'_> {
+    /// Returns the arguments of a tool call, which are empty in other blocks.
+    pub(super) fn tool_input(&self) -> ToolInput<'_> {
+        parse(self.input.json().as_bytes()).unwrap_or_default()
+    }
+
     /// Returns the approximate number of bytes that the model wrote.
-    pub(super) fn bytes(&self) -> u64 {
-        let texts = [&self.command, &self.query, &self.description].map(|text| text.as_str().len() as u64);
-        texts.iter().sum::<u64>() + self.content.0 + self.old_string.0 + self.new_string.0
+    pub(super) fn written_bytes(&self) -> u64 {
+        let ToolInput { command, query, description, content, old_string, new_string, .. } =
+            self.tool_input();
+        let text = self.text.text().unwrap_or_default();
+        let texts = [&*text, command.as_str(), query.as_str(), description.as_str()];
+        let thinking: Length = parse(self.thinking.json().as_bytes()).unwrap_or_default();
+        texts.iter().map(|text| text.len() as u64).sum::<u64>()
+            + thinking.0
+            + content.0
+            + old_string.0
+            + new_string.0
     }
 }
 

@@ -74,16 +74,6 @@ impl BlockedPaths {
         self.texts.is_empty()
     }
 
-    /// Returns the paths as written.
-    pub fn texts(&self) -> &[String] {
-        &self.texts
-    }
-
-    /// Returns the directory that `~` stands for.
-    pub fn home(&self) -> &str {
-        &self.home
-    }
-
     /// Returns the directory in which a call is made, or that of the run if the call does not name it.
     pub(super) fn dir<'a>(&'a self, cwd: &'a str) -> &'a str {
         if cwd.is_empty() { &self.cwd } else { cwd }

@@ -1,8 +1,8 @@
 //! Writes the start of a handoff prompt: the task, and the facts that the model needs before it acts.
 
+use super::interruption::interruption;
 use super::quote::one_line;
 use super::{HandoffContext, HandoffReason};
-use crate::claude::interruption;
 
 /// The reason is one sentence, not a report.
 const REASON_CHARS_MAX: usize = 400;

@@ -10,14 +10,14 @@ const OVERHEAD_WEIGHT: u64 = 120;
 
 /// A model's summary of older work.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HandoffSummary {
+pub struct WrittenSummary {
     /// The model, as the user named it.
     pub model: String,
     /// The summary.
     pub text: String,
 }
 
-impl HandoffSummary {
+impl WrittenSummary {
     /// Returns the summary as a part of a handoff prompt, or `None` if it is empty or does not fit.
     pub(super) fn part(&self, mut budget: TokenBudget) -> Option<String> {
         let title =

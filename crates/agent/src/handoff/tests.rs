@@ -1,4 +1,4 @@
-use super::{HandoffContext, HandoffReason, HandoffSummary};
+use super::{HandoffContext, HandoffReason, WrittenSummary};
 use crate::conversation::{
     Conversation, EntryKind, Provenance, ToolArgument, ToolCall, ToolResult, ToolResultKind,
 };
@@ -57,6 +57,6 @@ fn context(task: &str) -> HandoffContext<'_> {
     HandoffContext::unlimited(task, HandoffReason::Fault(Fault::ContextFull))
 }
 
-fn summary(text: &str) -> HandoffSummary {
-    HandoffSummary { model: "haiku".to_owned(), text: text.to_owned() }
+fn summary(text: &str) -> WrittenSummary {
+    WrittenSummary { model: "haiku".to_owned(), text: text.to_owned() }
 }

@@ -1,7 +1,6 @@
 //! The transcript does not depend on how the stream is split, and counts each message once.
 
 use super::fixtures::{all, decoder};
-use longhaul_agent::dialect_for;
 use longhaul_agent::transcript_message::TranscriptMessage;
 use longhaul_core::{Exit, Tokens};
 
@@ -11,13 +10,13 @@ const UNSTREAMED: [&str; 3] =
     ["stream-hang-recovered-nonstreaming", "success-two-models", "success-two-models-by-other-names"];
 
 fn decode<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<TranscriptMessage> {
-    let mut decoder = dialect_for("claude").expect("the dialect is there").transcript_decoder(1);
-    let mut messages = Vec::new();
+    let mut decoder = decoder();
+    decoder.collect_messages(1);
     for piece in pieces {
-        decoder.feed(piece, &mut messages);
+        decoder.feed(piece, &mut Vec::new());
     }
-    decoder.finish(&mut messages);
-    messages
+    decoder.evidence(Exit::Unobserved, "");
+    decoder.take_messages()
 }
 
 fn json(messages: &[TranscriptMessage]) -> String {

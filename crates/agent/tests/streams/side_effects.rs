@@ -4,8 +4,8 @@
 use super::fixtures::{all, decoder};
 use expect_test::{Expect, expect};
 use longhaul_agent::claude::Claude;
-use longhaul_agent::{AgentSpec, Dialect, Guards, HANDOFF_TOKENS_MAX, PriorAttempts, Program, SideEffects};
-use longhaul_core::{AttemptPlan, Exit, Fault, PromptKind, RunId, SessionId, SessionPlan};
+use longhaul_agent::{AgentContext, Dialect, PriorAttempts, SideEffects};
+use longhaul_core::{AttemptPlan, Exit, Fault, Preset, PromptKind, RunId, RunSpec, SessionId, SessionPlan};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -165,31 +165,12 @@ fn tracks_background_calls() {
 
 /// Returns the first prompt of an agent in a new session.
 fn first_prompt(prior: &PriorAttempts) -> String {
-    let spec = AgentSpec {
-        program: Program { path: "claude".into(), leading_args: Vec::new() },
-        cwd: "/demo".into(),
-        prompt: "The task.".to_owned(),
-        follow_ups: Vec::new(),
-        model: None,
-        permission_mode: None,
-        guards: Guards::default(),
-        needs_supervisor: false,
-        checks: Vec::new(),
-        finish_tool: None,
-        done_when: None,
-        wrap_up_prompt: None,
-        network: None,
-        learn: None,
-        extra_args: Vec::new(),
-        handoff_tokens: HANDOFF_TOKENS_MAX,
-        handoff_summary: None,
-        inner_retries: 4,
-        run_id: RunId::from("kqzr"),
-    };
+    let spec = RunSpec::new("claude", "/demo", "The task.", Preset::Default.policy());
+    let context = AgentContext::new(spec, RunId::from("kqzr")).expect("the spec has no guards");
     let (session, kind) = (SessionPlan::New(SessionId::from("a")), PromptKind::TaskAfterLoss(Fault::Crashed));
     let plan = AttemptPlan::new(2, session, kind);
-    let line: Value =
-        serde_json::from_slice(&Claude::new().invocation(&spec, &plan, prior).stdin).expect("a line of JSON");
+    let line: Value = serde_json::from_slice(&Claude::new().invocation(&context, &plan, prior).stdin)
+        .expect("a line of JSON");
     line["message"]["content"].as_str().expect("the prompt").to_owned()
 }
 

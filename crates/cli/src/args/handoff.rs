@@ -22,7 +22,7 @@ pub struct HandoffArgs {
     #[arg(long, value_name = "FILE", requires = "from_transcript", conflicts_with_all = ["task", "run"])]
     pub task_file: Option<PathBuf>,
     /// Maximum size of the handoff prompt, in tokens
-    #[arg(long, value_name = "N", default_value_t = longhaul_agent::HANDOFF_TOKENS_MAX)]
+    #[arg(long, value_name = "N", default_value_t = longhaul_core::HANDOFF_TOKENS_MAX)]
     pub handoff_tokens: u64,
     /// Summarize older work in the handoff prompt with this model
     ///

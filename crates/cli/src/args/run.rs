@@ -52,7 +52,7 @@ pub struct RunArgs {
     #[arg(long, value_name = "SESSION", value_parser = session_name, conflicts_with = "resume", help_heading = "Agent and session", hide_short_help = true)]
     pub resume_or_new: Option<String>,
     /// Maximum size of the handoff prompt, in tokens [default: 12000]
-    #[arg(long, value_name = "N", default_value_t = longhaul_agent::HANDOFF_TOKENS_MAX, hide_default_value = true, help_heading = "Handoff and learning", hide_short_help = true)]
+    #[arg(long, value_name = "N", default_value_t = longhaul_core::HANDOFF_TOKENS_MAX, hide_default_value = true, help_heading = "Handoff and learning", hide_short_help = true)]
     pub handoff_tokens: u64,
     /// Summarize older work in the handoff prompt with this model
     ///

@@ -14,10 +14,10 @@ pub struct RunLearnArgs {
     #[arg(long, hide_short_help = true)]
     pub learn: bool,
     /// Judge of the sessions: `api` uses your key, `claude` uses Claude Code's login [default: api]
-    #[arg(long, value_name = "JUDGE", requires = "learn", hide_short_help = true)]
+    #[arg(long, value_name = "JUDGE", hide_short_help = true)]
     pub learn_judge: Option<JudgeArg>,
     /// Maximum number of playbook tokens per session; the points that match the prompt best come first
-    #[arg(long, value_name = "N", requires = "learn", value_parser = clap::value_parser!(u64).range(1..), hide_short_help = true)]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), hide_short_help = true)]
     pub learn_tokens: Option<u64>,
 }
 

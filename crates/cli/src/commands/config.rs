@@ -6,7 +6,7 @@ mod trust;
 #[cfg(test)]
 pub use trust::ConfigTrust;
 
-use crate::args::{Cli, ConfigArgs, ConfigCommand, GlobalArgs, InitArgs, OutputFormat, PathArgs};
+use crate::args::{Cli, ConfigArgs, ConfigCommand, GlobalArgs, InitArgs, PathArgs};
 use crate::config::find::{PROJECT_FILE, project_file, user_file};
 use crate::config::keys::Keys;
 use crate::config::{FileOwner, template};
@@ -48,12 +48,11 @@ pub struct ConfigWritten {
 
 /// Runs the command and returns its exit code.
 pub fn config(global: &GlobalArgs, args: &ConfigArgs) -> Result<u8, Failure> {
-    let format = output::format(global);
     match &args.command {
-        ConfigCommand::Show(args) => show::show(global, args, format),
-        ConfigCommand::Path(args) => path(args, format),
-        ConfigCommand::Init(args) => init(args, format),
-        ConfigCommand::Trust(args) => trust::trust(args, format),
+        ConfigCommand::Show(args) => show::show(global, args),
+        ConfigCommand::Path(args) => path(global, args),
+        ConfigCommand::Init(args) => init(global, args),
+        ConfigCommand::Trust(args) => trust::trust(global, args),
     }
 }
 
@@ -73,33 +72,30 @@ fn user_path() -> Option<PathBuf> {
     user_file(|name| env::var_os(name))
 }
 
-fn path(args: &PathArgs, format: OutputFormat) -> Result<u8, Failure> {
+fn path(global: &GlobalArgs, args: &PathArgs) -> Result<u8, Failure> {
     let project = project_file(&directory(args.cwd.as_deref())?);
     let user = user_path();
     let exists = |path: &PathBuf| fs::symlink_metadata(path).is_ok();
-    output::print_text(&match format {
-        OutputFormat::Json | OutputFormat::StreamJson => {
-            let user = user.map(|path| ConfigFileStatus { exists: exists(&path), path });
-            let project = project.map(|path| ConfigFileStatus { exists: true, path });
-            output::pretty(&ConfigFilesOutput { user, project })
-        }
-        OutputFormat::Text => {
-            let user = match &user {
-                Some(path) if exists(path) => path.display().to_string(),
-                Some(path) => format!("{} (does not exist)", path.display()),
-                None => "none: neither XDG_CONFIG_HOME nor HOME is an absolute path".to_owned(),
-            };
-            let project = match &project {
-                Some(path) => path.display().to_string(),
-                None => format!("none: there is no {PROJECT_FILE} here or above"),
-            };
-            format!("user     {user}\nproject  {project}\n")
-        }
+    let files = ConfigFilesOutput {
+        user: user.map(|path| ConfigFileStatus { exists: exists(&path), path }),
+        project: project.map(|path| ConfigFileStatus { exists: true, path }),
+    };
+    output::print_output(global, &files, || {
+        let user = match &files.user {
+            Some(file) if file.exists => file.path.display().to_string(),
+            Some(file) => format!("{} (does not exist)", file.path.display()),
+            None => "none: neither XDG_CONFIG_HOME nor HOME is an absolute path".to_owned(),
+        };
+        let project = match &files.project {
+            Some(file) => file.path.display().to_string(),
+            None => format!("none: there is no {PROJECT_FILE} here or above"),
+        };
+        format!("user     {user}\nproject  {project}\n")
     });
     Ok(0)
 }
 
-fn init(args: &InitArgs, format: OutputFormat) -> Result<u8, Failure> {
+fn init(global: &GlobalArgs, args: &InitArgs) -> Result<u8, Failure> {
     let (owner, path) = if args.user {
         let hint = "set HOME or XDG_CONFIG_HOME to an absolute path";
         (
@@ -109,8 +105,7 @@ fn init(args: &InitArgs, format: OutputFormat) -> Result<u8, Failure> {
     } else {
         (FileOwner::Project, directory(None)?.join(PROJECT_FILE))
     };
-    let root = Cli::command();
-    let text = template::text(&root, &Keys::for_command(&root), owner);
+    let text = template::text(&Keys::for_command(&Cli::command()), owner);
     let write = || -> io::Result<()> {
         fs::create_dir_all(path.parent().unwrap_or(Path::new("/")))?;
         File::create_new(&path)?.write_all(text.as_bytes())
@@ -125,9 +120,7 @@ fn init(args: &InitArgs, format: OutputFormat) -> Result<u8, Failure> {
             _ => Failure::usage(format!("cannot write {path}: {error}"), "check the owner and permissions of the directory"),
         }
     })?;
-    output::print_text(&match format {
-        OutputFormat::Json | OutputFormat::StreamJson => output::pretty(&ConfigWritten { written: path }),
-        OutputFormat::Text => format!("{}\n", path.display()),
-    });
+    let written = ConfigWritten { written: path };
+    output::print_output(global, &written, || format!("{}\n", written.written.display()));
     Ok(0)
 }

@@ -18,6 +18,7 @@ use longhaul_playbook::{LearningDb, LearningPaths};
 use longhaul_store::{CostBy, CostRow, Home, Ledger, LedgerRun, LedgerSpend, RunFilter, rfc3339};
 use serde::Serialize;
 use std::collections::BTreeMap;
+use unicode_width::UnicodeWidthStr;
 
 const DAYS: u64 = 30;
 const DAY_MS: u64 = 86_400_000;
@@ -169,7 +170,7 @@ fn judge_costs(home: &Home, since: Option<Moment>) -> Vec<JudgeCost> {
     paid.unwrap_or_else(|error| {
         output::print_warning(
             &format!("the cost of the playbook's judge is missing: {error}"),
-            Some(&error.hint()),
+            Some(error.hint()),
         );
         Vec::new()
     })
@@ -273,7 +274,7 @@ fn text(costs: &CostOutput, width: usize) -> String {
     let aligned = |columns: usize| [&[Column::Left][..], &vec![Column::Right; columns - 1]].concat();
     let fits = |cells: &Vec<Vec<String>>| {
         let table = table(cells, &aligned(cells[0].len()), usize::MAX);
-        table.lines().all(|line| line.chars().count() <= room)
+        table.lines().all(|line| line.width() <= room)
     };
     let mut tables = WIDTHS.map(|(columns, count)| cells(costs, columns, count)).into_iter();
     let narrowest = tables.next_back().expect("there are several");

@@ -11,6 +11,7 @@ use crate::open_home::{self, store_failure};
 use crate::output::color::Colors;
 use crate::output::{self, out, pager, print_status};
 use crate::runtime;
+use longhaul::GitError;
 use longhaul::changes::{
     ChangedFile, ChangesError, Commit, DiffFormat, WorkspaceDiff, diff as workspace_diff,
 };
@@ -119,11 +120,11 @@ fn without_last_line(text: &[u8]) -> &[u8] {
 }
 
 fn print_json(dir: &RunDir, diff: &WorkspaceDiff) -> Result<(), Failure> {
-    let workspace = dir.plan().map_err(|error| store_failure(&error))?.cwd;
+    let workspace = dir.plan().map_err(|error| store_failure(&error))?.spec.cwd;
     let omitted = text::omitted(diff);
     output::print_json(&DiffOutput {
         run: dir.id().as_str(),
-        workspace,
+        workspace: workspace.into(),
         from: state(&diff.from),
         to: DiffEnd { state: state(&diff.to), live: diff.live.is_some() },
         commits: diff.commits.as_deref(),
@@ -157,12 +158,12 @@ fn failure(dir: &RunDir, error: ChangesError) -> Failure {
             "move the repository back; `longhaul logs` prints the conversation",
             None,
         ),
-        ChangesError::NoGit(_) => Failure::not_started(
+        ChangesError::Git(GitError::NotStarted(_)) => Failure::not_started(
             format!("{action}: {error}"),
             "install git, and make sure that it is on PATH",
             None,
         ),
-        ChangesError::Git { .. } => Failure::not_started(
+        ChangesError::Git(GitError::Failed { .. }) => Failure::not_started(
             format!("{action}: {error}"),
             "fix the problem that git reports; a missing object may belong to commits that git has removed since",
             None,

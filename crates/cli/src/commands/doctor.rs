@@ -14,12 +14,12 @@ mod system;
 mod telemetry;
 mod writable_dir;
 
-use crate::args::{DoctorArgs, GlobalArgs, OutputFormat};
+use crate::args::{DoctorArgs, GlobalArgs};
 use crate::failure::{Failure, UNEXPECTED_ERROR};
 use crate::output;
 use crate::output::color::Colors;
 use finding::{Finding, Severity};
-use longhaul_agent::claude::environment::API_TIMEOUT;
+use longhaul_agent::default_dialect;
 use serde::Serialize;
 use std::env;
 
@@ -44,10 +44,7 @@ pub fn doctor(global: &GlobalArgs, args: &DoctorArgs) -> Result<u8, Failure> {
         warnings: count(Severity::Warning),
         findings: &findings,
     };
-    match output::format(global) {
-        OutputFormat::Text => output::print_text(&finding::text(&findings, Colors::stdout())),
-        OutputFormat::Json | OutputFormat::StreamJson => output::print_json(&report),
-    }
+    output::print_output(global, &report, || finding::text(&findings, Colors::stdout()));
     Ok(if report.problems == 0 { 0 } else { UNEXPECTED_ERROR })
 }
 
@@ -56,10 +53,13 @@ fn run_checks(global: &GlobalArgs, args: &DoctorArgs) -> Result<Vec<Finding>, Fa
     let is_set = |name: &str| env::var_os(name).is_some_and(|value| !value.is_empty());
     let mut findings = vec![configuration::check(global)];
     findings.extend(agent::check(args.agent_path.as_deref())?);
-    findings.push(agent_environment::login(is_set, agent_environment::has_credentials()));
-    findings.push(agent_environment::retries(is_set));
-    findings.push(agent_environment::api_timeout(env::var_os(API_TIMEOUT)));
-    findings.push(agent_environment::sessions());
+    let dialect = default_dialect();
+    let environment = dialect.environment();
+    let has_credentials = agent_environment::has_credentials(environment);
+    findings.push(agent_environment::login(environment, is_set, has_credentials));
+    findings.push(agent_environment::retries(environment, is_set));
+    findings.push(agent_environment::api_timeout(environment, env::var_os(environment.api_timeout)));
+    findings.extend(dialect.sessions().map(agent_environment::sessions));
     findings.extend(home::check());
     findings.extend(runs::check(output::now()));
     findings.extend(boot::check());

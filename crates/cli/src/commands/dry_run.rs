@@ -1,12 +1,15 @@
 //! `longhaul run --dry-run`: prints the exact command, the policy and the worst case. It starts nothing.
 
+use super::watchdog::environment;
 use crate::args::{NONE, OutputFormat};
 use crate::failure::Failure;
-use crate::policy_flags::ResolvedPolicy;
-use longhaul::{MARKER_VARIABLE, SessionChoice, quoted};
-use longhaul_agent::{AgentSpec, Dialect, Guards, Invocation, PriorAttempts, ToolPattern};
+use longhaul::{MARKER_VARIABLE, quoted};
+use longhaul_agent::{Invocation, PriorAttempts, dialect_for};
 use longhaul_core::flag_span as span;
-use longhaul_core::{AttemptPlan, LimitUsage, Policy, PromptKind, RunId, SessionId, SessionPlan, Span};
+use longhaul_core::{
+    AttemptPlan, GuardRules, LimitUsage, Policy, Preset, PromptKind, RunId, RunSpec, SessionId, SessionPlan,
+    Span,
+};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -95,42 +98,35 @@ struct WorstCaseOutput {
 
 /// Prints what a run would do.
 pub fn print(
-    dialect: &dyn Dialect,
-    agent_spec: &AgentSpec,
-    session: &SessionChoice,
-    resolved: &ResolvedPolicy,
+    spec: &RunSpec,
+    preset: Preset,
+    origins: &BTreeMap<String, String>,
     format: OutputFormat,
 ) -> Result<u8, Failure> {
-    let session = match session {
-        // The id is drawn when the run starts.
-        SessionChoice::New => SessionPlan::New(SessionId::from("<new session id>")),
-        SessionChoice::NewWithId(id) => SessionPlan::New(id.clone()),
-        SessionChoice::Resume(id) => SessionPlan::Resume(id.clone()),
-        SessionChoice::Fork(from) => {
-            SessionPlan::Fork { from: from.clone(), to: SessionId::from("<new session id>") }
-        }
-    };
-    let agent_spec = &AgentSpec { run_id: RunId::from("<run id>"), ..agent_spec.clone() };
+    let policy = &spec.policy;
+    // The id is drawn when the run starts.
+    let new = || SessionPlan::New(SessionId::from("<new session id>"));
+    let session = spec.session.clone().unwrap_or_else(new);
+    let context = environment().agent_context(spec.clone(), RunId::from("<run id>"), Vec::new());
+    let context = context.map_err(|error| Failure::unexpected(error.to_string()))?;
     // The agent's own limit on cost is one of its arguments.
-    let remaining = resolved.policy.limits.remaining(&LimitUsage::default());
+    let remaining = policy.limits.remaining(&LimitUsage::default());
     let plan = AttemptPlan { remaining, ..AttemptPlan::new(1, session, PromptKind::Task) };
-    let mut invocation = dialect.invocation(agent_spec, &plan, &PriorAttempts::default());
-    invocation.env_set.push((MARKER_VARIABLE.to_owned(), format!("{}/<random>", agent_spec.run_id)));
-    let summary = agent_spec.handoff_summary.as_ref().and_then(|model| {
-        let invocation = dialect.summary_invocation(agent_spec, plan.attempt, model, "")?;
-        Some((model, command_line(&invocation), resolved.policy.summary_timeout))
+    let dialect = dialect_for(&spec.agent.name).expect("the flags name an agent");
+    let mut invocation = dialect.invocation(&context, &plan, &PriorAttempts::default());
+    invocation.env_set.push((MARKER_VARIABLE.to_owned(), format!("{}/<random>", context.run_id)));
+    let summary = policy.handoff_summary.as_ref().and_then(|summary| {
+        let invocation = dialect.summary_invocation(&context, plan.attempt, &summary.model, "")?;
+        Some((&summary.model, command_line(&invocation), summary.timeout))
     });
-    let guards = guards(&agent_spec.guards);
-    let worst = resolved.policy.worst_case();
+    let checks = policy.checks.as_ref().map_or(&[][..], |checks| &checks.commands);
+    let guards = guards(&spec.guards);
+    let worst = policy.worst_case();
     let text = match format {
         OutputFormat::Json | OutputFormat::StreamJson => {
             let variables = invocation.env_set.iter().map(|(name, value)| Variable { name, value });
             crate::output::pretty(&DryRun {
-                command: Command {
-                    program: &invocation.program,
-                    args: &invocation.args,
-                    cwd: &agent_spec.cwd,
-                },
+                command: Command { program: &invocation.program, args: &invocation.args, cwd: &spec.cwd },
                 env: Env { set: variables.collect(), removed: &invocation.env_remove },
                 stdin: String::from_utf8_lossy(&invocation.stdin).into_owned(),
                 handoff_summary: summary.as_ref().map(|(model, command, timeout)| HandoffSummary {
@@ -139,10 +135,10 @@ pub fn print(
                     timeout_ms: *timeout,
                 }),
                 guards,
-                checks: &agent_spec.checks,
-                preset: resolved.preset.as_str(),
-                policy: &resolved.policy,
-                changed: &resolved.origins,
+                checks,
+                preset: preset.as_str(),
+                policy,
+                changed: origins,
                 worst_case: WorstCaseOutput {
                     requests_without_progress: worst.requests,
                     longest_backoff_ms: worst.backoff_max,
@@ -160,7 +156,7 @@ pub fn print(
                 "Command: {}\nDirectory: {}\nEnvironment:\n{}\nRemoved: {}\nStdin: {}{}{}{}Policy: {}\n{}{}Worst case without progress: {} requests; \
                  longest wait {}, or until the reset of a usage window{}\n",
                 command_line(&invocation),
-                agent_spec.cwd.display(),
+                spec.cwd.display(),
                 env.join("\n"),
                 invocation.env_remove.join(", "),
                 String::from_utf8_lossy(&invocation.stdin),
@@ -173,10 +169,10 @@ pub fn print(
                     .iter()
                     .map(|(name, patterns)| format!("{name}: {}\n", patterns.join(", ")))
                     .collect::<String>(),
-                agent_spec.checks.iter().map(|check| format!("Check: {check}\n")).collect::<String>(),
-                resolved.preset,
-                policy_lines(&resolved.policy),
-                origin_lines(&resolved.origins),
+                checks.iter().map(|check| format!("Check: {check}\n")).collect::<String>(),
+                preset,
+                policy_lines(policy, preset),
+                origin_lines(origins),
                 worst
                     .requests
                     .map_or_else(|| "unlimited".to_owned(), |requests| format!("at most {requests}")),
@@ -190,15 +186,13 @@ pub fn print(
 }
 
 /// Returns the guards that are set, by their name in a plan.
-fn guards(guards: &Guards) -> BTreeMap<&'static str, Vec<String>> {
-    let Guards { allow_tools, deny_tools, block_urls, block_paths, answers } = guards;
-    let tools = |tools: &[ToolPattern]| tools.iter().map(ToString::to_string).collect();
-    let answers = answers.iter().flat_map(|answers| answers.entries());
-    let all: [(_, Vec<String>); 5] = [
-        ("allow_tools", tools(allow_tools)),
-        ("deny_tools", tools(deny_tools)),
-        ("block_urls", block_urls.iter().map(ToString::to_string).collect()),
-        ("block_paths", block_paths.texts().to_vec()),
+fn guards(rules: &GuardRules) -> BTreeMap<&'static str, Vec<String>> {
+    let answers = rules.answers.iter().flatten();
+    let all = [
+        ("allow_tools", rules.allow_tools.clone()),
+        ("deny_tools", rules.deny_tools.clone()),
+        ("block_urls", rules.block_urls.clone()),
+        ("block_paths", rules.block_paths.clone()),
         ("answers", answers.map(|(key, answer)| format!("{key}={answer}")).collect()),
     ];
     all.into_iter().filter(|(_, patterns)| !patterns.is_empty()).collect()
@@ -213,7 +207,7 @@ fn command_line(invocation: &Invocation) -> String {
 
 /// Renders one line for each value. Values with a flag are shown as typed, the others by their name in the
 /// plan.
-fn policy_lines(policy: &Policy) -> String {
+fn policy_lines(policy: &Policy, preset: Preset) -> String {
     let typed = policy.flag_values().into_iter().map(|(name, value)| {
         // Only the outage limit has an alternative bound.
         (name, value.unwrap_or_else(|| format!("{} retries", policy.retries_max)))
@@ -221,13 +215,14 @@ fn policy_lines(policy: &Policy) -> String {
     let as_str = |value: serde_json::Value| value.as_str().unwrap_or_default().to_owned();
     let timeout_action = serde_json::to_value(policy.attempt_timeout_action).unwrap_or_default();
     let session_loss = serde_json::to_value(policy.session_loss).unwrap_or_default();
+    let (checks, summary) = (policy.checks.as_ref(), policy.handoff_summary.as_ref());
     let others = [
         (
             "wrap_up_reserve",
             policy.wrap_up.map_or_else(none, |wrap_up| wrap_up.reserve.map_or_else(default_reserve, span)),
         ),
-        ("max_failed_checks", policy.check.map_or_else(none, |check| check.failures_max.to_string())),
-        ("check_timeout", policy.check.and_then(|check| check.timeout).map_or_else(none, span)),
+        ("max_failed_checks", checks.map_or_else(none, |checks| checks.failures_max.to_string())),
+        ("check_timeout", checks.and_then(|checks| checks.timeout).map_or_else(none, span)),
         ("keep_going", policy.keep_going.is_some().to_string()),
         ("progress_resets_retries", policy.progress_resets_retries.to_string()),
         ("early_overload_cap", span(policy.early_overload_cap)),
@@ -238,8 +233,8 @@ fn policy_lines(policy: &Policy) -> String {
         ("stop_grace", span(policy.stop_grace)),
         ("allow_denials", policy.allow_denials.to_string()),
         ("session_loss", as_str(session_loss)),
-        ("summarize", policy.summarize.to_string()),
-        ("summary_timeout", span(policy.summary_timeout)),
+        ("summarize", summary.is_some().to_string()),
+        ("summary_timeout", span(summary.map_or(preset.summary_timeout(), |summary| summary.timeout))),
     ];
     typed.chain(others).map(|(name, value)| format!("  {name}: {value}\n")).collect()
 }

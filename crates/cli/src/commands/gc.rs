@@ -4,7 +4,7 @@
 //! workspace only on request.
 
 use super::runs::{Row, RowState};
-use crate::args::{GcArgs, GlobalArgs, OutputFormat, StateFilter};
+use crate::args::{GcArgs, GlobalArgs, StateFilter};
 use crate::failure::Failure;
 use crate::open_home::{self, store_failure};
 use crate::output::phrases;
@@ -77,10 +77,7 @@ pub fn gc(global: &GlobalArgs, args: &GcArgs) -> Result<u8, Failure> {
         // Any other reader would update the ledger, too.
         let _ = ledger.catch_up();
     }
-    match output::format(global) {
-        OutputFormat::Text => output::print_text(&text(&collected, now)),
-        OutputFormat::Json | OutputFormat::StreamJson => output::print_json(&collected),
-    }
+    output::print_output(global, &collected, || text(&collected, now));
     Ok(0)
 }
 

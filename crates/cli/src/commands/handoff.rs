@@ -8,9 +8,8 @@ use crate::output::phrases;
 use crate::{open_home, output, runtime, signals};
 use longhaul::find_agent::find_claude;
 use longhaul::{HandoffError, RecordedWork, RunError, SummarizeError, summarize};
-use longhaul_agent::claude::Claude;
-use longhaul_agent::{AgentSpec, Guards, HandoffSummary, Program};
-use longhaul_core::{CancelSource, Outcome, Preset, RunId};
+use longhaul_agent::{AgentContext, WrittenSummary, default_dialect};
+use longhaul_core::{CancelSource, HandoffSummary, Outcome, Preset, RunId, RunSpec};
 use longhaul_store::{read_regular, read_regular_to_string};
 use serde::Deserialize;
 use std::path::Path;
@@ -42,7 +41,7 @@ pub fn handoff(args: &HandoffArgs) -> Result<u8, Failure> {
 /// Result of a request for a summary.
 enum SummaryOutcome {
     /// The summary. `None` if there is none; the reason was printed.
-    Written(Option<HandoffSummary>),
+    Written(Option<WrittenSummary>),
     /// The user cancelled the request.
     Cancelled(CancelSource),
 }
@@ -57,16 +56,15 @@ fn summary(args: &HandoffArgs, model: &str, work: &RecordedWork) -> Result<Summa
         ));
         Ok(SummaryOutcome::Written(None))
     };
-    let agent_spec = match agent_spec(args) {
-        Ok(agent_spec) => agent_spec,
+    let context = match context(args) {
+        Ok(context) => context,
         Err(error) => return no_summary(&error),
     };
-    let policy = Preset::Default.policy();
+    let summary = HandoffSummary { model: model.to_owned(), timeout: Preset::Default.summary_timeout() };
     let result = runtime::new()?.block_on(async {
         let mut cancels = signals::cancels()
             .map_err(|error| Failure::unexpected(format!("cannot listen to signals: {error}")))?;
-        let timeout = policy.summary_timeout;
-        Ok(summarize(&agent_spec, &Claude::new(), model, &prompt, timeout, &mut cancels).await)
+        Ok::<_, Failure>(summarize(context, &*default_dialect(), &summary, &prompt, &mut cancels).await)
     })?;
     match result {
         Ok(summary) => Ok(SummaryOutcome::Written(Some(summary))),
@@ -82,31 +80,12 @@ fn summary(args: &HandoffArgs, model: &str, work: &RecordedWork) -> Result<Summa
     }
 }
 
-/// Returns the settings of the agent that writes the summary.
-fn agent_spec(args: &HandoffArgs) -> Result<AgentSpec, String> {
+/// Returns the agent that writes the summary.
+fn context(args: &HandoffArgs) -> Result<AgentContext, String> {
     let path = find_claude(args.agent_path.as_deref()).map_err(|error| error.to_string())?;
     let cwd = env::current_dir().map_err(|error| format!("cannot use the current directory: {error}"))?;
-    Ok(AgentSpec {
-        program: Program { path, leading_args: Vec::new() },
-        cwd,
-        prompt: String::new(),
-        follow_ups: Vec::new(),
-        model: None,
-        permission_mode: None,
-        guards: Guards::default(),
-        needs_supervisor: false,
-        checks: Vec::new(),
-        finish_tool: None,
-        done_when: None,
-        wrap_up_prompt: None,
-        network: None,
-        learn: None,
-        extra_args: Vec::new(),
-        handoff_tokens: args.handoff_tokens,
-        handoff_summary: args.handoff_summary.clone(),
-        inner_retries: Preset::Default.policy().inner_retries,
-        run_id: RunId::from(""),
-    })
+    let spec = RunSpec::new(path, cwd, "", Preset::Default.policy());
+    AgentContext::new(spec, RunId::from("")).map_err(|error| error.to_string())
 }
 
 fn one_line(text: &str) -> String {
@@ -125,7 +104,7 @@ fn from_files(args: &HandoffArgs) -> Result<RecordedWork, Failure> {
         None => args.task.clone(),
     };
     let task = task.or_else(|| files.first().and_then(|file| task_of_stream(file)));
-    RecordedWork::from_files(files, &Claude::new(), task.as_deref()).map_err(|error| {
+    RecordedWork::from_files(files, &*default_dialect(), task.as_deref()).map_err(|error| {
         let hint = match error {
             HandoffError::Io { .. } => "check --from-transcript",
             HandoffError::UnknownFormat(_) => {
@@ -142,14 +121,10 @@ fn from_files(args: &HandoffArgs) -> Result<RecordedWork, Failure> {
 fn task_of_stream(stream: &Path) -> Option<String> {
     #[derive(Deserialize)]
     struct Plan {
-        prompt: Prompt,
-    }
-    #[derive(Deserialize)]
-    struct Prompt {
-        text: String,
+        prompt: String,
     }
     let stream = fs::canonicalize(stream).ok()?;
     let run = stream.ancestors().nth(3).filter(|_| stream.ends_with("stream.jsonl"))?;
     let plan: Plan = serde_json::from_slice(&read_regular(&run.join("plan.json")).ok()?).ok()?;
-    Some(plan.prompt.text)
+    Some(plan.prompt)
 }

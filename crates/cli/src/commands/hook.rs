@@ -11,13 +11,13 @@ use clap::Parser;
 use clap::error::ErrorKind;
 use longhaul::find_agent::claude_config_dir;
 use longhaul_core::Moment;
-use longhaul_playbook::database::{JudgeKind, LearningError, Queued};
+use longhaul_playbook::database::{JudgeKind, Queued};
 use longhaul_playbook::hooks::{
     HookEvent, HookInput, InjectionClaim, UpdateKeys, answer, claim_injection, clear_injection, log_error,
     record_session_api, was_injected,
 };
 use longhaul_playbook::{LearningDb, LearningPaths, PlaybookFile};
-use longhaul_store::Home;
+use longhaul_store::{DatabaseError, Home};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -119,7 +119,7 @@ impl HookInvocation {
             prompt,
             self.learning.max_tokens,
         )
-        .map_err(|error| format!("{}; {}", error.message, error.hint))?;
+        .map_err(|failure| format!("{}; {}", failure.error, failure.hint.unwrap_or_default()))?;
         let Some(injection) = injection else { return Ok(()) };
         match session.map_or(InjectionClaim::Claimed, |session| claim_injection(&self.paths, session)) {
             InjectionClaim::AlreadyInjected => return Ok(()),
@@ -157,7 +157,7 @@ impl HookInvocation {
             judge,
             destination: api.clone(),
         };
-        let describe = |error: LearningError| format!("{error}; {}", error.hint());
+        let describe = |error: DatabaseError| format!("{error}; {}", error.hint());
         let learning = LearningDb::open(&self.paths).map_err(describe)?;
         learning.enqueue(self.at, &queued).map_err(describe)?;
         self.start_worker(&api, judge)
@@ -165,7 +165,7 @@ impl HookInvocation {
 
     /// Starts a worker for lessons that an outage or a reboot has delayed.
     fn start_worker_if_due(&self) -> Result<(), String> {
-        let describe = |error: LearningError| format!("{error}; {}", error.hint());
+        let describe = |error: DatabaseError| format!("{error}; {}", error.hint());
         let Some(learning) = LearningDb::open_existing(&self.paths).map_err(describe)? else {
             return Ok(());
         };

@@ -1,11 +1,11 @@
 //! `longhaul ledger`: rebuilds the index of all runs, or compares it with the journals.
 
-use crate::args::{GlobalArgs, LedgerArgs, LedgerCommand, OutputFormat};
+use crate::args::{GlobalArgs, LedgerArgs, LedgerCommand};
 use crate::failure::{Failure, UNEXPECTED_ERROR};
 use crate::output::phrases::counted;
 use crate::{open_home, open_ledger, output};
 use longhaul_core::Span;
-use longhaul_store::{Home, Ledger, LedgerError};
+use longhaul_store::{DatabaseError, Home, Ledger, LedgerError};
 use serde::Serialize;
 use std::time::{Duration, Instant};
 
@@ -40,7 +40,7 @@ fn rebuild(global: &GlobalArgs, home: &Home) -> Result<u8, Failure> {
     let open_and_rebuild = || Ledger::open(home, WAIT)?.rebuild();
     let result = match open_and_rebuild() {
         // An unusable file is replaced, not repaired: it contains no original data.
-        Err(LedgerError::Damaged { .. } | LedgerError::Newer { .. }) => {
+        Err(LedgerError::Database(DatabaseError::Damaged { .. } | DatabaseError::Newer { .. })) => {
             Ledger::set_aside(home).and_then(|()| open_and_rebuild())
         }
         result => result,
@@ -52,15 +52,10 @@ fn rebuild(global: &GlobalArgs, home: &Home) -> Result<u8, Failure> {
         duration_ms: Span(started.elapsed().as_millis() as u64),
         ledger: Ledger::path_in(home).display().to_string(),
     };
-    match output::format(global) {
-        OutputFormat::Text => output::print_text(&format!(
-            "{} in {:.1} s: {}\n",
-            counted(rebuilt.runs, "run"),
-            rebuilt.duration_ms.millis() as f64 / 1_000.0,
-            rebuilt.ledger
-        )),
-        OutputFormat::Json | OutputFormat::StreamJson => output::print_json(&rebuilt),
-    }
+    output::print_output(global, &rebuilt, || {
+        let seconds = rebuilt.duration_ms.millis() as f64 / 1_000.0;
+        format!("{} in {seconds:.1} s: {}\n", counted(rebuilt.runs, "run"), rebuilt.ledger)
+    });
     Ok(0)
 }
 
@@ -79,18 +74,18 @@ fn verify(global: &GlobalArgs, home: &Home) -> Result<u8, Failure> {
     let ledger = Ledger::open(home, WAIT).map_err(|error| open_ledger::failure(&error))?;
     let runs = ledger.verify(|difference| differences.push(difference.to_string()));
     let verified = VerifyOutput { runs: runs.map_err(|error| open_ledger::failure(&error))?, differences };
-    let agrees = verified.differences.is_empty();
-    match output::format(global) {
-        OutputFormat::Text => {
-            let lines: String = verified.differences.iter().map(|line| format!("{line}\n")).collect();
-            let summary = match verified.differences.len() {
-                0 => "the ledger matches the journals".to_owned(),
-                1 => "1 difference; `longhaul ledger rebuild` rebuilds the ledger".to_owned(),
-                count => format!("{count} differences; `longhaul ledger rebuild` rebuilds the ledger"),
-            };
-            output::print_text(&format!("{lines}{}: {summary}\n", counted(verified.runs, "run")));
-        }
-        OutputFormat::Json | OutputFormat::StreamJson => output::print_json(&verified),
-    }
-    Ok(if agrees { 0 } else { UNEXPECTED_ERROR })
+    output::print_output(global, &verified, || {
+        let lines: String = verified.differences.iter().map(|line| format!("{line}\n")).collect();
+        let summary = match verified.differences.len() {
+            0 => "the ledger matches the journals".to_owned(),
+            count => {
+                format!(
+                    "{}; `longhaul ledger rebuild` rebuilds the ledger",
+                    counted(count as u64, "difference")
+                )
+            }
+        };
+        format!("{lines}{}: {summary}\n", counted(verified.runs, "run"))
+    });
+    Ok(if verified.differences.is_empty() { 0 } else { UNEXPECTED_ERROR })
 }

@@ -166,10 +166,10 @@ fn agent_and_files(run: &ReportRun) -> String {
 
 /// Returns how long an attempt took.
 fn took(attempt: &TimelineAttempt) -> String {
-    attempt.ended_at.map_or_else(|| "-".to_owned(), |ended| ended.since(attempt.started_at).to_string())
+    attempt.duration.map_or_else(|| "-".to_owned(), |duration| duration.to_string())
 }
 
-/// Returns how an attempt started and ended, and how long the run waited afterwards.
+/// Returns how an attempt started and ended, the cost of its summary, and how long the run waited afterwards.
 fn ending(attempt: &TimelineAttempt, run: &ReportRun) -> String {
     let start = output::phrases::strategy_text(attempt.strategy, attempt.reason);
     let last = run.attempts.last().is_some_and(|last| last.number == attempt.number);
@@ -178,7 +178,11 @@ fn ending(attempt: &TimelineAttempt, run: &ReportRun) -> String {
         waited if last && run.outcome.is_none() => format!("; waiting for {waited} so far"),
         waited => format!("; then waited {waited}"),
     };
-    format!("{start}; {}{waited}", attempt.ending())
+    let summary = match attempt.summary_cost {
+        Usd::ZERO => String::new(),
+        summary_cost => format!("; its summary of older work cost {}", money(summary_cost)),
+    };
+    format!("{start}; {}{summary}{waited}", attempt.ending())
 }
 
 fn attempts_heading(run: &ReportRun) -> String {

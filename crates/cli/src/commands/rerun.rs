@@ -2,13 +2,13 @@
 //! under the same policy.
 
 use super::run::{DisplayOptions, failure, supervise_and_print};
-use super::watchdog::with_own_programs;
+use super::watchdog::environment;
 use crate::args::{ChangeArgs, GlobalArgs, OutputFormat, RerunArgs};
 use crate::failure::Failure;
 use crate::{changes, open_home, open_ledger, output};
 use longhaul::{Observer, RunError, RunRequest, rerun_request, supervise};
 use longhaul_core::{Moment, Outcome, OutcomeKind};
-use longhaul_store::{Home, LedgerRun, Plan, RunDir, RunFilter, RunState};
+use longhaul_store::{Home, LedgerRun, RunDir, RunFilter, RunState};
 use serde::Serialize;
 use std::collections::BTreeSet;
 
@@ -50,8 +50,8 @@ pub fn rerun(global: &GlobalArgs, args: &RerunArgs) -> Result<u8, Failure> {
     }
     let (is_multiple, mut code) = (dirs.len() > 1, 0);
     let requests = dirs.into_iter().map(|dir| prepare(&args.changes, &home, &dir));
-    for (plan, request) in requests.collect::<Result<Vec<_>, Failure>>()? {
-        let exit_code = start(global, &plan, request)?;
+    for request in requests.collect::<Result<Vec<_>, Failure>>()? {
+        let exit_code = start(global, request)?;
         if exit_code != 0 {
             code = if is_multiple { incomplete() } else { exit_code };
         }
@@ -63,16 +63,15 @@ pub fn rerun(global: &GlobalArgs, args: &RerunArgs) -> Result<u8, Failure> {
     Ok(code)
 }
 
-fn prepare(args: &ChangeArgs, home: &Home, dir: &RunDir) -> Result<(Plan, RunRequest), Failure> {
+fn prepare(args: &ChangeArgs, home: &Home, dir: &RunDir) -> Result<RunRequest, Failure> {
     let plan = dir.plan().map_err(|error| open_home::store_failure(&error))?;
-    let changes = changes::from_flags(args, &plan, None)?;
-    let request =
-        rerun_request(home.clone(), dir, changes).map_err(|error| failure(RunError::NotStarted(error)))?;
-    Ok((plan, request))
+    let spec = changes::from_flags(args, &plan.spec, None)?;
+    let request = rerun_request(home.clone(), dir, spec);
+    let request = request.map_err(|error| failure(RunError::NotStarted(error)))?;
+    Ok(RunRequest { environment: environment(), ..request })
 }
 
-fn start(global: &GlobalArgs, plan: &Plan, request: RunRequest) -> Result<u8, Failure> {
-    let request = with_own_programs(request, plan);
+fn start(global: &GlobalArgs, request: RunRequest) -> Result<u8, Failure> {
     let supervised = async |observer: &mut dyn Observer, cancels| supervise(request, observer, cancels).await;
     supervise_and_print(global, DisplayOptions::new(false, None), supervised)
 }
@@ -126,8 +125,8 @@ fn check_workspace(dir: &RunDir) -> Result<(), Failure> {
 fn print_plan(global: &GlobalArgs, dirs: &[RunDir]) -> Result<u8, Failure> {
     let targets = dirs.iter().map(|dir| {
         let plan = dir.plan().map_err(|error| open_home::store_failure(&error))?;
-        let cwd = plan.cwd.as_path().display().to_string();
-        Ok(RerunTarget { id: dir.id().to_string(), cwd, task: plan.prompt.text })
+        let cwd = plan.spec.cwd.display().to_string();
+        Ok(RerunTarget { id: dir.id().to_string(), cwd, task: plan.spec.prompt })
     });
     let targets = targets.collect::<Result<Vec<RerunTarget>, Failure>>()?;
     match output::format(global) {

@@ -15,10 +15,8 @@ use crate::args::{
 use crate::failure::{Failure, USAGE};
 use crate::output::events;
 use crate::{changes, guard_flags, open_home, output, table_files};
-use longhaul_agent::{
-    HANDOFF_TOKENS_MAX, HandoffContext, HandoffReason, UrlPattern, estimated_tokens, handoff_prompt,
-};
-use longhaul_core::{Preset, Span, Usd};
+use longhaul_agent::{HandoffContext, HandoffReason, UrlPattern, estimated_tokens, handoff_prompt};
+use longhaul_core::{HANDOFF_TOKENS_MAX, Preset, Span, Usd};
 use longhaul_store::{Inherited, Plan, RunDir};
 use researchgym_run::ResearchGymRun;
 use serde::Serialize;
@@ -114,7 +112,7 @@ fn start(global: &GlobalArgs, args: &ResearchArgs) -> Result<u8, Failure> {
     };
     let mut prepared = run::prepare(&run)?.configured(&global.configured.values);
     if args.dry_run {
-        prepared.agent_spec.cwd = Path::new("<run directory>/workspace").join(INPUT);
+        prepared.spec.cwd = Path::new("<run directory>/workspace").join(INPUT);
         return prepared.print(output::format(global));
     }
     let runs = match &prepared.placement.runs_dir {
@@ -123,7 +121,7 @@ fn start(global: &GlobalArgs, args: &ResearchArgs) -> Result<u8, Failure> {
     };
     // Deleted unless the run moves it into its directory.
     let workspace = workspace::prepare(&task, &runs)?;
-    prepared.agent_spec.cwd = PathBuf::from(INPUT);
+    prepared.spec.cwd = PathBuf::from(INPUT);
     prepared.placement.workspace = Some(workspace.path().to_owned());
     let events = events::open(&args.events, global, args.detached)?;
     prepared.start(global, run::DisplayOptions::new(args.detached, events))
@@ -202,8 +200,8 @@ fn resume_own_run(global: &GlobalArgs, args: &ResearchArgs, selector: &str) -> R
         events: args.events.clone(),
     };
     // Checked here so that the error names this command's flags.
-    let limits = changes::from_flags(&resume.changes, &plan, None)
-        .and_then(|changes| changes.policy.map_or(Ok(()), |policy| resume::require_remaining(&policy, &dir)));
+    let limits = changes::from_flags(&resume.changes, &plan.spec, None)
+        .and_then(|spec| resume::require_remaining(&spec.policy, &dir));
     limits.map_err(|failure| match failure.exit_code {
         USAGE => Failure { hint: Some(researchgym_run::TOTALS.to_owned()), ..failure },
         _ => failure,
@@ -213,12 +211,12 @@ fn resume_own_run(global: &GlobalArgs, args: &ResearchArgs, selector: &str) -> R
 
 /// Rejects flags that would change the run. Its own model and directory may be repeated.
 fn check_unchanged(args: &ResearchArgs, dir: &RunDir, plan: &Plan) -> Result<(), Failure> {
-    let model = args.model.as_ref().filter(|model| plan.model.as_ref() != Some(*model));
+    let model = args.model.as_ref().filter(|model| plan.spec.model.as_ref() != Some(*model));
     if let Some(model) = model {
         return Err(Failure::usage(
             format!(
                 "cannot resume the run with another model: it uses {}",
-                plan.model.as_deref().unwrap_or("the default")
+                plan.spec.model.as_deref().unwrap_or("the default")
             ),
             format!("change it with `longhaul resume {} --model {}`", dir.id(), longhaul::quoted(model)),
         ));

@@ -1,16 +1,16 @@
 //! `longhaul resume`: continues a finished run in its session, or forks a new run from it.
 
 use super::run::{DisplayOptions, failure, supervise_and_print, warn_of_neighbor};
-use super::watchdog::{environment, with_own_programs};
+use super::watchdog::environment;
 use crate::args::{GlobalArgs, ResumeArgs};
 use crate::failure::Failure;
 use crate::output::lifecycle::Lifecycle;
 use crate::output::{events, print_status};
 use crate::{changes, limit_flags, open_home, prompt_arg};
 use longhaul::{
-    Observer, PlanChanges, ResumeOptions, RunError, fork_request, resume as resume_run, supervise,
+    Observer, ResumeOptions, RunError, RunRequest, fork_request, resume as resume_run, supervise,
 };
-use longhaul_core::{OutcomeKind, Policy, ResumeRequest, Run, RunId};
+use longhaul_core::{OutcomeKind, Policy, ResumeRequest, Run, RunId, RunSpec};
 use longhaul_store::{Home, Journal, Plan, RunDir};
 
 // Default prompt of a fork.
@@ -29,12 +29,12 @@ pub fn resume(global: &GlobalArgs, args: &ResumeArgs) -> Result<u8, Failure> {
     let prompt = prompt_arg::read_optional(args.prompt.as_deref(), args.prompt_file.as_deref())?;
     let cwd = args.cwd.as_deref().map(prompt_arg::directory).transpose()?;
     let plan = dir.plan().map_err(|error| open_home::store_failure(&error))?;
-    let changes = changes::from_flags(&args.changes, &plan, cwd)?;
+    let spec = changes::from_flags(&args.changes, &plan.spec, cwd)?;
     if !args.detached && !global.quiet {
-        warn_of_neighbor(changes.cwd.as_deref().unwrap_or(plan.cwd.as_path()), Some(dir.id()));
+        warn_of_neighbor(&spec.cwd, Some(dir.id()));
     }
     if args.fork {
-        return fork(global, args, home, &dir, prompt, changes);
+        return fork(global, args, home, &dir, prompt, spec);
     }
     let request = match (prompt, args.repeat_task) {
         (Some(text), _) => ResumeRequest::Prompt(text),
@@ -45,10 +45,8 @@ pub fn resume(global: &GlobalArgs, args: &ResumeArgs) -> Result<u8, Failure> {
             ResumeRequest::Continue
         }
     };
-    if let Some(policy) = &changes.policy {
-        require_remaining(policy, &dir)?;
-    }
-    let options = ResumeOptions { request, changes };
+    require_remaining(&spec.policy, &dir)?;
+    let options = ResumeOptions { request, spec: Some(spec) };
     let resumed = async |observer: &mut dyn Observer, cancels| {
         resume_run(&home, dir, options, environment(), observer, cancels).await
     };
@@ -67,20 +65,21 @@ fn fork(
     home: Home,
     dir: &RunDir,
     prompt: Option<String>,
-    changes: PlanChanges,
+    mut spec: RunSpec,
 ) -> Result<u8, Failure> {
     let not_started = |error| failure(RunError::NotStarted(error));
     let plan = dir.plan().map_err(|error| open_home::store_failure(&error))?;
-    let prompt = match (prompt, args.repeat_task) {
+    spec.prompt = match (prompt, args.repeat_task) {
         (Some(text), _) => text,
-        (None, true) => plan.prompt.text.clone(),
+        (None, true) => spec.prompt,
         (None, false) => {
             check_unfinished(dir)?;
             CONTINUE_PROMPT.to_owned()
         }
     };
     // A fork is a new run, with full limits.
-    let request = with_own_programs(fork_request(home, dir, prompt, changes).map_err(not_started)?, &plan);
+    let request = fork_request(home, dir, spec).map_err(not_started)?;
+    let request = RunRequest { environment: environment(), ..request };
     let forked = async |observer: &mut dyn Observer, cancels| supervise(request, observer, cancels).await;
     supervise_and_print(global, display_options(global, args, &plan)?, forked)
 }
@@ -88,7 +87,7 @@ fn fork(
 /// Rejects limits that are already exhausted.
 pub fn require_remaining(policy: &Policy, dir: &RunDir) -> Result<(), Failure> {
     let history = Journal::load(&dir.journal_path()).map_err(|error| open_home::store_failure(&error))?;
-    let before = dir.plan().map_err(|error| open_home::store_failure(&error))?.policy;
+    let before = dir.plan().map_err(|error| open_home::store_failure(&error))?.spec.policy;
     limit_flags::require_remaining(dir.id(), &Run::replay(history.records()), policy, &before)
 }
 

@@ -2,7 +2,6 @@
 
 mod keyed;
 
-use super::finish_tool;
 use super::runs::table::outcome_style;
 use super::show::{finish, print_end};
 use crate::args::{AgentKind, GlobalArgs, OutputFormat, RunArgs};
@@ -15,24 +14,22 @@ use crate::output::progress::ProgressDisplay;
 use crate::output::stream::Stream;
 use crate::output::{self, phrases};
 use crate::policy_flags::{ResolvedPolicy, resolve};
+use crate::spec_failure::spec_failure;
 use crate::telemetry::{TelemetryHandle, with_telemetry};
 use crate::{
     acp_agent, agent_settings, check_flags, guard_flags, keep_going_flags, limit_flags, network_flag,
     notify_flag, open_home, prompt_arg, run_learning, runtime, signals, table_files,
 };
 use longhaul::find_agent::{AgentError, claude_config_dir, claude_sessions, find_claude};
-use longhaul::{
-    Observer, PlanChanges, ResumeOptions, RunError, RunReport, RunRequest, SessionChoice, SuperviseError,
-    supervise,
-};
-use longhaul_agent::claude::RESERVED;
-use longhaul_agent::{AgentSpec, Dialect, Program, did_you_mean, researchgym};
+use longhaul::{Observer, ResumeOptions, RunError, RunReport, RunRequest, SuperviseError, supervise};
+use longhaul_agent::{UserTables, default_dialect, did_you_mean, researchgym};
 use longhaul_core::{
-    CancelSource, Fault, OutcomeKind, Policy, Preset, ResumeRequest, Run, RunId, SessionId, SessionLoss,
+    CancelSource, Fault, HandoffSummary, Harness, OutcomeKind, Policy, Preset, ResumeRequest, Run, RunId,
+    RunSpec, SessionId, SessionLoss, SessionPlan,
 };
-use longhaul_store::{Harness, Home, Inherited, Journal, Placement, RunDir};
+use longhaul_store::{Home, Inherited, Journal, Placement, RunDir};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::{env, fs};
 use tokio::sync::mpsc;
 
@@ -76,7 +73,7 @@ fn start(global: &GlobalArgs, args: &RunArgs) -> Result<u8, Failure> {
         return prepared.print(format);
     }
     let events = events::open(&args.events, global, args.detached)?;
-    let lifecycle = lifecycle(&prepared.agent_spec.prompt);
+    let lifecycle = lifecycle(&prepared.spec.prompt);
     prepared.start(global, DisplayOptions { lifecycle, ..DisplayOptions::new(args.detached, events) })
 }
 
@@ -90,7 +87,7 @@ pub fn warn_of_neighbor(cwd: &Path, own_run: Option<&RunId>) {
     let is_here = |run: &RunDir| {
         own_run != Some(run.id())
             && Journal::is_locked(&run.journal_path()).unwrap_or(false)
-            && run.plan().is_ok_and(|plan| plan.cwd.as_path() == cwd)
+            && run.plan().is_ok_and(|plan| plan.spec.cwd == cwd)
     };
     if let Some(other) = runs.take(NEIGHBORS_MAX).find(is_here) {
         let hint = format!(
@@ -103,47 +100,37 @@ pub fn warn_of_neighbor(cwd: &Path, own_run: Option<&RunId>) {
 
 /// A run that is ready to start.
 pub struct PreparedRun {
-    pub agent_spec: AgentSpec,
-    pub session: SessionChoice,
+    pub spec: RunSpec,
     pub placement: Placement,
     pub inherited: Option<Inherited>,
-    resolved: ResolvedPolicy,
-    notify: Vec<String>,
-    dialect: Arc<dyn Dialect>,
-    keep_partial_messages: bool,
-    diagnostic: bool,
-    has_permission_mode: bool,
+    preset: Preset,
+    origins: BTreeMap<String, String>,
 }
 
 impl PreparedRun {
     /// Records the real origin of configured values, which are parsed as if they were typed.
     pub fn configured(mut self, configured: &ConfiguredValues) -> PreparedRun {
-        configured.record(&mut self.resolved.origins);
+        configured.record(&mut self.origins);
         self
     }
 
     /// Prints what the run would do. Starts nothing.
     pub fn print(&self, format: OutputFormat) -> Result<u8, Failure> {
-        super::dry_run::print(self.dialect.as_ref(), &self.agent_spec, &self.session, &self.resolved, format)
+        super::dry_run::print(&self.spec, self.preset, &self.origins, format)
     }
 
     /// Starts the run, supervises it and returns its exit code.
     pub fn start(self, global: &GlobalArgs, options: DisplayOptions) -> Result<u8, Failure> {
-        let options = DisplayOptions { has_permission_mode: self.has_permission_mode, ..options };
+        // Other agents have modes of their own.
+        let is_claude = self.spec.agent.name == AgentKind::Claude.name();
+        let has_permission_mode = self.spec.permission_mode.is_some() || !is_claude;
+        let options = DisplayOptions { has_permission_mode, ..options };
         let request = RunRequest {
-            home: open_home::open()?,
             placement: self.placement,
-            dialect: self.dialect,
-            agent: self.agent_spec,
             environment: super::watchdog::environment(),
-            session: self.session,
-            harness: harness(self.resolved.preset),
             inherited: self.inherited,
-            notify: self.notify,
-            policy: self.resolved.policy,
-            origins: self.resolved.origins,
-            keep_partial_messages: self.keep_partial_messages,
-            diagnostic: self.diagnostic,
+            origins: self.origins,
+            ..RunRequest::new(open_home::open()?, self.spec)
         };
         let supervised =
             async |observer: &mut dyn Observer, cancels| supervise(request, observer, cancels).await;
@@ -153,16 +140,16 @@ impl PreparedRun {
 
 /// Resumes a finished run of the same call, under the limits of the call.
 fn resume_prepared(global: &GlobalArgs, args: &RunArgs, home: &Home, dir: &RunDir) -> Result<u8, Failure> {
-    let limits = prepare(args)?.resolved.policy.limits;
+    let limits = prepare(args)?.spec.policy.limits;
     let plan = dir.plan().map_err(|error| open_home::store_failure(&error))?;
     let history = Journal::load(&dir.journal_path()).map_err(|error| open_home::store_failure(&error))?;
     let run = Run::replay(history.records());
-    let policy = Policy { limits, ..plan.policy.clone() };
-    limit_flags::require_remaining(dir.id(), &run, &policy, &plan.policy)?;
+    let mut spec = plan.spec.clone();
+    spec.policy.limits = limits;
+    spec.notify = args.notify.commands().unwrap_or(spec.notify);
+    limit_flags::require_remaining(dir.id(), &run, &spec.policy, &plan.spec.policy)?;
     let events = events::open(&args.events, global, args.detached)?;
-    let changes =
-        PlanChanges { notify: args.notify.commands(), policy: Some(policy), ..PlanChanges::default() };
-    let options = ResumeOptions { request: ResumeRequest::Continue, changes };
+    let options = ResumeOptions { request: ResumeRequest::Continue, spec: Some(spec) };
     let resumed = async |observer: &mut dyn Observer, cancels| {
         let environment = super::watchdog::environment();
         longhaul::resume(home, dir.clone(), options, environment, observer, cancels).await
@@ -176,25 +163,24 @@ pub fn prepare(args: &RunArgs) -> Result<PreparedRun, Failure> {
     for (name, table) in [("prices_file", &args.prices_file), ("effects_file", &args.effects_file)] {
         resolved.origins.extend(table.as_ref().map(|_| (name.to_owned(), "flag".to_owned())));
     }
-    resolved.policy.summarize = args.handoff_summary.is_some();
-    limit_flags::apply(&args.limits, &args.wrap_up, &mut resolved)?;
+    let timeout = resolved.preset.summary_timeout();
+    resolved.policy.handoff_summary =
+        args.handoff_summary.clone().map(|model| HandoffSummary { model, timeout });
+    limit_flags::apply(&args.limits, &args.wrap_up, &mut resolved);
     check_flags::apply(args, &mut resolved)?;
-    keep_going_flags::apply(args, &mut resolved)?;
+    keep_going_flags::apply(args, &mut resolved);
+    resolved.policy.validate().map_err(spec_failure)?;
+    keep_going_flags::require_limit(args, &resolved.policy)?;
     let diagnostic = diagnostic(args, &mut resolved)?;
-    let agent_spec = agent_spec(args, &resolved)?;
-    notify_flag::check(&args.notify, Some(&agent_spec.cwd))?;
-    Ok(PreparedRun {
-        agent_spec,
-        notify: args.notify.notify.clone(),
-        placement: placement(args)?,
-        session: session(args, &resolved)?,
-        inherited: None,
-        dialect: table_files::dialect(args)?,
-        resolved,
-        keep_partial_messages: args.keep_partial_messages,
-        diagnostic,
-        has_permission_mode: args.agent.permission_mode.is_some() || args.agent_kind == AgentKind::Acp,
-    })
+    let ResolvedPolicy { preset, policy, origins } = resolved;
+    let mut spec = spec(args, preset, policy)?;
+    spec.diagnostic = diagnostic;
+    notify_flag::check(&args.notify, Some(&spec.cwd))?;
+    let placement = placement(args)?;
+    spec.session = session(args, &spec.policy)?;
+    let UserTables { prices, effects } = table_files::tables(args)?;
+    (spec.prices, spec.effects) = (prices, effects);
+    Ok(PreparedRun { spec, placement, inherited: None, preset, origins })
 }
 
 /// Recipients of a run's progress, in addition to the terminal.
@@ -315,8 +301,9 @@ fn diagnostic(args: &RunArgs, resolved: &mut ResolvedPolicy) -> Result<bool, Fai
 
 /// Rejects arguments of the agent that Longhaul sets itself to control the session.
 fn check_agent_args(args: &[String]) -> Result<(), Failure> {
+    let reserved = default_dialect().reserved_args();
     let name = |arg: &String| arg.split('=').next().unwrap_or_default().to_owned();
-    match args.iter().map(name).find(|name| RESERVED.contains(&name.as_str())) {
+    match args.iter().map(name).find(|name| reserved.contains(&name.as_str())) {
         Some(name) => Err(Failure::usage(
             format!("`{name}` cannot be passed to the agent: longhaul sets it itself"),
             "choose the session with --resume, --resume-or-new or --session-id before `--`",
@@ -341,46 +328,44 @@ pub fn agent_failure(error: AgentError) -> Failure {
     Failure::not_started(error.to_string(), error.hint(), Some(fault))
 }
 
-fn agent_spec(args: &RunArgs, resolved: &ResolvedPolicy) -> Result<AgentSpec, Failure> {
+/// Describes the run that the flags request, except for its session and tables.
+fn spec(args: &RunArgs, preset: Preset, mut policy: Policy) -> Result<RunSpec, Failure> {
     let prompt = prompt_arg::read(args.prompt.as_deref(), args.prompt_file.as_deref())?;
     let acp = acp_agent::from_flags(args)?;
     if acp.is_none() {
         check_agent_args(&args.agent_args)?;
+    } else if let Some(keep_going) = &mut policy.keep_going {
+        // The protocol does not name the tool of a call.
+        keep_going.finish_tool = false;
     }
     let network = network_flag::from_flags(args)?;
-    let learn = run_learning::learn_spec(&args.learn)?;
+    let learn = run_learning::options(&args.learn)?;
     let cwd = cwd(args)?;
     let guards = guard_flags::from_flags(args, &cwd)?;
     agent_settings::check("--network", network.is_some(), &args.agent_args)?;
     agent_settings::check("--learn", learn.is_some(), &args.agent_args)?;
-    agent_settings::check("guards of commands", guards.must_disable_skill_commands(), &args.agent_args)?;
-    let is_claude = acp.is_none();
-    let program = match acp {
-        Some(program) => program,
-        None => Program { path: agent_program(args.agent.agent_path.as_deref())?, leading_args: Vec::new() },
+    let program = match &acp {
+        Some(program) => program.path.clone(),
+        None => agent_program(args.agent.agent_path.as_deref())?,
     };
-    Ok(AgentSpec {
-        program,
-        cwd,
-        prompt,
-        follow_ups: Vec::new(),
-        model: args.agent.model.clone(),
-        permission_mode: args.agent.permission_mode.clone(),
-        needs_supervisor: resolved.policy.needs_supervisor(),
-        checks: args.agent.check.clone(),
-        finish_tool: resolved.policy.keep_going.filter(|_| is_claude).and_then(|_| finish_tool::program()),
-        done_when: args.keep_going.done_when.clone(),
-        wrap_up_prompt: wrap_up_prompt(args, resolved.preset),
-        network,
-        learn,
-        guards,
-        extra_args: if is_claude { args.agent_args.clone() } else { Vec::new() },
-        handoff_tokens: args.handoff_tokens,
-        handoff_summary: args.handoff_summary.clone(),
-        inner_retries: resolved.policy.inner_retries,
-        // Set when the run has its directory.
-        run_id: RunId::from(""),
-    })
+    Ok(RunSpec::new(program, cwd, prompt, policy).with(|spec| {
+        spec.name.clone_from(&args.name);
+        spec.model.clone_from(&args.agent.model);
+        spec.permission_mode.clone_from(&args.agent.permission_mode);
+        args.agent_kind.name().clone_into(&mut spec.agent.name);
+        match acp {
+            Some(program) => spec.agent.leading_args = program.leading_args,
+            None => spec.agent.args.clone_from(&args.agent_args),
+        }
+        spec.guards = guards;
+        spec.network = network;
+        spec.learn = learn;
+        spec.notify.clone_from(&args.notify.notify);
+        spec.wrap_up_prompt = wrap_up_prompt(args, preset);
+        spec.harness = harness(preset);
+        spec.handoff_tokens = args.handoff_tokens;
+        spec.keep_partial_messages = args.keep_partial_messages;
+    }))
 }
 
 /// Returns the user's wrap-up prompt, or that of the preset's harness.
@@ -417,7 +402,6 @@ fn placement(args: &RunArgs) -> Result<Placement, Failure> {
     Ok(Placement {
         runs_dir: runs_dir.transpose()?,
         id: args.run_id.as_deref().or(args.key.as_deref()).map(RunId::from),
-        name: args.name.clone(),
         workspace: None,
     })
 }
@@ -440,18 +424,18 @@ fn cwd(args: &RunArgs) -> Result<PathBuf, Failure> {
     })
 }
 
-fn session(args: &RunArgs, resolved: &ResolvedPolicy) -> Result<SessionChoice, Failure> {
+fn session(args: &RunArgs, policy: &Policy) -> Result<Option<SessionPlan>, Failure> {
     if let Some(id) = &args.session_id {
-        return Ok(SessionChoice::NewWithId(SessionId::from(id.as_str())));
+        return Ok(Some(SessionPlan::New(SessionId::from(id.as_str()))));
     }
     let Some(id) = args.resume.as_ref().or(args.resume_or_new.as_ref()) else {
-        return Ok(SessionChoice::New);
+        return Ok(None);
     };
     // Unknown sessions are rejected before the start. Only the agent can resolve a title, which is not a
     // UUID.
     let can_check = args.agent_kind == AgentKind::Claude
         && SessionId::from(id.as_str()).is_uuid()
-        && resolved.policy.session_loss == SessionLoss::FallBack;
+        && policy.session_loss == SessionLoss::FallBack;
     if can_check && let Some(config) = claude_config_dir() {
         let sessions = claude_sessions(&config);
         if !sessions.contains(id) {
@@ -466,7 +450,7 @@ fn session(args: &RunArgs, resolved: &ResolvedPolicy) -> Result<SessionChoice, F
             return Err(Failure::not_started(error, hint, Some(Fault::SessionLost)));
         }
     }
-    Ok(SessionChoice::Resume(SessionId::from(id.as_str())))
+    Ok(Some(SessionPlan::Resume(SessionId::from(id.as_str()))))
 }
 
 /// Prints the outcome on stderr, because a program may read stdout.

@@ -14,12 +14,15 @@ use crate::output::color::Colors;
 use crate::output::envelope::Envelope;
 use crate::output::pager::page;
 use crate::output::time::TimeFormat;
-use crate::run_history::{self, NextStep, RecordAt, attempts_of, next_step, read_attempt_files};
+use crate::run_history::{NextStep, next_step, read_attempt_files};
 use crate::{open_home, output};
 use attempt::{Attempt, Check, checks_of};
 use files::{AgentInfo, RunFiles, agent_info, files_of};
 use longhaul::RunReport;
-use longhaul_core::{Fault, Limit, Limits, Moment, Outcome, OutcomeKind, Record, Run, Span, State, Verified};
+use longhaul_core::{
+    Fault, HistoryEvent, HistoryEventKind, Limit, Limits, Moment, Outcome, OutcomeKind, RunHistory, Span,
+    State, Verified,
+};
 use longhaul_store::{DiffStat, Journal, Plan, RunDir, rfc3339};
 use serde::Serialize;
 pub use text::finish;
@@ -90,23 +93,22 @@ pub fn limit_used(state: &State, limits: Limits, limit: Limit) -> Option<String>
     figures.limits.iter().find(|status| status.limit == limit).map(text::limit_line)
 }
 
-/// A run to show, with the moments for local times.
-struct Loaded {
-    show_output: ShowOutput,
+/// A run to show, with its history for local times.
+pub struct Loaded {
+    pub show_output: ShowOutput,
     outcome: Option<Outcome>,
-    start: Option<Moment>,
     as_of: Moment,
-    attempts: Vec<run_history::AttemptHistory>,
+    history: RunHistory,
 }
 
 /// Runs the command and returns its exit code.
 pub fn show(global: &GlobalArgs, args: &ShowArgs) -> Result<u8, Failure> {
     let dir = open_home::find_run(&open_home::locate()?, &args.run)?;
     let clock = TimeFormat::here();
-    let Loaded { show_output, outcome, start, as_of, attempts } = load(&dir, &clock)?;
+    let Loaded { show_output, outcome, as_of, history } = load(&dir, &clock)?;
     match output::format(global) {
         OutputFormat::Text => {
-            let times = text::RunTimes { started_at: start, as_of, attempts: &attempts, clock: &clock };
+            let times = text::RunTimes { as_of, history: &history, clock: &clock };
             page(global, &text::text(&show_output, outcome, &times));
         }
         OutputFormat::Json | OutputFormat::StreamJson => {
@@ -135,67 +137,57 @@ fn summary(report: &RunReport) -> Result<String, Failure> {
     Ok(text::summary(&loaded.show_output, report, Colors::stdout()))
 }
 
-fn load(dir: &RunDir, clock: &TimeFormat) -> Result<Loaded, Failure> {
+/// Loads a run to show.
+///
+/// # Errors
+/// Returns an error for people if the plan or the journal cannot be read.
+pub fn load(dir: &RunDir, clock: &TimeFormat) -> Result<Loaded, Failure> {
     let plan = dir.plan().map_err(|error| open_home::store_failure(&error))?;
-    let history = Journal::load(&dir.journal_path()).map_err(|error| open_home::store_failure(&error))?;
-    let records: Vec<RecordAt<'_>> = history
-        .entries
-        .iter()
-        .flat_map(|entry| entry.records.iter().map(|record| (entry.at, record)))
-        .collect();
-    let run = Run::replay(history.records());
-    let state = &State { usage: dir.usage(run.state()), ..run.state().clone() };
+    let journal = Journal::load(&dir.journal_path()).map_err(|error| open_home::store_failure(&error))?;
+    let history = journal.history();
+    let state = &State { usage: dir.usage(history.state()), ..history.state().clone() };
     let (outcome, status) = (state.outcome(), run_status(dir)?);
     // An orphaned run is shown as of its last decision.
     let as_of = match (outcome, status.is_supervised) {
         (Some(_), _) => state.finished_at,
         (None, true) => status.now,
-        (None, false) => history.last_step_at().unwrap_or(status.now),
+        (None, false) => journal.last_step_at().unwrap_or(status.now),
     };
-    let attempts = attempts_of(records.iter().copied());
-    let files = read_attempt_files(dir, &attempts);
-    let start = records.first().filter(|(_, record)| matches!(record, Record::RunStarted { .. }));
-    let (recoveries, unsupervised_ms) = recoveries(&records);
+    let files = read_attempt_files(dir, history.attempts());
+    let unsupervised: Vec<Span> = history.events().iter().filter_map(unsupervised).collect();
     let show_output = ShowOutput {
         id: dir.id().to_string(),
-        name: plan.name.clone(),
+        name: plan.spec.name.clone(),
         outcome: outcome.map(|outcome| outcome.kind),
         verified: state.verified(),
         fault: outcome.and_then(|outcome| outcome.fault),
         limit: outcome.and_then(|outcome| outcome.limit),
         retry_at: outcome.and_then(|outcome| outcome.retry_at).map(rfc3339),
         task: task(&plan),
-        cwd: plan.cwd.as_path().display().to_string(),
+        cwd: plan.spec.cwd.display().to_string(),
         session_id: state.session.as_ref().map(ToString::to_string),
         dir: dir.path().display().to_string(),
         total_cost_usd: state.usage.total_cost().as_dollars(),
-        attempts: attempts.iter().map(|attempt| Attempt::new(attempt, &files, dir)).collect(),
-        agent: agent_info(dir, &plan, &records),
-        started_at: start.map(|(at, _)| rfc3339(*at)),
+        attempts: history.attempts().iter().map(|attempt| Attempt::new(attempt, &files, dir)).collect(),
+        agent: agent_info(dir, &plan, &history),
+        started_at: history.started_at().map(rfc3339),
         ended_at: outcome.map(|_| rfc3339(state.finished_at)),
-        figures: figures(state, plan.policy.limits, as_of),
-        recoveries,
-        unsupervised_ms,
-        checks: checks_of(&records, dir),
+        figures: figures(state, plan.spec.policy.limits, as_of),
+        recoveries: unsupervised.len(),
+        unsupervised_ms: unsupervised.into_iter().fold(Span::ZERO, |sum, span| sum + span),
+        checks: checks_of(&history, dir),
         changed: changed_by(dir, outcome.map(|_| state.reopen_count)),
         files: files_of(dir),
         supervised: status.is_supervised,
-        next: next_step(dir.id(), &run, (&plan).into(), status, clock),
+        next: next_step(dir.id(), history.run(), (&plan).into(), status, clock),
     };
-    let start = start.map(|(at, _)| *at);
-    Ok(Loaded { show_output, outcome, start, as_of, attempts })
+    Ok(Loaded { show_output, outcome, as_of, history })
 }
 
-/// Returns the number of takeovers, and an upper bound of the time without a supervisor.
-fn recoveries(records: &[RecordAt<'_>]) -> (usize, Span) {
-    let (mut count, mut unsupervised) = (0, Span::ZERO);
-    for (_, record) in records {
-        if let Record::Recovered { at, last_record_at: last_at, .. } = record {
-            count += 1;
-            unsupervised = unsupervised + last_at.map_or(Span::ZERO, |last| at.since(last));
-        }
-    }
-    (count, unsupervised)
+/// Returns the longest possible time without a supervisor before a takeover, or `None` for another event.
+fn unsupervised(event: &HistoryEvent) -> Option<Span> {
+    let HistoryEventKind::Recovered { unsupervised, .. } = event.kind else { return None };
+    Some(unsupervised.unwrap_or_default())
 }
 
 /// Returns the recorded changes of a finished run that was resumed this many times.
@@ -205,7 +197,7 @@ fn changed_by(dir: &RunDir, resume_generation: Option<u32>) -> Option<DiffStat> 
 
 /// Returns the start of the task, on one line.
 fn task(plan: &Plan) -> String {
-    let line = plan.prompt.text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let line = plan.spec.prompt.split_whitespace().collect::<Vec<_>>().join(" ");
     match line.char_indices().nth(TASK_CHARS_MAX) {
         Some((end, _)) => format!("{}…", &line[..end]),
         None => line,

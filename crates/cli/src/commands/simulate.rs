@@ -1,12 +1,12 @@
 //! `longhaul simulate`: forecasts the behavior of a policy under faults.
 
-use crate::args::{GlobalArgs, OutputFormat, SimulateArgs};
+use crate::args::{GlobalArgs, SimulateArgs};
 use crate::failure::Failure;
 use crate::output;
 use crate::output::envelope_text::grouped;
 use crate::output::phrases::counted;
 use crate::policy_flags::{ResolvedPolicy, resolve};
-use longhaul_core::{Policy, Record, Span, Usd};
+use longhaul_core::{Policy, RunHistory, Span, Usd};
 use longhaul_sim::{Forecast, Profile, Quantiles, forecast};
 use longhaul_store::{Home, Journal, read_regular_to_string};
 use serde::Serialize;
@@ -42,18 +42,15 @@ pub fn simulate(global: &GlobalArgs, args: &SimulateArgs) -> Result<u8, Failure>
     global.configured.values.record(&mut resolved.origins);
     let profile = profile(&args.faults)?;
     let forecast = forecast(&resolved.policy, &profile, args.runs.into(), args.seed);
-    let text = match output::format(global) {
-        OutputFormat::Text => text(args, &resolved, &profile, &forecast),
-        OutputFormat::Json | OutputFormat::StreamJson => output::pretty(&SimulateOutput {
-            preset: resolved.preset.as_str(),
-            policy: &resolved.policy,
-            changed: &resolved.origins,
-            profile: &profile,
-            seed: args.seed,
-            forecast: &forecast,
-        }),
+    let simulated = SimulateOutput {
+        preset: resolved.preset.as_str(),
+        policy: &resolved.policy,
+        changed: &resolved.origins,
+        profile: &profile,
+        seed: args.seed,
+        forecast: &forecast,
     };
-    output::print_text(&text);
+    output::print_output(global, &simulated, || text(args, &resolved, &profile, &forecast));
     match forecast.first_violation {
         None => Ok(0),
         // The simulator also checks the policy. A broken invariant is a bug in Longhaul.
@@ -88,12 +85,12 @@ fn history() -> Result<Profile, Failure> {
     let hint = || format!("choose a built-in profile with --faults: {}", built_in());
     let home = Home::locate(None, |name| env::var_os(name))
         .map_err(|error| Failure::usage(error.to_string(), hint()))?;
-    let runs: Vec<Vec<Record>> = home
+    let runs: Vec<RunHistory> = home
         .runs_newest_first()
         .map(|runs| {
             runs.take(HISTORY_RUNS_MAX)
                 .filter_map(|run| Journal::load(&run.journal_path()).ok())
-                .map(|history| history.records().cloned().collect())
+                .map(|journal| journal.history())
                 .collect()
         })
         .unwrap_or_default();

@@ -10,10 +10,10 @@ use crate::failure::Failure;
 use crate::run_learning;
 use crate::runtime;
 use longhaul::watchdog::watch;
-use longhaul::{Environment, RunError, RunRequest};
-use longhaul_agent::{AgentSpec, Program};
+use longhaul::{Environment, RunError};
+use longhaul_agent::Program;
 use longhaul_core::ProcessId;
-use longhaul_store::{Plan, RunDir};
+use longhaul_store::RunDir;
 use std::env;
 
 /// The hidden subcommand.
@@ -30,14 +30,6 @@ pub fn environment() -> Environment {
         hook: run_learning::hook(),
         ..Environment::default()
     }
-}
-
-/// Adds this program's own tools to a request that was made from a plan.
-pub fn with_own_programs(request: RunRequest, plan: &Plan) -> RunRequest {
-    let environment = environment();
-    let finish = environment.finish_tool.clone().filter(|_| plan.finish_tool);
-    let learn = environment.learn(plan);
-    RunRequest { agent: AgentSpec { finish_tool: finish, learn, ..request.agent }, environment, ..request }
 }
 
 /// Runs the command and returns its exit code.

@@ -9,13 +9,12 @@ use crate::output::pager::page;
 use crate::output::time::TimeFormat;
 use crate::output::timeline_text::{describe_outcome, next_text, sentence, text};
 use crate::run_history::{
-    NextStep, RecordAt, RunStatus, TimelineEntry, attempts_of, next_step, read_attempt_files, timeline,
-    tool_calls_of,
+    NextStep, RunStatus, TimelineEntry, next_step, read_attempt_files, timeline, tool_calls_of,
 };
 use crate::{open_home, output};
 use jiff::Timestamp;
-use longhaul_core::{Fault, Moment, OutcomeKind, Run};
-use longhaul_store::{History, Journal, RunDir};
+use longhaul_core::{Fault, Moment, OutcomeKind, RunHistory};
+use longhaul_store::{Journal, RunDir};
 use serde::Serialize;
 
 /// Timeline of a run. Output of the command.
@@ -47,13 +46,13 @@ struct EntryWithText<'a> {
 /// Runs the command and returns its exit code.
 pub fn why(global: &GlobalArgs, args: &WhyArgs) -> Result<u8, Failure> {
     let dir = open_home::find_run(&open_home::locate()?, &args.run)?;
-    let history = Journal::load(&dir.journal_path()).map_err(|error| open_home::store_failure(&error))?;
-    let run = Run::replay(history.records());
+    let journal = Journal::load(&dir.journal_path()).map_err(|error| open_home::store_failure(&error))?;
+    let history = journal.history();
     let entries = entries_of(&dir, &history);
     let clock = TimeFormat::here();
     let plan = dir.plan().map_err(|error| open_home::store_failure(&error))?;
-    let mut next = next_step(dir.id(), &run, (&plan).into(), run_status(&dir)?, &clock);
-    let outcome = run.state().outcome();
+    let mut next = next_step(dir.id(), history.run(), (&plan).into(), run_status(&dir)?, &clock);
+    let outcome = history.state().outcome();
     let background = dir.status().map(|status| status.background).unwrap_or_default();
     if outcome.is_none() && !background.is_empty() {
         next.text.push_str(&format!("; in the background: {}", background.join("; ")));
@@ -82,18 +81,12 @@ pub fn why(global: &GlobalArgs, args: &WhyArgs) -> Result<u8, Failure> {
     Ok(0)
 }
 
-fn entries_of(dir: &RunDir, history: &History) -> Vec<TimelineEntry> {
-    let records: Vec<RecordAt<'_>> = history
-        .entries
-        .iter()
-        .flat_map(|entry| entry.records.iter().map(|record| (entry.at, record)))
-        .collect();
-    let attempts = attempts_of(records.iter().copied());
-    let mut files = read_attempt_files(dir, &attempts);
+fn entries_of(dir: &RunDir, history: &RunHistory) -> Vec<TimelineEntry> {
+    let mut files = read_attempt_files(dir, history.attempts());
     for (attempt, calls) in tool_calls_of(dir).unwrap_or_default() {
         files.entry(attempt).or_default().tool_calls = Some(calls);
     }
-    timeline(&records, &attempts, &files)
+    timeline(history, &files)
 }
 
 /// Returns the current status of the run in this directory.

@@ -1,21 +1,21 @@
-//! Builds one command line from the configuration and the typed arguments. Typed arguments take precedence: a
-//! key is omitted if its flag was typed or excludes a typed flag.
+//! Makes the configured values the defaults of their flags, so that typed arguments take precedence. A key is
+//! omitted if its flag was typed or excludes a typed flag.
 
-use super::file::{Setting, validate_value};
-use super::find::{self, ConfigFiles};
-use super::keys::{Key, Keys, PROFILE, ValueKind, name};
-use super::layers::{ChosenProfile, EffectiveValue, excluded, merge, table_values};
-use super::{ConfiguredValues, Origin};
+use super::ConfiguredValues;
+use super::keys::{Key, Keys, name};
+use super::layers::EffectiveValue;
+use super::loaded::LoadedConfig;
+use crate::args::ConfigSourceArgs;
 use crate::failure::Failure;
-use crate::flag_order::ReorderedArgs;
 use clap::parser::ValueSource;
-use clap::{ArgMatches, Command};
+use clap::{ArgMatches, Command, FromArgMatches, Id};
 use std::collections::BTreeSet;
 use std::env;
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-const PROFILE_VARIABLE: &str = "LONGHAUL_PROFILE";
+/// The key of the checks. `check_flags.rs` reports details without it, because a resumed run may have checks.
+const CHECK: &str = "check";
 
 /// Keys that refine another key, with that key. Configured alone, they have no effect and are allowed,
 /// because the user may set them in advance. Typed alone, they are an error.
@@ -24,8 +24,8 @@ const DETAILS: &[(&str, &str)] = &[
     ("done_when", "keep_going"),
     ("status_every", "keep_going"),
     ("max_idle_stops", "keep_going"),
-    ("max_failed_checks", "check"),
-    ("check_timeout", "check"),
+    ("max_failed_checks", CHECK),
+    ("check_timeout", CHECK),
     ("learn_judge", "learn"),
     ("learn_tokens", "learn"),
 ];
@@ -60,84 +60,90 @@ impl ConfigScope {
     }
 }
 
-/// A complete command line.
-pub struct CommandLine {
-    pub arguments: Vec<OsString>,
+/// A command tree that contains the configuration.
+pub struct ConfiguredCommand {
+    /// The command tree. The default of each configured flag is its value.
+    pub root: Command,
     pub configured: ConfiguredValues,
     /// An error in a file that this command does not need.
     pub warning: Option<Failure>,
 }
 
-/// Reads the configuration and inserts it before the typed arguments.
-pub fn add_configured_args(root: &Command, typed: ReorderedArgs) -> Result<CommandLine, Failure> {
-    let Some((index, command)) = typed_command(root, &typed) else {
-        return Ok(CommandLine::plain(typed.arguments, None));
-    };
-    // Errors in the flags, and help, are handled when the whole line is parsed.
-    let matches = root.clone().ignore_errors(true).try_get_matches_from(&typed.arguments);
-    let matches =
-        matches.ok().and_then(|mut matches| matches.remove_subcommand()).map(|(_, matches)| matches);
-    let Some(matches) = matches else { return Ok(CommandLine::plain(typed.arguments, None)) };
-    let scope = ConfigScope::for_command(command);
-    // A run keeps its settings: when it is resumed, only printing is configurable.
-    let scope = if scope == ConfigScope::User && is_typed(&matches, "resume") {
-        ConfigScope::Printing
-    } else {
-        scope
-    };
-    match configured_values(root, command, scope, &matches) {
-        Ok(values) => Ok(CommandLine::with(root, command, typed.arguments, index, values, &matches)),
-        // These commands report errors in files themselves.
-        Err(_) if ["config", "doctor"].contains(&command.get_name()) => {
-            Ok(CommandLine::plain(typed.arguments, None))
+impl ConfiguredCommand {
+    /// Reads the configuration of the typed command.
+    pub fn new(root: &Command, typed: &[OsString]) -> Result<ConfiguredCommand, Failure> {
+        let plain = |warning| {
+            let configured = ConfiguredValues::default();
+            ConfiguredCommand { root: root.clone(), configured, warning }
+        };
+        // Errors in the flags, and help, are handled when the line is parsed again.
+        let matches = root.clone().ignore_errors(true).try_get_matches_from(typed);
+        let subcommand = matches.ok().and_then(|mut matches| matches.remove_subcommand());
+        let Some((name, matches)) = subcommand else { return Ok(plain(None)) };
+        let Some(command) = root.find_subcommand(&name) else { return Ok(plain(None)) };
+        let scope = ConfigScope::for_command(command);
+        // A run keeps its settings: when it is resumed, only printing is configurable.
+        let scope = if scope == ConfigScope::User && is_typed(&matches, "resume") {
+            ConfigScope::Printing
+        } else {
+            scope
+        };
+        if scope == ConfigScope::Nothing {
+            return Ok(plain(None));
         }
-        Err(failure) if scope == ConfigScope::Printing => {
-            Ok(CommandLine::plain(typed.arguments, Some(failure)))
+        match configured_values(root, command, scope, &matches) {
+            Ok(values) => Ok(ConfiguredCommand::with(root, command, values, &matches)),
+            // These commands report errors in files themselves.
+            Err(_) if ["config", "doctor"].contains(&command.get_name()) => Ok(plain(None)),
+            Err(failure) if scope == ConfigScope::Printing => Ok(plain(Some(failure))),
+            Err(failure) => Err(failure),
         }
-        Err(failure) => Err(failure),
-    }
-}
-
-/// Returns the typed command and the index of its name, if it reads any configuration.
-fn typed_command<'a>(root: &'a Command, typed: &ReorderedArgs) -> Option<(usize, &'a Command)> {
-    let index = typed.command?;
-    let command = root.find_subcommand(typed.arguments[index].to_str()?)?;
-    (ConfigScope::for_command(command) != ConfigScope::Nothing).then_some((index, command))
-}
-
-impl CommandLine {
-    fn plain(arguments: Vec<OsString>, warning: Option<Failure>) -> CommandLine {
-        CommandLine { arguments, configured: ConfiguredValues::default(), warning }
     }
 
     fn with(
         root: &Command,
         command: &Command,
-        mut arguments: Vec<OsString>,
-        index: usize,
         mut values: Vec<(Key, EffectiveValue)>,
         matches: &ArgMatches,
-    ) -> CommandLine {
+    ) -> ConfiguredCommand {
         values.retain(|(_, value)| !value.values.is_empty());
-        drop_overridden(
-            command,
-            &mut values,
-            &typed_keys(root, command, matches),
-            &excluded(root, command.get_name()),
-        );
-        let (mut before, mut after) = (Vec::new(), Vec::new());
-        for (key, value) in &values {
-            let words = value.values.iter().map(|value| OsString::from(key.as_arg(value)));
-            if key.arg.get_long().is_some() { before.extend(words) } else { after.extend(words) }
-        }
-        if !after.is_empty() && !arguments.iter().skip(index).any(|word| word == "--") {
-            arguments.push("--".into());
-        }
-        arguments.extend(after);
-        arguments.splice(index + 1..index + 1, before);
+        let typed = typed_keys(root, command, matches);
+        drop_overridden(command, &mut values, &typed, &Keys::for_command(root).excluded(command.get_name()));
+        let root = with_defaults(root, command.get_name(), &values);
         let origins = values.into_iter().map(|(key, value)| (key.name, value.origin()));
-        CommandLine { arguments, configured: ConfiguredValues::new(origins.collect()), warning: None }
+        ConfiguredCommand { root, configured: ConfiguredValues::new(origins.collect()), warning: None }
     }
+}
+
+/// Returns the command tree with these values as the defaults of their flags.
+fn with_defaults(root: &Command, command: &str, values: &[(Key, EffectiveValue)]) -> Command {
+    let set = |mut command: Command| {
+        for (key, value) in values {
+            if let Some(id) = id(&command, &key.name) {
+                command = command.mut_arg(id, |arg| {
+                    // Help must not show it as a default of the program. That of a switch is never shown.
+                    let takes_values = arg.get_action().takes_values();
+                    arg.default_values(value.values.clone()).hide_default_value(takes_values)
+                });
+            }
+        }
+        for (detail, whole) in DETAILS.iter().filter(|(_, whole)| *whole != CHECK) {
+            // A default does not count as present.
+            let is_configured = values.iter().any(|(key, _)| key.name == *whole);
+            if let (Some(detail), Some(whole), false) =
+                (id(&command, detail), id(&command, whole), is_configured)
+            {
+                command = command.mut_arg(detail, |arg| arg.requires(whole));
+            }
+        }
+        command
+    };
+    set(root.clone()).mut_subcommand(command, set)
+}
+
+/// Returns the id of the argument that sets this key.
+fn id(command: &Command, key: &str) -> Option<Id> {
+    command.get_arguments().find(|arg| name(arg) == key).map(|arg| arg.get_id().clone())
 }
 
 /// Returns the names of the keys whose flags were typed.
@@ -166,7 +172,7 @@ fn drop_overridden(
     });
     let set: BTreeSet<String> = values.iter().map(|(key, _)| key.name.clone()).chain(typed.clone()).collect();
     // `research` always keeps going: it has flags for the details but none for the main key.
-    let has_flag = |whole: &str| command.get_arguments().any(|arg| name(arg) == whole);
+    let has_flag = |whole: &str| id(command, whole).is_some();
     values.retain(|(key, _)| {
         let whole = DETAILS.iter().find(|(detail, _)| *detail == key.name);
         whole.is_none_or(|(_, whole)| !has_flag(whole) || set.contains(*whole))
@@ -181,25 +187,21 @@ fn configured_values(
     matches: &ArgMatches,
 ) -> Result<Vec<(Key, EffectiveValue)>, Failure> {
     let keys = Keys::for_command(root);
-    let has_flag = |key: &Key| command.get_arguments().any(|arg| name(arg) == key.name);
-    let is_read = |key: &&Key| {
+    let is_read = |key: &Key| {
         key.arg.is_global_set()
-            || has_flag(key) && matches!(scope, ConfigScope::User | ConfigScope::Everything)
+            || id(command, &key.name).is_some()
+                && matches!(scope, ConfigScope::User | ConfigScope::Everything)
     };
     let directory = (scope == ConfigScope::Everything).then(|| directory(matches));
-    let profile = matches.try_get_one::<String>(PROFILE).ok().flatten();
-    let profile = profile.map(String::as_str);
-    let is_enabled = !is_typed(matches, "no_config");
-    let loaded = LoadedConfig::read(root, &keys, directory.as_deref(), profile, is_enabled)?;
-    let variables = variables(root, keys.plain().filter(is_read), |name| env::var_os(name))?;
-    let mut plain = merge(root, &keys, &loaded.files, &variables, loaded.chosen.as_ref())?;
-    let mut table_values = table_values(&loaded.files.user, command.get_name());
+    let source = ConfigSourceArgs::from_arg_matches(matches).unwrap_or_default();
+    let mut loaded = LoadedConfig::read(&keys, directory.as_deref(), &source, is_read)?;
+    let mut table = loaded.table(command.get_name());
     let table_keys = keys.in_table(Some(command.get_name()));
     let mut values: Vec<(Key, EffectiveValue)> =
-        table_keys.filter_map(|key| Some((key.clone(), table_values.remove(&key.name)?))).collect();
-    for key in keys.plain().filter(is_read) {
+        table_keys.filter_map(|key| Some((key.clone(), table.remove(&key.name)?))).collect();
+    for key in keys.plain().filter(|key| is_read(key)) {
         if !values.iter().any(|(existing, _)| existing.name == key.name) {
-            values.extend(plain.remove(&key.name).map(|value| (key.clone(), value)));
+            values.extend(loaded.plain.remove(&key.name).map(|value| (key.clone(), value)));
         }
     }
     Ok(values)
@@ -209,83 +211,6 @@ fn configured_values(
 fn directory(matches: &ArgMatches) -> PathBuf {
     let typed = matches.try_get_one::<PathBuf>("cwd").ok().flatten().cloned();
     typed.or_else(|| env::current_dir().ok()).unwrap_or_default()
-}
-
-/// The configuration files that apply to a command line.
-pub struct LoadedConfig {
-    pub files: ConfigFiles,
-    pub chosen: Option<ChosenProfile>,
-}
-
-impl LoadedConfig {
-    /// Reads the files, or none with `--no-config`.
-    pub fn read(
-        root: &Command,
-        keys: &Keys,
-        directory: Option<&Path>,
-        profile: Option<&str>,
-        is_enabled: bool,
-    ) -> Result<LoadedConfig, Failure> {
-        if !is_enabled {
-            return Ok(LoadedConfig { files: ConfigFiles::default(), chosen: None });
-        }
-        let files = find::read(root, keys, directory)?;
-        if let Some(name) = profile {
-            let chosen = ChosenProfile { name: name.to_owned(), source: format!("--{PROFILE}") };
-            return Ok(LoadedConfig { files, chosen: Some(chosen) });
-        }
-        let variable = utf8_value(PROFILE_VARIABLE, env::var_os(PROFILE_VARIABLE))?;
-        let chosen = variable.map(|name| ChosenProfile { name, source: PROFILE_VARIABLE.to_owned() });
-        // The variable also reaches commands that do not read the project's file, which may define the
-        // profile.
-        let chosen =
-            chosen.filter(|chosen| directory.is_some() || files.user.profiles.contains_key(&chosen.name));
-        Ok(LoadedConfig { files, chosen })
-    }
-}
-
-/// Reads these keys from the environment, each as a single value of its flag. Empty variables are ignored.
-pub fn variables<'a>(
-    root: &Command,
-    keys: impl Iterator<Item = &'a Key>,
-    value: impl Fn(&str) -> Option<OsString>,
-) -> Result<Vec<Setting>, Failure> {
-    let mut settings = Vec::new();
-    for key in keys {
-        let Some(variable) = key.variable() else { continue };
-        let Some(text) = utf8_value(&variable, value(&variable))? else { continue };
-        let values = match (key.kind, text.as_str()) {
-            (ValueKind::Switch, "0") => Vec::new(),
-            (ValueKind::Switch, "1") => vec!["true".to_owned()],
-            (ValueKind::Switch, _) => {
-                let error = format!("cannot read {variable}: `{text}` is neither 1 nor 0");
-                return Err(Failure::usage(error, "set it to 1, or unset it"));
-            }
-            (
-                ValueKind::Count | ValueKind::Amount | ValueKind::Text | ValueKind::Path | ValueKind::List,
-                _,
-            ) => {
-                validate_value(root, key, &text).map_err(|reason| {
-                    Failure::usage(
-                        format!("cannot read {variable}: `{text}`: {reason}"),
-                        "fix it, or unset it",
-                    )
-                })?;
-                vec![text]
-            }
-        };
-        settings.push(Setting { key: key.name.clone(), values, origin: Origin::Variable(variable) });
-    }
-    Ok(settings)
-}
-
-fn utf8_value(variable: &str, value: Option<OsString>) -> Result<Option<String>, Failure> {
-    let Some(value) = value.filter(|value| !value.is_empty()) else { return Ok(None) };
-    let text = value.into_string().map_err(|value| {
-        let error = format!("cannot read {variable}: `{}` is not UTF-8", value.to_string_lossy());
-        Failure::usage(error, "fix it, or unset it")
-    });
-    text.map(Some)
 }
 
 #[cfg(test)]

@@ -5,12 +5,9 @@ use super::keys::{DEFAULT_PROFILE, Key, Keys, PROFILE, RUN, TABLES, ValueKind};
 use super::trust::ProjectTrust;
 use super::{FileOwner, Origin};
 use crate::failure::Failure;
-use clap::Command;
-use clap::error::{ContextKind, ContextValue, ErrorKind};
 use longhaul::quoted;
 use longhaul_agent::did_you_mean;
 use std::collections::BTreeMap;
-use std::error::Error;
 use std::path::Path;
 use toml::Spanned;
 use toml::de::{DeString, DeTable, DeValue};
@@ -49,8 +46,6 @@ pub enum FileTrust {
 /// The origin of a file and the context to parse it in.
 pub struct Reader<'a> {
     pub keys: &'a Keys,
-    /// The command tree, which validates the value of each flag.
-    pub root: &'a Command,
     pub owner: FileOwner,
     pub path: &'a Path,
     /// The directory that `~/` stands for, if known.
@@ -301,7 +296,7 @@ impl Reader<'_> {
             }
         };
         for (line, word) in &values_by_line {
-            validate_value(self.root, key, word).map_err(|reason| {
+            self.keys.validate(key, word).map_err(|reason| {
                 let error = format!("`{}` is `{word}`: {reason}", key.path());
                 self.failure_at(*line, &error, "write it as its flag accepts it")
             })?;
@@ -348,32 +343,6 @@ fn in_order<'a, 'text>(
 struct Section<'a> {
     table: Option<&'static str>,
     profile: Option<&'a str>,
-}
-
-/// Validates a value with the flag of its key.
-///
-/// # Errors
-/// Returns the flag's error message if the flag does not accept the value.
-pub fn validate_value(root: &Command, key: &Key, word: &str) -> Result<(), String> {
-    // Values that belong to no flag are passed to the agent unchanged.
-    if key.arg.get_long().is_none() || key.kind == ValueKind::Switch {
-        return Ok(());
-    }
-    let command = key.table.unwrap_or(RUN);
-    let Err(error) = root.clone().try_get_matches_from(["longhaul", command, &key.as_arg(word)]) else {
-        return Ok(());
-    };
-    match error.kind() {
-        ErrorKind::ValueValidation => {
-            Err(error.source().map_or_else(|| "it cannot be read".to_owned(), ToString::to_string))
-        }
-        ErrorKind::InvalidValue => Err(match error.get(ContextKind::ValidValue) {
-            Some(ContextValue::Strings(values)) => format!("expected one of {}", values.join(", ")),
-            Some(_) | None => "expected a value".to_owned(),
-        }),
-        // A flag alone is not a complete command, so other errors are expected.
-        _ => Ok(()),
-    }
 }
 
 /// Returns a hint for an unknown profile.

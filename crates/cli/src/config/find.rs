@@ -6,7 +6,6 @@ use super::file::{File, FileTrust, Reader, Setting};
 use super::keys::{Keys, ValueKind};
 use super::trusted;
 use crate::failure::Failure;
-use clap::Command;
 use std::env;
 use std::ffi::OsString;
 use std::fs;
@@ -44,7 +43,7 @@ pub struct ConfigFiles {
 }
 
 /// Reads the user's file, and the project's if a directory is given.
-pub fn read(root: &Command, keys: &Keys, directory: Option<&Path>) -> Result<ConfigFiles, Failure> {
+pub fn read(keys: &Keys, directory: Option<&Path>) -> Result<ConfigFiles, Failure> {
     let user = user_file(|name| env::var_os(name));
     let home = env::var_os("HOME").map(PathBuf::from);
     let read = |owner, path: &Path| {
@@ -54,9 +53,9 @@ pub fn read(root: &Command, keys: &Keys, directory: Option<&Path>) -> Result<Con
             FileOwner::Project => trusted::file_trust(path, &text),
         };
         let (home, user_file) = (home.as_deref(), user.as_deref());
-        Reader { keys, root, owner, path, home, user_file, trust }.read(&text)
+        Reader { keys, owner, path, home, user_file, trust }.read(&text)
     };
-    let read_project = |path: PathBuf| {
+    let read_project = |path: PathBuf| -> Result<File, Failure> {
         let file = read(FileOwner::Project, &path)?;
         check_inside(keys, &path, &file)?;
         Ok(file)

@@ -1,11 +1,12 @@
 //! The configuration keys: one for each flag, taken from the command tree, so that no flag lacks one. A key
 //! is spelled like its flag, with `_`.
 
-use super::file::validate_value;
 use super::trust::{self, ProjectTrust};
-use clap::{Arg, ArgAction, Command};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Arg, ArgAction, ArgMatches, Command};
 use longhaul_core::{Jitter, Preset, Span, Usd};
 use std::any::TypeId;
+use std::error::Error;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 
@@ -49,6 +50,9 @@ const FLAG_ONLY: &[(&str, &str)] = &[
     ("help", ONE_CALL),
     ("version", ONE_CALL),
 ];
+
+/// Keys that exclude each other although clap accepts both: see `keep_going_flags.rs`.
+const EXCLUDED: &[(&str, &str)] = &[("keep_going", "check")];
 
 /// The kind of value that a key takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,44 +109,17 @@ impl Key {
         has_flag.then(|| format!("LONGHAUL_{}", self.name.to_ascii_uppercase()))
     }
 
-    /// Formats this value as a command-line argument. A value without a flag belongs at the end, after `--`.
-    pub fn as_arg(&self, value: &str) -> String {
-        match (self.arg.get_long(), self.kind) {
-            (None, _) => value.to_owned(),
-            (Some(flag), ValueKind::Switch) => format!("--{flag}"),
-            (Some(flag), _) => format!("--{flag}={value}"),
-        }
-    }
-
     /// Returns the help text of its flag.
     pub fn about(&self) -> String {
         self.arg.get_help().map(ToString::to_string).unwrap_or_default()
-    }
-
-    /// Returns the default as it would be typed, or `None` if there is no default that can be typed.
-    pub fn default(&self, root: &Command) -> Option<Vec<String>> {
-        let mut policy = Preset::Default.policy().flag_values().into_iter();
-        if let Some((_, value)) = policy.find(|(name, _)| self.table.is_none() && *name == self.name) {
-            return value.map(|value| vec![value]);
-        }
-        let values = self.arg.get_default_values();
-        let value = values.first().and_then(|value| value.to_str()).map(|value| vec![value.to_owned()]);
-        match self.kind {
-            ValueKind::Switch => Some(Vec::new()),
-            // Some defaults appear only in the help; a number there is also the default here.
-            ValueKind::Count | ValueKind::Amount => value.or_else(|| {
-                let about = self.about();
-                let default = about.split_once("[default: ")?.1.split_once(']')?.0;
-                validate_value(root, self, default).is_ok().then(|| vec![default.to_owned()])
-            }),
-            ValueKind::Text | ValueKind::Path | ValueKind::List => value,
-        }
     }
 }
 
 /// All keys, and the flags without a key.
 #[derive(Clone, Debug)]
 pub struct Keys {
+    /// The command tree, whose flags validate the values.
+    root: Command,
     keys: Vec<Key>,
     /// Flags with the reason why they cannot be configured.
     flag_only: Vec<(String, &'static str)>,
@@ -151,7 +128,7 @@ pub struct Keys {
 impl Keys {
     /// Collects the keys of this command tree.
     pub fn for_command(root: &Command) -> Keys {
-        let mut keys = Keys { keys: Vec::new(), flag_only: Vec::new() };
+        let mut keys = Keys { root: root.clone(), keys: Vec::new(), flag_only: Vec::new() };
         let run = root.find_subcommand(RUN).expect("there is a command `run`");
         keys.add(None, root.get_arguments().chain(run.get_arguments()));
         for table in TABLES {
@@ -196,6 +173,67 @@ impl Keys {
     /// Returns the key with this name in this table, or among the plain keys.
     pub fn find(&self, table: Option<&str>, name: &str) -> Option<&Key> {
         self.in_table(table).find(|key| key.name == name)
+    }
+
+    /// Returns the pairs of mutually exclusive flags of this command, by the names of their keys.
+    pub fn excluded(&self, command: &str) -> Vec<(String, String)> {
+        let Some(sub) = self.root.find_subcommand(command) else { return Vec::new() };
+        let pairs = [&self.root, sub].into_iter().flat_map(|command| {
+            command.get_arguments().flat_map(move |arg| {
+                command.get_arg_conflicts_with(arg).into_iter().map(move |other| (name(arg), name(other)))
+            })
+        });
+        let extra = EXCLUDED.iter().map(|(one, other)| ((*one).to_owned(), (*other).to_owned()));
+        pairs.chain(extra).collect()
+    }
+
+    /// Returns the key's default as it would be typed, or `None` if there is no default that can be typed.
+    pub fn default(&self, key: &Key) -> Option<Vec<String>> {
+        let mut policy = Preset::Default.policy().flag_values().into_iter();
+        if let Some((_, value)) = policy.find(|(name, _)| key.table.is_none() && *name == key.name) {
+            return value.map(|value| vec![value]);
+        }
+        let values = key.arg.get_default_values();
+        let value = values.first().and_then(|value| value.to_str()).map(|value| vec![value.to_owned()]);
+        match key.kind {
+            ValueKind::Switch => Some(Vec::new()),
+            // Some defaults appear only in the help; a number there is also the default here.
+            ValueKind::Count | ValueKind::Amount => value.or_else(|| {
+                let about = key.about();
+                let default = about.split_once("[default: ")?.1.split_once(']')?.0;
+                self.validate(key, default).is_ok().then(|| vec![default.to_owned()])
+            }),
+            ValueKind::Text | ValueKind::Path | ValueKind::List => value,
+        }
+    }
+
+    /// Validates a value with the flag of its key.
+    ///
+    /// # Errors
+    /// Returns the flag's error message if the flag does not accept the value.
+    pub fn validate(&self, key: &Key, value: &str) -> Result<(), String> {
+        let Err(error) = self.parse(key, value) else { return Ok(()) };
+        match error.kind() {
+            ErrorKind::ValueValidation => {
+                Err(error.source().map_or_else(|| "it cannot be read".to_owned(), ToString::to_string))
+            }
+            ErrorKind::InvalidValue => Err(match error.get(ContextKind::ValidValue) {
+                Some(ContextValue::Strings(values)) => format!("expected one of {}", values.join(", ")),
+                Some(_) | None => "expected a value".to_owned(),
+            }),
+            // A flag alone is not a complete command, so other errors are expected.
+            _ => Ok(()),
+        }
+    }
+
+    /// Parses a value with the flag of its key, as if it was typed. Values without a flag are passed to the
+    /// agent unchanged, so anything is accepted.
+    pub fn parse(&self, key: &Key, value: &str) -> Result<ArgMatches, clap::Error> {
+        let flag = key.arg.get_long().filter(|_| key.kind != ValueKind::Switch);
+        let flag = flag.map(|flag| format!("--{flag}={value}"));
+        let command = key.table.unwrap_or(RUN);
+        let args = ["longhaul", command].map(str::to_owned).into_iter().chain(flag).chain(["-".to_owned()]);
+        self.root.clone().try_get_matches_from(args)
     }
 
     /// Returns the reason why this flag has no key, or `None` if there is no such flag.

@@ -5,10 +5,10 @@
 use super::Origin;
 use super::file::{File, Setting, profiles_hint};
 use super::find::ConfigFiles;
-use super::keys::{Key, Keys, RUN, name};
+use super::keys::{Key, Keys, RUN};
 use super::trust::ProjectTrust;
 use crate::failure::Failure;
-use clap::{ArgMatches, Command};
+use clap::ArgMatches;
 use longhaul_core::{Span, Usd};
 use std::collections::BTreeMap;
 
@@ -52,12 +52,8 @@ enum Precedence {
 /// Values by the names of their keys.
 pub type Values = BTreeMap<String, EffectiveValue>;
 
-/// Keys that exclude each other although clap accepts both: see `keep_going_flags.rs`.
-const EXCLUDED: &[(&str, &str)] = &[("keep_going", "check")];
-
 /// Merges the plain keys of all layers.
 pub fn merge(
-    root: &Command,
     keys: &Keys,
     files: &ConfigFiles,
     variables: &[Setting],
@@ -70,7 +66,7 @@ pub fn merge(
     {
         let key = keys.find(None, &name).expect("a file is read by its keys");
         let value = match values.remove(&name) {
-            Some(user) => merge_values(root, key, user, project),
+            Some(user) => merge_values(keys, key, user, project),
             None => project,
         };
         values.insert(name, value);
@@ -80,7 +76,7 @@ pub fn merge(
             .iter()
             .map(|setting| (setting.key.clone(), EffectiveValue::new(setting, Precedence::Variable))),
     );
-    drop_excluded(root, &mut values)?;
+    drop_excluded(keys, &mut values)?;
     Ok(values)
 }
 
@@ -118,13 +114,13 @@ fn check_known(files: &ConfigFiles, chosen: Option<&ChosenProfile>) -> Result<()
 }
 
 /// Merges the user's value with the project's.
-fn merge_values(root: &Command, key: &Key, user: EffectiveValue, project: EffectiveValue) -> EffectiveValue {
+fn merge_values(keys: &Keys, key: &Key, user: EffectiveValue, project: EffectiveValue) -> EffectiveValue {
     match key.trust {
         // An untrusted project file that sets such a key is rejected when it is read.
         ProjectTrust::Any | ProjectTrust::Trusted(_) => project,
         ProjectTrust::OnlyLower => {
             let amount = |value: &EffectiveValue| {
-                value.values.first().map_or(u128::MAX, |word| amount(root, key, word))
+                value.values.first().map_or(u128::MAX, |word| amount(keys, key, word))
             };
             if amount(&project) <= amount(&user) { project } else { user }
         }
@@ -142,9 +138,8 @@ fn merge_values(root: &Command, key: &Key, user: EffectiveValue, project: Effect
 }
 
 /// Returns how much a limit allows, in its own unit. `none` is parsed as 0 and means unlimited.
-fn amount(root: &Command, key: &Key, word: &str) -> u128 {
-    let args = ["longhaul", RUN, &key.as_arg(word), "-"];
-    let Ok(matches) = root.clone().try_get_matches_from(args) else { return u128::MAX };
+fn amount(keys: &Keys, key: &Key, word: &str) -> u128 {
+    let Ok(matches) = keys.parse(key, word) else { return u128::MAX };
     let id = key.arg.get_id().as_str();
     let found = matches.subcommand_matches(RUN).and_then(|matches| number(matches, id));
     found.filter(|amount| *amount > 0).unwrap_or(u128::MAX)
@@ -162,8 +157,8 @@ fn number(matches: &ArgMatches, id: &str) -> Option<u128> {
 }
 
 /// Removes the weaker of two values that exclude each other. Within one layer they are an error.
-fn drop_excluded(root: &Command, values: &mut Values) -> Result<(), Failure> {
-    for (one, other) in excluded(root, RUN) {
+fn drop_excluded(keys: &Keys, values: &mut Values) -> Result<(), Failure> {
+    for (one, other) in keys.excluded(RUN) {
         let is_set = |value: &&EffectiveValue| !value.values.is_empty();
         let found = (values.get(&one).filter(is_set), values.get(&other).filter(is_set));
         let (Some(first), Some(second)) = found else { continue };
@@ -181,18 +176,6 @@ fn drop_excluded(root: &Command, values: &mut Values) -> Result<(), Failure> {
         values.remove(weaker);
     }
     Ok(())
-}
-
-/// Returns the pairs of mutually exclusive flags of this command, by the names of their keys.
-pub fn excluded(root: &Command, command: &str) -> Vec<(String, String)> {
-    let Some(sub) = root.find_subcommand(command) else { return Vec::new() };
-    let pairs = [root, sub].into_iter().flat_map(|command| {
-        command.get_arguments().flat_map(move |arg| {
-            command.get_arg_conflicts_with(arg).into_iter().map(move |other| (name(arg), name(other)))
-        })
-    });
-    let extra = EXCLUDED.iter().map(|(one, other)| ((*one).to_owned(), (*other).to_owned()));
-    pairs.chain(extra).collect()
 }
 
 #[cfg(test)]

@@ -37,11 +37,9 @@ fn row(key: &Key) -> String {
 fn example_is_valid() {
     let (_, example) = PAGE.split_once("```toml\n").expect("there is an example");
     let text = example.split("```").next().unwrap_or_default();
-    let root = Cli::command();
-    let (keys, path) = (Keys::for_command(&root), Path::new("/u/config.toml"));
+    let (keys, path) = (Keys::for_command(&Cli::command()), Path::new("/u/config.toml"));
     let reader = Reader {
         keys: &keys,
-        root: &root,
         owner: FileOwner::User,
         path,
         home: None,

@@ -5,7 +5,6 @@ use super::format_value;
 use super::keys::{Key, Keys, TABLES};
 use super::trust::ProjectTrust;
 use crate::args::DURATIONS;
-use clap::Command;
 
 // A comfortable width for reading in a terminal.
 const WIDTH: usize = 100;
@@ -20,7 +19,7 @@ const PROFILES: &str =
     "Keys below [profile.NAME] apply with `--profile NAME`, or with `default_profile = \"NAME\"` at the top.";
 
 /// Returns the text of a new file.
-pub fn text(root: &Command, keys: &Keys, owner: FileOwner) -> String {
+pub fn text(keys: &Keys, owner: FileOwner) -> String {
     let about = match owner {
         FileOwner::User => ABOUT_USER,
         FileOwner::Project => ABOUT_PROJECT,
@@ -36,7 +35,7 @@ pub fn text(root: &Command, keys: &Keys, owner: FileOwner) -> String {
             heading = key_heading;
             out += &format!("\n# --- {heading} ---\n");
         }
-        out += &entry(root, owner, key);
+        out += &entry(keys, owner, key);
     }
     out += &format!("\n{}# [profile.nightly]\n# budget = 20\n", comment(PROFILES));
     if owner == FileOwner::Project {
@@ -49,13 +48,13 @@ pub fn text(root: &Command, keys: &Keys, owner: FileOwner) -> String {
     }
     for table in TABLES {
         out += &format!("\n# --- longhaul {table} ---\n# [{table}]\n");
-        keys.in_table(Some(table)).for_each(|key| out += &entry(root, owner, key));
+        keys.in_table(Some(table)).for_each(|key| out += &entry(keys, owner, key));
     }
     out
 }
 
-fn entry(root: &Command, owner: FileOwner, key: &Key) -> String {
-    let value = key.default(root).unwrap_or_else(|| vec![placeholder(key)]);
+fn entry(keys: &Keys, owner: FileOwner, key: &Key) -> String {
+    let value = keys.default(key).unwrap_or_else(|| vec![placeholder(key)]);
     let about = match (owner, key.trust) {
         (FileOwner::Project, ProjectTrust::Trusted(_)) => {
             format!("{}. Each user allows it with `longhaul config trust`", key.about())
@@ -96,29 +95,20 @@ mod tests {
 
     #[test]
     fn new_file_has_every_key_with_valid_default() {
-        let root = Cli::command();
-        let keys = Keys::for_command(&root);
+        let keys = Keys::for_command(&Cli::command());
         for owner in [FileOwner::User, FileOwner::Project] {
-            let text = text(&root, &keys, owner);
+            let text = text(&keys, owner);
             let read = |text: &str| {
                 let path = Path::new("/w/longhaul.toml");
-                Reader {
-                    keys: &keys,
-                    root: &root,
-                    owner,
-                    path,
-                    home: None,
-                    user_file: None,
-                    trust: FileTrust::Trusted,
-                }
-                .read(text)
+                Reader { keys: &keys, owner, path, home: None, user_file: None, trust: FileTrust::Trusted }
+                    .read(text)
             };
             assert!(read(&text).is_ok_and(|file| file.plain.is_empty()), "it sets something");
             for key in keys.all().filter(|key| owner == FileOwner::User || key.table.is_none()) {
                 let line = text.lines().find_map(|line| line.strip_prefix(&format!("# {} = ", key.name)));
                 let is_here = owner == FileOwner::User || !matches!(key.trust, ProjectTrust::UserOnly(_));
                 assert_eq!(line.is_some(), is_here, "{}", key.path());
-                let (Some(line), Some(_)) = (line, key.default(&root)) else { continue };
+                let (Some(line), Some(_)) = (line, keys.default(key)) else { continue };
                 let table = key.table.map(|table| format!("[{table}]\n")).unwrap_or_default();
                 let file = read(&format!("{table}{} = {line}\n", key.name));
                 assert!(file.is_ok(), "{}: {file:?}", key.path());

@@ -1,6 +1,6 @@
 //! Fits text into a line of a terminal, and formats numbers for people.
 
-use unicode_width::UnicodeWidthChar;
+use unicode_width::UnicodeWidthStr;
 
 /// Shortens a text to at most `chars_max` characters. An ellipsis replaces the rest.
 pub fn cut(text: &str, chars_max: usize) -> String {
@@ -13,18 +13,13 @@ pub fn cut(text: &str, chars_max: usize) -> String {
 /// Returns the prefix of a line that fits into this many columns of a terminal. An ellipsis replaces the
 /// rest.
 pub fn fit(line: &str, columns: usize) -> String {
-    // A variation selector makes the emoji before it one column wider.
-    let width = |c: char| if c == '\u{fe0f}' { 1 } else { c.width().unwrap_or(0) };
-    if line.chars().map(width).sum::<usize>() <= columns {
+    if line.width() <= columns {
         return line.to_owned();
     }
-    let mut used = 0;
-    let fitting = line.chars().take_while(|c| {
-        used += width(*c);
-        // One column is for the ellipsis.
-        used < columns
-    });
-    fitting.chain(['…']).collect()
+    let prefixes = line.char_indices().map(|(end, _)| &line[..end]);
+    // One column is for the ellipsis.
+    let fitting = prefixes.take_while(|prefix| prefix.width() < columns).last();
+    format!("{}…", fitting.unwrap_or_default())
 }
 
 /// Removes control-like characters from a text that is measured before it is printed.

@@ -11,6 +11,7 @@ pub use writer::{Queue, Writer};
 use crate::args::{EventsArgs, EventsDestination, GlobalArgs};
 use crate::failure::Failure;
 use longhaul::{NotifyFailure, Observer, StepView};
+use longhaul_agent::transcript_message::TranscriptMessage;
 use longhaul_core::{Moment, Record, RunId, Step};
 use longhaul_store::JournalEntry;
 use std::path::Path;
@@ -106,8 +107,8 @@ impl Observer for Events<'_> {
         self.inner.on_notify_failure(failure);
     }
 
-    fn on_output(&mut self, bytes: &[u8]) {
-        self.inner.on_output(bytes);
+    fn on_output(&mut self, bytes: &[u8], messages: &[TranscriptMessage]) {
+        self.inner.on_output(bytes, messages);
     }
 }
 

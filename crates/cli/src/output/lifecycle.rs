@@ -64,8 +64,8 @@ impl Lifecycle {
     pub fn for_plan(global: &GlobalArgs, plan: &Plan) -> Option<Lifecycle> {
         let is_enabled =
             plan.origins.get("preset").is_some_and(|preset| preset == Preset::Openclawpack.as_str());
-        let has_answers = plan.guards.answers.as_ref().is_some_and(|answers| !answers.is_empty());
-        (is_enabled && !global.quiet).then(|| Lifecycle::new(&plan.prompt.text, has_answers))
+        let has_answers = plan.spec.guards.answers.as_ref().is_some_and(|answers| !answers.is_empty());
+        (is_enabled && !global.quiet).then(|| Lifecycle::new(&plan.spec.prompt, has_answers))
     }
 
     /// Recognizes the GSD command of a prompt, if there is one.

@@ -73,7 +73,7 @@ impl LiveView {
 /// Returns the label of a run: `kmzxqp`, or `nightly (kmzxqp)`.
 pub fn label(run: &RunId, dir: &Path) -> String {
     let plan = RunDir::from_path(dir.to_owned()).and_then(|dir| dir.plan().ok());
-    let name = plan.and_then(|plan| plan.name);
+    let name = plan.and_then(|plan| plan.spec.name);
     name.map_or_else(|| run.to_string(), |name| format!("{} ({run})", phrases::one_line(&name)))
 }
 

@@ -49,6 +49,14 @@ pub fn print_error(error: &str, hint: Option<&str>) {
     print_labeled("error", Style::Bad, error, hint);
 }
 
+/// Prints the output of a command on stdout: an object for programs, text for people.
+pub fn print_output(global: &GlobalArgs, value: &impl Serialize, text: impl FnOnce() -> String) {
+    match format(global) {
+        OutputFormat::Text => print_text(&text()),
+        OutputFormat::Json | OutputFormat::StreamJson => print_json(value),
+    }
+}
+
 /// Prints an object on stdout.
 pub fn print_json(value: &impl Serialize) {
     print_text(&pretty(value));

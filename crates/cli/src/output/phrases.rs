@@ -15,10 +15,29 @@ use longhaul_core::{
 };
 use longhaul_store::{AnsweredQuestion, WatchdogStop, rfc3339};
 
-/// Returns a record as a sentence, or `None` if only `--verbose` prints it. `state` is the run's state after
-/// the step.
-pub fn headline(record: &Record, state: &State, policy: &Policy) -> Option<String> {
+/// Returns a record as a sentence, or `None` if it is not printed. `state` is the run's state after the step;
+/// `verbose` adds the records that only `--verbose` prints.
+pub fn headline(record: &Record, state: &State, policy: &Policy, verbose: bool) -> Option<String> {
+    let detail = |text: String| verbose.then_some(text);
     match record {
+        Record::AttemptStarted { plan, .. } => {
+            let session = match &plan.session {
+                SessionPlan::New(id) => format!("new session {id}"),
+                SessionPlan::Resume(id) => format!("resuming session {id}"),
+                SessionPlan::Fork { from, to } => format!("forking session {from} as {to}"),
+            };
+            detail(format!("attempt {}: {session}", plan.attempt))
+        }
+        Record::AttemptSpawned { process, .. } => {
+            detail(format!("the agent runs as process {}", process.pid))
+        }
+        Record::SessionOpened { session, .. } => detail(format!("session {session} is open")),
+        Record::ProgressMade { .. } => detail("progress made; the retry count is reset".to_owned()),
+        Record::InputClosed { .. } => detail("the agent is idle; closing its input".to_owned()),
+        Record::AttemptEnded { fault: None, .. } => detail("the agent finished its work".to_owned()),
+        Record::AttemptEnded { fault: Some(fault), result, next: AfterAttempt::Finish(_), .. } => {
+            detail(fault.describe_with(result.as_ref()).to_owned())
+        }
         // The suspension is printed already, and no retry follows.
         Record::AttemptEnded { fault: Some(Fault::Interrupted), .. } if state.suspended_by.is_some() => None,
         Record::AttemptEnded {
@@ -61,78 +80,31 @@ pub fn headline(record: &Record, state: &State, policy: &Policy) -> Option<Strin
         Record::Downtime { duration: span } => {
             Some(format!("nothing ran for {span}: the machine was asleep or the run had no supervisor"))
         }
-        Record::ResumeStrategyChosen {
-            strategy: ResumeStrategy::Relocate | ResumeStrategy::Repair,
-            reason: StrategyReason::SessionFile(found),
-            ..
-        } => repair_text(*found).map(str::to_owned),
-        Record::SummaryStopOrdered { cause: StopCause::TimedOut, .. } => {
-            Some(format!("the summary timed out after {}; stopping it", policy.summary_timeout))
-        }
-        Record::SummaryEnded { result: outcome @ SummaryResult::Failed(_), .. } => Some(summary(*outcome)),
-        Record::RunStarted { .. }
-        | Record::RunReopened { .. }
-        | Record::ResumeStrategyChosen { .. }
-        | Record::SummaryStarted { .. }
-        | Record::SummaryStopOrdered { .. }
-        | Record::SummaryEnded { .. }
-        | Record::AttemptStarted { .. }
-        | Record::AttemptSpawned { .. }
-        | Record::SessionOpened { .. }
-        | Record::ProgressMade { .. }
-        | Record::CheckStopOrdered { .. }
-        | Record::PromptSent { .. }
-        | Record::InputClosed { .. }
-        | Record::AttemptEnded { .. }
-        | Record::Swept { .. }
-        | Record::CancelRequested { .. }
-        | Record::Suspended { .. }
-        | Record::RunFinished { .. } => None,
-    }
-}
-
-/// Returns the sentence that only `--verbose` prints for a record.
-pub fn verbose_line(record: &Record) -> Option<String> {
-    match record {
-        Record::AttemptStarted { plan, .. } => {
-            let session = match &plan.session {
-                SessionPlan::New(id) => format!("new session {id}"),
-                SessionPlan::Resume(id) => format!("resuming session {id}"),
-                SessionPlan::Fork { from, to } => format!("forking session {from} as {to}"),
-            };
-            Some(format!("attempt {}: {session}", plan.attempt))
-        }
-        Record::AttemptSpawned { process, .. } => Some(format!("the agent runs as process {}", process.pid)),
-        Record::SessionOpened { session, .. } => Some(format!("session {session} is open")),
-        Record::ProgressMade { .. } => Some("progress made; the retry count is reset".to_owned()),
-        Record::InputClosed { .. } => Some("the agent is idle; closing its input".to_owned()),
-        Record::AttemptEnded { fault: None, .. } => Some("the agent finished its work".to_owned()),
-        Record::AttemptEnded { fault: Some(fault), result, next: AfterAttempt::Finish(_), .. } => {
-            Some(fault.describe_with(result.as_ref()).to_owned())
-        }
-        Record::RunFinished { outcome, .. } => Some(format!("the run finished: {}", outcome.kind)),
-        Record::RunReopened { .. } => Some("the run was resumed".to_owned()),
         Record::ResumeStrategyChosen { strategy, reason, .. } => {
-            Some(strategy_text(Some(*strategy), Some(*reason)))
+            let repair = match (strategy, reason) {
+                (ResumeStrategy::Relocate | ResumeStrategy::Repair, StrategyReason::SessionFile(found)) => {
+                    repair_text(*found)
+                }
+                (_, _) => None,
+            };
+            repair.map(str::to_owned).or_else(|| detail(strategy_text(Some(*strategy), Some(*reason))))
         }
-        Record::SummaryStarted { .. } => Some("asking a model for a summary of older work".to_owned()),
-        Record::SummaryEnded { result: outcome, .. } => Some(summary(*outcome)),
+        Record::SummaryStarted { .. } => detail("asking a model for a summary of older work".to_owned()),
+        Record::SummaryStopOrdered { cause: StopCause::TimedOut, .. } => {
+            let timeout = policy.handoff_summary.as_ref()?.timeout;
+            Some(format!("the summary timed out after {timeout}; stopping it"))
+        }
+        Record::SummaryEnded { result: result @ SummaryResult::Failed(_), .. } => Some(summary(*result)),
+        Record::SummaryEnded { result, .. } => detail(summary(*result)),
+        Record::RunFinished { outcome, .. } => detail(format!("the run finished: {}", outcome.kind)),
+        Record::RunReopened { .. } => detail("the run was resumed".to_owned()),
         Record::RunStarted { .. }
         | Record::SummaryStopOrdered { .. }
-        | Record::LimitReached { .. }
-        | Record::CheckStarted { .. }
         | Record::CheckStopOrdered { .. }
-        | Record::CheckEnded { .. }
         | Record::PromptSent { .. }
-        | Record::AgentStopped { .. }
-        | Record::StopOrdered { .. }
-        | Record::StallDeferred { .. }
-        | Record::Recovered { .. }
-        | Record::Downtime { .. }
         | Record::AttemptEnded { .. }
         | Record::Swept { .. }
         | Record::CancelRequested { .. }
-        | Record::SuspendOrdered { .. }
         | Record::Suspended { .. } => None,
     }
 }

@@ -171,9 +171,7 @@ impl Observer for ProgressDisplay {
             }
         }
         for record in &step.records {
-            let words = phrases::headline(record, view.run.state(), view.policy)
-                .or_else(|| self.verbose.then(|| phrases::verbose_line(record)).flatten());
-            if let Some(words) = words {
+            if let Some(words) = phrases::headline(record, view.run.state(), view.policy, self.verbose) {
                 self.print(&words);
             }
             let is_asked = matches!(record, Record::CancelRequested { source: CancelSource::Person, .. });

@@ -4,6 +4,7 @@
 use super::events::line;
 use super::out;
 use longhaul::{NotifyFailure, Observer, StepView};
+use longhaul_agent::transcript_message::TranscriptMessage;
 use longhaul_core::{RunId, Step};
 use longhaul_store::JournalEntry;
 use std::io::Write;
@@ -49,13 +50,13 @@ impl Observer for Stream<'_> {
         self.inner.on_notify_failure(failure);
     }
 
-    fn on_output(&mut self, bytes: &[u8]) {
+    fn on_output(&mut self, bytes: &[u8], messages: &[TranscriptMessage]) {
         // Whole lines only, so that Longhaul's lines never end up inside the agent's.
         self.partial.extend_from_slice(bytes);
         if let Some(end) = self.partial.iter().rposition(|byte| *byte == b'\n') {
             let _ = out::printer_of_bytes().write_all(&self.partial[..=end]);
             self.partial.drain(..=end);
         }
-        self.inner.on_output(bytes);
+        self.inner.on_output(bytes, messages);
     }
 }

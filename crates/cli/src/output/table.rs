@@ -1,7 +1,8 @@
 //! Tables for people: columns as wide as their cells, the last one shortened at the edge.
 
 use super::color::{Colors, Style};
-use super::envelope_text::cut;
+use super::envelope_text::fit;
+use unicode_width::UnicodeWidthStr;
 
 /// The alignment of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,22 +32,20 @@ pub fn colored_table(
     colors: Colors,
     style: impl Fn(usize, usize) -> Option<Style>,
 ) -> String {
-    let column_width =
-        |index: usize| rows.iter().map(move |row| row[index].chars().count()).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..columns.len()).map(column_width).collect();
+    let widths: Vec<usize> = (0..columns.len()).map(|index| column_width(rows, index)).collect();
     let mut out = String::new();
     for (number, row) in rows.iter().enumerate() {
         let (mut line, mut used) = (String::new(), 0);
         for (index, (cell, column)) in row.iter().zip(columns).enumerate() {
             let cell_style = if number == 0 { Some(Style::Heading) } else { style(number, index) };
             // Only the text of a cell is colored, not its padding.
-            let padding = " ".repeat(widths[index] - cell.chars().count());
+            let padding = " ".repeat(widths[index] - cell.width());
             match column {
                 Column::Left => line += &format!("{}{padding}  ", colors.styled(cell, cell_style)),
                 Column::Right => line += &format!("{padding}{}  ", colors.styled(cell, cell_style)),
                 Column::Last => {
                     let room = width.saturating_sub(used).max(LAST_WIDTH_MIN);
-                    line += &colors.styled(&cut(cell, room), cell_style);
+                    line += &colors.styled(&fit(cell, room), cell_style);
                 }
             }
             used += widths[index] + 2;
@@ -55,6 +54,11 @@ pub fn colored_table(
         out.push('\n');
     }
     out
+}
+
+/// Returns the width of this column: that of its widest cell.
+pub fn column_width(rows: &[Vec<String>], column: usize) -> usize {
+    rows.iter().map(|row| row[column].width()).max().unwrap_or(0)
 }
 
 #[cfg(test)]
@@ -79,6 +83,17 @@ mod tests {
         "#]]
         .assert_eq(&text);
     }
+
+    #[test]
+    fn wide_characters_take_two_columns() {
+        let rows = [["日本", "x"], ["abc", "日本語日本語"]].map(|row| row.map(str::to_owned).to_vec());
+        expect![[r#"
+            日本  x
+            abc   日本語…
+        "#]]
+        .assert_eq(&table(&rows, &[Column::Left, Column::Last], 14));
+    }
+
     #[test]
     fn colors_take_no_width() {
         let rows = [["state", "cost"], ["done", "$1.00"], ["failed", "$10.00"]]

@@ -2,6 +2,7 @@
 
 use super::{out, width};
 use std::sync::OnceLock;
+use unicode_width::UnicodeWidthStr;
 
 // The width of a page; longer lines are hard to read.
 pub const COLUMNS: usize = 100;
@@ -26,10 +27,10 @@ pub fn columns() -> usize {
 /// does not fit is not split, because it may be a command.
 pub fn wrap(out: &mut String, text: &str, indent: usize) {
     let columns = columns();
-    let mut column = out.rsplit('\n').next().unwrap_or_default().chars().count();
+    let mut column = out.rsplit('\n').next().unwrap_or_default().width();
     let mut is_first = true;
     for word in text.split(' ') {
-        let width = word.chars().count();
+        let width = word.width();
         if !is_first && column + 1 + width > columns {
             out.push('\n');
             out.push_str(&" ".repeat(indent));

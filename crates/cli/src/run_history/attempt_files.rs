@@ -1,8 +1,7 @@
 //! Reads what the files of a run's attempts add to its journal. Unreadable files are skipped.
 
-use super::AttemptHistory;
 use longhaul_agent::transcript_message::EventKind;
-use longhaul_core::Exit;
+use longhaul_core::{AttemptHistory, Exit};
 use longhaul_store::{RunDir, StoppedTask, WatchdogStop, read_lines};
 use serde::Deserialize;
 use std::collections::BTreeMap;

@@ -3,7 +3,7 @@
 mod trace;
 
 use expect_test::{Expect, expect};
-use longhaul_core::{CheckPolicy, KeepGoing, Policy, Usd, WrapUp};
+use longhaul_core::{Checks, HandoffSummary, KeepGoing, Policy, Span, Usd, WrapUp};
 use trace::{plain, render};
 
 fn check(trace: &str, expected: Expect) {
@@ -187,7 +187,8 @@ fn lost_session_shows_its_resume_strategy() {
             next: nothing to do
         "#]],
     );
-    let summarized = Policy { summarize: true, ..plain() };
+    let summary = HandoffSummary { model: "haiku".to_owned(), timeout: Span::from_secs(60) };
+    let summarized = Policy { handoff_summary: Some(summary), ..plain() };
     check_with(
         &summarized,
         "start; spawn; open; used 4; tool; ends full; idle; exit 1; swept; tick; +20s; summary; spawn; open; used 1; \
@@ -245,7 +246,8 @@ fn exhausted_budget_finishes_run() {
 
 #[test]
 fn checks_show_their_numbers() {
-    let policy = Policy { check: Some(CheckPolicy { failures_max: 2, timeout: None }), ..plain() };
+    let checks = Checks { failures_max: 2, timeout: None, ..Checks::new(vec!["make test".to_owned()]) };
+    let policy = Policy { checks: Some(checks), ..plain() };
     check_with(
         &policy,
         "start; spawn; open; used 2; ends ok; idle; exit 0; swept; +41s; check fails; swept; spawn; open; used 1; \
@@ -281,7 +283,7 @@ fn checks_show_their_numbers() {
 
 #[test]
 fn folds_keep_going_prompts() {
-    let keep_going = KeepGoing { keep_improving: false, status_every: 0, idle_stops_max: 3 };
+    let keep_going = KeepGoing { status_every: 0, idle_stops_max: 3, ..KeepGoing::DEFAULT };
     let policy = Policy { keep_going: Some(keep_going), ..plain() };
     check_with(
         &policy,

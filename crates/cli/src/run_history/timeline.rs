@@ -1,190 +1,121 @@
-//! Converts records to a timeline. Repeated events share one entry; routine events have none.
+//! Renders a run's history as a timeline. Repeated events share one entry; routine events have none.
 
 use super::attempt_files::AttemptFiles;
-use super::attempts::{AttemptEnd, AttemptHistory, RecordAt};
 use super::entry::{AttemptsEnded, TimelineEntry, TimelineEvent, WorkDone};
 use crate::output::phrases;
 use longhaul_core::{
-    AfterAttempt, Moment, OutcomeKind, PromptKind, Record, RecoveryFinding, ResumeStrategy, Run,
-    SettingChange, Span, StrategyReason, Usage,
+    AfterAttempt, AttemptEnd, AttemptHistory, HistoryEvent, HistoryEventKind, Moment, OutcomeKind,
+    PromptKind, ResumeStrategy, RunHistory, Span, StallReport, StrategyReason, Usage,
 };
 use std::collections::BTreeMap;
 
-/// Builds the timeline of a run from its records, its attempts, and their files.
-pub fn timeline(
-    records: &[RecordAt<'_>],
-    attempts: &[AttemptHistory],
-    files: &BTreeMap<u32, AttemptFiles>,
-) -> Vec<TimelineEntry> {
-    let mut builder = TimelineBuilder {
-        attempts,
-        files,
-        run: Run::new(),
-        entries: Vec::new(),
-        started: records.first().map_or(Moment(0), |(at, _)| *at),
-        phase_started_at: Moment(0),
-        checks: 0,
-        finished: None,
-    };
-    for (at, record) in records {
-        builder.run.apply(record);
-        builder.add(*at, record);
-    }
-    builder.on_watchdog_stop(builder.run.state().attempts(), None);
+/// Builds the timeline of a run from its history and the files of its attempts.
+pub fn timeline(history: &RunHistory, files: &BTreeMap<u32, AttemptFiles>) -> Vec<TimelineEntry> {
+    let mut builder = TimelineBuilder { history, files, entries: Vec::new() };
+    history.events().iter().for_each(|event| builder.add(event));
+    builder.on_watchdog_stop(history.state().attempts(), None);
     fold(builder.entries)
 }
 
 struct TimelineBuilder<'a> {
-    attempts: &'a [AttemptHistory],
+    history: &'a RunHistory,
     files: &'a BTreeMap<u32, AttemptFiles>,
-    /// The run so far.
-    run: Run,
     entries: Vec<TimelineEntry>,
-    started: Moment,
-    /// When the current check or summary started.
-    phase_started_at: Moment,
-    checks: u32,
-    /// When the run finished, if it did.
-    finished: Option<Moment>,
 }
 
 impl TimelineBuilder<'_> {
     fn push(&mut self, at: Moment, kind: TimelineEvent) {
-        self.entries.push(TimelineEntry { kind, at, until: at, elapsed_ms: at.since(self.started) });
+        let elapsed_ms = at.since(self.history.started_at().unwrap_or(at));
+        self.entries.push(TimelineEntry { kind, at, until: at, elapsed_ms });
     }
 
-    fn add(&mut self, at: Moment, record: &Record) {
-        let attempt = self.run.state().attempts();
-        match record {
-            Record::RunStarted { .. } => self.started = at,
-            Record::RunReopened { request, changes, .. } => {
-                let finished_ms = self.finished.map_or(Span::ZERO, |finished| at.since(finished));
-                self.push(
-                    at,
-                    TimelineEvent::Reopened {
-                        request: request.clone(),
-                        finished_ms,
-                        changes: changes.clone(),
-                    },
-                );
+    fn add(&mut self, event: &HistoryEvent) {
+        let HistoryEvent { at, attempt, kind } = event;
+        let (at, attempt) = (*at, *attempt);
+        let history = self.history.attempt(attempt);
+        let timeline_event = match kind {
+            HistoryEventKind::AttemptStarted => return self.add_attempt_start(at, history),
+            HistoryEventKind::AgentStopped { claimed_done } => {
+                return self.add_stop(at, attempt, u32::from(*claimed_done));
             }
-            Record::AttemptStarted { plan, .. } if self.entries.is_empty() => {
-                self.push(at, TimelineEvent::Started { session: plan.session.clone() });
-                self.add_attempt_start(at, attempt);
+            HistoryEventKind::PromptSent(prompt) => return self.add_prompt(at, attempt, *prompt),
+            HistoryEventKind::StallDeferred(stall) => return self.add_deferral(at, attempt, *stall),
+            // The start and end entries of an attempt include these details, and a takeover its downtime.
+            HistoryEventKind::AttemptSpawned
+            | HistoryEventKind::StopOrdered(_)
+            | HistoryEventKind::SuspendOrdered(_)
+            | HistoryEventKind::Downtime { unsupervised: true, .. } => return,
+            HistoryEventKind::Downtime { duration, unsupervised: false, .. } => {
+                TimelineEvent::Downtime { duration_ms: *duration }
             }
-            Record::AttemptStarted { .. } => self.add_attempt_start(at, attempt),
-            Record::SummaryStarted { .. } | Record::CheckStarted { .. } => self.phase_started_at = at,
-            Record::SummaryEnded { result: outcome, usage, .. } => {
-                let (duration_ms, total_cost_usd) =
-                    (at.since(self.phase_started_at), usage.total_cost().as_dollars());
-                self.push(
-                    at,
-                    TimelineEvent::Summary { attempt, result: *outcome, duration_ms, total_cost_usd },
-                );
+            HistoryEventKind::Reopened { request, changes, finished } => TimelineEvent::Reopened {
+                request: request.clone(),
+                finished_ms: *finished,
+                changes: changes.clone(),
+            },
+            HistoryEventKind::SummaryEnded(summary) => TimelineEvent::Summary {
+                attempt,
+                result: summary.result,
+                duration_ms: summary.duration,
+                total_cost_usd: summary.usage.total_cost().as_dollars(),
+            },
+            HistoryEventKind::LimitReached { limit, threshold } => {
+                TimelineEvent::LimitReached { attempt, limit: *limit, threshold: *threshold }
             }
-            Record::LimitReached { limit, threshold, .. } => {
-                self.push(at, TimelineEvent::LimitReached { attempt, limit: *limit, threshold: *threshold });
-            }
-            Record::AgentStopped { claimed_done, .. } => self.add_stop(at, attempt, u32::from(*claimed_done)),
-            Record::PromptSent { prompt, .. } => self.add_prompt(at, attempt, *prompt),
-            Record::StallDeferred { stall, .. } => {
-                if let Some(TimelineEntry {
-                    kind: TimelineEvent::StallDeferred { times, stall: last, .. },
-                    until,
-                    ..
-                }) = self.entries.last_mut()
-                {
-                    *times += 1;
-                    (*last, *until) = (*stall, at);
-                } else {
-                    self.push(at, TimelineEvent::StallDeferred { attempt, times: 1, stall: *stall });
-                }
-            }
-            Record::Recovered { at, finding, last_record_at: last_at, changes } => {
-                self.add_takeover(*at, attempt, *finding, changes, *last_at);
-            }
-            Record::Downtime { duration: span } => {
-                self.push(at, TimelineEvent::Downtime { duration_ms: *span })
-            }
-            Record::AttemptEnded { .. } => {
+            HistoryEventKind::Recovered { finding, unsupervised, idle, changes } => {
                 self.on_watchdog_stop(attempt, Some(at));
-                let history = self.attempts.iter().find(|history| history.number == attempt);
-                let files = self.files.get(&attempt);
-                if let Some(ended) = history.and_then(|history| attempt_end(history, files)) {
-                    self.push(at, TimelineEvent::AttemptEnded(Box::new(ended)));
+                TimelineEvent::Recovered {
+                    attempt,
+                    finding: *finding,
+                    unsupervised_ms: *unsupervised,
+                    idle_ms: *idle,
+                    changes: changes.clone(),
                 }
             }
-            Record::CheckEnded { result, .. } => {
-                self.checks += 1;
-                let duration_ms = at.since(self.phase_started_at);
-                self.push(at, TimelineEvent::CheckEnded { check: self.checks, result: *result, duration_ms });
+            HistoryEventKind::AttemptEnded => {
+                self.on_watchdog_stop(attempt, Some(at));
+                let files = self.files.get(&attempt);
+                let Some(ended) = history.and_then(|history| attempt_end(history, files)) else { return };
+                TimelineEvent::AttemptEnded(Box::new(ended))
             }
-            Record::CancelRequested { source, .. } => {
-                self.push(at, TimelineEvent::Cancelled { source: *source })
+            HistoryEventKind::CheckEnded { check, result, duration } => {
+                TimelineEvent::CheckEnded { check: *check, result: *result, duration_ms: *duration }
             }
-            Record::Suspended { source, .. } => self.push(at, TimelineEvent::Suspended { source: *source }),
-            Record::RunFinished { outcome, .. } => {
-                self.finished = Some(at);
-                let state = self.run.state();
-                let kind = TimelineEvent::Finished {
-                    outcome: *outcome,
-                    attempts: state.attempts(),
-                    wall_ms: state.clocks.wall(at),
-                    waiting_ms: state.clocks.waiting,
-                    downtime_ms: state.clocks.downtime,
-                    total_cost_usd: state.usage.total_cost().as_dollars(),
-                };
-                self.push(at, kind);
-            }
-            // The start and end entries of an attempt include these details.
-            Record::ResumeStrategyChosen { .. }
-            | Record::SummaryStopOrdered { .. }
-            | Record::AttemptSpawned { .. }
-            | Record::SessionOpened { .. }
-            | Record::ProgressMade { .. }
-            | Record::InputClosed { .. }
-            | Record::StopOrdered { .. }
-            | Record::SuspendOrdered { .. }
-            | Record::CheckStopOrdered { .. }
-            | Record::Swept { .. } => {}
-        }
+            HistoryEventKind::CancelRequested(source) => TimelineEvent::Cancelled { source: *source },
+            HistoryEventKind::Suspended { source, .. } => TimelineEvent::Suspended { source: *source },
+            HistoryEventKind::Finished { outcome, clocks, usage } => TimelineEvent::Finished {
+                outcome: *outcome,
+                attempts: attempt,
+                wall_ms: clocks.wall(at),
+                waiting_ms: clocks.waiting,
+                downtime_ms: clocks.downtime,
+                total_cost_usd: usage.total_cost().as_dollars(),
+            },
+        };
+        self.push(at, timeline_event);
     }
 
-    fn add_attempt_start(&mut self, at: Moment, number: u32) {
-        let Some(attempt) = self.attempts.iter().find(|history| history.number == number) else { return };
-        let AttemptHistory { strategy, reason, prompt, .. } = *attempt;
+    fn add_attempt_start(&mut self, at: Moment, attempt: Option<&AttemptHistory>) {
+        let Some(attempt) = attempt else { return };
+        if self.entries.is_empty() {
+            self.push(at, TimelineEvent::Started { session: attempt.session.clone() });
+        }
+        let AttemptHistory { number, strategy, reason, prompt, .. } = *attempt;
         self.push(at, TimelineEvent::AttemptStarted { attempt: number, strategy, reason, prompt });
     }
 
-    /// Adds a takeover. Downtime that was recorded just before becomes part of it.
-    fn add_takeover(
-        &mut self,
-        at: Moment,
-        attempt: u32,
-        finding: RecoveryFinding,
-        changes: &[SettingChange],
-        last_at: Option<Moment>,
-    ) {
-        let downtime = self.entries.pop_if(|entry| {
-            matches!(entry.kind, TimelineEvent::Downtime { .. })
-                && last_at.is_some_and(|last| entry.at > last)
-        });
-        let idle_ms = match downtime {
-            Some(TimelineEntry { kind: TimelineEvent::Downtime { duration_ms: ms }, .. }) => ms,
-            Some(_) | None => Span::ZERO,
-        };
-        let unsupervised_ms = last_at.map(|last| at.since(last));
-        self.on_watchdog_stop(attempt, Some(at));
-        self.push(
-            at,
-            TimelineEvent::Recovered {
-                attempt,
-                finding,
-                unsupervised_ms,
-                idle_ms,
-                changes: changes.to_vec(),
-            },
-        );
+    fn add_deferral(&mut self, at: Moment, attempt: u32, stall: StallReport) {
+        if let Some(TimelineEntry {
+            kind: TimelineEvent::StallDeferred { times, stall: last, .. },
+            until,
+            ..
+        }) = self.entries.last_mut()
+        {
+            *times += 1;
+            (*last, *until) = (stall, at);
+        } else {
+            self.push(at, TimelineEvent::StallDeferred { attempt, times: 1, stall });
+        }
     }
 
     fn add_stop(&mut self, at: Moment, attempt: u32, claims: u32) {
@@ -237,12 +168,9 @@ impl TimelineBuilder<'_> {
 pub fn attempt_end(attempt: &AttemptHistory, files: Option<&AttemptFiles>) -> Option<AttemptsEnded> {
     let ended = attempt.end.as_ref()?;
     let exit = files.and_then(|files| files.exit);
-    let remedy = match &ended.next {
-        AfterAttempt::Attempt { remedy, .. } => Some(*remedy),
-        AfterAttempt::Check | AfterAttempt::Finish(_) => None,
-    };
+    let waited_ms = attempt.completed_wait();
     let waiting_until = match &ended.next {
-        AfterAttempt::Attempt { at, .. } if attempt.waited.is_none() => Some(*at),
+        AfterAttempt::Attempt { at, .. } if waited_ms.is_none() => Some(*at),
         AfterAttempt::Attempt { .. } | AfterAttempt::Check | AfterAttempt::Finish(_) => None,
     };
     let work = WorkDone {
@@ -258,16 +186,16 @@ pub fn attempt_end(attempt: &AttemptHistory, files: Option<&AttemptFiles>) -> Op
         evidence: phrases::evidence(attempt, exit),
         result: ended.result,
         exit,
-        stop_cause: attempt.stop_cause,
-        killed: attempt.killed,
+        stop_cause: attempt.stop_cause(),
+        killed: attempt.is_killed(),
         work,
         leftover_processes: attempt.leftover_processes,
         denied_calls: ended.denied_calls,
         questions: ended.questions.answered,
         background_stopped: files.map(|files| files.background_stopped.clone()).unwrap_or_default(),
-        remedy,
+        remedy: attempt.remedy(),
         planned_wait_ms: attempt.planned_wait(),
-        waited_ms: attempt.waited,
+        waited_ms,
         waiting_until,
         check_follows: ended.next == AfterAttempt::Check,
         claimed_done: is_accepted(ended),

@@ -16,20 +16,11 @@ fn with_fault(fault: &str) -> String {
 }
 
 /// A command that outlasts every test.
-const LONG: &str = r#"
-name = "long"
-summary = "a long command"
-prompt = "p"
-[expect]
-outcome = "out_of_time"
-exit = 22
-[[turn]]
-text = "I start the long build."
-[[turn.tools]]
-bash = { command = "touch started; sleep 300" }
-[[turn]]
-text = "The build is finished."
-"#;
+const LONG: &str = "
+I start the long build.
+$ touch started; sleep 300
+The build is finished.
+";
 
 const BASE_ARGS: [&str; 5] = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill"];
 
@@ -80,9 +71,7 @@ fn crash_is_an_error_without_internal_diagnostics() {
 
 #[test]
 fn idle_agent_is_not_reported_as_silent() {
-    let idle = "name = \"idle\"\nsummary = \"a model that only talks\"\nprompt = \"p\"\n[expect]\noutcome = \"done\"\nexit = 0\n\
-                [[turn]]\ntext = \"I have thought about it.\"\n[[reply]]\nto = \"You stopped\"\n[[reply.turn]]\ntext = \"I think \
-                more.\"\n";
+    let idle = "I have thought about it.\n? You stopped\nI think more.\n";
     play_with_each_agent(idle, "an agent that changes nothing", |stage, agent, server| {
         let envelope =
             run(stage, agent, server, &["--keep-going", "--budget", "none", "--max-idle-stops", "2"], 20);
@@ -92,12 +81,7 @@ fn idle_agent_is_not_reported_as_silent() {
 
 #[test]
 fn limit_is_not_reported_as_interruption() {
-    let steps =
-        "[[turn]]\ntext = \"A step.\"\n[[turn.tools]]\nbash = { command = \"sleep 0.3\" }\n".repeat(60);
-    let work = format!(
-        "name = \"steps\"\nsummary = \"short steps\"\nprompt = \"p\"\n[expect]\noutcome = \"out_of_time\"\nexit = 22\n{steps}\
-         [[turn]]\ntext = \"Done.\"\n"
-    );
+    let work = "A step.\n$ sleep 0.3\n".repeat(60) + "Done.\n";
     play_with_each_agent(&work, "a limit without a wrap-up", |stage, agent, server| {
         let envelope = run(stage, agent, server, &["--time-limit", "4s", "--no-wrap-up"], 22);
         assert_eq!(first_error(&envelope), "the time limit is exhausted");
@@ -150,20 +134,11 @@ fn envelope_names_the_proof_of_done() {
 }
 
 /// A scenario with a command that runs until the file `go` exists, followed by another step.
-const WAITING: &str = r#"
-name = "waiting"
-summary = "a command that waits for a file"
-prompt = "p"
-[expect]
-outcome = "done"
-exit = 0
-[[turn]]
-text = "I wait."
-[[turn.tools]]
-bash = { command = "touch started; until test -e go; do sleep 0.05; done" }
-[[turn]]
-text = "It is done."
-"#;
+const WAITING: &str = "
+I wait.
+$ touch started; until test -e go; do sleep 0.05; done
+It is done.
+";
 
 /// Returns the cost of the only run, as printed by a command.
 fn cost_in(stage: &Stage, args: &[&str], pointer: &str) -> f64 {
@@ -247,12 +222,8 @@ fn time_of_a_living_agent_without_supervisor_is_active() {
 
 #[test]
 fn resume_prompt_names_raised_limits() {
-    let steps = "[[turn]]\ntext = \"A step.\"\n[[turn.tools]]\nbash = { command = \"true\" }\n".repeat(30);
-    let work = format!(
-        "name = \"steps\"\nsummary = \"short steps\"\nprompt = \"p\"\n[expect]\noutcome = \"out_of_time\"\nexit = 22\n{steps}\
-         [[turn]]\ntext = \"Done.\"\n[[reply]]\nto = \"The limits were raised: $5.0000 and 10 turns added.\"\n[[reply.turn]]\n\
-         text = \"Thank you.\"\n"
-    );
+    let work = "A step.\n$ true\n".repeat(30)
+        + "Done.\n? The limits were raised: $5.0000 and 10 turns added.\nThank you.\n";
     play_with_each_agent(&work, "raised limits", |stage, agent, server| {
         run(stage, agent, server, &["--max-turns", "5", "--budget", "5", "--no-wrap-up"], 22);
         let args = ["resume", "@", "--max-turns", "15", "--add-budget", "5"];

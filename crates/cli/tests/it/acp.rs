@@ -98,7 +98,7 @@ fn run_is_done_in_the_session_that_the_agent_chose() {
     let session =
         answers.filter_map(|answer| Some(answer["result"]["sessionId"].as_str()?.to_owned())).next();
     assert_eq!(envelope["session_id"].as_str(), session.as_deref());
-    assert_eq!(stage.only_run().plan().expect("the plan can be read").agent.name, "acp");
+    assert_eq!(stage.only_run().plan().expect("the plan can be read").spec.agent.name, "acp");
     let logs = stage.longhaul(["logs", "@", "--output-format", "text"]).output().stdout;
     for text in ["I write the file.", "echo hello > hello.txt", "All done: hello.txt says hello."] {
         assert!(logs.contains(text), "{text} is missing: {logs}");

@@ -4,15 +4,15 @@
 use crate::call::wait_until;
 use crate::harness::Stage;
 use crate::recovering::{
-    STEPS, agent_pid, assert_done, has_exited, play_with_each_agent, recover, run_to_mid_tool,
-    run_to_mid_tool_with, with_each_agent,
+    STEPS, assert_done, kill_agent, play_with_each_agent, recover, run_to_mid_tool, run_to_mid_tool_with,
+    wait_for_agent_exit, with_each_agent,
 };
 use crate::server::{Server, WORK};
 use crate::tidy;
 use expect_test::{Expect, expect};
-use longhaul_agent::dialect_for;
+use longhaul_agent::{DoneSignals, Guards, dialect_for};
+use longhaul_core::Exit;
 use longhaul_store::RunDir;
-use rustix::process::{Signal, kill_process};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -50,13 +50,17 @@ pub fn assert_transcript_complete(run: &RunDir) {
     for attempt in run.attempts().expect("there are attempts") {
         let number = attempt.number();
         let stream = fs::read(attempt.stream_path()).unwrap_or_default();
-        let agent = run.plan().expect("the plan can be read").agent.name;
-        let mut decoder = dialect_for(&agent).expect("the dialect exists").transcript_decoder(number);
-        let mut streamed = Vec::new();
-        decoder.feed(&stream, &mut streamed);
-        decoder.finish(&mut streamed);
-        let streamed: Vec<Value> =
-            streamed.iter().map(|message| serde_json::to_value(message).expect("JSON")).collect();
+        let agent = run.plan().expect("the plan can be read").spec.agent.name;
+        let dialect = dialect_for(&agent).expect("the dialect exists");
+        let mut decoder = dialect.decoder(&Guards::default(), &DoneSignals::default());
+        decoder.collect_messages(number);
+        decoder.feed(&stream, &mut Vec::new());
+        decoder.evidence(Exit::Unobserved, "");
+        let streamed: Vec<Value> = decoder
+            .take_messages()
+            .iter()
+            .map(|message| serde_json::to_value(message).expect("JSON"))
+            .collect();
         let is_of_attempt = |message: &&Value| message["attempt"] == number;
         let (prompts, written): (Vec<_>, Vec<_>) =
             messages.iter().filter(is_of_attempt).cloned().partition(|message| message["kind"] == "prompt");
@@ -125,8 +129,7 @@ fn adopted_attempt_is_recorded_once() {
 fn takeover_records_unread_output() {
     with_each_agent("the transcript of unread output", |stage, agent, server| {
         run_to_mid_tool(stage, agent, server).kill();
-        let agent = agent_pid(&stage.only_run());
-        wait_until("the agent has exited", || has_exited(agent));
+        wait_for_agent_exit(&stage.only_run());
         assert_done(stage, &recover(stage, server, &[]).output().envelope(0), 1);
         assert_transcript_complete(&stage.only_run());
     });
@@ -137,8 +140,7 @@ fn interrupted_conversation_continues_in_its_transcript() {
     with_each_agent("the transcript of an interrupted conversation", |stage, agent, server| {
         run_to_mid_tool(stage, agent, server).kill();
         let run = stage.only_run();
-        kill_process(agent_pid(&run), Signal::KILL).expect("the test started this process");
-        wait_until("the agent has exited", || has_exited(agent_pid(&run)));
+        kill_agent(&run);
         // Simulates a supervisor that was killed in the middle of a write: the end of the transcript is
         // missing.
         let transcript = fs::read(run.transcript_path()).expect("there is a transcript");
@@ -369,20 +371,11 @@ fn invalid_run_location_is_rejected_before_anything_starts() {
 }
 
 /// A scenario that records the variables it sees.
-const VARIABLES: &str = r#"
-name = "variables"
-summary = "one command, then the answer"
-prompt = "p"
-[expect]
-outcome = "done"
-exit = 0
-[[turn]]
-text = "I look around."
-[[turn.tools]]
-bash = { command = "env | grep -E '^(WORKSPACE_BASE|CODE_DIR|RG_[A-Z_]*)=' | sort > seen; touch started; sleep 2" }
-[[turn]]
-text = "All done."
-"#;
+const VARIABLES: &str = "
+I look around.
+$ env | grep -E '^(WORKSPACE_BASE|CODE_DIR|RG_[A-Z_]*)=' | sort > seen; touch started; sleep 2
+All done.
+";
 
 /// Covers every file that a reader of ResearchGym's runs expects, including after the supervisor was killed.
 #[test]
@@ -549,21 +542,11 @@ fn every_file_and_every_key_is_documented() {
     assert!(keys(&plan).is_subset(&documented), "{:?}", keys(&plan).difference(&documented));
     let absent = documented.difference(&keys(&plan)).cloned().collect::<Vec<_>>();
     // Keys of options that this run does not set.
-    let unset = [
-        "diagnostic",
-        "effects",
-        "handoff_summary",
-        "imported",
-        "learn",
-        "name",
-        "network",
-        "notify",
-        "prices",
-    ];
+    let unset = ["diagnostic", "effects", "imported", "learn", "name", "network", "notify", "prices"];
     assert_eq!(absent, unset);
-    for key in
-        [&plan["policy"]["limits"], &plan["policy"]["check"], &plan["guards"]].map(keys).iter().flatten()
-    {
+    let policy = &plan["policy"];
+    let parts = [&policy["limits"], &policy["checks"], &plan["guards"], &plan["agent"], &plan["binary"]];
+    for key in parts.map(keys).iter().flatten() {
         assert!(DOCUMENTED.contains(&format!("`{key}`")), "{key} is not documented");
     }
 
@@ -607,7 +590,7 @@ fn unwritable_transcript_does_not_fail_the_run() {
     let (stage, server) = (Stage::new(), Server::start(STEPS));
     run_to_mid_tool(&stage, &stage.agent(), &server).kill();
     let run = stage.only_run();
-    wait_until("the agent has exited", || has_exited(agent_pid(&run)));
+    wait_for_agent_exit(&run);
     let path = run.transcript_path();
     fs::remove_file(&path).expect("the file exists");
     DirBuilder::new().mode(0o700).create(&path).expect("creation succeeds");

@@ -15,41 +15,25 @@ use std::path::Path;
 /// Returns a scenario in which the model starts a command in the background, ends its turn, and waits when
 /// prompted.
 pub fn training_scenario(command: &str) -> String {
-    let finish = "[[reply.turn]]\ntext = \"It is trained.\"\n[[reply.turn.tools]]\n\
-                  call = { name = \"mcp__longhaul__finish\", input = { summary = \"Trained.\" } }\n\
-                  [[reply.turn]]\ntext = \"All is done.\"\n";
+    let finish = r#"It is trained.
+! call = { name = "mcp__longhaul__finish", input = { summary = "Trained." } }
+All is done."#;
     format!(
-        r#"
-name = "training"
-summary = "a model that waits for its background work"
-prompt = "p"
-[expect]
-outcome = "done"
-exit = 0
-[[turn]]
-text = "I start the training."
-[[turn.tools]]
-bash = {{ command = "{command}", run_in_background = true }}
-[[turn]]
-text = "It trains."
-[[reply]]
-to = "You stopped"
-[[reply.turn]]
-text = "It still trains."
-[[reply]]
-to = "You stopped"
+        "
+I start the training.
+& {command}
+It trains.
+? You stopped
+It still trains.
+? You stopped
 {finish}
-[[reply]]
-to = "You reported that the work is done"
+? You reported that the work is done
 {finish}
-[[reply]]
-to = "This run is about to end"
-[[reply.turn]]
-text = "My work is saved."
-[[reply]]
-to = "The limit has been raised"
+? This run is about to end
+My work is saved.
+? The limit has been raised
 {finish}
-"#
+"
     )
 }
 
@@ -221,11 +205,8 @@ fn text_output_names_stopped_background_work() {
 
 #[test]
 fn check_prompt_names_background_work_stopped_before_the_check() {
-    let work = format!(
-        "{}[[reply]]\nto = \"The check of your work failed\"\n[[reply.turn]]\ntext = \"I train in the foreground.\"\n\
-         [[reply.turn.tools]]\nbash = {{ command = \"touch trained\" }}\n[[reply.turn]]\ntext = \"Trained.\"\n",
-        training_scenario(ENDLESS)
-    );
+    let work = training_scenario(ENDLESS)
+        + "? The check of your work failed\nI train in the foreground.\n$ touch trained\nTrained.\n";
     play_with_each_agent(&work, "a check after background work", |stage, agent, server| {
         let args = ["--background-wait", "1s", "--check", "test -e trained"];
         let envelope = start(stage, agent, server, &args).output().envelope(0);

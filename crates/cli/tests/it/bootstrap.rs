@@ -25,10 +25,7 @@ fn judge_server_with(fault: &str) -> Server {
         "analysis": "The tests need a database.", "bullet_tags": [], "reasoning": "It was missed twice.",
         "operations": [{ "type": "ADD", "section": "PROJECT CONTEXT", "text": "Start the database before the tests." }],
     });
-    Server::start(&format!(
-        "name = \"judge\"\nsummary = \"a judge\"\nprompt = \"p\"\n[expect]\noutcome = \"done\"\nexit = 0\n\
-         [[turn]]\ntext = \"Unused.\"\n[side]\ntext = '''{answer}'''\n{fault}\n"
-    ))
+    Server::start(&format!("Unused.\n[side]\ntext = '''{answer}'''\n{fault}\n"))
 }
 
 /// Creates this many past sessions of the stage's project, and one of another project. Returns their files.
@@ -255,8 +252,8 @@ fn claude_code_judges_sessions_except_its_own() {
         assert_eq!(runs.len(), 2, "a run for each question");
         for run in &runs {
             let plan = run.plan().expect("the run has a plan");
-            assert_eq!(plan.name.as_deref(), Some("playbook-judge"));
-            assert!(plan.cwd.as_path().ends_with("playbook/judge"));
+            assert_eq!(plan.spec.name.as_deref(), Some("playbook-judge"));
+            assert!(plan.spec.cwd.ends_with("playbook/judge"));
         }
         let hook_calls = fs::read_to_string(stage.folder().join("hook-calls")).unwrap_or_default();
         assert!(hook_calls.lines().all(|line| line.ends_with(" 1")), "{hook_calls}");

@@ -49,7 +49,8 @@ fn resume_changes_settings_and_journals_them() {
         let lines = text.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(lines.contains(expected), "{text:?}");
         let plan = stage.only_run().plan().expect("a plan");
-        assert_eq!((plan.model.as_deref(), plan.checks.len()), (Some("haiku"), 1));
+        let checks = plan.spec.policy.checks.expect("a check");
+        assert_eq!((plan.spec.model.as_deref(), checks.commands.len()), (Some("haiku"), 1));
         assert_eq!(plan.origins.get("model").map(String::as_str), Some("flag"));
     });
 }
@@ -62,10 +63,11 @@ fn rerun_and_fork_change_settings_of_only_the_new_run() {
     for command in [&["rerun", "old"][..], &["resume", "old", "--fork"]] {
         stage.longhaul(command).args(base_args).against(&server).output().envelope(0);
         let plan = stage.runs()[0].plan().expect("a plan");
-        assert_eq!(plan.permission_mode.as_deref(), Some("bypassPermissions"));
-        assert_eq!(plan.policy.limits.turns, Some(9));
+        assert_eq!(plan.spec.permission_mode.as_deref(), Some("bypassPermissions"));
+        assert_eq!(plan.spec.policy.limits.turns, Some(9));
     }
-    let plans: Vec<_> = stage.runs().iter().map(|run| run.plan().expect("a plan").permission_mode).collect();
+    let plans: Vec<_> =
+        stage.runs().iter().map(|run| run.plan().expect("a plan").spec.permission_mode).collect();
     assert_eq!(plans.iter().filter(|mode| mode.is_none()).count(), 1, "{plans:?}");
 }
 

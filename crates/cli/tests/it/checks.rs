@@ -10,44 +10,23 @@ use std::fs;
 use std::path::Path;
 
 /// A scenario with a model that claims too early that it is done, and fixes one reported problem at a time.
-const EARLY: &str = r#"
-name = "early"
-summary = "a model that claims success too early"
-prompt = "p"
-[expect]
-outcome = "done"
-exit = 0
-[[turn]]
-text = "I write the first part."
-[[turn.tools]]
-bash = { command = "echo one >> parts" }
-[[turn]]
-text = "All of it is done."
-[[reply]]
-to = "part two is missing"
-[[reply.turn]]
-text = "Indeed."
-[[reply.turn.tools]]
-bash = { command = "echo two >> parts" }
-[[reply.turn]]
-text = "Now it is done."
-[[reply]]
-to = "part three is missing"
-[[reply.turn]]
-text = "Oh."
-[[reply.turn.tools]]
-bash = { command = "echo three >> parts" }
-[[reply.turn]]
-text = "Now it is really done."
-[[reply]]
-to = "part four is missing"
-[[reply.turn]]
-text = "I see."
-[[reply.turn.tools]]
-bash = { command = "echo four >> parts" }
-[[reply.turn]]
-text = "Now all four are there."
-"#;
+const EARLY: &str = "
+I write the first part.
+$ echo one >> parts
+All of it is done.
+? part two is missing
+Indeed.
+$ echo two >> parts
+Now it is done.
+? part three is missing
+Oh.
+$ echo three >> parts
+Now it is really done.
+? part four is missing
+I see.
+$ echo four >> parts
+Now all four are there.
+";
 
 /// Reports the first missing part.
 const CHECK: &str = "for part in one two three four; do grep -qx $part parts || { echo part $part is missing; exit 1; }; done";

@@ -13,24 +13,13 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 /// A scenario of two steps. The first lasts until the file `go` exists.
-const HELD: &str = r#"
-name = "held"
-summary = "two steps; the first lasts until it is released"
-prompt = "p"
-[expect]
-outcome = "done"
-exit = 0
-[[turn]]
-text = "The first step takes a while."
-[[turn.tools]]
-bash = { command = "touch started; until test -e go; do sleep 0.1; done; echo one >> steps" }
-[[turn]]
-text = "Now the second."
-[[turn.tools]]
-bash = { command = "echo two >> steps" }
-[[turn]]
-text = "Both steps are taken."
-"#;
+const HELD: &str = "
+The first step takes a while.
+$ touch started; until test -e go; do sleep 0.1; done; echo one >> steps
+Now the second.
+$ echo two >> steps
+Both steps are taken.
+";
 
 const ID: &str = "exp-1";
 

@@ -53,7 +53,7 @@ fn run_records_the_origin_of_each_setting() {
     let origins: Vec<_> = plan.origins.iter().map(|(key, origin)| (key.as_str(), origin.clone())).collect();
     assert_eq!(origins, expected);
     assert_eq!(
-        (plan.policy.retries_max, plan.policy.limits.budget.map(|usd| usd.as_dollars())),
+        (plan.spec.policy.retries_max, plan.spec.policy.limits.budget.map(|usd| usd.as_dollars())),
         (8, Some(3.0))
     );
 }
@@ -322,7 +322,7 @@ fn detached_run_has_the_same_configuration() {
     assert_eq!(started.code, 0, "{started:?}");
     stage.longhaul(["attach", "@"]).output().envelope(0);
     let run = stage.only_run();
-    assert_eq!(run.plan().expect("there is a plan").policy.retries_max, 9);
+    assert_eq!(run.plan().expect("there is a plan").spec.policy.retries_max, 9);
     assert_eq!(tidy::replayed_outcome(&run).exit_code(), 0);
 }
 

@@ -11,19 +11,12 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 /// A scenario in which the API is overloaded once.
-const OVERLOADED: &str = r#"
-name = "overloaded"
-summary = "529 once"
-prompt = "p"
-[expect]
-outcome = "done"
-exit = 0
-[[turn]]
-text = "It is done."
+const OVERLOADED: &str = "
+It is done.
 [[fault]]
 turn = 1
 status = { code = 529 }
-"#;
+";
 
 fn run(stage: &Stage, args: &[&str]) -> Call {
     let policy =

@@ -22,10 +22,9 @@ pub const REPOSITORY: &str = "
     echo away > put-away; git stash -q; echo mine >> mine; echo staged > staged; git add staged; rm put-away
     echo mine > not-added; echo log > before.log";
 
-/// A scenario with one command, followed by an answer.
+/// A script with one command, followed by an answer.
 pub fn scenario_with_command(command: &str) -> String {
-    let command = command.replace('\\', "\\\\").replace('"', "\\\"");
-    WORK.replace("echo hello > hello.txt", &command)
+    WORK.replace("echo hello > hello.txt", command)
 }
 
 pub const BASE_ARGS: [&str; 5] = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill"];

@@ -4,31 +4,25 @@
 use crate::harness::{LONGHAUL, Stage};
 use crate::recovering::play_with_each_agent;
 use crate::server::Server;
-use longhaul::{Environment, NoObserver, RunReport, RunRequest, SessionChoice, supervise};
+use longhaul::{Environment, NoObserver, RunReport, RunRequest, supervise};
 use longhaul_agent::claude::Claude;
-use longhaul_agent::{AgentSpec, Dialect, DoneSignals, Guards, HANDOFF_TOKENS_MAX, Program};
-use longhaul_core::{Exit, Notice, OutcomeKind, Preset, RunId};
-use longhaul_store::{Home, Placement};
+use longhaul_agent::{Dialect, DoneSignals, Guards, Program};
+use longhaul_core::{Exit, KeepGoing, Notice, OutcomeKind, Preset, RunSpec};
+use longhaul_store::Home;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::Arc;
 use std::{env, fs};
 
-/// A scenario in which the model claims that its work is done, by the tool and then by a line.
+/// The line with which the model claims that its work is done.
+const LINE: &str = "ALL DONE";
+
+/// A scenario in which the model claims that its work is done: by the tool and by a line, then, asked to
+/// confirm, by the line.
 const FINISHING: &str = r#"
-name = "finishing"
-summary = "a call of the tool, then a last message"
-prompt = "p"
-[expect]
-outcome = "done"
-exit = 0
-[[turn]]
-text = "All tests pass."
-[[turn.tools]]
-call = { name = "mcp__longhaul__finish", input = { summary = "All tests pass." } }
-[[turn]]
-text = "There is nothing left to do.\n\nALL DONE"
+All tests pass.
+! call = { name = "mcp__longhaul__finish", input = { summary = "All tests pass." } }
+There is nothing left to do.\n\nALL DONE
 "#;
 
 /// Performs a run whose `finish` tool is `tool_program`. If `allow_tools` is not empty, the agent may
@@ -41,49 +35,18 @@ fn run(
     allow_tools: &[&str],
 ) -> (Stage, RunReport) {
     let stage = Stage::new();
-    let policy = Preset::Drill.policy();
-    let allow_tools = allow_tools.iter().map(|tools| tools.parse().expect("a pattern")).collect();
     let mut set: BTreeMap<_, _> = server.api.environment().into_iter().collect();
     set.insert("HOME".to_owned(), stage.user_home().display().to_string());
     set.insert("PATH".to_owned(), env::var("PATH").unwrap_or_default());
-    let request = RunRequest {
-        inherited: None,
-        notify: Vec::new(),
-        home: Home::locate(Some(stage.home()), |_| None).expect("an absolute path is a home"),
-        placement: Placement::default(),
-        dialect: Arc::new(Claude::new()),
-        agent: AgentSpec {
-            program: Program { path: agent.to_owned(), leading_args: Vec::new() },
-            cwd: stage.work(),
-            prompt: "p".to_owned(),
-            follow_ups: Vec::new(),
-            model: None,
-            permission_mode: Some(mode.to_owned()),
-            guards: Guards { allow_tools, ..Guards::default() },
-            needs_supervisor: false,
-            checks: Vec::new(),
-            finish_tool: Some(Program {
-                path: tool_program.into(),
-                leading_args: vec!["finish-tool".to_owned()],
-            }),
-            done_when: None,
-            wrap_up_prompt: None,
-            network: None,
-            learn: None,
-            extra_args: Vec::new(),
-            handoff_tokens: HANDOFF_TOKENS_MAX,
-            handoff_summary: None,
-            inner_retries: policy.inner_retries,
-            run_id: RunId::from(""),
-        },
-        environment: Environment { clear: true, set, ..Environment::default() },
-        session: SessionChoice::New,
-        harness: None,
-        policy,
-        origins: BTreeMap::new(),
-        keep_partial_messages: false,
-        diagnostic: false,
-    };
+    let home = Home::locate(Some(stage.home()), |_| None).expect("an absolute path is a home");
+    let mut spec = RunSpec::new(agent, stage.work(), "p", Preset::Drill.policy());
+    spec.permission_mode = Some(mode.to_owned());
+    spec.guards.allow_tools = allow_tools.iter().map(ToString::to_string).collect();
+    spec.policy.keep_going = Some(KeepGoing { done_when: Some(LINE.to_owned()), ..KeepGoing::DEFAULT });
+    let leading_args = vec!["finish-tool".to_owned()];
+    let finish_tool = Some(Program { path: tool_program.into(), leading_args });
+    let environment = Environment { clear: true, set, finish_tool, ..Environment::default() };
+    let request = RunRequest { environment, ..RunRequest::new(home, spec) };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     let (_cancels, received) = tokio::sync::mpsc::channel(1);
     let report = runtime
@@ -126,9 +89,9 @@ fn tool_is_answered_in_every_mode_and_with_every_guard() {
                 answers.map(|event| &event["message"]["content"][0]["content"][0]["text"]).collect();
             assert_eq!(answers, ["Recorded. You will be asked once to confirm that the work is done."]);
             let tool_signal = DoneSignals { tool: true, line: None };
-            assert_eq!(done_claims(&stream, &tool_signal), (1, true));
-            let line_signal = DoneSignals { tool: false, line: Some("ALL DONE".to_owned()) };
-            assert_eq!(done_claims(&stream, &line_signal), (1, true));
+            assert_eq!(done_claims(&stream, &tool_signal), (1, false));
+            let line_signal = DoneSignals { tool: false, line: Some(LINE.to_owned()) };
+            assert_eq!(done_claims(&stream, &line_signal), (2, true));
             assert_eq!(done_claims(&stream, &DoneSignals::default()), (0, false));
         }
     });

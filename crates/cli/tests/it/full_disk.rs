@@ -9,28 +9,15 @@ use std::fs;
 use std::path::Path;
 
 /// A scenario of three steps. The disk is filled during the second.
-const STEPS: &str = r#"
-name = "steps"
-summary = "three steps; the second takes a while"
-prompt = "p"
-[expect]
-outcome = "done"
-exit = 0
-[[turn]]
-text = "I take the first step."
-[[turn.tools]]
-bash = { command = "grep -qs one steps || echo one >> steps" }
-[[turn]]
-text = "The second one takes a while."
-[[turn.tools]]
-bash = { command = "grep -qs two steps || { touch started; sleep 2; echo two >> steps; }" }
-[[turn]]
-text = "Now the third."
-[[turn.tools]]
-bash = { command = "grep -qs three steps || echo three >> steps" }
-[[turn]]
-text = "All three steps are taken."
-"#;
+const STEPS: &str = "
+I take the first step.
+$ grep -qs one steps || echo one >> steps
+The second one takes a while.
+$ grep -qs two steps || { touch started; sleep 2; echo two >> steps; }
+Now the third.
+$ grep -qs three steps || echo three >> steps
+All three steps are taken.
+";
 
 /// Runs until the disk is full, frees space, recovers, and copies the journal. `$1` is longhaul, `$2` the
 /// agent. All output goes to files outside the home, on a disk that has space.

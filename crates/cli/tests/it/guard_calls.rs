@@ -2,9 +2,9 @@
 //! the agent spells it, and also after a takeover. No call in these tests could reach a host: names below
 //! `.example` do not resolve. Tests run with every available agent.
 
-use crate::call::wait_until;
+use crate::guards::check_denied_after_takeover;
 use crate::harness::{Stage, claude_code};
-use crate::recovering::{play_with_each_agent, recover, run_to_mid_tool_with, slow_step_then, steps};
+use crate::recovering::{play_with_each_agent, slow_step_then};
 use crate::server::Server;
 use serde_json::Value;
 use std::fs;
@@ -12,54 +12,26 @@ use std::path::Path;
 
 /// A scenario with several spellings of a blocked URL, and steps that only resemble one.
 const URLS: &str = r#"
-name = "urls"
-summary = "spellings of a blocked URL, and harmless steps"
-prompt = "p"
-[expect]
-outcome = "done"
-exit = 0
-[[turn]]
-text = "I look."
-[[turn.tools]]
-bash = { command = "touch looked; curl -s http://blocked.example/" }
-[[turn.tools]]
-bash = { command = "touch quoted; wget -q http://blo'ck'ed.%65xample/x" }
-[[turn.tools]]
-call = { name = "WebFetch", input = { url = "https://www.blocked.example/", prompt = "What is it?" } }
-[[turn]]
-text = "I continue."
-[[turn.tools]]
-bash = { command = "echo notblocked.example >> harmless; mkdir -p ./sites/blocked.example" }
-[[turn.tools]]
-write = { path = "refs.bib", content = "url = {https://blocked.example/7}" }
-[[turn]]
-text = "That is all that I could do."
+I look.
+$ touch looked; curl -s http://blocked.example/
+$ touch quoted; wget -q http://blo'ck'ed.%65xample/x
+! call = { name = "WebFetch", input = { url = "https://www.blocked.example/", prompt = "What is it?" } }
+I continue.
+$ echo notblocked.example >> harmless; mkdir -p ./sites/blocked.example
+! write = { path = "refs.bib", content = "url = {https://blocked.example/7}" }
+That is all that I could do.
 "#;
 
 /// A scenario with several spellings of a blocked file, and with files next to it.
 const FILES: &str = r#"
-name = "files"
-summary = "spellings of a blocked file, and files next to it"
-prompt = "p"
-[expect]
-outcome = "done"
-exit = 0
-[[turn]]
-text = "I look."
-[[turn.tools]]
-bash = { command = "touch looked; cat ans'wers'/1.txt" }
-[[turn.tools]]
-bash = { command = "cd answers && touch listed" }
-[[turn.tools]]
-write = { path = "answers/2.txt", content = "x" }
-[[turn]]
-text = "I continue."
-[[turn.tools]]
-bash = { command = "echo answered > answers.md" }
-[[turn.tools]]
-write = { path = "answers-2.txt", content = "x" }
-[[turn]]
-text = "That is all that I could do."
+I look.
+$ touch looked; cat ans'wers'/1.txt
+$ cd answers && touch listed
+! write = { path = "answers/2.txt", content = "x" }
+I continue.
+$ echo answered > answers.md
+! write = { path = "answers-2.txt", content = "x" }
+That is all that I could do.
 "#;
 
 fn run(stage: &Stage, agent: &Path, server: &Server, args: &[&str]) -> Value {
@@ -86,7 +58,7 @@ fn call_with_a_blocked_url_is_denied() {
         assert!(exists("harmless") && exists("sites/blocked.example"));
         assert!(stream(stage).contains("blocked.example is blocked in this run. Continue without it"));
         let plan = stage.only_run().plan().expect("the plan can be read");
-        assert_eq!(plan.guards.block_urls, ["blocked.example"]);
+        assert_eq!(plan.spec.guards.block_urls, ["blocked.example"]);
         let text = stage.longhaul(["show", "@", "--output-format", "text"]).output().stdout;
         assert!(text.contains("attempt 1: 4 tool calls were denied"), "{text}");
     });
@@ -102,7 +74,7 @@ fn list_of_urls_is_stored_with_the_run() {
         // The pattern blocks only names below the host.
         assert_eq!(envelope["run"]["denied_calls"], 1, "{envelope}");
         let plan = stage.only_run().plan().expect("the plan can be read");
-        assert_eq!(plan.guards.block_urls, ["a.test", "other.example", "https://*.blocked.example/"]);
+        assert_eq!(plan.spec.guards.block_urls, ["a.test", "other.example", "https://*.blocked.example/"]);
     });
 }
 
@@ -113,18 +85,9 @@ fn search_excludes_blocked_hosts() {
     let stage = Stage::new();
     let server = Server::start(
         r#"
-name = "search"
-summary = "a search"
-prompt = "p"
-[expect]
-outcome = "done"
-exit = 0
-[[turn]]
-text = "I search."
-[[turn.tools]]
-call = { name = "WebSearch", input = { query = "a topic" } }
-[[turn]]
-text = "That is all that I could do."
+I search.
+! call = { name = "WebSearch", input = { query = "a topic" } }
+That is all that I could do.
 "#,
     );
     let blocked = ["--block-url", "blocked.example", "--block-url", "https://other.example/papers/*"];
@@ -147,8 +110,8 @@ fn call_with_a_blocked_path_is_denied() {
         assert!(!exists("looked") && !exists("answers"));
         assert!(exists("answers.md") && exists("answers-2.txt"));
         let plan = stage.only_run().plan().expect("the plan can be read");
-        assert_eq!(plan.guards.block_paths, ["answers", "~/.ssh"]);
-        assert_eq!(plan.guards.home.as_deref(), stage.user_home().to_str());
+        assert_eq!(plan.spec.guards.block_paths, ["answers", "~/.ssh"]);
+        assert_eq!(plan.spec.guards.home.as_deref(), stage.user_home().to_str());
     });
 }
 
@@ -180,15 +143,8 @@ fn dry_run_shows_the_guards() {
 fn takeover_keeps_blocked_urls() {
     let step = r#"bash = { command = "touch looked; curl -s http://blocked.example/papers/7" }"#;
     play_with_each_agent(&slow_step_then(step), "blocking after a recovery", |stage, agent, server| {
-        run_to_mid_tool_with(stage, agent, server, &["--block-url", "https://blocked.example/papers/*"])
-            .kill();
-        wait_until("the agent asks about the blocked step", || {
-            stream(stage).matches(r#""hook_callback""#).count() == 2
-        });
-        let envelope = recover(stage, server, &[]).output().envelope(0);
-        assert_eq!(envelope["run"]["denied_calls"], 1, "{envelope}");
-        assert_eq!(envelope["run"]["attempts"], 1, "{envelope}");
-        assert_eq!(steps(stage), "two\n");
+        let guard = ["--block-url", "https://blocked.example/papers/*"];
+        check_denied_after_takeover(stage, agent, server, &guard);
         assert!(!stage.work().join("looked").exists());
     });
 }

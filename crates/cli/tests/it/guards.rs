@@ -4,11 +4,10 @@
 use crate::call::wait_until;
 use crate::harness::{LONGHAUL, Stage, claude_code};
 use crate::recovering::{
-    agent_pid, assert_done, has_exited, play_with_each_agent, recover, run_to_mid_tool_with, slow_step_then,
-    steps, with_each_agent,
+    agent_pid, assert_done, has_exited, kill_agent, play_with_each_agent, recover, run_to_mid_tool_with,
+    slow_step_then, steps, with_each_agent,
 };
 use crate::server::Server;
-use rustix::process::{Signal, kill_process};
 use serde_json::Value;
 use std::fs;
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
@@ -19,42 +18,22 @@ const GUARDED: [&str; 2] = ["--deny-tools", "WebFetch"];
 
 /// A scenario of two steps with different tools.
 const TOOLS: &str = r#"
-name = "tools"
-summary = "two steps with different tools"
-prompt = "p"
-[expect]
-outcome = "done"
-exit = 0
-[[turn]]
-text = "I run a command."
-[[turn.tools]]
-bash = { command = "touch run" }
-[[turn]]
-text = "I write a file."
-[[turn.tools]]
-write = { path = "written", content = "yes" }
-[[turn]]
-text = "That is all that I could do."
+I run a command.
+$ touch run
+I write a file.
+! write = { path = "written", content = "yes" }
+That is all that I could do.
 "#;
 
 /// A step with another tool.
 const WRITES: &str = r#"write = { path = "written", content = "yes" }"#;
 
 /// A scenario with a background command that ends after the answer. The model then answers its notification.
-const BACKGROUND: &str = r#"
-name = "background"
-summary = "a command that outlives the answer"
-prompt = "p"
-[expect]
-outcome = "done"
-exit = 0
-[[turn]]
-text = "I start it."
-[[turn.tools]]
-bash = { command = "sleep 1; touch late", run_in_background = true }
-[[turn]]
-text = "It runs."
-"#;
+const BACKGROUND: &str = "
+I start it.
+& sleep 1; touch late
+It runs.
+";
 
 fn run(stage: &Stage, agent: &Path, server: &Server, args: &[&str]) -> Value {
     let base_args = ["p", "--permission-mode", "bypassPermissions"];
@@ -62,6 +41,16 @@ fn run(stage: &Stage, agent: &Path, server: &Server, args: &[&str]) -> Value {
     let envelope = output.envelope(0);
     assert_eq!(envelope["run"]["outcome"], "done", "{output:?}");
     envelope
+}
+
+/// Takes over a run in its first step. Checks that the second step is denied.
+pub fn check_denied_after_takeover(stage: &Stage, agent: &Path, server: &Server, guard: &[&str]) {
+    run_to_mid_tool_with(stage, agent, server, guard).kill();
+    wait_until("the agent asks about the denied step", || guard_requests(stage) == 2);
+    let envelope = recover(stage, server, &[]).output().envelope(0);
+    assert_eq!(envelope["run"]["denied_calls"], 1, "{envelope}");
+    assert_eq!(envelope["run"]["attempts"], 1, "{envelope}");
+    assert_eq!(steps(stage), "two\n");
 }
 
 /// Returns the number of calls that the agent has submitted to the guards so far.
@@ -80,7 +69,7 @@ fn denied_tool_is_not_used() {
         let run = stage.only_run();
         assert!(!run.attempt(1).input_path().exists(), "the input has no reader");
         let plan = run.plan().expect("the plan can be read");
-        assert_eq!(plan.guards.deny_tools, ["Bash", "Web*"]);
+        assert_eq!(plan.spec.guards.deny_tools, ["Bash", "Web*"]);
         let show = stage.longhaul(["show", "@", "--output-format", "json"]).output();
         let show: Value = serde_json::from_str(&show.stdout).expect("a run is shown");
         assert_eq!(show["attempts"][0]["denied_calls"], 1, "{show}");
@@ -124,12 +113,7 @@ fn guarded_agent_waits_for_the_next_supervisor() {
 #[test]
 fn takeover_keeps_the_denied_tools() {
     play_with_each_agent(&slow_step_then(WRITES), "denying after a recovery", |stage, agent, server| {
-        run_to_mid_tool_with(stage, agent, server, &["--deny-tools", "Write"]).kill();
-        wait_until("the agent asks about the denied tool", || guard_requests(stage) == 2);
-        let envelope = recover(stage, server, &[]).output().envelope(0);
-        assert_eq!(envelope["run"]["denied_calls"], 1, "{envelope}");
-        assert_eq!(envelope["run"]["attempts"], 1, "{envelope}");
-        assert_eq!(steps(stage), "two\n");
+        check_denied_after_takeover(stage, agent, server, &["--deny-tools", "Write"]);
         assert!(!stage.work().join("written").exists());
     });
 }
@@ -175,9 +159,7 @@ fn result_of_an_orphaned_guarded_agent_is_accepted() {
 fn session_continues_after_a_guarded_agent_and_its_supervisor_died() {
     with_each_agent("the death of a guarded agent and its supervisor", |stage, agent, server| {
         run_to_mid_tool_with(stage, agent, server, &GUARDED).kill();
-        let agent = agent_pid(&stage.only_run());
-        kill_process(agent, Signal::KILL).expect("the test started this process");
-        wait_until("the agent has exited", || has_exited(agent));
+        kill_agent(&stage.only_run());
         let output = recover(stage, server, &[]).output();
         assert_done(stage, &output.envelope(0), 2);
         assert_eq!(steps(stage), "one\nthree\n");
@@ -295,18 +277,9 @@ fn rewritten_call_needs_the_same_verdict() {
 fn commands_in_skills_do_not_run_under_guards() {
     let Some(claude) = claude_code("commands in skills") else { return };
     let skill = r#"
-name = "skill"
-summary = "a skill with a command inside"
-prompt = "p"
-[expect]
-outcome = "done"
-exit = 0
-[[turn]]
-text = "I use it."
-[[turn.tools]]
-call = { name = "Skill", input = { skill = "x" } }
-[[turn]]
-text = "Done."
+I use it.
+! call = { name = "Skill", input = { skill = "x" } }
+Done.
 "#;
     let check = |args: &[&str], is_run: bool| {
         let (stage, server) = (Stage::new(), Server::start(skill));
@@ -327,18 +300,9 @@ text = "Done."
 #[test]
 fn tool_is_denied_by_each_of_its_names() {
     let task = r#"
-name = "task"
-summary = "a task for a sub-agent"
-prompt = "p"
-[expect]
-outcome = "done"
-exit = 0
-[[turn]]
-text = "I delegate."
-[[turn.tools]]
-call = { name = "Agent", input = { description = "d", prompt = "say hi", subagent_type = "general-purpose" } }
-[[turn]]
-text = "Done."
+I delegate.
+! call = { name = "Agent", input = { description = "d", prompt = "say hi", subagent_type = "general-purpose" } }
+Done.
 "#;
     play_with_each_agent(task, "denying a tool by another name", |stage, agent, server| {
         let args = ["p", "--permission-mode", "bypassPermissions", "--deny-tools", "Task,Wbe*"];

@@ -1,12 +1,11 @@
 //! Moved and copied homes: every command answers from the current path of the home.
 
-use crate::call::{Call, wait_until};
+use crate::call::Call;
 use crate::harness::Stage;
-use crate::recovering::{STEPS, agent_pid, assert_done, has_exited, run_to_mid_tool_with};
+use crate::recovering::{STEPS, assert_done, kill_agent, run_to_mid_tool_with};
 use crate::research;
 use crate::server::Server;
 use longhaul_store::{Home, RunDir};
-use rustix::process::{Signal, kill_process};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -66,9 +65,7 @@ fn moved_home_keeps_its_runs() {
     complete_run(&stage, &agent, &server, &["--run-id", "elsewhere", "--runs-dir", "results"]);
     run_to_mid_tool_with(&stage, &agent, &server, &["--run-id", "orphan"]).kill();
     let run = run_in(&stage.home(), "orphan");
-    let agent = agent_pid(&run);
-    kill_process(agent, Signal::KILL).expect("the test started this process");
-    wait_until("the agent has exited", || has_exited(agent));
+    kill_agent(&run);
     assert_eq!(json(stage.longhaul(["status"]))["orphaned"], 1);
 
     let home = stage.folder().join("moved");

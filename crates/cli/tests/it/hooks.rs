@@ -398,26 +398,13 @@ fn inject_prints_the_playbook() {
 
 /// A scenario with a sub-agent and a conversation that becomes too long.
 const LONG: &str = r#"
-name = "long"
-summary = "a sub-agent, a conversation that is too long, the answer"
-prompt = "p"
-[expect]
-outcome = "done"
-exit = 0
-[[turn]]
-text = "A sub-agent looks."
-[[turn.tools]]
-call = { name = "Agent", input = { description = "look", prompt = "Look around.", subagent_type = "general-purpose" } }
-[[turn]]
-text = "I write the file."
-[[turn.tools]]
-bash = { command = "echo hello > hello.txt" }
-[[turn]]
-text = "All done."
-[[reply]]
-to = "Look around."
-[[reply.turn]]
-text = "There is nothing."
+A sub-agent looks.
+! call = { name = "Agent", input = { description = "look", prompt = "Look around.", subagent_type = "general-purpose" } }
+I write the file.
+$ echo hello > hello.txt
+All done.
+? Look around.
+There is nothing.
 [[fault]]
 turn = 3
 status = { code = 400, message = "prompt is too long: 1200000 tokens > 1000000 maximum" }

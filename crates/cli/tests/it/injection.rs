@@ -11,8 +11,6 @@ use std::fs;
 /// Clears the screen, sets the title, returns to the start of the line, and reverses the text, in every known
 /// form.
 const EVIL: &str = "\u{1b}[2J\u{1b}]0;owned\u{7}\r\u{9b}31m\u{7f}\u{202e}\u{2066}\u{200f}\u{61c}evil";
-/// The same text, escaped for TOML and for a shell.
-const EVIL_TOML: &str = r"\u001b[2J\u001b]0;owned\u0007\r\u009b31m\u007f\u202e\u2066\u200f\u061cevil";
 
 fn is_terminal_control(c: char) -> bool {
     let is_bidi =
@@ -41,20 +39,11 @@ fn run_hostile_scenario() -> (Stage, Server) {
     fs::create_dir(&work).expect("the stage is writable");
     shell(&stage, &work, "git init -q");
     let server = Server::start(&format!(
-        r#"
-name = "hostile"
-summary = "answers with terminal controls"
-prompt = "p"
-[expect]
-outcome = "done"
-exit = 0
-[[turn]]
-text = "I look: {EVIL_TOML}"
-[[turn.tools]]
-bash = {{ command = "printf '%s' '{EVIL_TOML}' | tee 'file {EVIL_TOML}' >&2" }}
-[[turn]]
-text = "Done: {EVIL_TOML}"
-"#
+        "
+I look: {EVIL}
+$ printf '%s' '{EVIL}' | tee 'file {EVIL}' >&2
+Done: {EVIL}
+"
     ));
     let work = work.display().to_string();
     let task = format!("Task {EVIL}");

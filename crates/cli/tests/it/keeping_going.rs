@@ -12,47 +12,41 @@ use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
+const BASE_ARGS: [&str; 8] = [
+    "p",
+    "--permission-mode",
+    "bypassPermissions",
+    "--preset",
+    "drill",
+    "--keep-going",
+    "--max-tokens",
+    "none",
+];
+
 /// Start of a keep-going prompt.
 const KEEP_GOING: &str = "You stopped";
 /// Start of the question that asks an agent to confirm its done claim.
 const CONFIRM: &str = "You reported that the work is done";
 
-/// Returns a scenario with a model that stops after each of `stops` steps, then claims that it is done and
+/// Returns a script of a model that stops after each of `stops` steps, then claims that it is done and
 /// confirms it.
 fn stopping_scenario(stops: u32) -> String {
-    let step = |turn: &str, number: u32| {
-        format!(
-            "[[{turn}]]\ntext = \"Step {number}.\"\n[[{turn}.tools]]\nbash = {{ command = \"echo {number} >> steps\" }}\n\
-             [[{turn}]]\ntext = \"Step {number} is done. Shall I continue?\"\n"
-        )
+    let step = |number: u32| {
+        format!("Step {number}.\n$ echo {number} >> steps\nStep {number} is done. Shall I continue?\n")
     };
-    let finish = "text = \"All is done.\"\n[[reply.turn.tools]]\ncall = { name = \"mcp__longhaul__finish\", input = { summary = \"All \
-                  steps are done.\" } }\n[[reply.turn]]\ntext = \"All steps are done.\"\n";
-    let mut scenario =
-        "name = \"stopping\"\nsummary = \"a model that stops early\"\nprompt = \"p\"\n[expect]\noutcome = \
-                        \"done\"\nexit = 0\n"
-            .to_owned()
-            + &step("turn", 1);
+    let finish = r#"All is done.
+! call = { name = "mcp__longhaul__finish", input = { summary = "All steps are done." } }
+All steps are done."#;
+    let mut scenario = step(1);
     for number in 2..=stops {
-        let _ = write!(scenario, "[[reply]]\nto = \"{KEEP_GOING}\"\n{}", step("reply.turn", number));
+        let _ = writeln!(scenario, "? {KEEP_GOING}\n{}", step(number));
     }
-    let _ = write!(scenario, "[[reply]]\nto = \"{KEEP_GOING}\"\n[[reply.turn]]\n{finish}");
-    let _ = write!(scenario, "[[reply]]\nto = \"{CONFIRM}\"\n[[reply.turn]]\n{finish}");
+    let _ = writeln!(scenario, "? {KEEP_GOING}\n{finish}\n? {CONFIRM}\n{finish}");
     scenario
 }
 
 fn run(stage: &Stage, agent: &Path, server: &Server, args: &[&str], code: i32) -> Value {
-    let base_args = [
-        "p",
-        "--permission-mode",
-        "bypassPermissions",
-        "--preset",
-        "drill",
-        "--keep-going",
-        "--max-tokens",
-        "none",
-    ];
-    stage.run(agent, &base_args).args(args).against(server).output().envelope(code)
+    stage.run(agent, &BASE_ARGS).args(args).against(server).output().envelope(code)
 }
 
 fn steps(stage: &Stage) -> usize {
@@ -115,12 +109,8 @@ fn users_mcp_servers_stay_available() {
 
 #[test]
 fn done_line_finishes_the_run_after_two_claims() {
-    let last = "text = \"Nothing is left.\\n\\nALL DONE\"";
-    let scenario = format!(
-        "name = \"line\"\nsummary = \"a model that prints a done line\"\nprompt = \"p\"\n[expect]\noutcome = \"done\"\n\
-         exit = 0\n[[turn]]\ntext = \"ALL DONE, or nearly.\"\n[[reply]]\nto = \"{KEEP_GOING}\"\n[[reply.turn]]\n{last}\n\
-         [[reply]]\nto = \"{CONFIRM}\"\n[[reply.turn]]\n{last}\n"
-    );
+    let last = r"Nothing is left.\n\nALL DONE";
+    let scenario = format!("ALL DONE, or nearly.\n? {KEEP_GOING}\n{last}\n? {CONFIRM}\n{last}\n");
     play_with_each_agent(&scenario, "a done line", |stage, agent, server| {
         let envelope = run(stage, agent, server, &["--done-when", "ALL DONE", "--max-idle-stops", "9"], 0);
         assert_eq!(envelope["run"]["outcome"], "done", "{envelope}");
@@ -135,9 +125,7 @@ fn done_line_finishes_the_run_after_two_claims() {
 
 #[test]
 fn idle_model_fails_the_run() {
-    let idle = "name = \"idle\"\nsummary = \"a model that only talks\"\nprompt = \"p\"\n[expect]\noutcome = \"done\"\nexit = 0\n\
-                [[turn]]\ntext = \"I have thought about it.\"\n[[reply]]\nto = \"You stopped\"\n[[reply.turn]]\ntext = \"I think \
-                more.\"\n";
+    let idle = "I have thought about it.\n? You stopped\nI think more.\n";
     play_with_each_agent(idle, "a model that changes nothing", |stage, agent, server| {
         let envelope = run(stage, agent, server, &["--max-idle-stops", "2"], 20);
         assert_eq!(envelope["run"]["outcome"], "failed", "{envelope}");
@@ -150,17 +138,7 @@ fn idle_model_fails_the_run() {
 fn keep_going_continues_after_a_takeover() {
     let stage = Stage::new();
     let server = Server::start(&stopping_scenario(5));
-    let base_args = [
-        "p",
-        "--permission-mode",
-        "bypassPermissions",
-        "--preset",
-        "drill",
-        "--keep-going",
-        "--max-tokens",
-        "none",
-    ];
-    let started = stage.run(&stage.agent(), &base_args).against(&server).start();
+    let started = stage.run(&stage.agent(), &BASE_ARGS).against(&server).start();
     wait_until("the model has stopped twice", || steps(&stage) >= 2);
     started.kill();
     let envelope = recover(&stage, &server, &[]).output().envelope(0);
@@ -170,10 +148,7 @@ fn keep_going_continues_after_a_takeover() {
 
 #[test]
 fn limit_ends_the_run_with_a_wrap_up() {
-    let scenario = stopping_scenario(1).replace(
-        "[[reply]]",
-        "[[reply]]\nto = \"This run is about to end\"\n[[reply.turn]]\ntext = \"Saved.\"\n[[reply]]",
-    );
+    let scenario = stopping_scenario(1) + "? This run is about to end\nSaved.\n";
     play_with_each_agent(&scenario, "a limit with keep-going", |stage, agent, server| {
         let envelope = run(stage, agent, server, &["--max-turns", "4"], 22);
         assert_eq!(envelope["run"]["outcome"], "out_of_time", "{envelope}");
@@ -197,8 +172,7 @@ fn defaults_match_the_documentation() {
         let plan: Value = serde_json::from_str(&output.stdout).expect("valid JSON");
         plan["policy"]["keep_going"].clone()
     };
-    let expected =
-        |extended: bool| json!({ "keep_improving": extended, "status_every": 5, "idle_stops_max": 3 });
+    let expected = |extended: bool| json!({ "keep_improving": extended, "status_every": 5, "idle_stops_max": 3, "finish_tool": true });
     assert_eq!(planned(&[]), expected(false));
     assert_eq!(planned(&["--keep-improving"]), expected(true));
     assert_eq!(planned(&["--time-limit", "23h"]), expected(false));

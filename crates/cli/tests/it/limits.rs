@@ -12,45 +12,26 @@ use std::process::Command;
 
 /// A scenario in a repository with a hundred short steps, and with replies to the wrap-up prompt and to
 /// resuming.
-const LONG: &str = r#"
-name = "long"
-summary = "a hundred short steps"
-prompt = "p"
-[expect]
-outcome = "over_budget"
-exit = 21
-[[turn]]
-text = "I begin."
-[[turn.tools]]
-bash = { command = "echo started > progress; touch started" }
+const LONG: &str = "
+I begin.
+$ echo started > progress; touch started
 STEPS
-[[turn]]
-text = "All of it is done."
-[[reply]]
-to = "This run is about to end"
-[[reply.turn]]
-text = "I save my work."
-[[reply.turn.tools]]
-bash = { command = "git add -A && git commit -qm 'Saved before the end' && touch saved" }
-[[reply.turn]]
-text = "Saved, and stopping."
-[[reply]]
-to = "Now finish it"
-[[reply.turn]]
-text = "It is finished."
-[[reply]]
-to = "The limit has been raised"
-[[reply.turn]]
-text = "I continue."
-[[reply.turn.tools]]
-bash = { command = "test -e saved && touch continued" }
-[[reply.turn]]
-text = "The rest is done, too."
-"#;
+All of it is done.
+? This run is about to end
+I save my work.
+$ git add -A && git commit -qm 'Saved before the end' && touch saved
+Saved, and stopping.
+? Now finish it
+It is finished.
+? The limit has been raised
+I continue.
+$ test -e saved && touch continued
+The rest is done, too.
+";
 
 fn long_scenario() -> String {
-    let step = "[[turn]]\ntext = \"The next step.\"\n[[turn.tools]]\nbash = { command = \"sleep 0.3; echo step >> progress\" }\n";
-    LONG.replace("STEPS", &step.repeat(100))
+    let step = "The next step.\n$ sleep 0.3; echo step >> progress\n";
+    LONG.replace("STEPS\n", &step.repeat(100))
 }
 
 /// Performs a run of that scenario in a new repository, with these limits.
@@ -150,7 +131,7 @@ fn raised_limit_continues_the_run() {
         let envelope = stage.longhaul(more).against(server).output().envelope(0);
         assert_eq!(envelope["result"], "It is finished.", "{envelope}");
         let plan = stage.only_run().plan().expect("the plan can be read");
-        assert_eq!(plan.policy.limits.turns, Some(20));
+        assert_eq!(plan.spec.policy.limits.turns, Some(20));
     });
 }
 
@@ -200,7 +181,7 @@ fn resuming_omits_the_wrap_up_prompt() {
 
 #[test]
 fn resuming_omits_a_custom_wrap_up_prompt() {
-    let scenario = long_scenario().replace("to = \"This run is about to end\"", "to = \"Time to pack up.\"");
+    let scenario = long_scenario().replace("This run is about to end", "Time to pack up.");
     play_with_each_agent(&scenario, "a resume after a custom wrap-up prompt", |stage, agent, server| {
         run(stage, agent, server, &["--max-turns", "6", "--wrap-up-prompt", "Time to pack up."], 22);
         assert!(prompts_since(server, 0).concat().contains("Time to pack up."));
@@ -282,20 +263,11 @@ fn limited_agent_waits_for_the_next_supervisor() {
 
 #[test]
 fn memory_limit_stops_and_resumes_the_agent_once() {
-    let hungry = r#"
-name = "hungry"
-summary = "a command that takes memory"
-prompt = "p"
-[expect]
-outcome = "failed"
-exit = 20
-[[turn]]
-text = "This needs memory."
-[[turn.tools]]
-bash = { command = "test -e once && exit 0; touch once; python3 -c 'import time; hold = bytearray(1200 << 20); time.sleep(60)'" }
-[[turn]]
-text = "It was enough."
-"#;
+    let hungry = "
+This needs memory.
+$ test -e once && exit 0; touch once; python3 -c 'import time; hold = bytearray(1200 << 20); time.sleep(60)'
+It was enough.
+";
     play_with_each_agent(hungry, "a memory limit", |stage, agent, server| {
         let args = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill"];
         let limits = ["--memory-limit", "1100M"];

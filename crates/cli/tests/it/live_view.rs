@@ -3,8 +3,10 @@
 use crate::call::wait_until;
 use crate::harness::Stage;
 use crate::recovering::{STEPS, run_to_mid_tool_with, with_each_agent};
+use crate::script;
 use crate::server::{Server, WORK};
 use crate::terminal::Terminal;
+use longhaul_drill::scenario::Auth;
 use rustix::process::Signal;
 use std::fs;
 use std::path::Path;
@@ -95,9 +97,10 @@ fn first_ctrl_c_explains_the_second_and_leaves_a_clean_screen() {
 #[test]
 fn wait_is_shown_with_its_end_and_reason_on_every_screen() {
     let stage = Stage::new();
-    let scenario = WORK.replace("[expect]", "auth = \"oauth\"\n[expect]");
-    let server =
-        Server::start(&format!("{scenario}\n[[fault]]\nturn = 2\nusage_limit = {{ reset_s = 6 }}\n"));
+    let mut scenario =
+        script::scenario(&format!("{WORK}[[fault]]\nturn = 2\nusage_limit = {{ reset_s = 6 }}\n"));
+    scenario.auth = Auth::Oauth;
+    let server = Server::play(&scenario);
     let args = ["--inner-retries", "0"];
     let mut terminal = Terminal::start(&stage, &server, &run(&stage, &args), (100, 24));
     wait_until("the wait is shown", || terminal.shows("nightly (one): waiting"));

@@ -4,13 +4,12 @@
 use crate::call::{Output, Running, wait_until};
 use crate::harness::{LONGHAUL, Stage};
 use crate::recovering::{
-    STEPS, agent_pid, has_exited, play_with_each_agent, recover, run_to_mid_tool, with_each_agent,
+    STEPS, kill_agent, play_with_each_agent, recover, run_to_mid_tool, wait_for_agent_exit, with_each_agent,
 };
 use crate::server::{Server, WORK};
 use expect_test::expect;
 use longhaul_core::Span;
 use longhaul_store::{RunDir, rfc3339};
-use rustix::process::{Signal, kill_process};
 use serde_json::Value;
 use std::fs::{self, File};
 use std::io::Write;
@@ -180,9 +179,7 @@ fn follow_continues_across_a_takeover() {
         let run = run_to_mid_tool(stage, agent, server);
         let followed = follow(stage, &[]);
         run.kill();
-        let agent = agent_pid(&stage.only_run());
-        kill_process(agent, Signal::KILL).expect("the test started this process");
-        wait_until("the agent has exited", || has_exited(agent));
+        kill_agent(&stage.only_run());
         recover(stage, server, &[]).output().envelope(0);
         let followed = followed.output();
         assert_eq!(followed.code, 0, "{followed:?}");
@@ -205,9 +202,7 @@ fn follow_continues_across_a_takeover() {
 fn attempt_without_messages_is_printed() {
     with_each_agent("an attempt without messages in logs", |stage, agent, server| {
         run_to_mid_tool(stage, agent, server).kill();
-        let agent = agent_pid(&stage.only_run());
-        kill_process(agent, Signal::KILL).expect("the test started this process");
-        wait_until("the agent has exited", || has_exited(agent));
+        kill_agent(&stage.only_run());
         fs::remove_dir_all(stage.user_home().join(".claude/projects")).expect("there are sessions");
         recover(stage, server, &[]).output().envelope(0);
         let text = logs(stage, &[]).stdout;
@@ -230,8 +225,7 @@ fn attempt_without_messages_is_printed() {
 fn follow_waits_for_an_orphaned_run() {
     let (stage, server) = (Stage::new(), Server::start(STEPS));
     run_to_mid_tool(&stage, &stage.agent(), &server).kill();
-    let agent = agent_pid(&stage.only_run());
-    wait_until("the agent has exited", || has_exited(agent));
+    wait_for_agent_exit(&stage.only_run());
     let followed = follow(&stage, &[]);
     recover(&stage, &server, &[]).output().envelope(0);
     let followed = followed.output();
@@ -244,8 +238,7 @@ fn follow_waits_for_an_orphaned_run() {
 fn closed_pipe_ends_follow() {
     let (stage, server) = (Stage::new(), Server::start(STEPS));
     run_to_mid_tool(&stage, &stage.agent(), &server).kill();
-    let agent = agent_pid(&stage.only_run());
-    wait_until("the agent has exited", || has_exited(agent));
+    wait_for_agent_exit(&stage.only_run());
     for args in ["", "--raw"] {
         let script =
             format!("{LONGHAUL} logs @ --quiet --follow {args} | head -n 1; echo ${{PIPESTATUS[0]}}");

@@ -59,6 +59,7 @@ mod resume_strategy;
 mod resuming;
 mod scheduling;
 mod schemas;
+mod script;
 mod security;
 mod server;
 mod session_learning;

@@ -15,18 +15,9 @@ use std::thread;
 
 /// Requests a port of this machine twice: directly, and through the proxy.
 const TWO_REQUESTS: &str = r#"
-name = "looking"
-summary = "one command, which requests a port"
-prompt = "p"
-[expect]
-outcome = "done"
-exit = 0
-[[turn]]
-text = "I look."
-[[turn.tools]]
-bash = { command = "curl -s -m 5 --noproxy '*' http://127.0.0.1:PORT/ > direct; curl -s -m 5 --noproxy '' -x \"$http_proxy\" http://localhost:PORT/ > by_proxy; touch looked" }
-[[turn]]
-text = "I have looked."
+I look.
+$ curl -s -m 5 --noproxy '*' http://127.0.0.1:PORT/ > direct; curl -s -m 5 --noproxy '' -x "$http_proxy" http://localhost:PORT/ > by_proxy; touch looked
+I have looked.
 "#;
 
 /// Starts a server that answers every request with `seen` until the test process ends. Returns its port.
@@ -154,7 +145,7 @@ fn plan_stores_allowed_hosts() {
     let args = ["p", "--permission-mode", "bypassPermissions", "--network", "example.com,*.example.org:443"];
     stage.run(&stage.agent(), &args).against(&server).output().envelope(0);
     let run = stage.only_run();
-    let hosts = run.plan().expect("the plan can be read").network;
+    let hosts = run.plan().expect("the plan can be read").spec.network;
     assert_eq!(hosts, Some(vec!["example.com".to_owned(), "*.example.org:443".to_owned()]));
     let argv: Value = serde_json::from_slice(
         &fs::read(run.path().join("attempts/001/argv.json")).expect("the file was written"),

@@ -83,7 +83,7 @@ fn recovered_and_resumed_runs_send_notifications() {
             .output()
             .envelope(0);
         assert_eq!(received(stage)[1]["outcome"], "done again");
-        assert_eq!(stage.only_run().plan().expect("the plan can be read").notify, [command]);
+        assert_eq!(stage.only_run().plan().expect("the plan can be read").spec.notify, [command]);
     });
 }
 
@@ -297,7 +297,7 @@ fn slack_receives_the_outcome_and_files_omit_its_url() {
     let (_, body) = request.split_once("\r\n\r\n").expect("the request has a body");
     let body: Value = serde_json::from_str(body).expect("JSON");
     assert!(body["text"].as_str().is_some_and(|text| text.starts_with("*run one: done*\n")), "{body}");
-    assert_eq!(stage.only_run().plan().expect("the plan can be read").notify, ["slack:MY_WEBHOOK"]);
+    assert_eq!(stage.only_run().plan().expect("the plan can be read").spec.notify, ["slack:MY_WEBHOOK"]);
     for path in all_paths(stage.only_run().path()) {
         let text = fs::read(&path).unwrap_or_default();
         assert!(!String::from_utf8_lossy(&text).contains("services/secret"), "{}", path.display());

@@ -17,28 +17,15 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 /// Three steps. The second one hangs when it first runs.
-const HANG: &str = r#"
-name = "hang"
-summary = "three steps; the second hangs once"
-prompt = "p"
-[expect]
-outcome = "done"
-exit = 0
-[[turn]]
-text = "I take the first step."
-[[turn.tools]]
-bash = { command = "grep -qs one steps || echo one >> steps" }
-[[turn]]
-text = "The second one takes a while."
-[[turn.tools]]
-bash = { command = "test -e started && exit 0; touch started; sleep 240; echo two >> steps" }
-[[turn]]
-text = "Now the third."
-[[turn.tools]]
-bash = { command = "grep -qs three steps || echo three >> steps" }
-[[turn]]
-text = "All three steps are taken."
-"#;
+const HANG: &str = "
+I take the first step.
+$ grep -qs one steps || echo one >> steps
+The second one takes a while.
+$ test -e started && exit 0; touch started; sleep 240; echo two >> steps
+Now the third.
+$ grep -qs three steps || echo three >> steps
+All three steps are taken.
+";
 
 /// An agent that writes a line five times a second, alternating between its stream and stderr, until the file
 /// `silent` exists.

@@ -13,28 +13,14 @@ use std::path::Path;
 
 /// A question, then several at once, then a step.
 const ASKING: &str = r#"
-name = "asking"
-summary = "a question, then another, then a step"
-prompt = "p"
-[expect]
-outcome = "done"
-exit = 0
-[[turn]]
-text = "I do not know which."
-[[turn.tools]]
-ask_user = { question = "Which database should we use?", options = ["Postgres (Recommended)", "SQLite"] }
-[[turn]]
-text = "Nor which of these."
-[[turn.tools]]
-ask_user = { question = "Which features do you want?", options = ["Auth", "Cache", "Logs"], multiple = true }
-[[turn.tools]]
-ask_user = { question = "May I use git?", options = ["Yes", "No"] }
-[[turn]]
-text = "I run a command."
-[[turn.tools]]
-bash = { command = "touch run" }
-[[turn]]
-text = "That is all that I could do."
+I do not know which.
+! ask_user = { question = "Which database should we use?", options = ["Postgres (Recommended)", "SQLite"] }
+Nor which of these.
+! ask_user = { question = "Which features do you want?", options = ["Auth", "Cache", "Logs"], multiple = true }
+! ask_user = { question = "May I use git?", options = ["Yes", "No"] }
+I run a command.
+$ touch run
+That is all that I could do.
 "#;
 
 const PROMPT: [&str; 3] = ["p", "--permission-mode", "bypassPermissions"];
@@ -95,7 +81,7 @@ fn question_is_answered_by_key_or_first_option() {
 
         let run = stage.only_run();
         let plan = run.plan().expect("the plan can be read");
-        let stored = plan.guards.answers.expect("the answers are stored");
+        let stored = plan.spec.guards.answers.expect("the answers are stored");
         assert_eq!(
             stored,
             [("database".to_owned(), "sqlite".to_owned()), ("features".to_owned(), "logs, auth".to_owned())]

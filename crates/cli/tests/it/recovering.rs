@@ -19,50 +19,26 @@ use std::time::{Duration, SystemTime};
 /// Three steps, each of which writes a line. The second takes long enough to be interrupted. Each step first
 /// checks whether it was taken, as the prompt of a resumed session requests. The real agent's session may
 /// lack its last step after a kill.
-pub const STEPS: &str = r#"
-name = "steps"
-summary = "three steps; each writes a line"
-prompt = "p"
-[expect]
-outcome = "done"
-exit = 0
-[[turn]]
-text = "I take the first step."
-[[turn.tools]]
-bash = { command = "grep -qs one steps || echo one >> steps" }
-[[turn]]
-text = "The second one takes a while."
-[[turn.tools]]
-bash = { command = "test -e started && exit 0; touch started; sleep 2; echo two >> steps" }
-[[turn]]
-text = "Now the third."
-[[turn.tools]]
-bash = { command = "grep -qs three steps || echo three >> steps" }
-[[turn]]
-text = "All three steps are taken."
-"#;
+pub const STEPS: &str = "
+I take the first step.
+$ grep -qs one steps || echo one >> steps
+The second one takes a while.
+$ test -e started && exit 0; touch started; sleep 2; echo two >> steps
+Now the third.
+$ grep -qs three steps || echo three >> steps
+All three steps are taken.
+";
 
 /// A slow step, then another turn and an answer.
 pub fn slow_step_then(next: &str) -> String {
     format!(
-        r#"
-name = "late"
-summary = "a long step, then another turn"
-prompt = "p"
-[expect]
-outcome = "done"
-exit = 0
-[[turn]]
-text = "This takes a while."
-[[turn.tools]]
-bash = {{ command = "touch started; sleep 1; echo two >> steps" }}
-[[turn]]
-text = "I continue."
-[[turn.tools]]
-{next}
-[[turn]]
-text = "That is all that I could do."
-"#
+        "
+This takes a while.
+$ touch started; sleep 1; echo two >> steps
+I continue.
+! {next}
+That is all that I could do.
+"
     )
 }
 
@@ -106,6 +82,17 @@ pub fn agent_pid(run: &RunDir) -> Pid {
     Pid::from_raw(pid.cast_signed()).expect("a process has a PID")
 }
 
+/// Waits until the agent of an orphaned run has exited on its own.
+pub fn wait_for_agent_exit(run: &RunDir) {
+    let agent = agent_pid(run);
+    wait_until("the agent has exited", || has_exited(agent));
+}
+
+pub fn kill_agent(run: &RunDir) {
+    kill_process(agent_pid(run), Signal::KILL).expect("the test started this process");
+    wait_for_agent_exit(run);
+}
+
 /// Asserts that the only run is done after this many attempts, with every step taken once.
 pub fn assert_done(stage: &Stage, envelope: &Value, attempts: u32) {
     let run = stage.only_run();
@@ -139,8 +126,7 @@ fn live_agent_is_adopted() {
 fn result_of_an_orphaned_agent_is_accepted() {
     with_each_agent("an agent that finished without a supervisor", |stage, agent, server| {
         run_to_mid_tool(stage, agent, server).kill();
-        let agent = agent_pid(&stage.only_run());
-        wait_until("the agent has exited", || has_exited(agent));
+        wait_for_agent_exit(&stage.only_run());
         assert_eq!(steps(stage), "one\ntwo\nthree\n", "the agent continued without a supervisor");
         let output = recover(stage, server, &["@"]).output();
         assert_done(stage, &output.envelope(0), 1);
@@ -154,9 +140,7 @@ fn result_of_an_orphaned_agent_is_accepted() {
 fn session_continues_after_supervisor_and_agent_died() {
     with_each_agent("the death of the agent and its supervisor", |stage, agent, server| {
         run_to_mid_tool(stage, agent, server).kill();
-        let agent = agent_pid(&stage.only_run());
-        kill_process(agent, Signal::KILL).expect("the test started this process");
-        wait_until("the agent has exited", || has_exited(agent));
+        kill_agent(&stage.only_run());
         let output = recover(stage, server, &[]).output();
         assert_done(stage, &output.envelope(0), 2);
         // The second step was interrupted, its process killed before it could write, and it is not repeated.
@@ -170,9 +154,7 @@ fn files_emptied_by_a_power_cut_are_skipped() {
     let (stage, server) = (Stage::new(), Server::start(STEPS));
     run_to_mid_tool(&stage, &stage.agent(), &server).kill();
     let run = stage.only_run();
-    let agent = agent_pid(&run);
-    kill_process(agent, Signal::KILL).expect("the test started this process");
-    wait_until("the agent has exited", || has_exited(agent));
+    kill_agent(&run);
     for name in
         ["attempts/001/exit.json", "attempts/001/session.json", "attempts/001/argv.json", "status.json"]
     {
@@ -239,7 +221,7 @@ fn recover_list_changes_nothing_and_recover_skips_old_runs() {
     let (stage, server) = (Stage::new(), Server::start(STEPS));
     run_to_mid_tool(&stage, &stage.agent(), &server).kill();
     let run = stage.only_run();
-    wait_until("the agent has exited", || has_exited(agent_pid(&run)));
+    wait_for_agent_exit(&run);
     let listed = recover(&stage, &server, &["--list"]).output();
     assert_eq!((listed.code, listed.stdout.trim()), (0, run.id().as_str()));
     assert_eq!(run.status().expect("a status").returncode, None, "the run was not recovered");
@@ -288,8 +270,7 @@ fn run_without_a_first_step_starts() {
     let (stage, server) = (Stage::new(), Server::start(STEPS));
     run_to_mid_tool(&stage, &stage.agent(), &server).kill();
     let run = stage.only_run();
-    let agent = agent_pid(&run);
-    wait_until("the agent has exited", || has_exited(agent));
+    wait_for_agent_exit(&run);
     // As if the supervisor had died right after it created the run.
     fs::write(run.journal_path(), "").expect("the journal can be emptied");
     for name in ["steps", "started"] {
@@ -407,8 +388,7 @@ fn unknown_run_is_rejected_with_suggestions() {
 fn run_without_workspace_is_rejected_and_kept() {
     let (stage, server) = (Stage::new(), Server::start(STEPS));
     run_to_mid_tool(&stage, &stage.agent(), &server).kill();
-    let agent = agent_pid(&stage.only_run());
-    wait_until("the agent has exited", || has_exited(agent));
+    wait_for_agent_exit(&stage.only_run());
     let elsewhere: PathBuf = stage.folder().join("elsewhere");
     fs::rename(stage.work(), &elsewhere).expect("the directory can be moved");
     let rejected = recover(&stage, &server, &[]).output();

@@ -17,62 +17,37 @@ use std::path::{Path, PathBuf};
 
 /// A scenario in which the agent tries a blocked URL, commits, and takes many short steps. It also has
 /// replies to the wrap-up prompt, to resuming and to the request for improvements.
-const RESEARCH: &str = r#"
-name = "research"
-summary = "a request for a blocked URL, then short steps"
-prompt = "p"
-[expect]
-outcome = "done"
-exit = 0
-[[turn]]
-text = "I look for the paper."
-[[turn.tools]]
-bash = { command = "touch fetched; curl -s http://papers.invalid/abs/2401.00001" }
-[[turn]]
-text = "Then without it."
-[[turn.tools]]
-bash = { command = "env | grep -E '^(CODE_DIR|RG_BUDGET_LIMIT|RG_TIME_HOURS)=' > environment; git add -A; git commit -qm 'A result'" }
+const RESEARCH: &str = "
+I look for the paper.
+$ touch fetched; curl -s http://papers.invalid/abs/2401.00001
+Then without it.
+$ env | grep -E '^(CODE_DIR|RG_BUDGET_LIMIT|RG_TIME_HOURS)=' > environment; git add -A; git commit -qm 'A result'
 STEPS
-[[turn]]
-text = "The accuracy is higher."
-[[reply]]
-to = "Time limit reached. Commit"
-[[reply.turn]]
-text = "Committed, and stopping."
-[[reply]]
-to = "The limit has been raised"
-[[reply.turn]]
-text = "Finished with more."
-[[reply]]
-to = "There is time and money left"
-[[reply.turn]]
-text = "It is better still."
-"#;
+The accuracy is higher.
+? Time limit reached. Commit
+Committed, and stopping.
+? The limit has been raised
+Finished with more.
+? There is time and money left
+It is better still.
+";
 
 /// Replies of an agent that finds nothing left to do on a keep-going prompt, and confirms its claim.
 const FINISHES: &str = r#"
-[[reply]]
-to = "You stopped"
-[[reply.turn]]
-text = "I look at it once more."
-[[reply.turn.tools]]
-call = { name = "mcp__longhaul__finish", input = { summary = "Nothing is left." } }
-[[reply.turn]]
-text = "Nothing is left."
-[[reply]]
-to = "You reported that the work is done"
-[[reply.turn]]
-text = "I do."
-[[reply.turn.tools]]
-call = { name = "mcp__longhaul__finish", input = { summary = "Nothing is left." } }
-[[reply.turn]]
-text = "Nothing is left."
+? You stopped
+I look at it once more.
+! call = { name = "mcp__longhaul__finish", input = { summary = "Nothing is left." } }
+Nothing is left.
+? You reported that the work is done
+I do.
+! call = { name = "mcp__longhaul__finish", input = { summary = "Nothing is left." } }
+Nothing is left.
 "#;
 
 /// Returns the research scenario with this many steps.
 pub fn scenario(steps: usize) -> String {
-    let step = "[[turn]]\ntext = \"A step.\"\n[[turn.tools]]\nbash = { command = \"sleep 0.3; echo step >> steps\" }\n";
-    RESEARCH.replace("STEPS", &step.repeat(steps)) + FINISHES
+    let step = "A step.\n$ sleep 0.3; echo step >> steps\n";
+    RESEARCH.replace("STEPS\n", &step.repeat(steps)) + FINISHES
 }
 
 /// Creates a task in the layout of ResearchGym.
@@ -224,7 +199,7 @@ fn limited_run_resumes_with_more_and_finished_run_improves() {
         let more = [&["--resume", &dir, "--budget_limit", "1", "--time-hours", "2"][..], &same].concat();
         let done = resume(stage, server, &more).envelope(0);
         assert_finished(&done, stage, "Finished with more.");
-        let policy = stage.only_run().plan().expect("a plan").policy;
+        let policy = stage.only_run().plan().expect("a plan").spec.policy;
         assert_eq!(policy.limits.time, Some(Span::from_hours(2)));
         assert_eq!(policy.background_wait, Span::from_mins(2));
         let summary = summary(&run);
@@ -239,9 +214,8 @@ fn limited_run_resumes_with_more_and_finished_run_improves() {
 
 #[test]
 fn training_survives_its_supervisor_and_lost_session_is_handed_off() {
-    let handed_off = "\n[[reply]]\nto = \"This continues earlier work\"\n[[reply.turn]]\ntext = \"I look.\"\n\
-                      [[reply.turn.tools]]\nbash = { command = \"cat trained >> found\" }\n\
-                      [[reply.turn]]\ntext = \"It is trained, as I see.\"\n";
+    let handed_off =
+        "? This continues earlier work\nI look.\n$ cat trained >> found\nIt is trained, as I see.\n";
     let work = training_scenario("sleep 30; echo trained > trained") + handed_off;
     play_with_each_agent(&work, "research with a training in the background", |stage, agent, server| {
         let agent_path = agent.display().to_string();
@@ -376,8 +350,8 @@ fn researchgym_run_is_resumed() {
             let plan = run.plan().expect("a plan");
             let remaining =
                 Limits { budget: Some(Usd(1_250_000)), time: Some(Span::from_hours(2)), ..Limits::default() };
-            assert_eq!(plan.policy.limits, remaining);
-            assert_eq!(plan.guards.block_urls, ["papers.invalid/abs/2401.00001", "*2401.00001*"]);
+            assert_eq!(plan.spec.policy.limits, remaining);
+            assert_eq!(plan.spec.guards.block_urls, ["papers.invalid/abs/2401.00001", "*2401.00001*"]);
             let prompt = prompt(&run);
             for words in [
                 "2h to work",
@@ -409,7 +383,7 @@ fn researchgym_run_is_resumed() {
             rejected.assert_error(&["a limit is exhausted", "are totals"]);
             let more = ["--resume", run.id().as_str(), "--claude_hours", "4", "--budget_limit", "9"];
             resume(stage, server, &more).envelope(0);
-            let limits = stage.only_run().plan().expect("a plan").policy.limits;
+            let limits = stage.only_run().plan().expect("a plan").spec.policy.limits;
             assert_eq!((limits.budget, limits.time), (Some(Usd(5_250_000)), Some(Span::from_hours(3))));
             tidy::check(stage);
         },

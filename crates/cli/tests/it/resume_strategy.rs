@@ -5,7 +5,7 @@
 use crate::call::wait_until;
 use crate::harness::{LONGHAUL, Stage};
 use crate::recovering::{
-    STEPS, agent_pid, assert_done, has_exited, recover, run_to_mid_tool, steps, with_each_agent,
+    STEPS, agent_pid, assert_done, kill_agent, recover, run_to_mid_tool, steps, with_each_agent,
 };
 use crate::server::Server;
 use crate::sweep;
@@ -19,9 +19,7 @@ use std::path::{Path, PathBuf};
 /// Returns the session file of a run whose supervisor and agent died in its second step.
 fn kill_in_mid_tool(stage: &Stage, agent: &Path, server: &Server) -> PathBuf {
     run_to_mid_tool(stage, agent, server).kill();
-    let agent = agent_pid(&stage.only_run());
-    kill_process(agent, Signal::KILL).expect("the test started this process");
-    wait_until("the agent has exited", || has_exited(agent));
+    kill_agent(&stage.only_run());
     let is_session = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "jsonl");
     let mut sessions = tidy::all_paths(&stage.user_home().join(".claude/projects"));
     sessions.retain(is_session);
@@ -68,9 +66,7 @@ fn session_of_another_configuration_is_resumed_from_a_copy() {
         let run = stage.run(agent, &args).against(server).env("CLAUDE_CONFIG_DIR", &config).start();
         wait_until("the tool runs", || stage.work().join("started").exists());
         run.kill();
-        let agent = agent_pid(&stage.only_run());
-        kill_process(agent, Signal::KILL).expect("the test started this process");
-        wait_until("the agent has exited", || has_exited(agent));
+        kill_agent(&stage.only_run());
         // Without CLAUDE_CONFIG_DIR `recover` refuses the run. `resume` is the user's decision to continue.
         let output = stage.longhaul(["resume", "@"]).against(server).output();
         assert_done(stage, &output.envelope(0), 2);

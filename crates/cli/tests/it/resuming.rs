@@ -183,8 +183,14 @@ fn rerun_starts_the_task_in_a_new_session() {
         assert_ne!(first["run"]["id"], second["run"]["id"]);
         assert_ne!(first["session_id"], second["session_id"]);
         let plans: Vec<_> = stage.runs().iter().map(|run| run.plan().expect("a plan")).collect();
-        let request =
-            |plan: &Plan| (plan.name.clone(), plan.prompt.clone(), plan.guards.clone(), plan.policy.clone());
+        let request = |plan: &Plan| {
+            (
+                plan.spec.name.clone(),
+                plan.spec.prompt.clone(),
+                plan.spec.guards.clone(),
+                plan.spec.policy.clone(),
+            )
+        };
         assert_eq!(request(&plans[0]), request(&plans[1]));
     });
 }

@@ -13,26 +13,13 @@ use std::path::Path;
 
 /// A scenario with one command, and a judge that finds one lesson.
 const WORK: &str = r#"
-name = "learning"
-summary = "one command, and a judge"
-prompt = "p"
-[expect]
-outcome = "done"
-exit = 0
-[[turn]]
-text = "I write the file."
-[[turn.tools]]
-bash = { command = "echo hello > hello.txt" }
-[[turn]]
-text = "All done: hello.txt says hello."
-[[reply]]
-to = "You are the reflector"
-[[reply.turn]]
-text = '{"analysis": "- The file is greeted in English.", "bullet_tags": []}'
-[[reply]]
-to = "You are the curator"
-[[reply.turn]]
-text = '{"reasoning": "", "operations": [{"type": "ADD", "section": "PROJECT CONTEXT", "text": "greetings are in English"}]}'
+I write the file.
+$ echo hello > hello.txt
+All done: hello.txt says hello.
+? You are the reflector
+{"analysis": "- The file is greeted in English.", "bullet_tags": []}
+? You are the curator
+{"reasoning": "", "operations": [{"type": "ADD", "section": "PROJECT CONTEXT", "text": "greetings are in English"}]}
 "#;
 
 const SESSION: &str = "6f6f0d2b-6c0d-4b7e-9d3c-0d2f6a1c5b11";

@@ -1,8 +1,7 @@
 //! `longhaul show`: the figures of one run, as text and as a JSON object.
 
-use crate::call::wait_until;
 use crate::harness::Stage;
-use crate::recovering::{STEPS, agent_pid, has_exited, recover, run_to_mid_tool, with_each_agent};
+use crate::recovering::{STEPS, recover, run_to_mid_tool, wait_for_agent_exit, with_each_agent};
 use crate::server::{Server, WORK};
 use expect_test::{Expect, expect};
 use serde_json::Value;
@@ -150,8 +149,7 @@ fn shows_failed_run() {
 fn shows_orphaned_run() {
     let (stage, server) = (Stage::new(), Server::start(STEPS));
     run_to_mid_tool(&stage, &stage.agent(), &server).kill();
-    let agent = agent_pid(&stage.only_run());
-    wait_until("the agent has exited", || has_exited(agent));
+    wait_for_agent_exit(&stage.only_run());
     let shown = json(&stage);
     assert_eq!((&shown["supervised"], &shown["outcome"]), (&false.into(), &Value::Null), "{shown}");
     assert!(

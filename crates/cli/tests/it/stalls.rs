@@ -13,49 +13,24 @@ use std::path::Path;
 
 /// The API falls silent in the middle of the first answer, and serves the next request.
 const HANGS: &str = r#"
-name = "hangs"
-summary = "silence in mid-stream"
-prompt = "p"
-[expect]
-outcome = "done"
-exit = 0
-[[turn]]
-text = "It is done, and there is more to say about it than fits in one line of text."
+It is done, and there is more to say about it than fits in one line of text.
 [[fault]]
 turn = 1
 silence = { after = "mid-text" }
 "#;
 
 /// A tool that is silent for longer than the stall timeout.
-const QUIET: &str = r#"
-name = "quiet"
-summary = "a long and silent tool"
-prompt = "p"
-[expect]
-outcome = "done"
-exit = 0
-[[turn]]
-text = "I build it."
-[[turn.tools]]
-bash = { command = "sleep 6" }
-[[turn]]
-text = "It is built."
-"#;
+const QUIET: &str = "
+I build it.
+$ sleep 6
+It is built.
+";
 
 /// A tool leaves a busy process running, and then the API falls silent.
 const BUSY_CHILD: &str = r#"
-name = "busy-child"
-summary = "a hang next to a busy process"
-prompt = "p"
-[expect]
-outcome = "done"
-exit = 0
-[[turn]]
-text = "I start it."
-[[turn.tools]]
-bash = { command = "timeout 100 sh -c 'while :; do :; done' > /dev/null 2>&1 < /dev/null & echo started" }
-[[turn]]
-text = "It is done, and there is more to say about it than fits in one line of text."
+I start it.
+$ timeout 100 sh -c 'while :; do :; done' > /dev/null 2>&1 < /dev/null & echo started
+It is done, and there is more to say about it than fits in one line of text.
 [[fault]]
 turn = 2
 silence = { after = "mid-text" }

@@ -13,32 +13,15 @@ use std::path::Path;
 use std::time::Duration;
 
 /// A command that takes half a minute. If it was started before, it exits at once.
-const LONG: &str = r#"
-name = "long"
-summary = "a long command"
-prompt = "p"
-[expect]
-outcome = "done"
-exit = 0
-[[turn]]
-text = "I start the long build."
-[[turn.tools]]
-bash = { command = "test -e started && exit 0; touch started; sleep 30" }
-[[turn]]
-text = "The build is finished."
-"#;
+const LONG: &str = "
+I start the long build.
+$ test -e started && exit 0; touch started; sleep 30
+The build is finished.
+";
 
 /// An API that stays overloaded.
 pub const OUTAGE: &str = r#"
-name = "outage"
-summary = "529 forever"
-prompt = "p"
-[expect]
-outcome = "retry_later"
-fault = "overloaded"
-exit = 75
-[[turn]]
-text = "Unused."
+Unused.
 [[fault]]
 times = "always"
 status = { code = 529 }

@@ -29,14 +29,12 @@ const TITLE: &str = "Earlier work, as the model `claude-haiku-4-5` summarized it
 fn start_server(side: &str) -> Server {
     let step = |step: u32| {
         format!(
-            "[[turn]]\ntext = \"I take step {step}.\"\n[[turn.tools]]\n\
-             bash = {{ command = \"grep -qs ^{step} steps || echo {step} >> steps; seq {step}00 {step}99\" }}\n"
+            "I take step {step}.\n$ grep -qs ^{step} steps || echo {step} >> steps; seq {step}00 {step}99\n"
         )
     };
     let steps: String = (1..=STEPS).map(step).collect();
     Server::start(&format!(
-        "name = \"long\"\nsummary = \"many steps, and a conversation that no longer fits\"\nprompt = \"p\"\n\
-         [env]\nDISABLE_COMPACT = \"1\"\n[expect]\noutcome = \"done\"\nexit = 0\n{steps}[[turn]]\ntext = \"All steps are taken.\"\n\
+        "{steps}All steps are taken.\n[env]\nDISABLE_COMPACT = \"1\"\n\
          [[fault]]\nturn = {full}\n\
          status = {{ code = 400, message = \"prompt is too long: 1200000 tokens > 1000000 maximum\" }}\n\
          [side]\ntext = \"{SUMMARY}\"\n{side}\n",

@@ -27,30 +27,16 @@ use strike::Strike;
 
 /// Four steps in three turns. Each step records its call in a separate file, and first checks whether it was
 /// taken, as the prompt of a resumed session requests.
-pub const WORK: &str = r#"
-name = "work"
-summary = "four steps in three turns"
-prompt = "p"
-[expect]
-outcome = "done"
-exit = 0
-[[turn]]
-text = "I take the first step."
-[[turn.tools]]
-bash = { command = "echo one >> ../calls; grep -qs one steps || echo one >> steps" }
-[[turn]]
-text = "The next two belong together, and the first of them takes a while."
-[[turn.tools]]
-bash = { command = "echo two >> ../calls; grep -qs two steps || { sleep 0.3; echo two >> steps; }" }
-[[turn.tools]]
-bash = { command = "echo three >> ../calls; grep -qs three steps || echo three >> steps" }
-[[turn]]
-text = "Now the last."
-[[turn.tools]]
-bash = { command = "echo four >> ../calls; grep -qs four steps || echo four >> steps" }
-[[turn]]
-text = "All four steps are taken."
-"#;
+pub const WORK: &str = "
+I take the first step.
+$ echo one >> ../calls; grep -qs one steps || echo one >> steps
+The next two belong together, and the first of them takes a while.
+$ echo two >> ../calls; grep -qs two steps || { sleep 0.3; echo two >> steps; }
+$ echo three >> ../calls; grep -qs three steps || echo three >> steps
+Now the last.
+$ echo four >> ../calls; grep -qs four steps || echo four >> steps
+All four steps are taken.
+";
 
 pub const DONE: &str = "All four steps are taken.";
 /// Content of the file `steps` after the work.

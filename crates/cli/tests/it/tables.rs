@@ -88,24 +88,13 @@ fn cost_follows_the_price_table() {
 }
 
 /// A step that must not be repeated, and a step in which all processes die.
-const DEPLOY: &str = r#"
-name = "deploy"
-summary = "a deployment, and a step that is long enough to be interrupted"
-prompt = "p"
-[expect]
-outcome = "done"
-exit = 0
-[[turn]]
-text = "I deploy it."
-[[turn.tools]]
-bash = { command = "./deploy.sh prod" }
-[[turn]]
-text = "Now I wait for it."
-[[turn.tools]]
-bash = { command = "test -e started && exit 0; touch started; sleep 5" }
-[[turn]]
-text = "It is deployed."
-"#;
+const DEPLOY: &str = "
+I deploy it.
+$ ./deploy.sh prod
+Now I wait for it.
+$ test -e started && exit 0; touch started; sleep 5
+It is deployed.
+";
 
 /// Kills the supervisor and the agent of a run in its second step.
 fn kill_in_mid_tool(stage: &Stage, run: Running) {

@@ -7,7 +7,7 @@ use crate::call::{Call, Output, wait_until};
 use crate::collector::{Collector, Received, plain};
 use crate::harness::Stage;
 use crate::recovering::{
-    agent_pid, assert_done, has_exited, play_with_each_agent, run_to_mid_tool, with_each_agent,
+    assert_done, play_with_each_agent, run_to_mid_tool, wait_for_agent_exit, with_each_agent,
 };
 use crate::server::{Server, WORK};
 use axum::http::StatusCode;
@@ -24,24 +24,15 @@ use std::time::Duration;
 const MODEL: &str = "claude-sonnet-4-5";
 
 /// One command, and an answer after an overload that outlasts the agent's inner retries.
-const OVERLOADED: &str = r#"
-name = "overloaded"
-summary = "a command, then an overload, then the answer"
-prompt = "p"
-[expect]
-outcome = "done"
-exit = 0
-[[turn]]
-text = "I write the file."
-[[turn.tools]]
-bash = { command = "echo hello > hello.txt" }
-[[turn]]
-text = "All done."
+const OVERLOADED: &str = "
+I write the file.
+$ echo hello > hello.txt
+All done.
 [[fault]]
 turn = 2
 times = 2
 status = { code = 529 }
-"#;
+";
 
 fn base_call(stage: &Stage, agent: &Path, server: &Server) -> Call {
     let args = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill", "--model", MODEL];
@@ -284,8 +275,7 @@ fn work_without_supervisor_is_exported() {
     with_each_agent("the trace of an orphaned agent", |stage, agent, server| {
         let collector = Collector::start();
         run_to_mid_tool(stage, agent, server).kill();
-        let agent = agent_pid(&stage.only_run());
-        wait_until("the agent has exited", || has_exited(agent));
+        wait_for_agent_exit(&stage.only_run());
         export_to(stage.longhaul(["recover"]).against(server), &collector).output().envelope(0);
         let received = collector.received();
         let recovered = &span_named(&received.spans, "invoke_agent").events[0];

@@ -18,32 +18,17 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 /// Four steps. Each first checks whether it was taken. The second takes long enough to be interrupted.
-const STEPS: &str = r#"
-name = "steps"
-summary = "four steps; the second takes a while"
-prompt = "p"
-[expect]
-outcome = "done"
-exit = 0
-[[turn]]
-text = "I take the first step."
-[[turn.tools]]
-bash = { command = "grep -qs one steps || echo one >> steps" }
-[[turn]]
-text = "The second one takes a while."
-[[turn.tools]]
-bash = { command = "grep -qs two steps || { test -e started || { touch started; sleep 30; }; echo two >> steps; }" }
-[[turn]]
-text = "Now the third."
-[[turn.tools]]
-bash = { command = "grep -qs three steps || echo three >> steps" }
-[[turn]]
-text = "And the last."
-[[turn.tools]]
-bash = { command = "grep -qs four steps || echo four >> steps" }
-[[turn]]
-text = "All four steps are taken."
-"#;
+const STEPS: &str = "
+I take the first step.
+$ grep -qs one steps || echo one >> steps
+The second one takes a while.
+$ grep -qs two steps || { test -e started || { touch started; sleep 30; }; echo two >> steps; }
+Now the third.
+$ grep -qs three steps || echo three >> steps
+And the last.
+$ grep -qs four steps || echo four >> steps
+All four steps are taken.
+";
 
 /// A repository with every kind of content.
 const REPOSITORY: &str = "
@@ -185,7 +170,7 @@ fn check_move(source: &Stage, agent: &Path) {
     assert_eq!(work_files(&into), work_files(&source.work()));
     assert!(!into.join("noise.log").exists() && !into.join("build").exists());
     let plan = imported_run.plan().expect("a plan");
-    assert_eq!(plan.cwd.as_path(), into);
+    assert_eq!(plan.spec.cwd, into);
     assert_eq!(plan.imported.expect("the run was imported").from_cwd.as_path(), source.work());
     let session = imported_run.status().expect("a status").session_id.expect("a session");
     let session_file = imported_run.sessions_path().join(format!("{session}.jsonl"));
@@ -365,7 +350,7 @@ fn import_needs_the_path_of_a_missing_agent() {
     let agent = target.agent();
     let named = ["--agent-path", &agent.display().to_string()];
     json(&import(&target, &file, &named).output());
-    assert_eq!(target.only_run().plan().expect("a plan").agent.program.as_path(), agent);
+    assert_eq!(target.only_run().plan().expect("a plan").spec.agent.program.as_path(), agent);
     json(&source.longhaul(["cancel", "@"]).output());
 }
 

@@ -2,23 +2,13 @@
 
 use crate::call::wait_until;
 use crate::harness::Stage;
-use crate::recovering::STEPS;
-use crate::recovering::{
-    agent_pid, assert_done, has_exited, recover, run_to_mid_tool, steps, with_each_agent,
-};
+use crate::recovering::{STEPS, assert_done, kill_agent, recover, run_to_mid_tool, steps, with_each_agent};
 use crate::server::Server;
 use longhaul_store::RunDir;
-use rustix::process::{Signal, kill_process};
 use std::fs;
 use std::path::Path;
 
 const BOTH: &str = "ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL were set when the run started, but not now";
-
-fn kill_agent(run: &RunDir) {
-    let agent = agent_pid(run);
-    kill_process(agent, Signal::KILL).expect("the test started this process");
-    wait_until("the agent has exited", || has_exited(agent));
-}
 
 /// Returns a run whose supervisor and agent were killed.
 fn run_without_processes(stage: &Stage, agent: &Path, server: &Server) -> RunDir {

@@ -2,14 +2,10 @@
 //!
 //! Each scenario runs with every available agent, or compares the whole text.
 
-use crate::call::wait_until;
 use crate::harness::Stage;
-use crate::recovering::{
-    STEPS, agent_pid, has_exited, play_with_each_agent, recover, run_to_mid_tool, with_each_agent,
-};
+use crate::recovering::{STEPS, kill_agent, play_with_each_agent, recover, run_to_mid_tool, with_each_agent};
 use crate::server::{Server, WORK};
 use expect_test::{Expect, expect};
-use rustix::process::{Signal, kill_process};
 use serde_json::Value;
 use std::fs;
 
@@ -134,9 +130,7 @@ fn explains_run_with_waits() {
 fn explains_recovered_run() {
     with_each_agent("the timeline of a recovery", |stage, agent, server| {
         run_to_mid_tool(stage, agent, server).kill();
-        let agent = agent_pid(&stage.only_run());
-        kill_process(agent, Signal::KILL).expect("the test started this process");
-        wait_until("the agent has exited", || has_exited(agent));
+        kill_agent(&stage.only_run());
         check(
             stage,
             expect![[r#"

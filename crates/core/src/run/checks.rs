@@ -17,7 +17,7 @@ impl Run {
             return self.finish_suspend(now.at, step);
         }
         self.record(step, Record::CheckEnded { at: now.at, result });
-        let failures_max = policy.check.map_or(0, |check| check.failures_max);
+        let failures_max = policy.checks.as_ref().map_or(0, |checks| checks.failures_max);
         let reached = self.state.limit_state.filter(|reached| reached.stage == WrapUpStage::Exhausted);
         match (result, self.state.cancelled_by, reached) {
             (CheckResult::Passed, _, _) => self.finish(now.at, Outcome::DONE, step),

@@ -1,7 +1,7 @@
 //! Computes when a run must be ticked next, and why. This module keeps no timers.
 
 use super::{Phase, Run, WrapUpStage};
-use crate::{LimitThreshold, Moment, Policy, StopLevel};
+use crate::{LimitThreshold, Moment, Policy, Span, StopLevel};
 
 /// The next moment at which a run makes a decision on its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,7 +47,8 @@ impl Run {
         match &self.state.phase {
             Phase::Waiting { until, .. } => deadline(*until, DeadlineKind::NextAttempt),
             Phase::Summarizing { since, stop_cause: None } => {
-                deadline(*since + policy.summary_timeout, DeadlineKind::SummaryTimeout)
+                let timeout = policy.handoff_summary.as_ref().map_or(Span::ZERO, |summary| summary.timeout);
+                deadline(*since + timeout, DeadlineKind::SummaryTimeout)
             }
             Phase::Checking { since, stop_cause: None } => self.check_deadline(policy, *since),
             // An exchange that started meanwhile (a background shell ended) is completed like any other.
@@ -105,7 +106,7 @@ impl Run {
     }
 
     fn check_deadline(&self, policy: &Policy, since: Moment) -> Option<Deadline> {
-        let timeout = policy.check.and_then(|check| check.timeout);
+        let timeout = policy.checks.as_ref().and_then(|checks| checks.timeout);
         let timeout =
             timeout.map(|timeout| Deadline { at: since + timeout, kind: DeadlineKind::CheckTimeout });
         let limit = self

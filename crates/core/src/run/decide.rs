@@ -46,7 +46,7 @@ pub(super) fn next_step(
 
 /// Returns the step after a done claim.
 fn after_done_claim(policy: &Policy) -> AfterAttempt {
-    if policy.check.is_some() { AfterAttempt::Check } else { AfterAttempt::Finish(Outcome::DONE) }
+    if policy.checks.is_some() { AfterAttempt::Check } else { AfterAttempt::Finish(Outcome::DONE) }
 }
 
 /// Returns the step after an attempt in a run that reached a limit. If `next` is another attempt, it becomes
@@ -403,7 +403,7 @@ impl FailedAttempt<'_> {
     }
 
     fn backoff_end(&self, backoff: &Backoff, n: u32) -> Moment {
-        self.now.at + backoff.delay(n, self.evidence.retry_after, self.now.roll)
+        self.now.at + backoff.delay(n, None, self.now.roll)
     }
 
     /// Returns now, or the reset of the account's usage window if it is known to be closed.

@@ -44,7 +44,7 @@ impl Run {
             Record::AgentStopped { at, claimed_done, workspace_fingerprint, results, background },
         );
         let used = self.limit_usage(at);
-        let AfterStop::Prompt(prompt) = self.after_stop(policy, &keep_going, at, &used) else { return false };
+        let AfterStop::Prompt(prompt) = self.after_stop(policy, keep_going, at, &used) else { return false };
         self.record_limit(policy, at, step);
         let prompt = match self.state.limit_state {
             None => prompt,
@@ -81,7 +81,7 @@ impl Run {
         let usage = self.state.usage.plus(evidence.usage);
         let (time, wall) = (self.state.active(now.at), self.state.clocks.wall(now.at));
         let used = LimitUsage::new(&usage, time, wall, self.observations.largest_recent_turn());
-        match (self.after_stop(policy, &keep_going, now.at, &used), self.state.cancelled_by) {
+        match (self.after_stop(policy, keep_going, now.at, &used), self.state.cancelled_by) {
             (AfterStop::Finished, _) => None,
             (AfterStop::Idle | AfterStop::Prompt(_), Some(source)) => {
                 Some(AfterAttempt::Finish(Outcome::cancelled(source)))
@@ -170,8 +170,8 @@ impl Run {
 }
 
 /// Returns the keep-going settings. A run with checks has none: its checks make the agent continue.
-fn keep_going_policy(policy: &Policy) -> Option<KeepGoing> {
-    policy.keep_going.filter(|_| policy.check.is_none())
+fn keep_going_policy(policy: &Policy) -> Option<&KeepGoing> {
+    policy.keep_going.as_ref().filter(|_| policy.checks.is_none())
 }
 
 /// Returns whether the agent ended an exchange with this result on its own.

@@ -191,21 +191,21 @@ impl State {
         self.plan.as_ref().map_or(0, |plan| plan.attempt)
     }
 
+    /// Returns the clocks as of `at`: with the current wait as waiting, and the current suspension as downtime.
+    pub fn clocks_at(&self, at: Moment) -> Clocks {
+        let mut clocks = self.clocks;
+        if let Phase::Waiting { since, .. } = self.phase {
+            clocks.waiting = clocks.waiting + at.since(since);
+        }
+        if let Phase::Suspended { since, .. } = self.phase {
+            clocks.downtime = clocks.downtime + at.since(since);
+        }
+        clocks
+    }
+
     /// Returns the time that the run has worked until `at`, without the current wait or suspension.
     pub fn active(&self, at: Moment) -> Span {
-        let idle = match self.phase {
-            Phase::Waiting { since, .. } | Phase::Suspended { since, .. } => at.since(since),
-            Phase::New
-            | Phase::Starting
-            | Phase::Summarizing { .. }
-            | Phase::Running
-            | Phase::Closing { .. }
-            | Phase::Stopping { .. }
-            | Phase::Sweeping { .. }
-            | Phase::Checking { .. }
-            | Phase::Finished { .. } => Span::ZERO,
-        };
-        self.clocks.active(at) - idle
+        self.clocks_at(at).active(at)
     }
 
     /// Returns the outcome, or `None` if the run has not finished.

@@ -92,7 +92,7 @@ impl Run {
             );
             self.record(step, Record::ResumeStrategyChosen { at, strategy, reason });
             // Only once per handoff: that strategy is not repeated without progress.
-            if strategy == ResumeStrategy::Handoff && policy.summarize {
+            if strategy == ResumeStrategy::Handoff && policy.handoff_summary.is_some() {
                 self.record(step, Record::SummaryStarted { at });
             }
         }

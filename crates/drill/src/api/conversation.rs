@@ -18,11 +18,11 @@ const INTERRUPTED: &[&str] = &[
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ScriptPosition {
     /// The turn to serve, starting at 1.
-    pub(super) turn: u32,
+    pub turn: u32,
     /// How often this turn was served before. It makes the ids of the turn's tool calls unique.
-    pub(super) repeat: u32,
+    pub repeat: u32,
     /// Bit set of the turn's calls that already have a result. They are not made again.
-    pub(super) done: u64,
+    pub done: u64,
 }
 
 impl ScriptPosition {

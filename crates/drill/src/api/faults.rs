@@ -27,9 +27,9 @@ struct Pending {
 /// A fault that strikes now.
 #[derive(Debug, Clone)]
 pub(super) struct ActiveFault {
-    pub(super) kind: FaultKind,
+    pub kind: FaultKind,
     /// Remaining time of a usage limit or another outage.
-    pub(super) resets_in: Duration,
+    pub resets_in: Duration,
 }
 
 impl Faults {

@@ -16,21 +16,21 @@ const COMMAND_PREFIX_CHARS: usize = 32;
 /// A message, ready to be sent.
 #[derive(Debug, Clone)]
 pub(super) struct ScriptedMessage {
-    pub(super) id: String,
-    pub(super) model: String,
-    pub(super) content: Vec<Value>,
-    pub(super) stop_reason: String,
+    pub id: String,
+    pub model: String,
+    pub content: Vec<Value>,
+    pub stop_reason: String,
     /// Tokens of the whole message.
-    pub(super) tokens: ApiTokens,
+    pub tokens: ApiTokens,
 }
 
 /// One SSE event.
 #[derive(Debug, Clone)]
 pub(super) struct SseEvent {
-    pub(super) name: &'static str,
-    pub(super) data: Value,
+    pub name: &'static str,
+    pub data: Value,
     /// Characters of the message that this event carries. They determine the bill of a truncated message.
-    pub(super) chars: u64,
+    pub chars: u64,
 }
 
 impl SseEvent {

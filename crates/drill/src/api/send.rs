@@ -33,10 +33,10 @@ impl Stream for BodyStream {
 
 /// The message to send, and the connection of its client.
 pub(super) struct Sender {
-    pub(super) state: Arc<ApiState>,
-    pub(super) client: ClientConnection,
-    pub(super) request: Arc<ParsedRequest>,
-    pub(super) message: ScriptedMessage,
+    pub state: Arc<ApiState>,
+    pub client: ClientConnection,
+    pub request: Arc<ParsedRequest>,
+    pub message: ScriptedMessage,
 }
 
 /// Starts sending and returns the body that carries the response.

@@ -26,9 +26,9 @@ const SIGNAL_POINTS_MAX: usize = 256;
 /// State that all requests share.
 #[derive(Debug)]
 pub(super) struct ApiState {
-    pub(super) scenario: Scenario,
-    pub(super) listener_control: ListenerControl,
-    pub(super) signal_points: broadcast::Sender<SignalPoint>,
+    pub scenario: Scenario,
+    pub listener_control: ListenerControl,
+    pub signal_points: broadcast::Sender<SignalPoint>,
     started: Instant,
     mutable: Mutex<MutableState>,
 }
@@ -48,21 +48,21 @@ struct MutableState {
 /// A model request.
 #[derive(Debug)]
 pub(super) struct ParsedRequest {
-    pub(super) position: ScriptPosition,
+    pub position: ScriptPosition,
     /// The index of the reply that the last prompt selects, and the index of its turn.
-    pub(super) reply: Option<(usize, usize)>,
+    pub reply: Option<(usize, usize)>,
     /// The text of the prompts.
-    pub(super) prompt: String,
+    pub prompt: String,
     /// Whether this is a side request, which belongs to no turn.
-    pub(super) side: bool,
-    pub(super) stream: bool,
-    pub(super) model: String,
-    pub(super) session: Option<String>,
+    pub side: bool,
+    pub stream: bool,
+    pub model: String,
+    pub session: Option<String>,
     /// Size of the request in tokens.
-    pub(super) input: u64,
+    pub input: u64,
     /// Index in the log's list of requests.
-    pub(super) log_index: usize,
-    pub(super) request_id: String,
+    pub log_index: usize,
+    pub request_id: String,
 }
 
 /// Position of a message in the request log.

@@ -6,22 +6,8 @@ use serde_json::{Value, json};
 
 use super::{Api, DUMMY_KEY, RequestLog};
 use crate::scenario::Scenario;
+use crate::scenario::tests::SMALL;
 use crate::scripted::http::{BaseUrl, ConnectionHandle, post};
-
-const SCRIPT: &str = r#"
-name = "small"
-summary = "s"
-prompt = "p"
-[expect]
-outcome = "done"
-exit = 0
-[[turn]]
-text = "I run it."
-[[turn.tools]]
-bash = { command = "true" }
-[[turn]]
-text = "done"
-"#;
 
 /// Sends `requests` one after the other to an API that plays the script with `faults`. Returns their statuses
 /// and bodies, and the request log.
@@ -31,7 +17,7 @@ fn check(
 ) -> (Vec<(u16, String)>, RequestLog) {
     let runtime =
         tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime can be built");
-    let scenario = Scenario::parse("small", &format!("{SCRIPT}{faults}")).expect("the script is valid");
+    let scenario = Scenario::parse("small", &format!("{SMALL}{faults}")).expect("the script is valid");
     let api = runtime.block_on(Api::start(&scenario, 5)).expect("loopback can be bound");
     let base = BaseUrl::parse(&api.url()).expect("the address is plain http");
     let mut answers = Vec::new();

@@ -48,7 +48,7 @@ mod fault;
 mod script;
 mod signal;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 pub use duration_range::DurationRange;
 pub use embedded::{all, find};

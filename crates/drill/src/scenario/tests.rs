@@ -5,7 +5,8 @@ use std::time::Duration;
 use super::{FaultKind, Scenario, ScriptedFault, Signal, Times, When, all, find};
 use crate::rng::Rng;
 
-const SMALL: &str = r#"
+/// A scenario with one command.
+pub(crate) const SMALL: &str = r#"
 name = "small"
 summary = "s"
 prompt = "p"
@@ -13,6 +14,7 @@ prompt = "p"
 outcome = "done"
 exit = 0
 [[turn]]
+text = "I run it."
 [[turn.tools]]
 bash = { command = "true" }
 [[turn]]

@@ -22,43 +22,43 @@ use crate::clock;
 /// The agent's state.
 #[derive(Debug)]
 pub(super) struct Agent {
-    pub(super) flags: Flags,
-    pub(super) environment: Environment,
-    pub(super) out: EventWriter,
-    pub(super) inbox: Inbox,
-    pub(super) session: SessionFile,
+    pub flags: Flags,
+    pub environment: Environment,
+    pub out: EventWriter,
+    pub inbox: Inbox,
+    pub session: SessionFile,
     /// The conversation as sent to the API.
-    pub(super) messages: Vec<Value>,
-    pub(super) cost_meter: CostMeter,
-    pub(super) model: String,
-    pub(super) mode: String,
-    pub(super) hooks: Hooks,
-    pub(super) callbacks: Callbacks,
-    pub(super) servers: Servers,
+    pub messages: Vec<Value>,
+    pub cost_meter: CostMeter,
+    pub model: String,
+    pub mode: String,
+    pub hooks: Hooks,
+    pub callbacks: Callbacks,
+    pub servers: Servers,
     /// Prompts that wait for an exchange.
-    pub(super) queue: VecDeque<QueuedPrompt>,
-    pub(super) background: Vec<Background>,
-    pub(super) input_ended: bool,
-    pub(super) in_exchange: bool,
+    pub queue: VecDeque<QueuedPrompt>,
+    pub background: Vec<Background>,
+    pub input_ended: bool,
+    pub in_exchange: bool,
     /// Counter for the ids of requests and commands.
-    pub(super) serial: u64,
+    pub serial: u64,
     /// The rate-limit information last reported.
-    pub(super) limits: Option<Value>,
-    pub(super) results: u32,
-    pub(super) api_time: Duration,
+    pub limits: Option<Value>,
+    pub results: u32,
+    pub api_time: Duration,
     /// The exit code if the process exited now.
-    pub(super) exit_code: u8,
-    pub(super) started: Instant,
+    pub exit_code: u8,
+    pub started: Instant,
 }
 
 /// A prompt that waits for an exchange.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct QueuedPrompt {
-    pub(super) text: String,
+    pub text: String,
     /// The host's id of a user line.
-    pub(super) uuid: Option<String>,
+    pub uuid: Option<String>,
     /// The background command whose end this prompt reports.
-    pub(super) origin: Option<String>,
+    pub origin: Option<String>,
 }
 
 /// Why the agent drops its current work.

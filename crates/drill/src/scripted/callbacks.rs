@@ -22,7 +22,7 @@ const TIMED_OUT: &str = "PreToolUse hook did not respond before its timeout (hos
 pub(super) struct Callbacks {
     callbacks: Vec<Callback>,
     /// The id of the open question, and its answer once it has arrived.
-    pub(super) open_question: Option<(String, Option<Value>)>,
+    pub open_question: Option<(String, Option<Value>)>,
 }
 
 #[derive(Debug, Clone)]

@@ -30,24 +30,24 @@ pub(super) enum Credential {
 /// The settings from the environment.
 #[derive(Debug, Clone)]
 pub(super) struct Environment {
-    pub(super) base: Option<BaseUrl>,
-    pub(super) credential: Credential,
+    pub base: Option<BaseUrl>,
+    pub credential: Credential,
     /// `$CLAUDE_CONFIG_DIR`, else `$HOME/.claude`.
-    pub(super) config: PathBuf,
-    pub(super) cwd: PathBuf,
-    pub(super) max_retries: u32,
-    pub(super) time_scale: f64,
-    pub(super) headers_wait: Duration,
-    pub(super) stream_wait: Duration,
-    pub(super) pings_wait: Duration,
-    pub(super) ping_every: Duration,
+    pub config: PathBuf,
+    pub cwd: PathBuf,
+    pub max_retries: u32,
+    pub time_scale: f64,
+    pub headers_wait: Duration,
+    pub stream_wait: Duration,
+    pub pings_wait: Duration,
+    pub ping_every: Duration,
     /// `CLAUDE_CODE_SDK_READS_SESSION_STATE`.
-    pub(super) session_state: bool,
+    pub session_state: bool,
     /// `CLAUDE_CODE_STARTUP_FAILURE_RESULTS`.
-    pub(super) startup_results: bool,
+    pub startup_results: bool,
     /// `IS_SANDBOX`.
-    pub(super) sandbox: bool,
-    pub(super) seed: u64,
+    pub sandbox: bool,
+    pub seed: u64,
 }
 
 impl Environment {

@@ -44,30 +44,30 @@ const REJECTED_RUNNING: &str = " Correction to the text above: this call was sto
 /// The state of an exchange.
 #[derive(Debug)]
 pub(super) struct Exchange {
-    pub(super) started: Instant,
+    pub started: Instant,
     /// The background command whose end caused the exchange.
-    pub(super) origin: Option<String>,
+    pub origin: Option<String>,
     /// The host's ids of the user lines that the exchange serves.
-    pub(super) uuids: Vec<String>,
+    pub uuids: Vec<String>,
     /// Number of user messages emitted, which `num_turns` reports.
-    pub(super) user_events: u32,
-    pub(super) usage: ApiTokens,
-    pub(super) denials: Vec<Value>,
-    pub(super) stop_reason: Option<String>,
+    pub user_events: u32,
+    pub usage: ApiTokens,
+    pub denials: Vec<Value>,
+    pub stop_reason: Option<String>,
     /// Ids of the messages whose start arrived.
-    pub(super) started_messages: Vec<String>,
+    pub started_messages: Vec<String>,
     /// The message that an interrupt truncated.
-    pub(super) truncated: Option<Message>,
+    pub truncated: Option<Message>,
     /// Whether a stream was lost during this request.
-    pub(super) lost_in_stream: bool,
-    pub(super) safety_stops: u32,
+    pub lost_in_stream: bool,
+    pub safety_stops: u32,
     requests: u32,
     continuations: u32,
     nudged: bool,
     /// Tool calls without a result.
-    pub(super) pending: Vec<Value>,
+    pub pending: Vec<Value>,
     /// Whether a hook ends the exchange.
-    pub(super) hook_stopped: bool,
+    pub hook_stopped: bool,
 }
 
 impl Agent {

@@ -12,22 +12,22 @@ use crate::clock;
 /// The report of a failed request, on the assistant's synthetic message and on the result.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Failure {
-    pub(super) text: String,
+    pub text: String,
     /// `assistant.error`.
-    pub(super) error: &'static str,
+    pub error: &'static str,
     /// `api_error_status`.
-    pub(super) status: Option<u16>,
+    pub status: Option<u16>,
     /// `api_error_type`.
-    pub(super) kind: Option<String>,
+    pub kind: Option<String>,
     /// `api_error`.
-    pub(super) api_error: Option<&'static str>,
+    pub api_error: Option<&'static str>,
     /// `api_error_params`.
-    pub(super) params: Option<Value>,
+    pub params: Option<Value>,
     /// `terminal_reason`; `api_error` if empty.
-    pub(super) terminal_reason: &'static str,
+    pub terminal_reason: &'static str,
     /// `stop_reason`; `stop_sequence` if empty.
-    pub(super) stop_reason: &'static str,
-    pub(super) request_id: Option<String>,
+    pub stop_reason: &'static str,
+    pub request_id: Option<String>,
 }
 
 /// The reaction to a failed request.
@@ -46,9 +46,9 @@ pub(super) enum RetryDecision {
 /// An error response of the API.
 #[derive(Debug, Clone)]
 pub(super) struct ErrorResponse {
-    pub(super) status: u16,
-    pub(super) headers: Vec<(String, String)>,
-    pub(super) body: Value,
+    pub status: u16,
+    pub headers: Vec<(String, String)>,
+    pub body: Value,
 }
 
 impl ErrorResponse {

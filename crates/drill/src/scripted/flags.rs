@@ -7,41 +7,41 @@ use std::ffi::OsString;
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Flags {
     /// `-p`. Without it, only `--version` works.
-    pub(super) print: bool,
+    pub print: bool,
     /// The prompt, if it is an argument.
-    pub(super) prompt: Option<String>,
+    pub prompt: Option<String>,
     /// Whether stdin carries JSON lines.
-    pub(super) input_lines: bool,
-    pub(super) output: Output,
-    pub(super) verbose: bool,
-    pub(super) partial_messages: bool,
-    pub(super) hook_events: bool,
-    pub(super) session_id: Option<String>,
-    pub(super) resume: Option<String>,
+    pub input_lines: bool,
+    pub output: Output,
+    pub verbose: bool,
+    pub partial_messages: bool,
+    pub hook_events: bool,
+    pub session_id: Option<String>,
+    pub resume: Option<String>,
     /// `--resume-session-at`: the message after which the history is dropped.
-    pub(super) resume_at: Option<String>,
-    pub(super) fork_session: bool,
-    pub(super) model: Option<String>,
-    pub(super) permission_mode: Option<String>,
+    pub resume_at: Option<String>,
+    pub fork_session: bool,
+    pub model: Option<String>,
+    pub permission_mode: Option<String>,
     /// JSON, or the path of a file with JSON.
-    pub(super) settings: Option<String>,
-    pub(super) max_turns: Option<u32>,
-    pub(super) max_budget_usd: Option<f64>,
-    pub(super) system_prompt: Option<String>,
-    pub(super) append_system_prompt: Option<String>,
+    pub settings: Option<String>,
+    pub max_turns: Option<u32>,
+    pub max_budget_usd: Option<f64>,
+    pub system_prompt: Option<String>,
+    pub append_system_prompt: Option<String>,
     /// `--permission-prompt-tool stdio`: the host answers permission prompts and questions.
-    pub(super) prompts_host: bool,
+    pub prompts_host: bool,
     /// `--tools ""`.
-    pub(super) no_tools: bool,
+    pub no_tools: bool,
     /// `--mcp-config`: JSON texts, or paths of files with JSON.
-    pub(super) mcp_configs: Vec<String>,
+    pub mcp_configs: Vec<String>,
     /// `--allowedTools`: names of the tools that need no permission.
-    pub(super) allowed_tools: Vec<String>,
+    pub allowed_tools: Vec<String>,
     /// `--no-session-persistence`: no session file is written.
-    pub(super) no_session: bool,
+    pub no_session: bool,
     /// `--safe-mode`: hooks and other customizations are off.
-    pub(super) safe_mode: bool,
-    pub(super) version: bool,
+    pub safe_mode: bool,
+    pub version: bool,
 }
 
 /// `--output-format`.

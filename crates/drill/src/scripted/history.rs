@@ -21,13 +21,13 @@ const NO_RESPONSE: &str = "No response requested.";
 #[derive(Debug, Default)]
 pub(super) struct History {
     /// The rows, for a fork to copy.
-    pub(super) rows: Vec<Value>,
+    pub rows: Vec<Value>,
     /// The conversation as sent to the API.
-    pub(super) messages: Vec<Value>,
+    pub messages: Vec<Value>,
     /// The new rows to write to the file: type and message.
-    pub(super) repairs: Vec<(&'static str, Value)>,
-    pub(super) leaf: Option<String>,
-    pub(super) cost_state: Option<Value>,
+    pub repairs: Vec<(&'static str, Value)>,
+    pub leaf: Option<String>,
+    pub cost_state: Option<Value>,
 }
 
 /// Reads the session in `path`. Returns `None` if it contains no conversation. Skips invalid rows.

@@ -37,10 +37,10 @@ struct Hook {
 /// The output of a hook.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct HookResult {
-    pub(super) stdout: String,
-    pub(super) stderr: String,
-    pub(super) exit_code: i32,
-    pub(super) timed_out: bool,
+    pub stdout: String,
+    pub stderr: String,
+    pub exit_code: i32,
+    pub timed_out: bool,
 }
 
 /// The hook's decision about the tool.

@@ -50,9 +50,9 @@ impl ConnectionHandle {
 
 /// The head of a response, and its unread body.
 pub(crate) struct HttpResponse {
-    pub(crate) status: u16,
+    pub status: u16,
     pub(super) headers: Vec<(String, String)>,
-    pub(crate) body: Body,
+    pub body: Body,
 }
 
 impl HttpResponse {

@@ -29,9 +29,9 @@ pub(super) enum ResponseChunk {
 
 /// A request to send.
 pub(super) struct Request {
-    pub(super) base: BaseUrl,
-    pub(super) headers: Vec<(String, String)>,
-    pub(super) body: Vec<u8>,
+    pub base: BaseUrl,
+    pub headers: Vec<(String, String)>,
+    pub body: Vec<u8>,
 }
 
 /// Sends request number `call`. The returned handle aborts it.

@@ -28,8 +28,8 @@ pub(super) enum InboxEvent {
 /// The queue.
 #[derive(Debug)]
 pub(super) struct Inbox {
-    pub(super) sender: Sender<InboxEvent>,
-    pub(super) receiver: Receiver<InboxEvent>,
+    pub sender: Sender<InboxEvent>,
+    pub receiver: Receiver<InboxEvent>,
 }
 
 impl Inbox {

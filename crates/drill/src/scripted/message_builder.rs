@@ -7,19 +7,19 @@ use crate::price::ApiTokens;
 /// A message, complete or partial.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Message {
-    pub(super) id: String,
-    pub(super) request_id: Option<String>,
+    pub id: String,
+    pub request_id: Option<String>,
     /// The message as `message_start` announced it: without content, with its usage.
-    pub(super) head: Value,
+    pub head: Value,
     /// Complete content blocks.
-    pub(super) blocks: Vec<Value>,
+    pub blocks: Vec<Value>,
     /// The block that is still incomplete.
     open: Option<OpenBlock>,
-    pub(super) stop_reason: Option<String>,
+    pub stop_reason: Option<String>,
     /// The latest usage.
-    pub(super) usage: Value,
+    pub usage: Value,
     /// Whether the final usage arrived. It completes the message, even without `message_stop`.
-    pub(super) complete: bool,
+    pub complete: bool,
 }
 
 #[derive(Debug, Clone)]

@@ -5,25 +5,23 @@ use std::fs::{self, File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use longhaul_agent::claude::session_paths;
 use serde_json::{Value, json};
 
 use super::VERSION;
 use crate::clock;
 
-/// Length limit of a folder name. A longer one is truncated and gets a hash as its suffix.
-const FOLDER_CHARS_MAX: usize = 200;
-
 /// A session that is being written.
 #[derive(Debug)]
 pub(super) struct SessionFile {
-    pub(super) id: String,
-    pub(super) path: PathBuf,
+    pub id: String,
+    pub path: PathBuf,
     file: Option<File>,
     cwd: String,
     /// Whether the session is stored.
-    pub(super) is_stored: bool,
+    pub is_stored: bool,
     /// The last row of the conversation. It is the parent of the next row.
-    pub(super) leaf: Option<String>,
+    pub leaf: Option<String>,
 }
 
 impl SessionFile {
@@ -68,7 +66,7 @@ impl SessionFile {
     pub(super) fn row(&mut self, kind: &str, mut fields: Value) {
         fields["type"] = json!(kind);
         fields["sessionId"] = json!(self.id);
-        fields["timestamp"] = json!(clock::rfc3339(clock::unix_ms()));
+        fields["timestamp"] = json!(clock::timestamp());
         self.write(&fields);
     }
 
@@ -92,7 +90,7 @@ impl SessionFile {
 
 /// Returns the file of session `id` for the working directory `cwd`.
 pub(super) fn path(config: &Path, cwd: &Path, id: &str) -> PathBuf {
-    config.join("projects").join(folder(&cwd.display().to_string())).join(format!("{id}.jsonl"))
+    config.join(session_paths::session_file(cwd, id))
 }
 
 /// Returns the file of session `id`: from the folder of `cwd`, or else from any other folder.
@@ -104,40 +102,4 @@ pub(super) fn find(config: &Path, cwd: &Path, id: &str) -> Option<PathBuf> {
     let folders = fs::read_dir(config.join("projects")).ok()?;
     let mut files = folders.flatten().map(|folder| folder.path().join(format!("{id}.jsonl")));
     files.find(|file| file.is_file())
-}
-
-/// Returns the folder name of a working directory (Claude Code 2.1.330). Every character but ASCII letters
-/// and digits becomes `-`. A long name is truncated and gets a hash of the whole path.
-pub(super) fn folder(cwd: &str) -> String {
-    let name: String = cwd.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
-    if name.len() <= FOLDER_CHARS_MAX {
-        return name;
-    }
-    let hash =
-        cwd.encode_utf16().fold(0_i32, |hash, unit| hash.wrapping_mul(31).wrapping_add(i32::from(unit)));
-    format!("{}-{}", name.get(..FOLDER_CHARS_MAX).unwrap_or_default(), base36(hash.unsigned_abs()))
-}
-
-fn base36(mut number: u32) -> String {
-    let mut digits = Vec::new();
-    loop {
-        digits.push(char::from_digit(number % 36, 36).unwrap_or('0'));
-        number /= 36;
-        if number == 0 {
-            return digits.iter().rev().collect();
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn folder_names_match_the_real_agent() {
-        assert_eq!(folder("/demo/a.b_c d"), "-demo-a-b-c-d");
-        assert_eq!(folder("/ü"), "--");
-        let long = folder(&format!("/{}", "a".repeat(280)));
-        assert!(long.starts_with("-aaa") && long.len() > 201 && long.chars().nth(200) == Some('-'), "{long}");
-    }
 }

@@ -19,7 +19,7 @@ const OUTPUT_CHARS_MAX: usize = 30_000;
 /// A running command.
 #[derive(Debug)]
 pub(super) struct Shell {
-    pub(super) serial: u64,
+    pub serial: u64,
     group: Option<Pid>,
     output: PathBuf,
 }
@@ -80,9 +80,9 @@ impl Shell {
 /// A command that runs in the background.
 #[derive(Debug)]
 pub(super) struct Background {
-    pub(super) shell: Shell,
-    pub(super) task_id: String,
-    pub(super) run_id: String,
-    pub(super) tool_id: String,
-    pub(super) description: String,
+    pub shell: Shell,
+    pub task_id: String,
+    pub run_id: String,
+    pub tool_id: String,
+    pub description: String,
 }

@@ -14,9 +14,9 @@ use crate::rng::Rng;
 /// The writer of events.
 #[derive(Debug)]
 pub(super) struct EventWriter {
-    pub(super) format: Output,
-    pub(super) session_id: String,
-    pub(super) rng: Rng,
+    pub format: Output,
+    pub session_id: String,
+    pub rng: Rng,
     /// The last result, for the formats that print it alone.
     last: Option<Value>,
     pub(super) acp: AcpOutput,
@@ -34,7 +34,7 @@ impl EventWriter {
         }
         if self.format == Output::Stream {
             if matches!(kind, "assistant" | "user") {
-                fields["timestamp"] = json!(clock::rfc3339(clock::unix_ms()));
+                fields["timestamp"] = json!(clock::timestamp());
             }
             let identity = self.identity();
             write(&format!("{{\"type\":\"{kind}\"{}{}}}", fields_of(&fields), fields_of(&identity)));

@@ -20,10 +20,10 @@ const COMMAND_WAIT: Duration = Duration::from_secs(120);
 #[derive(Debug)]
 pub(super) struct Outcome {
     /// The result for the model.
-    pub(super) content: Value,
-    pub(super) is_error: bool,
+    pub content: Value,
+    pub is_error: bool,
     /// `tool_use_result` of the event.
-    pub(super) detail: Value,
+    pub detail: Value,
 }
 
 impl Outcome {

@@ -82,7 +82,7 @@ pub async fn diff(home: &Home, dir: &RunDir, paths: Vec<OsString>) -> Result<Wor
             record.start.unrecorded_reason.unwrap_or(UnrecordedReason::NotWritten),
         ));
     }
-    let cwd = dir.plan()?.cwd;
+    let cwd = dir.plan()?.spec.cwd;
     let repository = UserRepo::new(cwd.as_path()).await.map_err(|error| match error {
         ChangesError::Unrecorded(_) => ChangesError::WorkspaceMoved(cwd.as_path().to_owned()),
         error => error,
@@ -130,7 +130,7 @@ impl WorkspaceDiff {
         let [trees, paths] = diff_args(&self.from, &self.to, &self.paths);
         let options = COMPARE.iter().map(OsString::from).chain([format.into()]);
         let args: Vec<OsString> = options.chain(trees).chain([OsString::from("--")]).chain(paths).collect();
-        self.scratch_repo.git.call(&args).await
+        Ok(self.scratch_repo.git.call_async(&args).await?)
     }
 }
 
@@ -143,12 +143,14 @@ async fn commits(scratch_repo: &ScratchRepo, start: Option<&str>, end: Option<&s
         (_, None) => return None,
         (None, Some(end)) => end.to_owned(),
         (Some(start), Some(end)) => {
-            git.ask(&["merge-base", "--is-ancestor", start, end]).await.ok()??;
+            git.ask_async(&["merge-base", "--is-ancestor", start, end]).await.ok()??;
             format!("{start}..{end}")
         }
     };
-    let log =
-        git.call(&["log", "-z", "--reverse", "--no-color", "--format=%H %s", &range, "--"]).await.ok()?;
+    let log = git
+        .call_async(&["log", "-z", "--reverse", "--no-color", "--format=%H %s", &range, "--"])
+        .await
+        .ok()?;
     let commits = workspace_tree::paths(&log).map(|line| {
         let line = String::from_utf8_lossy(line);
         let (id, subject) = line.split_once(' ').unwrap_or((&line, ""));

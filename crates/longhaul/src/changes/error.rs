@@ -1,5 +1,6 @@
 //! Errors of recording or comparing a workspace.
 
+use crate::git::GitError;
 use longhaul_store::{StoreError, UnrecordedReason};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -17,17 +18,9 @@ pub enum ChangesError {
     /// The workspace was moved, or is no longer in a repository.
     #[error("its workspace {} is no longer in a git repository", .0.display())]
     WorkspaceMoved(PathBuf),
-    /// Git cannot be started.
-    #[error("cannot start git: {0}")]
-    NoGit(io::Error),
-    /// Git failed.
-    #[error("git {action}: {git_error}")]
-    Git {
-        /// Subcommand of git.
-        action: String,
-        /// First lines of git's error output.
-        git_error: String,
-    },
+    /// Git cannot be started or fails.
+    #[error(transparent)]
+    Git(#[from] GitError),
     /// The system refused an operation.
     #[error("cannot {action} {}: {source}", path.display())]
     Io {
@@ -51,8 +44,10 @@ impl ChangesError {
         match self {
             ChangesError::Unrecorded(reason) => (*reason, None),
             ChangesError::WorkspaceMoved(_) => (UnrecordedReason::NotInGit, None),
-            ChangesError::NoGit(_) => (UnrecordedReason::NoGit, None),
-            ChangesError::Git { .. } => (UnrecordedReason::GitFailed, Some(self.to_string())),
+            ChangesError::Git(GitError::NotStarted(_)) => (UnrecordedReason::NoGit, None),
+            ChangesError::Git(GitError::Failed { .. }) => {
+                (UnrecordedReason::GitFailed, Some(self.to_string()))
+            }
             ChangesError::Store(_) | ChangesError::Io { .. } => {
                 (UnrecordedReason::NotWritten, Some(self.to_string()))
             }

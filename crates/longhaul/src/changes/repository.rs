@@ -2,8 +2,7 @@
 //! has changed. The queries never start a program that the repository's files name.
 
 use super::ChangesError;
-use super::git::Git;
-use crate::transfer::NO_REPOSITORY;
+use crate::git::{Git, GitError};
 use longhaul_store::UnrecordedReason;
 use std::ffi::OsString;
 use std::fs;
@@ -48,13 +47,11 @@ impl UserRepo {
         }
         let git = Git::new(&cwd);
         let (paths, settings) =
-            tokio::join!(rev_parse(&git), git.ask(&["config", "--null", "--get-regexp", SETTINGS]));
-        let RepoPaths { paths, object_format, head, branch } = paths.map_err(|error| match error {
-            ChangesError::Git { git_error, .. } if git_error.starts_with(NO_REPOSITORY) => not_in_git(),
-            error => error,
-        })?;
+            tokio::join!(rev_parse(&git), git.ask_async(&["config", "--null", "--get-regexp", SETTINGS]));
+        let RepoPaths { paths, object_format, head, branch } =
+            paths.map_err(|error| if error.is_no_repository() { not_in_git() } else { error.into() })?;
         let [top, index, objects, exclude, shallow] = paths;
-        if top != cwd && git.ask(&["check-ignore", "--quiet", "."]).await?.is_some() {
+        if top != cwd && git.ask_async(&["check-ignore", "--quiet", "."]).await?.is_some() {
             return Err(not_in_git());
         }
         let settings = parse_settings(&settings?.unwrap_or_default());
@@ -70,7 +67,7 @@ struct RepoPaths {
     branch: Option<String>,
 }
 
-async fn rev_parse(git: &Git) -> Result<RepoPaths, ChangesError> {
+async fn rev_parse(git: &Git) -> Result<RepoPaths, GitError> {
     const ARGS: [&str; 12] = [
         "rev-parse",
         "--path-format=absolute",
@@ -87,27 +84,28 @@ async fn rev_parse(git: &Git) -> Result<RepoPaths, ChangesError> {
     ];
     // One call, because a second one would take as long again.
     let args = [&ARGS[..], &["HEAD", "--symbolic-full-name", "HEAD"]].concat();
-    let (output, has_commits) = match git.call(&args).await {
+    let (output, has_commits) = match git.call_async(&args).await {
         Ok(output) => (output, true),
         // HEAD does not resolve before the first commit.
-        Err(ChangesError::Git { .. }) => (git.call(&ARGS).await?, false),
+        Err(GitError::Failed { .. }) => (git.call_async(&ARGS).await?, false),
         Err(error) => return Err(error),
     };
     let mut lines: Vec<&[u8]> = output.split(|byte| *byte == b'\n').collect();
     lines.pop();
-    let unexpected = || ChangesError::Git {
-        action: "rev-parse".to_owned(),
-        git_error: "the repository's path contains a line break".to_owned(),
-    };
     if lines.len() != if has_commits { 8 } else { 6 } {
-        return Err(unexpected());
+        return Err(GitError::unexpected("rev-parse", "the repository's path contains a line break"));
     }
     let text = |line: &[u8]| String::from_utf8_lossy(line).into_owned();
     let path = |line: &[u8]| PathBuf::from(OsString::from_vec(line.to_vec()));
     let (head, branch) = if has_commits {
         (Some(text(lines[6])), Some(text(lines[7])))
     } else {
-        (None, git.ask(&["symbolic-ref", "--quiet", "HEAD"]).await?.map(|line| text(line.trim_ascii_end())))
+        (
+            None,
+            git.ask_async(&["symbolic-ref", "--quiet", "HEAD"])
+                .await?
+                .map(|line| text(line.trim_ascii_end())),
+        )
     };
     Ok(RepoPaths {
         paths: [lines[0], lines[1], lines[2], lines[3], lines[4]].map(path),

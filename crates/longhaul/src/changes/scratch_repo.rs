@@ -2,10 +2,9 @@
 //! only the given settings. It never writes to the user's repository, and only its new objects outlive it.
 
 use super::ChangesError;
-use super::git::Git;
 use super::repository::UserRepo;
-use std::fs::{self, File};
-use std::io;
+use crate::git::{self, Git};
+use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
@@ -79,16 +78,9 @@ fn config(object_format: &str) -> String {
     )
 }
 
-/// Copies an index, so that git need not reread unchanged files. The copy keeps the original's modification
-/// time: git needs it to detect a file that changed in the second when the index was written. Both parts of a
-/// split index are copied.
+/// Copies an index. Both parts of a split index are copied.
 fn copy_index(from: &Path, scratch: &Path) -> Result<(), ChangesError> {
-    let to = scratch.join("index");
-    copy_if_exists(from, &to)?;
-    if let Ok(copy) = File::options().write(true).open(&to) {
-        let original = fs::metadata(from).and_then(|metadata| metadata.modified());
-        original.and_then(|modified| copy.set_modified(modified)).map_err(ChangesError::io("write", &to))?;
-    }
+    git::copy_index(from, &scratch.join("index")).map_err(ChangesError::io("read", from))?;
     for entry in from.parent().and_then(|dir| fs::read_dir(dir).ok()).into_iter().flatten().flatten() {
         if entry.file_name().as_bytes().starts_with(b"sharedindex.") {
             copy_if_exists(&entry.path(), &scratch.join(entry.file_name()))?;
@@ -98,11 +90,7 @@ fn copy_index(from: &Path, scratch: &Path) -> Result<(), ChangesError> {
 }
 
 fn copy_if_exists(from: &Path, to: &Path) -> Result<(), ChangesError> {
-    match fs::copy(from, to) {
-        Ok(_) => Ok(()),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        Err(error) => Err(ChangesError::io("read", from)(error)),
-    }
+    git::copy_if_exists(from, to).map_err(ChangesError::io("read", from))
 }
 
 fn write(path: &Path, content: &[u8]) -> Result<(), ChangesError> {

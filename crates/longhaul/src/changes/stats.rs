@@ -3,6 +3,7 @@
 use super::ChangesError;
 use super::scratch_repo::ScratchRepo;
 use super::workspace_tree::pathspecs;
+use crate::git::GitError;
 use longhaul_store::{DiffStat, OsText, WorkspaceState};
 use serde::Serialize;
 use std::ffi::OsString;
@@ -72,11 +73,9 @@ pub(super) async fn changed_files(
     let [trees, paths] = diff_args(start, end, paths);
     let options = COMPARE.iter().chain(&["-z", "--raw", "--numstat"]).map(OsString::from);
     let args: Vec<OsString> = options.chain(trees).chain([OsString::from("--")]).chain(paths).collect();
-    let output = scratch_repo.git.call(&args).await?;
-    parse(&output).ok_or_else(|| ChangesError::Git {
-        action: "diff-tree".to_owned(),
-        git_error: "its output has a format that this version does not know".to_owned(),
-    })
+    let output = scratch_repo.git.call_async(&args).await?;
+    let unexpected = "its output has a format that this version does not know";
+    parse(&output).ok_or_else(|| GitError::unexpected("diff-tree", unexpected).into())
 }
 
 /// Sums up the files.

@@ -41,7 +41,7 @@ pub(super) async fn capture(
         &pathspecs(excluded),
     ]
     .concat();
-    let (changed, untracked) = tokio::try_join!(git.call(&changed), git.call(&untracked))?;
+    let (changed, untracked) = tokio::try_join!(git.call_async(&changed), git.call_async(&untracked))?;
     let uncommitted: BTreeSet<&[u8]> = paths(&changed).chain(paths(&untracked)).collect();
     let ClassifiedPaths { deleted, added, omitted } = classify(&repository.top, &uncommitted)?;
     // Deleted paths come first: another file may have the same name now, or that of a parent directory.
@@ -52,7 +52,7 @@ pub(super) async fn capture(
         git.feed(&["update-index", "-z", "--add", "--remove", "--replace", "--stdin"], &added).await?;
     }
     // A tree can name a missing object of a partial clone, so git does not need to fetch it.
-    let tree = git.call(&["write-tree", "--missing-ok"]).await?;
+    let tree = git.call_async(&["write-tree", "--missing-ok"]).await?;
     Ok(WorkspaceState {
         at,
         head: repository.head.clone(),

@@ -159,7 +159,7 @@ fn texts_are_readable() {
             exit       code 143
 
             the end of /onerun/attempts/001/stderr.log:
-            warning: key [a key] is old
+            warning: key [a key was here] is old
             bye
         "#]],
     );

@@ -1,7 +1,7 @@
 //! Keeps the run's row in the ledger up to date. The ledger is derived: a failed write is repeated later, or
 //! the next reader repeats it. No run waits long for the ledger or fails because of it.
 
-use longhaul_core::{Record, Run};
+use longhaul_core::{Moment, Record};
 use longhaul_store::{
     Home, JournalPosition, Ledger, LedgerEntry, LedgerRun, RunDir, RunState, model_usage_of,
 };
@@ -34,13 +34,13 @@ impl LedgerWriter {
         LedgerWriter { home: home.clone(), dir: dir.clone(), entry, written: None, ledger: None }
     }
 
-    /// Applies the records of a step.
-    pub(crate) fn apply(&mut self, run: &Run, records: &[Record]) {
+    /// Applies the records of a step that was decided at `at`.
+    pub(crate) fn apply(&mut self, at: Moment, records: &[Record]) {
         for record in records {
-            self.entry.apply(record, |attempt| model_usage_of(&self.dir, attempt));
+            self.entry.apply(at, record, |attempt| model_usage_of(&self.dir, attempt));
         }
         if !records.is_empty() {
-            self.entry.update_state(run);
+            self.entry.update_rows();
         }
     }
 
@@ -60,8 +60,7 @@ impl LedgerWriter {
         if self.written.as_ref() == Some(&self.entry.run) {
             return;
         }
-        let entry =
-            self.entry.clone().with_live_usage(&self.dir, JournalPosition::new(&self.dir.journal_path()));
+        let entry = self.entry.with_live_usage(&self.dir, JournalPosition::new(&self.dir.journal_path()));
         if self.ledger.is_none() {
             self.ledger = Ledger::open(&self.home, timeout).ok();
         }

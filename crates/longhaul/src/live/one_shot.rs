@@ -71,7 +71,7 @@ pub(crate) fn evidence_of(
     // The process has no tools to guard and makes no done claim.
     let mut decoder = dialect.decoder(&Guards::default(), &DoneSignals::default());
     // An unreadable stream yields evidence without an answer.
-    let _ = decode(stream, decoder.as_mut());
+    let _ = decode(stream, decoder.as_mut(), |_| {});
     let evidence = decoder.evidence(exit, &tail_of(stderr));
     (evidence, decoder)
 }

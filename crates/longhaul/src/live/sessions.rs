@@ -4,19 +4,18 @@
 
 use crate::Environment;
 use crate::find_agent::files_in_folders;
-use longhaul_agent::{Health, SessionLayout};
+use crate::live::loaded_session::{FileCondition, LoadedSession, condition, read};
+use longhaul_agent::{Health, SessionDocument, SessionHistory, SessionLayout};
 use longhaul_core::{
     AttemptPlan, Continuity, PromptKind, ResumeStrategy, SessionFileState, SessionId, SessionPlan,
 };
-use longhaul_store::{AttemptDir, Durability, RunDir, SessionBaseline, read_regular, replace};
+use longhaul_store::{AttemptDir, Durability, RunDir, SessionBaseline, replace};
 use std::collections::BTreeSet;
 use std::fs::{self, DirBuilder};
 use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-// The largest session observed so far has 40 MB. A file above this limit is not inspected.
-const SESSION_BYTES_MAX: u64 = 512 << 20;
 // After more repairs than this, only the first backups and the last one remain.
 const BACKUPS_MAX: u32 = 9;
 
@@ -43,16 +42,6 @@ pub(crate) struct PreparedSession {
     pub(crate) resume_at: Option<String>,
 }
 
-/// The condition of one file.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum FileCondition {
-    Absent,
-    Empty,
-    Damaged,
-    /// Also used for a file that cannot be read or is too large to read, because the agent will report it.
-    Whole,
-}
-
 impl<'a> SessionFiles<'a> {
     /// Creates the layout for an agent that starts in `environment` and works in `cwd`. Returns `None` if the
     /// location of its sessions is unknown.
@@ -72,15 +61,15 @@ impl<'a> SessionFiles<'a> {
         })
     }
 
-    /// Returns the state of a session's file.
-    pub(crate) fn inspect(&self, session: &SessionId) -> SessionFileState {
+    /// Returns the state of a session's file, and the file if it was read. [`SessionFiles::prepare`] uses it.
+    pub(crate) fn inspect(&self, session: &SessionId) -> (SessionFileState, Option<LoadedSession>) {
         // Only the agent can resolve a title to a session.
         if !session.is_uuid() {
-            return SessionFileState::Ready;
+            return (SessionFileState::Ready, None);
         }
-        let path = self.path(session);
-        match self.condition(&path) {
-            FileCondition::Whole if self.lacks_rows(session, &path) => SessionFileState::Stale,
+        let loaded = self.load(&self.path(session));
+        let state = match condition(&loaded) {
+            FileCondition::Whole if self.lacks_rows(session, &loaded) => SessionFileState::Stale,
             FileCondition::Whole => SessionFileState::Ready,
             FileCondition::Damaged => SessionFileState::Damaged,
             FileCondition::Absent | FileCondition::Empty if self.find_elsewhere(session).is_some() => {
@@ -90,49 +79,61 @@ impl<'a> SessionFiles<'a> {
             FileCondition::Absent if self.was_seen(session) => SessionFileState::Missing,
             // The agent may store its files where this process cannot read, for example in a container.
             FileCondition::Absent => SessionFileState::Ready,
-        }
+        };
+        (state, loaded.ok())
     }
 
     /// Copies a repaired session file to where the agent reads it, if necessary, and returns the session that
-    /// the attempt starts with. `wrap_up` is the run's own wrap-up prompt, if it has one.
+    /// the attempt starts with. `wrap_up` is the run's own wrap-up prompt, if it has one. `inspected` is the
+    /// file that was inspected for this attempt, if it was read.
     ///
     /// # Errors
     ///
     /// Returns an error if a copy cannot be written, or if there is no file to copy.
-    pub(crate) fn prepare(&self, plan: &AttemptPlan, wrap_up: Option<&str>) -> io::Result<PreparedSession> {
+    pub(crate) fn prepare(
+        &self,
+        plan: &AttemptPlan,
+        wrap_up: Option<&str>,
+        inspected: Option<LoadedSession>,
+    ) -> io::Result<PreparedSession> {
         let from = match &plan.session {
             SessionPlan::New(_) => None,
             SessionPlan::Resume(from) | SessionPlan::Fork { from, .. } => Some(from),
         };
         let Some(from) = from.filter(|from| from.is_uuid()) else {
             return Ok(PreparedSession {
-                session: Some(self.baseline(plan.session.id(), None, &[])),
+                session: Some(self.baseline(plan.session.id(), None, None)),
                 ..PreparedSession::default()
             });
         };
         let path = self.path(from);
-        match (plan.strategy, self.condition(&path)) {
+        let inspected = inspected.filter(|loaded| loaded.path == path && loaded.is_current());
+        let loaded = inspected.map_or_else(|| self.load(&path), Ok);
+        let loaded = match (plan.strategy, condition(&loaded)) {
             (
                 Some(ResumeStrategy::Repair | ResumeStrategy::Fork),
                 FileCondition::Damaged | FileCondition::Whole,
-            ) => self.repair(from, &path)?,
+            ) => {
+                let damaged = loaded?;
+                if self.repair(from, &damaged)? { self.load(&path) } else { Ok(damaged) }
+            }
             (
                 Some(ResumeStrategy::Relocate | ResumeStrategy::Fork),
                 FileCondition::Absent | FileCondition::Empty,
             ) => {
                 let found = self.find_elsewhere(from).ok_or(io::ErrorKind::NotFound)?;
-                self.copy(from, &found, &path)?;
+                self.copy(from, &found, loaded.as_ref().ok(), &path)?;
+                self.load(&path)
             }
-            _ => {}
-        }
-        let Ok(bytes) = self.read(&path) else { return Ok(PreparedSession::default()) };
+            _ => loaded,
+        };
+        let Ok(LoadedSession { document, .. }) = loaded else { return Ok(PreparedSession::default()) };
+        let document = &*document;
         let other = (from != plan.session.id()).then_some(path.as_path());
-        let session = self.baseline(plan.session.id(), other, &bytes);
-        let resume_at = self.resume_at(plan, &session, wrap_up, &bytes);
-        let history =
-            resume_at.as_ref().map_or(&*bytes, |message| self.sessions.history_up_to(&bytes, message));
+        let session = self.baseline(plan.session.id(), other, Some(document));
+        let resume_at = self.resume_at(plan, &session, wrap_up, document);
         Ok(PreparedSession {
-            visible_tool_results: Some(self.sessions.visible_tool_results(history)),
+            visible_tool_results: Some(document.answered_calls(resume_at.as_deref())),
             session: Some(SessionBaseline { resume_at: resume_at.clone(), ..session }),
             resume_at,
         })
@@ -146,11 +147,11 @@ impl<'a> SessionFiles<'a> {
         plan: &AttemptPlan,
         session: &SessionBaseline,
         wrap_up: Option<&str>,
-        history: &[u8],
+        document: &dyn SessionDocument,
     ) -> Option<String> {
         let resumes =
             matches!(plan.session, SessionPlan::Resume(_)) && !matches!(plan.prompt, PromptKind::WrapUp(_));
-        let message = self.sessions.resume_point_before_wrap_up(history, wrap_up).filter(|_| resumes)?;
+        let message = document.resume_point_before_wrap_up(wrap_up).filter(|_| resumes)?;
         let was_tried = self.baselines().last().is_some_and(|(_, last)| {
             last.resume_at.as_ref() == Some(&message)
                 && (last.bytes, &last.last_row) == (session.bytes, &session.last_row)
@@ -162,36 +163,43 @@ impl<'a> SessionFiles<'a> {
     /// there was no history or it cannot be read. Also records that the file existed.
     pub(crate) fn continuity_of(&self, attempt: &AttemptDir) -> Option<Continuity> {
         let baseline = attempt.session().ok()??;
-        let now = self.read(baseline.file.as_path()).ok()?;
+        let now = self.load(baseline.file.as_path()).ok()?.document;
         if !baseline.existed {
             // A failed write loses nothing, because the next supervisor would observe this again.
             let _ = attempt.write_session(&SessionBaseline { existed: true, ..baseline.clone() });
         }
         let before = match &baseline.source {
-            Some(from) => self.read(from.as_path()).ok()?,
-            None => now.clone(),
+            Some(from) => self.load(from.as_path()).ok()?.document.history(baseline.bytes),
+            None => now.history(baseline.bytes),
         };
         if baseline.bytes == 0 {
             return None;
         }
-        match before.get(..usize::try_from(baseline.bytes).ok()?) {
-            Some(before) if self.sessions.last_row_id(before) == baseline.last_row => {
-                Some(self.sessions.continuity(before, &now, baseline.resume_at.as_deref()))
-            }
-            // The agent only appends, so this is a different file.
-            Some(_) | None => Some(Continuity::Unrelated),
-        }
+        // The agent only appends, so another last row means a different file.
+        let Some(before) = before.filter(|before| before.rows.last() == baseline.last_row.as_ref()) else {
+            return Some(Continuity::Unrelated);
+        };
+        let end = baseline.resume_at.map_or(before.end, |message| BTreeSet::from([message]));
+        Some(now.continuity(&SessionHistory { end, ..before }))
     }
 
-    fn baseline(&self, session: &SessionId, from: Option<&Path>, history: &[u8]) -> SessionBaseline {
+    /// Returns the baseline of a session that starts with `document`, which is the file of another session if
+    /// `from` names it.
+    fn baseline(
+        &self,
+        session: &SessionId,
+        from: Option<&Path>,
+        document: Option<&dyn SessionDocument>,
+    ) -> SessionBaseline {
+        let bytes = document.map_or(0, |document| document.bytes().len() as u64);
         SessionBaseline {
             session: session.clone(),
             file: self.path(session).as_path().into(),
             source: from.map(Into::into),
-            bytes: history.len() as u64,
-            last_row: self.sessions.last_row_id(history),
+            bytes,
+            last_row: document.and_then(SessionDocument::last_row_id).map(str::to_owned),
             resume_at: None,
-            existed: !history.is_empty() && from.is_none(),
+            existed: bytes > 0 && from.is_none(),
         }
     }
 
@@ -211,11 +219,11 @@ impl<'a> SessionFiles<'a> {
         let baseline =
             self.baselines().map(|(_, baseline)| baseline).filter(|baseline| baseline.session == *session);
         files.extend(baseline.map(|baseline| baseline.file.as_path().to_owned()));
-        let condition = |file: PathBuf| {
+        let candidate = |file: PathBuf| {
             let length = fs::metadata(&file).ok()?.len();
-            Some((self.condition(&file), length, file))
+            Some((condition(&self.load(&file)), length, file))
         };
-        let usable = files.into_iter().filter(|file| *file != path).filter_map(condition);
+        let usable = files.into_iter().filter(|file| *file != path).filter_map(candidate);
         usable.filter(|(condition, ..)| *condition >= FileCondition::Damaged).max().map(|(.., file)| file)
     }
 
@@ -230,81 +238,72 @@ impl<'a> SessionFiles<'a> {
         attempts.into_iter().filter_map(|attempt| attempt.session().ok()?.map(|baseline| (attempt, baseline)))
     }
 
-    fn condition(&self, file: &Path) -> FileCondition {
-        match self.read(file) {
-            Ok(bytes) => match self.sessions.health(&bytes) {
-                Health::Whole => FileCondition::Whole,
-                Health::Damaged(_) => FileCondition::Damaged,
-                Health::Empty => FileCondition::Empty,
-            },
-            Err(error) if error.kind() == io::ErrorKind::NotFound => FileCondition::Absent,
-            Err(_) => FileCondition::Whole,
-        }
+    fn load(&self, file: &Path) -> io::Result<LoadedSession> {
+        LoadedSession::load(self.sessions, file)
     }
 
-    fn read(&self, file: &Path) -> io::Result<Vec<u8>> {
-        if fs::metadata(file)?.len() > SESSION_BYTES_MAX {
-            return Err(io::ErrorKind::FileTooLarge.into());
-        }
-        read_regular(file)
-    }
-
-    /// Replaces the file with a repaired copy and keeps the original next to it.
-    fn repair(&self, session: &SessionId, file: &Path) -> io::Result<()> {
-        let bytes = self.read(file)?;
-        let Some(repaired) = self.repaired_content(session, &bytes) else { return Ok(()) };
-        write(&backup_path(file, self.backup_suffix(&bytes)), &bytes)?;
-        write(file, &repaired)
+    /// Replaces the file with a repaired copy and keeps the original next to it. Returns `false` if the file
+    /// is whole.
+    fn repair(&self, session: &SessionId, loaded: &LoadedSession) -> io::Result<bool> {
+        let Some(repaired) = self.repaired_content(session, &*loaded.document) else { return Ok(false) };
+        back_up(loaded)?;
+        write(&loaded.path, &repaired)?;
+        Ok(true)
     }
 
     /// Copies a session's file to where the agent reads it, repaired. A replaced file is kept next to it.
-    fn copy(&self, session: &SessionId, from: &Path, to: &Path) -> io::Result<()> {
-        let bytes = self.read(from)?;
-        if let Ok(replaced) = self.read(to) {
-            write(&backup_path(to, self.backup_suffix(&replaced)), &replaced)?;
-        }
+    fn copy(
+        &self,
+        session: &SessionId,
+        from: &Path,
+        replaced: Option<&LoadedSession>,
+        to: &Path,
+    ) -> io::Result<()> {
+        let found = self.load(from)?.document;
+        replaced.map_or(Ok(()), back_up)?;
         if let Some(folder) = to.parent() {
             DirBuilder::new().mode(0o700).recursive(true).create(folder)?;
         }
-        write(to, &self.repaired_content(session, &bytes).unwrap_or(bytes))
-    }
-
-    /// Returns the suffix for the backup of a replaced file.
-    fn backup_suffix(&self, bytes: &[u8]) -> &'static str {
-        match self.sessions.health(bytes) {
-            Health::Whole => "stale",
-            Health::Damaged(_) | Health::Empty => "damaged",
-        }
+        write(to, self.repaired_content(session, &*found).as_deref().unwrap_or_else(|| found.bytes()))
     }
 
     /// Returns the session without its damaged rows and with its missing rows, or `None` if it is whole.
-    fn repaired_content(&self, session: &SessionId, bytes: &[u8]) -> Option<Vec<u8>> {
-        let repaired = self.sessions.repair(bytes);
-        let rows = repaired.as_deref().unwrap_or(bytes);
-        let missing = self.missing_rows(session, rows);
+    fn repaired_content(&self, session: &SessionId, document: &dyn SessionDocument) -> Option<Vec<u8>> {
+        let repaired = document.without_damage();
+        let missing = self.missing_rows(session, document);
         if missing.is_empty() {
             return repaired;
         }
+        let rows = repaired.as_deref().unwrap_or_else(|| document.bytes());
         // The last row may lack its newline without being damaged.
         let newline: &[u8] = if rows.ends_with(b"\n") { b"" } else { b"\n" };
         Some([rows, newline, &missing].concat())
     }
 
-    fn lacks_rows(&self, session: &SessionId, file: &Path) -> bool {
-        self.read(file).is_ok_and(|bytes| !self.missing_rows(session, &bytes).is_empty())
+    fn lacks_rows(&self, session: &SessionId, loaded: &io::Result<LoadedSession>) -> bool {
+        loaded.as_ref().is_ok_and(|loaded| !self.missing_rows(session, &*loaded.document).is_empty())
     }
 
     /// Returns the rows that the agent did not write before it was killed, from its stream.
-    fn missing_rows(&self, session: &SessionId, bytes: &[u8]) -> Vec<u8> {
+    fn missing_rows(&self, session: &SessionId, document: &dyn SessionDocument) -> Vec<u8> {
         let Some((attempt, baseline)) =
             self.baselines().filter(|(_, baseline)| baseline.session == *session).last()
         else {
             return Vec::new();
         };
         let length = usize::try_from(baseline.bytes).ok().filter(|_| baseline.source.is_none());
-        let stream = self.read(&attempt.stream_path()).unwrap_or_default();
-        self.sessions.missing_rows(bytes, length, &stream)
+        let stream = read(&attempt.stream_path()).unwrap_or_default();
+        document.missing_rows(length, &stream)
     }
+}
+
+/// Copies a file that is about to be replaced to a name next to it.
+fn back_up(loaded: &LoadedSession) -> io::Result<()> {
+    let suffix = match loaded.document.health() {
+        Health::Whole => "stale",
+        Health::Damaged | Health::Empty => "damaged",
+    };
+    write(&backup_path(&loaded.path, suffix), loaded.document.bytes())
 }
 
 /// Returns a name for the backup of a replaced file: with this suffix, or with the first free number.

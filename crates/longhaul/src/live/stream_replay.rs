@@ -2,6 +2,7 @@
 
 use super::tail::Tail;
 use longhaul_agent::Decoder;
+use longhaul_agent::transcript_message::TranscriptMessage;
 use longhaul_store::open_regular;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
@@ -9,8 +10,13 @@ use std::path::Path;
 // An agent's messages about its own start are much shorter.
 const STDERR_TAIL_BYTES: u64 = 16 * 1024;
 
-/// Feeds a complete stream file to a decoder. The notices are dropped, because no run receives them any more.
-pub(crate) fn decode(path: &Path, decoder: &mut dyn Decoder) -> io::Result<()> {
+/// Feeds a complete stream file to a decoder, and passes on the messages that it collects. The notices are
+/// dropped, because no run receives them any more.
+pub(crate) fn decode(
+    path: &Path,
+    decoder: &mut dyn Decoder,
+    mut each: impl FnMut(Vec<TranscriptMessage>),
+) -> io::Result<()> {
     let mut tail = Tail::open(path)?;
     let mut notices = Vec::new();
     loop {
@@ -20,6 +26,7 @@ pub(crate) fn decode(path: &Path, decoder: &mut dyn Decoder) -> io::Result<()> {
         }
         decoder.feed(bytes, &mut notices);
         notices.clear();
+        each(decoder.take_messages());
     }
 }
 

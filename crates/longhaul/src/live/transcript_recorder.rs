@@ -5,15 +5,15 @@
 //! streams, which always yield the same messages. The file lacks messages if its writer was killed or the
 //! disk was full. The recorder then reads the streams again and skips the messages that are already recorded.
 
-use super::tail::Tail;
+use super::stream_replay::decode;
 use longhaul_agent::transcript_message::{EventKind, MessageOrigin, TranscriptMessage};
-use longhaul_agent::{Dialect, TranscriptDecoder, task_with_follow_ups};
-use longhaul_core::{AttemptPlan, Moment, PromptKind, Record, ResumeRequest};
-use longhaul_store::{ArrayFile, Harness, Journal, LineLog, RunDir, StoreError, rfc3339};
+use longhaul_agent::{Dialect, DoneSignals, Guards, task_with_follow_ups};
+use longhaul_core::{AttemptPlan, Exit, Harness, Moment, PromptKind, Record, ResumeRequest};
+use longhaul_store::{ArrayFile, Journal, LineLog, RunDir, StoreError, open_regular, rfc3339};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::{fs, io, mem};
+use std::{fs, io};
 use thiserror::Error;
 
 /// Records one run.
@@ -50,7 +50,6 @@ struct RecordedCounts {
 /// An attempt whose stream is being read.
 struct OpenAttempt {
     attempt: u32,
-    decoder: Box<dyn TranscriptDecoder>,
     /// Number of messages that are recorded already.
     recorded: usize,
     /// Number of exchanges that ended.
@@ -115,23 +114,24 @@ impl TranscriptRecorder {
         });
     }
 
-    /// Records the messages in these bytes of the stream.
-    pub(crate) fn feed(&mut self, bytes: &[u8]) {
+    /// Records the next messages of the stream.
+    pub(crate) fn add_messages(&mut self, messages: Vec<TranscriptMessage>) {
+        if messages.is_empty() {
+            return;
+        }
         self.record(|this| {
             let Some(mut open) = this.open_attempt.take() else { return Ok(()) };
-            let mut messages = Vec::new();
-            open.decoder.feed(bytes, &mut messages);
             this.write(&mut open, messages)?;
             this.open_attempt = Some(open);
             Ok(())
         });
     }
 
-    /// Completes the attempt after its stream was read to the end.
+    /// Completes the attempt after the last message of its stream.
     pub(crate) fn end_attempt(&mut self) {
         self.record(|this| {
             let Some(open) = this.open_attempt.take() else { return Ok(()) };
-            this.finish(open)
+            this.finish(&open)
         });
     }
 
@@ -150,16 +150,12 @@ impl TranscriptRecorder {
 
     fn follow(&mut self, attempt: u32) -> Result<(), RecordError> {
         let recorded = self.file()?.counts(attempt).streamed;
-        let decoder = self.dialect.transcript_decoder(attempt);
         let wrap_up_after = self.wrap_up_after(attempt)?;
-        self.open_attempt = Some(OpenAttempt { attempt, decoder, recorded, exchanges: 0, wrap_up_after });
+        self.open_attempt = Some(OpenAttempt { attempt, recorded, exchanges: 0, wrap_up_after });
         Ok(())
     }
 
-    fn finish(&mut self, mut open: OpenAttempt) -> Result<(), RecordError> {
-        let mut messages = Vec::new();
-        open.decoder.finish(&mut messages);
-        self.write(&mut open, messages)?;
+    fn finish(&mut self, open: &OpenAttempt) -> Result<(), RecordError> {
         let array = self.array();
         let file = self.file()?;
         (file.complete, file.array) = (open.attempt, array);
@@ -210,19 +206,22 @@ impl TranscriptRecorder {
 
     /// Records the stream of an ended attempt. A missing stream adds nothing.
     fn read(&mut self, mut open: OpenAttempt) -> Result<(), RecordError> {
-        let tail = Tail::open(&self.dir.attempt(open.attempt).stream_path());
-        let mut messages = Vec::new();
-        if let Ok(mut tail) = tail {
-            loop {
-                let bytes = tail.read()?;
-                if bytes.is_empty() {
-                    break;
+        let stream = self.dir.attempt(open.attempt).stream_path();
+        if open_regular(&stream).is_ok() {
+            // Guards and done signals do not affect messages.
+            let mut decoder = self.dialect.decoder(&Guards::default(), &DoneSignals::default());
+            decoder.collect_messages(open.attempt);
+            let mut written = Ok(());
+            decode(&stream, decoder.as_mut(), |messages| {
+                if written.is_ok() {
+                    written = self.write(&mut open, messages);
                 }
-                open.decoder.feed(bytes, &mut messages);
-                self.write(&mut open, mem::take(&mut messages))?;
-            }
+            })?;
+            written?;
+            decoder.evidence(Exit::Unobserved, "");
+            self.write(&mut open, decoder.take_messages())?;
         }
-        self.finish(open)
+        self.finish(&open)
     }
 
     /// Records the prompt of an attempt, unless it is recorded already.
@@ -313,7 +312,7 @@ impl TranscriptRecorder {
     ) -> Result<Option<String>, RecordError> {
         Ok(match plan.prompt {
             PromptKind::Task => {
-                Some(task_with_follow_ups(&self.dir.plan()?.prompt.text, follow_ups).into_owned())
+                Some(task_with_follow_ups(&self.dir.plan()?.spec.prompt, follow_ups).into_owned())
             }
             PromptKind::FollowUp => follow_ups.last().cloned(),
             PromptKind::TaskAfterLoss(_)

@@ -14,6 +14,7 @@ use super::agent_process::AgentProcess;
 use super::clock::LiveClock;
 use super::file_watch::FileWatch;
 use super::ledger_writer::LedgerWriter;
+use super::loaded_session::LoadedSession;
 use super::oom_watch::OomWatch;
 use super::requests::RequestWatch;
 use super::run_marker::RunMarker;
@@ -23,19 +24,18 @@ use super::transcript_recorder::TranscriptRecorder;
 use crate::cost_breakdown::CostBreakdownReader;
 use crate::diagnostic::Diagnostic;
 use crate::observer::{Observer, StepView};
-use crate::watchdog::Watchdog;
+use crate::watchdog::{Watchdog, watchdog_command};
 use crate::{Environment, SuperviseError, World};
 use checks::CheckRun;
-use longhaul_agent::{AgentSpec, AttemptSnapshot, Decoder, Dialect, PriorAttempts, Program};
+use longhaul_agent::{AgentContext, AttemptSnapshot, Decoder, Dialect, PriorAttempts, Program};
 use longhaul_core::{
     Action, CancelSource, Event, Exit, Moment, Now, Policy, ProcessId, PromptKind, Record, Remaining, Run,
-    SessionFileState, SessionId, Step, StopLevel,
+    RunSpec, SessionFileState, SessionId, Step, StopLevel,
 };
-use longhaul_store::{AttemptDir, Harness, Home, Journal, RunDir, SessionLock, compact};
+use longhaul_store::{AttemptDir, Home, Journal, RunDir, SessionLock, compact};
 use notify::Notifier;
 use publishing::Published;
 use std::collections::VecDeque;
-use std::path::Path;
 use std::sync::Arc;
 use summaries::SummaryRun;
 use tokio::sync::mpsc;
@@ -48,22 +48,11 @@ pub(crate) struct WorldConfig<'a> {
     pub(crate) marker: RunMarker,
     pub(crate) journal: Journal,
     pub(crate) dialect: Arc<dyn Dialect>,
-    pub(crate) agent_spec: AgentSpec,
+    /// The description of the run, and what else the agent is started with.
+    pub(crate) context: AgentContext,
     pub(crate) environment: Environment,
     /// Variables that the agent needs and that are not set. If there are any, no agent is started.
     pub(crate) missing: Vec<String>,
-    /// Resident memory that the run's processes may use, in bytes.
-    pub(crate) memory_limit: Option<u64>,
-    /// Whether changes of the workspace are tracked.
-    pub(crate) fingerprints_workspace: bool,
-    /// Whether each noteworthy event writes a diagnostic text.
-    pub(crate) diagnostic: bool,
-    /// The harness that reads the run's files.
-    pub(crate) harness: Option<Harness>,
-    /// Notification commands.
-    pub(crate) notify: Vec<String>,
-    /// The watchdog's program, until it is started.
-    pub(crate) watchdog: Option<Program>,
     pub(crate) cancels: mpsc::Receiver<CancelSource>,
     pub(crate) observer: &'a mut dyn Observer,
 }
@@ -91,6 +80,8 @@ pub(crate) struct LiveWorld<'a> {
     /// Ended attempts, each with the decoder that read it. The decoder decides which lines of the stream can
     /// be dropped.
     ended_attempts: Vec<(AttemptDir, Box<dyn Decoder>)>,
+    /// The watchdog's program, until it is started.
+    watchdog_program: Option<Program>,
     /// Stops the agent if the run is orphaned for too long.
     watchdog: Option<Watchdog>,
     /// Files that publish the run's state. `None` until they name this supervisor. They are written even if
@@ -101,6 +92,8 @@ pub(crate) struct LiveWorld<'a> {
     /// Locks of the run's sessions. They are held until the run finishes, because the run may need its
     /// earlier sessions again.
     locks: Vec<(SessionId, SessionLock)>,
+    /// The session file that was inspected for the next attempt.
+    inspected: Option<LoadedSession>,
     /// Whether the stream was read again after the deadline was due.
     polled_when_due: bool,
     /// State of the last attempt's stream, for the report.
@@ -160,9 +153,10 @@ impl<'a> LiveWorld<'a> {
         // If requests cannot be received, signals can still cancel the run.
         let mut watch = FileWatch::new();
         let requests = RequestWatch::listen(&setup.dir, &mut watch).ok();
-        let WorldConfig { dir, agent_spec, environment, .. } = &setup;
-        let diagnostic = Diagnostic::new(setup.diagnostic, dir, &agent_spec.cwd, environment);
-        let recorder = TranscriptRecorder::new(setup.dir.clone(), Arc::clone(&setup.dialect), setup.harness);
+        let WorldConfig { dir, context: AgentContext { spec, .. }, environment, .. } = &setup;
+        let diagnostic = Diagnostic::new(spec.diagnostic, dir, &spec.cwd, environment);
+        let recorder = TranscriptRecorder::new(dir.clone(), Arc::clone(&setup.dialect), spec.harness);
+        let watchdog_program = watchdog_command(environment, &spec.policy);
         let ledger = LedgerWriter::new(setup.home, &setup.dir);
         LiveWorld {
             setup,
@@ -177,10 +171,12 @@ impl<'a> LiveWorld<'a> {
             recorder,
             ledger,
             ended_attempts: Vec::new(),
+            watchdog_program,
             watchdog: None,
             published: None,
             cost_reader: None,
             locks: Vec::new(),
+            inspected: None,
             polled_when_due: false,
             snapshot: AttemptSnapshot::default(),
             prior_attempts: PriorAttempts::default(),
@@ -221,7 +217,7 @@ impl World for LiveWorld<'_> {
         if (!step.records.is_empty() || self.published.is_none()) && run.state().outcome().is_none() {
             self.publish(run, policy, at);
         }
-        self.ledger.apply(run, &step.records);
+        self.ledger.apply(at, &step.records);
         let snapshot = self.attempt.as_ref().map(|attempt| attempt.decoder.snapshot());
         self.diagnostic.on_step(run, at, step, self.spawn_error.as_deref());
         self.setup.observer.on_step(StepView { run, policy, at, snapshot }, step);
@@ -235,8 +231,9 @@ impl World for LiveWorld<'_> {
         }
         match action {
             Action::InspectSession(session) => {
-                let state =
-                    self.session_files().map_or(SessionFileState::Ready, |files| files.inspect(&session));
+                let inspected = self.session_files().map(|files| files.inspect(&session));
+                let (state, loaded) = inspected.unwrap_or((SessionFileState::Ready, None));
+                self.inspected = loaded;
                 self.events.push_back(Event::SessionInspected(state));
                 Ok(())
             }
@@ -354,19 +351,14 @@ impl LiveWorld<'_> {
         self.prior_attempts.added = added;
     }
 
-    /// Returns the run's harness.
-    pub(crate) fn harness(&self) -> Option<Harness> {
-        self.setup.harness
+    /// Returns the description of the run.
+    pub(crate) fn spec(&self) -> &RunSpec {
+        &self.setup.context.spec
     }
 
     /// Returns the home of the run.
     pub(crate) fn home(&self) -> &Home {
         self.setup.home
-    }
-
-    /// Returns the agent's working directory.
-    pub(crate) fn cwd(&self) -> &Path {
-        &self.setup.agent_spec.cwd
     }
 
     pub(crate) fn dir(&self) -> &RunDir {
@@ -388,7 +380,7 @@ impl LiveWorld<'_> {
     /// Starts the watchdog with the first agent.
     async fn start_watchdog(&mut self) {
         if self.attempt.is_some()
-            && let Some(program) = self.setup.watchdog.take()
+            && let Some(program) = self.watchdog_program.take()
         {
             // The agent receives its prompt first, because it waits for the prompt.
             tokio::task::yield_now().await;
@@ -419,7 +411,7 @@ impl LiveWorld<'_> {
     fn send_prompt(&mut self, kind: PromptKind, remaining: Remaining) {
         let Some(attempt) = &self.attempt else { return };
         let running = &attempt.decoder.snapshot().background;
-        let prompt = self.setup.dialect.prompt_text(&self.setup.agent_spec, kind, remaining, running);
+        let prompt = self.setup.dialect.prompt_text(&self.setup.context, kind, remaining, running);
         let line = self.setup.dialect.encode_prompt(attempt.decoder.snapshot(), &prompt);
         attempt.agent.send_line(line);
         self.recorder.prompt_sent(kind, prompt, self.clock.at());
@@ -442,8 +434,16 @@ impl LiveWorld<'_> {
         }
     }
 
-    fn decoder(&self) -> Box<dyn Decoder> {
-        let agent_spec = &self.setup.agent_spec;
-        self.setup.dialect.decoder(&agent_spec.guards, &agent_spec.done_signals())
+    /// Returns a decoder for the stream of an attempt. It collects the messages.
+    fn decoder(&self, attempt: u32) -> Box<dyn Decoder> {
+        let mut decoder = self.notice_decoder();
+        decoder.collect_messages(attempt);
+        decoder
+    }
+
+    /// Returns a decoder that collects no messages.
+    fn notice_decoder(&self) -> Box<dyn Decoder> {
+        let context = &self.setup.context;
+        self.setup.dialect.decoder(context.guards(), &context.done_signals())
     }
 }

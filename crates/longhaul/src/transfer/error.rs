@@ -1,6 +1,7 @@
 //! Errors of exporting and importing a run, with messages for people.
 
 use crate::find_agent::AgentError;
+use crate::git::GitError;
 use longhaul_core::RunId;
 use longhaul_store::StoreError;
 use std::io;
@@ -80,17 +81,9 @@ pub enum TransferError {
     /// There is no agent to continue with.
     #[error(transparent)]
     Agent(#[from] AgentError),
-    /// Git is needed and cannot be started.
-    #[error("cannot start git: {0}")]
-    NoGit(io::Error),
-    /// Git failed.
-    #[error("git {action}: {git_error}")]
-    Git {
-        /// Subcommand of git.
-        action: String,
-        /// First lines of git's error output.
-        git_error: String,
-    },
+    /// Git is needed, and cannot be started or fails.
+    #[error(transparent)]
+    Git(#[from] GitError),
     /// The system refused an operation.
     #[error("cannot {action} {}: {source}", path.display())]
     Io {
@@ -130,8 +123,7 @@ impl TransferError {
             | TransferError::Newer { .. }
             | TransferError::RunningHere { .. }
             | TransferError::Agent(_)
-            | TransferError::NoGit(_)
-            | TransferError::Git { .. }
+            | TransferError::Git(_)
             | TransferError::Io { .. } => false,
         }
     }
@@ -165,8 +157,10 @@ impl TransferError {
             }
             TransferError::Workspace { .. } => "name the directory that contains the workspace".to_owned(),
             TransferError::Agent(error) => error.hint().to_owned(),
-            TransferError::NoGit(_) => "install git and make sure that it is on PATH".to_owned(),
-            TransferError::Git { .. } => {
+            TransferError::Git(GitError::NotStarted(_)) => {
+                "install git and make sure that it is on PATH".to_owned()
+            }
+            TransferError::Git(GitError::Failed { .. }) => {
                 "fix what git reports, then try again; nothing was changed".to_owned()
             }
             TransferError::Io { source, .. } => return io_hint(source.kind()),

@@ -6,15 +6,15 @@ use super::scratch::{register_temporary, scratch};
 use super::sessions::{find, sessions_of};
 use super::snapshot::{WorkspaceSnapshot, top_of};
 use super::{TransferError, WorkspaceManifest};
-use crate::find_agent::claude_config_dir;
 use crate::live::{RunMarker, processes_with};
 use jiff::Timestamp;
+use longhaul_agent::dialect_for;
 use longhaul_core::{Moment, Outcome, Run};
 use longhaul_store::{Home, Journal, Plan, RunDir, StoreError};
 use std::collections::BTreeMap;
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::{env, fs};
 use tempfile::{Builder, TempDir};
 
 /// The result of an export.
@@ -67,12 +67,17 @@ pub fn export(home: &Home, dir: &RunDir, to: &Path, overwrite: bool) -> Result<E
         return Err(TransferError::StillRunning { run: dir.id().clone(), processes });
     }
 
-    let mut manifest = Manifest::new(dir.id().clone(), plan.cwd.clone(), now());
+    let mut manifest = Manifest::new(dir.id().clone(), plan.spec.cwd.as_path().into(), now());
     let mut sources = BTreeMap::new();
     files_of(dir.path(), RUN, &mut sources)?;
+    let dialect = dialect_for(&plan.spec.agent.name);
+    let layout = dialect.as_ref().and_then(|dialect| dialect.sessions());
+    let config_dir = layout.and_then(|layout| layout.config_dir(&|name| env::var_os(name)));
     for session in sessions_of(&plan, &history) {
         let name = format!("{RUN}sessions/{session}.jsonl");
-        let file = claude_config_dir().and_then(|config| find(&config, plan.cwd.as_path(), &session));
+        let file = layout
+            .zip(config_dir.as_deref())
+            .and_then(|(layout, config_dir)| find(layout, config_dir, &plan.spec.cwd, &session));
         if let Some(file) = file.filter(|_| is_member_name(&name)) {
             // The agent's own file is newer than a file that was imported with the run.
             sources.insert(name.clone(), file);
@@ -132,7 +137,7 @@ fn workspace(
     excluded: &[&Path],
     scratch: &Path,
 ) -> Result<Result<(WorkspaceManifest, PathBuf), WorkspaceOmitted>, TransferError> {
-    let Ok(cwd) = fs::canonicalize(plan.cwd.as_path()) else { return Ok(Err(WorkspaceOmitted::Missing)) };
+    let Ok(cwd) = fs::canonicalize(&plan.spec.cwd) else { return Ok(Err(WorkspaceOmitted::Missing)) };
     let Some(top) = top_of(&cwd)? else { return Ok(Err(WorkspaceOmitted::NotInGit)) };
     let excluded: Vec<PathBuf> = excluded.iter().map(|path| canonical(path)).collect();
     let snapshot = WorkspaceSnapshot::take(&top, &cwd, &excluded, scratch)?;

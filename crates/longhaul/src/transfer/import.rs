@@ -11,7 +11,7 @@ use crate::find_agent::find_claude;
 use crate::live::{RunMarker, processes_with};
 use jiff::Zoned;
 use longhaul_core::{Moment, Outcome, Run};
-use longhaul_store::{Binary, Home, ImportedRunDir, Journal, PlanAgent, RunDir};
+use longhaul_store::{Binary, Home, ImportedRunDir, Journal, Plan, RunDir};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -81,8 +81,7 @@ pub fn import(
     check_destination(&manifest, destination)?;
 
     let now = Zoned::now();
-    let day = now.strftime("%Y-%m-%d").to_string().parse().expect("a date is written as a day");
-    let incoming = home.begin_import(&day, &manifest.run)?;
+    let incoming = home.begin_import(&now.date(), &manifest.run)?;
     let scratch = scratch(home)?;
     let bundle = scratch.path().join(BUNDLE);
     unpack(file, &manifest, &incoming, &bundle)?;
@@ -97,7 +96,7 @@ pub fn import(
     plan.marker = Some(RunMarker::random());
     let history = Journal::load(&dir.journal_path())?;
     let outcome = Run::replay(history.records()).state().outcome();
-    find_agent(&mut plan.agent, outcome.is_some(), destination.agent_path)?;
+    find_agent(&mut plan, outcome.is_some(), destination.agent_path)?;
 
     let (unpacked, workspace_match) = match &manifest.workspace {
         Some(workspace) if !destination.use_existing => {
@@ -115,7 +114,7 @@ pub fn import(
         from_cwd: manifest.cwd.clone(),
         at: Moment(now.timestamp().as_millisecond() as u64),
     });
-    plan.cwd = cwd.as_path().into();
+    plan.spec.cwd.clone_from(&cwd);
     // The recorded variables are those of the other machine. The first supervisor here records its own.
     plan.env = plan.env.with_needed([]);
     let dir = incoming.commit(&plan)?;
@@ -169,17 +168,16 @@ fn unpack(
 }
 
 /// Sets the agent's program on this machine. A finished run does not need one.
-fn find_agent(agent: &mut PlanAgent, is_finished: bool, named: Option<&Path>) -> Result<(), TransferError> {
-    let recorded = agent.program.as_path();
-    if named.is_none() && (is_finished || find_claude(Some(recorded)).is_ok()) {
+fn find_agent(plan: &mut Plan, is_finished: bool, named: Option<&Path>) -> Result<(), TransferError> {
+    let agent = &mut plan.spec.agent;
+    if named.is_none() && (is_finished || find_claude(Some(&agent.program)).is_ok()) {
         return Ok(());
     }
     let path = find_claude(named)?;
     // These values belong to the recorded program, which is not on this machine.
     agent.leading_args.clear();
-    agent.version = None;
-    agent.binary = Binary::new(&path).ok();
-    agent.program = path.into();
+    plan.binary = Binary::new(&path).ok();
+    agent.program = path;
     Ok(())
 }
 

@@ -2,9 +2,9 @@
 //! the same index. The repository never has remotes, other branches or settings of the original.
 
 use super::TransferError;
-use super::git::{Git, text};
 use super::manifest::WorkspaceManifest;
 use super::snapshot::{HEAD, SNAPSHOT, STAGED};
+use crate::git::{Git, GitError, text};
 use std::ffi::OsString;
 use std::fs;
 use std::ops::ControlFlow;
@@ -37,7 +37,7 @@ pub(super) fn restore(
     git.call(&fetch.into_iter().chain([bundle.into(), refs]).collect::<Vec<_>>())?;
 
     let resolve =
-        |name: &str| Ok::<_, TransferError>(git.ask(&["rev-parse", "--quiet", "--verify", name])?.map(text));
+        |name: &str| Ok::<_, GitError>(git.ask(&["rev-parse", "--quiet", "--verify", name])?.map(text));
     let tree = resolve(&format!("{SNAPSHOT}^{{tree}}"))?;
     if resolve(HEAD)? != workspace.head || tree.as_ref() != Some(&workspace.tree) {
         return Err(TransferError::invalid_archive(

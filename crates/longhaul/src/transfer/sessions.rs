@@ -1,16 +1,16 @@
 //! Lists the sessions that a run has worked on, and finds their files on this machine.
 
 use crate::find_agent::files_in_folders;
-use longhaul_agent::claude::session_paths::session_file;
+use longhaul_agent::SessionLayout;
 use longhaul_core::{Record, SessionId, SessionPlan};
-use longhaul_store::{History, Plan};
+use longhaul_store::{LoadedJournal, Plan};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 /// Returns every session that the run was planned for, worked on, or forked.
-pub(super) fn sessions_of(plan: &Plan, history: &History) -> BTreeSet<SessionId> {
+pub(super) fn sessions_of(plan: &Plan, history: &LoadedJournal) -> BTreeSet<SessionId> {
     let mut sessions = BTreeSet::new();
     let mut add = |plan: &SessionPlan| {
         sessions.insert(plan.id().clone());
@@ -18,7 +18,7 @@ pub(super) fn sessions_of(plan: &Plan, history: &History) -> BTreeSet<SessionId>
             sessions.insert(from.clone());
         }
     };
-    plan.session.iter().for_each(&mut add);
+    plan.spec.session.iter().for_each(&mut add);
     for record in history.records() {
         if let Record::AttemptStarted { plan, .. } = record {
             add(&plan.session);
@@ -34,17 +34,22 @@ pub(super) fn sessions_of(plan: &Plan, history: &History) -> BTreeSet<SessionId>
 }
 
 /// Returns the file of a session: the one of this workspace, or else the last modified one of any project.
-pub(super) fn find(config_dir: &Path, cwd: &Path, session: &SessionId) -> Option<PathBuf> {
+pub(super) fn find(
+    layout: &dyn SessionLayout,
+    config_dir: &Path,
+    cwd: &Path,
+    session: &SessionId,
+) -> Option<PathBuf> {
     // A title is not an id and names no file.
     if session.as_str().contains(['/', '\0']) {
         return None;
     }
-    let path = config_dir.join(session_file(cwd, session.as_str()));
+    let path = config_dir.join(layout.file(cwd, session));
     if path.is_file() {
         return Some(path);
     }
     let name = format!("{session}.jsonl");
-    files_in_folders(config_dir, Path::new("projects"), name.as_ref()).max_by_key(|other| {
+    files_in_folders(config_dir, layout.projects_dir(), name.as_ref()).max_by_key(|other| {
         fs::metadata(other).and_then(|metadata| metadata.modified()).unwrap_or(SystemTime::UNIX_EPOCH)
     })
 }

@@ -3,8 +3,8 @@
 //! that borrows the user's objects.
 
 use super::TransferError;
-use super::git::{Git, text};
 use super::manifest::WorkspaceManifest;
+use crate::git::{Git, GitError, copy_if_exists, copy_index, text};
 use longhaul_store::OsText;
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -16,8 +16,6 @@ pub(super) const HEAD: &str = "refs/longhaul/head";
 pub(super) const STAGED: &str = "refs/longhaul/staged";
 pub(super) const SNAPSHOT: &str = "refs/longhaul/snapshot";
 
-/// Git's message if no parent directory is a repository (2.47).
-pub(crate) const NO_REPOSITORY: &str = "fatal: not a git repository (or any";
 /// Prefix of a tree entry that is a nested repository.
 const GITLINK: &[u8] = b"160000 ";
 
@@ -43,11 +41,8 @@ pub(super) fn top_of(cwd: &Path) -> Result<Option<PathBuf>, TransferError> {
     let git = Git::new(cwd);
     let top = match git.path(&["rev-parse", "--show-toplevel"]) {
         Ok(top) => top,
-        // A broken repository has a different message, and is an error.
-        Err(TransferError::Git { git_error, .. }) if git_error.starts_with(NO_REPOSITORY) => {
-            return Ok(None);
-        }
-        Err(error) => return Err(error),
+        Err(error) if error.is_no_repository() => return Ok(None),
+        Err(error) => return Err(error.into()),
     };
     let ignored = top != cwd && git.ask(&["check-ignore", "--quiet", "."])?.is_some();
     Ok((!ignored).then_some(top))
@@ -73,8 +68,9 @@ impl WorkspaceSnapshot {
         create_borrowing_repository(scratch, &repository, &object_format, &git_path("objects")?)?;
         // With a copy of the user's index, git does not read unchanged files again.
         let index = scratch.join("index");
-        copy_index(&git_path("index")?, &index)?;
-        copy_if_exists(&shallow, &repository.join("shallow"))?;
+        let user_index = git_path("index")?;
+        copy_index(&user_index, &index).map_err(TransferError::io("read", &user_index))?;
+        copy_if_exists(&shallow, &repository.join("shallow")).map_err(TransferError::io("read", &shallow))?;
         let scratch_repo = Git::new(&repository).with_variable("GIT_DIR", &repository);
         // The user's settings and ignore rules, with the temporary index and objects.
         let adding = user_git
@@ -115,7 +111,8 @@ impl WorkspaceSnapshot {
     pub(super) fn bundle(&self, to: &Path) -> Result<(), TransferError> {
         let refs = ["--glob=refs/longhaul/*"].map(OsStr::new);
         let args = ["bundle", "create", "--quiet"].map(OsStr::new);
-        self.scratch_repo.call(&[&args, &[to.as_os_str()][..], &refs].concat()).map(drop)
+        self.scratch_repo.call(&[&args, &[to.as_os_str()][..], &refs].concat())?;
+        Ok(())
     }
 }
 
@@ -137,7 +134,7 @@ fn create_borrowing_repository(
 }
 
 /// Commits `tree` and updates the ref `name`.
-fn commit(scratch_repo: &Git, name: &str, tree: &str, parent: Option<&str>) -> Result<(), TransferError> {
+fn commit(scratch_repo: &Git, name: &str, tree: &str, parent: Option<&str>) -> Result<(), GitError> {
     let mut args = vec!["commit-tree", tree, "-m", "state of a longhaul run"];
     args.extend(parent.into_iter().flat_map(|parent| ["-p", parent]));
     let commit = scratch_repo.line(&args)?;
@@ -156,19 +153,10 @@ fn add_all(top: &Path, excluded: &[PathBuf]) -> Vec<OsString> {
 }
 
 /// Returns the directories in a tree that are nested repositories.
-fn gitlinks(git: &Git, tree: &str) -> Result<Vec<OsText>, TransferError> {
+fn gitlinks(git: &Git, tree: &str) -> Result<Vec<OsText>, GitError> {
     let output = git.call(&["ls-tree", "-r", "-z", "--full-tree", tree])?;
     let links = paths(&output).filter(|entry| entry.starts_with(GITLINK));
     Ok(links.filter_map(|entry| entry.splitn(2, |byte| *byte == b'\t').nth(1)).map(os_text).collect())
-}
-
-/// Copies an index with its modification time. Git needs the time to detect a file that changed in the second
-/// when the index was written.
-fn copy_index(from: &Path, to: &Path) -> Result<(), TransferError> {
-    copy_if_exists(from, to)?;
-    let Ok(copy) = fs::File::options().write(true).open(to) else { return Ok(()) };
-    let original = fs::metadata(from).and_then(|metadata| metadata.modified());
-    original.and_then(|modified| copy.set_modified(modified)).map_err(TransferError::io("write", to))
 }
 
 /// Splits the output of a git command with `-z`.
@@ -178,14 +166,6 @@ fn paths(output: &[u8]) -> impl Iterator<Item = &[u8]> {
 
 fn os_text(path: &[u8]) -> OsText {
     OsString::from_vec(path.to_vec()).into()
-}
-
-fn copy_if_exists(from: &Path, to: &Path) -> Result<(), TransferError> {
-    match fs::copy(from, to) {
-        Ok(_) => Ok(()),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        Err(error) => Err(TransferError::io("read", from)(error)),
-    }
 }
 
 fn lines_if_exists(path: &Path) -> Result<Vec<String>, TransferError> {

@@ -4,9 +4,8 @@ mod hostile;
 mod workspaces;
 
 use super::{Exported, ImportDestination, export};
-use longhaul_core::{Moment, Preset};
+use longhaul_core::{Moment, Preset, RunSpec};
 use longhaul_store::{Day, Home, Plan};
-use serde_json::json;
 use std::fs;
 use std::path::PathBuf;
 use tempfile::TempDir;
@@ -31,17 +30,9 @@ impl Homes {
 
     /// Creates a run whose agent is this test program.
     fn create_run(&self) {
-        let plan: Plan = serde_json::from_value(json!({
-            "longhaul_version": "0.1.0",
-            "started_at": longhaul_store::rfc3339(Moment(7)),
-            "prompt": { "text": "p" },
-            "cwd": self.path("work"),
-            "agent": { "name": "claude", "program": std::env::current_exe().expect("a path") },
-            "argv": [],
-            "env": { "set": [], "removed": [] },
-            "policy": Preset::Default.policy(),
-        }))
-        .expect("a plan");
+        let program = std::env::current_exe().expect("a path");
+        let spec = RunSpec::new(program, self.path("work"), "p", Preset::Default.policy());
+        let plan = Plan::new(spec, Moment(7));
         let day: Day = "2025-11-22".parse().expect("a date");
         self.home.create_run(&day, 7, &plan).expect("run");
     }

@@ -4,9 +4,10 @@ use super::estimate::{Estimate, Estimator};
 use super::past_sessions::PastSession;
 use super::state::BootstrapState;
 use crate::LearningDb;
-use crate::database::{LearningError, Queued, SliceState};
+use crate::database::{Queued, SliceState};
 use crate::judging::{Excerpt, ExcerptError};
 use longhaul_core::{Moment, Usd};
+use longhaul_store::DatabaseError;
 use rusqlite::{OptionalExtension, params};
 use std::fmt;
 use std::fs;
@@ -110,7 +111,7 @@ impl fmt::Display for SkipReason {
 
 /// Returns how many bytes of a transcript were judged. Hooks queue the transcript under the name that the
 /// agent gave it. A slice that was started but not finished does not count, because it continues.
-fn judged_bytes(learning: &LearningDb, path: &Path) -> Result<u64, LearningError> {
+fn judged_bytes(learning: &LearningDb, path: &Path) -> Result<u64, DatabaseError> {
     let real = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let mut judged_bytes = 0;
     for name in [path, &real] {
@@ -142,13 +143,14 @@ pub enum SessionResult {
 /// decides the result. A transcript that cannot be read has no slice.
 ///
 /// # Errors
-/// Returns [`LearningError`] if the database cannot be read.
-pub fn result_of(learning: &LearningDb, queued: &Queued) -> Result<SessionResult, LearningError> {
+/// Returns [`DatabaseError`] if the database cannot be read.
+pub fn result_of(learning: &LearningDb, queued: &Queued) -> Result<SessionResult, DatabaseError> {
     let sql = "SELECT state FROM queue WHERE transcript = ? AND judge = ? AND destination = ? AND event = ?
                ORDER BY id DESC LIMIT 1";
     let Queued { transcript, judge, destination, event, .. } = queued;
     let item = params![transcript.to_string_lossy(), judge.as_str(), destination, event.as_str()];
-    let state: Option<String> = learning.query(|db| db.query_row(sql, item, |row| row.get(0)).optional())?;
+    let state: Option<String> =
+        learning.database.query(|db| db.query_row(sql, item, |row| row.get(0)).optional())?;
     match state.as_deref() {
         Some("done") => {}
         Some("failed") => return Ok(SessionResult::Failed),
@@ -167,24 +169,25 @@ pub fn result_of(learning: &LearningDb, queued: &Queued) -> Result<SessionResult
 /// Returns the cost of all questions since this moment, as far as the database knows it.
 ///
 /// # Errors
-/// Returns [`LearningError`] if the database cannot be read.
-pub fn spent_since(learning: &LearningDb, at: Moment) -> Result<Usd, LearningError> {
+/// Returns [`DatabaseError`] if the database cannot be read.
+pub fn spent_since(learning: &LearningDb, at: Moment) -> Result<Usd, DatabaseError> {
     let sql = "SELECT coalesce(sum(cost), 0) FROM judge_requests WHERE at >= ?";
-    let spent: i64 = learning.query(|db| db.query_row(sql, [at.0.cast_signed()], |row| row.get(0)))?;
+    let spent: i64 =
+        learning.database.query(|db| db.query_row(sql, [at.0.cast_signed()], |row| row.get(0)))?;
     Ok(Usd(spent.max(0).cast_unsigned()))
 }
 
 /// Plans what to do with the given sessions, which are sorted oldest first. Writes nothing.
 ///
 /// # Errors
-/// Returns [`LearningError`] if the database cannot be read.
+/// Returns [`DatabaseError`] if the database cannot be read.
 pub fn plan(
     mut past_sessions: Vec<PastSession>,
     filter: &SessionFilter,
     state: &BootstrapState,
     learning: Option<&LearningDb>,
     estimator: &Estimator<'_>,
-) -> Result<BootstrapPlan, LearningError> {
+) -> Result<BootstrapPlan, DatabaseError> {
     if filter.newest_first {
         past_sessions.reverse();
     }
@@ -215,7 +218,7 @@ fn estimate(
     state: &BootstrapState,
     learning: Option<&LearningDb>,
     estimator: &Estimator<'_>,
-) -> Result<Result<Estimate, SkipReason>, LearningError> {
+) -> Result<Result<Estimate, SkipReason>, DatabaseError> {
     let learned_at = state.learned_at(&session.path).filter(|_| !filter.force);
     if filter.skip_sub_agents && session.is_subagent {
         return Ok(Err(SkipReason::SubAgent));

@@ -1,8 +1,9 @@
 //! Manages queue items: which are due, waiting, done or failed.
 
+use super::LearningDb;
 use super::queue::{JudgeKind, Queued, QueuedEvent};
-use super::{LearningDb, LearningError};
 use longhaul_core::{Moment, Span};
+use longhaul_store::DatabaseError;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use std::path::Path;
 
@@ -52,26 +53,26 @@ impl LearningDb {
     /// attempts, then the oldest.
     ///
     /// # Errors
-    /// Returns [`LearningError`] if the database cannot be read.
-    pub fn next(&self, judge: JudgeKind, destination: &str, now: Moment) -> Result<NextItem, LearningError> {
+    /// Returns [`DatabaseError`] if the database cannot be read.
+    pub fn next(&self, judge: JudgeKind, destination: &str, now: Moment) -> Result<NextItem, DatabaseError> {
         self.next_for(judge, destination, None, now)
     }
 
     /// Returns the next item as [`LearningDb::next`] does, of one transcript if it is given.
     ///
     /// # Errors
-    /// Returns [`LearningError`] if the database cannot be read.
+    /// Returns [`DatabaseError`] if the database cannot be read.
     pub fn next_for(
         &self,
         judge: JudgeKind,
         destination: &str,
         transcript: Option<&Path>,
         now: Moment,
-    ) -> Result<NextItem, LearningError> {
+    ) -> Result<NextItem, DatabaseError> {
         let transcript = transcript.map(Path::to_string_lossy);
         let backoff = self.backoff(judge, destination)?;
         let not_before = backoff.map_or(Moment(0), |backoff| backoff.not_before);
-        self.query(|db| {
+        self.database.query(|db| {
             // Both queries must see the same state, because other workers take items from the queue too.
             let db = db.unchecked_transaction()?;
             let sql = format!("SELECT min(not_before) FROM queue WHERE {WAITING}");
@@ -97,14 +98,14 @@ impl LearningDb {
     /// Returns the backoff of this judge, or `None` if its last question was answered.
     ///
     /// # Errors
-    /// Returns [`LearningError`] if the database cannot be read.
+    /// Returns [`DatabaseError`] if the database cannot be read.
     pub fn backoff(
         &self,
         judge: JudgeKind,
         destination: &str,
-    ) -> Result<Option<JudgeBackoff>, LearningError> {
+    ) -> Result<Option<JudgeBackoff>, DatabaseError> {
         let sql = "SELECT failures, not_before, needs_person, reason FROM judge_backoff WHERE judge = ? AND destination = ?";
-        self.query(|db| {
+        self.database.query(|db| {
             db.query_row(sql, params![judge.as_str(), destination], |row| {
                 Ok(JudgeBackoff {
                     failures: row.get(0)?,
@@ -125,10 +126,10 @@ impl LearningDb {
         now: Moment,
         reason: &str,
         wait: impl Fn(u32) -> Span,
-    ) -> Result<Moment, LearningError> {
+    ) -> Result<Moment, DatabaseError> {
         let Queued { judge, destination, .. } = &item.queued;
         let failures = self.backoff(*judge, destination)?.map_or(0, |backoff| backoff.failures);
-        self.change(|db| {
+        self.database.change(|db| {
             set_backoff(db, item, now, reason, failures + 1, now + wait(failures), false)?;
             delay(db, item, reason, now + wait(item.tries))
         })
@@ -140,8 +141,8 @@ impl LearningDb {
         item: &Item,
         reason: &str,
         until: Moment,
-    ) -> Result<Moment, LearningError> {
-        self.change(|db| delay(db, item, reason, until))
+    ) -> Result<Moment, DatabaseError> {
+        self.database.change(|db| delay(db, item, reason, until))
     }
 
     /// Pauses all items of this judge until a person has changed something. The items stay unchanged. Returns
@@ -151,18 +152,18 @@ impl LearningDb {
         item: &Item,
         now: Moment,
         reason: &str,
-    ) -> Result<bool, LearningError> {
+    ) -> Result<bool, DatabaseError> {
         let Queued { judge, destination, .. } = &item.queued;
         let previous = self.backoff(*judge, destination)?;
         let is_news = previous.is_none_or(|previous| !previous.needs_person || previous.reason != reason);
-        self.change(|db| set_backoff(db, item, now, reason, 1, now, true))?;
+        self.database.change(|db| set_backoff(db, item, now, reason, 1, now, true))?;
         Ok(is_news)
     }
 
     /// Clears the backoff of this judge, because it answered.
-    pub(crate) fn clear_backoff(&self, judge: JudgeKind, destination: &str) -> Result<(), LearningError> {
+    pub(crate) fn clear_backoff(&self, judge: JudgeKind, destination: &str) -> Result<(), DatabaseError> {
         let sql = "DELETE FROM judge_backoff WHERE judge = ? AND destination = ?";
-        self.query(|db| db.execute(sql, params![judge.as_str(), destination]).map(drop))
+        self.database.query(|db| db.execute(sql, params![judge.as_str(), destination]).map(drop))
     }
 
     /// Finishes an item that failed or needs no learning.
@@ -171,16 +172,16 @@ impl LearningDb {
         item: &Item,
         now: Moment,
         result: Result<&str, &str>,
-    ) -> Result<(), LearningError> {
-        self.change(|db| finish(db, item.id, now, result))
+    ) -> Result<(), DatabaseError> {
+        self.database.change(|db| finish(db, item.id, now, result))
     }
 
     /// Makes all waiting items due now, regardless of why they wait. Called at the user's request.
     ///
     /// # Errors
-    /// Returns [`LearningError`] if the database cannot be written.
-    pub fn make_due(&mut self, judge: JudgeKind, destination: &str) -> Result<(), LearningError> {
-        self.change(|db| {
+    /// Returns [`DatabaseError`] if the database cannot be written.
+    pub fn make_due(&mut self, judge: JudgeKind, destination: &str) -> Result<(), DatabaseError> {
+        self.database.change(|db| {
             let judge_params = params![judge.as_str(), destination];
             let all_params = params![judge.as_str(), destination, None::<&str>];
             db.execute(&format!("UPDATE queue SET not_before = 0 WHERE {WAITING}"), all_params)?;
@@ -192,10 +193,10 @@ impl LearningDb {
     /// Queues all failed items again, from their last completed step. Returns the number of items.
     ///
     /// # Errors
-    /// Returns [`LearningError`] if the database cannot be written.
-    pub fn retry_failed(&mut self, judge: JudgeKind, destination: &str) -> Result<usize, LearningError> {
+    /// Returns [`DatabaseError`] if the database cannot be written.
+    pub fn retry_failed(&mut self, judge: JudgeKind, destination: &str) -> Result<usize, DatabaseError> {
         let failed_items = "SELECT id FROM queue WHERE state = 'failed' AND judge = ?1 AND destination = ?2";
-        self.change(|db| {
+        self.database.change(|db| {
             let judge_params = params![judge.as_str(), destination];
             // Discards the answers that led to the failure, so that they are not reused.
             let sql = format!(

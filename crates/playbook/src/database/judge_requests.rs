@@ -1,10 +1,11 @@
 //! Records the questions to judges, with their answers and cost.
 
+use super::LearningDb;
 use super::queue::JudgeKind;
-use super::{LearningDb, LearningError};
 use crate::judging::JudgeQuestion;
 use crate::{JudgeError, JudgeReply};
 use longhaul_core::{Moment, Tokens, Usd};
+use longhaul_store::DatabaseError;
 use rusqlite::params;
 use std::path::Path;
 
@@ -33,15 +34,15 @@ impl LearningDb {
     /// Records a question with its answer. The record is on disk when this returns.
     ///
     /// # Errors
-    /// Returns [`LearningError`] if the database cannot be written.
-    pub fn record_request(&self, request: &JudgeRequest<'_>) -> Result<(), LearningError> {
+    /// Returns [`DatabaseError`] if the database cannot be written.
+    pub fn record_request(&self, request: &JudgeRequest<'_>) -> Result<(), DatabaseError> {
         let reply = request.result.ok();
         let Tokens { input, output, cache_read, cache_write } =
             reply.map_or_else(Tokens::default, |reply| reply.tokens);
         let sql = "INSERT INTO judge_requests (at, project, slice, question, judge, model, input, output, cache_read, cache_write, cost,
                                       fault, prompt, answer)
                    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
-        self.query(|db| {
+        self.database.query(|db| {
             let number = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
             db.execute(
                 sql,
@@ -73,10 +74,10 @@ impl LearningDb {
         slice: i64,
         question: JudgeQuestion,
         prompt: i64,
-    ) -> Result<Vec<JudgeReply>, LearningError> {
+    ) -> Result<Vec<JudgeReply>, DatabaseError> {
         let sql = "SELECT answer, model, input, output, cache_read, cache_write, cost FROM judge_requests
                    WHERE slice = ? AND question = ? AND prompt = ? AND answer IS NOT NULL ORDER BY id";
-        self.query(|db| {
+        self.database.query(|db| {
             let mut statement = db.prepare(sql)?;
             let answers = statement.query_map(params![slice, question.as_str(), prompt], |row| {
                 let number = |index| row.get::<_, i64>(index).map(i64::cast_unsigned);

@@ -4,9 +4,9 @@
 //! it, because learning must not fail a session.
 
 use crate::LearningPaths;
-use longhaul_store::{Durability, empty_database, replace};
+use longhaul_store::{Database, DatabaseError, Durability, empty_database, replace, with_suffix};
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, ErrorCode, OpenFlags};
+use rusqlite::{Connection, OpenFlags};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use rustix::io::Errno;
 use std::fs::{self, DirBuilder, File};
@@ -14,7 +14,6 @@ use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use thiserror::Error;
 
 /// `PRAGMA user_version` of a database that this version can use.
 const VERSION: i64 = 1;
@@ -29,69 +28,19 @@ const SIDE_FILES: &[&str] = &["-wal", "-shm"];
 /// The learning database: the queue, the results and their cost.
 #[derive(Debug)]
 pub struct LearningDb {
-    pub(super) db: Connection,
+    pub(crate) database: Database,
     paths: LearningPaths,
-    path: PathBuf,
     damaged_copy: Option<PathBuf>,
-}
-
-/// Why the database cannot be used.
-#[derive(Debug, Error)]
-pub enum LearningError {
-    /// Another process holds the write lock for longer than the timeout.
-    #[error("cannot use {}: another process is writing to it", path.display())]
-    Locked {
-        /// Path of the database.
-        path: PathBuf,
-    },
-    /// A later version of longhaul wrote it.
-    #[error("cannot read {}: a newer version of longhaul wrote it", path.display())]
-    Newer {
-        /// Path of the database.
-        path: PathBuf,
-    },
-    /// It is damaged or not a learning database.
-    #[error("cannot read {}: it is damaged: {cause}", path.display())]
-    Damaged {
-        /// Path of the database.
-        path: PathBuf,
-        /// Cause of the error.
-        cause: String,
-    },
-    /// The operating system refused an operation.
-    #[error("cannot use {}: {cause}", path.display())]
-    Refused {
-        /// Path of the database.
-        path: PathBuf,
-        /// Error of the system.
-        cause: String,
-    },
-}
-
-impl LearningError {
-    /// Returns what the user can do about it.
-    pub fn hint(&self) -> String {
-        match self {
-            LearningError::Locked { .. } => "try again in a moment".to_owned(),
-            LearningError::Newer { .. } => "update longhaul".to_owned(),
-            LearningError::Damaged { .. } => {
-                "try again: longhaul then keeps it under another name and creates a new one; playbooks are not affected".to_owned()
-            }
-            LearningError::Refused { .. } => {
-                "check that its directory is writable and has free space, or set LONGHAUL_HOME to another directory".to_owned()
-            }
-        }
-    }
 }
 
 impl LearningDb {
     /// Opens the database. Creates an empty one if there is none or if it is damaged.
     ///
     /// # Errors
-    /// Returns every [`LearningError`] except `Damaged`.
-    pub fn open(paths: &LearningPaths) -> Result<LearningDb, LearningError> {
+    /// Returns every [`DatabaseError`] except `Damaged`.
+    pub fn open(paths: &LearningPaths) -> Result<LearningDb, DatabaseError> {
         match LearningDb::open_or_create(paths) {
-            Err(LearningError::Damaged { .. }) => LearningDb::replace_if_damaged(paths),
+            Err(DatabaseError::Damaged { .. }) => LearningDb::replace_if_damaged(paths),
             opened => opened,
         }
     }
@@ -99,8 +48,8 @@ impl LearningDb {
     /// Opens the database as [`LearningDb::open`] does, or returns `None` if there is none.
     ///
     /// # Errors
-    /// Returns every [`LearningError`] except `Damaged`.
-    pub fn open_existing(paths: &LearningPaths) -> Result<Option<LearningDb>, LearningError> {
+    /// Returns every [`DatabaseError`] except `Damaged`.
+    pub fn open_existing(paths: &LearningPaths) -> Result<Option<LearningDb>, DatabaseError> {
         if paths.database().exists() { LearningDb::open(paths).map(Some) } else { Ok(None) }
     }
 
@@ -108,18 +57,18 @@ impl LearningDb {
     /// `Damaged` error.
     ///
     /// # Errors
-    /// Returns [`LearningError`] if no usable database can be opened.
-    pub fn replace_if_damaged(paths: &LearningPaths) -> Result<LearningDb, LearningError> {
+    /// Returns [`DatabaseError`] if no usable database can be opened.
+    pub fn replace_if_damaged(paths: &LearningPaths) -> Result<LearningDb, DatabaseError> {
         let path = paths.database();
         let damaged_copy = {
             // If two processes find the damage, the second one finds the new database.
-            let lock = File::open(paths.dir()).map_err(|cause| refused(&path, &cause))?;
-            lock.lock().map_err(|cause| refused(&path, &cause))?;
+            let lock = File::open(paths.dir()).map_err(|cause| DatabaseError::refused(&path, &cause))?;
+            lock.lock().map_err(|cause| DatabaseError::refused(&path, &cause))?;
             match LearningDb::connect(paths, &path).and_then(|learning| learning.quick_check()) {
                 // Another process has moved it aside and not created the new one yet.
                 Err(_) if !path.exists() => None,
-                Err(LearningError::Damaged { .. }) => {
-                    Some(move_aside(&path).map_err(|cause| refused(&path, &cause))?)
+                Err(DatabaseError::Damaged { .. }) => {
+                    Some(move_aside(&path).map_err(|cause| DatabaseError::refused(&path, &cause))?)
                 }
                 Ok(()) => None,
                 Err(error) => return Err(error),
@@ -146,19 +95,19 @@ impl LearningDb {
     }
 
     /// Flushes the log, so that every commit is on disk, including unsynced ones.
-    pub(super) fn flush(&self) -> Result<(), LearningError> {
+    pub(super) fn flush(&self) -> Result<(), DatabaseError> {
         // SQLite holds no locks on this file, so opening and closing it here releases none.
-        let flushed = File::open(with_suffix(&self.path, "-wal")).and_then(|log| log.sync_data());
-        flushed.map_err(|cause| refused(&self.path, &cause))
+        let flushed = File::open(with_suffix(self.database.path(), "-wal")).and_then(|log| log.sync_data());
+        flushed.map_err(|cause| DatabaseError::refused(self.database.path(), &cause))
     }
 
     /// Moves the log into the database, unless another connection is active. Hooks never do this, because it
     /// takes too long.
     ///
     /// # Errors
-    /// Returns [`LearningError`] if the database cannot be written.
-    pub fn checkpoint(&self) -> Result<(), LearningError> {
-        self.query(|db| {
+    /// Returns [`DatabaseError`] if the database cannot be written.
+    pub fn checkpoint(&self) -> Result<(), DatabaseError> {
+        self.database.query(|db| {
             // With a timeout it would wait for readers while it holds the lock that hooks need. The rest of
             // the log is left for the next call.
             db.busy_timeout(Duration::ZERO)?;
@@ -176,10 +125,11 @@ impl LearningDb {
     /// Verifies that the whole database is readable, by reading all of it.
     ///
     /// # Errors
-    /// Returns `LearningError::Damaged` if the database is damaged, or another [`LearningError`].
-    pub(crate) fn quick_check(&self) -> Result<(), LearningError> {
-        let verdict: String = self.query(|db| db.query_row("PRAGMA quick_check(1)", [], |row| row.get(0)))?;
-        let missing = self.query(|db| {
+    /// Returns [`DatabaseError`] if the database is damaged or cannot be read.
+    pub(crate) fn quick_check(&self) -> Result<(), DatabaseError> {
+        let verdict: String =
+            self.database.query(|db| db.query_row("PRAGMA quick_check(1)", [], |row| row.get(0)))?;
+        let missing = self.database.query(|db| {
             let mut table = db.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?")?;
             let mut missing = Vec::new();
             for name in TABLES {
@@ -189,7 +139,7 @@ impl LearningDb {
             }
             Ok(missing)
         })?;
-        let damaged = |cause| LearningError::Damaged { path: self.path.clone(), cause };
+        let damaged = |cause| DatabaseError::Damaged { path: self.database.path().to_owned(), cause };
         if verdict != "ok" {
             return Err(damaged(verdict));
         }
@@ -199,68 +149,30 @@ impl LearningDb {
         }
     }
 
-    fn open_or_create(paths: &LearningPaths) -> Result<LearningDb, LearningError> {
+    fn open_or_create(paths: &LearningPaths) -> Result<LearningDb, DatabaseError> {
         let path = paths.database();
         if path.exists() {
             match LearningDb::connect(paths, &path) {
                 // Another process may have moved it aside and be creating a new one.
-                Err(LearningError::Refused { .. }) => {}
+                Err(DatabaseError::Refused { .. }) => {}
                 connected => return connected,
             }
         }
-        create(paths, &path).map_err(|cause| refused(&path, &cause))?;
+        create(paths, &path).map_err(|cause| DatabaseError::refused(&path, &cause))?;
         LearningDb::connect(paths, &path)
     }
 
-    fn connect(paths: &LearningPaths, path: &Path) -> Result<LearningDb, LearningError> {
-        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let db = Connection::open_with_flags(path, flags).map_err(|error| failed(path, &error))?;
-        let learning = LearningDb { db, paths: paths.clone(), path: path.to_owned(), damaged_copy: None };
-        learning.prepare()?;
-        Ok(learning)
-    }
-
-    fn prepare(&self) -> Result<(), LearningError> {
-        let version: i64 = self.query(|db| {
-            db.busy_timeout(BUSY_TIMEOUT)?;
+    fn connect(paths: &LearningPaths, path: &Path) -> Result<LearningDb, DatabaseError> {
+        let configure = |db: &Connection| {
             // A commit flushes the log and is on disk when it returns. Only `checkpoint` moves the log into
             // the database: SQLite does not do so when the log is long or when a hook ends.
             db.pragma_update(None, "synchronous", "FULL")?;
             db.query_row("PRAGMA wal_autocheckpoint = 0", [], |_| Ok(()))?;
-            db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
-            db.pragma_query_value(None, "user_version", |row| row.get(0))
-        })?;
-        match version {
-            VERSION => Ok(()),
-            later if later > VERSION => Err(LearningError::Newer { path: self.path.clone() }),
-            _ => Err(LearningError::Damaged {
-                path: self.path.clone(),
-                cause: format!("its version is {version}, not {VERSION}"),
-            }),
-        }
-    }
-
-    /// Runs a query and converts its error.
-    pub(crate) fn query<T>(
-        &self,
-        query: impl FnOnce(&Connection) -> rusqlite::Result<T>,
-    ) -> Result<T, LearningError> {
-        query(&self.db).map_err(|error| failed(&self.path, &error))
-    }
-
-    /// Runs a write in one immediate transaction and converts its error. The transaction is on disk when this
-    /// returns.
-    pub(crate) fn change<T>(
-        &mut self,
-        change: impl FnOnce(&Connection) -> rusqlite::Result<T>,
-    ) -> Result<T, LearningError> {
-        let run = || {
-            let transaction = self.db.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
-            let changed = change(&transaction)?;
-            transaction.commit()?;
-            Ok(changed)
+            db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).map(drop)
         };
-        run().map_err(|error| failed(&self.path, &error))
+        let access = OpenFlags::SQLITE_OPEN_READ_WRITE;
+        let database = Database::open(path, access, VERSION, BUSY_TIMEOUT, configure)?;
+        Ok(LearningDb { database, paths: paths.clone(), damaged_copy: None })
     }
 }
 
@@ -309,28 +221,6 @@ fn rename(from: &Path, to: &Path) -> io::Result<()> {
 
 fn damaged_path(path: &Path, number: u32) -> PathBuf {
     with_suffix(path, &format!(".damaged-{number}"))
-}
-
-fn with_suffix(path: &Path, end: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(end);
-    PathBuf::from(name)
-}
-
-fn refused(path: &Path, cause: &io::Error) -> LearningError {
-    LearningError::Refused { path: path.to_owned(), cause: cause.to_string() }
-}
-
-/// Maps a database error: `Damaged` if the file is not a database or has unexpected content.
-fn failed(path: &Path, error: &rusqlite::Error) -> LearningError {
-    let path = path.to_owned();
-    match error.sqlite_error_code() {
-        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => LearningError::Locked { path },
-        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase | ErrorCode::Unknown) | None => {
-            LearningError::Damaged { path, cause: error.to_string() }
-        }
-        Some(_) => LearningError::Refused { path, cause: error.to_string() },
-    }
 }
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
 //! Adds items to the queue. For a hook this takes a few milliseconds and one flush to the disk.
 
-use super::{LearningDb, LearningError};
+use super::LearningDb;
 use longhaul_core::Moment;
+use longhaul_store::DatabaseError;
 use rusqlite::params;
 use std::path::PathBuf;
 
@@ -98,18 +99,18 @@ impl LearningDb {
     /// moved aside.
     ///
     /// # Errors
-    /// Returns [`LearningError`] if the item is not queued, or if that is unknown.
-    pub fn enqueue(&self, at: Moment, queued: &Queued) -> Result<(), LearningError> {
+    /// Returns [`DatabaseError`] if the item is not queued, or if that is unknown.
+    pub fn enqueue(&self, at: Moment, queued: &Queued) -> Result<(), DatabaseError> {
         match self.insert(at, queued) {
-            Err(LearningError::Damaged { .. }) => {
+            Err(DatabaseError::Damaged { .. }) => {
                 LearningDb::replace_if_damaged(self.paths())?.insert(at, queued)
             }
             inserted => inserted,
         }
     }
 
-    fn insert(&self, at: Moment, queued: &Queued) -> Result<(), LearningError> {
-        self.query(|db| {
+    fn insert(&self, at: Moment, queued: &Queued) -> Result<(), DatabaseError> {
+        self.database.query(|db| {
             // With FULL, SQLite would also flush the directory of its log each time the database is opened.
             db.pragma_update(None, "synchronous", "NORMAL")?;
             let sql =

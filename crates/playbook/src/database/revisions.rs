@@ -1,9 +1,10 @@
 //! Records every revision of every playbook: its cause, its changes, and the file before and after. A
 //! revision is recorded before its file is written.
 
-use super::{LearningDb, LearningError};
+use super::LearningDb;
 use crate::points::ChangeSummary;
 use longhaul_core::Moment;
+use longhaul_store::DatabaseError;
 use rusqlite::{Connection, OptionalExtension, Row, named_params, params};
 use std::fmt;
 use std::str::FromStr;
@@ -62,9 +63,9 @@ impl LearningDb {
     /// Returns every revision of a project's playbook, oldest first.
     ///
     /// # Errors
-    /// Returns [`LearningError`] if the database cannot be read.
-    pub fn revisions(&self, project: &str) -> Result<Vec<Revision>, LearningError> {
-        self.query(|db| {
+    /// Returns [`DatabaseError`] if the database cannot be read.
+    pub fn revisions(&self, project: &str) -> Result<Vec<Revision>, DatabaseError> {
+        self.database.query(|db| {
             let mut rows = db.prepare(&select("WHERE project = ?1 ORDER BY id"))?;
             rows.query_map(params![project], revision_from_row)?.collect()
         })
@@ -74,8 +75,8 @@ impl LearningDb {
     pub(crate) fn last_revisions(
         &self,
         project: &str,
-    ) -> Result<(Option<Revision>, Option<Revision>), LearningError> {
-        self.query(|db| {
+    ) -> Result<(Option<Revision>, Option<Revision>), DatabaseError> {
+        self.database.query(|db| {
             let mut rows = db.prepare(&select("WHERE project = ?1 ORDER BY id DESC LIMIT 2"))?;
             let mut revisions = rows.query_map(params![project], revision_from_row)?;
             Ok((revisions.next().transpose()?, revisions.next().transpose()?))
@@ -85,10 +86,10 @@ impl LearningDb {
     /// Returns the revision of a slice, or `None` if it was not learned.
     ///
     /// # Errors
-    /// Returns [`LearningError`] if the database cannot be read.
-    pub fn revision_of_slice(&self, slice: i64) -> Result<Option<Revision>, LearningError> {
+    /// Returns [`DatabaseError`] if the database cannot be read.
+    pub fn revision_of_slice(&self, slice: i64) -> Result<Option<Revision>, DatabaseError> {
         let cause = RevisionCause::SliceRow(slice).to_string();
-        self.query(|db| {
+        self.database.query(|db| {
             db.prepare(&select("WHERE cause = ?1"))?.query_row(params![cause], revision_from_row).optional()
         })
     }
@@ -99,8 +100,8 @@ impl LearningDb {
         &mut self,
         project: &str,
         revisions: &[NewRevision],
-    ) -> Result<i64, LearningError> {
-        self.change(|db| {
+    ) -> Result<i64, DatabaseError> {
+        self.database.change(|db| {
             for revision in revisions {
                 insert(db, project, revision)?;
             }
@@ -115,15 +116,16 @@ impl LearningDb {
     }
 
     /// Records that the revision is in the file.
-    pub(crate) fn mark_written(&self, id: i64) -> Result<(), LearningError> {
-        self.query(|db| {
+    pub(crate) fn mark_written(&self, id: i64) -> Result<(), DatabaseError> {
+        self.database.query(|db| {
             db.prepare("UPDATE revisions SET written = 1 WHERE id = ?1")?.execute(params![id]).map(|_| ())
         })
     }
 
     /// Deletes a revision that never reached the file.
-    pub(crate) fn delete_revision(&self, id: i64) -> Result<(), LearningError> {
-        self.query(|db| db.prepare("DELETE FROM revisions WHERE id = ?1")?.execute(params![id]).map(|_| ()))
+    pub(crate) fn delete_revision(&self, id: i64) -> Result<(), DatabaseError> {
+        self.database
+            .query(|db| db.prepare("DELETE FROM revisions WHERE id = ?1")?.execute(params![id]).map(|_| ()))
     }
 }
 

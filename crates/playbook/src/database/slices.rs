@@ -1,9 +1,10 @@
 //! Stores slices of transcripts and their state. Each step is one transaction.
 
+use super::LearningDb;
 use super::items::{Item, finish};
-use super::{LearningDb, LearningError};
 use crate::judging::{Reflection, ReflectionResult};
 use longhaul_core::Moment;
+use longhaul_store::DatabaseError;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -86,16 +87,16 @@ const COLUMNS: &str =
 
 impl LearningDb {
     /// Returns the unfinished slice of this item.
-    pub(crate) fn unfinished_slice(&self, item: &Item) -> Result<Option<Slice>, LearningError> {
+    pub(crate) fn unfinished_slice(&self, item: &Item) -> Result<Option<Slice>, DatabaseError> {
         let sql = format!(
             "SELECT {COLUMNS} FROM slices WHERE queued = ? AND state IN ('started', 'reflected', 'curated') ORDER BY id"
         );
-        self.query(|db| db.query_row(&sql, [item.id], slice).optional())
+        self.database.query(|db| db.query_row(&sql, [item.id], slice).optional())
     }
 
     /// Returns the last slice of a transcript, for any judge and with any result.
-    pub(crate) fn last_slice(&self, transcript: &Path) -> Result<Option<Slice>, LearningError> {
-        self.query(|db| last_slice(db, transcript))
+    pub(crate) fn last_slice(&self, transcript: &Path) -> Result<Option<Slice>, DatabaseError> {
+        self.database.query(|db| last_slice(db, transcript))
     }
 
     /// Starts a slice after `last`. Returns `None` if `last` is no longer the transcript's last slice.
@@ -105,9 +106,9 @@ impl LearningDb {
         now: Moment,
         last: Option<&Slice>,
         part: ByteRange,
-    ) -> Result<Option<Slice>, LearningError> {
+    ) -> Result<Option<Slice>, DatabaseError> {
         let Item { id, queued, .. } = item;
-        self.change(|db| {
+        self.database.change(|db| {
             let current = last_slice(db, &queued.transcript)?;
             if current.map(|slice| slice.id) != last.map(|slice| slice.id) {
                 return Ok(None);
@@ -141,12 +142,12 @@ impl LearningDb {
         slice: &Slice,
         reflected: &ReflectionResult,
         rows: &BTreeSet<i64>,
-    ) -> Result<(), LearningError> {
+    ) -> Result<(), DatabaseError> {
         let ReflectionResult { reflection, notes } = reflected;
         let reflection_json = serde_json::to_string(reflection).unwrap_or_default();
         let notes = (!notes.is_empty()).then(|| notes.join("; "));
         let sql = "UPDATE slices SET state = 'reflected', reflection = ?, reason = ? WHERE id = ?";
-        self.change(|db| {
+        self.database.change(|db| {
             db.execute(sql, params![reflection_json, notes, slice.id])?;
             let mut judged = db.prepare("INSERT OR IGNORE INTO judged (row) VALUES (?)")?;
             rows.iter().try_for_each(|row| judged.execute([row]).map(drop))
@@ -158,10 +159,10 @@ impl LearningDb {
         &mut self,
         slice: &Slice,
         operations: &[Value],
-    ) -> Result<(), LearningError> {
+    ) -> Result<(), DatabaseError> {
         let operations_json = serde_json::to_string(operations).unwrap_or_default();
         let sql = "UPDATE slices SET state = 'curated', operations = ? WHERE id = ?";
-        self.change(|db| db.execute(sql, params![operations_json, slice.id]).map(drop))
+        self.database.change(|db| db.execute(sql, params![operations_json, slice.id]).map(drop))
     }
 
     /// Finishes a slice, and also its item unless the transcript continues.
@@ -172,8 +173,8 @@ impl LearningDb {
         now: Moment,
         state: SliceState,
         reason: &str,
-    ) -> Result<(), LearningError> {
-        self.change(|db| {
+    ) -> Result<(), DatabaseError> {
+        self.database.change(|db| {
             // The notes of the reflection follow the reason.
             let sql = "UPDATE slices SET state = ?, reason = ? || coalesce('; ' || reason, ''), ended_at = ? WHERE id = ?";
             db.execute(sql, params![state.as_str(), reason, now.0.cast_signed(), slice.id])?;
@@ -198,17 +199,17 @@ impl LearningDb {
 
     /// Finishes a slice whose bytes no longer exist because its file was replaced. The item continues with
     /// the new file.
-    pub(crate) fn finish_replaced(&mut self, slice: &Slice, now: Moment) -> Result<(), LearningError> {
+    pub(crate) fn finish_replaced(&mut self, slice: &Slice, now: Moment) -> Result<(), DatabaseError> {
         let sql = "UPDATE slices SET state = 'empty', reason = ?, ended_at = ? WHERE id = ?";
-        self.change(|db| {
+        self.database.change(|db| {
             let reason = "its file was replaced before it was judged";
             db.execute(sql, params![reason, now.0.cast_signed(), slice.id]).map(drop)
         })
     }
 
     /// Returns the rows that were judged already.
-    pub(crate) fn judged_rows(&self, rows: &BTreeSet<i64>) -> Result<BTreeSet<i64>, LearningError> {
-        self.query(|db| {
+    pub(crate) fn judged_rows(&self, rows: &BTreeSet<i64>) -> Result<BTreeSet<i64>, DatabaseError> {
+        self.database.query(|db| {
             let mut query = db.prepare("SELECT 1 FROM judged WHERE row = ?")?;
             let mut judged = BTreeSet::new();
             for row in rows {

@@ -2,8 +2,9 @@
 
 use super::items::JudgeBackoff;
 use super::queue::JudgeKind;
-use super::{LearningDb, LearningError, SliceState};
+use super::{LearningDb, SliceState};
 use longhaul_core::{Moment, Tokens, Usd};
+use longhaul_store::DatabaseError;
 use rusqlite::{Connection, Row, params};
 use std::path::PathBuf;
 
@@ -98,9 +99,9 @@ impl LearningDb {
     /// Returns the state of learning, with at most `lessons_max` lessons.
     ///
     /// # Errors
-    /// Returns [`LearningError`] if the database cannot be read.
-    pub fn status(&self, lessons_max: u32) -> Result<QueueStatus, LearningError> {
-        self.query(|db| {
+    /// Returns [`DatabaseError`] if the database cannot be read.
+    pub fn status(&self, lessons_max: u32) -> Result<QueueStatus, DatabaseError> {
+        self.database.query(|db| {
             Ok(QueueStatus {
                 waiting: entries(db, "waiting")?,
                 failed: entries(db, "failed")?,
@@ -161,12 +162,12 @@ impl LearningDb {
     /// runs count them.
     ///
     /// # Errors
-    /// Returns [`LearningError`] if the database cannot be read.
-    pub fn judge_costs(&self, since: Moment) -> Result<Vec<JudgeCost>, LearningError> {
+    /// Returns [`DatabaseError`] if the database cannot be read.
+    pub fn judge_costs(&self, since: Moment) -> Result<Vec<JudgeCost>, DatabaseError> {
         let sql =
             "SELECT at, project, model, input, output, cache_read, cache_write, cost FROM judge_requests
                    WHERE at >= ? AND fault IS NULL AND judge = 'api' ORDER BY at, id";
-        self.query(|db| {
+        self.database.query(|db| {
             rows(db, sql, i64::try_from(since.0).unwrap_or(i64::MAX), |row| {
                 Ok(JudgeCost {
                     at: Moment(number(row, 0)?),
@@ -187,19 +188,19 @@ impl LearningDb {
     /// Returns whether an unfinished or failed item needs a transcript of this name, in any directory.
     ///
     /// # Errors
-    /// Returns [`LearningError`] if the database cannot be read.
-    pub fn is_needed(&self, name: &str) -> Result<bool, LearningError> {
+    /// Returns [`DatabaseError`] if the database cannot be read.
+    pub fn is_needed(&self, name: &str) -> Result<bool, DatabaseError> {
         let sql = "SELECT 1 FROM queue WHERE substr(transcript, -length(?1)) = ?1 AND state <> 'done'";
-        self.query(|db| db.prepare(sql)?.exists([format!("/{name}")]))
+        self.database.query(|db| db.prepare(sql)?.exists([format!("/{name}")]))
     }
 
     /// Deletes items that were done before this moment, except those that prevent judging twice. Returns the
     /// number of items.
     ///
     /// # Errors
-    /// Returns [`LearningError`] if the database cannot be written.
-    pub fn delete_done(&mut self, before: Moment) -> Result<usize, LearningError> {
-        self.change(|db| {
+    /// Returns [`DatabaseError`] if the database cannot be written.
+    pub fn delete_done(&mut self, before: Moment) -> Result<usize, DatabaseError> {
+        self.database.change(|db| {
             // Slices record how much of each transcript was judged, and they refer to their item.
             let sql = "DELETE FROM queue WHERE state = 'done' AND ended_at < ?
                        AND NOT EXISTS (SELECT 1 FROM slices WHERE queued = queue.id)";

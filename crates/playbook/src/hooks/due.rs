@@ -2,8 +2,9 @@
 //! reboot has delayed.
 
 use crate::LearningDb;
-use crate::database::{JudgeKind, LearningError};
+use crate::database::JudgeKind;
 use longhaul_core::{Moment, Span};
+use longhaul_store::DatabaseError;
 use rusqlite::params;
 
 // A rejected key stays rejected at the next prompt. A new key takes effect within the hour or at the end of
@@ -14,9 +15,9 @@ impl LearningDb {
     /// Returns whether an item of this judge and API is due and the judge is not in backoff.
     ///
     /// # Errors
-    /// Returns [`LearningError`] if the database cannot be read.
-    pub fn has_due(&self, now: Moment, destination: &str, judge: JudgeKind) -> Result<bool, LearningError> {
-        self.query(|db| {
+    /// Returns [`DatabaseError`] if the database cannot be read.
+    pub fn has_due(&self, now: Moment, destination: &str, judge: JudgeKind) -> Result<bool, DatabaseError> {
+        self.database.query(|db| {
             let sql = "SELECT EXISTS (SELECT 1 FROM queue WHERE state = 'waiting' AND not_before <= ?1
                                       AND destination = ?2 AND judge = ?3)
                    AND NOT EXISTS (SELECT 1 FROM judge_backoff WHERE destination = ?2 AND judge = ?3
@@ -57,7 +58,10 @@ mod tests {
         for (sql, expected) in
             [("not_before = 8", false), ("not_before = 7", true), ("state = 'done'", false)]
         {
-            learning.query(|db| db.execute(&format!("UPDATE queue SET {sql}"), [])).expect("it is changed");
+            learning
+                .database
+                .query(|db| db.execute(&format!("UPDATE queue SET {sql}"), []))
+                .expect("it is changed");
             assert_eq!(due("http://here", JudgeKind::Api), expected, "{sql}");
         }
     }
@@ -91,7 +95,10 @@ mod tests {
         let next = learning.next(JudgeKind::Api, "http://here", Moment(8)).expect("it is read");
         assert!(matches!(next, NextItem::Due(_)), "{next:?}");
         learning.postpone(&item, Moment(7), "overloaded", |_| Span(10)).expect("it is recorded");
-        learning.query(|db| db.execute("UPDATE queue SET not_before = 0", [])).expect("it is changed");
+        learning
+            .database
+            .query(|db| db.execute("UPDATE queue SET not_before = 0", []))
+            .expect("it is changed");
         assert!(!due(&learning, Moment(16)) && due(&learning, Moment(17)));
     }
 }

@@ -11,14 +11,13 @@ mod calls;
 mod cited;
 mod noise;
 mod rows;
-mod secrets;
 
 pub use rows::row_ids;
 
 use crate::PointId;
-use longhaul_agent::claude::Claude;
 use longhaul_agent::conversation::{ConversationEntry, EntryKind, Provenance};
-use longhaul_agent::{Conversation, Dialect, estimated_tokens};
+use longhaul_agent::{Conversation, default_dialect, estimated_tokens};
+use longhaul_store::redact;
 use serde::Serialize;
 use thiserror::Error;
 
@@ -82,7 +81,7 @@ impl Excerpt {
     /// Returns [`ExcerptError`] if the bytes are not lines of a transcript.
     pub fn new(bytes: &[u8], is_judged: impl FnMut(&str) -> bool) -> Result<Excerpt, ExcerptError> {
         let unjudged = rows::remove_judged(bytes, is_judged);
-        match Claude::new().conversation_from_file(&unjudged) {
+        match default_dialect().conversation_from_file(&unjudged) {
             Some(transcript) => Ok(Excerpt::from_conversation(&transcript)),
             None if unjudged.len() < bytes.len() => Ok(Excerpt::default()),
             None => rows::check_messageless(bytes).map(|()| Excerpt::default()),
@@ -94,7 +93,7 @@ impl Excerpt {
         let outcomes = calls::outcomes(transcript);
         for entry in &transcript.entries {
             if let Some((role, text)) = visible_text(entry, &outcomes) {
-                let content = secrets::redact(text.trim());
+                let content = redact(text.trim());
                 if !content.is_empty() {
                     messages.push(ExcerptMessage { role, content });
                 }

@@ -1,9 +1,10 @@
 //! Ensures that each judge has one worker at a time. The system releases the lock when its holder dies.
 
 use crate::LearningPaths;
-use crate::database::{JudgeKind, LearningError};
+use crate::database::JudgeKind;
 use crate::judge::Clock;
 use longhaul_core::Span;
+use longhaul_store::DatabaseError;
 use std::fs::{self, DirBuilder, File, TryLockError};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
@@ -23,16 +24,15 @@ impl WorkerLock {
     /// Takes the lock, or returns `None` if another worker holds it.
     ///
     /// # Errors
-    /// Returns [`LearningError::Refused`] if the lock file cannot be opened or locked.
+    /// Returns [`DatabaseError`] if the lock file cannot be opened or locked.
     pub async fn take(
         paths: &LearningPaths,
         destination: &str,
         judge: JudgeKind,
         clock: &dyn Clock,
-    ) -> Result<Option<WorkerLock>, LearningError> {
+    ) -> Result<Option<WorkerLock>, DatabaseError> {
         let path = paths.worker_lock(destination, judge);
-        let refused =
-            |cause: io::Error| LearningError::Refused { path: path.clone(), cause: cause.to_string() };
+        let refused = |cause: io::Error| DatabaseError::refused(&path, &cause);
         DirBuilder::new().mode(0o700).recursive(true).create(paths.dir()).map_err(refused)?;
         // The file is never removed, because another process may be about to lock it.
         let file = File::options().create(true).append(true).mode(0o600).open(&path).map_err(refused)?;

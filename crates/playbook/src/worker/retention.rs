@@ -1,9 +1,10 @@
 //! Removes data that is no longer needed when a worker exits. Data that prevents learning twice is never
 //! removed.
 
-use crate::database::{LearningDb, LearningError};
+use crate::database::LearningDb;
 use crate::hooks::prune_markers;
 use longhaul_core::{Moment, Span};
+use longhaul_store::DatabaseError;
 use std::fs;
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -13,7 +14,7 @@ const DONE_LIFETIME: Span = Span::from_hours(30 * 24);
 const UNQUEUED_LIFETIME: Span = Span::from_hours(1);
 
 /// Removes old markers, finished items and unneeded transcripts.
-pub(super) fn prune(learning: &mut LearningDb, now: Moment) -> Result<(), LearningError> {
+pub(super) fn prune(learning: &mut LearningDb, now: Moment) -> Result<(), DatabaseError> {
     prune_markers(learning.paths(), now);
     learning.delete_done(Moment(now.0.saturating_sub(DONE_LIFETIME.0)))?;
     // A file that cannot be read or removed only takes some space.
@@ -68,7 +69,7 @@ mod tests {
         assert!(path.exists(), "it is queued");
         let done =
             |db: &rusqlite::Connection| db.execute("UPDATE queue SET state = 'done', ended_at = 1", []);
-        learning.query(done).expect("it is done");
+        learning.database.query(done).expect("it is done");
         prune(&mut learning, later).expect("it can be read");
         assert!(!path.exists());
     }

@@ -168,7 +168,7 @@ impl Stage {
         self.try_work(only, linger).expect("it works")
     }
 
-    fn try_work(&self, only: Option<&Path>, linger: bool) -> Result<WorkerReport, LearningError> {
+    fn try_work(&self, only: Option<&Path>, linger: bool) -> Result<WorkerReport, DatabaseError> {
         let on_event = |event: WorkerEvent<'_>| {
             let name = |item: &Item| {
                 item.queued.transcript.file_name().expect("a name").to_string_lossy().into_owned()
@@ -229,12 +229,12 @@ impl Stage {
 
     fn execute(&self, sql: &str) {
         let learning = LearningDb::open(&self.paths).expect("a database");
-        learning.query(|db| db.execute(sql, [])).expect("it is changed");
+        learning.database.query(|db| db.execute(sql, [])).expect("it is changed");
     }
 
     fn query<T: rusqlite::types::FromSql>(&self, sql: &str) -> T {
         let learning = LearningDb::open(&self.paths).expect("a database");
-        learning.query(|db| db.query_row(sql, [], |row| row.get(0))).expect("an answer")
+        learning.database.query(|db| db.query_row(sql, [], |row| row.get(0))).expect("an answer")
     }
 }
 
@@ -561,7 +561,7 @@ fn stops_on_valid_database_with_invalid_values() {
     stage.queue("one", &["a"]);
     stage.execute("UPDATE queue SET tries = 1 << 40");
     let error = stage.try_work(None, true).expect_err("the number of tries is invalid");
-    assert!(matches!(error, LearningError::Damaged { .. }), "{error}");
+    assert!(matches!(error, DatabaseError::Damaged { .. }), "{error}");
     stage.check(&expect![[r#""#]]);
 }
 

@@ -14,15 +14,15 @@ const MALFORMED_SPAN_MAX: Span = Span::from_mins(10);
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Bounds {
     /// Failures since the last progress that resets retries.
-    pub(crate) failures: u32,
+    pub failures: u32,
     /// Waits for a server since that progress.
-    pub(crate) waits: u32,
+    pub waits: u32,
     /// Start of these waits.
-    pub(crate) outage_started_at: Option<Moment>,
+    pub outage_started_at: Option<Moment>,
     /// Malformed responses since that progress.
     malformed_responses: u32,
     /// Parks since that progress.
-    pub(crate) parks: u32,
+    pub parks: u32,
     /// Faults with one allowed retry that was already made.
     faults_retried_once: [bool; FAULTS],
     /// Faults for which a new session was started since the last progress.
@@ -33,17 +33,17 @@ pub(crate) struct Bounds {
 
 /// Inputs of a bound, other than the counts.
 pub(crate) struct AttemptCase<'a> {
-    pub(crate) policy: &'a Policy,
-    pub(crate) evidence: &'a Evidence,
-    pub(crate) now: Moment,
-    pub(crate) fault: Fault,
+    pub policy: &'a Policy,
+    pub evidence: &'a Evidence,
+    pub now: Moment,
+    pub fault: Fault,
     /// Moment of the next attempt, or of the earliest retry after the run.
-    pub(crate) next_at: Option<Moment>,
-    pub(crate) attempt: u32,
-    pub(crate) made_progress: bool,
-    pub(crate) session_open: bool,
+    pub next_at: Option<Moment>,
+    pub attempt: u32,
+    pub made_progress: bool,
+    pub session_open: bool,
     /// Whether a session with a handoff prompt was started, and none with only the task.
-    pub(crate) can_drop_handoff: bool,
+    pub can_drop_handoff: bool,
 }
 
 impl AttemptCase<'_> {

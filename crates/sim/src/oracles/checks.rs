@@ -28,7 +28,7 @@ impl CheckWatch {
     /// limit is exhausted.
     pub(crate) fn check_overdue(&self, now: Moment, policy: &Policy, limited: bool) -> OracleResult {
         let (Some(since), None) = (self.since, self.stop_cause) else { return Ok(()) };
-        let timeout = policy.check.and_then(|check| check.timeout);
+        let timeout = policy.checks.as_ref().and_then(|checks| checks.timeout);
         let late = timeout.is_some_and(|timeout| now > since + timeout);
         ensure(!late && !limited && !self.cancelled, Oracle::Checks, || {
             format!("the check runs for {} and is not stopped: {self:?}", now.since(since))
@@ -41,12 +41,12 @@ impl CheckWatch {
             Record::AttemptEnded { next, .. } => self.claimed_done = *next == AfterAttempt::Check,
             Record::CheckStarted { at } => {
                 let allowed =
-                    self.claimed_done && policy.check.is_some() && self.since.is_none() && !self.cancelled;
+                    self.claimed_done && policy.checks.is_some() && self.since.is_none() && !self.cancelled;
                 ensure(allowed, Oracle::Checks, || format!("a check starts without a reason: {self:?}"))?;
                 (self.claimed_done, self.since, self.stop_cause) = (false, Some(*at), None);
             }
             Record::CheckStopOrdered { at, cause } => {
-                let timeout = policy.check.and_then(|check| check.timeout);
+                let timeout = policy.checks.as_ref().and_then(|checks| checks.timeout);
                 let late = timeout.zip(self.since).is_some_and(|(timeout, since)| *at >= since + timeout);
                 let allowed = match cause {
                     StopCause::TimedOut => late,
@@ -81,7 +81,7 @@ impl CheckWatch {
                 self.failed += u32::from(*result != CheckResult::Passed);
             }
             Record::AttemptStarted { plan, .. } => {
-                let failures_max = policy.check.map_or(0, |check| check.failures_max);
+                let failures_max = policy.checks.as_ref().map_or(0, |checks| checks.failures_max);
                 let reports_failure =
                     matches!(plan.prompt, PromptKind::CheckFailed(_) | PromptKind::WrapUp(_));
                 let valid = match self.result.take() {
@@ -127,10 +127,10 @@ impl CheckWatch {
 
     /// Verifies that checked work is done if and only if it passed.
     fn check_end(&mut self, outcome: &Outcome, policy: &Policy) -> OracleResult {
-        let failures_max = policy.check.map_or(u32::MAX, |check| check.failures_max);
+        let failures_max = policy.checks.as_ref().map_or(u32::MAX, |checks| checks.failures_max);
         let result = self.result.take();
         let valid = match outcome.kind {
-            OutcomeKind::Done => policy.check.is_none() || result == Some(CheckResult::Passed),
+            OutcomeKind::Done => policy.checks.is_none() || result == Some(CheckResult::Passed),
             OutcomeKind::CheckFailed => {
                 result.is_some_and(|result| result != CheckResult::Passed) && self.failed >= failures_max
             }

@@ -1,5 +1,6 @@
 //! Checks that attempts end with their true fault, and runs with the matching outcome.
 
+use super::promises::is_promised;
 use super::{Oracle, OracleResult, Violation, ensure};
 use crate::world::{EndedAttempt, World};
 use longhaul_core::{
@@ -54,33 +55,6 @@ pub(crate) fn check_truth(
     })
 }
 
-/// Returns the documented outcome of a run that this fault decides.
-fn outcome_of_fault(fault: Fault) -> OutcomeKind {
-    match fault {
-        Fault::RateLimited | Fault::Overloaded | Fault::ServerError | Fault::Network | Fault::UsageLimit => {
-            OutcomeKind::RetryLater
-        }
-        Fault::Crashed
-        | Fault::Interrupted
-        | Fault::OutOfMemory
-        | Fault::Stalled
-        | Fault::SessionLost
-        | Fault::SessionExists
-        | Fault::ContextFull
-        | Fault::OutputLimit
-        | Fault::Unfinished
-        | Fault::ModelUnknown
-        | Fault::Refused
-        | Fault::BadRequest => OutcomeKind::Failed,
-        Fault::AttemptTimeout | Fault::TurnLimit => OutcomeKind::OutOfTime,
-        Fault::AgentBudget => OutcomeKind::OverBudget,
-        Fault::GuardLapsed | Fault::Permission | Fault::Auth | Fault::Billing | Fault::Unknown => {
-            OutcomeKind::NeedsPerson
-        }
-        Fault::SessionBusy | Fault::AgentMissing | Fault::AgentUnusable => OutcomeKind::NotStarted,
-    }
-}
-
 /// Returns the documented outcome of a run that a limit finishes.
 fn outcome_of_limit(limit: Limit) -> OutcomeKind {
     match limit {
@@ -125,10 +99,8 @@ pub(crate) fn check_ending(
         }
         (_, None) => Err(Violation::new(Oracle::GivesUp, format!("{} without a fault", outcome.kind))),
         (kind, Some(fault)) => {
-            let expected = outcome_of_fault(fault);
-            ensure(kind == expected || is_exception(fault, kind, ended, policy), Oracle::GivesUp, || {
-                format!("{fault} ends as {kind}, not {expected}")
-            })?;
+            let correct = is_promised(fault, kind) || is_exception(fault, kind, ended, policy);
+            ensure(correct, Oracle::GivesUp, || format!("{fault} ends as {kind}"))?;
             let has_retry_time = kind != OutcomeKind::RetryLater || outcome.retry_at.is_some();
             ensure(has_retry_time, Oracle::GivesUp, || "retry_later without a time".to_owned())
         }

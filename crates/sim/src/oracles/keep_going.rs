@@ -54,9 +54,9 @@ enum ExpectedNext {
 /// The inputs of the expected reaction, other than the counts.
 #[derive(Clone, Copy)]
 pub(crate) struct KeepGoingSources<'a> {
-    pub(crate) policy: &'a Policy,
-    pub(crate) clocks: &'a ClockWatch,
-    pub(crate) limits: &'a LimitWatch,
+    pub policy: &'a Policy,
+    pub clocks: &'a ClockWatch,
+    pub limits: &'a LimitWatch,
 }
 
 impl KeepGoingWatch {
@@ -229,7 +229,7 @@ impl KeepGoingWatch {
     /// Checks a prompt that follows a stop.
     fn check_prompt(&self, at: Moment, prompt: PromptKind, sources: KeepGoingSources<'_>) -> OracleResult {
         let expected =
-            active_keep_going(sources.policy).map(|keep_going| self.expected_next(&keep_going, at, sources));
+            active_keep_going(sources.policy).map(|keep_going| self.expected_next(keep_going, at, sources));
         ensure(
             self.needs_prompt && expected == Some(ExpectedNext::Prompt(prompt)),
             Oracle::KeepsGoing,
@@ -243,7 +243,7 @@ impl KeepGoingWatch {
         let stopped = self.signals.results > self.results_before || self.needs_prompt;
         let usable = self.signals.result.is_some_and(|result| is_good(policy, &result));
         let allowed = !(stopped && usable)
-            || self.is_final(&keep_going)
+            || self.is_final(keep_going)
             || self.cancelled
             || self.limited
             || self.stopping;
@@ -271,7 +271,7 @@ impl KeepGoingWatch {
         ensure(self.signals.results <= self.results_before, Oracle::KeepsGoing, || {
             format!("the last stop was not recorded: {self:?}")
         })?;
-        let expected = self.expected_next(&keep_going, at, sources);
+        let expected = self.expected_next(keep_going, at, sources);
         let valid = match next {
             AfterAttempt::Finish(outcome) => match outcome.kind {
                 OutcomeKind::Done => expected == ExpectedNext::Finished,
@@ -340,8 +340,8 @@ impl AgentSignals {
 }
 
 /// Returns the keep-going policy, or `None` if the run has a check. In such a run, the check decides.
-pub(super) fn active_keep_going(policy: &Policy) -> Option<KeepGoing> {
-    if policy.check.is_some() { None } else { policy.keep_going }
+pub(super) fn active_keep_going(policy: &Policy) -> Option<&KeepGoing> {
+    policy.keep_going.as_ref().filter(|_| policy.checks.is_none())
 }
 
 /// Returns whether the agent ended an exchange with this result on its own.

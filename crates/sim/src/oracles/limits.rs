@@ -377,7 +377,7 @@ impl LimitWatch {
         next: &AfterAttempt,
     ) -> Result<bool, super::Violation> {
         let by_limit = matches!(next, AfterAttempt::Finish(Outcome { limit: Some(_), .. }));
-        let keeps_going = policy.keep_going.is_some() && policy.check.is_none();
+        let keeps_going = policy.keep_going.is_some() && policy.checks.is_none();
         let done = fault.is_none() && self.wrap_ups == 0 && !self.is_limit_exhausted() && !keeps_going;
         ensure(!by_limit || !done && fault != Some(Fault::GuardLapsed), Oracle::Limits, || {
             format!("a run whose attempt ended by {fault:?} ends by a limit: {self:?}")
@@ -389,8 +389,7 @@ impl LimitWatch {
                 // this.
                 let reset = evidence.rate_limit.and_then(|limit| limit.resets_at);
                 let reset = reset.map_or(Span::ZERO, |reset| reset.since(now) + policy.reset_jitter);
-                let hint = evidence.retry_after.unwrap_or_default();
-                let wait_max = Span(policy.backoff.cap.0.saturating_mul(3)) + hint + reset;
+                let wait_max = Span(policy.backoff.cap.0.saturating_mul(3)) + reset;
                 let outlasts = policy.limits.wall.is_some_and(|wall| clocks.wall(now + wait_max) >= wall);
                 let reached = exhausted || reached.is_some() || *limit == Limit::Wall && outlasts;
                 ensure(reached, Oracle::Limits, || {

@@ -4,7 +4,7 @@
 use super::{Oracle, OracleResult, ensure};
 use crate::world::{EndedAttempt, World};
 use longhaul_core::{
-    AttemptPlan, Event, Fault, Moment, Policy, Record, ResumeStrategy, StopCause, SummaryResult, Usage,
+    AttemptPlan, Event, Fault, Moment, Policy, Record, ResumeStrategy, Span, StopCause, SummaryResult, Usage,
 };
 
 /// The summary of the current attempt and its result.
@@ -22,6 +22,11 @@ pub(crate) struct SummaryWatch {
     suspending: bool,
 }
 
+/// Returns the timeout of a summary, or zero if the policy has none.
+fn timeout(policy: &Policy) -> Span {
+    policy.handoff_summary.as_ref().map_or(Span::ZERO, |summary| summary.timeout)
+}
+
 impl SummaryWatch {
     /// Receives an event before the run does, and checks that no decision is overdue.
     pub(crate) fn receive(&self, now: Moment, event: &Event, policy: &Policy) -> OracleResult {
@@ -30,7 +35,7 @@ impl SummaryWatch {
             return Ok(());
         }
         let Some(since) = self.since.filter(|_| self.stop_cause.is_none()) else { return Ok(()) };
-        ensure(now <= since + policy.summary_timeout, Oracle::Summaries, || {
+        ensure(now <= since + timeout(policy), Oracle::Summaries, || {
             format!("the summary runs for {} and is not stopped", now.since(since))
         })?;
         ensure(!self.cancelled, Oracle::Cancels, || {
@@ -47,7 +52,7 @@ impl SummaryWatch {
             }
             Record::ResumeStrategyChosen { strategy, .. } => self.strategy = Some(*strategy),
             Record::SummaryStarted { at } => {
-                let allowed = policy.summarize
+                let allowed = policy.handoff_summary.is_some()
                     && self.strategy == Some(ResumeStrategy::Handoff)
                     && !self.was_requested
                     && !self.cancelled;
@@ -95,7 +100,7 @@ impl SummaryWatch {
     }
 
     fn may_stop(&self, at: Moment, cause: StopCause, policy: &Policy) -> bool {
-        let late = self.since.is_some_and(|since| at >= since + policy.summary_timeout);
+        let late = self.since.is_some_and(|since| at >= since + timeout(policy));
         self.since.is_some()
             && self.stop_cause.is_none()
             && match cause {
@@ -149,7 +154,7 @@ impl SummaryWatch {
 
     /// Checks the plan of a process that is about to start.
     pub(crate) fn check_spawn(&self, plan: &AttemptPlan, policy: &Policy) -> OracleResult {
-        let required = policy.summarize && self.strategy == Some(ResumeStrategy::Handoff);
+        let required = policy.handoff_summary.is_some() && self.strategy == Some(ResumeStrategy::Handoff);
         ensure(self.result.is_some() == required, Oracle::Summaries, || {
             format!("attempt {} starts with the summary result {:?}", plan.attempt, self.result)
         })?;

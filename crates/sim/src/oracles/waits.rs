@@ -27,9 +27,7 @@ pub(crate) fn check_wait(
             latest.since(case.now)
         )
     })?;
-    // A hint is a minimum: most draws are below it and are replaced by a separate spread above it.
-    let has_hint = case.evidence.retry_after.is_some();
-    Ok(if has_hint { Span::ZERO } else { latest.since(earliest) })
+    Ok(latest.since(earliest))
 }
 
 /// Returns the earliest and the latest moment of the next attempt.
@@ -37,7 +35,7 @@ fn expected_interval(bounds: &Bounds, case: &AttemptCase<'_>) -> (Moment, Moment
     let policy = case.policy;
     let used = bounds.retries_used(policy, case.fault);
     let by_schedule = |backoff: &Backoff, step| {
-        let (shortest, longest) = scheduled(backoff, step, case.evidence.retry_after);
+        let (shortest, longest) = scheduled(backoff, step);
         (case.now + shortest, case.now + longest)
     };
     let immediately = (case.now, case.now);
@@ -102,7 +100,7 @@ fn after_reset(case: &AttemptCase<'_>) -> (Moment, Moment) {
 }
 
 /// Returns the shortest and the longest wait that a schedule may draw.
-fn scheduled(backoff: &Backoff, step: u32, hint: Option<Span>) -> (Span, Span) {
+fn scheduled(backoff: &Backoff, step: u32) -> (Span, Span) {
     let factor = 1_u64.checked_shl(step).unwrap_or(u64::MAX);
     let step_ms = backoff.base.0.saturating_mul(factor).min(backoff.cap.0);
     let (shortest, longest) = match backoff.jitter {
@@ -113,8 +111,5 @@ fn scheduled(backoff: &Backoff, step: u32, hint: Option<Span>) -> (Span, Span) {
             (step_ms.saturating_sub(jitter_ms), step_ms.saturating_add(jitter_ms))
         }
     };
-    let floor = hint.map_or(0, |hint| hint.0);
-    let hinted_max =
-        if floor > shortest { floor.saturating_add(backoff.base.0.min(backoff.cap.0)) } else { 0 };
-    (Span(shortest.max(floor)), Span(longest.max(hinted_max)))
+    (Span(shortest), Span(longest))
 }

@@ -2,7 +2,7 @@ use super::{Profile, Rate, RunCounts};
 use crate::sim_run::{START, SimRun, Trace};
 use crate::world::World;
 use crate::{Coverage, seed_plan};
-use longhaul_core::Fault;
+use longhaul_core::{Fault, RunHistory};
 
 #[test]
 fn built_in_profiles_are_valid() {
@@ -48,10 +48,10 @@ fn profile_counts_faults_of_past_runs() {
         let plan = seed_plan::plan(seed);
         let mut world = World::new(seed, plan.mix.clone(), &plan.policy, START);
         sim_run.run(&plan, &mut world, &mut coverage, &mut Trace::off()).expect("no oracle is violated");
-        runs.push(sim_run.journal.clone());
+        runs.push(RunHistory::new(sim_run.timed_journal()));
     }
     let mut counts = RunCounts::default();
-    runs.iter().for_each(|records| counts.add(records));
+    runs.iter().for_each(|history| counts.add(history));
     let fault_count: u64 = counts.faults.values().sum();
     assert_eq!(fault_count, coverage.faults.iter().sum::<u64>());
     let profile = Profile::from_runs(&runs).expect("the runs contain work");

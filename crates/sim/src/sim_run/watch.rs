@@ -3,8 +3,8 @@
 use crate::coverage::{Coverage, PhaseKind};
 use crate::oracles::{
     AttemptCase, Bounds, CheckWatch, ClockWatch, KeepGoingSources, KeepGoingWatch, LimitWatch, Oracle,
-    OracleResult, SessionWatch, StallWatch, StopWatch, StrategyWatch, SummaryWatch, check_truth, check_wait,
-    ensure,
+    OracleResult, SessionWatch, StallWatch, StopWatch, StrategyWatch, SummaryWatch, check_reaction,
+    check_truth, check_wait, ensure,
 };
 use crate::world::{EndedAttempt, World};
 use longhaul_core::{
@@ -16,14 +16,14 @@ use longhaul_core::{
 #[derive(Debug, Default)]
 pub(crate) struct OracleSet {
     bounds: Bounds,
-    pub(crate) checks: CheckWatch,
-    pub(crate) clocks: ClockWatch,
-    pub(crate) summaries: SummaryWatch,
-    pub(crate) keep_going: KeepGoingWatch,
-    pub(crate) strategies: StrategyWatch,
-    pub(crate) limits: LimitWatch,
+    pub checks: CheckWatch,
+    pub clocks: ClockWatch,
+    pub summaries: SummaryWatch,
+    pub keep_going: KeepGoingWatch,
+    pub strategies: StrategyWatch,
+    pub limits: LimitWatch,
     stalls: StallWatch,
-    pub(crate) sessions: SessionWatch,
+    pub sessions: SessionWatch,
     stops: StopWatch,
     /// Whether the run was resumed, and its next attempt has not started yet.
     reopened: bool,
@@ -39,7 +39,7 @@ pub(crate) struct OracleSet {
     /// Fault of the last attempt, if it failed.
     fault: Option<Fault>,
     /// The last decided wait, and the width of its jitter.
-    pub(crate) last_wait: Option<(Moment, Span)>,
+    pub last_wait: Option<(Moment, Span)>,
 }
 
 impl OracleSet {
@@ -193,7 +193,7 @@ impl OracleSet {
         check_truth(ended, stopped, fault)?;
         self.sessions.on_attempt_ended(&plan, ended);
         // The keep-going oracle checks what follows a stop.
-        let keeps_going = policy.keep_going.is_some() && policy.check.is_none();
+        let keeps_going = policy.keep_going.is_some() && policy.checks.is_none();
         if ended.evidence.made_progress {
             self.bounds.on_progress(policy);
         }
@@ -257,6 +257,7 @@ impl OracleSet {
         self.sessions.check_next(&plan, fault, ended.evidence.continuity, next)?;
         if let AfterAttempt::Attempt { at, remedy, .. } = next {
             coverage.remedy(*remedy);
+            check_reaction(policy, fault, *remedy)?;
             let spread = check_wait(&self.bounds, &case, *remedy, *at)?;
             self.last_wait = Some((*at, spread));
             self.bounds.count(&case);
@@ -267,8 +268,8 @@ impl OracleSet {
 
 fn check_done(next: &AfterAttempt, policy: &Policy) -> OracleResult {
     let done = match next {
-        AfterAttempt::Check => policy.check.is_some(),
-        AfterAttempt::Finish(outcome) => outcome.kind == OutcomeKind::Done && policy.check.is_none(),
+        AfterAttempt::Check => policy.checks.is_some(),
+        AfterAttempt::Finish(outcome) => outcome.kind == OutcomeKind::Done && policy.checks.is_none(),
         AfterAttempt::Attempt { .. } => false,
     };
     ensure(done, Oracle::Truth, || format!("work that is done continues with {next:?}"))

@@ -65,54 +65,54 @@ impl RespondsTo {
 /// One process of an agent.
 #[derive(Clone, Debug)]
 pub(crate) struct Agent {
-    pub(crate) process: ProcessId,
-    pub(crate) plan: AttemptPlan,
-    pub(crate) stage: Stage,
+    pub process: ProcessId,
+    pub plan: AttemptPlan,
+    pub stage: Stage,
     /// Moment at which the stage ends.
-    pub(crate) at: Moment,
+    pub at: Moment,
     /// Start-up error with which it refuses to start, and the matching fault.
-    pub(crate) refusal: Option<(StartupError, Fault)>,
+    pub refusal: Option<(StartupError, Fault)>,
     /// The fault that kills it from outside, and the moment of its death.
-    pub(crate) death: Option<Fault>,
-    pub(crate) death_at: Moment,
+    pub death: Option<Fault>,
+    pub death_at: Moment,
     /// The pending stop, and the moment at which it takes effect.
-    pub(crate) stop: StopLevel,
-    pub(crate) stop_at: Moment,
-    pub(crate) responds_to: RespondsTo,
+    pub stop: StopLevel,
+    pub stop_at: Moment,
+    pub responds_to: RespondsTo,
     /// Content of its files so far.
-    pub(crate) evidence: Evidence,
+    pub evidence: Evidence,
     /// The truth about its last result.
-    pub(crate) result_truth: Option<Fault>,
+    pub result_truth: Option<Fault>,
     /// The result of the current exchange, and the truth about it.
-    pub(crate) next_result: (AgentResult, Option<Fault>),
-    pub(crate) tool_open: bool,
+    pub next_result: (AgentResult, Option<Fault>),
+    pub tool_open: bool,
     /// Moment at which the current tool call ends.
-    pub(crate) tool_ends_at: Moment,
+    pub tool_ends_at: Moment,
     /// Whether the usage of the last response is not reported yet.
-    pub(crate) has_unreported_usage: bool,
-    pub(crate) has_open_exchange: bool,
-    pub(crate) shells: u32,
-    pub(crate) shells_end_at: Moment,
+    pub has_unreported_usage: bool,
+    pub has_open_exchange: bool,
+    pub shells: u32,
+    pub shells_end_at: Moment,
     /// Number of inner retries of the current request.
-    pub(crate) inner_retries: u32,
-    pub(crate) input_closed: bool,
+    pub inner_retries: u32,
+    pub input_closed: bool,
     /// Whether a prompt waits to be read.
-    pub(crate) prompted: bool,
+    pub prompted: bool,
     /// Remaining tool calls of the wrap-up, if it does one.
-    pub(crate) wrap_up_calls: Option<u32>,
-    pub(crate) never_idle: bool,
-    pub(crate) exits_after_result: bool,
-    pub(crate) lingers: bool,
+    pub wrap_up_calls: Option<u32>,
+    pub never_idle: bool,
+    pub exits_after_result: bool,
+    pub lingers: bool,
     /// Whether a child process is busy while the agent is silent. Drawn at the first probe.
-    pub(crate) has_busy_child: Option<bool>,
+    pub has_busy_child: Option<bool>,
     /// Interval and end of its output without progress, if it sends such output.
-    pub(crate) no_progress_output: (Span, Moment),
+    pub no_progress_output: (Span, Moment),
     /// Whether its process is frozen.
-    pub(crate) frozen: bool,
+    pub frozen: bool,
     /// Whether it starts over instead of continuing its session, without reporting that.
-    pub(crate) starts_over: bool,
+    pub starts_over: bool,
     /// Whether it opens another session than requested.
-    pub(crate) opens_other_session: bool,
+    pub opens_other_session: bool,
 }
 
 impl Agent {

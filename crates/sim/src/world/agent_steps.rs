@@ -317,7 +317,6 @@ impl World {
             let notice = Notice::Retrying { attempt: agent.inner_retries, status: result.api_status, delay };
             return self.emit(agent, notice);
         }
-        agent.evidence.retry_after = hint;
         agent.next_result = (result, Some(fault));
         self.finish_exchange(agent)
     }

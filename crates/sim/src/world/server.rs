@@ -8,36 +8,36 @@ use longhaul_core::{AgentResult, Fault, Moment, RateLimit, Span, Tokens, Usage};
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Server {
     /// The current outage.
-    pub(crate) outage: Option<Outage>,
+    pub outage: Option<Outage>,
     /// The exhausted usage window.
-    pub(crate) limit: Option<UsageLimit>,
+    pub limit: Option<UsageLimit>,
     /// The permanent failure of this account or request, if any.
-    pub(crate) permanent_failure: Option<PermanentFailure>,
+    pub permanent_failure: Option<PermanentFailure>,
 }
 
 /// A period in which every request fails in the same way.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Outage {
-    pub(crate) fault: Fault,
-    pub(crate) until: Moment,
-    pub(crate) result: AgentResult,
+    pub fault: Fault,
+    pub until: Moment,
+    pub result: AgentResult,
     /// The wait that the server requests, counted from each refusal.
-    pub(crate) hint: Option<Span>,
+    pub hint: Option<Span>,
 }
 
 /// An exhausted usage window.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct UsageLimit {
-    pub(crate) until: Moment,
-    pub(crate) result: AgentResult,
-    pub(crate) reported: RateLimit,
+    pub until: Moment,
+    pub result: AgentResult,
+    pub reported: RateLimit,
 }
 
 /// A permanent failure.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PermanentFailure {
-    pub(crate) fault: Fault,
-    pub(crate) result: AgentResult,
+    pub fault: Fault,
+    pub result: AgentResult,
 }
 
 impl Server {

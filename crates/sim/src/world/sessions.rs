@@ -5,21 +5,21 @@ use longhaul_core::SessionId;
 /// One session.
 #[derive(Clone, Debug)]
 pub(crate) struct Session {
-    pub(crate) id: SessionId,
+    pub id: SessionId,
     /// Whether it exceeds the model's context.
-    pub(crate) full: bool,
+    pub full: bool,
     /// Whether the API rejects its content.
-    pub(crate) rejected: bool,
+    pub rejected: bool,
     /// Whether its file is missing.
-    pub(crate) lost: bool,
+    pub lost: bool,
     /// Whether its file is not where the agent expects it.
-    pub(crate) elsewhere: bool,
+    pub elsewhere: bool,
     /// Whether parts of its file are invalid.
-    pub(crate) damaged: bool,
+    pub damaged: bool,
     /// Whether its file lacks the agent's last messages.
-    pub(crate) stale: bool,
+    pub stale: bool,
     /// Whether it has any content.
-    pub(crate) has_content: bool,
+    pub has_content: bool,
 }
 
 /// All sessions of a world.

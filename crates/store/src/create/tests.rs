@@ -129,7 +129,7 @@ fn moves_prepared_workspace_into_run() {
     let result = home.create_run_at(&placement, &day(), 8, &plan());
     assert!(matches!(result, Err(StoreError::Io { .. })), "{result:?}");
     assert_eq!(home.runs_newest_first().expect("listed").count(), 1);
-    assert_eq!(fs::read_dir(home.runs_path().join(day().as_str())).expect("a day").count(), 1);
+    assert_eq!(fs::read_dir(home.runs_path().join(day().to_string())).expect("a day").count(), 1);
     // An unused id belongs to no run.
     let id = home.unused_id(7).expect("there is one");
     assert_ne!(&id, run.dir.id());

@@ -1,7 +1,7 @@
 //! Reads a journal while its supervisor writes it. A line counts once its newline is written. This module
 //! never locks or changes the file.
 
-use super::history::{JournalEntry, parse_entry};
+use super::loaded::{JournalEntry, parse_entry};
 use crate::StoreError;
 use crate::open_regular;
 use std::fs::File;

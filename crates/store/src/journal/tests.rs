@@ -110,7 +110,7 @@ fn write(path: &Path, steps: &[Vec<Record>]) -> Vec<u64> {
     lengths
 }
 
-fn records(history: &History) -> Vec<Vec<Record>> {
+fn records(history: &LoadedJournal) -> Vec<Vec<Record>> {
     history.entries.iter().map(|entry| entry.records.clone()).collect()
 }
 
@@ -149,7 +149,7 @@ fn truncated_journal_loads_a_prefix_and_continues() {
         let retained = lengths.iter().filter(|end| **end <= length as u64).count() - 1;
         for tail in [&b""[..], b"\0\0\0\0\0\0\0\0", b"\0\0\0\n"] {
             let torn = [&text[..length], tail].concat();
-            let history = History::parse(&cut, &torn).expect("history");
+            let history = LoadedJournal::parse(&cut, &torn).expect("history");
             assert_eq!(records(&history), steps[..retained], "{length}");
             assert_eq!(history.torn_bytes, torn.len() as u64 - lengths[retained]);
             // Files are slow: each length is written once, with one of the tails.
@@ -310,7 +310,7 @@ fn handles_missing_and_empty_journals() {
         format!("cannot open journal {}: no such file or directory", missing.display())
     );
     fs::write(dir.path().join("empty"), "").expect("written");
-    assert_eq!(Journal::load(&dir.path().join("empty")).expect("history"), History::default());
+    assert_eq!(Journal::load(&dir.path().join("empty")).expect("history"), LoadedJournal::default());
 }
 
 prop_compose! {
@@ -377,7 +377,7 @@ proptest! {
 
     #[test]
     fn any_bytes_parse_or_fail(text in prop::collection::vec(any::<u8>(), 0..200)) {
-        drop(History::parse(Path::new("journal"), &text));
+        drop(LoadedJournal::parse(Path::new("journal"), &text));
     }
 }
 

@@ -3,12 +3,12 @@
 
 use crate::{Journal, ModelUsage, Plan, RunDir, StoreError};
 use longhaul_core::{
-    AfterAttempt, Fault, Moment, OutcomeKind, Phase, Record, Run, RunId, SessionId, Span, Tokens, Usage, Usd,
+    AttemptHistory, Fault, HistoryEventKind, Moment, OutcomeKind, Phase, Record, RunHistory, RunId,
+    SessionId, Span, Tokens, Usage, Usd,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs;
-use std::mem;
 use std::ops::Add;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -27,8 +27,8 @@ pub struct LedgerEntry {
     pub attempts: Vec<LedgerAttempt>,
     /// Usage by time and model. The name is empty if the model is unknown.
     pub spend: BTreeMap<(Quarter, String), LedgerSpend>,
-    /// Whether another attempt follows the last one that ended.
-    awaits_next: bool,
+    /// The fold of its records, from which the rows are rendered. Empty if the entry was read from the ledger.
+    history: RunHistory,
     /// Model that summarizes older work.
     summary_model: Option<String>,
 }
@@ -179,9 +179,9 @@ pub struct LedgerAttempt {
     pub ended_at: Option<Moment>,
     /// Fault that ended it.
     pub fault: Option<Fault>,
-    /// How long the run then waited before the next attempt.
+    /// How long the run then waited before the next attempt, with no process running. Zero while it waits.
     pub waited: Span,
-    /// Reported cost.
+    /// Reported cost, without a summary of older work for the attempt. The run's cost includes it.
     pub cost: Usd,
     /// Estimated cost.
     pub estimated_cost: Usd,
@@ -204,19 +204,37 @@ pub struct LedgerSpend {
     pub messages: u64,
 }
 
+impl LedgerAttempt {
+    fn new(attempt: &AttemptHistory) -> LedgerAttempt {
+        let usage = attempt.usage();
+        LedgerAttempt {
+            number: attempt.number,
+            session: attempt.session_id().clone(),
+            started_at: attempt.started_at,
+            ended_at: attempt.end.as_ref().map(|end| end.at),
+            fault: attempt.fault(),
+            waited: attempt.completed_wait().unwrap_or_default(),
+            cost: usage.reported_cost,
+            estimated_cost: usage.estimated_cost,
+        }
+    }
+}
+
 impl LedgerEntry {
     /// Creates the entry of a run whose journal is still empty.
     pub fn new(dir: &RunDir, plan: &Plan) -> LedgerEntry {
         let run = LedgerRun {
-            name: plan.name.clone(),
-            agent: plan.agent.name.clone(),
-            model: plan.model.clone(),
-            project: plan.cwd.as_path().display().to_string(),
-            task: task(&plan.prompt.text),
+            name: plan.spec.name.clone(),
+            agent: plan.spec.agent.name.clone(),
+            model: plan.spec.model.clone(),
+            project: plan.spec.cwd.display().to_string(),
+            task: task(&plan.spec.prompt),
             started_at: plan.started_at,
             ..unread_run(dir)
         };
-        LedgerEntry { summary_model: plan.handoff_summary.clone(), ..LedgerEntry::from_run(run) }
+        let summary = plan.spec.policy.handoff_summary.as_ref();
+        let summary_model = summary.map(|summary| summary.model.clone());
+        LedgerEntry { summary_model, ..LedgerEntry::from_run(run) }
     }
 
     fn from_run(run: LedgerRun) -> LedgerEntry {
@@ -224,7 +242,7 @@ impl LedgerEntry {
             run,
             attempts: Vec::new(),
             spend: BTreeMap::new(),
-            awaits_next: false,
+            history: RunHistory::default(),
             summary_model: None,
         }
     }
@@ -262,98 +280,50 @@ impl LedgerEntry {
     /// Adds the usage of the attempt that has not ended, as its supervisor last published it. `journal` is
     /// the position of the journal that the entry was derived from.
     #[must_use]
-    pub fn with_live_usage(mut self, dir: &RunDir, journal: JournalPosition) -> LedgerEntry {
+    pub fn with_live_usage(&self, dir: &RunDir, journal: JournalPosition) -> LedgerEntry {
+        let mut entry = LedgerEntry::from_stored(self.run.clone(), self.attempts.clone(), self.spend.clone());
         let usage = JournalPosition::new(&dir.attempt(self.run.attempts).usage_path());
-        self.run.journal = JournalPosition { modified: journal.modified.max(usage.modified), ..journal };
+        entry.run.journal = JournalPosition { modified: journal.modified.max(usage.modified), ..journal };
         let is_live = self.run.state == RunState::Running;
-        let Some(attempt) = self.attempts.last_mut().filter(|last| is_live && last.ended_at.is_none()) else {
-            return self;
+        let Some(attempt) = entry.attempts.last_mut().filter(|last| is_live && last.ended_at.is_none())
+        else {
+            return entry;
         };
         let quarter = quarter_of(Moment(u64::try_from(usage.modified).unwrap_or_default() / 1_000_000));
         for model_usage in model_usage_of(dir, attempt.number) {
             attempt.cost += model_usage.cost;
             attempt.estimated_cost += model_usage.estimated_cost;
-            self.run.cost += model_usage.cost;
-            self.run.estimated_cost += model_usage.estimated_cost;
-            self.run.unpriced |= model_usage.unpriced;
-            self.run.tokens += model_usage.tokens.total() + model_usage.truncated_tokens.total();
-            add(&mut self.spend, quarter, &model_usage);
+            entry.run.cost += model_usage.cost;
+            entry.run.estimated_cost += model_usage.estimated_cost;
+            entry.run.unpriced |= model_usage.unpriced;
+            entry.run.tokens += model_usage.tokens.total() + model_usage.truncated_tokens.total();
+            add(&mut entry.spend, quarter, &model_usage);
         }
-        self
+        entry
     }
 
     fn derive(dir: &RunDir) -> Result<LedgerEntry, StoreError> {
         let mut entry = LedgerEntry::new(dir, &dir.plan()?);
-        let history = Journal::load(&dir.journal_path())?;
-        for record in history.records() {
-            entry.apply(record, |attempt| model_usage_of(dir, attempt));
+        for step in &Journal::load(&dir.journal_path())?.entries {
+            for record in &step.records {
+                entry.apply(step.at, record, |attempt| model_usage_of(dir, attempt));
+            }
         }
-        entry.update_state(&Run::replay(history.records()));
+        entry.update_rows();
         Ok(entry)
     }
 
-    /// Applies one record. `model_usage` returns the usage of an attempt by model; it is called once the
-    /// attempt ended.
-    pub fn apply(&mut self, record: &Record, model_usage: impl FnOnce(u32) -> Vec<ModelUsage>) {
-        match record {
-            Record::AttemptStarted { at, plan } => {
-                let was_awaited = mem::take(&mut self.awaits_next);
-                if let Some(last) = self.attempts.last_mut().filter(|_| was_awaited) {
-                    last.waited = last.ended_at.map_or(Span::ZERO, |ended| at.since(ended));
-                }
-                self.attempts.push(LedgerAttempt {
-                    number: plan.attempt,
-                    session: plan.session.id().clone(),
-                    started_at: *at,
-                    ended_at: None,
-                    fault: None,
-                    waited: Span::ZERO,
-                    cost: Usd::ZERO,
-                    estimated_cost: Usd::ZERO,
-                });
-            }
-            Record::SessionOpened { session, .. } => {
-                if let Some(attempt) = self.attempts.last_mut() {
-                    attempt.session = session.clone();
-                }
-            }
-            Record::SummaryEnded { at, usage, .. } => {
-                let model = self.summary_model.clone();
-                self.add_usage(*at, *usage, model, &[]);
-            }
-            Record::AttemptEnded { at, fault, usage, next, .. } => {
-                self.awaits_next = matches!(next, AfterAttempt::Attempt { .. });
-                let Some(attempt) = self.attempts.last_mut() else { return };
-                (attempt.ended_at, attempt.fault) = (Some(*at), *fault);
-                (attempt.cost, attempt.estimated_cost) = (usage.reported_cost, usage.estimated_cost);
-                let models = model_usage(attempt.number);
-                self.add_usage(*at, *usage, self.run.model.clone(), &models);
-            }
-            // A later attempt belongs to a resumed run, so the run did not wait for it.
-            Record::RunFinished { .. } => self.awaits_next = false,
-            // These affect only the state, which comes from `Run`, or details that a list does not show.
-            Record::RunStarted { .. }
-            | Record::RunReopened { .. }
-            | Record::ResumeStrategyChosen { .. }
-            | Record::SummaryStarted { .. }
-            | Record::SummaryStopOrdered { .. }
-            | Record::AttemptSpawned { .. }
-            | Record::ProgressMade { .. }
-            | Record::LimitReached { .. }
-            | Record::AgentStopped { .. }
-            | Record::PromptSent { .. }
-            | Record::InputClosed { .. }
-            | Record::StopOrdered { .. }
-            | Record::StallDeferred { .. }
-            | Record::Recovered { .. }
-            | Record::Downtime { .. }
-            | Record::CheckStarted { .. }
-            | Record::CheckStopOrdered { .. }
-            | Record::CheckEnded { .. }
-            | Record::Swept { .. }
-            | Record::CancelRequested { .. }
-            | Record::SuspendOrdered { .. }
-            | Record::Suspended { .. } => {}
+    /// Applies one record of a step that was decided at `at`. `model_usage` returns the usage of an attempt by
+    /// model; it is called once the attempt ended. The rows of the run and its attempts change with the next
+    /// [`LedgerEntry::update_rows`].
+    pub fn apply(&mut self, at: Moment, record: &Record, model_usage: impl FnOnce(u32) -> Vec<ModelUsage>) {
+        let Some(event) = self.history.apply(at, record) else { return };
+        if let HistoryEventKind::SummaryEnded(summary) = event.kind {
+            self.add_usage(at, summary.usage, self.summary_model.clone(), &[]);
+        } else if event.kind == HistoryEventKind::AttemptEnded {
+            let number = event.attempt;
+            let usage = self.history.attempt(number).map(AttemptHistory::usage).unwrap_or_default();
+            self.add_usage(at, usage, self.run.model.clone(), &model_usage(number));
         }
     }
 
@@ -383,9 +353,10 @@ impl LedgerEntry {
         }
     }
 
-    /// Updates the entry with the state of the run.
-    pub fn update_state(&mut self, run: &Run) {
-        let state = run.state();
+    /// Renders the rows of the run and its attempts from the applied records.
+    pub fn update_rows(&mut self) {
+        self.attempts = self.history.attempts().iter().map(LedgerAttempt::new).collect();
+        let state = self.history.state();
         let outcome = state.outcome();
         let (run_state, until) = match state.phase {
             Phase::Waiting { until, .. } => (RunState::Waiting, Some(until)),

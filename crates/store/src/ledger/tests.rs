@@ -3,7 +3,7 @@ use crate::plan::tests::plan;
 use crate::{Day, Home, ModelUsage, NewRun};
 use expect_test::expect;
 use longhaul_core::{
-    AfterAttempt, AttemptPlan, Fault, Moment, Outcome, OutcomeKind, Record, Remedy, Run, SessionPlan, Span,
+    AfterAttempt, AttemptPlan, Fault, Moment, Outcome, OutcomeKind, Record, Remedy, SessionPlan, Span,
     Tokens, Usage, Usd,
 };
 use std::fs::{self, OpenOptions};
@@ -100,12 +100,20 @@ fn complete_run() -> Vec<Record> {
 /// Creates a run whose journal has these records.
 fn run(home: &Home, roll: u64, records: &[Record]) -> NewRun {
     let mut run = home.create_run(&day(), roll, &plan()).expect("a run");
-    run.journal.append(at(0), records).expect("an entry");
+    append(&mut run, records);
     run
 }
 
+/// Appends a step for each of these records.
 fn append(run: &mut NewRun, records: &[Record]) {
-    run.journal.append(at(0), records).expect("an entry");
+    for record in records {
+        run.journal.append(time_of(record), std::slice::from_ref(record)).expect("an entry");
+    }
+}
+
+fn time_of(record: &Record) -> Moment {
+    let record = serde_json::to_value(record).expect("JSON");
+    Moment(record["at"].as_u64().expect("a time"))
 }
 
 fn open(home: &Home) -> Ledger {
@@ -160,7 +168,7 @@ fn derives_run_from_its_records() {
         .map(|((quarter, model), spend)| (*quarter - START / 900_000, model.as_str(), spend.cost))
         .collect();
     // The first attempt has no list of models, so its usage counts for the requested model.
-    let requested = plan().model.unwrap_or_default();
+    let requested = plan().spec.model.unwrap_or_default();
     assert_eq!(spend, [(0, requested.as_str(), cents(5)), (1, "large", cents(15)), (1, "small", cents(5))]);
 
     let mut ledger = up_to_date_ledger(&home);
@@ -209,7 +217,7 @@ fn counts_usage_of_running_attempt() {
     // A supervisor after a takeover starts from the journal.
     let mut supervised = LedgerEntry::from_journal(&dir);
     journal.append(Moment(START), &records[end..=end]).expect("it is written");
-    supervised.apply(&records[end], |attempt| model_usage_of(&dir, attempt));
+    supervised.apply(Moment(START), &records[end], |attempt| model_usage_of(&dir, attempt));
     let spend = supervised.spend.values().map(|spend| spend.cost).fold(Usd::ZERO, |sum, cost| sum + cost);
     assert_eq!((cost(&mut ledger), spend), (cents(5), cents(5)));
 }
@@ -231,12 +239,10 @@ fn supervisor_and_reader_derive_the_same_entry() {
     for end in 0..=records.len() {
         let NewRun { dir, .. } = run(&home, end as u64, &records[..end]);
         let mut live = LedgerEntry::new(&dir, &plan());
-        let mut replayed = Run::new();
         for record in &records[..end] {
-            live.apply(record, |attempt| model_usage_of(&dir, attempt));
-            replayed.apply(record);
+            live.apply(time_of(record), record, |attempt| model_usage_of(&dir, attempt));
         }
-        live.update_state(&replayed);
+        live.update_rows();
         let from_files = LedgerEntry::read(&dir);
         let live = LedgerRun { journal: from_files.run.journal, ..live.run };
         assert_eq!(live, from_files.run, "after {end} records");
@@ -326,9 +332,9 @@ fn filters_runs() {
     .enumerate()
     {
         let mut plan = plan();
-        plan.name = name.map(str::to_owned);
-        plan.prompt.text = task.to_owned();
-        plan.cwd = Path::new(cwd).to_owned().into();
+        plan.spec.name = name.map(str::to_owned);
+        plan.spec.prompt = task.to_owned();
+        plan.spec.cwd = cwd.into();
         plan.started_at = at(roll as u64);
         let mut run = home.create_run(&day(), roll as u64, &plan).expect("a run");
         append(&mut run, &records);
@@ -419,8 +425,8 @@ fn reports_differences() {
         text.replace(one.dir.id().as_str(), "ONE").replace(deleted.dir.id().as_str(), "DELETED")
     };
     fs::remove_dir_all(deleted.dir.path()).expect("it is removed");
-    ledger.db.execute_batch("UPDATE runs SET cost = 1, outcome = 'failed'").expect("it is changed");
-    ledger.db.execute_batch("DELETE FROM attempts WHERE number = 2").expect("it is changed");
+    ledger.database.db.execute_batch("UPDATE runs SET cost = 1, outcome = 'failed'").expect("it is changed");
+    ledger.database.db.execute_batch("DELETE FROM attempts WHERE number = 2").expect("it is changed");
     let missing = run(&home, 3, &started(1, 0));
     let messages: Vec<_> = differences(&ledger).into_iter().map(rename).collect();
     let messages: Vec<_> = messages

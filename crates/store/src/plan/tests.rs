@@ -1,68 +1,37 @@
 use super::*;
 use expect_test::expect;
-use longhaul_core::Preset;
+use longhaul_core::{Preset, SessionPlan};
 
 /// Returns a plan, also for tests of other files.
 pub(crate) fn plan() -> Plan {
+    let spec = RunSpec::new("claude", "/home/me/project", "fix the failing tests", Preset::Drill.policy());
+    let spec = spec.with(|spec| {
+        spec.session = Some(SessionPlan::New("0e9bdb0f-0ac1-426d-a6e3-2ba958d9e0e0".into()));
+        spec.model = Some("opus".to_owned());
+        spec.agent.args = vec!["-p".to_owned(), "--verbose".to_owned()];
+        spec.guards.deny_tools = vec!["mcp__*".to_owned()];
+    });
+    let path = "/opt/claude".into();
     Plan {
         longhaul_version: "0.1.0".to_owned(),
-        started_at: Moment(1_763_775_245_120),
-        name: None,
-        prompt: PlanPrompt { text: "fix the failing tests".to_owned(), file: None },
-        cwd: "/home/me/project".into(),
-        session: Some(SessionPlan::New("0e9bdb0f-0ac1-426d-a6e3-2ba958d9e0e0".into())),
-        model: Some("opus".to_owned()),
-        permission_mode: None,
-        agent: PlanAgent {
-            name: "claude".to_owned(),
-            program: "claude".into(),
-            leading_args: Vec::new(),
-            version: Some("2.1.330".to_owned()),
-            binary: Some(Binary {
-                path: "/opt/claude".into(),
-                size: 7,
-                modified_at: Moment(1_000),
-                sha256: None,
-            }),
-        },
-        argv: vec!["-p".into(), "--verbose".into()],
-        guards: PlanGuards { deny_tools: vec!["mcp__*".to_owned()], ..PlanGuards::default() },
-        network: None,
-        learn: None,
+        binary: Some(Binary { path, size: 7, modified_at: Moment(1_000), sha256: None }),
         env: EnvNames::new(["ANTHROPIC_API_KEY=sk-secret", "DISABLE_AUTOUPDATER"], ["CLAUDECODE"]),
-        harness: None,
-        policy: Preset::Drill.policy(),
-        handoff_tokens: 12_000,
-        checks: Vec::new(),
-        notify: Vec::new(),
-        finish_tool: false,
-        done_when: None,
-        wrap_up_prompt: None,
-        handoff_summary: None,
-        keep_partial_messages: false,
-        diagnostic: false,
-        prices: None,
-        effects: None,
         origins: BTreeMap::from([("stall_timeout".to_owned(), "flag --stall-timeout".to_owned())]),
-        marker: None,
-        imported: None,
-        inherited: None,
+        ..Plan::new(spec, Moment(1_763_775_245_120))
     }
 }
 
 #[test]
 fn plan_is_readable_and_holds_no_secret() {
-    let text =
-        serde_json::to_string_pretty(&Plan { policy: Preset::Default.policy(), ..plan() }).expect("JSON");
+    let text = serde_json::to_string_pretty(&plan()).expect("JSON");
     assert!(!text.contains("sk-secret"));
-    let (head, _) = text.split_once("  \"policy\"").expect("a policy");
+    let (head, rest) = text.split_once("  \"policy\"").expect("a policy");
+    let (_, rest) = rest.split_once("\n  },\n").expect("the end of the policy");
     expect![[r#"
         {
           "longhaul_version": "0.1.0",
           "started_at": "2025-11-22T01:34:05.120Z",
-          "prompt": {
-            "text": "fix the failing tests"
-          },
+          "prompt": "fix the failing tests",
           "cwd": "/home/me/project",
           "session": {
             "new": "0e9bdb0f-0ac1-426d-a6e3-2ba958d9e0e0"
@@ -72,22 +41,24 @@ fn plan_is_readable_and_holds_no_secret() {
           "agent": {
             "name": "claude",
             "program": "claude",
-            "version": "2.1.330",
-            "binary": {
-              "path": "/opt/claude",
-              "size": 7,
-              "modified_at": "1970-01-01T00:00:01.000Z"
-            }
+            "args": [
+              "-p",
+              "--verbose"
+            ]
           },
-          "argv": [
-            "-p",
-            "--verbose"
-          ],
           "guards": {
             "allow_tools": [],
             "deny_tools": [
               "mcp__*"
             ]
+          },
+          …
+          "handoff_tokens": 12000,
+          "keep_partial_messages": false,
+          "binary": {
+            "path": "/opt/claude",
+            "size": 7,
+            "modified_at": "1970-01-01T00:00:01.000Z"
           },
           "env": {
             "set": [
@@ -98,8 +69,11 @@ fn plan_is_readable_and_holds_no_secret() {
               "CLAUDECODE"
             ]
           },
-    "#]]
-    .assert_eq(head);
+          "origins": {
+            "stall_timeout": "flag --stall-timeout"
+          }
+        }"#]]
+    .assert_eq(&format!("{head}  …\n{rest}"));
 }
 
 #[test]
@@ -114,7 +88,7 @@ fn old_plan_has_no_watchdog() {
     let mut value = serde_json::to_value(plan()).expect("JSON");
     let timeout = value["policy"].as_object_mut().and_then(|policy| policy.remove("orphan_timeout"));
     assert_eq!(timeout, Some(60_000.into()));
-    assert_eq!(serde_json::from_value::<Plan>(value).expect("plan").policy.orphan_timeout, None);
+    assert_eq!(serde_json::from_value::<Plan>(value).expect("plan").spec.policy.orphan_timeout, None);
 }
 
 #[test]

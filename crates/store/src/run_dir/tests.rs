@@ -34,7 +34,7 @@ fn directory_name_is_the_run_id() {
 fn plan_of_moved_run_names_its_moved_workspace() {
     let (dir, run) = run_dir();
     let mut plan = crate::plan::tests::plan();
-    let cwd_of = |run: &RunDir| run.plan().expect("a plan").cwd.as_path().to_owned();
+    let cwd_of = |run: &RunDir| run.plan().expect("a plan").spec.cwd;
     let store = |run: &RunDir, plan: &Plan| {
         fs::write(run.plan_path(), "").expect("written");
         run.replace_plan(plan).expect("replaced");
@@ -44,7 +44,7 @@ fn plan_of_moved_run_names_its_moved_workspace() {
     };
     fs::create_dir(dir.path().join("bcdfgh")).expect("made");
     let old = run_in(dir.path());
-    plan.cwd = old.workspace_path().join("input").into();
+    plan.spec.cwd = old.workspace_path().join("input");
     store(&old, &plan);
     assert_eq!(cwd_of(&old), old.workspace_path().join("input"));
     fs::create_dir(dir.path().join("moved")).expect("made");
@@ -52,7 +52,7 @@ fn plan_of_moved_run_names_its_moved_workspace() {
     let new = run_in(&dir.path().join("moved"));
     assert_eq!(cwd_of(&new), new.workspace_path().join("input"));
     // Every other directory is stored unchanged.
-    plan.cwd = dir.path().into();
+    plan.spec.cwd = dir.path().into();
     store(&new, &plan);
     assert_eq!(cwd_of(&new), dir.path());
     drop(run);

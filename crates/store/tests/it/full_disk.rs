@@ -2,12 +2,8 @@
 //! simulates the full disk.
 
 use crate::role;
-use longhaul_core::{Moment, Preset, Record, SessionId};
-use longhaul_store::{
-    Day, Durability, EnvNames, Home, Journal, Plan, PlanAgent, PlanGuards, PlanPrompt, StoreError, compact,
-    replace,
-};
-use std::collections::BTreeMap;
+use longhaul_core::{Moment, Preset, Record, RunSpec, SessionId};
+use longhaul_store::{Day, Durability, Home, Journal, Plan, StoreError, compact, replace};
 use std::fs;
 use std::path::Path;
 
@@ -17,45 +13,7 @@ const ROLE: &str = "full_disk::plays_a_run_on_a_full_disk";
 const TOO_MUCH_BYTES: usize = 64 << 10;
 
 fn plan(prompt: String) -> Plan {
-    Plan {
-        longhaul_version: "0.1.0".to_owned(),
-        started_at: Moment(0),
-        name: None,
-        prompt: PlanPrompt { text: prompt, file: None },
-        cwd: "/".into(),
-        agent: PlanAgent {
-            name: "claude".to_owned(),
-            program: "claude".into(),
-            leading_args: Vec::new(),
-            version: None,
-            binary: None,
-        },
-        session: None,
-        model: None,
-        permission_mode: None,
-        handoff_tokens: 12_000,
-        handoff_summary: None,
-        checks: Vec::new(),
-        notify: Vec::new(),
-        finish_tool: false,
-        done_when: None,
-        wrap_up_prompt: None,
-        keep_partial_messages: false,
-        diagnostic: false,
-        prices: None,
-        effects: None,
-        argv: Vec::new(),
-        guards: PlanGuards::default(),
-        network: None,
-        learn: None,
-        env: EnvNames::default(),
-        harness: None,
-        policy: Preset::Default.policy(),
-        origins: BTreeMap::new(),
-        marker: None,
-        imported: None,
-        inherited: None,
-    }
+    Plan::new(RunSpec::new("claude", "/", prompt, Preset::Default.policy()), Moment(0))
 }
 
 fn assert_full(error: &StoreError) {

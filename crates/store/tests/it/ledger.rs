@@ -1,7 +1,7 @@
 //! Tests concurrent writers and readers of the ledger: every run is listed exactly once.
 
 use crate::role;
-use longhaul_core::{Moment, Outcome, Preset, Record};
+use longhaul_core::{Moment, Outcome, Preset, Record, RunSpec};
 use longhaul_store::{Day, Home, Ledger, LedgerEntry, Plan, RunFilter};
 use std::collections::BTreeSet;
 use std::fs;
@@ -21,12 +21,7 @@ fn home(dir: &Path) -> Home {
 }
 
 fn plan() -> Plan {
-    let plan = serde_json::json!({
-        "longhaul_version": "0.1.0", "started_at": "2026-11-22T01:34:05.120Z", "prompt": {"text": "p"}, "cwd": "/work",
-        "agent": {"name": "claude", "program": "claude"}, "argv": [], "env": {"set": [], "removed": []},
-        "policy": Preset::Drill.policy(),
-    });
-    serde_json::from_value(plan).expect("a plan")
+    Plan::new(RunSpec::new("claude", "/work", "p", Preset::Drill.policy()), Moment(1_795_311_245_120))
 }
 
 /// Prepares ten runs that are about to finish, waits for the file `go`, and finishes them.

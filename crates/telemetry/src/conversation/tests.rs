@@ -1,7 +1,7 @@
 use super::{CompletedSpan, ConversationSpans};
 use expect_test::{Expect, expect};
-use longhaul_agent::dialect_for;
-use longhaul_core::Moment;
+use longhaul_agent::{DoneSignals, Guards, dialect_for};
+use longhaul_core::{Exit, Moment};
 
 const START: Moment = Moment(1_000_000);
 
@@ -13,11 +13,16 @@ fn check(stream: &str, expected: &Expect) {
 
 fn spans(pieces: &[&str]) -> String {
     let dialect = dialect_for("claude").expect("it is known");
-    let mut conversation = ConversationSpans::new(dialect.transcript_decoder(1), START, 0);
+    let mut decoder = dialect.decoder(&Guards::default(), &DoneSignals::default());
+    decoder.collect_messages(1);
+    let mut conversation = ConversationSpans::new(START, 0);
     let mut completed = Vec::new();
     for piece in pieces {
-        completed.extend(conversation.feed(piece.as_bytes(), Moment(START.0 + 50_000)));
+        decoder.feed(piece.as_bytes(), &mut Vec::new());
+        completed.extend(conversation.add(&decoder.take_messages(), Moment(START.0 + 50_000)));
     }
+    decoder.evidence(Exit::Unobserved, "");
+    completed.extend(conversation.add(&decoder.take_messages(), Moment(START.0 + 99_000)));
     completed.extend(conversation.end(Moment(START.0 + 99_000)));
     completed.iter().map(line).collect()
 }
@@ -50,7 +55,7 @@ fn line(span: &CompletedSpan) -> String {
 
 /// Returns a line of a stream, `second` seconds after the start.
 fn at(second: u64, json: &str) -> String {
-    let time = jiff::Timestamp::from_millisecond((START.0 + second * 1_000) as i64).expect("a time");
+    let time = longhaul_core::rfc3339(START + longhaul_core::Span::from_secs(second));
     format!("{{\"timestamp\":\"{time}\",\"session_id\":\"s\",{}\n", &json[1..])
 }
 

@@ -2,7 +2,7 @@
 
 use crate::attributes;
 use crate::conversation::{ToolCallSpan, ToolOutcome, TurnSpan};
-use longhaul_core::{Fault, Moment, Remedy, ResumeStrategy, SessionId, Usage};
+use longhaul_core::{AttemptHistory, Fault, Moment, Usage};
 use longhaul_store::{Plan, rfc3339};
 use opentelemetry::trace::SpanKind;
 use opentelemetry::{Array, KeyValue, StringValue, Value};
@@ -15,6 +15,8 @@ pub(super) struct RunInfo {
     pub(super) agent: String,
     pub(super) provider: &'static str,
     pub(super) model: Option<String>,
+    /// When the run was created.
+    pub(super) created_at: Moment,
 }
 
 /// An event within a span.
@@ -37,25 +39,19 @@ pub(super) struct SpanData {
     pub(super) error: Option<String>,
 }
 
-/// The data of an attempt that has ended.
-pub(super) struct AttemptSpan<'a> {
-    pub(super) number: u32,
-    pub(super) started_at: Moment,
-    pub(super) ended_at: Moment,
-    pub(super) session: &'a SessionId,
-    pub(super) strategy: Option<ResumeStrategy>,
-    pub(super) fault: Option<Fault>,
-    pub(super) usage: &'a Usage,
-    /// Remedy, if another attempt follows.
-    pub(super) remedy: Option<&'a Remedy>,
-}
-
 impl RunInfo {
     /// Creates the info from a run's id and plan.
     pub(super) fn new(run: String, plan: &Plan) -> RunInfo {
-        let agent = plan.agent.name.clone();
+        let agent = plan.spec.agent.name.clone();
         let provider = provider(&agent);
-        RunInfo { run, name: plan.name.clone(), agent, provider, model: plan.model.clone() }
+        RunInfo {
+            run,
+            name: plan.spec.name.clone(),
+            agent,
+            provider,
+            model: plan.spec.model.clone(),
+            created_at: plan.started_at,
+        }
     }
 
     /// Returns the attributes of every metric. They have few values, so that the number of series stays
@@ -74,33 +70,34 @@ impl RunInfo {
 }
 
 impl SpanData {
+    /// Builds the span of an attempt that ended at `at`.
     pub(super) fn attempt(
         info: &RunInfo,
-        attempt_span: &AttemptSpan<'_>,
+        attempt: &AttemptHistory,
+        ended_at: Moment,
         events: Vec<SpanEvent>,
     ) -> SpanData {
         let mut attributes = vec![
             KeyValue::new(attributes::OPERATION, "invoke_agent"),
             KeyValue::new(attributes::AGENT, info.agent.clone()),
-            KeyValue::new(attributes::CONVERSATION, attempt_span.session.to_string()),
-            KeyValue::new(attributes::ATTEMPT, i64::from(attempt_span.number)),
+            KeyValue::new(attributes::CONVERSATION, attempt.session_id().to_string()),
+            KeyValue::new(attributes::ATTEMPT, i64::from(attempt.number)),
         ];
         attributes.extend(info.requested_model());
-        attributes.extend(
-            attempt_span.strategy.map(|strategy| KeyValue::new(attributes::STRATEGY, strategy.as_str())),
-        );
-        attributes.extend(usage_attributes(attempt_span.usage));
         attributes
-            .extend(attempt_span.remedy.map(|remedy| KeyValue::new(attributes::REMEDY, wire_name(remedy))));
+            .extend(attempt.strategy.map(|strategy| KeyValue::new(attributes::STRATEGY, strategy.as_str())));
+        attributes.extend(usage_attributes(&attempt.usage()));
+        attributes
+            .extend(attempt.remedy().map(|remedy| KeyValue::new(attributes::REMEDY, wire_name(&remedy))));
         SpanData {
-            key: span_key(attempt_span.number),
+            key: span_key(attempt.number),
             name: format!("invoke_agent {}", info.agent),
             kind: SpanKind::Internal,
-            started_at: attempt_span.started_at,
-            ended_at: attempt_span.ended_at,
+            started_at: attempt.started_at,
+            ended_at,
             attributes,
             events,
-            error: attempt_span.fault.map(|fault| fault.as_str().to_owned()),
+            error: attempt.fault().map(|fault| fault.as_str().to_owned()),
         }
     }
 

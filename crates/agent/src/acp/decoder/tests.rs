@@ -1,38 +1,16 @@
 use super::AcpDecoder;
-use crate::claude::prompt;
-use crate::{
-    AgentSpec, Decoder, DoneSignals, EffectRules, Guards, Prices, PriorAttempts, Program, SessionStart,
-};
+use crate::{Decoder, DoneSignals, EffectRules, Guards, Prices, SessionStart};
 use longhaul_core::{
-    AttemptPlan, Evidence, Exit, Fault, Notice, PromptKind, RunId, SessionId, SessionPlan, Usd, classify,
+    AttemptPlan, Evidence, Exit, Fault, Notice, Preset, PromptKind, RunSpec, SessionId, SessionPlan, Usd,
+    classify,
 };
 use serde_json::{Value, json};
 
 const INITIALIZED: &str = r#"{"jsonrpc":"2.0","id":"longhaul-initialize","result":{"protocolVersion":1,"agentCapabilities":{"loadSession":true},"agentInfo":{"name":"a","version":"1"}}}"#;
 const OPENED: &str = r#"{"jsonrpc":"2.0","id":"longhaul-session","result":{"sessionId":"s1","configOptions":[{"id":"model","name":"Model","category":"model","type":"select","currentValue":"claude-opus-5-5","options":[]}]}}"#;
 
-fn spec() -> AgentSpec {
-    AgentSpec {
-        program: Program { path: "/bin/agent".into(), leading_args: vec!["acp".to_owned()] },
-        cwd: "/work".into(),
-        prompt: "Fix it.".to_owned(),
-        follow_ups: Vec::new(),
-        model: None,
-        permission_mode: None,
-        guards: Guards::default(),
-        needs_supervisor: false,
-        checks: Vec::new(),
-        finish_tool: None,
-        done_when: None,
-        wrap_up_prompt: None,
-        network: None,
-        learn: None,
-        extra_args: Vec::new(),
-        handoff_tokens: 12_000,
-        handoff_summary: None,
-        inner_retries: 4,
-        run_id: RunId::from("kqzr"),
-    }
+fn spec() -> RunSpec {
+    RunSpec::new("/bin/agent", "/work", "Fix it.", Preset::Default.policy())
 }
 
 fn decoder(guards: Guards) -> AcpDecoder {
@@ -40,9 +18,9 @@ fn decoder(guards: Guards) -> AcpDecoder {
     AcpDecoder::new(Prices::bundled().clone(), effects, guards, DoneSignals::default())
 }
 
-fn begin(decoder: &mut AcpDecoder, spec: &AgentSpec, session: SessionPlan, sent: &[&str]) {
+fn begin(decoder: &mut AcpDecoder, spec: &RunSpec, session: SessionPlan, sent: &[&str]) {
     let plan = AttemptPlan::new(1, session, PromptKind::Task);
-    let prompt = prompt(spec, &plan, &PriorAttempts::default());
+    let prompt = spec.prompt.clone();
     let sent = sent.iter().map(ToString::to_string).collect();
     decoder.begin(SessionStart { spec, plan: &plan, prompt: &prompt, sent });
 }
@@ -94,8 +72,10 @@ fn evidence(lines: &[String]) -> Evidence {
 #[test]
 fn each_request_follows_the_answer_to_the_one_before() {
     let mut decoder = decoder(Guards::default());
-    let spec =
-        AgentSpec { permission_mode: Some("yolo".to_owned()), model: Some("opus".to_owned()), ..spec() };
+    let spec = spec().with(|spec| {
+        spec.permission_mode = Some("yolo".to_owned());
+        spec.model = Some("opus".to_owned());
+    });
     begin(&mut decoder, &spec, SessionPlan::New(SessionId::from("unused")), &[]);
     assert_eq!(due(&mut decoder), []);
     feed(&mut decoder, &[INITIALIZED]);

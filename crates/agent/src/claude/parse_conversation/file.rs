@@ -2,7 +2,7 @@
 //! session file or a stream.
 
 use super::session::{from_session, from_sidechain};
-use super::{AttemptStream, from_attempts};
+use super::stream::read_stream;
 use crate::claude::prompts::{is_longhaul_prompt, is_wrap_up, split_task};
 use crate::claude::session_file::{lines, rows};
 use crate::claude::wire::{FormatSignature, Row, parse};
@@ -10,14 +10,13 @@ use crate::conversation::{Conversation, ConversationEntry, EntryKind, Provenance
 
 /// Parses a session file, a sub-agent's session file, or the stream of one attempt. `None` if it is none of
 /// these.
-pub fn from_file(bytes: &[u8]) -> Option<Conversation> {
+pub(in crate::claude) fn from_file(bytes: &[u8]) -> Option<Conversation> {
     if !is_session(bytes)? {
-        return Some(from_attempts(
-            &[AttemptStream { prompt: None, stream: bytes, wrap_up_after: None }],
-            &[],
-        ));
+        let mut conversation = Conversation::default();
+        read_stream(bytes, None, &mut conversation);
+        return Some(conversation);
     }
-    let mut conversation = from_session(bytes, &[]);
+    let mut conversation = from_session(bytes);
     if conversation.entries.is_empty() {
         conversation = from_sidechain(bytes);
     }
@@ -40,7 +39,7 @@ fn is_session(bytes: &[u8]) -> Option<bool> {
 
 fn is_message(row: &Row<'_>) -> bool {
     let is_turn = row.kind.is("user") || row.kind.is("assistant");
-    is_turn && !row.message.content.is_missing()
+    is_turn && !row.message.content.0.is_empty()
 }
 
 /// Marks the turns after a wrap-up prompt, until the next prompt.

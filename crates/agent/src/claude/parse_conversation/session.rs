@@ -1,26 +1,26 @@
 //! Builds a conversation from a session file.
 
-use super::{content_text, provenance_of_prompt, tool_call_from_part, tool_result_kind};
+use super::{content_text, tool_call_from_block, tool_result_kind};
 use crate::claude::session_file::rows;
-use crate::claude::timestamp::moment;
 use crate::claude::wire::Row;
 use crate::claude::{SYNTHETIC, vendor_terms};
 use crate::conversation::{Conversation, EntryKind, Provenance, ToolResult};
+use longhaul_core::parse_rfc3339 as moment;
 
 /// Parses a session file. Rows keep the order of the file, including those of abandoned branches: the model
 /// may have forgotten them, but their effects remain.
-pub fn from_session(bytes: &[u8], longhaul_prompts: &[String]) -> Conversation {
-    from_rows(rows(bytes).filter(|row| !row.is_sidechain.0), longhaul_prompts)
+pub(super) fn from_session(bytes: &[u8]) -> Conversation {
+    from_rows(rows(bytes).filter(|row| !row.is_sidechain.0))
 }
 
 /// Parses the conversation of a sub-agent, which has its own file. Each of its rows is marked as a side chain
 /// (2.1.330).
 pub(super) fn from_sidechain(bytes: &[u8]) -> Conversation {
-    from_rows(rows(bytes).filter(|row| row.is_sidechain.0), &[])
+    from_rows(rows(bytes).filter(|row| row.is_sidechain.0))
 }
 
-fn from_rows<'a>(rows: impl Iterator<Item = Row<'a>>, longhaul_prompts: &[String]) -> Conversation {
-    let mut reader = Reader { conversation: Conversation::default(), longhaul_prompts, queued: None };
+fn from_rows<'a>(rows: impl Iterator<Item = Row<'a>>) -> Conversation {
+    let mut reader = Reader::default();
     for row in rows {
         match row.kind.as_str() {
             "queue-operation" => reader.queue(&row),
@@ -33,14 +33,14 @@ fn from_rows<'a>(rows: impl Iterator<Item = Row<'a>>, longhaul_prompts: &[String
     reader.conversation
 }
 
-struct Reader<'a> {
+#[derive(Default)]
+struct Reader {
     conversation: Conversation,
-    longhaul_prompts: &'a [String],
     /// The last prompt as it was sent to the agent.
     queued: Option<String>,
 }
 
-impl Reader<'_> {
+impl Reader {
     fn queue(&mut self, row: &Row<'_>) {
         match row.operation.as_str() {
             "enqueue" => self.queued = row.content.text(),
@@ -52,17 +52,17 @@ impl Reader<'_> {
 
     fn user(&mut self, row: &Row<'_>) {
         let at = moment(row.timestamp.as_str());
-        for part in row.message.content.parts().iter().filter(|part| part.kind.is("tool_result")) {
+        for block in row.message.content.0.iter().filter(|block| block.kind.is("tool_result")) {
             let interrupted =
                 vendor_terms::is_interrupted(row.denial_kind.as_str(), row.permission_decision.0);
             let result = ToolResult {
-                call: part.tool_use_id.as_str().to_owned(),
-                kind: tool_result_kind(part.is_error.0, interrupted),
-                text: content_text(part.content),
+                call: block.tool_use_id.as_str().to_owned(),
+                kind: tool_result_kind(block.is_error.0, interrupted),
+                text: content_text(&block.content.blocks()),
             };
             self.conversation.push(EntryKind::ToolResult(result), Provenance::Work, at);
         }
-        let text = content_text(row.message.content);
+        let text = content_text(&row.message.content.0);
         if row.is_compact_summary.0 {
             self.conversation.push(EntryKind::Compaction(text), Provenance::Work, at);
         } else if row.origin.kind.is("task-notification") {
@@ -71,8 +71,7 @@ impl Reader<'_> {
             self.conversation.push(EntryKind::AgentNote(text), Provenance::Synthetic, at);
         } else {
             let text = self.original_prompt(row, text);
-            let provenance = provenance_of_prompt(&text, self.longhaul_prompts);
-            self.conversation.push(EntryKind::Prompt(text), provenance, at);
+            self.conversation.push(EntryKind::Prompt(text), Provenance::Work, at);
         }
     }
 
@@ -87,14 +86,14 @@ impl Reader<'_> {
         let at = moment(row.timestamp.as_str());
         let synthetic = row.message.model.is(SYNTHETIC) || row.is_api_error_message.0;
         let provenance = if synthetic { Provenance::Synthetic } else { Provenance::Work };
-        for part in row.message.content.parts() {
-            match part.kind.as_str() {
+        for block in &row.message.content.0 {
+            match block.kind.as_str() {
                 "text" => {
-                    let text = part.text.text().unwrap_or_default();
+                    let text = block.text.text().unwrap_or_default();
                     self.conversation.push(EntryKind::ModelText(text), provenance, at);
                 }
                 "tool_use" => {
-                    self.conversation.push(EntryKind::ToolCall(tool_call_from_part(&part)), provenance, at)
+                    self.conversation.push(EntryKind::ToolCall(tool_call_from_block(block)), provenance, at)
                 }
                 _ => {}
             }
@@ -108,10 +107,9 @@ impl Reader<'_> {
             return;
         }
         let at = moment(row.timestamp.as_str());
-        let text = content_text(attachment.prompt);
+        let text = content_text(&attachment.prompt.blocks());
         if attachment.command_mode.is("prompt") {
-            let provenance = provenance_of_prompt(&text, self.longhaul_prompts);
-            self.conversation.push(EntryKind::Prompt(text), provenance, at);
+            self.conversation.push(EntryKind::Prompt(text), Provenance::Work, at);
         } else {
             self.conversation.push(EntryKind::AgentNote(text), Provenance::Work, at);
         }

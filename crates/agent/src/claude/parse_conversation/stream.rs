@@ -1,39 +1,31 @@
 //! Builds a conversation from the recorded streams of attempts, complete or compacted.
 
-use super::{content_text, provenance_of_prompt, tool_call_from_part, tool_result_kind};
+use super::{content_text, tool_call_from_block, tool_result_kind};
+use crate::RecordedAttempt;
 use crate::claude::session_file::lines;
-use crate::claude::timestamp::moment;
-use crate::claude::wire::{ConversationEvent, parse};
+use crate::claude::wire::{StreamLine, parse};
 use crate::claude::{SYNTHETIC, vendor_terms};
 use crate::conversation::{Conversation, EntryKind, Provenance, ToolResult};
-
-/// The records of one attempt.
-#[derive(Clone, Copy, Debug)]
-pub struct AttemptStream<'a> {
-    /// The first prompt, which the stream does not repeat.
-    pub prompt: Option<&'a str>,
-    /// The bytes of its stream.
-    pub stream: &'a [u8],
-    /// Number of exchanges before the wrap-up prompt, if there was one.
-    pub wrap_up_after: Option<u32>,
-}
+use longhaul_core::parse_rfc3339 as moment;
 
 /// Parses the streams of attempts, in order.
-pub fn from_attempts(attempts: &[AttemptStream<'_>], longhaul_prompts: &[String]) -> Conversation {
+pub(in crate::claude) fn from_attempts(attempts: &[RecordedAttempt]) -> Conversation {
     let mut conversation = Conversation::default();
     for attempt in attempts {
-        if let Some(prompt) = attempt.prompt {
-            let provenance = provenance_of_prompt(prompt, longhaul_prompts);
-            conversation.push(EntryKind::Prompt(prompt.to_owned()), provenance, None);
+        if let Some(prompt) = &attempt.user_prompt {
+            conversation.push(EntryKind::Prompt(prompt.clone()), Provenance::Work, None);
         }
-        let (wrap_up_after, exchanges) = (attempt.wrap_up_after, 0);
-        let mut reader =
-            Reader { conversation: &mut conversation, compacted: false, exchanges, wrap_up_after };
-        for event in lines(attempt.stream).filter_map(parse::<ConversationEvent<'_>>) {
-            reader.read(&event);
-        }
+        read_stream(&attempt.stream, attempt.wrap_up_after_results, &mut conversation);
     }
     conversation
+}
+
+/// Parses one stream. The exchanges after the first `wrap_up_after` belong to a wrap-up.
+pub(super) fn read_stream(stream: &[u8], wrap_up_after: Option<u32>, conversation: &mut Conversation) {
+    let mut reader = Reader { conversation, compacted: false, exchanges: 0, wrap_up_after };
+    for event in lines(stream).filter_map(parse::<StreamLine<'_>>) {
+        reader.read(&event);
+    }
 }
 
 struct Reader<'a> {
@@ -46,7 +38,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    fn read(&mut self, event: &ConversationEvent<'_>) {
+    fn read(&mut self, event: &StreamLine<'_>) {
         if event.parent_tool_use_id.non_empty().is_some() {
             return;
         }
@@ -73,20 +65,21 @@ impl Reader<'_> {
         if in_wrap_up { Provenance::WrapUp } else { Provenance::Work }
     }
 
-    fn user(&mut self, event: &ConversationEvent<'_>) {
+    fn user(&mut self, event: &StreamLine<'_>) {
         let at = moment(event.timestamp.as_str());
-        for part in event.message.content.parts().iter().filter(|part| part.kind.is("tool_result")) {
-            let call = part.tool_use_id.as_str();
+        for block in event.message.content.0.iter().filter(|block| block.kind.is("tool_result")) {
+            let call = block.tool_use_id.as_str();
             let interrupted = event.tool_result_meta.0.iter().any(|meta| {
                 meta.id.is(call)
-                    && vendor_terms::is_interrupted(meta.kind.as_str(), meta.permission_decision.0)
+                    && vendor_terms::is_interrupted(meta.non_execution_kind.as_str(), meta.has_decision())
             });
-            let kind = tool_result_kind(part.is_error.0, interrupted);
-            let result = ToolResult { call: call.to_owned(), kind, text: content_text(part.content) };
+            let kind = tool_result_kind(block.is_error.0, interrupted);
+            let result =
+                ToolResult { call: call.to_owned(), kind, text: content_text(&block.content.blocks()) };
             self.conversation.push(EntryKind::ToolResult(result), self.work(), at);
         }
         // The stream does not repeat prompts, so all other text is from the agent program.
-        let text = content_text(event.message.content);
+        let text = content_text(&event.message.content.0);
         if self.compacted && event.is_synthetic.0 {
             self.compacted = false;
             self.conversation.push(EntryKind::Compaction(text), self.work(), at);
@@ -95,18 +88,18 @@ impl Reader<'_> {
         }
     }
 
-    fn assistant(&mut self, event: &ConversationEvent<'_>) {
+    fn assistant(&mut self, event: &StreamLine<'_>) {
         let at = moment(event.timestamp.as_str());
         let synthetic = event.message.model.is(SYNTHETIC) || event.is_api_error_message.0;
         let provenance = if synthetic { Provenance::Synthetic } else { self.work() };
-        for part in event.message.content.parts() {
-            match part.kind.as_str() {
+        for block in &event.message.content.0 {
+            match block.kind.as_str() {
                 "text" => {
-                    let text = part.text.text().unwrap_or_default();
+                    let text = block.text.text().unwrap_or_default();
                     self.conversation.push(EntryKind::ModelText(text), provenance, at);
                 }
                 "tool_use" => {
-                    self.conversation.push(EntryKind::ToolCall(tool_call_from_part(&part)), provenance, at)
+                    self.conversation.push(EntryKind::ToolCall(tool_call_from_block(block)), provenance, at)
                 }
                 _ => {}
             }

@@ -1,8 +1,9 @@
-use super::{AttemptStream, from_attempts, from_file, from_session};
-use crate::claude::invocation::tests::spec;
+use super::session::from_session;
+use super::{from_attempts, from_file};
+use crate::claude::invocation::tests::context;
 use crate::claude::prompts::prompt;
 use crate::conversation::{Conversation, EntryKind, Provenance, ToolResult};
-use crate::{AgentSpec, PriorAttempts};
+use crate::{PriorAttempts, RecordedAttempt};
 use expect_test::{Expect, expect};
 use longhaul_core::{AttemptPlan, Fault, PromptKind, SessionId, SessionPlan};
 use proptest::prelude::*;
@@ -42,10 +43,8 @@ fn check(conversation: &Conversation, expected: Expect) {
 
 #[test]
 fn parses_session_of_many_turns() {
-    let longhaul_prompts =
-        ["x", "y", "z"].map(|cause| format!("The work was interrupted: {cause}. Continue with the task."));
     check(
-        &from_session(session!("many-turns"), &longhaul_prompts),
+        &from_session(session!("many-turns")),
         expect![[r#"
             Work asked "  Do the task,\n please. "
             Work said "I will look first."
@@ -63,14 +62,14 @@ fn parses_session_of_many_turns() {
             Work asked "/review src/main.rs --all"
             Synthetic note "Review the code in src/main.rs --all carefully.\n"
             Work said "Review done."
-            Longhaul asked "The work was interrupted: x. Continue with the task."
+            Work asked "The work was interrupted: x. Continue with the task."
             Synthetic said "API Error: 529 Overloaded. This is a server-side issue, usually temporary — try again in a moment. If it
-            Longhaul asked "The work was interrupted: y. Continue with the task."
+            Work asked "The work was interrupted: y. Continue with the task."
             Work said "Continuing."
             Work called Bash Some(Command("sleep 30"))
             Work answered Error "<tool_use_error>Blocked: standalone sleep 30. To wait for a condition, use Monitor with an unt
             Work said "All done after the kill."
-            Longhaul asked "The work was interrupted: z. Continue with the task."
+            Work asked "The work was interrupted: z. Continue with the task."
             Work said "More."
         "#]],
     );
@@ -78,9 +77,8 @@ fn parses_session_of_many_turns() {
 
 #[test]
 fn parses_resumed_session() {
-    let longhaul_prompts = ["Continue please.".to_owned()];
     check(
-        &from_session(session!("killed-in-parallel-tools-resumed"), &longhaul_prompts),
+        &from_session(session!("killed-in-parallel-tools-resumed")),
         expect![[r#"
             Work asked "Do three things."
             Work said "Three at once."
@@ -91,7 +89,7 @@ fn parses_resumed_session() {
             Work answered Ok "File created successfully at: /demo/z.txt (file state is current in your context — no need to Rea
             Work answered Unknown "[Tool call interrupted: the session ended before this call's result was recorded, so its out
             Synthetic said "No response requested."
-            Longhaul asked "Continue please."
+            Work asked "Continue please."
             Work said "Resumed and looked."
             Work called Agent Some(Other("Count"))
             Work answered Ok "Async agent launched successfully. (This tool result is internal metadata — never quote or paste 
@@ -102,24 +100,15 @@ fn parses_resumed_session() {
     );
 }
 
-#[test]
-fn matches_whole_longhaul_prompts() {
-    let provenance = |prompt_text: &str| {
-        let conversation =
-            from_session(session!("killed-in-parallel-tools-resumed"), &[prompt_text.to_owned()]);
-        let prompts = conversation.entries.iter().filter(|entry| matches!(entry.kind, EntryKind::Prompt(_)));
-        prompts.map(|entry| entry.provenance).collect::<Vec<_>>()
-    };
-    assert_eq!(provenance("Continue please."), [Provenance::Work, Provenance::Longhaul]);
-    assert_eq!(provenance("Continue"), [Provenance::Work, Provenance::Work]);
-    assert_eq!(provenance("Continue please. "), [Provenance::Work, Provenance::Work]);
+fn attempt(prompt: Option<&str>, stream: &[u8], wrap_up_after_results: Option<u32>) -> RecordedAttempt {
+    RecordedAttempt { user_prompt: prompt.map(str::to_owned), stream: stream.to_vec(), wrap_up_after_results }
 }
 
 #[test]
 fn streams_and_session_agree() {
     let check = |session: &[u8], stream: &[u8]| {
-        let attempts = [AttemptStream { prompt: Some("Do the task."), stream, wrap_up_after: None }];
-        assert_eq!(render(&from_attempts(&attempts, &[])), render(&from_session(session, &[])));
+        let attempts = [attempt(Some("Do the task."), stream, None)];
+        assert_eq!(render(&from_attempts(&attempts)), render(&from_session(session)));
     };
     check(session!("killed-sigint-mid-tool"), stream!("killed-sigint-mid-tool"));
     check(session!("overloaded-exhausted-midrun"), stream!("overloaded-exhausted-midrun"));
@@ -133,16 +122,16 @@ fn detects_file_format() {
         assert_eq!(found.as_ref().map(render), expected.map(render));
     };
     let session = session!("killed-in-parallel-tools-resumed");
-    check(session, Some(&from_session(session, &[])));
+    check(session, Some(&from_session(session)));
     let stream = stream!("killed-sigkill-mid-tool");
-    check(stream, Some(&from_attempts(&[AttemptStream { prompt: None, stream, wrap_up_after: None }], &[])));
+    check(stream, Some(&from_attempts(&[attempt(None, stream, None)])));
     // A sub-agent's conversation has its own file.
     let side: &[u8] = br#"{"type":"assistant","uuid":"a","sessionId":"s","isSidechain":true,"message":{"content":"There are 3."}}"#;
-    let (found, session_entries) = (from_file(side).expect("it is a session file"), from_session(side, &[]));
+    let (found, session_entries) = (from_file(side).expect("it is a session file"), from_session(side));
     assert_eq!((render(&found).as_str(), session_entries.entries.len()), ("Work said \"There are 3.\"\n", 0));
     // Other programs write rows without a session id.
     let without_session_id = br#"{"type":"user","message":{"role":"user","content":"Do it."}}"#;
-    check(without_session_id, Some(&from_session(without_session_id, &[])));
+    check(without_session_id, Some(&from_session(without_session_id)));
     check(b"garbage\n\n{\"type\":\"summary\"}\n", None);
     check(b"", None);
 }
@@ -160,10 +149,13 @@ fn separates_longhaul_prompts() {
         from_file(rows.join("\n").as_bytes()).expect("it is a session file")
     };
     let prior = PriorAttempts::default();
-    let spec = AgentSpec { prompt: "Do it.".to_owned(), handoff_tokens: 9_000, ..spec() };
+    let context = context(|spec| {
+        "Do it.".clone_into(&mut spec.prompt);
+        spec.handoff_tokens = 9_000;
+    });
     let first_prompt = |kind, prior: &PriorAttempts| {
         let session = SessionPlan::New(SessionId::from("a"));
-        prompt(&spec, &AttemptPlan::new(2, session, kind), prior)
+        prompt(&context, &AttemptPlan::new(2, session, kind), prior)
     };
     let continue_prompt = first_prompt(PromptKind::Continue(Fault::Crashed), &prior);
     let reminded = format!("{continue_prompt}\n\nOutcome unknown, check first:\n- Bash: git push");
@@ -187,7 +179,7 @@ fn separates_longhaul_prompts() {
 #[test]
 fn parses_interrupted_and_compacted_sessions() {
     check(
-        &from_session(session!("killed-sigint-mid-tool"), &[]),
+        &from_session(session!("killed-sigint-mid-tool")),
         expect![[r#"
             Work asked "Do the task."
             Work said "First step."
@@ -200,7 +192,7 @@ fn parses_interrupted_and_compacted_sessions() {
         "#]],
     );
     check(
-        &from_session(session!("auto-compacted"), &[]),
+        &from_session(session!("auto-compacted")),
         expect![[r#"
             Work asked "Do the task."
             Work said "step"
@@ -214,20 +206,10 @@ fn parses_interrupted_and_compacted_sessions() {
 
 #[test]
 fn parses_attempts_in_order() {
-    let longhaul_prompts = ["Continue.".to_owned()];
-    let attempts = [
-        AttemptStream {
-            prompt: Some("Do the task."),
-            stream: stream!("killed-sigkill-mid-tool"),
-            wrap_up_after: None,
-        },
-        AttemptStream {
-            prompt: Some("Continue."),
-            stream: stream!("killed-sigkill-mid-tool-resumed"),
-            wrap_up_after: None,
-        },
-    ];
-    let conversation = from_attempts(&attempts, &longhaul_prompts);
+    let conversation = from_attempts(&[
+        attempt(Some("Do the task."), stream!("killed-sigkill-mid-tool"), None),
+        attempt(Some("Continue."), stream!("killed-sigkill-mid-tool-resumed"), None),
+    ]);
     assert_eq!(conversation.task(), Some("Do the task."));
     check(
         &conversation,
@@ -238,7 +220,7 @@ fn parses_attempts_in_order() {
             Work answered Ok "(Bash completed with no output)"
             Work said "Running the long command."
             Work called Bash Some(Command("echo start >> side.txt; bash -c 'exec -a longtask sleep 8'; echo late >> side.txt"))
-            Longhaul asked "Continue."
+            Work asked "Continue."
             Work said "Resumed fine."
         "#]],
     );
@@ -249,8 +231,7 @@ fn user_text_is_not_interruption_marker() {
     let row = |fields: &str, text: &str| {
         format!(r#"{{"type":"user","uuid":"a",{fields}"message":{{"content":"{text}"}}}}"#)
     };
-    let provenance =
-        |row: &str| from_session(row.as_bytes(), &[]).entries.first().map(|entry| entry.provenance);
+    let provenance = |row: &str| from_session(row.as_bytes()).entries.first().map(|entry| entry.provenance);
     let marker = "[Request interrupted by user]";
     assert_eq!(provenance(&row("", marker)), Some(Provenance::Synthetic));
     assert_eq!(
@@ -265,7 +246,7 @@ fn user_text_is_not_interruption_marker() {
 fn replaces_half_surrogates() {
     let row = r#"{"type":"user","uuid":"a","message":{"content":[{"type":"tool_result","tool_use_id":"t","content":"half \ud83d"}]}}"#;
     check(
-        &from_session(row.as_bytes(), &[]),
+        &from_session(row.as_bytes()),
         expect![[r#"
             Work answered Ok "half ���"
         "#]],
@@ -280,10 +261,10 @@ proptest! {
         let file = session!("killed-in-parallel-tools-resumed");
         let mut torn = file[..cut.min(file.len())].to_vec();
         torn.extend(junk);
-        let whole = from_session(file, &[]);
-        let found = from_session(&torn, &[]);
+        let whole = from_session(file);
+        let found = from_session(&torn);
         prop_assert!(whole.entries.starts_with(&found.entries));
         // Stream parsing must accept any bytes.
-        from_attempts(&[AttemptStream { prompt: None, stream: &torn, wrap_up_after: None }], &[]);
+        from_attempts(&[attempt(None, &torn, None)]);
     }
 }

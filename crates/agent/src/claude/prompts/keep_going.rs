@@ -1,7 +1,7 @@
 //! Prompts for an agent that stopped before the task was done.
 
-use crate::AgentSpec;
 use crate::claude::finish_tool::FINISH;
+use crate::{AgentContext, DoneSignals};
 use longhaul_core::{KeepGoingPrompt, Remaining};
 
 /// The start of a prompt to continue.
@@ -15,7 +15,7 @@ const EXTENDED: &str = "No one will answer a question: decide with your best jud
 
 /// Returns the prompt to continue. It states the remaining limits if that is due, and warns if a limit is
 /// near.
-pub(super) fn continue_prompt(spec: &AgentSpec, stop: KeepGoingPrompt, remaining: Remaining) -> String {
+pub(super) fn continue_prompt(context: &AgentContext, stop: KeepGoingPrompt, remaining: Remaining) -> String {
     let mut text = CONTINUE.to_owned() + if stop.keep_improving { EXTENDED } else { ORDINARY };
     if let Some(active_time) = stop.active_time {
         let remaining = [
@@ -35,22 +35,23 @@ pub(super) fn continue_prompt(spec: &AgentSpec, stop: KeepGoingPrompt, remaining
         text += "\n\nThis is the last warning: little more is left than the reserve for saving the work. Finish the \
                   current step, and start nothing large.";
     }
-    text + "\n\n" + &claim_instruction(spec, "When nothing is left to do")
+    text + "\n\n" + &claim_instruction(context, "When nothing is left to do")
 }
 
 /// Returns the prompt to confirm a done claim.
-pub(super) fn confirm_prompt(spec: &AgentSpec) -> String {
+pub(super) fn confirm_prompt(context: &AgentContext) -> String {
     format!(
         "{CONFIRM}Compare the task with the work again, and run the commands that verify it. If something is missing, continue with it. {}",
-        claim_instruction(spec, "If nothing is")
+        claim_instruction(context, "If nothing is")
     )
 }
 
-fn claim_instruction(spec: &AgentSpec, condition: &str) -> String {
-    let call = spec.finish_tool.as_ref().map(|_| format!("call the tool {FINISH}"));
-    let line = spec.done_when.as_ref().map(|text| format!("end your last message with this line:\n{text}"));
+fn claim_instruction(context: &AgentContext, condition: &str) -> String {
+    let DoneSignals { tool, line } = context.done_signals();
+    let end = if line.is_some() { "" } else { "." };
+    let call = tool.then(|| format!("call the tool {FINISH}"));
+    let line = line.map(|text| format!("end your last message with this line:\n{text}"));
     let methods: Vec<String> = call.into_iter().chain(line).collect();
-    let end = if spec.done_when.is_some() { "" } else { "." };
     if methods.is_empty() {
         format!("{condition}, say so.")
     } else {
@@ -66,16 +67,19 @@ pub(super) fn is_keep_going_prompt(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::{confirm_prompt, continue_prompt, is_keep_going_prompt};
-    use crate::claude::invocation::tests::spec;
-    use crate::{AgentSpec, Program};
+    use crate::Program;
+    use crate::claude::invocation::tests::context;
     use expect_test::expect;
-    use longhaul_core::{KeepGoingPrompt, Remaining, Span, Usd};
+    use longhaul_core::{KeepGoing, KeepGoingPrompt, Remaining, Span, Usd};
 
     #[test]
     fn renders_keep_going_prompts() {
         let finish = Program { path: "/bin/longhaul".into(), leading_args: vec!["finish-tool".to_owned()] };
-        let by_tool = AgentSpec { finish_tool: Some(finish), ..spec() };
-        let by_both = AgentSpec { done_when: Some("ALL DONE".to_owned()), ..by_tool.clone() };
+        let keep_going = KeepGoing { done_when: Some("ALL DONE".to_owned()), ..KeepGoing::DEFAULT };
+        let mut by_both = context(|spec| spec.policy.keep_going = Some(keep_going));
+        by_both.finish_tool = Some(finish.clone());
+        let mut by_tool = context(|_| ());
+        by_tool.finish_tool = Some(finish);
         let stop =
             KeepGoingPrompt { stop_number: 1, keep_improving: false, active_time: None, limit_near: false };
         let last = KeepGoingPrompt {

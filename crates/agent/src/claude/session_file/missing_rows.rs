@@ -3,19 +3,16 @@
 //! follow the agent's own structure: the parent of a result is its call, the parent of any other row is the
 //! previous row (2.1.330).
 
-use super::{is_conversation, lines, row_in};
+use super::ClaudeSession;
+use super::session_row::RowKind;
 use crate::claude::SYNTHETIC;
-use crate::claude::wire::{Raw, Row, RowContext, RowMessage, UnwrittenEvent, parse};
+use crate::claude::wire::{Message, Raw, RowContext, UnwrittenEvent, parse};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Returns the rows to append to `file`, from the stream of the attempt that wrote it last. Empty if no row
-/// is missing. `started` is the length of the file when that attempt started, if it used this file.
-///
-/// Restoring stops at a message of the agent program and at a call that did not run. A later exchange is not
-/// restored. Nothing is restored if file and stream do not match.
-pub fn missing_rows(file: &[u8], started: Option<usize>, stream: &[u8]) -> Vec<u8> {
-    let Some(end) = FileEnd::parse(file) else { return Vec::new() };
+/// Returns the rows to append to the file, from the stream of the attempt that wrote it last.
+pub(super) fn missing_rows(session: &ClaudeSession, started: Option<usize>, stream: &[u8]) -> Vec<u8> {
+    let Some(end) = FileEnd::new(session) else { return Vec::new() };
     let mut unwritten = Vec::new();
     let mut anchor = None;
     let mut matches = true;
@@ -34,7 +31,7 @@ pub fn missing_rows(file: &[u8], started: Option<usize>, stream: &[u8]) -> Vec<u
         }
     }
     matches &= match anchor {
-        Some(anchor) => end.last_message.as_ref().is_some_and(|(_, uuid)| anchor.is(uuid)),
+        Some(anchor) => end.last_message.is_some_and(|(_, uuid)| anchor.is(uuid)),
         // Of this attempt, only the prompt was written.
         None => started.is_some_and(|started| end.ends_with_prompt_since(started)),
     };
@@ -53,7 +50,7 @@ fn belongs_to_conversation(event: &UnwrittenEvent<'_>) -> bool {
 /// The end of a session file.
 struct FileEnd<'a> {
     /// Uuids of all rows of the conversation.
-    existing: BTreeSet<String>,
+    existing: BTreeSet<&'a str>,
     /// The row of each call.
     calls: BTreeMap<String, String>,
     /// The last row of the conversation.
@@ -61,54 +58,32 @@ struct FileEnd<'a> {
     /// Offset of the last prompt.
     last_prompt: Option<usize>,
     /// Offset and uuid of the last message or result.
-    last_message: Option<(usize, String)>,
+    last_message: Option<(usize, &'a str)>,
     /// Fields that every row of the session repeats.
     context: RowContext<'a>,
 }
 
 impl<'a> FileEnd<'a> {
-    fn parse(file: &'a [u8]) -> Option<FileEnd<'a>> {
-        let mut end = FileEnd {
-            existing: BTreeSet::new(),
-            calls: BTreeMap::new(),
-            last: String::new(),
-            last_prompt: None,
-            last_message: None,
-            context: RowContext::default(),
-        };
-        let mut last_line = None;
-        let mut offset = 0;
-        for line in lines(file) {
-            let row = row_in(line).and_then(parse::<Row<'_>>).filter(is_conversation);
-            if let Some(row) = row {
-                end.add(&row, offset);
-                last_line = row_in(line);
-            }
-            offset += line.len() + 1;
-        }
-        end.context = parse(last_line?)?;
-        Some(end)
-    }
-
-    fn add(&mut self, row: &Row<'_>, offset: usize) {
-        let uuid = row.uuid.as_str().to_owned();
-        let parts = row.message.content.parts();
-        for call in parts.iter().filter(|part| part.kind.is("tool_use")) {
-            self.calls.insert(call.id.as_str().to_owned(), uuid.clone());
-        }
-        let has_result = parts.iter().any(|part| part.kind.is("tool_result"));
-        match row.kind.as_str() {
-            "user" if !has_result => self.last_prompt = Some(offset),
-            "user" | "assistant" => self.last_message = Some((offset, uuid.clone())),
-            _ => {}
-        }
-        self.existing.insert(uuid.clone());
-        self.last = uuid;
+    fn new(session: &'a ClaudeSession) -> Option<FileEnd<'a>> {
+        let (rows, last) = (&session.rows, session.rows.last()?);
+        let is_prompt = |kind: &RowKind| *kind == RowKind::Prompt;
+        let last_message = rows.iter().rfind(|row| !is_prompt(&row.kind) && row.kind != RowKind::Addition);
+        Some(FileEnd {
+            existing: rows.iter().map(|row| row.uuid.as_str()).collect(),
+            calls: rows
+                .iter()
+                .flat_map(|row| row.calls.iter().map(|call| (call.clone(), row.uuid.clone())))
+                .collect(),
+            last: last.uuid.clone(),
+            last_prompt: rows.iter().rfind(|row| is_prompt(&row.kind)).map(|row| row.start),
+            last_message: last_message.map(|row| (row.start, row.uuid.as_str())),
+            context: parse(session.line(last))?,
+        })
     }
 
     /// Returns whether the file ends with a prompt at or after this offset that has no response.
     fn ends_with_prompt_since(&self, started: usize) -> bool {
-        let message_offset = self.last_message.as_ref().map(|(offset, _)| *offset);
+        let message_offset = self.last_message.map(|(offset, _)| offset);
         self.last_prompt
             .is_some_and(|last_prompt| last_prompt >= started && message_offset < Some(last_prompt))
     }
@@ -140,19 +115,20 @@ impl<'a> FileEnd<'a> {
     /// Returns the parent of an event's row, or `None` if the event cannot become a row.
     fn parent(&mut self, event: &UnwrittenEvent<'_>) -> Option<String> {
         let uuid = event.uuid.non_empty()?;
-        let message: RowMessage<'_> = parse(event.message.json().as_bytes())?;
-        let parts = message.content.parts();
+        let message: Message<'_> = parse(event.message.json().as_bytes())?;
+        let blocks = &message.content.0;
         if event.kind.is("assistant") {
             let by_model = !message.model.is(SYNTHETIC) && !event.is_api_error_message.0;
-            for call in parts.iter().filter(|part| part.kind.is("tool_use")) {
+            for call in blocks.iter().filter(|block| block.kind.is("tool_use")) {
                 self.calls.insert(call.id.as_str().to_owned(), uuid.to_owned());
             }
             return by_model.then(|| self.last.clone());
         }
         // The agent program itself reports a call that did not run or did not finish.
-        let ran = event.tool_result_meta.0.iter().all(|meta| meta.kind.non_empty().is_none());
-        let is_result = event.kind.is("user") && ran && parts.iter().all(|part| part.kind.is("tool_result"));
-        let call = parts.first().filter(|_| is_result)?.tool_use_id.as_str();
+        let ran = event.tool_result_meta.0.iter().all(|meta| meta.non_execution_kind.non_empty().is_none());
+        let is_result =
+            event.kind.is("user") && ran && blocks.iter().all(|block| block.kind.is("tool_result"));
+        let call = blocks.first().filter(|_| is_result)?.tool_use_id.as_str();
         self.calls.get(call).cloned()
     }
 }
@@ -178,8 +154,9 @@ struct RestoredRow<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::missing_rows;
-    use crate::claude::session_file::{continuity, facts, lines, rows};
+    use super::super::ClaudeSession;
+    use crate::SessionDocument;
+    use crate::claude::session_file::{lines, rows};
     use longhaul_core::Continuity;
 
     /// A session file as the agent left it, and the stream of the attempt that wrote it.
@@ -202,6 +179,14 @@ mod tests {
         include_bytes!("../../../fixtures/claude/overloaded-exhausted-midrun.jsonl"),
     );
 
+    fn parse(file: &[u8]) -> ClaudeSession {
+        ClaudeSession::parse(file.to_vec())
+    }
+
+    fn missing_rows(file: &[u8], started: Option<usize>, stream: &[u8]) -> Vec<u8> {
+        parse(file).missing_rows(started, stream)
+    }
+
     /// Returns every prefix of the file of at least `bytes_min` bytes that ends with a row.
     fn prefixes(file: &[u8], bytes_min: usize) -> impl Iterator<Item = &[u8]> {
         let ends = file.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(index, _)| index + 1);
@@ -213,7 +198,7 @@ mod tests {
     fn messages(file: &[u8]) -> Vec<String> {
         let is_message = |kind: &str| matches!(kind, "user" | "assistant");
         let messages = rows(file).filter(|row| is_message(row.kind.as_str()));
-        messages.map(|row| format!("{} {}", row.uuid.as_str(), row.message.content.json())).collect()
+        messages.map(|row| format!("{} {:?}", row.uuid.as_str(), row.message.content)).collect()
     }
 
     /// Returns the length of the file up to and including the first prompt.
@@ -230,10 +215,11 @@ mod tests {
             for cut in prefixes(file, first_prompt_end(file)) {
                 let whole = [cut, &missing_rows(cut, Some(0), stream)].concat();
                 assert_eq!(messages(&whole), messages(file));
-                assert_eq!(facts(&whole).answered, facts(file).answered);
-                assert_eq!(facts(&whole).unanswered, facts(file).unanswered);
+                let restored = parse(&whole);
+                assert_eq!(restored.answered_calls(None), parse(file).answered_calls(None));
                 if messages(cut) != messages(file) {
-                    assert_eq!(continuity(&facts(cut), &whole), Continuity::Continued);
+                    let before = restored.history(cut.len() as u64).expect("a prefix");
+                    assert_eq!(restored.continuity(&before), Continuity::Continued);
                 }
             }
         }

@@ -1,9 +1,8 @@
-use super::{Damage, DamageKind, Health, continuity, facts, health, repair};
-use crate::claude::layout::ClaudeSessionLayout;
-use crate::{Prices, SessionLayout};
-use expect_test::expect;
-use longhaul_core::{Continuity, Tokens};
+use super::ClaudeSession;
+use crate::{Health, SessionDocument, SessionHistory};
+use longhaul_core::Continuity;
 use proptest::prelude::*;
+use std::collections::BTreeSet;
 
 const KILLED: &[u8] = include_bytes!("../../../fixtures/claude/sessions/killed-in-parallel-tools.jsonl");
 const RESUMED: &[u8] =
@@ -17,6 +16,22 @@ const ALL: [&[u8]; 6] = [KILLED, RESUMED, MANY_TURNS, COMPACTED, FORKED, OVERLOA
 
 /// A row of a conversation as the agent writes it, with the fields that are used.
 const ROW: &str = r#"{"type":"user","uuid":"a","parentUuid":null,"message":{"role":"user","content":"Hi"}}"#;
+
+fn parse(bytes: &[u8]) -> ClaudeSession {
+    ClaudeSession::parse(bytes.to_vec())
+}
+
+fn health(bytes: &[u8]) -> Health {
+    parse(bytes).health()
+}
+
+fn repair(bytes: &[u8]) -> Option<Vec<u8>> {
+    parse(bytes).without_damage()
+}
+
+fn history(bytes: &[u8]) -> SessionHistory {
+    parse(bytes).history(bytes.len() as u64).expect("the whole file")
+}
 
 /// Returns the first `count` lines of a file.
 fn first_lines(bytes: &[u8], count: usize) -> &[u8] {
@@ -44,20 +59,16 @@ fn finds_and_removes_damage() {
         assert_eq!(health(file.as_bytes()), expected, "{file}");
         assert_eq!(repair(file.as_bytes()), rest.map(|rest| rest.as_bytes().to_vec()), "{file}");
     };
-    let damaged = |line, offset: usize, bytes: usize, kind| {
-        Health::Damaged(vec![Damage { line, offset: offset as u64, bytes: bytes as u64, kind }])
-    };
     let row = format!("{ROW}\n");
-    let after = row.len();
     check(&row, Health::Whole, None);
     // The agent ends such a row before it appends the next.
     check(ROW, Health::Whole, None);
     check(&format!("{row}\n{row}"), Health::Whole, None);
-    check(&format!("{row}{{\"type\":\"us"), damaged(2, after, 11, DamageKind::Torn), Some(&row));
-    check(&format!("{row}{{\"type\"\n{ROW}"), damaged(2, after, 7, DamageKind::Torn), Some(&row.repeat(2)));
-    check(&format!("{row}\0\0\0"), damaged(2, after, 3, DamageKind::Nul), Some(&row));
-    check(&format!("\0\0{row}"), damaged(1, 0, 2 + ROW.len(), DamageKind::Nul), Some(&row));
-    check(&format!("{row}12\n{row}"), damaged(2, after, 2, DamageKind::Garbage), Some(&row.repeat(2)));
+    check(&format!("{row}{{\"type\":\"us"), Health::Damaged, Some(&row));
+    check(&format!("{row}{{\"type\"\n{ROW}"), Health::Damaged, Some(&row.repeat(2)));
+    check(&format!("{row}\0\0\0"), Health::Damaged, Some(&row));
+    check(&format!("\0\0{row}"), Health::Damaged, Some(&row));
+    check(&format!("{row}12\n{row}"), Health::Damaged, Some(&row.repeat(2)));
     check("", Health::Empty, None);
     check("{\"type\":\"queue-operation\",\"operation\":\"enqueue\"}\n", Health::Empty, None);
     check("garbage\n", Health::Empty, Some(""));
@@ -67,50 +78,34 @@ fn finds_and_removes_damage() {
 fn half_surrogate_pairs_are_no_damage() {
     let row = ROW.replace("Hi", r"cut in an emoji: \ud83d");
     assert_eq!(health(row.as_bytes()), Health::Whole);
-    assert_eq!(facts(row.as_bytes()).rows, ["a"]);
+    assert_eq!(history(row.as_bytes()).rows, ["a"]);
 }
 
 #[test]
-fn separates_answered_and_unanswered_calls() {
-    let check = |file: &[u8], answered: &[&str], unanswered: &[&str]| {
-        let facts = facts(file);
-        assert_eq!(facts.answered.iter().map(String::as_str).collect::<Vec<_>>(), answered);
-        assert_eq!(facts.unanswered, unanswered);
+fn returns_answered_calls() {
+    let check = |file: &[u8], answered: &[&str]| {
+        assert_eq!(parse(file).answered_calls(None).iter().map(String::as_str).collect::<Vec<_>>(), answered);
     };
     let done = ["toolu_000_1_586587", "toolu_000_2_586587"];
-    let killed = ["toolu_000_3_586587"];
-    check(KILLED, &done, &killed);
+    // The third call was killed.
+    check(KILLED, &done);
     // The agent's placeholder result for the killed call states no outcome.
-    check(RESUMED, &[done[0], done[1], "toolu_001_1_589727"], &killed);
+    check(RESUMED, &[done[0], done[1], "toolu_001_1_589727"]);
 }
 
 #[test]
-fn each_message_counts_once() {
-    let facts = facts(MANY_TURNS);
-    let ids: Vec<_> = facts.messages.iter().map(|message| message.id.as_str()).collect();
-    expect![[r#"
-        [
-            "msg_000_25452527",
-            "msg_001_25452933",
-            "msg_002_25456045",
-            "msg_003_25456114",
-            "msg_004_25459462",
-            "msg_006_25462104",
-            "msg_007_25462350",
-            "msg_008_25490260",
-        ]
-    "#]]
-    .assert_debug_eq(&ids);
-    let one = Tokens { input: 100, output: 50, cache_read: 300, cache_write: 20 };
-    assert!(facts.messages.iter().all(|message| message.tokens == one));
-    let usage = facts.usage(Prices::bundled());
-    // The cost that the agent itself reported at its end.
-    assert_eq!((usage.messages, usage.estimated_cost.to_string()), (8, "$0.0125".to_owned()));
-    assert!(!usage.unpriced);
+fn history_ends_with_whole_row() {
+    let file = format!("{ROW}\n{}\n", ROW.replace("\"a\"", "\"b\""));
+    let rows = |bytes: usize| parse(file.as_bytes()).history(bytes as u64).map(|history| history.rows.len());
+    assert_eq!(rows(0), Some(0));
+    assert_eq!(rows(ROW.len() - 1), Some(0));
+    assert_eq!(rows(ROW.len()), Some(1));
+    assert_eq!(rows(file.len()), Some(2));
+    assert_eq!(rows(file.len() + 1), None);
 }
 
 fn check_continues(before: &[u8], after: &[u8], expected: Continuity) {
-    assert_eq!(continuity(&facts(before), after), expected);
+    assert_eq!(parse(after).continuity(&history(before)), expected);
 }
 
 #[test]
@@ -120,9 +115,9 @@ fn resume_continues_from_end() {
     for file in [MANY_TURNS, RESUMED] {
         for prompt in 1..String::from_utf8_lossy(file).lines().count() {
             let before = first_lines(file, prompt);
-            let expected = match facts(before).rows.len() {
+            let expected = match history(before).rows.len() {
                 0 => Continuity::Unrelated,
-                rows if rows == facts(file).rows.len() => Continuity::Unchanged,
+                rows if rows == history(file).rows.len() => Continuity::Unchanged,
                 _ => Continuity::Continued,
             };
             check_continues(before, file, expected);
@@ -142,7 +137,10 @@ fn detects_lost_history() {
     // B was written by another process and branches next to A.
     check_continues(a_answered, FORKED, Continuity::Branched);
     // That is correct only if it was resumed from this message.
-    let resumed_at = |message| ClaudeSessionLayout.continuity(a_answered, FORKED, Some(message));
+    let resumed_at = |message: &str| {
+        let end = BTreeSet::from([message.to_owned()]);
+        parse(FORKED).continuity(&SessionHistory { end, ..history(a_answered) })
+    };
     assert_eq!(resumed_at("b885d3bd-fd2c-476c-98f8-3d76cb1fd17a"), Continuity::Continued);
     assert_eq!(resumed_at("another"), Continuity::Branched);
     check_continues(KILLED, MANY_TURNS, Continuity::Unrelated);
@@ -174,13 +172,13 @@ proptest! {
         file.extend(ROW.as_bytes());
         let repaired = repair(&file).unwrap_or_else(|| file.clone());
         prop_assert_eq!(health(&repaired), Health::Whole);
-        prop_assert_eq!(facts(&repaired), facts(&file));
+        prop_assert_eq!(history(&repaired), history(&file));
+        prop_assert_eq!(parse(&repaired).answered_calls(None), parse(&file).answered_calls(None));
     }
 
     #[test]
     fn accepts_any_bytes(bytes in any::<Vec<u8>>()) {
-        let facts = facts(&bytes);
         prop_assert_eq!(health(&bytes), Health::Empty);
-        prop_assert_eq!(continuity(&facts, &bytes), Continuity::Unchanged);
+        prop_assert_eq!(parse(&bytes).continuity(&history(&bytes)), Continuity::Unchanged);
     }
 }

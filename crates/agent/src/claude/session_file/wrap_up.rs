@@ -3,7 +3,8 @@
 //! follow the new branch. The agent accepts only messages of the model, and those that its program wrote in
 //! the model's place (2.1.330).
 
-use super::{is_conversation, lines, row_in, rows};
+use super::ClaudeSession;
+use super::session_row::{RowKind, SessionRow};
 use crate::claude::prompts::is_wrap_up;
 use crate::claude::vendor_terms::is_interruption_marker;
 use crate::claude::wire::{Row, parse};
@@ -23,56 +24,33 @@ enum RowRole {
 
 /// Returns the last message before the wrap-up. `None` unless the wrap-up comes last and follows a message to
 /// the same prompt.
-pub fn resume_point_before_wrap_up(bytes: &[u8], wrap_up_prompt: Option<&str>) -> Option<String> {
-    let mut links = BTreeMap::new();
-    let mut current = None;
-    for row in rows(bytes).filter(is_conversation) {
-        let uuid = row.uuid.as_str().to_owned();
-        links.insert(
-            uuid.clone(),
-            (row.parent.non_empty().map(str::to_owned), row_role(&row, wrap_up_prompt)),
-        );
-        current = Some(uuid);
-    }
+pub(super) fn resume_point(session: &ClaudeSession, wrap_up_prompt: Option<&str>) -> Option<String> {
+    let mut by_uuid: BTreeMap<&str, &SessionRow> =
+        session.rows.iter().map(|row| (row.uuid.as_str(), row)).collect();
     let (mut is_wrap_up_found, mut resume_point) = (false, None);
+    let mut current = session.rows.last().map(|row| row.uuid.as_str());
     // Each row is removed, because a damaged file may contain a cycle.
-    while let Some((uuid, (parent, row_role))) = current.and_then(|uuid| links.remove_entry(&uuid)) {
-        match row_role {
-            RowRole::Message if is_wrap_up_found && resume_point.is_none() => resume_point = Some(uuid),
+    while let Some(row) = current.and_then(|uuid| by_uuid.remove(uuid)) {
+        match row_role(session, row, wrap_up_prompt) {
+            RowRole::Message if is_wrap_up_found && resume_point.is_none() => resume_point = Some(&row.uuid),
             RowRole::Prompt => break,
             // There may be several wrap-up prompts.
             RowRole::WrapUp => (is_wrap_up_found, resume_point) = (true, None),
             RowRole::Message | RowRole::Other => {}
         }
-        current = parent;
+        current = row.parent.as_deref();
     }
-    resume_point
+    resume_point.cloned()
 }
 
-/// Returns the file up to and including the row of this message, or all of it if the row is missing.
-pub fn history_up_to<'a>(bytes: &'a [u8], message: &str) -> &'a [u8] {
-    let mut end = 0;
-    for line in lines(bytes) {
-        end += line.len() + 1;
-        if row_in(line).and_then(parse::<Row<'_>>).is_some_and(|row| row.uuid.is(message)) {
-            break;
-        }
-    }
-    bytes.get(..end).unwrap_or(bytes)
-}
-
-fn row_role(row: &Row<'_>, wrap_up_prompt: Option<&str>) -> RowRole {
-    match row.kind.as_str() {
+fn row_role(session: &ClaudeSession, row: &SessionRow, wrap_up_prompt: Option<&str>) -> RowRole {
+    match row.kind {
+        RowKind::Message(_) => RowRole::Message,
         // The agent leaves its program's error reports out of the conversation.
-        "assistant" if row.is_api_error_message.0 => RowRole::Other,
-        "assistant" => RowRole::Message,
-        "user" => {
-            let parts = row.message.content.parts();
-            let texts: Vec<String> = parts
-                .iter()
-                .filter(|part| part.kind.is("text"))
-                .filter_map(|part| part.text.text())
-                .collect();
+        RowKind::ErrorReport(_) | RowKind::Addition => RowRole::Other,
+        RowKind::ToolResult | RowKind::Prompt if !row.has_text => RowRole::Other,
+        RowKind::ToolResult | RowKind::Prompt => {
+            let texts = texts(session.line(row));
             let is_wrap_up_prompt = |text: &String| {
                 is_wrap_up(text)
                     || wrap_up_prompt.is_some_and(|wrap_up_prompt| {
@@ -87,13 +65,19 @@ fn row_role(row: &Row<'_>, wrap_up_prompt: Option<&str>) -> RowRole {
                 RowRole::Prompt
             }
         }
-        _ => RowRole::Other,
     }
+}
+
+/// Returns the text blocks of a row.
+fn texts(line: &[u8]) -> Vec<String> {
+    let blocks = parse::<Row<'_>>(line).map(|row| row.message.content.0).unwrap_or_default();
+    blocks.iter().filter(|block| block.kind.is("text")).filter_map(|block| block.text.text()).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{history_up_to, resume_point_before_wrap_up};
+    use super::super::ClaudeSession;
+    use crate::SessionDocument;
 
     const WRAP_UP: &str = "This run is about to end: its time is nearly up.";
 
@@ -120,11 +104,8 @@ mod tests {
     }
 
     fn check(rows: &str, wrap_up_prompt: Option<&str>, expected: Option<&str>) {
-        assert_eq!(
-            resume_point_before_wrap_up(file(rows).as_bytes(), wrap_up_prompt).as_deref(),
-            expected,
-            "{rows}"
-        );
+        let session = ClaudeSession::parse(file(rows).into_bytes());
+        assert_eq!(session.resume_point_before_wrap_up(wrap_up_prompt).as_deref(), expected, "{rows}");
     }
 
     #[test]
@@ -145,9 +126,11 @@ mod tests {
     }
 
     #[test]
-    fn truncates_after_message() {
-        let whole = file("pmrmw");
-        assert_eq!(history_up_to(whole.as_bytes(), "1"), file("pm").as_bytes());
-        assert_eq!(history_up_to(whole.as_bytes(), "9"), whole.as_bytes());
+    fn answered_calls_end_at_message() {
+        let answered = |up_to| ClaudeSession::parse(file("pmrm").into_bytes()).answered_calls(up_to).len();
+        assert_eq!(answered(Some("1")), 0);
+        assert_eq!(answered(Some("3")), 1);
+        assert_eq!(answered(Some("9")), 1);
+        assert_eq!(answered(None), 1);
     }
 }

@@ -1,6 +1,6 @@
 use super::UsageMeter;
 use crate::Prices;
-use crate::claude::wire::{Head, ResultLine, parse};
+use crate::claude::wire::{ResultLine, StreamLine, parse};
 use longhaul_core::{Tokens, Usage, Usd};
 use std::collections::BTreeSet;
 
@@ -73,9 +73,11 @@ fn usage_of(script: &str) -> Usage {
         };
         let bytes = line.as_bytes();
         match word(0) {
-            "row" | "whole" => meter.row(&parse::<Head<'_>>(bytes).expect("it is JSON").message, thread),
+            "row" | "whole" => {
+                meter.row(&parse::<StreamLine<'_>>(bytes).expect("it is JSON").message, thread)
+            }
             "result" => meter.on_result(&parse::<ResultLine<'_>>(bytes).expect("it is JSON")),
-            _ => meter.stream_event(&parse::<Head<'_>>(bytes).expect("it is JSON")),
+            _ => meter.stream_event(&parse::<StreamLine<'_>>(bytes).expect("it is JSON")),
         }
     }
     meter.usage()
@@ -216,7 +218,7 @@ fn memory_is_flat() {
     let mut meter = UsageMeter::new(Prices::default());
     for number in 0..20_000 {
         let line = format!(r#"{{"message":{{"id":"msg{number}","model":"m","content":[]}}}}"#);
-        let row = parse::<Head<'_>>(line.as_bytes()).expect("it is JSON");
+        let row = parse::<StreamLine<'_>>(line.as_bytes()).expect("it is JSON");
         meter.row(&row.message, &format!("thread{number}"));
     }
     assert!(meter.live.len() <= super::LIVE_MESSAGES_MAX);

@@ -1,4 +1,4 @@
-use super::{Head, ResultLine, parse};
+use super::{ResultLine, StreamLine, parse};
 
 fn result(line: &str) -> Option<ResultLine<'_>> {
     parse(line.as_bytes())
@@ -62,19 +62,19 @@ fn skips_values_of_any_depth() {
         assert!(result(&line).expect("it is JSON").is_error.0, "{key}");
     }
     let line = format!(r#"{{"type":"user","message":{{"content":[{{"type":"x","input":{deep}}}]}}}}"#);
-    assert_eq!(parse::<Head<'_>>(line.as_bytes()).map(|row| row.message.content.0.len()), Some(1));
+    assert_eq!(parse::<StreamLine<'_>>(line.as_bytes()).map(|row| row.message.content.0.len()), Some(1));
 }
 
 #[test]
 fn rejects_lines_without_json() {
     for line in ["", "{", "{\"type\":\"result\"", "{\"type\":\"result\"} x", "\u{feff}{}", "{'a':1}"] {
-        assert!(parse::<Head<'_>>(line.as_bytes()).is_none(), "{line}");
+        assert!(parse::<StreamLine<'_>>(line.as_bytes()).is_none(), "{line}");
     }
-    assert!(parse::<Head<'_>>(b"{\"type\":\"user\",\"x\":\"\xff\"}").is_none());
+    assert!(parse::<StreamLine<'_>>(b"{\"type\":\"user\",\"x\":\"\xff\"}").is_none());
     // JSON, but not an event, because it has no type.
     for line in ["null", "[]", "7", "\"type\"", "{}"] {
         assert!(
-            parse::<Head<'_>>(line.as_bytes()).is_some_and(|head| head.kind.non_empty().is_none()),
+            parse::<StreamLine<'_>>(line.as_bytes()).is_some_and(|head| head.kind.non_empty().is_none()),
             "{line}"
         );
     }

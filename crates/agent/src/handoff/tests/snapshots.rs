@@ -1,8 +1,8 @@
 use super::{ConversationBuilder, context};
 use crate::conversation::{EntryKind, Provenance, ToolArgument, ToolResultKind};
-use crate::handoff::{HANDOFF_TOKENS_MAX, HandoffContext, HandoffReason, handoff_prompt};
+use crate::handoff::{HandoffContext, HandoffReason, handoff_prompt};
 use expect_test::expect;
-use longhaul_core::{Span, Usd};
+use longhaul_core::{HANDOFF_TOKENS_MAX, Span, Usd};
 
 const TASK: &str = "/fix-issue The retry of uploads ignores the server's hint.\n\nAll tests must pass.";
 

@@ -1,17 +1,16 @@
 //! `longhaul config show`: the effective configuration for a run in a directory, with the origin of each
 //! value.
 
-use crate::args::{Cli, GlobalArgs, OutputFormat, ShowConfigArgs};
-use crate::config::arguments::{LoadedConfig, variables};
+use crate::args::{Cli, GlobalArgs, ShowConfigArgs};
 use crate::config::format_value;
 use crate::config::keys::{Key, Keys, TABLES, ValueKind};
-use crate::config::layers::{Values, merge, table_values};
+use crate::config::layers::Values;
+use crate::config::loaded::LoadedConfig;
 use crate::failure::Failure;
 use crate::output;
-use clap::{Command, CommandFactory};
+use clap::CommandFactory;
 use longhaul_core::Preset;
 use serde_json::{Map, Value, json};
-use std::env;
 
 /// A key with its effective value and the origin of the value.
 struct Row<'a> {
@@ -21,24 +20,17 @@ struct Row<'a> {
 }
 
 /// Prints the effective configuration.
-pub fn show(global: &GlobalArgs, args: &ShowConfigArgs, format: OutputFormat) -> Result<u8, Failure> {
-    let root = Cli::command();
-    let keys = Keys::for_command(&root);
+pub fn show(global: &GlobalArgs, args: &ShowConfigArgs) -> Result<u8, Failure> {
+    let keys = Keys::for_command(&Cli::command());
     let directory = super::directory(args.cwd.as_deref())?;
-    let (profile, is_enabled) = (global.configured.profile.as_deref(), !global.configured.no_config);
-    let loaded = LoadedConfig::read(&root, &keys, Some(&directory), profile, is_enabled)?;
-    let variables = variables(&root, keys.plain(), |name| env::var_os(name))?;
-    let plain = merge(&root, &keys, &loaded.files, &variables, loaded.chosen.as_ref())?;
-    let mut rows = rows(&keys, None, &plain);
+    let loaded = LoadedConfig::read(&keys, Some(&directory), &global.configured, |_| true)?;
+    let mut rows = rows(&keys, None, &loaded.plain);
     for table in TABLES {
-        rows.extend(self::rows(&keys, Some(table), &table_values(&loaded.files.user, table)));
+        rows.extend(self::rows(&keys, Some(table), &loaded.table(table)));
     }
-    let preset = plain.get("preset").and_then(|value| value.values.first()?.parse().ok());
-    fill(&mut rows, &root, preset.unwrap_or(Preset::Default));
-    output::print_text(&match format {
-        OutputFormat::Json | OutputFormat::StreamJson => format!("{:#}\n", json(&rows, args.origin)),
-        OutputFormat::Text => text(&rows, args.origin),
-    });
+    let preset = loaded.plain.get("preset").and_then(|value| value.values.first()?.parse().ok());
+    fill(&mut rows, &keys, preset.unwrap_or(Preset::Default));
+    output::print_output(global, &json(&rows, args.origin), || text(&rows, args.origin));
     Ok(0)
 }
 
@@ -55,7 +47,7 @@ fn rows<'a>(keys: &'a Keys, table: Option<&str>, values: &Values) -> Vec<Row<'a>
 }
 
 /// Fills in the values that are not configured, from the preset or the default.
-fn fill(rows: &mut [Row<'_>], root: &Command, preset: Preset) {
+fn fill(rows: &mut [Row<'_>], keys: &Keys, preset: Preset) {
     let policy = preset.policy().flag_values();
     for row in rows.iter_mut().filter(|row| row.values.is_none()) {
         let preset_value = policy.iter().find(|(name, _)| row.key.table.is_none() && *name == row.key.name);
@@ -63,7 +55,7 @@ fn fill(rows: &mut [Row<'_>], root: &Command, preset: Preset) {
             Some((_, value)) if preset != Preset::Default => {
                 (value.clone().map(|value| vec![value]), format!("preset {preset}"))
             }
-            Some(_) | None => (row.key.default(root), "default".to_owned()),
+            Some(_) | None => (keys.default(row.key), "default".to_owned()),
         };
     }
 }

@@ -2,7 +2,7 @@
 //! nothing.
 
 use super::directory;
-use crate::args::{Cli, OutputFormat, TrustArgs};
+use crate::args::{Cli, GlobalArgs, TrustArgs};
 use crate::config::file::{FileTrust, Reader};
 use crate::config::find::{PROJECT_FILE, project_file, text, user_file};
 use crate::config::keys::Keys;
@@ -29,7 +29,7 @@ pub struct ConfigTrust {
 }
 
 /// Runs the command and returns its exit code.
-pub fn trust(args: &TrustArgs, format: OutputFormat) -> Result<u8, Failure> {
+pub fn trust(global: &GlobalArgs, args: &TrustArgs) -> Result<u8, Failure> {
     let dir = directory(args.cwd.as_deref())?;
     let path = project_file(&dir).ok_or_else(|| {
         let hint = "name the project's directory with --cwd; `longhaul config init` writes a file";
@@ -46,26 +46,20 @@ pub fn trust(args: &TrustArgs, format: OutputFormat) -> Result<u8, Failure> {
         let hint = "set LONGHAUL_HOME to a directory you can write to";
         Failure::usage(format!("cannot record the trust in {}: {error}", home.path().display()), hint)
     })?;
-    output::print_text(&match format {
-        OutputFormat::Json | OutputFormat::StreamJson => {
-            output::pretty(&ConfigTrust { path, trusted: !args.revoke, settings })
-        }
-        OutputFormat::Text => {
-            let state = if args.revoke { "not trusted" } else { "trusted until it changes" };
-            let lines: String = settings.iter().map(|(key, value)| format!("  {key} = {value}\n")).collect();
-            format!("{}: {state}\n{lines}", path.display())
-        }
+    let changed = ConfigTrust { path, trusted: !args.revoke, settings };
+    output::print_output(global, &changed, || {
+        let state = if args.revoke { "not trusted" } else { "trusted until it changes" };
+        let lines = changed.settings.iter().map(|(key, value)| format!("  {key} = {value}\n"));
+        format!("{}: {state}\n{}", changed.path.display(), lines.collect::<String>())
     });
     Ok(0)
 }
 
 /// Returns the settings that require trust. Returns an error if the file is invalid.
 fn settings(path: &Path, content: &str) -> Result<BTreeMap<String, String>, Failure> {
-    let root = Cli::command();
-    let (keys, user_file) = (Keys::for_command(&root), user_file(|name| env::var_os(name)));
+    let (keys, user_file) = (Keys::for_command(&Cli::command()), user_file(|name| env::var_os(name)));
     let (owner, trust, user_file) = (FileOwner::Project, FileTrust::Trusted, user_file.as_deref());
-    let file =
-        Reader { keys: &keys, root: &root, owner, path, home: None, user_file, trust }.read(content)?;
+    let file = Reader { keys: &keys, owner, path, home: None, user_file, trust }.read(content)?;
     let profiles = file.profiles.iter().flat_map(|(profile, settings)| {
         settings.iter().map(move |setting| (format!("profile.{profile}.{}", setting.key), setting))
     });

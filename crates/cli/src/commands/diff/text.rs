@@ -111,7 +111,7 @@ pub fn unrecorded(dir: &RunDir, reason: UnrecordedReason) -> (String, String) {
     let Some(plan) = plan.filter(|_| reason != UnrecordedReason::NotInGit) else {
         return (error, format!("{logs}; after `git init` in the workspace, later runs can be compared"));
     };
-    let cwd = quoted(&plan.cwd.as_path().display().to_string());
+    let cwd = quoted(&plan.spec.cwd.display().to_string());
     let hint = match start.and_then(|start| start.head) {
         Some(head) => format!(
             "`git -C {cwd} diff {head}` compares with the commit at the start of the run; the result includes changes that were uncommitted then"

@@ -4,7 +4,7 @@ use super::finding::Finding;
 use crate::failure::Failure;
 use crate::runtime;
 use longhaul::find_agent::find_claude;
-use longhaul_agent::claude::environment::VERSION_TESTED;
+use longhaul_agent::default_dialect;
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::path::Path;
 use std::process::Stdio;
@@ -83,16 +83,17 @@ fn version(output: Result<String, String>) -> Finding {
             return Finding::problem(VERSION, error, remedy);
         }
     };
-    let tested = number(VERSION_TESTED).expect("the constant is a version");
+    let version_tested = default_dialect().environment().version_tested;
+    let tested = number(version_tested).expect("the constant is a version");
     let text = version_text(&output);
     match number(&text) {
         None => Finding::warning(VERSION, format!("unknown: it printed `{text}`"), UPDATE),
         Some(found) if found < tested => {
-            let found = format!("{text} is older than {VERSION_TESTED} (tested version)");
+            let found = format!("{text} is older than {version_tested} (tested version)");
             Finding::warning(VERSION, found, UPDATE)
         }
         Some(found) if found > tested => {
-            Finding::ok(VERSION, format!("{text}, newer than {VERSION_TESTED} (tested version)"))
+            Finding::ok(VERSION, format!("{text}, newer than {version_tested} (tested version)"))
         }
         Some(_) => Finding::ok(VERSION, format!("{text} (tested version)")),
     }

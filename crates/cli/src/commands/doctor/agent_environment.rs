@@ -5,10 +5,7 @@
 use super::finding::Finding;
 use super::writable_dir::WritableDir;
 use longhaul::find_agent::claude_config_dir;
-use longhaul_agent::claude::environment::{
-    API_TIMEOUT, API_TIMEOUT_SECONDS, CLOUD_VARIABLES, CREDENTIALS_FILE, LOGIN_VARIABLES, MAX_RETRIES,
-    RETRY_WATCHDOG, SESSIONS_FOLDER,
-};
+use longhaul_agent::{AgentEnvironment, SessionLayout};
 use std::ffi::OsString;
 
 const LOGIN: &str = "login";
@@ -17,17 +14,22 @@ const TIMEOUT: &str = "api_timeout";
 const SESSIONS: &str = "sessions";
 
 /// Returns whether the agent has a credentials file.
-pub fn has_credentials() -> bool {
-    claude_config_dir().is_some_and(|folder| folder.join(CREDENTIALS_FILE).is_file())
+pub fn has_credentials(environment: &AgentEnvironment) -> bool {
+    claude_config_dir().is_some_and(|folder| folder.join(environment.credentials_file).is_file())
 }
 
 /// Checks whether the agent has credentials.
-pub fn login(is_set: impl Fn(&str) -> bool, has_credentials: bool) -> Finding {
-    let variables = LOGIN_VARIABLES.into_iter().chain(CLOUD_VARIABLES).filter(|name| is_set(name));
+pub fn login(
+    environment: &AgentEnvironment,
+    is_set: impl Fn(&str) -> bool,
+    has_credentials: bool,
+) -> Finding {
+    let AgentEnvironment { login_variables, cloud_variables, .. } = *environment;
+    let variables = login_variables.into_iter().chain(cloud_variables).filter(|name| is_set(name));
     let file = has_credentials.then_some("the agent's own login");
     let found: Vec<&str> = variables.chain(file).collect();
     if found.is_empty() {
-        let [key, _, token] = LOGIN_VARIABLES;
+        let [key, _, token] = login_variables;
         let found = "neither a variable nor the agent's own login was found";
         return Finding::warning(LOGIN, found, format!("claude auth login, or set {key} or {token}"));
     }
@@ -36,9 +38,11 @@ pub fn login(is_set: impl Fn(&str) -> bool, has_credentials: bool) -> Finding {
 
 /// Reports variables that would make the agent retry on its own. A run retries instead and does not pass them
 /// on.
-pub fn retries(is_set: impl Fn(&str) -> bool) -> Finding {
-    let variables =
-        [(MAX_RETRIES, "each run sets it from --inner-retries"), (RETRY_WATCHDOG, "no run passes it on")];
+pub fn retries(environment: &AgentEnvironment, is_set: impl Fn(&str) -> bool) -> Finding {
+    let variables = [
+        (environment.max_retries, "each run sets it from --inner-retries"),
+        (environment.retry_watchdog, "no run passes it on"),
+    ];
     let found: Vec<String> = variables
         .into_iter()
         .filter(|(name, _)| is_set(name))
@@ -48,38 +52,39 @@ pub fn retries(is_set: impl Fn(&str) -> bool) -> Finding {
 }
 
 /// Checks how long the agent waits for a response to start. The variable is passed on unchanged.
-pub fn api_timeout(value: Option<OsString>) -> Finding {
+pub fn api_timeout(environment: &AgentEnvironment, value: Option<OsString>) -> Finding {
+    let AgentEnvironment { api_timeout, api_timeout_seconds, .. } = *environment;
     let Some(value) = value.filter(|value| !value.is_empty()) else {
-        return Finding::ok(TIMEOUT, format!("{API_TIMEOUT_SECONDS} s, the agent's own"));
+        return Finding::ok(TIMEOUT, format!("{api_timeout_seconds} s, the agent's own"));
     };
     let seconds = value.to_str().and_then(|value| value.parse::<u64>().ok()).map(|value| value / 1_000);
-    let remedy = format!("unset {API_TIMEOUT}");
+    let remedy = format!("unset {api_timeout}");
     match seconds {
-        Some(API_TIMEOUT_SECONDS) => Finding::ok(TIMEOUT, format!("{API_TIMEOUT_SECONDS} s")),
-        Some(seconds) if seconds < API_TIMEOUT_SECONDS => {
+        Some(seconds) if seconds == api_timeout_seconds => Finding::ok(TIMEOUT, format!("{seconds} s")),
+        Some(seconds) if seconds < api_timeout_seconds => {
             let found = format!(
-                "{API_TIMEOUT} is set to {seconds} s: the agent retries a request if its response takes longer to start"
+                "{api_timeout} is set to {seconds} s: the agent retries a request if its response takes longer to start"
             );
             Finding::warning(TIMEOUT, found, remedy)
         }
         Some(seconds) => {
             let found = format!(
-                "{API_TIMEOUT} is set to {seconds} s: a dead connection may stay open for that long, or until a run's \
+                "{api_timeout} is set to {seconds} s: a dead connection may stay open for that long, or until a run's \
                  --stall-timeout"
             );
             Finding::warning(TIMEOUT, found, remedy)
         }
-        None => Finding::warning(TIMEOUT, format!("{API_TIMEOUT} is set, but is not a whole number"), remedy),
+        None => Finding::warning(TIMEOUT, format!("{api_timeout} is set, but is not a whole number"), remedy),
     }
 }
 
 /// Checks the directory of the agent's sessions. Without it no session can be resumed.
-pub fn sessions() -> Finding {
+pub fn sessions(layout: &dyn SessionLayout) -> Finding {
     let Some(folder) = claude_config_dir() else {
         let found = "neither HOME nor CLAUDE_CONFIG_DIR is set: the agent has no directory for its sessions";
         return Finding::problem(SESSIONS, found, "set HOME");
     };
-    let dir = WritableDir::probe(&folder.join(SESSIONS_FOLDER));
+    let dir = WritableDir::probe(&folder.join(layout.projects_dir()));
     let path = dir.path.display();
     match dir.problem() {
         Some((found, remedy)) => Finding::problem(SESSIONS, found, remedy),
@@ -92,11 +97,12 @@ pub fn sessions() -> Finding {
 mod tests {
     use super::super::finding::Severity;
     use super::{api_timeout, login, retries};
+    use longhaul_agent::default_dialect;
 
     #[test]
     fn finds_credentials() {
         let check = |set: &[&str], has_credentials: bool, state: Severity, found: &str| {
-            let finding = login(|name| set.contains(&name), has_credentials);
+            let finding = login(default_dialect().environment(), |name| set.contains(&name), has_credentials);
             assert_eq!((finding.state, finding.detail.as_str()), (state, found), "{set:?}");
         };
         let none = "neither a variable nor the agent's own login was found";
@@ -111,7 +117,7 @@ mod tests {
     #[test]
     fn reports_ignored_retry_variables() {
         let check = |set: &[&str], expected: &str| {
-            assert_eq!(retries(|name| set.contains(&name)).detail, expected);
+            assert_eq!(retries(default_dialect().environment(), |name| set.contains(&name)).detail, expected);
         };
         check(&[], "set by each run");
         check(
@@ -124,7 +130,7 @@ mod tests {
     #[test]
     fn checks_api_timeout() {
         let check = |value: Option<&str>, state: Severity, prefix: &str| {
-            let finding = api_timeout(value.map(Into::into));
+            let finding = api_timeout(default_dialect().environment(), value.map(Into::into));
             assert_eq!(finding.state, state, "{value:?}");
             assert!(finding.detail.starts_with(prefix), "{value:?}: {}", finding.detail);
         };

@@ -2,10 +2,9 @@
 
 use super::finding::Finding;
 use crate::args::{Cli, GlobalArgs};
-use crate::config::arguments::{LoadedConfig, variables};
 use crate::config::find::{project_file, user_file};
 use crate::config::keys::Keys;
-use crate::config::layers::merge;
+use crate::config::loaded::LoadedConfig;
 use crate::failure::Failure;
 use clap::CommandFactory;
 use std::env;
@@ -30,13 +29,7 @@ pub fn check(global: &GlobalArgs) -> Finding {
 
 /// Returns the existing files, if their content is valid.
 fn read(global: &GlobalArgs, directory: &Path) -> Result<Vec<PathBuf>, Failure> {
-    let root = Cli::command();
-    let keys = Keys::for_command(&root);
-    let is_enabled = !global.configured.no_config;
-    let profile = global.configured.profile.as_deref();
-    let loaded = LoadedConfig::read(&root, &keys, Some(directory), profile, is_enabled)?;
-    let variables = variables(&root, keys.plain(), |name| env::var_os(name))?;
-    merge(&root, &keys, &loaded.files, &variables, loaded.chosen.as_ref())?;
+    LoadedConfig::read(&Keys::for_command(&Cli::command()), Some(directory), &global.configured, |_| true)?;
     let files = [user_file(|name| env::var_os(name)), project_file(directory)];
-    Ok(files.into_iter().flatten().filter(|file| is_enabled && file.exists()).collect())
+    Ok(files.into_iter().flatten().filter(|file| !global.configured.no_config && file.exists()).collect())
 }

@@ -79,10 +79,7 @@ fn unusable(error: &LedgerError) -> Finding {
     let remedy = error.hint().unwrap_or_else(|| "longhaul ledger rebuild".to_owned());
     match error {
         LedgerError::Runs(_) => Finding::problem(LEDGER, error.to_string(), remedy),
-        LedgerError::Locked { .. }
-        | LedgerError::Newer { .. }
-        | LedgerError::Damaged { .. }
-        | LedgerError::Refused { .. } => Finding::warning(LEDGER, error.to_string(), remedy),
+        LedgerError::Database(_) => Finding::warning(LEDGER, error.to_string(), remedy),
     }
 }
 

@@ -2,22 +2,19 @@
 //! signals it at the moments that the scenario defines.
 
 use super::scorecard::{Scorecard, SurvivedFault};
-use crate::args::{DrillAgentKind, DrillArgs, GlobalArgs};
+use super::unexpected;
+use crate::args::{AgentKind, DrillAgentKind, DrillArgs, GlobalArgs};
 use crate::commands::watchdog;
 use crate::failure::Failure;
 use crate::output::progress::ProgressDisplay;
 use crate::signals;
 use longhaul::{
-    Environment, Observer, RunMarker, RunReport, RunRequest, SessionChoice, StepView, processes_with,
-    supervise,
+    Environment, Observer, RunMarker, RunReport, RunRequest, StepView, processes_with, supervise,
 };
-use longhaul_agent::acp::Acp;
-use longhaul_agent::claude::Claude;
-use longhaul_agent::claude::environment::MAX_RETRIES;
-use longhaul_agent::{AgentSpec, Guards, HANDOFF_TOKENS_MAX, Program};
-use longhaul_core::{AfterAttempt, Fault, Moment, OutageBound, Policy, Preset, Record, RunId, Span, Step};
+use longhaul_agent::{Program, default_dialect};
+use longhaul_core::{AfterAttempt, OutageBound, Policy, Preset, Record, RunId, RunSpec, Span, Step};
 use longhaul_drill::{Api, RequestLog, Scenario, announced_message_ids, workspace};
-use longhaul_store::{Home, Placement, RunDir, StoreError};
+use longhaul_store::{Home, RunDir, StoreError};
 use rustix::process::{Pid, kill_process};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -78,46 +75,21 @@ async fn run_scenario(
         fs::create_dir(dir).map_err(unexpected)?;
     }
     let api = Api::start(scenario, seed).await.map_err(unexpected)?;
-    let policy = policy(scenario)?;
+    let spec = RunSpec::new(&program.path, &work, &scenario.prompt, policy(scenario)?).with(|spec| {
+        if agent == DrillAgentKind::Acp {
+            AgentKind::Acp.name().clone_into(&mut spec.agent.name);
+        }
+        spec.agent.leading_args.clone_from(&program.leading_args);
+        spec.agent.args = agent_args(scenario);
+        spec.model = Some(scenario.model.clone());
+        let mode = scenario.run.permission_mode.clone();
+        spec.permission_mode = Some(mode.unwrap_or_else(|| "bypassPermissions".to_owned()));
+    });
+    let runs = Home::open(Some(dir.join(HOME)), |_| None).map_err(unexpected)?;
     let request = RunRequest {
-        home: Home::open(Some(dir.join(HOME)), |_| None).map_err(unexpected)?,
-        placement: Placement::default(),
-        harness: None,
-        inherited: None,
-        notify: Vec::new(),
-        dialect: match agent {
-            DrillAgentKind::Scripted | DrillAgentKind::Claude => Arc::new(Claude::new()),
-            DrillAgentKind::Acp => Arc::new(Acp::new()),
-        },
-        agent: AgentSpec {
-            program: program.clone(),
-            cwd: work.clone(),
-            prompt: scenario.prompt.clone(),
-            follow_ups: Vec::new(),
-            model: Some(scenario.model.clone()),
-            permission_mode: Some(
-                scenario.run.permission_mode.clone().unwrap_or_else(|| "bypassPermissions".to_owned()),
-            ),
-            guards: Guards::default(),
-            needs_supervisor: false,
-            checks: Vec::new(),
-            finish_tool: None,
-            done_when: None,
-            wrap_up_prompt: None,
-            network: None,
-            learn: None,
-            extra_args: agent_args(scenario),
-            handoff_tokens: HANDOFF_TOKENS_MAX,
-            handoff_summary: None,
-            inner_retries: policy.inner_retries,
-            run_id: RunId::from(""),
-        },
-        environment: environment(&api, &home, policy.inner_retries),
-        session: SessionChoice::New,
-        policy,
+        environment: environment(&api, &home, spec.policy.inner_retries),
         origins: BTreeMap::from([("preset".to_owned(), "drill".to_owned())]),
-        keep_partial_messages: false,
-        diagnostic: false,
+        ..RunRequest::new(runs, spec)
     };
     let pid = Arc::new(AtomicU32::new(0));
     let killer = tokio::spawn(kill_at_moments(api.signal_points(), Arc::clone(&pid)));
@@ -190,7 +162,8 @@ fn environment(api: &Api, home: &Path, inner_retries: u32) -> Environment {
     // The real agent refuses bypassPermissions as root unless this variable declares a sandbox.
     set.insert("IS_SANDBOX".to_owned(), "1".to_owned());
     // The Agent Client Protocol has no such setting.
-    set.insert(MAX_RETRIES.to_owned(), inner_retries.to_string());
+    let retries = default_dialect().environment().max_retries;
+    set.insert(retries.to_owned(), inner_retries.to_string());
     Environment { clear: true, set, ..watchdog::environment() }
 }
 
@@ -221,53 +194,20 @@ impl Observer for Watcher {
     }
 
     fn on_step(&mut self, view: StepView<'_>, step: &Step) {
+        let process = view.run.state().process;
+        self.pid.store(process.map_or(0, |process| process.pid), Ordering::Relaxed);
         for record in &step.records {
-            match record {
-                Record::AttemptSpawned { process, .. } => self.pid.store(process.pid, Ordering::Relaxed),
-                Record::AttemptEnded { at, fault, next, .. } => {
-                    self.pid.store(0, Ordering::Relaxed);
-                    self.on_attempt_end(*at, *fault, next);
-                }
-                Record::RunStarted { .. }
-                | Record::RunReopened { .. }
-                | Record::ResumeStrategyChosen { .. }
-                | Record::SummaryStarted { .. }
-                | Record::SummaryStopOrdered { .. }
-                | Record::SummaryEnded { .. }
-                | Record::AttemptStarted { .. }
-                | Record::SessionOpened { .. }
-                | Record::ProgressMade { .. }
-                | Record::LimitReached { .. }
-                | Record::CheckStarted { .. }
-                | Record::CheckStopOrdered { .. }
-                | Record::CheckEnded { .. }
-                | Record::PromptSent { .. }
-                | Record::AgentStopped { .. }
-                | Record::InputClosed { .. }
-                | Record::StopOrdered { .. }
-                | Record::StallDeferred { .. }
-                | Record::Recovered { .. }
-                | Record::Downtime { .. }
-                | Record::Swept { .. }
-                | Record::CancelRequested { .. }
-                | Record::SuspendOrdered { .. }
-                | Record::Suspended { .. }
-                | Record::RunFinished { .. } => {}
+            if let Record::AttemptEnded {
+                at,
+                fault: Some(fault),
+                next: AfterAttempt::Attempt { at: until, remedy, .. },
+                ..
+            } = record
+            {
+                self.survived.push(SurvivedFault { fault: *fault, remedy: *remedy });
+                self.waits += u32::from(until > at);
             }
         }
         self.screen.on_step(view, step);
     }
-}
-
-impl Watcher {
-    fn on_attempt_end(&mut self, at: Moment, fault: Option<Fault>, next: &AfterAttempt) {
-        if let (Some(fault), AfterAttempt::Attempt { at: until, remedy, .. }) = (fault, next) {
-            self.survived.push(SurvivedFault { fault, remedy: *remedy });
-            self.waits += u32::from(*until > at);
-        }
-    }
-}
-
-fn unexpected(error: impl std::fmt::Display) -> Failure {
-    Failure::unexpected(error.to_string())
 }

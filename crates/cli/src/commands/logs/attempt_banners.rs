@@ -3,10 +3,8 @@
 use crate::failure::Failure;
 use crate::output::time::TimeFormat;
 use crate::output::{phrases, timeline_text};
-use crate::run_history::{
-    AttemptFiles, AttemptHistory, RecordAt, attempt_end, attempts_of, read_attempt_files,
-};
-use longhaul_core::{Moment, Record, Run};
+use crate::run_history::{AttemptFiles, attempt_end, read_attempt_files};
+use longhaul_core::{AttemptHistory, Moment, Run, RunHistory};
 use longhaul_store::{JournalFollower, RunDir, StoreError};
 use std::collections::BTreeMap;
 
@@ -14,9 +12,7 @@ use std::collections::BTreeMap;
 pub struct Attempts {
     dir: RunDir,
     journal: Option<JournalFollower>,
-    records: Vec<(Moment, Record)>,
-    run: Run,
-    attempts: Vec<AttemptHistory>,
+    history: RunHistory,
     files: BTreeMap<u32, AttemptFiles>,
     clock: TimeFormat,
 }
@@ -26,9 +22,7 @@ impl Attempts {
         Attempts {
             dir: dir.clone(),
             journal: None,
-            records: Vec::new(),
-            run: Run::new(),
-            attempts: Vec::new(),
+            history: RunHistory::default(),
             files: BTreeMap::new(),
             clock: TimeFormat::here(),
         }
@@ -45,40 +39,33 @@ impl Attempts {
             return Ok(());
         }
         for entry in entries {
-            for record in entry.records {
-                self.run.apply(&record);
-                self.records.push((entry.at, record));
+            for record in &entry.records {
+                self.history.apply(entry.at, record);
             }
         }
-        let records: Vec<RecordAt<'_>> = self.records.iter().map(|(at, record)| (*at, record)).collect();
-        self.attempts = attempts_of(records);
-        self.files = read_attempt_files(&self.dir, &self.attempts);
+        self.files = read_attempt_files(&self.dir, self.history.attempts());
         Ok(())
     }
 
     pub fn run(&self) -> &Run {
-        &self.run
+        self.history.run()
     }
 
     pub fn all(&self) -> &[AttemptHistory] {
-        &self.attempts
-    }
-
-    fn attempt(&self, number: u32) -> Option<&AttemptHistory> {
-        self.attempts.iter().find(|attempt| attempt.number == number)
+        self.history.attempts()
     }
 
     /// Returns whether this attempt has ended. Its transcript is then complete.
     pub fn has_ended(&self, number: u32) -> bool {
-        self.attempt(number).is_some_and(|attempt| attempt.end.is_some())
+        self.history.attempt(number).is_some_and(|attempt| attempt.end.is_some())
     }
 
     /// Returns an error if there is no such attempt.
     pub fn check(&self, number: u32) -> Result<(), Failure> {
-        if self.attempt(number).is_some() {
+        if self.history.attempt(number).is_some() {
             return Ok(());
         }
-        let hint = match self.attempts.as_slice() {
+        let hint = match self.all() {
             [] => "no attempt has started yet".to_owned(),
             [only] => format!("the run has only attempt {}", only.number),
             [first, .., last] => format!("the run has attempts {} to {}", first.number, last.number),
@@ -89,7 +76,7 @@ impl Attempts {
     /// Returns the line before an attempt. Uses the time of the first message if the journal does not contain
     /// the attempt.
     pub fn banner(&self, number: u32, since: Option<Moment>) -> String {
-        let Some(attempt) = self.attempt(number) else {
+        let Some(attempt) = self.history.attempt(number) else {
             let since = since.map(|at| format!(", {}", self.clock.whole(at))).unwrap_or_default();
             return format!("attempt {number}{since}\n");
         };
@@ -102,7 +89,7 @@ impl Attempts {
 
     /// Returns the line after an attempt, or `None` if it has not ended.
     pub fn ending(&self, number: u32) -> Option<String> {
-        let attempt = self.attempt(number)?;
+        let attempt = self.history.attempt(number)?;
         let ended = attempt_end(attempt, self.files.get(&number))?;
         let at = attempt.end.as_ref()?.at;
         Some(format!("{}\n", timeline_text::describe_attempt_end(&ended, at, &self.clock)))

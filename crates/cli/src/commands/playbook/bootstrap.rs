@@ -6,7 +6,8 @@ mod confirm;
 mod output;
 mod progress;
 
-use super::{learn, project};
+use super::learn::{WorkerTarget, judge};
+use super::project;
 use crate::api_judge::SystemClock;
 use crate::args::GlobalArgs;
 use crate::args::playbook::{BootstrapArgs, OrderArg};
@@ -42,9 +43,8 @@ pub fn bootstrap(global: &GlobalArgs, args: &BootstrapArgs) -> Result<u8, Failur
     let project = PathBuf::from(project::file(&args.project)?.project());
     let home = LearningPaths::in_home(open_home::open()?.path());
     let clock = Arc::new(SystemClock::new());
-    let judge = learn::judge::create(kind, &home, &clock);
-    let state = BootstrapState::read(&project)
-        .map_err(|error| Failure::not_started(error.to_string(), error.hint(), None))?;
+    let judge = judge::create(kind, &home, &clock);
+    let state = BootstrapState::read(&project)?;
     let plan = make_plan(&project, args, &settings, &state, &home, &*judge)?;
     let mut command_output = BootstrapOutput::new(&project, args, &*judge, &plan);
     if args.dry_run || plan.included.is_empty() {
@@ -60,9 +60,8 @@ pub fn bootstrap(global: &GlobalArgs, args: &BootstrapArgs) -> Result<u8, Failur
     if !args.yes && budget.is_none() {
         confirm::confirm_cost(&plan)?;
     }
-    let destination = destination();
-    let learner =
-        BootstrapLearner { home, project, kind, destination, judge, clock, delay: settings.delay, budget };
+    let target = WorkerTarget { home, kind, destination: destination() };
+    let learner = BootstrapLearner { target, project, judge, clock, delay: settings.delay, budget };
     let stop_reason = learner.learn(global, state, &plan, &mut command_output)?;
     command_output.print(global);
     Ok(match stop_reason {
@@ -118,6 +117,6 @@ fn make_plan(
         prompt_tokens_max: judge.prompt_tokens_max(),
         playbook_tokens: playbook.map_or(0, |text| estimated_tokens(&text)),
     };
-    let learning = LearningDb::open_existing(home).map_err(|error| learn::failure(&error))?;
-    plan(past_sessions, &filter, state, learning.as_ref(), &estimator).map_err(|error| learn::failure(&error))
+    let learning = LearningDb::open_existing(home)?;
+    Ok(plan(past_sessions, &filter, state, learning.as_ref(), &estimator)?)
 }

@@ -1,5 +1,7 @@
 //! The report of a playbook change, as JSON and as text.
 
+use crate::args::GlobalArgs;
+use crate::output;
 use crate::output::phrases::{counted, one_line};
 use longhaul_playbook::points::{AppliedChange, ChangeSummary, SkippedChange};
 use longhaul_playbook::{ChangeOutcome, ChangeResult, PlaybookFile};
@@ -67,8 +69,13 @@ impl ChangeReport {
         }
     }
 
+    /// Prints the report.
+    pub fn print(&self, global: &GlobalArgs) {
+        output::print_output(global, self, || self.text());
+    }
+
     /// Returns the report as text: one line for each change, and the file.
-    pub fn text(&self) -> String {
+    fn text(&self) -> String {
         let mut out: String = self.applied.iter().map(|change| format!("{}\n", line(change))).collect();
         let would = if self.dry_run { "would be " } else { "" };
         out += &match (self.changed, self.change) {

@@ -2,8 +2,8 @@
 
 use super::change_report::points;
 use super::project;
+use crate::args::GlobalArgs;
 use crate::args::playbook::CheckArgs;
-use crate::args::{GlobalArgs, OutputFormat};
 use crate::failure::{Failure, UNEXPECTED_ERROR};
 use crate::output;
 use crate::output::color::{Colors, Style};
@@ -60,13 +60,10 @@ pub fn check(global: &GlobalArgs, args: &CheckArgs) -> Result<u8, Failure> {
             findings: vec![format!("{error}; {}", error.hint())],
             ..CheckOutput::default()
         },
-        Err(error) => return Err(project::failure(&error)),
+        Err(error) => return Err(error.into()),
     };
     report.warnings.extend(flaw);
-    match output::format(global) {
-        OutputFormat::Text => output::print_text(&text(&report, Colors::stdout())),
-        OutputFormat::Json | OutputFormat::StreamJson => output::print_json(&report),
-    }
+    output::print_output(global, &report, || text(&report, Colors::stdout()));
     Ok(if report.findings.is_empty() { 0 } else { UNEXPECTED_ERROR })
 }
 

@@ -5,12 +5,12 @@
 
 use super::change_report::ChangeReport;
 use super::project;
+use crate::args::GlobalArgs;
 use crate::args::playbook::EditArgs;
-use crate::args::{GlobalArgs, OutputFormat};
 use crate::failure::{Failure, UNEXPECTED_ERROR};
 use crate::output;
 use longhaul::quoted;
-use longhaul_playbook::{Playbook, PlaybookFile};
+use longhaul_playbook::Playbook;
 use longhaul_store::read_regular;
 use signal_hook::consts::SIGINT;
 use std::io::{self, IsTerminal, Write};
@@ -26,8 +26,8 @@ pub fn edit(global: &GlobalArgs, args: &EditArgs) -> Result<u8, Failure> {
     let file = project::file(&args.project)?;
     let editor = editor()?;
     let mut learning = project::learning()?;
-    file.complete_interrupted_change(&learning).map_err(|error| project::failure(&error))?;
-    let original = file.bytes().map_err(|error| project::failure(&error))?;
+    file.complete_interrupted_change(&learning)?;
+    let original = file.bytes()?;
     let initial = initial_text(args, original.as_deref())?;
     let copy = copy(&initial)?;
     if let Err(error) = run(&editor, copy.path()) {
@@ -37,7 +37,8 @@ pub fn edit(global: &GlobalArgs, args: &EditArgs) -> Result<u8, Failure> {
     let edited = fs::read(copy.path())
         .map_err(|error| Failure::unexpected(format!("cannot read the edited copy: {error}")))?;
     if edited == initial && args.from.is_none() {
-        return Ok(unchanged(global, &file));
+        ChangeReport::unchanged(&file).print(global);
+        return Ok(0);
     }
     let playbook = match validate(&edited, &initial) {
         Ok(playbook) => playbook,
@@ -45,10 +46,10 @@ pub fn edit(global: &GlobalArgs, args: &EditArgs) -> Result<u8, Failure> {
     };
     match file.replace(&mut learning, original.as_deref(), playbook, output::now()) {
         Ok(changed) => {
-            print(global, &ChangeReport::new(&file, changed, Vec::new()));
+            ChangeReport::new(&file, changed, Vec::new()).print(global);
             Ok(0)
         }
-        Err(error) => Err(keep_copy(copy, &initial, project::failure(&error))),
+        Err(error) => Err(keep_copy(copy, &initial, error.into())),
     }
 }
 
@@ -138,16 +139,4 @@ fn keep_copy(copy: NamedTempFile, initial: &[u8], failure: Failure) -> Failure {
         None => hint,
     };
     Failure { hint: Some(hint), ..failure }
-}
-
-fn unchanged(global: &GlobalArgs, file: &PlaybookFile) -> u8 {
-    print(global, &ChangeReport::unchanged(file));
-    0
-}
-
-fn print(global: &GlobalArgs, report: &ChangeReport) {
-    match output::format(global) {
-        OutputFormat::Text => output::print_text(&report.text()),
-        OutputFormat::Json | OutputFormat::StreamJson => output::print_json(report),
-    }
 }

@@ -53,9 +53,7 @@ struct Change {
 pub fn history(global: &GlobalArgs, args: &HistoryArgs) -> Result<u8, Failure> {
     let file = project::file(&args.project)?;
     let revisions = match project::existing_db()? {
-        Some(learning) => {
-            learning.revisions(&file.project()).map_err(|error| project::failure(&error.into()))?
-        }
+        Some(learning) => learning.revisions(&file.project())?,
         None => Vec::new(),
     };
     let limit = if args.all { usize::MAX } else { args.limit.get() };

@@ -18,7 +18,7 @@ pub fn install(global: &GlobalArgs, args: &InstallArgs) -> Result<u8, Failure> {
     let hooks: Vec<HookEntry> =
         HookEvent::ALL.iter().map(|event| HookEntry { event: *event, command: command(*event) }).collect();
     let file = settings::file(&args.scope)?;
-    let mut change = file.with_hooks(&hooks, args.replace_ace).map_err(|error| settings::failure(&error))?;
+    let mut change = file.with_hooks(&hooks, args.replace_ace)?;
     // ACE hooks are in the user's settings, whichever file receives Longhaul's.
     let user_settings =
         settings::file(&Default::default()).ok().filter(|settings| settings.path() != file.path());
@@ -28,11 +28,10 @@ pub fn install(global: &GlobalArgs, args: &InstallArgs) -> Result<u8, Failure> {
         change.warnings.push(SettingsWarning::AceHooks);
     }
     let without_ace =
-        user_settings.filter(|_| args.replace_ace).map(|settings| settings.without_ace()).transpose();
-    let without_ace = without_ace.map_err(|error| settings::failure(&error))?;
+        user_settings.filter(|_| args.replace_ace).map(|settings| settings.without_ace()).transpose()?;
     let code = settings::apply_change(global, &file, &change, args.dry_run, "installed")?;
     if let Some(without_ace) = without_ace.filter(|_| !args.dry_run) {
-        let backup = without_ace.write().map_err(|error| settings::failure(&error))?;
+        let backup = without_ace.write()?;
         let hint = backup.map(|backup| format!("backup: {}", backup.display()));
         if !global.quiet {
             let warning = "the ACE playbook hooks were removed from the settings of all your projects";

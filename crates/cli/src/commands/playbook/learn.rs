@@ -7,20 +7,20 @@ pub(super) mod progress;
 
 use super::project;
 use crate::api_judge::SystemClock;
+use crate::args::GlobalArgs;
 use crate::args::playbook::LearnArgs;
-use crate::args::{GlobalArgs, OutputFormat};
 use crate::commands::detach;
 use crate::failure::Failure;
 use crate::output::phrases::counted;
 use crate::output::time::future_time;
 use crate::run_learning::destination;
 use crate::{open_home, output, runtime, signals};
-use longhaul_core::{CancelSource, Fault, Moment, Outcome, OutcomeKind, Span};
-use longhaul_playbook::database::{JudgeKind, LearningError, NextItem, QueueStatus, Queued, QueuedEvent};
+use longhaul_core::{CancelSource, Moment, Outcome, OutcomeKind, Span};
+use longhaul_playbook::database::{JudgeKind, NextItem, QueueStatus, Queued, QueuedEvent};
 use longhaul_playbook::points::WordOverlap;
 use longhaul_playbook::worker::{LearnSteps, Worker, WorkerEvent, WorkerReport};
 use longhaul_playbook::{LearningDb, LearningPaths};
-use longhaul_store::rfc3339;
+use longhaul_store::{DatabaseError, rfc3339};
 use progress::Progress;
 use serde::Serialize;
 use std::fs;
@@ -65,10 +65,10 @@ struct Failed {
 }
 
 /// The queue that a worker of this process serves.
-struct WorkerTarget {
-    home: LearningPaths,
-    kind: JudgeKind,
-    destination: String,
+pub(super) struct WorkerTarget {
+    pub home: LearningPaths,
+    pub kind: JudgeKind,
+    pub destination: String,
 }
 
 /// Runs the command and returns its exit code.
@@ -94,25 +94,21 @@ fn learn_here(
     transcripts: Vec<PathBuf>,
 ) -> Result<u8, Failure> {
     let target = WorkerTarget { home: paths.clone(), kind: args.judge.into(), destination: destination() };
-    let mut learning = LearningDb::open(&target.home).map_err(|error| failure(&error))?;
+    let mut learning = LearningDb::open(&target.home)?;
     if let Some(path) = learning.damaged_copy() {
         progress::warn_damaged_database(path);
     }
     let project = PathBuf::from(project::file(&args.project)?.project());
     for transcript in transcripts {
-        learning
-            .enqueue(output::now(), &target.queued(&project, transcript))
-            .map_err(|error| failure(&error))?;
+        learning.enqueue(output::now(), &target.queued(&project, transcript))?;
     }
     if args.retry_failed {
-        let result = learning.retry_failed(target.kind, &target.destination);
-        result.map_err(|error| failure(&error))?;
+        learning.retry_failed(target.kind, &target.destination)?;
     }
     if !args.worker {
-        let result = learning.make_due(target.kind, &target.destination);
-        result.map_err(|error| failure(&error))?;
+        learning.make_due(target.kind, &target.destination)?;
     }
-    let before = learning.status(0).map_err(|error| failure(&error))?;
+    let before = learning.status(0)?;
     drop(learning);
     let result = runtime::new()?.block_on(target.work_until_cancelled(global, args.worker))?;
     let (report, cancelled) = match result {
@@ -140,7 +136,8 @@ fn readable(path: &Path) -> Result<PathBuf, Failure> {
 }
 
 impl WorkerTarget {
-    fn queued(&self, project: &Path, transcript: PathBuf) -> Queued {
+    /// Returns the queue entry of a transcript that a person names.
+    pub(super) fn queued(&self, project: &Path, transcript: PathBuf) -> Queued {
         Queued {
             project: project.to_owned(),
             session: None,
@@ -162,7 +159,7 @@ impl WorkerTarget {
         let mut cancels = signals::cancels()
             .map_err(|error| Failure::unexpected(format!("cannot listen for signals: {error}")))?;
         tokio::select! {
-            result = self.work(global, is_worker) => result.map(Ok).map_err(|error| failure(&error)),
+            result = self.work(global, is_worker) => Ok(Ok(result?)),
             Some(source) = cancels.recv() => {
                 if !(global.quiet || is_worker) {
                     output::print_status("cancelled; the queue is kept; run it again to continue");
@@ -173,7 +170,7 @@ impl WorkerTarget {
     }
 
     /// Works, or waits for the worker that does.
-    async fn work(&self, global: &GlobalArgs, is_worker: bool) -> Result<WorkerReport, LearningError> {
+    async fn work(&self, global: &GlobalArgs, is_worker: bool) -> Result<WorkerReport, DatabaseError> {
         let clock = Arc::new(SystemClock::new());
         let judge = judge::create(self.kind, &self.home, &clock);
         let steps = learn_steps(&self.home, global);
@@ -205,9 +202,9 @@ impl WorkerTarget {
         before: &QueueStatus,
         report: WorkerReport,
     ) -> Result<u8, Failure> {
-        let learning = LearningDb::open(&self.home).map_err(|error| failure(&error))?;
-        let after = learning.status(0).map_err(|error| failure(&error))?;
-        let next = learning.next(self.kind, &self.destination, Moment(0)).map_err(|error| failure(&error))?;
+        let learning = LearningDb::open(&self.home)?;
+        let after = learning.status(0)?;
+        let next = learning.next(self.kind, &self.destination, Moment(0))?;
         let due = match next {
             NextItem::Waits(at) if report.needs_person.is_none() => Some(at),
             NextItem::Due(_) if report.needs_person.is_none() => Some(output::now()),
@@ -237,10 +234,7 @@ impl WorkerTarget {
                 others.iter().filter(|entry| entry.judge != self.kind.as_str()).count() as u64,
             ),
         };
-        match output::format(global) {
-            OutputFormat::Text => output::print_text(&text(&learned, due)),
-            OutputFormat::Json | OutputFormat::StreamJson => output::print_json(&learned),
-        }
+        output::print_output(global, &learned, || text(&learned, due));
         let outcome = if learned.needs_person.is_some() {
             OutcomeKind::NeedsPerson
         } else if learned.waiting > 0 {
@@ -256,7 +250,7 @@ impl WorkerTarget {
 
 /// Works, or waits for the worker that does. Reports when the next item is due, even if another worker did
 /// the work.
-pub(super) async fn work_or_wait(worker: &Worker<'_>, quiet: bool) -> Result<WorkerReport, LearningError> {
+pub(super) async fn work_or_wait(worker: &Worker<'_>, quiet: bool) -> Result<WorkerReport, DatabaseError> {
     let mut has_printed = false;
     loop {
         let report = worker.work().await?;
@@ -326,12 +320,6 @@ pub(super) fn command(judge: JudgeKind) -> &'static str {
         JudgeKind::Api => "longhaul playbook learn",
         JudgeKind::Claude => "longhaul playbook learn --judge claude",
     }
-}
-
-/// Converts an error of the database.
-pub fn failure(error: &LearningError) -> Failure {
-    let fault = None::<Fault>;
-    Failure::not_started(error.to_string(), error.hint(), fault)
 }
 
 #[cfg(test)]

@@ -4,10 +4,11 @@ use crate::args::playbook::ProjectArgs;
 use crate::failure::{Failure, USAGE};
 use crate::open_home;
 use longhaul::find_agent::claude_config_dir;
-use longhaul_playbook::database::LearningError;
-use longhaul_playbook::judging::Templates;
+use longhaul_playbook::bootstrap::StateError;
+use longhaul_playbook::judging::{Templates, TemplatesError};
 use longhaul_playbook::points::threshold;
 use longhaul_playbook::{FileError, LearningDb, LearningPaths, PlaybookFile};
+use longhaul_store::DatabaseError;
 use std::env;
 use std::path::PathBuf;
 
@@ -43,13 +44,13 @@ pub fn current_project() -> Result<PathBuf, Failure> {
 /// Opens the learning database and creates it if it is missing.
 pub fn learning() -> Result<LearningDb, Failure> {
     let home = open_home::open()?;
-    LearningDb::open(&LearningPaths::in_home(home.path())).map_err(|error| db_failure(&error))
+    Ok(LearningDb::open(&LearningPaths::in_home(home.path()))?)
 }
 
 /// Opens the learning database. `None` if it does not exist.
 pub fn existing_db() -> Result<Option<LearningDb>, Failure> {
     let home = open_home::locate()?;
-    LearningDb::open_existing(&LearningPaths::in_home(home.path())).map_err(|error| db_failure(&error))
+    Ok(LearningDb::open_existing(&LearningPaths::in_home(home.path()))?)
 }
 
 /// Returns the prompt templates for judges and sessions, including the user's own.
@@ -63,21 +64,36 @@ pub fn similarity_threshold() -> (f64, Option<String>) {
     (threshold, flaw.map(|flaw| format!("{THRESHOLD}: {flaw}")))
 }
 
-/// Converts an error of a playbook.
-pub fn failure(error: &FileError) -> Failure {
-    let failure = Failure::not_started(error.to_string(), error.hint(), None);
-    match error {
-        FileError::Undo(_) => Failure { exit_code: USAGE, ..failure },
-        FileError::Io { .. }
-        | FileError::Damaged { .. }
-        | FileError::Newer { .. }
-        | FileError::Busy { .. }
-        | FileError::ChangedMeanwhile { .. }
-        | FileError::Outside { .. }
-        | FileError::Learning(_) => failure,
+impl From<FileError> for Failure {
+    fn from(error: FileError) -> Failure {
+        let failure = Failure::not_started(error.to_string(), error.hint(), None);
+        match error {
+            FileError::Undo(_) => Failure { exit_code: USAGE, ..failure },
+            FileError::Io { .. }
+            | FileError::Damaged { .. }
+            | FileError::Newer { .. }
+            | FileError::Busy { .. }
+            | FileError::ChangedMeanwhile { .. }
+            | FileError::Outside { .. }
+            | FileError::Learning(_) => failure,
+        }
     }
 }
 
-fn db_failure(error: &LearningError) -> Failure {
-    Failure::not_started(error.to_string(), error.hint(), None)
+impl From<DatabaseError> for Failure {
+    fn from(error: DatabaseError) -> Failure {
+        Failure::not_started(error.to_string(), error.hint(), None)
+    }
+}
+
+impl From<TemplatesError> for Failure {
+    fn from(error: TemplatesError) -> Failure {
+        Failure::not_started(error.to_string(), error.hint(), None)
+    }
+}
+
+impl From<StateError> for Failure {
+    fn from(error: StateError) -> Failure {
+        Failure::not_started(error.to_string(), error.hint(), None)
+    }
 }

@@ -63,9 +63,10 @@ pub fn installed() -> Vec<PathBuf> {
     with_hooks.map(|file| file.path().to_owned()).collect()
 }
 
-/// Converts an error of the settings.
-pub fn failure(error: &InstallError) -> Failure {
-    Failure::usage(error.to_string(), error.hint())
+impl From<InstallError> for Failure {
+    fn from(error: InstallError) -> Failure {
+        Failure::usage(error.to_string(), error.hint())
+    }
 }
 
 /// Applies a change and prints the result. Writes nothing in a dry run.
@@ -76,7 +77,7 @@ pub fn apply_change(
     dry_run: bool,
     completed: &str,
 ) -> Result<u8, Failure> {
-    let backup = if dry_run { None } else { change.write().map_err(|error| failure(&error))? };
+    let backup = if dry_run { None } else { change.write()? };
     let path = file.path();
     match output::format(global) {
         OutputFormat::Text if dry_run => output::print_text(&change.after),

@@ -45,7 +45,7 @@ struct ShownPoint {
 pub fn show(global: &GlobalArgs, args: &ShowPlaybookArgs) -> Result<u8, Failure> {
     let section = args.section.as_deref().map(section).transpose()?;
     let file = project::file(&args.project)?;
-    let loaded = file.read().map_err(|error| project::failure(&error))?;
+    let loaded = file.read()?;
     check_names(&loaded.playbook, &args.points)?;
     let is_selected = |point_section: Section, point: &Point| {
         section.is_none_or(|section| section == point_section)

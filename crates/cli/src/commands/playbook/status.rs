@@ -1,6 +1,6 @@
 //! `longhaul playbook status`: queued and failed transcripts, judging in progress, lessons, errors and cost.
 
-use super::learn::{command, failure};
+use super::learn::command;
 use super::settings;
 use crate::args::playbook::PlaybookStatusArgs;
 use crate::args::{GlobalArgs, OutputFormat};
@@ -157,12 +157,9 @@ struct Spent {
 /// Runs the command and returns its exit code.
 pub fn status(global: &GlobalArgs, args: &PlaybookStatusArgs) -> Result<u8, Failure> {
     let paths = LearningPaths::in_home(open_home::locate()?.path());
-    let learning = LearningDb::open_existing(&paths).map_err(|error| failure(&error))?;
+    let learning = LearningDb::open_existing(&paths)?;
     let (queue_status, judge_costs) = match &learning {
-        Some(learning) => {
-            let queue_status = learning.status(args.lessons).map_err(|error| failure(&error))?;
-            (queue_status, learning.judge_costs(Moment(0)).map_err(|error| failure(&error))?)
-        }
+        Some(learning) => (learning.status(args.lessons)?, learning.judge_costs(Moment(0))?),
         None => (QueueStatus::default(), Vec::new()),
     };
     let status = LearningStatus::new(&paths, queue_status, &judge_costs);

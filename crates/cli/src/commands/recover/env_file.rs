@@ -4,7 +4,7 @@
 
 use crate::config::find::user_file;
 use longhaul::quoted;
-use longhaul_agent::claude::environment::is_needed;
+use longhaul_agent::default_dialect;
 use longhaul_store::read_regular;
 use std::collections::BTreeSet;
 use std::env;
@@ -91,13 +91,14 @@ pub struct Variable {
 
 /// Returns the variables of this process that an agent needs.
 pub fn set_here() -> Vec<Variable> {
+    let dialect = default_dialect();
     let is_set = |name: &str| env::var_os(name).is_some_and(|value| !value.is_empty());
     let mut variables: Vec<Variable> = env::vars_os()
         .filter_map(|(name, value)| {
             let is_plain = value.to_str().is_some_and(|value| !value.contains(['\'', '\n']));
             Some(Variable { name: name.into_string().ok()?, is_plain })
         })
-        .filter(|variable| is_set(&variable.name) && is_needed(&variable.name, is_set))
+        .filter(|variable| is_set(&variable.name) && dialect.needs_variable(&variable.name, &is_set))
         .collect();
     variables.sort_by(|one, other| one.name.cmp(&other.name));
     variables

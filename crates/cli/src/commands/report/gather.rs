@@ -9,7 +9,7 @@ use super::run_timeline::RunTimeline;
 use crate::failure::Failure;
 use crate::{open_home, open_ledger};
 use longhaul::next_commands;
-use longhaul_core::{Moment, Run};
+use longhaul_core::Moment;
 use longhaul_store::{
     Home, Journal, Ledger, LedgerEntry, LedgerError, LedgerRun, RunDir, RunFilter, RunState,
 };
@@ -62,12 +62,13 @@ fn read(mut entry: LedgerEntry, bounds: Bounds, now: Moment) -> RunInput {
     let has_supervisor = entry.run.outcome.is_none() && is_attended(&entry.run);
     let mut commands = Vec::new();
     let (timeline, hint) = match Journal::load(&dir.journal_path()) {
-        Ok(history) => {
+        Ok(journal) => {
+            let history = journal.history();
             // An orphaned run is known up to its last decision.
             if let Ok(plan) = dir.plan() {
-                commands = next_commands(dir.id(), &Run::replay(history.records()), &plan);
+                commands = next_commands(dir.id(), history.run(), &plan);
             }
-            let until = if has_supervisor { Some(now) } else { history.last_step_at() };
+            let until = if has_supervisor { Some(now) } else { journal.last_step_at() };
             (Some(RunTimeline::new(&history, until.unwrap_or(now))), None)
         }
         Err(error) => {

@@ -1,10 +1,10 @@
-//! Derives a run's attempts, timeline and lost time by replaying its journal. Pure.
+//! Renders the attempts, the timeline and the lost time of a run from its history. Pure.
 
 use crate::output::phrases;
 use longhaul_core::{
-    Fault, Moment, Outcome, Phase, Record, ResumeStrategy, Run, Span, StopCause, StrategyReason, Usage, Usd,
+    AttemptHistory, Fault, HistoryEventKind, Moment, Outcome, Phase, ResumeStrategy, RunHistory, Span,
+    StopCause, StrategyReason, Usd,
 };
-use longhaul_store::History;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -39,18 +39,21 @@ pub struct TimelineAttempt {
     #[serde(serialize_with = "super::data::stamp_or_null")]
     #[cfg_attr(test, schemars(with = "Option<longhaul_core::schema::Rfc3339>"))]
     pub ended_at: Option<Moment>,
+    /// Duration without sleep of the machine. `None` if the attempt is running.
+    #[serde(rename = "duration_ms")]
+    pub duration: Option<Span>,
     /// How the conversation's history reached the attempt.
     pub strategy: Option<ResumeStrategy>,
     /// Why that strategy was chosen.
     pub reason: Option<StrategyReason>,
     /// Fault that ended the attempt.
     pub fault: Option<Fault>,
-    /// Why the attempt was stopped, if it was.
+    /// Why the attempt was first stopped, if it was.
     pub stop_cause: Option<StopCause>,
     /// How long the run waited afterwards for the next attempt.
     #[serde(rename = "waited_ms")]
     pub waited: Span,
-    /// Cost reported by the vendor, including a summary of older work for this attempt.
+    /// Cost reported by the vendor, without a summary of older work for this attempt.
     #[serde(rename = "reported_cost_usd", serialize_with = "super::data::dollars")]
     #[cfg_attr(test, schemars(with = "longhaul_core::schema::Dollars"))]
     pub cost: Usd,
@@ -58,6 +61,10 @@ pub struct TimelineAttempt {
     #[serde(rename = "estimated_cost_usd", serialize_with = "super::data::dollars")]
     #[cfg_attr(test, schemars(with = "longhaul_core::schema::Dollars"))]
     pub estimated_cost: Usd,
+    /// Cost of a summary of older work for this attempt. The cost of the run includes it.
+    #[serde(rename = "summary_cost_usd", serialize_with = "super::data::dollars")]
+    #[cfg_attr(test, schemars(with = "longhaul_core::schema::Dollars"))]
+    pub summary_cost: Usd,
 }
 
 impl TimelineAttempt {
@@ -214,215 +221,130 @@ impl LostTime {
 }
 
 impl RunTimeline {
-    /// Builds the timeline of a run. An unfinished run is taken to continue until `until`.
-    pub fn new(history: &History, until: Moment) -> RunTimeline {
-        let mut builder = RunTimelineBuilder::default();
-        for entry in &history.entries {
-            for record in &entry.records {
-                builder.apply(entry.at, record);
-            }
-        }
-        builder.end(until)
-    }
-}
-
-/// Builds a timeline, record by record.
-#[derive(Default)]
-struct RunTimelineBuilder {
-    run: Run,
-    timeline: RunTimeline,
-    /// The slice that has not ended.
-    open: Option<TimelineSlice>,
-    /// Sleep reported by the previous record, and when it was recorded.
-    slept: Option<(Moment, Span)>,
-    /// Silence of the current attempt when it was stopped for a stall.
-    silent: Span,
-}
-
-impl RunTimelineBuilder {
-    /// Applies a record of a step taken at `step_at`.
-    fn apply(&mut self, step_at: Moment, record: &Record) {
-        let state = self.run.state();
-        let (clocks, fault, ended) = (state.clocks, state.fault, state.finished_at);
-        let (attempt_started_at, made_progress) = (state.attempt_started_at, state.made_progress);
-        let waited = matches!(state.phase, Phase::Waiting { .. });
-        self.run.apply(record);
-        let now = self.run.state().clocks;
-        let waiting = now.waiting - clocks.waiting;
-        let slept = now.downtime - clocks.downtime;
-        self.lose_waiting(LostTimeCause::Downtime, slept);
-        let before = self.slept.take();
-        self.wait(fault, waiting);
-        match record {
-            Record::AttemptStarted { at, plan } => {
-                self.start(SliceKind::Working, None, *at);
-                self.silent = Span::ZERO;
-                self.timeline.attempts.push(TimelineAttempt {
-                    number: plan.attempt,
-                    started_at: *at,
-                    ended_at: None,
-                    strategy: None,
-                    reason: None,
-                    fault: None,
-                    stop_cause: None,
-                    waited: Span::ZERO,
-                    cost: Usd::ZERO,
-                    estimated_cost: Usd::ZERO,
-                });
-            }
-            Record::ResumeStrategyChosen { strategy, reason, .. } => {
-                if let Some(last) = self.timeline.attempts.last_mut() {
-                    (last.strategy, last.reason) = (Some(*strategy), Some(*reason));
-                }
-            }
-            Record::StopOrdered { cause, stall, .. } => {
-                self.silent = stall.map_or(self.silent, |stall| match cause {
-                    StopCause::NoProgress => stall.no_progress_for,
-                    StopCause::Stalled
-                    | StopCause::TimedOut
-                    | StopCause::AuthRejected
-                    | StopCause::WrongSession
-                    | StopCause::WrapUp
-                    | StopCause::LimitReached
-                    | StopCause::MemoryLimit
-                    | StopCause::DidNotExit
-                    | StopCause::Suspended
-                    | StopCause::BackgroundStopped
-                    | StopCause::Cancelled => stall.silent_for,
-                });
-                if let Some(last) = self.timeline.attempts.last_mut() {
-                    last.stop_cause = Some(*cause);
-                }
-            }
-            Record::SummaryEnded { usage, .. } => self.spend(*usage),
-            Record::AttemptEnded { at, fault, usage, .. } => {
-                self.spend(*usage);
-                self.end_attempt(*at, *fault, attempt_started_at, made_progress);
-            }
-            Record::Swept { at, .. } => {
-                if matches!(self.run.state().phase, Phase::Waiting { .. }) {
-                    self.start(SliceKind::Waiting, self.run.state().fault, *at);
-                }
-            }
-            Record::CheckStarted { at } => self.start(SliceKind::Checking, None, *at),
-            Record::CheckEnded { at, .. } | Record::RunFinished { at, .. } => self.close(*at),
-            Record::RunReopened { at, .. } => {
-                self.start(SliceKind::Finished, None, ended);
-                self.close(*at);
-            }
-            // Sleep during a wait counts as waiting.
-            Record::Downtime { duration: span } if !waited => {
-                self.slept = Some((step_at, slept));
-                self.sleep(step_at, *span);
-            }
-            // A new supervisor first records how long nothing ran. That downtime was recorded as sleep.
-            Record::Recovered { last_record_at: Some(last), .. } => {
-                if let Some((_, slept)) = before.filter(|(at, _)| at > last) {
-                    let downtime = self.lost_to(LostTimeCause::Downtime);
-                    downtime.waiting = downtime.waiting - slept;
-                    self.lose_waiting(LostTimeCause::Unsupervised, slept);
-                }
-            }
-            Record::Recovered { last_record_at: None, .. }
-            | Record::Downtime { .. }
-            | Record::RunStarted { .. }
-            | Record::SummaryStarted { .. }
-            | Record::SummaryStopOrdered { .. }
-            | Record::AttemptSpawned { .. }
-            | Record::SessionOpened { .. }
-            | Record::ProgressMade { .. }
-            | Record::LimitReached { .. }
-            | Record::AgentStopped { .. }
-            | Record::PromptSent { .. }
-            | Record::InputClosed { .. }
-            | Record::StallDeferred { .. }
-            | Record::CheckStopOrdered { .. }
-            | Record::SuspendOrdered { .. }
-            | Record::Suspended { .. }
-            | Record::CancelRequested { .. } => {}
-        }
-    }
-
-    fn end_attempt(&mut self, at: Moment, fault: Option<Fault>, started_at: Moment, made_progress: bool) {
-        self.close(at);
-        let Some(last) = self.timeline.attempts.last_mut() else { return };
-        (last.ended_at, last.fault) = (Some(at), fault);
-        let Some(fault) = fault else { return };
-        let attempt_start = last.started_at;
-        // Sleep of the machine may have split the attempt into several slices.
-        for slice in self.timeline.timeline.iter_mut().rev().take_while(|slice| slice.from >= attempt_start) {
-            if slice.kind == SliceKind::Working {
-                (slice.kind, slice.fault) = (SliceKind::Failed, Some(fault));
-            }
-        }
-        let wasted = if made_progress { self.silent } else { at.since(started_at) };
-        let lost = self.lost_to(LostTimeCause::Fault(fault));
-        lost.wasted = lost.wasted + wasted;
-    }
-
-    fn spend(&mut self, usage: Usage) {
-        if let Some(last) = self.timeline.attempts.last_mut() {
-            last.cost += usage.reported_cost;
-            last.estimated_cost += usage.estimated_cost;
-        }
-    }
-
-    /// Adds a wait for the next attempt, after an attempt with this fault.
-    fn wait(&mut self, fault: Option<Fault>, span: Span) {
-        self.lose_waiting(fault.map_or(LostTimeCause::BetweenAttempts, LostTimeCause::Fault), span);
-        if let Some(last) = self.timeline.attempts.last_mut() {
-            last.waited = last.waited + span;
-        }
-    }
-
-    fn lose_waiting(&mut self, cause: LostTimeCause, span: Span) {
-        let lost = self.lost_to(cause);
-        lost.waiting = lost.waiting + span;
-    }
-
-    fn lost_to(&mut self, cause: LostTimeCause) -> &mut LostTime {
-        self.timeline.lost_time.entry(cause).or_default()
-    }
-
-    /// Starts a slice and closes the open one.
-    fn start(&mut self, kind: SliceKind, fault: Option<Fault>, at: Moment) {
-        self.close(at);
-        self.open = Some(TimelineSlice { kind, fault, from: at, to: at });
-    }
-
-    /// Closes the open slice.
-    fn close(&mut self, at: Moment) {
-        if let Some(open) = self.open.take()
-            && at > open.from
-        {
-            self.timeline.timeline.push(TimelineSlice { to: at, ..open });
-        }
-    }
-
-    /// Splits the open slice: a sleep of this length ended at `at`.
-    fn sleep(&mut self, at: Moment, span: Span) {
-        let Some(open) = self.open else { return };
-        let from = Moment(at.0.saturating_sub(span.0)).max(open.from);
-        self.start(SliceKind::Downtime, None, from);
-        self.start(open.kind, open.fault, at);
-    }
-
-    fn end(mut self, until: Moment) -> RunTimeline {
-        let state = self.run.state();
-        self.timeline.outcome = state.outcome();
-        let until = if self.timeline.outcome.is_some() { state.finished_at } else { until };
+    /// Renders the history of a run. An unfinished run is taken to continue until `until`.
+    pub fn new(history: &RunHistory, until: Moment) -> RunTimeline {
+        let state = history.state();
         if state.phase == Phase::New {
             // The clocks have not started.
-            return self.timeline;
+            return RunTimeline::default();
         }
-        (self.timeline.wall, self.timeline.active) = (state.clocks.wall(until), state.active(until));
-        // The wait so far counts as lost time.
-        if let Phase::Waiting { since, .. } = state.phase {
-            let fault = state.fault;
-            self.wait(fault, until.since(since));
+        let outcome = state.outcome();
+        let until = if outcome.is_some() { state.finished_at } else { until };
+        RunTimeline {
+            attempts: history.attempts().iter().map(|attempt| TimelineAttempt::new(attempt, until)).collect(),
+            timeline: slices(history, until),
+            lost_time: lost_time(history, until),
+            outcome,
+            wall: state.clocks.wall(until),
+            active: state.active(until),
         }
-        self.close(until);
-        self.timeline.lost_time.retain(|_, lost| lost.total() > Span::ZERO);
-        self.timeline
     }
+}
+
+impl TimelineAttempt {
+    fn new(attempt: &AttemptHistory, until: Moment) -> TimelineAttempt {
+        let (end, usage) = (attempt.end.as_ref(), attempt.usage());
+        TimelineAttempt {
+            number: attempt.number,
+            started_at: attempt.started_at,
+            ended_at: end.map(|end| end.at),
+            duration: end.map(|end| attempt.duration(end.at)),
+            strategy: attempt.strategy,
+            reason: attempt.reason,
+            fault: attempt.fault(),
+            stop_cause: attempt.stop_cause(),
+            waited: attempt.waited(until),
+            cost: usage.reported_cost,
+            estimated_cost: usage.estimated_cost,
+            summary_cost: attempt.summary.map_or(Usd::ZERO, |summary| summary.usage.total_cost()),
+        }
+    }
+}
+
+/// Returns the activity of a run until `until`, in order.
+fn slices(history: &RunHistory, until: Moment) -> Vec<TimelineSlice> {
+    let slice =
+        |kind, fault, from, to: Option<Moment>| TimelineSlice { kind, fault, from, to: to.unwrap_or(until) };
+    let attempts = history.attempts().iter().map(|attempt| {
+        let kind = if attempt.fault().is_some() { SliceKind::Failed } else { SliceKind::Working };
+        slice(kind, attempt.fault(), attempt.started_at, attempt.end.as_ref().map(|end| end.at))
+    });
+    let waits = history.waits().map(|wait| slice(SliceKind::Waiting, wait.fault, wait.from, wait.ended_at));
+    let checks = history
+        .checks()
+        .iter()
+        .map(|check| slice(SliceKind::Checking, None, check.started_at, check.ended_at));
+    let finished = history.events().iter().filter_map(|event| {
+        let HistoryEventKind::Reopened { finished, .. } = event.kind else { return None };
+        Some(slice(SliceKind::Finished, None, before(event.at, finished), Some(event.at)))
+    });
+    let mut slices: Vec<TimelineSlice> = attempts.chain(waits).chain(checks).chain(finished).collect();
+    for downtime in downtimes(history, until) {
+        insert(
+            &mut slices,
+            slice(SliceKind::Downtime, None, before(downtime.end, downtime.duration), Some(downtime.end)),
+        );
+    }
+    slices.retain(|slice| slice.to > slice.from);
+    slices.sort_by_key(|slice| slice.from);
+    slices
+}
+
+/// Inserts downtime. It splits the slice in which it ended, but never starts before that slice.
+fn insert(slices: &mut Vec<TimelineSlice>, downtime: TimelineSlice) {
+    let is_split = |slice: &&mut TimelineSlice| slice.from < downtime.to && downtime.to <= slice.to;
+    let Some(split) = slices.iter_mut().find(is_split) else { return slices.push(downtime) };
+    let whole = *split;
+    let from = downtime.from.max(whole.from);
+    split.to = from;
+    slices.extend([TimelineSlice { from, ..downtime }, TimelineSlice { from: downtime.to, ..whole }]);
+}
+
+/// Downtime outside of waits.
+struct TimelineDowntime {
+    end: Moment,
+    duration: Span,
+    cause: LostTimeCause,
+}
+
+/// Returns the downtime of a run until `until`. Downtime during a wait counts as waiting.
+fn downtimes(history: &RunHistory, until: Moment) -> impl Iterator<Item = TimelineDowntime> {
+    history.events().iter().filter_map(move |event| {
+        if let HistoryEventKind::Downtime { duration, in_wait: false, unsupervised } = event.kind {
+            let cause = if unsupervised { LostTimeCause::Unsupervised } else { LostTimeCause::Downtime };
+            return Some(TimelineDowntime { end: event.at, duration, cause });
+        }
+        let HistoryEventKind::Suspended { until: continued_at, .. } = event.kind else { return None };
+        let end = continued_at.unwrap_or(until);
+        Some(TimelineDowntime { end, duration: end.since(event.at), cause: LostTimeCause::Downtime })
+    })
+}
+
+/// Returns the time that a run lost until `until`.
+fn lost_time(history: &RunHistory, until: Moment) -> BTreeMap<LostTimeCause, LostTime> {
+    let mut lost_time: BTreeMap<LostTimeCause, LostTime> = BTreeMap::new();
+    let mut lose = |cause, lost: LostTime| {
+        let sum = lost_time.entry(cause).or_default();
+        (sum.waiting, sum.wasted) = (sum.waiting + lost.waiting, sum.wasted + lost.wasted);
+    };
+    for wait in history.waits() {
+        let cause = wait.fault.map_or(LostTimeCause::BetweenAttempts, LostTimeCause::Fault);
+        lose(cause, LostTime { waiting: wait.duration(until), ..LostTime::default() });
+    }
+    for downtime in downtimes(history, until) {
+        lose(downtime.cause, LostTime { waiting: downtime.duration, ..LostTime::default() });
+    }
+    for attempt in history.attempts() {
+        let Some(fault) = attempt.fault() else { continue };
+        // An attempt without progress is lost entirely; otherwise only its final silence is lost.
+        let wasted = if attempt.made_progress { attempt.stalled_for() } else { attempt.duration(until) };
+        lose(LostTimeCause::Fault(fault), LostTime { wasted, ..LostTime::default() });
+    }
+    lost_time.retain(|_, lost| lost.total() > Span::ZERO);
+    lost_time
+}
+
+/// Returns the moment this long before `at`.
+fn before(at: Moment, span: Span) -> Moment {
+    Moment(at.0.saturating_sub(span.0))
 }

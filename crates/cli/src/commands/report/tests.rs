@@ -1,5 +1,6 @@
 //! Reports on runs that are built from records.
 
+mod agreement;
 mod pages;
 mod timelines;
 
@@ -13,11 +14,10 @@ use expect_test::expect;
 use jiff::tz::TimeZone;
 use longhaul::next_commands;
 use longhaul_core::{
-    AfterAttempt, AttemptPlan, Fault, Limit, Moment, Outcome, OutcomeKind, PromptKind, Record, Remedy, Run,
-    SessionPlan, Span, Tokens, Usage, Usd,
+    AfterAttempt, AttemptPlan, Fault, Limit, Moment, Outcome, OutcomeKind, Preset, PromptKind, Record,
+    Remedy, RunHistory, RunSpec, SessionPlan, Span, Tokens, Usage, Usd,
 };
-use longhaul_store::{History, JournalEntry, LedgerEntry, ModelUsage, Plan, RunDir, RunState};
-use serde_json::json;
+use longhaul_store::{LedgerEntry, ModelUsage, Plan, RunDir, RunState};
 
 /// 2026-01-01, midnight.
 const START: u64 = 1_767_225_600_000;
@@ -106,13 +106,9 @@ impl RunRecords {
             .and(seconds, Record::RunFinished { at: at(seconds), outcome })
     }
 
-    fn history(&self) -> History {
-        let entry = |(seq, (at, records)): (usize, &(Moment, Vec<Record>))| JournalEntry {
-            seq: seq as u64 + 1,
-            at: *at,
-            records: records.clone(),
-        };
-        History { entries: self.steps.iter().enumerate().map(entry).collect(), torn_bytes: 0 }
+    fn history(&self) -> RunHistory {
+        let steps = self.steps.iter();
+        RunHistory::new(steps.flat_map(|(at, records)| records.iter().map(|record| (*at, record))))
     }
 
     /// Returns the collected input of the run, this many seconds after the start.
@@ -129,8 +125,10 @@ impl RunRecords {
             truncated_tokens: Tokens { output: 7, ..Tokens::default() },
             messages: 2,
         };
-        for record in history.records() {
-            entry.apply(record, |_| match record {
+        for (at, record) in
+            self.steps.iter().flat_map(|(at, records)| records.iter().map(move |record| (*at, record)))
+        {
+            entry.apply(at, record, |_| match record {
                 Record::AttemptEnded { usage, .. } => {
                     vec![
                         spent("opus", usage.reported_cost, usage.estimated_cost),
@@ -140,23 +138,20 @@ impl RunRecords {
                 _ => Vec::new(),
             });
         }
-        entry.update_state(&Run::replay(history.records()));
+        entry.update_rows();
         let has_supervisor = entry.run.state != RunState::Finished;
         let timeline = Some(RunTimeline::new(&history, at(now)));
-        let run = Run::replay(history.records());
-        let commands = next_commands(&entry.run.id, &run, &plan(""));
+        let commands = next_commands(&entry.run.id, history.run(), &plan(""));
         RunInput { timeline, has_supervisor, hint: None, commands, calls: calls(), entry }
     }
 }
 
 fn plan(task: &str) -> Plan {
-    let plan = json!({
-        "longhaul_version": "0.1.0", "started_at": "2026-01-01T00:00:00.000Z", "name": "nightly",
-        "prompt": { "text": task }, "cwd": "/home/me/project", "model": "opus",
-        "agent": { "name": "claude", "program": "claude" },
-        "argv": [], "env": { "set": [], "removed": [] }, "policy": longhaul_core::Preset::Drill.policy(),
+    let spec = RunSpec::new("claude", "/home/me/project", task, Preset::Drill.policy()).with(|spec| {
+        spec.name = Some("nightly".to_owned());
+        spec.model = Some("opus".to_owned());
     });
-    serde_json::from_value(plan).expect("the plan is valid")
+    Plan::new(spec, at(0))
 }
 
 fn calls() -> ToolCalls {

@@ -136,7 +136,7 @@ fn print_finished(global: &GlobalArgs, dir: &RunDir) -> Result<u8, Failure> {
 /// Warns that the run keeps its original prompt.
 fn warn_of_another_prompt(global: &GlobalArgs, args: &RunArgs, dir: &RunDir) {
     let Ok(plan) = dir.plan() else { return };
-    let is_other = args.prompt.as_deref().is_some_and(|prompt| prompt != "-" && prompt != plan.prompt.text);
+    let is_other = args.prompt.as_deref().is_some_and(|prompt| prompt != "-" && prompt != plan.spec.prompt);
     if is_other && !global.quiet {
         let run = dir.id();
         let hint = format!("`longhaul show {run}` shows its prompt; another task needs another --key");

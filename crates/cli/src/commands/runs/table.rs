@@ -2,9 +2,9 @@
 
 use super::{Row, RowState};
 use crate::output::color::{Colors, Style};
-use crate::output::envelope_text::cut;
+use crate::output::envelope_text::fit;
 use crate::output::phrases;
-use crate::output::table::{Column, colored_table};
+use crate::output::table::{Column, colored_table, column_width};
 use crate::time_arg::ago;
 use longhaul_core::{Moment, OutcomeKind};
 
@@ -45,7 +45,7 @@ pub fn runs(rows: &[(&Row, Option<String>)], now: Moment, width: usize, colors: 
     for (number, line) in table.lines().enumerate() {
         out += &format!("{line}\n");
         if let Some(activity) = (number > 0).then(|| activities.next().flatten()).flatten() {
-            out += &format!("  {}\n", cut(activity, width.saturating_sub(2)));
+            out += &format!("  {}\n", fit(activity, width.saturating_sub(2)));
         }
     }
     out
@@ -59,16 +59,15 @@ fn line(row: &Row, now: Moment, width: usize) -> Vec<String> {
     };
     let active = row.entry.active.map_or_else(|| "-".to_owned(), |span| span.to_string());
     // The start of an id also selects the run.
-    let id = cut(&row.id, width.saturating_sub(REST_WIDTH));
+    let id = fit(&row.id, width.saturating_sub(REST_WIDTH));
     let task = phrases::one_line(&task);
     vec![id, row.state().to_owned(), ago(row.entry.started_at, now), active, cost(row), task]
 }
 
 /// Returns the width that the other columns leave for the task.
 fn room(cells: &[Vec<String>], columns: &[usize], width: usize) -> usize {
-    let widest = |column: usize| cells.iter().map(|row| row[column].chars().count()).max().unwrap_or(0) + 2;
     let others = columns.iter().filter(|column| COLUMNS[**column].1 != Column::Last);
-    width.saturating_sub(others.map(|column| widest(*column)).sum())
+    width.saturating_sub(others.map(|column| column_width(cells, *column) + 2).sum())
 }
 
 /// Returns the style of a run's state. It highlights runs that need attention.

@@ -1,10 +1,10 @@
 //! The attempts and checks of a run, as `show` prints them. JSON keys are only added, never removed.
 
 use crate::output::phrases;
-use crate::run_history::{self, AttemptFiles, RecordAt};
+use crate::run_history::AttemptFiles;
 use longhaul_core::{
-    AfterAttempt, CheckResult, Continuity, Exit, Fault, Moment, Questions, Record, Remedy, ResumeStrategy,
-    SessionPlan, Span, StallReport, StopCause, StrategyReason, SummaryResult, Usage,
+    AttemptHistory, CheckHistory, CheckResult, Continuity, Exit, Fault, Questions, Remedy, ResumeStrategy,
+    RunHistory, SessionPlan, Span, StallReport, StopCause, StrategyReason, SummaryResult, Usage,
 };
 use longhaul_store::{AnsweredQuestion, AttemptDir, ModelUsage, RunDir, StoppedTask, WatchdogStop, rfc3339};
 use serde::Serialize;
@@ -47,7 +47,7 @@ pub struct Attempt {
     pub total_cost_usd: f64,
     /// Summary of older work. `None` if none was requested.
     pub summary: Option<SummaryOutput>,
-    /// Why the attempt was stopped. `None` if it was not.
+    /// Why the attempt was first stopped. `None` if it was not.
     pub stop_cause: Option<StopCause>,
     /// Last activity, if the attempt was stopped for a stall.
     pub stall: Option<StallReport>,
@@ -98,7 +98,7 @@ fn live_usage(files: &AttemptDir) -> Usage {
 
 impl Attempt {
     pub fn new(
-        attempt: &run_history::AttemptHistory,
+        attempt: &AttemptHistory,
         attempt_files: &BTreeMap<u32, AttemptFiles>,
         dir: &RunDir,
     ) -> Attempt {
@@ -113,24 +113,21 @@ impl Attempt {
             strategy: attempt.strategy,
             reason: attempt.reason,
             ended_at: end.map(|end| rfc3339(end.at)),
-            fault: end.and_then(|end| end.fault),
+            fault: attempt.fault(),
             continuity: end.and_then(|end| end.continuity),
             denied_calls: end.map_or(0, |end| end.denied_calls),
             questions: end.map(|end| end.questions).unwrap_or_default(),
             // Unreadable files are ignored; the rest of the attempt is shown.
             answers: dir.answers().unwrap_or_default(),
             background_stopped: dir.stopped_tasks().unwrap_or_default(),
-            remedy: end.and_then(|end| match end.next {
-                AfterAttempt::Attempt { remedy, .. } => Some(remedy),
-                AfterAttempt::Check | AfterAttempt::Finish(_) => None,
-            }),
+            remedy: attempt.remedy(),
             total_cost_usd: usage.total_cost().as_dollars(),
-            summary: attempt.summary.map(|(outcome, usage)| SummaryOutput {
-                outcome,
-                total_cost_usd: usage.total_cost().as_dollars(),
+            summary: attempt.summary.map(|summary| SummaryOutput {
+                outcome: summary.result,
+                total_cost_usd: summary.usage.total_cost().as_dollars(),
             }),
-            stop_cause: attempt.stop_cause,
-            stall: attempt.stall,
+            stop_cause: attempt.stop_cause(),
+            stall: attempt.stall(),
             stalls_deferred: attempt.deferrals,
             watchdog: attempt_files.and_then(|files| files.watchdog_stop),
             evidence: phrases::evidence(attempt, exit),
@@ -139,7 +136,7 @@ impl Attempt {
             estimated_cost_usd: usage.estimated_cost.as_dollars(),
             duration_ms: end.map(|end| attempt.duration(end.at)),
             planned_wait_ms: attempt.planned_wait(),
-            waited_ms: attempt.waited,
+            waited_ms: attempt.completed_wait(),
             leftover_processes: attempt.leftover_processes,
         }
     }
@@ -163,17 +160,13 @@ pub struct Check {
 }
 
 /// Returns the checks of a run, in order.
-pub fn checks_of(records: &[RecordAt<'_>], dir: &RunDir) -> Vec<Check> {
-    let (mut checks, mut started_at): (Vec<Check>, Moment) = (Vec::new(), Moment(0));
-    for (at, record) in records {
-        if let Record::CheckStarted { .. } = record {
-            let number = checks.len() as u32 + 1;
-            let output = dir.check_output_path(number).display().to_string();
-            started_at = *at;
-            checks.push(Check { number, at: rfc3339(*at), result: None, duration_ms: None, output });
-        } else if let (Record::CheckEnded { result, .. }, Some(check)) = (record, checks.last_mut()) {
-            (check.result, check.duration_ms) = (Some(*result), Some(at.since(started_at)));
-        }
-    }
-    checks
+pub fn checks_of(history: &RunHistory, dir: &RunDir) -> Vec<Check> {
+    let check = |(number, check): (u32, &CheckHistory)| Check {
+        number,
+        at: rfc3339(check.started_at),
+        result: check.result,
+        duration_ms: check.duration(),
+        output: dir.check_output_path(number).display().to_string(),
+    };
+    (1..).zip(history.checks()).map(check).collect()
 }

@@ -1,9 +1,8 @@
 //! Reads what `show` needs from a run's other files: the agent, from the start of a stream, and the file
 //! sizes.
 
-use crate::run_history::RecordAt;
 use longhaul_agent::{DoneSignals, Guards, dialect_for};
-use longhaul_core::{Fault, Record};
+use longhaul_core::{Fault, RunHistory};
 use longhaul_store::{Plan, RunDir, open_regular};
 use serde::Serialize;
 use std::fs;
@@ -33,22 +32,21 @@ pub struct AgentInfo {
     pub subscription: Option<bool>,
 }
 
-/// Collects what the plan, the records and the latest stream report about the agent.
-pub fn agent_info(dir: &RunDir, plan: &Plan, records: &[RecordAt<'_>]) -> AgentInfo {
+/// Collects what the plan, the history and the latest stream report about the agent.
+pub fn agent_info(dir: &RunDir, plan: &Plan, history: &RunHistory) -> AgentInfo {
     let mut info = AgentInfo {
-        name: plan.agent.name.clone(),
-        program: plan.agent.program.as_path().display().to_string(),
-        version: plan.agent.version.clone(),
+        name: plan.spec.agent.name.clone(),
+        program: plan.spec.agent.program.display().to_string(),
+        version: None,
         model: None,
-        requested_model: plan.model.clone(),
+        requested_model: plan.spec.model.clone(),
         subscription: None,
     };
     // Only a subscription has usage windows.
-    let hit_usage_limit =
-        |record: &Record| matches!(record, Record::AttemptEnded { fault: Some(Fault::UsageLimit), .. });
-    let mut is_subscription = records.iter().any(|(_, record)| hit_usage_limit(record));
+    let mut is_subscription =
+        history.attempts().iter().any(|attempt| attempt.fault() == Some(Fault::UsageLimit));
     for attempt in dir.attempts().unwrap_or_default().iter().rev() {
-        let Some(dialect) = dialect_for(&plan.agent.name) else { break };
+        let Some(dialect) = dialect_for(&plan.spec.agent.name) else { break };
         let Some(head) = head_of(&attempt.stream_path()).filter(|head| !head.is_empty()) else { continue };
         let mut decoder = dialect.decoder(&Guards::default(), &DoneSignals::default());
         decoder.feed(&head, &mut Vec::new());

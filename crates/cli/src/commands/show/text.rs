@@ -11,10 +11,10 @@ use crate::output::phrases::{self, plural};
 use crate::output::time::TimeFormat;
 use crate::output::timeline_text::describe_outcome;
 use crate::output::wrap::{COLUMNS, columns, wrap};
-use crate::run_history;
 use longhaul::{RunReport, describe_stopped_task};
 use longhaul_core::{
-    Limit, Moment, Outcome, OutcomeKind, ResumeStrategy, SessionFileState, Span, StrategyReason, Verified,
+    AttemptHistory, Limit, Moment, Outcome, OutcomeKind, ResumeStrategy, RunHistory, SessionFileState, Span,
+    StrategyReason, Verified,
 };
 use longhaul_store::DiffStat;
 use std::fmt::Write;
@@ -32,10 +32,9 @@ const THEN_CHARS_MIN: usize = 21;
 
 /// The moments behind the printed times, for local time.
 pub struct RunTimes<'a> {
-    pub started_at: Option<Moment>,
     /// When the run finished, or the time as of which it is shown.
     pub as_of: Moment,
-    pub attempts: &'a [run_history::AttemptHistory],
+    pub history: &'a RunHistory,
     pub clock: &'a TimeFormat,
 }
 
@@ -55,7 +54,7 @@ pub fn text(output: &ShowOutput, outcome: Option<Outcome>, times: &RunTimes<'_>)
     line(&mut out, "directory", &output.cwd);
     line(&mut out, "session", output.session_id.as_deref().unwrap_or("none"));
     line(&mut out, "agent", &agent(output));
-    if let Some(started_at) = times.started_at {
+    if let Some(started_at) = times.history.started_at() {
         line(&mut out, "started", &times.clock.whole(started_at));
         if outcome.is_some() {
             line(&mut out, "finished", &times.clock.whole(times.as_of));
@@ -283,8 +282,8 @@ fn table(out: &mut String, output: &ShowOutput, times: &RunTimes<'_>) {
     };
     row(["", "", "", "", "", "", ""]);
     row(["#", "started", "resume", "took", "ended by", "then", "cost"]);
-    let mut day = times.started_at.map_or_else(String::new, |start| times.clock.day(start));
-    for (attempt, history) in output.attempts.iter().zip(times.attempts) {
+    let mut day = times.history.started_at().map_or_else(String::new, |start| times.clock.day(start));
+    for (attempt, history) in output.attempts.iter().zip(times.history.attempts()) {
         let today = times.clock.day(history.agent_started_at());
         if today != day {
             row(["", &today, "", "", "", "", ""]);
@@ -320,7 +319,7 @@ fn ended_by(attempt: &Attempt) -> String {
 }
 
 /// Describes the remedy for the fault and the wait.
-fn then(attempt: &Attempt, history: &run_history::AttemptHistory, times: &RunTimes<'_>) -> String {
+fn then(attempt: &Attempt, history: &AttemptHistory, times: &RunTimes<'_>) -> String {
     match (attempt.remedy, attempt.waited_ms, history.end.as_ref().zip(history.planned_wait())) {
         (Some(remedy), Some(waited), _) => phrases::describe_applied(remedy, waited),
         (Some(_), None, Some((ended, planned))) => {

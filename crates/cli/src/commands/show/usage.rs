@@ -50,10 +50,10 @@ pub struct LimitStatus {
 
 /// Returns the figures of a run in this state, as of `at`.
 pub fn figures(state: &State, limits: Limits, at: Moment) -> RunUsage {
-    let (clocks, usage) = (state.clocks, state.usage);
+    let (clocks, usage) = (state.clocks_at(at), state.usage);
     let has_started = clocks.started != Moment(0);
     let wall = if has_started { clocks.wall(at) } else { Span::ZERO };
-    let active = if has_started { state.active(at) } else { Span::ZERO };
+    let active = if has_started { clocks.active(at) } else { Span::ZERO };
     let used = |limit: Limit| match limit {
         Limit::Budget => {
             limits.budget.map(|limit_value| (limit_value.as_dollars(), usage.total_cost().as_dollars()))
@@ -74,8 +74,7 @@ pub fn figures(state: &State, limits: Limits, at: Moment) -> RunUsage {
     RunUsage {
         wall_ms: wall,
         active_ms: active,
-        // Includes the current wait.
-        waiting_ms: wall - active - clocks.downtime,
+        waiting_ms: clocks.waiting,
         downtime_ms: clocks.downtime,
         reported_cost_usd: usage.reported_cost.as_dollars(),
         estimated_cost_usd: usage.estimated_cost.as_dollars(),

@@ -2,110 +2,114 @@ use super::*;
 use crate::args::Cli;
 use crate::config::FileOwner;
 use crate::config::file::{FileTrust, Reader};
+use crate::config::find::ConfigFiles;
+use crate::config::keys::ValueKind;
+use crate::config::layers::merge;
 use crate::flag_order::reorder;
 use clap::CommandFactory;
-use expect_test::{Expect, expect};
+use std::path::Path;
 
-/// Builds the command line from typed arguments and the user's file.
-fn line(typed: &str, user: &str) -> CommandLine {
+/// Parses typed arguments with the user's file. Returns the arguments of the command.
+fn parse(typed: &str, user: &str) -> Result<ArgMatches, clap::Error> {
     let root = Cli::command();
     let keys = Keys::for_command(&root);
-    let path = Path::new("/u");
-    let reader = Reader {
-        keys: &keys,
-        root: &root,
-        owner: FileOwner::User,
-        path,
-        home: None,
-        user_file: None,
-        trust: FileTrust::Unknown,
-    };
+    let (path, owner, trust) = (Path::new("/u"), FileOwner::User, FileTrust::Unknown);
+    let reader = Reader { keys: &keys, owner, path, home: None, user_file: None, trust };
     let files = ConfigFiles { user: reader.read(user).expect("it can be read"), project: Default::default() };
-    let values = merge(&root, &keys, &files, &[], None).expect("the layers are valid");
-    let ordered = reorder(&root, typed.split(' ').map(OsString::from).collect());
-    let index = ordered.command.expect("a command is named");
-    let command = root.find_subcommand(ordered.arguments[index].to_str().unwrap_or_default());
-    let command = command.expect("it is a command");
-    let matches =
-        root.clone().ignore_errors(true).try_get_matches_from(&ordered.arguments).expect("it is partly read");
-    let matches = matches.subcommand_matches(command.get_name()).expect("it is named");
+    let values = merge(&keys, &files, &[], None).expect("the layers are valid");
+    let typed = reorder(&root, typed.split(' ').map(OsString::from).collect());
+    let matches = root.clone().ignore_errors(true).try_get_matches_from(&typed).expect("it is partly read");
+    let (name, matches) = matches.subcommand().expect("a command is named");
+    let command = root.find_subcommand(name).expect("it is a command");
     let values = keys.plain().filter_map(|key| Some((key.clone(), values.get(&key.name)?.clone()))).collect();
-    CommandLine::with(&root, command, ordered.arguments, index, values, matches)
+    let configured = ConfiguredCommand::with(&root, command, values, matches);
+    let parsed = configured.root.try_get_matches_from(typed)?;
+    Ok(parsed.subcommand().expect("a command is named").1.clone())
 }
 
-fn check(typed: &str, user: &str, expected: Expect) {
-    let line = line(typed, user);
-    let words: Vec<_> = line.arguments.iter().map(|word| word.to_string_lossy()).collect();
-    expected.assert_eq(&words.join(" "));
-    // Configuration never makes a valid command line invalid.
-    let read = Cli::command().try_get_matches_from(&line.arguments);
-    assert!(read.is_ok(), "{words:?}: {:?}", read.err());
+/// Asserts the arguments that are set, as `id=value` in the order of their ids: typed ones, and configured
+/// ones in brackets.
+fn check(typed: &str, user: &str, expected: &str) {
+    let matches = parse(typed, user).unwrap_or_else(|error| panic!("{typed}: {user}: {error}"));
+    let root = Cli::command();
+    let words = reorder(&root, typed.split(' ').map(OsString::from).collect());
+    let unconfigured = root.try_get_matches_from(words).expect("the typed arguments are valid");
+    let unconfigured = set(unconfigured.subcommand().expect("a command is named").1);
+    let is_new = |entry: &String| !(entry.starts_with('[') && unconfigured.contains(entry));
+    let mut found: Vec<String> = set(&matches).into_iter().filter(is_new).collect();
+    found.sort();
+    assert_eq!(found.join(" "), expected, "{typed}: {user}");
+}
+
+fn set(matches: &ArgMatches) -> Vec<String> {
+    let entry = |id: &Id| {
+        let values = matches.try_get_raw(id.as_str()).ok().flatten()?;
+        let values: Vec<_> = values.map(|value| value.to_string_lossy()).collect();
+        let text = format!("{id}={}", values.join(","));
+        Some(if is_typed(matches, id.as_str()) { text } else { format!("[{text}]") })
+    };
+    // The ids of groups are names of types.
+    matches.ids().filter(|id| !id.as_str().starts_with(char::is_uppercase)).filter_map(entry).collect()
 }
 
 #[test]
-fn inserts_configuration_before_typed_arguments() {
-    check("longhaul run p", "model = 'a'\nquiet = true", expect!["longhaul run --quiet --model=a p"]);
-    check("longhaul --model b run p", "model = 'a'", expect!["longhaul run --model b p"]);
-    check(
-        "longhaul run p",
-        "deny_tools = ['A', 'B']",
-        expect!["longhaul run --deny-tools=A --deny-tools=B p"],
-    );
-    check("longhaul run p --deny-tools C", "deny_tools = ['A']", expect!["longhaul run p --deny-tools C"]);
-    check("longhaul run p", "keep_going = false", expect!["longhaul run p"]);
-    check("longhaul run p", "agent_args = ['--a', 'b']", expect!["longhaul run p -- --a b"]);
-    check("longhaul run p -- --c", "agent_args = ['--a', 'b']", expect!["longhaul run p -- --c"]);
-    check("longhaul run p", "budget = \"none\"", expect!["longhaul run --budget=none p"]);
+fn configuration_is_the_default_of_flags() {
+    check("longhaul run p", "model = 'a'\nquiet = true", "[model=a] [quiet=true] prompt=p");
+    check("longhaul --model b run p", "model = 'a'", "model=b prompt=p");
+    check("longhaul run p", "deny_tools = ['A', 'B']", "[deny_tools=A,B] prompt=p");
+    check("longhaul run p --deny-tools C", "deny_tools = ['A']", "deny_tools=C prompt=p");
+    check("longhaul run p", "keep_going = false", "prompt=p");
+    check("longhaul run p", "agent_args = ['--a', 'b']", "[agent_args=--a,b] prompt=p");
+    check("longhaul run p -- --c", "agent_args = ['--a', 'b']", "agent_args=--c prompt=p");
+    check("longhaul run p", "budget = \"none\"", "[budget=none] prompt=p");
 }
 
 #[test]
 fn typed_flags_drop_excluded_keys() {
-    check("longhaul run p --no-wrap-up", "wrap_up_reserve = 60", expect!["longhaul run p --no-wrap-up"]);
-    check(
-        "longhaul run p --wrap-up-reserve 9",
-        "no_wrap_up = true",
-        expect!["longhaul run p --wrap-up-reserve 9"],
-    );
-    check(
-        "longhaul simulate --preset archon",
-        "preset = 'drill'",
-        expect!["longhaul simulate --preset archon"],
-    );
-    check("longhaul -v run p", "quiet = true", expect!["longhaul -v run p"]);
+    check("longhaul run p --no-wrap-up", "wrap_up_reserve = 60", "no_wrap_up=true prompt=p");
+    check("longhaul run p --wrap-up-reserve 9", "no_wrap_up = true", "prompt=p wrap_up_reserve=9");
+    check("longhaul simulate --preset archon", "preset = 'drill'", "preset=archon");
+    check("longhaul -v run p", "quiet = true", "prompt=p verbose=true");
     check(
         "longhaul run p --keep-going",
         "check = ['true']\nmax_failed_checks = 2",
-        expect!["longhaul run p --keep-going"],
+        "keep_going=true prompt=p",
     );
-    check(
-        "longhaul run p --check true",
-        "keep_going = true\nkeep_improving = true",
-        expect!["longhaul run p --check true"],
-    );
+    check("longhaul run p --check true", "keep_going = true\nkeep_improving = true", "check=true prompt=p");
 }
 
 #[test]
 fn drops_details_without_their_key() {
     let details = "keep_improving = true\ndone_when = 'x'\nstatus_every = 9\nmax_idle_stops = 2\nmax_failed_checks = 4\ncheck_timeout = 9";
-    check("longhaul run p", details, expect!["longhaul run p"]);
+    check("longhaul run p", details, "prompt=p");
     check(
         "longhaul run p --keep-going",
         details,
-        expect![
-            "longhaul run --keep-improving --done-when=x --status-every=9 --max-idle-stops=2 p --keep-going"
-        ],
+        "[done_when=x] [keep_improving=true] [max_idle_stops=2] [status_every=9] keep_going=true prompt=p",
     );
     // A typed flag may be a detail of a configured key.
     check(
         "longhaul run p --keep-improving",
         "keep_going = true",
-        expect!["longhaul run --keep-going p --keep-improving"],
+        "[keep_going=true] keep_improving=true prompt=p",
     );
     check(
         "longhaul run p --check true",
         details,
-        expect!["longhaul run --max-failed-checks=4 --check-timeout=9 p --check true"],
+        "[check_timeout=9] [max_failed_checks=4] check=true prompt=p",
     );
+}
+
+#[test]
+fn typed_detail_requires_its_key() {
+    for detail in ["--keep-improving", "--done-when=x", "--status-every=9", "--max-idle-stops=2"] {
+        let error = parse(&format!("longhaul run p {detail}"), "").expect_err("it has no effect");
+        assert!(error.to_string().contains("--keep-going"), "{detail}: {error}");
+    }
+    for detail in ["--learn-judge=api", "--learn-tokens=9"] {
+        let error = parse(&format!("longhaul run p {detail}"), "").expect_err("it has no effect");
+        assert!(error.to_string().contains("  --learn\n"), "{detail}: {error}");
+    }
 }
 
 /// Every key alone yields a valid command line, because keys that need another are in the table of details.
@@ -124,8 +128,7 @@ fn accepts_each_key_alone() {
             ValueKind::Text | ValueKind::Path => "'x'",
         };
         let value = if key.name == "memory_limit" { "'1G'" } else { value };
-        let line = line("longhaul run p", &format!("{} = {value}", key.name));
-        let read = root.clone().try_get_matches_from(&line.arguments);
+        let read = parse("longhaul run p", &format!("{} = {value}", key.name));
         assert!(read.is_ok(), "{}: {:?}", key.name, read.err());
     }
 }

@@ -4,22 +4,13 @@ use clap::CommandFactory;
 use std::path::Path;
 
 fn read(owner: FileOwner, text: &str) -> Result<File, Failure> {
-    let root = Cli::command();
     let (path, user_file) = match owner {
         FileOwner::Project => (Path::new("/w/longhaul.toml"), Path::new("/u/.config/longhaul/config.toml")),
         FileOwner::User => (Path::new("/u/c.toml"), Path::new("/u/c.toml")),
     };
-    let (keys, home) = (Keys::for_command(&root), Some(Path::new("/u")));
-    Reader {
-        keys: &keys,
-        root: &root,
-        owner,
-        path,
-        home,
-        user_file: Some(user_file),
-        trust: FileTrust::Unknown,
-    }
-    .read(text)
+    let (keys, home) = (Keys::for_command(&Cli::command()), Some(Path::new("/u")));
+    Reader { keys: &keys, owner, path, home, user_file: Some(user_file), trust: FileTrust::Unknown }
+        .read(text)
 }
 
 #[test]

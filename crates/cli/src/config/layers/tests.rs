@@ -1,8 +1,8 @@
 use super::*;
 use crate::args::Cli;
 use crate::config::FileOwner;
-use crate::config::arguments::variables;
 use crate::config::file::{FileTrust, Reader};
+use crate::config::loaded::variables;
 use clap::CommandFactory;
 use std::ffi::OsString;
 use std::path::Path;
@@ -14,12 +14,10 @@ fn merge_lines(
     environment: &[(&str, &str)],
     profile: Option<&str>,
 ) -> Result<Vec<String>, Failure> {
-    let root = Cli::command();
-    let keys = Keys::for_command(&root);
+    let keys = Keys::for_command(&Cli::command());
     let read = |owner, path, text| {
         Reader {
             keys: &keys,
-            root: &root,
             owner,
             path: Path::new(path),
             home: None,
@@ -35,9 +33,9 @@ fn merge_lines(
     let value = |name: &str| {
         environment.iter().find(|(variable, _)| *variable == name).map(|(_, value)| OsString::from(value))
     };
-    let settings = variables(&root, keys.plain(), value)?;
+    let settings = variables(&keys, |_| true, value)?;
     let chosen = profile.map(|name| ChosenProfile { name: name.to_owned(), source: "--profile".to_owned() });
-    let values = merge(&root, &keys, &files, &settings, chosen.as_ref())?;
+    let values = merge(&keys, &files, &settings, chosen.as_ref())?;
     Ok(values
         .iter()
         .map(|(key, value)| format!("{key} {} {}", value.values.join(","), value.origin()))

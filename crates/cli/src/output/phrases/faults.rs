@@ -1,9 +1,9 @@
 //! Describes each fault: its meaning, its evidence, and advice for the user.
 
 use super::plural;
-use crate::run_history::AttemptHistory;
 use longhaul_core::{
-    AgentResult, ApiError, Continuity, Exit, Fault, StallReport, StopCause, StopReason, TerminalReason,
+    AgentResult, ApiError, AttemptHistory, Continuity, Exit, Fault, StallReport, StopCause, StopReason,
+    TerminalReason,
 };
 
 /// Returns the meaning of a fault, as a clause.
@@ -65,7 +65,7 @@ pub fn advice(fault: Fault) -> Option<&'static str> {
 pub fn evidence(attempt: &AttemptHistory, exit: Option<Exit>) -> Option<String> {
     let ended = attempt.end.as_ref()?;
     let response = || ended.result.and_then(api_response);
-    let stop = || attempt.stop_cause.and_then(|cause| stop_text(cause, attempt.stall));
+    let stop = || attempt.stop_cause().and_then(|cause| stop_text(cause, attempt.stall()));
     let exit = || exit.map(exit_text);
     match ended.fault? {
         Fault::RateLimited
@@ -82,7 +82,7 @@ pub fn evidence(attempt: &AttemptHistory, exit: Option<Exit>) -> Option<String> 
         | Fault::BadRequest
         | Fault::TurnLimit
         | Fault::AgentBudget => response().or_else(stop),
-        Fault::Interrupted => exit().filter(|_| attempt.stop_cause.is_none()),
+        Fault::Interrupted => exit().filter(|_| attempt.stop_cause().is_none()),
         Fault::Crashed | Fault::OutOfMemory => stop().or_else(exit),
         Fault::Stalled | Fault::AttemptTimeout => stop(),
         Fault::SessionLost => stop().or_else(|| ended.continuity.and_then(continuity_text)),

@@ -7,12 +7,12 @@
 
 use crate::output::time::TimeFormat;
 use crate::output::timeline_text::{next_text, text};
-use crate::run_history::{AttemptFiles, RunStatus, attempts_of, next_step, timeline};
+use crate::run_history::{AttemptFiles, RunStatus, next_step, timeline};
 use longhaul::CommandContext;
 use longhaul_core::{
     Action, AgentResult, ApiError, CancelSource, CheckResult, Continuity, Event, Evidence, Exit,
     FoundAttempt, Jitter, Moment, Notice, Now, Policy, Preset, ProcessActivity, ProcessId, ProcessState,
-    RateLimit, RateLimitStatus, Record, ResumeRequest, Run, RunId, SessionFileState, SessionPlan,
+    RateLimit, RateLimitStatus, Record, ResumeRequest, Run, RunHistory, RunId, SessionFileState, SessionPlan,
     SettingChange, Span, StopReason, SummaryReport, TerminalReason, Tokens, Usage, Usd,
 };
 use longhaul_store::WatchdogStop;
@@ -45,9 +45,8 @@ pub fn render(policy: &Policy, trace: &str) -> String {
     for (index, event) in events.iter().enumerate() {
         trace_run.handle(event, events.get(index + 1).unwrap_or(&""));
     }
-    let records: Vec<(Moment, &Record)> =
-        trace_run.journal.iter().map(|(at, record)| (*at, record)).collect();
-    let entries = timeline(&records, &attempts_of(records.iter().copied()), &trace_run.files);
+    let history = RunHistory::new(trace_run.journal.iter().map(|(at, record)| (*at, record)));
+    let entries = timeline(&history, &trace_run.files);
     let is_finished = trace_run.run.state().outcome().is_some();
     let status = RunStatus {
         is_supervised: trace_run.is_supervised && !is_finished,

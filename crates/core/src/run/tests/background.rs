@@ -7,7 +7,7 @@ use expect_test::expect;
 const STARTED: &str = "start; spawn; open; exchange; shells 1";
 
 fn with_keep_going(limits: Limits) -> Policy {
-    let keep_going = KeepGoing { keep_improving: false, status_every: 0, idle_stops_max: 2 };
+    let keep_going = KeepGoing { status_every: 0, idle_stops_max: 2, ..KeepGoing::DEFAULT };
     Policy { keep_going: Some(keep_going), limits, wrap_up: Some(WrapUp { reserve: None }), ..plain() }
 }
 
@@ -36,8 +36,7 @@ fn keep_going_waits_hours_for_background_work() {
     check_rest_with(
         &with_keep_going(hours(5)),
         STARTED,
-        "ends ok; workspace 1; idle; tick; exchange; ends ok; workspace 1; idle; +4h; shells 0; exchange; ends ok; workspace 1; idle; \
-         exchange; shells 1; ends ok; workspace 1; idle; tick",
+        "ends ok; workspace 1; idle; tick; exchange; ends ok; workspace 1; idle; +4h; shells 0; exchange; ends ok; workspace 1; idle; exchange; shells 1; ends ok; workspace 1; idle; tick",
         expect![[r#"
             ends ok          progress
             workspace 1      -
@@ -151,7 +150,7 @@ fn confirms_done_claim_despite_background_work() {
             claims           -
             ends ok          -
             idle             agent stopped, claims done; input closed; > close input
-            exit 0           ok -> done; > sweep
+            exit 0           ok -> done; > sweep; done; > finish 0
         "#]],
     );
 }
@@ -177,8 +176,7 @@ fn background_work_prevents_idle_stop() {
     check_rest_with(
         &with_keep_going(Limits::default()),
         STARTED,
-        "ends ok; workspace 1; idle; signal 9; swept 1; spawn; exchange; shells 1; ends ok; workspace 1; idle; tick; exchange; ends ok; workspace 1; \
-         idle; shells 0; exchange; ends ok; workspace 1; idle",
+        "ends ok; workspace 1; idle; signal 9; swept 1; spawn; exchange; shells 1; ends ok; workspace 1; idle; tick; exchange; ends ok; workspace 1; idle; shells 0; exchange; ends ok; workspace 1; idle",
         expect![[r#"
             ends ok          progress
             workspace 1      -

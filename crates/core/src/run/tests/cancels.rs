@@ -1,23 +1,18 @@
 //! Cancellation: from every source, in every phase.
 
 use super::trace::{check_run, check_run_with, plain};
-use crate::{CheckPolicy, OnTerminate, Policy};
+use crate::{Checks, OnTerminate, Policy};
 use expect_test::expect;
 
 #[test]
 fn person_cancel_interrupts_and_keeps_result() {
     check_run(
-        "start; spawn; open; exchange; tool; cancel person; ends aborted; exit 0; swept",
+        "working; tool; cancel person; ends aborted; exit 0",
         expect![[r#"
-            start            run started; attempt 1 new s1, task; > spawn 1
-            spawn            spawned 7
-            open             opened s1
-            exchange         -
             tool             -
             cancel person    cancel by person; stop cancelled interrupt; > interrupt
             ends aborted     input closed; > close input
-            exit 0           interrupted -> cancelled; > sweep
-            swept            swept 0; cancelled; > finish 130
+            exit 0           interrupted -> cancelled; > sweep; cancelled; > finish 130
         "#]],
     );
 }
@@ -25,30 +20,20 @@ fn person_cancel_interrupts_and_keeps_result() {
 #[test]
 fn ignored_interrupt_escalates() {
     check_run(
-        "start; spawn; open; exchange; cancel person; tick; exit 143; swept",
+        "working; cancel person; tick; exit 143",
         expect![[r#"
-            start            run started; attempt 1 new s1, task; > spawn 1
-            spawn            spawned 7
-            open             opened s1
-            exchange         -
             cancel person    cancel by person; stop cancelled interrupt; > interrupt
             tick             stop cancelled term; > term
-            exit 143         interrupted -> cancelled; > sweep
-            swept            swept 0; cancelled; > finish 130
+            exit 143         interrupted -> cancelled; > sweep; cancelled; > finish 130
         "#]],
     );
     check_run(
-        "start; spawn; open; exchange; cancel person; tick; tick; signal 9; swept",
+        "working; cancel person; tick; tick; signal 9",
         expect![[r#"
-            start            run started; attempt 1 new s1, task; > spawn 1
-            spawn            spawned 7
-            open             opened s1
-            exchange         -
             cancel person    cancel by person; stop cancelled interrupt; > interrupt
             tick             stop cancelled term; > term
             tick             stop cancelled kill; > kill
-            signal 9         crashed -> cancelled; > sweep
-            swept            swept 0; cancelled; > finish 130
+            signal 9         crashed -> cancelled; > sweep; cancelled; > finish 130
         "#]],
     );
 }
@@ -56,16 +41,11 @@ fn ignored_interrupt_escalates() {
 #[test]
 fn second_cancel_stops_at_once() {
     check_run(
-        "start; spawn; open; exchange; cancel person; +1s; cancel now; exit 143; swept",
+        "working; cancel person; +1s; cancel now; exit 143",
         expect![[r#"
-            start            run started; attempt 1 new s1, task; > spawn 1
-            spawn            spawned 7
-            open             opened s1
-            exchange         -
             cancel person    cancel by person; stop cancelled interrupt; > interrupt
             cancel now       cancel by person_now; stop cancelled term; > term
-            exit 143         interrupted -> cancelled; > sweep
-            swept            swept 0; cancelled; > finish 130
+            exit 143         interrupted -> cancelled; > sweep; cancelled; > finish 130
         "#]],
     );
 }
@@ -73,27 +53,17 @@ fn second_cancel_stops_at_once() {
 #[test]
 fn sigterm_and_sighup_suspend() {
     check_run(
-        "start; spawn; open; exchange; cancel term; exit 143; swept",
+        "working; cancel term; exit 143",
         expect![[r#"
-            start            run started; attempt 1 new s1, task; > spawn 1
-            spawn            spawned 7
-            open             opened s1
-            exchange         -
             cancel term      suspend by sigterm; stop suspended interrupt; > interrupt
-            exit 143         interrupted -> resume in 0s: 2 resume s1, continue (interrupted); > sweep
-            swept            swept 0; suspended; > finish 143
+            exit 143         interrupted -> resume in 0s: 2 resume s1, continue (interrupted); > sweep; suspended; > finish 143
         "#]],
     );
     check_run(
-        "start; spawn; open; exchange; cancel hup; exit 143; swept",
+        "working; cancel hup; exit 143",
         expect![[r#"
-            start            run started; attempt 1 new s1, task; > spawn 1
-            spawn            spawned 7
-            open             opened s1
-            exchange         -
             cancel hup       suspend by sighup; stop suspended interrupt; > interrupt
-            exit 143         interrupted -> resume in 0s: 2 resume s1, continue (interrupted); > sweep
-            swept            swept 0; suspended; > finish 129
+            exit 143         interrupted -> resume in 0s: 2 resume s1, continue (interrupted); > sweep; suspended; > finish 129
         "#]],
     );
 }
@@ -103,15 +73,10 @@ fn sigterm_cancels_if_configured() {
     let policy = Policy { on_terminate: OnTerminate::Cancel, ..plain() };
     check_run_with(
         &policy,
-        "start; spawn; open; exchange; cancel term; exit 143; swept",
+        "working; cancel term; exit 143",
         expect![[r#"
-            start            run started; attempt 1 new s1, task; > spawn 1
-            spawn            spawned 7
-            open             opened s1
-            exchange         -
             cancel term      cancel by sigterm; stop cancelled term; > term
-            exit 143         interrupted -> cancelled; > sweep
-            swept            swept 0; cancelled; > finish 143
+            exit 143         interrupted -> cancelled; > sweep; cancelled; > finish 143
         "#]],
     );
 }
@@ -120,12 +85,8 @@ fn sigterm_cancels_if_configured() {
 fn suspended_run_returns_to_its_phase() {
     // The wait continues unchanged. The time of the suspension is neither active nor waiting.
     check_run(
-        "start; spawn; open; exchange; ends 529; idle; exit 1; swept; cancel term; +8h; recover; tick; spawn",
+        "working; ends 529; idle; exit 1; swept; cancel term; +8h; recover; tick; spawn",
         expect![[r#"
-            start            run started; attempt 1 new s1, task; > spawn 1
-            spawn            spawned 7
-            open             opened s1
-            exchange         -
             ends 529         -
             idle             input closed; > close input
             exit 1           overloaded -> wait_out in 2s: 2 resume s1, continue (overloaded); > sweep
@@ -137,14 +98,12 @@ fn suspended_run_returns_to_its_phase() {
         "#]],
     );
     check_run_with(
-        &Policy { check: Some(CheckPolicy { failures_max: 3, timeout: None }), ..plain() },
-        "start; spawn; open; exchange; ends ok; idle; exit 0; swept; cancel term; check stopped; +8h; recover; \
-         check passes",
+        &Policy {
+            checks: Some(Checks { failures_max: 3, timeout: None, ..Checks::new(vec!["true".to_owned()]) }),
+            ..plain()
+        },
+        "working; ends ok; idle; exit 0; swept; cancel term; check stopped; +8h; recover; check passes",
         expect![[r#"
-            start            run started; attempt 1 new s1, task; > spawn 1
-            spawn            spawned 7
-            open             opened s1
-            exchange         -
             ends ok          progress
             idle             input closed; > close input
             exit 0           ok -> check; > sweep
@@ -160,13 +119,8 @@ fn suspended_run_returns_to_its_phase() {
 #[test]
 fn suspension_counts_no_retry_and_escalates_fast() {
     check_run(
-        "start; spawn; open; exchange; cancel term; +2s; tick; +2s; tick; signal 9; swept; cancel hup; recover; tick; spawn; \
-         open; exchange; ends 529; idle; exit 1; swept",
+        "working; cancel term; +2s; tick; +2s; tick; signal 9; swept; cancel hup; recover; tick; spawn; open; exchange; ends 529; idle; exit 1",
         expect![[r#"
-            start            run started; attempt 1 new s1, task; > spawn 1
-            spawn            spawned 7
-            open             opened s1
-            exchange         -
             cancel term      suspend by sigterm; stop suspended interrupt; > interrupt
             tick             stop suspended term; > term
             tick             stop suspended kill; > kill
@@ -181,7 +135,6 @@ fn suspension_counts_no_retry_and_escalates_fast() {
             ends 529         -
             idle             input closed; > close input
             exit 1           overloaded -> wait_out in 2s: 3 resume s1, continue (overloaded); > sweep
-            swept            swept 0
         "#]],
     );
 }
@@ -189,17 +142,12 @@ fn suspension_counts_no_retry_and_escalates_fast() {
 #[test]
 fn ctrl_c_cancels_suspending_run() {
     check_run(
-        "start; spawn; open; exchange; cancel term; cancel person; ends aborted; exit 0; swept",
+        "working; cancel term; cancel person; ends aborted; exit 0",
         expect![[r#"
-            start            run started; attempt 1 new s1, task; > spawn 1
-            spawn            spawned 7
-            open             opened s1
-            exchange         -
             cancel term      suspend by sigterm; stop suspended interrupt; > interrupt
             cancel person    cancel by person
             ends aborted     input closed; > close input
-            exit 0           interrupted -> cancelled; > sweep
-            swept            swept 0; cancelled; > finish 130
+            exit 0           interrupted -> cancelled; > sweep; cancelled; > finish 130
         "#]],
     );
 }
@@ -221,32 +169,29 @@ fn ignores_cancel_before_start_and_after_finish() {
 #[test]
 fn cancel_while_starting_stops_process_after_spawn() {
     check_run(
-        "start; cancel person; spawn; exit 0; swept",
+        "start; cancel person; spawn; exit 0",
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
             cancel person    cancel by person
             spawn            spawned 7; stop cancelled interrupt; > interrupt
-            exit 0           interrupted -> cancelled; > sweep
-            swept            swept 0; cancelled; > finish 130
+            exit 0           interrupted -> cancelled; > sweep; cancelled; > finish 130
         "#]],
     );
     check_run(
-        "start; cancel term; spawn; exit 143; swept",
+        "start; cancel term; spawn; exit 143",
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
             cancel term      suspend by sigterm
             spawn            spawned 7; stop suspended interrupt; > interrupt
-            exit 143         interrupted -> resume in 0s: 2 new s2, task; > sweep
-            swept            swept 0; suspended; > finish 143
+            exit 143         interrupted -> resume in 0s: 2 new s2, task; > sweep; suspended; > finish 143
         "#]],
     );
     check_run(
-        "start; cancel now; spawn-fails no-resources; swept",
+        "start; cancel now; spawn-fails no-resources",
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
             cancel now       cancel by person_now
-            spawn-fails no-resources crashed -> cancelled; > sweep
-            swept            swept 0; cancelled; > finish 130
+            spawn-fails no-resources crashed -> cancelled; > sweep; cancelled; > finish 130
         "#]],
     );
 }
@@ -254,31 +199,21 @@ fn cancel_while_starting_stops_process_after_spawn() {
 #[test]
 fn cancels_while_closing() {
     check_run(
-        "start; spawn; open; exchange; ends ok; idle; cancel person; exit 0; swept",
+        "working; ends ok; idle; cancel person; exit 0",
         expect![[r#"
-            start            run started; attempt 1 new s1, task; > spawn 1
-            spawn            spawned 7
-            open             opened s1
-            exchange         -
             ends ok          progress
             idle             input closed; > close input
             cancel person    cancel by person; stop cancelled interrupt; > interrupt
-            exit 0           ok -> done; > sweep
-            swept            swept 0; done; > finish 0
+            exit 0           ok -> done; > sweep; done; > finish 0
         "#]],
     );
     check_run(
-        "start; spawn; open; exchange; ends 529; idle; cancel term; exit 143; swept",
+        "working; ends 529; idle; cancel term; exit 143",
         expect![[r#"
-            start            run started; attempt 1 new s1, task; > spawn 1
-            spawn            spawned 7
-            open             opened s1
-            exchange         -
             ends 529         -
             idle             input closed; > close input
             cancel term      suspend by sigterm; stop suspended term; > term
-            exit 143         overloaded -> wait_out in 2s: 2 resume s1, continue (overloaded); > sweep
-            swept            swept 0; suspended; > finish 143
+            exit 143         overloaded -> wait_out in 2s: 2 resume s1, continue (overloaded); > sweep; suspended; > finish 143
         "#]],
     );
 }
@@ -286,30 +221,20 @@ fn cancels_while_closing() {
 #[test]
 fn cancels_while_stopping() {
     check_run(
-        "start; spawn; open; exchange; tick; cancel person; exit 143; swept",
+        "working; tick; cancel person; exit 143",
         expect![[r#"
-            start            run started; attempt 1 new s1, task; > spawn 1
-            spawn            spawned 7
-            open             opened s1
-            exchange         -
             tick             stop stalled term; > term
             cancel person    cancel by person
-            exit 143         stalled -> cancelled; > sweep
-            swept            swept 0; cancelled; > finish 130
+            exit 143         stalled -> cancelled; > sweep; cancelled; > finish 130
         "#]],
     );
     check_run(
-        "start; spawn; open; exchange; tick; cancel now; cancel now; exit 143; swept",
+        "working; tick; cancel now; cancel now; exit 143",
         expect![[r#"
-            start            run started; attempt 1 new s1, task; > spawn 1
-            spawn            spawned 7
-            open             opened s1
-            exchange         -
             tick             stop stalled term; > term
             cancel now       cancel by person_now
             cancel now       -
-            exit 143         stalled -> cancelled; > sweep
-            swept            swept 0; cancelled; > finish 130
+            exit 143         stalled -> cancelled; > sweep; cancelled; > finish 130
         "#]],
     );
 }
@@ -317,24 +242,16 @@ fn cancels_while_stopping() {
 #[test]
 fn cancels_while_sweeping() {
     check_run(
-        "start; spawn; open; exchange; signal 9; cancel hup; swept",
+        "working; signal 9; cancel hup; swept",
         expect![[r#"
-            start            run started; attempt 1 new s1, task; > spawn 1
-            spawn            spawned 7
-            open             opened s1
-            exchange         -
             signal 9         crashed -> resume in 2s: 2 resume s1, continue (crashed); > sweep
             cancel hup       suspend by sighup
             swept            swept 0; suspended; > finish 129
         "#]],
     );
     check_run(
-        "start; spawn; open; exchange; ends ok; exit 0; cancel person; swept",
+        "working; ends ok; exit 0; cancel person; swept",
         expect![[r#"
-            start            run started; attempt 1 new s1, task; > spawn 1
-            spawn            spawned 7
-            open             opened s1
-            exchange         -
             ends ok          progress
             exit 0           ok -> done; > sweep
             cancel person    cancel by person
@@ -342,12 +259,8 @@ fn cancels_while_sweeping() {
         "#]],
     );
     check_run(
-        "start; spawn; open; exchange; ends 401; exit 1; cancel person; swept",
+        "working; ends 401; exit 1; cancel person; swept",
         expect![[r#"
-            start            run started; attempt 1 new s1, task; > spawn 1
-            spawn            spawned 7
-            open             opened s1
-            exchange         -
             ends 401         -
             exit 1           auth -> needs_person by auth; > sweep
             cancel person    cancel by person
@@ -359,25 +272,16 @@ fn cancels_while_sweeping() {
 #[test]
 fn cancels_while_waiting() {
     check_run(
-        "start; spawn; open; exchange; ends 529; exit 1; swept; +1s; cancel person",
+        "working; ends 529; exit 1; +1s; cancel person",
         expect![[r#"
-            start            run started; attempt 1 new s1, task; > spawn 1
-            spawn            spawned 7
-            open             opened s1
-            exchange         -
             ends 529         -
             exit 1           overloaded -> wait_out in 2s: 2 resume s1, continue (overloaded); > sweep
-            swept            swept 0
             cancel person    cancel by person; cancelled; > finish 130
         "#]],
     );
     check_run(
-        "start; spawn; open; exchange; ends 529; exit 1; swept; cancel term",
+        "working; ends 529; exit 1; swept; cancel term",
         expect![[r#"
-            start            run started; attempt 1 new s1, task; > spawn 1
-            spawn            spawned 7
-            open             opened s1
-            exchange         -
             ends 529         -
             exit 1           overloaded -> wait_out in 2s: 2 resume s1, continue (overloaded); > sweep
             swept            swept 0
@@ -389,16 +293,11 @@ fn cancels_while_waiting() {
 #[test]
 fn cancel_keeps_finished_work() {
     check_run(
-        "start; spawn; open; exchange; cancel person; ends ok; exit 0; swept",
+        "working; cancel person; ends ok; exit 0",
         expect![[r#"
-            start            run started; attempt 1 new s1, task; > spawn 1
-            spawn            spawned 7
-            open             opened s1
-            exchange         -
             cancel person    cancel by person; stop cancelled interrupt; > interrupt
             ends ok          input closed; > close input
-            exit 0           progress; ok -> done; > sweep
-            swept            swept 0; done; > finish 0
+            exit 0           progress; ok -> done; > sweep; done; > finish 0
         "#]],
     );
 }

@@ -1,11 +1,12 @@
 //! Checks that verify the work after a done claim.
 
 use super::trace::{check_rest_with, check_run_with, plain};
-use crate::{CheckPolicy, Limits, Policy, Span};
+use crate::{Checks, Limits, Policy, Span};
 use expect_test::expect;
 
 fn with_checks(failures_max: u32) -> Policy {
-    Policy { check: Some(CheckPolicy { failures_max, timeout: Some(Span::from_mins(10)) }), ..plain() }
+    let checks = Checks::new(vec!["true".to_owned()]);
+    Policy { checks: Some(Checks { failures_max, timeout: Some(Span::from_mins(10)), ..checks }), ..plain() }
 }
 
 const DONE: &str = "start; spawn; open; exchange; ends ok; idle; exit 0; swept";
@@ -14,24 +15,17 @@ const DONE: &str = "start; spawn; open; exchange; ends ok; idle; exit 0; swept";
 fn resumes_until_check_passes() {
     check_run_with(
         &with_checks(10),
-        "start; spawn; open; exchange; ends ok; idle; exit 0; swept; check fails; spawn; exchange; ends ok; idle; exit 0; swept; \
-         check passes",
+        "working; ends ok; idle; exit 0; check fails; spawn; exchange; ends ok; idle; exit 0; check passes",
         expect![[r#"
-            start            run started; attempt 1 new s1, task; > spawn 1
-            spawn            spawned 7
-            open             opened s1
-            exchange         -
             ends ok          progress
             idle             input closed; > close input
-            exit 0           ok -> check; > sweep
-            swept            swept 0; check started; > check 1
+            exit 0           ok -> check; > sweep; check started; > check 1
             check fails      check failed; attempt 2 resume s1, check 1 failed; > spawn 2
             spawn            spawned 7
             exchange         -
             ends ok          progress
             idle             input closed; > close input
-            exit 0           ok -> check; > sweep
-            swept            swept 0; check started; > check 2
+            exit 0           ok -> check; > sweep; check started; > check 2
             check passes     check passed; done; > finish 0
         "#]],
     );
@@ -42,15 +36,14 @@ fn finishes_after_too_many_failed_checks() {
     check_rest_with(
         &with_checks(2),
         DONE,
-        "check fails; spawn; exchange; ends ok; idle; exit 0; swept; check fails",
+        "check fails; spawn; exchange; ends ok; idle; exit 0; check fails",
         expect![[r#"
             check fails      check failed; attempt 2 resume s1, check 1 failed; > spawn 2
             spawn            spawned 7
             exchange         -
             ends ok          progress
             idle             input closed; > close input
-            exit 0           ok -> check; > sweep
-            swept            swept 0; check started; > check 2
+            exit 0           ok -> check; > sweep; check started; > check 2
             check fails      check failed; check_failed; > finish 24
         "#]],
     );
@@ -58,15 +51,14 @@ fn finishes_after_too_many_failed_checks() {
     check_rest_with(
         &with_checks(1),
         "start; spawn; open; exchange; ends ok; idle; exit 0; swept; check fails",
-        "reopen; spawn; exchange; ends ok; idle; exit 0; swept; check fails",
+        "reopen; spawn; exchange; ends ok; idle; exit 0; check fails",
         expect![[r#"
             reopen           reopened; attempt 2 resume s1, check 1 failed; > spawn 2
             spawn            spawned 7
             exchange         -
             ends ok          progress
             idle             input closed; > close input
-            exit 0           ok -> check; > sweep
-            swept            swept 0; check started; > check 2
+            exit 0           ok -> check; > sweep; check started; > check 2
             check fails      check failed; check_failed; > finish 24
         "#]],
     );
@@ -77,12 +69,11 @@ fn skips_check_after_failed_attempt() {
     check_rest_with(
         &with_checks(10),
         "start; spawn; open; exchange",
-        "ends 401; idle; exit 1; swept",
+        "ends 401; idle; exit 1",
         expect![[r#"
             ends 401         -
             idle             input closed; > close input
-            exit 1           auth -> needs_person by auth; > sweep
-            swept            swept 0; needs_person by auth; > finish 23
+            exit 1           auth -> needs_person by auth; > sweep; needs_person by auth; > finish 23
         "#]],
     );
 }
@@ -170,15 +161,14 @@ fn time_limit_stops_check() {
     check_rest_with(
         &Policy { limits, ..with_checks(10) },
         DONE,
-        "+280s; check fails; spawn; exchange; ends ok; idle; exit 0; swept",
+        "+280s; check fails; spawn; exchange; ends ok; idle; exit 0",
         expect![[r#"
             check fails      check failed; limit time: reserve; attempt 2 resume s1, wrap up (time), remaining 20s; > spawn 2
             spawn            spawned 7
             exchange         -
             ends ok          progress
             idle             input closed; > close input
-            exit 0           ok -> out_of_time by limit of time; > sweep
-            swept            swept 0; out_of_time by limit of time; > finish 22
+            exit 0           ok -> out_of_time by limit of time; > sweep; out_of_time by limit of time; > finish 22
         "#]],
     );
 }

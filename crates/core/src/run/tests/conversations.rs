@@ -1,46 +1,36 @@
 //! Sessions that are lost, exist already, are in use or full, and answers that are truncated, missing or
 //! rejected.
 
-use super::trace::{check_run, check_run_with, plain};
+use super::trace::{check_built_run, check_run, check_run_with, plain};
 use crate::{Policy, SessionLoss};
 use expect_test::expect;
 
 #[test]
-fn rejects_missing_named_session() {
-    check_run(
-        "start resume mine; spawn; refuses lost; exit 1; swept",
-        expect![[r#"
-            start resume mine run started; attempt 1 resume mine, task; > spawn 1
-            spawn            spawned 7
-            exit 1           session_lost -> not_started by session_lost; > sweep
-            swept            swept 0; not_started by session_lost; > finish 25
-        "#]],
-    );
+fn rejects_named_session_that_is_missing_or_in_use() {
+    for (refusal, fault) in [("lost", "session_lost"), ("held", "session_busy")] {
+        let outcome = format!("not_started by {fault}");
+        check_built_run(
+            &format!("start resume mine; spawn; refuses {refusal}; exit 1"),
+            &[
+                "start resume mine run started; attempt 1 resume mine, task; > spawn 1".to_owned(),
+                "spawn            spawned 7".to_owned(),
+                format!("exit 1           {fault} -> {outcome}; > sweep; {outcome}; > finish 25"),
+            ],
+        );
+    }
 }
 
 #[test]
 fn replaces_lost_session_once() {
     check_run(
-        "start; spawn; open; exchange; signal 9; swept; tick; spawn; refuses lost; exit 1; swept; spawn; open; signal 9; swept; tick; spawn; refuses lost; exit 1; swept",
+        "working; signal 9; retry; refuses lost; exit 1; spawn; open; signal 9; retry; refuses lost; exit 1",
         expect![[r#"
-            start            run started; attempt 1 new s1, task; > spawn 1
-            spawn            spawned 7
-            open             opened s1
-            exchange         -
             signal 9         crashed -> resume in 2s: 2 resume s1, continue (crashed); > sweep
-            swept            swept 0
-            tick             attempt 2 resume s1, continue (crashed); > spawn 2
-            spawn            spawned 7
-            exit 1           session_lost -> replace_lost_session in 0s: 3 new s2, task; > sweep
-            swept            swept 0; attempt 3 new s2, task; strategy fresh (never opened); > spawn 3
+            exit 1           session_lost -> replace_lost_session in 0s: 3 new s2, task; > sweep; attempt 3 new s2, task; strategy fresh (never opened); > spawn 3
             spawn            spawned 7
             open             opened s2
             signal 9         crashed -> resume in 4s: 4 resume s2, continue (crashed); > sweep
-            swept            swept 0
-            tick             attempt 4 resume s2, continue (crashed); > spawn 4
-            spawn            spawned 7
-            exit 1           session_lost -> failed by session_lost; > sweep
-            swept            swept 0; failed by session_lost; > finish 20
+            exit 1           session_lost -> failed by session_lost; > sweep; failed by session_lost; > finish 20
         "#]],
     );
 }
@@ -49,12 +39,11 @@ fn replaces_lost_session_once() {
 fn replaces_lost_session_without_warning() {
     check_run_with(
         &Policy { session_loss: SessionLoss::Fresh, ..plain() },
-        "start resume mine; spawn; refuses lost; exit 1; swept; spawn; open",
+        "start resume mine; spawn; refuses lost; exit 1; spawn; open",
         expect![[r#"
             start resume mine run started; attempt 1 resume mine, task; > spawn 1
             spawn            spawned 7
-            exit 1           session_lost -> replace_lost_session in 0s: 2 new s2, task; > sweep
-            swept            swept 0; attempt 2 new s2, task; strategy fresh (never opened); > spawn 2
+            exit 1           session_lost -> replace_lost_session in 0s: 2 new s2, task; > sweep; attempt 2 new s2, task; strategy fresh (never opened); > spawn 2
             spawn            spawned 7
             open             opened s2
         "#]],
@@ -64,29 +53,14 @@ fn replaces_lost_session_without_warning() {
 #[test]
 fn resumes_existing_session() {
     check_run(
-        "start; spawn; refuses in-use; exit 1; swept; spawn; open; refuses in-use; exit 1; swept",
+        "start; spawn; refuses in-use; exit 1; spawn; open; refuses in-use; exit 1",
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
             spawn            spawned 7
-            exit 1           session_exists -> resume_existing in 0s: 2 resume s1, task; > sweep
-            swept            swept 0; attempt 2 resume s1, task; > spawn 2
+            exit 1           session_exists -> resume_existing in 0s: 2 resume s1, task; > sweep; attempt 2 resume s1, task; > spawn 2
             spawn            spawned 7
             open             opened s1
-            exit 1           session_exists -> failed by session_exists; > sweep
-            swept            swept 0; failed by session_exists; > finish 20
-        "#]],
-    );
-}
-
-#[test]
-fn rejects_session_in_use() {
-    check_run(
-        "start resume mine; spawn; refuses held; exit 1; swept",
-        expect![[r#"
-            start resume mine run started; attempt 1 resume mine, task; > spawn 1
-            spawn            spawned 7
-            exit 1           session_busy -> not_started by session_busy; > sweep
-            swept            swept 0; not_started by session_busy; > finish 25
+            exit 1           session_exists -> failed by session_exists; > sweep; failed by session_exists; > finish 20
         "#]],
     );
 }
@@ -94,39 +68,27 @@ fn rejects_session_in_use() {
 #[test]
 fn replaces_full_session_once() {
     check_run(
-        "start; spawn; open; exchange; ends full; exit 1; swept; spawn; open; ends full; exit 1; swept",
+        "working; ends full; exit 1; spawn; open; ends full; exit 1",
         expect![[r#"
-            start            run started; attempt 1 new s1, task; > spawn 1
-            spawn            spawned 7
-            open             opened s1
-            exchange         -
             ends full        -
-            exit 1           context_full -> replace_full_session in 0s: 2 new s2, task after loss (context_full); > sweep
-            swept            swept 0; attempt 2 new s2, task after loss (context_full); strategy fresh (context_full); > spawn 2
+            exit 1           context_full -> replace_full_session in 0s: 2 new s2, task after loss (context_full); > sweep; attempt 2 new s2, task after loss (context_full); strategy fresh (context_full); > spawn 2
             spawn            spawned 7
             open             opened s2
             ends full        -
-            exit 1           context_full -> failed by context_full; > sweep
-            swept            swept 0; failed by context_full; > finish 20
+            exit 1           context_full -> failed by context_full; > sweep; failed by context_full; > finish 20
         "#]],
     );
     check_run(
-        "start; spawn; open; exchange; ends full; exit 1; swept; spawn; open; tool; tool-ends; ends full; exit 1; swept",
+        "working; ends full; exit 1; spawn; open; tool; tool-ends; ends full; exit 1",
         expect![[r#"
-            start            run started; attempt 1 new s1, task; > spawn 1
-            spawn            spawned 7
-            open             opened s1
-            exchange         -
             ends full        -
-            exit 1           context_full -> replace_full_session in 0s: 2 new s2, task after loss (context_full); > sweep
-            swept            swept 0; attempt 2 new s2, task after loss (context_full); strategy fresh (context_full); > spawn 2
+            exit 1           context_full -> replace_full_session in 0s: 2 new s2, task after loss (context_full); > sweep; attempt 2 new s2, task after loss (context_full); strategy fresh (context_full); > spawn 2
             spawn            spawned 7
             open             opened s2
             tool             -
             tool-ends        progress
             ends full        -
-            exit 1           context_full -> replace_full_session in 0s: 3 new s3, task after loss (context_full); > sweep
-            swept            swept 0; attempt 3 new s3, task after loss (context_full); strategy fresh (context_full); > spawn 3
+            exit 1           context_full -> replace_full_session in 0s: 3 new s3, task after loss (context_full); > sweep; attempt 3 new s3, task after loss (context_full); strategy fresh (context_full); > spawn 3
         "#]],
     );
 }
@@ -134,23 +96,16 @@ fn replaces_full_session_once() {
 #[test]
 fn nudges_twice_for_truncated_answer() {
     check_run(
-        "start; spawn; open; exchange; ends truncated; exit 1; swept; spawn; ends truncated; exit 1; swept; spawn; ends truncated; exit 1; swept",
+        "working; ends truncated; exit 1; spawn; ends truncated; exit 1; spawn; ends truncated; exit 1",
         expect![[r#"
-            start            run started; attempt 1 new s1, task; > spawn 1
-            spawn            spawned 7
-            open             opened s1
-            exchange         -
             ends truncated   -
-            exit 1           output_limit -> nudge smaller_steps in 0s: 2 resume s1, nudge to smaller_steps; > sweep
-            swept            swept 0; attempt 2 resume s1, nudge to smaller_steps; > spawn 2
+            exit 1           output_limit -> nudge smaller_steps in 0s: 2 resume s1, nudge to smaller_steps; > sweep; attempt 2 resume s1, nudge to smaller_steps; > spawn 2
             spawn            spawned 7
             ends truncated   -
-            exit 1           output_limit -> nudge smaller_steps in 0s: 3 resume s1, nudge to smaller_steps; > sweep
-            swept            swept 0; attempt 3 resume s1, nudge to smaller_steps; > spawn 3
+            exit 1           output_limit -> nudge smaller_steps in 0s: 3 resume s1, nudge to smaller_steps; > sweep; attempt 3 resume s1, nudge to smaller_steps; > spawn 3
             spawn            spawned 7
             ends truncated   -
-            exit 1           output_limit -> failed by output_limit; > sweep
-            swept            swept 0; failed by output_limit; > finish 20
+            exit 1           output_limit -> failed by output_limit; > sweep; failed by output_limit; > finish 20
         "#]],
     );
 }
@@ -158,24 +113,17 @@ fn nudges_twice_for_truncated_answer() {
 #[test]
 fn nudges_twice_for_missing_answer() {
     check_run(
-        "start; spawn; open; exchange; ends empty; idle; exit 0; swept; spawn; ends empty; exit 0; swept; spawn; ends empty; exit 0; swept",
+        "working; ends empty; idle; exit 0; spawn; ends empty; exit 0; spawn; ends empty; exit 0",
         expect![[r#"
-            start            run started; attempt 1 new s1, task; > spawn 1
-            spawn            spawned 7
-            open             opened s1
-            exchange         -
             ends empty       -
             idle             input closed; > close input
-            exit 0           unfinished -> nudge answer in 0s: 2 resume s1, nudge to answer; > sweep
-            swept            swept 0; attempt 2 resume s1, nudge to answer; > spawn 2
+            exit 0           unfinished -> nudge answer in 0s: 2 resume s1, nudge to answer; > sweep; attempt 2 resume s1, nudge to answer; > spawn 2
             spawn            spawned 7
             ends empty       -
-            exit 0           unfinished -> nudge answer in 0s: 3 resume s1, nudge to answer; > sweep
-            swept            swept 0; attempt 3 resume s1, nudge to answer; > spawn 3
+            exit 0           unfinished -> nudge answer in 0s: 3 resume s1, nudge to answer; > sweep; attempt 3 resume s1, nudge to answer; > spawn 3
             spawn            spawned 7
             ends empty       -
-            exit 0           unfinished -> failed by unfinished; > sweep
-            swept            swept 0; failed by unfinished; > finish 20
+            exit 0           unfinished -> failed by unfinished; > sweep; failed by unfinished; > finish 20
         "#]],
     );
 }
@@ -183,30 +131,23 @@ fn nudges_twice_for_missing_answer() {
 #[test]
 fn forks_once_after_bad_request() {
     check_run(
-        "start; spawn; open; exchange; ends 400; exit 1; swept; spawn; open; ends 400; exit 1; swept",
+        "working; ends 400; exit 1; spawn; open; ends 400; exit 1",
         expect![[r#"
-            start            run started; attempt 1 new s1, task; > spawn 1
-            spawn            spawned 7
-            open             opened s1
-            exchange         -
             ends 400         -
-            exit 1           bad_request -> try_fork in 0s: 2 fork s1 to s2, continue (bad_request); > sweep
-            swept            swept 0; attempt 2 fork s1 to s2, continue (bad_request); > spawn 2
+            exit 1           bad_request -> try_fork in 0s: 2 fork s1 to s2, continue (bad_request); > sweep; attempt 2 fork s1 to s2, continue (bad_request); > spawn 2
             spawn            spawned 7
             open             opened s2
             ends 400         -
-            exit 1           bad_request -> failed by bad_request; > sweep
-            swept            swept 0; failed by bad_request; > finish 20
+            exit 1           bad_request -> failed by bad_request; > sweep; failed by bad_request; > finish 20
         "#]],
     );
     check_run(
-        "start; spawn; ends 400; exit 1; swept; spawn",
+        "start; spawn; ends 400; exit 1; spawn",
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
             spawn            spawned 7
             ends 400         -
-            exit 1           bad_request -> try_fork in 0s: 2 new s2, task; > sweep
-            swept            swept 0; attempt 2 new s2, task; strategy fresh (never opened); > spawn 2
+            exit 1           bad_request -> try_fork in 0s: 2 new s2, task; > sweep; attempt 2 new s2, task; strategy fresh (never opened); > spawn 2
             spawn            spawned 7
         "#]],
     );
@@ -215,18 +156,12 @@ fn forks_once_after_bad_request() {
 #[test]
 fn repeats_fork_after_early_crash() {
     check_run(
-        "start; spawn; open; exchange; ends 400; exit 1; swept; spawn; signal 9; swept",
+        "working; ends 400; exit 1; spawn; signal 9",
         expect![[r#"
-            start            run started; attempt 1 new s1, task; > spawn 1
-            spawn            spawned 7
-            open             opened s1
-            exchange         -
             ends 400         -
-            exit 1           bad_request -> try_fork in 0s: 2 fork s1 to s2, continue (bad_request); > sweep
-            swept            swept 0; attempt 2 fork s1 to s2, continue (bad_request); > spawn 2
+            exit 1           bad_request -> try_fork in 0s: 2 fork s1 to s2, continue (bad_request); > sweep; attempt 2 fork s1 to s2, continue (bad_request); > spawn 2
             spawn            spawned 7
             signal 9         crashed -> resume in 4s: 3 fork s1 to s3, continue (bad_request); > sweep
-            swept            swept 0
         "#]],
     );
 }

@@ -7,34 +7,17 @@ use expect_test::expect;
 #[test]
 fn resumes_five_times_after_crash_without_progress() {
     check_run(
-        "start; spawn; open; exchange; signal 9; swept 2; tick; spawn; signal 9; swept; tick; spawn; signal 9; swept; tick; spawn; signal 9; swept; tick; spawn; signal 9; swept; tick; spawn; signal 9; swept",
+        "working; signal 9; swept 2; tick; spawn; signal 9; retry; signal 9; retry; signal 9; retry; signal 9; retry; signal 9",
         expect![[r#"
-            start            run started; attempt 1 new s1, task; > spawn 1
-            spawn            spawned 7
-            open             opened s1
-            exchange         -
             signal 9         crashed -> resume in 2s: 2 resume s1, continue (crashed); > sweep
             swept 2          swept 2
             tick             attempt 2 resume s1, continue (crashed); > spawn 2
             spawn            spawned 7
             signal 9         crashed -> resume in 4s: 3 resume s1, continue (crashed); > sweep
-            swept            swept 0
-            tick             attempt 3 resume s1, continue (crashed); > spawn 3
-            spawn            spawned 7
             signal 9         crashed -> resume in 8s: 4 resume s1, continue (crashed); > sweep
-            swept            swept 0
-            tick             attempt 4 resume s1, continue (crashed); > spawn 4
-            spawn            spawned 7
             signal 9         crashed -> resume in 16s: 5 resume s1, continue (crashed); > sweep
-            swept            swept 0
-            tick             attempt 5 resume s1, continue (crashed); > spawn 5
-            spawn            spawned 7
             signal 9         crashed -> resume in 32s: 6 resume s1, continue (crashed); > sweep
-            swept            swept 0
-            tick             attempt 6 resume s1, continue (crashed); > spawn 6
-            spawn            spawned 7
-            signal 9         crashed -> failed by crashed; > sweep
-            swept            swept 0; failed by crashed; > finish 20
+            signal 9         crashed -> failed by crashed; > sweep; failed by crashed; > finish 20
         "#]],
     );
 }
@@ -42,25 +25,14 @@ fn resumes_five_times_after_crash_without_progress() {
 #[test]
 fn progress_resets_crash_count() {
     check_run(
-        "start; spawn; open; exchange; signal 9; swept; tick; spawn; signal 9; swept; tick; spawn; open; tool; tool-ends; signal 9; swept",
+        "working; signal 9; retry; signal 9; retry; open; tool; tool-ends; signal 9",
         expect![[r#"
-            start            run started; attempt 1 new s1, task; > spawn 1
-            spawn            spawned 7
-            open             opened s1
-            exchange         -
             signal 9         crashed -> resume in 2s: 2 resume s1, continue (crashed); > sweep
-            swept            swept 0
-            tick             attempt 2 resume s1, continue (crashed); > spawn 2
-            spawn            spawned 7
             signal 9         crashed -> resume in 4s: 3 resume s1, continue (crashed); > sweep
-            swept            swept 0
-            tick             attempt 3 resume s1, continue (crashed); > spawn 3
-            spawn            spawned 7
             open             -
             tool             -
             tool-ends        progress
             signal 9         crashed -> resume in 2s: 4 resume s1, continue (crashed); > sweep
-            swept            swept 0
         "#]],
     );
 }
@@ -68,16 +40,14 @@ fn progress_resets_crash_count() {
 #[test]
 fn spawn_is_not_progress() {
     check_run(
-        "start; spawn; signal 9; swept; tick; spawn; signal 9; swept",
+        "start; spawn; signal 9; tick; spawn; signal 9",
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
             spawn            spawned 7
             signal 9         crashed -> resume in 2s: 2 new s2, task; > sweep
-            swept            swept 0
             tick             attempt 2 new s2, task; strategy fresh (never opened); > spawn 2
             spawn            spawned 7
             signal 9         crashed -> resume in 4s: 3 new s3, task; > sweep
-            swept            swept 0
         "#]],
     );
 }
@@ -85,38 +55,23 @@ fn spawn_is_not_progress() {
 #[test]
 fn resumes_interrupted_agent() {
     check_run(
-        "start; spawn; open; exchange; exit 143; swept",
+        "working; exit 143",
         expect![[r#"
-            start            run started; attempt 1 new s1, task; > spawn 1
-            spawn            spawned 7
-            open             opened s1
-            exchange         -
             exit 143         interrupted -> resume in 2s: 2 resume s1, continue (interrupted); > sweep
-            swept            swept 0
         "#]],
     );
     check_run(
-        "start; spawn; open; exchange; exit 0; swept",
+        "working; exit 0",
         expect![[r#"
-            start            run started; attempt 1 new s1, task; > spawn 1
-            spawn            spawned 7
-            open             opened s1
-            exchange         -
             exit 0           interrupted -> resume in 2s: 2 resume s1, continue (interrupted); > sweep
-            swept            swept 0
         "#]],
     );
     check_run(
-        "start; spawn; open; exchange; ends aborted; idle; exit 0; swept",
+        "working; ends aborted; idle; exit 0",
         expect![[r#"
-            start            run started; attempt 1 new s1, task; > spawn 1
-            spawn            spawned 7
-            open             opened s1
-            exchange         -
             ends aborted     -
             idle             input closed; > close input
             exit 0           interrupted -> resume in 2s: 2 resume s1, continue (interrupted); > sweep
-            swept            swept 0
         "#]],
     );
 }
@@ -124,21 +79,13 @@ fn resumes_interrupted_agent() {
 #[test]
 fn resumes_once_after_memory_kill() {
     check_run(
-        "start; spawn; open; exchange; oom; signal 9; swept; tick; spawn; open; tool; tool-ends; oom; signal 9; swept",
+        "working; oom; signal 9; retry; open; tool; tool-ends; oom; signal 9",
         expect![[r#"
-            start            run started; attempt 1 new s1, task; > spawn 1
-            spawn            spawned 7
-            open             opened s1
-            exchange         -
             signal 9         out_of_memory -> resume_once in 32s: 2 resume s1, continue (out_of_memory); > sweep
-            swept            swept 0
-            tick             attempt 2 resume s1, continue (out_of_memory); > spawn 2
-            spawn            spawned 7
             open             -
             tool             -
             tool-ends        progress
-            signal 9         out_of_memory -> failed by out_of_memory; > sweep
-            swept            swept 0; failed by out_of_memory; > finish 20
+            signal 9         out_of_memory -> failed by out_of_memory; > sweep; failed by out_of_memory; > finish 20
         "#]],
     );
 }
@@ -146,17 +93,10 @@ fn resumes_once_after_memory_kill() {
 #[test]
 fn stops_and_resumes_stalled_agent() {
     check_run(
-        "start; spawn; open; exchange; tick; exit 143; swept; tick; spawn",
+        "working; tick; exit 143; retry",
         expect![[r#"
-            start            run started; attempt 1 new s1, task; > spawn 1
-            spawn            spawned 7
-            open             opened s1
-            exchange         -
             tick             stop stalled term; > term
             exit 143         stalled -> resume in 2s: 2 resume s1, continue (stalled); > sweep
-            swept            swept 0
-            tick             attempt 2 resume s1, continue (stalled); > spawn 2
-            spawn            spawned 7
         "#]],
     );
 }
@@ -164,27 +104,18 @@ fn stops_and_resumes_stalled_agent() {
 #[test]
 fn kills_frozen_agent_despite_running_tool() {
     check_run(
-        "start; spawn; open; exchange; tool; freezes; tick; signal 9; swept",
+        "working; tool; freezes; tick; signal 9",
         expect![[r#"
-        start            run started; attempt 1 new s1, task; > spawn 1
-        spawn            spawned 7
-        open             opened s1
-        exchange         -
         tool             -
         freezes          -
         tick             stop stalled kill; > kill
         signal 9         stalled -> resume in 2s: 2 resume s1, continue (stalled); > sweep
-        swept            swept 0
     "#]],
     );
     // The process was continued (SIGCONT).
     check_run(
-        "start; spawn; open; exchange; tool; freezes; +1h; activity; tool-ends; tick",
+        "working; tool; freezes; +1h; activity; tool-ends; tick",
         expect![[r#"
-        start            run started; attempt 1 new s1, task; > spawn 1
-        spawn            spawned 7
-        open             opened s1
-        exchange         -
         tool             -
         freezes          -
         activity         -
@@ -197,16 +128,11 @@ fn kills_frozen_agent_despite_running_tool() {
 #[test]
 fn kills_unresponsive_agent() {
     check_run(
-        "start; spawn; open; exchange; tick; tick; signal 9; swept",
+        "working; tick; tick; signal 9",
         expect![[r#"
-            start            run started; attempt 1 new s1, task; > spawn 1
-            spawn            spawned 7
-            open             opened s1
-            exchange         -
             tick             stop stalled term; > term
             tick             stop stalled kill; > kill
             signal 9         stalled -> resume in 2s: 2 resume s1, continue (stalled); > sweep
-            swept            swept 0
         "#]],
     );
 }
@@ -214,12 +140,8 @@ fn kills_unresponsive_agent() {
 #[test]
 fn unkillable_process_is_bug() {
     check_run(
-        "start; spawn; open; exchange; tick; tick; tick; tick; tick",
+        "working; tick; tick; tick; tick; tick",
         expect![[r#"
-            start            run started; attempt 1 new s1, task; > spawn 1
-            spawn            spawned 7
-            open             opened s1
-            exchange         -
             tick             stop stalled term; > term
             tick             stop stalled kill; > kill
             tick             stop stalled kill; > kill
@@ -233,21 +155,15 @@ fn unkillable_process_is_bug() {
 fn resumes_after_timeout_while_progressing() {
     check_run_with(
         &Policy { attempt_timeout: Some(Span::from_mins(5)), ..plain() },
-        "start; spawn; open; exchange; tool; tool-ends; tick; exit 143; swept; spawn; tick; exit 143; swept",
+        "working; tool; tool-ends; tick; exit 143; spawn; tick; exit 143",
         expect![[r#"
-            start            run started; attempt 1 new s1, task; > spawn 1
-            spawn            spawned 7
-            open             opened s1
-            exchange         -
             tool             -
             tool-ends        progress
             tick             stop timed_out term; > term
-            exit 143         attempt_timeout -> resume_while_progressing in 0s: 2 resume s1, continue (attempt_timeout); > sweep
-            swept            swept 0; attempt 2 resume s1, continue (attempt_timeout); > spawn 2
+            exit 143         attempt_timeout -> resume_while_progressing in 0s: 2 resume s1, continue (attempt_timeout); > sweep; attempt 2 resume s1, continue (attempt_timeout); > spawn 2
             spawn            spawned 7
             tick             stop timed_out term; > term
-            exit 143         attempt_timeout -> out_of_time by attempt_timeout; > sweep
-            swept            swept 0; out_of_time by attempt_timeout; > finish 22
+            exit 143         attempt_timeout -> out_of_time by attempt_timeout; > sweep; out_of_time by attempt_timeout; > finish 22
         "#]],
     );
 }
@@ -255,11 +171,10 @@ fn resumes_after_timeout_while_progressing() {
 #[test]
 fn retries_spawn_without_resources() {
     check_run(
-        "start; spawn-fails no-resources; swept; tick; spawn",
+        "start; spawn-fails no-resources; tick; spawn",
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
             spawn-fails no-resources crashed -> resume in 2s: 2 new s2, task; > sweep
-            swept            swept 0
             tick             attempt 2 new s2, task; strategy fresh (never opened); > spawn 2
             spawn            spawned 7
         "#]],
@@ -269,20 +184,12 @@ fn retries_spawn_without_resources() {
 #[test]
 fn retries_unknown_fault_once_and_keeps_evidence() {
     check_run(
-        "start; spawn; open; exchange; ends unclear; exit 1; swept; tick; spawn; ends unclear; exit 1; swept",
+        "working; ends unclear; exit 1; retry; ends unclear; exit 1",
         expect![[r#"
-            start            run started; attempt 1 new s1, task; > spawn 1
-            spawn            spawned 7
-            open             opened s1
-            exchange         -
             ends unclear     -
             exit 1           unknown, evidence kept -> retry_once in 32s: 2 resume s1, continue (unknown); > sweep
-            swept            swept 0
-            tick             attempt 2 resume s1, continue (unknown); > spawn 2
-            spawn            spawned 7
             ends unclear     -
-            exit 1           unknown, evidence kept -> needs_person by unknown; > sweep
-            swept            swept 0; needs_person by unknown; > finish 23
+            exit 1           unknown, evidence kept -> needs_person by unknown; > sweep; needs_person by unknown; > finish 23
         "#]],
     );
 }

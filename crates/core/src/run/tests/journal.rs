@@ -1,6 +1,7 @@
 //! Serialized records: they survive a round trip, and every journal of a released format loads.
 
-use super::trace::{plain, records_of};
+use super::summaries::with_summary;
+use super::trace::records_of;
 use crate::{Policy, Record, Run, Span};
 use expect_test::expect_file;
 
@@ -11,10 +12,6 @@ const EVERYTHING: &str = "start; spawn; open; exchange; cancel term; ends aborte
     spawn; limit until +2h; ends 429; exit 1; swept; tick; spawn; ends 400; exit 1; swept; spawn; bill 9; ends full; exit 1; \
     swept; tick; summary ok; spawn; cancel person; \
     ends aborted; exit 0; swept";
-
-fn full_policy() -> Policy {
-    Policy { summarize: true, ..plain() }
-}
 
 fn journal(policy: &Policy) -> String {
     let lines = records_of(policy, EVERYTHING).iter().map(line).collect::<Vec<_>>();
@@ -31,7 +28,7 @@ fn load(text: &str) -> Vec<Record> {
 
 #[test]
 fn records_survive_a_round_trip() {
-    let records = records_of(&full_policy(), EVERYTHING);
+    let records = records_of(&with_summary(), EVERYTHING);
     let text: Vec<String> = records.iter().map(line).collect();
     assert_eq!(load(&text.join("\n")), records);
 }
@@ -40,14 +37,14 @@ fn records_survive_a_round_trip() {
 /// is.
 #[test]
 fn current_journal_matches_checked_in_file() {
-    expect_file!["journals/today.jsonl"].assert_eq(&journal(&full_policy()));
+    expect_file!["journals/today.jsonl"].assert_eq(&journal(&with_summary()));
 }
 
 /// Never edit this file: it is the journal of the first version of format 1, and must load forever.
 #[test]
 fn loads_first_journal_of_format_1() {
     let records = load(include_str!("journals/format-1.jsonl"));
-    let (first, current) = (Run::replay(&records), Run::replay(&records_of(&full_policy(), EVERYTHING)));
+    let (first, current) = (Run::replay(&records), Run::replay(&records_of(&with_summary(), EVERYTHING)));
     assert_eq!(first.state(), current.state());
 }
 

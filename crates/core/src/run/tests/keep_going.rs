@@ -5,7 +5,7 @@ use crate::{KeepGoing, Limits, Policy, Span, Usd, WrapUp};
 use expect_test::expect;
 
 fn with_keep_going() -> Policy {
-    let keep_going = KeepGoing { keep_improving: false, status_every: 2, idle_stops_max: 2 };
+    let keep_going = KeepGoing { status_every: 2, idle_stops_max: 2, ..KeepGoing::DEFAULT };
     Policy { keep_going: Some(keep_going), ..plain() }
 }
 
@@ -15,13 +15,8 @@ const FIRST: &str = "start; spawn; open; exchange; ends ok; workspace 1; idle";
 fn prompts_until_done_claim_is_confirmed() {
     check_run_with(
         &with_keep_going(),
-        "start; spawn; open; exchange; ends ok; workspace 1; idle; exchange; ends ok; workspace 2; idle; \
-         exchange; claims; ends ok; workspace 2; idle; exchange; claims; ends ok; workspace 2; idle; exit 0; swept",
+        "working; ends ok; workspace 1; idle; exchange; ends ok; workspace 2; idle; exchange; claims; ends ok; workspace 2; idle; exchange; claims; ends ok; workspace 2; idle; exit 0",
         expect![[r#"
-            start            run started; attempt 1 new s1, task; > spawn 1
-            spawn            spawned 7
-            open             opened s1
-            exchange         -
             ends ok          progress
             workspace 1      -
             idle             agent stopped, workspace 1; sent continue after stop 1; > send continue after stop 1
@@ -39,8 +34,7 @@ fn prompts_until_done_claim_is_confirmed() {
             ends ok          -
             workspace 2      -
             idle             agent stopped, workspace 2, claims done; input closed; > close input
-            exit 0           ok -> done; > sweep
-            swept            swept 0; done; > finish 0
+            exit 0           ok -> done; > sweep; done; > finish 0
         "#]],
     );
 }
@@ -75,7 +69,7 @@ fn finishes_after_idle_stops() {
     check_rest_with(
         &with_keep_going(),
         FIRST,
-        "exchange; ends ok; workspace 1; idle; exchange; ends ok; workspace 1; idle; exit 0; swept",
+        "exchange; ends ok; workspace 1; idle; exchange; ends ok; workspace 1; idle; exit 0",
         expect![[r#"
             exchange         -
             ends ok          -
@@ -85,8 +79,7 @@ fn finishes_after_idle_stops() {
             ends ok          -
             workspace 1      -
             idle             agent stopped, workspace 1; input closed; > close input
-            exit 0           ok -> failed by unfinished; > sweep
-            swept            swept 0; failed by unfinished; > finish 20
+            exit 0           ok -> failed by unfinished; > sweep; failed by unfinished; > finish 20
         "#]],
     );
 }
@@ -95,34 +88,26 @@ fn finishes_after_idle_stops() {
 fn continues_in_new_process_after_exit() {
     check_run_with(
         &with_keep_going(),
-        "start; spawn; open; exchange; ends ok; workspace 1; exit 0; swept; spawn; exchange; ends ok; workspace 2; +5s; tick; exit 0; \
-         swept",
+        "working; ends ok; workspace 1; exit 0; spawn; exchange; ends ok; workspace 2; +5s; tick; exit 0",
         expect![[r#"
-            start            run started; attempt 1 new s1, task; > spawn 1
-            spawn            spawned 7
-            open             opened s1
-            exchange         -
             ends ok          progress
             workspace 1      -
-            exit 0           agent stopped, workspace 1; ok -> keep_going in 0s: 2 resume s1, continue after stop 1; > sweep
-            swept            swept 0; attempt 2 resume s1, continue after stop 1; > spawn 2
+            exit 0           agent stopped, workspace 1; ok -> keep_going in 0s: 2 resume s1, continue after stop 1; > sweep; attempt 2 resume s1, continue after stop 1; > spawn 2
             spawn            spawned 7
             exchange         -
             ends ok          progress
             workspace 2      -
             tick             agent stopped, workspace 2; sent continue after stop 2, 10s worked; > send continue after stop 2, 10s worked
-            exit 0           ok -> keep_going in 0s: 3 resume s1, continue after stop 2, 10s worked; > sweep
-            swept            swept 0; attempt 3 resume s1, continue after stop 2, 10s worked; > spawn 3
+            exit 0           ok -> keep_going in 0s: 3 resume s1, continue after stop 2, 10s worked; > sweep; attempt 3 resume s1, continue after stop 2, 10s worked; > spawn 3
         "#]],
     );
     // The prompt was sent, but the agent exited before receiving it.
     check_rest_with(
         &with_keep_going(),
         FIRST,
-        "exit 0; swept",
+        "exit 0",
         expect![[r#"
-        exit 0           ok -> keep_going in 0s: 2 resume s1, continue after stop 1; > sweep
-        swept            swept 0; attempt 2 resume s1, continue after stop 1; > spawn 2
+        exit 0           ok -> keep_going in 0s: 2 resume s1, continue after stop 1; > sweep; attempt 2 resume s1, continue after stop 1; > spawn 2
     "#]],
     );
 }
@@ -132,23 +117,21 @@ fn handles_faults_as_without_keep_going() {
     check_rest_with(
         &with_keep_going(),
         FIRST,
-        "exchange; exit 1; swept",
+        "exchange; exit 1",
         expect![[r#"
         exchange         -
         exit 1           crashed -> resume in 2s: 2 resume s1, continue (crashed); > sweep
-        swept            swept 0
     "#]],
     );
     check_rest_with(
         &with_keep_going(),
         FIRST,
-        "cancel person; exchange; ends aborted; exit 0; swept",
+        "cancel person; exchange; ends aborted; exit 0",
         expect![[r#"
         cancel person    cancel by person; stop cancelled interrupt; > interrupt
         exchange         -
         ends aborted     input closed; > close input
-        exit 0           interrupted -> cancelled; > sweep
-        swept            swept 0; cancelled; > finish 130
+        exit 0           interrupted -> cancelled; > sweep; cancelled; > finish 130
     "#]],
     );
 }
@@ -159,9 +142,7 @@ fn warns_once_near_limit_and_finishes_at_limit() {
     let policy = Policy { limits, wrap_up: Some(WrapUp { reserve: None }), ..with_keep_going() };
     check_run_with(
         &policy,
-        "start; spawn; open; exchange; usage 100000; usage 100000; usage 100000; usage 100000; usage 100000; usage 100000; ends ok; \
-         workspace 1; idle; exchange; usage 100000; ends ok; workspace 2; idle; exchange; usage 50000; ends ok; workspace 3; idle; \
-         exchange; usage 150000; ends aborted; idle; exchange; ends ok; idle; exit 0; swept",
+        "start; spawn; open; exchange; usage 100000; usage 100000; usage 100000; usage 100000; usage 100000; usage 100000; ends ok; workspace 1; idle; exchange; usage 100000; ends ok; workspace 2; idle; exchange; usage 50000; ends ok; workspace 3; idle; exchange; usage 150000; ends aborted; idle; exchange; ends ok; idle; exit 0",
         expect![[r#"
             start            run started; attempt 1 new s1, task, remaining 1000000 of budget; > spawn 1
             spawn            spawned 7
@@ -193,8 +174,7 @@ fn warns_once_near_limit_and_finishes_at_limit() {
             exchange         -
             ends ok          -
             idle             input closed; > close input
-            exit 0           ok -> over_budget by limit of budget; > sweep
-            swept            swept 0; over_budget by limit of budget; > finish 21
+            exit 0           ok -> over_budget by limit of budget; > sweep; over_budget by limit of budget; > finish 21
         "#]],
     );
     let limits = Limits { time: Some(Span::from_mins(10)), ..Limits::default() };
@@ -218,8 +198,7 @@ fn confirms_done_claim_once_after_idle_stop() {
     check_rest_with(
         &with_keep_going(),
         FIRST,
-        "exchange; ends ok; workspace 1; idle; exchange; claims; ends ok; workspace 1; idle; exit 0; swept; spawn; exchange; claims; \
-         ends ok; workspace 1; exit 0; swept",
+        "exchange; ends ok; workspace 1; idle; exchange; claims; ends ok; workspace 1; idle; exit 0; spawn; exchange; claims; ends ok; workspace 1; exit 0",
         expect![[r#"
             exchange         -
             ends ok          -
@@ -230,15 +209,13 @@ fn confirms_done_claim_once_after_idle_stop() {
             ends ok          -
             workspace 1      -
             idle             agent stopped, workspace 1, claims done; sent confirm; > send confirm
-            exit 0           ok -> keep_going in 0s: 2 resume s1, confirm; > sweep
-            swept            swept 0; attempt 2 resume s1, confirm; > spawn 2
+            exit 0           ok -> keep_going in 0s: 2 resume s1, confirm; > sweep; attempt 2 resume s1, confirm; > spawn 2
             spawn            spawned 7
             exchange         -
             claims           -
             ends ok          progress
             workspace 1      -
-            exit 0           agent stopped, workspace 1, claims done; ok -> done; > sweep
-            swept            swept 0; done; > finish 0
+            exit 0           agent stopped, workspace 1, claims done; ok -> done; > sweep; done; > finish 0
         "#]],
     );
 }
@@ -248,25 +225,23 @@ fn failed_exchange_is_not_a_stop() {
     check_rest_with(
         &with_keep_going(),
         "start; spawn; open",
-        "exchange; ends denied; idle; exit 0; swept",
+        "exchange; ends denied; idle; exit 0",
         expect![[r#"
         exchange         -
         ends denied      progress
         idle             input closed; > close input
-        exit 0           permission -> needs_person by permission; > sweep
-        swept            swept 0; needs_person by permission; > finish 23
+        exit 0           permission -> needs_person by permission; > sweep; needs_person by permission; > finish 23
     "#]],
     );
     check_rest_with(
         &with_keep_going(),
         "start; spawn; open",
-        "exchange; ends paused; idle; exit 0; swept",
+        "exchange; ends paused; idle; exit 0",
         expect![[r#"
             exchange         -
             ends paused      progress
             idle             input closed; > close input
-            exit 0           unfinished -> nudge answer in 0s: 2 resume s1, nudge to answer; > sweep
-            swept            swept 0; attempt 2 resume s1, nudge to answer; > spawn 2
+            exit 0           unfinished -> nudge answer in 0s: 2 resume s1, nudge to answer; > sweep; attempt 2 resume s1, nudge to answer; > spawn 2
         "#]],
     );
     // If denied tools are accepted, an exchange with a denial is a stop like any other.
@@ -284,12 +259,11 @@ fn failed_exchange_is_not_a_stop() {
     check_rest_with(
         &policy,
         "start; spawn; open",
-        "exchange; ends denied; exit 0; swept",
+        "exchange; ends denied; exit 0",
         expect![[r#"
         exchange         -
         ends denied      progress
-        exit 0           agent stopped; permission -> keep_going in 0s: 2 resume s1, continue after stop 1; > sweep
-        swept            swept 0; attempt 2 resume s1, continue after stop 1; > spawn 2
+        exit 0           agent stopped; permission -> keep_going in 0s: 2 resume s1, continue after stop 1; > sweep; attempt 2 resume s1, continue after stop 1; > spawn 2
     "#]],
     );
 }
@@ -299,15 +273,14 @@ fn stop_during_cancel_is_not_done() {
     check_rest_with(
         &with_keep_going(),
         FIRST,
-        "exchange; cancel person; ends ok; workspace 2; idle; exit 0; swept",
+        "exchange; cancel person; ends ok; workspace 2; idle; exit 0",
         expect![[r#"
             exchange         -
             cancel person    cancel by person; stop cancelled interrupt; > interrupt
             ends ok          input closed; > close input
             workspace 2      -
             idle             -
-            exit 0           agent stopped, workspace 2; ok -> cancelled; > sweep
-            swept            swept 0; cancelled; > finish 130
+            exit 0           agent stopped, workspace 2; ok -> cancelled; > sweep; cancelled; > finish 130
         "#]],
     );
 }
@@ -320,14 +293,13 @@ fn sends_no_prompt_after_exit_at_limit() {
     check_rest_with(
         &policy,
         FIRST,
-        "exchange; usage 900000; ends ok; workspace 2; exit 0; swept",
+        "exchange; usage 900000; ends ok; workspace 2; exit 0",
         expect![[r#"
             exchange         -
             usage 900000     limit budget: reserve; stop wrap_up interrupt; > interrupt
             ends ok          input closed; > close input
             workspace 2      -
-            exit 0           agent stopped, workspace 2; ok -> keep_going in 0s: 2 resume s1, wrap up (budget); > sweep
-            swept            swept 0; attempt 2 resume s1, wrap up (budget), remaining 100000 of budget; > spawn 2
+            exit 0           agent stopped, workspace 2; ok -> keep_going in 0s: 2 resume s1, wrap up (budget); > sweep; attempt 2 resume s1, wrap up (budget), remaining 100000 of budget; > spawn 2
         "#]],
     );
     let limits = Limits { time: Some(Span::from_mins(10)), ..Limits::default() };
@@ -335,13 +307,12 @@ fn sends_no_prompt_after_exit_at_limit() {
     check_rest_with(
         &policy,
         FIRST,
-        "exchange; +600s; ends ok; workspace 2; exit 0; swept",
+        "exchange; +600s; ends ok; workspace 2; exit 0",
         expect![[r#"
         exchange         -
         ends ok          -
         workspace 2      -
-        exit 0           agent stopped, workspace 2; ok -> out_of_time by limit of time; > sweep
-        swept            swept 0; out_of_time by limit of time; > finish 22
+        exit 0           agent stopped, workspace 2; ok -> out_of_time by limit of time; > sweep; out_of_time by limit of time; > finish 22
     "#]],
     );
 }

@@ -22,8 +22,7 @@ const WORKING: &str = "start; spawn; open; exchange";
 fn wraps_up_before_budget_is_exhausted() {
     check_run_with(
         &budget(),
-        "start; spawn; open; exchange; usage 300000; tool; usage 300000; tool-ends; usage 200000; ends aborted; exchange; usage 9000; ends ok; \
-         idle; exit 0; swept",
+        "start; spawn; open; exchange; usage 300000; tool; usage 300000; tool-ends; usage 200000; ends aborted; exchange; usage 9000; ends ok; idle; exit 0",
         expect![[r#"
             start            run started; attempt 1 new s1, task, remaining 1000000 of budget; > spawn 1
             spawn            spawned 7
@@ -39,8 +38,7 @@ fn wraps_up_before_budget_is_exhausted() {
             usage 9000       -
             ends ok          -
             idle             input closed; > close input
-            exit 0           ok -> over_budget by limit of budget; > sweep
-            swept            swept 0; over_budget by limit of budget; > finish 21
+            exit 0           ok -> over_budget by limit of budget; > sweep; over_budget by limit of budget; > finish 21
         "#]],
     );
 }
@@ -49,8 +47,7 @@ fn wraps_up_before_budget_is_exhausted() {
 fn time_limit_counts_only_active_time() {
     check_run_with(
         &time(),
-        "start; spawn; open; exchange; +8m; ends 529; idle; exit 1; +1s; swept; tick; spawn; exchange; +10s; sleep 3h; tick; \
-         ends aborted; exchange; ends ok; idle; exit 0; swept",
+        "start; spawn; open; exchange; +8m; ends 529; idle; exit 1; sweeping; +1s; swept; tick; spawn; exchange; +10s; sleep 3h; tick; ends aborted; exchange; ends ok; idle; exit 0",
         expect![[r#"
             start            run started; attempt 1 new s1, task, remaining 10m; > spawn 1
             spawn            spawned 7
@@ -69,14 +66,13 @@ fn time_limit_counts_only_active_time() {
             exchange         -
             ends ok          progress
             idle             input closed; > close input
-            exit 0           ok -> out_of_time by limit of time; > sweep
-            swept            swept 0; out_of_time by limit of time; > finish 22
+            exit 0           ok -> out_of_time by limit of time; > sweep; out_of_time by limit of time; > finish 22
         "#]],
     );
     // The wall limit includes downtime.
     check_run_with(
         &with_limits(Limits { wall: Some(Span::from_mins(10)), ..Limits::default() }),
-        "start; spawn; open; exchange; +1m; sleep 3h; tick; swept; +1m; exit 143; swept",
+        "start; spawn; open; exchange; +1m; sleep 3h; tick; swept; +1m; exit 143",
         expect![[r#"
             start            run started; attempt 1 new s1, task, remaining 10m; > spawn 1
             spawn            spawned 7
@@ -85,8 +81,7 @@ fn time_limit_counts_only_active_time() {
             sleep 3h         downtime 3h
             tick             limit wall: exhausted; stop limit_reached term; > term
             swept            -
-            exit 143         ok -> out_of_time by limit of wall; > sweep
-            swept            swept 0; out_of_time by limit of wall; > finish 22
+            exit 143         ok -> out_of_time by limit of wall; > sweep; out_of_time by limit of wall; > finish 22
         "#]],
     );
 }
@@ -95,7 +90,7 @@ fn time_limit_counts_only_active_time() {
 fn finishes_with_retry_at_if_wait_exceeds_wall_limit() {
     check_run_with(
         &with_limits(Limits { wall: Some(Span::from_hours(2)), ..Limits::default() }),
-        "start; spawn; open; exchange; limit until +5h; ends usage; idle; exit 1; swept",
+        "start; spawn; open; exchange; limit until +5h; ends usage; idle; exit 1",
         expect![[r#"
             start            run started; attempt 1 new s1, task, remaining 2h; > spawn 1
             spawn            spawned 7
@@ -104,8 +99,7 @@ fn finishes_with_retry_at_if_wait_exceeds_wall_limit() {
             limit until +5h  -
             ends usage       -
             idle             input closed; > close input
-            exit 1           usage_limit -> retry_later by usage_limit in 5h; > sweep
-            swept            swept 0; retry_later by usage_limit in 5h; > finish 75
+            exit 1           usage_limit -> retry_later by usage_limit in 5h; > sweep; retry_later by usage_limit in 5h; > finish 75
         "#]],
     );
 }
@@ -115,21 +109,20 @@ fn reserve_bounds_wrap_up() {
     check_rest_with(
         &budget(),
         WORKING,
-        "usage 960000; ends aborted; exchange; usage 50000; tick; exit 143; swept",
+        "usage 960000; ends aborted; exchange; usage 50000; tick; exit 143",
         expect![[r#"
             usage 960000     limit budget: reserve; stop wrap_up interrupt; > interrupt
             ends aborted     sent wrap up (budget), remaining 40000 of budget; > send wrap up (budget)
             exchange         -
             usage 50000      limit budget: exhausted; stop limit_reached term; > term
             tick             stop limit_reached kill; > kill
-            exit 143         ok -> over_budget by limit of budget; > sweep
-            swept            swept 0; over_budget by limit of budget; > finish 21
+            exit 143         ok -> over_budget by limit of budget; > sweep; over_budget by limit of budget; > finish 21
         "#]],
     );
     check_rest_with(
         &time(),
         WORKING,
-        "+5m; activity; tick; ends aborted; exchange; activity; tick; exit 143; swept",
+        "+5m; activity; tick; ends aborted; exchange; activity; tick; exit 143",
         expect![[r#"
             activity         -
             tick             limit time: reserve; stop wrap_up interrupt; > interrupt
@@ -137,21 +130,19 @@ fn reserve_bounds_wrap_up() {
             exchange         -
             activity         -
             tick             limit time: exhausted; stop limit_reached term; > term
-            exit 143         ok -> out_of_time by limit of time; > sweep
-            swept            swept 0; out_of_time by limit of time; > finish 22
+            exit 143         ok -> out_of_time by limit of time; > sweep; out_of_time by limit of time; > finish 22
         "#]],
     );
     // Nothing remains once the interrupted exchange is counted.
     check_rest_with(
         &budget(),
         WORKING,
-        "usage 960000; usage 50000; ends aborted; exit 0; swept",
+        "usage 960000; usage 50000; ends aborted; exit 0",
         expect![[r#"
             usage 960000     limit budget: reserve; stop wrap_up interrupt; > interrupt
             usage 50000      limit budget: exhausted; stop limit_reached term; > term
             ends aborted     -
-            exit 0           ok -> over_budget by limit of budget; > sweep
-            swept            swept 0; over_budget by limit of budget; > finish 21
+            exit 0           ok -> over_budget by limit of budget; > sweep; over_budget by limit of budget; > finish 21
         "#]],
     );
 }
@@ -161,38 +152,34 @@ fn wraps_up_in_next_attempt_after_ignored_interrupt() {
     check_rest_with(
         &budget(),
         WORKING,
-        "usage 960000; tick; exit 143; swept; tick; spawn; exchange; ends ok; idle; exit 0; swept",
+        "usage 960000; tick; exit 143; tick; spawn; exchange; ends ok; idle; exit 0",
         expect![[r#"
             usage 960000     limit budget: reserve; stop wrap_up interrupt; > interrupt
             tick             stop wrap_up term; > term
             exit 143         interrupted -> resume in 2s: 2 resume s1, wrap up (budget); > sweep
-            swept            swept 0
             tick             attempt 2 resume s1, wrap up (budget), remaining 40000 of budget; > spawn 2
             spawn            spawned 7
             exchange         -
             ends ok          progress
             idle             input closed; > close input
-            exit 0           ok -> over_budget by limit of budget; > sweep
-            swept            swept 0; over_budget by limit of budget; > finish 21
+            exit 0           ok -> over_budget by limit of budget; > sweep; over_budget by limit of budget; > finish 21
         "#]],
     );
     // There is no third wrap-up.
     check_rest_with(
         &time(),
         WORKING,
-        "+5m; activity; tick; ends aborted; exchange; signal 9; swept; tick; spawn; exchange; signal 9; swept",
+        "+5m; activity; tick; ends aborted; exchange; signal 9; tick; spawn; exchange; signal 9",
         expect![[r#"
             activity         -
             tick             limit time: reserve; stop wrap_up interrupt; > interrupt
             ends aborted     sent wrap up (time), remaining 1m; > send wrap up (time)
             exchange         -
             signal 9         crashed -> resume in 2s: 2 resume s1, wrap up (time); > sweep
-            swept            swept 0
             tick             attempt 2 resume s1, wrap up (time), remaining 1m; > spawn 2
             spawn            spawned 7
             exchange         -
-            signal 9         crashed -> out_of_time by limit of time by crashed; > sweep
-            swept            swept 0; out_of_time by limit of time by crashed; > finish 22
+            signal 9         crashed -> out_of_time by limit of time by crashed; > sweep; out_of_time by limit of time by crashed; > finish 22
         "#]],
     );
 }
@@ -202,27 +189,25 @@ fn work_finished_at_the_limit_is_done() {
     check_rest_with(
         &budget(),
         WORKING,
-        "usage 960000; ends ok; idle; exit 0; swept",
+        "usage 960000; ends ok; idle; exit 0",
         expect![[r#"
             usage 960000     limit budget: reserve; stop wrap_up interrupt; > interrupt
             ends ok          input closed; > close input
             idle             -
-            exit 0           progress; ok -> done; > sweep
-            swept            swept 0; done; > finish 0
+            exit 0           progress; ok -> done; > sweep; done; > finish 0
         "#]],
     );
     // Background work stops at the limit.
     check_rest_with(
         &time(),
         WORKING,
-        "shells 1; +9m; ends ok; idle; tick; exit 143; swept",
+        "shells 1; +9m; ends ok; idle; tick; exit 143",
         expect![[r#"
             shells 1         -
             ends ok          progress
             idle             -
             tick             stop background_stopped term; > term
-            exit 143         ok -> done; > sweep
-            swept            swept 0; done; > finish 0
+            exit 143         ok -> done; > sweep; done; > finish 0
         "#]],
     );
 }
@@ -232,7 +217,7 @@ fn turn_counts_once_its_tools_end() {
     check_rest_with(
         &with_limits(Limits { turns: Some(3), ..Limits::default() }),
         WORKING,
-        "tool; usage 1; tool-ends; tool; usage 1; tool-ends; ends aborted; exchange; tool; usage 1; tool-ends; exit 143; swept",
+        "tool; usage 1; tool-ends; tool; usage 1; tool-ends; ends aborted; exchange; tool; usage 1; tool-ends; exit 143",
         expect![[r#"
             tool             -
             usage 1          -
@@ -245,8 +230,7 @@ fn turn_counts_once_its_tools_end() {
             tool             -
             usage 1          -
             tool-ends        limit turns: exhausted; stop limit_reached term; > term
-            exit 143         ok -> out_of_time by limit of turns; > sweep
-            swept            swept 0; out_of_time by limit of turns; > finish 22
+            exit 143         ok -> out_of_time by limit of turns; > sweep; out_of_time by limit of turns; > finish 22
         "#]],
     );
 }
@@ -256,19 +240,18 @@ fn stops_agent_without_wrap_up() {
     check_rest_with(
         &Policy { wrap_up: None, ..budget() },
         WORKING,
-        "usage 999999; usage 2; exit 143; swept",
+        "usage 999999; usage 2; exit 143",
         expect![[r#"
             usage 999999     -
             usage 2          limit budget: exhausted; stop limit_reached term; > term
-            exit 143         ok -> over_budget by limit of budget; > sweep
-            swept            swept 0; over_budget by limit of budget; > finish 21
+            exit 143         ok -> over_budget by limit of budget; > sweep; over_budget by limit of budget; > finish 21
         "#]],
     );
     // A configured reserve.
     check_rest_with(
         &Policy { wrap_up: Some(WrapUp { reserve: Some(Span::from_mins(2)) }), ..time() },
         WORKING,
-        "+6m; activity; tick; ends aborted; exchange; ends ok; idle; exit 0; swept",
+        "+6m; activity; tick; ends aborted; exchange; ends ok; idle; exit 0",
         expect![[r#"
             activity         -
             tick             limit time: reserve; stop wrap_up interrupt; > interrupt
@@ -276,8 +259,7 @@ fn stops_agent_without_wrap_up() {
             exchange         -
             ends ok          progress
             idle             input closed; > close input
-            exit 0           ok -> out_of_time by limit of time; > sweep
-            swept            swept 0; out_of_time by limit of time; > finish 22
+            exit 0           ok -> out_of_time by limit of time; > sweep; out_of_time by limit of time; > finish 22
         "#]],
     );
 }
@@ -287,25 +269,23 @@ fn starts_nothing_beyond_a_limit() {
     check_rest_with(
         &budget(),
         WORKING,
-        "bill 1000000; signal 9; swept",
+        "bill 1000000; signal 9",
         expect![[r#"
-        signal 9         crashed -> over_budget by limit of budget by crashed; > sweep
-        swept            swept 0; over_budget by limit of budget by crashed; > finish 21
+        signal 9         crashed -> over_budget by limit of budget by crashed; > sweep; over_budget by limit of budget by crashed; > finish 21
     "#]],
     );
     // If the user resumes the run without raising the limit, the reserve is used for a wrap-up.
     check_rest_with(
         &budget(),
         "start; spawn; open; exchange; usage 960000; ends aborted; exchange; ends ok; idle; exit 0; swept",
-        "+1h; reopen; spawn; exchange; ends ok; idle; exit 0; swept; reopen",
+        "+1h; reopen; spawn; exchange; ends ok; idle; exit 0; reopen",
         expect![[r#"
             reopen           reopened; limit budget: reserve; attempt 2 resume s1, wrap up (budget), remaining 40000 of budget; > spawn 2
             spawn            spawned 7
             exchange         -
             ends ok          progress
             idle             input closed; > close input
-            exit 0           ok -> over_budget by limit of budget; > sweep
-            swept            swept 0; over_budget by limit of budget; > finish 21
+            exit 0           ok -> over_budget by limit of budget; > sweep; over_budget by limit of budget; > finish 21
             reopen           reopened; limit budget: reserve; attempt 3 resume s1, wrap up (budget), remaining 40000 of budget; > spawn 3
         "#]],
     );
@@ -316,47 +296,43 @@ fn agents_own_limit_ends_run_unless_run_limit_is_higher() {
     check_rest_with(
         &plain(),
         WORKING,
-        "tool; tool-ends; ends budget; exit 1; swept",
+        "tool; tool-ends; ends budget; exit 1",
         expect![[r#"
         tool             -
         tool-ends        progress
         ends budget      -
-        exit 1           agent_budget -> over_budget by agent_budget; > sweep
-        swept            swept 0; over_budget by agent_budget; > finish 21
+        exit 1           agent_budget -> over_budget by agent_budget; > sweep; over_budget by agent_budget; > finish 21
     "#]],
     );
     check_rest_with(
         &budget(),
         WORKING,
-        "tool; tool-ends; ends budget; exit 1; swept",
+        "tool; tool-ends; ends budget; exit 1",
         expect![[r#"
         tool             -
         tool-ends        progress
         ends budget      -
-        exit 1           agent_budget -> resume_within_limit in 0s: 2 resume s1, continue (agent_budget); > sweep
-        swept            swept 0; attempt 2 resume s1, continue (agent_budget), remaining 1000000 of budget; > spawn 2
+        exit 1           agent_budget -> resume_within_limit in 0s: 2 resume s1, continue (agent_budget); > sweep; attempt 2 resume s1, continue (agent_budget), remaining 1000000 of budget; > spawn 2
     "#]],
     );
     check_rest_with(
         &budget(),
         WORKING,
-        "ends budget; exit 1; swept",
+        "ends budget; exit 1",
         expect![[r#"
         ends budget      -
-        exit 1           agent_budget -> over_budget by agent_budget; > sweep
-        swept            swept 0; over_budget by agent_budget; > finish 21
+        exit 1           agent_budget -> over_budget by agent_budget; > sweep; over_budget by agent_budget; > finish 21
     "#]],
     );
     check_rest_with(
         &budget(),
         WORKING,
-        "bill 1000000; tool; tool-ends; ends budget; exit 1; swept",
+        "bill 1000000; tool; tool-ends; ends budget; exit 1",
         expect![[r#"
         tool             -
         tool-ends        progress
         ends budget      -
-        exit 1           agent_budget -> over_budget by limit of budget by agent_budget; > sweep
-        swept            swept 0; over_budget by limit of budget by agent_budget; > finish 21
+        exit 1           agent_budget -> over_budget by limit of budget by agent_budget; > sweep; over_budget by limit of budget by agent_budget; > finish 21
     "#]],
     );
 }
@@ -366,17 +342,13 @@ fn resumes_once_after_memory_limit() {
     check_rest_with(
         &plain(),
         WORKING,
-        "memory-exceeded; exit 143; swept; tick; spawn; exchange; memory-exceeded; exit 143; swept",
+        "memory-exceeded; exit 143; retry; exchange; memory-exceeded; exit 143",
         expect![[r#"
             memory-exceeded  stop memory_limit term; > term
             exit 143         out_of_memory -> resume_once in 32s: 2 resume s1, continue (out_of_memory); > sweep
-            swept            swept 0
-            tick             attempt 2 resume s1, continue (out_of_memory); > spawn 2
-            spawn            spawned 7
             exchange         -
             memory-exceeded  stop memory_limit term; > term
-            exit 143         out_of_memory -> failed by out_of_memory; > sweep
-            swept            swept 0; failed by out_of_memory; > finish 20
+            exit 143         out_of_memory -> failed by out_of_memory; > sweep; failed by out_of_memory; > finish 20
         "#]],
     );
 }
@@ -386,26 +358,24 @@ fn cancel_during_wrap_up_ends_run() {
     check_rest_with(
         &budget(),
         WORKING,
-        "usage 960000; cancel person; ends aborted; exit 0; swept",
+        "usage 960000; cancel person; ends aborted; exit 0",
         expect![[r#"
             usage 960000     limit budget: reserve; stop wrap_up interrupt; > interrupt
             cancel person    cancel by person
             ends aborted     input closed; > close input
-            exit 0           interrupted -> cancelled; > sweep
-            swept            swept 0; cancelled; > finish 130
+            exit 0           interrupted -> cancelled; > sweep; cancelled; > finish 130
         "#]],
     );
     check_rest_with(
         &budget(),
         WORKING,
-        "usage 960000; ends aborted; exchange; cancel term; exit 143; swept",
+        "usage 960000; ends aborted; exchange; cancel term; exit 143",
         expect![[r#"
             usage 960000     limit budget: reserve; stop wrap_up interrupt; > interrupt
             ends aborted     sent wrap up (budget), remaining 40000 of budget; > send wrap up (budget)
             exchange         -
             cancel term      suspend by sigterm; stop suspended interrupt; > interrupt
-            exit 143         interrupted -> resume in 0s: 2 resume s1, wrap up (budget); > sweep
-            swept            swept 0; suspended; > finish 143
+            exit 143         interrupted -> resume in 0s: 2 resume s1, wrap up (budget); > sweep; suspended; > finish 143
         "#]],
     );
 }
@@ -415,7 +385,7 @@ fn new_supervisor_counts_unsupervised_usage() {
     check_rest_with(
         &budget(),
         WORKING,
-        "usage 100; recover live; usage 960000; recover live; ends aborted; exchange; ends ok; idle; exit 0; swept",
+        "usage 100; recover live; usage 960000; recover live; ends aborted; exchange; ends ok; idle; exit 0",
         expect![[r#"
             usage 100        -
             recover live     recovered (agent_running)
@@ -425,27 +395,24 @@ fn new_supervisor_counts_unsupervised_usage() {
             exchange         -
             ends ok          progress
             idle             input closed; > close input
-            exit 0           ok -> over_budget by limit of budget; > sweep
-            swept            swept 0; over_budget by limit of budget; > finish 21
+            exit 0           ok -> over_budget by limit of budget; > sweep; over_budget by limit of budget; > finish 21
         "#]],
     );
     // The prompt was sent, but the agent died before receiving it.
     check_rest_with(
         &budget(),
         WORKING,
-        "usage 960000; ends aborted; recover gone; swept; tick; spawn; exchange; ends ok; idle; exit 0; swept",
+        "usage 960000; ends aborted; recover gone; tick; spawn; exchange; ends ok; idle; exit 0",
         expect![[r#"
             usage 960000     limit budget: reserve; stop wrap_up interrupt; > interrupt
             ends aborted     sent wrap up (budget), remaining 40000 of budget; > send wrap up (budget)
             recover gone     recovered (agent_gone); interrupted -> resume in 2s: 2 resume s1, wrap up (budget); > sweep
-            swept            swept 0
             tick             attempt 2 resume s1, wrap up (budget), remaining 40000 of budget; > spawn 2
             spawn            spawned 7
             exchange         -
             ends ok          progress
             idle             input closed; > close input
-            exit 0           ok -> over_budget by limit of budget; > sweep
-            swept            swept 0; over_budget by limit of budget; > finish 21
+            exit 0           ok -> over_budget by limit of budget; > sweep; over_budget by limit of budget; > finish 21
         "#]],
     );
 }
@@ -454,7 +421,7 @@ fn new_supervisor_counts_unsupervised_usage() {
 fn sends_no_prompt_after_input_close() {
     check_run_with(
         &budget(),
-        "start; spawn; open; exchange; shells 1; usage 960000; ends ok; shells 0; exchange; ends aborted; exit 0; swept",
+        "start; spawn; open; exchange; shells 1; usage 960000; ends ok; shells 0; exchange; ends aborted; exit 0",
         expect![[r#"
             start            run started; attempt 1 new s1, task, remaining 1000000 of budget; > spawn 1
             spawn            spawned 7
@@ -467,7 +434,6 @@ fn sends_no_prompt_after_input_close() {
             exchange         -
             ends aborted     -
             exit 0           progress; interrupted -> resume in 2s: 2 resume s1, wrap up (budget); > sweep
-            swept            swept 0
         "#]],
     );
 }
@@ -476,33 +442,20 @@ fn sends_no_prompt_after_input_close() {
 fn attempt_limit_applies_despite_progress() {
     check_run_with(
         &Policy { attempts_max: 2, ..plain() },
-        "start; spawn; open; exchange; tool; tool-ends; exit 1; swept; +1m; tick; spawn; open; exchange; tool; tool-ends; \
-         exit 1; swept; reopen; spawn; exit 1; swept; +1m; tick; spawn; exit 1; swept",
+        "working; tool; tool-ends; exit 1; +1m; retry; open; exchange; tool; tool-ends; exit 1; reopen; spawn; exit 1; +1m; retry; exit 1",
         expect![[r#"
-            start            run started; attempt 1 new s1, task; > spawn 1
-            spawn            spawned 7
-            open             opened s1
-            exchange         -
             tool             -
             tool-ends        progress
             exit 1           crashed -> resume in 2s: 2 resume s1, continue (crashed); > sweep
-            swept            swept 0
-            tick             attempt 2 resume s1, continue (crashed); > spawn 2
-            spawn            spawned 7
             open             -
             exchange         -
             tool             -
             tool-ends        progress
-            exit 1           crashed -> failed by limit of attempts by crashed; > sweep
-            swept            swept 0; failed by limit of attempts by crashed; > finish 20
+            exit 1           crashed -> failed by limit of attempts by crashed; > sweep; failed by limit of attempts by crashed; > finish 20
             reopen           reopened; attempt 3 resume s1, continue (crashed); > spawn 3
             spawn            spawned 7
             exit 1           crashed -> resume in 2s: 4 resume s1, continue (crashed); > sweep
-            swept            swept 0
-            tick             attempt 4 resume s1, continue (crashed); > spawn 4
-            spawn            spawned 7
-            exit 1           crashed -> failed by limit of attempts by crashed; > sweep
-            swept            swept 0; failed by limit of attempts by crashed; > finish 20
+            exit 1           crashed -> failed by limit of attempts by crashed; > sweep; failed by limit of attempts by crashed; > finish 20
         "#]],
     );
 }

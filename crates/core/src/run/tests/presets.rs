@@ -52,33 +52,19 @@ fn parses_names() {
 fn openclawpack_counts_every_retry() {
     check_run_with(
         &steady(Preset::Openclawpack),
-        "start; spawn; open; exchange; tool; tool-ends; ends 529; exit 1; swept; tick; spawn; signal 9; swept; tick; spawn; tool; tool-ends; ends 500; exit 1; swept; tick; spawn; ends 529; exit 1; swept",
+        "working; tool; tool-ends; ends 529; exit 1; retry; signal 9; retry; tool; tool-ends; ends 500; exit 1; retry; ends 529; exit 1",
         expect![[r#"
-            start            run started; attempt 1 new s1, task; > spawn 1
-            spawn            spawned 7
-            open             opened s1
-            exchange         -
             tool             -
             tool-ends        progress, retries kept
             ends 529         -
             exit 1           overloaded -> wait_out in 2s: 2 resume s1, continue (overloaded); > sweep
-            swept            swept 0
-            tick             attempt 2 resume s1, continue (overloaded); > spawn 2
-            spawn            spawned 7
             signal 9         crashed -> resume in 4s: 3 resume s1, continue (crashed); > sweep
-            swept            swept 0
-            tick             attempt 3 resume s1, continue (crashed); > spawn 3
-            spawn            spawned 7
             tool             -
             tool-ends        progress, retries kept
             ends 500         -
             exit 1           server_error -> wait_out in 8s: 4 resume s1, continue (server_error); > sweep
-            swept            swept 0
-            tick             attempt 4 resume s1, continue (server_error); > spawn 4
-            spawn            spawned 7
             ends 529         -
-            exit 1           overloaded -> retry_later by overloaded in 16s; > sweep
-            swept            swept 0; retry_later by overloaded in 16s; > finish 75
+            exit 1           overloaded -> retry_later by overloaded in 16s; > sweep; retry_later by overloaded in 16s; > finish 75
         "#]],
     );
 }
@@ -87,18 +73,13 @@ fn openclawpack_counts_every_retry() {
 fn openclawpack_finishes_on_timeout() {
     check_run_with(
         &Policy { attempt_timeout: Some(Span::from_mins(20)), ..steady(Preset::Openclawpack) },
-        "start; spawn; open; exchange; tool; tool-ends; tool; tick; exit 143; swept",
+        "working; tool; tool-ends; tool; tick; exit 143",
         expect![[r#"
-            start            run started; attempt 1 new s1, task; > spawn 1
-            spawn            spawned 7
-            open             opened s1
-            exchange         -
             tool             -
             tool-ends        progress, retries kept
             tool             -
             tick             stop timed_out term; > term
-            exit 143         attempt_timeout -> out_of_time by attempt_timeout; > sweep
-            swept            swept 0; out_of_time by attempt_timeout; > finish 22
+            exit 143         attempt_timeout -> out_of_time by attempt_timeout; > sweep; out_of_time by attempt_timeout; > finish 22
         "#]],
     );
 }
@@ -107,12 +88,11 @@ fn openclawpack_finishes_on_timeout() {
 fn openclawpack_replaces_lost_session() {
     check_run_with(
         &steady(Preset::Openclawpack),
-        "start resume mine; spawn; refuses lost; exit 1; swept; spawn; open",
+        "start resume mine; spawn; refuses lost; exit 1; spawn; open",
         expect![[r#"
             start resume mine run started; attempt 1 resume mine, task; > spawn 1
             spawn            spawned 7
-            exit 1           session_lost -> replace_lost_session in 0s: 2 new s2, task; > sweep
-            swept            swept 0; attempt 2 new s2, task; strategy fresh (never opened); > spawn 2
+            exit 1           session_lost -> replace_lost_session in 0s: 2 new s2, task; > sweep; attempt 2 new s2, task; strategy fresh (never opened); > spawn 2
             spawn            spawned 7
             open             opened s2
         "#]],
@@ -124,23 +104,12 @@ fn openclawpack_replaces_lost_session() {
 fn archon_waits_30_and_60_seconds() {
     check_run_with(
         &steady(Preset::Archon),
-        "start; spawn; open; exchange; signal 9; swept; tick; spawn; ends 529; exit 1; swept; tick; spawn; signal 9; swept",
+        "working; signal 9; retry; ends 529; exit 1; retry; signal 9",
         expect![[r#"
-            start            run started; attempt 1 new s1, task; > spawn 1
-            spawn            spawned 7
-            open             opened s1
-            exchange         -
             signal 9         crashed -> resume in 30s: 2 resume s1, continue (crashed); > sweep
-            swept            swept 0
-            tick             attempt 2 resume s1, continue (crashed); > spawn 2
-            spawn            spawned 7
             ends 529         -
             exit 1           overloaded -> wait_out in 1m: 3 resume s1, continue (overloaded); > sweep
-            swept            swept 0
-            tick             attempt 3 resume s1, continue (overloaded); > spawn 3
-            spawn            spawned 7
-            signal 9         crashed -> failed by crashed; > sweep
-            swept            swept 0; failed by crashed; > finish 20
+            signal 9         crashed -> failed by crashed; > sweep; failed by crashed; > finish 20
         "#]],
     );
 }
@@ -149,22 +118,11 @@ fn archon_waits_30_and_60_seconds() {
 fn archon_counts_failed_resume_as_attempt() {
     check_run_with(
         &steady(Preset::Archon),
-        "start; spawn; open; exchange; signal 9; swept; tick; spawn; refuses lost; exit 1; swept; tick; spawn; refuses lost; exit 1; swept",
+        "working; signal 9; retry; refuses lost; exit 1; retry; refuses lost; exit 1",
         expect![[r#"
-            start            run started; attempt 1 new s1, task; > spawn 1
-            spawn            spawned 7
-            open             opened s1
-            exchange         -
             signal 9         crashed -> resume in 30s: 2 resume s1, continue (crashed); > sweep
-            swept            swept 0
-            tick             attempt 2 resume s1, continue (crashed); > spawn 2
-            spawn            spawned 7
             exit 1           session_lost -> resume in 1m: 3 resume s1, continue (session_lost); > sweep
-            swept            swept 0
-            tick             attempt 3 resume s1, continue (session_lost); > spawn 3
-            spawn            spawned 7
-            exit 1           session_lost -> failed by session_lost; > sweep
-            swept            swept 0; failed by session_lost; > finish 20
+            exit 1           session_lost -> failed by session_lost; > sweep; failed by session_lost; > finish 20
         "#]],
     );
 }
@@ -173,12 +131,11 @@ fn archon_counts_failed_resume_as_attempt() {
 fn archon_starts_new_session_if_none_opened() {
     check_run_with(
         &steady(Preset::Archon),
-        "start; spawn; signal 9; swept; tick",
+        "start; spawn; signal 9; tick",
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
             spawn            spawned 7
             signal 9         crashed -> resume in 30s: 2 new s2, task; > sweep
-            swept            swept 0
             tick             attempt 2 new s2, task; strategy fresh (never opened); > spawn 2
         "#]],
     );
@@ -188,52 +145,32 @@ fn archon_starts_new_session_if_none_opened() {
 fn researchgym_retries_five_times_in_a_run() {
     check_run_with(
         &steady(Preset::Researchgym),
-        "start; spawn; open; exchange; tool; tool-ends; ends 529; exit 1; swept; tick; spawn; tool; tool-ends; ends 529; exit 1; swept; tick; spawn; tool; tool-ends; ends 529; exit 1; swept; tick; spawn; tool; tool-ends; ends 529; exit 1; swept; tick; spawn; tool; tool-ends; ends 529; exit 1; swept; tick; spawn; tool; tool-ends; ends 529; exit 1; swept",
+        "working; tool; tool-ends; ends 529; exit 1; retry; tool; tool-ends; ends 529; exit 1; retry; tool; tool-ends; ends 529; exit 1; retry; tool; tool-ends; ends 529; exit 1; retry; tool; tool-ends; ends 529; exit 1; retry; tool; tool-ends; ends 529; exit 1",
         expect![[r#"
-            start            run started; attempt 1 new s1, task; > spawn 1
-            spawn            spawned 7
-            open             opened s1
-            exchange         -
             tool             -
             tool-ends        progress, retries kept
             ends 529         -
             exit 1           overloaded -> wait_out in 30s: 2 resume s1, continue (overloaded); > sweep
-            swept            swept 0
-            tick             attempt 2 resume s1, continue (overloaded); > spawn 2
-            spawn            spawned 7
             tool             -
             tool-ends        progress, retries kept
             ends 529         -
             exit 1           overloaded -> wait_out in 1m: 3 resume s1, continue (overloaded); > sweep
-            swept            swept 0
-            tick             attempt 3 resume s1, continue (overloaded); > spawn 3
-            spawn            spawned 7
             tool             -
             tool-ends        progress, retries kept
             ends 529         -
             exit 1           overloaded -> wait_out in 2m: 4 resume s1, continue (overloaded); > sweep
-            swept            swept 0
-            tick             attempt 4 resume s1, continue (overloaded); > spawn 4
-            spawn            spawned 7
             tool             -
             tool-ends        progress, retries kept
             ends 529         -
             exit 1           overloaded -> wait_out in 4m: 5 resume s1, continue (overloaded); > sweep
-            swept            swept 0
-            tick             attempt 5 resume s1, continue (overloaded); > spawn 5
-            spawn            spawned 7
             tool             -
             tool-ends        progress, retries kept
             ends 529         -
             exit 1           overloaded -> wait_out in 5m: 6 resume s1, continue (overloaded); > sweep
-            swept            swept 0
-            tick             attempt 6 resume s1, continue (overloaded); > spawn 6
-            spawn            spawned 7
             tool             -
             tool-ends        progress, retries kept
             ends 529         -
-            exit 1           overloaded -> retry_later by overloaded in 5m; > sweep
-            swept            swept 0; retry_later by overloaded in 5m; > finish 75
+            exit 1           overloaded -> retry_later by overloaded in 5m; > sweep; retry_later by overloaded in 5m; > finish 75
         "#]],
     );
 }
@@ -247,25 +184,14 @@ fn researchgym_has_no_jitter() {
 fn keypoints_gives_up_after_three_attempts() {
     check_run_with(
         &steady(Preset::Keypoints),
-        "start; spawn; open; exchange; tick; exit 143; swept; tick; spawn; ends 529; exit 1; swept; tick; spawn; ends 500; exit 1; swept",
+        "working; tick; exit 143; retry; ends 529; exit 1; retry; ends 500; exit 1",
         expect![[r#"
-            start            run started; attempt 1 new s1, task; > spawn 1
-            spawn            spawned 7
-            open             opened s1
-            exchange         -
             tick             stop timed_out term; > term
             exit 143         attempt_timeout -> resume_while_progressing in 2s: 2 resume s1, continue (attempt_timeout); > sweep
-            swept            swept 0
-            tick             attempt 2 resume s1, continue (attempt_timeout); > spawn 2
-            spawn            spawned 7
             ends 529         -
             exit 1           overloaded -> wait_out in 4s: 3 resume s1, continue (overloaded); > sweep
-            swept            swept 0
-            tick             attempt 3 resume s1, continue (overloaded); > spawn 3
-            spawn            spawned 7
             ends 500         -
-            exit 1           server_error -> retry_later by server_error in 4s; > sweep
-            swept            swept 0; retry_later by server_error in 4s; > finish 75
+            exit 1           server_error -> retry_later by server_error in 4s; > sweep; retry_later by server_error in 4s; > finish 75
         "#]],
     );
 }

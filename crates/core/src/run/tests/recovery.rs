@@ -22,11 +22,10 @@ fn recovers_while_starting() {
         "#]],
     );
     check_run(
-        "start; unsupervised open; recover gone; swept; tick",
+        "start; unsupervised open; recover gone; tick",
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
             recover gone     recovered (agent_gone); opened s1; crashed -> resume in 2s: 2 resume s1, continue (crashed); > sweep
-            swept            swept 0
             tick             attempt 2 resume s1, continue (crashed); > spawn 2
         "#]],
     );
@@ -40,13 +39,12 @@ fn recovers_while_starting() {
         "#]],
     );
     check_run(
-        "start; cancel term; recover live; exit 143; swept",
+        "start; cancel term; recover live; exit 143",
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
             cancel term      suspend by sigterm
             recover live     recovered (agent_running); spawned 7
             exit 143         interrupted -> resume in 2s: 2 new s2, task; > sweep
-            swept            swept 0
         "#]],
     );
 }
@@ -54,12 +52,8 @@ fn recovers_while_starting() {
 #[test]
 fn recovers_while_running() {
     check_run(
-        "start; spawn; open; exchange; recover live; open; exchange; tool; tool-ends; ends ok; idle; exit 0; swept",
+        "working; recover live; open; exchange; tool; tool-ends; ends ok; idle; exit 0",
         expect![[r#"
-            start            run started; attempt 1 new s1, task; > spawn 1
-            spawn            spawned 7
-            open             opened s1
-            exchange         -
             recover live     recovered (agent_running)
             open             -
             exchange         -
@@ -67,29 +61,23 @@ fn recovers_while_running() {
             tool-ends        progress
             ends ok          -
             idle             input closed; > close input
-            exit 0           ok -> done; > sweep
-            swept            swept 0; done; > finish 0
+            exit 0           ok -> done; > sweep; done; > finish 0
         "#]],
     );
     check_run(
-        "start; spawn; open; exchange; recover gone; swept 3; tick",
+        "working; recover gone; swept 3; tick",
         expect![[r#"
-            start            run started; attempt 1 new s1, task; > spawn 1
-            spawn            spawned 7
-            open             opened s1
-            exchange         -
             recover gone     recovered (agent_gone); crashed -> resume in 2s: 2 resume s1, continue (crashed); > sweep
             swept 3          swept 3
             tick             attempt 2 resume s1, continue (crashed); > spawn 2
         "#]],
     );
     check_run(
-        "start; spawn; recover never; swept",
+        "start; spawn; recover never",
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
             spawn            spawned 7
             recover never    recovered (agent_gone); crashed -> resume in 2s: 2 new s2, task; > sweep
-            swept            swept 0
         "#]],
     );
 }
@@ -97,27 +85,18 @@ fn recovers_while_running() {
 #[test]
 fn unsupervised_work_counts() {
     check_run(
-        "start; spawn; open; exchange; signal 9; swept; tick; spawn; unsupervised tool-ends; unsupervised ends ok; recover gone; swept",
+        "working; signal 9; retry; unsupervised tool-ends; unsupervised ends ok; recover gone",
         expect![[r#"
-            start            run started; attempt 1 new s1, task; > spawn 1
-            spawn            spawned 7
-            open             opened s1
-            exchange         -
             signal 9         crashed -> resume in 2s: 2 resume s1, continue (crashed); > sweep
-            swept            swept 0
-            tick             attempt 2 resume s1, continue (crashed); > spawn 2
-            spawn            spawned 7
-            recover gone     recovered (agent_finished); progress; ok -> done; > sweep
-            swept            swept 0; done; > finish 0
+            recover gone     recovered (agent_finished); progress; ok -> done; > sweep; done; > finish 0
         "#]],
     );
     check_run(
-        "start; spawn; unsupervised open; unsupervised tool-ends; recover gone; swept",
+        "start; spawn; unsupervised open; unsupervised tool-ends; recover gone",
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
             spawn            spawned 7
             recover gone     recovered (agent_gone); opened s1; progress; crashed -> resume in 2s: 2 resume s1, continue (crashed); > sweep
-            swept            swept 0
         "#]],
     );
 }
@@ -125,12 +104,8 @@ fn unsupervised_work_counts() {
 #[test]
 fn silence_before_recovery_does_not_count() {
     check_run(
-        "start; spawn; open; exchange; +1h; recover live; activity; tick",
+        "working; +1h; recover live; activity; tick",
         expect![[r#"
-            start            run started; attempt 1 new s1, task; > spawn 1
-            spawn            spawned 7
-            open             opened s1
-            exchange         -
             recover live     recovered (agent_running)
             activity         -
             tick             stop stalled term; > term
@@ -141,12 +116,8 @@ fn silence_before_recovery_does_not_count() {
 #[test]
 fn recovers_while_closing() {
     check_run(
-        "start; spawn; open; exchange; ends ok; idle; recover live; exchange; ends ok; idle; tick",
+        "working; ends ok; idle; recover live; exchange; ends ok; idle; tick",
         expect![[r#"
-            start            run started; attempt 1 new s1, task; > spawn 1
-            spawn            spawned 7
-            open             opened s1
-            exchange         -
             ends ok          progress
             idle             input closed; > close input
             recover live     recovered (agent_running); > close input
@@ -157,16 +128,11 @@ fn recovers_while_closing() {
         "#]],
     );
     check_run(
-        "start; spawn; open; exchange; ends ok; idle; recover gone; swept",
+        "working; ends ok; idle; recover gone",
         expect![[r#"
-            start            run started; attempt 1 new s1, task; > spawn 1
-            spawn            spawned 7
-            open             opened s1
-            exchange         -
             ends ok          progress
             idle             input closed; > close input
-            recover gone     recovered (agent_finished); ok -> done; > sweep
-            swept            swept 0; done; > finish 0
+            recover gone     recovered (agent_finished); ok -> done; > sweep; done; > finish 0
         "#]],
     );
 }
@@ -174,29 +140,19 @@ fn recovers_while_closing() {
 #[test]
 fn recovers_while_stopping() {
     check_run(
-        "start; spawn; open; exchange; tick; recover live; tick; signal 9; swept",
+        "working; tick; recover live; tick; signal 9",
         expect![[r#"
-            start            run started; attempt 1 new s1, task; > spawn 1
-            spawn            spawned 7
-            open             opened s1
-            exchange         -
             tick             stop stalled term; > term
             recover live     recovered (agent_running); > term
             tick             stop stalled kill; > kill
             signal 9         stalled -> resume in 2s: 2 resume s1, continue (stalled); > sweep
-            swept            swept 0
         "#]],
     );
     check_run(
-        "start; spawn; open; exchange; tick; recover gone; swept",
+        "working; tick; recover gone",
         expect![[r#"
-            start            run started; attempt 1 new s1, task; > spawn 1
-            spawn            spawned 7
-            open             opened s1
-            exchange         -
             tick             stop stalled term; > term
             recover gone     recovered (agent_gone); stalled -> resume in 2s: 2 resume s1, continue (stalled); > sweep
-            swept            swept 0
         "#]],
     );
 }
@@ -204,15 +160,10 @@ fn recovers_while_stopping() {
 #[test]
 fn recovers_while_sweeping() {
     check_run(
-        "start; spawn; open; exchange; signal 9; recover gone; swept",
+        "working; signal 9; recover gone",
         expect![[r#"
-            start            run started; attempt 1 new s1, task; > spawn 1
-            spawn            spawned 7
-            open             opened s1
-            exchange         -
             signal 9         crashed -> resume in 2s: 2 resume s1, continue (crashed); > sweep
             recover gone     recovered (sweeping); > sweep
-            swept            swept 0
         "#]],
     );
 }
@@ -220,30 +171,20 @@ fn recovers_while_sweeping() {
 #[test]
 fn recovers_while_waiting() {
     check_run(
-        "start; spawn; open; exchange; limit until +2h; ends 429; exit 1; swept; +1h; recover gone; tick",
+        "working; limit until +2h; ends 429; exit 1; +1h; recover gone; tick",
         expect![[r#"
-            start            run started; attempt 1 new s1, task; > spawn 1
-            spawn            spawned 7
-            open             opened s1
-            exchange         -
             limit until +2h  -
             ends 429         -
             exit 1           usage_limit -> park in 2h: 2 resume s1, continue (usage_limit); > sweep
-            swept            swept 0
             recover gone     recovered (waiting)
             tick             attempt 2 resume s1, continue (usage_limit); > spawn 2
         "#]],
     );
     check_run(
-        "start; spawn; open; exchange; ends 529; exit 1; swept; +1h; recover never; tick",
+        "working; ends 529; exit 1; +1h; recover never; tick",
         expect![[r#"
-            start            run started; attempt 1 new s1, task; > spawn 1
-            spawn            spawned 7
-            open             opened s1
-            exchange         -
             ends 529         -
             exit 1           overloaded -> wait_out in 2s: 2 resume s1, continue (overloaded); > sweep
-            swept            swept 0
             recover never    recovered (waiting)
             tick             attempt 2 resume s1, continue (overloaded); > spawn 2
         "#]],

@@ -7,24 +7,18 @@ use expect_test::expect;
 #[test]
 fn resumes_cancelled_run_in_its_session() {
     check_run(
-        "start; spawn; open; bill 9; cancel person; ends aborted; exit 0; swept; +1h; reopen; spawn; open; exchange; \
-         ends ok; idle; exit 0; swept",
+        "opened; bill 9; cancel person; ends aborted; exit 0; +1h; reopen; spawn; open; exchange; ends ok; idle; exit 0",
         expect![[r#"
-            start            run started; attempt 1 new s1, task; > spawn 1
-            spawn            spawned 7
-            open             opened s1
             cancel person    cancel by person; stop cancelled interrupt; > interrupt
             ends aborted     input closed; > close input
-            exit 0           interrupted -> cancelled; > sweep
-            swept            swept 0; cancelled; > finish 130
+            exit 0           interrupted -> cancelled; > sweep; cancelled; > finish 130
             reopen           reopened; attempt 2 resume s1, continue (interrupted); > spawn 2
             spawn            spawned 7
             open             -
             exchange         -
             ends ok          progress
             idle             input closed; > close input
-            exit 0           ok -> done; > sweep
-            swept            swept 0; done; > finish 0
+            exit 0           ok -> done; > sweep; done; > finish 0
         "#]],
     );
 }
@@ -32,28 +26,20 @@ fn resumes_cancelled_run_in_its_session() {
 #[test]
 fn resumes_done_run_with_prompt_or_task() {
     check_run(
-        "start; spawn; open; bill 9; ends ok; idle; exit 0; swept; reopen now the docs",
+        "opened; bill 9; ends ok; idle; exit 0; reopen now the docs",
         expect![[r#"
-            start            run started; attempt 1 new s1, task; > spawn 1
-            spawn            spawned 7
-            open             opened s1
             ends ok          progress
             idle             input closed; > close input
-            exit 0           ok -> done; > sweep
-            swept            swept 0; done; > finish 0
+            exit 0           ok -> done; > sweep; done; > finish 0
             reopen now the docs reopened; attempt 2 resume s1, follow-up; > spawn 2
         "#]],
     );
     check_run(
-        "start; spawn; open; bill 9; ends ok; idle; exit 0; swept; reopen again",
+        "opened; bill 9; ends ok; idle; exit 0; reopen again",
         expect![[r#"
-            start            run started; attempt 1 new s1, task; > spawn 1
-            spawn            spawned 7
-            open             opened s1
             ends ok          progress
             idle             input closed; > close input
-            exit 0           ok -> done; > sweep
-            swept            swept 0; done; > finish 0
+            exit 0           ok -> done; > sweep; done; > finish 0
             reopen again     reopened; attempt 2 resume s1, task; > spawn 2
         "#]],
     );
@@ -62,27 +48,21 @@ fn resumes_done_run_with_prompt_or_task() {
 #[test]
 fn resuming_without_session_starts_one() {
     check_run(
-        "start; spawn-fails missing; swept; reopen",
+        "start; spawn-fails missing; reopen",
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
-            spawn-fails missing agent_missing -> not_started by agent_missing; > sweep
-            swept            swept 0; not_started by agent_missing; > finish 25
+            spawn-fails missing agent_missing -> not_started by agent_missing; > sweep; not_started by agent_missing; > finish 25
             reopen           reopened; attempt 2 new s2, task; strategy fresh (never opened); > spawn 2
         "#]],
     );
     check_run(
-        "start; spawn; open; bill 9; ends full; exit 1; swept; spawn; ends full; exit 1; swept; reopen",
+        "opened; bill 9; ends full; exit 1; spawn; ends full; exit 1; reopen",
         expect![[r#"
-            start            run started; attempt 1 new s1, task; > spawn 1
-            spawn            spawned 7
-            open             opened s1
             ends full        -
-            exit 1           context_full -> replace_full_session in 0s: 2 new s2, task after loss (context_full); > sweep
-            swept            swept 0; attempt 2 new s2, task after loss (context_full); strategy handoff (context_full); > spawn 2
+            exit 1           context_full -> replace_full_session in 0s: 2 new s2, task after loss (context_full); > sweep; attempt 2 new s2, task after loss (context_full); strategy handoff (context_full); > spawn 2
             spawn            spawned 7
             ends full        -
-            exit 1           context_full -> replace_full_session in 0s: 3 new s3, task after loss (context_full); > sweep
-            swept            swept 0; attempt 3 new s3, task after loss (context_full); strategy fresh (context_full); > spawn 3
+            exit 1           context_full -> replace_full_session in 0s: 3 new s3, task after loss (context_full); > sweep; attempt 3 new s3, task after loss (context_full); strategy fresh (context_full); > spawn 3
             reopen           -
         "#]],
     );

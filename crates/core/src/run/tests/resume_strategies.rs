@@ -1,18 +1,19 @@
 //! Resume strategies: each for its reason, and none twice for the same reason.
 
-use super::trace::check_run;
-use expect_test::expect;
+use super::trace::{check_rest_with, check_run, plain};
+use expect_test::{Expect, expect};
+
+/// Checks what follows a crash whose attempt left a history, once the next attempt is due.
+fn check_after_crash(rest: &str, expected: Expect) {
+    check_rest_with(&plain(), "opened; bill 9; signal 9; tick", rest, expected);
+}
 
 #[test]
 fn inspects_session_before_resume() {
     check_run(
-        "start; spawn; open; bill 9; signal 9; swept; tick; found ready; spawn",
+        "opened; bill 9; signal 9; tick; found ready; spawn",
         expect![[r#"
-            start            run started; attempt 1 new s1, task; > spawn 1
-            spawn            spawned 7
-            open             opened s1
             signal 9         crashed -> resume in 2s: 2 resume s1, continue (crashed); > sweep
-            swept            swept 0
             tick             attempt 2 resume s1, continue (crashed); > inspect s1
             found ready      strategy as_is (ready); > spawn 2
             spawn            spawned 7
@@ -22,23 +23,14 @@ fn inspects_session_before_resume() {
 
 #[test]
 fn relocates_session_once() {
-    check_run(
-        "start; spawn; open; bill 9; signal 9; swept; tick; found elsewhere; spawn; signal 9; swept; tick; \
-         found elsewhere; swept; spawn",
+    check_after_crash(
+        "found elsewhere; spawn; signal 9; tick; found elsewhere; spawn",
         expect![[r#"
-            start            run started; attempt 1 new s1, task; > spawn 1
-            spawn            spawned 7
-            open             opened s1
-            signal 9         crashed -> resume in 2s: 2 resume s1, continue (crashed); > sweep
-            swept            swept 0
-            tick             attempt 2 resume s1, continue (crashed); > inspect s1
             found elsewhere  strategy relocate (elsewhere); > spawn 2
             spawn            spawned 7
             signal 9         crashed -> resume in 4s: 3 resume s1, continue (crashed); > sweep
-            swept            swept 0
             tick             attempt 3 resume s1, continue (crashed); > inspect s1
-            found elsewhere  session_lost -> replace_lost_session in 0s: 4 new s2, task after loss (session_lost); > sweep
-            swept            swept 0; attempt 4 new s2, task after loss (session_lost); strategy handoff (session_lost); > spawn 4
+            found elsewhere  session_lost -> replace_lost_session in 0s: 4 new s2, task after loss (session_lost); > sweep; attempt 4 new s2, task after loss (session_lost); strategy handoff (session_lost); > spawn 4
             spawn            spawned 7
         "#]],
     );
@@ -46,27 +38,18 @@ fn relocates_session_once() {
 
 #[test]
 fn repairs_damaged_session_once() {
-    check_run(
-        "start; spawn; open; bill 9; signal 9; swept; tick; found damaged; spawn; signal 9; swept; tick; \
-         found damaged; spawn; tool; tool-ends; signal 9; swept; tick; found damaged; spawn",
+    check_after_crash(
+        "found damaged; spawn; signal 9; tick; found damaged; spawn; tool; tool-ends; signal 9; tick; found damaged; spawn",
         expect![[r#"
-            start            run started; attempt 1 new s1, task; > spawn 1
-            spawn            spawned 7
-            open             opened s1
-            signal 9         crashed -> resume in 2s: 2 resume s1, continue (crashed); > sweep
-            swept            swept 0
-            tick             attempt 2 resume s1, continue (crashed); > inspect s1
             found damaged    strategy repair (damaged); > spawn 2
             spawn            spawned 7
             signal 9         crashed -> resume in 4s: 3 resume s1, continue (crashed); > sweep
-            swept            swept 0
             tick             attempt 3 resume s1, continue (crashed); > inspect s1
             found damaged    strategy as_is (damaged); > spawn 3
             spawn            spawned 7
             tool             -
             tool-ends        progress
             signal 9         crashed -> resume in 2s: 4 resume s1, continue (crashed); > sweep
-            swept            swept 0
             tick             attempt 4 resume s1, continue (crashed); > inspect s1
             found damaged    strategy repair (damaged); > spawn 4
             spawn            spawned 7
@@ -76,19 +59,12 @@ fn repairs_damaged_session_once() {
 
 #[test]
 fn completes_stale_session() {
-    check_run(
-        "start; spawn; open; bill 9; signal 9; swept; tick; found stale; spawn; signal 9; swept; tick; found stale; spawn",
+    check_after_crash(
+        "found stale; spawn; signal 9; tick; found stale; spawn",
         expect![[r#"
-            start            run started; attempt 1 new s1, task; > spawn 1
-            spawn            spawned 7
-            open             opened s1
-            signal 9         crashed -> resume in 2s: 2 resume s1, continue (crashed); > sweep
-            swept            swept 0
-            tick             attempt 2 resume s1, continue (crashed); > inspect s1
             found stale      strategy repair (stale); > spawn 2
             spawn            spawned 7
             signal 9         crashed -> resume in 4s: 3 resume s1, continue (crashed); > sweep
-            swept            swept 0
             tick             attempt 3 resume s1, continue (crashed); > inspect s1
             found stale      strategy as_is (stale); > spawn 3
             spawn            spawned 7
@@ -98,25 +74,15 @@ fn completes_stale_session() {
 
 #[test]
 fn replaces_missing_session_without_spawn() {
-    check_run(
-        "start; spawn; open; bill 9; signal 9; swept; tick; found missing; swept; spawn; open; signal 9; swept; \
-         tick; found missing; swept",
+    check_after_crash(
+        "found missing; spawn; open; signal 9; tick; found missing",
         expect![[r#"
-            start            run started; attempt 1 new s1, task; > spawn 1
-            spawn            spawned 7
-            open             opened s1
-            signal 9         crashed -> resume in 2s: 2 resume s1, continue (crashed); > sweep
-            swept            swept 0
-            tick             attempt 2 resume s1, continue (crashed); > inspect s1
-            found missing    session_lost -> replace_lost_session in 0s: 3 new s2, task after loss (session_lost); > sweep
-            swept            swept 0; attempt 3 new s2, task after loss (session_lost); strategy handoff (session_lost); > spawn 3
+            found missing    session_lost -> replace_lost_session in 0s: 3 new s2, task after loss (session_lost); > sweep; attempt 3 new s2, task after loss (session_lost); strategy handoff (session_lost); > spawn 3
             spawn            spawned 7
             open             opened s2
             signal 9         crashed -> resume in 4s: 4 resume s2, continue (crashed); > sweep
-            swept            swept 0
             tick             attempt 4 resume s2, continue (crashed); > inspect s2
-            found missing    session_lost -> replace_lost_session in 0s: 5 new s3, task after loss (session_lost); > sweep
-            swept            swept 0; attempt 5 new s3, task after loss (session_lost); strategy fresh (session_lost); > spawn 5
+            found missing    session_lost -> replace_lost_session in 0s: 5 new s3, task after loss (session_lost); > sweep; attempt 5 new s3, task after loss (session_lost); strategy fresh (session_lost); > spawn 5
         "#]],
     );
 }
@@ -124,32 +90,25 @@ fn replaces_missing_session_without_spawn() {
 #[test]
 fn repeats_task_after_unused_session() {
     check_run(
-        "start; spawn; open; signal 9; swept; tick; found empty; swept; spawn",
+        "opened; signal 9; tick; found empty; spawn",
         expect![[r#"
-            start            run started; attempt 1 new s1, task; > spawn 1
-            spawn            spawned 7
-            open             opened s1
             signal 9         crashed -> resume in 2s: 2 resume s1, continue (crashed); > sweep
-            swept            swept 0
             tick             attempt 2 resume s1, continue (crashed); > inspect s1
-            found empty      session_lost -> replace_lost_session in 0s: 3 new s2, task; > sweep
-            swept            swept 0; attempt 3 new s2, task; strategy fresh (never opened); > spawn 3
+            found empty      session_lost -> replace_lost_session in 0s: 3 new s2, task; > sweep; attempt 3 new s2, task; strategy fresh (never opened); > spawn 3
             spawn            spawned 7
         "#]],
     );
     // A session that the user named had a history, so it is lost, not unused.
     check_run(
-        "start resume s9; found ready; spawn; open; signal 9; swept; tick; found missing; swept",
+        "start resume s9; found ready; spawn; open; signal 9; tick; found missing",
         expect![[r#"
             start resume s9  run started; attempt 1 resume s9, task; > inspect s9
             found ready      strategy as_is (ready); > spawn 1
             spawn            spawned 7
             open             opened s9
             signal 9         crashed -> resume in 2s: 2 resume s9, continue (crashed); > sweep
-            swept            swept 0
             tick             attempt 2 resume s9, continue (crashed); > inspect s9
-            found missing    session_lost -> replace_lost_session in 0s: 3 new s2, task after loss (session_lost); > sweep
-            swept            swept 0; attempt 3 new s2, task after loss (session_lost); strategy fresh (session_lost); > spawn 3
+            found missing    session_lost -> replace_lost_session in 0s: 3 new s2, task after loss (session_lost); > sweep; attempt 3 new s2, task after loss (session_lost); strategy fresh (session_lost); > spawn 3
         "#]],
     );
 }
@@ -157,11 +116,10 @@ fn repeats_task_after_unused_session() {
 #[test]
 fn rejects_missing_named_session() {
     check_run(
-        "start resume s9; found missing; swept",
+        "start resume s9; found missing",
         expect![[r#"
             start resume s9  run started; attempt 1 resume s9, task; > inspect s9
-            found missing    session_lost -> not_started by session_lost; > sweep
-            swept            swept 0; not_started by session_lost; > finish 25
+            found missing    session_lost -> not_started by session_lost; > sweep; not_started by session_lost; > finish 25
         "#]],
     );
 }
@@ -169,25 +127,22 @@ fn rejects_missing_named_session() {
 #[test]
 fn stops_agent_in_wrong_session() {
     check_run(
-        "start resume 0e9bdb0f-0ac1-426d-a6e3-2ba958d9e0e0; spawn; \
-         open 11111111-0ac1-426d-a6e3-2ba958d9e0e0; bill 9; exit 143; swept",
+        "start resume 0e9bdb0f-0ac1-426d-a6e3-2ba958d9e0e0; spawn; open 11111111-0ac1-426d-a6e3-2ba958d9e0e0; bill 9; exit 143",
         expect![[r#"
             start resume 0e9bdb0f-0ac1-426d-a6e3-2ba958d9e0e0 run started; attempt 1 resume s2, task; > spawn 1
             spawn            spawned 7
             open 11111111-0ac1-426d-a6e3-2ba958d9e0e0 stop wrong_session term; > term
-            exit 143         session_lost -> replace_lost_session in 0s: 2 new s3, task after loss (session_lost); > sweep
-            swept            swept 0; attempt 2 new s3, task after loss (session_lost); strategy handoff (session_lost); > spawn 2
+            exit 143         session_lost -> replace_lost_session in 0s: 2 new s3, task after loss (session_lost); > sweep; attempt 2 new s3, task after loss (session_lost); strategy handoff (session_lost); > spawn 2
         "#]],
     );
     // A title is not an id: only the agent knows which session it names.
     check_run(
-        "start resume my-title; spawn; open 11111111-0ac1-426d-a6e3-2ba958d9e0e0; signal 9; swept; tick",
+        "start resume my-title; spawn; open 11111111-0ac1-426d-a6e3-2ba958d9e0e0; signal 9; tick",
         expect![[r#"
             start resume my-title run started; attempt 1 resume my-title, task; > spawn 1
             spawn            spawned 7
             open 11111111-0ac1-426d-a6e3-2ba958d9e0e0 opened s2
             signal 9         crashed -> resume in 2s: 2 resume s2, continue (crashed); > sweep
-            swept            swept 0
             tick             attempt 2 resume s2, continue (crashed); > spawn 2
         "#]],
     );
@@ -196,41 +151,25 @@ fn stops_agent_in_wrong_session() {
 #[test]
 fn work_without_history_is_not_successful() {
     check_run(
-        "start; spawn; open; bill 9; signal 9; swept; tick; spawn; open; exchange; bill 9; ends ok; history unrelated; \
-         idle; exit 0; swept",
+        "opened; bill 9; signal 9; retry; open; exchange; bill 9; ends ok; history unrelated; idle; exit 0",
         expect![[r#"
-            start            run started; attempt 1 new s1, task; > spawn 1
-            spawn            spawned 7
-            open             opened s1
             signal 9         crashed -> resume in 2s: 2 resume s1, continue (crashed); > sweep
-            swept            swept 0
-            tick             attempt 2 resume s1, continue (crashed); > spawn 2
-            spawn            spawned 7
             open             -
             exchange         -
             ends ok          progress
             idle             input closed; > close input
-            exit 0           session_lost -> replace_lost_session in 0s: 3 new s2, task after loss (session_lost); > sweep
-            swept            swept 0; attempt 3 new s2, task after loss (session_lost); strategy handoff (session_lost); > spawn 3
+            exit 0           session_lost -> replace_lost_session in 0s: 3 new s2, task after loss (session_lost); > sweep; attempt 3 new s2, task after loss (session_lost); strategy handoff (session_lost); > spawn 3
         "#]],
     );
     check_run(
-        "start; spawn; open; bill 9; signal 9; swept; tick; spawn; open; exchange; bill 9; ends ok; history branched; \
-         idle; exit 0; swept",
+        "opened; bill 9; signal 9; retry; open; exchange; bill 9; ends ok; history branched; idle; exit 0",
         expect![[r#"
-            start            run started; attempt 1 new s1, task; > spawn 1
-            spawn            spawned 7
-            open             opened s1
             signal 9         crashed -> resume in 2s: 2 resume s1, continue (crashed); > sweep
-            swept            swept 0
-            tick             attempt 2 resume s1, continue (crashed); > spawn 2
-            spawn            spawned 7
             open             -
             exchange         -
             ends ok          progress
             idle             input closed; > close input
-            exit 0           ok -> done; > sweep
-            swept            swept 0; done; > finish 0
+            exit 0           ok -> done; > sweep; done; > finish 0
         "#]],
     );
 }
@@ -238,18 +177,13 @@ fn work_without_history_is_not_successful() {
 #[test]
 fn resends_lost_prompt() {
     check_run(
-        "start resume s9; spawn; open; history unchanged; signal 9; swept; tick; spawn; history unchanged; \
-         signal 9; swept; tick",
+        "start resume s9; spawn; open; history unchanged; signal 9; retry; history unchanged; signal 9; tick",
         expect![[r#"
             start resume s9  run started; attempt 1 resume s9, task; > spawn 1
             spawn            spawned 7
             open             opened s9
             signal 9         crashed -> resume in 2s: 2 resume s9, task; > sweep
-            swept            swept 0
-            tick             attempt 2 resume s9, task; > spawn 2
-            spawn            spawned 7
             signal 9         crashed -> resume in 4s: 3 resume s9, task; > sweep
-            swept            swept 0
             tick             attempt 3 resume s9, task; > spawn 3
         "#]],
     );
@@ -257,15 +191,9 @@ fn resends_lost_prompt() {
 
 #[test]
 fn recovery_repeats_session_inspection() {
-    check_run(
-        "start; spawn; open; bill 9; signal 9; swept; tick; found damaged; recover never; recover never; spawn",
+    check_after_crash(
+        "found damaged; recover never; recover never; spawn",
         expect![[r#"
-            start            run started; attempt 1 new s1, task; > spawn 1
-            spawn            spawned 7
-            open             opened s1
-            signal 9         crashed -> resume in 2s: 2 resume s1, continue (crashed); > sweep
-            swept            swept 0
-            tick             attempt 2 resume s1, continue (crashed); > inspect s1
             found damaged    strategy repair (damaged); > spawn 2
             recover never    recovered (not_started); > spawn 2
             recover never    recovered (not_started); > spawn 2
@@ -285,12 +213,11 @@ fn recovery_repeats_session_inspection() {
         "#]],
     );
     check_run(
-        "start resume s9; cancel person; found ready; swept",
+        "start resume s9; cancel person; found ready",
         expect![[r#"
             start resume s9  run started; attempt 1 resume s9, task; > inspect s9
             cancel person    cancel by person
-            found ready      crashed -> cancelled; > sweep
-            swept            swept 0; cancelled; > finish 130
+            found ready      crashed -> cancelled; > sweep; cancelled; > finish 130
         "#]],
     );
 }

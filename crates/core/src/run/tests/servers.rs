@@ -1,78 +1,56 @@
 //! Server and network faults: waits, parks, and their limits.
 
-use super::trace::{check_run, check_run_with, plain};
+use super::trace::{check_built_run, check_run, check_run_with, plain};
 use crate::{OutageBound, Policy, Span};
 use expect_test::expect;
 
 #[test]
 fn finishes_successful_run() {
     check_run(
-        "start; spawn; open; exchange; tool; tool-ends; ends ok; idle; exit 0; swept",
+        "working; tool; tool-ends; ends ok; idle; exit 0",
         expect![[r#"
-            start            run started; attempt 1 new s1, task; > spawn 1
-            spawn            spawned 7
-            open             opened s1
-            exchange         -
             tool             -
             tool-ends        progress
             ends ok          -
             idle             input closed; > close input
-            exit 0           ok -> done; > sweep
-            swept            swept 0; done; > finish 0
+            exit 0           ok -> done; > sweep; done; > finish 0
         "#]],
     );
 }
 
 #[test]
-fn waits_out_overload() {
-    check_run(
-        "start; spawn; open; exchange; ends 529; idle; exit 1; swept; tick",
-        expect![[r#"
-            start            run started; attempt 1 new s1, task; > spawn 1
-            spawn            spawned 7
-            open             opened s1
-            exchange         -
-            ends 529         -
-            idle             input closed; > close input
-            exit 1           overloaded -> wait_out in 2s: 2 resume s1, continue (overloaded); > sweep
-            swept            swept 0
-            tick             attempt 2 resume s1, continue (overloaded); > spawn 2
-        "#]],
-    );
+fn waits_out_faults_of_api_and_network() {
+    let rows =
+        [("529", "overloaded"), ("429", "rate_limited"), ("500", "server_error"), ("network", "network")];
+    for (result, fault) in rows {
+        let attempt = format!("2 resume s1, continue ({fault})");
+        check_built_run(
+            &format!("working; ends {result}; idle; exit 1; tick"),
+            &[
+                format!("ends {result:<11} -"),
+                "idle             input closed; > close input".to_owned(),
+                format!("exit 1           {fault} -> wait_out in 2s: {attempt}; > sweep"),
+                format!("tick             attempt {attempt}; > spawn 2"),
+            ],
+        );
+    }
 }
 
 #[test]
 fn caps_waits_early_in_overload() {
     check_run(
-        "start; spawn; open; exchange; ends 529; exit 1; swept; tick; spawn; ends 529; exit 1; swept; tick; spawn; ends 529; exit 1; swept; tick; spawn; ends 529; exit 1; swept; tick; spawn; ends 529; exit 1; swept; +3m; spawn; tick; spawn; ends 529; exit 1",
+        "working; ends 529; exit 1; retry; ends 529; exit 1; retry; ends 529; exit 1; retry; ends 529; exit 1; retry; ends 529; exit 1; +3m; spawn; tick; spawn; ends 529; exit 1",
         expect![[r#"
-            start            run started; attempt 1 new s1, task; > spawn 1
-            spawn            spawned 7
-            open             opened s1
-            exchange         -
             ends 529         -
             exit 1           overloaded -> wait_out in 2s: 2 resume s1, continue (overloaded); > sweep
-            swept            swept 0
-            tick             attempt 2 resume s1, continue (overloaded); > spawn 2
-            spawn            spawned 7
             ends 529         -
             exit 1           overloaded -> wait_out in 4s: 3 resume s1, continue (overloaded); > sweep
-            swept            swept 0
-            tick             attempt 3 resume s1, continue (overloaded); > spawn 3
-            spawn            spawned 7
             ends 529         -
             exit 1           overloaded -> wait_out in 8s: 4 resume s1, continue (overloaded); > sweep
-            swept            swept 0
-            tick             attempt 4 resume s1, continue (overloaded); > spawn 4
-            spawn            spawned 7
             ends 529         -
             exit 1           overloaded -> wait_out in 15s: 5 resume s1, continue (overloaded); > sweep
-            swept            swept 0
-            tick             attempt 5 resume s1, continue (overloaded); > spawn 5
-            spawn            spawned 7
             ends 529         -
             exit 1           overloaded -> wait_out in 15s: 6 resume s1, continue (overloaded); > sweep
-            swept            swept 0
             spawn            -
             tick             attempt 6 resume s1, continue (overloaded); > spawn 6
             spawn            spawned 7
@@ -83,105 +61,16 @@ fn caps_waits_early_in_overload() {
 }
 
 #[test]
-fn waits_out_rate_limit_with_hint_as_floor() {
-    check_run(
-        "start; spawn; open; exchange; ends 429; idle; exit 1; swept; tick",
-        expect![[r#"
-            start            run started; attempt 1 new s1, task; > spawn 1
-            spawn            spawned 7
-            open             opened s1
-            exchange         -
-            ends 429         -
-            idle             input closed; > close input
-            exit 1           rate_limited -> wait_out in 2s: 2 resume s1, continue (rate_limited); > sweep
-            swept            swept 0
-            tick             attempt 2 resume s1, continue (rate_limited); > spawn 2
-        "#]],
-    );
-    check_run(
-        "start; spawn; open; exchange; ends 429; hint 45s; exit 1; swept",
-        expect![[r#"
-            start            run started; attempt 1 new s1, task; > spawn 1
-            spawn            spawned 7
-            open             opened s1
-            exchange         -
-            ends 429         -
-            exit 1           rate_limited -> wait_out in 46s: 2 resume s1, continue (rate_limited); > sweep
-            swept            swept 0
-        "#]],
-    );
-    check_run(
-        "start; spawn; open; exchange; ends 429; hint 1s; exit 1; swept",
-        expect![[r#"
-            start            run started; attempt 1 new s1, task; > spawn 1
-            spawn            spawned 7
-            open             opened s1
-            exchange         -
-            ends 429         -
-            exit 1           rate_limited -> wait_out in 2s: 2 resume s1, continue (rate_limited); > sweep
-            swept            swept 0
-        "#]],
-    );
-}
-
-#[test]
-fn waits_out_server_error() {
-    check_run(
-        "start; spawn; open; exchange; ends 500; idle; exit 1; swept; tick",
-        expect![[r#"
-            start            run started; attempt 1 new s1, task; > spawn 1
-            spawn            spawned 7
-            open             opened s1
-            exchange         -
-            ends 500         -
-            idle             input closed; > close input
-            exit 1           server_error -> wait_out in 2s: 2 resume s1, continue (server_error); > sweep
-            swept            swept 0
-            tick             attempt 2 resume s1, continue (server_error); > spawn 2
-        "#]],
-    );
-}
-
-#[test]
-fn waits_out_network_fault() {
-    check_run(
-        "start; spawn; open; exchange; ends network; idle; exit 1; swept; tick",
-        expect![[r#"
-            start            run started; attempt 1 new s1, task; > spawn 1
-            spawn            spawned 7
-            open             opened s1
-            exchange         -
-            ends network     -
-            idle             input closed; > close input
-            exit 1           network -> wait_out in 2s: 2 resume s1, continue (network); > sweep
-            swept            swept 0
-            tick             attempt 2 resume s1, continue (network); > spawn 2
-        "#]],
-    );
-}
-
-#[test]
 fn waits_out_captive_portal_for_ten_minutes() {
     check_run(
-        "start; spawn; open; exchange; ends portal; exit 1; swept; tick; spawn; ends portal; exit 1; swept; tick; spawn; +10m; ends portal; exit 1; swept",
+        "working; ends portal; exit 1; retry; ends portal; exit 1; retry; +10m; ends portal; exit 1",
         expect![[r#"
-            start            run started; attempt 1 new s1, task; > spawn 1
-            spawn            spawned 7
-            open             opened s1
-            exchange         -
             ends portal      -
             exit 1           network -> wait_out in 2s: 2 resume s1, continue (network); > sweep
-            swept            swept 0
-            tick             attempt 2 resume s1, continue (network); > spawn 2
-            spawn            spawned 7
             ends portal      -
             exit 1           network -> wait_out in 4s: 3 resume s1, continue (network); > sweep
-            swept            swept 0
-            tick             attempt 3 resume s1, continue (network); > spawn 3
-            spawn            spawned 7
             ends portal      -
-            exit 1           network -> needs_person by network; > sweep
-            swept            swept 0; needs_person by network; > finish 23
+            exit 1           network -> needs_person by network; > sweep; needs_person by network; > finish 23
         "#]],
     );
 }
@@ -189,31 +78,19 @@ fn waits_out_captive_portal_for_ten_minutes() {
 #[test]
 fn parks_until_usage_window_resets() {
     check_run(
-        "start; spawn; open; exchange; limit until +2h; ends 429; idle; exit 1; swept; tick; spawn",
+        "working; limit until +2h; ends 429; idle; exit 1; retry",
         expect![[r#"
-            start            run started; attempt 1 new s1, task; > spawn 1
-            spawn            spawned 7
-            open             opened s1
-            exchange         -
             limit until +2h  -
             ends 429         -
             idle             input closed; > close input
             exit 1           usage_limit -> park in 2h: 2 resume s1, continue (usage_limit); > sweep
-            swept            swept 0
-            tick             attempt 2 resume s1, continue (usage_limit); > spawn 2
-            spawn            spawned 7
         "#]],
     );
     check_run(
-        "start; spawn; open; exchange; ends usage; exit 1; swept; tick",
+        "working; ends usage; exit 1; tick",
         expect![[r#"
-            start            run started; attempt 1 new s1, task; > spawn 1
-            spawn            spawned 7
-            open             opened s1
-            exchange         -
             ends usage       -
             exit 1           usage_limit -> park in 37s: 2 resume s1, continue (usage_limit); > sweep
-            swept            swept 0
             tick             attempt 2 resume s1, continue (usage_limit); > spawn 2
         "#]],
     );
@@ -223,16 +100,11 @@ fn parks_until_usage_window_resets() {
 fn finishes_if_reset_exceeds_max_wait() {
     check_run_with(
         &Policy { max_reset_wait: Some(Span::from_hours(1)), ..plain() },
-        "start; spawn; open; exchange; limit until +2h; ends 429; exit 1; swept",
+        "working; limit until +2h; ends 429; exit 1",
         expect![[r#"
-            start            run started; attempt 1 new s1, task; > spawn 1
-            spawn            spawned 7
-            open             opened s1
-            exchange         -
             limit until +2h  -
             ends 429         -
-            exit 1           usage_limit -> retry_later by usage_limit in 2h; > sweep
-            swept            swept 0; retry_later by usage_limit in 2h; > finish 75
+            exit 1           usage_limit -> retry_later by usage_limit in 2h; > sweep; retry_later by usage_limit in 2h; > finish 75
         "#]],
     );
 }
@@ -240,16 +112,11 @@ fn finishes_if_reset_exceeds_max_wait() {
 #[test]
 fn never_waits_over_eight_days_for_reset() {
     check_run(
-        "start; spawn; open; exchange; limit until +1000000h; ends 429; exit 1; swept",
+        "working; limit until +1000000h; ends 429; exit 1",
         expect![[r#"
-        start            run started; attempt 1 new s1, task; > spawn 1
-        spawn            spawned 7
-        open             opened s1
-        exchange         -
         limit until +1000000h -
         ends 429         -
-        exit 1           usage_limit -> retry_later by usage_limit in 41666d 16h; > sweep
-        swept            swept 0; retry_later by usage_limit in 41666d 16h; > finish 75
+        exit 1           usage_limit -> retry_later by usage_limit in 41666d 16h; > sweep; retry_later by usage_limit in 41666d 16h; > finish 75
     "#]],
     );
 }
@@ -258,25 +125,14 @@ fn never_waits_over_eight_days_for_reset() {
 fn outage_ends_at_its_limit() {
     check_run_with(
         &Policy { outage_bound: OutageBound::Time(Some(Span::from_mins(10))), ..plain() },
-        "start; spawn; open; exchange; ends 500; exit 1; swept; tick; spawn; +9m; ends 500; exit 1; swept; tick; spawn; +58s; ends 500; exit 1; swept",
+        "working; ends 500; exit 1; retry; +9m; ends 500; exit 1; retry; +58s; ends 500; exit 1",
         expect![[r#"
-            start            run started; attempt 1 new s1, task; > spawn 1
-            spawn            spawned 7
-            open             opened s1
-            exchange         -
             ends 500         -
             exit 1           server_error -> wait_out in 2s: 2 resume s1, continue (server_error); > sweep
-            swept            swept 0
-            tick             attempt 2 resume s1, continue (server_error); > spawn 2
-            spawn            spawned 7
             ends 500         -
             exit 1           server_error -> wait_out in 4s: 3 resume s1, continue (server_error); > sweep
-            swept            swept 0
-            tick             attempt 3 resume s1, continue (server_error); > spawn 3
-            spawn            spawned 7
             ends 500         -
-            exit 1           server_error -> retry_later by server_error in 8s; > sweep
-            swept            swept 0; retry_later by server_error in 8s; > finish 75
+            exit 1           server_error -> retry_later by server_error in 8s; > sweep; retry_later by server_error in 8s; > finish 75
         "#]],
     );
 }
@@ -285,22 +141,14 @@ fn outage_ends_at_its_limit() {
 fn progress_ends_outage() {
     check_run_with(
         &Policy { outage_bound: OutageBound::Time(Some(Span::from_mins(10))), ..plain() },
-        "start; spawn; open; exchange; ends 500; exit 1; swept; tick; spawn; +9m; tool; tool-ends; +9m; ends 500; exit 1; swept",
+        "working; ends 500; exit 1; retry; +9m; tool; tool-ends; +9m; ends 500; exit 1",
         expect![[r#"
-            start            run started; attempt 1 new s1, task; > spawn 1
-            spawn            spawned 7
-            open             opened s1
-            exchange         -
             ends 500         -
             exit 1           server_error -> wait_out in 2s: 2 resume s1, continue (server_error); > sweep
-            swept            swept 0
-            tick             attempt 2 resume s1, continue (server_error); > spawn 2
-            spawn            spawned 7
             tool             -
             tool-ends        progress
             ends 500         -
             exit 1           server_error -> wait_out in 2s: 3 resume s1, continue (server_error); > sweep
-            swept            swept 0
         "#]],
     );
 }
@@ -308,12 +156,8 @@ fn progress_ends_outage() {
 #[test]
 fn ignores_errors_that_agent_retries() {
     check_run(
-        "start; spawn; open; exchange; retrying 1 529; retrying 2 529; limit until +1h; tool; tool-ends; ends ok; idle; exit 0; swept",
+        "working; retrying 1 529; retrying 2 529; limit until +1h; tool; tool-ends; ends ok; idle; exit 0",
         expect![[r#"
-            start            run started; attempt 1 new s1, task; > spawn 1
-            spawn            spawned 7
-            open             opened s1
-            exchange         -
             retrying 1 529   -
             retrying 2 529   -
             limit until +1h  -
@@ -321,8 +165,7 @@ fn ignores_errors_that_agent_retries() {
             tool-ends        progress
             ends ok          -
             idle             input closed; > close input
-            exit 0           ok -> done; > sweep
-            swept            swept 0; done; > finish 0
+            exit 0           ok -> done; > sweep; done; > finish 0
         "#]],
     );
 }

@@ -74,7 +74,7 @@ fn activity_during_probe_ends_silence() {
             tick             > probe
             cancel term      suspend by sigterm; stop suspended interrupt; > interrupt
             probe idle 0 of 0 -
-            exit 143         interrupted -> resume in 0s: 2 resume s1, continue (interrupted); > sweep
+            exit 143         interrupted -> resume in 0s: 2 resume s1, continue (interrupted); > sweep; suspended; > finish 143
         "#]],
     );
     check(
@@ -88,9 +88,7 @@ fn activity_during_probe_ends_silence() {
 #[test]
 fn busy_child_excuses_silence_for_an_hour() {
     check(
-        "tick; probe idle 1 of 3; tick; probe idle 1 of 3; tick; probe idle 1 of 3; tick; probe idle 1 of 3; \
-         tick; probe idle 1 of 3; tick; probe idle 1 of 3; tick; probe idle 1 of 3; tick; probe idle 1 of 3; \
-         tick; probe idle 1 of 3",
+        "tick; probe idle 1 of 3; tick; probe idle 1 of 3; tick; probe idle 1 of 3; tick; probe idle 1 of 3; tick; probe idle 1 of 3; tick; probe idle 1 of 3; tick; probe idle 1 of 3; tick; probe idle 1 of 3; tick; probe idle 1 of 3",
         expect![[r#"
             tick             > probe
             probe idle 1 of 3 silent for 7m (idle, 1 of 3 busy): excused for 7m
@@ -190,14 +188,11 @@ fn downtime_extends_probe_and_excuse() {
 #[test]
 fn excuse_applies_to_one_attempt() {
     check(
-        "tick; probe idle 1 of 1; signal 9; swept; tick; spawn; tick; probe idle 0 of 1",
+        "tick; probe idle 1 of 1; signal 9; retry; tick; probe idle 0 of 1",
         expect![[r#"
             tick             > probe
             probe idle 1 of 1 silent for 7m (idle, 1 of 1 busy): excused for 7m
             signal 9         crashed -> resume in 2s: 2 resume s1, continue (crashed); > sweep
-            swept            swept 0
-            tick             attempt 2 resume s1, continue (crashed); > spawn 2
-            spawn            spawned 7
             tick             > probe
             probe idle 0 of 1 stop stalled term (idle, 0 of 1 busy); > term
         "#]],

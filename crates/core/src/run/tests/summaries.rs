@@ -1,14 +1,15 @@
 //! Summaries of older work for a handoff prompt.
 
 use super::trace::{check_rest_with, plain};
-use crate::{Policy, Span};
+use crate::{HandoffSummary, Policy, Span};
 use expect_test::{Expect, expect};
 
 /// The context is full, so a new session starts with a handoff prompt.
 const FULL: &str = "start; spawn; open; exchange; bill 9; ends full; idle; exit 1";
 
-fn with_summary() -> Policy {
-    Policy { summarize: true, ..plain() }
+pub(super) fn with_summary() -> Policy {
+    let summary = HandoffSummary { model: "haiku".to_owned(), timeout: Span::from_secs(60) };
+    Policy { handoff_summary: Some(summary), ..plain() }
 }
 
 /// Checks what follows while a summary is running.
@@ -38,10 +39,9 @@ fn summarizes_if_configured() {
     check_rest_with(
         &with_summary(),
         "start; spawn; open; signal 9; swept; tick",
-        "found missing; swept",
+        "found missing",
         expect![[r#"
-            found missing    session_lost -> replace_lost_session in 0s: 3 new s2, task; > sweep
-            swept            swept 0; attempt 3 new s2, task; strategy fresh (never opened); > spawn 3
+            found missing    session_lost -> replace_lost_session in 0s: 3 new s2, task; > sweep; attempt 3 new s2, task; strategy fresh (never opened); > spawn 3
         "#]],
     );
 }
@@ -111,7 +111,8 @@ fn stops_hanging_summary_at_timeout() {
             summary ok       summary written for 5 of 14; > spawn 2, with summary
         "#]],
     );
-    let policy = Policy { summary_timeout: Span::ZERO, ..with_summary() };
+    let mut policy = with_summary();
+    policy.handoff_summary.as_mut().expect("the policy has a summary").timeout = Span::ZERO;
     check_rest_with(
         &policy,
         &format!("{FULL}; swept"),
@@ -126,8 +127,7 @@ fn stops_hanging_summary_at_timeout() {
 #[test]
 fn summarizes_once_without_progress() {
     check(
-        "summary 400; spawn; open; exchange; ends full; idle; exit 1; swept; spawn; open; exchange; tool; tool-ends; \
-         ends full; idle; exit 1; swept",
+        "summary 400; spawn; open; exchange; ends full; idle; exit 1; spawn; open; exchange; tool; tool-ends; ends full; idle; exit 1",
         expect![[r#"
             summary 400      no summary (bad_request) for 5 of 14; > spawn 2
             spawn            spawned 7
@@ -135,8 +135,7 @@ fn summarizes_once_without_progress() {
             exchange         -
             ends full        -
             idle             input closed; > close input
-            exit 1           context_full -> replace_full_session in 0s: 3 new s3, task after loss (context_full); > sweep
-            swept            swept 0; attempt 3 new s3, task after loss (context_full); strategy fresh (context_full); > spawn 3
+            exit 1           context_full -> replace_full_session in 0s: 3 new s3, task after loss (context_full); > sweep; attempt 3 new s3, task after loss (context_full); strategy fresh (context_full); > spawn 3
             spawn            spawned 7
             open             opened s3
             exchange         -
@@ -144,8 +143,7 @@ fn summarizes_once_without_progress() {
             tool-ends        progress
             ends full        -
             idle             input closed; > close input
-            exit 1           context_full -> replace_full_session in 0s: 4 new s4, task after loss (context_full); > sweep
-            swept            swept 0; attempt 4 new s4, task after loss (context_full); strategy handoff (context_full); summary started; > summarize for 4
+            exit 1           context_full -> replace_full_session in 0s: 4 new s4, task after loss (context_full); > sweep; attempt 4 new s4, task after loss (context_full); strategy handoff (context_full); summary started; > summarize for 4
         "#]],
     );
 }
@@ -153,12 +151,11 @@ fn summarizes_once_without_progress() {
 #[test]
 fn cancel_stops_summary() {
     check(
-        "cancel person; cancel now; summary killed; swept",
+        "cancel person; cancel now; summary killed",
         expect![[r#"
         cancel person    cancel by person; stop summary (cancelled); > stop summary
         cancel now       cancel by person_now
-        summary killed   no summary (interrupted) for 5 of 14; crashed -> cancelled; > sweep
-        swept            swept 0; cancelled; > finish 130
+        summary killed   no summary (interrupted) for 5 of 14; crashed -> cancelled; > sweep; cancelled; > finish 130
     "#]],
     );
     // A cancel after the timeout works, too.

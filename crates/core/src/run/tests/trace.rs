@@ -4,8 +4,13 @@
 //! the time, and `tick` advances it to the deadline. The notices of an attempt accumulate, so that its `exit`
 //! has the evidence of its stream. `ends` is the end of an exchange, with its result.
 //!
-//! Two events follow without a word. An inspected session is ready, unless the next word is `found`,
-//! `recover` or `cancel`. A probe returns nothing, unless the next word is `probe` or `probing`.
+//! Three events follow without a word. An inspected session is ready, unless the next word is `found`,
+//! `recover` or `cancel`. A probe returns nothing, unless the next word is `probe` or `probing`. A sweep finds
+//! no process, unless the next word is `swept`, `sweeping`, `recover` or `cancel`.
+//!
+//! Three words stand for several events with their usual results. The trace checks these results and prints no
+//! line: `opened` is `start; spawn; open`, `working` is `opened; exchange`, and `retry` is `tick; spawn` for
+//! the attempt that the line above announces.
 
 use crate::{
     Action, AfterAttempt, AgentResult, ApiError, AttemptPlan, CancelSource, CheckResult, Continuity, Event,
@@ -17,6 +22,14 @@ use crate::{
 use expect_test::Expect;
 
 const START: Moment = Moment::from_unix_seconds(1_790_000_000);
+
+/// The events of `opened` and `working`, each with its results.
+const FIRST_ATTEMPT: [(&str, &str); 4] = [
+    ("start", "run started; attempt 1 new s1, task; > spawn 1"),
+    ("spawn", "spawned 7"),
+    ("open", "opened s1"),
+    ("exchange", "-"),
+];
 
 /// Returns the default policy without jitter, so that waits are round numbers.
 pub(super) fn plain() -> Policy {
@@ -37,6 +50,12 @@ pub(super) fn check_run(trace: &str, expected: Expect) {
 
 pub(super) fn check_run_with(policy: &Policy, trace: &str, expected: Expect) {
     expected.assert_eq(&TraceRun::from_trace(policy, trace).text);
+}
+
+/// Checks a trace that a table builds, with lines as in `check_run`.
+pub(super) fn check_built_run(trace: &str, expected: &[String]) {
+    let text = TraceRun::from_trace(&plain(), trace).text;
+    assert_eq!(text.lines().collect::<Vec<_>>(), expected, "{trace}");
 }
 
 /// Checks only the lines after the events of `setup`.
@@ -63,6 +82,8 @@ struct TraceRun<'a> {
     evidence: Evidence,
     /// Sessions in the order of their appearance: `s1`, `s2`, ...
     sessions: Vec<SessionId>,
+    /// The last announced attempt.
+    announced: Option<AttemptPlan>,
     text: String,
 }
 
@@ -85,18 +106,51 @@ impl TraceRun<'_> {
             journal: Vec::new(),
             evidence: Evidence::from_exit(Exit::NeverSpawned),
             sessions: Vec::new(),
+            announced: None,
             text: String::new(),
         }
     }
 
     fn execute(&mut self, words: &str, next: &str) {
+        match words {
+            "opened" => self.check_results(&FIRST_ATTEMPT[..3]),
+            "working" => self.check_results(&FIRST_ATTEMPT),
+            "retry" => {
+                let plan = self.announced.clone().expect("an announced attempt");
+                let started = format!("attempt {}; > spawn {}", self.plan(&plan), plan.attempt);
+                self.check_results(&[("tick", &started), ("spawn", "spawned 7")]);
+            }
+            _ => {
+                if let Some(results) = self.results(words, next) {
+                    self.text.push_str(&format!("{words:<16} {results}\n"));
+                }
+            }
+        }
+    }
+
+    fn check_results(&mut self, expected: &[(&str, &str)]) {
+        for (words, expected) in expected {
+            let results = self.results(words, "");
+            assert_eq!(results.as_deref(), Some(*expected), "`{words}` after:\n{}", self.text);
+        }
+    }
+
+    /// Returns the records and actions of an event, or `None` if the words only change the time or evidence.
+    fn results(&mut self, words: &str, next: &str) -> Option<String> {
         let is_next = |expected: &[&str]| expected.iter().any(|word| next.starts_with(word));
         if let Some(span) = words.strip_prefix('+') {
             self.at = self.at + parse_span(span);
-            return;
+            return None;
         }
-        let Some(event) = self.event(words) else { return };
+        let event = self.event(words)?;
         let mut step = self.step(words, event);
+        let mut results = Vec::new();
+        if step.actions.contains(&Action::Sweep) && !is_next(&["swept", "sweeping", "recover", "cancel"]) {
+            results = self.render(&step);
+            step = self.step(words, Event::Swept(0));
+            let swept = step.records.remove(0);
+            assert_eq!(self.record(&swept), "swept 0", "{words}");
+        }
         let inspects = step.actions.iter().any(|action| matches!(action, Action::InspectSession(_)));
         if inspects && !is_next(&["found", "recover", "cancel"]) {
             step.actions = self.step(words, Event::SessionInspected(SessionFileState::Ready)).actions;
@@ -104,10 +158,14 @@ impl TraceRun<'_> {
         if step.actions.contains(&Action::ProbeProcesses) && !is_next(&["probe", "probing"]) {
             step = self.step(words, Event::ProcessesProbed(None));
         }
+        results.extend(self.render(&step));
+        Some(if results.is_empty() { "-".to_owned() } else { results.join("; ") })
+    }
+
+    fn render(&mut self, step: &Step) -> Vec<String> {
         let mut results: Vec<String> = step.records.iter().map(|record| self.record(record)).collect();
         results.extend(step.actions.iter().map(|action| self.action(action)));
-        let results = if results.is_empty() { "-".to_owned() } else { results.join("; ") };
-        self.text.push_str(&format!("{words:<16} {results}\n"));
+        results
     }
 
     fn step(&mut self, words: &str, event: Event) -> Step {
@@ -220,10 +278,6 @@ impl TraceRun<'_> {
                 self.evidence.guard_lapsed = true;
                 return None;
             }
-            "hint" => {
-                self.evidence.retry_after = Some(parse_span(rest));
-                return None;
-            }
             "bill" => {
                 let tokens = Tokens { output: rest.parse().expect("tokens"), ..Tokens::default() };
                 let message =
@@ -231,8 +285,8 @@ impl TraceRun<'_> {
                 self.evidence.usage = self.evidence.usage.plus(message);
                 return None;
             }
-            // The probe of a silent agent is still running.
-            "probing" => return None,
+            // The probe of a silent agent, or the sweep, is still running.
+            "probing" | "sweeping" => return None,
             // Notices without a supervisor: they are part of the files, but no event.
             "unsupervised" => {
                 let _notice = self.notice(rest);
@@ -408,6 +462,7 @@ impl TraceRun<'_> {
     fn next(&mut self, next: &AfterAttempt) -> String {
         match next {
             AfterAttempt::Attempt { at, remedy, plan } => {
+                self.announced = Some(plan.clone());
                 format!("{} in {}: {}", as_str(remedy), at.since(self.at), self.plan(plan))
             }
             AfterAttempt::Check => "check".to_owned(),

@@ -39,7 +39,8 @@ impl LiveWorld<'_> {
     }
 
     fn start_command(&mut self, number: u32, index: usize) -> Result<(), SuperviseError> {
-        let Some(command) = self.setup.agent_spec.checks.get(index).cloned() else {
+        let checks = self.spec().policy.checks.as_ref();
+        let Some(command) = checks.and_then(|checks| checks.commands.get(index)).cloned() else {
             self.events.push_back(Event::CheckEnded(CheckResult::Passed));
             return Ok(());
         };
@@ -75,7 +76,7 @@ impl LiveWorld<'_> {
         let invocation = Invocation {
             program: program.into(),
             args,
-            cwd: self.setup.agent_spec.cwd.clone(),
+            cwd: self.spec().cwd.clone(),
             env_set: Vec::new(),
             env_remove: Vec::new(),
             stdin: Vec::new(),

@@ -26,15 +26,15 @@ impl LiveWorld<'_> {
             oom_killed,
         });
         attempt.dir.remove_input();
-        self.recorder.end_attempt();
         let continuity = self.continuity_of(&attempt.dir);
         let evidence = self.read_evidence(attempt.dir, attempt.decoder, exit, oom_killed);
+        self.recorder.end_attempt();
         Ok(Some(Evidence { continuity, workspace_fingerprint: self.fingerprint(), ..evidence }))
     }
 
     /// Returns the fingerprint of the workspace if the run tracks its changes.
     pub(super) fn fingerprint(&self) -> Option<u64> {
-        self.setup.fingerprints_workspace.then(|| fingerprint(&self.setup.agent_spec.cwd))
+        self.spec().policy.keep_going.as_ref().map(|_| fingerprint(&self.spec().cwd))
     }
 
     /// Returns how the attempt's session relates to the history that it was planned to continue.
@@ -52,6 +52,9 @@ impl LiveWorld<'_> {
     ) -> Evidence {
         self.stderr_tail = tail_of(&dir.stderr_path());
         let evidence = Evidence { oom_killed, ..decoder.evidence(exit, &self.stderr_tail) };
+        let messages = decoder.take_messages();
+        self.setup.observer.on_output(&[], &messages);
+        self.recorder.add_messages(messages);
         self.snapshot = decoder.snapshot().clone();
         // These files are for people. Only the evidence affects decisions.
         let _ = write_answers(&dir, &self.snapshot.answers);
@@ -62,7 +65,7 @@ impl LiveWorld<'_> {
             self.prior_attempts.stopped.clear();
         }
         self.prior_attempts.stopped.extend(record_stopped_tasks(&dir, &self.snapshot.background));
-        if self.setup.harness.is_some() {
+        if self.spec().harness.is_some() {
             // The harness reads these files. A failed write does not fail the run.
             let _ = self.log_exec(&dir, decoder.as_ref());
             let _ = write_blocked(&self.setup.dir, dir.number(), &self.snapshot, self.clock.at());

@@ -59,10 +59,11 @@ impl LiveWorld<'_> {
             self.answer()?;
             return Ok(false);
         }
-        self.setup.observer.on_output(bytes);
-        self.recorder.feed(bytes);
         let mut notices = Vec::new();
         attempt.decoder.feed(bytes, &mut notices);
+        let messages = attempt.decoder.take_messages();
+        self.setup.observer.on_output(bytes, &messages);
+        self.recorder.add_messages(messages);
         // One fingerprint per chunk, because an adopted agent's stream may report many exchanges at once.
         let has_ended = notices.iter().any(|notice| matches!(notice, Notice::ExchangeEnded(_)));
         let workspace = has_ended.then(|| self.fingerprint()).flatten();
@@ -118,7 +119,7 @@ impl LiveWorld<'_> {
                         self.events.push_back(Event::Noticed(Notice::ProcessFrozen));
                     }
                     attempt.frozen = frozen;
-                    let limit = self.setup.memory_limit.unwrap_or(u64::MAX);
+                    let limit = self.setup.context.spec.policy.limits.memory.unwrap_or(u64::MAX);
                     if limit < u64::MAX && resident(&self.setup.marker) > limit {
                         self.events.push_back(Event::Noticed(Notice::MemoryExceeded));
                     }

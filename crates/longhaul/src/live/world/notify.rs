@@ -33,17 +33,17 @@ pub(super) struct Notifier {
 impl LiveWorld<'_> {
     /// Returns the task of the run.
     pub(crate) fn task(&self) -> String {
-        self.setup.agent_spec.prompt.clone()
+        self.setup.context.spec.prompt.clone()
     }
 
     /// Prepares a notification if the run has started a long wait.
     pub(super) fn queue_wait_notification(&mut self, run: &Run, at: Moment) {
-        let (notify, dir) = (&self.setup.notify, &self.setup.dir);
+        let (notify, dir) = (&self.spec().notify, &self.setup.dir);
         if notify.is_empty() || self.notifier.last_wait_attempt == run.state().attempts() + 1 {
             return;
         }
         let notification =
-            Notification::for_wait(dir.id(), dir.path(), run, at, &self.setup.agent_spec.prompt);
+            Notification::for_wait(dir.id(), dir.path(), run, at, &self.setup.context.spec.prompt);
         if notification.is_some() {
             self.notifier.last_wait_attempt = run.state().attempts() + 1;
             self.notifier.due = notification;
@@ -65,7 +65,7 @@ impl LiveWorld<'_> {
     /// commands, or if it was recorded already. A supervisor that dies before the call sends nothing, which
     /// is better than sending twice.
     pub(crate) fn claim_notification(&self, notification: Notification) -> Option<Notification> {
-        let has_commands = !self.setup.notify.is_empty();
+        let has_commands = !self.spec().notify.is_empty();
         let is_claimed =
             || self.setup.dir.claim_notification(&notification.name, &notification.line()).unwrap_or(false);
         (has_commands && is_claimed()).then_some(notification)
@@ -74,7 +74,7 @@ impl LiveWorld<'_> {
     /// Starts all commands at the same time and waits for none.
     pub(crate) fn call(&mut self, notification: Option<Notification>) {
         let Some(notification) = notification else { return };
-        for (index, command) in self.setup.notify.iter().enumerate() {
+        for (index, command) in self.setup.context.spec.notify.iter().enumerate() {
             let started = self.start_call(command, index, &notification);
             let failure = NotifyFailure {
                 command: command.clone(),
@@ -122,7 +122,7 @@ impl LiveWorld<'_> {
         let channel: Channel = channel.parse().map_err(|error: ChannelError| io_error(&error))?;
         let environment = &self.setup.environment;
         let variable = |name: &str| environment.variable(name)?.into_string().ok();
-        let project = self.setup.agent_spec.cwd.file_name().unwrap_or_default().to_string_lossy();
+        let project = self.setup.context.spec.cwd.file_name().unwrap_or_default().to_string_lossy();
         channel.delivery(notification, &project, variable).map_err(|error| io_error(&error))
     }
 

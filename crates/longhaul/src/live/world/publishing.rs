@@ -72,7 +72,7 @@ impl LiveWorld<'_> {
             let _ = attempt.dir.write_model_usage(&usage_entries(attempt.decoder.usage_by_model()));
             attempt.decoder.snapshot()
         });
-        if self.setup.harness.is_some() {
+        if self.spec().harness.is_some() {
             if let Some(attempt) = &self.attempt {
                 let _ = write_blocked(dir, attempt.dir.number(), attempt.decoder.snapshot(), now);
             }

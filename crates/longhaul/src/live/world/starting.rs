@@ -26,10 +26,11 @@ impl LiveWorld<'_> {
             self.events.push_back(Event::Exited(refusal));
             return Ok(());
         }
-        let wrap_up = self.setup.agent_spec.wrap_up_prompt.as_deref();
+        let wrap_up = self.setup.context.spec.wrap_up_prompt.as_deref();
+        let inspected = self.inspected.take();
         let prepared = match self
             .session_files()
-            .map_or(Ok(PreparedSession::default()), |files| files.prepare(plan, wrap_up))
+            .map_or(Ok(PreparedSession::default()), |files| files.prepare(plan, wrap_up, inspected))
         {
             Ok(prepared) => prepared,
             Err(error) => {
@@ -43,7 +44,7 @@ impl LiveWorld<'_> {
         }
         self.prior_attempts.resume_at = prepared.resume_at;
         self.collect_prior(plan, prepared.visible_tool_results);
-        let invocation = self.setup.dialect.invocation(&self.setup.agent_spec, plan, &self.prior_attempts);
+        let invocation = self.setup.dialect.invocation(&self.setup.context, plan, &self.prior_attempts);
         self.prior_attempts.added = Remaining::default();
         let dir = self.setup.dir.create_attempt(plan.attempt)?;
         if let Some(session) = &prepared.session {
@@ -69,13 +70,8 @@ impl LiveWorld<'_> {
         self.watch.add_file(&dir.stream_path());
         let tail = Tail::open(&dir.stream_path())?;
         let memory = OomWatch::start();
-        let mut decoder = self.decoder();
-        decoder.begin(SessionStart {
-            spec: &self.setup.agent_spec,
-            plan,
-            prompt: &invocation.prompt,
-            sent: Vec::new(),
-        });
+        let mut decoder = self.decoder(plan.attempt);
+        decoder.begin(SessionStart { spec: self.spec(), plan, prompt: &invocation.prompt, sent: Vec::new() });
         match AgentProcess::start(launch, invocation.stdin) {
             Ok((agent, process)) => {
                 failpoints::agent_is(process.pid);
@@ -86,7 +82,7 @@ impl LiveWorld<'_> {
             }
             Err((kind, error)) => {
                 self.spawn_error =
-                    Some(format!("cannot start {}: {error}", self.setup.agent_spec.program.path.display()));
+                    Some(format!("cannot start {}: {error}", self.spec().agent.program.display()));
                 self.events.push_back(Event::SpawnFailed(kind));
             }
         }
@@ -110,16 +106,15 @@ impl LiveWorld<'_> {
             let (dir, dialect) = (&self.setup.dir, self.setup.dialect.as_ref());
             // If the records cannot be read, the prompt contains only the task.
             self.prior_attempts.conversation =
-                conversation_of(dir, dialect, &self.setup.agent_spec.prompt, plan.attempt - 1)
-                    .unwrap_or_default();
+                conversation_of(dir, dialect, &self.spec().prompt, plan.attempt - 1).unwrap_or_default();
             self.prior_attempts.summary = self.summary_for(plan);
         }
     }
 
     /// Returns the session files of the run's agent, or `None` if their location is unknown.
     pub(super) fn session_files(&self) -> Option<SessionFiles<'_>> {
-        let WorldConfig { dialect, dir, environment, agent_spec, .. } = &self.setup;
-        SessionFiles::new(dialect.sessions()?, dir, environment, &agent_spec.cwd)
+        let WorldConfig { dialect, dir, environment, context, .. } = &self.setup;
+        SessionFiles::new(dialect.sessions()?, dir, environment, &context.spec.cwd)
     }
 
     /// Locks the session for this run. Returns the evidence of a refusal if another run holds it.

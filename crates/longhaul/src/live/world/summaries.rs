@@ -10,9 +10,9 @@ use crate::live::one_shot::{OneShotProcess, evidence_of};
 use crate::live::process_discovery::exit_of;
 use crate::live::sweep::sweep;
 use longhaul_agent::{
-    HandoffContext, HandoffReason, HandoffSummary, Invocation, SUMMARY_TOKENS_MAX, summary_prompt,
+    HandoffContext, HandoffReason, Invocation, SUMMARY_TOKENS_MAX, WrittenSummary, summary_prompt,
 };
-use longhaul_core::{AttemptPlan, Event, Evidence, Exit, PromptKind, SpawnError, SummaryReport};
+use longhaul_core::{AttemptPlan, Event, Evidence, Exit, PromptKind, RunSpec, SpawnError, SummaryReport};
 use longhaul_store::AttemptDir;
 use std::future;
 use std::io;
@@ -49,17 +49,16 @@ impl LiveWorld<'_> {
     /// Returns the invocation that requests a summary. Returns `None` if no older work exists, no model is
     /// configured, or the agent cannot summarize.
     fn summary_invocation(&self, plan: &AttemptPlan) -> Option<Invocation> {
-        let (agent_spec, dialect) = (&self.setup.agent_spec, self.setup.dialect.as_ref());
-        let (Some(model), PromptKind::TaskAfterLoss(fault)) = (&agent_spec.handoff_summary, plan.prompt)
-        else {
+        let (context, dialect) = (&self.setup.context, self.setup.dialect.as_ref());
+        let RunSpec { prompt, policy, handoff_tokens, .. } = &context.spec;
+        let (Some(summary), PromptKind::TaskAfterLoss(fault)) = (&policy.handoff_summary, plan.prompt) else {
             return None;
         };
-        let transcript =
-            conversation_of(&self.setup.dir, dialect, &agent_spec.prompt, plan.attempt - 1).ok()?;
-        let task = agent_spec.task();
-        let context = HandoffContext::unlimited(&task, HandoffReason::Fault(fault));
-        let prompt = summary_prompt(&transcript, &context, agent_spec.handoff_tokens, SUMMARY_TOKENS_MAX)?;
-        dialect.summary_invocation(agent_spec, plan.attempt, model, &prompt)
+        let transcript = conversation_of(&self.setup.dir, dialect, prompt, plan.attempt - 1).ok()?;
+        let task = context.task();
+        let handoff = HandoffContext::unlimited(&task, HandoffReason::Fault(fault));
+        let prompt = summary_prompt(&transcript, &handoff, *handoff_tokens, SUMMARY_TOKENS_MAX)?;
+        dialect.summary_invocation(context, plan.attempt, &summary.model, &prompt)
     }
 
     fn start_one_shot(&self, plan: &AttemptPlan, invocation: Invocation) -> Result<SummaryRun, SpawnError> {
@@ -104,12 +103,12 @@ impl LiveWorld<'_> {
     }
 
     /// Returns the summary for this attempt's prompt, or `None` if the plan has none or it cannot be read.
-    pub(super) fn summary_for(&self, plan: &AttemptPlan) -> Option<HandoffSummary> {
-        let model = self.setup.agent_spec.handoff_summary.clone().filter(|_| plan.with_summary)?;
+    pub(super) fn summary_for(&self, plan: &AttemptPlan) -> Option<WrittenSummary> {
+        let summary = self.spec().policy.handoff_summary.as_ref().filter(|_| plan.with_summary)?;
         let dir = self.setup.dir.attempt(plan.attempt).summary();
         let (stream, stderr) = (dir.stream_path(), dir.stderr_path());
         let (_, decoder) = evidence_of(self.setup.dialect.as_ref(), &stream, &stderr, Exit::Unobserved);
-        Some(HandoffSummary { model, text: decoder.snapshot().result.clone()? })
+        Some(WrittenSummary { model: summary.model.clone(), text: decoder.snapshot().result.clone()? })
     }
 }
 

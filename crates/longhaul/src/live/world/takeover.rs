@@ -8,7 +8,7 @@ use crate::live::process_discovery::{exit_of, live_agent};
 use crate::live::stream_replay::decode;
 use crate::live::sweep::sweep;
 use crate::live::tail::Tail;
-use longhaul_agent::SessionStart;
+use longhaul_agent::{Decoder, SessionStart};
 use longhaul_core::{
     Event, Evidence, Exit, FoundAttempt, Moment, Phase, Run, SessionId, SettingChange, Span,
 };
@@ -83,9 +83,9 @@ impl LiveWorld<'_> {
                 self.watch.add_file(&dir.stream_path());
                 let tail = Tail::open(&dir.stream_path())?;
                 self.recorder.adopt_attempt(plan.attempt);
-                let (mut decoder, memory) = (self.decoder(), OomWatch::start());
+                let (mut decoder, memory) = (self.decoder(plan.attempt), OomWatch::start());
                 decoder.begin(SessionStart {
-                    spec: &self.setup.agent_spec,
+                    spec: self.spec(),
                     plan,
                     prompt: &dir.prompt()?.unwrap_or_default(),
                     sent: dir.sent_requests()?,
@@ -99,7 +99,7 @@ impl LiveWorld<'_> {
         if matches!(phase, Phase::Starting | Phase::Checking { .. } | Phase::Suspended { .. }) {
             sweep(&self.setup.marker).await?;
         }
-        let evidence = self.replay_attempt(&dir)?;
+        let evidence = self.replay_attempt(&dir, self.decoder(plan.attempt))?;
         self.recorder.complete(plan.attempt);
         let (continuity, workspace) = (self.continuity_of(&dir), self.fingerprint());
         Ok(FoundAttempt::Ended(Evidence { continuity, workspace_fingerprint: workspace, ..evidence }))
@@ -109,20 +109,25 @@ impl LiveWorld<'_> {
     /// adds nothing.
     pub(crate) fn replay_attempts(&mut self, attempts: u32) {
         for number in 1..=attempts {
-            let _ = self.replay_attempt(&self.setup.dir.attempt(number));
+            let _ = self.replay_attempt(&self.setup.dir.attempt(number), self.notice_decoder());
         }
     }
 
-    /// Returns the evidence of an attempt without a process, from its files.
-    fn replay_attempt(&mut self, dir: &AttemptDir) -> Result<Evidence, SuperviseError> {
+    /// Returns the evidence of an attempt without a process, from its files. The observer receives the
+    /// messages that the decoder collects.
+    fn replay_attempt(
+        &mut self,
+        dir: &AttemptDir,
+        mut decoder: Box<dyn Decoder>,
+    ) -> Result<Evidence, SuperviseError> {
         dir.remove_input();
         let exit = exit_of(dir);
         if dir.session().ok().flatten().is_some_and(|session| session.bytes == 0) {
             self.prior_attempts.side_effects.clear_session();
         }
-        let mut decoder = self.decoder();
         if exit != Exit::NeverSpawned {
-            decode(&dir.stream_path(), decoder.as_mut())?;
+            let observer = &mut *self.setup.observer;
+            decode(&dir.stream_path(), decoder.as_mut(), |messages| observer.on_output(&[], &messages))?;
         }
         Ok(self.read_evidence(dir.clone(), decoder, exit, false))
     }

@@ -92,7 +92,7 @@ fn imports_a_valid_file() {
     let imported = import(&to.home, &to.path("file"), to.use_existing(&into)).expect("imported");
     assert_eq!(imported.dir.id(), &exported.manifest.run);
     let plan = imported.dir.plan().expect("a plan");
-    assert_eq!(plan.cwd.as_path(), fs::canonicalize(into).expect("a path"));
+    assert_eq!(plan.spec.cwd, fs::canonicalize(into).expect("a path"));
     assert_eq!(plan.imported.expect("the run was imported").from_cwd.as_path(), from.path("work"));
 }
 

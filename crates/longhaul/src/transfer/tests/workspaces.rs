@@ -223,7 +223,7 @@ fn reports_errors_of_git() {
     fs::write(work.join(".git"), "gitdir: /nowhere").expect_err("it is a directory");
     fs::remove_dir_all(work.join(".git")).expect("the test created it");
     fs::write(work.join(".git"), "gitdir: /nowhere").expect("written");
-    assert!(matches!(top_of(&work), Err(TransferError::Git { .. })), "a broken repository is an error");
+    assert!(matches!(top_of(&work), Err(TransferError::Git(_))), "a broken repository is an error");
 }
 
 #[test]

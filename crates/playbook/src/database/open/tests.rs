@@ -33,7 +33,7 @@ fn queued(transcript: &str) -> Queued {
 
 fn transcripts(paths: &LearningPaths) -> Vec<String> {
     let learning = open(paths);
-    let transcripts = learning.query(|db| {
+    let transcripts = learning.database.query(|db| {
         let mut statement = db.prepare("SELECT transcript FROM queue ORDER BY transcript")?;
         statement.query_map([], |row| row.get(0))?.collect()
     });
@@ -134,9 +134,9 @@ fn new_database_ignores_orphaned_log() {
 fn rejects_newer_version_unchanged() {
     let (_dir, paths) = temporary_paths();
     let learning = open(&paths);
-    learning.query(|db| db.pragma_update(None, "user_version", VERSION + 1)).expect("a version");
+    learning.database.query(|db| db.pragma_update(None, "user_version", VERSION + 1)).expect("a version");
     let error = LearningDb::open(&paths).expect_err("a newer one");
-    assert!(matches!(error, LearningError::Newer { .. }), "{error}");
+    assert!(matches!(error, DatabaseError::Newer { .. }), "{error}");
     assert_eq!(error.hint(), "update longhaul");
     assert!(LearningDb::damaged_copies(&paths).is_empty());
 }
@@ -145,13 +145,13 @@ fn rejects_newer_version_unchanged() {
 fn distinguishes_damage_from_other_errors() {
     let (_dir, paths) = temporary_paths();
     let mut learning = open(&paths);
-    let twice = learning.change(|db| {
+    let twice = learning.database.change(|db| {
         db.execute("INSERT INTO judged (row) VALUES (1)", [])?;
         db.execute("INSERT INTO judged (row) VALUES (1)", [])
     });
-    assert!(matches!(twice, Err(LearningError::Refused { .. })), "{twice:?}");
-    let wrong = learning.query(|db| db.execute("SELECT nothing FROM nowhere", []));
-    assert!(matches!(wrong, Err(LearningError::Damaged { .. })), "{wrong:?}");
+    assert!(matches!(twice, Err(DatabaseError::Refused { .. })), "{twice:?}");
+    let wrong = learning.database.query(|db| db.execute("SELECT nothing FROM nowhere", []));
+    assert!(matches!(wrong, Err(DatabaseError::Damaged { .. })), "{wrong:?}");
     // The database is verified before it is moved aside.
     assert!(LearningDb::replace_if_damaged(&paths).expect("a database").damaged_copy().is_none());
 }
@@ -161,9 +161,12 @@ fn full_disk_keeps_queued_items() {
     let (_dir, paths) = temporary_paths();
     let learning = open(&paths);
     learning.enqueue(Moment(1), &queued("a")).expect("it is queued");
-    let pages: i64 =
-        learning.query(|db| db.pragma_query_value(None, "page_count", |row| row.get(0))).expect("a number");
+    let pages: i64 = learning
+        .database
+        .query(|db| db.pragma_query_value(None, "page_count", |row| row.get(0)))
+        .expect("a number");
     learning
+        .database
         .query(|db| db.query_row(&format!("PRAGMA max_page_count = {pages}"), [], |_| Ok(())))
         .expect("a limit");
     let mut refused = None;
@@ -171,7 +174,7 @@ fn full_disk_keeps_queued_items() {
         refused = learning.enqueue(Moment(2), &queued("b")).err().or(refused);
     }
     let refused = refused.expect("no room");
-    assert!(matches!(refused, LearningError::Refused { .. }), "{refused}");
+    assert!(matches!(refused, DatabaseError::Refused { .. }), "{refused}");
     assert!(transcripts(&paths).contains(&"a".to_owned()));
     assert!(LearningDb::damaged_copies(&paths).is_empty());
 }
@@ -201,18 +204,20 @@ fn checkpoint_does_not_wait() {
             db.execute_batch(begin)?;
             db.query_row("SELECT count(*) FROM queue", [], |_| Ok(()))
         };
-        other.query(reads).expect("it reads");
+        other.database.query(reads).expect("it reads");
         if begin == "BEGIN" {
             learning.enqueue(Moment(1), &queued("a")).expect("it is queued");
         }
         let started = Instant::now();
         learning.checkpoint().expect("the checkpoint succeeds");
         assert!(started.elapsed() < BUSY_TIMEOUT / 2, "{begin}");
-        other.query(|db| db.execute_batch("COMMIT")).expect("the transaction ends");
+        other.database.query(|db| db.execute_batch("COMMIT")).expect("the transaction ends");
     }
     // Writes still wait for other connections.
-    let waits: i64 =
-        learning.query(|db| db.pragma_query_value(None, "busy_timeout", |row| row.get(0))).expect("a number");
+    let waits: i64 = learning
+        .database
+        .query(|db| db.pragma_query_value(None, "busy_timeout", |row| row.get(0)))
+        .expect("a number");
     assert_eq!(u128::try_from(waits), Ok(BUSY_TIMEOUT.as_millis()));
 }
 

@@ -1,9 +1,9 @@
 //! Summarizes each tool call in one line: the tool, its main argument and its result.
 
-use super::secrets;
 use crate::judging::truncate;
 use longhaul_agent::Conversation;
 use longhaul_agent::conversation::{EntryKind, ToolCall, ToolResult, ToolResultKind};
+use longhaul_store::redact;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Maximum length of an argument. Longer commands contain a file or a program.
@@ -46,7 +46,7 @@ impl ToolOutcomes<'_> {
     /// Returns the line of a call.
     pub(super) fn line(&self, call: &ToolCall) -> String {
         // Secrets are removed before truncating, because half a secret is not recognized.
-        let argument = call.argument.as_ref().map(|argument| secrets::redact(argument.as_str()));
+        let argument = call.argument.as_ref().map(|argument| redact(argument.as_str()));
         let argument = argument.map(|argument| format!(": {}", one_line(&argument)));
         let argument = truncate(&argument.unwrap_or_default(), ARGUMENT_CHARS_MAX);
         let outcome = match self.results.get(call.id.as_str()) {
@@ -77,7 +77,7 @@ impl ToolOutcomes<'_> {
 
 /// Returns the line of a notice from the agent's program to the model.
 pub(super) fn notice(text: &str) -> String {
-    format!("notice: {}", truncate(&one_line(&secrets::redact(text)), RESULT_CHARS_MAX))
+    format!("notice: {}", truncate(&one_line(&redact(text)), RESULT_CHARS_MAX))
 }
 
 fn failed(result: &ToolResult) -> String {
@@ -91,7 +91,7 @@ fn failed(result: &ToolResult) -> String {
 /// Returns the status of a call and the start of its text.
 fn with_text(status: &str, result: &ToolResult) -> String {
     // Secrets are removed before truncating, because half a secret is not recognized.
-    let text = secrets::redact(&result.text);
+    let text = redact(&result.text);
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     let excerpt: Vec<&str> = lines.take(ERROR_LINES_MAX).collect();
     let excerpt = truncate(&one_line(&excerpt.join(" / ")), RESULT_CHARS_MAX);

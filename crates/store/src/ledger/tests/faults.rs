@@ -1,6 +1,7 @@
 //! Tests a ledger that is missing, damaged, locked, of another version, or used by many processes at once.
 
 use super::*;
+use crate::DatabaseError;
 use std::sync::Barrier;
 use std::thread;
 
@@ -27,10 +28,13 @@ fn readers_and_a_writer_do_not_wait_for_each_other() {
     let (_dir, home) = home();
     let ledger = open(&home);
     let mode: String =
-        ledger.db.pragma_query_value(None, "journal_mode", |row| row.get(0)).expect("it has one");
+        ledger.database.db.pragma_query_value(None, "journal_mode", |row| row.get(0)).expect("it has one");
     assert_eq!(mode, "wal");
-    let check: String =
-        ledger.db.pragma_query_value(None, "integrity_check", |row| row.get(0)).expect("it is checked");
+    let check: String = ledger
+        .database
+        .db
+        .pragma_query_value(None, "integrity_check", |row| row.get(0))
+        .expect("it is checked");
     assert_eq!(check, "ok");
 }
 
@@ -72,7 +76,10 @@ fn detects_and_rebuilds_damaged_ledger() {
             ledger.catch_up()?;
             ledger.runs(&RunFilter::default())
         });
-        assert!(matches!(result, Err(LedgerError::Damaged { .. })), "{name}: {result:?}");
+        assert!(
+            matches!(result, Err(LedgerError::Database(DatabaseError::Damaged { .. }))),
+            "{name}: {result:?}"
+        );
         Ledger::set_aside(&home).expect("it is set aside");
         let mut ledger = up_to_date_ledger(&home);
         assert_eq!(all(&mut ledger).len(), 1, "{name}");
@@ -90,7 +97,7 @@ fn leaves_newer_ledger_alone() {
     db.pragma_update(None, "user_version", 99).expect("it is set");
     drop(db);
     let error = Ledger::open(&home, WAIT).expect_err("it is newer");
-    assert!(matches!(error, LedgerError::Newer { .. }), "{error}");
+    assert!(matches!(error, LedgerError::Database(DatabaseError::Newer { .. })), "{error}");
     // A reader can use a temporary ledger instead.
     let mut temporary = Ledger::temporary(&home).expect("there is room");
     temporary.catch_up().expect("it is brought up to date");
@@ -108,7 +115,7 @@ fn locked_ledger_fails_only_writes() {
     assert_eq!(all(&mut ledger).len(), 1);
     let two = run(&home, 2, &complete_run());
     let error = ledger.upsert(&LedgerEntry::read(&two.dir)).expect_err("it is locked");
-    assert!(matches!(error, LedgerError::Locked { .. }), "{error}");
+    assert!(matches!(error, LedgerError::Database(DatabaseError::Locked { .. })), "{error}");
     drop(other);
     ledger.upsert(&LedgerEntry::read(&two.dir)).expect("it is written");
 }
@@ -196,6 +203,13 @@ fn unusable_path_is_an_error_with_a_hint() {
     let (_dir, home) = home();
     fs::create_dir(ledger_path(&home)).expect("it is made");
     let error = Ledger::open(&home, WAIT).expect_err("it is a directory");
-    assert!(matches!(error, LedgerError::Refused { .. } | LedgerError::Damaged { .. }), "{error}");
+    assert!(
+        matches!(
+            error,
+            LedgerError::Database(DatabaseError::Refused { .. })
+                | LedgerError::Database(DatabaseError::Damaged { .. })
+        ),
+        "{error}"
+    );
     assert!(error.hint().is_some());
 }

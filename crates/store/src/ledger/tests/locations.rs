@@ -29,7 +29,7 @@ fn moved_home_finds_its_runs() {
     let other = home.create_run_at(&elsewhere, &day(), 2, &plan()).expect("a run");
     // This run has its workspace in its own directory.
     let mut in_place = plan();
-    in_place.cwd = "workspace/input".into();
+    in_place.spec.cwd = "workspace/input".into();
     let third = home.create_run(&day(), 3, &in_place).expect("a run");
     assert_eq!(up_to_date_ledger(&home).runs(&RunFilter::default()).expect("the runs").len(), 3);
 

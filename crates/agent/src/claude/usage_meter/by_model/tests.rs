@@ -1,7 +1,7 @@
 use super::super::UsageMeter;
 use super::{MODELS_MAX, fit_to, split};
 use crate::Prices;
-use crate::claude::wire::{Head, ResultLine, parse};
+use crate::claude::wire::{ResultLine, StreamLine, parse};
 use expect_test::{Expect, expect};
 use longhaul_core::Usage;
 use std::fmt::Write;
@@ -45,7 +45,7 @@ fn meter_after(script: &str) -> UsageMeter {
                 );
                 let stop = format!(r#"{{"event":{{"type":"message_stop"}},"api_message_id":"{id}"}}"#);
                 for line in [start(message(model, input, "1", "null")), delta, stop] {
-                    meter.stream_event(&parse::<Head<'_>>(line.as_bytes()).expect("it is JSON"));
+                    meter.stream_event(&parse::<StreamLine<'_>>(line.as_bytes()).expect("it is JSON"));
                 }
             }
             ["reports", ..] => {
@@ -73,7 +73,7 @@ fn meter_after(script: &str) -> UsageMeter {
 }
 
 fn feed_row(meter: &mut UsageMeter, line: &str, thread: &str) {
-    meter.row(&parse::<Head<'_>>(line.as_bytes()).expect("it is JSON").message, thread);
+    meter.row(&parse::<StreamLine<'_>>(line.as_bytes()).expect("it is JSON").message, thread);
 }
 
 fn result(meter: &mut UsageMeter, fields: &str) {

@@ -1,7 +1,7 @@
 //! Output of the bootstrap: the plan, the skipped sessions and the results.
 
+use crate::args::GlobalArgs;
 use crate::args::playbook::BootstrapArgs;
-use crate::args::{GlobalArgs, OutputFormat};
 use crate::output;
 use crate::output::phrases::{bytes, counted, money};
 use longhaul_core::Usd;
@@ -138,10 +138,7 @@ impl BootstrapOutput {
 
     /// Prints the output.
     pub fn print(&self, global: &GlobalArgs) {
-        match output::format(global) {
-            OutputFormat::Text => output::print_text(&self.text()),
-            OutputFormat::Json | OutputFormat::StreamJson => output::print_json(self),
-        }
+        output::print_output(global, self, || self.text());
     }
 
     fn text(&self) -> String {

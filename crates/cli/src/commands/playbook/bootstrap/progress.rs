@@ -6,7 +6,7 @@
 use super::output::{BootstrapOutput, SessionProgress};
 use crate::api_judge::SystemClock;
 use crate::args::GlobalArgs;
-use crate::commands::playbook::learn::{self, progress::name_of};
+use crate::commands::playbook::learn::{self, WorkerTarget, progress::name_of};
 use crate::failure::Failure;
 use crate::output::envelope_text::fit;
 use crate::output::phrases::{money, one_line};
@@ -16,20 +16,18 @@ use crate::{output, runtime, signals};
 use jiff::Zoned;
 use longhaul_core::{CancelSource, OutcomeKind, Span, Usd};
 use longhaul_playbook::bootstrap::{BootstrapPlan, BootstrapState, SessionResult, result_of, spent_since};
-use longhaul_playbook::database::{JudgeKind, Queued, QueuedEvent};
+use longhaul_playbook::database::Queued;
 use longhaul_playbook::judge::Clock;
 use longhaul_playbook::worker::{Worker, WorkerEvent, WorkerReport};
-use longhaul_playbook::{Judge, LearningDb, LearningPaths, PlaybookFile};
+use longhaul_playbook::{Judge, LearningDb, PlaybookFile};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::mpsc::Receiver;
 
 /// Settings of a bootstrap.
 pub struct BootstrapLearner {
-    pub home: LearningPaths,
+    pub target: WorkerTarget,
     pub project: PathBuf,
-    pub kind: JudgeKind,
-    pub destination: String,
     pub judge: Box<dyn Judge>,
     pub clock: Arc<SystemClock>,
     /// Wait between two sessions.
@@ -93,10 +91,10 @@ impl BootstrapLearner {
         cancels: &mut Receiver<CancelSource>,
     ) -> Result<Option<Stop>, Failure> {
         let started = self.clock.now().at;
-        let steps = learn::learn_steps(&self.home, global);
+        let steps = learn::learn_steps(&self.target.home, global);
         for (index, planned) in plan.included.iter().enumerate() {
             let learning = self.open()?;
-            let spent = spent_since(&learning, started).map_err(|error| learn::failure(&error))?;
+            let spent = spent_since(&learning, started)?;
             command_output.cost_usd = spent.as_dollars();
             if let Some(budget) = self.budget.filter(|budget| spent >= *budget) {
                 let message =
@@ -105,16 +103,16 @@ impl BootstrapLearner {
             }
             screen.start_session(index, &planned.session.path, spent);
             let queued = self.queued(&planned.session.path);
-            learning.enqueue(output::now(), &queued).map_err(|error| learn::failure(&error))?;
+            learning.enqueue(output::now(), &queued)?;
             drop(learning);
             let last_message = Mutex::new(None);
             let on_event =
                 |event: WorkerEvent<'_>| screen.print_event(event, &queued.transcript, &last_message);
             let worker = Worker {
-                paths: &self.home,
+                paths: &self.target.home,
                 judge: &*self.judge,
-                kind: self.kind,
-                destination: &self.destination,
+                kind: self.target.kind,
+                destination: &self.target.destination,
                 // Other queued transcripts count toward neither the limit nor the budget.
                 transcript: Some(&queued.transcript),
                 steps: &steps,
@@ -123,14 +121,13 @@ impl BootstrapLearner {
                 on_event: &on_event,
             };
             let report = tokio::select! {
-                report = learn::work_or_wait(&worker, global.quiet) => report.map_err(|error| learn::failure(&error))?,
+                report = learn::work_or_wait(&worker, global.quiet) => report?,
                 Some(source) = cancels.recv() => return Ok(Some(cancelled(source))),
             };
             let message = last_message.lock().unwrap_or_else(PoisonError::into_inner).take();
             let result = self.record_progress(state, &planned.session.path)?;
             command_output.record_result(index, result, message);
-            command_output.cost_usd =
-                spent_since(&self.open()?, started).map_err(|error| learn::failure(&error))?.as_dollars();
+            command_output.cost_usd = spent_since(&self.open()?, started)?.as_dollars();
             if let Some(stop) = stop(report, result) {
                 return Ok(Some(stop));
             }
@@ -145,19 +142,12 @@ impl BootstrapLearner {
     }
 
     fn open(&self) -> Result<LearningDb, Failure> {
-        LearningDb::open(&self.home).map_err(|error| learn::failure(&error))
+        Ok(LearningDb::open(&self.target.home)?)
     }
 
     fn queued(&self, transcript: &Path) -> Queued {
-        Queued {
-            project: self.project.clone(),
-            session: None,
-            transcript: std::fs::canonicalize(transcript).unwrap_or_else(|_| transcript.to_owned()),
-            event: QueuedEvent::Manual,
-            reason: None,
-            judge: self.kind,
-            destination: self.destination.clone(),
-        }
+        let transcript = std::fs::canonicalize(transcript).unwrap_or_else(|_| transcript.to_owned());
+        self.target.queued(&self.project, transcript)
     }
 
     /// Returns the result of a session according to the database. Records final results in the project.
@@ -167,8 +157,7 @@ impl BootstrapLearner {
         transcript: &Path,
     ) -> Result<SessionProgress, Failure> {
         let learning = self.open()?;
-        let result = result_of(&learning, &self.queued(transcript));
-        let result = match result.map_err(|error| learn::failure(&error))? {
+        let result = match result_of(&learning, &self.queued(transcript))? {
             SessionResult::Open => return Ok(SessionProgress::Queued),
             SessionResult::Failed => return Ok(SessionProgress::Failed),
             SessionResult::Learned => SessionProgress::Learned,
@@ -177,8 +166,7 @@ impl BootstrapLearner {
         let loaded = PlaybookFile::in_project(&self.project).read();
         let points = loaded.map_or(0, |loaded| loaded.playbook.points().count());
         let now = Zoned::now().strftime("%Y-%m-%dT%H:%M:%S%.6f").to_string();
-        let recorded = state.record_learned(transcript, &now, points);
-        recorded.map_err(|error| Failure::not_started(error.to_string(), error.hint(), None))?;
+        state.record_learned(transcript, &now, points)?;
         Ok(result)
     }
 }

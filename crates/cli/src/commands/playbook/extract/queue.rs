@@ -1,9 +1,11 @@
 //! Queues a transcript whose extraction failed.
 
 use super::source::Source;
+use crate::commands::playbook::learn::WorkerTarget;
+use crate::failure::Failure;
 use crate::run_learning::destination;
 use crate::{open_home, output};
-use longhaul_playbook::database::{JudgeKind, Queued, QueuedEvent};
+use longhaul_playbook::database::JudgeKind;
 use longhaul_playbook::{LearningDb, LearningPaths, retain_transcript};
 use std::path::PathBuf;
 
@@ -16,33 +18,24 @@ pub fn queue(source: &Source, project: PathBuf) {
                 path.display()
             ));
         }
-        Err((error, hint)) => {
-            output::print_error(&format!("cannot queue the transcript: {error}"), Some(&hint));
+        Err(Failure { error, hint, .. }) => {
+            output::print_error(&format!("cannot queue the transcript: {error}"), hint.as_deref());
         }
     }
 }
 
-fn try_queue(source: &Source, project: PathBuf) -> Result<PathBuf, (String, String)> {
-    let home = open_home::open().map_err(|failure| (failure.error, failure.hint.unwrap_or_default()))?;
-    let paths = LearningPaths::in_home(home.path());
+fn try_queue(source: &Source, project: PathBuf) -> Result<PathBuf, Failure> {
+    let paths = LearningPaths::in_home(open_home::open()?.path());
     let transcript = match &source.path {
         Some(path) => path.clone(),
         None => retain_transcript(&paths, &source.bytes).map_err(|error| {
             let hint = error.hint().unwrap_or_else(|| "check for free disk space".to_owned());
-            (error.to_string(), hint)
+            Failure::not_started(error.to_string(), hint, None)
         })?,
     };
-    let queued = Queued {
-        project: std::path::absolute(&project).unwrap_or(project),
-        session: None,
-        transcript: transcript.clone(),
-        event: QueuedEvent::Manual,
-        reason: None,
-        judge: JudgeKind::Api,
-        destination: destination(),
-    };
-    LearningDb::open(&paths)
-        .and_then(|learning| learning.enqueue(output::now(), &queued))
-        .map_err(|error| (error.to_string(), error.hint()))?;
+    let project = std::path::absolute(&project).unwrap_or(project);
+    let target = WorkerTarget { home: paths, kind: JudgeKind::Api, destination: destination() };
+    let queued = target.queued(&project, transcript.clone());
+    LearningDb::open(&target.home)?.enqueue(output::now(), &queued)?;
     Ok(transcript)
 }

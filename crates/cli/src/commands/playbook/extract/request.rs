@@ -11,13 +11,13 @@ use crate::{open_home, output, runtime};
 use jiff::tz::TimeZone;
 use longhaul_agent::estimated_tokens;
 use longhaul_core::{Fault, Moment, Outcome, OutcomeKind};
-use longhaul_playbook::database::{JudgeKind, JudgeRequest, LearningError};
+use longhaul_playbook::database::{JudgeKind, JudgeRequest};
 use longhaul_playbook::diagnostics::{Diagnostics, KEYPOINTS, RetryDiagnostics};
 use longhaul_playbook::judge::{Judge, RequestEvent, RequestObserver, RetryAdvice};
 use longhaul_playbook::judging::JudgeQuestion;
 use longhaul_playbook::keypoints::{self, Extraction, ExtractionResult};
 use longhaul_playbook::{JudgeError, JudgeSettings, LearningDb, LearningPaths, Playbook, PlaybookFile};
-use longhaul_store::read_regular_to_string;
+use longhaul_store::{DatabaseError, read_regular_to_string};
 use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
@@ -37,8 +37,7 @@ pub fn ask(
     }
     let clock = Arc::new(SystemClock::new());
     let judge = api_judge::judge(settings, args.time_budget, Arc::clone(&clock)).map_err(judge_failure)?;
-    let prompt = keypoints::prompt(&templates(), &source.slice, &playbook)
-        .map_err(|error| Failure::not_started(error.to_string(), error.hint(), None))?;
+    let prompt = keypoints::prompt(&templates(), &source.slice, &playbook)?;
     check_length(&prompt, &judge)?;
     let diagnostics = Diagnostics::in_project(project, TimeZone::system());
     let observer = RetryPrinter { diagnostics: diagnostics.request_observer(KEYPOINTS), quiet: global.quiet };
@@ -46,13 +45,13 @@ pub fn ask(
     let request = keypoints::extract(&judge, &prompt, &*clock, &diagnostics, &args.diagnostic_name);
     let extracted = runtime::new()?.block_on(request);
     if let Err(error) = record_request(&extracted, project, judge.model()) {
-        output::print_warning(&format!("cannot record the cost: {error}"), Some(&error.hint()));
+        output::print_warning(&format!("cannot record the cost: {error}"), Some(error.hint()));
     }
     extracted.failure.map_or(Ok(extracted.extraction), |error| Err(judge_failure(error)))
 }
 
 /// Records the request and its cost.
-fn record_request(extracted: &ExtractionResult, project: &Path, model: &str) -> Result<(), LearningError> {
+fn record_request(extracted: &ExtractionResult, project: &Path, model: &str) -> Result<(), DatabaseError> {
     let result = match (&extracted.reply, &extracted.failure) {
         (Some(reply), _) => Ok(reply),
         (None, Some(error)) => Err(error),

@@ -52,7 +52,7 @@ fn run_transcript(selector: &str) -> Result<(PathBuf, Option<PathBuf>), Failure>
         );
         Failure::usage(error, "name another run: `longhaul runs` lists them")
     })?;
-    let directory = run.plan().ok().map(|plan| plan.cwd.as_path().to_owned());
+    let directory = run.plan().ok().map(|plan| plan.spec.cwd);
     Ok((path, directory))
 }
 

@@ -5,10 +5,10 @@
 use super::super::format::cost;
 use super::super::run_timeline::{SliceKind, TimelineSlice};
 use super::super::spend::Bucket;
-use super::writer::Html;
 use crate::output::phrases::{counted, money};
 use crate::output::time::TimeFormat;
 use longhaul_core::{Span, Usd};
+use maud::{Markup, html};
 use std::collections::{BTreeMap, BTreeSet};
 
 // Width of a timeline in SVG units.
@@ -69,32 +69,24 @@ fn merge(small: &mut Vec<BarSegment>) -> Option<BarSegment> {
 }
 
 /// Draws a run's timeline.
-pub fn timeline(html: &mut Html, slices: &[TimelineSlice], finest: usize, clock: &TimeFormat) {
-    let (Some(first), Some(last)) = (slices.first(), slices.last()) else { return };
-    html.element("figure", &[], |html| {
-        let label = label(slices);
-        let whole = [("class", "timeline"), ("viewBox", "0 0 1000 24"), ("preserveAspectRatio", "none")];
-        html.element(
-            "svg",
-            &[whole[0], whole[1], whole[2], ("role", "img"), ("aria-label", "Timeline")],
-            |html| {
-                for segment in segments(slices, finest) {
+pub fn timeline(slices: &[TimelineSlice], finest: usize, clock: &TimeFormat) -> Markup {
+    let (Some(first), Some(last)) = (slices.first(), slices.last()) else { return Markup::default() };
+    html! {
+        figure {
+            svg.timeline viewBox="0 0 1000 24" preserveAspectRatio="none" role="img" aria-label="Timeline" {
+                @for segment in segments(slices, finest) {
                     // Even the shortest segment stays visible.
-                    rect(html, segment.kind, segment.from * WIDE, (segment.length * WIDE).max(1.0));
+                    (rect(segment.kind, segment.from * WIDE, (segment.length * WIDE).max(1.0)))
                 }
-            },
-        );
-        axis(html, &clock.short(first.from), &label, &clock.short(last.to));
-    });
+            }
+            (axis(&clock.short(first.from), &label(slices), &clock.short(last.to)))
+        }
+    }
 }
 
-/// Writes the caption below a drawing: start, label, end.
-fn axis(html: &mut Html, from: &str, label: &str, to: &str) {
-    html.element("figcaption", &[("class", "axis")], |html| {
-        html.leaf("span", &[], from);
-        html.leaf("span", &[("class", "label")], label);
-        html.leaf("span", &[], to);
-    });
+/// Returns the caption below a drawing: start, label, end.
+fn axis(from: &str, label: &str, to: &str) -> Markup {
+    html! { figcaption.axis { span { (from) } span.label { (label) } span { (to) } } }
 }
 
 /// Returns the duration of each activity as text.
@@ -109,135 +101,111 @@ fn label(slices: &[TimelineSlice]) -> String {
 }
 
 /// Draws a segment of a timeline. Each kind has its own height, for people who cannot distinguish the colors.
-fn rect(html: &mut Html, kind: SliceKind, x: f64, width: f64) {
+fn rect(kind: SliceKind, x: f64, width: f64) -> Markup {
     let (class, y, height) = match kind {
-        SliceKind::Working => ("s-working", "4", "16"),
-        SliceKind::Failed => ("s-failed", "0", "24"),
-        SliceKind::Waiting => ("s-waiting", "10", "4"),
-        SliceKind::Checking => ("s-checking", "7", "10"),
-        SliceKind::Downtime => ("s-downtime", "17", "7"),
-        SliceKind::Finished => ("s-finished", "20", "4"),
+        SliceKind::Working => ("s-working", 4, 16),
+        SliceKind::Failed => ("s-failed", 0, 24),
+        SliceKind::Waiting => ("s-waiting", 10, 4),
+        SliceKind::Checking => ("s-checking", 7, 10),
+        SliceKind::Downtime => ("s-downtime", 17, 7),
+        SliceKind::Finished => ("s-finished", 20, 4),
     };
-    let (x, width) = (short(x), short(width));
-    html.element(
-        "rect",
-        &[("class", class), ("x", &x), ("y", y), ("width", &width), ("height", height)],
-        |_| {},
-    );
+    html! { rect class=(class) x=(short(x)) y=(y) width=(short(width)) height=(height) {} }
 }
 
-/// Writes a legend of the shapes and colors in these timelines.
-pub fn legend<'a>(html: &mut Html, slices: impl Iterator<Item = &'a TimelineSlice>) {
+/// Returns a legend of the shapes and colors in these timelines.
+pub fn legend<'a>(slices: impl Iterator<Item = &'a TimelineSlice>) -> Markup {
     let drawn: BTreeSet<SliceKind> = slices.map(|slice| slice.kind).collect();
     if drawn.is_empty() {
-        return;
+        return Markup::default();
     }
-    html.element("ul", &[("class", "legend")], |html| {
-        for kind in SliceKind::ALL.iter().filter(|kind| drawn.contains(kind)) {
-            html.element("li", &[], |html| {
-                let whole =
-                    [("viewBox", "0 0 30 24"), ("preserveAspectRatio", "none"), ("aria-hidden", "true")];
-                html.element("svg", &whole, |html| rect(html, *kind, 0.0, 30.0));
-                html.text(kind.label());
-            });
+    html! {
+        ul.legend {
+            @for kind in SliceKind::ALL.iter().filter(|kind| drawn.contains(kind)) {
+                li {
+                    svg viewBox="0 0 30 24" preserveAspectRatio="none" aria-hidden="true" {
+                        (rect(*kind, 0.0, 30.0))
+                    }
+                    (kind.label())
+                }
+            }
         }
-    });
+    }
 }
 
 /// Draws a bar below a figure that shows its share of the whole.
-pub fn bar(html: &mut Html, part: u64, whole: u64) {
+pub fn bar(part: u64, whole: u64) -> Markup {
     let width = short(part as f64 / whole.max(1) as f64 * 100.0);
-    let svg = [
-        ("class", "bar"),
-        ("viewBox", "0 0 100 8"),
-        ("preserveAspectRatio", "none"),
-        ("aria-hidden", "true"),
-    ];
-    html.element("svg", &svg, |html| {
-        html.element("rect", &[("width", &width), ("height", "8")], |_| {});
-    });
+    html! {
+        svg.bar viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true" {
+            rect width=(width) height="8" {}
+        }
+    }
 }
 
 /// Draws spending over time.
-pub fn spending(html: &mut Html, bars: &[Bucket], clock: &TimeFormat) {
-    let (Some(first), Some(last)) = (bars.first(), bars.last()) else { return };
+pub fn spending(bars: &[Bucket], clock: &TimeFormat) -> Markup {
+    let (Some(first), Some(last)) = (bars.first(), bars.last()) else { return Markup::default() };
     let total = |bar: &Bucket| bar.cost + bar.estimated_cost;
     let most = bars.iter().map(total).max().unwrap_or_default();
+    let height = |amount: Usd| amount.0 as f64 / most.0.max(1) as f64 * 96.0;
     let length = first.to.since(first.from);
     let label =
         format!("{} of {length} each; the largest is {}", counted(bars.len() as u64, "bar"), money(most));
     // A few bars across a whole screen would be too wide.
     let class = if bars.len() <= FEW_BARS { "few" } else { "many" };
-    html.element("figure", &[("class", class)], |html| {
-        let view = format!("0 0 {} 100", bars.len() * 10);
-        let svg = [
-            ("class", "chart"),
-            ("viewBox", view.as_str()),
-            ("preserveAspectRatio", "none"),
-            ("role", "img"),
-            ("aria-label", label.as_str()),
-        ];
-        html.element("svg", &svg, |html| {
-            for (index, bar) in bars.iter().enumerate() {
-                let height = |amount: Usd| amount.0 as f64 / most.0.max(1) as f64 * 96.0;
-                let (reported, all) = (height(bar.cost), height(total(bar)));
-                column(html, "reported", index, reported, 0.0);
-                column(html, "estimated", index, all - reported, reported);
+    let has_estimates = bars.iter().any(|bar| bar.estimated_cost > Usd::ZERO);
+    let lines = html! {
+        @for bar in bars.iter().filter(|bar| total(bar) > Usd::ZERO) {
+            tr {
+                th scope="row" { (clock.short(bar.from)) }
+                td class="number cost" { (cost(bar.cost, bar.estimated_cost, false)) }
             }
-        });
-        axis(html, &clock.short(first.from), &label, &clock.short(last.to));
-    });
-    html.element("ul", &[("class", "legend")], |html| {
-        let estimated = bars.iter().any(|bar| bar.estimated_cost > Usd::ZERO);
-        for (class, text, shown) in [
-            ("reported", "reported by the vendor", true),
-            ("estimated", "estimated (narrower, above the reported cost)", estimated),
-        ] {
-            if !shown {
-                continue;
-            }
-            html.element("li", &[], |html| {
-                let whole =
-                    [("viewBox", "0 0 10 10"), ("preserveAspectRatio", "none"), ("aria-hidden", "true")];
-                html.element("svg", &whole, |html| {
-                    column(html, class, 0, 10.0, 90.0);
-                });
-                html.text(text);
-            });
         }
-    });
-    html.element("details", &[], |html| {
-        html.leaf("summary", &[], "Show as a table");
-        html.element("table", &[], |html| {
-            super::head(html, &[("From", ""), ("Spent", "number")]);
-            html.element("tbody", &[], |html| {
-                for bar in bars.iter().filter(|bar| total(bar) > Usd::ZERO) {
-                    html.element("tr", &[], |html| {
-                        html.leaf("th", &[("scope", "row")], &clock.short(bar.from));
-                        html.leaf(
-                            "td",
-                            &[("class", "number cost")],
-                            &cost(bar.cost, bar.estimated_cost, false),
-                        );
-                    });
+    };
+    html! {
+        figure class=(class) {
+            svg.chart viewBox={ "0 0 " (bars.len() * 10) " 100" } preserveAspectRatio="none" role="img"
+                aria-label=(label) {
+                @for (index, bar) in bars.iter().enumerate() {
+                    @let (reported, all) = (height(bar.cost), height(total(bar)));
+                    (column("reported", index, reported, 0.0))
+                    (column("estimated", index, all - reported, reported))
                 }
-            });
-        });
-    });
+            }
+            (axis(&clock.short(first.from), &label, &clock.short(last.to)))
+        }
+        ul.legend {
+            (legend_entry("reported", "reported by the vendor"))
+            @if has_estimates {
+                (legend_entry("estimated", "estimated (narrower, above the reported cost)"))
+            }
+        }
+        details {
+            summary { "Show as a table" }
+            (super::table(None, &[("From", None), ("Spent", super::NUMBER)], lines))
+        }
+    }
+}
+
+fn legend_entry(class: &str, text: &str) -> Markup {
+    html! {
+        li {
+            svg viewBox="0 0 10 10" preserveAspectRatio="none" aria-hidden="true" {
+                (column(class, 0, 10.0, 90.0))
+            }
+            (text)
+        }
+    }
 }
 
 /// Draws a part of a bar. `below` is the height of the parts under it.
-fn column(html: &mut Html, class: &'static str, index: usize, height: f64, below: f64) {
-    if height <= 0.0 {
-        return;
+fn column(class: &str, index: usize, height: f64, below: f64) -> Markup {
+    let (margin, width) = if class == "estimated" { (3.0, 4) } else { (1.0, 8) };
+    let (x, y) = (short(index as f64 * 10.0 + margin), short(100.0 - below - height));
+    html! {
+        @if height > 0.0 { rect class=(class) x=(x) y=(y) width=(width) height=(short(height)) {} }
     }
-    let (margin, width) = if class == "estimated" { (3.0, "4") } else { (1.0, "8") };
-    let (x, y, length) = (short(index as f64 * 10.0 + margin), short(100.0 - below - height), short(height));
-    html.element(
-        "rect",
-        &[("class", class), ("x", &x), ("y", &y), ("width", width), ("height", &length)],
-        |_| {},
-    );
 }
 
 /// Formats a length with at most one decimal.

@@ -76,7 +76,7 @@ fn page_is_balanced_and_complete() {
     ] {
         assert!(text.contains(fragment), "{fragment}");
     }
-    assert!(page.contains("content=\"default-src &#39;none&#39;; style-src &#39;unsafe-inline&#39;;"));
+    assert!(page.contains("content=\"default-src 'none'; style-src 'unsafe-inline';"));
     // Every section is labeled by its heading.
     let count = |marker: &str| page.matches(marker).count();
     assert_eq!(count("<section "), count("<h2"));

@@ -2,7 +2,10 @@
 
 use super::*;
 use crate::commands::report::run_timeline::LostTimeCause;
-use longhaul_core::{CheckResult, RecoveryFinding, ResumeRequest, StallReport, StopCause, StopLevel};
+use longhaul_core::{
+    CancelSource, CheckResult, RecoveryFinding, ResumeRequest, StallReport, StopCause, StopLevel,
+    SummaryResult,
+};
 
 /// Describes the slices in seconds after the start, then the lost time: waiting and wasted.
 fn describe(records: &RunRecords, now: u64) -> String {
@@ -125,6 +128,19 @@ fn timeline_shows_sleep_checks_and_finish() {
         ),
         "0-10 Failed network, 10-100 Waiting network, 100-110 Working; lost network 90+0; 20 of 110",
     );
+    // A suspension is downtime, and splits a wait.
+    let suspended = RunRecords::started()
+        .progress(1)
+        .fails(10, Fault::Network, 90)
+        .and(50, Record::Suspended { at: at(50), source: CancelSource::Sigterm })
+        .and(80, recovered(80, 50))
+        .attempt(100)
+        .finished(110, None, Outcome::DONE);
+    check(
+        suspended,
+        "0-10 Failed network, 10-50 Waiting network, 50-80 Downtime, 80-100 Waiting network, 100-110 Working; \
+         lost network 60+0, downtime 30+0; 20 of 110",
+    );
     let records = RunRecords::started()
         .attempt_ended(50, None, usage(1, 0), AfterAttempt::Check)
         .and(50, Record::CheckStarted { at: at(50) })
@@ -145,4 +161,22 @@ fn wait_of_attempt_matches_clocks() {
         timeline.attempts.iter().map(|attempt| attempt.waited.millis() / 1_000).collect::<Vec<_>>()
     };
     assert_eq!((waits(100), waits(400)), (vec![35, 0], vec![35, 300]));
+}
+
+#[test]
+fn attempt_has_its_first_stop_and_a_separate_summary() {
+    let stop = |cause, level| Record::StopOrdered { at: at(50), cause, level, stall: None };
+    let summary = Record::SummaryEnded { at: at(5), result: SummaryResult::Written, usage: usage(3, 4) };
+    let records = RunRecords::started()
+        .and(5, summary)
+        .and(50, stop(StopCause::Stalled, StopLevel::Term))
+        .and(55, stop(StopCause::Cancelled, StopLevel::Kill))
+        .finished(60, None, Outcome::DONE);
+    let timeline = RunTimeline::new(&records.history(), at(60));
+    let [attempt] = timeline.attempts.as_slice() else { panic!("one attempt") };
+    assert_eq!(attempt.stop_cause, Some(StopCause::Stalled));
+    assert_eq!(
+        (attempt.cost, attempt.estimated_cost, attempt.summary_cost),
+        (cents(120), cents(0), cents(7))
+    );
 }

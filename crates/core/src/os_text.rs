@@ -1,7 +1,7 @@
 //! Stores paths and arguments in JSON files without loss: on Unix they are bytes, though most are text. The
 //! form in the file is never shown to people.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
@@ -22,6 +22,16 @@ impl OsText {
     pub fn as_path(&self) -> &Path {
         Path::new(&self.0)
     }
+}
+
+/// Serializes a path as an [`OsText`].
+pub(crate) fn serialize<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
+    OsText::from(path).serialize(serializer)
+}
+
+/// Deserializes a path from an [`OsText`].
+pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<PathBuf, D::Error> {
+    OsText::deserialize(deserializer).map(|text| text.0.into())
 }
 
 #[derive(Serialize, Deserialize)]

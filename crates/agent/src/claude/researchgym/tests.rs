@@ -1,9 +1,10 @@
 use super::{NotATranscript, transcript};
 use crate::conversation::{Conversation, EntryKind, ToolArgument};
-use crate::{HANDOFF_TOKENS_MAX, HandoffContext, HandoffReason, handoff_prompt};
+use crate::{HandoffContext, HandoffReason, handoff_prompt};
 use expect_test::expect;
+use longhaul_core::HANDOFF_TOKENS_MAX;
 
-const RECORDED: &str = include_str!("../../fixtures/researchgym/transcript.json");
+const RECORDED: &str = include_str!("../../../fixtures/researchgym/transcript.json");
 
 fn render(conversation: &Conversation) -> String {
     let line = |kind: &EntryKind| match kind {

@@ -1,4 +1,4 @@
-//! Converts a stream into transcript messages as it arrives.
+//! Reduces the events of a stream to the messages of its conversation.
 //!
 //! The agent writes each block of a message as a separate event, and the message's usage after the last one
 //! (`message_delta`, 2.1.330). Blocks wait a few milliseconds for it, because the last block carries the
@@ -6,16 +6,12 @@
 
 use super::parse_conversation::content_text;
 use super::usage_meter::billed;
-use super::wire::{Head, Part, ResultLine, TranscriptEvent, parse};
+use super::wire::{Block, ResultLine, StreamLine};
 use super::{SYNTHETIC, vendor_terms};
 use crate::Prices;
-use crate::line_splitter::{Line, LineSplitter};
 use crate::prices::{BilledTokens, usd_from_nano};
 use crate::snapshot::truncate_to_bytes;
-use crate::transcript_message::{
-    EventKind, MessageOrigin, MessageUsage, ResultDetails, TranscriptDecoder, TranscriptMessage,
-};
-use memchr::memmem;
+use crate::transcript_message::{EventKind, MessageOrigin, MessageUsage, ResultDetails, TranscriptMessage};
 use serde_json::Value;
 use serde_json::value::RawValue;
 use std::mem;
@@ -29,14 +25,11 @@ const INPUT_BYTES_MAX: usize = 64 << 10;
 /// Limit of one text in such arguments.
 const INPUT_TEXT_BYTES_MAX: usize = 8 << 10;
 
-/// Nearly every event starts like this. Of these, only the `message_` events matter here.
-const DELTA: &[u8] = b"{\"type\":\"stream_event\"";
-
-/// The transcript decoder for Claude Code's stream.
-pub(super) struct ClaudeTranscriptDecoder {
+/// Collects the messages of one attempt.
+#[derive(Debug)]
+pub(super) struct ConversationReducer {
     prices: Prices,
     attempt: u32,
-    lines: LineSplitter,
     session: Option<String>,
     /// The last message whose deltas started, so that its end will follow.
     started_message: String,
@@ -46,9 +39,12 @@ pub(super) struct ClaudeTranscriptDecoder {
     queue: Vec<TranscriptMessage>,
     /// Whether the conversation was just compacted, so that its summary follows.
     compacted: bool,
+    /// Complete messages that no reader has taken yet.
+    complete: Vec<TranscriptMessage>,
 }
 
 /// A message of the main conversation in progress.
+#[derive(Debug)]
 struct PendingMessage {
     id: String,
     model: String,
@@ -56,99 +52,82 @@ struct PendingMessage {
     usage: Option<(BilledTokens, String)>,
 }
 
-impl TranscriptDecoder for ClaudeTranscriptDecoder {
-    fn feed(&mut self, bytes: &[u8], out: &mut Vec<TranscriptMessage>) {
-        let mut lines = mem::take(&mut self.lines);
-        lines.feed(bytes, |line| self.line(line, out));
-        self.lines = lines;
-    }
-
-    fn finish(&mut self, out: &mut Vec<TranscriptMessage>) {
-        mem::take(&mut self.lines).finish(|line| self.line(line, out));
-        self.close(out);
-    }
-}
-
-impl ClaudeTranscriptDecoder {
-    pub(super) fn new(prices: Prices, attempt: u32) -> ClaudeTranscriptDecoder {
-        ClaudeTranscriptDecoder {
+impl ConversationReducer {
+    pub(super) fn new(prices: Prices, attempt: u32) -> ConversationReducer {
+        ConversationReducer {
             prices,
             attempt,
-            lines: LineSplitter::default(),
             session: None,
             started_message: String::new(),
             open: None,
             queue: Vec::new(),
             compacted: false,
+            complete: Vec::new(),
         }
     }
 
-    fn line(&mut self, line: Line<'_>, out: &mut Vec<TranscriptMessage>) {
-        let Line::Whole(bytes) = line else { return };
-        if bytes.starts_with(DELTA) && memmem::find(bytes, b"\"message_").is_none() {
-            return;
-        }
-        let Some(event) = parse::<TranscriptEvent<'_>>(bytes) else { return };
+    /// Returns the complete messages, each once.
+    pub(super) fn take(&mut self) -> Vec<TranscriptMessage> {
+        mem::take(&mut self.complete)
+    }
+
+    /// Records an event of any type except a result.
+    pub(super) fn on_event(&mut self, event: &StreamLine<'_>) {
         match event.kind.as_str() {
-            "assistant" | "user" | "system" => self.event(&event, out),
-            "stream_event" => {
-                if let Some(head) = parse::<Head<'_>>(bytes) {
-                    self.stream_event(&head, out);
-                }
-            }
-            "result" => {
-                if let Some(result) = parse::<ResultLine<'_>>(bytes) {
-                    self.close(out);
-                    out.push(self.result(&result));
-                }
-            }
+            "stream_event" => self.stream_event(event),
+            "assistant" | "user" | "system" => self.row(event),
             _ => {}
         }
     }
 
-    fn stream_event(&mut self, head: &Head<'_>, out: &mut Vec<TranscriptMessage>) {
-        if head.parent_tool_use_id.non_empty().is_some() {
+    /// Records the result of an exchange.
+    pub(super) fn on_result(&mut self, line: &ResultLine<'_>) {
+        self.close();
+        self.complete.push(self.result(line));
+    }
+
+    fn stream_event(&mut self, event: &StreamLine<'_>) {
+        if event.parent_tool_use_id.non_empty().is_some() {
             return;
         }
-        match head.event.kind.as_str() {
+        match event.event.kind.as_str() {
             "message_start" => {
-                self.close(out);
-                head.event.message.id.as_str().clone_into(&mut self.started_message);
+                self.close();
+                event.event.message.id.as_str().clone_into(&mut self.started_message);
             }
             "message_delta" => {
-                let stop_reason = head.event.delta.stop_reason.as_str();
+                let stop_reason = event.event.delta.stop_reason.as_str();
                 if let Some(open) = self.open.as_mut().filter(|_| !stop_reason.is_empty()) {
-                    open.usage = Some((billed(&head.event.usage), stop_reason.to_owned()));
+                    open.usage = Some((billed(&event.event.usage), stop_reason.to_owned()));
                 }
-                self.close(out);
+                self.close();
             }
             _ => {}
         }
     }
 
-    fn event(&mut self, event: &TranscriptEvent<'_>, out: &mut Vec<TranscriptMessage>) {
-        if let Some(session) = event.session_id.non_empty() {
+    fn row(&mut self, event: &StreamLine<'_>) {
+        if let Some(session) = event.session_id.non_empty().filter(|id| self.session.as_deref() != Some(id)) {
             self.session = Some(session.to_owned());
         }
         match (event.kind.as_str(), event.subtype.as_str()) {
-            ("assistant", _) => self.assistant(event, out),
-            ("user", _) => self.user(event, out),
+            ("assistant", _) => self.assistant(event),
+            ("user", _) => self.user(event),
             ("system", "compact_boundary") => self.compacted = true,
             ("system", "task_notification") => {
-                let text = event.summary.text().unwrap_or_default();
-                self.push_note(event, EventKind::Note, text, out);
+                self.push_note(event, EventKind::Note, event.summary.text().unwrap_or_default());
             }
             _ => {}
         }
     }
 
-    fn assistant(&mut self, event: &TranscriptEvent<'_>, out: &mut Vec<TranscriptMessage>) {
+    fn assistant(&mut self, event: &StreamLine<'_>) {
         let message = &event.message;
         let synthetic = message.model.is(SYNTHETIC) || event.is_api_error_message.0;
         // The stream contains only the input tokens of sub-agents.
         if event.parent_tool_use_id.non_empty().is_none() && !synthetic {
             if self.open.as_ref().is_none_or(|open| !message.id.is(&open.id)) {
-                self.close(out);
+                self.close();
             }
             let stop_reason = message.stop_reason.non_empty();
             // The usage of other messages will never arrive.
@@ -160,17 +139,17 @@ impl ClaudeTranscriptDecoder {
             });
         }
         let origin = if synthetic { MessageOrigin::Agent } else { MessageOrigin::Model };
-        for part in message.content.parts() {
-            let Some(block_message) = self.part(&part, event, origin) else { continue };
-            self.push_or_queue(block_message, out);
+        for block in &message.content.0 {
+            let Some(block_message) = self.block(block, event, origin) else { continue };
+            self.push_or_queue(block_message);
         }
     }
 
     /// Returns the transcript message of a block, or `None` if the block is empty.
-    fn part(
+    fn block(
         &self,
-        part: &Part<'_>,
-        event: &TranscriptEvent<'_>,
+        block: &Block<'_>,
+        event: &StreamLine<'_>,
         origin: MessageOrigin,
     ) -> Option<TranscriptMessage> {
         let base = |kind: EventKind| TranscriptMessage {
@@ -179,21 +158,21 @@ impl ClaudeTranscriptDecoder {
             ..self.message(event, kind, origin)
         };
         let text = |text: Option<String>| text.filter(|text| !text.trim().is_empty());
-        match part.kind.as_str() {
+        match block.kind.as_str() {
             "text" => {
-                Some(TranscriptMessage { content: Some(text(part.text.text())?), ..base(EventKind::Text) })
+                Some(TranscriptMessage { content: Some(text(block.text.text())?), ..base(EventKind::Text) })
             }
             "thinking" => Some(TranscriptMessage {
-                content: Some(text(part.thinking.text())?),
+                content: Some(text(block.thinking.text())?),
                 ..base(EventKind::Thinking)
             }),
             "tool_use" => {
-                let (input, truncated_bytes) = bounded_input(part.input.json());
+                let (input, truncated_bytes) = bounded_input(block.input.json());
                 Some(TranscriptMessage {
-                    tool: Some(part.name.as_str().to_owned()),
+                    tool: Some(block.name.as_str().to_owned()),
                     // The older name is still in use (2.1.330).
-                    subagent: matches!(part.name.as_str(), "Agent" | "Task"),
-                    tool_use_id: Some(part.id.as_str().to_owned()),
+                    subagent: matches!(block.name.as_str(), "Agent" | "Task"),
+                    tool_use_id: Some(block.id.as_str().to_owned()),
                     input,
                     truncated_bytes,
                     ..base(EventKind::ToolCall)
@@ -203,52 +182,40 @@ impl ClaudeTranscriptDecoder {
         }
     }
 
-    fn user(&mut self, event: &TranscriptEvent<'_>, out: &mut Vec<TranscriptMessage>) {
-        for part in event.message.content.parts().iter().filter(|part| part.kind.is("tool_result")) {
-            let call = part.tool_use_id.as_str();
+    fn user(&mut self, event: &StreamLine<'_>) {
+        for block in event.message.content.0.iter().filter(|block| block.kind.is("tool_result")) {
+            let call = block.tool_use_id.as_str();
             let meta = event.tool_result_meta.0.iter().find(|meta| meta.id.is(call));
-            let (content, truncated_bytes) = bounded_result(content_text(part.content));
+            let (content, truncated_bytes) = bounded_result(content_text(&block.content.blocks()));
             let result = TranscriptMessage {
                 content: Some(content),
                 tool_use_id: Some(call.to_owned()),
                 truncated_bytes,
-                is_error: Some(part.is_error.0),
+                is_error: Some(block.is_error.0),
                 denied: meta.is_some_and(|meta| meta.permission_decision.decision.is("reject")),
                 interrupted: meta.is_some_and(|meta| {
-                    let decided = meta.permission_decision.decision.non_empty().is_some();
-                    vendor_terms::is_interrupted(meta.non_execution_kind.as_str(), decided)
+                    vendor_terms::is_interrupted(meta.non_execution_kind.as_str(), meta.has_decision())
                 }),
                 ..self.message(event, EventKind::ToolResult, MessageOrigin::Tool)
             };
-            self.push_or_queue(result, out);
+            self.push_or_queue(result);
         }
         // The stream does not repeat prompts, so all other text is from the agent program.
         let is_summary = event.is_synthetic.0 && mem::take(&mut self.compacted);
         let kind = if is_summary { EventKind::Summary } else { EventKind::Note };
-        self.push_note(event, kind, content_text(event.message.content), out);
+        self.push_note(event, kind, content_text(&event.message.content.0));
     }
 
     /// Emits text of the agent program, unless it is empty.
-    fn push_note(
-        &mut self,
-        event: &TranscriptEvent<'_>,
-        kind: EventKind,
-        text: String,
-        out: &mut Vec<TranscriptMessage>,
-    ) {
+    fn push_note(&mut self, event: &StreamLine<'_>, kind: EventKind, text: String) {
         if !text.trim().is_empty() {
             let note =
                 TranscriptMessage { content: Some(text), ..self.message(event, kind, MessageOrigin::Agent) };
-            self.push_or_queue(note, out);
+            self.push_or_queue(note);
         }
     }
 
-    fn message(
-        &self,
-        event: &TranscriptEvent<'_>,
-        kind: EventKind,
-        origin: MessageOrigin,
-    ) -> TranscriptMessage {
+    fn message(&self, event: &StreamLine<'_>, kind: EventKind, origin: MessageOrigin) -> TranscriptMessage {
         TranscriptMessage {
             timestamp: event.timestamp.non_empty().map(str::to_owned),
             session_id: self.session.clone(),
@@ -279,16 +246,16 @@ impl ClaudeTranscriptDecoder {
     }
 
     /// Emits a message, or queues it until the end of the message in progress.
-    fn push_or_queue(&mut self, message: TranscriptMessage, out: &mut Vec<TranscriptMessage>) {
+    fn push_or_queue(&mut self, message: TranscriptMessage) {
         if self.open.is_some() {
             self.queue.push(message);
         } else {
-            out.push(message);
+            self.complete.push(message);
         }
     }
 
     /// Ends the message in progress, complete or truncated.
-    fn close(&mut self, out: &mut Vec<TranscriptMessage>) {
+    pub(super) fn close(&mut self) {
         let Some(open) = self.open.take() else { return };
         let is_part = |message: &&mut TranscriptMessage| message.id.as_deref() == Some(open.id.as_str());
         if let Some((billed, stop_reason)) = open.usage
@@ -305,7 +272,7 @@ impl ClaudeTranscriptDecoder {
             last.estimated_cost_usd = price.map(|nano| usd_from_nano(nano).as_dollars());
             last.stop_reason = Some(stop_reason);
         }
-        out.append(&mut self.queue);
+        self.complete.append(&mut self.queue);
     }
 }
 

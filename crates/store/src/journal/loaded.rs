@@ -3,7 +3,7 @@
 
 use super::FORMAT;
 use crate::StoreError;
-use longhaul_core::{Moment, Record};
+use longhaul_core::{Moment, Record, RunHistory};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
@@ -11,7 +11,7 @@ use std::path::Path;
 
 /// The content of a journal.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct History {
+pub struct LoadedJournal {
     /// Complete steps, in order.
     pub entries: Vec<JournalEntry>,
     /// Length of the torn last line that was dropped, in bytes.
@@ -29,10 +29,16 @@ pub struct JournalEntry {
     pub records: Vec<Record>,
 }
 
-impl History {
+impl LoadedJournal {
     /// Returns every record in order, as `Run::replay` expects them.
     pub fn records(&self) -> impl Iterator<Item = &Record> {
         self.entries.iter().flat_map(|entry| &entry.records)
+    }
+
+    /// Folds the records to the history of the run.
+    pub fn history(&self) -> RunHistory {
+        let steps = self.entries.iter();
+        RunHistory::new(steps.flat_map(|entry| entry.records.iter().map(|record| (entry.at, record))))
     }
 
     /// Returns when the last step was decided, or `None` if there is none.
@@ -40,8 +46,8 @@ impl History {
         self.entries.last().map(|entry| entry.at)
     }
 
-    pub(super) fn parse(path: &Path, text: &[u8]) -> Result<History, StoreError> {
-        let mut history = History::default();
+    pub(super) fn parse(path: &Path, text: &[u8]) -> Result<LoadedJournal, StoreError> {
+        let mut journal = LoadedJournal::default();
         let mut rest = text;
         while let Some(end) = rest.iter().position(|byte| *byte == b'\n') {
             let (line, tail) = (&rest[..end], &rest[end + 1..]);
@@ -49,11 +55,11 @@ impl History {
             if tail.is_empty() && !is_json(line) {
                 break;
             }
-            history.entries.push(parse_entry(path, line, history.entries.len() as u64 + 1)?);
+            journal.entries.push(parse_entry(path, line, journal.entries.len() as u64 + 1)?);
             rest = tail;
         }
-        history.torn_bytes = rest.len() as u64;
-        Ok(history)
+        journal.torn_bytes = rest.len() as u64;
+        Ok(journal)
     }
 }
 

@@ -1,8 +1,9 @@
 use super::{INPUT_BYTES_MAX, RESULT_BYTES_MAX, bounded_input, bounded_result};
-use crate::Dialect;
 use crate::claude::Claude;
 use crate::transcript_message::TranscriptMessage;
+use crate::{Decoder, Dialect, DoneSignals, Guards};
 use expect_test::{Expect, expect};
+use longhaul_core::Exit;
 use std::fmt::Write;
 use std::slice;
 
@@ -12,13 +13,19 @@ macro_rules! stream {
     };
 }
 
+fn decoder() -> Box<dyn Decoder> {
+    let mut decoder = Claude::new().decoder(&Guards::default(), &DoneSignals::default());
+    decoder.collect_messages(1);
+    decoder
+}
+
 fn decode<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<TranscriptMessage> {
-    let (mut decoder, mut messages) = (Claude::new().transcript_decoder(1), Vec::new());
+    let mut decoder = decoder();
     for piece in pieces {
-        decoder.feed(piece, &mut messages);
+        decoder.feed(piece, &mut Vec::new());
     }
-    decoder.finish(&mut messages);
-    messages
+    decoder.evidence(Exit::Unobserved, "");
+    decoder.take_messages()
 }
 
 fn json(messages: &[TranscriptMessage]) -> String {
@@ -213,8 +220,9 @@ fn truncated_stream_gives_prefix() {
     let stream = stream!("success-partial-messages");
     let whole: Vec<String> = decode([stream]).iter().map(|message| json(slice::from_ref(message))).collect();
     for cut in 0..stream.len() {
-        let (mut decoder, mut messages) = (Claude::new().transcript_decoder(1), Vec::new());
-        decoder.feed(&stream[..cut], &mut messages);
+        let mut decoder = decoder();
+        decoder.feed(&stream[..cut], &mut Vec::new());
+        let messages = decoder.take_messages();
         let found: Vec<String> = messages.iter().map(|message| json(slice::from_ref(message))).collect();
         assert_eq!(found, whole[..found.len()], "cut at {cut}");
     }
@@ -251,10 +259,10 @@ fn long_arguments_keep_their_form() {
 /// The agent requested this message again without streaming, so there are no deltas and no usage.
 #[test]
 fn does_not_wait_for_missing_end() {
-    let (mut decoder, mut messages) = (Claude::new().transcript_decoder(1), Vec::new());
+    let mut decoder = decoder();
     let row = br#"{"type":"assistant","message":{"id":"m","content":[{"type":"text","text":"One."}]}}"#;
-    decoder.feed(&[row.as_slice(), b"\n"].concat(), &mut messages);
-    assert_eq!(messages.len(), 1);
+    decoder.feed(&[row.as_slice(), b"\n"].concat(), &mut Vec::new());
+    assert_eq!(decoder.take_messages().len(), 1);
 }
 
 #[test]

@@ -5,7 +5,9 @@
 //! Parts are classified by their origin, never by their text: work that mentions "500" or "timeout" is work.
 //! ResearchGym's own prompts are recognized by their first sentence.
 
-use crate::claude::{SYNTHETIC, is_interruption_marker, tool_call};
+use super::SYNTHETIC;
+use super::parse_conversation::tool_call;
+use super::vendor_terms::is_interruption_marker;
 use crate::conversation::{Conversation, EntryKind, Provenance, ToolResult, ToolResultKind};
 use crate::python_repr::PythonValue;
 use serde_json::{Deserializer, Value};

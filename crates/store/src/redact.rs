@@ -1,13 +1,12 @@
-//! Removes likely secrets from text that a judge sees.
+//! Removes likely secrets from text for a judge or for a diagnostic file.
 //!
-//! The list of patterns is short and fixed, and guarantees nothing: a secret of another form is sent to the
-//! judge, just as the session sent it to its model.
+//! The list of patterns is short and fixed, and guarantees nothing: a secret of another form stays in the text.
 
 use std::borrow::Cow;
 
 /// Prefixes of keys, each with the minimum length of the rest.
 const KEYS: &[(&str, usize)] = &[
-    ("sk-ant-", 8),
+    ("sk-ant-", 1),
     ("sk-proj-", 16),
     ("sk_live_", 16),
     ("rk_live_", 16),
@@ -30,7 +29,7 @@ const TOKEN: &str = "Bearer [a token was here]";
 const PRIVATE_KEY: &str = "[a private key was here]";
 
 /// Returns the text without likely secrets.
-pub(super) fn redact(text: &str) -> String {
+pub fn redact(text: &str) -> String {
     let text = without_private_keys(text);
     let text = without_tokens(&text);
     KEYS.iter().fold(text, |text, (prefix, rest)| Cow::Owned(without_keys(&text, prefix, *rest))).into_owned()
@@ -118,6 +117,8 @@ mod tests {
         );
         check("keys begin with sk-ant- or ghp_", "keys begin with sk-ant- or ghp_");
         check("task-anticipation", "task-anticipation");
+        check("x-api-key: sk-ant-api03-A_b-9.", "x-api-key: [a key was here].");
+        check("sk-ant-1 sk-ant-2", "[a key was here] [a key was here]");
         check("ghp_0123456789abcdefghijABCDEFGHIJ", "[a key was here]");
         check(
             "curl -H 'Authorization: Bearer abc.DEF-123_456~789' x",

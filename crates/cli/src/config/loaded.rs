@@ -1,0 +1,105 @@
+//! Reads the configuration of a command: the files and the variables, merged.
+
+use super::Origin;
+use super::file::Setting;
+use super::find::{self, ConfigFiles};
+use super::keys::{Key, Keys, PROFILE, ValueKind};
+use super::layers::{ChosenProfile, Values, merge, table_values};
+use crate::args::ConfigSourceArgs;
+use crate::failure::Failure;
+use std::env;
+use std::ffi::OsString;
+use std::path::Path;
+
+const PROFILE_VARIABLE: &str = "LONGHAUL_PROFILE";
+
+/// The effective values of the plain keys, and the files that they come from.
+pub struct LoadedConfig {
+    pub plain: Values,
+    files: ConfigFiles,
+}
+
+impl LoadedConfig {
+    /// Reads the user's file, the project's file if a directory is given, and the variables of the keys that
+    /// are read. `source` selects the profile, or disables the files.
+    pub fn read(
+        keys: &Keys,
+        directory: Option<&Path>,
+        source: &ConfigSourceArgs,
+        is_read: impl Fn(&Key) -> bool,
+    ) -> Result<LoadedConfig, Failure> {
+        let (files, chosen) = if source.no_config {
+            (ConfigFiles::default(), None)
+        } else {
+            let files = find::read(keys, directory)?;
+            let chosen = chosen_profile(&files, directory, source)?;
+            (files, chosen)
+        };
+        let variables = variables(keys, is_read, |name| env::var_os(name))?;
+        Ok(LoadedConfig { plain: merge(keys, &files, &variables, chosen.as_ref())?, files })
+    }
+
+    /// Returns the keys of one command's table. Only the user's file has them.
+    pub fn table(&self, table: &str) -> Values {
+        table_values(&self.files.user, table)
+    }
+}
+
+/// Returns the requested profile: that of the flag, or else of the variable.
+fn chosen_profile(
+    files: &ConfigFiles,
+    directory: Option<&Path>,
+    source: &ConfigSourceArgs,
+) -> Result<Option<ChosenProfile>, Failure> {
+    if let Some(name) = source.profile.clone() {
+        return Ok(Some(ChosenProfile { name, source: format!("--{PROFILE}") }));
+    }
+    let name = utf8_value(PROFILE_VARIABLE, env::var_os(PROFILE_VARIABLE))?;
+    // The variable also reaches commands that do not read the project's file, which may define the profile.
+    let name = name.filter(|name| directory.is_some() || files.user.profiles.contains_key(name));
+    Ok(name.map(|name| ChosenProfile { name, source: PROFILE_VARIABLE.to_owned() }))
+}
+
+/// Reads these keys from the environment, each as a single value of its flag. Empty variables are ignored.
+pub fn variables(
+    keys: &Keys,
+    is_read: impl Fn(&Key) -> bool,
+    value: impl Fn(&str) -> Option<OsString>,
+) -> Result<Vec<Setting>, Failure> {
+    let mut settings = Vec::new();
+    for key in keys.plain().filter(|key| is_read(key)) {
+        let Some(variable) = key.variable() else { continue };
+        let Some(text) = utf8_value(&variable, value(&variable))? else { continue };
+        let values = match (key.kind, text.as_str()) {
+            (ValueKind::Switch, "0") => Vec::new(),
+            (ValueKind::Switch, "1") => vec!["true".to_owned()],
+            (ValueKind::Switch, _) => {
+                let error = format!("cannot read {variable}: `{text}` is neither 1 nor 0");
+                return Err(Failure::usage(error, "set it to 1, or unset it"));
+            }
+            (
+                ValueKind::Count | ValueKind::Amount | ValueKind::Text | ValueKind::Path | ValueKind::List,
+                _,
+            ) => {
+                keys.validate(key, &text).map_err(|reason| {
+                    Failure::usage(
+                        format!("cannot read {variable}: `{text}`: {reason}"),
+                        "fix it, or unset it",
+                    )
+                })?;
+                vec![text]
+            }
+        };
+        settings.push(Setting { key: key.name.clone(), values, origin: Origin::Variable(variable) });
+    }
+    Ok(settings)
+}
+
+fn utf8_value(variable: &str, value: Option<OsString>) -> Result<Option<String>, Failure> {
+    let Some(value) = value.filter(|value| !value.is_empty()) else { return Ok(None) };
+    let text = value.into_string().map_err(|value| {
+        let error = format!("cannot read {variable}: `{}` is not UTF-8", value.to_string_lossy());
+        Failure::usage(error, "fix it, or unset it")
+    });
+    text.map(Some)
+}

@@ -1,0 +1,53 @@
+//! Waits, checks and outages: the periods of a run between its attempts.
+
+use crate::{CheckResult, Fault, Moment, Span};
+
+/// A wait for the next attempt, with no process running.
+///
+/// It starts when the sweep has stopped the last process: a sweep is work of the supervisor, not a wait. A
+/// suspension ends it, and the takeover starts the next wait. The sum of all waits is the clock `waiting`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WaitHistory {
+    /// Start of the wait.
+    pub from: Moment,
+    /// Planned end of the wait.
+    pub until: Moment,
+    /// End of the wait. `None` if the run still waits.
+    pub ended_at: Option<Moment>,
+    /// Fault of the attempt before it. `None` if that attempt succeeded.
+    pub fault: Option<Fault>,
+}
+
+impl WaitHistory {
+    /// Returns the length of the wait, as of `at` if it has not ended.
+    pub fn duration(&self, at: Moment) -> Span {
+        self.ended_at.unwrap_or(at).since(self.from)
+    }
+}
+
+/// A check of the work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CheckHistory {
+    /// Start of the check.
+    pub started_at: Moment,
+    /// End of the check. `None` if it is running.
+    pub ended_at: Option<Moment>,
+    /// Result of the check. `None` if it is running.
+    pub result: Option<CheckResult>,
+}
+
+impl CheckHistory {
+    /// Returns the duration, or `None` if the check is running.
+    pub fn duration(&self) -> Option<Span> {
+        self.ended_at.map(|ended| ended.since(self.started_at))
+    }
+}
+
+/// A period in which the API failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OutageHistory {
+    /// End of the first attempt that the outage failed.
+    pub from: Moment,
+    /// The next progress. `None` if there was none before the run finished, or none yet.
+    pub until: Option<Moment>,
+}

@@ -1,0 +1,159 @@
+use super::*;
+use crate::{
+    AfterAttempt, AttemptPlan, CancelSource, Fault, Outcome, PromptKind, Questions, RecoveryFinding, Remedy,
+    SessionPlan, Span, StopCause, StopLevel, SummaryResult, Usd,
+};
+
+fn at(seconds: u64) -> Moment {
+    Moment::from_unix_seconds(1_790_000_000 + seconds)
+}
+
+fn plan(attempt: u32) -> AttemptPlan {
+    AttemptPlan::new(attempt, SessionPlan::New("one".into()), PromptKind::Task)
+}
+
+fn usage(cents: u64) -> Usage {
+    Usage { messages: 1, reported_cost: Usd(cents * 10_000), ..Usage::default() }
+}
+
+/// Folds records, each with its time in seconds after the start.
+fn history(records: &[(u64, Record)]) -> RunHistory {
+    let start =
+        [(0, Record::RunStarted { at: at(0) }), (0, Record::AttemptStarted { at: at(0), plan: plan(1) })];
+    RunHistory::new(start.iter().chain(records).map(|(seconds, record)| (at(*seconds), record)))
+}
+
+fn fails(seconds: u64, wait: u64) -> (u64, Record) {
+    let next = AfterAttempt::Attempt { at: at(seconds + wait), remedy: Remedy::WaitOut, plan: plan(2) };
+    let ended = Record::AttemptEnded {
+        at: at(seconds),
+        fault: Some(Fault::Overloaded),
+        usage: usage(5),
+        result: None,
+        denied_calls: 0,
+        questions: Questions::default(),
+        background: 0,
+        continuity: None,
+        evidence: None,
+        next,
+    };
+    (seconds, ended)
+}
+
+fn swept(seconds: u64) -> (u64, Record) {
+    (seconds, Record::Swept { at: at(seconds), stopped_processes: 1 })
+}
+
+fn starts(seconds: u64) -> (u64, Record) {
+    (seconds, Record::AttemptStarted { at: at(seconds), plan: plan(2) })
+}
+
+#[test]
+fn first_stop_is_the_reason() {
+    let stop = |cause, level| Record::StopOrdered { at: at(9), cause, level, stall: None };
+    let history = history(&[
+        (9, stop(StopCause::Stalled, StopLevel::Term)),
+        (19, stop(StopCause::Cancelled, StopLevel::Kill)),
+    ]);
+    let [attempt] = history.attempts() else { panic!("one attempt") };
+    assert_eq!((attempt.stop_cause(), attempt.stops.len()), (Some(StopCause::Stalled), 2));
+    assert!(attempt.is_killed());
+}
+
+#[test]
+fn sweep_is_no_wait() {
+    let history = history(&[fails(60, 30), swept(65), starts(95)]);
+    let [attempt, _] = history.attempts() else { panic!("two attempts") };
+    let waited = Span::from_secs(30);
+    assert_eq!(attempt.waits.len(), 1);
+    assert_eq!((attempt.completed_wait(), history.state().clocks.waiting), (Some(waited), waited));
+    assert_eq!((attempt.planned_wait(), attempt.leftover_processes), (Some(waited), 1));
+}
+
+#[test]
+fn suspension_splits_a_wait() {
+    let source = CancelSource::Sigterm;
+    let suspended = (70, Record::Suspended { at: at(70), source });
+    let recovered = Record::Recovered {
+        at: at(170),
+        finding: RecoveryFinding::Suspended,
+        last_record_at: Some(at(70)),
+        changes: Vec::new(),
+    };
+    let before = history(&[fails(60, 30), swept(65), suspended.clone()]);
+    let clocks = before.state().clocks_at(at(100));
+    assert_eq!((clocks.waiting, clocks.downtime), (Span::from_secs(5), Span::from_secs(30)));
+    let after = history(&[fails(60, 30), swept(65), suspended, (170, recovered), starts(171)]);
+    assert_eq!(after.attempts()[0].completed_wait(), Some(Span::from_secs(6)));
+    assert_eq!(after.waits().count(), 2);
+    let clocks = after.state().clocks;
+    assert_eq!((clocks.waiting, clocks.downtime), (Span::from_secs(6), Span::from_secs(100)));
+    let until = |event: &HistoryEvent| match event.kind {
+        HistoryEventKind::Suspended { until, .. } => until,
+        _ => None,
+    };
+    assert_eq!(after.events().iter().find_map(until), Some(at(170)));
+}
+
+#[test]
+fn summary_counts_once_and_apart_from_its_attempt() {
+    let ended = Record::SummaryEnded { at: at(4), result: SummaryResult::Written, usage: usage(2) };
+    let history = history(&[(1, Record::SummaryStarted { at: at(1) }), (4, ended), fails(60, 30)]);
+    let [attempt] = history.attempts() else { panic!("one attempt") };
+    let summary = attempt.summary.expect("a summary");
+    assert_eq!((summary.usage, summary.duration), (usage(2), Span::from_secs(3)));
+    assert_eq!(attempt.usage(), usage(5));
+    assert_eq!(
+        (attempt.total_usage(), history.state().usage),
+        (usage(2).plus(usage(5)), attempt.total_usage())
+    );
+}
+
+#[test]
+fn takeover_claims_the_downtime_before_it() {
+    let idle = |seconds, length| (seconds, Record::Downtime { duration: Span::from_secs(length) });
+    let recovered = Record::Recovered {
+        at: at(300),
+        finding: RecoveryFinding::AgentRunning,
+        last_record_at: Some(at(90)),
+        changes: Vec::new(),
+    };
+    let history = history(&[idle(40, 10), idle(300, 200), (300, recovered)]);
+    let unsupervised = |event: &HistoryEvent| match event.kind {
+        HistoryEventKind::Downtime { unsupervised, .. } => Some(unsupervised),
+        _ => None,
+    };
+    let downtimes: Vec<bool> = history.events().iter().filter_map(unsupervised).collect();
+    assert_eq!(downtimes, [false, true]);
+    let last = history.events().last().map(|event| event.kind.clone());
+    let expected = HistoryEventKind::Recovered {
+        finding: RecoveryFinding::AgentRunning,
+        unsupervised: Some(Span::from_secs(210)),
+        idle: Span::from_secs(200),
+        changes: Vec::new(),
+    };
+    assert_eq!(last, Some(expected));
+}
+
+#[test]
+fn outage_lasts_until_progress() {
+    let progress = (120, Record::ProgressMade { at: at(120), resets_retries: true });
+    let history = history(&[fails(60, 30), swept(65), starts(95), progress]);
+    assert_eq!(history.outages(), [OutageHistory { from: at(60), until: Some(at(120)) }]);
+}
+
+#[test]
+fn finish_keeps_the_totals_of_its_time() {
+    let finished = |seconds| Record::RunFinished { at: at(seconds), outcome: Outcome::DONE };
+    let reopened =
+        Record::RunReopened { at: at(500), request: crate::ResumeRequest::Continue, changes: Vec::new() };
+    let history =
+        history(&[(80, finished(80)), (500, reopened), starts(500), fails(520, 0), (520, finished(520))]);
+    let totals = |event: &HistoryEvent| match event.kind {
+        HistoryEventKind::Finished { clocks, usage, .. } => Some((clocks.wall(event.at), usage)),
+        _ => None,
+    };
+    let totals: Vec<_> = history.events().iter().filter_map(totals).collect();
+    assert_eq!(totals, [(Span::from_secs(80), Usage::default()), (Span::from_secs(100), usage(5))]);
+    assert_eq!(history.usage_since_reopen(), usage(5));
+}

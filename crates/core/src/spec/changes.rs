@@ -1,0 +1,180 @@
+//! Renders settings as text: a policy's values by flag name, and the settings that differ between two
+//! descriptions of a run, which a user changed when resuming it.
+//!
+//! This module never parses a setting; the command line does.
+
+use crate::{Jitter, OnTerminate, OutageBound, Policy, RunSpec, Span, SpecError};
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+
+const NONE: &str = "none";
+
+/// A setting that the user changed when resuming the run. It never holds a secret: commands are counted, not
+/// quoted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct SettingChange {
+    /// Name of its flag, with `_`.
+    pub setting: String,
+    /// Previous value: `none` for unlimited or empty, `default` for the agent's own setting.
+    pub from: String,
+    /// New value.
+    pub to: String,
+}
+
+impl SettingChange {
+    /// Returns the change of `setting`, or `None` if both values are equal.
+    fn between(setting: &str, from: SettingValue<'_>, to: SettingValue<'_>) -> Option<SettingChange> {
+        let is_changed = from != to;
+        let change = || SettingChange { setting: setting.to_owned(), from: from.render(), to: to.render() };
+        is_changed.then(change)
+    }
+}
+
+impl Policy {
+    /// Returns the policy's values in the syntax of the command line, by flag name. A value is `None` if the
+    /// command line cannot express it.
+    pub fn flag_values(&self) -> Vec<(&'static str, Option<String>)> {
+        let none = || NONE.to_owned();
+        let time = |span: Option<Span>| Some(span.map_or_else(none, flag_span));
+        let limits = &self.limits;
+        let outage = match self.outage_bound {
+            OutageBound::Time(limit) => time(limit),
+            OutageBound::Retries => None,
+        };
+        let on_terminate = match self.on_terminate {
+            OnTerminate::Suspend => "suspend",
+            OnTerminate::Cancel => "cancel",
+        };
+        let jitter = match self.backoff.jitter {
+            Jitter::Full => "full".to_owned(),
+            Jitter::None => "none".to_owned(),
+            Jitter::Percent(percent) => percent.to_string(),
+        };
+        vec![
+            ("budget", Some(limits.budget.map_or_else(none, |usd| usd.as_dollars().to_string()))),
+            ("max_tokens", Some(limits.tokens.map_or_else(none, |tokens| tokens.to_string()))),
+            ("time_limit", time(limits.time)),
+            ("wall_limit", time(limits.wall)),
+            ("max_turns", Some(limits.turns.map_or_else(none, |turns| turns.to_string()))),
+            ("memory_limit", Some(limits.memory.map_or_else(none, |bytes| format!("{}M", bytes >> 20)))),
+            ("max_retries", Some(self.retries_max.to_string())),
+            ("max_attempts", Some(self.attempts_max.to_string())),
+            ("retry_base", Some(flag_span(self.backoff.base))),
+            ("retry_cap", Some(flag_span(self.backoff.cap))),
+            ("retry_jitter", Some(jitter)),
+            ("outage_limit", outage),
+            ("attempt_timeout", time(self.attempt_timeout)),
+            ("stall_timeout", time(self.stall_timeout)),
+            ("progress_timeout", time(self.progress_timeout)),
+            ("orphan_timeout", time(self.orphan_timeout)),
+            ("max_reset_wait", time(self.max_reset_wait)),
+            ("background_wait", time(Some(self.background_wait).filter(|wait| *wait < Span(u64::MAX)))),
+            ("inner_retries", Some(self.inner_retries.to_string())),
+            ("on_terminate", Some(on_terminate.to_owned())),
+        ]
+    }
+}
+
+impl RunSpec {
+    /// Returns the settings that differ in `new`.
+    pub fn changes_to(&self, new: &RunSpec) -> Vec<SettingChange> {
+        let values = self.values().into_iter().zip(new.values());
+        let changes = values.filter_map(|((name, from), (_, to))| SettingChange::between(name, from, to));
+        changes.collect()
+    }
+
+    /// Checks that a finished run can be resumed as `new`: its task, its session, and its guards on URLs and
+    /// paths never change.
+    ///
+    /// # Errors
+    /// Returns [`SpecError::Fixed`] with the first setting that differs, and otherwise the errors of
+    /// [`RunSpec::validate`].
+    pub fn validate_resumed(&self, new: &RunSpec) -> Result<(), SpecError> {
+        let (guards, new_guards) = (&self.guards, &new.guards);
+        let fixed = [
+            ("prompt", self.prompt == new.prompt),
+            ("session", self.session == new.session),
+            ("block_urls", guards.block_urls == new_guards.block_urls),
+            ("block_paths", guards.block_paths == new_guards.block_paths),
+            ("network", self.network == new.network),
+        ];
+        match fixed.into_iter().find(|(_, is_same)| !is_same) {
+            Some((setting, _)) => Err(SpecError::Fixed(setting)),
+            None => new.validate(),
+        }
+    }
+
+    /// Returns the values that can change when the run is resumed, by flag name.
+    fn values(&self) -> Vec<(&'static str, SettingValue<'_>)> {
+        let named =
+            |value: &Option<String>| SettingValue::Text(value.clone().unwrap_or("default".to_owned()));
+        let path = |path: &Path| SettingValue::Text(path.display().to_string());
+        let list = |values: &[String]| {
+            SettingValue::Text(if values.is_empty() { NONE.to_owned() } else { values.join(",") })
+        };
+        let checks = self.policy.checks.as_ref();
+        let timeout = checks.map(|checks| checks.timeout.map_or_else(|| NONE.to_owned(), flag_span));
+        let limits = [
+            ("max_failed_checks", checks.map(|checks| checks.failures_max.to_string())),
+            ("check_timeout", timeout),
+            ("allow_denials", Some(self.policy.allow_denials.to_string())),
+        ];
+        let text = |value: Option<String>| SettingValue::Text(value.unwrap_or_else(|| NONE.to_owned()));
+        let policy = self.policy.flag_values().into_iter().chain(limits);
+        [
+            ("cwd", path(&self.cwd)),
+            ("model", named(&self.model)),
+            ("permission_mode", named(&self.permission_mode)),
+            ("agent_path", path(&self.agent.program)),
+            ("allow_tools", list(&self.guards.allow_tools)),
+            ("deny_tools", list(&self.guards.deny_tools)),
+            ("check", SettingValue::Commands(checks.map_or(&[], |checks| &checks.commands))),
+            ("notify", SettingValue::Commands(&self.notify)),
+        ]
+        .into_iter()
+        .chain(policy.map(|(name, value)| (name, text(value))))
+        .collect()
+    }
+}
+
+/// The value of a setting, for a comparison.
+#[derive(PartialEq)]
+enum SettingValue<'a> {
+    Text(String),
+    /// A command's text may contain a secret. Only the plan stores it, because only its owner can read the
+    /// plan.
+    Commands(&'a [String]),
+}
+
+impl SettingValue<'_> {
+    fn render(self) -> String {
+        match self {
+            SettingValue::Text(text) => text,
+            SettingValue::Commands([]) => NONE.to_owned(),
+            SettingValue::Commands([_]) => "1 command".to_owned(),
+            SettingValue::Commands(commands) => format!("{} commands", commands.len()),
+        }
+    }
+}
+
+/// Returns a span in the syntax of the command line, without loss.
+pub fn flag_span(span: Span) -> String {
+    let millis = span.millis();
+    let seconds = millis / 1000;
+    if span == Span(u64::MAX) {
+        return NONE.to_owned();
+    }
+    if millis == 0 {
+        return "0".to_owned();
+    }
+    if !millis.is_multiple_of(1000) {
+        return format!("{millis}ms");
+    }
+    let parts = [(seconds / 3600, "h"), (seconds / 60 % 60, "m"), (seconds % 60, "s")];
+    parts
+        .into_iter()
+        .filter(|(number, _)| *number > 0)
+        .map(|(number, unit)| format!("{number}{unit}"))
+        .collect()
+}

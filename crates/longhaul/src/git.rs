@@ -1,0 +1,281 @@
+//! Runs git without a shell, without the repository's hooks and without the variables that a calling git has
+//! set. Failures are reported with git's own message.
+
+use std::ffi::{OsStr, OsString};
+use std::io::{self, BufRead, BufReader};
+use std::ops::ControlFlow;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::{env, fs};
+use thiserror::Error;
+use tokio::io::AsyncWriteExt;
+
+/// Message of git if no parent directory is a repository (2.47). A broken repository has a different one.
+const NO_REPOSITORY: &str = "fatal: not a git repository (or any";
+// The first lines of git's error output name the cause.
+const ERROR_LINES_MAX: usize = 4;
+
+/// Overrides of user settings that would run programs, write extra files, or start background processes that
+/// outlive this one.
+const SETTINGS: &[&str] = &[
+    "core.hooksPath=/dev/null",
+    "core.fsmonitor=false",
+    "core.splitIndex=false",
+    "core.untrackedCache=false",
+    // Otherwise git refuses to add a file whose converted line ends cannot be restored.
+    "core.safecrlf=false",
+    "gc.auto=0",
+    "maintenance.auto=false",
+    "advice.addEmbeddedRepo=false",
+];
+
+/// Variables that only name the location of git and of its settings. All other variables of git are removed,
+/// because they name repositories, programs and files.
+const RETAINED_VARIABLES: &[&str] = &[
+    "GIT_CEILING_DIRECTORIES",
+    "GIT_CONFIG_GLOBAL",
+    "GIT_CONFIG_NOSYSTEM",
+    "GIT_CONFIG_SYSTEM",
+    "GIT_DISCOVERY_ACROSS_FILESYSTEM",
+    "GIT_EXEC_PATH",
+];
+
+/// Author of the temporary commits, which never become part of a history.
+const AUTHOR: [(&str, &str); 4] = [
+    ("GIT_AUTHOR_NAME", "longhaul"),
+    ("GIT_AUTHOR_EMAIL", "longhaul@localhost"),
+    ("GIT_COMMITTER_NAME", "longhaul"),
+    ("GIT_COMMITTER_EMAIL", "longhaul@localhost"),
+];
+
+/// A failed call of git.
+#[derive(Debug, Error)]
+pub enum GitError {
+    /// Git cannot be started.
+    #[error("cannot start git: {0}")]
+    NotStarted(io::Error),
+    /// Git failed.
+    #[error("git {action}: {git_error}")]
+    Failed {
+        /// Subcommand of git.
+        action: String,
+        /// First lines of git's error output.
+        git_error: String,
+    },
+}
+
+impl GitError {
+    /// Creates the error for unexpected output.
+    pub(crate) fn unexpected(action: &str, git_error: &str) -> GitError {
+        GitError::Failed { action: action.to_owned(), git_error: git_error.to_owned() }
+    }
+
+    /// Returns whether git failed because no parent directory is a repository.
+    pub(crate) fn is_no_repository(&self) -> bool {
+        matches!(self, GitError::Failed { git_error, .. } if git_error.starts_with(NO_REPOSITORY))
+    }
+}
+
+/// Settings of git calls: the directory, with additional git settings and variables.
+#[derive(Clone, Debug)]
+pub(crate) struct Git {
+    dir: PathBuf,
+    /// Each as `name=value`.
+    settings: Vec<OsString>,
+    env: Vec<(&'static str, OsString)>,
+}
+
+impl Git {
+    /// Creates the settings for the repository that contains `dir`.
+    pub(crate) fn new(dir: &Path) -> Git {
+        Git { dir: dir.to_owned(), settings: Vec::new(), env: Vec::new() }
+    }
+
+    /// Adds a variable.
+    pub(crate) fn with_variable(mut self, name: &'static str, value: impl AsRef<OsStr>) -> Git {
+        self.env.push((name, value.as_ref().to_owned()));
+        self
+    }
+
+    /// Replaces the settings.
+    pub(crate) fn with_settings(self, settings: &[OsString]) -> Git {
+        Git { settings: settings.to_vec(), ..self }
+    }
+
+    /// Runs git and returns its output.
+    ///
+    /// # Errors
+    /// Returns [`GitError`] if git cannot be started, and if it fails.
+    pub(crate) fn call<S: AsRef<OsStr>>(&self, args: &[S]) -> Result<Vec<u8>, GitError> {
+        success(args, self.command(args).output())
+    }
+
+    /// Runs git and returns its output, or `None` if it answers "no" with exit code 1.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Git::call`].
+    pub(crate) fn ask<S: AsRef<OsStr>>(&self, args: &[S]) -> Result<Option<Vec<u8>>, GitError> {
+        answer(args, self.command(args).output())
+    }
+
+    /// Runs git as [`Git::call`] does. Dropping the future kills the git process.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Git::call`].
+    pub(crate) async fn call_async<S: AsRef<OsStr>>(&self, args: &[S]) -> Result<Vec<u8>, GitError> {
+        self.feed(args, &[]).await
+    }
+
+    /// Runs git as [`Git::ask`] does. Dropping the future kills the git process.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Git::call`].
+    pub(crate) async fn ask_async<S: AsRef<OsStr>>(&self, args: &[S]) -> Result<Option<Vec<u8>>, GitError> {
+        answer(args, self.output(args, &[]).await)
+    }
+
+    /// Runs git with this input and returns its output. Dropping the future kills the git process.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Git::call`].
+    pub(crate) async fn feed<S: AsRef<OsStr>>(&self, args: &[S], input: &[u8]) -> Result<Vec<u8>, GitError> {
+        success(args, self.output(args, input).await)
+    }
+
+    async fn output<S: AsRef<OsStr>>(&self, args: &[S], input: &[u8]) -> io::Result<Output> {
+        let mut command = tokio::process::Command::from(self.command(args));
+        command
+            .stdin(if input.is_empty() { Stdio::null() } else { Stdio::piped() })
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .kill_on_drop(true);
+        let mut child = command.spawn()?;
+        let stdin = child.stdin.take();
+        let write_input = async move {
+            if let Some(mut stdin) = stdin {
+                // If git stops reading early, its error output explains the failure.
+                let _ = stdin.write_all(input).await;
+            }
+        };
+        tokio::join!(write_input, child.wait_with_output()).1
+    }
+
+    /// Runs git and returns its one-line output as text.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Git::call`].
+    pub(crate) fn line<S: AsRef<OsStr>>(&self, args: &[S]) -> Result<String, GitError> {
+        Ok(text(self.call(args)?))
+    }
+
+    /// Runs git and returns the path that it prints.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Git::call`].
+    pub(crate) fn path<S: AsRef<OsStr>>(&self, args: &[S]) -> Result<PathBuf, GitError> {
+        let mut line = self.call(args)?;
+        if line.last() == Some(&b'\n') {
+            line.pop();
+        }
+        Ok(OsString::from_vec(line).into())
+    }
+
+    /// Passes each line of git's output to `each`, and stops git if `each` breaks.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Git::call`].
+    pub(crate) fn lines<S: AsRef<OsStr>>(
+        &self,
+        args: &[S],
+        mut each: impl FnMut(&[u8]) -> ControlFlow<()>,
+    ) -> Result<(), GitError> {
+        let mut command = self.command(args);
+        let mut child =
+            command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().map_err(GitError::NotStarted)?;
+        let stdout = BufReader::new(child.stdout.take().expect("it is piped"));
+        let stopped = stdout.split(b'\n').map_while(Result::ok).any(|line| each(&line).is_break());
+        if stopped {
+            // Git may have exited already.
+            let _ = child.kill();
+        }
+        let output = child.wait_with_output().map_err(GitError::NotStarted)?;
+        if stopped || output.status.success() { Ok(()) } else { Err(failure(args, &output)) }
+    }
+
+    fn command<S: AsRef<OsStr>>(&self, args: &[S]) -> Command {
+        let mut command = Command::new("git");
+        for setting in SETTINGS.iter().map(OsStr::new).chain(self.settings.iter().map(OsString::as_os_str)) {
+            command.arg("-c").arg(setting);
+        }
+        let inherited =
+            env::vars_os().map(|(name, _)| name).filter(|name| name.as_bytes().starts_with(b"GIT_"));
+        for name in inherited.filter(|name| !RETAINED_VARIABLES.iter().any(|retained| name == retained)) {
+            command.env_remove(name);
+        }
+        command
+            .args(args)
+            .current_dir(&self.dir)
+            .stdin(Stdio::null())
+            .envs([
+                ("GIT_OPTIONAL_LOCKS", "0"),
+                ("GIT_NO_REPLACE_OBJECTS", "1"),
+                ("GIT_TERMINAL_PROMPT", "0"),
+            ])
+            .envs(AUTHOR)
+            // Large files stay pointers, because a moved repository has no server to fetch them from.
+            .env("GIT_LFS_SKIP_SMUDGE", "1")
+            .env("LC_ALL", "C")
+            .envs(self.env.iter().map(|(name, value)| (name, value)));
+        command
+    }
+}
+
+/// Converts a line of git's output to text.
+pub(crate) fn text(line: Vec<u8>) -> String {
+    String::from_utf8_lossy(&line).trim_end_matches('\n').to_owned()
+}
+
+/// Copies an index, so that git need not reread unchanged files. The copy keeps the original's modification
+/// time: git needs it to detect a file that changed in the second when the index was written.
+pub(crate) fn copy_index(from: &Path, to: &Path) -> io::Result<()> {
+    copy_if_exists(from, to)?;
+    let Ok(copy) = fs::File::options().write(true).open(to) else { return Ok(()) };
+    fs::metadata(from)
+        .and_then(|metadata| metadata.modified())
+        .and_then(|modified| copy.set_modified(modified))
+}
+
+pub(crate) fn copy_if_exists(from: &Path, to: &Path) -> io::Result<()> {
+    match fs::copy(from, to) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        Ok(_) | Err(_) => Ok(()),
+    }
+}
+
+fn success<S: AsRef<OsStr>>(args: &[S], output: io::Result<Output>) -> Result<Vec<u8>, GitError> {
+    let output = output.map_err(GitError::NotStarted)?;
+    if output.status.success() { Ok(output.stdout) } else { Err(failure(args, &output)) }
+}
+
+fn answer<S: AsRef<OsStr>>(args: &[S], output: io::Result<Output>) -> Result<Option<Vec<u8>>, GitError> {
+    match output {
+        Ok(output) if output.status.code() == Some(1) => Ok(None),
+        output => success(args, output).map(Some),
+    }
+}
+
+fn failure<S: AsRef<OsStr>>(args: &[S], output: &Output) -> GitError {
+    let action = args.first().map_or_else(String::new, |arg| arg.as_ref().to_string_lossy().into_owned());
+    GitError::Failed { action, git_error: error_message(output) }
+}
+
+/// Returns the first lines of git's error output, or its exit status if there are none.
+fn error_message(output: &Output) -> String {
+    let error = String::from_utf8_lossy(&output.stderr);
+    let lines: Vec<&str> = error.lines().filter(|line| !line.trim().is_empty()).collect();
+    match lines.len() {
+        0 => output.status.to_string(),
+        count => lines[..count.min(ERROR_LINES_MAX)].join("; "),
+    }
+}

@@ -1,0 +1,78 @@
+//! A session file that was read and parsed once. It never changes a file.
+
+use longhaul_agent::{Health, SessionDocument, SessionLayout};
+use longhaul_store::read_regular;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+// The largest session observed so far has 40 MB. A file above this limit is not inspected.
+const SESSION_BYTES_MAX: u64 = 512 << 20;
+
+/// A session file that was inspected and is not read again while it stays unchanged.
+pub(crate) struct LoadedSession {
+    pub(super) path: PathBuf,
+    version: FileVersion,
+    pub(super) document: Box<dyn SessionDocument>,
+}
+
+/// The state of a file on disk. Every write to the file changes it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct FileVersion {
+    inode: u64,
+    bytes: u64,
+    /// Time of the last write, in seconds and nanoseconds.
+    modified: (i64, i64),
+}
+
+/// The condition of one file.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum FileCondition {
+    Absent,
+    Empty,
+    Damaged,
+    /// Also used for a file that cannot be read or is too large to read, because the agent will report it.
+    Whole,
+}
+
+impl LoadedSession {
+    /// Reads and parses a session file.
+    pub(super) fn load(layout: &dyn SessionLayout, file: &Path) -> io::Result<LoadedSession> {
+        // The version comes first, so that a later write is noticed.
+        let version = FileVersion::of(file)?;
+        let document = layout.parse(read(file)?);
+        Ok(LoadedSession { path: file.to_owned(), version, document })
+    }
+
+    /// Returns whether the file has not been written since it was read.
+    pub(super) fn is_current(&self) -> bool {
+        FileVersion::of(&self.path).is_ok_and(|version| version == self.version)
+    }
+}
+
+impl FileVersion {
+    fn of(file: &Path) -> io::Result<FileVersion> {
+        let found = fs::metadata(file)?;
+        let modified = (found.mtime(), found.mtime_nsec());
+        Ok(FileVersion { inode: found.ino(), bytes: found.len(), modified })
+    }
+}
+
+/// Returns the condition of a file after an attempt to load it.
+pub(super) fn condition(loaded: &io::Result<LoadedSession>) -> FileCondition {
+    match loaded.as_ref().map(|loaded| loaded.document.health()) {
+        Ok(Health::Whole) => FileCondition::Whole,
+        Ok(Health::Damaged) => FileCondition::Damaged,
+        Ok(Health::Empty) => FileCondition::Empty,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => FileCondition::Absent,
+        Err(_) => FileCondition::Whole,
+    }
+}
+
+/// Reads a session file, or a stream to compare it with.
+pub(super) fn read(file: &Path) -> io::Result<Vec<u8>> {
+    if fs::metadata(file)?.len() > SESSION_BYTES_MAX {
+        return Err(io::ErrorKind::FileTooLarge.into());
+    }
+    read_regular(file)
+}
