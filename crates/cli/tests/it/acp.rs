@@ -15,51 +15,26 @@ const SHAPE: &str = "LONGHAUL_SCRIPTED_ACP_FAILURES";
 const BYPASS: [&str; 2] = ["--permission-mode", "bypassPermissions"];
 
 /// The API fails twice in the second turn.
-const FAILING: &str = r#"
-name = "failing"
-summary = "two failed requests after a step"
-prompt = "p"
-[expect]
-outcome = "done"
-exit = 0
-[[turn]]
-text = "I take the only step."
-[[turn.tools]]
-bash = { command = "echo one >> steps" }
-[[turn]]
-text = "The step is taken."
+const FAILING: &str = "
+I take the only step.
+$ echo one >> steps
+The step is taken.
 [[fault]]
 turn = 2
 times = 2
 status = { code = 529 }
-"#;
+";
 
 /// A command that takes half a minute.
-const LONG: &str = r#"
-name = "long"
-summary = "a long command"
-prompt = "p"
-[expect]
-outcome = "done"
-exit = 0
-[[turn]]
-text = "I start the long build."
-[[turn.tools]]
-bash = { command = "touch started; sleep 30" }
-[[turn]]
-text = "The build is finished."
-"#;
+const LONG: &str = "
+I start the long build.
+$ touch started; sleep 30
+The build is finished.
+";
 
 /// The API falls silent in the middle of the first answer, and serves the next request.
 const HANGS: &str = r#"
-name = "hangs"
-summary = "silence in mid-stream"
-prompt = "p"
-[expect]
-outcome = "done"
-exit = 0
-[[turn]]
-text = "It is done, and there is more to say about it than fits in one line of text."
+It is done, and there is more to say about it than fits in one line of text.
 [[fault]]
 turn = 1
 silence = { after = "mid-text" }
@@ -298,24 +273,13 @@ fn cancel_ends_the_turn() {
 }
 
 /// Two answers in one session: the first is no claim that the work is done.
-const TALKS: &str = r#"
-name = "talks"
-summary = "an answer, then two claims"
-prompt = "p"
-[expect]
-outcome = "done"
-exit = 0
-[[turn]]
-text = "A part of it is done."
-[[reply]]
-to = "You stopped"
-[[reply.turn]]
-text = "ALL DONE"
-[[reply]]
-to = "You reported that the work is done"
-[[reply.turn]]
-text = "ALL DONE"
-"#;
+const TALKS: &str = "
+A part of it is done.
+? You stopped
+ALL DONE
+? You reported that the work is done
+ALL DONE
+";
 
 #[test]
 fn agent_that_stops_is_prompted_in_its_open_session() {
