@@ -15,11 +15,10 @@ mod tool_calls;
 mod transcript_decoder;
 mod usage_meter;
 
-use crate::claude::{background_note, prompt, prompt_text};
 use crate::{
     AgentContext, AgentEnvironment, AttemptSnapshot, BackgroundTask, Conversation, Decoder, Dialect,
     DoneSignals, EffectRules, Guards, Invocation, Prices, PriorAttempts, RecordedAttempt, SessionLayout,
-    UserTables, UserTablesError,
+    UserTables, UserTablesError, background_note, prompt, prompt_text,
 };
 use agent_client_protocol_schema::{AGENT_METHOD_NAMES, CancelNotification};
 use longhaul_core::{AttemptPlan, PromptKind, Remaining};

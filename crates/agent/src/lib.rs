@@ -34,6 +34,8 @@ mod user_tables;
 pub use agent_environment::AgentEnvironment;
 pub use answers::{Answers, AnswersError, GivenAnswer, Question};
 pub use claude::researchgym;
+// Parts of the first dialect that hold for every agent.
+pub(crate) use claude::{DoneClaim, background_note, one_line, prompt, prompt_text, tool_call, with_detail};
 pub use conversation::Conversation;
 pub use dialect::{
     AgentContext, AgentRequest, Decoder, Dialect, DoneSignals, Invocation, PriorAttempts, Program,

@@ -1,10 +1,9 @@
 //! Builds the conversation of recorded attempts from their transcripts, for a handoff to a fresh session.
 
 use super::transcript_decoder::AcpTranscriptDecoder;
-use crate::claude::tool_call;
 use crate::conversation::{EntryKind, Provenance, ToolResult, ToolResultKind};
 use crate::transcript_message::{EventKind, TranscriptMessage};
-use crate::{Conversation, Prices, RecordedAttempt};
+use crate::{Conversation, Prices, RecordedAttempt, tool_call};
 
 /// Returns the conversation of these attempts.
 pub(super) fn of_attempts(attempts: &[RecordedAttempt]) -> Conversation {

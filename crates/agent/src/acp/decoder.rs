@@ -10,12 +10,11 @@ use super::rpc::{self, Incoming};
 use super::tool_calls::{AcpCall, AcpCalls, has_ended};
 use super::transcript_decoder::AcpTranscriptDecoder;
 use super::usage_meter::AcpUsageMeter;
-use crate::claude::{DoneClaim, one_line, with_detail};
 use crate::line_splitter::{Line, LineSplitter};
 use crate::transcript_message::TranscriptMessage;
 use crate::{
-    AgentRequest, AttemptSnapshot, Decoder, DoneSignals, EffectRules, EffectScope, Guards, Prices,
-    SessionStart, SideEffects, UnresolvedCall,
+    AgentRequest, AttemptSnapshot, Decoder, DoneClaim, DoneSignals, EffectRules, EffectScope, Guards, Prices,
+    SessionStart, SideEffects, UnresolvedCall, one_line, with_detail,
 };
 use agent_client_protocol_schema::{
     CLIENT_METHOD_NAMES, ContentBlock, ContentChunk, PromptResponse, SessionNotification, SessionUpdate,

@@ -2,7 +2,7 @@
 //! name under which guards and effect rules know it.
 
 use super::permissions::CallVerdict;
-use crate::claude::{tool_call, with_detail};
+use crate::{tool_call, with_detail};
 use agent_client_protocol_schema::{ToolCallStatus, ToolCallUpdate, ToolKind};
 use serde_json::Value;
 use std::collections::BTreeMap;
