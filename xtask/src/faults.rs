@@ -43,7 +43,10 @@ const HEAD: &str = "## Faults\n\n`cargo xtask faults` writes this part. In each 
 /// Options of the command line.
 #[derive(Default)]
 struct Options {
+    /// The agent is the scripted one.
     scripted: bool,
+    /// The scripted agent speaks the Agent Client Protocol.
+    acp: bool,
     only: Vec<String>,
     seeds: Vec<u64>,
     quick: bool,
@@ -62,6 +65,7 @@ pub fn faults(root: &Path, args: &[String]) -> io::Result<()> {
             None => build(root)?,
         },
         claude: if options.scripted { None } else { Some(real_agent::install(root)?) },
+        acp: options.acp,
         keep: options.keep,
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -150,9 +154,10 @@ fn options(args: &[String]) -> io::Result<Options> {
                 options.longhaul = Some(std::path::absolute(file)?);
             }
             "--agent" => match args.next().map(String::as_str) {
-                Some("scripted") => options.scripted = true,
-                Some("claude") => options.scripted = false,
-                _ => return Err(io::Error::other("--agent is scripted or claude")),
+                Some("scripted") => (options.scripted, options.acp) = (true, false),
+                Some("acp") => (options.scripted, options.acp) = (true, true),
+                Some("claude") => (options.scripted, options.acp) = (false, false),
+                _ => return Err(io::Error::other("--agent is scripted, acp or claude")),
             },
             "--only" => {
                 while let Some(name) = args.next_if(|name| !name.starts_with("--")) {

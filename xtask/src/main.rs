@@ -23,10 +23,10 @@ const USAGE: &str = "cargo xtask COMMAND
   test [--deny-skipped]                         run everything that a change must pass; list skipped tests at the end,
                                                 which are a failure with --deny-skipped or if CI is set
   bench [NAME…] [--quick] [--longhaul FILE]     measure, and write benches/RESULTS.md
-  faults [--agent scripted|claude] [--only NAME…] [--seeds N | --seed SEED] [--quick] [--keep]
+  faults [--agent scripted|acp|claude] [--only NAME…] [--seeds N | --seed SEED] [--quick] [--keep]
                                                 run a small task under every survivable fault, and write
                                                 benches/RESILIENCE.md
-  sweep [--agent scripted|claude] [--points N] [--seeds N | --seed SEED]
+  sweep [--agent scripted|acp|claude] [--points N] [--seeds N | --seed SEED]
                                                 signals and full disks at N points of a run for each seed (3 new ones;
                                                 7 points with the real agent, 20 with the scripted one), and write
                                                 benches/RESILIENCE.md

@@ -23,7 +23,8 @@ const SEEDS: u64 = 3;
 
 /// Options of the command line.
 struct Options {
-    scripted: bool,
+    /// `scripted`, `acp` or `claude`.
+    agent: &'static str,
     /// Number of points for each kind of strike and each seed.
     points: u64,
     seeds: Vec<u64>,
@@ -32,7 +33,8 @@ struct Options {
 /// Sweeps, prints the table, and writes it if it has enough points.
 pub fn sweep(root: &Path, args: &[String]) -> io::Result<()> {
     let options = options(args)?;
-    let claude = if options.scripted { None } else { Some(real_agent::locate(root)?) };
+    let is_claude = options.agent == "claude";
+    let claude = if is_claude { Some(real_agent::locate(root)?) } else { None };
     let status = tests().arg("--no-run").current_dir(root).status()?;
     if !status.success() {
         return Err(io::Error::other(format!("build the tests: {status}")));
@@ -48,7 +50,7 @@ pub fn sweep(root: &Path, args: &[String]) -> io::Result<()> {
     for seed in &options.seeds {
         let mut play = tests();
         play.args(["--", "sweep::work_", "--nocapture"]).current_dir(root);
-        play.env("LONGHAUL_SWEEP", if options.scripted { "scripted" } else { "claude" });
+        play.env("LONGHAUL_SWEEP", options.agent);
         play.env("LONGHAUL_SWEEP_POINTS", options.points.to_string());
         play.env("LONGHAUL_SWEEP_SEED", seed.to_string());
         play.env("LONGHAUL_SWEEP_REPORT", report.path());
@@ -64,17 +66,19 @@ pub fn sweep(root: &Path, args: &[String]) -> io::Result<()> {
     let failed = table::failed(&results, &aborted);
     let section = ResultSection {
         about: table::ABOUT,
-        rows: table::bars(&results, !options.scripted),
+        rows: table::bars(&results, is_claude),
         appendix: table::table(&results, &options.seeds) + &failed,
     };
-    let (name, part) = if options.scripted {
-        ("Sweeps with the scripted agent", Part::SweepsScripted)
-    } else {
-        ("Sweeps with the real Claude Code", Part::SweepsClaude)
+    let (name, part) = match options.agent {
+        "scripted" => ("Sweeps with the scripted agent", Some(Part::SweepsScripted)),
+        "acp" => ("Sweeps with the scripted agent over the Agent Client Protocol", None),
+        _ => ("Sweeps with the real Claude Code", Some(Part::SweepsClaude)),
     };
     let markdown = section.markdown(name, &format!("{machine} · {}", Ticks::stolen_since(ticks)));
     println!("{markdown}");
-    if options.points * options.seeds.len() as u64 >= POINTS_MIN {
+    if let Some(part) = part
+        && options.points * options.seeds.len() as u64 >= POINTS_MIN
+    {
         save(root, part, &markdown)?;
     }
     eprintln!("{} bars missed", section.missed());
@@ -89,7 +93,7 @@ fn tests() -> Command {
 }
 
 fn options(args: &[String]) -> io::Result<Options> {
-    let (mut scripted, mut points, mut count, mut seeds) = (false, None, SEEDS, Vec::new());
+    let (mut agent, mut points, mut count, mut seeds) = ("claude", None, SEEDS, Vec::new());
     let mut args = args.iter();
     while let Some(arg) = args.next() {
         match arg.as_str() {
@@ -97,9 +101,10 @@ fn options(args: &[String]) -> io::Result<Options> {
             "--seeds" => count = number(arg, args.next())?,
             "--seed" => seeds.push(number(arg, args.next())?),
             "--agent" => match args.next().map(String::as_str) {
-                Some("scripted") => scripted = true,
-                Some("claude") => scripted = false,
-                _ => return Err(io::Error::other("--agent is scripted or claude")),
+                Some("scripted") => agent = "scripted",
+                Some("acp") => agent = "acp",
+                Some("claude") => agent = "claude",
+                _ => return Err(io::Error::other("--agent is scripted, acp or claude")),
             },
             other => return Err(io::Error::other(format!("unknown argument `{other}`; see `cargo xtask`"))),
         }
@@ -108,6 +113,7 @@ fn options(args: &[String]) -> io::Result<Options> {
         seeds = fresh_seeds(count);
     }
     // A point takes one second with the scripted agent and several with the real one.
-    let default_points = if scripted { POINTS_MIN } else { POINTS_MIN.div_ceil(seeds.len().max(1) as u64) };
-    Ok(Options { scripted, points: points.unwrap_or(default_points), seeds })
+    let is_fast = agent != "claude";
+    let default_points = if is_fast { POINTS_MIN } else { POINTS_MIN.div_ceil(seeds.len().max(1) as u64) };
+    Ok(Options { agent, points: points.unwrap_or(default_points), seeds })
 }

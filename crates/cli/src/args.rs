@@ -31,7 +31,7 @@ mod simulate;
 mod transfer;
 mod why;
 
-pub use agent::{AgentArgs, ChangeArgs};
+pub use agent::{AgentArgs, AgentKind, ChangeArgs};
 pub use completions::CompletionsArgs;
 pub use config::{
     ConfigArgs, ConfigCommand, ConfigSourceArgs, InitArgs, PathArgs, ShowConfigArgs, TrustArgs,

@@ -2,6 +2,7 @@
 //! because it serves to verify that decoder's count.
 
 use serde::Deserialize;
+use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::{self, BufRead, BufReader};
@@ -46,8 +47,10 @@ fn read(stream: impl BufRead, ids: &mut BTreeSet<String>) -> io::Result<()> {
     let mut open: BTreeMap<Option<String>, String> = BTreeMap::new();
     let mut streamed = BTreeSet::new();
     for line in stream.split(b'\n') {
+        let line = line?;
+        ids.extend(announced_by_update(&line));
         // A torn line announces no message; neither does a line without a message.
-        let Ok(line) = serde_json::from_slice::<Line>(&line?) else { continue };
+        let Ok(line) = serde_json::from_slice::<Line>(&line) else { continue };
         let thread = line.parent_tool_use_id;
         match (line.r#type.as_str(), line.event) {
             ("stream_event", Some(event)) => {
@@ -68,4 +71,11 @@ fn read(stream: impl BufRead, ids: &mut BTreeSet<String>) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+/// Returns the message whose usage a session update of the Agent Client Protocol states.
+fn announced_by_update(line: &[u8]) -> Option<String> {
+    let line: Value = serde_json::from_slice(line).ok()?;
+    let update = &line["params"]["update"];
+    update["_meta"]["usage"].is_object().then(|| update["messageId"].as_str().map(str::to_owned))?
 }

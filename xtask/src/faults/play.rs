@@ -29,6 +29,8 @@ pub struct TestRig {
     pub longhaul: PathBuf,
     /// The agent's program. `None` for the scripted agent.
     pub claude: Option<PathBuf>,
+    /// Whether the scripted agent speaks the Agent Client Protocol.
+    pub acp: bool,
     /// Whether the sandboxes are kept.
     pub keep: bool,
 }
@@ -129,6 +131,10 @@ impl TestRig {
         }
         if let Some(claim) = &case.claim {
             command.args(["--check", &claim.check]);
+        }
+        if self.acp {
+            command.args(["--agent", "acp", "--"]).arg(&self.longhaul).args(["drill-agent", "--acp"]);
+            return command.spawn();
         }
         command.arg("--agent-path").arg(match &self.claude {
             Some(claude) => claude.clone(),

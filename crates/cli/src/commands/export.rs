@@ -130,7 +130,9 @@ pub fn failure(error: TransferError) -> Failure {
     let mut fault = None;
     if let TransferError::Agent(agent) = &error {
         fault = Some(match agent {
-            AgentError::NotFound { .. } | AgentError::Missing(_) => Fault::AgentMissing,
+            AgentError::NotFound { .. } | AgentError::NotInPath(_) | AgentError::Missing(_) => {
+                Fault::AgentMissing
+            }
             AgentError::NotExecutable(_) => Fault::AgentUnusable,
         });
     }

@@ -50,7 +50,8 @@ pub fn assert_transcript_complete(run: &RunDir) {
     for attempt in run.attempts().expect("there are attempts") {
         let number = attempt.number();
         let stream = fs::read(attempt.stream_path()).unwrap_or_default();
-        let dialect = dialect_for("claude").expect("the dialect exists");
+        let agent = run.plan().expect("the plan can be read").spec.agent.name;
+        let dialect = dialect_for(&agent).expect("the dialect exists");
         let mut decoder = dialect.decoder(&Guards::default(), &DoneSignals::default());
         decoder.collect_messages(number);
         decoder.feed(&stream, &mut Vec::new());

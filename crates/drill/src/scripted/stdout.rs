@@ -5,8 +5,10 @@ use std::io::{self, Write};
 
 use serde_json::{Value, json};
 
+use super::acp::AcpOutput;
 use super::flags::Output;
 use crate::clock;
+use crate::price::ApiTokens;
 use crate::rng::Rng;
 
 /// The writer of events.
@@ -17,15 +19,19 @@ pub(super) struct EventWriter {
     pub rng: Rng,
     /// The last result, for the formats that print it alone.
     last: Option<Value>,
+    pub(super) acp: AcpOutput,
 }
 
 impl EventWriter {
     pub(super) fn new(format: Output, session_id: String, rng: Rng) -> Self {
-        Self { format, session_id, rng, last: None }
+        Self { format, session_id, rng, last: None, acp: AcpOutput::new() }
     }
 
     /// Writes an event with these fields. Only messages have a timestamp (2.1.330).
     pub(super) fn event(&mut self, kind: &str, mut fields: Value) {
+        if self.format == Output::Acp {
+            self.acp.event(&self.session_id, kind, &fields);
+        }
         if self.format == Output::Stream {
             if matches!(kind, "assistant" | "user") {
                 fields["timestamp"] = json!(clock::timestamp());
@@ -44,6 +50,14 @@ impl EventWriter {
         }
     }
 
+    /// Reports the usage of message `id` and the cost of the session so far, in dollars. Claude Code's protocol
+    /// reports them in other events.
+    pub(super) fn usage(&self, id: &str, tokens: &ApiTokens, cost: f64) {
+        if self.format == Output::Acp {
+            self.acp.usage(&self.session_id, id, tokens, cost);
+        }
+    }
+
     /// Writes an answer to the host. The answer contains no session id.
     pub(super) fn answer(&mut self, response: Value) {
         if self.format == Output::Stream {
@@ -53,6 +67,9 @@ impl EventWriter {
 
     /// Writes a control request to the host.
     pub(super) fn request(&mut self, id: &str, request: &Value) {
+        if self.format == Output::Acp {
+            self.acp.ask(&self.session_id, id, request);
+        }
         if self.format == Output::Stream {
             write(&json!({"type": "control_request", "request_id": id, "request": request}).to_string());
         }
@@ -67,6 +84,9 @@ impl EventWriter {
 
     /// Writes the result of an exchange. As with the real agent, `type` is not its first key.
     pub(super) fn result(&mut self, mut fields: Value) {
+        if self.format == Output::Acp {
+            self.acp.result(&self.session_id, &fields);
+        }
         let identity = self.identity();
         fields["uuid"] = identity["uuid"].clone();
         fields["session_id"] = identity["session_id"].clone();
@@ -81,7 +101,7 @@ impl EventWriter {
     pub(super) fn close(&self) {
         let Some(result) = &self.last else { return };
         match self.format {
-            Output::Stream => {}
+            Output::Stream | Output::Acp => {}
             Output::Json => write(&result.to_string()),
             Output::Text => write(result["result"].as_str().unwrap_or("Execution error")),
         }
