@@ -5,6 +5,7 @@
 //! leads the conversation. The protocol names no tools, retries, resets or exit codes, and `end_turn` does not
 //! prove success: a table has each agent's marks of failed requests.
 
+mod content;
 mod conversation;
 mod decoder;
 mod failure_table;

@@ -3,11 +3,12 @@
 //! Updates before the session is open repeat its history and are not counted. After that, output of the model
 //! shows an open exchange, which ends with the answer to its prompt.
 
+use super::content::chunk_text;
 use super::failure_table::{FailureTable, RequestFailure};
 use super::handshake::{Handshake, Stage};
-use super::permissions::{CallVerdict, Permissions};
+use super::permissions::Permissions;
 use super::rpc::{self, Incoming};
-use super::tool_calls::{AcpCall, AcpCalls, has_ended};
+use super::tool_calls::{AcpCall, AcpCalls, CallVerdict, has_ended};
 use super::transcript_decoder::AcpTranscriptDecoder;
 use super::usage_meter::AcpUsageMeter;
 use crate::line_splitter::{Line, LineSplitter};
@@ -17,7 +18,7 @@ use crate::{
     SessionStart, SideEffects, UnresolvedCall, one_line, with_detail,
 };
 use agent_client_protocol_schema::{
-    CLIENT_METHOD_NAMES, ContentBlock, ContentChunk, PromptResponse, SessionNotification, SessionUpdate,
+    CLIENT_METHOD_NAMES, ContentChunk, PromptResponse, SessionNotification, SessionUpdate,
     StopReason as AcpStopReason, ToolCallStatus, ToolCallUpdate, Usage as StatedUsage,
 };
 use longhaul_core::{
@@ -479,14 +480,6 @@ fn start_call(side_effects: &mut SideEffects, effects: &EffectRules, id: &str, c
         });
     }
     true
-}
-
-/// Returns the text of a chunk. Other content has none.
-pub(super) fn chunk_text(chunk: &ContentChunk) -> &str {
-    match &chunk.content {
-        ContentBlock::Text(text) => &text.text,
-        _ => "",
-    }
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 //! guards name its tool as allowed and do not deny it.
 
 use super::rpc;
-use super::tool_calls::{AcpCall, AcpCalls, OTHER};
+use super::tool_calls::{AcpCall, AcpCalls, CallVerdict, OTHER};
 use crate::{GuardedCall, Guards, Verdict};
 use agent_client_protocol_schema::{
     PermissionOption, PermissionOptionKind, RequestId, RequestPermissionOutcome, RequestPermissionRequest,
@@ -13,16 +13,6 @@ use std::collections::BTreeMap;
 
 // An agent asks about a handful of calls at once.
 const PENDING_MAX: usize = 1024;
-
-/// Our answer about a call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum CallVerdict {
-    Allowed,
-    /// A guard denied it.
-    Denied,
-    /// The guards do not object, but no one allowed it.
-    NotAllowed,
-}
 
 /// The requests for permission and the answers to them.
 #[derive(Debug, Default)]

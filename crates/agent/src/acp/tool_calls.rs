@@ -1,7 +1,6 @@
 //! Tracks the tool calls of a process. The protocol names no tools, only their kinds, so each kind has the
 //! name under which guards and effect rules know it.
 
-use super::permissions::CallVerdict;
 use crate::{tool_call, with_detail};
 use agent_client_protocol_schema::{ToolCallStatus, ToolCallUpdate, ToolKind};
 use serde_json::Value;
@@ -9,6 +8,16 @@ use std::collections::BTreeMap;
 
 // An agent runs a handful of tools at once. More open calls than this indicate a damaged stream.
 const OPEN_CALLS_MAX: usize = 1024;
+
+/// Our answer about a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum CallVerdict {
+    Allowed,
+    /// A guard denied it.
+    Denied,
+    /// The guards do not object, but no one allowed it.
+    NotAllowed,
+}
 
 /// A tool call.
 #[derive(Clone, Debug, Default)]

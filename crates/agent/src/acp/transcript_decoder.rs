@@ -1,7 +1,7 @@
 //! Converts a stream into transcript messages as it arrives. Text arrives in chunks and is complete when
 //! something else follows.
 
-use super::decoder::chunk_text;
+use super::content::{chunk_text, content_text};
 use super::handshake::{Handshake, Stage};
 use super::rpc::{self, Incoming};
 use super::tool_calls::{has_ended, tool_name};
@@ -11,8 +11,8 @@ use crate::line_splitter::{Line, LineSplitter};
 use crate::snapshot::truncate_to_bytes;
 use crate::transcript_message::{EventKind, MessageOrigin, MessageUsage, ResultDetails, TranscriptMessage};
 use agent_client_protocol_schema::{
-    ContentBlock, ContentChunk, PromptResponse, SessionUpdate, ToolCall as StartedCall, ToolCallContent,
-    ToolCallStatus, ToolCallUpdate, Usage as StatedUsage,
+    ContentChunk, PromptResponse, SessionUpdate, ToolCall as StartedCall, ToolCallStatus, ToolCallUpdate,
+    Usage as StatedUsage,
 };
 use serde::Deserialize;
 use serde_json::Value;
@@ -227,17 +227,4 @@ impl AcpTranscriptDecoder {
         self.close_text();
         out.append(&mut self.queue);
     }
-}
-
-/// Returns the text of a call's content, one paragraph per part.
-fn content_text(content: &[ToolCallContent]) -> String {
-    let texts = content.iter().filter_map(|part| match part {
-        ToolCallContent::Content(part) => match &part.content {
-            ContentBlock::Text(text) => Some(text.text.clone()),
-            _ => None,
-        },
-        ToolCallContent::Diff(diff) => Some(format!("{}\n{}", diff.path.display(), diff.new_text)),
-        _ => None,
-    });
-    texts.collect::<Vec<_>>().join("\n")
 }

@@ -13,7 +13,8 @@ use crate::failpoints::{self, Failpoint};
 use longhaul_agent::transcript_message::TranscriptMessage;
 use longhaul_agent::{AgentRequest, Decoder, Invocation, SessionStart};
 use longhaul_core::{
-    AttemptPlan, Exit, Moment, Notice, ProcessActivity, ProcessId, PromptKind, Remaining, SpawnError, StopLevel,
+    AttemptPlan, Exit, Moment, Notice, ProcessActivity, ProcessId, PromptKind, Remaining, SpawnError,
+    StopLevel,
 };
 use longhaul_store::{AttemptDir, AttemptExit, SessionBaseline, StoreError};
 use std::{future, io};
