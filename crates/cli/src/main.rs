@@ -1,6 +1,5 @@
 //! The `longhaul` binary. No other crate prints or exits.
 
-mod acp_agent;
 mod agent_settings;
 mod answer_flags;
 mod api_judge;

@@ -1,5 +1,6 @@
 //! `longhaul run`: starts a run and supervises it until it finishes.
 
+mod acp_agent;
 mod keyed;
 
 use super::runs::table::outcome_style;
@@ -18,8 +19,8 @@ use crate::spec_failure::spec_failure;
 use crate::supervise_failure::failure;
 use crate::telemetry::{TelemetryHandle, with_telemetry};
 use crate::{
-    acp_agent, agent_settings, check_flags, guard_flags, keep_going_flags, limit_flags, network_flag,
-    notify_flag, open_home, prompt_arg, run_learning, runtime, signals, table_files,
+    agent_settings, check_flags, guard_flags, keep_going_flags, limit_flags, network_flag, notify_flag,
+    open_home, prompt_arg, run_learning, runtime, signals, table_files,
 };
 use longhaul::find_agent::{AgentError, claude_config_dir, claude_sessions, find_claude};
 use longhaul::{Observer, ResumeOptions, RunReport, RunRequest, RunStart, Supervisor};

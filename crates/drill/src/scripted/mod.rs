@@ -39,9 +39,9 @@ mod tools;
 
 use longhaul_agent::claude::environment::VERSION_TESTED;
 
-pub use acp::FAILURES as ACP_FAILURES;
 pub use replay::{FLOOD, INSTANT, REPLAY, REPLAY_EXIT};
 pub use start::main;
+pub use stdout::acp::FAILURES as ACP_FAILURES;
 
 /// Divides the agent's inner waits (retry delays, `retry-after`, timeouts). With 20, a minute lasts three
 /// seconds.

@@ -1,15 +1,17 @@
 //! Writes the agent's stdout: one JSON object per line, with the session and a unique id. A closed stdout
 //! does not stop the agent, as with the real agent. Only this module and `replay` write to stdout.
 
+pub(super) mod acp;
+
 use std::io::{self, Write};
 
 use serde_json::{Value, json};
 
-use super::acp::AcpOutput;
 use super::flags::Output;
 use crate::clock;
 use crate::price::ApiTokens;
 use crate::rng::Rng;
+use acp::AcpOutput;
 
 /// The writer of events.
 #[derive(Debug)]

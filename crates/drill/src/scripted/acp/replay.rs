@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
-use super::output::{result_update, text_update, tool_update};
 use crate::scripted::agent::text_of;
 use crate::scripted::history::History;
+use crate::scripted::stdout::acp::{result_update, text_update, tool_update};
 
 /// Returns the updates that repeat this history. A call without a result stays pending.
 pub(super) fn updates(history: &History) -> Vec<Value> {

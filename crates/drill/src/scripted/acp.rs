@@ -1,22 +1,29 @@
-//! Reads the client's messages: requests for the session, prompts, cancellations and answers about
-//! permissions.
+//! Speaks the Agent Client Protocol (ACP, version 1) instead of Claude Code's own protocol: the same agent,
+//! turns and tools, with another input and output.
+//!
+//! Sessions are in a store of their own. The agent chooses their ids; `session/load` repeats the history as
+//! updates, `session/resume` does not. With [`FAILURES`](super::ACP_FAILURES), the agent reports failed requests
+//! as one of the measured agents does.
+
+mod replay;
 
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
-use super::STORE;
-use crate::scripted::VERSION;
-use crate::scripted::agent::{Agent, QueuedPrompt, Stop, text_of};
-use crate::scripted::cost::CostMeter;
-use crate::scripted::history::{self, History};
-use crate::scripted::session_file::{self, SessionFile};
+use super::VERSION;
+use super::agent::{Agent, QueuedPrompt, Stop, text_of};
+use super::cost::CostMeter;
+use super::history::{self, History};
+use super::session_file::{self, SessionFile};
 
+/// The store of the sessions, below the configuration directory.
+const STORE: &str = "acp";
 const METHOD_NOT_FOUND: i64 = -32_601;
 const RESOURCE_NOT_FOUND: i64 = -32_002;
 
 impl Agent {
     /// Handles one message of the client.
-    pub(in crate::scripted) fn take_acp_message(&mut self, message: &Value) -> Result<(), Stop> {
+    pub(super) fn take_acp_message(&mut self, message: &Value) -> Result<(), Stop> {
         let Some(method) = message["method"].as_str() else {
             self.take_permission(message);
             return Ok(());
@@ -47,7 +54,7 @@ impl Agent {
                     return Ok(());
                 };
                 if method == "session/load" {
-                    super::replay::updates(&history).into_iter().for_each(|update| {
+                    replay::updates(&history).into_iter().for_each(|update| {
                         self.out.acp.update(&session, &update);
                     });
                 }

@@ -1,20 +1,24 @@
 //! Writes the client's view: session updates, requests for permission, and the answer to each prompt. It
 //! translates the events that the agent emits for Claude Code's protocol.
 
+mod failures;
+
 use std::collections::VecDeque;
 
 use serde_json::{Value, json};
 
-use super::failures::{FailedRequest, Shape};
+use super::write;
 use crate::price::ApiTokens;
-use crate::scripted::stdout::write;
+use failures::{FailedRequest, Shape};
+
+pub use failures::FAILURES;
 
 /// The state of the output.
 #[derive(Debug, Default)]
 pub(in crate::scripted) struct AcpOutput {
-    pub(super) shape: Shape,
+    pub(in crate::scripted) shape: Shape,
     /// Ids of the prompts that are not answered.
-    pub(super) prompts: VecDeque<Value>,
+    pub(in crate::scripted) prompts: VecDeque<Value>,
     /// The failure of the open exchange, if a request failed for good.
     failed: Option<FailedRequest>,
     /// The message whose text was streamed.
@@ -26,11 +30,11 @@ impl AcpOutput {
         AcpOutput { shape: Shape::read(), ..AcpOutput::default() }
     }
 
-    pub(super) fn answer(&self, id: &Value, result: Value) {
+    pub(in crate::scripted) fn answer(&self, id: &Value, result: Value) {
         write(&json!({"jsonrpc": "2.0", "id": id, "result": result}).to_string());
     }
 
-    pub(super) fn fail(&self, id: &Value, code: i64, message: &str) {
+    pub(in crate::scripted) fn fail(&self, id: &Value, code: i64, message: &str) {
         self.error(id, &json!({"code": code, "message": message}));
     }
 
@@ -38,7 +42,7 @@ impl AcpOutput {
         write(&json!({"jsonrpc": "2.0", "id": id, "error": error}).to_string());
     }
 
-    pub(super) fn update(&self, session: &str, update: &Value) {
+    pub(in crate::scripted) fn update(&self, session: &str, update: &Value) {
         let params = json!({"sessionId": session, "update": update});
         write(&json!({"jsonrpc": "2.0", "method": "session/update", "params": params}).to_string());
     }
@@ -163,12 +167,12 @@ fn usage(tokens: &ApiTokens) -> Value {
         "cachedReadTokens": tokens.cache_read, "cachedWriteTokens": tokens.cache_creation})
 }
 
-pub(super) fn text_update(kind: &str, text: &str) -> Value {
+pub(in crate::scripted) fn text_update(kind: &str, text: &str) -> Value {
     json!({"sessionUpdate": kind, "content": {"type": "text", "text": text}})
 }
 
 /// Returns the update for a tool call that starts.
-pub(super) fn tool_update(call: &Value) -> Value {
+pub(in crate::scripted) fn tool_update(call: &Value) -> Value {
     let input = &call["input"];
     let kind = match call["name"].as_str().unwrap_or_default() {
         "Bash" => "execute",
@@ -184,7 +188,7 @@ pub(super) fn tool_update(call: &Value) -> Value {
 }
 
 /// Returns the update for the result of a tool call.
-pub(super) fn result_update(result: &Value) -> Value {
+pub(in crate::scripted) fn result_update(result: &Value) -> Value {
     let status = if result["is_error"] == true { "failed" } else { "completed" };
     let text = result["content"].as_str().unwrap_or_default();
     let content = json!([{"type": "content", "content": {"type": "text", "text": text}}]);

@@ -1,8 +1,8 @@
 //! Reads the command of an agent that speaks the Agent Client Protocol, and rejects the flags that need
 //! Claude Code.
 
+use super::agent_failure;
 use crate::args::{AgentKind, RunArgs};
-use crate::commands::run::agent_failure;
 use crate::failure::Failure;
 use longhaul::find_agent::find_program;
 use longhaul_agent::Program;

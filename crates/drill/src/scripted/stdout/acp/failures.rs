@@ -3,11 +3,12 @@
 use serde_json::{Value, json};
 use std::env;
 
-use super::FAILURES;
+/// How the agent reports a request that failed for good: see [`Shape`].
+pub const FAILURES: &str = "LONGHAUL_SCRIPTED_ACP_FAILURES";
 
 /// The shape of a report.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) enum Shape {
+pub(in crate::scripted) enum Shape {
     /// An error with `data.errorKind` (`claude-agent-acp` 0.101).
     #[default]
     Kind,
@@ -43,7 +44,7 @@ impl Shape {
     }
 
     /// Returns the name that an agent with this shape reports.
-    pub(super) fn agent_name(self) -> &'static str {
+    pub(in crate::scripted) fn agent_name(self) -> &'static str {
         match self {
             Shape::Kind => "scripted-agent",
             Shape::Status => "gemini-cli",
@@ -54,7 +55,7 @@ impl Shape {
     }
 
     /// Returns whether an agent with this shape resumes sessions. All of them load sessions.
-    pub(super) fn resumes(self) -> bool {
+    pub(in crate::scripted) fn resumes(self) -> bool {
         matches!(self, Shape::Kind | Shape::Details | Shape::Mark)
     }
 
