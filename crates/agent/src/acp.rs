@@ -6,7 +6,6 @@
 //! prove success: a table has each agent's marks of failed requests.
 
 mod content;
-mod conversation;
 mod decoder;
 mod failure_table;
 mod handshake;
@@ -18,8 +17,8 @@ mod usage_meter;
 
 use crate::{
     AgentContext, AgentEnvironment, AttemptSnapshot, BackgroundTask, Conversation, Decoder, Dialect,
-    DoneSignals, EffectRules, Guards, Invocation, Prices, PriorAttempts, RecordedAttempt, SessionLayout,
-    UserTables, UserTablesError, background_note, prompt, prompt_text,
+    DoneSignals, EffectRules, Guards, Invocation, Prices, PriorAttempts, SessionLayout, UserTables,
+    UserTablesError, background_note, prompt, prompt_text,
 };
 use agent_client_protocol_schema::{AGENT_METHOD_NAMES, CancelNotification};
 use longhaul_core::{AttemptPlan, PromptKind, Remaining};
@@ -110,20 +109,14 @@ impl Dialect for Acp {
         &[]
     }
 
-    fn conversation(&self, attempts: &[RecordedAttempt]) -> Conversation {
-        conversation::of_attempts(attempts)
-    }
-
     fn sessions(&self) -> Option<&dyn SessionLayout> {
         None
     }
 
     fn conversation_from_file(&self, bytes: &[u8]) -> Option<Conversation> {
-        let conversation = conversation::of_attempts(&[RecordedAttempt {
-            stream: bytes.to_vec(),
-            ..RecordedAttempt::default()
-        }]);
-        (!conversation.entries.is_empty()).then_some(conversation)
+        let mut conversation = Conversation::default();
+        conversation.add_stream(bytes, self.decoder(&Guards::default(), &DoneSignals::default()));
+        (!conversation.messages.is_empty()).then_some(conversation)
     }
 
     fn decoder(&self, guards: &Guards, done_signals: &DoneSignals) -> Box<dyn Decoder> {

@@ -17,7 +17,6 @@ pub struct Sessions {
     pub branches: usize,
 }
 
-/// Reads the agent's session files in this home.
 pub fn read(home: &Path) -> Sessions {
     // The second one is the store of the scripted agent over the Agent Client Protocol.
     let stores = [".claude/projects", ".claude/acp/projects"].map(|store| fs::read_dir(home.join(store)));

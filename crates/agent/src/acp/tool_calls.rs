@@ -1,10 +1,12 @@
 //! Tracks the tool calls of a process. The protocol names no tools, only their kinds, so each kind has the
 //! name under which guards and effect rules know it.
 
-use crate::{tool_call, with_detail};
+use crate::tool_input::{ToolArgument, ToolInput};
+use crate::{EffectRules, EffectScope, SideEffects, UnresolvedCall, with_detail};
 use agent_client_protocol_schema::{ToolCallStatus, ToolCallUpdate, ToolKind};
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::mem;
 
 // An agent runs a handful of tools at once. More open calls than this indicate a damaged stream.
 const OPEN_CALLS_MAX: usize = 1024;
@@ -29,7 +31,7 @@ pub(super) struct AcpCall {
     /// The command that it runs, or empty.
     pub(super) command: String,
     /// Whether its start was reported.
-    pub(super) started: bool,
+    started: bool,
     /// Our answer, if the agent asked.
     pub(super) verdict: Option<CallVerdict>,
 }
@@ -90,9 +92,32 @@ impl AcpCall {
 
     /// Returns the call on one line.
     pub(super) fn label(&self) -> String {
-        let argument = tool_call("", self.tool(), &self.input).argument;
-        let argument = argument.as_ref().map_or(self.title.as_str(), |argument| argument.as_str());
+        let argument = ToolInput::parse(&self.input).argument(self.tool());
+        let argument = argument.as_ref().map_or(self.title.as_str(), ToolArgument::as_str);
         with_detail(self.tool(), argument.lines().next().unwrap_or_default())
+    }
+
+    /// Records its start, once. Returns whether this was the start.
+    pub(super) fn start(&mut self, id: &str, side_effects: &mut SideEffects, effects: &EffectRules) -> bool {
+        if mem::replace(&mut self.started, true) {
+            return false;
+        }
+        if !effects.is_read_only(self.tool()) {
+            let scope = effects.scope(self.tool(), &self.command);
+            let effect = match &scope {
+                EffectScope::Workspace | EffectScope::Tool => self.label(),
+                EffectScope::Commands(commands) => with_detail(self.tool(), &commands.join("; ")),
+            };
+            side_effects.on_start(UnresolvedCall {
+                id: id.to_owned(),
+                effect,
+                is_outside: scope != EffectScope::Workspace,
+                in_background: false,
+                is_subagent: false,
+                time: None,
+            });
+        }
+        true
     }
 }
 

@@ -103,10 +103,8 @@ impl Agent {
         id.clone_into(&mut self.out.session_id);
         let store = self.acp_store();
         let path = session_file::find(&store, cwd(params), id);
-        self.session = match path {
-            Some(path) => SessionFile::resume(path, cwd(params), id, history.leaf.clone()),
-            None => SessionFile::new(&store, cwd(params), id),
-        };
+        let path = path.unwrap_or_else(|| session_file::path(&store, cwd(params), id));
+        self.session = SessionFile::new(path, cwd(params), id, history.leaf.clone());
         self.take_history(history);
     }
 

@@ -292,8 +292,8 @@ impl LiveWorld<'_> {
         Ok(true)
     }
 
-    /// Answers the agent's requests and sends those that are due. Call it only when all output is read, because
-    /// an adopted agent may already have the answers.
+    /// Answers the agent's requests and sends those that are due. Call it only when all output is read,
+    /// because an adopted agent may already have the answers.
     fn answer(&mut self) -> Result<(), SuperviseError> {
         let Some(attempt) = &mut self.attempt else { return Ok(()) };
         let requests = attempt.answer();

@@ -140,7 +140,7 @@ fn differences(ledger: &Ledger) -> Vec<String> {
 fn derives_run_from_its_records() {
     let (_dir, home) = home();
     let NewRun { dir, .. } = run(&home, 7, &complete_run());
-    let attempt = dir.create_attempt(2).expect("an attempt");
+    let attempt = dir.attempt(2).create().expect("an attempt");
     let model_usage = |model: &str, cost| ModelUsage {
         model: model.to_owned(),
         cost: cents(cost),
@@ -150,7 +150,7 @@ fn derives_run_from_its_records() {
         truncated_tokens: Tokens::default(),
         messages: 1,
     };
-    attempt.write_model_usage(&[model_usage("large", 15), model_usage("small", 5)]).expect("it is written");
+    attempt.write(&vec![model_usage("large", 15), model_usage("small", 5)]).expect("it is written");
     let entry = LedgerEntry::read(&dir);
     let run = &entry.run;
     assert_eq!((run.state, run.outcome, run.fault), (RunState::Finished, Some(OutcomeKind::Done), None));
@@ -194,7 +194,7 @@ fn counts_usage_of_running_attempt() {
     };
     let mut ledger = up_to_date_ledger(&home);
     assert_eq!(cost(&mut ledger), Usd::ZERO);
-    let attempt = dir.create_attempt(1).expect("an attempt");
+    let attempt = dir.attempt(1).create().expect("an attempt");
     let publish = |cost| {
         let model_usage = ModelUsage {
             model: "large".to_owned(),
@@ -205,9 +205,10 @@ fn counts_usage_of_running_attempt() {
             truncated_tokens: Tokens::default(),
             messages: 1,
         };
-        attempt.write_model_usage(&[model_usage]).expect("it is written");
+        attempt.write(&vec![model_usage]).expect("it is written");
         // Two writes within one tick of the clock have the same time.
-        let file = OpenOptions::new().write(true).open(attempt.usage_path()).expect("it is there");
+        let file =
+            OpenOptions::new().write(true).open(attempt.path_of::<Vec<ModelUsage>>()).expect("it is there");
         file.set_modified(SystemTime::now() + Duration::from_secs(cost)).expect("it has a time");
     };
     publish(3);
@@ -226,7 +227,7 @@ fn counts_usage_of_running_attempt() {
 fn ignores_model_list_with_wrong_sum() {
     let (_dir, home) = home();
     let NewRun { dir, .. } = run(&home, 7, &complete_run());
-    fs::create_dir_all(dir.create_attempt(2).expect("an attempt").path()).expect("it is there");
+    fs::create_dir_all(dir.attempt(2).create().expect("an attempt").path()).expect("it is there");
     fs::write(dir.attempt(2).path().join("usage.json"), "[{").expect("it is written");
     let spend = LedgerEntry::read(&dir).spend;
     assert_eq!(spend.values().map(|spend| spend.cost).fold(Usd::ZERO, |sum, cost| sum + cost), cents(25));

@@ -1,7 +1,6 @@
 //! Reads the command of an agent that speaks the Agent Client Protocol, and rejects the flags that need
 //! Claude Code.
 
-use super::agent_failure;
 use crate::args::{AgentKind, RunArgs};
 use crate::failure::Failure;
 use longhaul::find_agent::find_program;
@@ -34,6 +33,6 @@ pub fn from_flags(args: &RunArgs) -> Result<Option<Program>, Failure> {
             "write it after `--`, as in `longhaul run --agent acp PROMPT -- opencode acp`",
         ));
     };
-    let path = find_program(command).map_err(agent_failure)?;
+    let path = find_program(command)?;
     Ok(Some(Program { path, leading_args: leading_args.to_vec() }))
 }

@@ -5,10 +5,10 @@ mod failures;
 
 use std::collections::VecDeque;
 
+use longhaul_core::Tokens;
 use serde_json::{Value, json};
 
 use super::write;
-use crate::price::ApiTokens;
 use failures::{FailedRequest, Shape};
 
 pub use failures::FAILURES;
@@ -94,7 +94,7 @@ impl AcpOutput {
     }
 
     /// Reports the usage of message `id` and the cost of the session so far, in dollars.
-    pub(in crate::scripted) fn usage(&self, session: &str, id: &str, tokens: &ApiTokens, cost: f64) {
+    pub(in crate::scripted) fn usage(&self, session: &str, id: &str, tokens: &Tokens, cost: f64) {
         let mut chunk = text_update("agent_message_chunk", "");
         chunk["messageId"] = json!(id);
         chunk["_meta"] = json!({"usage": usage(tokens)});
@@ -135,9 +135,9 @@ impl AcpOutput {
         let mut answer = json!({"stopReason": stop_reason(result)});
         if failed.is_none() {
             let count = |field: &str| result["usage"][field].as_u64().unwrap_or(0);
-            answer["usage"] = usage(&ApiTokens {
+            answer["usage"] = usage(&Tokens {
                 input: count("input_tokens"),
-                cache_creation: count("cache_creation_input_tokens"),
+                cache_write: count("cache_creation_input_tokens"),
                 cache_read: count("cache_read_input_tokens"),
                 output: count("output_tokens"),
             });
@@ -162,9 +162,9 @@ fn stop_reason(result: &Value) -> &'static str {
     }
 }
 
-fn usage(tokens: &ApiTokens) -> Value {
+fn usage(tokens: &Tokens) -> Value {
     json!({"totalTokens": tokens.total(), "inputTokens": tokens.input, "outputTokens": tokens.output,
-        "cachedReadTokens": tokens.cache_read, "cachedWriteTokens": tokens.cache_creation})
+        "cachedReadTokens": tokens.cache_read, "cachedWriteTokens": tokens.cache_write})
 }
 
 pub(in crate::scripted) fn text_update(kind: &str, text: &str) -> Value {
