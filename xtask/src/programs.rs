@@ -1,6 +1,6 @@
 //! The programs under measurement: a build of `longhaul`, and the agent.
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use longhaul_core::draw;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -16,8 +16,8 @@ pub struct Programs {
 #[derive(Args)]
 pub struct SeedOptions {
     /// The agent that runs
-    #[arg(long, value_parser = ["scripted", "claude"], default_value = "claude")]
-    agent: String,
+    #[arg(long, value_enum, default_value = "claude")]
+    pub agent: AgentChoice,
     /// Number of new seeds
     #[arg(long)]
     seeds: Option<u64>,
@@ -26,9 +26,17 @@ pub struct SeedOptions {
     seed: Vec<u64>,
 }
 
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum AgentChoice {
+    Scripted,
+    /// The scripted agent over the Agent Client Protocol
+    Acp,
+    Claude,
+}
+
 impl SeedOptions {
     pub fn is_scripted(&self) -> bool {
-        self.agent == "scripted"
+        self.agent != AgentChoice::Claude
     }
 
     /// Returns the requested seeds. New ones are short enough to type.

@@ -264,12 +264,14 @@ pub(crate) fn is_outcome_published(dir: &RunDir) -> bool {
     dir.status().is_ok_and(|status| status.returncode.is_some())
 }
 
-/// Returns every session that an attempt of the run was planned for.
+/// Returns every session that an attempt of the run was planned for or opened.
 fn sessions_of(history: &LoadedJournal) -> BTreeSet<&SessionId> {
     let mut sessions = BTreeSet::new();
     for record in history.records() {
-        if let Record::AttemptStarted { plan, .. } = record {
-            sessions.insert(plan.session.id());
+        match record {
+            Record::AttemptStarted { plan, .. } => drop(sessions.insert(plan.session.id())),
+            Record::SessionOpened { session, .. } => drop(sessions.insert(session)),
+            _ => {}
         }
     }
     sessions

@@ -97,7 +97,14 @@ impl World for LiveWorld<'_> {
     }
 
     fn append(&mut self, at: Moment, records: &[Record]) -> Result<(), SuperviseError> {
-        Ok(self.journal.append(at, records)?)
+        self.journal.append(at, records)?;
+        // An agent may choose the id of its session. No other run can know it yet.
+        let opened = records.iter().filter_map(|record| match record {
+            Record::SessionOpened { session, .. } => Some(session),
+            _ => None,
+        });
+        self.lock_sessions(opened);
+        Ok(())
     }
 
     fn on_step(&mut self, run: &Run, policy: &Policy, at: Moment, step: &Step) {
@@ -217,7 +224,7 @@ impl LiveWorld<'_> {
         let invocation = config.dialect.invocation(&config.context, plan, &self.ended.prior);
         self.ended.prior.added = Remaining::default();
         let session = prepared.session.as_ref();
-        match AttemptProcess::start(config, plan.attempt, &invocation, session, &mut self.watch)? {
+        match AttemptProcess::start(config, plan, &invocation, session, &mut self.watch)? {
             Ok(attempt) => {
                 self.subscribers.on_attempt_started(plan, &invocation.prompt, self.clock.at());
                 self.events.push_back(Event::Spawned(attempt.id()));
@@ -244,8 +251,8 @@ impl LiveWorld<'_> {
         self.subscribers.on_prompt_sent(kind, &prompt, self.clock.at());
     }
 
-    fn stop(&self, level: StopLevel) {
-        if let Some(attempt) = &self.attempt {
+    fn stop(&mut self, level: StopLevel) {
+        if let Some(attempt) = &mut self.attempt {
             attempt.stop(&self.config, level);
         }
     }
@@ -268,7 +275,7 @@ impl LiveWorld<'_> {
     fn read_stream(&mut self) -> Result<bool, SuperviseError> {
         let Some(attempt) = &mut self.attempt else { return Ok(false) };
         let Some(chunk) = attempt.read_chunk()? else {
-            attempt.answer();
+            self.answer()?;
             return Ok(false);
         };
         self.subscribers.on_output(chunk.bytes, &chunk.messages);
@@ -283,6 +290,22 @@ impl LiveWorld<'_> {
             );
         }
         Ok(true)
+    }
+
+    /// Answers the agent's requests and sends those that are due. Call it only when all output is read,
+    /// because an adopted agent may already have the answers.
+    fn answer(&mut self) -> Result<(), SuperviseError> {
+        let Some(attempt) = &mut self.attempt else { return Ok(()) };
+        let requests = attempt.answer();
+        if requests.is_empty() {
+            return Ok(());
+        }
+        // The next supervisor must know the session that a request continues.
+        self.sync()?;
+        if let Some(attempt) = &self.attempt {
+            attempt.send(requests)?;
+        }
+        Ok(())
     }
 
     /// Ends the attempt if its process has exited, and returns its evidence. Returns `None` otherwise. The
