@@ -47,7 +47,6 @@ pub(super) struct ClaudeDecoder {
     guard_lapsed: bool,
     /// Whether an exchange or a tool call was completed.
     progressed: bool,
-    exchanges: u32,
     claim: DoneClaim,
     background: Background,
     messages: Option<ConversationReducer>,
@@ -103,7 +102,7 @@ impl Decoder for ClaudeDecoder {
             session: self.snapshot.session.clone(),
             made_progress: self.progressed,
             claimed_done: self.claim.made,
-            results: self.exchanges,
+            results: self.snapshot.results,
             background: self.background.count(),
             usage: self.snapshot.usage,
             ..Evidence::from_exit(exit)
@@ -386,7 +385,6 @@ impl ClaudeDecoder {
         self.exchange_open = false;
         self.progressed |= result.is_progress();
         self.result = Some(result);
-        self.exchanges += 1;
         if result.is_progress() && self.claim.on_exchange_end(line.result.as_str()) {
             out.push(Notice::ClaimedDone);
         }
@@ -483,7 +481,6 @@ impl ClaudeDecoder {
         out.push(Notice::BackgroundChanged(u32::try_from(note.tasks.0.len()).unwrap_or(u32::MAX)));
     }
 
-    /// Shows background work as the activity, for the time without an open exchange.
     fn show_background_work(&mut self) {
         let tasks: Vec<&str> = self.snapshot.background.iter().map(|task| task.command.as_str()).collect();
         let label = (!tasks.is_empty()).then(|| format!("waiting for background work: {}", tasks.join("; ")));

@@ -40,7 +40,6 @@ pub(super) fn register() -> Vec<u8> {
     initialize(&json!({ "PreToolUse": [before_tools] }))
 }
 
-/// The agent's requests and the replies to them.
 #[derive(Debug, Default)]
 pub(super) struct GuardHooks {
     guards: Guards,
@@ -161,7 +160,7 @@ impl GuardHooks {
         let Some(input) = answer["hookSpecificOutput"].get("updatedInput") else { return };
         let input = input.to_string();
         let (cwd, bypasses_permissions) = &self.context;
-        let call = GuardedCall::new(tool, &input).in_dir(cwd).with_permission_bypass(*bypasses_permissions);
+        let call = GuardedCall::new(tool, &input).in_context(cwd, *bypasses_permissions);
         self.lapsed |= self.verdict(&call) != Verdict::Allow;
     }
 
@@ -192,15 +191,14 @@ impl GuardHooks {
         }
     }
 
-    /// Takes the replies that the agent waits for, one line each.
     pub(super) fn take_answers(&mut self) -> Vec<Vec<u8>> {
         self.pending.values_mut().filter_map(|pending| pending.answer.take()).collect()
     }
 }
 
 fn guarded_call<'a>(input: &'a HookInput<'_>) -> GuardedCall<'a> {
-    let call = GuardedCall::new(input.tool_name.as_str(), input.tool_input.json()).in_dir(input.cwd.as_str());
-    call.with_permission_bypass(input.permission_mode.is("bypassPermissions"))
+    let call = GuardedCall::new(input.tool_name.as_str(), input.tool_input.json());
+    call.in_context(input.cwd.as_str(), input.permission_mode.is("bypassPermissions"))
 }
 
 /// Returns the target of a denied call, if it names a blocked URL.

@@ -32,7 +32,6 @@ pub(super) fn hooks(learn: &LearnOptions, hook: &Program) -> Value {
     Value::Object(EVENTS.into_iter().map(group).collect::<Map<_, _>>())
 }
 
-/// Returns the hook as a shell command, the only form that the agent accepts.
 fn command(learn: &LearnOptions, hook: &Program, event: &str) -> String {
     let path = hook.path.to_string_lossy();
     let words = [quote(&path)].into_iter().chain(hook.leading_args.iter().map(|arg| quote(arg)));

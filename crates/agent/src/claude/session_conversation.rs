@@ -8,7 +8,7 @@ use super::SYNTHETIC;
 use super::conversation_reducer::{content_text, model_part, tool_result};
 use super::prompts::{is_longhaul_prompt, is_wrap_up, split_task};
 use super::session_file::{lines, rows};
-use super::vendor_terms::{is_interrupted, is_interruption_marker};
+use super::vendor_terms::is_interruption_marker;
 use super::wire::{FormatSignature, Row, parse};
 use crate::Conversation;
 use crate::transcript_message::{EventKind, MessageOrigin, TranscriptMessage};
@@ -65,7 +65,7 @@ impl Reader {
     }
 
     fn user(&mut self, row: &Row<'_>) {
-        let interrupted = is_interrupted(row.denial_kind.as_str(), row.permission_decision.is_set());
+        let interrupted = row.is_interrupted();
         for block in row.message.content.0.iter().filter(|block| block.kind.is("tool_result")) {
             let base = self.message(row, EventKind::ToolResult, MessageOrigin::Tool);
             self.conversation.push(TranscriptMessage { interrupted, ..tool_result(block, base) });

@@ -20,7 +20,6 @@ pub(super) struct ToolCalls {
     pub(super) cancelled: bool,
 }
 
-/// Whether a call with a result was executed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CallExecution {
     Ran,
@@ -50,7 +49,6 @@ impl ToolCalls {
         is_new
     }
 
-    /// Returns the label of an open call, or `None` if no call is open.
     pub(super) fn open_label(&self) -> Option<&str> {
         self.open.values().next().map(String::as_str)
     }

@@ -76,29 +76,12 @@ records! {
         "summary" => summary: Raw<'a>,
     }
 
-    /// The type and the message of a `stream_event`.
-    Origin {
-        "type" => kind: Text<'a>,
-        "api_message_id" => api_message_id: Text<'a>,
-        "event" => event: Typed<'a>,
-    }
-
-    Typed {
-        "type" => kind: Text<'a>,
-    }
-
-    /// A forwarded event of the Messages API.
     StreamEvent {
         "type" => kind: Text<'a>,
         "message" => message: Message<'a>,
-        "content_block" => content_block: BlockStart<'a>,
+        "content_block" => content_block: Block<'a>,
         "delta" => delta: Delta<'a>,
         "usage" => usage: WireUsage<'a>,
-    }
-
-    BlockStart {
-        "type" => kind: Text<'a>,
-        "name" => name: Text<'a>,
     }
 
     /// The additions of a delta. Only the length of content is kept.
@@ -118,7 +101,6 @@ records! {
         "tools" => tools: List<Text<'a>>,
     }
 
-    /// A message of the Messages API.
     Message {
         "id" => id: Text<'a>,
         "model" => model: Text<'a>,
@@ -140,7 +122,6 @@ records! {
         "is_error" => is_error: Raw<'a>,
     }
 
-    /// The agent program's metadata of a tool's result.
     ResultMeta {
         "id" => id: Text<'a>,
         "non_execution_kind" => non_execution_kind: Text<'a>,
@@ -162,7 +143,6 @@ records! {
         "costUSD" => cost: Raw<'a>,
     }
 
-    /// Cache writes by lifetime.
     CacheCreation {
         "ephemeral_1h_input_tokens" => hour: Raw<'a>,
     }
@@ -207,7 +187,6 @@ records! {
         "rate_limit_info" => info: RateLimitInfo<'a>,
     }
 
-    /// The account's usage window.
     RateLimitInfo {
         "status" => status: Text<'a>,
         "resetsAt" => resets_at: Raw<'a>,
@@ -240,7 +219,6 @@ records! {
         "description" => description: Text<'a>,
     }
 
-    /// The content of a control request.
     Request {
         "subtype" => subtype: Text<'a>,
         "callback_id" => callback_id: Text<'a>,
@@ -248,7 +226,6 @@ records! {
         "input" => input: HookInput<'a>,
     }
 
-    /// The call of a hook request.
     HookInput {
         "tool_name" => tool_name: Text<'a>,
         "tool_input" => tool_input: Raw<'a>,
@@ -256,7 +233,6 @@ records! {
         "permission_mode" => permission_mode: Text<'a>,
     }
 
-    /// The agent's response to a control request.
     ControlResponse {
         "response" => response: Response<'a>,
     }

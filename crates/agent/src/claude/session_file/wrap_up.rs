@@ -10,13 +10,10 @@ use crate::claude::vendor_terms::is_interruption_marker;
 use crate::claude::wire::{Row, parse};
 use std::collections::BTreeMap;
 
-/// The role of a row on the way up from the end.
 enum RowRole {
     Message,
     WrapUp,
-    /// Any other prompt.
     Prompt,
-    /// An addition of the agent program, or a tool result.
     Other,
 }
 

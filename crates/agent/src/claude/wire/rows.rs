@@ -1,6 +1,7 @@
 //! The rows of a session file, and the events of a stream that become such rows.
 
 use super::{List, Message, Raw, ResultMeta, Text, lenient};
+use crate::claude::vendor_terms::is_interrupted;
 use serde::{Deserialize, Serialize};
 
 records! {
@@ -80,5 +81,11 @@ impl RowContext<'_> {
     /// Returns whether the row belongs to this session.
     pub(in crate::claude) fn belongs_to(&self, session: &str) -> bool {
         self.session_id.text().is_some_and(|id| id == session)
+    }
+}
+
+impl Row<'_> {
+    pub(in crate::claude) fn is_interrupted(&self) -> bool {
+        is_interrupted(self.denial_kind.as_str(), self.permission_decision.is_set())
     }
 }
