@@ -53,7 +53,7 @@ macro_rules! records {
 mod rows;
 
 pub(super) use raw::{Content, Raw};
-pub(super) use rows::{FormatSignature, Row, RowContext, UnwrittenEvent};
+pub(super) use rows::{Row, RowContext, UnwrittenEvent};
 
 records! {
     /// Fields of every event, and all fields of `stream_event`, `assistant` and `user`. Nearly all events are
@@ -90,15 +90,6 @@ records! {
         "text" => text: Raw<'a>,
         "partial_json" => partial_json: Raw<'a>,
         "thinking" => thinking: Raw<'a>,
-    }
-
-    /// `system/init`.
-    Init {
-        "session_id" => session_id: Text<'a>,
-        "model" => model: Text<'a>,
-        "permissionMode" => permission_mode: Text<'a>,
-        "claude_code_version" => version: Text<'a>,
-        "tools" => tools: List<Text<'a>>,
     }
 
     Message {
@@ -173,28 +164,23 @@ records! {
         "tool_use_id" => tool_use_id: Text<'a>,
     }
 
-    /// `system/api_retry`.
-    ApiRetry {
-        "attempt" => attempt: Raw<'a>,
-        "max_retries" => max_retries: Raw<'a>,
-        "retry_delay_ms" => retry_delay_ms: Raw<'a>,
-        "error_status" => error_status: Raw<'a>,
-        "error" => error: Text<'a>,
-    }
-
-    /// `rate_limit_event`.
-    RateLimitEvent {
-        "rate_limit_info" => info: RateLimitInfo<'a>,
-    }
-
     RateLimitInfo {
         "status" => status: Text<'a>,
         "resetsAt" => resets_at: Raw<'a>,
         "isUsingOverage" => is_using_overage: Raw<'a>,
     }
 
-    /// The other `system` events and the control events, a few fields each.
+    /// The rare events, a few fields each.
     Note {
+        "session_id" => session_id: Text<'a>,
+        "model" => model: Text<'a>,
+        "claude_code_version" => version: Text<'a>,
+        "tools" => tools: List<Text<'a>>,
+        "attempt" => attempt: Raw<'a>,
+        "max_retries" => max_retries: Raw<'a>,
+        "retry_delay_ms" => retry_delay_ms: Raw<'a>,
+        "error_status" => error_status: Raw<'a>,
+        "rate_limit_info" => rate_limit: RateLimitInfo<'a>,
         "state" => state: Text<'a>,
         "status" => status: Text<'a>,
         "tasks" => tasks: List<TaskEntry<'a>>,
@@ -208,6 +194,7 @@ records! {
         "message" => message: Text<'a>,
         "request_id" => request_id: Text<'a>,
         "request" => request: Request<'a>,
+        "response" => response: Response<'a>,
         "fallback_model" => fallback_model: Text<'a>,
         "permissionMode" => permission_mode: Text<'a>,
         "hook_name" => hook_name: Text<'a>,
@@ -231,10 +218,6 @@ records! {
         "tool_input" => tool_input: Raw<'a>,
         "cwd" => cwd: Text<'a>,
         "permission_mode" => permission_mode: Text<'a>,
-    }
-
-    ControlResponse {
-        "response" => response: Response<'a>,
     }
 
     Response {

@@ -8,6 +8,9 @@ records! {
     Row {
         "type" => kind: Text<'a>,
         "uuid" => uuid: Text<'a>,
+        // Distinguish a row of a session file from an event of a stream.
+        "sessionId" => session_file_id: Text<'a>,
+        "session_id" => stream_id: Text<'a>,
         "parentUuid" => parent: Text<'a>,
         "logicalParentUuid" => logical_parent: Text<'a>,
         "isSidechain" => is_sidechain: Raw<'a>,
@@ -38,12 +41,6 @@ records! {
         "message" => message: Raw<'a>,
         "tool_use_result" => tool_use_result: Raw<'a>,
         "tool_result_meta" => tool_result_meta: List<ResultMeta<'a>>,
-    }
-
-    /// Fields that distinguish a row of a session file from an event of a stream.
-    FormatSignature {
-        "sessionId" => session_file_id: Text<'a>,
-        "session_id" => stream_id: Text<'a>,
     }
 
     /// The origin of a prompt, unless it is from a person or a host.
