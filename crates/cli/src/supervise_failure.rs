@@ -38,7 +38,6 @@ impl From<RunError> for Failure {
     }
 }
 
-/// Returns what a user can do about the error.
 fn hint(error: &SuperviseError) -> Option<String> {
     match error {
         SuperviseError::Store(error) => open_home::hint(error),

@@ -52,7 +52,6 @@ pub fn run(global: &GlobalArgs, args: &RunArgs) -> Result<u8, Failure> {
     }
 }
 
-/// Starts a new run.
 fn start(global: &GlobalArgs, args: &RunArgs) -> Result<u8, Failure> {
     let format = output::format(global);
     let lifecycle =
@@ -301,7 +300,6 @@ pub fn agent_program(path: Option<&Path>) -> Result<PathBuf, Failure> {
     Ok(find_claude(path)?)
 }
 
-/// Describes the run that the flags request, except for its session and tables.
 fn spec(args: &RunArgs, preset: Preset, policy: Policy) -> Result<RunSpec, Failure> {
     let prompt = prompt_arg::read(args.prompt.as_deref(), args.prompt_file.as_deref())?;
     check_agent_args(&args.agent_args)?;
@@ -328,13 +326,11 @@ fn spec(args: &RunArgs, preset: Preset, policy: Policy) -> Result<RunSpec, Failu
     }))
 }
 
-/// Returns the user's wrap-up prompt, or that of the preset's harness.
 fn wrap_up_prompt(args: &RunArgs, preset: Preset) -> Option<String> {
     let preset = (preset == Preset::Researchgym).then_some(researchgym::WRAP_UP);
     args.wrap_up.wrap_up_prompt.clone().or_else(|| preset.map(str::to_owned))
 }
 
-/// Returns the harness that the preset belongs to.
 fn harness(preset: Preset) -> Option<Harness> {
     match preset {
         Preset::Researchgym => Some(Harness::Researchgym),
@@ -342,7 +338,6 @@ fn harness(preset: Preset) -> Option<Harness> {
     }
 }
 
-/// Returns where to create the run's directory.
 fn placement(args: &RunArgs) -> Result<Placement, Failure> {
     let runs_dir = args.runs_dir.as_deref().map(|path| {
         // A link's target may change while the run is active.
