@@ -23,7 +23,6 @@ pub(crate) struct CostBreakdownReader {
     indices: BTreeMap<String, Subagent>,
 }
 
-/// Index of a sub-agent in the breakdown, and its last message.
 struct Subagent {
     index: usize,
     message: Option<String>,
@@ -39,7 +38,6 @@ impl CostBreakdownReader {
         }
     }
 
-    /// Returns the breakdown up to the current end of the transcript.
     pub(crate) fn read(&mut self, dir: &RunDir) -> CostBreakdown {
         let start = self.offset;
         let offset = read_lines_from(&dir.transcript_path(), start, |line| {

@@ -28,7 +28,6 @@ const NOTES_MAX: u32 = 4_000;
 // The last messages of a crashing agent fit in less. The attempt's `stderr.log` has the full text.
 const STDERR_BYTES_MAX: usize = 4 * 1024;
 
-/// Writes the diagnostics of one supervisor.
 pub(crate) struct Diagnostic {
     /// Whether the run's request enables them.
     requested: bool,
@@ -41,7 +40,6 @@ pub(crate) struct Diagnostic {
 }
 
 impl Diagnostic {
-    /// Creates the writer for a run whose agent works in `cwd`.
     pub(crate) fn new(requested: bool, dir: &RunDir, cwd: &Path, environment: &Environment) -> Diagnostic {
         let flagged = cwd.join(FLAG).is_file();
         let secrets = Secrets::new(environment);

@@ -54,7 +54,6 @@ fn join_dirs(dirs: &[PathBuf]) -> String {
 /// directories of its installers.
 ///
 /// # Errors
-///
 /// Returns an error if it is in none of these directories, or if the named file is not executable.
 pub fn find_claude(requested: Option<&Path>) -> Result<PathBuf, AgentError> {
     if let Some(path) = requested {
@@ -120,7 +119,6 @@ pub fn claude_session_file(config_dir: &Path, id: &str) -> Option<PathBuf> {
     files_in_folders(config_dir, Path::new("projects"), format!("{id}.jsonl").as_ref()).next()
 }
 
-/// Returns the files with this name in all session folders below a configuration directory.
 pub(crate) fn files_in_folders(
     config_dir: &Path,
     folders: &Path,

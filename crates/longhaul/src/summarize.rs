@@ -46,7 +46,6 @@ pub enum SummarizeError {
 /// `cancelled` is ready. Must be called on a tokio runtime with time and I/O.
 ///
 /// # Errors
-///
 /// Returns an error if the model cannot be started, fails, times out or is cancelled.
 pub async fn summarize(
     mut context: AgentContext,

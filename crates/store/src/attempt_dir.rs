@@ -32,9 +32,6 @@ impl AttemptDir {
     }
 
     /// Creates the directory, unless a dead supervisor of the same run already did.
-    ///
-    /// # Errors
-    /// Returns [`StoreError::Io`] if the directory cannot be created.
     pub fn create(self) -> Result<AttemptDir, StoreError> {
         make_dirs(&self.path).map_err(StoreError::io("create attempt directory", &self.path))?;
         Ok(self)
@@ -46,10 +43,6 @@ impl AttemptDir {
     }
 
     /// Reads a file. Returns `None` if it was not written.
-    ///
-    /// # Errors
-    /// Returns [`StoreError::Io`] if the file cannot be read, and [`StoreError::Unreadable`] if it is
-    /// malformed.
     pub fn read<T: AttemptFile>(&self) -> Result<Option<T>, StoreError> {
         match read_json(T::DESCRIPTION, &self.path_of::<T>()) {
             Err(StoreError::Io { cause, .. }) if cause.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -63,9 +56,6 @@ impl AttemptDir {
     }
 
     /// Replaces a file.
-    ///
-    /// # Errors
-    /// Returns [`StoreError::Io`] if the file cannot be written.
     pub fn write<T: AttemptFile>(&self, content: &T) -> Result<(), StoreError> {
         replace_json(&self.path_of::<T>(), content, T::DURABILITY)
     }
@@ -81,17 +71,11 @@ impl AttemptDir {
     }
 
     /// Opens `stream.jsonl` for the agent to append to.
-    ///
-    /// # Errors
-    /// Returns [`StoreError::Io`] if the file cannot be opened.
     pub fn create_stream(&self) -> Result<File, StoreError> {
         open_append(&self.stream_path())
     }
 
     /// Opens `stderr.log` for the agent to append to.
-    ///
-    /// # Errors
-    /// Returns [`StoreError::Io`] if the file cannot be opened.
     pub fn create_stderr(&self) -> Result<File, StoreError> {
         open_append(&self.stderr_path())
     }
@@ -103,9 +87,6 @@ impl AttemptDir {
 
     /// Creates the FIFO for a guarded agent's input and opens it for the agent. It is open for reading and
     /// writing, so that the input does not end when a supervisor dies.
-    ///
-    /// # Errors
-    /// Returns [`StoreError::Io`] if the FIFO cannot be created or opened.
     pub fn create_input(&self) -> Result<File, StoreError> {
         let path = self.input_path();
         self.remove_input();
@@ -120,17 +101,11 @@ impl AttemptDir {
     }
 
     /// Writes `prompt.txt`, the prompt that the agent starts with, without a disk flush.
-    ///
-    /// # Errors
-    /// Returns [`StoreError::Io`] if the file cannot be written.
     pub fn write_prompt(&self, prompt: &str) -> Result<(), StoreError> {
         replace(&self.prompt_path(), prompt.as_bytes(), Durability::Process)
     }
 
     /// Reads the prompt that the agent started with. Returns `None` if it was not recorded.
-    ///
-    /// # Errors
-    /// Returns [`StoreError::Io`] if the file cannot be read.
     pub fn prompt(&self) -> Result<Option<String>, StoreError> {
         let path = self.prompt_path();
         match read_regular_to_string(&path) {

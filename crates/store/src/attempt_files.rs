@@ -2,7 +2,7 @@
 //! read them, and the core classifies what they record.
 
 use crate::{Durability, OsText, dollars, rfc3339};
-use longhaul_core::{Exit, Moment, ProcessId, SessionId, Span, Tokens, Usd};
+use longhaul_core::{Exit, Moment, ProcessId, SessionId, Span, Tokens, Usage, Usd};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -11,9 +11,9 @@ use std::collections::BTreeSet;
 pub trait AttemptFile: Serialize + DeserializeOwned {
     /// Name of the file.
     const NAME: &str;
-    /// What it contains, for errors.
+    /// Kind of its content, for errors: `exit`.
     const DESCRIPTION: &str;
-    /// What a written file survives.
+    /// The events that a written file survives.
     const DURABILITY: Durability = Durability::Process;
 }
 
@@ -192,6 +192,21 @@ pub struct ModelUsage {
     pub truncated_tokens: Tokens,
     /// Number of completed messages.
     pub messages: u32,
+}
+
+impl ModelUsage {
+    /// Attributes this usage to a model.
+    pub fn new(model: String, usage: &Usage) -> ModelUsage {
+        ModelUsage {
+            model,
+            cost: usage.reported_cost,
+            estimated_cost: usage.estimated_cost,
+            unpriced: usage.unpriced,
+            tokens: usage.tokens,
+            truncated_tokens: usage.truncated_tokens,
+            messages: usage.messages,
+        }
+    }
 }
 
 impl AttemptFile for Vec<ModelUsage> {

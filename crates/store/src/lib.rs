@@ -6,6 +6,9 @@
 //! once or can be derived again. Two locks separate supervisors: one on the journal (one supervisor per run),
 //! and one per session of an agent ([`SessionLock`]).
 //!
+//! Every function that can fail returns [`StoreError::Io`] if the system refuses an operation, and
+//! [`StoreError::Unreadable`] if a JSON file is malformed. A function documents only its other errors.
+//!
 //! This crate is synchronous. It never decides, starts a process or reads the environment: variables, dates
 //! and random numbers are arguments. Directories have mode 0700, files 0600. No type has a field for a
 //! secret: of environment variables only the names are stored.

@@ -154,10 +154,6 @@ impl RunDir {
     }
 
     /// Reads the plan.
-    ///
-    /// # Errors
-    /// Returns [`StoreError::Io`] if the file cannot be read, and [`StoreError::Unreadable`] if it is
-    /// malformed.
     pub fn plan(&self) -> Result<Plan, StoreError> {
         let mut plan: Plan = read_json("plan", &self.plan_path())?;
         if plan.spec.cwd.is_relative() {
@@ -168,9 +164,6 @@ impl RunDir {
 
     /// Replaces `plan.json`, for a run that moved to another directory. The file keeps its modification time,
     /// which is the run's creation time.
-    ///
-    /// # Errors
-    /// Returns [`StoreError::Io`] if the file cannot be replaced.
     pub fn replace_plan(&self, plan: &Plan) -> Result<(), StoreError> {
         let path = self.plan_path();
         let created = fs::metadata(&path).and_then(|metadata| metadata.modified());
@@ -192,10 +185,6 @@ impl RunDir {
     }
 
     /// Reads the status as last written. It may lag behind the journal.
-    ///
-    /// # Errors
-    /// Returns [`StoreError::Io`] if the file cannot be read, and [`StoreError::Unreadable`] if it is
-    /// malformed.
     pub fn status(&self) -> Result<Status, StoreError> {
         read_json("status", &self.status_path())
     }
@@ -206,25 +195,16 @@ impl RunDir {
     }
 
     /// Replaces `status.json`, without a disk flush, because it can be derived again.
-    ///
-    /// # Errors
-    /// Returns [`StoreError::Io`] if the file cannot be written. A run does not fail because of it.
     pub fn write_status(&self, status: &Status) -> Result<(), StoreError> {
         replace_json(&self.status_path(), status, Durability::Process)
     }
 
     /// Replaces `logs/cost_summary.json`, without a disk flush.
-    ///
-    /// # Errors
-    /// Returns [`StoreError::Io`] if the file cannot be written. A run does not fail because of it.
     pub fn write_cost_summary(&self, summary: &CostSummary) -> Result<(), StoreError> {
         replace_json(&self.logs_path().join("cost_summary.json"), summary, Durability::Process)
     }
 
     /// Replaces `logs/session.json`, without a disk flush.
-    ///
-    /// # Errors
-    /// Returns [`StoreError::Io`] if the file cannot be written. A run does not fail because of it.
     pub fn write_session_summary(&self, summary: &SessionSummary) -> Result<(), StoreError> {
         replace_json(&self.logs_path().join("session.json"), summary, Durability::Process)
     }
@@ -240,9 +220,6 @@ impl RunDir {
     }
 
     /// Opens the output of a check for appending. Empties the file first if `truncate` is `true`.
-    ///
-    /// # Errors
-    /// Returns [`StoreError::Io`] if the file cannot be opened.
     pub fn create_check_output(&self, number: u32, truncate: bool) -> Result<File, StoreError> {
         let path = self.check_output_path(number);
         make_dirs(&self.path.join("checks")).map_err(StoreError::io("create directory", &path))?;
@@ -256,9 +233,6 @@ impl RunDir {
     }
 
     /// Returns the attempts that have a directory, in order.
-    ///
-    /// # Errors
-    /// Returns [`StoreError::Io`] if the directory cannot be read.
     pub fn attempts(&self) -> Result<Vec<AttemptDir>, StoreError> {
         let path = self.attempts_path();
         let entries = fs::read_dir(&path).map_err(StoreError::io("list attempts", &path))?;

@@ -129,10 +129,6 @@ pub enum RunBoundary {
 
 impl RunDir {
     /// Reads the recorded states of the run's workspace. Returns `None` if they were not recorded.
-    ///
-    /// # Errors
-    /// Returns [`StoreError::Io`] if the file cannot be read, and [`StoreError::Unreadable`] if it is
-    /// malformed.
     pub fn changes(&self) -> Result<Option<WorkspaceRecord>, StoreError> {
         match read_json("changes", &self.changes_path()) {
             Err(StoreError::Io { cause, .. }) if cause.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -141,9 +137,6 @@ impl RunDir {
     }
 
     /// Writes `changes.json`, without a disk flush.
-    ///
-    /// # Errors
-    /// Returns [`StoreError::Io`] if the file cannot be written. A run does not fail because of it.
     pub fn write_changes(&self, record: &WorkspaceRecord) -> Result<(), StoreError> {
         replace_json(&self.changes_path(), record, Durability::Process)
     }
@@ -159,9 +152,6 @@ impl RunDir {
 
     /// Moves a directory of git objects to [`RunDir::objects_path`], where it replaces an existing one. Only
     /// its owner can read it there.
-    ///
-    /// # Errors
-    /// Returns [`StoreError::Io`] if the directory cannot be moved.
     pub fn store_objects(&self, boundary: RunBoundary, objects: &Path) -> Result<(), StoreError> {
         let target = self.objects_path(boundary);
         make_private(objects).map_err(StoreError::io("protect", objects))?;

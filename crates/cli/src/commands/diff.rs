@@ -168,8 +168,5 @@ fn failure(dir: &RunDir, error: ChangesError) -> Failure {
             "fix the problem that git reports; a missing object may belong to commits that git has removed since",
             None,
         ),
-        ChangesError::Io { .. } => {
-            Failure::not_started(format!("{action}: {error}"), "check that it can be read and written", None)
-        }
     }
 }

@@ -1,10 +1,11 @@
 //! The process of the running attempt, with the stream that it writes. It reports facts and decides nothing.
 
-use super::agent_process::{AgentProcess, InputFifo, LaunchSpec, is_frozen};
+use super::agent_process::{AgentProcess, InputFifo, LaunchSpec};
 use super::disk_space;
 use super::file_watch::FileWatch;
 use super::oom_watch::OomWatch;
 use super::process_activity::probe;
+use super::process_stat::is_frozen;
 use super::rss::resident;
 use super::tail::Tail;
 use super::world_config::WorldConfig;
@@ -19,7 +20,6 @@ use longhaul_core::{
 use longhaul_store::{AttemptDir, AttemptExit, SessionBaseline, StoreError};
 use std::{future, io};
 
-/// A running attempt.
 pub(crate) struct AttemptProcess {
     agent: AgentProcess,
     process: ProcessId,
@@ -36,7 +36,6 @@ pub(crate) struct AttemptProcess {
     exit: Option<Exit>,
 }
 
-/// A part of an attempt's stream.
 pub(crate) struct StreamChunk<'a> {
     /// The bytes, which may end within a line.
     pub(crate) bytes: &'a [u8],
@@ -45,7 +44,6 @@ pub(crate) struct StreamChunk<'a> {
     pub(crate) notices: Vec<Notice>,
 }
 
-/// An attempt without a process.
 pub(crate) struct EndedProcess {
     pub(crate) dir: AttemptDir,
     /// The decoder that read the complete stream.
@@ -55,7 +53,6 @@ pub(crate) struct EndedProcess {
     pub(crate) oom_killed: bool,
 }
 
-/// The reason why an agent could not be started.
 pub(crate) struct LaunchFailure {
     pub(crate) kind: SpawnError,
     pub(crate) error: io::Error,
@@ -114,10 +111,6 @@ impl AttemptProcess {
 
     /// Adopts the process of an attempt, which a dead supervisor started. Returns `None` if the
     /// process has exited.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the stream cannot be read.
     pub(crate) fn adopt(
         config: &WorldConfig<'_>,
         plan: &AttemptPlan,
@@ -157,31 +150,23 @@ impl AttemptProcess {
         }
     }
 
-    /// Returns the id of the process.
     pub(crate) fn id(&self) -> ProcessId {
         self.process
     }
 
-    /// Returns the directory of the attempt.
     pub(crate) fn dir(&self) -> &AttemptDir {
         &self.dir
     }
 
-    /// Returns the decoder of the stream that was read so far.
     pub(crate) fn decoder(&self) -> &dyn Decoder {
         self.decoder.as_ref()
     }
 
-    /// Returns the exit, or `None` if it was not observed yet.
     pub(crate) fn exit(&self) -> Option<Exit> {
         self.exit
     }
 
     /// Reads one chunk of the stream. Returns `None` if there is none.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the stream cannot be read.
     pub(crate) fn read_chunk(&mut self) -> io::Result<Option<StreamChunk<'_>>> {
         let bytes = self.tail.read()?;
         if bytes.is_empty() {
@@ -260,10 +245,6 @@ impl AttemptProcess {
     }
 
     /// Polls what no event reports, and returns the changes.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the disk was full at two polls in a row.
     pub(crate) fn poll(&mut self, config: &WorldConfig<'_>) -> Result<Vec<Notice>, SuperviseError> {
         let mut notices = Vec::new();
         let frozen = is_frozen(self.process.pid);
@@ -284,10 +265,6 @@ impl AttemptProcess {
     }
 
     /// Waits until the process exits. Waits forever if the exit was observed already.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the system does not report the exit.
     pub(crate) async fn wait_for_exit(&mut self) -> io::Result<()> {
         if self.exit.is_some() {
             future::pending::<()>().await;

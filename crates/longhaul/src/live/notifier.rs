@@ -19,14 +19,12 @@ use tokio::task::JoinSet;
 // A message is sent within seconds unless its server does not answer.
 const TIME_LIMIT: Duration = Duration::from_secs(30);
 
-/// The notifications of one supervisor.
 pub(crate) struct Notifier<'a> {
     config: Rc<WorldConfig<'a>>,
     /// A wait to report once it is on disk.
     due: Option<Notification>,
     /// The attempt of the last reported wait.
     last_wait_attempt: u32,
-    /// Running calls.
     calls: JoinSet<Option<NotifyFailure>>,
     /// Whether the calls must stop now.
     stop_calls: watch::Sender<bool>,
@@ -110,7 +108,6 @@ impl<'a> Notifier<'a> {
         channel.delivery(notification, &project, variable).map_err(|error| io_error(&error))
     }
 
-    /// Returns the calls that failed since the last report.
     pub(crate) fn take_failures(&mut self) -> Vec<NotifyFailure> {
         mem::take(&mut self.failures)
     }

@@ -69,10 +69,6 @@ impl SummaryRun {
     }
 
     /// Stops the summary if it is running, with its leftover processes, and reads its files.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if a process cannot be stopped.
     pub(crate) async fn end(mut self, config: &WorldConfig<'_>) -> io::Result<EndedSummary> {
         let exit = self.process.stop(&config.marker).await?;
         Ok(EndedSummary::read(config, self.dir, exit))

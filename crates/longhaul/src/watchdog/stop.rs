@@ -18,7 +18,7 @@ pub(super) async fn stop_orphan(
 ) -> Result<Option<u32>, SuperviseError> {
     // If a supervisor holds the lock, the next poll inspects it.
     let Ok(_lock) = Journal::lock(&dir.journal_path()) else { return Ok(None) };
-    if is_outcome_published(dir) || OutputPosition::new(dir) != silence.output() {
+    if is_outcome_published(dir) || OutputPosition::new(dir) != silence.output {
         return Ok(None);
     }
     let stop =

@@ -337,15 +337,7 @@ impl LedgerEntry {
         let adds_up = total(|model_usage| model_usage.cost) == usage.reported_cost
             && total(|model_usage| model_usage.estimated_cost) == usage.estimated_cost;
         if !adds_up {
-            let model_usage = ModelUsage {
-                model: model.unwrap_or_default(),
-                cost: usage.reported_cost,
-                estimated_cost: usage.estimated_cost,
-                unpriced: usage.unpriced,
-                tokens: usage.tokens,
-                truncated_tokens: usage.truncated_tokens,
-                messages: usage.messages,
-            };
+            let model_usage = ModelUsage::new(model.unwrap_or_default(), &usage);
             return add(&mut self.spend, quarter, &model_usage);
         }
         for model_usage in models {
