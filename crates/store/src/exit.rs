@@ -1,8 +1,7 @@
 //! Records how one attempt's process ended: `attempts/NNN/exit.json`, written by the supervisor that observed
 //! it. The core classifies the exit; this module does not.
 
-use crate::rfc3339;
-use longhaul_core::{Exit, Moment, ProcessId};
+use longhaul_core::{Exit, ProcessId, Rfc3339};
 use serde::{Deserialize, Serialize};
 
 /// The end of one process.
@@ -12,9 +11,7 @@ pub struct AttemptExit {
     /// Exit status or signal.
     pub exit: Exit,
     /// When the exit was observed.
-    #[serde(with = "rfc3339")]
-    #[cfg_attr(feature = "schema", schemars(with = "longhaul_core::schema::Rfc3339"))]
-    pub ended_at: Moment,
+    pub ended_at: Rfc3339,
     /// The process. `None` if it was never started.
     #[serde(default)]
     pub process: Option<ProcessId>,

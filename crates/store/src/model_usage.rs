@@ -1,8 +1,7 @@
 //! Stores the usage of an attempt by model: `attempts/NNN/usage.json`, derived from its stream once a second
 //! and at its end. The journal has the sums of ended attempts; no decision reads this file.
 
-use crate::dollars;
-use longhaul_core::{Tokens, Usd};
+use longhaul_core::{Dollars, Tokens, Usage};
 use serde::{Deserialize, Serialize};
 
 /// The usage of one model.
@@ -12,13 +11,11 @@ pub struct ModelUsage {
     /// Name of the model as the agent reports it; empty if it is unknown.
     pub model: String,
     /// Reported cost.
-    #[serde(rename = "reported_cost_usd", with = "dollars")]
-    #[cfg_attr(feature = "schema", schemars(with = "longhaul_core::schema::Dollars"))]
-    pub cost: Usd,
+    #[serde(rename = "reported_cost_usd")]
+    pub cost: Dollars,
     /// Estimated cost.
-    #[serde(rename = "estimated_cost_usd", with = "dollars")]
-    #[cfg_attr(feature = "schema", schemars(with = "longhaul_core::schema::Dollars"))]
-    pub estimated_cost: Usd,
+    #[serde(rename = "estimated_cost_usd")]
+    pub estimated_cost: Dollars,
     /// Whether some tokens could not be priced.
     pub unpriced: bool,
     /// Tokens of completed messages.
@@ -27,4 +24,19 @@ pub struct ModelUsage {
     pub truncated_tokens: Tokens,
     /// Number of completed messages.
     pub messages: u32,
+}
+
+impl ModelUsage {
+    /// Returns this usage of a model.
+    pub fn new(model: String, usage: Usage) -> ModelUsage {
+        ModelUsage {
+            model,
+            cost: usage.reported_cost.into(),
+            estimated_cost: usage.estimated_cost.into(),
+            unpriced: usage.unpriced,
+            tokens: usage.tokens,
+            truncated_tokens: usage.truncated_tokens,
+            messages: usage.messages,
+        }
+    }
 }

@@ -2,8 +2,7 @@
 //! the watchdog. The watchdog never writes the journal: the supervisor that recovers the run decides what the
 //! stop means.
 
-use crate::rfc3339;
-use longhaul_core::{Moment, Span};
+use longhaul_core::{Rfc3339, Span};
 use serde::{Deserialize, Serialize};
 
 /// A stop of the agent by the watchdog. No supervisor observed it.
@@ -11,9 +10,7 @@ use serde::{Deserialize, Serialize};
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WatchdogStop {
     /// When the watchdog started to stop the agent.
-    #[serde(with = "rfc3339")]
-    #[cfg_attr(feature = "schema", schemars(with = "longhaul_core::schema::Rfc3339"))]
-    pub at: Moment,
+    pub at: Rfc3339,
     /// How long the agent had been silent by then, in milliseconds without the machine's sleep.
     pub silent_ms: Span,
     /// Number of stopped processes. `None` if the watchdog died before they had exited.

@@ -143,16 +143,7 @@ fn write_answers(dir: &AttemptDir, answered: &[GivenAnswer]) -> Result<(), Store
 }
 
 fn usage_entries(by_model: Vec<(String, Usage)>) -> Vec<ModelUsage> {
-    let entries = by_model.into_iter().map(|(model, usage)| ModelUsage {
-        model,
-        cost: usage.reported_cost,
-        estimated_cost: usage.estimated_cost,
-        unpriced: usage.unpriced,
-        tokens: usage.tokens,
-        truncated_tokens: usage.truncated_tokens,
-        messages: usage.messages,
-    });
-    entries.collect()
+    by_model.into_iter().map(|(model, usage)| ModelUsage::new(model, usage)).collect()
 }
 
 /// Writes the calls of an attempt that were denied because of a URL.

@@ -73,7 +73,8 @@ fn round_trips_files_of_an_attempt() {
     let (_dir, run) = run_dir();
     let attempt = run.create_attempt(1).expect("attempt");
     assert_eq!(attempt.exit().expect("none yet"), None);
-    let exit = AttemptExit { exit: Exit::Signal(9), ended_at: Moment(5), process: None, oom_killed: true };
+    let exit =
+        AttemptExit { exit: Exit::Signal(9), ended_at: Moment(5).into(), process: None, oom_killed: true };
     attempt.write_exit(&exit).expect("written");
     assert_eq!(attempt.exit().expect("exit"), Some(exit));
     assert_eq!(attempt.watchdog_stop().expect("none yet"), None);
@@ -81,7 +82,7 @@ fn round_trips_files_of_an_attempt() {
     let answer = AnsweredQuestion { question: "Which?".into(), answer: "This".into(), key: None };
     attempt.write_answers(std::slice::from_ref(&answer)).expect("written");
     assert_eq!(attempt.answers().expect("answers"), [answer]);
-    let stop = WatchdogStop { at: Moment(7), silent_ms: Span(2_000), processes_stopped: Some(2) };
+    let stop = WatchdogStop { at: Moment(7).into(), silent_ms: Span(2_000), processes_stopped: Some(2) };
     attempt.write_watchdog_stop(&stop).expect("written");
     assert_eq!(attempt.watchdog_stop().expect("a stop"), Some(stop));
     let argv = Argv {

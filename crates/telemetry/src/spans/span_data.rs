@@ -50,7 +50,7 @@ impl RunInfo {
             agent,
             provider,
             model: plan.spec.model.clone(),
-            created_at: plan.started_at,
+            created_at: plan.started_at.0,
         }
     }
 

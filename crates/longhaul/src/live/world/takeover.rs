@@ -58,7 +58,10 @@ impl LiveWorld<'_> {
         let modified = modified.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
         let last_output_at = modified.map(|since| Moment(since.as_millis() as u64));
         let stopped_at = attempt.watchdog_stop().ok().flatten().map(|stop| stop.at);
-        last_at.max(last_output_at).max(stopped_at).map_or(Span::ZERO, |last| self.clock.at().since(last))
+        last_at
+            .max(last_output_at)
+            .max(stopped_at.map(|at| at.0))
+            .map_or(Span::ZERO, |last| self.clock.at().since(last))
     }
 
     /// Finds the last attempt of a dead supervisor's run, and adopts the agent if it is running.
