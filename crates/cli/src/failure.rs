@@ -53,7 +53,8 @@ impl Failure {
     }
 }
 
-fn code(kind: OutcomeKind) -> u8 {
+/// Returns the exit code of a run with this outcome.
+pub fn code(kind: OutcomeKind) -> u8 {
     Outcome { kind, ..Outcome::DONE }.exit_code()
 }
 

@@ -1,6 +1,6 @@
 //! `longhaul export`: packs a run into one file.
 
-use crate::args::{ExportArgs, GlobalArgs, OutputFormat};
+use crate::args::{ExportArgs, GlobalArgs};
 use crate::failure::Failure;
 use crate::open_home;
 use crate::output::envelope_text::grouped;
@@ -48,7 +48,7 @@ pub fn export(global: &GlobalArgs, args: &ExportArgs) -> Result<u8, Failure> {
     let dir = open_home::find_run(&home, &args.run)?;
     let to = args.output.clone().unwrap_or_else(|| PathBuf::from(format!("{}.longhaul", dir.id())));
     let exported = pack(&home, &dir, &to, args.force)?;
-    print(&exported, output::format(global));
+    print(&exported, global);
     if !global.quiet {
         for line in notes(&exported) {
             print_status(&line);
@@ -57,24 +57,18 @@ pub fn export(global: &GlobalArgs, args: &ExportArgs) -> Result<u8, Failure> {
     Ok(0)
 }
 
-fn print(exported: &Exported, format: OutputFormat) {
+fn print(exported: &Exported, global: &GlobalArgs) {
     let Exported { file, bytes, manifest, outcome, .. } = exported;
-    let text = match format {
-        OutputFormat::Text => {
-            format!("File: {} ({} bytes)\nRun: {}\n", file.display(), grouped(*bytes), manifest.run)
-        }
-        OutputFormat::Json | OutputFormat::StreamJson => {
-            let run = ExportedRun { id: &manifest.run, outcome: outcome.map(|outcome| outcome.kind) };
-            output::pretty(&ExportOutput {
-                file: file.display().to_string(),
-                bytes: *bytes,
-                run,
-                sessions: &manifest.sessions,
-                workspace: manifest.workspace.as_ref(),
-            })
-        }
+    let printed = ExportOutput {
+        file: file.display().to_string(),
+        bytes: *bytes,
+        run: ExportedRun { id: &manifest.run, outcome: outcome.map(|outcome| outcome.kind) },
+        sessions: &manifest.sessions,
+        workspace: manifest.workspace.as_ref(),
     };
-    output::print_text(&text);
+    output::print_output(global, &printed, || {
+        format!("File: {} ({} bytes)\nRun: {}\n", printed.file, grouped(*bytes), manifest.run)
+    });
 }
 
 fn notes(exported: &Exported) -> Vec<String> {

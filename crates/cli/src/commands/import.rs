@@ -1,7 +1,7 @@
 //! `longhaul import`: adds a run that was exported on another machine.
 
 use super::export::omission_notes;
-use crate::args::{GlobalArgs, ImportArgs, OutputFormat};
+use crate::args::{GlobalArgs, ImportArgs};
 use crate::failure::Failure;
 use crate::open_home;
 use crate::output::{self, print_status};
@@ -63,7 +63,7 @@ pub fn import(global: &GlobalArgs, args: &ImportArgs) -> Result<u8, Failure> {
         agent_path: args.agent_path.as_deref(),
     };
     let imported = unpack(&home, &args.file, destination)?;
-    print(&imported, output::format(global));
+    print(&imported, global);
     if !global.quiet {
         for line in notes(&imported) {
             print_status(&line);
@@ -72,25 +72,19 @@ pub fn import(global: &GlobalArgs, args: &ImportArgs) -> Result<u8, Failure> {
     Ok(0)
 }
 
-fn print(imported: &ImportReport, format: OutputFormat) {
+fn print(imported: &ImportReport, global: &GlobalArgs) {
     let ImportReport { dir, cwd, manifest, outcome, workspace } = imported;
-    let next = next(imported);
-    let text = match format {
-        OutputFormat::Text => {
-            format!("Run: {}\nDirectory: {}\nNext: {next}\n", dir.id(), cwd.display())
-        }
-        OutputFormat::Json | OutputFormat::StreamJson => {
-            let outcome = outcome.map(|outcome| outcome.kind);
-            output::pretty(&ImportOutput {
-                run: ImportedRun { id: dir.id(), dir: dir.path().display().to_string(), outcome },
-                cwd: cwd.display().to_string(),
-                workspace: match_word(*workspace),
-                sessions: &manifest.sessions,
-                next,
-            })
-        }
+    let outcome = outcome.map(|outcome| outcome.kind);
+    let printed = ImportOutput {
+        run: ImportedRun { id: dir.id(), dir: dir.path().display().to_string(), outcome },
+        cwd: cwd.display().to_string(),
+        workspace: match_word(*workspace),
+        sessions: &manifest.sessions,
+        next: next(imported),
     };
-    output::print_text(&text);
+    output::print_output(global, &printed, || {
+        format!("Run: {}\nDirectory: {}\nNext: {}\n", dir.id(), printed.cwd, printed.next)
+    });
 }
 
 fn next(imported: &ImportReport) -> String {

@@ -11,7 +11,7 @@ use super::runs::{Row, table};
 use super::show::print_end;
 use crate::args::{GlobalArgs, OutputFormat, RecoverArgs};
 use crate::command_flags::check_channels;
-use crate::failure::Failure;
+use crate::failure::{self, Failure};
 use crate::output::color::Colors;
 use crate::output::events::{self, Writer};
 use crate::output::lifecycle::Lifecycle;
@@ -22,7 +22,7 @@ use crate::run_learning::{destination, start_worker};
 use crate::telemetry::TelemetryHandle;
 use crate::{open_home, run_learning, runtime};
 use longhaul::{RunStart, recoverable};
-use longhaul_core::{Outcome, OutcomeKind, Span};
+use longhaul_core::{OutcomeKind, Span};
 use longhaul_playbook::database::JudgeKind;
 use longhaul_playbook::{LearningDb, LearningPaths};
 use longhaul_store::{Home, Journal, LedgerEntry, RunDir};
@@ -71,7 +71,7 @@ pub fn recover(global: &GlobalArgs, args: &RecoverArgs) -> Result<u8, Failure> {
     match exit_codes.as_slice() {
         [only] => Ok(*only),
         all if all.iter().all(|code| *code == 0) => Ok(0),
-        _ => Ok(Outcome { kind: OutcomeKind::Incomplete, ..Outcome::DONE }.exit_code()),
+        _ => Ok(failure::code(OutcomeKind::Incomplete)),
     }
 }
 

@@ -2,11 +2,11 @@
 //! under the same policy.
 
 use super::run::{DisplayOptions, supervise_and_print};
-use crate::args::{ChangeArgs, GlobalArgs, OutputFormat, RerunArgs};
-use crate::failure::Failure;
+use crate::args::{ChangeArgs, GlobalArgs, RerunArgs};
+use crate::failure::{self, Failure};
 use crate::{changes, open_home, open_ledger, output};
 use longhaul::{RunRequest, rerun_request};
-use longhaul_core::{Moment, Outcome, OutcomeKind};
+use longhaul_core::{Moment, OutcomeKind};
 use longhaul_store::{Home, LedgerRun, RunDir, RunFilter, RunState};
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -52,7 +52,7 @@ pub fn rerun(global: &GlobalArgs, args: &RerunArgs) -> Result<u8, Failure> {
     for request in requests.collect::<Result<Vec<_>, Failure>>()? {
         let exit_code = supervise_and_print(global, DisplayOptions::new(false, None), &home, request.into())?;
         if exit_code != 0 {
-            code = if is_multiple { incomplete() } else { exit_code };
+            code = if is_multiple { failure::code(OutcomeKind::Incomplete) } else { exit_code };
         }
         // A signal such as Ctrl-C stops the whole sequence.
         if exit_code > 128 {
@@ -66,10 +66,6 @@ fn prepare(args: &ChangeArgs, dir: &RunDir) -> Result<RunRequest, Failure> {
     let plan = dir.plan()?;
     let spec = changes::from_flags(args, &plan.spec, None)?;
     Ok(rerun_request(dir, spec)?)
-}
-
-fn incomplete() -> u8 {
-    Outcome { kind: OutcomeKind::Incomplete, ..Outcome::DONE }.exit_code()
 }
 
 fn find_runs(home: &Home, runs: &[String]) -> Result<Vec<RunDir>, Failure> {
@@ -121,16 +117,14 @@ fn print_plan(global: &GlobalArgs, dirs: &[RunDir]) -> Result<u8, Failure> {
         Ok(RerunTarget { id: dir.id().to_string(), cwd, task: plan.spec.prompt })
     });
     let targets = targets.collect::<Result<Vec<RerunTarget>, Failure>>()?;
-    match output::format(global) {
-        OutputFormat::Text => {
-            let line = |target: &RerunTarget| {
-                let task = target.task.split_whitespace().collect::<Vec<_>>().join(" ");
-                output::envelope_text::cut(&format!("{}  {}: {task}", target.id, target.cwd), output::width())
-                    + "\n"
-            };
-            output::print_text(&targets.iter().map(line).collect::<String>());
-        }
-        OutputFormat::Json | OutputFormat::StreamJson => output::print_json(&RerunPlan { runs: targets }),
-    }
+    let plan = RerunPlan { runs: targets };
+    output::print_output(global, &plan, || {
+        let line = |target: &RerunTarget| {
+            let task = target.task.split_whitespace().collect::<Vec<_>>().join(" ");
+            output::envelope_text::cut(&format!("{}  {}: {task}", target.id, target.cwd), output::width())
+                + "\n"
+        };
+        plan.runs.iter().map(line).collect()
+    });
     Ok(0)
 }

@@ -7,7 +7,6 @@ mod task;
 mod workspace;
 
 use super::{detach, resume, run};
-use crate::args::OutputFormat;
 use crate::args::{
     AgentArgs, ChangeArgs, GlobalArgs, KeepGoingArgs, LimitArgs, PolicyArgs, PolicyValueArgs, ResearchArgs,
     ResumeArgs, RunArgs, WrapUpArgs,
@@ -204,7 +203,7 @@ fn resume_own_run(global: &GlobalArgs, args: &ResearchArgs, selector: &str) -> R
         USAGE => Failure { hint: Some(researchgym_run::TOTALS.to_owned()), ..failure },
         _ => failure,
     })?;
-    if args.dry_run { print(&resume, output::format(global)) } else { resume::resume(global, &resume) }
+    if args.dry_run { print(&resume, global) } else { resume::resume(global, &resume) }
 }
 
 /// Rejects flags that would change the run. Its own model and directory may be repeated.
@@ -249,7 +248,7 @@ fn contains(runs: &Path, dir: &Path) -> bool {
     }
 }
 
-fn print(resume: &ResumeArgs, format: OutputFormat) -> Result<u8, Failure> {
+fn print(resume: &ResumeArgs, global: &GlobalArgs) -> Result<u8, Failure> {
     let mut args = vec!["resume".to_owned(), resume.run.clone()];
     if let Some(usd) = resume.changes.limits.budget {
         args.extend(["--budget".to_owned(), usd.as_dollars().to_string()]);
@@ -261,14 +260,10 @@ fn print(resume: &ResumeArgs, format: OutputFormat) -> Result<u8, Failure> {
         args.extend(["--background-wait".to_owned(), format!("{}ms", wait.millis())]);
     }
     args.extend(resume.prompt.clone());
-    output::print_text(&match format {
-        OutputFormat::Json | OutputFormat::StreamJson => {
-            output::pretty(&ResumeDryRun { command: TypedCommand { program: "longhaul", args } })
-        }
-        OutputFormat::Text => {
-            let args: Vec<_> = args.iter().map(|word| longhaul::quoted(word)).collect();
-            format!("Command: longhaul {}\n", args.join(" "))
-        }
+    let printed = ResumeDryRun { command: TypedCommand { program: "longhaul", args } };
+    output::print_output(global, &printed, || {
+        let args: Vec<_> = printed.command.args.iter().map(|word| longhaul::quoted(word)).collect();
+        format!("Command: longhaul {}\n", args.join(" "))
     });
     Ok(0)
 }

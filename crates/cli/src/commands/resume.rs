@@ -7,8 +7,8 @@ use crate::output::lifecycle::Lifecycle;
 use crate::output::{events, print_status};
 use crate::{changes, limit_flags, open_home, prompt_arg};
 use longhaul::{ResumeOptions, RunStart, fork_request};
-use longhaul_core::{OutcomeKind, Policy, ResumeRequest, Run, RunId, RunSpec};
-use longhaul_store::{Home, Journal, Plan, RunDir};
+use longhaul_core::{OutcomeKind, Policy, ResumeRequest, Run, RunId};
+use longhaul_store::{Journal, Plan, RunDir};
 
 // Default prompt of a fork.
 const CONTINUE_PROMPT: &str = "Continue with the task.";
@@ -26,58 +26,42 @@ pub fn resume(global: &GlobalArgs, args: &ResumeArgs) -> Result<u8, Failure> {
     let prompt = prompt_arg::read_optional(args.prompt.as_deref(), args.prompt_file.as_deref())?;
     let cwd = args.cwd.as_deref().map(prompt_arg::directory).transpose()?;
     let plan = dir.plan()?;
-    let spec = changes::from_flags(&args.changes, &plan.spec, cwd)?;
+    let mut spec = changes::from_flags(&args.changes, &plan.spec, cwd)?;
     if !args.detached && !global.quiet {
         warn_of_neighbor(&spec.cwd, Some(dir.id()));
     }
-    if args.fork {
-        return fork(global, args, &home, &dir, prompt, spec);
-    }
-    let request = match (prompt, args.repeat_task) {
-        (Some(text), _) => ResumeRequest::Prompt(text),
-        (None, true) => ResumeRequest::RepeatTask,
-        (None, false) => {
-            check_unfinished(&dir)?;
-            print_supervisor_death(&dir, global)?;
-            ResumeRequest::Continue
-        }
+    let start: RunStart = if args.fork {
+        spec.prompt = match (prompt, args.repeat_task) {
+            (Some(text), _) => text,
+            (None, true) => spec.prompt,
+            (None, false) => {
+                check_unfinished(&dir)?;
+                CONTINUE_PROMPT.to_owned()
+            }
+        };
+        // A fork is a new run, with full limits.
+        fork_request(&dir, spec)?.into()
+    } else {
+        let request = match (prompt, args.repeat_task) {
+            (Some(text), _) => ResumeRequest::Prompt(text),
+            (None, true) => ResumeRequest::RepeatTask,
+            (None, false) => {
+                check_unfinished(&dir)?;
+                print_supervisor_death(&dir, global)?;
+                ResumeRequest::Continue
+            }
+        };
+        require_remaining(&spec.policy, &dir)?;
+        let options = Box::new(ResumeOptions { request, spec: Some(spec) });
+        RunStart::Resume { dir, options }
     };
-    require_remaining(&spec.policy, &dir)?;
-    let options = Box::new(ResumeOptions { request, spec: Some(spec) });
-    supervise_and_print(
-        global,
-        display_options(global, args, &plan)?,
-        &home,
-        RunStart::Resume { dir, options },
-    )
+    supervise_and_print(global, display_options(global, args, &plan)?, &home, start)
 }
 
 fn display_options(global: &GlobalArgs, args: &ResumeArgs, plan: &Plan) -> Result<DisplayOptions, Failure> {
     let events = events::open(&args.events, global, args.detached)?;
     let lifecycle = Lifecycle::for_plan(global, plan).filter(|_| !args.detached);
     Ok(DisplayOptions { lifecycle, ..DisplayOptions::new(args.detached, events) })
-}
-
-fn fork(
-    global: &GlobalArgs,
-    args: &ResumeArgs,
-    home: &Home,
-    dir: &RunDir,
-    prompt: Option<String>,
-    mut spec: RunSpec,
-) -> Result<u8, Failure> {
-    let plan = dir.plan()?;
-    spec.prompt = match (prompt, args.repeat_task) {
-        (Some(text), _) => text,
-        (None, true) => spec.prompt,
-        (None, false) => {
-            check_unfinished(dir)?;
-            CONTINUE_PROMPT.to_owned()
-        }
-    };
-    // A fork is a new run, with full limits.
-    let request = fork_request(dir, spec)?;
-    supervise_and_print(global, display_options(global, args, &plan)?, home, request.into())
 }
 
 /// Rejects limits that are already exhausted.

@@ -335,23 +335,14 @@ fn spec(args: &RunArgs, preset: Preset, mut policy: Policy) -> Result<RunSpec, F
         spec.network = network;
         spec.learn = learn;
         spec.notify.clone_from(&args.notify.notify);
-        spec.wrap_up_prompt = wrap_up_prompt(args, preset);
-        spec.harness = harness(preset);
+        spec.wrap_up_prompt = args.wrap_up.wrap_up_prompt.clone();
+        if preset == Preset::Researchgym {
+            spec.wrap_up_prompt.get_or_insert_with(|| researchgym::WRAP_UP.to_owned());
+            spec.harness = Some(Harness::Researchgym);
+        }
         spec.handoff_tokens = args.handoff_tokens;
         spec.keep_partial_messages = args.keep_partial_messages;
     }))
-}
-
-fn wrap_up_prompt(args: &RunArgs, preset: Preset) -> Option<String> {
-    let preset = (preset == Preset::Researchgym).then_some(researchgym::WRAP_UP);
-    args.wrap_up.wrap_up_prompt.clone().or_else(|| preset.map(str::to_owned))
-}
-
-fn harness(preset: Preset) -> Option<Harness> {
-    match preset {
-        Preset::Researchgym => Some(Harness::Researchgym),
-        Preset::Default | Preset::Openclawpack | Preset::Archon | Preset::Keypoints | Preset::Drill => None,
-    }
 }
 
 fn placement(args: &RunArgs) -> Result<Placement, Failure> {
@@ -378,21 +369,7 @@ fn placement(args: &RunArgs) -> Result<Placement, Failure> {
 }
 
 fn cwd(args: &RunArgs) -> Result<PathBuf, Failure> {
-    if let Some(path) = &args.cwd {
-        return prompt_arg::directory(path);
-    }
-    let current_dir = env::current_dir();
-    let dir = current_dir.and_then(|dir| {
-        let dir = fs::canonicalize(dir)?;
-        fs::read_dir(&dir)?;
-        Ok(dir)
-    });
-    dir.map_err(|error| {
-        Failure::usage(
-            format!("cannot use the current directory: {error}"),
-            "name an existing directory with --cwd",
-        )
-    })
+    prompt_arg::directory(args.cwd.as_deref().unwrap_or(Path::new(".")))
 }
 
 fn session(args: &RunArgs, policy: &Policy) -> Result<Option<SessionPlan>, Failure> {

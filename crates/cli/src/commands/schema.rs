@@ -1,6 +1,6 @@
 //! `longhaul schema`: prints the JSON Schemas of the output formats.
 
-use crate::args::{GlobalArgs, OutputFormat, SchemaArgs};
+use crate::args::{GlobalArgs, SchemaArgs};
 use crate::failure::Failure;
 use crate::output;
 use crate::schemas;
@@ -31,17 +31,12 @@ pub fn schema(global: &GlobalArgs, args: &SchemaArgs) -> Result<u8, Failure> {
         output::print_text(schema.text);
         return Ok(0);
     }
-    match output::format(global) {
-        OutputFormat::Text => {
-            let widest = schemas::names().map(str::len).max().unwrap_or_default();
-            let line =
-                |schema: &schemas::SchemaEntry| format!("{:<widest$}  {}\n", schema.name, schema.about);
-            output::print_text(&schemas::ALL.iter().map(line).collect::<String>());
-        }
-        OutputFormat::Json | OutputFormat::StreamJson => {
-            let info = |schema: &schemas::SchemaEntry| SchemaInfo { name: schema.name, about: schema.about };
-            output::print_json(&SchemaList { schemas: schemas::ALL.iter().map(info).collect() });
-        }
-    }
+    let info = |schema: &schemas::SchemaEntry| SchemaInfo { name: schema.name, about: schema.about };
+    let list = SchemaList { schemas: schemas::ALL.iter().map(info).collect() };
+    output::print_output(global, &list, || {
+        let widest = schemas::names().map(str::len).max().unwrap_or_default();
+        let line = |schema: &SchemaInfo| format!("{:<widest$}  {}\n", schema.name, schema.about);
+        list.schemas.iter().map(line).collect()
+    });
     Ok(0)
 }

@@ -59,7 +59,7 @@ impl ConfigScope {
     }
 }
 
-/// What the configuration contributes to a command.
+/// The contribution of the configuration to a command.
 #[derive(Default)]
 pub struct Configured {
     pub values: ConfiguredValues,

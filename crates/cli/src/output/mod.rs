@@ -19,6 +19,8 @@ pub mod timeline_text;
 pub mod usage;
 pub mod wrap;
 
+pub use out::print as print_text;
+
 use crate::args::{GlobalArgs, OutputFormat};
 use color::{Colors, Style};
 use envelope::Envelope;
@@ -102,11 +104,6 @@ fn print_labeled(word: &str, style: Style, text: &str, hint: Option<&str>) {
     if let Some(hint) = hint {
         print_status(&format!("  {} {hint}", colors.styled("hint:", Some(Style::Hint))));
     }
-}
-
-/// Prints text on stdout.
-pub fn print_text(text: &str) {
-    out::print(text);
 }
 
 /// Prints a message on stderr.

@@ -114,16 +114,10 @@ impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
 }
 
 /// A list. Any other value is an empty list.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(in crate::claude) struct List<T>(pub(in crate::claude) Vec<T>);
 
-impl<T> Default for List<T> {
-    fn default() -> List<T> {
-        List(Vec::new())
-    }
-}
-
-impl<'de, T: Deserialize<'de>> Lenient<'de> for List<T> {
+impl<'de, T: Deserialize<'de> + Default> Lenient<'de> for List<T> {
     fn from_seq<A: SeqAccess<'de>>(mut seq: A) -> Result<Self, A::Error> {
         let mut items = Vec::new();
         while let Some(item) = seq.next_element()? {
@@ -133,23 +127,17 @@ impl<'de, T: Deserialize<'de>> Lenient<'de> for List<T> {
     }
 }
 
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for List<T> {
+impl<'de, T: Deserialize<'de> + Default> Deserialize<'de> for List<T> {
     fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
         deserialize(input)
     }
 }
 
 /// An object whose keys are data. Any other value is an empty object. A repeated key occurs repeatedly.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(in crate::claude) struct Map<'a, T>(pub(in crate::claude) Vec<(Text<'a>, T)>);
 
-impl<T> Default for Map<'_, T> {
-    fn default() -> Self {
-        Map(Vec::new())
-    }
-}
-
-impl<'de, T: Deserialize<'de>> Lenient<'de> for Map<'de, T> {
+impl<'de, T: Deserialize<'de> + Default> Lenient<'de> for Map<'de, T> {
     fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
         let mut items = Vec::new();
         while let Some(item) = map.next_entry()? {
@@ -159,7 +147,7 @@ impl<'de, T: Deserialize<'de>> Lenient<'de> for Map<'de, T> {
     }
 }
 
-impl<'de: 'a, 'a, T: Deserialize<'de>> Deserialize<'de> for Map<'a, T> {
+impl<'de: 'a, 'a, T: Deserialize<'de> + Default> Deserialize<'de> for Map<'a, T> {
     fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
         deserialize::<Map<'de, T>, D>(input)
     }

@@ -1,7 +1,7 @@
 //! Values that stay unparsed until they are needed, because most of them never are.
 
 use super::{Block, List, Text, parse};
-use serde::de::{Deserializer, SeqAccess, Visitor};
+use serde::de::{Deserializer, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::value::RawValue;
 use std::fmt;
@@ -81,17 +81,13 @@ struct Lossy(String);
 impl<'de> Deserialize<'de> for Lossy {
     fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
         struct LossyVisitor;
-        impl<'de> Visitor<'de> for LossyVisitor {
+        impl Visitor<'_> for LossyVisitor {
             type Value = Lossy;
             fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
                 out.write_str("a string")
             }
             fn visit_bytes<E>(self, bytes: &[u8]) -> Result<Lossy, E> {
                 Ok(Lossy(String::from_utf8_lossy(bytes).into_owned()))
-            }
-            // serde_json offers a list where bytes are requested, but a list is not a string.
-            fn visit_seq<A: SeqAccess<'de>>(self, _: A) -> Result<Lossy, A::Error> {
-                Err(serde::de::Error::custom("a list"))
             }
         }
         // As bytes, because only then does serde_json accept half pairs.
