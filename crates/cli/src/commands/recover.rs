@@ -35,11 +35,7 @@ pub fn recover(global: &GlobalArgs, args: &RecoverArgs) -> Result<u8, Failure> {
     let home = open_home::locate()?;
     if args.install || args.print_service {
         let unit = service::unit(&home, args.active_within)?;
-        if args.print_service {
-            output::print_text(&unit.text());
-            return Ok(0);
-        }
-        return service::install(&unit, global);
+        return if args.print_service { Ok(service::print(&unit)) } else { service::install(&unit, global) };
     }
     if args.uninstall {
         return service::uninstall(global);
