@@ -16,13 +16,11 @@ const ERROR_LINES_MAX: usize = 2;
 /// Tools that ask the user (2.1.330); their results are the user's answers.
 const USER_QUESTION_TOOLS: &[&str] = &["AskUserQuestion", "ExitPlanMode"];
 
-/// The results of a transcript's tool calls.
 pub(super) struct ToolOutcomes<'a> {
     results: BTreeMap<&'a str, &'a ToolResult>,
     calls: BTreeSet<&'a str>,
 }
 
-/// Collects the results of a transcript's tool calls.
 pub(super) fn outcomes(transcript: &Conversation) -> ToolOutcomes<'_> {
     let mut outcomes = ToolOutcomes { results: BTreeMap::new(), calls: BTreeSet::new() };
     for entry in &transcript.entries {
@@ -43,7 +41,6 @@ pub(super) fn outcomes(transcript: &Conversation) -> ToolOutcomes<'_> {
 }
 
 impl ToolOutcomes<'_> {
-    /// Returns the line of a call.
     pub(super) fn line(&self, call: &ToolCall) -> String {
         // Secrets are removed before truncating, because half a secret is not recognized.
         let argument = call.argument.as_ref().map(|argument| redact(argument.as_str()));
@@ -88,7 +85,6 @@ fn failed(result: &ToolResult) -> String {
     }
 }
 
-/// Returns the status of a call and the start of its text.
 fn with_text(status: &str, result: &ToolResult) -> String {
     // Secrets are removed before truncating, because half a secret is not recognized.
     let text = redact(&result.text);
