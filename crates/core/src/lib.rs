@@ -26,6 +26,7 @@ mod os_text;
 mod outcome;
 mod policy;
 mod presets;
+mod printed;
 mod record;
 mod remedy;
 mod resume_strategy;
@@ -38,6 +39,7 @@ mod step;
 mod summary;
 mod time;
 mod tokens;
+mod words;
 mod worst_case;
 
 pub use api_call::{ApiCall, ApiCallError, ApiCallPolicy, CallDecision, GiveUpReason};
@@ -52,7 +54,7 @@ pub use evidence::{
     AgentResult, ApiError, Evidence, Exit, MessageError, Questions, StartupError, StopReason, TerminalReason,
     Usage,
 };
-pub use fault::{Fault, ParseFaultError};
+pub use fault::Fault;
 pub use history::{
     AttemptEnd, AttemptHistory, CheckHistory, HistoryEvent, HistoryEventKind, OutageHistory, RunHistory,
     StopOrder, SummaryHistory, WaitHistory,
@@ -66,6 +68,7 @@ pub use os_text::OsText;
 pub use outcome::{CancelSource, Outcome, OutcomeKind, Verified};
 pub use policy::{Backoff, Jitter, OnTerminate, OutageBound, Policy, SessionLoss, TimeoutAction};
 pub use presets::Preset;
+pub use printed::{Dollars, Rfc3339, Seconds};
 pub use record::{AfterAttempt, Record, StopCause};
 pub use remedy::{Remedy, final_outcome, remedy};
 pub use resume_strategy::{Continuity, ResumeStrategy, SessionFileState, StrategyReason, StrategySet};

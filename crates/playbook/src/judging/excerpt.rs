@@ -15,7 +15,7 @@ mod rows;
 pub use rows::row_ids;
 
 use crate::{PointId, UserError};
-use longhaul_agent::conversation::{ConversationEntry, EntryKind, Provenance};
+use longhaul_agent::transcript_message::{EventKind, TranscriptMessage};
 use longhaul_agent::{Conversation, default_dialect, estimated_tokens};
 use longhaul_store::redact;
 use serde::Serialize;
@@ -66,8 +66,8 @@ impl Excerpt {
     fn from_conversation(transcript: &Conversation) -> Excerpt {
         let mut messages = Vec::new();
         let outcomes = calls::outcomes(transcript);
-        for entry in &transcript.entries {
-            if let Some((role, text)) = visible_text(entry, &outcomes) {
+        for message in transcript.messages.iter().filter(|message| message.is_work()) {
+            if let Some((role, text)) = visible_text(message, &outcomes) {
                 let content = redact(text.trim());
                 if !content.is_empty() {
                     messages.push(ExcerptMessage { role, content });
@@ -103,18 +103,14 @@ pub(super) fn cited(messages: &[ExcerptMessage]) -> Vec<PointId> {
     cited
 }
 
-fn visible_text(entry: &ConversationEntry, outcomes: &calls::ToolOutcomes<'_>) -> Option<(Role, String)> {
-    match entry.provenance {
-        Provenance::Work => {}
-        Provenance::WrapUp | Provenance::Longhaul | Provenance::Synthetic => return None,
-    }
-    match &entry.kind {
-        EntryKind::Prompt(text) => Some((Role::User, noise::user_text(text)?)),
-        EntryKind::ModelText(text) => Some((Role::Assistant, text.clone())),
-        EntryKind::Compaction(_) => None,
-        EntryKind::AgentNote(text) => Some((Role::Tool, calls::notice(text))),
-        EntryKind::ToolCall(call) => Some((Role::Tool, outcomes.line(call))),
-        EntryKind::ToolResult(result) => Some((Role::Tool, outcomes.late_line(result)?)),
+fn visible_text(message: &TranscriptMessage, outcomes: &calls::ToolOutcomes<'_>) -> Option<(Role, String)> {
+    match message.kind {
+        EventKind::Prompt => Some((Role::User, noise::user_text(message.text())?)),
+        EventKind::Text => Some((Role::Assistant, message.text().to_owned())),
+        EventKind::Note => Some((Role::Tool, calls::notice(message.text()))),
+        EventKind::ToolCall => Some((Role::Tool, outcomes.line(message))),
+        EventKind::ToolResult => Some((Role::Tool, outcomes.late_line(message)?)),
+        EventKind::Summary | EventKind::Thinking | EventKind::Result => None,
     }
 }
 
