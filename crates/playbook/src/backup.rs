@@ -1,8 +1,8 @@
-//! Backs up the content of a file next to it before the file is overwritten.
+//! Writes files next to a file of the user: backups, and new content that will replace it.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, ErrorKind, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, fchown};
 use std::path::{Path, PathBuf};
 
 /// Writes the content next to the file, under its name with a numbered suffix that starts at 1. Returns the
@@ -22,7 +22,7 @@ pub(crate) fn write_backup(
         let mut name = path.file_name().unwrap_or_default().to_owned();
         name.push(suffix(number));
         let copy = path.with_file_name(name);
-        match write_new(&copy, path, content) {
+        match write_like(path, &copy, content) {
             Ok(()) => return Ok(copy),
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {
                 if fs::read(&copy).is_ok_and(|existing| existing == content) {
@@ -35,16 +35,22 @@ pub(crate) fn write_backup(
     unreachable!("a directory has fewer files")
 }
 
-fn write_new(copy: &Path, original: &Path, content: &[u8]) -> io::Result<()> {
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(copy)?;
-    if let Ok(metadata) = fs::metadata(original) {
-        // On a file system without modes, only the owner can read the copy.
-        drop(file.set_permissions(metadata.permissions()));
-    }
-    let written = file.write_all(content).and_then(|()| file.sync_all());
-    if written.is_err() {
-        // A partial copy is useless, and the next call would create another one.
-        drop(fs::remove_file(copy));
-    }
-    written
+/// Writes a new file with the mode and the owner of `original`, if that exists. The file is on disk when this
+/// returns. After an error there is none. Never follows a link of this name.
+pub(crate) fn write_like(original: &Path, path: &Path, content: &[u8]) -> io::Result<()> {
+    let metadata = fs::metadata(original).ok();
+    // Only the owner can read it until it has its mode.
+    let mode = if metadata.is_some() { 0o600 } else { 0o666 };
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(mode).open(path)?;
+    let mut write = || {
+        if let Some(metadata) = &metadata {
+            file.set_permissions(metadata.permissions())?;
+            // Without the right to change the owner, the new file belongs to the user. The mode still limits
+            // its readers.
+            let _ = fchown(&file, Some(metadata.uid()), Some(metadata.gid()));
+        }
+        file.write_all(content)?;
+        file.sync_all()
+    };
+    write().inspect_err(|_| drop(fs::remove_file(path)))
 }

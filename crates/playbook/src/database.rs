@@ -14,7 +14,8 @@ pub use judge_requests::{JudgeCost, JudgeRequest};
 pub use open::LearningDb;
 pub use queue::{JudgeKind, Queued, QueuedEvent};
 pub use revisions::{Revision, RevisionCause};
-pub use slices::{ByteRange, LearnResult, Slice, SliceState};
+pub use slices::LearnResult;
+pub(crate) use slices::{ByteRange, Slice, SliceState};
 pub use status::{Lesson, PausedJudge, QueueEntry, QueueStatus, SliceInProgress};
 
 use longhaul_core::Moment;

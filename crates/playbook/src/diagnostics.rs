@@ -12,7 +12,6 @@ use longhaul_core::{GiveUpReason, Moment, Span};
 use longhaul_store::write_diagnostic;
 use std::path::{Path, PathBuf};
 
-/// Separates a prompt from its answer.
 const RULE: &str = "================================================================================";
 // The file name also has a date; file systems allow 255 bytes.
 const NAME_CHARS_MAX: usize = 100;
@@ -117,7 +116,6 @@ fn line(function: &str, event: RequestEvent<'_>) -> Option<String> {
     })
 }
 
-/// Returns seconds, rounded to one decimal.
 fn tenths(span: Span) -> String {
     let tenths = span.millis().saturating_add(50) / 100;
     format!("{}.{}", tenths / 10, tenths % 10)

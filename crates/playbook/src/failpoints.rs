@@ -4,7 +4,6 @@
 //! With the feature `failpoints`, `LONGHAUL_FAILPOINT=worker@Reflected` kills a worker when it first reaches
 //! that point.
 
-/// A completed step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Failpoint {
     // Of a worker: a slice is started; a question is about to be sent; its answer, the reflection, the

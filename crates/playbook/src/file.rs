@@ -73,7 +73,7 @@ pub enum ChangeOutcome {
     AlreadyApplied,
 }
 
-/// Why a playbook cannot be read or written.
+/// Why a playbook cannot be read or written. Nothing was changed, and the caller may repeat the change.
 #[derive(Debug, Error)]
 pub enum FileError {
     /// A file operation failed.
@@ -206,18 +206,12 @@ impl PlaybookFile {
     }
 
     /// Returns the bytes of the file, valid or not, or `None` if there is no file.
-    ///
-    /// # Errors
-    /// Returns [`FileError::Io`] if the file cannot be read.
     pub fn bytes(&self) -> Result<Option<Vec<u8>>, FileError> {
         self.target()?.bytes()
     }
 
     /// Completes the change of a writer that was killed, so that readers see it. The next change does this
     /// too.
-    ///
-    /// # Errors
-    /// Returns [`FileError`] if nothing was changed.
     pub fn complete_interrupted_change(&self, learning: &LearningDb) -> Result<(), FileError> {
         if learning.last_revisions(&self.project())?.0.is_none_or(|last| last.written) {
             return Ok(());
@@ -227,9 +221,6 @@ impl PlaybookFile {
 
     /// Changes the playbook, unless it was changed for this cause before. `change` receives the current
     /// state, with the changes of other programs. It is called at most once.
-    ///
-    /// # Errors
-    /// Returns [`FileError`] if nothing was changed. The caller may repeat the change.
     pub fn change(
         &self,
         learning: &mut LearningDb,

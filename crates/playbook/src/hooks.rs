@@ -11,7 +11,6 @@ mod output;
 mod session_api;
 mod settings_file;
 mod update_keys;
-mod worker_lock;
 
 pub use destination::destination;
 pub use errors::{HookError, log_error, logged_errors};
@@ -21,4 +20,4 @@ pub use input::HookInput;
 pub use output::answer;
 pub use session_api::{record_session_api, session_api};
 pub use settings_file::{HookEntry, SettingsChange, SettingsFile, SettingsWarning};
-pub use update_keys::UpdateKeys;
+pub use update_keys::allows_learning;

@@ -17,7 +17,7 @@ mod reply;
 mod template;
 mod templates;
 
-pub use curate::{Curation, curate};
+pub use curate::curate;
 pub use excerpt::{Excerpt, ExcerptMessage, Role, row_ids};
 pub use question::{JudgeQuestion, JudgingError};
 pub(crate) use reflect::PARTS_MAX;

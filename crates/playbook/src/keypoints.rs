@@ -74,9 +74,6 @@ pub struct ExtractionResult {
 }
 
 /// Builds the question from the messages and the playbook's points by id.
-///
-/// # Errors
-/// Returns [`UserError`] if the user's template cannot be used.
 pub fn prompt(templates: &Templates, slice: &Excerpt, playbook: &Playbook) -> Result<String, UserError> {
     let points: BTreeMap<&str, &str> =
         playbook.points().map(|(_, point)| (point.name.as_str(), point.text.as_str())).collect();

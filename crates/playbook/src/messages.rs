@@ -15,7 +15,6 @@ use std::error::Error;
 use std::fmt;
 use tokio::time;
 
-/// Version of the API.
 const VERSION: &str = "2023-06-01";
 /// Maximum length of an answer, in tokens. It is that of the ACE playbook hooks; a longer answer would not
 /// describe a small playbook.
@@ -42,24 +41,18 @@ pub struct MessagesClient {
 /// An answer of the API.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
-    /// Full text.
     pub text: String,
-    /// Model that answered, as it names itself.
     pub model: String,
-    /// Tokens used.
     pub tokens: Tokens,
-    /// Why the answer ended.
     pub stop: AnswerStop,
 }
 
 /// Why an answer ended.
+/// Why an answer ended. `Truncated`: it reached the limit of tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AnswerStop {
-    /// The model finished it.
     Complete,
-    /// It reached the limit of tokens.
     Truncated,
-    /// The model refused to answer.
     Refused,
 }
 

@@ -1,5 +1,9 @@
 //! Defines the paths of the learning data. The playbooks themselves are in their projects.
 
+use sha2::{Digest, Sha256};
+use std::fs::DirBuilder;
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 /// Paths in the directory `playbook` of Longhaul's home.
@@ -44,4 +48,14 @@ impl LearningPaths {
     pub fn retained(&self) -> PathBuf {
         self.dir.join("retained")
     }
+}
+
+/// Creates a directory and its missing parents, which only their owner may enter.
+pub(crate) fn create_private_dir(dir: &Path) -> io::Result<()> {
+    DirBuilder::new().mode(0o700).recursive(true).create(dir)
+}
+
+/// Returns a file name for any text: the first bytes of its hash, in hexadecimal.
+pub(crate) fn hashed_name(text: impl AsRef<[u8]>, bytes: usize) -> String {
+    Sha256::digest(text).iter().take(bytes).map(|byte| format!("{byte:02x}")).collect()
 }

@@ -19,10 +19,10 @@ pub use apply::{Applied, apply};
 pub use change_summary::{AppliedChange, ChangeSummary, SkippedChange};
 pub(crate) use inject::render_points;
 pub use inject::{Injection, inject};
-pub use operation::Operation;
+pub(crate) use operation::Operation;
 pub use parse::ReadError;
 pub use section::Section;
-pub use similarity::{Similarity, THRESHOLD, WordOverlap, threshold};
+pub use similarity::{THRESHOLD, threshold};
 
 use crate::judging::PointVerdict;
 use serde::{Deserialize, Serialize};

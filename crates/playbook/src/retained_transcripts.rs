@@ -1,10 +1,8 @@
 //! Stores transcripts that have no file of their own until they are learned. Only their owner may read them.
 
 use crate::LearningPaths;
-use crate::hashed_name::hashed_name;
+use crate::paths::{create_private_dir, hashed_name};
 use longhaul_store::{Durability, StoreError, replace};
-use std::fs::DirBuilder;
-use std::os::unix::fs::DirBuilderExt;
 use std::path::PathBuf;
 
 // Bytes of a hash: more than enough to distinguish the transcripts of one user.
@@ -12,12 +10,9 @@ const NAME_BYTES: usize = 16;
 
 /// Stores a transcript durably and returns its path. Equal transcripts share one file, so that they are
 /// learned once.
-///
-/// # Errors
-/// Returns [`StoreError::Io`] if the file cannot be written.
 pub fn retain_transcript(paths: &LearningPaths, transcript: &[u8]) -> Result<PathBuf, StoreError> {
     let dir = paths.retained();
-    DirBuilder::new().mode(0o700).recursive(true).create(&dir).map_err(|cause| StoreError::Io {
+    create_private_dir(&dir).map_err(|cause| StoreError::Io {
         action: "create directory",
         path: dir.clone(),
         cause,

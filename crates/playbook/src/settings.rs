@@ -4,13 +4,11 @@
 use longhaul_agent::default_dialect;
 use std::fmt;
 
-/// Default model.
 const MODEL: &str = "claude-sonnet-4-5-20250929";
-/// Default API.
 const BASE_URL: &str = "https://api.anthropic.com";
 
 /// The settings of the judge.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JudgeSettings {
     /// Address of the API, without a trailing slash.
     pub base_url: String,
@@ -35,12 +33,7 @@ pub enum Credential {
 impl JudgeSettings {
     /// Reads the settings from these variables. An empty variable counts as unset.
     pub fn from_variables(variable: impl Fn(&str) -> Option<String>) -> JudgeSettings {
-        let first = |names: &[&str]| {
-            names.iter().find_map(|name| {
-                variable(name).map(|value| value.trim().to_owned()).filter(|value| !value.is_empty())
-            })
-        };
-        let model = first(&["AGENTIC_CONTEXT_MODEL", "ANTHROPIC_MODEL", "ANTHROPIC_DEFAULT_SONNET_MODEL"]);
+        let first = |names: &[&str]| first(names, &variable);
         let base_url = first(&["AGENTIC_CONTEXT_BASE_URL", "ANTHROPIC_BASE_URL"]);
         let credential = first(&["AGENTIC_CONTEXT_API_KEY"])
             .map(Credential::Key)
@@ -53,22 +46,25 @@ impl JudgeSettings {
         JudgeSettings {
             cloud: cloud.filter(|_| first(&["AGENTIC_CONTEXT_BASE_URL"]).is_none()),
             base_url: base_url.as_deref().unwrap_or(BASE_URL).trim_end_matches('/').to_owned(),
-            model: model.unwrap_or_else(|| MODEL.to_owned()),
+            model: model(&variable).unwrap_or_else(|| MODEL.to_owned()),
             credential,
         }
     }
 }
 
-impl fmt::Debug for JudgeSettings {
+/// Returns the model that these variables name. An empty variable counts as unset.
+pub fn model(variable: impl Fn(&str) -> Option<String>) -> Option<String> {
+    first(&["AGENTIC_CONTEXT_MODEL", "ANTHROPIC_MODEL", "ANTHROPIC_DEFAULT_SONNET_MODEL"], variable)
+}
+
+fn first(names: &[&str], variable: impl Fn(&str) -> Option<String>) -> Option<String> {
+    let mut values = names.iter().filter_map(|name| variable(name)).map(|value| value.trim().to_owned());
+    values.find(|value| !value.is_empty())
+}
+
+impl fmt::Debug for Credential {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let JudgeSettings { base_url, model, credential, cloud } = self;
-        let credential = credential.as_ref().map(|_| "…");
-        out.debug_struct("JudgeSettings")
-            .field("base_url", base_url)
-            .field("model", model)
-            .field("credential", &credential)
-            .field("cloud", cloud)
-            .finish()
+        write!(out, "{:?}", "…")
     }
 }
 

@@ -15,7 +15,7 @@ mod transcript;
 
 pub use learn_steps::LearnSteps;
 pub use lock::WorkerLock;
-pub use steps::{StepError, StepInput, WorkerSteps};
+pub(crate) use steps::{StepError, StepInput, WorkerSteps};
 
 use crate::database::{Item, JudgeKind, LearnResult, LearningDb, NextItem, Slice, SliceState};
 use crate::failpoints::{Failpoint, pass};
@@ -144,9 +144,6 @@ impl Worker<'_> {
     }
 
     /// Returns the next item of this worker.
-    ///
-    /// # Errors
-    /// Returns [`DatabaseError`] if the database cannot be read.
     pub fn next(&self, learning: &LearningDb, now: Moment) -> Result<NextItem, DatabaseError> {
         learning.next(self.kind, self.destination, self.transcript, now)
     }
@@ -266,7 +263,6 @@ impl Worker<'_> {
         Preset::Default.policy().backoff.delay(number, hint, self.clock.now().roll)
     }
 
-    /// Returns the unfinished slice of a dead worker, or a new one.
     fn next_slice(&self, learning: &mut LearningDb, item: &Item) -> Result<Slice, StepError> {
         let path = &item.queued.transcript;
         let now = self.clock.now().at;

@@ -13,8 +13,8 @@ use longhaul::find_agent::claude_config_dir;
 use longhaul_core::Moment;
 use longhaul_playbook::database::{JudgeKind, Queued};
 use longhaul_playbook::hooks::{
-    HookEvent, HookInput, InjectionClaim, UpdateKeys, answer, claim_injection, clear_injection, log_error,
-    record_session_api, was_injected,
+    HookEvent, HookInput, InjectionClaim, allows_learning, answer, claim_injection, clear_injection,
+    log_error, record_session_api, was_injected,
 };
 use longhaul_playbook::{LearningDb, LearningPaths, PlaybookFile};
 use longhaul_store::{DatabaseError, Home};
@@ -134,7 +134,7 @@ impl HookInvocation {
     fn learn(&self, input: &HookInput) -> Result<(), String> {
         let Some(event) = self.event.queued_event() else { return Ok(()) };
         let settings = claude_config_dir().and_then(|dir| fs::read_to_string(dir.join("settings.json")).ok());
-        if !UpdateKeys::from_settings(&settings.unwrap_or_default()).allows(self.event, input) {
+        if !allows_learning(&settings.unwrap_or_default(), self.event, input) {
             return Ok(());
         }
         let transcript = input.transcript().ok_or("the agent names no transcript")?;

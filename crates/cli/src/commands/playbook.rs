@@ -14,7 +14,6 @@ pub mod settings;
 pub mod show;
 pub mod status;
 mod undo;
-mod uninstall;
 
 pub use inject::injection_for_prompt;
 pub use project::{current_project, templates};
@@ -37,6 +36,6 @@ pub fn playbook(global: &GlobalArgs, args: &PlaybookArgs) -> Result<u8, Failure>
         PlaybookCommand::Status(args) => status::status(global, args),
         PlaybookCommand::Bootstrap(args) => bootstrap::bootstrap(global, args),
         PlaybookCommand::Install(args) => install::install(global, args),
-        PlaybookCommand::Uninstall(args) => uninstall::uninstall(global, args),
+        PlaybookCommand::Uninstall(args) => install::uninstall(global, args),
     }
 }

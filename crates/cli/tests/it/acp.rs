@@ -5,8 +5,8 @@ use crate::call::{Call, wait_until};
 use crate::harness::{LONGHAUL, Stage};
 use crate::recovering::{STEPS, agent_pid, assert_done, has_exited, recover, steps};
 use crate::server::{Server, WORK};
-use rustix::process::{Signal, kill_process};
 use longhaul_store::ModelUsage;
+use rustix::process::{Signal, kill_process};
 use serde_json::Value;
 use std::fs;
 

@@ -106,9 +106,6 @@ fn judged_bytes(learning: &LearningDb, path: &Path) -> Result<u64, DatabaseError
 
 /// Returns the result of learning from a transcript, or `None` if it is not finished. The queue decides whether
 /// it is finished; the last slice decides the result. A transcript that cannot be read has no slice.
-///
-/// # Errors
-/// Returns [`DatabaseError`] if the database cannot be read.
 pub fn result_of(learning: &LearningDb, queued: &Queued) -> Result<Option<LearnResult>, DatabaseError> {
     let sql = "SELECT state FROM queue WHERE transcript = ? AND judge = ? AND destination = ? AND event = ?
                ORDER BY id DESC LIMIT 1";
@@ -130,9 +127,6 @@ pub fn result_of(learning: &LearningDb, queued: &Queued) -> Result<Option<LearnR
 }
 
 /// Returns the cost of all questions since this moment, as far as the database knows it.
-///
-/// # Errors
-/// Returns [`DatabaseError`] if the database cannot be read.
 pub fn spent_since(learning: &LearningDb, at: Moment) -> Result<Usd, DatabaseError> {
     let sql = "SELECT coalesce(sum(cost), 0) FROM judge_requests WHERE at >= ?";
     let spent: i64 =
@@ -141,9 +135,6 @@ pub fn spent_since(learning: &LearningDb, at: Moment) -> Result<Usd, DatabaseErr
 }
 
 /// Plans what to do with the given sessions, which are sorted oldest first. Writes nothing.
-///
-/// # Errors
-/// Returns [`DatabaseError`] if the database cannot be read.
 pub fn plan(
     mut past_sessions: Vec<PastSession>,
     filter: &SessionFilter,
@@ -174,7 +165,6 @@ pub fn plan(
     Ok(plan)
 }
 
-/// Estimates the cost of a session, or returns why it is skipped.
 fn estimate(
     session: &PastSession,
     filter: &SessionFilter,

@@ -14,7 +14,8 @@ const FILE: &str = ".claude/bootstrap_state.json";
 const VERSION: &str = "1.0";
 const SESSIONS: &str = "processed_sessions";
 
-/// Progress of learning from past sessions.
+/// Progress of learning from past sessions. Its methods fail with [`UserError`] if the file cannot be read or
+/// written.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BootstrapState {
     path: PathBuf,
@@ -23,9 +24,6 @@ pub struct BootstrapState {
 
 impl BootstrapState {
     /// Reads the file of this project. A missing file is an empty state.
-    ///
-    /// # Errors
-    /// Returns [`UserError`] if the file cannot be read or is invalid.
     pub fn read(project: &Path) -> Result<BootstrapState, UserError> {
         let path = project.join(FILE);
         let unreadable = |cause: String| {
@@ -51,9 +49,6 @@ impl BootstrapState {
 
     /// Records that the transcript was processed at that time and the playbook then had this many points. The
     /// file is replaced as a whole and is on disk when this returns.
-    ///
-    /// # Errors
-    /// Returns [`UserError`] if the file cannot be written.
     pub fn record_learned(&mut self, transcript: &Path, at: &str, points: usize) -> Result<(), UserError> {
         self.content.entry("version").or_insert_with(|| VERSION.into());
         let session = json!({ "processed_at": at, "key_points_after": points });

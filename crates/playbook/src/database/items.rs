@@ -89,13 +89,10 @@ impl LearningDb {
     ) -> Result<Moment, DatabaseError> {
         let Queued { judge, destination, .. } = &item.queued;
         let failures = self.pause(*judge, destination)?.map_or(0, |pause| pause.failures);
-        let retry_at = Some(now + wait(failures));
-        let (judge, destination, reason) = (*judge, destination.clone(), reason.to_owned());
-        let pause =
-            PausedJudge { judge, destination, failures: failures + 1, needs_person: false, retry_at, reason };
+        let pause = new_pause(item, failures + 1, Some(now + wait(failures)), reason);
         self.database.change(|db| {
             set_pause(db, now, &pause)?;
-            delay(db, item, &pause.reason, now + wait(item.tries))
+            delay(db, item, reason, now + wait(item.tries))
         })
     }
 
@@ -120,9 +117,7 @@ impl LearningDb {
         let Queued { judge, destination, .. } = &item.queued;
         let previous = self.pause(*judge, destination)?;
         let is_news = previous.is_none_or(|previous| !previous.needs_person || previous.reason != reason);
-        let (judge, destination, reason) = (*judge, destination.clone(), reason.to_owned());
-        let pause =
-            PausedJudge { judge, destination, failures: 1, needs_person: true, retry_at: None, reason };
+        let pause = new_pause(item, 1, None, reason);
         self.database.change(|db| set_pause(db, now, &pause))?;
         Ok(is_news)
     }
@@ -133,7 +128,6 @@ impl LearningDb {
         self.database.query(|db| db.execute(sql, params![judge.as_str(), destination]).map(drop))
     }
 
-    /// Finishes an item that failed or needs no learning.
     pub(crate) fn finish(
         &mut self,
         item: &Item,
@@ -175,6 +169,18 @@ impl LearningDb {
                 "UPDATE queue SET state = 'waiting', tries = 0, not_before = 0, ended_at = NULL WHERE id IN ({failed_items})"
             ))
         })
+    }
+}
+
+/// Creates a pause of the item's judge, until a person acts if there is no `retry_at`.
+fn new_pause(item: &Item, failures: u32, retry_at: Option<Moment>, reason: &str) -> PausedJudge {
+    PausedJudge {
+        judge: item.queued.judge,
+        destination: item.queued.destination.clone(),
+        failures,
+        needs_person: retry_at.is_none(),
+        retry_at,
+        reason: reason.to_owned(),
     }
 }
 

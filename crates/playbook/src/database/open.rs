@@ -4,12 +4,12 @@
 //! it, because learning must not fail a session.
 
 use crate::LearningPaths;
+use crate::paths::create_private_dir;
 use longhaul_store::{Database, DatabaseError, Durability, empty_database, replace, with_suffix};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
-use std::fs::{self, DirBuilder, File};
+use std::fs::{self, File};
 use std::io;
-use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -161,7 +161,7 @@ impl LearningDb {
 /// Creates an empty database atomically and never overwrites one. Many hooks may run at once, and any may be
 /// killed.
 fn create(paths: &LearningPaths, path: &Path) -> io::Result<()> {
-    DirBuilder::new().mode(0o700).recursive(true).create(paths.dir())?;
+    create_private_dir(paths.dir())?;
     let lock = File::open(paths.dir())?;
     lock.lock()?;
     if path.exists() {

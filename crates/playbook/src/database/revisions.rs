@@ -57,7 +57,6 @@ impl LearningDb {
         self.select("WHERE project = ?1 ORDER BY id", project)
     }
 
-    /// Returns the last revision of a project's playbook and the one before it.
     pub(crate) fn last_revisions(
         &self,
         project: &str,
@@ -66,7 +65,6 @@ impl LearningDb {
         Ok((revisions.next(), revisions.next()))
     }
 
-    /// Returns the revision of a slice, or `None` if it was not learned.
     pub(crate) fn revision_of_slice(&self, slice: i64) -> Result<Option<Revision>, DatabaseError> {
         Ok(self.select("WHERE cause = ?1", &RevisionCause::SliceRow(slice).to_string())?.pop())
     }
@@ -103,7 +101,6 @@ impl LearningDb {
         })
     }
 
-    /// Records that the revision is in the file.
     pub(crate) fn mark_written(&self, id: i64) -> Result<(), DatabaseError> {
         self.database.query(|db| db.execute("UPDATE revisions SET written = 1 WHERE id = ?", [id]).map(drop))
     }

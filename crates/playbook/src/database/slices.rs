@@ -15,43 +15,30 @@ use strum::{EnumString, IntoStaticStr};
 /// A part of a transcript that is judged at once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Slice {
-    /// Row id.
     pub id: i64,
-    /// Position in the transcript.
     pub part: ByteRange,
-    /// State of its judgment.
     pub state: SliceState,
-    /// Answer of the reflector.
     pub reflection: Option<Reflection>,
-    /// Answer of the curator.
     pub operations: Option<Vec<Value>>,
 }
 
 /// The position of a slice in a transcript.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ByteRange {
-    /// Offset of the first byte.
     pub start: u64,
-    /// Offset after the last byte.
     pub end: u64,
     /// Number of times the file had been replaced.
     pub generation: u64,
-    /// Fingerprint that identifies the file.
     pub fingerprint: i64,
     /// Whether the slice was cut at the size limit, so that another follows.
     pub more: bool,
 }
 
-/// The state of a slice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SliceState {
-    /// Its position is known.
     Started,
-    /// The reflector has answered.
     Reflected,
-    /// The curator has answered.
     Curated,
-    /// It is finished.
     Finished(LearnResult),
 }
 
@@ -71,7 +58,6 @@ const COLUMNS: &str =
     "id, start_offset, end_offset, generation, fingerprint, more, state, reflection, operations";
 
 impl LearningDb {
-    /// Returns the unfinished slice of this item.
     pub(crate) fn unfinished_slice(&self, item: &Item) -> Result<Option<Slice>, DatabaseError> {
         let sql = format!(
             "SELECT {COLUMNS} FROM slices WHERE queued = ? AND state IN ('started', 'reflected', 'curated') ORDER BY id"
@@ -139,7 +125,6 @@ impl LearningDb {
         })
     }
 
-    /// Stores the curator's answer.
     pub(crate) fn store_operations(
         &mut self,
         slice: &Slice,
@@ -186,7 +171,6 @@ impl LearningDb {
         })
     }
 
-    /// Returns the rows that were judged already.
     pub(crate) fn judged_rows(&self, rows: &BTreeSet<i64>) -> Result<BTreeSet<i64>, DatabaseError> {
         self.database.query(|db| {
             let mut query = db.prepare("SELECT 1 FROM judged WHERE row = ?")?;

@@ -69,7 +69,6 @@ impl LockedPlaybook {
     }
 }
 
-/// Reads and parses a file.
 pub(super) fn read_content(target: &Target) -> Result<FileContent, FileError> {
     let Some(bytes) = target.bytes()? else { return Ok(FileContent::Readable(Box::default())) };
     let text = match String::from_utf8(bytes) {

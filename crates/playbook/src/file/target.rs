@@ -2,12 +2,11 @@
 //! links.
 
 use super::FileError;
-use crate::backup::write_backup;
+use crate::backup::{write_backup, write_like};
 use crate::failpoints::{Failpoint, is_interrupted, pass};
 use longhaul_store::open_regular;
 use std::fs::{self, File, TryLockError};
-use std::io::{self, Read, Write};
-use std::os::unix::fs::{MetadataExt, fchown};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -68,7 +67,6 @@ impl Target {
         }
     }
 
-    /// Waits for the lock.
     pub(super) fn lock(&self) -> Result<Lock, FileError> {
         let failed = |source| FileError::io("lock", &self.dir, source);
         // Creates only the last component: a project that was removed is not created again.
@@ -116,23 +114,14 @@ impl Target {
     /// permissions suffice.
     pub(super) fn prepare(&self, _lock: &Lock, text: &str) -> Result<PreparedFile, FileError> {
         let prepared = self.dir.join(format!("{}{}.new", self.temporary_prefix(), std::process::id()));
-        let failed = |source| FileError::io("write", &self.path, source);
-        // `create_new` never follows a link of this name.
-        let file = File::options().write(true).create_new(true).open(&prepared).map_err(failed)?;
+        write_like(&self.path, &prepared, text.as_bytes())
+            .map_err(|source| FileError::io("write", &self.path, source))?;
         let prepared = PreparedFile { prepared, target: self.clone() };
-        if let Ok(metadata) = fs::metadata(&self.path) {
-            file.set_permissions(metadata.permissions()).map_err(failed)?;
-            // Without the right to change the owner, the new file belongs to the user. The mode still limits
-            // its readers.
-            let _ = fchown(&file, Some(metadata.uid()), Some(metadata.gid()));
-        }
-        (&file).write_all(text.as_bytes()).and_then(|()| file.sync_all()).map_err(failed)?;
         pass(Failpoint::Prepared);
         Ok(prepared)
     }
 }
 
-/// Returns the canonical path of a directory.
 fn real(dir: &Path) -> io::Result<PathBuf> {
     fs::canonicalize(if dir.as_os_str().is_empty() { Path::new(".") } else { dir })
 }

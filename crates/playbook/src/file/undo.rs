@@ -74,9 +74,6 @@ impl PlaybookFile {
 
     /// Undoes a change and all later ones. Without a number, undoes the last change. An edit by a person is
     /// undone only with `force`, and stays in the history.
-    ///
-    /// # Errors
-    /// Returns the errors of [`PlaybookFile::undo_plan`] and [`PlaybookFile::change`] if nothing was changed.
     pub fn undo(
         &self,
         learning: &mut LearningDb,

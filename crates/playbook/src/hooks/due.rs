@@ -13,9 +13,6 @@ const PERSON_WAIT: Span = Span::from_secs(3600);
 
 impl LearningDb {
     /// Returns whether an item of this judge and API is due and the judge is not in backoff.
-    ///
-    /// # Errors
-    /// Returns [`DatabaseError`] if the database cannot be read.
     pub fn has_due(&self, now: Moment, destination: &str, judge: JudgeKind) -> Result<bool, DatabaseError> {
         self.database.query(|db| {
             let sql = "SELECT EXISTS (SELECT 1 FROM queue WHERE state = 'waiting' AND not_before <= ?1

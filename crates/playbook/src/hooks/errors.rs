@@ -2,12 +2,13 @@
 //! errors in `playbook status`.
 
 use crate::LearningPaths;
+use crate::paths::create_private_dir;
 use longhaul_core::Moment;
 use longhaul_store::{Durability, replace, rfc3339};
 use serde::{Deserialize, Serialize};
-use std::fs::{self, DirBuilder, OpenOptions};
+use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::OpenOptionsExt;
 
 // Some thousand lines, more than anyone reads.
 const BYTES_MAX: u64 = 256 << 10;
@@ -28,14 +29,11 @@ pub struct HookError {
 }
 
 /// Logs an error. If the file exceeds its limit, the oldest lines are removed.
-///
-/// # Errors
-/// Returns the I/O error if the log cannot be written. The caller can do nothing about it.
 pub fn log_error(paths: &LearningPaths, at: Moment, event: &str, description: &str) -> io::Result<()> {
     let description = description.chars().take(DESCRIPTION_CHARS_MAX).collect();
     let error = HookError { at: rfc3339(at), event: event.to_owned(), description };
     let line = serde_json::to_string(&error)? + "\n";
-    DirBuilder::new().mode(0o700).recursive(true).create(paths.dir())?;
+    create_private_dir(paths.dir())?;
     let path = paths.hook_errors();
     if fs::metadata(&path).is_ok_and(|metadata| metadata.len() > BYTES_MAX) {
         let text = fs::read(&path)?;

@@ -8,12 +8,12 @@
 //! origin is unknown.
 
 use crate::LearningPaths;
-use crate::hashed_name::hashed_name;
+use crate::paths::{create_private_dir, hashed_name};
 use longhaul_core::Moment;
 use std::fs;
-use std::fs::{DirBuilder, OpenOptions};
+use std::fs::OpenOptions;
 use std::io::{self, ErrorKind};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -37,7 +37,7 @@ pub fn claim_injection(paths: &LearningPaths, session: &str) -> InjectionClaim {
     let create = || OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path);
     let result = create().or_else(|error| match error.kind() {
         ErrorKind::NotFound => {
-            DirBuilder::new().mode(0o700).recursive(true).create(paths.injection_markers())?;
+            create_private_dir(&paths.injection_markers())?;
             create()
         }
         _ => Err(error),
@@ -55,9 +55,6 @@ pub fn was_injected(paths: &LearningPaths, session: &str) -> bool {
 }
 
 /// Removes the marker, so that the playbook is injected again at the next prompt.
-///
-/// # Errors
-/// Returns the I/O error if the marker cannot be removed.
 pub fn clear_injection(paths: &LearningPaths, session: &str) -> io::Result<()> {
     match fs::remove_file(marker_path(paths, session)) {
         Err(error) if error.kind() != ErrorKind::NotFound => Err(error),

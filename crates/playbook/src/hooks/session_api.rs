@@ -4,22 +4,18 @@
 //! a record.
 
 use crate::LearningPaths;
-use crate::hashed_name::hashed_name;
+use crate::paths::{create_private_dir, hashed_name};
 use longhaul_store::{Durability, StoreError, replace};
-use std::fs::{self, DirBuilder};
-use std::os::unix::fs::DirBuilderExt;
+use std::fs;
 use std::path::PathBuf;
 
 /// Records that this session uses this API. The record need not survive a power failure.
-///
-/// # Errors
-/// Returns [`StoreError::Io`] if the record cannot be written.
 pub fn record_session_api(paths: &LearningPaths, session: &str, api: &str) -> Result<(), StoreError> {
     if session_api(paths, session).as_deref() == Some(api) {
         return Ok(());
     }
     let dir = paths.apis();
-    DirBuilder::new().mode(0o700).recursive(true).create(&dir).map_err(|cause| StoreError::Io {
+    create_private_dir(&dir).map_err(|cause| StoreError::Io {
         action: "create directory",
         path: dir,
         cause,

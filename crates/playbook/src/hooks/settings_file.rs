@@ -17,14 +17,15 @@ use std::path::{Path, PathBuf};
 
 const INVALID_HINT: &str = "fix it: Claude Code ignores the file as it is; nothing was changed";
 
-/// A settings file.
+/// A settings file. Its methods fail with [`UserError`] if it cannot be read or understood.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SettingsFile {
     path: PathBuf,
     program_name: String,
 }
 
-/// A planned change of a file. It applies only if no other program changes the file first.
+/// A planned change of a file. It applies only if no other program changes the file first, and otherwise fails
+/// with [`UserError`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SettingsChange {
     path: PathBuf,
@@ -61,17 +62,16 @@ impl SettingsFile {
 
     /// Plans settings with exactly these Longhaul hooks. With `replace_ace`, the ACE playbook hooks are
     /// removed.
-    ///
-    /// # Errors
-    /// Returns [`UserError`] if the settings cannot be read or changed. Never changes the file.
     pub fn with_hooks(
         &self,
         requested: &[HookEntry],
         replace_ace: bool,
     ) -> Result<SettingsChange, UserError> {
         let before = self.read()?;
-        let mut text =
-            before.clone().filter(|text| !text.trim().is_empty()).unwrap_or_else(|| "{}\n".to_owned());
+        let mut text = before.clone().unwrap_or_default();
+        if text.trim().is_empty() && !requested.is_empty() {
+            text = "{}\n".to_owned();
+        }
         self.check_json(&text)?;
         let found = entries(&text);
         let has_ace = found.iter().any(Entry::is_ace);
@@ -90,35 +90,19 @@ impl SettingsFile {
     }
 
     /// Plans settings without Longhaul's hooks.
-    ///
-    /// # Errors
-    /// Returns [`UserError`] if the settings cannot be read or changed. Never changes the file.
     pub fn without_hooks(&self) -> Result<SettingsChange, UserError> {
-        self.remove_matching(|entry| entry.is_longhaul(&self.program_name), false)
+        self.with_hooks(&[], false)
     }
 
     /// Plans settings without the ACE playbook hooks.
-    ///
-    /// # Errors
-    /// Returns [`UserError`] if the settings cannot be read or changed. Never changes the file.
     pub fn without_ace(&self) -> Result<SettingsChange, UserError> {
-        self.remove_matching(Entry::is_ace, true)
-    }
-
-    fn remove_matching(
-        &self,
-        matches: impl Fn(&Entry) -> bool,
-        needs_backup: bool,
-    ) -> Result<SettingsChange, UserError> {
         let before = self.read()?;
         let mut text = before.clone().unwrap_or_default();
-        if !text.trim().is_empty() {
-            self.check_json(&text)?;
-        }
-        while let Some(entry) = entries(&text).into_iter().find(&matches) {
+        self.check_json(&text)?;
+        while let Some(entry) = entries(&text).into_iter().find(Entry::is_ace) {
             text = entry.remove_from(&text);
         }
-        Ok(self.change(before, text, needs_backup))
+        Ok(self.change(before, text, true))
     }
 
     /// Returns whether these settings contain the ACE playbook hooks.
@@ -137,8 +121,11 @@ impl SettingsFile {
         }
     }
 
-    /// Verifies that the text is a JSON object.
+    /// Verifies that the text is a JSON object or empty.
     fn check_json(&self, text: &str) -> Result<(), UserError> {
+        if text.trim().is_empty() {
+            return Ok(());
+        }
         match serde_json::from_str::<Value>(text) {
             Ok(Value::Object(_)) => Ok(()),
             Ok(_) => Err(self.shape_error("the content is not an object")),
@@ -198,9 +185,6 @@ impl SettingsChange {
     }
 
     /// Writes the file atomically. Returns the path of the backup, if one was made.
-    ///
-    /// # Errors
-    /// Returns [`UserError`] if the file was not changed.
     pub fn write(&self) -> Result<Option<PathBuf>, UserError> {
         if !self.is_change() {
             return Ok(None);

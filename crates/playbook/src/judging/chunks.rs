@@ -2,6 +2,7 @@
 
 use super::excerpt::{ExcerptMessage, line};
 use longhaul_agent::{estimated_tokens, truncate_middle};
+use std::collections::VecDeque;
 
 // Length of a message of one short word, including its JSON syntax.
 const MESSAGE_TOKENS_MIN: u64 = 24;
@@ -32,12 +33,11 @@ pub(super) fn parts(messages: Vec<ExcerptMessage>, tokens_max: u64) -> Vec<Vec<E
 pub(super) fn newest(
     mut parts: Vec<Vec<ExcerptMessage>>,
     parts_max: usize,
-) -> (Vec<Vec<ExcerptMessage>>, usize) {
+) -> (VecDeque<Vec<ExcerptMessage>>, usize) {
     let newest = parts.split_off(parts.len().saturating_sub(parts_max));
-    (newest, parts.iter().map(Vec::len).sum())
+    (newest.into(), parts.iter().map(Vec::len).sum())
 }
 
-/// Estimates the tokens of a part.
 pub(super) fn token_count(part: &[ExcerptMessage]) -> u64 {
     part.iter().map(tokens).sum()
 }

@@ -25,8 +25,6 @@ use serde::Serialize;
 pub struct Excerpt {
     /// Messages and tool calls, oldest first.
     pub messages: Vec<ExcerptMessage>,
-    /// Points that the agent cited, in order of first citation.
-    pub cited: Vec<PointId>,
 }
 
 /// A message or a tool call.
@@ -76,7 +74,7 @@ impl Excerpt {
                 }
             }
         }
-        Excerpt { cited: cited(&messages), messages }
+        Excerpt { messages }
     }
 
     /// Returns whether there is nothing to judge.
@@ -105,7 +103,6 @@ pub(super) fn cited(messages: &[ExcerptMessage]) -> Vec<PointId> {
     cited
 }
 
-/// Returns the author of a message and its visible text.
 fn visible_text(message: &TranscriptMessage, outcomes: &calls::ToolOutcomes<'_>) -> Option<(Role, String)> {
     match message.kind {
         EventKind::Prompt => Some((Role::User, noise::user_text(message.text())?)),
@@ -124,7 +121,6 @@ pub(super) fn as_json<'a>(messages: impl Iterator<Item = &'a ExcerptMessage>) ->
     format!("[\n{}\n]", lines.join(",\n"))
 }
 
-/// Returns one message of such a list.
 pub(super) fn line(message: &ExcerptMessage) -> String {
     // Serializing strings never fails.
     serde_json::to_string(message).unwrap_or_default().replace("</", "<\\/")

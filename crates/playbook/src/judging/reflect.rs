@@ -14,7 +14,6 @@ use crate::{Judge, Playbook, UserError};
 use longhaul_agent::estimated_tokens;
 use longhaul_core::Fault;
 use serde_json::{Map, Value};
-use std::collections::VecDeque;
 
 /// Maximum number of parts: a day of work fills a model's context about eight times.
 pub(crate) const PARTS_MAX: usize = 8;
@@ -58,7 +57,7 @@ pub async fn reflect(
             "remove points with `longhaul playbook edit`, or set a model that accepts more tokens",
         )));
     }
-    let (mut rest, mut omitted) = split(slice.messages.clone(), room, PARTS_MAX);
+    let (mut rest, mut omitted) = newest(parts(slice.messages.clone(), room), PARTS_MAX);
     let (mut reflections, mut notes, mut halvings) = (Vec::new(), Vec::new(), 0);
     while let Some(part) = rest.front() {
         let half = token_count(part) / 2;
@@ -77,7 +76,8 @@ pub async fn reflect(
                 halvings += 1;
                 let messages = rest.into_iter().flatten().collect();
                 let omitted_now: usize;
-                (rest, omitted_now) = split(messages, half, PARTS_MAX.saturating_sub(reflections.len()));
+                (rest, omitted_now) =
+                    newest(parts(messages, half), PARTS_MAX.saturating_sub(reflections.len()));
                 omitted += omitted_now;
             }
             Err(error) => return Err(error),
@@ -90,15 +90,6 @@ pub async fn reflect(
         ));
     }
     Ok(ReflectionResult { reflection: merge(reflections), notes })
-}
-
-fn split(
-    messages: Vec<ExcerptMessage>,
-    room: u64,
-    parts_max: usize,
-) -> (VecDeque<Vec<ExcerptMessage>>, usize) {
-    let (newest_parts, omitted) = newest(parts(messages, room), parts_max);
-    (newest_parts.into(), omitted)
 }
 
 fn prompt(templates: &Templates, playbook: &str, messages: &[ExcerptMessage]) -> Result<String, UserError> {

@@ -18,7 +18,6 @@ pub(super) fn points(playbook: &Playbook) -> String {
     }
 }
 
-/// Returns the playbook with its counters updated by this reflection.
 pub(super) fn with_updated_counters(playbook: &Playbook, reflection: &Reflection) -> Playbook {
     let mut counted = playbook.clone();
     for tag in &reflection.tags {

@@ -33,7 +33,6 @@ pub struct Templates {
 }
 
 impl Template {
-    /// Returns the file name.
     fn file_name(self) -> &'static str {
         match self {
             Template::Reflector => "reflector.txt",
@@ -43,7 +42,6 @@ impl Template {
         }
     }
 
-    /// Returns the bundled template.
     fn bundled(self) -> &'static str {
         match self {
             Template::Reflector => include_str!("prompts/reflector.txt"),
@@ -83,7 +81,6 @@ impl Templates {
     }
 }
 
-/// Reads a file, or returns `None` if there is none.
 fn read(path: &Path) -> io::Result<Option<String>> {
     let file = match open_regular(path) {
         Ok(file) => file,
@@ -138,8 +135,10 @@ mod tests {
         let reflection = serde_json::Value::Object(example(Template::Reflector, "bullet_tags"));
         serde_json::from_value::<crate::judging::Reflection>(reflection).expect("a reflection");
         let operations = example(Template::Curator, "operations").remove("operations").expect("operations");
-        let operations: Vec<crate::points::Operation> =
-            serde_json::from_value(operations).expect("each is an operation");
+        let operations = operations.as_array().expect("a list");
+        for operation in operations {
+            crate::points::Operation::parse(operation).expect("each is an operation");
+        }
         assert_eq!(operations.len(), 4);
         assert!(example(Template::Reflection, "new_key_points").contains_key("evaluations"));
     }

@@ -9,38 +9,23 @@ use thiserror::Error;
 /// Why a request had no answer.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum MessagesError {
-    /// The request timed out.
     #[error("Request timed out after {timeout}")]
-    Timeout {
-        /// Time limit of the request.
-        timeout: Span,
-    },
+    Timeout { timeout: Span },
     /// The connection failed, or broke before the answer was complete.
     #[error("Connection error: {host}: {cause}")]
-    Connection {
-        /// Host of the API.
-        host: String,
-        /// Cause of the failure.
-        cause: String,
-    },
+    Connection { host: String, cause: String },
     /// The API rejected this request or failed.
     #[error("Error code: {status} - {message}")]
     Status {
-        /// HTTP status.
         status: u16,
         /// Kind and sentence of the API's error.
         message: String,
         /// Fault of a 400, if only its sentence reveals it.
         fault: Option<Fault>,
-        /// Delay that the API requests.
         retry_after: Option<Span>,
     },
-    /// The response is not a message.
     #[error("Failed to parse response: {cause}")]
-    Validation {
-        /// Cause of the error.
-        cause: String,
-    },
+    Validation { cause: String },
 }
 
 /// Sentences that reveal the fault of a 400. The vendor wrote them, and its own agent relies on them (Claude
@@ -54,7 +39,6 @@ const SENTENCES: &[(&str, Fault)] = &[
 // Error messages of the API are shown in one line.
 const MESSAGE_CHARS_MAX: usize = 300;
 
-/// Converts an unsuccessful status to an error.
 pub(super) fn status_error(status: u16, body: &[u8], retry_after: Option<Span>) -> MessagesError {
     let (kind, sentence) = wire::refusal(body).unwrap_or_default();
     let parts = [kind.as_str(), sentence.as_str()];
@@ -98,7 +82,6 @@ impl MessagesError {
         }
     }
 
-    /// Returns the delay that the API requests, if any.
     pub fn retry_after(&self) -> Option<Span> {
         match self {
             MessagesError::Status { retry_after, .. } => *retry_after,
@@ -108,7 +91,6 @@ impl MessagesError {
         }
     }
 
-    /// Returns the fault.
     pub fn fault(&self) -> Fault {
         match self {
             MessagesError::Status { fault: Some(fault), .. } => *fault,

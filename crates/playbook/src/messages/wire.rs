@@ -57,7 +57,6 @@ struct RefusalError {
     message: String,
 }
 
-/// Builds a request with one user message.
 pub(super) fn request(model: &str, prompt: &str) -> Vec<u8> {
     let messages = [RequestMessage { role: "user", content: prompt }];
     serde_json::to_vec(&Request { model, max_tokens: ANSWER_TOKENS_MAX, messages })

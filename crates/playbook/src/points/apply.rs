@@ -1,6 +1,6 @@
 //! Applies the lessons from a session to a playbook, all or none. The result is a new playbook.
 
-use super::similarity::{Similarity, absorb, merge_duplicates};
+use super::similarity::{absorb, merge_duplicates};
 use super::{AppliedChange, ChangeSummary, Operation};
 use crate::judging::{PointVerdict, Reflection};
 use crate::{Playbook, Point, PointId, Section};
@@ -23,22 +23,15 @@ pub struct Applied {
 
 /// Counts the reflector's tags, applies the curator's operations in order, joins duplicates and removes
 /// harmful points. Invalid operations are skipped and reported.
-pub fn apply(
-    playbook: &Playbook,
-    reflection: &Reflection,
-    operations: &[Value],
-    similarity: &dyn Similarity,
-    threshold: f64,
-) -> Applied {
+pub fn apply(playbook: &Playbook, reflection: &Reflection, operations: &[Value], threshold: f64) -> Applied {
     let mut applier = Applier::new(playbook);
     for tag in &reflection.tags {
         applier.count(&tag.name, tag.tag);
     }
     applier.operations(operations);
-    applier.finish(similarity, threshold)
+    applier.finish(threshold)
 }
 
-/// A copy of the playbook during the changes.
 struct Applier {
     playbook: Playbook,
     changes: ChangeSummary,
@@ -159,9 +152,9 @@ impl Applier {
         Some((section, point))
     }
 
-    fn finish(mut self, similarity: &dyn Similarity, threshold: f64) -> Applied {
+    fn finish(mut self, threshold: f64) -> Applied {
         let before = self.playbook.clone();
-        self.changes.applied.extend(merge_duplicates(&mut self.playbook, similarity, threshold));
+        self.changes.applied.extend(merge_duplicates(&mut self.playbook, threshold));
         self.prune();
         self.playbook.reserve_ids(&before);
         Applied { playbook: self.playbook, changes: self.changes }

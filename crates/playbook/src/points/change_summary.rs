@@ -152,14 +152,12 @@ impl ChangeSummary {
         if parts.is_empty() { "nothing changed".to_owned() } else { parts.join(", ") }
     }
 
-    /// Adds a skipped change.
     pub(super) fn push_skipped(&mut self, description: &str, reason: impl Into<String>) {
         self.skipped.push(SkippedChange { description: description.to_owned(), reason: reason.into() });
     }
 }
 
 impl ChangeSummary {
-    /// Returns the differences between two states of a playbook.
     pub(crate) fn diff(before: &Playbook, after: &Playbook) -> ChangeSummary {
         let mut applied = Vec::new();
         for (section, point) in after.points() {

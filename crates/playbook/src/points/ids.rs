@@ -15,7 +15,6 @@ const KEY: &str = "last_numbers";
 const NUMBER_MAX: u64 = 999_999_999;
 
 impl Playbook {
-    /// Returns the id of the next new point of a section.
     pub(super) fn next_name(&self, section: Section) -> PointId {
         PointId::from(format!("{}-{:03}", section.slug(), self.highest(section) + 1))
     }

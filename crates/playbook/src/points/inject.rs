@@ -1,10 +1,11 @@
 //! Renders a playbook for a session in the established format: one point per line by section, with its id and
 //! its counters.
 
-use super::select::{Chosen, choose};
+use super::select::choose;
 use crate::judging::{Template, Templates};
 use crate::{Playbook, Point, Section, UserError};
 use longhaul_agent::estimated_tokens;
+use std::collections::BTreeSet;
 
 /// The text to inject into a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,9 +23,6 @@ pub struct Injection {
 /// If the playbook exceeds `max_tokens` ([`estimated_tokens`], including the introduction), the
 /// points that fit the prompt best are included. The text then ends with the number of omitted points. The
 /// result is deterministic.
-///
-/// # Errors
-/// Returns [`UserError`] if the user's template cannot be used.
 pub fn inject(
     playbook: &Playbook,
     prompt: &str,
@@ -52,7 +50,8 @@ pub fn inject(
         |section| estimated_tokens(&heading(section)) + 1,
     );
     loop {
-        let included: Vec<(Section, &Point)> = Chosen::in_order(&chosen).map(|index| points[index]).collect();
+        let in_order: BTreeSet<usize> = chosen.iter().copied().collect();
+        let included: Vec<(Section, &Point)> = in_order.into_iter().map(|index| points[index]).collect();
         let omitted = points.len() - included.len();
         let text = framed(&render_points(&included, omitted))?;
         if included.is_empty() {

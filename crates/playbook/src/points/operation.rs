@@ -2,58 +2,37 @@
 
 use super::SkippedChange;
 use crate::PointId;
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// One change to a playbook, in the curator's format.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "type")]
-pub enum Operation {
-    /// Adds a point.
-    #[serde(rename = "ADD")]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Operation {
     Add {
-        /// Text of the point.
         text: String,
-        /// Title of the section.
-        #[serde(default)]
         section: Option<String>,
     },
     /// Changes the text of a point. Its id and its counters stay.
-    #[serde(rename = "UPDATE")]
     Update {
-        /// Id of the point.
         target_id: PointId,
-        /// New text.
         text: String,
     },
-    /// Deletes a point.
-    #[serde(rename = "DELETE")]
     Delete {
-        /// Id of the point.
         target_id: PointId,
-        /// Reason.
-        #[serde(default)]
         reason: String,
     },
-    /// Replaces several points with one. Its counters are their sums.
-    #[serde(rename = "MERGE")]
+    /// Replaces several points with one. Its counters are their sums, and its section is by default that of
+    /// the first.
     Merge {
-        /// Ids of the points.
         source_ids: Vec<PointId>,
-        /// Text of the new point.
         merged_text: String,
-        /// Title of the section; by default that of the first point.
-        #[serde(default)]
         section: Option<String>,
     },
 }
 
 impl Operation {
-    /// Parses an operation. Optional fields of the wrong type are ignored.
-    ///
-    /// # Errors
-    /// Returns why the value is invalid, because a curator is a model and may write anything.
-    pub(super) fn parse(value: &Value) -> Result<Operation, SkippedChange> {
+    /// Parses an operation, or returns why it is invalid, because a curator is a model and may write anything.
+    /// Optional fields of the wrong type are ignored.
+    pub(crate) fn parse(value: &Value) -> Result<Operation, SkippedChange> {
         let kind = value.get("type").and_then(Value::as_str).unwrap_or_default();
         let invalid = |reason: &str| SkippedChange {
             description: if kind.is_empty() { "operation".to_owned() } else { kind.to_owned() },

@@ -130,7 +130,6 @@ impl Reader {
         Ok(())
     }
 
-    /// Parses a point. Also returns whether it has an id.
     fn point(&mut self, path: &str, point: Value) -> Result<(Point, bool), ReadError> {
         let mut fields = match point {
             Value::Object(fields) => fields,
@@ -174,7 +173,6 @@ impl Reader {
         count
     }
 
-    /// Parses the points of the old format, which has no sections.
     fn flat(&mut self, flat: Value) -> Result<Vec<Point>, ReadError> {
         let flat = list("key_points", flat)?;
         let name_of = |item: &Value| item.get("name").and_then(Value::as_str).map(str::to_owned);
@@ -221,7 +219,6 @@ fn scored(item: Value) -> Value {
     fields.into()
 }
 
-/// Sets the missing counters.
 fn count(fields: &mut Map<String, Value>, score: f64) {
     fields.entry("helpful").or_insert((score.max(0.0) as u64).into());
     fields.entry("harmful").or_insert(((-score).max(0.0) as u64).into());

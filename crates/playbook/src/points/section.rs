@@ -1,26 +1,33 @@
 //! Defines the five sections of a playbook.
 
 use serde::{Deserialize, Serialize};
-use std::fmt;
+use strum::{Display, IntoStaticStr};
 
 /// A section of a playbook. The titles, the order and the prefixes of ids are those of existing playbooks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, Display, IntoStaticStr,
+)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Section {
     /// Approaches that work.
     #[serde(rename = "PATTERNS & APPROACHES")]
+    #[strum(serialize = "PATTERNS & APPROACHES")]
     Patterns,
     /// Approaches that fail.
     #[serde(rename = "MISTAKES TO AVOID")]
+    #[strum(serialize = "MISTAKES TO AVOID")]
     Mistakes,
     /// The user's preferences.
     #[serde(rename = "USER PREFERENCES")]
+    #[strum(serialize = "USER PREFERENCES")]
     Preferences,
     /// Facts about the project.
     #[serde(rename = "PROJECT CONTEXT")]
+    #[strum(serialize = "PROJECT CONTEXT")]
     Context,
     /// Everything else.
     #[serde(rename = "OTHERS")]
+    #[strum(serialize = "OTHERS")]
     Others,
 }
 
@@ -31,13 +38,7 @@ impl Section {
 
     /// Returns the heading, which is also the name in the file.
     pub fn title(self) -> &'static str {
-        match self {
-            Section::Patterns => "PATTERNS & APPROACHES",
-            Section::Mistakes => "MISTAKES TO AVOID",
-            Section::Preferences => "USER PREFERENCES",
-            Section::Context => "PROJECT CONTEXT",
-            Section::Others => "OTHERS",
-        }
+        self.into()
     }
 
     /// Returns the prefix of its points' ids.
@@ -57,11 +58,5 @@ impl Section {
         let title = title.trim();
         let named = Section::ALL.iter().copied().find(|section| section.title().eq_ignore_ascii_case(title));
         named.unwrap_or(Section::Others)
-    }
-}
-
-impl fmt::Display for Section {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.pad(self.title())
     }
 }

@@ -17,41 +17,27 @@ const TOPIC_WEIGHT: f64 = 2.0;
 // A point that helped a hundred times scores half as much again as one that never did harm.
 const FREQUENCY_WEIGHT: f64 = 0.1;
 
-/// One of the selected points.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Chosen {
-    index: usize,
-}
-
-impl Chosen {
-    /// Returns the indices of the selected points in their original order.
-    pub(super) fn in_order(chosen: &[Chosen]) -> impl Iterator<Item = usize> {
-        chosen.iter().map(|chosen| chosen.index).collect::<BTreeSet<usize>>().into_iter()
-    }
-}
-
-/// Selects the points that fit into this space, most important first.
+/// Returns the indices of the points that fit into this space, most important first.
 pub(super) fn choose(
     points: &[(Section, &Point)],
     prompt: &str,
     room: u64,
     cost: impl Fn(&Point) -> u64,
     heading: impl Fn(Section) -> u64,
-) -> Vec<Chosen> {
+) -> Vec<usize> {
     let ranked = rank(points, prompt);
     let mut headings: BTreeSet<Section> = BTreeSet::new();
-    let mut chosen: Vec<Chosen> = Vec::new();
+    let mut chosen: Vec<usize> = Vec::new();
     let mut used = 0;
     let mut take = |indices: &mut dyn Iterator<Item = usize>, room: u64| {
         for index in indices {
             let (section, point) = points[index];
             let heading_cost = if headings.contains(&section) { 0 } else { heading(section) };
-            let is_chosen = chosen.iter().any(|chosen| chosen.index == index);
             // A long point that does not fit must not exclude shorter ones.
-            if !is_chosen && used + heading_cost + cost(point) <= room {
+            if !chosen.contains(&index) && used + heading_cost + cost(point) <= room {
                 used += heading_cost + cost(point);
                 headings.insert(section);
-                chosen.push(Chosen { index });
+                chosen.push(index);
             }
         }
     };

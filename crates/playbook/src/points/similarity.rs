@@ -6,7 +6,9 @@
 mod word_overlap;
 mod words;
 
-pub use word_overlap::WordOverlap;
+pub(super) use word_overlap::pairs;
+#[cfg(test)]
+pub(super) use word_overlap::similarity;
 pub(super) use words::terms;
 
 use super::AppliedChange;
@@ -14,27 +16,6 @@ use crate::{Playbook, Point, Section};
 
 /// Default for the minimum similarity of duplicates.
 pub const THRESHOLD: f64 = 0.85;
-
-/// A similarity measure for texts. [`WordOverlap`] compares words only; a measure by embeddings can replace
-/// it.
-pub trait Similarity {
-    /// Returns the similarity of two texts, from 0 for unrelated to 1 for equal.
-    fn similarity(&self, a: &str, b: &str) -> f64;
-
-    /// Returns the pairs of texts with at least this similarity, as indices, the first less than the second.
-    /// Measures that prepare each text once or exclude pairs can be faster than this.
-    fn pairs(&self, texts: &[&str], threshold: f64) -> Vec<(usize, usize)> {
-        let mut pairs = Vec::new();
-        for (a, text) in texts.iter().enumerate() {
-            for (b, other) in texts.iter().enumerate().skip(a + 1) {
-                if self.similarity(text, other) >= threshold {
-                    pairs.push((a, b));
-                }
-            }
-        }
-        pairs
-    }
-}
 
 /// Parses the threshold of a variable, between 0 and 1. Also returns a warning if the value is invalid.
 pub fn threshold(setting: Option<&str>) -> (f64, Option<String>) {
@@ -53,12 +34,8 @@ pub fn threshold(setting: Option<&str>) -> (f64, Option<String>) {
 
 /// Joins duplicates across all sections. The first of each group stays and gets the counters of all. A point
 /// that resembles one of a group belongs to the group.
-pub(super) fn merge_duplicates(
-    playbook: &mut Playbook,
-    similarity: &dyn Similarity,
-    threshold: f64,
-) -> Vec<AppliedChange> {
-    let firsts = firsts(playbook, similarity, threshold);
+pub(super) fn merge_duplicates(playbook: &mut Playbook, threshold: f64) -> Vec<AppliedChange> {
+    let firsts = firsts(playbook, threshold);
     let mut joined = Vec::new();
     let mut index = 0;
     let mut duplicates: Vec<(usize, Point)> = Vec::new();
@@ -84,18 +61,23 @@ pub(super) fn merge_duplicates(
 }
 
 /// Returns for each point the index of the first equivalent one, which may be its own.
-fn firsts(playbook: &Playbook, similarity: &dyn Similarity, threshold: f64) -> Vec<usize> {
+fn firsts(playbook: &Playbook, threshold: f64) -> Vec<usize> {
     let points: Vec<(Section, &Point)> = playbook.points().collect();
     let texts: Vec<&str> = points.iter().map(|(_, point)| point.text.as_str()).collect();
-    let mut firsts: Vec<usize> = (0..texts.len()).collect();
-    let pairs = similarity.pairs(&texts, threshold);
-    for (a, b) in pairs.into_iter().filter(|(a, b)| have_same_meaning(points[*a], points[*b])) {
+    let pairs = pairs(&texts, threshold).into_iter();
+    groups(texts.len(), pairs.filter(|(a, b)| have_same_meaning(points[*a], points[*b])))
+}
+
+/// Returns for each of `count` elements the first one of its group. Pairs are in one group.
+pub(super) fn groups(count: usize, pairs: impl Iterator<Item = (usize, usize)>) -> Vec<usize> {
+    let mut firsts: Vec<usize> = (0..count).collect();
+    for (a, b) in pairs {
         let (a, b) = (first(&firsts, a), first(&firsts, b));
         if let Some(later) = firsts.get_mut(a.max(b)) {
             *later = a.min(b);
         }
     }
-    (0..texts.len()).map(|index| first(&firsts, index)).collect()
+    (0..count).map(|index| first(&firsts, index)).collect()
 }
 
 /// Returns whether two points with similar texts mean the same. `edit generated files` is advice in one
@@ -114,9 +96,9 @@ fn first(firsts: &[usize], mut index: usize) -> usize {
 
 impl Playbook {
     /// Returns the pairs of points that [`apply`](fn@super::apply) would join.
-    pub fn near_duplicates(&self, similarity: &dyn Similarity, threshold: f64) -> Vec<(&Point, &Point)> {
+    pub fn near_duplicates(&self, threshold: f64) -> Vec<(&Point, &Point)> {
         let points: Vec<&Point> = self.points().map(|(_, point)| point).collect();
-        let firsts = firsts(self, similarity, threshold);
+        let firsts = firsts(self, threshold);
         let pairs = firsts.iter().enumerate().filter(|(index, first)| **first < *index);
         pairs.filter_map(|(index, first)| Some((*points.get(*first)?, *points.get(index)?))).collect()
     }

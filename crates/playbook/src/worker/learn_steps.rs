@@ -4,7 +4,7 @@ use super::steps::{StepError, StepInput, WorkerSteps};
 use crate::database::RevisionCause;
 use crate::file::{ChangeOutcome, ChangeResult};
 use crate::judging::{self, Excerpt, JudgingError, Reflection, ReflectionResult, Templates};
-use crate::points::{self, Similarity};
+use crate::points;
 use crate::{FileError, Judge, LearningDb, LearningPaths, Playbook, PlaybookFile};
 use async_trait::async_trait;
 use serde_json::Value;
@@ -17,8 +17,6 @@ pub struct LearnSteps {
     pub paths: LearningPaths,
     /// Prompts for the judges.
     pub templates: Templates,
-    /// Similarity measure that detects duplicates.
-    pub similarity: Box<dyn Similarity + Send + Sync>,
     /// Minimum similarity of duplicates.
     pub threshold: f64,
 }
@@ -49,8 +47,7 @@ impl WorkerSteps for LearnSteps {
         judge: &dyn Judge,
     ) -> Result<Vec<Value>, StepError> {
         let playbook = self.playbook(subject)?;
-        let curation = judging::curate(judge, reflection, &playbook, &self.templates).await;
-        curation.map(|curation| curation.operations).map_err(judging_error)
+        judging::curate(judge, reflection, &playbook, &self.templates).await.map_err(judging_error)
     }
 
     fn learn(
@@ -63,7 +60,7 @@ impl WorkerSteps for LearnSteps {
         let file = file(subject)?;
         let changed =
             file.change(learning, &RevisionCause::SliceRow(subject.slice), subject.at, |playbook| {
-                points::apply(playbook, reflection, operations, &*self.similarity, self.threshold)
+                points::apply(playbook, reflection, operations, self.threshold)
             });
         changed.map(|changed| summary(&changed)).map_err(|error| file_error(&error))
     }
@@ -115,7 +112,6 @@ fn file_error(error: &FileError) -> StepError {
     StepError::Later(format!("{error}; {}", error.hint()))
 }
 
-/// Summarizes the result in a few words.
 fn summary(changed: &ChangeResult) -> String {
     let ChangeResult { outcome, changes, damaged_copy, warnings, .. } = changed;
     let mut summary = match outcome {

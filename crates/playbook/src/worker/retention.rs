@@ -13,7 +13,6 @@ const DONE_LIFETIME: Span = Span::from_hours(30 * 24);
 // A transcript is stored a moment before it is queued.
 const UNQUEUED_LIFETIME: Span = Span::from_hours(1);
 
-/// Removes old markers, finished items and unneeded transcripts.
 pub(super) fn prune(learning: &mut LearningDb, now: Moment) -> Result<(), DatabaseError> {
     prune_markers(learning.paths(), now);
     learning.delete_done(Moment(now.0.saturating_sub(DONE_LIFETIME.0)))?;

@@ -13,9 +13,7 @@ use std::collections::BTreeSet;
 /// The slice that a step works on.
 #[derive(Clone, Copy, Debug)]
 pub struct StepInput<'a> {
-    /// Queue item.
     pub item: &'a Item,
-    /// Row id of the slice.
     pub slice: i64,
     /// Whole lines of the transcript, or empty if another worker has stored the reflection.
     pub bytes: &'a [u8],
@@ -34,14 +32,12 @@ impl StepInput<'_> {
 /// The steps from a slice to an updated playbook. Each answer is on disk before the next step starts.
 #[async_trait]
 pub trait WorkerSteps: Send + Sync {
-    /// Asks what helped.
     async fn reflect(
         &self,
         subject: &StepInput<'_>,
         judge: &dyn Judge,
     ) -> Result<ReflectionResult, StepError>;
 
-    /// Asks how to change the playbook.
     async fn curate(
         &self,
         subject: &StepInput<'_>,
@@ -63,15 +59,12 @@ pub trait WorkerSteps: Send + Sync {
 /// Why a step failed.
 #[derive(Debug)]
 pub enum StepError {
-    /// The judge did not answer.
     Judge(JudgeError),
     /// There is nothing to judge, for this reason.
     Nothing(&'static str),
     /// It cannot be done now, for a reason other than the judge.
     Later(String),
-    /// It can never be done.
     Never(String),
-    /// The learning database failed.
     Database(DatabaseError),
 }
 

@@ -52,13 +52,11 @@ pub(super) fn next_part(
     Ok(Some(ByteRange { start, end, generation, fingerprint, more }))
 }
 
-/// Returns whether the part is unchanged.
 pub(super) fn is_unchanged(path: &Path, part: ByteRange) -> io::Result<bool> {
     let file = open(path)?;
     Ok(file.metadata()?.len() >= part.end && fingerprint(&file, part.end)? == part.fingerprint)
 }
 
-/// Reads the bytes of the part.
 pub(super) fn read(path: &Path, part: ByteRange) -> io::Result<Vec<u8>> {
     let length = part.end.saturating_sub(part.start);
     if length > ROW_BYTES_MAX {

@@ -73,7 +73,8 @@ fn round_trips_files_of_an_attempt() {
     let (_dir, run) = run_dir();
     let attempt = run.attempt(1).create().expect("attempt");
     assert_eq!(attempt.read::<AttemptExit>().expect("none yet"), None);
-    let exit = AttemptExit { exit: Exit::Signal(9), ended_at: Moment(5).into(), process: None, oom_killed: true };
+    let exit =
+        AttemptExit { exit: Exit::Signal(9), ended_at: Moment(5).into(), process: None, oom_killed: true };
     attempt.write(&exit).expect("written");
     assert_eq!(attempt.read().expect("exit"), Some(exit));
     assert_eq!(attempt.read::<WatchdogStop>().expect("none yet"), None);

@@ -2,7 +2,6 @@
 //!
 //! Uses the same queue and worker as any other learning. An interrupted bootstrap continues where it stopped.
 
-mod confirm;
 mod output;
 mod progress;
 
@@ -13,10 +12,11 @@ use crate::args::GlobalArgs;
 use crate::args::playbook::{BootstrapArgs, OrderArg};
 use crate::failure::Failure;
 use crate::open_home;
+use crate::output::phrases::counted;
 use crate::run_learning::destination;
 use longhaul::find_agent::claude_config_dir;
 use longhaul_agent::{Prices, estimated_tokens};
-use longhaul_core::{Outcome, Usd};
+use longhaul_core::Usd;
 use longhaul_playbook::bootstrap::{
     BootstrapPlan, BootstrapSettings, BootstrapState, Estimator, SessionFilter, TranscriptSource, plan,
     sessions,
@@ -25,12 +25,12 @@ use longhaul_playbook::database::JudgeKind;
 use longhaul_playbook::{Judge, LearningDb, LearningPaths, PlaybookFile};
 use progress::BootstrapLearner;
 use std::env;
+use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub use output::BootstrapOutput;
 
-/// Runs the command and returns its exit code.
 pub fn bootstrap(global: &GlobalArgs, args: &BootstrapArgs) -> Result<u8, Failure> {
     let settings =
         BootstrapSettings::from_variables(|name| env::var(name).ok()).map_err(super::settings::usage)?;
@@ -58,19 +58,15 @@ pub fn bootstrap(global: &GlobalArgs, args: &BootstrapArgs) -> Result<u8, Failur
     }
     // A budget implies consent to its cost.
     if !args.yes && budget.is_none() {
-        confirm::confirm_cost(&plan)?;
+        confirm_cost(&plan)?;
     }
     let target = WorkerTarget { home, kind, destination: destination() };
     let learner = BootstrapLearner { target, project, judge, clock, delay: settings.delay, budget };
-    let stop_reason = learner.learn(global, state, &plan, &mut command_output)?;
+    let exit_code = learner.learn(global, state, &plan, &mut command_output)?;
     command_output.print(global);
-    Ok(match stop_reason {
-        progress::BootstrapStop::Cancelled(source) => source.exit_code(),
-        progress::BootstrapStop::Outcome(kind) => Outcome { kind, ..Outcome::DONE }.exit_code(),
-    })
+    Ok(exit_code)
 }
 
-/// Plans the bootstrap.
 fn make_plan(
     project: &Path,
     args: &BootstrapArgs,
@@ -119,4 +115,26 @@ fn make_plan(
     };
     let learning = LearningDb::open_existing(home)?;
     Ok(plan(past_sessions, &filter, state, learning.as_ref(), &estimator)?)
+}
+
+/// Asks the user to confirm the planned cost. Without a terminal, confirmation must be given by a flag.
+fn confirm_cost(plan: &BootstrapPlan) -> Result<(), Failure> {
+    let sessions = counted(plan.included.len() as u64, "session");
+    let cost = output::cost(plan.estimate.cost);
+    if !(io::stdin().is_terminal() && crate::output::out::stderr_is_terminal()) {
+        let hint = "pass --yes, or a limit with --budget; --dry-run prints the plan";
+        let error = format!("cannot learn from {sessions} for {cost}: no terminal to confirm");
+        return Err(Failure::usage(error, hint));
+    }
+    crate::output::print_status(&format!("Learn from {sessions} for {cost}? [y/N]"));
+    let mut answer = String::new();
+    let result = io::stdin().read_line(&mut answer);
+    if result.is_ok() && matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes") {
+        return Ok(());
+    }
+    Err(Failure::not_started(
+        "nothing was learned: not confirmed",
+        "--limit and --since select fewer sessions",
+        None,
+    ))
 }

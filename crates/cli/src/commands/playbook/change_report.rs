@@ -3,7 +3,7 @@
 use crate::args::GlobalArgs;
 use crate::output;
 use crate::output::phrases::{counted, one_line};
-use longhaul_playbook::points::{AppliedChange, ChangeSummary, SkippedChange};
+use longhaul_playbook::points::{AppliedChange, ChangeSummary};
 use longhaul_playbook::{ChangeOutcome, ChangeResult, PlaybookFile};
 use serde::Serialize;
 
@@ -21,62 +21,46 @@ pub struct ChangeReport {
     change: Option<i64>,
     /// Changes that were reverted, oldest first. Empty except for `undo`.
     reverted: Vec<i64>,
-    /// Applied changes, in order.
-    applied: Vec<AppliedChange>,
-    /// Requested changes that were skipped.
-    skipped: Vec<SkippedChange>,
+    #[serde(flatten)]
+    changes: ChangeSummary,
     /// Copy of the playbook, if it was damaged.
     damaged_copy: Option<String>,
 }
 
 impl ChangeReport {
     pub fn new(file: &PlaybookFile, changed: ChangeResult, reverted: Vec<i64>) -> ChangeReport {
-        let ChangeResult {
-            revision,
-            outcome,
-            changes: ChangeSummary { applied, skipped },
-            damaged_copy,
-            warnings: _,
-        } = changed;
         ChangeReport {
-            path: file.path().display().to_string(),
             dry_run: false,
-            changed: outcome == ChangeOutcome::Saved,
-            change: revision,
-            reverted,
-            applied,
-            skipped,
-            damaged_copy: damaged_copy.map(|path| path.display().to_string()),
+            changed: changed.outcome == ChangeOutcome::Saved,
+            change: changed.revision,
+            damaged_copy: changed.damaged_copy.map(|path| path.display().to_string()),
+            ..ChangeReport::dry_run(file, changed.changes, reverted)
         }
     }
 
-    /// Creates a report without changes.
     pub fn unchanged(file: &PlaybookFile) -> ChangeReport {
         ChangeReport { dry_run: false, ..ChangeReport::dry_run(file, ChangeSummary::default(), Vec::new()) }
     }
 
-    /// Creates the report of a dry run.
-    pub fn dry_run(file: &PlaybookFile, summary: ChangeSummary, reverted: Vec<i64>) -> ChangeReport {
+    pub fn dry_run(file: &PlaybookFile, changes: ChangeSummary, reverted: Vec<i64>) -> ChangeReport {
         ChangeReport {
             path: file.path().display().to_string(),
             dry_run: true,
-            changed: !summary.applied.is_empty(),
+            changed: !changes.applied.is_empty(),
             change: None,
             reverted,
-            applied: summary.applied,
-            skipped: summary.skipped,
+            changes,
             damaged_copy: None,
         }
     }
 
-    /// Prints the report.
     pub fn print(&self, global: &GlobalArgs) {
         output::print_output(global, self, || self.text());
     }
 
-    /// Returns the report as text: one line for each change, and the file.
     fn text(&self) -> String {
-        let mut out: String = self.applied.iter().map(|change| format!("{}\n", line(change))).collect();
+        let mut out: String =
+            self.changes.applied.iter().map(|change| format!("{}\n", line(change))).collect();
         let would = if self.dry_run { "would be " } else { "" };
         out += &match (self.changed, self.change) {
             (true, Some(change)) => format!("change {change} of {}\n", self.path),
@@ -90,7 +74,6 @@ impl ChangeReport {
     }
 }
 
-/// Describes an applied change on one line.
 pub fn line(change: &AppliedChange) -> String {
     match change {
         AppliedChange::Helped { name } => format!("{name} helped"),
@@ -116,7 +99,6 @@ pub fn line(change: &AppliedChange) -> String {
     }
 }
 
-/// Returns a number of points with its unit, such as `5 points`.
 pub fn points(count: usize) -> String {
     counted(count as u64, "point")
 }

@@ -8,7 +8,6 @@ use crate::failure::{Failure, UNEXPECTED_ERROR};
 use crate::output;
 use crate::output::color::{Colors, Style};
 use crate::output::phrases::one_line;
-use longhaul_playbook::points::WordOverlap;
 use longhaul_playbook::{FileError, LoadedPlaybook, PointId, Section};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -69,7 +68,7 @@ pub fn check(global: &GlobalArgs, args: &CheckArgs) -> Result<u8, Failure> {
 
 fn inspect(loaded: &LoadedPlaybook, threshold: f64) -> CheckOutput {
     let LoadedPlaybook { text, playbook, warnings } = loaded;
-    let duplicates = playbook.near_duplicates(&WordOverlap, threshold).into_iter();
+    let duplicates = playbook.near_duplicates(threshold).into_iter();
     CheckOutput {
         path: String::new(),
         exists: text.is_some(),

@@ -21,7 +21,6 @@ use std::sync::atomic::AtomicBool;
 use std::{env, fs};
 use tempfile::NamedTempFile;
 
-/// Runs the command and returns its exit code.
 pub fn edit(global: &GlobalArgs, args: &EditArgs) -> Result<u8, Failure> {
     let file = project::file(&args.project)?;
     let editor = editor()?;

@@ -3,21 +3,23 @@
 //! Always prints a result. An empty result is explained on stderr and by the exit code, and its transcript is
 //! queued.
 
-mod queue;
 mod request;
 mod source;
 
 use super::current_project;
+use super::learn::WorkerTarget;
 use crate::api_judge;
 use crate::args::playbook::ExtractArgs;
 use crate::args::{GlobalArgs, OutputFormat};
 use crate::failure::{Failure, USAGE};
-use crate::output;
+use crate::run_learning::destination;
+use crate::{open_home, output};
+use longhaul_playbook::database::JudgeKind;
 use longhaul_playbook::keypoints::{Extraction, NewPoint};
+use longhaul_playbook::{LearningDb, LearningPaths, retain_transcript};
 use source::Source;
 use std::path::PathBuf;
 
-/// Runs the command and returns its exit code.
 pub fn extract(global: &GlobalArgs, args: &ExtractArgs) -> u8 {
     let (extraction, code) = match Source::read(args) {
         Ok(source) => learn(global, args, &source),
@@ -45,14 +47,13 @@ fn learn(global: &GlobalArgs, args: &ExtractArgs, source: &Source) -> (Extractio
             let result = failed(&failure);
             // The caller must correct a usage error.
             if !args.no_queue && failure.exit_code != USAGE {
-                queue::queue(source, project);
+                queue(source, project);
             }
             result
         }
     }
 }
 
-/// Returns the directory of the playbook.
 fn project(source: &Source) -> Result<PathBuf, Failure> {
     let run_directory =
         source.run_directory.clone().filter(|_| std::env::var_os("CLAUDE_PROJECT_DIR").is_none());
@@ -78,4 +79,33 @@ fn text(extraction: &Extraction) -> String {
     let operations = operations.iter().flatten().map(|operation| format!("operation: {operation}\n"));
     let lines: String = points.chain(operations).chain(evaluations).collect();
     if lines.is_empty() { "nothing new\n".to_owned() } else { lines }
+}
+
+/// Queues a transcript and prints the result. A transcript from stdin is saved to a file first.
+fn queue(source: &Source, project: PathBuf) {
+    match try_queue(source, project) {
+        Ok(path) => {
+            let path = path.display();
+            output::print_status(&format!("queued: `longhaul playbook learn` learns from {path}"));
+        }
+        Err(Failure { error, hint, .. }) => {
+            output::print_error(&format!("cannot queue the transcript: {error}"), hint.as_deref());
+        }
+    }
+}
+
+fn try_queue(source: &Source, project: PathBuf) -> Result<PathBuf, Failure> {
+    let paths = LearningPaths::in_home(open_home::open()?.path());
+    let transcript = match &source.path {
+        Some(path) => path.clone(),
+        None => retain_transcript(&paths, &source.bytes).map_err(|error| {
+            let hint = error.hint().unwrap_or_else(|| "check for free disk space".to_owned());
+            Failure::not_started(error.to_string(), hint, None)
+        })?,
+    };
+    let project = std::path::absolute(&project).unwrap_or(project);
+    let target = WorkerTarget { home: paths, kind: JudgeKind::Api, destination: destination() };
+    let queued = target.queued(&project, transcript.clone());
+    LearningDb::open(&target.home)?.enqueue(output::now(), &queued)?;
+    Ok(transcript)
 }

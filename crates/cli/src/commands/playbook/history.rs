@@ -49,7 +49,6 @@ struct Change {
     made_at: Moment,
 }
 
-/// Runs the command and returns its exit code.
 pub fn history(global: &GlobalArgs, args: &HistoryArgs) -> Result<u8, Failure> {
     let file = project::file(&args.project)?;
     let revisions = match project::existing_db()? {

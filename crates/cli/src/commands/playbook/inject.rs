@@ -21,7 +21,6 @@ pub struct InjectOutput {
     omitted: usize,
 }
 
-/// Runs the command and returns its exit code.
 pub fn inject(global: &GlobalArgs, args: &InjectArgs) -> Result<u8, Failure> {
     let injection = injection_for_prompt(&project::file(&args.project)?, &args.prompt, args.max_tokens)?;
     let (points, omitted) =

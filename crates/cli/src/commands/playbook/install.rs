@@ -1,8 +1,9 @@
-//! `longhaul playbook install`: adds Longhaul's hooks to Claude Code's settings and keeps everything else.
+//! `longhaul playbook install` and `uninstall`: add Longhaul's hooks to Claude Code's settings or remove them, and
+//! keep everything else.
 
 use super::settings;
 use crate::args::GlobalArgs;
-use crate::args::playbook::InstallArgs;
+use crate::args::playbook::{InstallArgs, UninstallArgs};
 use crate::failure::Failure;
 use crate::output;
 use longhaul::quoted;
@@ -10,7 +11,6 @@ use longhaul_playbook::hooks::{HookEntry, HookEvent, SettingsFile, SettingsWarni
 use std::path::PathBuf;
 use std::{env, fs};
 
-/// Runs the command and returns its exit code.
 pub fn install(global: &GlobalArgs, args: &InstallArgs) -> Result<u8, Failure> {
     let program = program()?;
     let flags: String = args.learning.flags().iter().map(|flag| format!(" {}", quoted(flag))).collect();
@@ -46,6 +46,15 @@ pub fn install(global: &GlobalArgs, args: &InstallArgs) -> Result<u8, Failure> {
         output::print_warning(&format!("other users of this file do not have {program}"), Some(hint));
     }
     Ok(code)
+}
+
+/// Removes the hooks. Playbooks and the queue stay.
+pub fn uninstall(global: &GlobalArgs, args: &UninstallArgs) -> Result<u8, Failure> {
+    let file = settings::file(&args.scope)?;
+    let mut change = file.without_hooks().map_err(settings::usage)?;
+    // Warnings about other settings do not matter when hooks are removed.
+    change.warnings.clear();
+    settings::apply_change(global, &file, &change, args.dry_run, "uninstalled")
 }
 
 /// Returns the path of this program as found in `PATH`, because that path stays valid after an update.

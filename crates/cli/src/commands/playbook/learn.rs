@@ -17,7 +17,6 @@ use crate::run_learning::destination;
 use crate::{open_home, output, runtime, signals};
 use longhaul_core::{CancelSource, Moment, Outcome, OutcomeKind, Span};
 use longhaul_playbook::database::{JudgeKind, NextItem, QueueStatus, Queued, QueuedEvent};
-use longhaul_playbook::points::WordOverlap;
 use longhaul_playbook::worker::{LearnSteps, Worker, WorkerEvent, WorkerReport};
 use longhaul_playbook::{LearningDb, LearningPaths};
 use longhaul_store::{DatabaseError, rfc3339};
@@ -64,14 +63,12 @@ struct Failed {
     reason: Option<String>,
 }
 
-/// The queue that a worker of this process serves.
 pub(super) struct WorkerTarget {
     pub home: LearningPaths,
     pub kind: JudgeKind,
     pub destination: String,
 }
 
-/// Runs the command and returns its exit code.
 pub fn learn(global: &GlobalArgs, args: &LearnArgs) -> Result<u8, Failure> {
     if args.worker {
         detach::leave_terminal();
@@ -111,10 +108,8 @@ fn learn_here(
     let before = learning.status(output::now(), 0)?;
     drop(learning);
     let result = runtime::new()?.block_on(target.work_until_cancelled(global, args.worker))?;
-    let (report, cancelled) = match result {
-        Ok(report) => (report, None),
-        Err(source) => (WorkerReport::default(), Some(source)),
-    };
+    let cancelled = result.as_ref().err().copied();
+    let report = result.unwrap_or_default();
     let code = if args.worker { 0 } else { target.print_result(global, &before, report)? };
     Ok(cancelled.map_or(code, CancelSource::exit_code))
 }
@@ -274,12 +269,7 @@ pub(super) fn learn_steps(home: &LearningPaths, global: &GlobalArgs) -> LearnSte
     if let Some(warning) = warning.filter(|_| !global.quiet) {
         output::print_warning(&warning, None);
     }
-    LearnSteps {
-        paths: home.clone(),
-        templates: project::templates(),
-        similarity: Box::new(WordOverlap),
-        threshold,
-    }
+    LearnSteps { paths: home.clone(), templates: project::templates(), threshold }
 }
 
 fn text(learned: &LearnOutput, due: Option<Moment>) -> String {
@@ -311,7 +301,6 @@ fn text(learned: &LearnOutput, due: Option<Moment>) -> String {
     text
 }
 
-/// Returns the command that learns with this judge.
 pub(super) fn command(judge: JudgeKind) -> &'static str {
     match judge {
         JudgeKind::Api => "longhaul playbook learn",

@@ -14,7 +14,6 @@ use std::path::PathBuf;
 /// Variable for the similarity threshold of duplicates. The ACE playbook hooks use the same name.
 const THRESHOLD: &str = "AGENTIC_CONTEXT_DEDUP_THRESHOLD";
 
-/// Returns the playbook of the selected project.
 pub fn file(args: &ProjectArgs) -> Result<PlaybookFile, Failure> {
     if let Some(project) = &args.project {
         if !project.is_dir() {

@@ -30,7 +30,6 @@ pub struct SettingsOutput {
     content: Option<String>,
 }
 
-/// Returns the settings file of this scope.
 pub fn file(scope: &ScopeArgs) -> Result<SettingsFile, Failure> {
     let here = |name: &str| env::current_dir().map(|dir| dir.join(".claude").join(name));
     let path = if scope.project {
@@ -64,7 +63,6 @@ pub fn installed() -> Vec<PathBuf> {
     with_hooks.map(|file| file.path().to_owned()).collect()
 }
 
-/// Converts an error in the user's settings.
 pub fn usage(error: UserError) -> Failure {
     Failure::usage(error.message, error.hint)
 }

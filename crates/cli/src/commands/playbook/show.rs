@@ -41,7 +41,6 @@ struct ShownPoint {
     harmful: u64,
 }
 
-/// Runs the command and returns its exit code.
 pub fn show(global: &GlobalArgs, args: &ShowPlaybookArgs) -> Result<u8, Failure> {
     let section = args.section.as_deref().map(section).transpose()?;
     let file = project::file(&args.project)?;

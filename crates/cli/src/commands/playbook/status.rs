@@ -59,7 +59,6 @@ struct Spent {
     output_tokens: u64,
 }
 
-/// Runs the command and returns its exit code.
 pub fn status(global: &GlobalArgs, args: &PlaybookStatusArgs) -> Result<u8, Failure> {
     let paths = LearningPaths::in_home(open_home::locate()?.path());
     let learning = LearningDb::open_existing(&paths)?;

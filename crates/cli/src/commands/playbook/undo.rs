@@ -8,7 +8,6 @@ use crate::failure::Failure;
 use crate::output;
 use longhaul_playbook::{FileError, UndoError};
 
-/// Runs the command and returns its exit code.
 pub fn undo(global: &GlobalArgs, args: &UndoArgs) -> Result<u8, Failure> {
     let file = project::file(&args.project)?;
     let Some(mut learning) = project::existing_db()? else {

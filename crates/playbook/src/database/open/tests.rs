@@ -1,6 +1,7 @@
 use super::*;
 use crate::database::{JudgeKind, Queued, QueuedEvent};
 use longhaul_core::Moment;
+use std::fs::DirBuilder;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 use std::time::Instant;

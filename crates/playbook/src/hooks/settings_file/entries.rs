@@ -14,7 +14,6 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// Default name of the program.
 const PROGRAM_NAME: &str = "longhaul";
 /// Scripts of the ACE playbook hooks, as its installer names them.
 const ACE: [&str; 4] = ["user_prompt_inject.py", "session_end.py", "precompact.py", "subagent_stop.py"];
@@ -54,7 +53,6 @@ struct Command<'a> {
     timeout: u32,
 }
 
-/// The parts of an installed hook that are read.
 #[derive(Default, Deserialize)]
 struct HookFields {
     #[serde(default)]
@@ -80,12 +78,10 @@ impl Entry {
         })
     }
 
-    /// Returns whether it is one of the ACE playbook hooks.
     pub(super) fn is_ace(&self) -> bool {
         ACE.iter().any(|script| self.command.contains(&format!(".claude/hooks/{script}")))
     }
 
-    /// Returns whether it equals the requested hook.
     pub(super) fn matches(&self, requested: &HookEntry) -> bool {
         self.event == requested.event.as_str()
             && self.command == requested.command

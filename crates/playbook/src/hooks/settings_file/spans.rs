@@ -47,7 +47,6 @@ pub(super) fn find_item<'a>(items: &'a [Item], name: &str) -> Option<(usize, &'a
     items.iter().enumerate().rev().find(|(_, item)| item.name == name)
 }
 
-/// Returns the text without one of the items.
 pub(super) fn remove_item(text: &str, items: &[Item], index: usize) -> String {
     let item = &items[index].whole;
     let previous = index.checked_sub(1).and_then(|index| items.get(index));
@@ -70,62 +69,42 @@ pub(super) fn insert_item(
     name: Option<&str>,
     value: &impl Serialize,
 ) -> String {
-    let render = |layout: &Layout| match name {
-        Some(name) => format!("{}: {}", serde_json::json!(name), layout.render(value)),
-        None => layout.render(value),
+    let end = line_end(text);
+    // The first line is not indented. Without an indentation, everything is on one line.
+    let render = |indent: Option<&str>| {
+        let value = match indent {
+            Some(indent) => pretty(value, unit(text)).replace('\n', &format!("{end}{indent}")),
+            None => serde_json::to_string(value).unwrap_or_default(),
+        };
+        match name {
+            Some(name) => format!("{}: {value}", serde_json::json!(name)),
+            None => value,
+        }
     };
     let Some(last) = items.last() else {
         let outer = indent(text, container.start);
-        let layout = Layout::lines(text, outer.clone() + unit(text));
+        let inner = outer.clone() + unit(text);
         let (open, close) =
             (&text[container.start..container.start + 1], &text[container.end - 1..container.end]);
-        let end = line_end(text);
-        let filled = format!("{open}{end}{}{}{end}{outer}{close}", layout.indent(), render(&layout));
+        let filled = format!("{open}{end}{inner}{}{end}{outer}{close}", render(Some(&inner)));
         return spliced(text, container.clone(), &filled);
     };
     let begins_line = text[..last.whole.start].trim_end_matches([' ', '\t']).ends_with('\n');
-    let (layout, between) = if begins_line {
-        let layout = Layout::lines(text, indent(text, last.whole.start));
-        let between = format!(",{}{}", line_end(text), layout.indent());
-        (layout, between)
+    let added = if begins_line {
+        let indent = indent(text, last.whole.start);
+        format!(",{end}{indent}{}", render(Some(&indent)))
     } else {
-        (Layout::OneLine, ", ".to_owned())
+        format!(", {}", render(None))
     };
-    spliced(text, last.whole.end..last.whole.end, &(between + &render(&layout)))
+    spliced(text, last.whole.end..last.whole.end, &added)
 }
 
-/// The layout of the added text.
-enum Layout {
-    OneLine,
-    Lines { indent: String, unit: String, line_end: &'static str },
-}
-
-impl Layout {
-    fn lines(text: &str, indent: String) -> Layout {
-        Layout::Lines { indent, unit: unit(text).to_owned(), line_end: line_end(text) }
-    }
-
-    fn indent(&self) -> &str {
-        match self {
-            Layout::OneLine => "",
-            Layout::Lines { indent, .. } => indent,
-        }
-    }
-
-    /// Renders the value. The first line is not indented.
-    fn render(&self, value: &impl Serialize) -> String {
-        match self {
-            Layout::OneLine => serde_json::to_string(value).unwrap_or_default(),
-            Layout::Lines { indent, unit, line_end } => {
-                let mut bytes = Vec::new();
-                let pretty = serde_json::ser::PrettyFormatter::with_indent(unit.as_bytes());
-                let mut out = serde_json::Serializer::with_formatter(&mut bytes, pretty);
-                // Serializing to memory with string keys never fails.
-                let _ = value.serialize(&mut out);
-                String::from_utf8(bytes).unwrap_or_default().replace('\n', &format!("{line_end}{indent}"))
-            }
-        }
-    }
+fn pretty(value: &impl Serialize, unit: &str) -> String {
+    let mut bytes = Vec::new();
+    let pretty = serde_json::ser::PrettyFormatter::with_indent(unit.as_bytes());
+    // Serializing to memory with string keys never fails.
+    let _ = value.serialize(&mut serde_json::Serializer::with_formatter(&mut bytes, pretty));
+    String::from_utf8(bytes).unwrap_or_default()
 }
 
 /// Returns the indentation of the line at this offset.

@@ -2,13 +2,12 @@
 
 use super::io_error;
 use crate::UserError;
-use crate::backup::write_backup;
+use crate::backup::{write_backup, write_like};
 use longhaul_store::read_regular_to_string;
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, ErrorKind, Write};
+use std::fs::{self, File};
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
-/// Replaces `before` with `after`.
 pub(super) fn replace(path: &Path, before: Option<&str>, after: &str) -> Result<(), UserError> {
     let failed = |verb: &'static str| move |cause: io::Error| io_error(verb, path, &cause);
     let real = resolve_links(path).map_err(failed("follow the link"))?;
@@ -16,34 +15,22 @@ pub(super) fn replace(path: &Path, before: Option<&str>, after: &str) -> Result<
     fs::create_dir_all(dir).map_err(failed("create the directory of"))?;
     let name = real.file_name().unwrap_or_default().to_string_lossy();
     let scratch = dir.join(format!(".{name}.{}.new", std::process::id()));
-    let written = write(&scratch, &real, after).map_err(failed("write")).and_then(|()| {
-        // As late as possible: only a write of another program between this check and the rename is lost, as
-        // with any editor.
-        let now = read_regular_to_string(&real).ok();
-        if now.as_deref() != before {
-            let message = format!("cannot change {}: another program has just changed it", path.display());
-            return Err(UserError::new(message, "try again; nothing was changed"));
-        }
+    // A process that was killed may have left one.
+    drop(fs::remove_file(&scratch));
+    write_like(&real, &scratch, after.as_bytes()).map_err(failed("write"))?;
+    // As late as possible: only a write of another program between this check and the rename is lost, as with
+    // any editor.
+    let now = read_regular_to_string(&real).ok();
+    let replaced = if now.as_deref() == before {
         fs::rename(&scratch, &real).map_err(failed("replace"))
-    });
-    if written.is_err() {
-        drop(fs::remove_file(&scratch));
-    }
-    written?;
+    } else {
+        let message = format!("cannot change {}: another program has just changed it", path.display());
+        Err(UserError::new(message, "try again; nothing was changed"))
+    };
+    replaced.inspect_err(|_| drop(fs::remove_file(&scratch)))?;
     // The file is in place. Only its survival of a power failure is uncertain.
     drop(File::open(dir).and_then(|dir| dir.sync_all()));
     Ok(())
-}
-
-fn write(scratch: &Path, real: &Path, content: &str) -> io::Result<()> {
-    let mut file = OpenOptions::new().write(true).create(true).truncate(true).open(scratch)?;
-    match fs::metadata(real) {
-        Ok(metadata) => file.set_permissions(metadata.permissions())?,
-        Err(error) if error.kind() == ErrorKind::NotFound => {}
-        Err(error) => return Err(error),
-    }
-    file.write_all(content.as_bytes())?;
-    file.sync_all()
 }
 
 /// Backs up the content next to the file. Content that is backed up already is not written again, and no file

@@ -16,14 +16,12 @@ const ERROR_LINES_MAX: usize = 2;
 /// Tools that ask the user (2.1.330); their results are the user's answers.
 const USER_QUESTION_TOOLS: &[&str] = &["AskUserQuestion", "ExitPlanMode"];
 
-/// The results of a transcript's tool calls.
 #[derive(Default)]
 pub(super) struct ToolOutcomes<'a> {
     results: BTreeMap<&'a str, &'a TranscriptMessage>,
     calls: BTreeSet<&'a str>,
 }
 
-/// Collects the results of a transcript's tool calls.
 pub(super) fn outcomes(transcript: &Conversation) -> ToolOutcomes<'_> {
     let mut outcomes = ToolOutcomes::default();
     for message in &transcript.messages {
@@ -37,7 +35,6 @@ pub(super) fn outcomes(transcript: &Conversation) -> ToolOutcomes<'_> {
 }
 
 impl ToolOutcomes<'_> {
-    /// Returns the line of a call.
     pub(super) fn line(&self, call: &TranscriptMessage) -> String {
         // Secrets are removed before truncating, because half a secret is not recognized.
         let argument = call.argument().map(|argument| redact(argument.as_str()));
@@ -85,7 +82,6 @@ fn failed(result: &TranscriptMessage) -> String {
     }
 }
 
-/// Returns the status of a call and the start of its text.
 fn with_text(status: &str, result: &TranscriptMessage) -> String {
     // Secrets are removed before truncating, because half a secret is not recognized.
     let text = redact(result.text());

@@ -28,7 +28,6 @@ pub fn row_ids(bytes: &[u8]) -> impl Iterator<Item = (String, Range<usize>)> {
     lines(bytes).filter_map(|(line, range)| Some((row(line)?.uuid?.into_owned(), range)))
 }
 
-/// Removes the lines of rows whose ids are judged.
 pub(super) fn remove_judged(bytes: &[u8], mut is_judged: impl FnMut(&str) -> bool) -> Cow<'_, [u8]> {
     let mut unjudged = Cow::Borrowed(bytes);
     let mut copied_to = 0;

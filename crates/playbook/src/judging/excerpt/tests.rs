@@ -263,7 +263,8 @@ fn collects_citations_of_agent_once() {
             json!({}),
         ),
     ]));
-    let cited: Vec<&str> = slice.cited.iter().map(|id| id.as_str()).collect();
+    let cited = super::cited(&slice.messages);
+    let cited: Vec<&str> = cited.iter().map(|id| id.as_str()).collect();
     assert_eq!(cited, ["pref-12", "pat-001", "kpt_003", "mis-002", "oth-001", "ctx-1"]);
 }
 

@@ -1,55 +1,50 @@
 //! Measures the similarity of texts by their words alone: no model, no download, and the same result on every
 //! machine.
 
-use super::Similarity;
 use super::words::{Word, Words, words};
 use std::collections::{BTreeMap, HashMap};
-
-/// The similarity by words: the cosine of the words and word pairs of two texts, halved if similar words have
-/// different meanings.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct WordOverlap;
 
 // With this weight, a text with reordered words is nearly the same, and one with an inserted word is not.
 const WORD_PAIR_WEIGHT: f64 = 0.75;
 // Far below every sensible threshold, but still ordered by similarity.
 const DIFFERENT_MEANING_FACTOR: f64 = 0.5;
 
-impl Similarity for WordOverlap {
-    fn similarity(&self, a: &str, b: &str) -> f64 {
-        let (a, b) = (Text::new(a), Text::new(b));
-        let dot: f64 =
-            a.features.iter().filter_map(|(key, weight)| Some(weight * b.features.get(key)?)).sum();
-        adjusted_cosine(&a, &b, dot)
-    }
+/// Returns the similarity of two texts, from 0 for unrelated to 1 for equal: the cosine of their words and word
+/// pairs, halved if similar words have different meanings.
+#[cfg(test)]
+pub(in super::super) fn similarity(a: &str, b: &str) -> f64 {
+    let (a, b) = (Text::new(a), Text::new(b));
+    let dot: f64 = a.features.iter().filter_map(|(key, weight)| Some(weight * b.features.get(key)?)).sum();
+    adjusted_cosine(&a, &b, dot)
+}
 
-    fn pairs(&self, texts: &[&str], threshold: f64) -> Vec<(usize, usize)> {
-        let texts: Vec<Text> = texts.iter().map(|text| Text::new(text)).collect();
-        let mut texts_by_feature: HashMap<&Feature, Vec<(usize, f64)>> = HashMap::new();
-        let mut pairs = Vec::new();
-        for (b, text) in texts.iter().enumerate() {
-            // Only pairs with a common word are compared.
-            let mut dots = vec![0.0; b];
-            for (key, weight) in &text.features {
-                let others = texts_by_feature.entry(key).or_default();
-                for (a, other) in others.iter() {
-                    if let Some(dot) = dots.get_mut(*a) {
-                        *dot += weight * other;
-                    }
+/// Returns the pairs of texts with at least this similarity, as indices, the first less than the second.
+pub(in super::super) fn pairs(texts: &[&str], threshold: f64) -> Vec<(usize, usize)> {
+    let texts: Vec<Text> = texts.iter().map(|text| Text::new(text)).collect();
+    let mut texts_by_feature: HashMap<&Feature, Vec<(usize, f64)>> = HashMap::new();
+    let mut pairs = Vec::new();
+    for (b, text) in texts.iter().enumerate() {
+        // Only pairs with a common word are compared.
+        let mut dots = vec![0.0; b];
+        for (key, weight) in &text.features {
+            let others = texts_by_feature.entry(key).or_default();
+            for (a, other) in others.iter() {
+                if let Some(dot) = dots.get_mut(*a) {
+                    *dot += weight * other;
                 }
-                others.push((b, *weight));
             }
-            for (a, dot) in dots.iter().enumerate() {
-                // The similarity never exceeds the cosine.
-                if dot / (texts[a].length * text.length).max(f64::MIN_POSITIVE) + ROUNDING >= threshold
-                    && adjusted_cosine(&texts[a], text, *dot) >= threshold
-                {
-                    pairs.push((a, b));
-                }
+            others.push((b, *weight));
+        }
+        for (a, dot) in dots.iter().enumerate() {
+            // The similarity never exceeds the cosine.
+            if dot / (texts[a].length * text.length).max(f64::MIN_POSITIVE) + ROUNDING >= threshold
+                && adjusted_cosine(&texts[a], text, *dot) >= threshold
+            {
+                pairs.push((a, b));
             }
         }
-        pairs
     }
+    pairs
 }
 
 // Maximum difference between sums of the same numbers in another order, so that equal words give exactly 1.

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-/// A word that matters.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct Word {
     /// Lowercase stem; the whole word if it is exact.
@@ -13,7 +12,6 @@ pub(super) struct Word {
     pub(super) is_exact: bool,
 }
 
-/// The words of a text.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Words {
     /// Words, in order.

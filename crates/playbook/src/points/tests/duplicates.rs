@@ -1,7 +1,6 @@
 use super::{playbook, to_text};
-use crate::judging::Reflection;
-use crate::points::similarity::merge_duplicates;
-use crate::points::{Similarity, THRESHOLD, WordOverlap, apply, threshold};
+use crate::points::similarity::{self, groups, merge_duplicates, similarity};
+use crate::points::{THRESHOLD, threshold};
 use expect_test::expect;
 use proptest::prelude::*;
 use std::time::{Duration, Instant};
@@ -10,10 +9,10 @@ use std::time::{Duration, Instant};
 fn detects_equivalent_texts_only() {
     let check = |expected: bool, pairs: &[(&str, &str)]| {
         for (a, b) in pairs {
-            let similarity = WordOverlap.similarity(a, b);
-            assert_eq!(similarity >= THRESHOLD, expected, "{similarity:.3}: {a} | {b}");
-            assert_eq!(similarity, WordOverlap.similarity(b, a), "{a} | {b}");
-            assert_eq!(WordOverlap.pairs(&[a, b], THRESHOLD).len(), usize::from(expected), "{a} | {b}");
+            let found = similarity(a, b);
+            assert_eq!(found >= THRESHOLD, expected, "{found:.3}: {a} | {b}");
+            assert_eq!(found, similarity(b, a), "{a} | {b}");
+            assert_eq!(similarity::pairs(&[a, b], THRESHOLD).len(), usize::from(expected), "{a} | {b}");
         }
     };
     check(
@@ -94,7 +93,7 @@ fn joins_duplicates_into_first() {
         oth-001 2/2 Use type hints for function parameters
     ",
     );
-    let joined = merge_duplicates(&mut several, &WordOverlap, THRESHOLD);
+    let joined = merge_duplicates(&mut several, THRESHOLD);
     expect![[r#"
         ## PATTERNS & APPROACHES
         pat-001 10/3 always use type hints for function parameters
@@ -149,21 +148,9 @@ fn joins_duplicates_into_first() {
 
 #[test]
 fn groups_duplicates_transitively() {
-    struct AdjacentNumbers;
-    impl Similarity for AdjacentNumbers {
-        fn similarity(&self, a: &str, b: &str) -> f64 {
-            let number = |text: &str| text.parse::<i64>().expect("a number");
-            if (number(a) - number(b)).abs() == 1 { 0.9 } else { 0.1 }
-        }
-    }
-    let chain = playbook("oth-001 1/0 3\noth-002 1/0 1\noth-003 1/0 9\noth-004 1/0 2\noth-005 1/0 10");
-    let result = apply(&chain, &Reflection::default(), &[], &AdjacentNumbers, THRESHOLD);
-    expect![[r#"
-        ## OTHERS
-        oth-001 3/0 3
-        oth-003 2/0 9
-    "#]]
-    .assert_eq(&to_text(&result.playbook));
+    assert_eq!(groups(5, [(0, 3), (1, 3), (2, 4)].into_iter()), [0, 0, 2, 0, 2]);
+    assert_eq!(groups(4, [(2, 3), (1, 2), (0, 1)].into_iter()), [0; 4]);
+    assert_eq!(groups(2, [].into_iter()), [0, 1]);
 }
 
 #[test]
@@ -196,7 +183,7 @@ fn compares_five_hundred_points_quickly() {
     let texts: Vec<String> = (0..500).map(text).collect();
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
     let started = Instant::now();
-    assert_eq!(WordOverlap.pairs(&texts, THRESHOLD), []);
+    assert_eq!(similarity::pairs(&texts, THRESHOLD), []);
     // Without optimization on two shared cores; an optimized build takes a hundredth of a second.
     assert!(started.elapsed() < Duration::from_secs(2), "{:?}", started.elapsed());
 }
@@ -207,15 +194,11 @@ proptest! {
         texts in prop::collection::vec("(use|not|tabs|spaces|over|run|port 1|port 2|tests|, ){1,5}( (use|not|tabs|tests|over)){0,4}", 0..12),
         threshold in 0.0..=1.0f64,
     ) {
-        struct Plain;
-        impl Similarity for Plain {
-            fn similarity(&self, a: &str, b: &str) -> f64 {
-                WordOverlap.similarity(a, b)
-            }
-        }
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-        let mut fast = WordOverlap.pairs(&texts, threshold);
+        let mut fast = similarity::pairs(&texts, threshold);
         fast.sort_unstable();
-        prop_assert_eq!(fast, Plain.pairs(&texts, threshold));
+        let all = (0..texts.len()).flat_map(|a| (a + 1..texts.len()).map(move |b| (a, b)));
+        let plain: Vec<_> = all.filter(|(a, b)| similarity(texts[*a], texts[*b]) >= threshold).collect();
+        prop_assert_eq!(fast, plain);
     }
 }

@@ -90,7 +90,6 @@ struct Skipped {
 }
 
 impl BootstrapOutput {
-    /// Describes the plan.
     pub fn new(
         project: &Path,
         args: &BootstrapArgs,
@@ -124,19 +123,16 @@ impl BootstrapOutput {
         }
     }
 
-    /// Records the result of a session.
     pub fn record_result(&mut self, index: usize, result: SessionProgress, message: Option<String>) {
         if let Some(session) = self.sessions.get_mut(index) {
             (session.result, session.message) = (result, message);
         }
     }
 
-    /// Returns the number of sessions with this result.
     pub fn count(&self, result: SessionProgress) -> u64 {
         self.sessions.iter().filter(|session| session.result == result).count() as u64
     }
 
-    /// Prints the output.
     pub fn print(&self, global: &GlobalArgs) {
         output::print_output(global, self, || self.text());
     }
@@ -186,7 +182,6 @@ fn describe(result: &str, message: &Option<String>) -> String {
     message.as_ref().map_or_else(|| result.to_owned(), |message| format!("{result}: {message}"))
 }
 
-/// Formats an estimated cost.
 pub fn cost(cost: Option<Usd>) -> String {
     cost.map_or_else(|| "an unknown cost".to_owned(), |cost| format!("about {}", money(cost)))
 }

@@ -14,7 +14,7 @@ use crate::output::region::Region;
 use crate::output::time::future_time;
 use crate::{output, runtime, signals};
 use jiff::Zoned;
-use longhaul_core::{CancelSource, OutcomeKind, Span, Usd};
+use longhaul_core::{CancelSource, Outcome, OutcomeKind, Span, Usd};
 use longhaul_playbook::bootstrap::{BootstrapPlan, BootstrapState, result_of, spent_since};
 use longhaul_playbook::database::{LearnResult, Queued};
 use longhaul_playbook::judge::Clock;
@@ -24,7 +24,6 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::mpsc::Receiver;
 
-/// Settings of a bootstrap.
 pub struct BootstrapLearner {
     pub target: WorkerTarget,
     pub project: PathBuf,
@@ -36,30 +35,21 @@ pub struct BootstrapLearner {
     pub budget: Option<Usd>,
 }
 
-/// How the bootstrap ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum BootstrapStop {
-    /// The user cancelled it.
-    Cancelled(CancelSource),
-    /// It ended with this outcome.
-    Outcome(OutcomeKind),
-}
-
 /// Why no further session starts.
 struct Stop {
-    reason: BootstrapStop,
+    exit_code: u8,
     message: String,
 }
 
 impl BootstrapLearner {
-    /// Learns from the planned sessions.
+    /// Learns from the planned sessions, fills in their results, and returns the exit code.
     pub fn learn(
         &self,
         global: &GlobalArgs,
         mut state: BootstrapState,
         plan: &BootstrapPlan,
         command_output: &mut BootstrapOutput,
-    ) -> Result<BootstrapStop, Failure> {
+    ) -> Result<u8, Failure> {
         runtime::new()?.block_on(async {
             let mut cancels = signals::cancels()
                 .map_err(|error| Failure::unexpected(format!("cannot listen for signals: {error}")))?;
@@ -67,17 +57,18 @@ impl BootstrapLearner {
             let stop =
                 self.learn_sessions(global, &mut state, plan, command_output, &screen, &mut cancels).await;
             screen.end();
-            let stop = stop?;
-            command_output.stopped = stop.as_ref().map(|stop| stop.message.clone());
+            if let Some(stop) = stop? {
+                command_output.stopped = Some(stop.message);
+                return Ok(stop.exit_code);
+            }
             // Queued sessions may still be learned. Failed ones need a retry.
-            let outcome = if command_output.count(SessionProgress::Queued) > 0 {
+            Ok(exit_code(if command_output.count(SessionProgress::Queued) > 0 {
                 OutcomeKind::RetryLater
             } else if command_output.count(SessionProgress::Failed) > 0 {
                 OutcomeKind::Failed
             } else {
                 OutcomeKind::Done
-            };
-            Ok(stop.map_or(BootstrapStop::Outcome(outcome), |stop| stop.reason))
+            }))
         })
     }
 
@@ -93,13 +84,13 @@ impl BootstrapLearner {
         let started = self.clock.now().at;
         let steps = learn::learn_steps(&self.target.home, global);
         for (index, planned) in plan.included.iter().enumerate() {
-            let learning = self.open()?;
+            let learning = LearningDb::open(&self.target.home)?;
             let spent = spent_since(&learning, started)?;
             command_output.cost_usd = spent.as_dollars();
             if let Some(budget) = self.budget.filter(|budget| spent >= *budget) {
                 let message =
                     format!("the budget of {} is exhausted; run it again to continue", money(budget));
-                return Ok(Some(Stop { reason: BootstrapStop::Outcome(OutcomeKind::OverBudget), message }));
+                return Ok(Some(Stop { exit_code: exit_code(OutcomeKind::OverBudget), message }));
             }
             screen.start_session(index, &planned.session.path, spent);
             let queued = self.queued(&planned.session.path);
@@ -125,9 +116,11 @@ impl BootstrapLearner {
                 Some(source) = cancels.recv() => return Ok(Some(cancelled(source))),
             };
             let message = last_message.lock().unwrap_or_else(PoisonError::into_inner).take();
-            let result = self.record_progress(state, &planned.session.path)?;
+            let learning = LearningDb::open(&self.target.home)?;
+            let result = self.record_progress(&learning, state, &planned.session.path)?;
             command_output.record_result(index, result, message);
-            command_output.cost_usd = spent_since(&self.open()?, started)?.as_dollars();
+            command_output.cost_usd = spent_since(&learning, started)?.as_dollars();
+            drop(learning);
             if let Some(stop) = stop(report, result) {
                 return Ok(Some(stop));
             }
@@ -141,10 +134,6 @@ impl BootstrapLearner {
         Ok(None)
     }
 
-    fn open(&self) -> Result<LearningDb, Failure> {
-        Ok(LearningDb::open(&self.target.home)?)
-    }
-
     fn queued(&self, transcript: &Path) -> Queued {
         let transcript = std::fs::canonicalize(transcript).unwrap_or_else(|_| transcript.to_owned());
         self.target.queued(&self.project, transcript)
@@ -153,11 +142,11 @@ impl BootstrapLearner {
     /// Returns the result of a session according to the database. Records final results in the project.
     fn record_progress(
         &self,
+        learning: &LearningDb,
         state: &mut BootstrapState,
         transcript: &Path,
     ) -> Result<SessionProgress, Failure> {
-        let learning = self.open()?;
-        let result = match result_of(&learning, &self.queued(transcript))? {
+        let result = match result_of(learning, &self.queued(transcript))? {
             None => return Ok(SessionProgress::Queued),
             Some(LearnResult::Failed) => return Ok(SessionProgress::Failed),
             Some(LearnResult::Learned) => SessionProgress::Learned,
@@ -171,22 +160,26 @@ impl BootstrapLearner {
     }
 }
 
+fn exit_code(kind: OutcomeKind) -> u8 {
+    Outcome { kind, ..Outcome::DONE }.exit_code()
+}
+
 /// Returns why no further session starts, or `None` if one does.
 fn stop(report: WorkerReport, result: SessionProgress) -> Option<Stop> {
     if let Some(reason) = report.needs_person {
         let message = format!("{reason}; the queue is kept; run it again to continue");
-        return Some(Stop { reason: BootstrapStop::Outcome(OutcomeKind::NeedsPerson), message });
+        return Some(Stop { exit_code: exit_code(OutcomeKind::NeedsPerson), message });
     }
     // Entries for another judge or another API do not block this one.
     let until = report.due_at.filter(|_| result == SessionProgress::Queued)?;
     let message =
         format!("the judge does not answer and is paused until {}; run it again then", future_time(until));
-    Some(Stop { reason: BootstrapStop::Outcome(OutcomeKind::RetryLater), message })
+    Some(Stop { exit_code: exit_code(OutcomeKind::RetryLater), message })
 }
 
 fn cancelled(source: CancelSource) -> Stop {
     let message = "cancelled; the queue is kept; run it again to continue".to_owned();
-    Stop { reason: BootstrapStop::Cancelled(source), message }
+    Stop { exit_code: source.exit_code(), message }
 }
 
 /// Progress for people: a live line on a terminal, separate lines elsewhere.

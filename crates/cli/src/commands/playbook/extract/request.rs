@@ -50,7 +50,6 @@ pub fn ask(
     extracted.failure.map_or(Ok(extracted.extraction), |error| Err(judge_failure(error)))
 }
 
-/// Records the request and its cost.
 fn record_request(extracted: &ExtractionResult, project: &Path, model: &str) -> Result<(), DatabaseError> {
     let result = match (&extracted.reply, &extracted.failure) {
         (Some(reply), _) => Ok(reply),

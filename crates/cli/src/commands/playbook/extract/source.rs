@@ -11,7 +11,6 @@ use std::path::PathBuf;
 // A session of weeks with images has about 100 MB; its text is a small part of that.
 const TRANSCRIPT_BYTES_MAX: u64 = 256 << 20;
 
-/// A transcript that can be judged.
 pub struct Source {
     /// Path of the file. `None` if it came from stdin.
     pub path: Option<PathBuf>,

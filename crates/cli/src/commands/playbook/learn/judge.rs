@@ -41,7 +41,6 @@ pub fn create(kind: JudgeKind, paths: &LearningPaths, clock: &Arc<SystemClock>) 
     }
 }
 
-/// A judge that cannot be used.
 struct UnavailableJudge {
     error: JudgeError,
     model: String,

@@ -11,7 +11,6 @@ use longhaul_playbook::hooks::log_error;
 use longhaul_playbook::worker::WorkerEvent;
 use std::path::Path;
 
-/// Prints progress on stderr.
 pub struct Progress {
     pub quiet: bool,
     /// The judge.
@@ -71,7 +70,6 @@ pub fn log_event(paths: &LearningPaths, event: WorkerEvent<'_>) {
     log_message(paths, &message);
 }
 
-/// Logs why a background worker stopped.
 pub fn log_failure(paths: &LearningPaths, failure: &Failure) {
     let hint = failure.hint.as_ref().map(|hint| format!("; {hint}")).unwrap_or_default();
     log_message(paths, &format!("{}{hint}", failure.error));
@@ -82,7 +80,6 @@ fn log_message(paths: &LearningPaths, message: &str) {
     let _ = log_error(paths, output::now(), "learn", message);
 }
 
-/// Warns that the database was damaged.
 pub fn warn_damaged_database(path: &Path) {
     let warning = format!("the queue was damaged; it is kept as {}", path.display());
     output::print_warning(
@@ -95,7 +92,6 @@ fn name(item: &Item) -> String {
     name_of(&item.queued.transcript)
 }
 
-/// Returns the name of a transcript for progress messages.
 pub fn name_of(transcript: &Path) -> String {
     transcript
         .file_name()
