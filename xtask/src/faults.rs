@@ -56,7 +56,8 @@ pub fn faults(root: &Path, options: FaultOptions) -> io::Result<()> {
     let is_scripted = options.rig.is_scripted();
     let longhaul = options.longhaul.map_or_else(|| debug_build(root), Ok)?;
     let claude = if is_scripted { longhaul.clone() } else { real_agent::install(root)? };
-    let rig = TestRig { programs: Programs { longhaul, claude }, is_scripted, keep: options.keep };
+    let rig =
+        TestRig { programs: Programs { longhaul, claude }, agent: options.rig.agent, keep: options.keep };
     let markdown = machine::measure(root, &rig.programs, FAULTS, || {
         let (mut ideals, mut rows) = (Vec::<CaseRun>::new(), Vec::new());
         for seed in options.rig.seeds(1) {

@@ -29,12 +29,14 @@ pub struct SeedOptions {
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum AgentChoice {
     Scripted,
+    /// The scripted agent over the Agent Client Protocol
+    Acp,
     Claude,
 }
 
 impl SeedOptions {
     pub fn is_scripted(&self) -> bool {
-        self.agent == AgentChoice::Scripted
+        self.agent != AgentChoice::Claude
     }
 
     /// Returns the requested seeds. New ones are short enough to type.

@@ -7,7 +7,7 @@
 mod result;
 mod table;
 
-use crate::programs::{Programs, SeedOptions, built, cargo, succeed};
+use crate::programs::{AgentChoice, Programs, SeedOptions, built, cargo, succeed};
 use crate::results::{RESILIENCE, SWEEPS_CLAUDE, SWEEPS_SCRIPTED};
 use crate::{machine, real_agent};
 use clap::Args;
@@ -44,14 +44,18 @@ pub fn sweep(root: &Path, options: &SweepOptions) -> io::Result<()> {
     succeed(tests().arg("--no-run").current_dir(root))?;
     let report = tempfile::NamedTempFile::new()?;
     let mut failing = 0;
-    let name = if is_scripted { SWEEPS_SCRIPTED } else { SWEEPS_CLAUDE };
+    let (agent, name) = match options.rig.agent {
+        AgentChoice::Scripted => ("scripted", SWEEPS_SCRIPTED),
+        AgentChoice::Acp => ("acp", "Sweeps with the scripted agent over the Agent Client Protocol"),
+        AgentChoice::Claude => ("claude", SWEEPS_CLAUDE),
+    };
     let markdown = machine::measure(root, &programs, name, || {
         let mut aborted = Vec::new();
         eprintln!("seeds: {}", table::seeds(&seeds));
         for seed in &seeds {
             let mut play = tests();
             play.args(["--", "sweep::work_", "--nocapture"]).current_dir(root);
-            play.env("LONGHAUL_SWEEP", if is_scripted { "scripted" } else { "claude" });
+            play.env("LONGHAUL_SWEEP", agent);
             play.env("LONGHAUL_SWEEP_POINTS", points.to_string());
             play.env("LONGHAUL_SWEEP_SEED", seed.to_string());
             play.env("LONGHAUL_SWEEP_REPORT", report.path());
@@ -67,7 +71,7 @@ pub fn sweep(root: &Path, options: &SweepOptions) -> io::Result<()> {
         failing = results.iter().filter(|result| !result.failed.is_empty()).count() + aborted.len();
         Ok(table::section(&results, &seeds, &aborted, !is_scripted))
     })?;
-    if points * seeds.len() as u64 >= POINTS_MIN {
+    if options.rig.agent != AgentChoice::Acp && points * seeds.len() as u64 >= POINTS_MIN {
         RESILIENCE.save(root, name, &markdown)?;
     }
     if failing > 0 { Err(io::Error::other(format!("{failing} points failed"))) } else { Ok(()) }

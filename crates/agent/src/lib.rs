@@ -7,6 +7,7 @@
 //! prose never affects control flow. Only fields that the vendor sets affect it, and, if there is no field, a
 //! short documented list of the vendor's messages. The one exception is opt-in: [`DoneSignals::line`].
 
+mod acp;
 mod agent_environment;
 mod answers;
 pub mod claude;
@@ -34,10 +35,12 @@ mod user_tables;
 pub use agent_environment::AgentEnvironment;
 pub use answers::{Answers, AnswersError, GivenAnswer, Question};
 pub use claude::researchgym;
+// Parts of the first dialect that hold for every agent.
+pub(crate) use claude::{DoneClaim, background_note, one_line, prompt, prompt_text, with_detail};
 pub use conversation::Conversation;
 pub use dialect::{
-    AgentContext, Decoder, Dialect, DoneSignals, Invocation, PriorAttempts, Program, RecordedAttempt,
-    default_dialect, dialect_for, dialect_with_tables, task_with_follow_ups,
+    AgentContext, AgentRequest, Decoder, Dialect, DoneSignals, Invocation, PriorAttempts, Program,
+    RecordedAttempt, SessionStart, default_dialect, dialect_for, dialect_with_tables, task_with_follow_ups,
 };
 pub use did_you_mean::did_you_mean;
 pub use effects::{EffectRules, EffectScope};

@@ -15,7 +15,7 @@ mod practice;
 mod research;
 mod run;
 
-pub use agent::{AgentArgs, ChangeArgs};
+pub use agent::{AgentArgs, AgentKind, ChangeArgs};
 pub use continue_run::{AttachArgs, CancelArgs, HandoffArgs, RecoverArgs, RerunArgs, ResumeArgs};
 pub use inspect::{
     CostArgs, DiffArgs, GroupBy, LedgerArgs, LedgerCommand, LogsArgs, ReportArgs, ReportFormat, RunsArgs,

@@ -17,7 +17,9 @@ impl From<SuperviseError> for Failure {
 impl From<AgentError> for Failure {
     fn from(error: AgentError) -> Failure {
         let fault = match &error {
-            AgentError::NotFound { .. } | AgentError::Missing(_) => Fault::AgentMissing,
+            AgentError::NotFound { .. } | AgentError::NotInPath(_) | AgentError::Missing(_) => {
+                Fault::AgentMissing
+            }
             AgentError::NotExecutable(_) => Fault::AgentUnusable,
         };
         Failure::not_started(error.to_string(), error.hint(), Some(fault))

@@ -25,6 +25,9 @@ fn read(stream: impl BufRead, ids: &mut BTreeSet<String>) -> io::Result<()> {
         // A torn line announces no message; neither does a line without a message.
         let Ok(line) = serde_json::from_slice::<Value>(&line?) else { continue };
         let text = |value: &Value| value.as_str().map(str::to_owned);
+        // Over the Agent Client Protocol, an update states the usage of its message.
+        let update = &line["params"]["update"];
+        ids.extend(text(&update["messageId"]).filter(|_| update["_meta"]["usage"].is_object()));
         let (thread, event) = (text(&line["parent_tool_use_id"]), &line["event"]);
         match (line["type"].as_str(), event["type"].as_str()) {
             (Some("stream_event"), Some("message_start")) => {

@@ -4,7 +4,7 @@ use crate::atomic::{replace, replace_json};
 use crate::files::{make_dirs, private, read_json};
 use crate::{AttemptFile, Durability, StoreError, failpoint_io, read_regular_to_string};
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 /// The directory of one attempt.
@@ -117,6 +117,34 @@ impl AttemptDir {
 
     fn prompt_path(&self) -> PathBuf {
         self.path.join("prompt.txt")
+    }
+
+    /// Adds the id of a request that is about to be sent to the agent to `requests.txt`, without a disk flush:
+    /// the agent dies with the machine.
+    ///
+    /// # Errors
+    /// Returns [`StoreError::Io`] if the file cannot be written.
+    pub fn add_sent_request(&self, id: &str) -> Result<(), StoreError> {
+        let path = self.sent_requests_path();
+        let written = open_append(&path)?.write_all(format!("{id}\n").as_bytes());
+        written.map_err(StoreError::io("write", &path))
+    }
+
+    /// Returns the ids of the requests that were sent to the agent one after the other.
+    ///
+    /// # Errors
+    /// Returns [`StoreError::Io`] if the file cannot be read.
+    pub fn sent_requests(&self) -> Result<Vec<String>, StoreError> {
+        let path = self.sent_requests_path();
+        match read_regular_to_string(&path) {
+            Ok(ids) => Ok(ids.lines().map(str::to_owned).collect()),
+            Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+            Err(cause) => Err(StoreError::io("read", &path)(cause)),
+        }
+    }
+
+    fn sent_requests_path(&self) -> PathBuf {
+        self.path.join("requests.txt")
     }
 }
 

@@ -5,7 +5,7 @@ use super::case::{Case, Victim};
 use super::sessions::{self, Sessions};
 use crate::api::Loopback;
 use crate::process::KillOnDrop;
-use crate::programs::Programs;
+use crate::programs::{AgentChoice, Programs};
 use crate::sandbox::{PERMISSION, Sandbox};
 use crate::{journal, processes};
 use longhaul_core::draw;
@@ -29,7 +29,7 @@ const RECOVER_WAIT_SPREAD_MS: u64 = 3500;
 
 pub struct TestRig {
     pub programs: Programs,
-    pub is_scripted: bool,
+    pub agent: AgentChoice,
     pub keep: bool,
 }
 
@@ -140,8 +140,13 @@ impl TestRig {
             command.args(["--check", &claim.check]);
         }
         let Programs { longhaul, claude } = &self.programs;
-        let agent = if self.is_scripted { sandbox.scripted_agent(longhaul)? } else { claude.clone() };
-        command.arg("--agent-path").arg(agent);
+        match self.agent {
+            AgentChoice::Scripted => command.arg("--agent-path").arg(sandbox.scripted_agent(longhaul)?),
+            AgentChoice::Acp => {
+                command.args(["--agent", "acp", "--"]).arg(longhaul).args(["drill-agent", "--acp"])
+            }
+            AgentChoice::Claude => command.arg("--agent-path").arg(claude),
+        };
         Ok(command)
     }
 

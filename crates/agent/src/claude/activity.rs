@@ -16,12 +16,12 @@ pub(super) fn main_argument(tool: &str, input: &ToolInput<'_>) -> String {
     input.argument(tool).map_or_else(String::new, |argument| argument.as_str().to_owned())
 }
 
-pub(super) fn with_detail(name: &str, detail: &str) -> String {
+pub(crate) fn with_detail(name: &str, detail: &str) -> String {
     if detail.is_empty() { name.to_owned() } else { format!("{name}: {detail}") }
 }
 
 /// Returns the start of a text without characters that could disturb a terminal.
-pub(super) fn one_line(text: &str) -> String {
+pub(crate) fn one_line(text: &str) -> String {
     let mut chars = first_line(text).chars().filter(|c| !c.is_control());
     let mut line = String::with_capacity(CHARS_MAX);
     line.extend(chars.by_ref().take(CHARS_MAX));

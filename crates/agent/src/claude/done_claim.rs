@@ -10,20 +10,20 @@ use std::collections::BTreeSet;
 const CALLS_MAX: usize = 64;
 
 #[derive(Clone, Debug, Default)]
-pub(super) struct DoneClaim {
+pub(crate) struct DoneClaim {
     signals: DoneSignals,
     /// Calls of the tool without a result.
     open: BTreeSet<String>,
-    pub(super) made: bool,
+    pub(crate) made: bool,
 }
 
 impl DoneClaim {
-    pub(super) fn new(done_signals: DoneSignals) -> DoneClaim {
+    pub(crate) fn new(done_signals: DoneSignals) -> DoneClaim {
         DoneClaim { signals: done_signals, ..DoneClaim::default() }
     }
 
     /// Resets the claim, because a new exchange replaces an earlier claim.
-    pub(super) fn on_exchange_start(&mut self) {
+    pub(crate) fn on_exchange_start(&mut self) {
         self.made = false;
         self.open.clear();
     }
@@ -45,7 +45,7 @@ impl DoneClaim {
     }
 
     /// Records the text of a successful result and returns whether its last line makes the claim.
-    pub(super) fn on_exchange_end(&mut self, text: &str) -> bool {
+    pub(crate) fn on_exchange_end(&mut self, text: &str) -> bool {
         let last = text.trim_end().lines().next_back().map(str::trim);
         let is_claim = self.signals.line.as_deref().is_some_and(|line| last == Some(line.trim()));
         self.made |= is_claim;

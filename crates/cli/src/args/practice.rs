@@ -9,7 +9,7 @@ pub struct DrillArgs {
     /// Scenarios by name or TOML file [default: storm]; `all` runs every one
     #[arg(value_name = "SCENARIO")]
     pub scenarios: Vec<String>,
-    /// The agent: the scripted one needs nothing, `claude` is the real one on a loopback API
+    /// The agent: the scripted one needs nothing and speaks either protocol, `claude` is the real one on a loopback API
     #[arg(long, value_enum, default_value_t = DrillAgentKind::Scripted)]
     pub agent: DrillAgentKind,
     /// The real agent's program
@@ -29,7 +29,20 @@ pub struct DrillArgs {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum DrillAgentKind {
     Scripted,
+    /// The scripted agent, over the Agent Client Protocol
+    Acp,
     Claude,
+}
+
+impl DrillAgentKind {
+    /// Returns the name, as in the scorecard.
+    pub fn name(self) -> &'static str {
+        match self {
+            DrillAgentKind::Scripted => "scripted",
+            DrillAgentKind::Acp => "acp",
+            DrillAgentKind::Claude => "claude",
+        }
+    }
 }
 
 /// The seed of a drill.

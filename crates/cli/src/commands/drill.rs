@@ -97,6 +97,10 @@ fn program(args: &DrillArgs) -> Result<Program, Failure> {
             let path = env::current_exe().map_err(unexpected)?;
             Ok(Program { path, leading_args: vec![AGENT_SUBCOMMAND.to_owned()] })
         }
+        DrillAgentKind::Acp => {
+            let path = env::current_exe().map_err(unexpected)?;
+            Ok(Program { path, leading_args: vec![AGENT_SUBCOMMAND.to_owned(), "--acp".to_owned()] })
+        }
         DrillAgentKind::Claude => {
             Ok(Program { path: find_claude(args.agent_path.as_deref())?, leading_args: Vec::new() })
         }

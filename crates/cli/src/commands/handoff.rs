@@ -80,7 +80,9 @@ fn summary(args: &HandoffArgs, model: &str, work: &RecordedWork) -> Result<Summa
             let message = message.map(|message| format!(" ({})", one_line(&message))).unwrap_or_default();
             no_summary(&format!("{}{message}", phrases::fault_text(fault)))
         }
-        Err(error @ (SummarizeError::Io(_) | SummarizeError::Start { .. })) => no_summary(&error.to_string()),
+        Err(
+            error @ (SummarizeError::Io(_) | SummarizeError::Start { .. } | SummarizeError::NotPossible(_)),
+        ) => no_summary(&error.to_string()),
     }
 }
 

@@ -1,11 +1,12 @@
 //! `longhaul run`: starts a run and supervises it until it finishes.
 
+mod acp_agent;
 mod keyed;
 
 use super::resume::replay;
 use super::runs::table::outcome_style;
 use super::show::{finish, print_end};
-use crate::args::{GlobalArgs, OutputFormat, RunArgs};
+use crate::args::{AgentKind, GlobalArgs, OutputFormat, RunArgs};
 use crate::command_flags::check_channels;
 use crate::config::ConfiguredValues;
 use crate::failure::{Failure, USAGE};
@@ -116,7 +117,9 @@ impl PreparedRun {
 
     /// Starts the run, supervises it and returns its exit code.
     pub fn start(self, global: &GlobalArgs, options: DisplayOptions) -> Result<u8, Failure> {
-        let has_permission_mode = self.spec.permission_mode.is_some();
+        // Other agents have modes of their own.
+        let is_claude = self.spec.agent.name == AgentKind::Claude.name();
+        let has_permission_mode = self.spec.permission_mode.is_some() || !is_claude;
         let options = DisplayOptions { has_permission_mode, ..options };
         let PreparedRun { spec, placement, inherited, origins, .. } = self;
         let request = RunRequest { placement, spec, inherited, origins };
@@ -302,21 +305,34 @@ pub fn agent_program(path: Option<&Path>) -> Result<PathBuf, Failure> {
 }
 
 /// Describes the run that the flags request, except for its session and tables.
-fn spec(args: &RunArgs, preset: Preset, policy: Policy) -> Result<RunSpec, Failure> {
+fn spec(args: &RunArgs, preset: Preset, mut policy: Policy) -> Result<RunSpec, Failure> {
     let prompt = prompt_arg::read(args.prompt.as_deref(), args.prompt_file.as_deref())?;
-    check_agent_args(&args.agent_args)?;
+    let acp = acp_agent::from_flags(args)?;
+    if acp.is_none() {
+        check_agent_args(&args.agent_args)?;
+    } else if let Some(keep_going) = &mut policy.keep_going {
+        // The protocol does not name the tool of a call.
+        keep_going.finish_tool = false;
+    }
     let network = guard_flags::network(args)?;
     let learn = run_learning::options(&args.learn)?;
     let cwd = cwd(args)?;
     let guards = guard_flags::from_flags(args, &cwd)?;
     guard_flags::check_agent_args("--network", network.is_some(), &args.agent_args)?;
     guard_flags::check_agent_args("--learn", learn.is_some(), &args.agent_args)?;
-    let program = agent_program(args.agent.agent_path.as_deref())?;
+    let program = match &acp {
+        Some(program) => program.path.clone(),
+        None => agent_program(args.agent.agent_path.as_deref())?,
+    };
     Ok(RunSpec::new(program, cwd, prompt, policy).with(|spec| {
         spec.name.clone_from(&args.name);
         spec.model.clone_from(&args.agent.model);
         spec.permission_mode.clone_from(&args.agent.permission_mode);
-        spec.agent.args.clone_from(&args.agent_args);
+        args.agent_kind.name().clone_into(&mut spec.agent.name);
+        match acp {
+            Some(program) => spec.agent.leading_args = program.leading_args,
+            None => spec.agent.args.clone_from(&args.agent_args),
+        }
         spec.guards = guards;
         spec.network = network;
         spec.learn = learn;
@@ -393,7 +409,9 @@ fn session(args: &RunArgs, policy: &Policy) -> Result<Option<SessionPlan>, Failu
     };
     // Unknown sessions are rejected before the start. Only the agent can resolve a title, which is not a
     // UUID.
-    let can_check = SessionId::from(id.as_str()).is_uuid() && policy.session_loss == SessionLoss::FallBack;
+    let can_check = args.agent_kind == AgentKind::Claude
+        && SessionId::from(id.as_str()).is_uuid()
+        && policy.session_loss == SessionLoss::FallBack;
     if can_check && let Some(config) = claude_config_dir() {
         let sessions = claude_sessions(&config);
         if !sessions.contains(id) {

@@ -26,7 +26,7 @@ const FLAG_ONLY: &[(&str, &str)] = &[
     ("prompt", "the task is given with each run"),
     ("prompt_file", "the task is given with each run"),
     ("task_dir", "the task is given with each run"),
-    ("agent", "there is only one"),
+    ("agent", "the command of an agent is given with each run"),
     ("runtime", "there is only one"),
     ("run", ONE_RUN),
     ("run_id", ONE_RUN),

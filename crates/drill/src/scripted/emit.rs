@@ -62,6 +62,7 @@ impl Agent {
         let tokens = message.tokens();
         self.cost_meter.add(&model, tokens);
         exchange.usage += tokens;
+        self.out.usage(&message.id, &tokens, self.cost_meter.dollars());
     }
 
     /// Writes a message's blocks to the session, with its final usage, and appends it to the conversation.

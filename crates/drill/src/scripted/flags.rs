@@ -48,6 +48,8 @@ pub(super) enum Output {
     Text,
     Json,
     Stream,
+    /// `--acp`, for input and output: the Agent Client Protocol.
+    Acp,
 }
 
 /// Parses the command line. The error is the text for stderr.
@@ -67,6 +69,10 @@ pub(super) fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Flags, 
         };
         match name.as_str() {
             "-p" | "--print" => flags.print = true,
+            "--acp" => {
+                flags.output = Output::Acp;
+                (flags.input_lines, flags.partial_messages, flags.prompts_host) = (true, true, true);
+            }
             "-v" | "--version" => flags.version = true,
             "--verbose" => flags.verbose = true,
             "--include-partial-messages" => flags.partial_messages = true,

@@ -1,13 +1,17 @@
 //! Writes the agent's stdout: one JSON object per line, with the session and a unique id. A closed stdout
 //! does not stop the agent, as with the real agent. Only this module and `replay` write to stdout.
 
+pub(super) mod acp;
+
 use std::io::{self, Write};
 
+use longhaul_core::Tokens;
 use serde_json::{Value, json};
 
 use super::flags::Output;
 use crate::clock;
 use crate::rng::Rng;
+use acp::AcpOutput;
 
 #[derive(Debug)]
 pub(super) struct EventWriter {
@@ -16,15 +20,19 @@ pub(super) struct EventWriter {
     pub rng: Rng,
     /// The last result, for the formats that print it alone.
     last: Option<Value>,
+    pub(super) acp: AcpOutput,
 }
 
 impl EventWriter {
     pub(super) fn new(format: Output, session_id: String, rng: Rng) -> Self {
-        Self { format, session_id, rng, last: None }
+        Self { format, session_id, rng, last: None, acp: AcpOutput::new() }
     }
 
     /// Writes an event with these fields. Only messages have a timestamp (2.1.330).
     pub(super) fn event(&mut self, kind: &str, mut fields: Value) {
+        if self.format == Output::Acp {
+            self.acp.event(&self.session_id, kind, &fields);
+        }
         if matches!(kind, "assistant" | "user") {
             fields["timestamp"] = json!(clock::timestamp());
         }
@@ -43,12 +51,23 @@ impl EventWriter {
         }
     }
 
+    /// Reports the usage of message `id` and the cost of the session so far, in dollars. Claude Code's protocol
+    /// reports them in other events.
+    pub(super) fn usage(&self, id: &str, tokens: &Tokens, cost: f64) {
+        if self.format == Output::Acp {
+            self.acp.usage(&self.session_id, id, tokens, cost);
+        }
+    }
+
     /// Writes an answer to the host. The answer contains no session id.
     pub(super) fn answer(&mut self, response: Value) {
         self.stream(&json!({"type": "control_response", "response": response}));
     }
 
     pub(super) fn request(&mut self, id: &str, request: &Value) {
+        if self.format == Output::Acp {
+            self.acp.ask(&self.session_id, id, request);
+        }
         self.stream(&json!({"type": "control_request", "request_id": id, "request": request}));
     }
 
@@ -65,6 +84,9 @@ impl EventWriter {
 
     /// Writes the result of an exchange. As with the real agent, `type` is not its first key.
     pub(super) fn result(&mut self, mut fields: Value) {
+        if self.format == Output::Acp {
+            self.acp.result(&self.session_id, &fields);
+        }
         let identity = self.identity();
         fields["uuid"] = identity["uuid"].clone();
         fields["session_id"] = identity["session_id"].clone();
@@ -77,7 +99,7 @@ impl EventWriter {
     pub(super) fn close(&self) {
         let Some(result) = &self.last else { return };
         match self.format {
-            Output::Stream => {}
+            Output::Stream | Output::Acp => {}
             Output::Json => write(&result.to_string()),
             Output::Text => write(result["result"].as_str().unwrap_or("Execution error")),
         }

@@ -175,12 +175,12 @@ impl AgentProcess {
     }
 
     /// Closes the agent's input after everything is written. If the input outlives the supervisor, it cannot
-    /// be closed, and this line asks the agent to exit.
-    pub(crate) fn close_input(&mut self, exit_line: Vec<u8>) {
-        if self.input_outlives_supervisor {
-            self.send_line(exit_line);
-        } else {
-            self.input = None;
+    /// be closed, and this line asks the agent to exit. SIGTERM replaces a missing line.
+    pub(crate) fn close_input(&mut self, exit_line: Option<Vec<u8>>) {
+        match exit_line {
+            _ if !self.input_outlives_supervisor => self.input = None,
+            Some(line) => self.send_line(line),
+            None => self.signal(StopLevel::Term),
         }
     }
 

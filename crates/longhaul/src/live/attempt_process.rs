@@ -12,11 +12,12 @@ use super::world_config::WorldConfig;
 use crate::SuperviseError;
 use crate::failpoints::{self, Failpoint};
 use longhaul_agent::transcript_message::TranscriptMessage;
-use longhaul_agent::{AttemptSnapshot, Decoder, Invocation};
+use longhaul_agent::{AgentRequest, Decoder, Invocation, SessionStart};
 use longhaul_core::{
-    Exit, Moment, Notice, ProcessActivity, ProcessId, PromptKind, Remaining, SpawnError, StopLevel,
+    AttemptPlan, Exit, Moment, Notice, ProcessActivity, ProcessId, PromptKind, Remaining, SpawnError,
+    StopLevel,
 };
-use longhaul_store::{AttemptDir, AttemptExit, SessionBaseline};
+use longhaul_store::{AttemptDir, AttemptExit, SessionBaseline, StoreError};
 use std::{future, io};
 
 pub(crate) struct AttemptProcess {
@@ -30,6 +31,8 @@ pub(crate) struct AttemptProcess {
     frozen: bool,
     /// Whether the disk was full at the last poll.
     disk_was_full: bool,
+    /// Whether it is being stopped, so that it receives no further requests.
+    is_stopping: bool,
     exit: Option<Exit>,
 }
 
@@ -56,7 +59,7 @@ pub(crate) struct LaunchFailure {
 }
 
 impl AttemptProcess {
-    /// Creates the files of attempt number `attempt` and starts its process. `watch` reports its output.
+    /// Creates the files of an attempt and starts its process. `watch` reports its output.
     /// `session` is stored for later comparison.
     ///
     /// # Errors
@@ -65,12 +68,12 @@ impl AttemptProcess {
     /// did not start the agent.
     pub(crate) fn start(
         config: &WorldConfig<'_>,
-        attempt: u32,
+        plan: &AttemptPlan,
         invocation: &Invocation,
         session: Option<&SessionBaseline>,
         watch: &mut FileWatch,
     ) -> Result<Result<AttemptProcess, LaunchFailure>, SuperviseError> {
-        let dir = config.dir.attempt(attempt).create()?;
+        let dir = config.dir.attempt(plan.attempt).create()?;
         if let Some(session) = session {
             // Needed later to verify that the history arrived. The work does not need it.
             let _ = dir.write(session);
@@ -94,29 +97,35 @@ impl AttemptProcess {
         watch.add_file(&dir.stream_path());
         let tail = Tail::open(&dir.stream_path())?;
         let memory = OomWatch::start();
+        let mut decoder = config.decoder(plan.attempt);
+        let (spec, prompt) = (config.spec(), &invocation.prompt);
+        decoder.begin(SessionStart { spec, plan, prompt, sent: Vec::new() });
         let (agent, process) = match AgentProcess::start(launch, invocation.stdin.clone()) {
             Ok(started) => started,
             Err((kind, error)) => return Ok(Err(LaunchFailure { kind, error })),
         };
         failpoints::agent_is(process.pid);
         failpoints::hit(Failpoint::Spawned);
-        Ok(Ok(AttemptProcess::new(agent, process, memory, tail, config.decoder(attempt), dir)))
+        Ok(Ok(AttemptProcess::new(agent, process, memory, tail, decoder, dir)))
     }
 
-    /// Adopts the process of attempt number `attempt`, which a dead supervisor started. Returns `None` if the
+    /// Adopts the process of an attempt, which a dead supervisor started. Returns `None` if the
     /// process has exited.
     pub(crate) fn adopt(
         config: &WorldConfig<'_>,
-        attempt: u32,
+        plan: &AttemptPlan,
         process: ProcessId,
         watch: &mut FileWatch,
-    ) -> io::Result<Option<AttemptProcess>> {
-        let dir = config.dir.attempt(attempt);
+    ) -> Result<Option<AttemptProcess>, SuperviseError> {
+        let dir = config.dir.attempt(plan.attempt);
         let Ok(agent) = AgentProcess::adopt(process, &dir.input_path()) else { return Ok(None) };
         watch.add_file(&dir.stream_path());
         let tail = Tail::open(&dir.stream_path())?;
         let memory = OomWatch::start();
-        Ok(Some(AttemptProcess::new(agent, process, memory, tail, config.decoder(attempt), dir)))
+        let mut decoder = config.decoder(plan.attempt);
+        let (prompt, sent) = (dir.prompt()?.unwrap_or_default(), dir.sent_requests()?);
+        decoder.begin(SessionStart { spec: config.spec(), plan, prompt: &prompt, sent });
+        Ok(Some(AttemptProcess::new(agent, process, memory, tail, decoder, dir)))
     }
 
     fn new(
@@ -136,6 +145,7 @@ impl AttemptProcess {
             memory,
             frozen: false,
             disk_was_full: false,
+            is_stopping: false,
             exit: None,
         }
     }
@@ -168,11 +178,26 @@ impl AttemptProcess {
     }
 
     /// Answers the agent's requests. Call it only when all output is read, because an adopted agent may
-    /// already have the answers.
-    pub(crate) fn answer(&mut self) {
+    /// already have the answers. Returns the requests to the agent that are due.
+    pub(crate) fn answer(&mut self) -> Vec<AgentRequest> {
         for answer in self.decoder.take_replies() {
             self.agent.send_line(answer);
         }
+        let mut requests = self.decoder.take_requests();
+        if self.is_stopping {
+            requests.clear();
+        }
+        requests
+    }
+
+    /// Sends requests to the agent. Each is recorded before it is sent: sending it twice would repeat its
+    /// effects.
+    pub(crate) fn send(&self, requests: Vec<AgentRequest>) -> Result<(), StoreError> {
+        for request in requests {
+            self.dir.add_sent_request(&request.id)?;
+            self.agent.send_line(request.line);
+        }
+        Ok(())
     }
 
     /// Sends a prompt to the agent in its open session, and returns its text. If the agent's input is closed,
@@ -183,9 +208,9 @@ impl AttemptProcess {
         kind: PromptKind,
         remaining: Remaining,
     ) -> String {
-        let AttemptSnapshot { background, .. } = self.decoder.snapshot();
-        let prompt = config.dialect.prompt_text(&config.context, kind, remaining, background);
-        self.agent.send_line(config.dialect.encode_prompt(&prompt));
+        let snapshot = self.decoder.snapshot();
+        let prompt = config.dialect.prompt_text(&config.context, kind, remaining, &snapshot.background);
+        self.agent.send_line(config.dialect.encode_prompt(snapshot, &prompt));
         prompt
     }
 
@@ -195,9 +220,17 @@ impl AttemptProcess {
     }
 
     /// Interrupts the exchange, or signals the process group.
-    pub(crate) fn stop(&self, config: &WorldConfig<'_>, level: StopLevel) {
+    pub(crate) fn stop(&mut self, config: &WorldConfig<'_>, level: StopLevel) {
+        self.is_stopping = true;
         match level {
-            StopLevel::Interrupt => self.agent.interrupt(config.dialect.encode_interrupt()),
+            StopLevel::Interrupt => {
+                let line = config.dialect.encode_interrupt(self.decoder.snapshot());
+                if line.is_empty() {
+                    // There is no exchange to end.
+                    self.agent.signal(StopLevel::Term);
+                }
+                self.agent.interrupt(line);
+            }
             StopLevel::Term | StopLevel::Kill => self.agent.signal(level),
         }
     }

@@ -90,7 +90,7 @@ impl<'a> Notifier<'a> {
         let launch = self.config.launch(delivery.program, delivery.args, &log)?.unmarked();
         match AgentProcess::start(launch, delivery.stdin) {
             Ok((mut agent, _)) => {
-                agent.close_input(Vec::new());
+                agent.close_input(None);
                 Ok((agent, log))
             }
             Err((_, error)) => {
@@ -231,7 +231,7 @@ mod tests {
                     .unmarked();
             let failed = runtime.block_on(async {
                 let (mut agent, _) = AgentProcess::start(launch, b"{}\n".to_vec()).expect("there is a shell");
-                agent.close_input(Vec::new());
+                agent.close_input(None);
                 wait_for_call(agent, log, time_limit, stop_calls.subscribe()).await
             });
             (failed, fs::read_to_string(&path).expect("a log"))

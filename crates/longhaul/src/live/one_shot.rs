@@ -21,7 +21,7 @@ impl OneShotProcess {
         prompt: Vec<u8>,
     ) -> Result<(OneShotProcess, ProcessId), (SpawnError, io::Error)> {
         let (mut agent, process) = AgentProcess::start(launch, prompt)?;
-        agent.close_input(Vec::new());
+        agent.close_input(None);
         Ok((OneShotProcess { agent, exit: None }, process))
     }
 

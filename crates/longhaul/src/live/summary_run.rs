@@ -91,8 +91,8 @@ impl EndedSummary {
     }
 }
 
-/// Returns the invocation that requests a summary. Returns `None` if no older work exists or no model is
-/// configured.
+/// Returns the invocation that requests a summary. Returns `None` if no older work exists, no model is
+/// configured, or the agent cannot summarize.
 fn summary_invocation(config: &WorldConfig<'_>, plan: &AttemptPlan) -> Option<Invocation> {
     let (context, dialect) = (&config.context, config.dialect.as_ref());
     let RunSpec { prompt, policy, handoff_tokens, .. } = &context.spec;
@@ -103,7 +103,7 @@ fn summary_invocation(config: &WorldConfig<'_>, plan: &AttemptPlan) -> Option<In
     let task = context.task();
     let handoff = HandoffContext::unlimited(&task, HandoffReason::Fault(fault));
     let prompt = summary_prompt(&transcript, &handoff, *handoff_tokens, SUMMARY_TOKENS_MAX)?;
-    Some(dialect.summary_invocation(context, plan.attempt, &summary.model, &prompt))
+    dialect.summary_invocation(context, plan.attempt, &summary.model, &prompt)
 }
 
 /// Returns the summary for this attempt's prompt, or `None` if the plan has none or it cannot be read.

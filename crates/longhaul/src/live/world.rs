@@ -40,7 +40,6 @@ pub(crate) struct LiveWorld<'a> {
     pub(crate) config: Rc<WorldConfig<'a>>,
     journal: Journal,
     clock: LiveClock,
-    /// Watches the stream and the requests.
     watch: FileWatch,
     pub(crate) cancels: CancelRequests,
     events: VecDeque<Event>,
@@ -92,7 +91,14 @@ impl World for LiveWorld<'_> {
     }
 
     fn append(&mut self, at: Moment, records: &[Record]) -> Result<(), SuperviseError> {
-        Ok(self.journal.append(at, records)?)
+        self.journal.append(at, records)?;
+        // An agent may choose the id of its session. No other run can know it yet.
+        let opened = records.iter().filter_map(|record| match record {
+            Record::SessionOpened { session, .. } => Some(session),
+            _ => None,
+        });
+        self.lock_sessions(opened);
+        Ok(())
     }
 
     fn on_step(&mut self, run: &Run, policy: &Policy, at: Moment, step: &Step) {
@@ -212,7 +218,7 @@ impl LiveWorld<'_> {
         let invocation = config.dialect.invocation(&config.context, plan, &self.ended.prior);
         self.ended.prior.added = Remaining::default();
         let session = prepared.session.as_ref();
-        match AttemptProcess::start(config, plan.attempt, &invocation, session, &mut self.watch)? {
+        match AttemptProcess::start(config, plan, &invocation, session, &mut self.watch)? {
             Ok(attempt) => {
                 let at = self.clock.at();
                 self.subscribers.each(|each| each.on_attempt_started(plan, &invocation.prompt, at));
@@ -241,8 +247,8 @@ impl LiveWorld<'_> {
         self.subscribers.each(|each| each.on_prompt_sent(kind, &prompt, at));
     }
 
-    fn stop(&self, level: StopLevel) {
-        if let Some(attempt) = &self.attempt {
+    fn stop(&mut self, level: StopLevel) {
+        if let Some(attempt) = &mut self.attempt {
             attempt.stop(&self.config, level);
         }
     }
@@ -265,7 +271,7 @@ impl LiveWorld<'_> {
     fn read_stream(&mut self) -> Result<bool, SuperviseError> {
         let Some(attempt) = &mut self.attempt else { return Ok(false) };
         let Some(chunk) = attempt.read_chunk()? else {
-            attempt.answer();
+            self.answer()?;
             return Ok(false);
         };
         self.subscribers.each(|each| each.on_output(chunk.bytes, &chunk.messages));
@@ -280,6 +286,22 @@ impl LiveWorld<'_> {
             );
         }
         Ok(true)
+    }
+
+    /// Answers the agent's requests and sends those that are due. Call it only when all output is read,
+    /// because an adopted agent may already have the answers.
+    fn answer(&mut self) -> Result<(), SuperviseError> {
+        let Some(attempt) = &mut self.attempt else { return Ok(()) };
+        let requests = attempt.answer();
+        if requests.is_empty() {
+            return Ok(());
+        }
+        // The next supervisor must know the session that a request continues.
+        self.sync()?;
+        if let Some(attempt) = &self.attempt {
+            attempt.send(requests)?;
+        }
+        Ok(())
     }
 
     /// Ends the attempt if its process has exited, and returns its evidence. Returns `None` otherwise. The

@@ -78,7 +78,7 @@ impl LiveWorld<'_> {
                 return Ok(FoundAttempt::Ended(self.refuse(busy)));
             }
             // The agent may exit at any moment. Then its files are read instead.
-            self.attempt = AttemptProcess::adopt(&self.config, plan.attempt, process, &mut self.watch)?;
+            self.attempt = AttemptProcess::adopt(&self.config, plan, process, &mut self.watch)?;
             if self.attempt.is_some() {
                 self.subscribers.each(|each| each.on_attempt_adopted(plan.attempt));
                 return Ok(FoundAttempt::Running(process));

@@ -6,7 +6,7 @@ use crate::JudgeSettings;
 use crate::judge::test_fixtures::{ROLL, START, SimulatedClock, api, policy, settings};
 use crate::settings::Credential;
 use longhaul_agent::Prices;
-use longhaul_core::{ApiCallPolicy, Fault, Moment, Span, Tokens, draw};
+use longhaul_core::{ApiCallPolicy, Fault, Moment, Span, draw};
 use longhaul_drill::api::{DUMMY_KEY, DUMMY_TOKEN};
 use std::sync::Mutex;
 
