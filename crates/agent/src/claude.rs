@@ -17,7 +17,6 @@ mod exchange;
 mod finish_tool;
 mod guard_hooks;
 mod invocation;
-mod layout;
 mod learn_hooks;
 mod network;
 mod prompts;
@@ -112,7 +111,7 @@ impl Dialect for Claude {
     }
 
     fn sessions(&self) -> Option<&dyn SessionLayout> {
-        Some(&layout::ClaudeSessionLayout)
+        Some(&session_paths::ClaudeSessionLayout)
     }
 
     fn conversation_from_file(&self, bytes: &[u8]) -> Option<Conversation> {

@@ -40,7 +40,6 @@ impl Conversation {
         }
     }
 
-    /// Adds the conversation of a recorded attempt.
     pub(crate) fn add_attempt(&mut self, attempt: &RecordedAttempt, decoder: Box<dyn Decoder>) {
         if let Some(prompt) = &attempt.user_prompt {
             self.push(TranscriptMessage {

@@ -32,7 +32,6 @@ impl TryFrom<String> for Pattern {
     }
 }
 
-/// Describes the error of a text with an empty pattern in it.
 pub(crate) fn empty_pattern(text: &str) -> String {
     format!("empty pattern in \"{text}\" (write \"*\" for anything)")
 }

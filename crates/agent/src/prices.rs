@@ -103,7 +103,9 @@ impl Prices {
     pub(crate) fn price(&self, model: &str, billed: BilledTokens) -> Option<u64> {
         let model = ids(model)
             .find_map(|id| self.models.iter().find(|row| row.names.iter().any(|name| is_named(id, name))))?;
-        Some(model.rates_for(billed.tokens).price(billed))
+        let prompt = billed.tokens.input + billed.tokens.cache_read + billed.tokens.cache_write;
+        let long = model.long.filter(|(above, _)| prompt > *above);
+        Some(long.map_or(model.rates, |(_, rates)| rates).price(billed))
     }
 }
 
@@ -146,13 +148,6 @@ fn is_named(id: &str, name: &str) -> bool {
             || after.starts_with("-latest")
             || (after.starts_with("-20") && after.len() >= 9)
     })
-}
-
-impl Model {
-    fn rates_for(&self, tokens: Tokens) -> Rates {
-        let prompt = tokens.input + tokens.cache_read + tokens.cache_write;
-        self.long.filter(|(above, _)| prompt > *above).map_or(self.rates, |(_, rates)| rates)
-    }
 }
 
 impl Model {

@@ -85,7 +85,6 @@ fn find_by_id_or_name(home: &Home, request: &str) -> Result<RunDir, StoreError> 
     }
 }
 
-/// Returns the run with this directory.
 fn by_path(request: &str) -> Option<RunDir> {
     let dir = fs::canonicalize(request).ok()?;
     RunDir::from_path(dir).filter(|run| run.plan_path().is_file())
@@ -114,7 +113,6 @@ pub fn hint(error: &StoreError) -> Option<String> {
     (!hints.is_empty()).then(|| hints.join("; "))
 }
 
-/// Returns the transcript of the run in this directory.
 fn transcript_of(dir: &Path) -> Option<PathBuf> {
     best_transcript(&locate().ok()?.find(dir.file_name()?.to_str()?).ok()?)
 }

@@ -102,7 +102,6 @@ fn enqueue(paths: &LearningPaths, all: &[Queued]) -> Result<(), DatabaseError> {
     all.iter().try_for_each(|queued| learning.enqueue(output::now(), queued))
 }
 
-/// Returns the sessions of a run with their files, as far as they are known.
 fn transcripts(run: &RunDir) -> BTreeSet<(String, PathBuf)> {
     let attempts = run.attempts().unwrap_or_default();
     let sessions = attempts.into_iter().filter_map(|attempt| attempt.read::<SessionBaseline>().ok()?);

@@ -40,7 +40,6 @@ impl From<RunError> for Failure {
     }
 }
 
-/// Returns what a user can do about the error.
 fn hint(error: &SuperviseError) -> Option<String> {
     match error {
         SuperviseError::Store(error) => open_home::hint(error),

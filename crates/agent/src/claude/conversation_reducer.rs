@@ -40,7 +40,6 @@ pub(super) struct ConversationReducer {
     complete: Vec<TranscriptMessage>,
 }
 
-/// A message of the main conversation in progress.
 #[derive(Debug)]
 struct PendingMessage {
     id: String,

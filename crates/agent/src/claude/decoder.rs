@@ -16,7 +16,7 @@ use super::startup_error;
 use super::tool_calls::ToolCalls;
 use super::usage_meter::UsageMeter;
 use super::vendor_terms;
-use super::wire::{ApiRetry, Init, Note, RateLimitEvent, ResultLine, StreamLine, parse};
+use super::wire::{Note, ResultLine, StreamLine, parse};
 use crate::line_splitter::{Line, LineSplitter};
 use crate::transcript_message::TranscriptMessage;
 use crate::{AttemptSnapshot, Decoder, DoneSignals, EffectRules, Guards, Prices, SideEffects};
@@ -47,7 +47,6 @@ pub(super) struct ClaudeDecoder {
     guard_lapsed: bool,
     /// Whether an exchange or a tool call was completed.
     progressed: bool,
-    exchanges: u32,
     claim: DoneClaim,
     background: Background,
     messages: Option<ConversationReducer>,
@@ -103,7 +102,7 @@ impl Decoder for ClaudeDecoder {
             session: self.snapshot.session.clone(),
             made_progress: self.progressed,
             claimed_done: self.claim.made,
-            results: self.exchanges,
+            results: self.snapshot.results,
             background: self.background.count(),
             usage: self.snapshot.usage,
             ..Evidence::from_exit(exit)
@@ -168,7 +167,7 @@ impl ClaudeDecoder {
         let notices_before = out.len();
         match kind {
             Kind::StreamEvent => self.stream_event(event, out),
-            Kind::Init => self.parse_then(line, |this, init| this.init(&init, out)),
+            Kind::Init => self.note(line, |this, note| this.init(note, out)),
             Kind::Assistant => self.assistant(event, out),
             Kind::User => {
                 self.user(event, out);
@@ -177,35 +176,37 @@ impl ClaudeDecoder {
                     self.snapshot.background = self.background.tasks();
                 }
             }
-            Kind::Result => self.parse_then(line, |this, result| {
-                this.messages.iter_mut().for_each(|messages| messages.on_result(&result));
-                this.result(&result, out);
-            }),
-            Kind::ApiRetry => self.parse_then(line, |this, retry| this.retry(&retry, out)),
-            Kind::RateLimit => self.parse_then(line, |this, event| this.rate_limit(&event, out)),
-            Kind::SessionState => self.parse_then(line, |this, note| this.session_state(&note, out)),
-            Kind::BackgroundTasks => self.parse_then(line, |this, note| this.background_changed(&note, out)),
-            Kind::Status => self.parse_then(line, |this, note| this.status(&note)),
-            Kind::Informational => self.parse_then(line, |this, note| this.informational(&note)),
-            Kind::Notification => self.parse_then(line, |this, note| this.notification(&note)),
-            Kind::PermissionDenied => self.parse_then(line, |this, note| this.permission_denied(&note)),
-            Kind::ModelFallback => self.parse_then(line, |this, note| this.model_fallback(&note)),
-            Kind::ControlRequest => self.parse_then(line, |this, note: Note<'_>| {
+            Kind::Result => {
+                if let Some(result) = parse::<ResultLine<'_>>(line) {
+                    self.messages.iter_mut().for_each(|messages| messages.on_result(&result));
+                    self.result(&result, out);
+                }
+            }
+            Kind::ApiRetry => self.note(line, |this, note| this.retry(note, out)),
+            Kind::RateLimit => self.note(line, |this, note| this.rate_limit(note, out)),
+            Kind::SessionState => self.note(line, |this, note| this.session_state(note, out)),
+            Kind::BackgroundTasks => self.note(line, |this, note| this.background_changed(note, out)),
+            Kind::Status => self.note(line, |this, note| this.status(note)),
+            Kind::Informational => self.note(line, |this, note| this.informational(note)),
+            Kind::Notification => self.note(line, |this, note| this.notification(note)),
+            Kind::PermissionDenied => self.note(line, |this, note| this.permission_denied(note)),
+            Kind::ModelFallback => {
+                self.note(line, |this, note| this.snapshot.model = note.fallback_model.owned())
+            }
+            Kind::ControlRequest => self.note(line, |this, note| {
                 let answers = this.guard_hooks.on_request(note.request_id.as_str(), &note.request);
                 answers.into_iter().for_each(|answer| this.snapshot.push_answer(answer));
                 this.guard_hooks.blocked.take().into_iter().for_each(|call| this.snapshot.push_blocked(call));
             }),
-            Kind::ControlCancel => self.parse_then(line, |this, note: Note<'_>| {
-                this.guard_hooks.on_withdrawn(note.request_id.as_str());
-            }),
+            Kind::ControlCancel => {
+                self.note(line, |this, note| this.guard_hooks.on_withdrawn(note.request_id.as_str()))
+            }
             Kind::ControlResponse => {
-                self.parse_then(line, |this, response| this.guard_hooks.on_response(&response))
+                self.note(line, |this, note| this.guard_hooks.on_response(&note.response))
             }
-            Kind::HookResponse => {
-                self.parse_then(line, |this, note: Note<'_>| this.guard_hooks.on_project_hook(&note))
-            }
-            Kind::TaskStarted => self.parse_then(line, |this, note| this.task_started(&note)),
-            Kind::TaskNotification => self.parse_then(line, |this, note| this.task_notification(&note)),
+            Kind::HookResponse => self.note(line, |this, note| this.guard_hooks.on_project_hook(note)),
+            Kind::TaskStarted => self.note(line, |this, note| this.task_started(note)),
+            Kind::TaskNotification => self.note(line, |this, note| this.task_notification(note)),
             Kind::CompactBoundary => out.push(Notice::MessageEnded),
             Kind::TaskProgress
             | Kind::ToolProgress
@@ -227,10 +228,10 @@ impl ClaudeDecoder {
         }
     }
 
-    /// Parses the line again as a record of its type. Such lines are rare.
-    fn parse_then<'a, T: serde::Deserialize<'a>>(&mut self, line: &'a [u8], then: impl FnOnce(&mut Self, T)) {
-        if let Some(record) = parse::<T>(line) {
-            then(self, record);
+    /// Parses the line of a rare event again, with its own fields.
+    fn note(&mut self, line: &[u8], then: impl FnOnce(&mut Self, &Note<'_>)) {
+        if let Some(note) = parse::<Note<'_>>(line) {
+            then(self, &note);
         }
     }
 
@@ -253,7 +254,7 @@ impl ClaudeDecoder {
         }
     }
 
-    fn init(&mut self, init: &Init<'_>, out: &mut Vec<Notice>) {
+    fn init(&mut self, init: &Note<'_>, out: &mut Vec<Notice>) {
         if let Some(id) = init.session_id.non_empty() {
             self.open_session(id, out);
         }
@@ -386,7 +387,6 @@ impl ClaudeDecoder {
         self.exchange_open = false;
         self.progressed |= result.is_progress();
         self.result = Some(result);
-        self.exchanges += 1;
         if result.is_progress() && self.claim.on_exchange_end(line.result.as_str()) {
             out.push(Notice::ClaimedDone);
         }
@@ -425,7 +425,7 @@ impl ClaudeDecoder {
         refused.or_else(|| is_not_agent.then_some(StartupError::NotAnAgent))
     }
 
-    fn retry(&mut self, retry: &ApiRetry<'_>, out: &mut Vec<Notice>) {
+    fn retry(&mut self, retry: &Note<'_>, out: &mut Vec<Notice>) {
         let attempt = u32::try_from(retry.attempt.count().unwrap_or_default()).unwrap_or(u32::MAX);
         let status = retry.error_status.count().and_then(|status| u16::try_from(status).ok());
         // `as` saturates, and maps NaN to 0.
@@ -436,8 +436,8 @@ impl ClaudeDecoder {
         out.push(Notice::Retrying { attempt, status, delay });
     }
 
-    fn rate_limit(&mut self, event: &RateLimitEvent<'_>, out: &mut Vec<Notice>) {
-        let info = &event.info;
+    fn rate_limit(&mut self, note: &Note<'_>, out: &mut Vec<Notice>) {
+        let info = &note.rate_limit;
         let Some(status) = vendor_terms::rate_limit_status(info.status.as_str()) else { return };
         // An account with paid overage continues after its usage window is exhausted.
         let uses_overage = status == RateLimitStatus::Rejected && info.is_using_overage.is_set();
@@ -483,7 +483,6 @@ impl ClaudeDecoder {
         out.push(Notice::BackgroundChanged(u32::try_from(note.tasks.0.len()).unwrap_or(u32::MAX)));
     }
 
-    /// Shows background work as the activity, for the time without an open exchange.
     fn show_background_work(&mut self) {
         let tasks: Vec<&str> = self.snapshot.background.iter().map(|task| task.command.as_str()).collect();
         let label = (!tasks.is_empty()).then(|| format!("waiting for background work: {}", tasks.join("; ")));
@@ -513,10 +512,6 @@ impl ClaudeDecoder {
         if failed || note.status.is("completed") {
             self.side_effects.on_end(note.tool_use_id.as_str(), failed, None);
         }
-    }
-
-    fn model_fallback(&mut self, note: &Note<'_>) {
-        self.snapshot.model = note.fallback_model.owned();
     }
 
     fn status(&mut self, note: &Note<'_>) {

@@ -1,7 +1,6 @@
 //! Records the agent's tool calls as side effects of its attempt.
 
 use super::activity::{main_argument, with_detail};
-use super::tool_calls::{CallExecution, call_execution};
 use super::vendor_terms;
 use super::wire::{Block, StreamLine};
 use crate::tool_input::ToolInput;
@@ -37,14 +36,15 @@ pub(super) fn on_call(
 pub(super) fn on_result(side_effects: &mut SideEffects, result: &Block<'_>, row: &StreamLine<'_>) {
     let id = result.tool_use_id.as_str();
     let meta = row.tool_result_meta.0.iter().find(|meta| meta.id.is(id));
-    match meta.map_or(CallExecution::Ran, call_execution) {
-        CallExecution::Ran => side_effects.on_result(
-            id,
-            result.is_error.is_set(),
-            vendor_terms::utc_minute(row.timestamp.as_str()),
-        ),
-        CallExecution::NeverRan => side_effects.on_never_ran(id),
-        // It is unknown how far the call got.
-        CallExecution::Stopped => {}
+    let is_rejected = meta.is_some_and(|meta| meta.permission_decision.decision.is("reject"));
+    match meta.map_or("", |meta| meta.non_execution_kind.as_str()) {
+        "" if !is_rejected => {
+            let time = vendor_terms::utc_minute(row.timestamp.as_str());
+            side_effects.on_result(id, result.is_error.is_set(), time);
+        }
+        // 2.1.330 also reports this for a running tool that an interrupt stopped, but without a decision. It
+        // is unknown how far the call got.
+        "user-rejected" if !is_rejected => {}
+        _ => side_effects.on_never_ran(id),
     }
 }

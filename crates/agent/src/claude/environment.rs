@@ -54,9 +54,6 @@ pub(super) fn is_needed(name: &str, is_set: impl Fn(&str) -> bool) -> bool {
         || NEEDED_PREFIXES.iter().any(|(prefix, switch)| name.starts_with(prefix) && is_read(*switch))
 }
 
-/// The directory of the agent's sessions, below its configuration directory.
-pub(super) const SESSIONS_FOLDER: &str = "projects";
-
 #[cfg(test)]
 mod tests {
     use super::{ENVIRONMENT, is_needed};

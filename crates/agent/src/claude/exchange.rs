@@ -10,13 +10,13 @@ use longhaul_core::{AgentResult, ApiError, MessageError, StopReason, TerminalRea
 pub(super) struct ExchangeState {
     /// The last error message, if no message of the model followed. Errors that the agent recovered from do
     /// not matter.
-    api_failure: Option<ApiFailure>,
+    api_failure: ApiFailure,
     /// Whether the agent overrode a stop hook that had blocked the end too often.
     pub(super) stop_hook_capped: bool,
 }
 
 /// An error message that the agent program wrote, as closed enums.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct ApiFailure {
     message_error: Option<MessageError>,
     api_error: Option<ApiError>,
@@ -31,31 +31,26 @@ impl ExchangeState {
         let text = row.message.content.0.first().and_then(|block| block.text.text()).unwrap_or_default();
         let api_error_by_sentence =
             || vendor_terms::api_error_by_sentence(&text).filter(|_| row.is_api_error_message.is_set());
-        self.api_failure = Some(ApiFailure {
+        self.api_failure = ApiFailure {
             message_error: row.error.non_empty().map(vendor_terms::message_error),
             api_error: row.api_error.non_empty().map(vendor_terms::api_error).or_else(api_error_by_sentence),
             api_status: status(row.api_error_status.count()),
-        });
+        };
     }
 
     pub(super) fn clear_errors(&mut self) {
-        self.api_failure = None;
+        self.api_failure = ApiFailure::default();
     }
 
     pub(super) fn result(&self, line: &ResultLine<'_>, tools: &ToolCalls) -> AgentResult {
         let is_error = is_error(line);
-        let api_failure = self.api_failure.as_ref();
+        let failure = self.api_failure;
         AgentResult {
             is_error,
             terminal_reason: terminal_reason(line),
-            api_status: status(line.api_error_status.count())
-                .or(api_failure.and_then(|api_failure| api_failure.api_status)),
-            api_error: line
-                .api_error
-                .non_empty()
-                .map(vendor_terms::api_error)
-                .or(api_failure.and_then(|api_failure| api_failure.api_error)),
-            message_error: api_failure.and_then(|api_failure| api_failure.message_error),
+            api_status: status(line.api_error_status.count()).or(failure.api_status),
+            api_error: line.api_error.non_empty().map(vendor_terms::api_error).or(failure.api_error),
+            message_error: failure.message_error,
             stop_reason: line.stop_reason.non_empty().map_or(StopReason::Other, vendor_terms::stop_reason),
             // An empty answer: success is reported, but there is no text.
             empty: !is_error && line.result.as_str().trim().is_empty() && !line.structured_output.is_set(),

@@ -5,7 +5,7 @@ use super::compaction::fingerprint;
 use super::control::{INTERRUPT, hook_answer, initialize, permission_denial};
 use super::finish_tool::FINISH;
 use super::questions::{self, QUESTION_TOOL};
-use super::wire::{ControlResponse, HookInput, Note, Request};
+use super::wire::{HookInput, Note, Request, Response};
 use crate::snapshot::{BlockedCall, truncate_to_bytes};
 use crate::{GivenAnswer, GuardedCall, Guards, Verdict};
 use longhaul_core::Questions;
@@ -40,7 +40,6 @@ pub(super) fn register() -> Vec<u8> {
     initialize(&json!({ "PreToolUse": [before_tools] }))
 }
 
-/// The agent's requests and the replies to them.
 #[derive(Debug, Default)]
 pub(super) struct GuardHooks {
     guards: Guards,
@@ -161,7 +160,7 @@ impl GuardHooks {
         let Some(input) = answer["hookSpecificOutput"].get("updatedInput") else { return };
         let input = input.to_string();
         let (cwd, bypasses_permissions) = &self.context;
-        let call = GuardedCall::new(tool, &input).in_dir(cwd).with_permission_bypass(*bypasses_permissions);
+        let call = GuardedCall::new(tool, &input).in_context(cwd, *bypasses_permissions);
         self.lapsed |= self.verdict(&call) != Verdict::Allow;
     }
 
@@ -181,26 +180,25 @@ impl GuardHooks {
         self.pending.retain(|_, pending| pending.answer.is_some());
     }
 
-    pub(super) fn on_response(&mut self, response: &ControlResponse<'_>) {
-        self.registered |= response.response.response.hooks_applied.is_set();
+    pub(super) fn on_response(&mut self, response: &Response<'_>) {
+        self.registered |= response.response.hooks_applied.is_set();
         // Our interrupt withdrew these requests. Their calls must fail, because they have no verdict
         // (2.1.330).
-        if response.response.request_id.is(INTERRUPT) {
+        if response.request_id.is(INTERRUPT) {
             for call in std::mem::take(&mut self.withdrawn_calls) {
                 self.open_calls.remove(&call);
             }
         }
     }
 
-    /// Takes the replies that the agent waits for, one line each.
     pub(super) fn take_answers(&mut self) -> Vec<Vec<u8>> {
         self.pending.values_mut().filter_map(|pending| pending.answer.take()).collect()
     }
 }
 
 fn guarded_call<'a>(input: &'a HookInput<'_>) -> GuardedCall<'a> {
-    let call = GuardedCall::new(input.tool_name.as_str(), input.tool_input.json()).in_dir(input.cwd.as_str());
-    call.with_permission_bypass(input.permission_mode.is("bypassPermissions"))
+    let call = GuardedCall::new(input.tool_name.as_str(), input.tool_input.json());
+    call.in_context(input.cwd.as_str(), input.permission_mode.is("bypassPermissions"))
 }
 
 /// Returns the target of a denied call, if it names a blocked URL.
@@ -247,7 +245,7 @@ fn response(verdict: &Verdict) -> Value {
 #[cfg(test)]
 mod tests {
     use super::{ANSWER_BYTES_MAX, GuardHooks, encode_verdict, register};
-    use crate::claude::wire::{ControlResponse, Note, parse};
+    use crate::claude::wire::{Note, parse};
     use crate::{Answers, Guards, ToolPattern, Verdict};
     use expect_test::expect;
     use serde_json::json;
@@ -261,7 +259,7 @@ mod tests {
     fn hooks_with_guard() -> GuardHooks {
         let tools: ToolPattern = "Web*".parse().expect("a pattern");
         let mut hooks = GuardHooks::new(Guards { deny_tools: vec![tools], ..Guards::default() }, false);
-        hooks.on_response(&parse::<ControlResponse<'_>>(REGISTERED).expect("an answer"));
+        hooks.on_response(&parse::<Note<'_>>(REGISTERED).expect("an answer").response);
         hooks
     }
 
@@ -440,7 +438,7 @@ mod tests {
             let mut hooks = hooks_with_guard();
             request(&mut hooks, "1", "Bash");
             hooks.on_withdrawn("1");
-            hooks.on_response(&parse::<ControlResponse<'_>>(INTERRUPTED).expect("an answer"));
+            hooks.on_response(&parse::<Note<'_>>(INTERRUPTED).expect("an answer").response);
             hooks.on_tool_end("call-1", is_error);
             hooks.has_lapsed()
         };
@@ -451,7 +449,7 @@ mod tests {
             request(hooks, "1", "Bash");
             hooks.on_withdrawn("1");
             hooks.on_tool_end("call-1", true);
-            hooks.on_response(&parse::<ControlResponse<'_>>(INTERRUPTED).expect("an answer"));
+            hooks.on_response(&parse::<Note<'_>>(INTERRUPTED).expect("an answer").response);
         }));
         // The agent never confirmed the hooks, so a failed call may have had an effect.
         assert!(lapses(|hooks| {

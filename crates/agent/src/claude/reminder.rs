@@ -3,7 +3,6 @@
 
 use crate::handoff::quote::{fenced, inline};
 use crate::{BackgroundTask, EndedCall, PriorAttempts, SideEffects};
-use std::fmt::Write;
 
 // With a heading and a line for the rest, two such lists are 20 lines.
 const LINES_EACH_MAX: usize = 8;
@@ -34,28 +33,24 @@ pub(super) enum Recipient {
     NewSession,
 }
 
-/// Returns the lists, each after an empty line, or an empty text if there is nothing to list.
 pub(super) fn reminder(prior: &PriorAttempts, recipient: Recipient) -> String {
     let side_effects = &prior.side_effects;
-    let done = Lines { all: done_lines(side_effects), dropped: side_effects.completed.dropped };
     let failed = match recipient {
         Recipient::SameSession => Vec::new(),
         Recipient::NewSession => failed_lines(side_effects),
     };
-    let unsure =
-        Lines { all: [failed, unknown_lines(prior)].concat(), dropped: side_effects.unresolved.dropped };
-    let unshown = Lines { all: unshown_lines(prior), dropped: 0 };
+    let unsure = [failed, unknown_lines(prior)].concat();
     let saved = prior.resume_at.as_ref().map_or_else(String::new, |_| format!("\n\n{SAVED}"));
     saved
-        + &done.render(DONE)
-        + &unshown.render(UNSHOWN)
-        + &unsure.render(UNSURE)
+        + &list(DONE, &done_lines(side_effects), side_effects.completed.dropped)
+        + &list(UNSHOWN, &unshown_lines(prior), 0)
+        + &list(UNSURE, &unsure, side_effects.unresolved.dropped)
         + &stopped_tasks_note(prior)
 }
 
 /// Returns the background tasks that ended with an earlier process, with the last lines of their output.
 pub(super) fn stopped_tasks_note(prior: &PriorAttempts) -> String {
-    Lines { all: prior.stopped.iter().map(stopped_line).collect(), dropped: 0 }.render(STOPPED)
+    list(STOPPED, &prior.stopped.iter().map(stopped_line).collect::<Vec<_>>(), 0)
 }
 
 fn stopped_line(task: &BackgroundTask) -> String {
@@ -70,32 +65,23 @@ fn stopped_line(task: &BackgroundTask) -> String {
     }
 }
 
-/// The lines of one list, oldest first.
-struct Lines {
-    all: Vec<String>,
-    /// Number of calls that were dropped from it.
-    dropped: u64,
-}
-
-impl Lines {
-    /// Returns the list with its heading: the newest lines, and the number of omitted ones.
-    fn render(&self, heading: &str) -> String {
-        if self.all.is_empty() {
-            return String::new();
-        }
-        let older = self.all.len().saturating_sub(LINES_EACH_MAX);
-        let mut list = format!("\n\n{heading}");
-        for line in &self.all[older..] {
-            list.push_str("\n- ");
-            list.push_str(line);
-        }
-        let more = older as u64 + self.dropped;
-        if more > 0 {
-            // Writing to a string cannot fail.
-            let _ = write!(list, "\n- and {more} more before");
-        }
-        list
+/// Returns a list with its heading: the newest lines, and the number of omitted ones. `dropped` calls were
+/// older than all lines.
+fn list(heading: &str, lines: &[String], dropped: u64) -> String {
+    if lines.is_empty() {
+        return String::new();
     }
+    let older = lines.len().saturating_sub(LINES_EACH_MAX);
+    let mut list = format!("\n\n{heading}");
+    for line in &lines[older..] {
+        list.push_str("\n- ");
+        list.push_str(line);
+    }
+    let more = older as u64 + dropped;
+    if more > 0 {
+        list += &format!("\n- and {more} more before");
+    }
+    list
 }
 
 /// Returns one line per distinct call, at the position of the last occurrence.
@@ -116,7 +102,6 @@ fn done_lines(side_effects: &SideEffects) -> Vec<String> {
     succeeded.iter().enumerate().filter_map(line).collect()
 }
 
-/// Returns the calls that failed and were not repeated.
 fn failed_lines(side_effects: &SideEffects) -> Vec<String> {
     let calls: Vec<&EndedCall> = side_effects.completed.iter().collect();
     let line = |(index, done): (usize, &&EndedCall)| {
@@ -142,7 +127,6 @@ fn unshown_lines(prior: &PriorAttempts) -> Vec<String> {
     ended.filter(|ended| !shown.contains(&ended.id) && !is_in_done_list(&ended.id)).map(line).collect()
 }
 
-/// Returns the calls with an unknown outcome. Background tasks are in a list of their own.
 fn unknown_lines(prior: &PriorAttempts) -> Vec<String> {
     let is_listed = |id: &str| prior.stopped.iter().any(|task| task.call == id);
     let unknown = prior.side_effects.unresolved.iter().filter(|call| !is_listed(&call.id));

@@ -8,16 +8,16 @@ use super::SYNTHETIC;
 use super::conversation_reducer::{content_text, model_part, tool_result};
 use super::prompts::{is_longhaul_prompt, is_wrap_up, split_task};
 use super::session_file::{lines, rows};
-use super::vendor_terms::{is_interrupted, is_interruption_marker};
-use super::wire::{FormatSignature, Row, parse};
+use super::vendor_terms::is_interruption_marker;
+use super::wire::{Row, parse};
 use crate::Conversation;
 use crate::transcript_message::{EventKind, MessageOrigin, TranscriptMessage};
 
 /// Returns whether a file is a session file or else a stream, or `None` if it is neither.
 pub(super) fn is_session(bytes: &[u8]) -> Option<bool> {
-    let by_signature = lines(bytes).filter_map(parse::<FormatSignature<'_>>).find_map(|signature| {
-        let is_session = signature.session_file_id.non_empty().is_some();
-        (is_session || signature.stream_id.non_empty().is_some()).then_some(is_session)
+    let by_signature = lines(bytes).filter_map(parse::<Row<'_>>).find_map(|row| {
+        let is_session = row.session_file_id.non_empty().is_some();
+        (is_session || row.stream_id.non_empty().is_some()).then_some(is_session)
     });
     // Files that other programs write in the session format often name no session. An event of a stream
     // always does.
@@ -65,7 +65,7 @@ impl Reader {
     }
 
     fn user(&mut self, row: &Row<'_>) {
-        let interrupted = is_interrupted(row.denial_kind.as_str(), row.permission_decision.is_set());
+        let interrupted = row.is_interrupted();
         for block in row.message.content.0.iter().filter(|block| block.kind.is("tool_result")) {
             let base = self.message(row, EventKind::ToolResult, MessageOrigin::Tool);
             self.conversation.push(TranscriptMessage { interrupted, ..tool_result(block, base) });

@@ -18,7 +18,6 @@ use serde::de::IgnoredAny;
 use session_row::SessionRow;
 use std::collections::BTreeSet;
 
-/// A session file with the rows of its conversation.
 #[derive(Debug)]
 pub(super) struct ClaudeSession {
     bytes: Vec<u8>,

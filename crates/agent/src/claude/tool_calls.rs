@@ -20,26 +20,6 @@ pub(super) struct ToolCalls {
     pub(super) cancelled: bool,
 }
 
-/// Whether a call with a result was executed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum CallExecution {
-    Ran,
-    /// It was denied or cancelled before it ran.
-    NeverRan,
-    /// It was stopped, possibly while it ran.
-    Stopped,
-}
-
-pub(super) fn call_execution(meta: &ResultMeta<'_>) -> CallExecution {
-    let is_rejected = meta.permission_decision.decision.is("reject");
-    match meta.non_execution_kind.as_str() {
-        "" if !is_rejected => CallExecution::Ran,
-        // 2.1.330 also reports this for a running tool that an interrupt stopped, but without a decision.
-        "user-rejected" if !is_rejected => CallExecution::Stopped,
-        _ => CallExecution::NeverRan,
-    }
-}
-
 impl ToolCalls {
     /// Records the start of a call. Returns `false` if it was recorded before.
     pub(super) fn start(&mut self, id: &str, label: &str) -> bool {
@@ -50,7 +30,6 @@ impl ToolCalls {
         is_new
     }
 
-    /// Returns the label of an open call, or `None` if no call is open.
     pub(super) fn open_label(&self) -> Option<&str> {
         self.open.values().next().map(String::as_str)
     }

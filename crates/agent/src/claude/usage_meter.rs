@@ -34,7 +34,6 @@ pub(super) struct UsageMeter {
     /// The same usage by model.
     shares: ModelShares,
     live: Vec<OpenMessage>,
-    /// Fingerprints of completed messages.
     recent: RecentMessages,
     pub(super) truncated: CompactionFilter,
     /// The last result's cumulative cost, for versions that do not report differences.
@@ -113,7 +112,6 @@ impl UsageMeter {
         self.open(message, thread, Source::Deltas);
     }
 
-    /// Records a row, which contains one block of the model's message.
     pub(super) fn row(&mut self, message: &Message<'_>, thread: &str) {
         let id = message.id.as_str();
         if self.recent.contains(fingerprint(id)) {

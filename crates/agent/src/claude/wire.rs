@@ -53,7 +53,7 @@ macro_rules! records {
 mod rows;
 
 pub(super) use raw::{Content, Raw};
-pub(super) use rows::{FormatSignature, Row, RowContext, UnwrittenEvent};
+pub(super) use rows::{Row, RowContext, UnwrittenEvent};
 
 records! {
     /// Fields of every event, and all fields of `stream_event`, `assistant` and `user`. Nearly all events are
@@ -76,29 +76,12 @@ records! {
         "summary" => summary: Raw<'a>,
     }
 
-    /// The type and the message of a `stream_event`.
-    Origin {
-        "type" => kind: Text<'a>,
-        "api_message_id" => api_message_id: Text<'a>,
-        "event" => event: Typed<'a>,
-    }
-
-    Typed {
-        "type" => kind: Text<'a>,
-    }
-
-    /// A forwarded event of the Messages API.
     StreamEvent {
         "type" => kind: Text<'a>,
         "message" => message: Message<'a>,
-        "content_block" => content_block: BlockStart<'a>,
+        "content_block" => content_block: Block<'a>,
         "delta" => delta: Delta<'a>,
         "usage" => usage: WireUsage<'a>,
-    }
-
-    BlockStart {
-        "type" => kind: Text<'a>,
-        "name" => name: Text<'a>,
     }
 
     /// The additions of a delta. Only the length of content is kept.
@@ -109,16 +92,6 @@ records! {
         "thinking" => thinking: Raw<'a>,
     }
 
-    /// `system/init`.
-    Init {
-        "session_id" => session_id: Text<'a>,
-        "model" => model: Text<'a>,
-        "permissionMode" => permission_mode: Text<'a>,
-        "claude_code_version" => version: Text<'a>,
-        "tools" => tools: List<Text<'a>>,
-    }
-
-    /// A message of the Messages API.
     Message {
         "id" => id: Text<'a>,
         "model" => model: Text<'a>,
@@ -140,7 +113,6 @@ records! {
         "is_error" => is_error: Raw<'a>,
     }
 
-    /// The agent program's metadata of a tool's result.
     ResultMeta {
         "id" => id: Text<'a>,
         "non_execution_kind" => non_execution_kind: Text<'a>,
@@ -162,7 +134,6 @@ records! {
         "costUSD" => cost: Raw<'a>,
     }
 
-    /// Cache writes by lifetime.
     CacheCreation {
         "ephemeral_1h_input_tokens" => hour: Raw<'a>,
     }
@@ -193,29 +164,23 @@ records! {
         "tool_use_id" => tool_use_id: Text<'a>,
     }
 
-    /// `system/api_retry`.
-    ApiRetry {
-        "attempt" => attempt: Raw<'a>,
-        "max_retries" => max_retries: Raw<'a>,
-        "retry_delay_ms" => retry_delay_ms: Raw<'a>,
-        "error_status" => error_status: Raw<'a>,
-        "error" => error: Text<'a>,
-    }
-
-    /// `rate_limit_event`.
-    RateLimitEvent {
-        "rate_limit_info" => info: RateLimitInfo<'a>,
-    }
-
-    /// The account's usage window.
     RateLimitInfo {
         "status" => status: Text<'a>,
         "resetsAt" => resets_at: Raw<'a>,
         "isUsingOverage" => is_using_overage: Raw<'a>,
     }
 
-    /// The other `system` events and the control events, a few fields each.
+    /// The rare events, a few fields each.
     Note {
+        "session_id" => session_id: Text<'a>,
+        "model" => model: Text<'a>,
+        "claude_code_version" => version: Text<'a>,
+        "tools" => tools: List<Text<'a>>,
+        "attempt" => attempt: Raw<'a>,
+        "max_retries" => max_retries: Raw<'a>,
+        "retry_delay_ms" => retry_delay_ms: Raw<'a>,
+        "error_status" => error_status: Raw<'a>,
+        "rate_limit_info" => rate_limit: RateLimitInfo<'a>,
         "state" => state: Text<'a>,
         "status" => status: Text<'a>,
         "tasks" => tasks: List<TaskEntry<'a>>,
@@ -229,6 +194,7 @@ records! {
         "message" => message: Text<'a>,
         "request_id" => request_id: Text<'a>,
         "request" => request: Request<'a>,
+        "response" => response: Response<'a>,
         "fallback_model" => fallback_model: Text<'a>,
         "permissionMode" => permission_mode: Text<'a>,
         "hook_name" => hook_name: Text<'a>,
@@ -240,7 +206,6 @@ records! {
         "description" => description: Text<'a>,
     }
 
-    /// The content of a control request.
     Request {
         "subtype" => subtype: Text<'a>,
         "callback_id" => callback_id: Text<'a>,
@@ -248,17 +213,11 @@ records! {
         "input" => input: HookInput<'a>,
     }
 
-    /// The call of a hook request.
     HookInput {
         "tool_name" => tool_name: Text<'a>,
         "tool_input" => tool_input: Raw<'a>,
         "cwd" => cwd: Text<'a>,
         "permission_mode" => permission_mode: Text<'a>,
-    }
-
-    /// The agent's response to a control request.
-    ControlResponse {
-        "response" => response: Response<'a>,
     }
 
     Response {

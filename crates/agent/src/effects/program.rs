@@ -38,7 +38,6 @@ pub(super) struct OptionPattern {
     value: Option<Pattern>,
 }
 
-/// The parsed arguments of a command.
 #[derive(Debug, Default)]
 struct Arguments<'a> {
     /// Arguments that are neither options nor their values.
@@ -47,7 +46,6 @@ struct Arguments<'a> {
 }
 
 impl ProgramRule {
-    /// Checks the names of the programs.
     pub(super) fn checked(self) -> Result<ProgramRule, String> {
         if self.names.is_empty() || self.names.iter().any(String::is_empty) {
             return Err("a program without names, expected for example names = [\"deploy.sh\"]".to_owned());

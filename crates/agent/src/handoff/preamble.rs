@@ -48,7 +48,6 @@ fn remaining_note(context: &HandoffContext<'_>) -> String {
     }
 }
 
-/// Returns the task with the shortest note.
 pub(super) fn minimal(task: &str) -> String {
     format!("{task}{}repeat what has taken effect.)\n", AFTER_TASK[1])
 }

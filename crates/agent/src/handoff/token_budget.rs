@@ -11,7 +11,6 @@ pub(super) struct TokenBudget {
 #[derive(Debug, Default)]
 pub(super) struct HandoffPart {
     pub(super) text: String,
-    /// Number of items included.
     pub(super) items_taken: usize,
 }
 

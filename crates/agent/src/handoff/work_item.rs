@@ -34,7 +34,6 @@ impl<'a> RecordedCall<'a> {
         }
     }
 
-    /// Returns the call's outcome, which is unknown without a result.
     pub(super) fn outcome(&self) -> ToolResultKind {
         self.result.map_or(ToolResultKind::Unknown, TranscriptMessage::result_kind)
     }

@@ -57,7 +57,6 @@ impl<'a> WorkLog<'a> {
         self.prompts.is_empty() && self.summary.is_none() && self.steps.is_empty()
     }
 
-    /// Returns the user's prompts other than the task.
     pub(super) fn prompts(
         &self,
         weight_max: u64,
@@ -80,7 +79,6 @@ impl<'a> WorkLog<'a> {
         self.steps.iter().map(render::line)
     }
 
-    /// Returns the first texts of the model, among the first `count` steps.
     pub(super) fn first_texts(&self, count: usize, weight_max: u64) -> impl Iterator<Item = String> {
         let texts = self.steps.iter().take(count).filter(|step| matches!(step, WorkItem::ModelText(_)));
         texts.map(move |step| render::whole(step, weight_max))
@@ -119,7 +117,6 @@ impl<'a> WorkLog<'a> {
         failed.into_iter().map(render::failure).chain(unknown.into_iter().map(render::unknown)).collect()
     }
 
-    /// Returns the changed files, each once, in the order of their last change.
     pub(super) fn files(&self, extra_files: &[String]) -> Vec<String> {
         let mut seen = BTreeSet::new();
         let mut files = Vec::new();

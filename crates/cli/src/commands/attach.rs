@@ -12,11 +12,9 @@ use crate::{open_home, runtime, signals};
 use longhaul::{Observer, RunError, RunReport, RunStart};
 use longhaul_core::CancelSource;
 
-/// Why following ended.
 enum AttachEnd {
     /// The run finished or was suspended.
     Followed(Box<RunReport>),
-    /// The user detached.
     Detached(CancelSource),
 }
 

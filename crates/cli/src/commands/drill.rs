@@ -68,7 +68,6 @@ pub fn drill(global: &GlobalArgs, args: &DrillArgs) -> Result<u8, Failure> {
     Ok(if cards.iter().all(Scorecard::has_passed) { 0 } else { 20 })
 }
 
-/// Returns where the run is kept and how to inspect it.
 fn inspect_hint(kept_dir: &Path, run: &str) -> String {
     let home = quoted(&kept_dir.join(play::HOME).display().to_string());
     format!(

@@ -185,7 +185,6 @@ pub fn print(
     Ok(0)
 }
 
-/// Returns the guards that are set, by their name in a plan.
 fn guards(rules: &GuardRules) -> BTreeMap<&'static str, Vec<String>> {
     let answers = rules.answers.iter().flatten();
     let all = [
@@ -198,7 +197,6 @@ fn guards(rules: &GuardRules) -> BTreeMap<&'static str, Vec<String>> {
     all.into_iter().filter(|(_, patterns)| !patterns.is_empty()).collect()
 }
 
-/// Renders a command as it would be typed.
 fn command_line(invocation: &Invocation) -> String {
     let words =
         std::iter::once(invocation.program.display().to_string()).chain(invocation.args.iter().cloned());
@@ -243,12 +241,10 @@ fn none() -> String {
     NONE.to_owned()
 }
 
-/// Default reserve of a time limit.
 fn default_reserve() -> String {
     "a tenth of the limit, from 30s to 5m".to_owned()
 }
 
-/// Renders the values that were set, with their origins.
 fn origin_lines(origins: &BTreeMap<String, String>) -> String {
     let set = origins.iter().filter(|(name, origin)| *name != "preset" || origin.contains(' '));
     let lines: String = set.map(|(name, origin)| format!("  {name}: {origin}\n")).collect();

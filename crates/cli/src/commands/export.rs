@@ -77,7 +77,6 @@ fn print(exported: &Exported, format: OutputFormat) {
     output::print_text(&text);
 }
 
-/// Returns notes for people about the file.
 fn notes(exported: &Exported) -> Vec<String> {
     let Exported { manifest, outcome, no_workspace, .. } = exported;
     let cwd = manifest.cwd.as_path().display();

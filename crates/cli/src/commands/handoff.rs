@@ -38,11 +38,9 @@ pub fn handoff(args: &HandoffArgs) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// Result of a request for a summary.
 enum SummaryOutcome {
     /// The summary. `None` if there is none; the reason was printed.
     Written(Option<WrittenSummary>),
-    /// The user cancelled the request.
     Cancelled(CancelSource),
 }
 
@@ -86,7 +84,6 @@ fn summary(args: &HandoffArgs, model: &str, work: &RecordedWork) -> Result<Summa
     }
 }
 
-/// Returns the agent that writes the summary.
 fn context(args: &HandoffArgs) -> Result<AgentContext, String> {
     let path = find_claude(args.agent_path.as_deref()).map_err(|error| error.to_string())?;
     let cwd = env::current_dir().map_err(|error| format!("cannot use the current directory: {error}"))?;

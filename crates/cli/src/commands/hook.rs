@@ -26,7 +26,6 @@ use std::{env, fs, io};
 /// Name of the subcommand that the agent calls.
 pub const SUBCOMMAND: &str = "hook";
 
-/// One call of the hook.
 struct HookInvocation {
     at: Moment,
     event: HookEvent,
@@ -132,7 +131,6 @@ impl HookInvocation {
         Ok(())
     }
 
-    /// Queues the transcript.
     fn learn(&self, input: &HookInput) -> Result<(), String> {
         let Some(event) = self.event.queued_event() else { return Ok(()) };
         let settings = claude_config_dir().and_then(|dir| fs::read_to_string(dir.join("settings.json")).ok());

@@ -93,7 +93,6 @@ fn print(imported: &ImportReport, format: OutputFormat) {
     output::print_text(&text);
 }
 
-/// Returns the command that continues or shows the run.
 fn next(imported: &ImportReport) -> String {
     let is_done = imported.outcome.is_some_and(|outcome| outcome.kind == OutcomeKind::Done);
     let command = if is_done { "show" } else { "resume" };
@@ -109,7 +108,6 @@ fn match_word(workspace: WorkspaceMatch) -> WorkspaceMatchWord {
     }
 }
 
-/// Returns notes for people to read before they continue the run.
 fn notes(imported: &ImportReport) -> Vec<String> {
     let cwd = imported.cwd.display();
     match imported.workspace {

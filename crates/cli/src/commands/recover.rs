@@ -35,7 +35,11 @@ pub fn recover(global: &GlobalArgs, args: &RecoverArgs) -> Result<u8, Failure> {
     let home = open_home::locate()?;
     if args.install || args.print_service {
         let unit = service::unit(&home, args.active_within)?;
-        return if args.print_service { Ok(service::print(&unit)) } else { service::install(&unit, global) };
+        if args.print_service {
+            output::print_text(&unit.text());
+            return Ok(0);
+        }
+        return service::install(&unit, global);
     }
     if args.uninstall {
         return service::uninstall(global);
@@ -132,7 +136,6 @@ fn is_recent(run: &RunDir, active_within: Option<Span>) -> bool {
     active_within.is_none_or(|limit| limit == Span::ZERO || age(run) <= limit)
 }
 
-/// Returns the time since the last decision.
 fn age(run: &RunDir) -> Span {
     let metadata = fs::metadata(run.journal_path()).or_else(|_| fs::metadata(run.path()));
     let modified = metadata.and_then(|metadata| metadata.modified());

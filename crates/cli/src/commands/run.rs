@@ -53,7 +53,6 @@ pub fn run(global: &GlobalArgs, args: &RunArgs) -> Result<u8, Failure> {
     }
 }
 
-/// Starts a new run.
 fn start(global: &GlobalArgs, args: &RunArgs) -> Result<u8, Failure> {
     let format = output::format(global);
     let lifecycle =
@@ -304,7 +303,6 @@ pub fn agent_program(path: Option<&Path>) -> Result<PathBuf, Failure> {
     Ok(find_claude(path)?)
 }
 
-/// Describes the run that the flags request, except for its session and tables.
 fn spec(args: &RunArgs, preset: Preset, mut policy: Policy) -> Result<RunSpec, Failure> {
     let prompt = prompt_arg::read(args.prompt.as_deref(), args.prompt_file.as_deref())?;
     let acp = acp_agent::from_flags(args)?;
@@ -344,13 +342,11 @@ fn spec(args: &RunArgs, preset: Preset, mut policy: Policy) -> Result<RunSpec, F
     }))
 }
 
-/// Returns the user's wrap-up prompt, or that of the preset's harness.
 fn wrap_up_prompt(args: &RunArgs, preset: Preset) -> Option<String> {
     let preset = (preset == Preset::Researchgym).then_some(researchgym::WRAP_UP);
     args.wrap_up.wrap_up_prompt.clone().or_else(|| preset.map(str::to_owned))
 }
 
-/// Returns the harness that the preset belongs to.
 fn harness(preset: Preset) -> Option<Harness> {
     match preset {
         Preset::Researchgym => Some(Harness::Researchgym),
@@ -358,7 +354,6 @@ fn harness(preset: Preset) -> Option<Harness> {
     }
 }
 
-/// Returns where to create the run's directory.
 fn placement(args: &RunArgs) -> Result<Placement, Failure> {
     let runs_dir = args.runs_dir.as_deref().map(|path| {
         // A link's target may change while the run is active.

@@ -15,7 +15,6 @@ use longhaul_core::ProcessId;
 use longhaul_store::RunDir;
 use std::env;
 
-/// The hidden subcommand.
 const SUBCOMMAND: &str = "watchdog";
 
 /// Returns the environment of every agent: this process's variables, and this program as watchdog and as

@@ -33,7 +33,6 @@ const DETAILS: &[(&str, &str)] = &[
 /// The configuration that a command reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConfigScope {
-    /// No configuration.
     Nothing,
     /// Only how to print. An invalid file must not prevent inspecting or stopping a run.
     Printing,
@@ -129,12 +128,10 @@ fn with_defaults(mut command: Command, values: &Values) -> Command {
     command
 }
 
-/// Returns the id of the argument that sets this key.
 fn id(command: &Command, key: &str) -> Option<Id> {
     command.get_arguments().find(|arg| name(arg) == key).map(|arg| arg.get_id().clone())
 }
 
-/// Returns the names of the keys whose flags were typed.
 fn typed_keys(root: &Command, command: &Command, matches: &ArgMatches) -> BTreeSet<String> {
     let args = root.get_arguments().chain(command.get_arguments());
     args.filter(|arg| is_typed(matches, arg.get_id().as_str())).map(name).collect()
@@ -167,7 +164,6 @@ fn drop_overridden(
     });
 }
 
-/// Returns the configured values for this command.
 fn configured_values(
     root: &Command,
     command: &Command,
@@ -188,7 +184,6 @@ fn configured_values(
     Ok(loaded.plain)
 }
 
-/// Returns the directory of the run.
 fn directory(matches: &ArgMatches) -> PathBuf {
     let typed = matches.try_get_one::<PathBuf>("cwd").ok().flatten().cloned();
     typed.or_else(|| env::current_dir().ok()).unwrap_or_default()

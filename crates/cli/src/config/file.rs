@@ -23,7 +23,6 @@ pub struct Setting {
 /// A parsed file.
 #[derive(Clone, Debug, Default)]
 pub struct File {
-    /// The plain keys.
     pub plain: Vec<Setting>,
     pub profiles: BTreeMap<String, Vec<Setting>>,
     /// The keys of single commands.
@@ -57,7 +56,6 @@ pub struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// Reads the file.
     pub fn read(&self, text: &str) -> Result<File, Failure> {
         let lines = Lines(text);
         let syntax_error = |error: toml::de::Error| {
@@ -219,7 +217,6 @@ impl Reader<'_> {
         }
     }
 
-    /// Returns the error for an unknown key.
     fn unknown(&self, line: usize, table: Option<&str>, name: &str) -> Failure {
         let flat = name.trim_start_matches('-').replace('-', "_");
         if let Some(key) = self.keys.find(table, &flat) {

@@ -21,7 +21,6 @@ pub const DEFAULT_PROFILE: &str = "default_profile";
 const ONE_CALL: &str = "it applies to a single call";
 const ONE_RUN: &str = "it applies to a single run";
 
-/// The flags that have no key, with the reason.
 const FLAG_ONLY: &[(&str, &str)] = &[
     ("prompt", "the task is given with each run"),
     ("prompt_file", "the task is given with each run"),

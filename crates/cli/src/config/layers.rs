@@ -113,7 +113,6 @@ fn check_known(files: &ConfigFiles, chosen: Option<&ChosenProfile>) -> Result<()
     }
 }
 
-/// Merges the user's value with the project's.
 fn merge_values(
     keys: &Keys<'_>,
     key: &Key<'_>,

@@ -64,13 +64,11 @@ fn entry(keys: &Keys<'_>, owner: FileOwner, key: &Key<'_>) -> String {
     format!("\n{}# {} = {}\n", comment(&about), key.name, format_value(key.kind, &value))
 }
 
-/// Returns a placeholder for a value without a default.
 fn placeholder(key: &Key<'_>) -> String {
     let names = key.arg.get_value_names().unwrap_or_default();
     names.first().map_or_else(|| "…".to_owned(), ToString::to_string)
 }
 
-/// Formats text as a comment, wrapped at `WIDTH`.
 fn comment(text: &str) -> String {
     let mut lines = vec!["#".to_owned()];
     for word in text.split_whitespace() {

@@ -187,7 +187,6 @@ fn describe_attempts_end(ended: &AttemptsEnded, at: Moment, until: Moment, clock
     format!("{name}: {}", parts.join("; "))
 }
 
-/// Describes what followed a failure.
 fn describe_follow_up(ended: &AttemptsEnded, at: Moment, count: u32, clock: &TimeFormat) -> Option<String> {
     let remedy = ended.remedy?;
     if let Some(until) = ended.waiting_until {

@@ -169,7 +169,7 @@ async fn respond(
 
 async fn count_tokens(State(state): State<Arc<ApiState>>, headers: HeaderMap, body: Bytes) -> Response<Body> {
     let (log_index, request_id) =
-        state.log_request(LoggedRequest::new(RequestKind::Count, session(&headers), state.at_ms()));
+        state.log_request(LoggedRequest { kind: RequestKind::Count, ..LoggedRequest::default() });
     let response = if state.accepts(&headers) {
         error_responses::json_body(
             &json!({"input_tokens": tokens_of(&body)}),
@@ -203,15 +203,16 @@ fn read(state: &ApiState, headers: &HeaderMap, body: &[u8]) -> ParsedRequest {
         }
         None => next_position(messages, state.scenario.turns.len() as u32),
     };
-    let session = session(headers);
     let kind = if side { RequestKind::Side } else { RequestKind::Model };
     let prompt = prompt_text(messages);
+    let session = headers.get("x-claude-code-session-id").and_then(|value| value.to_str().ok());
     let (log_index, request_id) = state.log_request(LoggedRequest {
+        kind,
         turn: (!side).then_some(position.turn),
         prompt: prompt.clone(),
         notes: notes_text(messages),
         blocked_domains: tools.iter().flat_map(blocked_domains).collect(),
-        ..LoggedRequest::new(kind, session.clone(), state.at_ms())
+        ..LoggedRequest::default()
     });
     ParsedRequest {
         position,
@@ -220,7 +221,7 @@ fn read(state: &ApiState, headers: &HeaderMap, body: &[u8]) -> ParsedRequest {
         side,
         stream: json["stream"] == true,
         model: json["model"].as_str().unwrap_or_default().to_owned(),
-        session,
+        session: session.map(str::to_owned).unwrap_or_default(),
         input: tokens_of(body),
         log_index,
         request_id,
@@ -239,8 +240,4 @@ fn blocked_domains(search: &Value) -> Vec<String> {
 
 fn tokens_of(body: &[u8]) -> u64 {
     (body.len() as u64 / BYTES_PER_TOKEN).max(1)
-}
-
-fn session(headers: &HeaderMap) -> Option<String> {
-    headers.get("x-claude-code-session-id").and_then(|value| value.to_str().ok()).map(str::to_owned)
 }

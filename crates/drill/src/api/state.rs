@@ -56,7 +56,7 @@ pub(super) struct ParsedRequest {
     pub side: bool,
     pub stream: bool,
     pub model: String,
-    pub session: Option<String>,
+    pub session: String,
     /// Size of the request in tokens.
     pub input: u64,
     /// Index in the log's list of requests.
@@ -122,7 +122,9 @@ impl ApiState {
         self.started.elapsed().as_millis() as u64
     }
 
+    /// Logs a request that arrives now, and returns its index and its id.
     pub(super) fn log_request(&self, request: LoggedRequest) -> (usize, String) {
+        let request = LoggedRequest { at_ms: self.at_ms(), ..request };
         let mut lock = self.lock();
         lock.serial += 1;
         let request_id = format!("req_drill_{:x}_{}", lock.seed, lock.serial);
@@ -143,7 +145,7 @@ impl ApiState {
         let turn = request.position.turn;
         let fault = lock.faults.take_fault(request.side, turn, request.stream, Instant::now())?;
         let detail = detail(&fault);
-        lock.log.injected.push(InjectedFault { fault: fault.kind.name(), detail, turn, at_ms });
+        lock.log.injected.push(InjectedFault { fault: fault.kind.name(), detail, at_ms });
         Some(fault)
     }
 
@@ -187,9 +189,12 @@ impl ApiState {
         let mut lock = self.lock();
         lock.serial += 1;
         let id = format!("msg_drill_{:x}_{}", lock.seed, lock.serial);
-        let session = request.session.clone().unwrap_or_default();
-        let cache_read =
-            lock.cached_input.get(&session).copied().unwrap_or(0).min(request.input.saturating_sub(3));
+        let cache_read = lock
+            .cached_input
+            .get(&request.session)
+            .copied()
+            .unwrap_or(0)
+            .min(request.input.saturating_sub(3));
         let fresh = request.input - cache_read;
         // Input that the cache does not hold is written to it, except for a few tokens at the end.
         let input = fresh.min(3 + fresh % 8);
@@ -201,10 +206,9 @@ impl ApiState {
     pub(super) fn bill(&self, request: &ParsedRequest, message: &ScriptedMessage) -> BilledIndex {
         let at_ms = self.at_ms();
         let mut lock = self.lock();
-        lock.cached_input.insert(request.session.clone().unwrap_or_default(), request.input);
+        lock.cached_input.insert(request.session.clone(), request.input);
         let billed = Billed {
             id: message.id.clone(),
-            session: request.session.clone(),
             turn: if request.side { 0 } else { request.position.turn },
             model: message.model.clone(),
             at_ms,

@@ -48,7 +48,7 @@ impl Agent {
             "session/load" | "session/resume" => {
                 let session = params["sessionId"].as_str().unwrap_or_default().to_owned();
                 let history = session_file::find(&self.acp_store(), cwd(params), &session)
-                    .and_then(|path| history::read(&path));
+                    .and_then(|path| history::read(&path, None));
                 let Some(history) = history else {
                     self.out.acp.fail(id, RESOURCE_NOT_FOUND, "Resource not found");
                     return Ok(());

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -53,8 +53,6 @@ struct Server {
 #[derive(Debug)]
 struct Connection {
     child: Child,
-    /// `None` while the server is being stopped.
-    stdin: Option<ChildStdin>,
     lines: Receiver<String>,
     requests: u64,
 }
@@ -143,13 +141,13 @@ impl Connection {
             .stderr(Stdio::null())
             .spawn()
             .map_err(|error| error.to_string())?;
-        let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
+        let stdout = child.stdout.take();
         let (sender, lines) = channel();
         thread::spawn(move || {
             let lines = stdout.into_iter().flat_map(|stdout| BufReader::new(stdout).lines());
             lines.map_while(Result::ok).try_for_each(|line| sender.send(line))
         });
-        let mut connection = Connection { child, stdin, lines, requests: 0 };
+        let mut connection = Connection { child, lines, requests: 0 };
         let client = json!({"protocolVersion": PROTOCOL, "capabilities": {},
             "clientInfo": {"name": "claude-code", "version": VERSION}});
         connection.request("initialize", &client)?;
@@ -177,7 +175,7 @@ impl Connection {
     }
 
     fn write(&mut self, message: &Value) -> Result<(), String> {
-        let Some(stdin) = &mut self.stdin else {
+        let Some(stdin) = &mut self.child.stdin else {
             return Err("MCP error -32000: Connection closed".to_owned());
         };
         stdin.write_all(format!("{message}\n").as_bytes()).map_err(|error| error.to_string())
@@ -186,7 +184,7 @@ impl Connection {
 
 impl Drop for Connection {
     fn drop(&mut self) {
-        drop(self.stdin.take());
+        drop(self.child.stdin.take());
         // A server that ignores the end of its input must not outlive the agent. A server that has exited is
         // only reaped.
         let _ = self.child.kill();

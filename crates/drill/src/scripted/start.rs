@@ -147,15 +147,11 @@ fn resume(
     environment: &Environment,
     out: &mut EventWriter,
 ) -> Result<(SessionFile, History), ExitCode> {
-    let file = session_file::find(&environment.config, &environment.cwd, from);
-    let history = file.and_then(|path| Some((history::read(&path)?, path)));
-    let session_exists = history.is_some();
-    let history = match &flags.resume_at {
-        Some(message) => history.and_then(|(_, path)| Some((history::read_until(&path, message)?, path))),
-        None => history,
-    };
+    let path = session_file::find(&environment.config, &environment.cwd, from);
+    let read = |until| path.as_ref().and_then(|path| Some((history::read(path, until)?, path.clone())));
+    let history = read(flags.resume_at.as_deref());
     let Some((mut history, path)) = history else {
-        let error = if let Some(message) = flags.resume_at.as_ref().filter(|_| session_exists) {
+        let error = if let Some(message) = flags.resume_at.as_ref().filter(|_| read(None).is_some()) {
             format!("No message found with message.uuid of: {message}")
         } else if is_uuid(from) {
             format!("No conversation found with session ID: {from}")

@@ -20,7 +20,7 @@ fn line(message: &TranscriptMessage) -> String {
             format!("called {call} {tool} {:?} of {input}", argument.as_str())
         }
         EventKind::ToolResult => format!("{:?} {call} {text:?}", message.result_kind()),
-        kind => panic!("ResearchGym has no {kind:?}"),
+        kind => format!("{kind:?} {text:?}"),
     };
     assert_eq!(message.is_work(), provenance(message) == "Work", "{message:?}");
     format!("{} {line}\n", provenance(message))

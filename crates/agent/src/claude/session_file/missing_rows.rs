@@ -38,7 +38,6 @@ pub(super) fn missing_rows(session: &ClaudeSession, started: Option<usize>, stre
     if matches { end.rows_for(unwritten.into_iter().rev()) } else { Vec::new() }
 }
 
-/// Returns whether an event is part of the conversation that the file would contain.
 fn belongs_to_conversation(event: &UnwrittenEvent<'_>) -> bool {
     let is_conversation_kind = matches!(
         (event.kind.as_str(), event.subtype.as_str()),
@@ -85,7 +84,6 @@ impl<'a> FileEnd<'a> {
             .is_some_and(|last_prompt| last_prompt >= started && message_offset < Some(last_prompt))
     }
 
-    /// Returns rows for the events after the end, as far as they can be restored.
     fn rows_for<'t>(mut self, events: impl Iterator<Item = UnwrittenEvent<'t>>) -> Vec<u8> {
         let mut rows = Vec::new();
         for event in events {

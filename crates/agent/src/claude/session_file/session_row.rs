@@ -1,6 +1,5 @@
 //! A row of a session's conversation, with the facts that a resume depends on.
 
-use crate::claude::vendor_terms;
 use crate::claude::wire::Row;
 
 #[derive(Debug)]
@@ -34,7 +33,6 @@ pub(super) enum RowKind {
 
 impl SessionRow {
     pub(super) fn new(row: &Row<'_>, start: usize, length: usize) -> SessionRow {
-        let owned = |id: Option<&str>| id.map(str::to_owned);
         let (mut has_text, mut has_results) = (false, false);
         let (mut calls, mut answered) = (Vec::new(), Vec::new());
         for part in &row.message.content.0 {
@@ -43,10 +41,7 @@ impl SessionRow {
                 "tool_use" => calls.push(part.id.as_str().to_owned()),
                 "tool_result" => {
                     has_results = true;
-                    if !vendor_terms::is_interrupted(
-                        row.denial_kind.as_str(),
-                        row.permission_decision.is_set(),
-                    ) {
+                    if !row.is_interrupted() {
                         answered.push(part.tool_use_id.as_str().to_owned());
                     }
                 }
@@ -65,8 +60,8 @@ impl SessionRow {
             start,
             end: start + length,
             uuid: row.uuid.as_str().to_owned(),
-            parent: owned(row.parent.non_empty()),
-            logical_parent: owned(row.logical_parent.non_empty()),
+            parent: row.parent.owned(),
+            logical_parent: row.logical_parent.owned(),
             kind,
             has_text,
             calls,

@@ -23,7 +23,6 @@ pub(super) struct ModelShares {
     interval: Models,
 }
 
-/// The contents of a result about the usage since the previous one.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ReportedUsage<'a> {
     /// Tokens and cost of each model. `None` if only sums are reported.
@@ -123,7 +122,6 @@ impl Models {
         exact.or_else(same).map(|model| model.name.as_str())
     }
 
-    /// Renames models to their names in another list.
     fn rename_to_match(self, others: &Models) -> Models {
         let mut renamed = Models::default();
         for model in self.0 {

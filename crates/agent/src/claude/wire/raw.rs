@@ -31,7 +31,6 @@ impl<'a> Raw<'a> {
         self.0.map_or("", RawValue::get)
     }
 
-    /// Returns a copy of the value, or `None` if it is missing.
     pub(in crate::claude) fn to_owned(self) -> Option<Box<RawValue>> {
         self.0.map(RawValue::to_owned)
     }

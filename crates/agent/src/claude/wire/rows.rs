@@ -1,12 +1,16 @@
 //! The rows of a session file, and the events of a stream that become such rows.
 
 use super::{List, Message, Raw, ResultMeta, Text, lenient};
+use crate::claude::vendor_terms::is_interrupted;
 use serde::{Deserialize, Serialize};
 
 records! {
     Row {
         "type" => kind: Text<'a>,
         "uuid" => uuid: Text<'a>,
+        // Distinguish a row of a session file from an event of a stream.
+        "sessionId" => session_file_id: Text<'a>,
+        "session_id" => stream_id: Text<'a>,
         "parentUuid" => parent: Text<'a>,
         "logicalParentUuid" => logical_parent: Text<'a>,
         "isSidechain" => is_sidechain: Raw<'a>,
@@ -37,12 +41,6 @@ records! {
         "message" => message: Raw<'a>,
         "tool_use_result" => tool_use_result: Raw<'a>,
         "tool_result_meta" => tool_result_meta: List<ResultMeta<'a>>,
-    }
-
-    /// Fields that distinguish a row of a session file from an event of a stream.
-    FormatSignature {
-        "sessionId" => session_file_id: Text<'a>,
-        "session_id" => stream_id: Text<'a>,
     }
 
     /// The origin of a prompt, unless it is from a person or a host.
@@ -80,5 +78,11 @@ impl RowContext<'_> {
     /// Returns whether the row belongs to this session.
     pub(in crate::claude) fn belongs_to(&self, session: &str) -> bool {
         self.session_id.text().is_some_and(|id| id == session)
+    }
+}
+
+impl Row<'_> {
+    pub(in crate::claude) fn is_interrupted(&self) -> bool {
+        is_interrupted(self.denial_kind.as_str(), self.permission_decision.is_set())
     }
 }

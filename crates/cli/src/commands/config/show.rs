@@ -12,7 +12,6 @@ use clap::CommandFactory;
 use longhaul_core::Preset;
 use serde_json::{Map, Value, json};
 
-/// A key with its effective value and the origin of the value.
 struct Row<'a> {
     key: &'a Key<'a>,
     values: Option<Vec<String>>,

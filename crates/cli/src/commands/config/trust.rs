@@ -55,7 +55,6 @@ pub fn trust(global: &GlobalArgs, args: &TrustArgs) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// Returns the settings that require trust. Returns an error if the file is invalid.
 fn settings(path: &Path, content: &str) -> Result<BTreeMap<String, String>, Failure> {
     let root = Cli::command();
     let (keys, user_file) = (Keys::for_command(&root), user_file(|name| env::var_os(name)));

@@ -34,9 +34,7 @@ pub fn check(now: Moment) -> Vec<Finding> {
     }
 }
 
-/// Data from the ledger.
 struct RunHistory {
-    /// Ids of the orphaned runs.
     orphans: Vec<String>,
     /// Time of the newest run's last record.
     last: Option<Moment>,

@@ -122,7 +122,6 @@ async fn run_scenario(
     })
 }
 
-/// Returns the number of processes that still carry the run marker.
 fn leftover_processes(dir: &Path) -> Result<usize, StoreError> {
     let dir = RunDir::from_path(dir.to_owned()).expect("a run's directory is absolute and has its name");
     Ok(processes_with(&RunMarker::load(&dir)?).len())
@@ -182,7 +181,6 @@ async fn kill_at_moments(
     }
 }
 
-/// Displays the run and records what the scorecard needs.
 struct Watcher {
     screen: ProgressDisplay,
     pid: Arc<AtomicU32>,

@@ -186,7 +186,6 @@ impl Scorecard {
         card
     }
 
-    /// Returns whether the drill passed.
     pub fn has_passed(&self) -> bool {
         self.passed
     }

@@ -19,9 +19,7 @@ use longhaul_store::{Home, Journal, RunDir, StoreError};
 // A supervisor that starts or exits between two checks changes the required action, once or twice.
 const CHECKS_MAX: u32 = 4;
 
-/// State of the run of a key.
 enum KeyState {
-    /// A supervisor is attached.
     Running,
     /// The run is suspended or orphaned.
     Unfinished,
@@ -129,7 +127,6 @@ fn print_finished(global: &GlobalArgs, home: &Home, dir: &RunDir) -> Result<u8, 
     Ok(report.outcome.exit_code())
 }
 
-/// Warns that the run keeps its original prompt.
 fn warn_of_another_prompt(global: &GlobalArgs, args: &RunArgs, dir: &RunDir) {
     let Ok(plan) = dir.plan() else { return };
     let is_other = args.prompt.as_deref().is_some_and(|prompt| prompt != "-" && prompt != plan.spec.prompt);

@@ -1,13 +1,13 @@
 //! The JSON Schema of configuration files, for editors that validate them and complete keys.
 
-use super::keys::{DEFAULT_PROFILE, Key, Keys, PROFILE, TABLES, ValueKind};
-use super::trust::ProjectTrust;
 use crate::args::Cli;
+use crate::config::keys::{DEFAULT_PROFILE, Key, Keys, PROFILE, TABLES, ValueKind};
+use crate::config::trust::ProjectTrust;
 use clap::CommandFactory;
 use serde_json::{Map, Value, json};
 
 /// Derives the schema from the flags.
-pub fn files_schema() -> Value {
+pub fn schema() -> Value {
     let root = Cli::command();
     let keys = &Keys::for_command(&root);
     let mut properties = properties(keys, None);
