@@ -1,7 +1,7 @@
 //! Reads the usage and cost of each turn of a run from its transcript.
 
 use longhaul_agent::transcript_message::TranscriptMessage;
-use longhaul_core::Usd;
+use longhaul_core::{Dollars, Usd};
 use longhaul_store::{CostBreakdown, RunDir, SubagentCost, TurnCost, read_lines_from};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -77,8 +77,8 @@ impl CostBreakdownReader {
             cache_read_tokens: usage.cache_read_input_tokens,
             cache_write_tokens: usage.cache_creation_input_tokens,
             reasoning_tokens: None,
-            cost_usd: cost,
-            cumulative_cost_usd: self.cumulative_cost,
+            cost_usd: cost.map(Dollars),
+            cumulative_cost_usd: self.cumulative_cost.map(Dollars),
             duration_ms: None,
             model: message.model.clone(),
         });
@@ -116,7 +116,7 @@ impl CostBreakdownReader {
 mod tests {
     use super::CostBreakdownReader;
     use longhaul_agent::transcript_message::{EventKind, MessageOrigin, MessageUsage, TranscriptMessage};
-    use longhaul_core::Usd;
+    use longhaul_core::{Dollars, Usd};
     use longhaul_store::RunDir;
     use std::fs;
 
@@ -164,7 +164,7 @@ mod tests {
             .iter()
             .map(|turn| (turn.turn_number, turn.cost_usd, turn.cumulative_cost_usd))
             .collect();
-        let usd = |micro: u64| Some(Usd(micro));
+        let usd = |micro: u64| Some(Dollars(Usd(micro)));
         assert_eq!(
             turns,
             [

@@ -168,7 +168,11 @@ pub(crate) fn write_summaries(
         let _ = dir.write_metadata(run.state().reopen_count, report.session.clone());
     }
     let (session_id, status) = (report.session.clone(), report.outcome.kind);
-    let _ = dir.write_session_summary(&SessionSummary { session_id, status, end_time: report.finished_at });
+    let _ = dir.write_session_summary(&SessionSummary {
+        session_id,
+        status,
+        end_time: report.finished_at.into(),
+    });
 }
 
 /// Returns the costs of the run in `state`, as of `at`, with the costs that its plan inherited.

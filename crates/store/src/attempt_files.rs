@@ -1,8 +1,8 @@
 //! The JSON files of an attempt, each with its name. They are derived: people, the next prompt and a takeover
 //! read them, and the core classifies what they record.
 
-use crate::{Durability, OsText, dollars, rfc3339};
-use longhaul_core::{Exit, Moment, ProcessId, SessionId, Span, Tokens, Usage, Usd};
+use crate::{Durability, OsText};
+use longhaul_core::{Dollars, Exit, ProcessId, Rfc3339, SessionId, Span, Tokens, Usage};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -92,9 +92,7 @@ pub struct AttemptExit {
     /// Exit status or signal.
     pub exit: Exit,
     /// When the exit was observed.
-    #[serde(with = "rfc3339")]
-    #[cfg_attr(feature = "schema", schemars(with = "longhaul_core::schema::Rfc3339"))]
-    pub ended_at: Moment,
+    pub ended_at: Rfc3339,
     /// The process. `None` if it was never started.
     #[serde(default)]
     pub process: Option<ProcessId>,
@@ -177,13 +175,11 @@ pub struct ModelUsage {
     /// Name of the model as the agent reports it; empty if it is unknown.
     pub model: String,
     /// Reported cost.
-    #[serde(rename = "reported_cost_usd", with = "dollars")]
-    #[cfg_attr(feature = "schema", schemars(with = "longhaul_core::schema::Dollars"))]
-    pub cost: Usd,
+    #[serde(rename = "reported_cost_usd")]
+    pub cost: Dollars,
     /// Estimated cost.
-    #[serde(rename = "estimated_cost_usd", with = "dollars")]
-    #[cfg_attr(feature = "schema", schemars(with = "longhaul_core::schema::Dollars"))]
-    pub estimated_cost: Usd,
+    #[serde(rename = "estimated_cost_usd")]
+    pub estimated_cost: Dollars,
     /// Whether some tokens could not be priced.
     pub unpriced: bool,
     /// Tokens of completed messages.
@@ -199,8 +195,8 @@ impl ModelUsage {
     pub fn new(model: String, usage: &Usage) -> ModelUsage {
         ModelUsage {
             model,
-            cost: usage.reported_cost,
-            estimated_cost: usage.estimated_cost,
+            cost: usage.reported_cost.into(),
+            estimated_cost: usage.estimated_cost.into(),
             unpriced: usage.unpriced,
             tokens: usage.tokens,
             truncated_tokens: usage.truncated_tokens,
@@ -219,9 +215,7 @@ impl AttemptFile for Vec<ModelUsage> {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WatchdogStop {
     /// When the watchdog started to stop the agent.
-    #[serde(with = "rfc3339")]
-    #[cfg_attr(feature = "schema", schemars(with = "longhaul_core::schema::Rfc3339"))]
-    pub at: Moment,
+    pub at: Rfc3339,
     /// How long the agent had been silent by then, in milliseconds without the machine's sleep.
     pub silent_ms: Span,
     /// Number of stopped processes. `None` if the watchdog died before they had exited.

@@ -3,8 +3,8 @@
 
 use crate::atomic::{Durability, replace_json};
 use crate::files::{make_dirs, read_json};
-use crate::{OsText, RunDir, StoreError, failpoint_io, rfc3339};
-use longhaul_core::Moment;
+use crate::{OsText, RunDir, StoreError, failpoint_io};
+use longhaul_core::{Moment, Rfc3339};
 use serde::{Deserialize, Serialize};
 use std::fs::{self, Permissions};
 use std::io;
@@ -34,9 +34,7 @@ impl WorkspaceRecord {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WorkspaceState {
     /// When the state was recorded.
-    #[serde(with = "rfc3339")]
-    #[cfg_attr(feature = "schema", schemars(with = "longhaul_core::schema::Rfc3339"))]
-    pub at: Moment,
+    pub at: Rfc3339,
     /// Commit that was checked out. `None` before the first commit.
     pub head: Option<String>,
     /// Branch that was checked out. `None` for a detached head.
@@ -100,7 +98,7 @@ impl WorkspaceState {
     /// Creates a state without a tree, for this reason.
     pub fn unrecorded(at: Moment, reason: UnrecordedReason, git_error: Option<String>) -> WorkspaceState {
         WorkspaceState {
-            at,
+            at: at.into(),
             head: None,
             branch: None,
             tree: None,

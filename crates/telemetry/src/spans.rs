@@ -241,7 +241,7 @@ impl SpanRecorder {
         Some(self.run.get_or_insert_with(|| {
             let is_reopened = |event: &&HistoryEvent| matches!(event.kind, HistoryEventKind::Reopened { .. });
             let reopened_at = self.history.events().iter().rfind(is_reopened).map(|event| event.at);
-            let started_at = reopened_at.or(self.history.started_at()).unwrap_or(self.info.plan.started_at);
+            let started_at = reopened_at.or(self.history.started_at()).unwrap_or(self.info.plan.started_at.0);
             let key = match self.history.state().reopen_count {
                 0 => "run".to_owned(),
                 count => format!("run again {count}"),

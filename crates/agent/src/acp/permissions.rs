@@ -102,7 +102,7 @@ impl Permissions {
         if call.tool() == OTHER && !self.guards.deny_tools.is_empty() {
             return CallVerdict::Denied;
         }
-        let guarded = GuardedCall::new(call.tool(), &call.input).in_dir(&self.cwd);
+        let guarded = GuardedCall::new(call.tool(), &call.input).in_context(&self.cwd, false);
         match self.guards.verdict(&guarded) {
             Verdict::Allow if self.guards.allow_tools.is_empty() => CallVerdict::NotAllowed,
             Verdict::Allow => CallVerdict::Allowed,

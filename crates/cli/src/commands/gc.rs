@@ -10,7 +10,7 @@ use crate::output::phrases;
 use crate::output::table::{Column, table};
 use crate::time_arg::ago;
 use crate::{open_home, open_ledger, output};
-use longhaul_core::Moment;
+use longhaul_core::{Moment, Rfc3339};
 use longhaul_store::{Home, LedgerEntry, RunFilter, RunState};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -40,8 +40,7 @@ struct Removed {
     /// Outcome of the run.
     outcome: &'static str,
     /// When the run finished.
-    #[cfg_attr(test, schemars(with = "Option<longhaul_core::schema::Rfc3339>"))]
-    ended_at: Option<String>,
+    ended_at: Option<Rfc3339>,
     /// Disk space of the directory in bytes.
     bytes: u64,
     /// Start of the task.
@@ -60,7 +59,7 @@ pub fn gc(global: &GlobalArgs, args: &GcArgs) -> Result<u8, Failure> {
     let mut collected =
         GcOutput { dry_run: args.dry_run, runs: Vec::new(), bytes: 0, retained: BTreeMap::new() };
     for (index, row) in finished.into_iter().map(Row::new).enumerate() {
-        let ended = row.entry.ended_at.unwrap_or(now);
+        let ended = row.entry.ended_at.map_or(now, |ended| ended.0);
         if now.since(ended) <= args.older_than {
             continue;
         }
@@ -83,7 +82,7 @@ pub fn gc(global: &GlobalArgs, args: &GcArgs) -> Result<u8, Failure> {
 fn keep_reason(home: &Home, args: &GcArgs, index: usize, row: &Row) -> Option<&'static str> {
     let dir = row.entry.run_dir();
     let is_named = |filter: &StateFilter| match filter {
-        StateFilter::Outcome(kind) => row.outcome == Some(*kind),
+        StateFilter::Outcome(kind) => row.entry.outcome == Some(*kind),
         StateFilter::Finished => row.state == RowState::Finished,
         StateFilter::Running
         | StateFilter::Waiting
@@ -123,11 +122,11 @@ fn collect(home: &Home, row: &Row, ended: Moment, collected: &mut GcOutput) -> R
     };
     collected.bytes += bytes;
     collected.runs.push(Removed {
-        id: row.id.clone(),
+        id: row.entry.id.to_string(),
         outcome: row.state(),
-        ended_at: row.ended_at.clone(),
+        ended_at: row.entry.ended_at,
         bytes,
-        task: row.task.clone(),
+        task: row.entry.task.clone(),
         ended,
     });
     Ok(())

@@ -8,6 +8,7 @@ use crate::harness::{Stage, claude_code};
 use crate::recovering::{recover, steps};
 use crate::server::Server;
 use crate::tidy;
+use longhaul_core::DeadlineKind;
 use longhaul_drill::api::RequestKind;
 use longhaul_store::Argv;
 use rustix::process::Signal;
@@ -184,7 +185,7 @@ fn hanging_summary_is_stopped() {
 fn cancel_stops_a_summary_at_once() {
     with_each_agent("a cancelled summary", "fault = { silence = {} }", |stage, agent, server| {
         let run = run_to_mid_summary(stage, agent, server);
-        assert_eq!(stage.only_run().status().expect("a status").deadline.as_deref(), Some("summary_timeout"));
+        assert_eq!(stage.only_run().status().expect("a status").deadline, Some(DeadlineKind::SummaryTimeout));
         run.signal(Signal::INT);
         let output = run.output();
         output.envelope(130);

@@ -52,7 +52,7 @@ pub(super) async fn capture(
     // A tree can name a missing object of a partial clone, so git does not need to fetch it.
     let tree = git.call_async(&["write-tree", "--missing-ok"]).await?;
     Ok(WorkspaceState {
-        at,
+        at: at.into(),
         head: repository.head.clone(),
         branch: repository.branch.clone(),
         tree: Some(String::from_utf8_lossy(tree.trim_ascii_end()).into_owned()),

@@ -125,7 +125,7 @@ fn texts_are_readable() {
     let workspace = Workspace::new();
     let dir = RunDir::from_path(workspace.run()).expect("the name is a run id");
     let attempt = dir.attempt(1).create().expect("the directory is writable");
-    let exit = AttemptExit { exit: Exit::Code(143), ended_at: AT, process: None, oom_killed: false };
+    let exit = AttemptExit { exit: Exit::Code(143), ended_at: AT.into(), process: None, oom_killed: false };
     attempt.write(&exit).expect("the directory is writable");
     fs::write(attempt.stderr_path(), "warning: key sk-ant-api03-secret is old\nbye\n")
         .expect("the directory is writable");

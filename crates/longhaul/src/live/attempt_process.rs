@@ -275,7 +275,7 @@ impl AttemptProcess {
         let AttemptProcess { process, dir, decoder, memory, .. } = self;
         let oom_killed = memory.was_oom_killed(exit);
         // The journal records the same afterwards.
-        let _ = dir.write(&AttemptExit { exit, ended_at: at, process: Some(process), oom_killed });
+        let _ = dir.write(&AttemptExit { exit, ended_at: at.into(), process: Some(process), oom_killed });
         dir.remove_input();
         EndedProcess { dir, decoder, exit, oom_killed }
     }

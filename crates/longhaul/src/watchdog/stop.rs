@@ -21,8 +21,11 @@ pub(super) async fn stop_orphan(
     if is_outcome_published(dir) || OutputPosition::new(dir) != silence.output {
         return Ok(None);
     }
-    let stop =
-        WatchdogStop { at: LiveClock::new().at(), silent_ms: silence.duration(), processes_stopped: None };
+    let stop = WatchdogStop {
+        at: LiveClock::new().at().into(),
+        silent_ms: silence.duration(),
+        processes_stopped: None,
+    };
     record_stop(dir, &stop);
     let stopped = stop_processes(dir, marker, grace).await?;
     record_stop(dir, &WatchdogStop { processes_stopped: Some(stopped), ..stop });

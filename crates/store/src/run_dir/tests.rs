@@ -73,7 +73,7 @@ fn round_trips_files_of_an_attempt() {
     let (_dir, run) = run_dir();
     let attempt = run.attempt(1).create().expect("attempt");
     assert_eq!(attempt.read::<AttemptExit>().expect("none yet"), None);
-    let exit = AttemptExit { exit: Exit::Signal(9), ended_at: Moment(5), process: None, oom_killed: true };
+    let exit = AttemptExit { exit: Exit::Signal(9), ended_at: Moment(5).into(), process: None, oom_killed: true };
     attempt.write(&exit).expect("written");
     assert_eq!(attempt.read().expect("exit"), Some(exit));
     assert_eq!(attempt.read::<WatchdogStop>().expect("none yet"), None);
@@ -81,7 +81,7 @@ fn round_trips_files_of_an_attempt() {
     let answer = AnsweredQuestion { question: "Which?".into(), answer: "This".into(), key: None };
     attempt.write(&vec![answer.clone()]).expect("written");
     assert_eq!(attempt.read().expect("answers"), Some(vec![answer]));
-    let stop = WatchdogStop { at: Moment(7), silent_ms: Span(2_000), processes_stopped: Some(2) };
+    let stop = WatchdogStop { at: Moment(7).into(), silent_ms: Span(2_000), processes_stopped: Some(2) };
     attempt.write(&stop).expect("written");
     assert_eq!(attempt.read().expect("a stop"), Some(stop));
     let argv = Argv {

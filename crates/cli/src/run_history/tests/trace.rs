@@ -184,8 +184,11 @@ impl TraceRun<'_> {
                 return None;
             }
             "orphaned" => {
-                let stop =
-                    WatchdogStop { at: self.at, silent_ms: parse_span(rest), processes_stopped: Some(2) };
+                let stop = WatchdogStop {
+                    at: self.at.into(),
+                    silent_ms: parse_span(rest),
+                    processes_stopped: Some(2),
+                };
                 self.files().watchdog_stop = Some(stop);
                 return None;
             }

@@ -57,7 +57,7 @@ impl LiveWorld<'_> {
         let modified = fs::metadata(attempt.stream_path()).and_then(|file| file.modified()).ok();
         let modified = modified.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
         let last_output_at = modified.map(|since| Moment(since.as_millis() as u64));
-        let stopped_at = attempt.read::<WatchdogStop>().ok().flatten().map(|stop| stop.at);
+        let stopped_at = attempt.read::<WatchdogStop>().ok().flatten().map(|stop| stop.at.0);
         last_at.max(last_output_at).max(stopped_at).map_or(Span::ZERO, |last| self.clock.at().since(last))
     }
 
