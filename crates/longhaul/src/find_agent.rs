@@ -77,7 +77,6 @@ pub fn find_claude(requested: Option<&Path>) -> Result<PathBuf, AgentError> {
 /// Finds the program of a command: the file if it names one, else the first of this name on the path.
 ///
 /// # Errors
-///
 /// Returns an error if there is no such executable file.
 pub fn find_program(command: &str) -> Result<PathBuf, AgentError> {
     if command.contains('/') {

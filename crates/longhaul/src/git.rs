@@ -75,7 +75,6 @@ impl GitError {
     }
 }
 
-/// Settings of git calls: the directory, with additional git settings and variables.
 #[derive(Clone, Debug)]
 pub(crate) struct Git {
     dir: PathBuf,
@@ -255,7 +254,6 @@ fn failure<S: AsRef<OsStr>>(args: &[S], output: &Output) -> GitError {
     GitError::Failed { action, git_error: error_message(output) }
 }
 
-/// Returns the first lines of git's error output, or its exit status if there are none.
 fn error_message(output: &Output) -> String {
     let error = String::from_utf8_lossy(&output.stderr);
     let lines: Vec<&str> = error.lines().filter(|line| !line.trim().is_empty()).collect();

@@ -165,7 +165,6 @@ async fn open_run<'a>(
     Ok((RunningSupervisor { run, policy, world }, first))
 }
 
-/// Returns the run's directory for a stream of one of its attempts.
 fn original(stream: &Path) -> &Path {
     let attempts = stream.ancestors().find(|path| path.ends_with("attempts"));
     attempts.and_then(Path::parent).unwrap_or(stream)

@@ -24,7 +24,6 @@ pub enum ChangesError {
 }
 
 impl ChangesError {
-    /// Returns a function for `map_err` that reports a failed operation at `path`.
     pub(super) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> ChangesError {
         let io = StoreError::io(action, path);
         move |source| io(source).into()

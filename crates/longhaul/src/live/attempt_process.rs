@@ -192,10 +192,6 @@ impl AttemptProcess {
 
     /// Sends requests to the agent. Each is recorded before it is sent: sending it twice would repeat its
     /// effects.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if a request cannot be recorded.
     pub(crate) fn send(&self, requests: Vec<AgentRequest>) -> Result<(), StoreError> {
         for request in requests {
             self.dir.add_sent_request(&request.id)?;

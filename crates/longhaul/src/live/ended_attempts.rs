@@ -17,11 +17,9 @@ use std::mem;
 #[derive(Default)]
 pub(crate) struct EndedAttempts {
     streams: Vec<EndedStream>,
-    /// Data of the ended attempts, for the prompt of the next one.
     pub(crate) prior: PriorAttempts,
     /// State of the last attempt's stream, for the report.
     pub(crate) snapshot: AttemptSnapshot,
-    /// Error of the system if the agent could not be started.
     pub(crate) spawn_error: Option<String>,
     stderr_tail: String,
 }

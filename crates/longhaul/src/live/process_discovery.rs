@@ -13,7 +13,6 @@ use std::path::{Path, PathBuf};
 
 const ATTEMPT_VARIABLE: &str = "LONGHAUL_ATTEMPT";
 
-/// Returns the agent of the run's last attempt, or `None` if it is not running.
 pub(crate) fn live_agent(marker: &RunMarker, run: &Run) -> Option<ProcessId> {
     let state = run.state();
     match &state.phase {
@@ -66,7 +65,6 @@ pub(crate) fn stream_of_original(marker: &RunMarker, dir: &RunDir) -> Option<Pat
     })
 }
 
-/// Returns how an attempt's process exited, according to its directory.
 pub(crate) fn exit_of(dir: &AttemptDir) -> Exit {
     // After a power cut, the file may be empty. Then the exit was not observed.
     match dir.read::<AttemptExit>() {

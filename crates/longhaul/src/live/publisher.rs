@@ -23,9 +23,7 @@ pub(crate) struct Publisher<'a> {
     /// `None` until the files name this supervisor. They are written even if the first step records nothing,
     /// because a dead supervisor's watchdog waits for a change.
     published: Option<Published>,
-    /// Reads the transcript for a harness's cost summary.
     cost_reader: Option<CostBreakdownReader>,
-    /// Model of the last ended attempt.
     model: Option<String>,
 }
 

@@ -35,12 +35,10 @@ impl CancelRequests {
         by_channel.or_else(|| self.files.as_mut()?.take())
     }
 
-    /// Waits for a request over the channel. Returns `None` if it is closed.
     pub(crate) async fn receive(&mut self) -> Option<CancelSource> {
         self.channel.recv().await
     }
 
-    /// Waits at most this long for a request over the channel.
     pub(crate) async fn receive_within(&mut self, timeout: Duration) -> Option<CancelSource> {
         tokio::time::timeout(timeout, self.channel.recv()).await.ok().flatten()
     }

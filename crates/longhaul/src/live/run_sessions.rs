@@ -57,7 +57,6 @@ impl RunSessions {
         }
     }
 
-    /// Inspects a session's file, and keeps it for [`RunSessions::prepare`].
     pub(crate) fn inspect(&mut self, config: &WorldConfig<'_>, session: &SessionId) -> SessionFileState {
         let inspected = files(config).map(|files| files.inspect(session));
         let (state, loaded) = inspected.unwrap_or((SessionFileState::Ready, None));

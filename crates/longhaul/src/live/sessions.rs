@@ -286,7 +286,6 @@ impl<'a> SessionFiles<'a> {
     }
 }
 
-/// Copies a file that is about to be replaced to a name next to it.
 fn back_up(loaded: &LoadedSession) -> io::Result<()> {
     let suffix = match loaded.document.health() {
         Health::Whole => "stale",

@@ -30,7 +30,6 @@ pub(crate) fn decode(
     }
 }
 
-/// Returns the end of a process's standard error, or an empty text if it cannot be read.
 pub(crate) fn tail_of(path: &Path) -> String {
     tail(path, STDERR_TAIL_BYTES).unwrap_or_default()
 }

@@ -12,7 +12,6 @@ pub(crate) struct WorldView<'a> {
     /// When the step was decided, or the current time.
     pub(crate) at: Moment,
     pub(crate) attempt: Option<&'a AttemptProcess>,
-    /// Error of the system if the agent could not be started.
     pub(crate) spawn_error: Option<&'a str>,
 }
 

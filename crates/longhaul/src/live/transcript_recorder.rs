@@ -22,7 +22,6 @@ use thiserror::Error;
 pub(crate) struct TranscriptRecorder {
     dir: RunDir,
     dialect: Arc<dyn Dialect>,
-    /// Harness that reads the transcript as one array.
     harness: Option<Harness>,
     /// `None` before the first write, and after a failure until the next attempt opens it again.
     file: Option<TranscriptFile>,
@@ -40,9 +39,7 @@ struct TranscriptFile {
 
 #[derive(Clone, Copy, Default)]
 struct RecordedCounts {
-    /// Whether the prompt is recorded.
     has_prompt: bool,
-    /// Number of messages from its stream.
     streamed: usize,
 }
 
@@ -115,7 +112,6 @@ impl TranscriptRecorder {
         self.file()?.add(new)
     }
 
-    /// Returns the file, opened when it is first needed.
     fn file(&mut self) -> Result<&mut TranscriptFile, RecordError> {
         if self.file.is_none() {
             let file = TranscriptFile::open(&self.dir)?;

@@ -22,8 +22,6 @@ impl WatchdogProcess {
         WatchdogProcess { program, process: None }
     }
 
-    /// Starts the watchdog unless it was started before. If it cannot be started, the run continues without
-    /// it.
     pub(crate) async fn start(&mut self, dir: &RunDir) {
         if let Some(program) = self.program.take() {
             // The agent receives its prompt first, because it waits for the prompt.

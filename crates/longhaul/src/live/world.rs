@@ -40,7 +40,6 @@ pub(crate) struct LiveWorld<'a> {
     pub(crate) config: Rc<WorldConfig<'a>>,
     journal: Journal,
     clock: LiveClock,
-    /// Watches the stream and the requests.
     watch: FileWatch,
     pub(crate) cancels: CancelRequests,
     events: VecDeque<Event>,

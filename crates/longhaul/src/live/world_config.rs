@@ -15,7 +15,6 @@ use std::sync::Arc;
 pub(crate) struct WorldConfig<'a> {
     pub(crate) home: &'a Home,
     pub(crate) dir: RunDir,
-    /// Identifies the run's processes.
     pub(crate) marker: RunMarker,
     pub(crate) dialect: Arc<dyn Dialect>,
     /// The description of the run, and what else the agent is started with.
@@ -42,7 +41,6 @@ impl WorldConfig<'_> {
         self.dialect.decoder(self.context.guards(), &self.context.done_signals())
     }
 
-    /// Returns the fingerprint of the workspace if the run tracks its changes.
     pub(crate) fn fingerprint(&self) -> Option<u64> {
         self.spec().policy.keep_going.as_ref().map(|_| fingerprint(&self.spec().cwd))
     }

@@ -106,7 +106,6 @@ pub fn export(home: &Home, dir: &RunDir, to: &Path, overwrite: bool) -> Result<E
     Ok(Exported { file: to, bytes, manifest, outcome, no_workspace })
 }
 
-/// Writes the file under a temporary name next to `to` and renames it when it is complete.
 fn write_atomically(
     to: &Path,
     overwrite: bool,

@@ -143,7 +143,6 @@ fn check_destination(manifest: &Manifest, destination: ImportDestination<'_>) ->
     }
 }
 
-/// Writes the run's files into its directory, and the bundle to `bundle`.
 fn unpack(
     file: &Path,
     manifest: &Manifest,
@@ -181,7 +180,6 @@ fn find_agent(plan: &mut Plan, is_finished: bool, named: Option<&Path>) -> Resul
     Ok(())
 }
 
-/// Compares the files of the existing workspace with the exported ones.
 fn compare(
     home: &Home,
     manifest: &Manifest,

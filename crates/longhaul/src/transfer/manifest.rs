@@ -12,7 +12,6 @@ pub const FORMAT: u32 = 1;
 
 pub(super) const MANIFEST: &str = "manifest.json";
 pub(super) const BUNDLE: &str = "workspace.bundle";
-/// Prefix of the names of the run's own files.
 pub(super) const RUN: &str = "run/";
 
 // The largest known run has ten thousand attempts and forty thousand files.
