@@ -9,50 +9,39 @@ use std::path::Path;
 use std::process::Command;
 use std::{fs, io};
 
-/// A rule: a regular expression and its replacement.
-struct Rule {
-    pattern: &'static str,
-    instead: &'static str,
-}
-
-const fn rule(pattern: &'static str, instead: &'static str) -> Rule {
-    Rule { pattern, instead }
-}
+type Rule = (&'static str, &'static str);
 
 /// Files whose lines are checked.
 const TEXT_FILES: [&str; 6] = ["*.rs", "*.md", "*.toml", "*.txt", "*.css", "*.sql"];
 
 /// Rules for the lines of every file.
 const WORDS: &[Rule] = &[
-    rule(r"\bbegun\b", "started"),
-    rule(r"\b(anew|afresh)\b", "again, from scratch"),
-    rule(r"\b[Ww]ho(m)?ever\b", "the reader, the caller, the next supervisor"),
-    rule(r"\b([Nn]o|[Ss]ome)body('s)?\b", "no process, no supervisor, the user, another process"),
-    rule(r"(\b|_)(un)?told(\b|_)", "sent, asked, received, reported, notified; a noun in identifiers"),
-    rule(r"\b([Gg]o|goes|gone|went|going) on\b", "continue, resume"),
-    rule(r"\b[Hh]eed(s|ed|ing)?\b", "obey, enforce, react to"),
-    rule(r"\b[Bb]esides?\b", "next to, in addition to"),
-    rule(r"\b(so many|so manieth|manieth)\b", "`n`, this many; an ordinal"),
-    rule(
+    (r"\bbegun\b", "started"),
+    (r"\b(anew|afresh)\b", "again, from scratch"),
+    (r"\b[Ww]ho(m)?ever\b", "the reader, the caller, the next supervisor"),
+    (r"\b([Nn]o|[Ss]ome)body('s)?\b", "no process, no supervisor, the user, another process"),
+    (r"(\b|_)(un)?told(\b|_)", "sent, asked, received, reported, notified; a noun in identifiers"),
+    (r"\b([Gg]o|goes|gone|went|going) on\b", "continue, resume"),
+    (r"\b[Hh]eed(s|ed|ing)?\b", "obey, enforce, react to"),
+    (r"\b[Bb]esides?\b", "next to, in addition to"),
+    (r"\b(so many|so manieth|manieth)\b", "`n`, this many; an ordinal"),
+    (
         r"\b(in vain|for ever|be it that|at the begin|put(s)? down|overstep\w*|had (its|his|their) time)\b",
         "without success; forever; even if; at the start; log; exceed; timed out",
     ),
-    rule(r"\bmend(s|ed|ing)?\b", "fix, repair"),
-    rule(r"\b[Cc]ondens(e|es|ed|ing|er|ation)\b", "summarize, summary"),
-    rule(r"\blearnt\b", "learned"),
-    rule(r"//[/!].*\bnothing (if|where|for|before|while|of one|as)\b", "`None` if …"),
-    rule(
-        r"\b(is|are|was|were) (said|wanted|meant|asked for|under way)\b",
-        "active voice; running, in progress",
-    ),
-    rule(
+    (r"\bmend(s|ed|ing)?\b", "fix, repair"),
+    (r"\b[Cc]ondens(e|es|ed|ing|er|ation)\b", "summarize, summary"),
+    (r"\blearnt\b", "learned"),
+    (r"//[/!].*\bnothing (if|where|for|before|while|of one|as)\b", "`None` if …"),
+    (r"\b(is|are|was|were) (said|wanted|meant|asked for|under way)\b", "active voice; running, in progress"),
+    (
         r"(^|[.:;] |//[/!] )What (is|was|has|had|cannot|does|did|they|it|a|an|the)\b[^?]*$",
         "start with a noun or a verb",
     ),
-    rule(r"(^|[.:;] |//[/!] )Who \w+[^?]*$", "name the actor"),
-    rule(r"\b[Rr]ungs?\b|\b[Ll]adder\b", "resume strategy"),
-    rule(r"--seed-(tokens|summary)\b|\bseed_(tokens|summary)\b", "handoff"),
-    rule(
+    (r"(^|[.:;] |//[/!] )Who \w+[^?]*$", "name the actor"),
+    (r"\b[Rr]ungs?\b|\b[Ll]adder\b", "resume strategy"),
+    (r"--seed-(tokens|summary)\b|\bseed_(tokens|summary)\b", "handoff"),
+    (
         r"(?i)(colour|behaviour|favour|honour|licence|organis|summaris|normalis|serialis|recognis)",
         "American spelling",
     ),
@@ -60,26 +49,23 @@ const WORDS: &[Rule] = &[
 
 /// Rules for Rust files only.
 const CODE: &[Rule] = &[
-    rule(r"\|&?sign\||\bsign: char\b|\bSome\(sign\)|\bfor sign in\b", "`c`"),
-    rule(r"\bplace: usize\b|\(place, |\[place\]|\|place\|", "`index`, `offset`, `path`"),
-    rule(r"\bwall_(began|waits|age|s)\b", "outage"),
-    rule(
+    (r"\|&?sign\||\bsign: char\b|\bSome\(sign\)|\bfor sign in\b", "`c`"),
+    (r"\bplace: usize\b|\(place, |\[place\]|\|place\|", "`index`, `offset`, `path`"),
+    (r"\bwall_(began|waits|age|s)\b", "outage"),
+    (
         r"\bpub (fn|struct|enum|trait|type|const|mod) (Told|Place|Sign|Asked|Wanted|Shown|Listed|Going|Came|Begun|Held|Kept)\b",
         "a noun that says which",
     ),
-    rule(
+    (
         r"(?i)(^|[^a-z])_?(begun|told|learnt|heed|mended|nobody|somebody|whoever|condens|besides)_",
         "the standard term of docs/glossary.md",
     ),
-    rule(
+    (
         r"(_(begun|told|learnt|heed(s|ed)?|mend(ed|s)?|nobody|somebody|whoever|condens\w*|besides?)\b)|([a-z](Begun|Told|Learnt|Mended|Nobody|Somebody|Condens\w*)([A-Z]|\b))",
         "the standard term of docs/glossary.md",
     ),
-    rule(
-        r"[(,]\s*\(\w+(, \w+)+\): \(",
-        "plain parameters or a struct: a tuple hides the number of parameters",
-    ),
-    rule(r"\bcfg!\(test\)", "a parameter: production code does not know about tests"),
+    (r"[(,]\s*\(\w+(, \w+)+\): \(", "plain parameters or a struct: a tuple hides the number of parameters"),
+    (r"\bcfg!\(test\)", "a parameter: production code does not know about tests"),
 ];
 
 /// An exception: the start of a path, a regular expression for the line, and the reason.
@@ -94,10 +80,7 @@ struct Exception {
 /// # Errors
 ///
 /// Returns an error if there is a hit, if an exception is unused or malformed, or if a file cannot be read.
-pub fn words(root: &Path, args: &[String]) -> io::Result<()> {
-    if !args.is_empty() {
-        return Err(io::Error::other("words takes no arguments"));
-    }
+pub fn words(root: &Path) -> io::Result<()> {
     let mut exceptions = exceptions(&fs::read_to_string(root.join("xtask/src/words/allowed.txt"))?)?;
     let (words, code) = (set(WORDS), set(CODE));
     let mut public_types = PublicTypes::new();
@@ -106,9 +89,9 @@ pub fn words(root: &Path, args: &[String]) -> io::Result<()> {
         let text = fs::read_to_string(root.join(&path))?;
         let is_code = path.ends_with(".rs");
         for (number, line) in text.lines().enumerate() {
-            let word = words.matches(line).into_iter().map(|index| WORDS[index].instead.to_owned());
+            let word = words.matches(line).into_iter().map(|index| WORDS[index].1.to_owned());
             let code_rules = is_code.then(|| code.matches(line)).into_iter().flatten();
-            let identifier = code_rules.map(|index| CODE[index].instead.to_owned());
+            let identifier = code_rules.map(|index| CODE[index].1.to_owned());
             let duplicate = is_code.then(|| public_types.duplicate(&path, line)).flatten();
             let Some(instead) = word.chain(identifier).chain(duplicate).next() else { continue };
             let exception =
@@ -162,7 +145,7 @@ impl PublicTypes {
 }
 
 fn set(rules: &[Rule]) -> RegexSet {
-    RegexSet::new(rules.iter().map(|rule| rule.pattern)).expect("the rules are regular expressions")
+    RegexSet::new(rules.iter().map(|(pattern, _)| pattern)).expect("the rules are regular expressions")
 }
 
 /// Returns the tracked text files, without these lists of words themselves.

@@ -20,12 +20,12 @@ mod invocation;
 mod layout;
 mod learn_hooks;
 mod network;
-mod parse_conversation;
 mod prompts;
 mod questions;
 mod recent_messages;
 mod reminder;
 pub mod researchgym;
+mod session_conversation;
 mod session_file;
 pub mod session_paths;
 mod startup_error;
@@ -36,7 +36,7 @@ mod wire;
 
 use crate::{
     AgentContext, AgentEnvironment, BackgroundTask, Conversation, Decoder, Dialect, DoneSignals, EffectRules,
-    Guards, Invocation, Prices, PriorAttempts, RecordedAttempt, SessionLayout, UserTables, UserTablesError,
+    Guards, Invocation, Prices, PriorAttempts, SessionLayout, UserTables, UserTablesError,
 };
 use longhaul_core::{AttemptPlan, PromptKind, Remaining};
 use std::sync::Arc;
@@ -107,16 +107,17 @@ impl Dialect for Claude {
         invocation::RESERVED
     }
 
-    fn conversation(&self, attempts: &[RecordedAttempt]) -> Conversation {
-        parse_conversation::from_attempts(attempts)
-    }
-
     fn sessions(&self) -> Option<&dyn SessionLayout> {
         Some(&layout::ClaudeSessionLayout)
     }
 
     fn conversation_from_file(&self, bytes: &[u8]) -> Option<Conversation> {
-        parse_conversation::from_file(bytes)
+        if session_conversation::is_session(bytes)? {
+            return Some(session_conversation::from_file(bytes));
+        }
+        let mut conversation = Conversation::default();
+        conversation.add_stream(bytes, self.decoder(&Guards::default(), &DoneSignals::default()));
+        Some(conversation)
     }
 
     fn decoder(&self, guards: &Guards, done_signals: &DoneSignals) -> Box<dyn Decoder> {

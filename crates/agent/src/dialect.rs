@@ -44,7 +44,14 @@ pub trait Dialect: Send + Sync {
     ) -> Invocation;
 
     /// Returns the conversation of the recorded attempts.
-    fn conversation(&self, attempts: &[RecordedAttempt]) -> Conversation;
+    fn conversation(&self, attempts: &[RecordedAttempt]) -> Conversation {
+        let mut conversation = Conversation::default();
+        for attempt in attempts {
+            let decoder = self.decoder(&Guards::default(), &DoneSignals::default());
+            conversation.add_attempt(attempt, decoder);
+        }
+        conversation
+    }
 
     /// Returns how the agent stores its sessions, or `None` if only the agent can read them.
     fn sessions(&self) -> Option<&dyn SessionLayout>;
@@ -131,7 +138,7 @@ pub struct RecordedAttempt {
 }
 
 /// Facts about a run's earlier attempts that the next attempt needs.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct PriorAttempts {
     /// Side effects of their tool calls.
     pub side_effects: SideEffects,

@@ -10,7 +10,7 @@
 mod agent_environment;
 mod answers;
 pub mod claude;
-pub mod conversation;
+mod conversation;
 mod dialect;
 mod did_you_mean;
 mod effects;
@@ -27,6 +27,7 @@ mod side_effects;
 mod snapshot;
 mod stream_report;
 mod toml_table;
+mod tool_input;
 pub mod transcript_message;
 mod user_tables;
 
@@ -46,14 +47,15 @@ pub use guards::{
 };
 pub use handoff::{
     HandoffContext, HandoffReason, SUMMARY_TOKENS_MAX, WrittenSummary, estimated_tokens, handoff_prompt,
-    handoff_prompt_with_summary, summary_prompt, truncate_middle,
+    summary_prompt, truncate_middle,
 };
 pub use messages::for_user;
 pub use network::{NetworkError, check_hosts};
 pub use prices::Prices;
 pub use session_layout::{Health, SessionDocument, SessionHistory, SessionLayout};
-pub use side_effects::{BoundedLog, CompletedEffect, EndedCall, SideEffects, UnresolvedCall};
+pub use side_effects::{BoundedLog, EndedCall, SideEffects, UnresolvedCall};
 pub use snapshot::{AttemptSnapshot, BackgroundTask, BlockedCall, EventCounts};
 pub use stream_report::{StreamReport, stream_report};
 pub use toml_table::TableError;
+pub use tool_input::ToolArgument;
 pub use user_tables::{UserTables, UserTablesError};

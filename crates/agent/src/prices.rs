@@ -107,7 +107,6 @@ impl Prices {
     }
 }
 
-/// Converts billionths of a dollar to money, rounded.
 pub(crate) fn usd_from_nano(nano: u64) -> Usd {
     Usd(nano.saturating_add(500) / 1000)
 }
@@ -194,7 +193,6 @@ impl Model {
     }
 }
 
-/// Checks that a text is a date and returns it as written.
 fn parse_date(text: String) -> Result<String, &'static str> {
     let shape = text.bytes().map(|byte| if byte.is_ascii_digit() { b'0' } else { byte });
     let is_day = shape.eq(b"0000-00-00".iter().copied());

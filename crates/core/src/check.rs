@@ -1,6 +1,6 @@
 //! Checks: commands that verify the work when the agent claims that it is done.
 
-use crate::Span;
+use crate::{Span, word_enum};
 use serde::{Deserialize, Serialize};
 
 /// The checks of a run and their limits.
@@ -28,15 +28,17 @@ impl Checks {
     }
 }
 
-/// The result of a check.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum CheckResult {
-    /// Every command exited with 0.
-    Passed,
-    /// A command failed.
-    Failed,
-    /// The check was stopped before it ended.
-    Stopped,
+word_enum! {
+    /// The result of a check.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    #[serde(rename_all = "snake_case")]
+    pub enum CheckResult {
+        /// Every command exited with 0.
+        Passed = "passed",
+        /// A command failed.
+        Failed = "failed",
+        /// The check was stopped before it ended.
+        Stopped = "stopped",
+    }
 }

@@ -2,90 +2,72 @@
 //!
 //! `classify.rs` recognizes faults, and `remedy.rs` decides what to do about them.
 
-use crate::{AgentResult, StopReason, TerminalReason};
+use crate::{AgentResult, StopReason, TerminalReason, word_enum};
 use serde::{Deserialize, Serialize};
-use std::fmt;
-use std::str::FromStr;
 
-macro_rules! faults {
-    ($($(#[$doc:meta])* $name:ident = $word:literal,)*) => {
-        /// The reason why an attempt failed. JSON, drills, tools and `why` use the same words.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-        #[serde(rename_all = "snake_case")]
-        pub enum Fault {
-            $($(#[$doc])* $name,)*
-        }
-
-        impl Fault {
-            /// Every fault, in the order of the declaration.
-            pub const ALL: &'static [Fault] = &[$(Fault::$name,)*];
-
-            /// Returns the wire word.
-            pub fn as_str(self) -> &'static str {
-                match self { $(Fault::$name => $word,)* }
-            }
-        }
-    };
-}
-
-faults! {
-    /// The API answered 429 without a usage limit.
-    RateLimited = "rate_limited",
-    /// The API answered 529.
-    Overloaded = "overloaded",
-    /// The API answered 5xx, 408 or 409, or the agent timed out waiting for it.
-    ServerError = "server_error",
-    /// The API could not be reached, or another server answered in its place.
-    Network = "network",
-    /// A usage window of the account is exhausted; its reset is usually known.
-    UsageLimit = "usage_limit",
-    /// The agent's process died without a result.
-    Crashed = "crashed",
-    /// The agent was interrupted from outside Longhaul.
-    Interrupted = "interrupted",
-    /// The agent was killed for exceeding its memory.
-    OutOfMemory = "out_of_memory",
-    /// The agent was silent, or completed nothing, for too long with no tool running. Longhaul stopped it.
-    Stalled = "stalled",
-    /// The attempt reached its timeout. Longhaul stopped it.
-    AttemptTimeout = "attempt_timeout",
-    /// The agent does not know the session.
-    SessionLost = "session_lost",
-    /// The id of the new session is already in use, by a session of this run.
-    SessionExists = "session_exists",
-    /// Another live run or process uses the session.
-    SessionBusy = "session_busy",
-    /// The conversation no longer fits into the model's context.
-    ContextFull = "context_full",
-    /// The output limit truncated the model's answer.
-    OutputLimit = "output_limit",
-    /// The agent stopped without an answer: empty result, paused turn, stopped by a hook.
-    Unfinished = "unfinished",
-    /// A hook gave no verdict or got no answer: a guard did not run.
-    GuardLapsed = "guard_lapsed",
-    /// Tools were denied by something other than our guards.
-    Permission = "permission",
-    /// The credentials were rejected or are missing.
-    Auth = "auth",
-    /// The account cannot pay, or is disabled.
-    Billing = "billing",
-    /// The API does not know the model.
-    ModelUnknown = "model_unknown",
-    /// The model refused the request.
-    Refused = "refused",
-    /// The API rejected the request itself.
-    BadRequest = "bad_request",
-    /// The agent's program does not exist.
-    AgentMissing = "agent_missing",
-    /// The agent's program refused to start: unknown flag, too old, not executable, untrusted folder.
-    AgentUnusable = "agent_unusable",
-    /// The agent's own turn limit was reached.
-    TurnLimit = "turn_limit",
-    /// The agent's own budget was exhausted.
-    AgentBudget = "agent_budget",
-    /// None of the above. The evidence is kept.
-    Unknown = "unknown",
+word_enum! {
+    /// The reason why an attempt failed. JSON, drills, tools and `why` use the same words.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    #[serde(rename_all = "snake_case")]
+    pub enum Fault {
+        /// The API answered 429 without a usage limit.
+        RateLimited = "rate_limited",
+        /// The API answered 529.
+        Overloaded = "overloaded",
+        /// The API answered 5xx, 408 or 409, or the agent timed out waiting for it.
+        ServerError = "server_error",
+        /// The API could not be reached, or another server answered in its place.
+        Network = "network",
+        /// A usage window of the account is exhausted; its reset is usually known.
+        UsageLimit = "usage_limit",
+        /// The agent's process died without a result.
+        Crashed = "crashed",
+        /// The agent was interrupted from outside Longhaul.
+        Interrupted = "interrupted",
+        /// The agent was killed for exceeding its memory.
+        OutOfMemory = "out_of_memory",
+        /// The agent was silent, or completed nothing, for too long with no tool running. Longhaul stopped it.
+        Stalled = "stalled",
+        /// The attempt reached its timeout. Longhaul stopped it.
+        AttemptTimeout = "attempt_timeout",
+        /// The agent does not know the session.
+        SessionLost = "session_lost",
+        /// The id of the new session is already in use, by a session of this run.
+        SessionExists = "session_exists",
+        /// Another live run or process uses the session.
+        SessionBusy = "session_busy",
+        /// The conversation no longer fits into the model's context.
+        ContextFull = "context_full",
+        /// The output limit truncated the model's answer.
+        OutputLimit = "output_limit",
+        /// The agent stopped without an answer: empty result, paused turn, stopped by a hook.
+        Unfinished = "unfinished",
+        /// A hook gave no verdict or got no answer: a guard did not run.
+        GuardLapsed = "guard_lapsed",
+        /// Tools were denied by something other than our guards.
+        Permission = "permission",
+        /// The credentials were rejected or are missing.
+        Auth = "auth",
+        /// The account cannot pay, or is disabled.
+        Billing = "billing",
+        /// The API does not know the model.
+        ModelUnknown = "model_unknown",
+        /// The model refused the request.
+        Refused = "refused",
+        /// The API rejected the request itself.
+        BadRequest = "bad_request",
+        /// The agent's program does not exist.
+        AgentMissing = "agent_missing",
+        /// The agent's program refused to start: unknown flag, too old, not executable, untrusted folder.
+        AgentUnusable = "agent_unusable",
+        /// The agent's own turn limit was reached.
+        TurnLimit = "turn_limit",
+        /// The agent's own budget was exhausted.
+        AgentBudget = "agent_budget",
+        /// None of the above. The evidence is kept.
+        Unknown = "unknown",
+    }
 }
 
 impl Fault {
@@ -140,38 +122,5 @@ impl Fault {
             (Fault::Unfinished, Some(result)) if result.empty => "the agent stopped without an answer",
             (fault, _) => fault.describe(),
         }
-    }
-}
-
-impl fmt::Display for Fault {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.pad(self.as_str())
-    }
-}
-
-/// A word that is not a fault.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ParseFaultError(String);
-
-impl fmt::Display for ParseFaultError {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "`{}` is not a fault; the faults are ", self.0)?;
-        for (index, fault) in Fault::ALL.iter().enumerate() {
-            write!(out, "{}{fault}", if index == 0 { "" } else { ", " })?;
-        }
-        Ok(())
-    }
-}
-
-impl std::error::Error for ParseFaultError {}
-
-impl FromStr for Fault {
-    type Err = ParseFaultError;
-    fn from_str(word: &str) -> Result<Fault, ParseFaultError> {
-        Fault::ALL
-            .iter()
-            .copied()
-            .find(|fault| fault.as_str() == word)
-            .ok_or_else(|| ParseFaultError(word.to_owned()))
     }
 }

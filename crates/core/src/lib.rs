@@ -39,6 +39,7 @@ mod step;
 mod summary;
 mod time;
 mod tokens;
+mod words;
 mod worst_case;
 
 pub use api_call::{ApiCall, ApiCallError, ApiCallPolicy, CallDecision, GiveUpReason};
@@ -53,7 +54,7 @@ pub use evidence::{
     AgentResult, ApiError, Evidence, Exit, MessageError, Questions, StartupError, StopReason, TerminalReason,
     Usage,
 };
-pub use fault::{Fault, ParseFaultError};
+pub use fault::Fault;
 pub use history::{
     AttemptEnd, AttemptHistory, CheckHistory, HistoryEvent, HistoryEventKind, OutageHistory, RunHistory,
     StopOrder, SummaryHistory, WaitHistory,

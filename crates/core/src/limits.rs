@@ -3,7 +3,7 @@
 //! Part of each limit is reserved for a wrap-up: once only the reserve remains, the agent is asked to save
 //! its work.
 
-use crate::{OutcomeKind, Span, Usage, Usd};
+use crate::{OutcomeKind, Span, Usage, Usd, word_enum};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -72,15 +72,17 @@ pub enum Limit {
     Attempts,
 }
 
-/// A threshold of a limit: how much of it is used.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum LimitThreshold {
-    /// Only the reserve remains.
-    Reserve,
-    /// Nothing remains.
-    Exhausted,
+word_enum! {
+    /// A threshold of a limit: how much of it is used.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    #[serde(rename_all = "snake_case")]
+    pub enum LimitThreshold {
+        /// Only the reserve remains.
+        Reserve = "reserve",
+        /// Nothing remains.
+        Exhausted = "exhausted",
+    }
 }
 
 /// Usage of everything that can be limited.

@@ -1,95 +1,56 @@
 //! Outcomes: how a run finished, and its exit code.
 
-use crate::{Fault, Limit, Moment};
+use crate::{Fault, Limit, Moment, word_enum};
 use serde::{Deserialize, Serialize};
-use std::fmt;
 
-/// How a run finished.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum OutcomeKind {
-    /// The work is done.
-    Done,
-    /// The agent gave up or made no progress.
-    Failed,
-    /// The budget or the token limit is exhausted.
-    OverBudget,
-    /// The time or turn limit is exhausted.
-    OutOfTime,
-    /// A person must act: credentials, payment, permissions.
-    NeedsPerson,
-    /// A check never passed.
-    CheckFailed,
-    /// The run was not started and cost nothing.
-    NotStarted,
-    /// Longhaul could not continue: no space for its journal, or some of several runs are not done.
-    Incomplete,
-    /// An invariant of Longhaul was violated.
-    Bug,
-    /// An outage or a usage limit outlasts the allowed wait. The run can be resumed later.
-    RetryLater,
-    /// The user or a signal stopped the run.
-    Cancelled,
-    /// SIGTERM or SIGHUP stopped the run; `recover` continues it.
-    Suspended,
-}
-
-impl OutcomeKind {
-    /// Every kind, in the order of the exit codes.
-    pub const ALL: &'static [OutcomeKind] = &[
-        OutcomeKind::Done,
-        OutcomeKind::Failed,
-        OutcomeKind::OverBudget,
-        OutcomeKind::OutOfTime,
-        OutcomeKind::NeedsPerson,
-        OutcomeKind::CheckFailed,
-        OutcomeKind::NotStarted,
-        OutcomeKind::Incomplete,
-        OutcomeKind::Bug,
-        OutcomeKind::RetryLater,
-        OutcomeKind::Cancelled,
-        OutcomeKind::Suspended,
-    ];
-
-    /// Returns the wire word.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            OutcomeKind::Done => "done",
-            OutcomeKind::Failed => "failed",
-            OutcomeKind::OverBudget => "over_budget",
-            OutcomeKind::OutOfTime => "out_of_time",
-            OutcomeKind::NeedsPerson => "needs_person",
-            OutcomeKind::CheckFailed => "check_failed",
-            OutcomeKind::NotStarted => "not_started",
-            OutcomeKind::Incomplete => "incomplete",
-            OutcomeKind::Bug => "bug",
-            OutcomeKind::RetryLater => "retry_later",
-            OutcomeKind::Cancelled => "cancelled",
-            OutcomeKind::Suspended => "suspended",
-        }
+word_enum! {
+    /// How a run finished.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    #[serde(rename_all = "snake_case")]
+    pub enum OutcomeKind {
+        /// The work is done.
+        Done = "done",
+        /// The agent gave up or made no progress.
+        Failed = "failed",
+        /// The budget or the token limit is exhausted.
+        OverBudget = "over_budget",
+        /// The time or turn limit is exhausted.
+        OutOfTime = "out_of_time",
+        /// A person must act: credentials, payment, permissions.
+        NeedsPerson = "needs_person",
+        /// A check never passed.
+        CheckFailed = "check_failed",
+        /// The run was not started and cost nothing.
+        NotStarted = "not_started",
+        /// Longhaul could not continue: no space for its journal, or some of several runs are not done.
+        Incomplete = "incomplete",
+        /// An invariant of Longhaul was violated.
+        Bug = "bug",
+        /// An outage or a usage limit outlasts the allowed wait. The run can be resumed later.
+        RetryLater = "retry_later",
+        /// The user or a signal stopped the run.
+        Cancelled = "cancelled",
+        /// SIGTERM or SIGHUP stopped the run; `recover` continues it.
+        Suspended = "suspended",
     }
 }
 
-impl fmt::Display for OutcomeKind {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.pad(self.as_str())
+word_enum! {
+    /// The source of a request to stop the run.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    #[serde(rename_all = "snake_case")]
+    pub enum CancelSource {
+        /// The user pressed Ctrl-C: interrupt first, to keep the result and its cost.
+        Person = "person",
+        /// The user pressed Ctrl-C twice: stop at once.
+        PersonNow = "person_now",
+        /// SIGTERM to the supervisor: a reboot, `systemctl stop`, a preempted job.
+        Sigterm = "sigterm",
+        /// SIGHUP to the supervisor: its terminal closed.
+        Sighup = "sighup",
     }
-}
-
-/// The source of a request to stop the run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum CancelSource {
-    /// The user pressed Ctrl-C: interrupt first, to keep the result and its cost.
-    Person,
-    /// The user pressed Ctrl-C twice: stop at once.
-    PersonNow,
-    /// SIGTERM to the supervisor: a reboot, `systemctl stop`, a preempted job.
-    Sigterm,
-    /// SIGHUP to the supervisor: its terminal closed.
-    Sighup,
 }
 
 impl CancelSource {

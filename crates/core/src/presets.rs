@@ -5,53 +5,33 @@
 use crate::policy::attempts_max;
 use crate::{
     Backoff, Jitter, Limits, OnTerminate, OutageBound, Policy, SessionLoss, Span, TimeoutAction, WrapUp,
+    word_enum,
 };
 use serde::{Deserialize, Serialize};
-use std::fmt;
 use std::str::FromStr;
 
-/// A named policy.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "lowercase")]
-pub enum Preset {
-    /// Waits for as long as needed and resumes whenever possible.
-    Default,
-    /// 3 retries, 2 s doubling to 60 s, ±50 %; a timeout is final; a lost session is replaced by a new one.
-    Openclawpack,
-    /// 2 retries after 30 s and 60 s; a failed resume counts as an attempt.
-    Archon,
-    /// 5 retries in a run, 30 s doubling to 300 s, without jitter.
-    Researchgym,
-    /// 3 attempts, 2 s and 4 s apart, ±25 %: for short API calls.
-    Keypoints,
-    /// `default` with shorter times, for drills and tests.
-    Drill,
+word_enum! {
+    /// A named policy.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    #[serde(rename_all = "lowercase")]
+    pub enum Preset {
+        /// Waits for as long as needed and resumes whenever possible.
+        Default = "default",
+        /// 3 retries, 2 s doubling to 60 s, ±50 %; a timeout is final; a lost session is replaced by a new one.
+        Openclawpack = "openclawpack",
+        /// 2 retries after 30 s and 60 s; a failed resume counts as an attempt.
+        Archon = "archon",
+        /// 5 retries in a run, 30 s doubling to 300 s, without jitter.
+        Researchgym = "researchgym",
+        /// 3 attempts, 2 s and 4 s apart, ±25 %: for short API calls.
+        Keypoints = "keypoints",
+        /// `default` with shorter times, for drills and tests.
+        Drill = "drill",
+    }
 }
 
 impl Preset {
-    /// Every preset.
-    pub const ALL: &'static [Preset] = &[
-        Preset::Default,
-        Preset::Openclawpack,
-        Preset::Archon,
-        Preset::Researchgym,
-        Preset::Keypoints,
-        Preset::Drill,
-    ];
-
-    /// Returns the name, as on the command line.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Preset::Default => "default",
-            Preset::Openclawpack => "openclawpack",
-            Preset::Archon => "archon",
-            Preset::Researchgym => "researchgym",
-            Preset::Keypoints => "keypoints",
-            Preset::Drill => "drill",
-        }
-    }
-
     /// Returns the timeout of a summary. A model writes three thousand tokens in 20 to 40 s. The summary is
     /// optional, so the run waits no longer than a minute.
     pub fn summary_timeout(self) -> Span {
@@ -181,12 +161,6 @@ fn drill() -> Policy {
         stop_grace: Span::from_secs(3),
         inner_retries: 1,
         ..default
-    }
-}
-
-impl fmt::Display for Preset {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.pad(self.as_str())
     }
 }
 

@@ -6,7 +6,7 @@ use crate::{
     AgentResult, AttemptPlan, CancelSource, CheckResult, Continuity, Evidence, Fault, Limit, LimitThreshold,
     Moment, Outcome, ProcessId, PromptKind, Questions, RecoveryFinding, Remaining, Remedy, ResumeRequest,
     ResumeStrategy, SessionId, SettingChange, Span, StallReport, StopLevel, StrategyReason, SummaryResult,
-    Usage,
+    Usage, word_enum,
 };
 use serde::{Deserialize, Serialize};
 
@@ -287,33 +287,35 @@ pub enum AfterAttempt {
     Finish(Outcome),
 }
 
-/// Reason why Longhaul stopped an agent, a summary or a check.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum StopCause {
-    /// The agent was silent for too long with no tool running.
-    Stalled,
-    /// The agent sent output, but completed no message and no tool call for too long.
-    NoProgress,
-    /// The attempt or its summary reached its timeout.
-    TimedOut,
-    /// The credentials are rejected, and the agent would retry for minutes.
-    AuthRejected,
-    /// The agent opened a session other than the planned one.
-    WrongSession,
-    /// The exchange is interrupted, so that the agent can save its work.
-    WrapUp,
-    /// A limit of the run is exhausted.
-    LimitReached,
-    /// The run's processes exceed the memory limit.
-    MemoryLimit,
-    /// The agent returned its result, but did not exit.
-    DidNotExit,
-    /// Background work outlived the result for longer than the policy or a limit allows.
-    BackgroundStopped,
-    /// The run was cancelled.
-    Cancelled,
-    /// The run is being suspended.
-    Suspended,
+word_enum! {
+    /// Reason why Longhaul stopped an agent, a summary or a check.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    #[serde(rename_all = "snake_case")]
+    pub enum StopCause {
+        /// The agent was silent for too long with no tool running.
+        Stalled = "stalled",
+        /// The agent sent output, but completed no message and no tool call for too long.
+        NoProgress = "no_progress",
+        /// The attempt or its summary reached its timeout.
+        TimedOut = "timed_out",
+        /// The credentials are rejected, and the agent would retry for minutes.
+        AuthRejected = "auth_rejected",
+        /// The agent opened a session other than the planned one.
+        WrongSession = "wrong_session",
+        /// The exchange is interrupted, so that the agent can save its work.
+        WrapUp = "wrap_up",
+        /// A limit of the run is exhausted.
+        LimitReached = "limit_reached",
+        /// The run's processes exceed the memory limit.
+        MemoryLimit = "memory_limit",
+        /// The agent returned its result, but did not exit.
+        DidNotExit = "did_not_exit",
+        /// Background work outlived the result for longer than the policy or a limit allows.
+        BackgroundStopped = "background_stopped",
+        /// The run was cancelled.
+        Cancelled = "cancelled",
+        /// The run is being suspended.
+        Suspended = "suspended",
+    }
 }

@@ -3,69 +3,49 @@
 //! From best to worst: the session as-is, a copy of its file, a repaired file, a fork, a new session with a
 //! handoff prompt, and a new session with only the task.
 
-use crate::{AttemptPlan, Fault, PromptKind, SessionId, SessionPlan};
+use crate::{AttemptPlan, Fault, PromptKind, SessionId, SessionPlan, word_enum};
 use serde::{Deserialize, Serialize};
 
-/// How the history of a conversation reaches an attempt.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum ResumeStrategy {
-    /// The session, unchanged.
-    AsIs,
-    /// A copy of the session's file, in the location where the agent searches.
-    Relocate,
-    /// The session's file, with damaged parts removed and missing parts added. The original is kept.
-    Repair,
-    /// A new session that starts with the history of the old one.
-    Fork,
-    /// A new session that starts with the handoff prompt.
-    Handoff,
-    /// A new session that starts with only the task.
-    Fresh,
-}
-
-impl ResumeStrategy {
-    /// Every strategy, from best to worst.
-    pub const ALL: &'static [ResumeStrategy] = &[
-        ResumeStrategy::AsIs,
-        ResumeStrategy::Relocate,
-        ResumeStrategy::Repair,
-        ResumeStrategy::Fork,
-        ResumeStrategy::Handoff,
-        ResumeStrategy::Fresh,
-    ];
-
-    /// Returns the wire word.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            ResumeStrategy::AsIs => "as_is",
-            ResumeStrategy::Relocate => "relocate",
-            ResumeStrategy::Repair => "repair",
-            ResumeStrategy::Fork => "fork",
-            ResumeStrategy::Handoff => "handoff",
-            ResumeStrategy::Fresh => "fresh",
-        }
+word_enum! {
+    /// How the history of a conversation reaches an attempt.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    #[serde(rename_all = "snake_case")]
+    pub enum ResumeStrategy {
+        /// The session, unchanged.
+        AsIs = "as_is",
+        /// A copy of the session's file, in the location where the agent searches.
+        Relocate = "relocate",
+        /// The session's file, with damaged parts removed and missing parts added. The original is kept.
+        Repair = "repair",
+        /// A new session that starts with the history of the old one.
+        Fork = "fork",
+        /// A new session that starts with the handoff prompt.
+        Handoff = "handoff",
+        /// A new session that starts with only the task.
+        Fresh = "fresh",
     }
 }
 
-/// The state of the file of a session to resume.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum SessionFileState {
-    /// The file is complete and where the agent searches. Also used if only the agent can read it.
-    Ready,
-    /// The file is where the agent searches, but parts of it are not rows.
-    Damaged,
-    /// The file is where the agent searches, but lacks messages that are in the output stream of the agent.
-    Stale,
-    /// The file is elsewhere: under another working directory or configuration, or in the run directory.
-    Elsewhere,
-    /// The file contains no conversation.
-    Empty,
-    /// The file does not exist.
-    Missing,
+word_enum! {
+    /// The state of the file of a session to resume.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    #[serde(rename_all = "snake_case")]
+    pub enum SessionFileState {
+        /// The file is complete and where the agent searches. Also used if only the agent can read it.
+        Ready = "ready",
+        /// The file is where the agent searches, but parts of it are not rows.
+        Damaged = "damaged",
+        /// The file is where the agent searches, but lacks messages that are in the output stream of the agent.
+        Stale = "stale",
+        /// The file is elsewhere: under another working directory or configuration, or in the run directory.
+        Elsewhere = "elsewhere",
+        /// The file contains no conversation.
+        Empty = "empty",
+        /// The file does not exist.
+        Missing = "missing",
+    }
 }
 
 /// The reason for a resume strategy.

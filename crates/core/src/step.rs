@@ -3,7 +3,9 @@
 //! This module only defines data. [`Run::step`](crate::Run::step) produces steps, and the supervisor carries
 //! them out: it writes the records to disk first and performs the actions after.
 
-use crate::{Fault, KeepGoingPrompt, Limit, Outcome, Record, Remaining, ResumeStrategy, SessionId};
+use crate::{
+    Fault, KeepGoingPrompt, Limit, Outcome, Record, Remaining, ResumeStrategy, SessionId, word_enum,
+};
 use serde::{Deserialize, Serialize};
 
 /// The records and actions of one event. The records must be on disk before any action is performed.
@@ -45,18 +47,20 @@ pub enum Action {
     Finish(Outcome),
 }
 
-/// How hard to stop the agent. If it does not react to one level within the grace period, the next level
-/// follows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum StopLevel {
-    /// Interrupt through the control protocol. The agent answers with a result that includes its cost.
-    Interrupt,
-    /// Send SIGTERM to the process group. The session records no interruption.
-    Term,
-    /// Send SIGKILL to the process group.
-    Kill,
+word_enum! {
+    /// How hard to stop the agent. If it does not react to one level within the grace period, the next level
+    /// follows.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    #[serde(rename_all = "snake_case")]
+    pub enum StopLevel {
+        /// Interrupt through the control protocol. The agent answers with a result that includes its cost.
+        Interrupt = "interrupt",
+        /// Send SIGTERM to the process group. The session records no interruption.
+        Term = "term",
+        /// Send SIGKILL to the process group.
+        Kill = "kill",
+    }
 }
 
 /// How to start one attempt.

@@ -32,7 +32,6 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     });
     tokio::task::spawn_blocking(|| std::io::stdin().read_to_end(&mut Vec::new())).await??;
     println!("{}", serde_json::to_string_pretty(&api.request_log())?);
-    let tokens = serde_json::to_string(&api.request_log().tokens_by_model())?;
-    println!("{}", serde_json::json!({"cost": api.request_log().cost().dollars(), "tokens": tokens}));
+    println!("cost: ${}", api.request_log().cost().dollars());
     Ok(())
 }

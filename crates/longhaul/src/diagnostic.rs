@@ -14,7 +14,7 @@ use crate::live::{Subscriber, WorldView, tail_of};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use longhaul_core::{FoundAttempt, Moment, Policy, Record, Run, Step};
-use longhaul_store::{RunDir, rfc3339, write_diagnostic};
+use longhaul_store::{AttemptExit, RunDir, rfc3339, write_diagnostic};
 use notes::DiagnosticNote;
 use secrets::Secrets;
 use std::path::{Path, PathBuf};
@@ -84,7 +84,8 @@ impl Diagnostic {
         let mut text = format!("{}\n\n", note.title);
         if note.is_ending {
             // Without an exit file, no supervisor observed the end, or there was no process.
-            let exit = attempt.exit().ok().flatten().map(|observed| notes::wire_text(&observed.exit));
+            let exit =
+                attempt.read::<AttemptExit>().ok().flatten().map(|observed| notes::wire_text(&observed.exit));
             lines.push(("exit", exit.unwrap_or_else(|| "unobserved".to_owned())));
             lines.extend(spawn_error.map(|error| ("start", error.to_owned())));
         }

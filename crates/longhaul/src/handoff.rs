@@ -6,7 +6,7 @@ use crate::SuperviseError;
 use crate::supervise::dialect_of;
 use longhaul_agent::{
     Conversation, Dialect, HandoffContext, HandoffReason, RecordedAttempt, SUMMARY_TOKENS_MAX,
-    WrittenSummary, handoff_prompt, handoff_prompt_with_summary, summary_prompt, task_with_follow_ups,
+    WrittenSummary, handoff_prompt, summary_prompt, task_with_follow_ups,
 };
 use longhaul_core::{Fault, PromptKind, Record, ResumeRequest, Run};
 use longhaul_store::{Journal, RunDir, StoreError, open_regular};
@@ -103,12 +103,7 @@ impl RecordedWork {
     /// Returns the handoff prompt for a fresh session, of at most `tokens_max` estimated tokens. If there is
     /// a summary, it replaces the older work.
     pub fn handoff_prompt(&self, tokens_max: u64, summary: Option<&WrittenSummary>) -> String {
-        match summary {
-            Some(summary) => {
-                handoff_prompt_with_summary(&self.transcript, &self.context(), tokens_max, summary)
-            }
-            None => handoff_prompt(&self.transcript, &self.context(), tokens_max),
-        }
+        handoff_prompt(&self.transcript, &self.context(), tokens_max, summary)
     }
 
     /// Returns the prompt with which a model summarizes the older work, or `None` if all of it fits.

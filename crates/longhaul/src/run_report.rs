@@ -75,7 +75,7 @@ impl RunReport {
         let state = run.state();
         let plan = dir.plan().ok();
         // If the file cannot be read, the report lists no stopped tasks.
-        let background_stopped = dir.attempt(state.attempts()).stopped_tasks().unwrap_or_default();
+        let background_stopped: Vec<StoppedTask> = dir.attempt(state.attempts()).read_or_default();
         let failed_check = FailedCheck::read(dir, state, outcome);
         let mut errors = errors(state, outcome, failed_check.as_ref(), snapshot, error);
         if outcome.kind != OutcomeKind::Done {

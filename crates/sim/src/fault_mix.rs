@@ -5,7 +5,7 @@
 use longhaul_core::{Fault, Usd};
 
 /// An inclusive range from `min` to `max`. Times are in milliseconds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Interval {
     pub min: u64,
     pub max: u64,
@@ -70,7 +70,7 @@ impl FaultPoint {
 }
 
 /// The faults of a world, with their frequencies and durations. All chances are per million.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct FaultMix {
     /// The chance of each fault at each occurrence of its point.
     odds: [u32; FAULTS],
@@ -87,16 +87,20 @@ pub(crate) struct FaultMix {
     pub boot: Interval,
     /// Time from a request to its response.
     pub think: Interval,
-    /// Duration of a tool call.
     pub tool: Interval,
     /// Duration of a tool call that takes far too long (`attempt_timeout` among the faults).
     pub slow_tool: Interval,
-    /// Duration of an outage.
     pub outage: Interval,
     /// Time from a usage limit to its reset.
     pub reset: Interval,
     /// Duration of a silence.
     pub hang: Interval,
+    pub shell_duration: Interval,
+    /// Time from the death of a supervisor to the start of the next one.
+    pub supervisor_downtime: Interval,
+    /// Time from the start of the run to a cancel or a sleep.
+    pub event_delay: Interval,
+    pub request_cost: Usd,
     /// Chance that a usage limit names its reset.
     pub reset_named: u32,
     /// Chance that a network fault is the response of a captive portal.
@@ -109,27 +113,22 @@ pub(crate) struct FaultMix {
     pub shell_starts_exchange: u32,
     /// Chance that an agent never reports that it is idle.
     pub never_idle: u32,
-    /// Chance that an agent exits on its own after its result.
     pub exits_after_result: u32,
     /// Chance that an agent does not exit when its input closes.
     pub lingers: u32,
     /// Chance that an agent ignores an interrupt and SIGTERM.
     pub ignores_stops: u32,
-    /// Chance that no signal can stop an agent.
     pub unkillable: u32,
     /// Chance that the process of an agent freezes while its tool runs.
     pub frozen: u32,
-    /// Chance that the processes of an agent exceed their memory limit, if there is one.
     pub exceeds_memory: u32,
     /// Chance that a silent agent has a busy child process.
     pub busy_child: u32,
     /// Chance that a hanging agent still sends output.
     pub no_progress: u32,
-    /// Chance that a session file was moved since its last use.
+    /// Chances that a session file was moved, was damaged or lost its end since its last use.
     pub moved: u32,
-    /// Chance that a session file was damaged since its last use.
     pub damaged: u32,
-    /// Chance that a session file lost its end since its last use.
     pub stale: u32,
     /// Chance that only the agent can read the session file.
     pub hidden: u32,
@@ -143,46 +142,29 @@ pub(crate) struct FaultMix {
     pub reopen: u32,
     /// Chance that a spawn lacks resources.
     pub no_resources: u32,
-    /// Chance that the model that summarizes older work fails.
     pub summary_fails: u32,
-    /// Chance that the model that summarizes older work hangs.
     pub summary_hangs: u32,
-    /// Chance that a check fails.
     pub check_fails: u32,
-    /// Chance that a check hangs.
     pub check_hangs: u32,
     /// Chance that an agent in a run with keep-going stops while work remains.
     pub stops_early: u32,
-    /// Chance that such an agent claims to be done when no work remains.
+    /// Chances that such an agent claims to be done when no work remains, and while work remains.
     pub claims: u32,
-    /// Chance that such an agent claims to be done while work remains.
     pub claims_early: u32,
     /// Chance that such an agent finds more work when prompted to continue.
     pub finds_work: u32,
     /// Chance that the supervisor is killed at a step.
     pub kill: u32,
-    /// Chance that the death of the supervisor closes the agent's input.
     pub input_closes_with_supervisor: u32,
-    /// Chance that the user or a signal cancels the run.
     pub cancel: u32,
     /// Chance that the machine sleeps once during the run.
     pub sleep: u32,
-    /// Duration of a background shell.
-    pub shell_duration: Interval,
-    /// Time from the death of a supervisor to the start of the next one.
-    pub supervisor_downtime: Interval,
-    /// Time from the start of the run to a cancel or a sleep.
-    pub event_delay: Interval,
-    /// Cost of a request.
-    pub request_cost: Usd,
 }
 
 impl FaultMix {
     /// Returns a world without faults.
     pub(crate) fn calm() -> FaultMix {
         FaultMix {
-            odds: [0; FAULTS],
-            any_odds: [0; FaultPoint::ALL.len()],
             faults_max: u32::MAX,
             failed_requests_max: u64::MAX,
             work: Interval::new(1, 8),
@@ -194,45 +176,13 @@ impl FaultMix {
             outage: Interval::new(1_000, 600_000),
             reset: Interval::new(1_000, 18_000_000),
             hang: Interval::new(1_000_000, 86_400_000),
-            reset_named: 900_000,
-            portal: 0,
-            hint: 0,
-            leaves_shell: 0,
-            shell_starts_exchange: 0,
-            never_idle: 0,
-            exits_after_result: 0,
-            lingers: 0,
-            ignores_stops: 0,
-            unkillable: 0,
-            frozen: 0,
-            exceeds_memory: 0,
-            busy_child: 0,
-            no_progress: 0,
-            moved: 0,
-            damaged: 0,
-            stale: 0,
-            hidden: 0,
-            unwritable: 0,
-            starts_over: 0,
-            wrong_session: 0,
-            reopen: 0,
-            no_resources: 0,
-            summary_fails: 0,
-            summary_hangs: 0,
-            check_fails: 0,
-            check_hangs: 0,
-            stops_early: 0,
-            claims: 1_000_000,
-            claims_early: 0,
-            finds_work: 0,
-            kill: 0,
-            input_closes_with_supervisor: 0,
-            cancel: 0,
-            sleep: 0,
             shell_duration: Interval::new(100, 3_600_000),
             supervisor_downtime: Interval::new(1, 7_200_000),
             event_delay: Interval::new(1, 3_600_000),
             request_cost: Usd(6_600),
+            reset_named: 900_000,
+            claims: 1_000_000,
+            ..FaultMix::default()
         }
     }
 

@@ -5,9 +5,8 @@ use crate::coverage::Coverage;
 use crate::profile::Profile;
 use crate::quantiles::Quantiles;
 use crate::seed_plan::SeedPlan;
-use crate::sim_run::{START, SimResult, SimRun, Trace};
-use crate::world::World;
-use longhaul_core::{Fault, Policy, SessionPlan, Span, Usd, draw_uuid};
+use crate::sim_run::{SimResult, SimRun, Trace};
+use longhaul_core::{Fault, Policy, Span, Usd};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -45,48 +44,38 @@ pub struct Forecast {
 /// Simulates `runs` runs of `policy` in the world of `profile`, starting at `seed`.
 pub fn forecast(policy: &Policy, profile: &Profile, runs: u64, seed: u64) -> Forecast {
     let mut forecast = Forecast { runs, ..Forecast::default() };
-    let mut sim_run = SimRun::new();
-    let mut coverage = Coverage::new();
-    let mut results: Vec<(SimResult, u64, u64)> = Vec::new();
+    let mut coverage = Coverage::default();
+    let mut results: Vec<SimResult> = Vec::new();
     for seed in (0..runs).map(|run| seed.wrapping_add(run)) {
-        let plan = SeedPlan {
-            policy: policy.clone(),
-            mix: profile.mix(),
-            session: SessionPlan::New(draw_uuid(seed, 1)),
-            session_exists: false,
-        };
-        let mut world = World::new(seed, plan.mix.clone(), policy, START);
-        match sim_run.run(&plan, &mut world, &mut coverage, &mut Trace::off()) {
-            Ok(result) => results.push((result, world.requests, world.failed_requests)),
+        let plan = SeedPlan::new(policy, profile.mix(), seed);
+        match SimRun::new(seed, &plan, &mut coverage, Trace::off()).run() {
+            Ok(result) => results.push(result),
             Err(violation) => {
                 forecast.violations += 1;
                 forecast.first_violation.get_or_insert(format!("seed {seed}: {violation}"));
             }
         }
     }
-    for (result, _, _) in &results {
-        *forecast.outcomes.entry(result.outcome.kind.as_str()).or_default() += 1;
-        if let Some(fault) = result.outcome.fault {
+    for SimResult { outcome, .. } in &results {
+        *forecast.outcomes.entry(outcome.kind.as_str()).or_default() += 1;
+        if let Some(fault) = outcome.fault {
             *forecast.decided_by.entry(fault).or_default() += 1;
         }
     }
-    forecast.faults = Fault::ALL
-        .iter()
-        .map(|fault| (*fault, coverage.faults[*fault as usize]))
-        .filter(|(_, count)| *count > 0)
-        .collect();
-    forecast.attempts = quantiles(&results, |(result, _, _)| result.attempts);
-    forecast.wall = quantiles(&results, |(result, _, _)| result.wall);
-    forecast.waiting = quantiles(&results, |(result, _, _)| result.waiting);
-    forecast.cost = quantiles(&results, |(result, _, _)| result.spend);
-    forecast.requests = quantiles(&results, |(_, requests, _)| *requests);
-    forecast.failed_requests = quantiles(&results, |(_, _, failed)| *failed);
+    let faults = Fault::ALL.iter().map(|fault| (*fault, coverage.attempts_with(*fault)));
+    forecast.faults = faults.filter(|(_, count)| *count > 0).collect();
+    forecast.attempts = quantiles(&results, |result| result.attempts);
+    forecast.wall = quantiles(&results, |result| result.wall);
+    forecast.waiting = quantiles(&results, |result| result.waiting);
+    forecast.cost = quantiles(&results, |result| result.spend);
+    forecast.requests = quantiles(&results, |result| result.requests);
+    forecast.failed_requests = quantiles(&results, |result| result.failed_requests);
     forecast
 }
 
 fn quantiles<T: Copy + Ord + Default>(
-    results: &[(SimResult, u64, u64)],
-    value: impl Fn(&(SimResult, u64, u64)) -> T,
+    results: &[SimResult],
+    value: impl Fn(&SimResult) -> T,
 ) -> Quantiles<T> {
     Quantiles::new(results.iter().map(value).collect())
 }

@@ -1,17 +1,20 @@
 //! The properties that must hold in every run. The oracles judge a run by the world's truth and by their own
 //! counts, never by the core's counts. Each oracle has a name, and a violation of any oracle fails the seed.
+//!
+//! An oracle names only the events and records that it watches. `OracleSet` lists every record.
 
 mod bounds;
 mod checks;
 mod clocks;
 mod endings;
+mod facts;
 mod jitter;
 mod keep_going;
-mod keep_going_rule;
 mod limits;
 mod promises;
 mod resume_strategy;
 mod sessions;
+mod side_process;
 mod spawns;
 mod stalls;
 mod stops;
@@ -20,10 +23,10 @@ mod waits;
 
 pub(crate) use bounds::{AttemptCase, Bounds};
 pub(crate) use checks::CheckWatch;
-pub(crate) use clocks::ClockWatch;
 pub(crate) use endings::{check_ending, check_stable, check_truth};
+pub(crate) use facts::Facts;
 pub(crate) use jitter::check_spread;
-pub(crate) use keep_going::{KeepGoingSources, KeepGoingWatch};
+pub(crate) use keep_going::KeepGoingWatch;
 pub(crate) use limits::LimitWatch;
 pub(crate) use promises::check_reaction;
 pub(crate) use resume_strategy::StrategyWatch;
@@ -34,87 +37,66 @@ pub(crate) use stops::StopWatch;
 pub(crate) use summaries::SummaryWatch;
 pub(crate) use waits::check_wait;
 
+use longhaul_core::word_enum;
 use std::fmt;
 
-macro_rules! oracles {
-    ($($(#[$doc:meta])* $name:ident = $word:literal,)*) => {
-        /// A property that must hold.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-        pub enum Oracle {
-            $($(#[$doc])* $name,)*
-        }
-
-        impl Oracle {
-            /// Every oracle.
-            pub const ALL: &'static [Oracle] = &[$(Oracle::$name,)*];
-
-            /// Returns the oracle's name.
-            pub fn as_str(self) -> &'static str {
-                match self { $(Oracle::$name => $word,)* }
-            }
-        }
-    };
-}
-
-oracles! {
-    /// A run finishes within a bounded number of steps, and never waits without a reason.
-    Ends = "ends",
-    /// Another attempt follows if and only if the policy allows one.
-    Bounds = "bounds",
-    /// A wait is within its schedule.
-    Waits = "waits",
-    /// Waits with jitter differ between rolls.
-    Jitter = "jitter",
-    /// No process starts before its decided moment or a known reset.
-    NotBefore = "not_before",
-    /// At most one process tree lives, and none after the run.
-    OneTree = "one_tree",
-    /// Leftover processes of an attempt are swept before the next attempt.
-    SweptFirst = "swept_first",
-    /// No action happens before its record is journaled.
-    Journaled = "journaled",
-    /// A run rebuilt from the records equals the live run, at every step and at the end.
-    Shadow = "shadow",
-    /// A tick at the deadline leads to a decision.
-    Deadline = "deadline",
-    /// The decided fault is the true fault.
-    Truth = "truth",
-    /// `done`, and exit code 0, only occur if the work is done.
-    NoFalseSuccess = "no_false_success",
-    /// A run gives up only for documented reasons and with documented outcomes.
-    GivesUp = "gives_up",
-    /// A cancelled run finishes as cancelled, and starts no further attempt.
-    Cancels = "cancels",
-    /// Sessions are opened once, resumed if open, and never resumed after they were abandoned.
-    Sessions = "sessions",
-    /// The history reaches an attempt by the right resume strategy, and by none twice for the same reason.
-    Strategies = "resume_strategy",
-    /// A run continues when its agent stops on its own, until the agent confirmed that it is done or the
-    /// workspace no longer changes.
-    KeepsGoing = "keeps_going",
-    /// Work is checked if the policy requires it, in time, and at most as often as allowed. Work that fails
-    /// its check is not done.
-    Checks = "checks",
-    /// Older work is summarized if the policy requires it, once per handoff and in time. A prompt contains a
-    /// summary if and only if one was written.
-    Summaries = "summaries",
-    /// A run exceeds its limits at most by the responses in flight, and saves its work before that.
-    Limits = "limits",
-    /// A working agent is never stopped, and a stalled agent is always stopped.
-    Stalls = "stalls",
-    /// Stops escalate by one level per grace period, and the number of kills is bounded.
-    Stops = "stops",
-    /// Wall-clock time is the sum of active time, waits and downtime.
-    Clocks = "clocks",
-    /// The recorded usage is what the world billed.
-    Usage = "usage",
-    /// A finished run does not change.
-    Stable = "stable",
-}
-
-impl fmt::Display for Oracle {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.pad(self.as_str())
+word_enum! {
+    /// A property that must hold.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum Oracle {
+        /// A run finishes within a bounded number of steps, and never waits without a reason.
+        Ends = "ends",
+        /// Another attempt follows if and only if the policy allows one.
+        Bounds = "bounds",
+        /// A wait is within its schedule.
+        Waits = "waits",
+        /// Waits with jitter differ between rolls.
+        Jitter = "jitter",
+        /// No process starts before its decided moment or a known reset.
+        NotBefore = "not_before",
+        /// At most one process tree lives, and none after the run.
+        OneTree = "one_tree",
+        /// Leftover processes of an attempt are swept before the next attempt.
+        SweptFirst = "swept_first",
+        /// No action happens before its record is journaled.
+        Journaled = "journaled",
+        /// A run rebuilt from the records equals the live run, at every step and at the end.
+        Shadow = "shadow",
+        /// A tick at the deadline leads to a decision.
+        Deadline = "deadline",
+        /// The decided fault is the true fault.
+        Truth = "truth",
+        /// `done`, and exit code 0, only occur if the work is done.
+        NoFalseSuccess = "no_false_success",
+        /// A run gives up only for documented reasons and with documented outcomes.
+        GivesUp = "gives_up",
+        /// A cancelled run finishes as cancelled, and starts no further attempt.
+        Cancels = "cancels",
+        /// Sessions are opened once, resumed if open, and never resumed after they were abandoned.
+        Sessions = "sessions",
+        /// The history reaches an attempt by the right resume strategy, and by none twice for the same reason.
+        Strategies = "resume_strategy",
+        /// A run continues when its agent stops on its own, until the agent confirmed that it is done or the
+        /// workspace no longer changes.
+        KeepsGoing = "keeps_going",
+        /// Work is checked if the policy requires it, in time, and at most as often as allowed. Work that fails
+        /// its check is not done.
+        Checks = "checks",
+        /// Older work is summarized if the policy requires it, once per handoff and in time. A prompt contains a
+        /// summary if and only if one was written.
+        Summaries = "summaries",
+        /// A run exceeds its limits at most by the responses in flight, and saves its work before that.
+        Limits = "limits",
+        /// A working agent is never stopped, and a stalled agent is always stopped.
+        Stalls = "stalls",
+        /// Stops escalate by one level per grace period, and the number of kills is bounded.
+        Stops = "stops",
+        /// Wall-clock time is the sum of active time, waits and downtime.
+        Clocks = "clocks",
+        /// The recorded usage is what the world billed.
+        Usage = "usage",
+        /// A finished run does not change.
+        Stable = "stable",
     }
 }
 

@@ -7,9 +7,8 @@ use crate::oracles::Violation;
 use crate::quantiles::Quantiles;
 use crate::seed_plan::SeedPlan;
 use crate::sim_run::{START, SimRun, Trace};
-use crate::world::World;
 use crate::world::server::Outage;
-use longhaul_core::{AgentResult, Fault, Policy, SessionPlan, Span, StopReason, TerminalReason, draw_uuid};
+use longhaul_core::{AgentResult, Fault, Policy, Span, StopReason, TerminalReason};
 use serde::Serialize;
 use std::ops::Range;
 
@@ -58,10 +57,8 @@ pub fn simulate_outages(
     outage_min: Span,
     outage_max: Span,
 ) -> Result<OutageStats, Violation> {
-    let mut sim_run = SimRun::new();
-    let runs: Vec<OutageRun> = seeds
-        .map(|seed| run(policy, seed, outage_min, outage_max, &mut sim_run))
-        .collect::<Result<_, _>>()?;
+    let runs: Vec<OutageRun> =
+        seeds.map(|seed| run(policy, seed, outage_min, outage_max)).collect::<Result<_, _>>()?;
     let in_time = runs.iter().filter(|run| run.is_in_time()).count() as u64;
     Ok(OutageStats {
         lateness: Quantiles::new(runs.iter().map(|run| run.lateness).collect()),
@@ -71,24 +68,14 @@ pub fn simulate_outages(
     })
 }
 
-fn run(
-    policy: &Policy,
-    seed: u64,
-    outage_min: Span,
-    outage_max: Span,
-    sim_run: &mut SimRun,
-) -> Result<OutageRun, Violation> {
+fn run(policy: &Policy, seed: u64, outage_min: Span, outage_max: Span) -> Result<OutageRun, Violation> {
     let mut mix = FaultMix::calm();
     // Measured: 0.45 s from a spawn to the first event; a refusal arrives after a tenth of a second.
     mix.boot = Interval::new(450, 450);
     mix.think = Interval::new(100, 100);
-    let plan = SeedPlan {
-        policy: policy.clone(),
-        mix,
-        session: SessionPlan::New(draw_uuid(seed, 1)),
-        session_exists: false,
-    };
-    let mut world = World::new(seed, plan.mix.clone(), policy, START);
+    let (plan, mut coverage) = (SeedPlan::new(policy, mix, seed), Coverage::default());
+    let mut sim_run = SimRun::new(seed, &plan, &mut coverage, Trace::off());
+    let world = &mut sim_run.world;
     let outage = Span(world.rng.uniform(Interval::new(outage_min.0, outage_max.0)));
     let until = START + outage;
     let refusal = AgentResult {
@@ -99,7 +86,8 @@ fn run(
         ..AgentResult::COMPLETED
     };
     world.server.outage = Some(Outage { fault: Fault::Overloaded, until, result: refusal, hint: None });
-    sim_run.run(&plan, &mut world, &mut Coverage::new(), &mut Trace::off())?;
+    sim_run.run()?;
+    let world = &sim_run.world;
     let lateness = world.first_served_at.map_or(Span(u64::MAX), |at| at.since(until));
     Ok(OutageRun { seed, outage, lateness, failed_requests: world.failed_requests })
 }

@@ -31,6 +31,14 @@ pub(crate) struct SeedPlan {
     pub session_exists: bool,
 }
 
+impl SeedPlan {
+    /// Returns the plan of a run that starts with a new session.
+    pub(crate) fn new(policy: &Policy, mix: FaultMix, seed: u64) -> SeedPlan {
+        let session = SessionPlan::New(draw_uuid(seed, 1));
+        SeedPlan { policy: policy.clone(), mix, session, session_exists: false }
+    }
+}
+
 /// Returns the plan of this seed.
 pub(crate) fn plan(seed: u64) -> SeedPlan {
     let mut rng = Rng::new(!seed);

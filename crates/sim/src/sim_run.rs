@@ -3,12 +3,12 @@
 //! The supervisor is killed at its weak points, and every oracle checks every step. The simulation never acts
 //! outside its world.
 
-pub(crate) mod trace;
+mod trace;
 mod watch;
 
 pub(crate) use trace::Trace;
 
-use crate::coverage::{Coverage, PhaseKind};
+use crate::coverage::{Coverage, phase_word};
 use crate::fault_mix::Interval;
 use crate::kill_point::KillPoint;
 use crate::oracles::{
@@ -16,11 +16,11 @@ use crate::oracles::{
     ensure,
 };
 use crate::seed_plan::SeedPlan;
+use crate::world::World;
 use crate::world::agent::NEVER;
-use crate::world::{World, WorldEvent};
 use longhaul_core::{
-    Action, Event, Fault, FoundAttempt, Moment, Notice, Now, Outcome, OutcomeKind, Phase, Policy, Record,
-    ResumeRequest, Run, SessionPlan, Span, Step, Usd,
+    Action, Event, Fault, FoundAttempt, Moment, Notice, Now, Outcome, OutcomeKind, Phase, Record,
+    ResumeRequest, Run, Span, Step, Usd,
 };
 use std::mem;
 use watch::OracleSet;
@@ -47,22 +47,19 @@ pub(crate) struct SimResult {
     pub wall: Span,
     pub waiting: Span,
     pub spend: Usd,
-}
-
-/// A simulated run. Its buffers are reused.
-pub(crate) struct SimRun {
-    pub journal: Vec<Record>,
-    /// Time of each record's step.
-    times: Vec<Moment>,
-    watch: OracleSet,
-    step: Step,
+    pub requests: u64,
+    pub failed_requests: u64,
 }
 
 /// A run in progress and its world.
-struct SimState<'a> {
-    policy: &'a Policy,
-    session: &'a SessionPlan,
-    world: &'a mut World,
+pub(crate) struct SimRun<'a> {
+    plan: &'a SeedPlan,
+    coverage: &'a mut Coverage,
+    pub trace: Trace,
+    pub world: World,
+    /// The records, each with the time of its step.
+    pub journal: Vec<(Moment, Record)>,
+    watch: OracleSet<'a>,
     run: Run,
     replayed: Run,
     /// An event that precedes all others: a start, a resumption or a recovery.
@@ -77,39 +74,19 @@ struct SimState<'a> {
     is_stuck: bool,
 }
 
-impl SimRun {
-    pub(crate) fn new() -> SimRun {
-        SimRun {
-            journal: Vec::with_capacity(256),
-            times: Vec::with_capacity(256),
-            watch: OracleSet::default(),
-            step: Step::default(),
-        }
-    }
-
-    /// Returns the records of the last run, each with the time of its step.
-    pub(crate) fn timed_journal(&self) -> impl Iterator<Item = (Moment, &Record)> {
-        self.times.iter().copied().zip(&self.journal)
-    }
-
-    /// Simulates one seed's plan to its end.
-    pub(crate) fn run(
-        &mut self,
-        plan: &SeedPlan,
-        world: &mut World,
-        coverage: &mut Coverage,
-        trace: &mut Trace,
-    ) -> Result<SimResult, Violation> {
-        self.journal.clear();
-        self.times.clear();
-        self.watch.reset();
+impl<'a> SimRun<'a> {
+    pub(crate) fn new(seed: u64, plan: &'a SeedPlan, coverage: &'a mut Coverage, trace: Trace) -> SimRun<'a> {
+        let mut world = World::new(seed, plan.mix.clone(), &plan.policy, START);
         if plan.session_exists {
-            world.sessions.find_or_create(plan.session.id()).has_content = true;
+            world.sessions.entry(plan.session.id().clone()).or_default().has_content = true;
         }
-        let mut state = SimState {
-            policy: &plan.policy,
-            session: &plan.session,
+        SimRun {
+            plan,
+            coverage,
+            trace,
             world,
+            journal: Vec::new(),
+            watch: OracleSet::new(&plan.policy),
             run: Run::new(),
             replayed: Run::new(),
             pending: Some(Event::Started(plan.session.clone())),
@@ -119,28 +96,36 @@ impl SimRun {
             remaining_kills: KILLS_MAX,
             remaining_reopens: REOPENS_MAX,
             is_stuck: false,
-        };
-        // A supervisor that dies after the finish is replaced by one that finds the run finished.
-        while state.pending.is_some() || !matches!(state.run.state().phase, Phase::Finished { .. }) {
-            state.check_ends()?;
-            let Some(world_event) = state.next(coverage) else { continue };
-            self.step(&mut state, world_event, coverage, trace)?;
-            self.reopen(&mut state, coverage)?;
         }
-        self.finish(state, coverage)
+    }
+
+    /// Simulates the run to its end.
+    pub(crate) fn run(&mut self) -> Result<SimResult, Violation> {
+        // A supervisor that dies after the finish is replaced by one that finds the run finished.
+        while self.pending.is_some() || !matches!(self.phase(), Phase::Finished { .. }) {
+            self.check_ends()?;
+            let Some(event) = self.next() else { continue };
+            self.step(event)?;
+            self.reopen()?;
+        }
+        self.finish()
+    }
+
+    fn phase(&self) -> &Phase {
+        &self.run.state().phase
     }
 
     /// Resumes a finished run with some probability, after checking how it finished.
-    fn reopen(&mut self, state: &mut SimState<'_>, coverage: &mut Coverage) -> OracleResult {
-        let outcome = state.run.state().outcome().filter(|_| state.pending.is_none());
+    fn reopen(&mut self) -> OracleResult {
+        let outcome = self.run.state().outcome().filter(|_| self.pending.is_none());
         let Some(outcome) = outcome.filter(|outcome| outcome.kind != OutcomeKind::Bug) else { return Ok(()) };
-        let world = &mut *state.world;
-        if state.remaining_reopens == 0 || !world.rng.chance(world.mix.reopen) {
+        let world = &mut self.world;
+        if self.remaining_reopens == 0 || !world.rng.chance(world.mix.reopen) {
             return Ok(());
         }
-        check_ending(&outcome, world, state.policy, self.watch.is_cancelled_by(outcome.cancelled_by))?;
-        self.watch.clocks.check(&state.run, world.now)?;
-        state.remaining_reopens -= 1;
+        self.check_outcome(&outcome)?;
+        self.remaining_reopens -= 1;
+        let world = &mut self.world;
         let after = Span(world.rng.log_uniform(Interval::new(1, 86_400_000)));
         world.pass_time(world.now + after);
         let request = match world.rng.below(3) {
@@ -148,234 +133,200 @@ impl SimRun {
             1 => ResumeRequest::RepeatTask,
             _ => ResumeRequest::Prompt("Now the docs.".to_owned()),
         };
-        state.pending = Some(Event::Reopened(request, Vec::new()));
-        coverage.reopen(outcome.kind);
+        self.pending = Some(Event::Reopened(request, Vec::new()));
+        self.coverage.count("reopened", outcome.kind.as_str());
         Ok(())
     }
 
-    /// Runs one iteration of the supervisor's loop, with reused buffers.
-    fn step(
-        &mut self,
-        state: &mut SimState<'_>,
-        world_event: WorldEvent,
-        coverage: &mut Coverage,
-        trace: &mut Trace,
-    ) -> OracleResult {
-        let mut step = mem::take(&mut self.step);
-        step.records.clear();
-        step.actions.clear();
-        let verdict = self.step_into(&mut step, state, world_event, coverage, trace);
-        self.step = step;
-        verdict
+    fn check_outcome(&self, outcome: &Outcome) -> OracleResult {
+        let was_requested = self.watch.is_cancelled_by(outcome.cancelled_by);
+        check_ending(outcome, &self.world, &self.plan.policy, was_requested)?;
+        self.watch.facts.clocks.check(&self.run, self.world.now)
     }
 
-    fn step_into(
-        &mut self,
-        step: &mut Step,
-        state: &mut SimState<'_>,
-        world_event: WorldEvent,
-        coverage: &mut Coverage,
-        trace: &mut Trace,
-    ) -> OracleResult {
-        let event = state.event(world_event);
-        let kill = state.kill();
-        let at = state.world.now;
-        if kill == Some(KillPoint::BeforeStep) {
-            trace.lost(at, &event);
-            return self.crash(state, KillPoint::BeforeStep, coverage, trace);
+    /// Runs one iteration of the supervisor's loop.
+    fn step(&mut self, event: Event) -> OracleResult {
+        let (kill, at) = (self.draw_kill(), self.world.now);
+        if let Some(point @ KillPoint::BeforeStep) = kill {
+            self.trace.lost(at, &event);
+            return self.crash(point);
         }
-        let now = Now { at, roll: state.world.rng.bits() };
+        let now = Now { at, roll: self.world.rng.bits() };
         let ticked = matches!(event, Event::Ticked);
-        let inspected = if let Event::SessionInspected(file_state) = event { Some(file_state) } else { None };
-        inspected.into_iter().for_each(|file_state| coverage.session_state(file_state));
-        cover_cancel(coverage, &event, &state.run);
-        self.watch.receive(state.policy, now, &event)?;
-        trace.event(at, &event);
+        let inspected = matches!(event, Event::SessionInspected(_));
+        self.cover(&event);
+        self.watch.receive(now.at, &event)?;
+        self.trace.event(at, &event);
         // Deciding every wait nine times would halve the speed, and a sample detects the same errors.
-        let sampled = matches!(event, Event::Exited(_)) && state.world.rng.one_in(SPREAD_SAMPLE);
-        let before = sampled.then(|| (state.run.clone(), event.clone()));
-        state.run.step_into(state.policy, now, event, step);
-        trace.step(step);
-        self.mark_unstarted(state, inspected.is_some(), step);
-        let decides = !step.records.is_empty() || step.actions == [Action::ProbeProcesses];
+        let sampled = matches!(event, Event::Exited(_)) && self.world.rng.one_in(SPREAD_SAMPLE);
+        let before = sampled.then(|| (self.run.clone(), event.clone()));
+        let step = self.run.step(&self.plan.policy, now, event);
+        self.trace.step(&step);
+        if inspected {
+            self.mark_unstarted(&step);
+        }
+        let Step { records, actions } = step;
+        let decides = !records.is_empty() || actions == [Action::ProbeProcesses];
         ensure(!ticked || decides, Oracle::Deadline, || {
-            format!("a tick at the deadline leads to no decision in {:?}", state.run.state().phase)
+            format!("a tick at the deadline leads to no decision in {:?}", self.phase())
         })?;
         if kill == Some(KillPoint::MidAppend) {
-            return self.crash(state, KillPoint::MidAppend, coverage, trace);
+            return self.crash(KillPoint::MidAppend);
         }
-        for record in &step.records {
-            state.replayed.apply(record);
-            self.watch.on_record(state.policy, record, state.world, coverage)?;
+        for record in records {
+            self.replayed.apply(&record);
+            self.watch.on_record(&record, &self.world, self.coverage)?;
+            self.journal.push((at, record));
         }
-        self.journal.append(&mut step.records);
-        self.times.resize(self.journal.len(), at);
         if let (Some((before, event)), Some((at, spread))) = (&before, self.watch.last_wait) {
-            check_spread(before, state.policy, now, event, at, spread)?;
+            check_spread(before, &self.plan.policy, now, event, at, spread)?;
         }
-        ensure(state.replayed.state() == state.run.state(), Oracle::Shadow, || {
-            format!("live {:?}\nreplayed {:?}", state.run.state(), state.replayed.state())
-        })?;
-        self.watch.check_stop_obeyed(PhaseKind::new(&state.run.state().phase))?;
-        self.watch.limits.check(state.policy, &self.watch.clocks, at)?;
+        self.check_shadow()?;
+        self.watch.check_stop_obeyed(self.phase())?;
+        self.watch.limits.check(&self.watch.facts, at)?;
         if kill == Some(KillPoint::AfterAppend) {
-            return self.crash(state, KillPoint::AfterAppend, coverage, trace);
+            return self.crash(KillPoint::AfterAppend);
         }
-        for (index, action) in step.actions.iter().enumerate() {
+        for (index, action) in actions.iter().enumerate() {
             if index == 1 && kill == Some(KillPoint::BetweenActions) {
-                return self.crash(state, KillPoint::BetweenActions, coverage, trace);
+                return self.crash(KillPoint::BetweenActions);
             }
-            self.perform(state, action)?;
+            self.perform(action)?;
         }
-        let exits = step.actions.iter().any(|action| matches!(action, Action::Finish(_)));
+        let exits = actions.iter().any(|action| matches!(action, Action::Finish(_)));
         match kill {
-            None if exits && matches!(state.run.state().phase, Phase::Suspended { .. }) => {
-                coverage.outcome(OutcomeKind::Suspended);
-                self.take_over(state, coverage).map(drop)
+            Some(point @ KillPoint::AfterActions) => self.crash(point),
+            Some(point @ KillPoint::BetweenActions) if actions.len() == 1 => self.crash(point),
+            None if exits && matches!(self.phase(), Phase::Suspended { .. }) => {
+                self.coverage.count("outcome", OutcomeKind::Suspended.as_str());
+                self.take_over().map(drop)
             }
-            Some(point @ KillPoint::AfterActions) => self.crash(state, point, coverage, trace),
-            Some(point @ KillPoint::BetweenActions) if step.actions.len() == 1 => {
-                self.crash(state, point, coverage, trace)
-            }
-            Some(
-                KillPoint::BeforeStep
-                | KillPoint::MidAppend
-                | KillPoint::AfterAppend
-                | KillPoint::BetweenActions,
-            )
-            | None => Ok(()),
+            Some(_) | None => Ok(()),
         }
+    }
+
+    fn cover(&mut self, event: &Event) {
+        match event {
+            Event::SessionInspected(found) => self.coverage.count("session", found.as_str()),
+            Event::Cancelled(source) => {
+                self.coverage.count_pair("cancel", source.as_str(), phase_word(&self.run.state().phase));
+            }
+            _ => {}
+        }
+    }
+
+    fn check_shadow(&self) -> OracleResult {
+        ensure(self.replayed.state() == self.run.state(), Oracle::Shadow, || {
+            format!("live {:?}\nreplayed {:?}", self.run.state(), self.replayed.state())
+        })
     }
 
     /// Records in the world that an inspection ended the attempt before it started.
-    fn mark_unstarted(&self, state: &mut SimState<'_>, inspected: bool, step: &Step) {
+    fn mark_unstarted(&mut self, step: &Step) {
         let ended = step.records.iter().any(|record| matches!(record, Record::AttemptEnded { .. }));
-        if let (true, true, Some(plan)) = (inspected, ended, &state.run.state().plan) {
+        if let (true, Some(plan)) = (ended, &self.run.state().plan) {
             // Otherwise the run was cancelled before the attempt started.
-            let truth = if self.watch.strategies.is_lost() { Fault::SessionLost } else { Fault::Crashed };
-            state.world.mark_unstarted(plan.attempt, truth);
+            let is_lost = self.watch.strategies.is_lost(&self.watch.facts);
+            let truth = if is_lost { Fault::SessionLost } else { Fault::Crashed };
+            self.world.mark_unstarted(plan.attempt, truth);
         }
     }
 
-    fn perform(&mut self, state: &mut SimState<'_>, action: &Action) -> OracleResult {
+    fn perform(&mut self, action: &Action) -> OracleResult {
         check_journaled(action, &self.journal)?;
-        if let Action::Spawn(plan) = action {
-            check_spawn(plan, state.world, &self.journal, state.world.now)?;
-            self.watch.sessions.check_spawn(plan)?;
-            self.watch.strategies.check_spawn(plan)?;
-            self.watch.summaries.check_spawn(plan, state.policy)?;
-            self.watch.limits.check_spawn(plan)?;
-            state.stream_index = 0;
+        match action {
+            Action::Spawn(plan) => {
+                check_spawn(plan, &self.world, &self.journal, self.world.now)?;
+                self.watch.check_spawn(plan)?;
+            }
+            Action::StartCheck(_) | Action::StartSummary(_) => {
+                ensure(!self.world.has_live_process(), Oracle::OneTree, || {
+                    format!("{action:?} next to a live process")
+                })?;
+            }
+            _ => {}
         }
-        if let Action::StartCheck(_) = action {
-            ensure(!state.world.has_live_process(), Oracle::OneTree, || {
-                "a check runs next to a live process".to_owned()
-            })?;
-        }
-        if let Action::StartSummary(plan) = action {
-            ensure(!state.world.has_live_process(), Oracle::OneTree, || {
-                format!("older work is summarized for attempt {} next to a live process", plan.attempt)
-            })?;
-        }
-        state.world.perform(action);
+        self.world.perform(action);
         if matches!(action, Action::Spawn(_)) {
-            state.stream_index = state.world.stream.len();
+            self.stream_index = self.world.stream.len();
         }
         Ok(())
     }
 
     /// Kills the supervisor. A new one takes over after some time.
-    fn crash(
-        &mut self,
-        state: &mut SimState<'_>,
-        point: KillPoint,
-        coverage: &mut Coverage,
-        trace: &mut Trace,
-    ) -> OracleResult {
-        coverage.kill(point);
-        state.world.kill_supervisor();
-        let down = self.take_over(state, coverage)?;
-        trace.killed(point, down);
+    fn crash(&mut self, point: KillPoint) -> OracleResult {
+        self.coverage.count("kill", point.as_str());
+        self.world.kill_supervisor();
+        let down = self.take_over()?;
+        self.trace.killed(point, down);
         Ok(())
     }
 
     /// Advances the time and starts a new supervisor, which replays the journal and recovers the run. Returns
     /// the time without a supervisor.
-    fn take_over(&mut self, state: &mut SimState<'_>, coverage: &mut Coverage) -> Result<Span, Violation> {
-        let world = &mut *state.world;
+    fn take_over(&mut self) -> Result<Span, Violation> {
+        let world = &mut self.world;
         let died_at = world.now;
         let down = Span(world.rng.log_uniform(world.mix.supervisor_downtime));
-        let up_at = world.now + down;
-        world.pass_time(up_at);
+        world.pass_time(died_at + down);
         world.start_supervisor();
-        state.run = Run::replay(&self.journal);
-        ensure(state.run.state() == state.replayed.state(), Oracle::Shadow, || {
-            format!(
-                "replayed from the journal {:?}\nreplayed step by step {:?}",
-                state.run.state(),
-                state.replayed.state()
-            )
-        })?;
-        let phase = PhaseKind::new(&state.run.state().phase);
-        let attempt = state.run.state().attempts();
-        let found = if phase == PhaseKind::Summarizing {
-            FoundAttempt::Ended(world.find_summary(attempt))
-        } else {
-            world.find_attempt(attempt)
+        self.run = Run::replay(self.journal.iter().map(|(_, record)| record));
+        self.check_shadow()?;
+        let (phase, attempt) = (&self.run.state().phase, self.run.state().attempts());
+        let found = match phase {
+            Phase::Summarizing { .. } => FoundAttempt::Ended(self.world.find_summary(attempt)),
+            _ => self.world.find_attempt(attempt),
         };
         let is_running = matches!(found, FoundAttempt::Running(_));
-        coverage.recovery(is_running, phase);
-        state.stream_index = if is_running { 0 } else { world.stream.len() };
-        state.must_inspect_workspace = false;
-        state.pending = Some(if phase == PhaseKind::New {
-            Event::Started(state.session.clone())
-        } else {
-            Event::Recovered { found, last_record_at: Some(died_at), changes: Vec::new() }
+        let agent_word = if is_running { "running" } else { "gone" };
+        self.coverage.count_pair("recovery", agent_word, phase_word(phase));
+        self.stream_index = if is_running { 0 } else { self.world.stream.len() };
+        self.must_inspect_workspace = false;
+        self.pending = Some(match phase {
+            Phase::New => Event::Started(self.plan.session.clone()),
+            _ => Event::Recovered { found, last_record_at: Some(died_at), changes: Vec::new() },
         });
         Ok(down)
     }
 
     /// Checks a finished run and returns its result.
-    fn finish(&mut self, mut state: SimState<'_>, coverage: &mut Coverage) -> Result<SimResult, Violation> {
-        let at = state.world.now;
-        let replayed = Run::replay(&self.journal);
-        ensure(replayed.state() == state.run.state(), Oracle::Shadow, || {
-            format!("live {:?}\nreplayed {:?}", state.run.state(), replayed.state())
-        })?;
-        let Some(outcome) = state.run.state().outcome() else {
+    fn finish(&mut self) -> Result<SimResult, Violation> {
+        let at = self.world.now;
+        self.replayed = Run::replay(self.journal.iter().map(|(_, record)| record));
+        self.check_shadow()?;
+        let Some(outcome) = self.run.state().outcome() else {
             return Err(Violation::new(Oracle::Ends, "the run has no outcome"));
         };
-        check_ending(&outcome, state.world, state.policy, self.watch.is_cancelled_by(outcome.cancelled_by))?;
-        let usage = state.run.state().usage;
+        self.check_outcome(&outcome)?;
+        let usage = self.run.state().usage;
         // A process that cannot be killed cannot be accounted for either.
         if outcome.kind != OutcomeKind::Bug {
-            ensure(!state.world.has_live_process(), Oracle::OneTree, || {
+            ensure(!self.world.has_live_process(), Oracle::OneTree, || {
                 "a process outlives the run".to_owned()
             })?;
-            ensure(usage == state.world.billed_usage, Oracle::Usage, || {
-                format!("the run counts {usage:?}, the world billed {:?}", state.world.billed_usage)
+            ensure(usage == self.world.billed_usage, Oracle::Usage, || {
+                format!("the run counts {usage:?}, the world billed {:?}", self.world.billed_usage)
             })?;
         }
-        self.watch.clocks.check(&state.run, at)?;
-        self.watch.limits.check_overshoot(state.policy, state.world)?;
-        let run_state = state.run.state();
+        self.watch.limits.check_overshoot(&self.watch.facts, self.world.max_response_usage())?;
+        let state = self.run.state();
         let result = SimResult {
-            steps: state.steps,
-            attempts: run_state.attempts(),
+            steps: self.steps,
+            attempts: state.attempts(),
             outcome,
-            wall: run_state.clocks.wall(at),
-            waiting: run_state.clocks.waiting,
-            spend: run_state.usage.reported_cost,
+            wall: state.clocks.wall(at),
+            waiting: state.clocks.waiting,
+            spend: usage.reported_cost,
+            requests: self.world.requests,
+            failed_requests: self.world.failed_requests,
         };
-        check_stable(&mut state.run, state.policy, at)?;
-        coverage.outcome(outcome.kind);
+        check_stable(&mut self.run, &self.plan.policy, at)?;
+        self.coverage.count("outcome", outcome.kind.as_str());
         Ok(result)
     }
-}
 
-impl SimState<'_> {
     /// Draws the point at which the supervisor is killed in this step, or `None` if it is not killed.
-    fn kill(&mut self) -> Option<KillPoint> {
+    fn draw_kill(&mut self) -> Option<KillPoint> {
         if self.remaining_kills == 0 {
             return None;
         }
@@ -388,76 +339,42 @@ impl SimState<'_> {
         let elapsed = self.world.now.since(START);
         ensure(self.steps < STEPS_MAX && elapsed < TIME_MAX && !self.is_stuck, Oracle::Ends, || {
             let state = if self.is_stuck { "stuck" } else { "still" };
-            format!("{state} in {:?} after {} steps and {elapsed}", self.run.state().phase, self.steps)
+            format!("{state} in {:?} after {} steps and {elapsed}", self.phase(), self.steps)
         })
     }
 
     /// Advances to the next event. Returns `None` if it has no effect on the supervisor.
-    fn next(&mut self, coverage: &mut Coverage) -> Option<WorldEvent> {
+    fn next(&mut self) -> Option<Event> {
         self.steps += 1;
-        if self.pending.is_some() {
-            return Some(WorldEvent::Pending);
+        if let Some(event) = self.pending.take() {
+            return Some(event);
         }
         // The supervisor inspects the workspace on its own, so no file contains the result.
-        if let Some(fingerprint) =
-            self.world.fingerprint_notice().filter(|_| mem::take(&mut self.must_inspect_workspace))
-        {
-            return Some(WorldEvent::Noticed(fingerprint));
+        let fingerprint = self.world.fingerprint_notice();
+        if let Some(fingerprint) = fingerprint.filter(|_| mem::take(&mut self.must_inspect_workspace)) {
+            return Some(Event::Noticed(fingerprint));
         }
         if let Some(notice) = self.world.stream.get(self.stream_index) {
             self.stream_index += 1;
             self.must_inspect_workspace = matches!(notice, Notice::ExchangeEnded(_));
-            return Some(WorldEvent::Noticed(notice.clone()));
+            return Some(Event::Noticed(notice.clone()));
         }
         let world_at = self.world.next_at();
-        let deadline = self.run.deadline(self.policy);
+        let deadline = self.run.deadline(&self.plan.policy);
         if let Some(deadline) = deadline.filter(|deadline| deadline.at <= world_at) {
-            coverage.deadline(deadline.kind);
+            self.coverage.count("deadline", deadline.kind.as_str());
             self.world.now = self.world.now.max(deadline.at);
-            return Some(WorldEvent::Ticked);
+            return Some(Event::Ticked);
         }
         if world_at == NEVER {
             // No event will follow. A run must never wait in this state.
             self.is_stuck = true;
             return None;
         }
-        let world_event = self.world.advance();
-        self.must_inspect_workspace =
-            matches!(world_event, Some(WorldEvent::Noticed(Notice::ExchangeEnded(_))));
+        let event = self.world.advance();
+        self.must_inspect_workspace = matches!(event, Some(Event::Noticed(Notice::ExchangeEnded(_))));
         self.stream_index = self.world.stream.len();
-        self.steps -= u64::from(world_event.is_none());
-        world_event
-    }
-
-    /// Converts an event of the world to one of the run.
-    fn event(&mut self, world_event: WorldEvent) -> Event {
-        match world_event {
-            WorldEvent::Spawned(process) => Event::Spawned(process),
-            WorldEvent::SpawnFailed(error) => Event::SpawnFailed(error),
-            WorldEvent::Noticed(notice) => Event::Noticed(notice),
-            WorldEvent::Exited => {
-                let ended = self.world.ended_attempt.as_ref();
-                Event::Exited(
-                    ended
-                        .map(|ended| ended.evidence.clone())
-                        .expect("an exited process has an ended attempt"),
-                )
-            }
-            WorldEvent::SessionInspected(found) => Event::SessionInspected(found),
-            WorldEvent::SummaryEnded => Event::SummaryEnded(self.world.summary_report()),
-            WorldEvent::CheckEnded(result) => Event::CheckEnded(result),
-            WorldEvent::ProcessesProbed(activity) => Event::ProcessesProbed(activity),
-            WorldEvent::Swept(ended) => Event::Swept(ended),
-            WorldEvent::Downtime(span) => Event::Downtime(span),
-            WorldEvent::Cancelled(source) => Event::Cancelled(source),
-            WorldEvent::Ticked => Event::Ticked,
-            WorldEvent::Pending => self.pending.take().unwrap_or(Event::Ticked),
-        }
-    }
-}
-
-fn cover_cancel(coverage: &mut Coverage, event: &Event, run: &Run) {
-    if let Event::Cancelled(source) = event {
-        coverage.cancel(*source, PhaseKind::new(&run.state().phase));
+        self.steps -= u64::from(event.is_none());
+        event
     }
 }

@@ -3,8 +3,7 @@
 use crate::coverage::Coverage;
 use crate::oracles::Violation;
 use crate::seed_plan;
-use crate::sim_run::{START, SimResult, SimRun, Trace};
-use crate::world::World;
+use crate::sim_run::{SimResult, SimRun, Trace};
 use longhaul_core::{Moment, Record};
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -16,7 +15,7 @@ const CHUNK: u64 = 1_000;
 const FAILURES_MAX: usize = 20;
 
 /// The results of a swarm.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct SwarmStats {
     /// Number of simulated runs.
     pub runs: u64,
@@ -40,10 +39,6 @@ pub struct SeedFailure {
 }
 
 impl SwarmStats {
-    fn new() -> SwarmStats {
-        SwarmStats { runs: 0, steps: 0, attempts: 0, coverage: Coverage::new(), failures: Vec::new() }
-    }
-
     fn add(&mut self, other: SwarmStats) {
         self.runs += other.runs;
         self.steps += other.steps;
@@ -59,21 +54,20 @@ pub fn swarm(seeds: Range<u64>, threads: usize) -> SwarmStats {
     let next = AtomicU64::new(seeds.start);
     let should_stop = AtomicBool::new(false);
     let work = || {
-        let mut stats = SwarmStats::new();
-        let mut sim_run = SimRun::new();
+        let mut stats = SwarmStats::default();
         while !should_stop.load(Ordering::Relaxed) {
             let start = next.fetch_add(CHUNK, Ordering::Relaxed);
             if start >= seeds.end {
                 break;
             }
-            run_chunk(start..seeds.end.min(start.saturating_add(CHUNK)), &mut sim_run, &mut stats);
+            run_chunk(start..seeds.end.min(start.saturating_add(CHUNK)), &mut stats);
             if stats.failures.len() >= FAILURES_MAX {
                 should_stop.store(true, Ordering::Relaxed);
             }
         }
         stats
     };
-    let mut stats = SwarmStats::new();
+    let mut stats = SwarmStats::default();
     thread::scope(|scope| {
         let handles: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
         stats.add(work());
@@ -86,15 +80,15 @@ pub fn swarm(seeds: Range<u64>, threads: usize) -> SwarmStats {
 
 /// Simulates these seeds in order, on one thread.
 pub fn rerun(seeds: &[u64]) -> SwarmStats {
-    let mut stats = SwarmStats::new();
-    run_chunk(seeds.iter().copied(), &mut SimRun::new(), &mut stats);
+    let mut stats = SwarmStats::default();
+    run_chunk(seeds.iter().copied(), &mut stats);
     stats
 }
 
-fn run_chunk(seeds: impl Iterator<Item = u64>, sim_run: &mut SimRun, stats: &mut SwarmStats) {
+fn run_chunk(seeds: impl Iterator<Item = u64>, stats: &mut SwarmStats) {
     for seed in seeds {
         stats.runs += 1;
-        match run(seed, sim_run, &mut stats.coverage, &mut Trace::off()) {
+        match run(seed, &mut stats.coverage) {
             Ok(result) => {
                 stats.steps += result.steps;
                 stats.attempts += u64::from(result.attempts);
@@ -104,38 +98,32 @@ fn run_chunk(seeds: impl Iterator<Item = u64>, sim_run: &mut SimRun, stats: &mut
     }
 }
 
-fn run(
-    seed: u64,
-    sim_run: &mut SimRun,
-    coverage: &mut Coverage,
-    trace: &mut Trace,
-) -> Result<SimResult, Violation> {
-    let plan = seed_plan::plan(seed);
-    let mut world = World::new(seed, plan.mix.clone(), &plan.policy, START);
-    sim_run.run(&plan, &mut world, coverage, trace)
+fn run(seed: u64, coverage: &mut Coverage) -> Result<SimResult, Violation> {
+    SimRun::new(seed, &seed_plan::plan(seed), coverage, Trace::off()).run()
 }
 
 /// Returns the journal of one seed's run: its records, each with the time of its step. It ends early if an
 /// oracle is violated.
 pub fn journal(seed: u64) -> Vec<(Moment, Record)> {
-    let mut sim_run = SimRun::new();
-    let _ = run(seed, &mut sim_run, &mut Coverage::new(), &mut Trace::off());
-    sim_run.timed_journal().map(|(at, record)| (at, record.clone())).collect()
+    let (plan, mut coverage) = (seed_plan::plan(seed), Coverage::default());
+    let mut sim_run = SimRun::new(seed, &plan, &mut coverage, Trace::off());
+    let _ = sim_run.run();
+    sim_run.journal
 }
 
 /// Returns the trace of one seed, line by line. It ends with the outcome or the violation.
 pub fn trace(seed: u64) -> String {
-    let mut trace = Trace::on();
-    let plan = seed_plan::plan(seed);
+    let (plan, mut coverage, mut trace) = (seed_plan::plan(seed), Coverage::default(), Trace::on());
     trace.line(|| format!("seed {seed}: {:#?}\n{:?}", plan.policy, plan.mix));
-    let result = run(seed, &mut SimRun::new(), &mut Coverage::new(), &mut trace);
-    trace.line(|| match result {
+    let mut sim_run = SimRun::new(seed, &plan, &mut coverage, trace);
+    let result = sim_run.run();
+    sim_run.trace.line(|| match result {
         Ok(result) => {
             format!("{} after {} attempts and {} steps", result.outcome.kind, result.attempts, result.steps)
         }
         Err(violation) => format!("VIOLATION {violation}"),
     });
-    trace.into_text()
+    sim_run.trace.into_text()
 }
 
 #[cfg(test)]

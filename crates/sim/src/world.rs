@@ -18,12 +18,11 @@ use crate::fault_mix::{FaultMix, FaultPoint};
 use crate::rng::Rng;
 use agent::{Agent, NEVER};
 use longhaul_core::{
-    AgentResult, CancelSource, CheckResult, Evidence, Fault, Moment, Notice, Policy, ProcessActivity,
-    ProcessId, SessionFileState, Span, SpawnError, Usage,
+    AgentResult, CancelSource, CheckResult, Event, Evidence, Exit, Fault, Moment, Notice, Policy, ProcessId,
+    SessionFileState, Span, SpawnError, StartupError, Usage,
 };
 use server::Server;
 use sessions::Sessions;
-use summarizer::Summarizer;
 
 // An agent that always finds more work would never let a run finish.
 const FOUND_WORK_MAX: u32 = 12;
@@ -37,25 +36,44 @@ pub(crate) struct EndedAttempt {
     pub evidence: Evidence,
 }
 
-/// An event of the world, small enough to be copied cheaply. The evidence of an ended process is ten times
-/// larger, so it stays in the world until the run needs it.
-#[derive(Clone, Debug)]
-pub(crate) enum WorldEvent {
-    Spawned(ProcessId),
-    SpawnFailed(SpawnError),
-    Noticed(Notice),
-    Exited,
-    SessionInspected(SessionFileState),
-    SummaryEnded,
-    CheckEnded(CheckResult),
-    Swept(u32),
-    ProcessesProbed(Option<ProcessActivity>),
-    Downtime(Span),
-    Cancelled(CancelSource),
-    /// Not an event of the world: the run's own deadline arrived.
-    Ticked,
-    /// An event of the supervisor: a start or a recovery.
-    Pending,
+impl EndedAttempt {
+    /// Returns an attempt without a process.
+    pub(crate) fn unspawned(attempt: u32, truth: Fault, startup: Option<StartupError>) -> EndedAttempt {
+        let evidence = Evidence { startup, ..Evidence::from_exit(Exit::NeverSpawned) };
+        EndedAttempt { attempt, truth: Some(truth), evidence }
+    }
+}
+
+/// A pending event of the world. Of two events at the same moment, the first one here happens first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Timer {
+    /// The spawn ends.
+    Spawn,
+    /// The inspection of a session ends.
+    Inspection,
+    /// It becomes known that no summary is needed or that none could start.
+    NoSummary,
+    /// The process that summarizes older work ends.
+    Summary,
+    Check,
+    Sweep,
+    Probe,
+    Cancel,
+    Sleep,
+}
+
+impl Timer {
+    const ALL: [Timer; 9] = [
+        Timer::Spawn,
+        Timer::Inspection,
+        Timer::NoSummary,
+        Timer::Summary,
+        Timer::Check,
+        Timer::Sweep,
+        Timer::Probe,
+        Timer::Cancel,
+        Timer::Sleep,
+    ];
 }
 
 /// The world of one run.
@@ -66,16 +84,15 @@ pub(crate) struct World {
     pub mix: FaultMix,
     pub server: Server,
     pub sessions: Sessions,
+    timers: [Moment; Timer::ALL.len()],
     /// The running process.
     pub agent: Option<Box<Agent>>,
     /// The last ended process of an agent.
     pub ended_attempt: Option<EndedAttempt>,
-    /// The running process that summarizes older work.
-    pub summarizer: Option<Summarizer>,
+    /// The future end of the running process that summarizes older work.
+    summarizer: Option<EndedAttempt>,
     /// The last such process, ended or failed to start, since the summary was requested.
     pub summary: Option<EndedAttempt>,
-    /// Moment at which it becomes known that no summary is needed or that none could start.
-    no_summary_at: Moment,
     /// Number of processes that outlived their agent.
     pub leftover_processes: u32,
     /// The stream file of the last process.
@@ -89,16 +106,14 @@ pub(crate) struct World {
     /// Moment at which the API first served a request.
     pub first_served_at: Option<Moment>,
     /// Whether an agent without a supervisor waits at its next tool call.
-    pub needs_supervisor: bool,
-    /// Whether no supervisor is running.
+    needs_supervisor: bool,
     is_unsupervised: bool,
     /// Whether the run uses keep-going.
-    pub keeps_going: bool,
+    keeps_going: bool,
     /// Fingerprint of the workspace.
-    pub workspace: u64,
+    workspace: u64,
     /// Number of times that an agent may still find more work.
     remaining_finds: u32,
-    /// Whether there is a memory limit.
     memory_limited: bool,
     /// Whether a process exists that no signal can stop.
     pub has_unkillable: bool,
@@ -106,21 +121,11 @@ pub(crate) struct World {
     inner_retries: u32,
     /// A failing response of the API that occurs once, for the next request.
     next_response: Option<(AgentResult, Fault)>,
-    spawn_at: Moment,
     /// Result of the spawn: a process, an error, or `Err(None)` for the start-up error in `ended_attempt`.
     spawn_result: Result<ProcessId, Option<SpawnError>>,
-    /// Moment at which the running inspection of a session ends, and its result.
-    inspect_at: Moment,
     inspection: SessionFileState,
-    sweep_at: Moment,
-    /// Moment at which the running check ends, and its result.
-    pub check_at: Moment,
     check_result: CheckResult,
-    /// Moment at which the running probe of the processes ends.
-    probe_at: Moment,
-    cancel_at: Moment,
     cancel_by: CancelSource,
-    sleep_at: Moment,
     last_pid: u32,
 }
 
@@ -128,24 +133,24 @@ impl World {
     /// Creates a world at `start`.
     pub(crate) fn new(seed: u64, mix: FaultMix, policy: &Policy, start: Moment) -> World {
         let mut rng = Rng::new(seed);
-        let moment_of = |rng: &mut Rng, odds: u32| {
-            if rng.chance(odds) { start + Span(rng.log_uniform(mix.event_delay)) } else { NEVER }
-        };
-        let cancel_at = moment_of(&mut rng, mix.cancel);
-        let sleep_at = moment_of(&mut rng, mix.sleep);
-        let remaining_work = rng.log_uniform(mix.work) as u32;
+        let mut timers = [NEVER; Timer::ALL.len()];
+        for (timer, odds) in [(Timer::Cancel, mix.cancel), (Timer::Sleep, mix.sleep)] {
+            if rng.chance(odds) {
+                timers[timer as usize] = start + Span(rng.log_uniform(mix.event_delay));
+            }
+        }
         World {
             now: start,
             server: Server::default(),
             sessions: Sessions::default(),
+            timers,
             agent: None,
             ended_attempt: None,
             summarizer: None,
             summary: None,
-            no_summary_at: NEVER,
             leftover_processes: 0,
             stream: Vec::with_capacity(64),
-            remaining_work,
+            remaining_work: rng.log_uniform(mix.work) as u32,
             billed_usage: Usage::default(),
             requests: 0,
             failed_requests: 0,
@@ -160,15 +165,9 @@ impl World {
             remaining_faults: mix.faults_max,
             inner_retries: policy.inner_retries,
             next_response: None,
-            spawn_at: NEVER,
             spawn_result: Err(None),
-            inspect_at: NEVER,
             inspection: SessionFileState::Ready,
-            sweep_at: NEVER,
-            check_at: NEVER,
             check_result: CheckResult::Passed,
-            probe_at: NEVER,
-            cancel_at,
             cancel_by: rng.pick(&[
                 CancelSource::Person,
                 CancelSource::Person,
@@ -176,114 +175,85 @@ impl World {
                 CancelSource::Sigterm,
                 CancelSource::Sighup,
             ]),
-            sleep_at,
             last_pid: 1_000,
             rng,
             mix,
         }
     }
 
+    fn timer(&self, timer: Timer) -> Moment {
+        self.timers[timer as usize]
+    }
+
+    fn set_timer(&mut self, timer: Timer, at: Moment) {
+        self.timers[timer as usize] = at;
+    }
+
     /// Returns the moment of the next event.
     pub(crate) fn next_at(&self) -> Moment {
         let agent = self.agent.as_ref().map_or(NEVER, |agent| agent.next_at());
-        let summarizer =
-            self.summarizer.as_ref().map_or(NEVER, |summarizer| summarizer.at).min(self.no_summary_at);
-        let agent = agent.min(summarizer);
-        let agent = agent.min(self.check_at);
-        let agent = agent.min(self.probe_at);
-        agent
-            .min(self.spawn_at)
-            .min(self.inspect_at)
-            .min(self.sweep_at)
-            .min(self.cancel_at)
-            .min(self.sleep_at)
+        self.timers.iter().copied().fold(agent, Moment::min)
     }
 
     /// Advances to the next event. Returns `None` if it has no effect on the supervisor.
-    pub(crate) fn advance(&mut self) -> Option<WorldEvent> {
+    pub(crate) fn advance(&mut self) -> Option<Event> {
         self.now = self.now.max(self.next_at());
-        let now = self.now;
-        if self.spawn_at <= now {
-            self.spawn_at = NEVER;
-            return Some(match self.spawn_result {
-                Ok(process) => WorldEvent::Spawned(process),
-                Err(Some(error)) => WorldEvent::SpawnFailed(error),
-                Err(None) => WorldEvent::Exited,
-            });
-        }
-        if self.inspect_at <= now {
-            self.inspect_at = NEVER;
-            return Some(WorldEvent::SessionInspected(self.inspection));
-        }
-        if self.no_summary_at <= now {
-            self.no_summary_at = NEVER;
-            return Some(WorldEvent::SummaryEnded);
-        }
-        if self.summarizer.as_ref().is_some_and(|summarizer| summarizer.at <= now) {
-            return self.on_summarizer_end();
-        }
-        if self.check_at <= now {
-            self.check_at = NEVER;
-            return Some(WorldEvent::CheckEnded(self.check_result));
-        }
-        if self.sweep_at <= now {
-            self.sweep_at = NEVER;
-            return Some(WorldEvent::Swept(std::mem::take(&mut self.leftover_processes)));
-        }
-        if self.probe_at <= now {
-            self.probe_at = NEVER;
-            return Some(WorldEvent::ProcessesProbed(self.process_activity()));
-        }
-        if self.cancel_at <= now {
-            return Some(self.cancel());
-        }
-        if self.sleep_at <= now {
-            return Some(self.sleep());
-        }
-        let agent = self.agent.take()?;
-        self.step_agent(agent)
+        let due = Timer::ALL.into_iter().find(|timer| self.timer(*timer) <= self.now);
+        let Some(timer) = due else {
+            let agent = self.agent.take()?;
+            return self.step_agent(agent);
+        };
+        self.set_timer(timer, NEVER);
+        Some(match timer {
+            Timer::Spawn => match self.spawn_result {
+                Ok(process) => Event::Spawned(process),
+                Err(Some(error)) => Event::SpawnFailed(error),
+                Err(None) => Event::Exited(self.ended_attempt.as_ref()?.evidence.clone()),
+            },
+            Timer::Inspection => Event::SessionInspected(self.inspection),
+            Timer::NoSummary => Event::SummaryEnded(self.summary_report()),
+            Timer::Summary => self.end_summary(),
+            Timer::Check => Event::CheckEnded(self.check_result),
+            Timer::Sweep => Event::Swept(std::mem::take(&mut self.leftover_processes)),
+            Timer::Probe => Event::ProcessesProbed(self.process_activity()),
+            Timer::Cancel => self.cancel(),
+            Timer::Sleep => self.sleep(),
+        })
     }
 
     /// Cancels the run. An impatient user cancels twice.
-    fn cancel(&mut self) -> WorldEvent {
+    fn cancel(&mut self) -> Event {
         let source = self.cancel_by;
-        self.cancel_at = NEVER;
         if source == CancelSource::Person && self.rng.one_in(2) {
-            self.cancel_at = self.now + Span(self.rng.log_uniform(Interval::new(100, 60_000)));
+            let at = self.now + Span(self.rng.log_uniform(Interval::new(100, 60_000)));
+            self.set_timer(Timer::Cancel, at);
             self.cancel_by = CancelSource::PersonNow;
         }
         // Systems may signal again, and a suspended run may be suspended again.
         let from_system = matches!(source, CancelSource::Sigterm | CancelSource::Sighup);
         if from_system && self.rng.one_in(2) {
-            self.cancel_at = self.now + Span(self.rng.log_uniform(Interval::new(100, 36_000_000)));
+            let at = self.now + Span(self.rng.log_uniform(Interval::new(100, 36_000_000)));
+            self.set_timer(Timer::Cancel, at);
             self.cancel_by =
                 self.rng.pick(&[CancelSource::Person, CancelSource::Sigterm, CancelSource::Sighup]);
         }
-        WorldEvent::Cancelled(source)
+        Event::Cancelled(source)
     }
 
     /// Puts the machine to sleep: its processes pause, servers and people do not.
-    fn sleep(&mut self) -> WorldEvent {
-        self.sleep_at = NEVER;
+    fn sleep(&mut self) -> Event {
         let span = Span(self.rng.log_uniform(Interval::new(1_000, 36_000_000)));
         self.now = self.now + span;
-        let delay = |at: &mut Moment| *at = if *at == NEVER { NEVER } else { *at + span };
-        delay(&mut self.spawn_at);
-        delay(&mut self.inspect_at);
-        delay(&mut self.sweep_at);
-        delay(&mut self.probe_at);
-        delay(&mut self.no_summary_at);
-        delay(&mut self.check_at);
-        if let Some(summarizer) = &mut self.summarizer {
-            delay(&mut summarizer.at);
+        // `NEVER` plus a span is `NEVER`.
+        for timer in Timer::ALL.into_iter().filter(|timer| *timer != Timer::Cancel) {
+            self.set_timer(timer, self.timer(timer) + span);
         }
         if let Some(agent) = &mut self.agent {
-            delay(&mut agent.at);
-            delay(&mut agent.death_at);
-            delay(&mut agent.stop_at);
-            delay(&mut agent.shells_end_at);
+            for at in [&mut agent.at, &mut agent.death_at, &mut agent.stop_at, &mut agent.shells_end_at] {
+                *at = *at + span;
+            }
         }
-        WorldEvent::Downtime(span)
+        Event::Downtime(span)
     }
 
     /// Draws the fault of the mix that strikes at this point, if any.
@@ -308,7 +278,7 @@ impl World {
     pub(crate) fn has_live_process(&self) -> bool {
         self.agent.is_some()
             || self.summarizer.is_some()
-            || self.check_at != NEVER
+            || self.timer(Timer::Check) != NEVER
             || self.leftover_processes > 0
     }
 }

@@ -17,7 +17,6 @@ pub struct Sessions {
     pub branches: usize,
 }
 
-/// Reads the agent's session files in this home.
 pub fn read(home: &Path) -> Sessions {
     let folders = fs::read_dir(home.join(".claude/projects")).into_iter().flatten().flatten();
     let files = folders.flat_map(|folder| fs::read_dir(folder.path()).into_iter().flatten().flatten());

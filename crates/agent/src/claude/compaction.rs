@@ -21,7 +21,6 @@ impl CompactionFilter {
         }
     }
 
-    /// Returns whether to keep this line.
     pub(super) fn keeps(&self, line: &[u8]) -> bool {
         // Most of the other lines need not be parsed.
         if memmem::find(line, b"\"stream_event\"").is_none() {

@@ -29,8 +29,7 @@ use std::sync::Arc;
 
 const BOM: &[u8] = b"\xef\xbb\xbf";
 
-/// The decoder of Claude Code's stream.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct ClaudeDecoder {
     lines: LineSplitter,
     snapshot: AttemptSnapshot,
@@ -39,22 +38,18 @@ pub(super) struct ClaudeDecoder {
     effects: Arc<EffectRules>,
     side_effects: SideEffects,
     exchange: ExchangeState,
-    /// The last result.
     result: Option<AgentResult>,
     /// Whether an exchange is open: it started and no result followed.
     exchange_open: bool,
     rate_limit: Option<RateLimit>,
     startup: Option<StartupError>,
     guard_hooks: GuardHooks,
-    /// Whether a hook gave no verdict.
     guard_lapsed: bool,
     /// Whether an exchange or a tool call was completed.
     progressed: bool,
-    /// Number of exchanges that ended with a result.
     exchanges: u32,
     claim: DoneClaim,
     background: Background,
-    /// The messages of the conversation, if a reader collects them.
     messages: Option<ConversationReducer>,
 }
 
@@ -132,24 +127,11 @@ impl ClaudeDecoder {
         done_signals: DoneSignals,
     ) -> ClaudeDecoder {
         ClaudeDecoder {
-            lines: LineSplitter::default(),
-            snapshot: AttemptSnapshot::default(),
             usage_meter: UsageMeter::new(prices),
-            tools: ToolCalls::default(),
             effects,
-            side_effects: SideEffects::default(),
-            exchange: ExchangeState::default(),
-            result: None,
-            exchange_open: false,
-            rate_limit: None,
-            startup: None,
             guard_hooks: GuardHooks::new(guards, done_signals.tool),
-            guard_lapsed: false,
-            progressed: false,
-            exchanges: 0,
             claim: DoneClaim::new(done_signals),
-            background: Background::default(),
-            messages: None,
+            ..ClaudeDecoder::default()
         }
     }
 
@@ -272,13 +254,12 @@ impl ClaudeDecoder {
     }
 
     fn init(&mut self, init: &Init<'_>, out: &mut Vec<Notice>) {
-        let text = |text: Option<&str>| text.map(str::to_owned);
         if let Some(id) = init.session_id.non_empty() {
             self.open_session(id, out);
         }
-        self.snapshot.model = text(init.model.non_empty());
-        self.snapshot.version = text(init.version.non_empty());
-        self.snapshot.permission_mode = text(init.permission_mode.non_empty());
+        self.snapshot.model = init.model.owned();
+        self.snapshot.version = init.version.owned();
+        self.snapshot.permission_mode = init.permission_mode.owned();
         let tools: Vec<&str> = init.tools.0.iter().map(|tool| tool.as_str()).collect();
         self.snapshot.unmatched_tools = self.guard_hooks.unmatched(&tools);
         self.exchange = ExchangeState::default();
@@ -360,9 +341,9 @@ impl ClaudeDecoder {
         }
         for block in event.message.content.0.iter().filter(|block| block.kind.is("tool_result")) {
             effect_tracker::on_result(&mut self.side_effects, block, event);
-            self.guard_hooks.on_tool_result(block.tool_use_id.as_str(), block.is_error.0);
+            self.guard_hooks.on_tool_result(block.tool_use_id.as_str(), block.is_error.is_set());
             if self.tools.end(block.tool_use_id.as_str()) {
-                self.guard_hooks.on_tool_end(block.tool_use_id.as_str(), block.is_error.0);
+                self.guard_hooks.on_tool_end(block.tool_use_id.as_str(), block.is_error.is_set());
                 self.progressed = true;
                 self.set_activity("thinking");
                 self.snapshot.tool = self.tools.open_label().map(str::to_owned);
@@ -414,8 +395,9 @@ impl ClaudeDecoder {
 
     fn record_startup_error(&mut self, line: &ResultLine<'_>) {
         let by_reason = line.startup_failure_reason.non_empty().map(vendor_terms::startup_failure);
-        let failed_before_session =
-            self.snapshot.session.is_none() && line.is_error.0 && line.terminal_reason.non_empty().is_none();
+        let failed_before_session = self.snapshot.session.is_none()
+            && line.is_error.is_set()
+            && line.terminal_reason.non_empty().is_none();
         let by_text = || {
             let mut errors = line.errors.0.iter().filter(|_| failed_before_session);
             errors.find_map(|error| startup_error::from_text(error.as_str()))
@@ -444,12 +426,12 @@ impl ClaudeDecoder {
     }
 
     fn retry(&mut self, retry: &ApiRetry<'_>, out: &mut Vec<Notice>) {
-        let attempt = u32::try_from(retry.attempt.or_zero()).unwrap_or(u32::MAX);
-        let status = retry.error_status.0.and_then(|status| u16::try_from(status).ok());
+        let attempt = u32::try_from(retry.attempt.count().unwrap_or_default()).unwrap_or(u32::MAX);
+        let status = retry.error_status.count().and_then(|status| u16::try_from(status).ok());
         // `as` saturates, and maps NaN to 0.
-        let delay = Span(retry.retry_delay_ms.0.unwrap_or_default() as u64);
+        let delay = Span(retry.retry_delay_ms.number().unwrap_or_default() as u64);
         let cause = status.map_or_else(|| "no answer".to_owned(), |status| status.to_string());
-        let maximum = retry.max_retries.0.map_or_else(String::new, |max| format!(" of {max}"));
+        let maximum = retry.max_retries.count().map_or_else(String::new, |max| format!(" of {max}"));
         self.snapshot.activity = format!("repeating a request ({cause}), {attempt}{maximum}");
         out.push(Notice::Retrying { attempt, status, delay });
     }
@@ -458,10 +440,10 @@ impl ClaudeDecoder {
         let info = &event.info;
         let Some(status) = vendor_terms::rate_limit_status(info.status.as_str()) else { return };
         // An account with paid overage continues after its usage window is exhausted.
-        let uses_overage = status == RateLimitStatus::Rejected && info.is_using_overage.0;
+        let uses_overage = status == RateLimitStatus::Rejected && info.is_using_overage.is_set();
         let limit = RateLimit {
             status: if uses_overage { RateLimitStatus::Warning } else { status },
-            resets_at: info.resets_at.0.map(Moment::from_unix_seconds),
+            resets_at: info.resets_at.count().map(Moment::from_unix_seconds),
         };
         self.rate_limit = Some(limit);
         out.push(Notice::RateLimitChanged(limit));
@@ -508,7 +490,6 @@ impl ClaudeDecoder {
         self.snapshot.activity = label.map_or_else(String::new, |label| activity::one_line(&label));
     }
 
-    /// Records that the agent continues.
     fn on_continue(&mut self) {
         if self.background.on_continue() {
             self.snapshot.background = self.background.tasks();
@@ -518,7 +499,7 @@ impl ClaudeDecoder {
     fn task_started(&mut self, note: &Note<'_>) {
         self.background.on_start(note);
         self.snapshot.background = self.background.tasks();
-        if note.is_backgrounded.0 {
+        if note.is_backgrounded.is_set() {
             self.side_effects.on_backgrounded(note.tool_use_id.as_str());
         }
     }
@@ -535,7 +516,7 @@ impl ClaudeDecoder {
     }
 
     fn model_fallback(&mut self, note: &Note<'_>) {
-        self.snapshot.model = note.fallback_model.non_empty().map(str::to_owned);
+        self.snapshot.model = note.fallback_model.owned();
     }
 
     fn status(&mut self, note: &Note<'_>) {
@@ -569,7 +550,6 @@ fn is_ping(event: &StreamLine<'_>) -> bool {
     event.event.kind.is("ping")
 }
 
-/// Reports activity, unless the last notice already does.
 fn push_activity(out: &mut Vec<Notice>) {
     if out.last() != Some(&Notice::Activity) {
         out.push(Notice::Activity);

@@ -9,13 +9,11 @@ use std::collections::BTreeSet;
 // An agent claims it once. More open calls than this indicate a damaged stream.
 const CALLS_MAX: usize = 64;
 
-/// The claim in the current or the last exchange.
 #[derive(Clone, Debug, Default)]
 pub(super) struct DoneClaim {
     signals: DoneSignals,
     /// Calls of the tool without a result.
     open: BTreeSet<String>,
-    /// Whether the agent made the claim.
     pub(super) made: bool,
 }
 
@@ -41,7 +39,7 @@ impl DoneClaim {
     /// Records the result of a call and returns whether it makes the claim. A failed call does not, because
     /// the agent did not receive the confirmation.
     pub(super) fn on_result(&mut self, result: &Block<'_>) -> bool {
-        let is_claim = self.open.remove(result.tool_use_id.as_str()) && !result.is_error.0;
+        let is_claim = self.open.remove(result.tool_use_id.as_str()) && !result.is_error.is_set();
         self.made |= is_claim;
         is_claim
     }

@@ -46,9 +46,7 @@ pub(super) struct GuardHooks {
     guards: Guards,
     /// Whether the finish tool is offered. It has no effect, and the run may depend on it.
     offers_finish: bool,
-    /// Whether the agent has confirmed the hooks.
     registered: bool,
-    /// Pending requests by id.
     pending: BTreeMap<String, PendingRequest>,
     /// Calls that the agent asked about and that have not ended.
     open_calls: BTreeSet<u64>,
@@ -60,9 +58,7 @@ pub(super) struct GuardHooks {
     context: (String, bool),
     /// The last call, if it was denied because of a URL.
     pub(super) blocked: Option<BlockedCall>,
-    /// Number of denied calls.
     pub(super) denied: u32,
-    /// Counts of answered questions.
     pub(super) questions: Questions,
     /// Whether a call was made or rejected without a verdict.
     lapsed: bool,
@@ -82,7 +78,6 @@ impl GuardHooks {
         GuardHooks { guards, offers_finish, ..GuardHooks::default() }
     }
 
-    /// Returns the guards' patterns that match none of these tools.
     pub(super) fn unmatched(&self, tools: &[&str]) -> Vec<String> {
         self.guards.unmatched(tools).map(str::to_owned).collect()
     }
@@ -140,13 +135,11 @@ impl GuardHooks {
         if self.offers_finish && call.tool == FINISH { Verdict::Allow } else { self.guards.verdict(call) }
     }
 
-    /// Records that the agent withdrew a request.
     pub(super) fn on_withdrawn(&mut self, id: &str) {
         let request = self.pending.remove(id).filter(|pending| pending.is_guard);
         self.withdrawn_calls.extend(request.map(|pending| pending.call));
     }
 
-    /// Returns whether a call was made or rejected without a verdict.
     pub(super) fn has_lapsed(&self) -> bool {
         self.lapsed || !self.withdrawn_calls.is_empty()
     }
@@ -172,7 +165,6 @@ impl GuardHooks {
         self.lapsed |= self.verdict(&call) != Verdict::Allow;
     }
 
-    /// Records the end of a call.
     pub(super) fn on_tool_end(&mut self, call: &str, is_error: bool) {
         let call = fingerprint(call);
         self.pending.retain(|_, pending| pending.call != call);
@@ -189,9 +181,8 @@ impl GuardHooks {
         self.pending.retain(|_, pending| pending.answer.is_some());
     }
 
-    /// Records the agent's response to a message of ours.
     pub(super) fn on_response(&mut self, response: &ControlResponse<'_>) {
-        self.registered |= response.response.response.hooks_applied.0;
+        self.registered |= response.response.response.hooks_applied.is_set();
         // Our interrupt withdrew these requests. Their calls must fail, because they have no verdict
         // (2.1.330).
         if response.response.request_id.is(INTERRUPT) {
@@ -207,7 +198,6 @@ impl GuardHooks {
     }
 }
 
-/// Returns the call of a request.
 fn guarded_call<'a>(input: &'a HookInput<'_>) -> GuardedCall<'a> {
     let call = GuardedCall::new(input.tool_name.as_str(), input.tool_input.json()).in_dir(input.cwd.as_str());
     call.with_permission_bypass(input.permission_mode.is("bypassPermissions"))
@@ -237,7 +227,6 @@ fn encode_verdict(id: &str, verdict: Verdict) -> (Verdict, Vec<u8>) {
     (denial, answer)
 }
 
-/// Returns a verdict in the agent's format.
 fn response(verdict: &Verdict) -> Value {
     match verdict {
         Verdict::Allow => json!({}),

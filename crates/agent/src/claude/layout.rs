@@ -8,7 +8,6 @@ use longhaul_core::SessionId;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// The sessions of Claude Code.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ClaudeSessionLayout;
 

@@ -11,7 +11,6 @@ pub fn session_file(cwd: &Path, session: &str) -> PathBuf {
     sessions_dir(cwd).join(format!("{session}.jsonl"))
 }
 
-/// Returns the directory of all sessions that started in `cwd`, below the configuration directory.
 fn sessions_dir(cwd: &Path) -> PathBuf {
     Path::new("projects").join(encode(&cwd.to_string_lossy()))
 }

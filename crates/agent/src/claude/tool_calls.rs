@@ -9,7 +9,6 @@ const OPEN_TOOLS_MAX: usize = 1024;
 // The count of denials only has to distinguish some from none.
 const DENIALS_MAX: usize = 1024;
 
-/// The tool calls of one process.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ToolCalls {
     /// The label of each open call, by id.
@@ -24,7 +23,6 @@ pub(super) struct ToolCalls {
 /// Whether a call with a result was executed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CallExecution {
-    /// It ran.
     Ran,
     /// It was denied or cancelled before it ran.
     NeverRan,
@@ -32,7 +30,6 @@ pub(super) enum CallExecution {
     Stopped,
 }
 
-/// Returns whether a call was executed, according to the agent program's metadata.
 pub(super) fn call_execution(meta: &ResultMeta<'_>) -> CallExecution {
     let is_rejected = meta.permission_decision.decision.is("reject");
     match meta.non_execution_kind.as_str() {
@@ -63,7 +60,6 @@ impl ToolCalls {
         self.open.remove(id).is_some()
     }
 
-    /// Ends every open call, because the exchange has ended.
     pub(super) fn end_all(&mut self) {
         self.open.clear();
     }

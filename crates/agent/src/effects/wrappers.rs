@@ -3,7 +3,6 @@
 
 use super::commands::Command;
 
-/// A program that starts another one.
 struct Wrapper {
     names: &'static [&'static str],
     /// Options whose value is the next word.

@@ -1,9 +1,8 @@
 //! The arguments of `longhaul run`.
 
 use super::agent::model;
-use super::{
-    AgentArgs, EventsArgs, KeepGoingArgs, LimitArgs, NotifyArgs, PolicyArgs, RunLearnArgs, WrapUpArgs,
-};
+use super::learn::RunLearnArgs;
+use super::{AgentArgs, EventsArgs, KeepGoingArgs, LimitArgs, NotifyArgs, PolicyArgs, WrapUpArgs};
 use clap::Args;
 use longhaul_agent::UrlPattern;
 use longhaul_core::SessionId;

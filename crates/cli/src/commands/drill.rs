@@ -98,9 +98,7 @@ fn program(args: &DrillArgs) -> Result<Program, Failure> {
             Ok(Program { path, leading_args: vec![AGENT_SUBCOMMAND.to_owned()] })
         }
         DrillAgentKind::Claude => {
-            let found = find_claude(args.agent_path.as_deref());
-            let path = found.map_err(|error| Failure::not_started(error.to_string(), error.hint(), None))?;
-            Ok(Program { path, leading_args: Vec::new() })
+            Ok(Program { path: find_claude(args.agent_path.as_deref())?, leading_args: Vec::new() })
         }
     }
 }

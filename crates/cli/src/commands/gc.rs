@@ -6,11 +6,10 @@
 use super::runs::{Row, RowState};
 use crate::args::{GcArgs, GlobalArgs, StateFilter};
 use crate::failure::Failure;
-use crate::open_home::{self, store_failure};
 use crate::output::phrases;
 use crate::output::table::{Column, table};
 use crate::time_arg::ago;
-use crate::{open_ledger, output};
+use crate::{open_home, open_ledger, output};
 use longhaul_core::{Moment, Rfc3339};
 use longhaul_store::{Home, LedgerEntry, RunFilter, RunState};
 use serde::Serialize;
@@ -55,7 +54,7 @@ pub fn gc(global: &GlobalArgs, args: &GcArgs) -> Result<u8, Failure> {
     let home = open_home::locate()?;
     let mut ledger = open_ledger::open(&home)?;
     let filter = RunFilter { states: vec![RunState::Finished], ..RunFilter::default() };
-    let finished = ledger.runs(&filter).map_err(|error| open_ledger::failure(&error))?;
+    let finished = ledger.runs(&filter)?;
     let now = output::now();
     let mut collected =
         GcOutput { dry_run: args.dry_run, runs: Vec::new(), bytes: 0, retained: BTreeMap::new() };
@@ -72,7 +71,7 @@ pub fn gc(global: &GlobalArgs, args: &GcArgs) -> Result<u8, Failure> {
         }
     }
     if !args.dry_run {
-        collected.bytes += home.remove_leftovers().map_err(|error| store_failure(&error))?;
+        collected.bytes += home.remove_leftovers()?;
         // Any other reader would update the ledger, too.
         let _ = ledger.catch_up();
     }
@@ -118,7 +117,7 @@ fn collect(home: &Home, row: &Row, ended: Moment, collected: &mut GcOutput) -> R
                 *collected.retained.entry("locked by another process").or_default() += 1;
                 return Ok(());
             }
-            Err(error) => return Err(store_failure(&error)),
+            Err(error) => return Err(error.into()),
         }
     };
     collected.bytes += bytes;

@@ -4,10 +4,9 @@
 use crate::args::HandoffArgs;
 use crate::failure::Failure;
 use crate::output::phrases;
-use crate::supervise_failure::failure;
 use crate::{open_home, output, runtime, signals};
 use longhaul::find_agent::find_claude;
-use longhaul::{HandoffError, RecordedWork, RunError, SummarizeError, summarize};
+use longhaul::{HandoffError, RecordedWork, SummarizeError, summarize};
 use longhaul_agent::{AgentContext, WrittenSummary, default_dialect};
 use longhaul_core::{CancelSource, HandoffSummary, Outcome, Preset, RunId, RunSpec};
 use longhaul_store::{read_regular, read_regular_to_string};
@@ -24,7 +23,7 @@ pub fn handoff(args: &HandoffArgs) -> Result<u8, Failure> {
     let work = match &args.run {
         Some(selector) => {
             let dir = open_home::find_run(&open_home::locate()?, selector)?;
-            RecordedWork::from_run(&dir).map_err(|error| failure(RunError::NotStarted(error)))?
+            RecordedWork::from_run(&dir)?
         }
         None => from_files(args)?,
     };

@@ -3,7 +3,7 @@
 //! Never fails, because a failing hook would block the agent. It takes a few milliseconds and prints only
 //! text for the model. Errors are logged for `longhaul playbook status`.
 
-use crate::args::hook::{HookArgs, HookCommand, LearningArgs};
+use crate::args::learn::{HookArgs, HookCommand, LearningArgs};
 use crate::claude_judge::JUDGE_MARKER;
 use crate::output;
 use crate::run_learning::{destination, start_worker};
@@ -72,7 +72,7 @@ fn learning_paths() -> Option<LearningPaths> {
 
 impl HookInvocation {
     fn handle(&self) -> Result<(), String> {
-        let input = HookInput::read(io::stdin().lock()).map_err(|error| error.to_string())?;
+        let input = HookInput::read(io::stdin().lock())?;
         match self.event {
             HookEvent::UserPromptSubmit | HookEvent::SessionStart => {
                 let recorded = input

@@ -144,7 +144,7 @@ fn continue_researchgym_run(global: &GlobalArgs, args: &ResearchArgs, dir: &Path
                 remaining_time: Some(remaining.time),
                 ..HandoffContext::unlimited(&prompt, HandoffReason::Text("it was another harness's"))
             };
-            handoff_prompt(&past.transcript, &context, HANDOFF_TOKENS_MAX + estimated_tokens(&prompt))
+            handoff_prompt(&past.transcript, &context, HANDOFF_TOKENS_MAX + estimated_tokens(&prompt), None)
         }
     };
     let run = RunArgs {
@@ -168,7 +168,7 @@ fn continue_researchgym_run(global: &GlobalArgs, args: &ResearchArgs, dir: &Path
 /// Resumes a run of Longhaul in its session.
 fn resume_own_run(global: &GlobalArgs, args: &ResearchArgs, selector: &str) -> Result<u8, Failure> {
     let dir = open_home::find_run(&open_home::locate()?, selector)?;
-    let plan = dir.plan().map_err(|error| open_home::store_failure(&error))?;
+    let plan = dir.plan()?;
     check_unchanged(args, &dir, &plan)?;
     let (cost, active) =
         plan.inherited.as_ref().map_or((Usd::ZERO, Span::ZERO), |before| (before.cost, before.active));

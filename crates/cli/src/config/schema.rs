@@ -8,7 +8,8 @@ use serde_json::{Map, Value, json};
 
 /// Derives the schema from the flags.
 pub fn files_schema() -> Value {
-    let keys = &Keys::for_command(&Cli::command());
+    let root = Cli::command();
+    let keys = &Keys::for_command(&root);
     let mut properties = properties(keys, None);
     let plain = Value::Object(properties.clone());
     properties.insert(
@@ -40,11 +41,11 @@ pub fn files_schema() -> Value {
     })
 }
 
-fn properties(keys: &Keys, table: Option<&str>) -> Map<String, Value> {
+fn properties(keys: &Keys<'_>, table: Option<&str>) -> Map<String, Value> {
     keys.in_table(table).map(|key| (key.name.clone(), property(key))).collect()
 }
 
-fn property(key: &Key) -> Value {
+fn property(key: &Key<'_>) -> Value {
     let mut schema = match key.kind {
         ValueKind::Switch => json!({ "type": "boolean" }),
         ValueKind::Count => json!({ "type": "integer", "minimum": 0 }),

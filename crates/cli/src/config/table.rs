@@ -12,7 +12,7 @@ use std::path::Path;
 
 const PAGE: &str = include_str!("../../../../docs/configuration.md");
 
-fn row(key: &Key) -> String {
+fn row(key: &Key<'_>) -> String {
     let value = match key.kind {
         ValueKind::Switch => "`true`, `false`",
         ValueKind::Count => "whole number",
@@ -37,7 +37,8 @@ fn row(key: &Key) -> String {
 fn example_is_valid() {
     let (_, example) = PAGE.split_once("```toml\n").expect("there is an example");
     let text = example.split("```").next().unwrap_or_default();
-    let (keys, path) = (Keys::for_command(&Cli::command()), Path::new("/u/config.toml"));
+    let root = Cli::command();
+    let (keys, path) = (Keys::for_command(&root), Path::new("/u/config.toml"));
     let reader = Reader {
         keys: &keys,
         owner: FileOwner::User,

@@ -2,7 +2,7 @@
 //! files.
 
 use super::{ALL, SchemaEntry};
-use crate::args::Cli;
+use crate::args::{Cli, ENVELOPE_COMMANDS};
 use crate::commands::{
     config, cost, detach, diff, doctor, drill, dry_run, export, gc, import, ledger, playbook, report, rerun,
     research, runs, schema, show, simulate, status, why,
@@ -168,7 +168,8 @@ fn schema_of<T: JsonSchema>() -> Value {
 /// Describes the output of `config show`. Its keys are those of the flags; with `--origin` each holds an
 /// object with the value and its origin.
 fn configuration_schema() -> Value {
-    let keys = Keys::for_command(&Cli::command());
+    let root = Cli::command();
+    let keys = Keys::for_command(&root);
     let properties: Map<String, Value> = keys.all().map(|key| (key.path(), key_schema(key))).collect();
     let required: Vec<String> = keys.all().map(Key::path).collect();
     json!({
@@ -180,7 +181,7 @@ fn configuration_schema() -> Value {
     })
 }
 
-fn key_schema(key: &Key) -> Value {
+fn key_schema(key: &Key<'_>) -> Value {
     let value = match key.kind {
         ValueKind::Switch => json!({ "type": "boolean" }),
         ValueKind::Count => json!({ "type": ["integer", "string", "null"] }),
@@ -312,8 +313,6 @@ fn documentation_lists_every_schema_in_order() {
     assert_eq!(rows.map(|(name, _)| name).collect::<Vec<_>>(), super::names().collect::<Vec<_>>());
 }
 
-/// Commands that print the envelope of a run.
-const RUN_ENVELOPE_COMMANDS: &[&str] = &["run", "resume", "rerun", "research", "recover", "attach", "cancel"];
 /// Commands that print no JSON of Longhaul's, whatever the output format.
 const TEXT_COMMANDS: &[&str] = &["handoff", "completions", "man"];
 
@@ -328,7 +327,7 @@ fn every_json_command_has_schema() {
         let has_its_own = super::names().any(|known| known == name);
         assert!(
             has_its_own
-                || RUN_ENVELOPE_COMMANDS.contains(&name.as_str())
+                || ENVELOPE_COMMANDS.contains(&name.as_str())
                 || TEXT_COMMANDS.contains(&name.as_str()),
             "`longhaul {0}` takes --output-format, and there is no schema of what it prints: add `{0}` to \
              crates/cli/src/schemas.rs with an empty docs/schemas/{0}.schema.json, say in schemas/derived.rs which type it \

@@ -10,6 +10,7 @@ use crate::server::Server;
 use crate::tidy;
 use longhaul_core::DeadlineKind;
 use longhaul_drill::api::RequestKind;
+use longhaul_store::Argv;
 use rustix::process::Signal;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -139,7 +140,7 @@ fn handoff_contains_the_summary() {
         assert_eq!(sessions.iter().filter(is_session).count(), 2, "{sessions:?}");
         let summary = stage.only_run().attempt(2).summary();
         assert!(fs::read_to_string(summary.stream_path()).is_ok_and(|stream| stream.contains(SUMMARY)));
-        let argv = fs::read_to_string(summary.argv_path()).expect("the arguments are stored");
+        let argv = fs::read_to_string(summary.path_of::<Argv>()).expect("the arguments are stored");
         assert!(argv.contains(MODEL) && !argv.contains("take step"), "{argv}");
     });
 }

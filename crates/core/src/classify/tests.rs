@@ -371,10 +371,8 @@ fn table_covers_every_fault() {
 }
 
 #[test]
-fn parses_every_wire_word() {
+fn wire_words_are_those_of_json() {
     for fault in Fault::ALL {
-        assert_eq!(fault.as_str().parse(), Ok(*fault));
         assert_eq!(serde_json::to_string(fault).expect("a fault serializes"), format!("\"{fault}\""));
     }
-    assert!("overload".parse::<Fault>().is_err());
 }

@@ -1,7 +1,7 @@
 //! Computes when a run must be ticked next, and why. This module keeps no timers.
 
 use super::{Phase, Run, WrapUpStage};
-use crate::{LimitThreshold, Moment, Policy, Span, StopLevel};
+use crate::{LimitThreshold, Moment, Policy, Span, StopLevel, word_enum};
 use serde::{Deserialize, Serialize};
 
 /// The next moment at which a run makes a decision on its own.
@@ -13,34 +13,36 @@ pub struct Deadline {
     pub kind: DeadlineKind,
 }
 
-/// The event at a deadline.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum DeadlineKind {
-    /// The next attempt starts.
-    NextAttempt,
-    /// The summary times out.
-    SummaryTimeout,
-    /// The check times out.
-    CheckTimeout,
-    /// A silent agent counts as stalled, unless its processes are busy.
-    Stall,
-    /// An agent that completes nothing counts as stalled.
-    NoProgress,
-    /// The attempt times out.
-    AttemptTimeout,
-    /// A limit of the run reaches its reserve or is exhausted.
-    Limit,
-    /// Background work has outlived the result for too long. It is stopped, or, with keep-going, the agent is
-    /// prompted about it, once.
-    BackgroundTimeout,
-    /// The agent returned its result and is silent, so its input is closed.
-    IdleAfterResult,
-    /// An agent that did not exit on its own is stopped.
-    ExitTimeout,
-    /// An agent that did not react to a stop is stopped harder.
-    EscalateStop,
+word_enum! {
+    /// The event at a deadline.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    #[serde(rename_all = "snake_case")]
+    pub enum DeadlineKind {
+        /// The next attempt starts.
+        NextAttempt = "next_attempt",
+        /// The summary times out.
+        SummaryTimeout = "summary_timeout",
+        /// The check times out.
+        CheckTimeout = "check_timeout",
+        /// A silent agent counts as stalled, unless its processes are busy.
+        Stall = "stall",
+        /// An agent that completes nothing counts as stalled.
+        NoProgress = "no_progress",
+        /// The attempt times out.
+        AttemptTimeout = "attempt_timeout",
+        /// A limit of the run reaches its reserve or is exhausted.
+        Limit = "limit",
+        /// Background work has outlived the result for too long. It is stopped, or, with keep-going, the agent is
+        /// prompted about it, once.
+        BackgroundTimeout = "background_timeout",
+        /// The agent returned its result and is silent, so its input is closed.
+        IdleAfterResult = "idle_after_result",
+        /// An agent that did not exit on its own is stopped.
+        ExitTimeout = "exit_timeout",
+        /// An agent that did not react to a stop is stopped harder.
+        EscalateStop = "escalate_stop",
+    }
 }
 
 impl Run {

@@ -1,11 +1,10 @@
 //! Records the API's request log: every request with its status, and every message with its announced and
 //! sent tokens. It serves to verify a supervisor's counts, so it never reads usage that the agent reports.
 
-use std::collections::BTreeMap;
-
 use serde::Serialize;
 
-use crate::price::{ApiTokens, Nanodollars, price};
+use crate::price::{Nanodollars, price};
+use longhaul_core::Tokens;
 
 /// Everything the API received and billed so far.
 #[derive(Debug, Clone, Default, Serialize)]
@@ -61,8 +60,6 @@ pub enum RequestKind {
 pub struct Billed {
     /// The message's id.
     pub id: String,
-    /// The `request-id` header it was sent under.
-    pub request_id: String,
     /// The session the agent named.
     pub session: Option<String>,
     /// The turn, 0 for a side request.
@@ -72,7 +69,7 @@ pub struct Billed {
     /// Milliseconds since the API started.
     pub at_ms: u64,
     /// Announced input and sent output. A truncated message counts the output sent before the cut.
-    pub tokens: ApiTokens,
+    pub tokens: Tokens,
     /// Output tokens of the whole message.
     pub output_whole: u64,
     /// Whether the final usage was sent.
@@ -113,20 +110,10 @@ impl RequestLog {
         self.messages.iter().chain(&self.side)
     }
 
-    /// Returns the tokens of all messages, by model.
-    #[must_use]
-    pub fn tokens_by_model(&self) -> BTreeMap<String, ApiTokens> {
-        let mut tokens = BTreeMap::<String, ApiTokens>::new();
-        for billed in self.billed() {
-            *tokens.entry(billed.model.clone()).or_default() += billed.tokens;
-        }
-        tokens
-    }
-
     /// Returns the tokens of all messages.
     #[must_use]
-    pub fn tokens(&self) -> ApiTokens {
-        self.billed().fold(ApiTokens::default(), |sum, billed| sum + billed.tokens)
+    pub fn tokens(&self) -> Tokens {
+        self.billed().fold(Tokens::default(), |sum, billed| sum + billed.tokens)
     }
 
     /// Returns the cost of all messages. Models without a known price count as free.

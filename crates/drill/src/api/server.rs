@@ -19,9 +19,9 @@ use super::conversation::{ScriptPosition, next_position, notes_text, prompt_text
 use super::listener::{ClientConnection, FaultyListener};
 use super::request_log::{LoggedRequest, RequestKind, RequestLog};
 use super::send::{self, Sender};
-use super::state::{ApiState, DUMMY_KEY, DUMMY_TOKEN, ParsedRequest, SignalPoint};
+use super::state::{ApiState, DUMMY_KEY, DUMMY_TOKEN, ParsedRequest};
 use super::{error_responses, send_plan};
-use crate::scenario::{Auth, FaultKind, Scenario};
+use crate::scenario::{Auth, FaultKind, Scenario, Signal};
 
 /// The limit on a request of the real API.
 const REQUEST_BYTES_MAX: usize = 32 << 20;
@@ -29,14 +29,6 @@ const REQUEST_BYTES_MAX: usize = 32 << 20;
 const BYTES_PER_TOKEN: u64 = 4;
 // More messages than a conversation with a script has.
 const REPLY_MESSAGES_MAX: u32 = 10_000;
-
-/// Why the API could not start.
-#[derive(Debug, thiserror::Error)]
-pub enum StartError {
-    /// No port could be bound.
-    #[error("cannot bind a port of 127.0.0.1: {0}")]
-    Bind(#[source] io::Error),
-}
 
 /// A running API. It stops when dropped.
 #[derive(Debug)]
@@ -53,11 +45,11 @@ impl Api {
     /// faults that have several possible turns.
     ///
     /// # Errors
-    /// Returns [`ApiError::Bind`] if no port can be bound.
-    pub async fn start(scenario: &Scenario, seed: u64) -> Result<Self, StartError> {
-        let (listener, control) = FaultyListener::open().await.map_err(StartError::Bind)?;
+    /// Returns an error if no port can be bound.
+    pub async fn start(scenario: &Scenario, seed: u64) -> io::Result<Self> {
+        let (listener, closures) = FaultyListener::open().await?;
         let address = listener.address();
-        let state = Arc::new(ApiState::new(scenario, seed, control));
+        let state = Arc::new(ApiState::new(scenario, seed, closures));
         let routes = Router::new()
             .route("/v1/messages", post(messages))
             .route("/v1/messages/count_tokens", post(count_tokens))
@@ -105,9 +97,9 @@ impl Api {
         self.state.request_log()
     }
 
-    /// Returns a receiver of all later signal points.
+    /// Returns a receiver of the signals of all later signal points: the drill may then send one to the agent.
     #[must_use]
-    pub fn signal_points(&self) -> broadcast::Receiver<SignalPoint> {
+    pub fn signal_points(&self) -> broadcast::Receiver<Signal> {
         self.state.signal_points.subscribe()
     }
 }
@@ -151,7 +143,8 @@ async fn respond(
         Some(FaultKind::UsageLimit { window, .. }) => return error_responses::usage_limit(window, resets_in),
         Some(FaultKind::Html {}) => return error_responses::html(),
         Some(FaultKind::Refuse { duration }) => {
-            state.listener_control.close_for(*duration);
+            // The listener exists as long as the API. Without it, every connection is refused anyway.
+            let _ = state.closures.send(*duration);
             // Closing the listener ends this connection too, and with it this wait.
             return future::pending().await;
         }

@@ -3,14 +3,11 @@
 
 use std::ffi::OsString;
 
-/// The parsed command line.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Flags {
     /// `-p`. Without it, only `--version` works.
     pub print: bool,
-    /// The prompt, if it is an argument.
     pub prompt: Option<String>,
-    /// Whether stdin carries JSON lines.
     pub input_lines: bool,
     pub output: Output,
     pub verbose: bool,
@@ -130,7 +127,6 @@ pub(super) fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Flags, 
     Ok(flags)
 }
 
-/// Returns whether `text` has the form of a UUID.
 pub(super) fn is_uuid(text: &str) -> bool {
     text.len() == 36
         && text.chars().enumerate().all(|(index, c)| match index {

@@ -17,12 +17,10 @@ const MISSING_RESULT: &str = "[Tool result missing due to internal error]";
 /// The text inserted between an unanswered prompt and the next one.
 const NO_RESPONSE: &str = "No response requested.";
 
-/// A session as read from its file.
 #[derive(Debug, Default)]
 pub(super) struct History {
     /// The rows, for a fork to copy.
     pub rows: Vec<Value>,
-    /// The conversation as sent to the API.
     pub messages: Vec<Value>,
     /// The new rows to write to the file: type and message.
     pub repairs: Vec<(&'static str, Value)>,
@@ -98,7 +96,6 @@ fn branch_messages(branch: &[&Value], rows: &[Value]) -> Vec<Value> {
     messages
 }
 
-/// Returns the result of a call, on whichever branch it is.
 fn find_result(rows: &[Value], id: &str) -> Option<Value> {
     let blocks = rows.iter().filter_map(|row| row["message"]["content"].as_array()).flatten();
     blocks.into_iter().find(|block| block["tool_use_id"] == id).cloned()
@@ -132,7 +129,6 @@ fn branch<'a>(rows: &'a [Value], leaf: Option<&str>) -> Vec<&'a Value> {
     branch
 }
 
-/// Returns the ids of the tool calls without a result, in order.
 fn unanswered_calls(messages: &[Value]) -> Vec<String> {
     let blocks = || messages.iter().filter_map(|message| message["content"].as_array()).flatten();
     let answered: HashSet<&str> = blocks().filter_map(|block| block["tool_use_id"].as_str()).collect();

@@ -20,7 +20,6 @@ const ANSWER_WAIT: Duration = Duration::from_secs(10);
 /// The supported version of the protocol.
 const PROTOCOL: &str = "2025-11-25";
 
-/// A file or a value of `--mcp-config`.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Config {
@@ -37,7 +36,6 @@ struct Program {
     env: BTreeMap<String, String>,
 }
 
-/// The servers of one process.
 #[derive(Debug, Default)]
 pub(super) struct Servers {
     servers: Vec<Server>,
@@ -52,7 +50,6 @@ struct Server {
     tools: Vec<Value>,
 }
 
-/// A running server.
 #[derive(Debug)]
 struct Connection {
     child: Child,
@@ -82,7 +79,6 @@ impl Servers {
         Ok(Servers { servers })
     }
 
-    /// Returns the servers with their status, as `init` lists them.
     pub(super) fn status_list(&self) -> Value {
         let status = |server: &Server| if server.connection.is_some() { "connected" } else { "failed" };
         let servers = self
@@ -92,7 +88,6 @@ impl Servers {
         servers.collect()
     }
 
-    /// Returns the definitions of the servers' tools for a request.
     pub(super) fn tool_definitions(&self) -> Vec<Value> {
         let tools_of = |server: &Server| {
             let definitions = server.tools.iter().map(|tool| {
@@ -162,7 +157,6 @@ impl Connection {
         Ok(connection)
     }
 
-    /// Sends a request and waits for the response.
     fn request(&mut self, method: &str, params: &Value) -> Result<Value, String> {
         self.requests += 1;
         let id = self.requests;

@@ -17,7 +17,6 @@ mod flags;
 mod history;
 mod hooks;
 pub(crate) mod http;
-mod http_request;
 mod inbox;
 mod init;
 mod mcp_servers;

@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 use super::environment::Environment;
 use super::flags::Flags;
 use super::{emit, init};
-use crate::price::ApiTokens;
 use crate::rng::Rng;
+use longhaul_core::Tokens;
 
 /// Path of a recorded stream to write unchanged after the first user line.
 pub const REPLAY: &str = "LONGHAUL_SCRIPTED_REPLAY";
@@ -70,7 +70,6 @@ fn copy(file: &Path) -> io::Result<()> {
     stdout.flush()
 }
 
-/// How much to write, and how fast.
 struct Flood {
     count: u32,
     bytes: usize,
@@ -123,7 +122,7 @@ fn flood(flags: &Flags, environment: &Environment, flood: &Flood) -> io::Result<
     let result = json!({
         "type": "result", "subtype": "success", "is_error": false, "terminal_reason": "completed",
         "stop_reason": "end_turn", "api_error_status": null, "result": "Done.", "num_turns": 1, "duration_ms": 1,
-        "duration_api_ms": 0, "total_cost_usd": 0, "usage": emit::usage(&ApiTokens::default()), "modelUsage": {},
+        "duration_api_ms": 0, "total_cost_usd": 0, "usage": emit::usage(&Tokens::default()), "modelUsage": {},
         "model_usage_since_last_result": {}, "permission_denials": [], "queued_turn_count": 0, "result_index": 0,
         "session_id": session_id, "uuid": rng.uuid(),
     });

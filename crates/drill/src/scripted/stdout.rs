@@ -9,7 +9,6 @@ use super::flags::Output;
 use crate::clock;
 use crate::rng::Rng;
 
-/// The writer of events.
 #[derive(Debug)]
 pub(super) struct EventWriter {
     pub format: Output,
@@ -26,42 +25,41 @@ impl EventWriter {
 
     /// Writes an event with these fields. Only messages have a timestamp (2.1.330).
     pub(super) fn event(&mut self, kind: &str, mut fields: Value) {
-        if self.format == Output::Stream {
-            if matches!(kind, "assistant" | "user") {
-                fields["timestamp"] = json!(clock::timestamp());
-            }
-            let identity = self.identity();
-            write(&format!("{{\"type\":\"{kind}\"{}{}}}", fields_of(&fields), fields_of(&identity)));
+        if matches!(kind, "assistant" | "user") {
+            fields["timestamp"] = json!(clock::timestamp());
         }
+        self.identified(&format!("\"type\":\"{kind}\""), &fields);
     }
 
-    /// Writes a `system` event of this subtype.
     pub(super) fn system(&mut self, subtype: &str, fields: Value) {
+        self.identified(&format!("\"type\":\"system\",\"subtype\":\"{subtype}\""), &fields);
+    }
+
+    /// Writes an object that starts with `head` and ends with the session and a unique id.
+    fn identified(&mut self, head: &str, fields: &Value) {
         if self.format == Output::Stream {
             let identity = self.identity();
-            let (fields, identity) = (fields_of(&fields), fields_of(&identity));
-            write(&format!("{{\"type\":\"system\",\"subtype\":\"{subtype}\"{fields}{identity}}}"));
+            write(&format!("{{{head}{}{}}}", fields_of(fields), fields_of(&identity)));
         }
     }
 
     /// Writes an answer to the host. The answer contains no session id.
     pub(super) fn answer(&mut self, response: Value) {
-        if self.format == Output::Stream {
-            write(&json!({"type": "control_response", "response": response}).to_string());
-        }
+        self.stream(&json!({"type": "control_response", "response": response}));
     }
 
-    /// Writes a control request to the host.
     pub(super) fn request(&mut self, id: &str, request: &Value) {
-        if self.format == Output::Stream {
-            write(&json!({"type": "control_request", "request_id": id, "request": request}).to_string());
-        }
+        self.stream(&json!({"type": "control_request", "request_id": id, "request": request}));
     }
 
     /// Withdraws a control request.
     pub(super) fn cancel(&mut self, id: &str) {
+        self.stream(&json!({"type": "control_cancel_request", "request_id": id}));
+    }
+
+    fn stream(&self, object: &Value) {
         if self.format == Output::Stream {
-            write(&json!({"type": "control_cancel_request", "request_id": id}).to_string());
+            write(&object.to_string());
         }
     }
 
@@ -71,9 +69,7 @@ impl EventWriter {
         fields["uuid"] = identity["uuid"].clone();
         fields["session_id"] = identity["session_id"].clone();
         fields["type"] = json!("result");
-        if self.format == Output::Stream {
-            write(&fields.to_string());
-        }
+        self.stream(&fields);
         self.last = Some(fields);
     }
 
@@ -92,7 +88,6 @@ impl EventWriter {
     }
 }
 
-/// Writes one line and flushes it.
 pub(super) fn write(line: &str) {
     let mut stdout = io::stdout().lock();
     // Without a reader, the agent keeps working to its end (as 2.1.330 does).
@@ -102,7 +97,6 @@ pub(super) fn write(line: &str) {
         .and_then(|()| stdout.flush());
 }
 
-/// Prints an error to stderr.
 pub(super) fn print_error(line: &str) {
     let _ = writeln!(io::stderr().lock(), "{line}");
 }

@@ -73,10 +73,10 @@ impl AttemptProcess {
         session: Option<&SessionBaseline>,
         watch: &mut FileWatch,
     ) -> Result<Result<AttemptProcess, LaunchFailure>, SuperviseError> {
-        let dir = config.dir.create_attempt(attempt)?;
+        let dir = config.dir.attempt(attempt).create()?;
         if let Some(session) = session {
             // Needed later to verify that the history arrived. The work does not need it.
-            let _ = dir.write_session(session);
+            let _ = dir.write(session);
         }
         let (stdout, stderr) = (dir.create_stream()?, dir.create_stderr()?);
         let write_end = invocation.input_outlives_supervisor.then(|| dir.create_input()).transpose()?;
@@ -86,7 +86,7 @@ impl AttemptProcess {
         };
         // If the disk has no room for this file, it has none for the agent's output, and the agent would work
         // unobserved.
-        if let Err(error) = dir.write_argv(&launch.argv())
+        if let Err(error) = dir.write(&launch.argv())
             && error.is_disk_full()
         {
             return Err(error.into());
@@ -265,8 +265,7 @@ impl AttemptProcess {
         let AttemptProcess { process, dir, decoder, memory, .. } = self;
         let oom_killed = memory.was_oom_killed(exit);
         // The journal records the same afterwards.
-        let _ =
-            dir.write_exit(&AttemptExit { exit, ended_at: at.into(), process: Some(process), oom_killed });
+        let _ = dir.write(&AttemptExit { exit, ended_at: at.into(), process: Some(process), oom_killed });
         dir.remove_input();
         EndedProcess { dir, decoder, exit, oom_killed }
     }

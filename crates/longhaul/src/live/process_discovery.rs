@@ -5,7 +5,7 @@ use super::agent_process::start_ticks;
 use super::run_marker::{RunMarker, variable};
 use super::sweep::processes_with;
 use longhaul_core::{Exit, Phase, ProcessId, Run};
-use longhaul_store::{AttemptDir, RunDir};
+use longhaul_store::{AttemptDir, AttemptExit, RunDir};
 use rustix::process::{Pid, getpgid, getsid};
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -75,7 +75,7 @@ pub(crate) fn stream_of_original(marker: &RunMarker, dir: &RunDir) -> Option<Pat
 /// Returns how an attempt's process exited, according to its directory.
 pub(crate) fn exit_of(dir: &AttemptDir) -> Exit {
     // After a power cut, the file may be empty. Then the exit was not observed.
-    match dir.exit() {
+    match dir.read::<AttemptExit>() {
         Ok(Some(observed)) => observed.exit,
         Ok(None) | Err(_) if is_silent(dir) => Exit::NeverSpawned,
         Ok(None) | Err(_) => Exit::Unobserved,

@@ -52,7 +52,7 @@ impl<'a> Publisher<'a> {
         let _ = dir.write_status(&published.status.clone().with_usage(published.usage, view.at));
         let attempt = view.attempt.map(|attempt| (attempt.dir(), attempt.decoder()));
         if let Some((attempt, decoder)) = attempt {
-            let _ = attempt.write_model_usage(&usage_entries(decoder.usage_by_model()));
+            let _ = attempt.write(&usage_entries(decoder.usage_by_model()));
         }
         if self.config.spec().harness.is_some() {
             if let Some((attempt, decoder)) = attempt {
@@ -112,7 +112,7 @@ impl Subscriber for Publisher<'_> {
         let snapshot = decoder.snapshot();
         self.model.clone_from(&snapshot.model);
         let _ = write_answers(dir, &snapshot.answers);
-        let _ = dir.write_model_usage(&usage_entries(decoder.usage_by_model()));
+        let _ = dir.write(&usage_entries(decoder.usage_by_model()));
         if self.config.spec().harness.is_some() {
             let _ = self.log_exec(dir, decoder);
             let _ = write_blocked(&self.config.dir, dir.number(), snapshot, at);
@@ -139,7 +139,7 @@ fn write_answers(dir: &AttemptDir, answered: &[GivenAnswer]) -> Result<(), Store
     let answers = answered.iter().cloned();
     let answers =
         answers.map(|GivenAnswer { question, answer, key }| AnsweredQuestion { question, answer, key });
-    dir.write_answers(&answers.collect::<Vec<_>>())
+    dir.write(&answers.collect::<Vec<_>>())
 }
 
 fn usage_entries(by_model: Vec<(String, Usage)>) -> Vec<ModelUsage> {

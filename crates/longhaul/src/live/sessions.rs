@@ -162,11 +162,11 @@ impl<'a> SessionFiles<'a> {
     /// Returns how the session file relates to the history that this attempt started with. Returns `None` if
     /// there was no history or it cannot be read. Also records that the file existed.
     pub(crate) fn continuity_of(&self, attempt: &AttemptDir) -> Option<Continuity> {
-        let baseline = attempt.session().ok()??;
+        let baseline: SessionBaseline = attempt.read().ok()??;
         let now = self.load(baseline.file.as_path()).ok()?.document;
         if !baseline.existed {
             // A failed write loses nothing, because the next supervisor would observe this again.
-            let _ = attempt.write_session(&SessionBaseline { existed: true, ..baseline.clone() });
+            let _ = attempt.write(&SessionBaseline { existed: true, ..baseline.clone() });
         }
         let before = match &baseline.source {
             Some(from) => self.load(from.as_path()).ok()?.document.history(baseline.bytes),
@@ -235,7 +235,7 @@ impl<'a> SessionFiles<'a> {
     /// Returns the attempts with a stored baseline, in order.
     fn baselines(&self) -> impl Iterator<Item = (AttemptDir, SessionBaseline)> {
         let attempts = self.run.attempts().unwrap_or_default();
-        attempts.into_iter().filter_map(|attempt| attempt.session().ok()?.map(|baseline| (attempt, baseline)))
+        attempts.into_iter().filter_map(|attempt| attempt.read().ok()?.map(|baseline| (attempt, baseline)))
     }
 
     fn load(&self, file: &Path) -> io::Result<LoadedSession> {

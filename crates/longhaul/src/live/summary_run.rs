@@ -55,12 +55,12 @@ impl SummaryRun {
         invocation: Invocation,
     ) -> Result<SummaryRun, SpawnError> {
         let no_resources = |_| SpawnError::NoResources;
-        let dir = config.dir.attempt(plan.attempt).create_summary().map_err(no_resources)?;
+        let dir = config.dir.attempt(plan.attempt).summary().create().map_err(no_resources)?;
         let stdout = dir.create_stream().map_err(no_resources)?;
         let stderr = dir.create_stderr().map_err(no_resources)?;
         let launch = LaunchSpec::new(&invocation, &config.environment, &config.marker, stdout, stderr);
         // For people.
-        let _ = dir.write_argv(&launch.argv());
+        let _ = dir.write(&launch.argv());
         let (process, process_id) =
             OneShotProcess::start(launch, invocation.stdin).map_err(|(kind, _)| kind)?;
         failpoints::agent_is(process_id.pid);

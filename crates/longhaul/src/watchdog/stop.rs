@@ -57,5 +57,5 @@ fn find_agent(dir: &RunDir, marker: &RunMarker) -> Option<AgentProcess> {
 /// for example on a full disk, does not prevent the stop.
 fn record_stop(dir: &RunDir, stop: &WatchdogStop) {
     let newest = dir.attempts().ok().and_then(|mut attempts| attempts.pop());
-    let _ = newest.map(|attempt| attempt.write_watchdog_stop(stop));
+    let _ = newest.map(|attempt| attempt.write(stop));
 }

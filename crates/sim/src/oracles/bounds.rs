@@ -31,6 +31,53 @@ pub(crate) struct Bounds {
     nudges: [u32; 2],
 }
 
+/// How the policy bounds the retries after a fault.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Bound {
+    /// A fault of a server: by time or by a count.
+    Server,
+    UsageLimit,
+    Retries,
+    /// One retry in a run, which also counts as a failure.
+    Once,
+    /// The same, after a longer wait.
+    OnceSlowly,
+    Timeout,
+    SessionLost,
+    /// One new session without progress.
+    NewSession,
+    /// Two nudges of this kind in a run.
+    Nudge(usize),
+    /// The agent's own limit is final, unless the run's limit is higher.
+    AgentLimit,
+    Final,
+}
+
+pub(super) fn bound(fault: Fault) -> Bound {
+    match fault {
+        Fault::RateLimited | Fault::Overloaded | Fault::ServerError | Fault::Network => Bound::Server,
+        Fault::UsageLimit => Bound::UsageLimit,
+        Fault::Crashed | Fault::Interrupted | Fault::Stalled => Bound::Retries,
+        Fault::OutOfMemory | Fault::Unknown => Bound::OnceSlowly,
+        Fault::AttemptTimeout => Bound::Timeout,
+        Fault::SessionLost => Bound::SessionLost,
+        Fault::SessionExists | Fault::BadRequest => Bound::Once,
+        Fault::ContextFull => Bound::NewSession,
+        Fault::Unfinished => Bound::Nudge(0),
+        Fault::OutputLimit => Bound::Nudge(1),
+        Fault::TurnLimit | Fault::AgentBudget => Bound::AgentLimit,
+        Fault::Permission
+        | Fault::SessionBusy
+        | Fault::GuardLapsed
+        | Fault::Auth
+        | Fault::Billing
+        | Fault::ModelUnknown
+        | Fault::Refused
+        | Fault::AgentMissing
+        | Fault::AgentUnusable => Bound::Final,
+    }
+}
+
 /// Inputs of a bound, other than the counts.
 pub(crate) struct AttemptCase<'a> {
     pub policy: &'a Policy,
@@ -40,29 +87,17 @@ pub(crate) struct AttemptCase<'a> {
     /// Moment of the next attempt, or of the earliest retry after the run.
     pub next_at: Option<Moment>,
     pub attempt: u32,
-    pub made_progress: bool,
     pub session_open: bool,
     /// Whether a session with a handoff prompt was started, and none with only the task.
     pub can_drop_handoff: bool,
-}
-
-impl AttemptCase<'_> {
-    /// Returns whether the model produced no message in the attempt.
-    fn is_silent(&self) -> bool {
-        self.evidence.usage.messages + self.evidence.usage.truncated_messages == 0
-    }
 }
 
 impl Bounds {
     /// Resets the counts after progress.
     pub(crate) fn on_progress(&mut self, policy: &Policy) {
         if policy.progress_resets_retries {
-            self.failures = 0;
-            self.waits = 0;
-            self.outage_started_at = None;
-            self.malformed_responses = 0;
-            self.parks = 0;
-            self.faults_with_new_session = [false; FAULTS];
+            let Bounds { faults_retried_once, nudges, .. } = *self;
+            *self = Bounds { faults_retried_once, nudges, ..Bounds::default() };
         }
     }
 
@@ -70,7 +105,7 @@ impl Bounds {
     pub(crate) fn retries_used(&self, policy: &Policy, fault: Fault) -> u32 {
         match policy.outage_bound {
             OutageBound::Retries => self.failures + self.waits,
-            OutageBound::Time(_) if is_server(fault) => self.waits,
+            OutageBound::Time(_) if bound(fault) == Bound::Server => self.waits,
             OutageBound::Time(_) => self.failures,
         }
     }
@@ -84,8 +119,8 @@ impl Bounds {
             reset.is_some_and(|reset| reset > case.now && at >= reset) && at.since(case.now) > wait_max
         });
         waits_too_long
-            || match fault {
-                Fault::RateLimited | Fault::Overloaded | Fault::ServerError | Fault::Network => {
+            || match bound(fault) {
+                Bound::Server => {
                     let malformed = is_malformed(case.evidence)
                         && self.malformed_responses >= 1
                         && self.outage_age(case.now) >= MALFORMED_SPAN_MAX;
@@ -93,49 +128,45 @@ impl Bounds {
                     malformed
                         || match policy.outage_bound {
                             OutageBound::Retries => exhausted_retries,
-                            OutageBound::Time(None) => false,
-                            OutageBound::Time(Some(limit)) => {
-                                case.next_at.is_some_and(|at| at.since(started_at) > limit)
-                            }
+                            OutageBound::Time(limit) => limit
+                                .zip(case.next_at)
+                                .is_some_and(|(limit, at)| at.since(started_at) > limit),
                         }
                 }
-                Fault::UsageLimit => policy
+                Bound::UsageLimit => policy
                     .max_reset_wait
-                    .is_some_and(|wait_max| case.next_at.is_some_and(|at| at.since(case.now) > wait_max)),
-                Fault::Crashed | Fault::Interrupted | Fault::Stalled => exhausted_retries,
-                Fault::OutOfMemory | Fault::Unknown => {
-                    self.faults_retried_once[fault as usize] || exhausted_retries
-                }
-                Fault::AttemptTimeout => match policy.attempt_timeout_action {
+                    .zip(case.next_at)
+                    .is_some_and(|(wait_max, at)| at.since(case.now) > wait_max),
+                Bound::Retries => exhausted_retries,
+                Bound::OnceSlowly => self.faults_retried_once[fault as usize] || exhausted_retries,
+                Bound::Once => self.faults_retried_once[fault as usize],
+                Bound::Timeout => match policy.attempt_timeout_action {
                     TimeoutAction::Final => true,
-                    TimeoutAction::WhileProgressing => !case.made_progress,
+                    TimeoutAction::WhileProgressing => !case.evidence.made_progress,
                     TimeoutAction::Retry => exhausted_retries,
                 },
-                Fault::SessionLost => match policy.session_loss {
-                    SessionLoss::SpendAttempt => exhausted_retries,
-                    SessionLoss::FallBack => {
-                        case.attempt <= 1 && case.is_silent() || self.has_new_session(case)
+                Bound::SessionLost => {
+                    let is_first = case.attempt <= 1 && case.evidence.usage.is_empty();
+                    match policy.session_loss {
+                        SessionLoss::SpendAttempt => exhausted_retries,
+                        SessionLoss::FallBack => is_first || self.has_new_session(case),
+                        SessionLoss::FreshWithWarning | SessionLoss::Fresh => {
+                            !is_first && self.has_new_session(case)
+                        }
                     }
-                    SessionLoss::FreshWithWarning | SessionLoss::Fresh => {
-                        !(case.attempt <= 1 && case.is_silent()) && self.has_new_session(case)
-                    }
-                },
-                Fault::SessionExists | Fault::BadRequest => self.faults_retried_once[fault as usize],
-                Fault::ContextFull => self.has_new_session(case),
-                Fault::Unfinished => self.nudges[0] >= 2 || !case.session_open,
-                Fault::OutputLimit => self.nudges[1] >= 2 || !case.session_open,
-                Fault::Permission
-                | Fault::SessionBusy
-                | Fault::GuardLapsed
-                | Fault::Auth
-                | Fault::Billing
-                | Fault::ModelUnknown
-                | Fault::Refused
-                | Fault::AgentMissing
-                | Fault::AgentUnusable => true,
-                // The agent's own limit is final, unless the run's limit is higher.
-                Fault::TurnLimit => !(policy.limits.turns.is_some() && case.made_progress),
-                Fault::AgentBudget => !(policy.limits.budget.is_some() && case.made_progress),
+                }
+                Bound::NewSession => self.has_new_session(case),
+                Bound::Nudge(kind) => self.nudges[kind] >= 2 || !case.session_open,
+                Bound::AgentLimit => {
+                    let limits = policy.limits;
+                    let is_set = if fault == Fault::TurnLimit {
+                        limits.turns.is_some()
+                    } else {
+                        limits.budget.is_some()
+                    };
+                    !(is_set && case.evidence.made_progress)
+                }
+                Bound::Final => true,
             }
     }
 
@@ -165,34 +196,22 @@ impl Bounds {
     /// Counts a decided attempt.
     pub(crate) fn count(&mut self, case: &AttemptCase<'_>) {
         let fault = case.fault;
-        match fault {
-            Fault::RateLimited | Fault::Overloaded | Fault::ServerError | Fault::Network => {
+        match bound(fault) {
+            Bound::Server => {
                 self.waits += 1;
                 self.outage_started_at.get_or_insert(case.now);
                 self.malformed_responses += u32::from(is_malformed(case.evidence));
             }
-            Fault::Crashed | Fault::Interrupted | Fault::Stalled | Fault::AttemptTimeout => {
-                self.failures += 1
-            }
-            Fault::OutOfMemory | Fault::Unknown | Fault::SessionExists | Fault::BadRequest => {
+            Bound::Retries | Bound::Timeout | Bound::AgentLimit => self.failures += 1,
+            Bound::Once | Bound::OnceSlowly => {
                 self.failures += 1;
                 self.faults_retried_once[fault as usize] = true;
             }
-            Fault::SessionLost if case.policy.session_loss == SessionLoss::SpendAttempt => self.failures += 1,
-            Fault::SessionLost | Fault::ContextFull => self.faults_with_new_session[fault as usize] = true,
-            Fault::Unfinished => self.nudges[0] += 1,
-            Fault::OutputLimit => self.nudges[1] += 1,
-            Fault::UsageLimit => self.parks += 1,
-            Fault::Permission
-            | Fault::SessionBusy
-            | Fault::GuardLapsed
-            | Fault::Auth
-            | Fault::Billing
-            | Fault::ModelUnknown
-            | Fault::Refused
-            | Fault::AgentMissing
-            | Fault::AgentUnusable => {}
-            Fault::TurnLimit | Fault::AgentBudget => self.failures += 1,
+            Bound::SessionLost if case.policy.session_loss == SessionLoss::SpendAttempt => self.failures += 1,
+            Bound::SessionLost | Bound::NewSession => self.faults_with_new_session[fault as usize] = true,
+            Bound::Nudge(kind) => self.nudges[kind] += 1,
+            Bound::UsageLimit => self.parks += 1,
+            Bound::Final => {}
         }
     }
 
@@ -200,11 +219,6 @@ impl Bounds {
     pub(crate) fn outage_age(&self, now: Moment) -> Span {
         self.outage_started_at.map_or(Span::ZERO, |started_at| now.since(started_at))
     }
-}
-
-/// Returns whether this is a fault of a server, which is bounded by time instead of a count.
-pub(crate) fn is_server(fault: Fault) -> bool {
-    matches!(fault, Fault::RateLimited | Fault::Overloaded | Fault::ServerError | Fault::Network)
 }
 
 fn is_malformed(evidence: &Evidence) -> bool {

@@ -1,149 +1,110 @@
 //! Verifies that the work is checked if the policy requires it, and that the run obeys the result.
 
+use super::facts::Facts;
+use super::side_process::SideProcess;
 use super::{Oracle, OracleResult, ensure};
 use longhaul_core::{
-    AfterAttempt, CheckResult, Limit, LimitThreshold, Moment, Outcome, OutcomeKind, Policy, PromptKind,
-    Record, StopCause,
+    AfterAttempt, CheckResult, Moment, Outcome, OutcomeKind, PromptKind, Record, Span, StopCause,
 };
-use std::mem;
 
-/// The checks of one run.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct CheckWatch {
     /// Whether the last attempt ended with a done claim.
     claimed_done: bool,
-    /// Start of the running check.
-    since: Option<Moment>,
-    stop_cause: Option<StopCause>,
+    process: SideProcess,
     /// Result of the last check, until the next decision.
     result: Option<CheckResult>,
     failed: u32,
-    cancelled: bool,
-    suspending: bool,
-    limited: Option<(Limit, LimitThreshold)>,
+}
+
+fn timeout(facts: &Facts) -> Option<Span> {
+    facts.policy.checks.as_ref().and_then(|checks| checks.timeout)
 }
 
 impl CheckWatch {
     /// Verifies that no check runs longer than its timeout or the run's limits. `limited` states whether a
     /// limit is exhausted.
-    pub(crate) fn check_overdue(&self, now: Moment, policy: &Policy, limited: bool) -> OracleResult {
-        let (Some(since), None) = (self.since, self.stop_cause) else { return Ok(()) };
-        let timeout = policy.checks.as_ref().and_then(|checks| checks.timeout);
-        let late = timeout.is_some_and(|timeout| now > since + timeout);
-        ensure(!late && !limited && !self.cancelled, Oracle::Checks, || {
+    pub(crate) fn check_overdue(&self, now: Moment, facts: &Facts, limited: bool) -> OracleResult {
+        let Some(since) = self.process.runs_since() else { return Ok(()) };
+        let late = timeout(facts).is_some_and(|timeout| now > since + timeout);
+        ensure(!late && !limited && facts.cancel.is_none(), Oracle::Checks, || {
             format!("the check runs for {} and is not stopped: {self:?}", now.since(since))
         })
     }
 
-    pub(crate) fn on_record(&mut self, record: &Record, policy: &Policy) -> OracleResult {
+    pub(crate) fn on_record(&mut self, record: &Record, facts: &Facts) -> OracleResult {
+        let is_cancelled = facts.cancel.is_some();
         match record {
             Record::RunReopened { .. } => *self = CheckWatch::default(),
             Record::AttemptEnded { next, .. } => self.claimed_done = *next == AfterAttempt::Check,
             Record::CheckStarted { at } => {
-                let allowed =
-                    self.claimed_done && policy.checks.is_some() && self.since.is_none() && !self.cancelled;
+                let allowed = self.claimed_done
+                    && facts.policy.checks.is_some()
+                    && self.process.since.is_none()
+                    && !is_cancelled;
                 ensure(allowed, Oracle::Checks, || format!("a check starts without a reason: {self:?}"))?;
-                (self.claimed_done, self.since, self.stop_cause) = (false, Some(*at), None);
+                self.claimed_done = false;
+                self.process.start(*at);
             }
             Record::CheckStopOrdered { at, cause } => {
-                let timeout = policy.checks.as_ref().and_then(|checks| checks.timeout);
-                let late = timeout.zip(self.since).is_some_and(|(timeout, since)| *at >= since + timeout);
-                let allowed = match cause {
-                    StopCause::TimedOut => late,
-                    StopCause::Cancelled => self.cancelled,
-                    StopCause::Suspended => self.suspending,
-                    StopCause::LimitReached => matches!(self.limited, Some((_, LimitThreshold::Exhausted))),
-                    StopCause::Stalled
-                    | StopCause::NoProgress
-                    | StopCause::AuthRejected
-                    | StopCause::WrongSession
-                    | StopCause::WrapUp
-                    | StopCause::MemoryLimit
-                    | StopCause::BackgroundStopped
-                    | StopCause::DidNotExit => false,
-                };
-                ensure(allowed && self.since.is_some(), Oracle::Checks, || {
+                let allowed = self.process.may_stop(*at, *cause, timeout(facts), facts)
+                    || self.process.since.is_some()
+                        && *cause == StopCause::LimitReached
+                        && facts.is_limit_exhausted();
+                ensure(allowed, Oracle::Checks, || {
                     format!("the check is stopped as {cause:?} without that reason: {self:?}")
                 })?;
-                self.stop_cause = Some(*cause);
+                self.process.stop_cause = Some(*cause);
             }
             Record::CheckEnded { result, .. } => {
                 // A check that is stopped for a suspension has no result, because it runs again. A check that
                 // finishes just before the stop has one.
-                let is_suspended = self.suspending && !self.cancelled;
-                let is_expected =
-                    *result != CheckResult::Stopped || self.stop_cause.is_some() && !is_suspended;
-                self.stop_cause = None;
-                ensure(self.since.take().is_some() && is_expected, Oracle::Checks, || {
+                let is_expected = *result != CheckResult::Stopped
+                    || self.process.stop_cause.is_some() && facts.suspending_since.is_none();
+                ensure(self.process.since.is_some() && is_expected, Oracle::Checks, || {
                     format!("a check ended that did not run: {self:?}")
                 })?;
-                self.result = Some(*result);
+                (self.process, self.result) = (SideProcess::default(), Some(*result));
                 self.failed += u32::from(*result != CheckResult::Passed);
             }
             Record::AttemptStarted { plan, .. } => {
-                let failures_max = policy.checks.as_ref().map_or(0, |checks| checks.failures_max);
+                let failures_max = facts.policy.checks.as_ref().map_or(0, |checks| checks.failures_max);
                 let reports_failure =
                     matches!(plan.prompt, PromptKind::CheckFailed(_) | PromptKind::WrapUp(_));
-                let valid = match self.result.take() {
-                    None => true,
-                    Some(CheckResult::Passed) => false,
-                    Some(CheckResult::Failed | CheckResult::Stopped) => {
-                        reports_failure && self.failed < failures_max && !self.cancelled
-                    }
-                };
+                let valid = self.result.take().is_none_or(|result| {
+                    let may_continue = self.failed < failures_max && !is_cancelled;
+                    result != CheckResult::Passed && reports_failure && may_continue
+                });
                 ensure(valid, Oracle::Checks, || {
                     format!("an attempt with {:?} follows the check: {self:?}", plan.prompt)
                 })?;
             }
-            Record::RunFinished { outcome, .. } => self.check_end(outcome, policy)?,
-            Record::Downtime { duration: span } => self.since = self.since.map(|since| since + *span),
-            Record::CancelRequested { .. } => self.cancelled = true,
-            Record::SuspendOrdered { .. } => self.suspending = true,
-            Record::Suspended { .. } => {}
+            Record::RunFinished { outcome, .. } => self.check_end(outcome, facts)?,
+            Record::Downtime { duration } => self.process.add_downtime(*duration),
             // A check that was stopped for a suspension runs again.
-            Record::Recovered { at, .. } => {
-                if mem::take(&mut self.suspending) && self.stop_cause == Some(StopCause::Suspended) {
-                    (self.since, self.stop_cause) = (Some(*at), None);
-                }
+            Record::Recovered { at, .. } if self.process.stop_cause == Some(StopCause::Suspended) => {
+                self.process.start(*at);
             }
-            Record::LimitReached { limit, threshold, .. } => self.limited = Some((*limit, *threshold)),
-            Record::RunStarted { .. }
-            | Record::ResumeStrategyChosen { .. }
-            | Record::SummaryStarted { .. }
-            | Record::SummaryStopOrdered { .. }
-            | Record::SummaryEnded { .. }
-            | Record::AttemptSpawned { .. }
-            | Record::SessionOpened { .. }
-            | Record::ProgressMade { .. }
-            | Record::PromptSent { .. }
-            | Record::AgentStopped { .. }
-            | Record::StallDeferred { .. }
-            | Record::InputClosed { .. }
-            | Record::StopOrdered { .. }
-            | Record::Swept { .. } => {}
+            _ => {}
         }
         Ok(())
     }
 
     /// Verifies that checked work is done if and only if it passed.
-    fn check_end(&mut self, outcome: &Outcome, policy: &Policy) -> OracleResult {
-        let failures_max = policy.checks.as_ref().map_or(u32::MAX, |checks| checks.failures_max);
+    fn check_end(&mut self, outcome: &Outcome, facts: &Facts) -> OracleResult {
         let result = self.result.take();
+        let has_passed = result == Some(CheckResult::Passed);
         let valid = match outcome.kind {
-            OutcomeKind::Done => policy.checks.is_none() || result == Some(CheckResult::Passed),
+            OutcomeKind::Done => facts.policy.checks.is_none() || has_passed,
             OutcomeKind::CheckFailed => {
-                result.is_some_and(|result| result != CheckResult::Passed) && self.failed >= failures_max
+                let failures_max =
+                    facts.policy.checks.as_ref().map_or(u32::MAX, |checks| checks.failures_max);
+                result.is_some() && !has_passed && self.failed >= failures_max
             }
-            OutcomeKind::Cancelled => result != Some(CheckResult::Passed),
-            OutcomeKind::OverBudget | OutcomeKind::OutOfTime => result != Some(CheckResult::Passed),
-            OutcomeKind::Failed if outcome.limit.is_some() => result != Some(CheckResult::Passed),
-            OutcomeKind::Failed
-            | OutcomeKind::NeedsPerson
-            | OutcomeKind::NotStarted
-            | OutcomeKind::Incomplete
-            | OutcomeKind::Bug
-            | OutcomeKind::RetryLater => result.is_none(),
+            OutcomeKind::Cancelled | OutcomeKind::OverBudget | OutcomeKind::OutOfTime => !has_passed,
+            OutcomeKind::Failed if outcome.limit.is_some() => !has_passed,
             OutcomeKind::Suspended => false,
+            _ => result.is_none(),
         };
         ensure(valid, Oracle::Checks, || format!("{} after {result:?}: {self:?}", outcome.kind))
     }

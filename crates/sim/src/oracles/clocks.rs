@@ -3,18 +3,15 @@
 use super::{Oracle, OracleResult, ensure};
 use longhaul_core::{AfterAttempt, Moment, Record, Run, Span};
 
-/// Times according to the records.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ClockWatch {
     started_at: Moment,
     waiting: Span,
     downtime: Span,
     finished: Span,
-    /// Moment at which the run finished.
     finished_since: Option<Moment>,
     /// Moment at which the run was suspended, and whether it waited before.
     suspended: Option<(Moment, bool)>,
-    /// Whether another attempt is decided.
     retries: bool,
     /// Start of the current wait without a process.
     waits_since: Option<Moment>,
@@ -51,26 +48,7 @@ impl ClockWatch {
             Record::Downtime { duration: span } if self.waits_since.is_none() => {
                 self.downtime = self.downtime + *span
             }
-            Record::Swept { .. }
-            | Record::Downtime { .. }
-            | Record::ResumeStrategyChosen { .. }
-            | Record::SummaryStarted { .. }
-            | Record::SummaryStopOrdered { .. }
-            | Record::SummaryEnded { .. }
-            | Record::AttemptSpawned { .. }
-            | Record::SessionOpened { .. }
-            | Record::ProgressMade { .. }
-            | Record::LimitReached { .. }
-            | Record::PromptSent { .. }
-            | Record::CheckStarted { .. }
-            | Record::CheckStopOrdered { .. }
-            | Record::AgentStopped { .. }
-            | Record::CheckEnded { .. }
-            | Record::InputClosed { .. }
-            | Record::StallDeferred { .. }
-            | Record::StopOrdered { .. }
-            | Record::SuspendOrdered { .. }
-            | Record::CancelRequested { .. } => {}
+            _ => {}
         }
     }
 

@@ -1,6 +1,7 @@
 //! Checks that the history of a conversation reaches an attempt by the right resume strategy. No strategy is
 //! used twice for the same reason, and no session is resumed without an inspection.
 
+use super::facts::Facts;
 use super::{Oracle, OracleResult, ensure};
 use longhaul_core::{
     AttemptPlan, Event, Record, ResumeStrategy, SessionFileState, SessionPlan, StrategyReason,
@@ -11,7 +12,6 @@ use longhaul_core::{
 pub(crate) struct StrategyWatch {
     /// Result of the current attempt's last inspection.
     inspected_state: Option<SessionFileState>,
-    plan: Option<AttemptPlan>,
     relocated: bool,
     repaired: bool,
     handed_off: bool,
@@ -29,14 +29,12 @@ impl StrategyWatch {
     }
 
     /// Returns whether the inspected session cannot be resumed.
-    pub(crate) fn is_lost(&self) -> bool {
-        let forks = self.plan.as_ref().is_some_and(|plan| matches!(plan.session, SessionPlan::Fork { .. }));
+    pub(crate) fn is_lost(&self, facts: &Facts) -> bool {
+        let forks = facts.plan.as_ref().is_some_and(|plan| matches!(plan.session, SessionPlan::Fork { .. }));
         match self.inspected_state {
             Some(SessionFileState::Missing | SessionFileState::Empty) => true,
             Some(SessionFileState::Elsewhere) => self.relocated && !forks,
-            Some(SessionFileState::Ready | SessionFileState::Damaged | SessionFileState::Stale) | None => {
-                false
-            }
+            _ => false,
         }
     }
 
@@ -45,17 +43,15 @@ impl StrategyWatch {
         self.handed_off && !self.started_fresh
     }
 
-    pub(crate) fn on_record(&mut self, record: &Record) -> OracleResult {
+    pub(crate) fn on_record(&mut self, record: &Record, facts: &Facts) -> OracleResult {
         match record {
             Record::RunReopened { .. } => {
                 let has_history = self.has_history;
                 *self = StrategyWatch { has_history, ..StrategyWatch::default() };
             }
-            Record::AttemptStarted { plan, .. } => {
-                (self.inspected_state, self.plan) = (None, Some(plan.clone()))
-            }
+            Record::AttemptStarted { .. } => self.inspected_state = None,
             Record::ResumeStrategyChosen { strategy, reason, .. } => {
-                let expected = self.expected(*reason);
+                let expected = self.expected(*reason, facts);
                 ensure(expected == Some(*strategy), Oracle::Strategies, || {
                     format!("{strategy:?} for {reason:?}, not {expected:?}: {self:?}")
                 })?;
@@ -74,42 +70,20 @@ impl StrategyWatch {
             Record::AttemptEnded { usage, .. } => {
                 self.has_history |= usage.messages + usage.truncated_messages > 0
             }
-            Record::ProgressMade { resets_retries: false, .. }
-            | Record::RunStarted { .. }
-            | Record::SummaryStarted { .. }
-            | Record::SummaryStopOrdered { .. }
-            | Record::SummaryEnded { .. }
-            | Record::AttemptSpawned { .. }
-            | Record::SessionOpened { .. }
-            | Record::LimitReached { .. }
-            | Record::PromptSent { .. }
-            | Record::CheckStarted { .. }
-            | Record::CheckStopOrdered { .. }
-            | Record::AgentStopped { .. }
-            | Record::CheckEnded { .. }
-            | Record::InputClosed { .. }
-            | Record::StallDeferred { .. }
-            | Record::Recovered { .. }
-            | Record::StopOrdered { .. }
-            | Record::Downtime { .. }
-            | Record::Swept { .. }
-            | Record::CancelRequested { .. }
-            | Record::SuspendOrdered { .. }
-            | Record::Suspended { .. }
-            | Record::RunFinished { .. } => {}
+            _ => {}
         }
         Ok(())
     }
 
     /// Returns the strategy that the documentation requires.
-    fn expected(&self, reason: StrategyReason) -> Option<ResumeStrategy> {
-        let plan = self.plan.as_ref()?;
+    fn expected(&self, reason: StrategyReason, facts: &Facts) -> Option<ResumeStrategy> {
+        let plan = facts.plan.as_ref()?;
         let found = match reason {
             StrategyReason::SessionFile(found) => Some(found),
             StrategyReason::Fault(_) | StrategyReason::NeverOpened => None,
         };
         match &plan.session {
-            _ if self.inspected_state != found || self.is_lost() => None,
+            _ if self.inspected_state != found || self.is_lost(facts) => None,
             SessionPlan::New(_) if reason == StrategyReason::NeverOpened => Some(ResumeStrategy::Fresh),
             SessionPlan::New(_) if self.has_history && !self.handed_off => Some(ResumeStrategy::Handoff),
             SessionPlan::New(_) => Some(ResumeStrategy::Fresh),

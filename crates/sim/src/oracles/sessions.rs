@@ -18,12 +18,6 @@ pub(crate) struct SessionWatch {
 }
 
 impl SessionWatch {
-    pub(crate) fn clear(&mut self) {
-        self.used.clear();
-        self.current = None;
-        self.abandoned.clear();
-    }
-
     /// Returns whether a session with the work is open.
     pub(crate) fn is_open(&self) -> bool {
         self.current.is_some()

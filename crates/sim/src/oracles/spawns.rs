@@ -8,17 +8,21 @@ use longhaul_core::{
 };
 
 /// Checks that a record of the attempt, already on disk, implies the action.
-pub(crate) fn check_journaled(action: &Action, journal: &[Record]) -> OracleResult {
-    let attempt_starts = |record: &Record| matches!(record, Record::AttemptStarted { .. });
+pub(crate) fn check_journaled(action: &Action, journal: &[(Moment, Record)]) -> OracleResult {
+    let attempt_starts = |(_, record): &(Moment, Record)| matches!(record, Record::AttemptStarted { .. });
     let start = journal.iter().rposition(attempt_starts).unwrap_or(0);
-    let is_strategy = |strategy| move |record: &Record| matches!(record, Record::ResumeStrategyChosen { strategy: chosen, .. } if *chosen == strategy);
-    let implied = journal[start..].iter().rev().any(|record| implies(record, action))
-        && match action {
-            Action::Spawn(AttemptPlan { strategy: Some(strategy), .. }) => {
-                journal[start..].iter().any(is_strategy(*strategy))
-            }
-            _ => true,
-        };
+    let mut records = journal[start..].iter().rev().map(|(_, record)| record);
+    let has_strategy = |expected| {
+        let mut records = records.clone();
+        records.any(
+            |record| matches!(record, Record::ResumeStrategyChosen { strategy, .. } if *strategy == expected),
+        )
+    };
+    let is_chosen = match action {
+        Action::Spawn(AttemptPlan { strategy: Some(strategy), .. }) => has_strategy(*strategy),
+        _ => true,
+    };
+    let implied = is_chosen && records.any(|record| implies(record, action));
     ensure(implied, Oracle::Journaled, || format!("{action:?} follows from no record"))
 }
 
@@ -71,7 +75,7 @@ fn is_same_plan(plan: &AttemptPlan, ordered: &AttemptPlan) -> bool {
 pub(crate) fn check_spawn(
     plan: &AttemptPlan,
     world: &World,
-    journal: &[Record],
+    journal: &[(Moment, Record)],
     now: Moment,
 ) -> OracleResult {
     ensure(!world.has_live_process(), Oracle::OneTree, || {
@@ -80,7 +84,7 @@ pub(crate) fn check_spawn(
     // From newest to oldest: the start of this attempt, the sweep after the previous one, the end of that
     // one.
     let (mut swept, mut is_recovered) = (false, false);
-    for record in journal.iter().rev() {
+    for (_, record) in journal.iter().rev() {
         match record {
             Record::Recovered { .. } => is_recovered = true,
             Record::SuspendOrdered { .. } if !is_recovered => {
@@ -104,27 +108,7 @@ pub(crate) fn check_spawn(
             }
             // Older records belong to another decision.
             Record::RunReopened { .. } => return Ok(()),
-            Record::RunStarted { .. }
-            | Record::ResumeStrategyChosen { .. }
-            | Record::SummaryStarted { .. }
-            | Record::SummaryStopOrdered { .. }
-            | Record::SummaryEnded { .. }
-            | Record::AttemptStarted { .. }
-            | Record::AttemptSpawned { .. }
-            | Record::SessionOpened { .. }
-            | Record::ProgressMade { .. }
-            | Record::CheckStarted { .. }
-            | Record::CheckStopOrdered { .. }
-            | Record::AgentStopped { .. }
-            | Record::LimitReached { .. }
-            | Record::PromptSent { .. }
-            | Record::InputClosed { .. }
-            | Record::StallDeferred { .. }
-            | Record::StopOrdered { .. }
-            | Record::Downtime { .. }
-            | Record::SuspendOrdered { .. }
-            | Record::Suspended { .. }
-            | Record::RunFinished { .. } => {}
+            _ => {}
         }
     }
     ensure(plan.attempt == 1, Oracle::Bounds, || format!("the first attempt has number {}", plan.attempt))

@@ -1,10 +1,9 @@
 //! Checks that stops escalate: one level per grace period, a bounded number of kills, and no stop without a
 //! reason.
 
+use super::facts::Facts;
 use super::{Oracle, OracleResult, ensure};
-use longhaul_core::{
-    CancelSource, Event, Moment, Notice, Policy, ProcessState, Record, Span, StopCause, StopLevel,
-};
+use longhaul_core::{CancelSource, Event, Moment, Notice, ProcessState, Record, Span, StopCause, StopLevel};
 
 // A process that survives this many SIGKILLs cannot be stopped.
 const KILLS_MAX: u32 = 3;
@@ -17,8 +16,6 @@ pub(crate) struct StopWatch {
     last: Option<(Moment, StopLevel, StopCause)>,
     kills: u32,
     downtime: Span,
-    /// Moment at which the suspension of the run was ordered.
-    suspend_ordered_at: Option<Moment>,
     /// Whether the agent was found frozen, without output since.
     is_frozen: bool,
     /// Moment at which the last probe found the agent frozen.
@@ -41,72 +38,38 @@ impl StopWatch {
         }
     }
 
-    pub(crate) fn on_record(
-        &mut self,
-        record: &Record,
-        policy: &Policy,
-        cancel: Option<CancelSource>,
-    ) -> OracleResult {
+    pub(crate) fn on_record(&mut self, record: &Record, facts: &Facts) -> OracleResult {
         match record {
             // The prompt after the interrupt was sent, so the agent works again.
             Record::AttemptStarted { .. } | Record::PromptSent { .. } => {
-                *self = StopWatch { suspend_ordered_at: self.suspend_ordered_at, ..StopWatch::default() };
-            }
-            Record::SuspendOrdered { at, .. } => self.suspend_ordered_at = Some(*at),
-            Record::Recovered { .. } | Record::CancelRequested { .. } | Record::RunReopened { .. } => {
-                self.suspend_ordered_at = None;
+                *self = StopWatch::default();
             }
             Record::Downtime { duration: span } => self.downtime = self.downtime + *span,
             Record::StopOrdered { at, cause, level, .. } => {
-                self.check(*at, *cause, *level, policy, cancel)?;
+                self.check(*at, *cause, *level, facts)?;
                 self.last = Some((*at, *level, *cause));
                 self.kills += u32::from(*level == StopLevel::Kill);
                 self.downtime = Span::ZERO;
             }
-            Record::RunStarted { .. }
-            | Record::ResumeStrategyChosen { .. }
-            | Record::SummaryStarted { .. }
-            | Record::SummaryStopOrdered { .. }
-            | Record::SummaryEnded { .. }
-            | Record::AttemptSpawned { .. }
-            | Record::SessionOpened { .. }
-            | Record::ProgressMade { .. }
-            | Record::LimitReached { .. }
-            | Record::CheckStarted { .. }
-            | Record::CheckStopOrdered { .. }
-            | Record::AgentStopped { .. }
-            | Record::CheckEnded { .. }
-            | Record::InputClosed { .. }
-            | Record::StallDeferred { .. }
-            | Record::AttemptEnded { .. }
-            | Record::Swept { .. }
-            | Record::Suspended { .. }
-            | Record::RunFinished { .. } => {}
+            _ => {}
         }
         ensure(self.kills <= KILLS_MAX, Oracle::Stops, || {
             format!("SIGKILL is sent for the {}th time", self.kills)
         })
     }
 
-    fn check(
-        &self,
-        at: Moment,
-        cause: StopCause,
-        level: StopLevel,
-        policy: &Policy,
-        cancel: Option<CancelSource>,
-    ) -> OracleResult {
-        ensure(cause != StopCause::Cancelled || cancel.is_some(), Oracle::Cancels, || {
+    fn check(&self, at: Moment, cause: StopCause, level: StopLevel, facts: &Facts) -> OracleResult {
+        ensure(cause != StopCause::Cancelled || facts.cancel.is_some(), Oracle::Cancels, || {
             "a stop for a cancellation that was not requested".to_owned()
         })?;
         let follows = self.last.is_some_and(|(_, _, before)| before == cause);
         ensure(
-            cause != StopCause::Suspended || self.suspend_ordered_at.is_some() || follows,
+            cause != StopCause::Suspended || facts.suspending_since.is_some() || follows,
             Oracle::Cancels,
             || "a stop for a suspension without a signal".to_owned(),
         )?;
         let Some((since, before, _)) = self.last else {
-            let is_gentle = cause == StopCause::Cancelled && cancel == Some(CancelSource::Person);
+            let is_gentle = cause == StopCause::Cancelled && facts.cancel == Some(CancelSource::Person);
             let first = match cause {
                 _ if is_gentle => StopLevel::Interrupt,
                 // The agent must survive to do the wrap-up.
@@ -122,12 +85,9 @@ impl StopWatch {
                 format!("a stop for {cause:?} starts with {level:?}")
             });
         };
-        if cause == StopCause::Cancelled && before == StopLevel::Interrupt && level == StopLevel::Term {
-            // The user cancelled again: the next level follows immediately.
-            return Ok(());
-        }
-        if cause == StopCause::LimitReached && before == StopLevel::Interrupt && level == StopLevel::Term {
-            // An exhausted limit leaves no grace period.
+        // The user cancelled again, or an exhausted limit leaves no grace period.
+        let is_urgent = matches!(cause, StopCause::Cancelled | StopCause::LimitReached);
+        if is_urgent && (before, level) == (StopLevel::Interrupt, StopLevel::Term) {
             return Ok(());
         }
         let next_level = match before {
@@ -135,11 +95,11 @@ impl StopWatch {
             StopLevel::Term | StopLevel::Kill => StopLevel::Kill,
         };
         let waited = at.since(since);
-        let is_timely = match self.suspend_ordered_at {
-            None => waited >= policy.stop_grace + self.downtime,
+        let is_timely = match facts.suspending_since {
+            None => waited >= facts.policy.stop_grace + self.downtime,
             // A system that shuts down does not wait.
             Some(ordered) => {
-                let grace = policy.stop_grace.min(SUSPEND_GRACE);
+                let grace = facts.policy.stop_grace.min(SUSPEND_GRACE);
                 waited >= grace + self.downtime && at.since(since.max(ordered)) <= grace + self.downtime
             }
         };

@@ -1,6 +1,6 @@
 //! Checks that a wait is within its schedule. The schedule is restated from the policy's documentation.
 
-use super::bounds::{AttemptCase, Bounds};
+use super::bounds::{AttemptCase, Bound, Bounds, bound};
 use super::{Oracle, Violation, ensure};
 use longhaul_core::{
     Backoff, Fault, Jitter, Moment, RateLimitStatus, Remedy, SessionLoss, Span, TimeoutAction,
@@ -39,61 +39,45 @@ fn expected_interval(bounds: &Bounds, case: &AttemptCase<'_>) -> (Moment, Moment
         (case.now + shortest, case.now + longest)
     };
     let immediately = (case.now, case.now);
-    match case.fault {
-        Fault::RateLimited | Fault::ServerError | Fault::Network => by_schedule(&policy.backoff, used),
-        Fault::Overloaded => {
+    match bound(case.fault) {
+        Bound::Server if case.fault == Fault::Overloaded => {
             let is_early = bounds.outage_age(case.now) < policy.early_overload_period;
-            let cap = if is_early {
-                policy.backoff.cap.at_most(policy.early_overload_cap)
-            } else {
-                policy.backoff.cap
-            };
+            let early_cap = policy.backoff.cap.at_most(policy.early_overload_cap);
+            let cap = if is_early { early_cap } else { policy.backoff.cap };
             by_schedule(&Backoff { cap, ..policy.backoff }, used)
         }
-        Fault::UsageLimit => {
-            match case.evidence.rate_limit.and_then(|limit| limit.resets_at).filter(|at| *at > case.now) {
-                Some(reset) => (reset, reset + policy.reset_jitter),
-                None => {
-                    let backoff = Backoff { jitter: Jitter::Percent(25), ..policy.backoff };
-                    by_schedule(&backoff, CAREFUL_STEP + bounds.parks)
-                }
+        Bound::Server | Bound::Retries => by_schedule(&policy.backoff, used),
+        Bound::UsageLimit => match reset(case) {
+            Some(reset) => (reset, reset + policy.reset_jitter),
+            None => {
+                let backoff = Backoff { jitter: Jitter::Percent(25), ..policy.backoff };
+                by_schedule(&backoff, CAREFUL_STEP + bounds.parks)
             }
-        }
-        Fault::Crashed | Fault::Interrupted | Fault::Stalled => by_schedule(&policy.backoff, used),
-        Fault::OutOfMemory | Fault::Unknown => by_schedule(&policy.backoff, CAREFUL_STEP),
-        Fault::AttemptTimeout if policy.attempt_timeout_action == TimeoutAction::Retry => {
+        },
+        Bound::OnceSlowly => by_schedule(&policy.backoff, CAREFUL_STEP),
+        Bound::Timeout if policy.attempt_timeout_action == TimeoutAction::Retry => {
             by_schedule(&policy.backoff, used)
         }
-        Fault::SessionLost if policy.session_loss == SessionLoss::SpendAttempt => {
+        Bound::SessionLost if policy.session_loss == SessionLoss::SpendAttempt => {
             let (earliest, latest) = by_schedule(&policy.backoff, used);
             let (opens, opens_latest) = after_reset(case);
             (earliest.max(opens), latest.max(opens_latest))
         }
-        Fault::SessionLost | Fault::ContextFull => after_reset(case),
-        Fault::AttemptTimeout
-        | Fault::SessionExists
-        | Fault::SessionBusy
-        | Fault::OutputLimit
-        | Fault::Unfinished
-        | Fault::GuardLapsed
-        | Fault::Permission
-        | Fault::Auth
-        | Fault::Billing
-        | Fault::ModelUnknown
-        | Fault::Refused
-        | Fault::BadRequest
-        | Fault::AgentMissing
-        | Fault::AgentUnusable
-        | Fault::TurnLimit
-        | Fault::AgentBudget => immediately,
+        Bound::SessionLost | Bound::NewSession => after_reset(case),
+        Bound::Timeout | Bound::Once | Bound::Nudge(_) | Bound::AgentLimit | Bound::Final => immediately,
     }
+}
+
+/// Returns the reported reset of the usage window, if it is in the future.
+fn reset(case: &AttemptCase<'_>) -> Option<Moment> {
+    case.evidence.rate_limit.and_then(|limit| limit.resets_at).filter(|reset| *reset > case.now)
 }
 
 /// Returns the bounds of a start without a wait: now, or the reset if the usage window is known to be
 /// exhausted.
 fn after_reset(case: &AttemptCase<'_>) -> (Moment, Moment) {
-    let rejected = case.evidence.rate_limit.filter(|limit| limit.status == RateLimitStatus::Rejected);
-    match rejected.and_then(|limit| limit.resets_at).filter(|reset| *reset > case.now) {
+    let is_rejected = case.evidence.rate_limit.is_some_and(|limit| limit.status == RateLimitStatus::Rejected);
+    match reset(case).filter(|_| is_rejected) {
         Some(reset) => (reset, reset + case.policy.reset_jitter),
         None => (case.now, case.now),
     }

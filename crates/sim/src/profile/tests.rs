@@ -1,6 +1,5 @@
 use super::{Profile, Rate, RunCounts};
-use crate::sim_run::{START, SimRun, Trace};
-use crate::world::World;
+use crate::sim_run::{SimRun, Trace};
 use crate::{Coverage, seed_plan};
 use longhaul_core::{Fault, RunHistory};
 
@@ -41,19 +40,18 @@ fn hourly_rates_become_chances_per_request() {
 
 #[test]
 fn profile_counts_faults_of_past_runs() {
-    let mut sim_run = SimRun::new();
     let mut runs = Vec::new();
-    let mut coverage = Coverage::new();
+    let mut coverage = Coverage::default();
     for seed in 0..300 {
         let plan = seed_plan::plan(seed);
-        let mut world = World::new(seed, plan.mix.clone(), &plan.policy, START);
-        sim_run.run(&plan, &mut world, &mut coverage, &mut Trace::off()).expect("no oracle is violated");
-        runs.push(RunHistory::new(sim_run.timed_journal()));
+        let mut sim_run = SimRun::new(seed, &plan, &mut coverage, Trace::off());
+        sim_run.run().expect("no oracle is violated");
+        runs.push(RunHistory::new(sim_run.journal.iter().map(|(at, record)| (*at, record))));
     }
     let mut counts = RunCounts::default();
     runs.iter().for_each(|history| counts.add(history));
     let fault_count: u64 = counts.faults.values().sum();
-    assert_eq!(fault_count, coverage.faults.iter().sum::<u64>());
+    assert_eq!(fault_count, Fault::ALL.iter().map(|fault| coverage.attempts_with(*fault)).sum::<u64>());
     let profile = Profile::from_runs(&runs).expect("the runs contain work");
     assert!(profile.check().is_ok());
     assert!(profile.faults[&Fault::Crashed].per_hour > 0.0);

@@ -2,7 +2,7 @@
 
 use super::agent::{Agent, NEVER, RespondsTo, Stage};
 use super::sessions::Session;
-use super::{EndedAttempt, World};
+use super::{EndedAttempt, Timer, World};
 use crate::Interval;
 use crate::fault_mix::FaultPoint;
 use crate::rng::Rng;
@@ -28,8 +28,9 @@ impl World {
             Action::Sweep => {
                 let duration =
                     if self.leftover_processes > 0 { Interval::new(1, 3_000) } else { Interval::new(0, 3) };
-                self.sweep_at = self.now + Span(self.rng.uniform(duration));
-                self.may_cancel_before(self.sweep_at);
+                let at = self.now + Span(self.rng.uniform(duration));
+                self.set_timer(Timer::Sweep, at);
+                self.may_cancel_before(at);
             }
             Action::Finish(_) => {}
         }
@@ -38,13 +39,14 @@ impl World {
     /// Starts the inspection of a session. Its file may have been moved or damaged since its last use.
     fn inspect(&mut self, id: &SessionId) {
         let duration = if self.rng.one_in(8) { Interval::new(1, 5_000) } else { Interval::new(1, 5) };
-        self.inspect_at = self.now + Span(self.rng.log_uniform(duration));
-        self.may_cancel_before(self.inspect_at);
+        let at = self.now + Span(self.rng.log_uniform(duration));
+        self.set_timer(Timer::Inspection, at);
+        self.may_cancel_before(at);
         let (moved, damaged) =
             (self.draw_extra_fault(self.mix.moved), self.draw_extra_fault(self.mix.damaged));
         let stale = self.draw_extra_fault(self.mix.stale);
         let visible = !self.rng.chance(self.mix.hidden);
-        let session = self.sessions.find_mut(id);
+        let session = self.sessions.get_mut(id);
         self.inspection = match session {
             // Only the agent can read the file.
             _ if !visible => SessionFileState::Ready,
@@ -68,8 +70,7 @@ impl World {
     /// Records that the supervisor could not resume the session and started no process.
     pub(crate) fn mark_unstarted(&mut self, attempt: u32, truth: Fault) {
         let startup = (truth == Fault::SessionLost).then_some(StartupError::SessionUnknown);
-        let evidence = Evidence { startup, ..Evidence::from_exit(Exit::NeverSpawned) };
-        self.ended_attempt = Some(EndedAttempt { attempt, truth: Some(truth), evidence });
+        self.ended_attempt = Some(EndedAttempt::unspawned(attempt, truth, startup));
     }
 
     /// Moves or repairs the session for the agent. Returns whether that succeeded.
@@ -86,7 +87,7 @@ impl World {
             ResumeStrategy::AsIs | ResumeStrategy::Handoff | ResumeStrategy::Fresh => return true,
         };
         let fails = self.draw_extra_fault(self.mix.unwritable);
-        let Some(session) = self.sessions.find_mut(from).filter(|_| !fails) else { return false };
+        let Some(session) = self.sessions.get_mut(from).filter(|_| !fails) else { return false };
         // A copy is complete and undamaged.
         session.damaged &= !(repairs || relocates);
         session.stale &= !(repairs || relocates);
@@ -95,11 +96,11 @@ impl World {
     }
 
     fn spawn(&mut self, plan: &AttemptPlan) {
-        let now = self.now;
         // A spawn usually takes a millisecond or two, and seconds on a machine that swaps.
         let duration = if self.rng.one_in(8) { Interval::new(1, 5_000) } else { Interval::new(1, 5) };
-        self.spawn_at = now + Span(self.rng.log_uniform(duration));
-        self.may_cancel_before(self.spawn_at);
+        let spawned_at = self.now + Span(self.rng.log_uniform(duration));
+        self.set_timer(Timer::Spawn, spawned_at);
+        self.may_cancel_before(spawned_at);
         self.stream.clear();
         if !self.prepare_session(plan) {
             self.spawn_result = Err(None);
@@ -116,10 +117,10 @@ impl World {
             return self.fail_spawn(plan, SpawnError::NotRunnable, Fault::AgentUnusable);
         }
         self.last_pid += 1;
-        let process = ProcessId { pid: self.last_pid, start_ticks: now.0 / 10 };
+        let process = ProcessId { pid: self.last_pid, start_ticks: self.now.0 / 10 };
         self.spawn_result = Ok(process);
         // The first output comes after the spawn returned.
-        let boot = self.spawn_at + Span(self.rng.uniform(self.mix.boot));
+        let boot = spawned_at + Span(self.rng.uniform(self.mix.boot));
         let mut agent = Box::new(Agent::new(process, plan.clone(), boot));
         agent.refusal = self.refusal(plan, struck);
         agent.wrap_up_calls = matches!(plan.prompt, PromptKind::WrapUp(_)).then(|| self.rng.below(3) as u32);
@@ -134,7 +135,7 @@ impl World {
         if self.rng.chance(self.mix.ignores_stops) {
             agent.responds_to = RespondsTo::From(StopLevel::Term);
         }
-        self.draw_death(&mut agent);
+        self.draw_death(&mut agent, spawned_at);
         self.draw_new_work(plan.prompt);
         self.agent = Some(agent);
     }
@@ -142,15 +143,15 @@ impl World {
     /// Moves a pending cancel into this short period, with some probability, because cancels would rarely hit
     /// it by chance.
     pub(super) fn may_cancel_before(&mut self, until: Moment) {
-        if self.cancel_at != NEVER && self.rng.one_in(4) {
-            self.cancel_at = self.now + Span(self.rng.below(until.since(self.now).0 + 1));
+        if self.timer(Timer::Cancel) != NEVER && self.rng.one_in(4) {
+            let at = self.now + Span(self.rng.below(until.since(self.now).0 + 1));
+            self.set_timer(Timer::Cancel, at);
         }
     }
 
     fn fail_spawn(&mut self, plan: &AttemptPlan, error: SpawnError, truth: Fault) {
         self.spawn_result = Err(Some(error));
-        let evidence = Evidence { startup: error.startup(), ..Evidence::from_exit(Exit::NeverSpawned) };
-        self.ended_attempt = Some(EndedAttempt { attempt: plan.attempt, truth: Some(truth), evidence });
+        self.ended_attempt = Some(EndedAttempt::unspawned(plan.attempt, truth, error.startup()));
     }
 
     /// Returns the error with which the agent refuses to start on this session, or `None` if it starts.
@@ -161,9 +162,9 @@ impl World {
             return Some((StartupError::Unusable, Fault::AgentUnusable));
         }
         match &plan.session {
-            SessionPlan::New(id) if self.sessions.find(id).is_some() => Some(in_use),
+            SessionPlan::New(id) if self.sessions.contains_key(id) => Some(in_use),
             SessionPlan::New(id) if struck == Some(Fault::SessionExists) && plan.attempt == 1 => {
-                self.sessions.find_or_create(id);
+                self.sessions.entry(id.clone()).or_default();
                 Some(in_use)
             }
             SessionPlan::New(_) => None,
@@ -172,21 +173,21 @@ impl World {
             }
             SessionPlan::Resume(from) | SessionPlan::Fork { from, .. } => {
                 if struck == Some(Fault::SessionLost) {
-                    self.sessions.find_or_create(from).lost = true;
+                    self.sessions.entry(from.clone()).or_default().lost = true;
                 }
                 let is_unusable =
                     |session: &Session| session.lost || session.elsewhere || !session.has_content;
-                self.sessions.find(from).is_none_or(is_unusable).then_some(unknown)
+                self.sessions.get(from).is_none_or(is_unusable).then_some(unknown)
             }
         }
     }
 
     /// Draws faults that kill the process from outside.
-    fn draw_death(&mut self, agent: &mut Agent) {
+    fn draw_death(&mut self, agent: &mut Agent, spawned_at: Moment) {
         for fault in [Fault::Crashed, Fault::OutOfMemory, Fault::Interrupted] {
             if self.draw_extra_fault(self.mix.fault_odds(fault)) {
                 agent.death = Some(fault);
-                agent.death_at = self.spawn_at + Span(self.rng.log_uniform(Interval::new(1, 600_000)));
+                agent.death_at = spawned_at + Span(self.rng.log_uniform(Interval::new(1, 600_000)));
             }
         }
     }
@@ -198,8 +199,9 @@ impl World {
         self.remaining_work += if fails { 1 + self.rng.below(3) as u32 } else { 0 };
         let hangs = self.rng.chance(self.mix.check_hangs);
         let duration = if hangs { self.mix.hang } else { Interval::new(1, 600_000) };
-        self.check_at = self.now + Span(self.rng.log_uniform(duration));
-        self.may_cancel_before(self.check_at.min(self.now + Span::from_secs(60)));
+        let ends_at = self.now + Span(self.rng.log_uniform(duration));
+        self.set_timer(Timer::Check, ends_at);
+        self.may_cancel_before(ends_at.min(self.now + Span::from_secs(60)));
     }
 
     /// Stops the running check. It may finish at the same moment.
@@ -207,7 +209,8 @@ impl World {
         if !self.rng.one_in(16) {
             self.check_result = CheckResult::Stopped;
         }
-        self.check_at = self.now + Span(self.rng.below(600));
+        let ends_at = self.now + Span(self.rng.below(600));
+        self.set_timer(Timer::Check, ends_at);
     }
 
     /// Sends a prompt to the agent. An idle agent starts an exchange.
@@ -242,13 +245,17 @@ impl World {
 
     /// Kills the supervisor. Pending events are lost; running processes continue.
     pub(crate) fn kill_supervisor(&mut self) {
-        self.spawn_at = NEVER;
-        self.inspect_at = NEVER;
-        self.no_summary_at = NEVER;
-        self.sweep_at = NEVER;
-        // The check has no reader. The next supervisor stops it first.
-        self.check_at = NEVER;
-        self.probe_at = NEVER;
+        for timer in [
+            Timer::Spawn,
+            Timer::Inspection,
+            Timer::NoSummary,
+            // The check has no reader. The next supervisor stops it first.
+            Timer::Check,
+            Timer::Sweep,
+            Timer::Probe,
+        ] {
+            self.set_timer(timer, NEVER);
+        }
         self.is_unsupervised = true;
         // The input of an agent that waits for a supervisor survives the supervisor.
         if !self.needs_supervisor && self.rng.chance(self.mix.input_closes_with_supervisor) {

@@ -3,12 +3,13 @@
 use super::agent::{Agent, NEVER, RespondsTo, Stage};
 use super::results::{ABORTED, PORTAL, result_of};
 use super::server::{Outage, PermanentFailure, Server, UsageLimit};
-use super::{EndedAttempt, World, WorldEvent};
+use super::sessions::Session;
+use super::{EndedAttempt, World};
 use crate::Interval;
 use crate::fault_mix::FaultPoint;
 use longhaul_core::{
-    AgentResult, ApiError, Continuity, Exit, Fault, Moment, Notice, RateLimit, RateLimitStatus, SessionPlan,
-    Span, StopLevel, Usage, draw_uuid,
+    AgentResult, ApiError, Continuity, Event, Exit, Fault, Moment, Notice, RateLimit, RateLimitStatus,
+    SessionPlan, Span, StopLevel, Usage, draw_uuid,
 };
 
 // The agent's own schedule of retries, as measured: 0.5 s doubling to 32 s, plus up to 25 percent.
@@ -21,7 +22,7 @@ const STOP_DELAY: Interval = Interval::new(5, 2_500);
 
 impl World {
     /// Performs the agent's next step.
-    pub(super) fn step_agent(&mut self, mut agent: Box<Agent>) -> Option<WorldEvent> {
+    pub(super) fn step_agent(&mut self, mut agent: Box<Agent>) -> Option<Event> {
         let now = self.now;
         if agent.stop_at <= now {
             agent.stop_at = NEVER;
@@ -112,24 +113,28 @@ impl World {
         self.now + Span(self.rng.log_uniform(self.mix.think) / 2)
     }
 
+    fn session_of(&mut self, agent: &Agent) -> &mut Session {
+        self.sessions.entry(agent.plan.session.id().clone()).or_default()
+    }
+
     fn soon(&mut self) -> Moment {
         self.now + Span(self.rng.below(400))
     }
 
     /// Returns the agent to the world without output.
-    fn keep_silent(&mut self, agent: Box<Agent>) -> Option<WorldEvent> {
+    fn keep_silent(&mut self, agent: Box<Agent>) -> Option<Event> {
         self.agent = Some(agent);
         None
     }
 
-    pub(super) fn emit(&mut self, agent: Box<Agent>, notice: Notice) -> Option<WorldEvent> {
+    pub(super) fn emit(&mut self, agent: Box<Agent>, notice: Notice) -> Option<Event> {
         self.agent = Some(agent);
         self.stream.push(notice.clone());
-        Some(WorldEvent::Noticed(notice))
+        Some(Event::Noticed(notice))
     }
 
     /// Freezes the agent's process during a tool call. The supervisor notices it.
-    fn freeze(&mut self, mut agent: Box<Agent>) -> Option<WorldEvent> {
+    fn freeze(&mut self, mut agent: Box<Agent>) -> Option<Event> {
         agent.responds_to = RespondsTo::From(StopLevel::Kill);
         agent.frozen = true;
         let at = self.now + Span(self.rng.log_uniform(self.mix.hang));
@@ -137,7 +142,7 @@ impl World {
         self.emit(agent, Notice::ProcessFrozen)
     }
 
-    fn boot(&mut self, mut agent: Box<Agent>) -> Option<WorldEvent> {
+    fn boot(&mut self, mut agent: Box<Agent>) -> Option<Event> {
         if let Some((error, fault)) = agent.refusal {
             agent.evidence.startup = Some(error);
             agent.evidence.exit = Exit::Code(1);
@@ -145,7 +150,7 @@ impl World {
         }
         // The prompt is usually in the session file before the first request.
         let written = !self.rng.one_in(4);
-        self.sessions.find_or_create(agent.session()).has_content |= written;
+        self.session_of(&agent).has_content |= written;
         let session =
             if agent.opens_other_session { draw_uuid(self.rng.bits(), 0) } else { agent.session().clone() };
         agent.evidence.session = Some(session.clone());
@@ -166,7 +171,7 @@ impl World {
     }
 
     /// Processes one request at the API.
-    fn answer_request(&mut self, mut agent: Box<Agent>) -> Option<WorldEvent> {
+    fn answer_request(&mut self, mut agent: Box<Agent>) -> Option<Event> {
         if self.ends_by_its_budget(&mut agent) {
             return self.finish_exchange(agent);
         }
@@ -194,7 +199,7 @@ impl World {
         if let Some(outage) = self.server.outage {
             return self.refuse(agent, outage.fault, outage.result, outage.hint);
         }
-        let session = self.sessions.find_or_create(agent.session());
+        let session = self.session_of(&agent);
         let session_fault = match (session.full, session.rejected) {
             (true, _) => Some(Fault::ContextFull),
             (false, true) => Some(Fault::BadRequest),
@@ -240,8 +245,8 @@ impl World {
             }
             Fault::Auth | Fault::Billing | Fault::ModelUnknown => self.fail_permanently(fault),
             Fault::BadRequest if self.rng.one_in(3) => self.fail_permanently(fault),
-            Fault::BadRequest => self.sessions.find_or_create(agent.session()).rejected = true,
-            Fault::ContextFull => self.sessions.find_or_create(agent.session()).full = true,
+            Fault::BadRequest => self.session_of(&agent).rejected = true,
+            Fault::ContextFull => self.session_of(&agent).full = true,
             Fault::Crashed | Fault::OutOfMemory => {
                 agent.death = Some(fault);
                 agent.death_at = now + Span(self.rng.log_uniform(self.mix.think));
@@ -301,7 +306,7 @@ impl World {
         fault: Fault,
         result: AgentResult,
         hint: Option<Span>,
-    ) -> Option<WorldEvent> {
+    ) -> Option<Event> {
         self.failed_requests += 1;
         let transient =
             matches!(fault, Fault::RateLimited | Fault::Overloaded | Fault::ServerError | Fault::Network);
@@ -322,7 +327,7 @@ impl World {
     }
 
     /// Rejects a request for lack of quota. The agent reports it, then the exchange ends.
-    fn hit_limit(&mut self, mut agent: Box<Agent>, limit: UsageLimit) -> Option<WorldEvent> {
+    fn hit_limit(&mut self, mut agent: Box<Agent>, limit: UsageLimit) -> Option<Event> {
         self.failed_requests += 1;
         agent.next_result = (limit.result, Some(Fault::UsageLimit));
         let names_reset = limit.reported.resets_at.is_some() || limit.result.api_error.is_none();
@@ -335,9 +340,9 @@ impl World {
     }
 
     /// Serves a request.
-    fn serve(&mut self, mut agent: Box<Agent>) -> Option<WorldEvent> {
+    fn serve(&mut self, mut agent: Box<Agent>) -> Option<Event> {
         let now = self.now;
-        self.sessions.find_or_create(agent.session()).has_content = true;
+        self.session_of(&agent).has_content = true;
         agent.inner_retries = 0;
         self.first_served_at.get_or_insert(now);
         agent.evidence.usage = agent.evidence.usage.plus(self.next_response_usage());
@@ -348,14 +353,14 @@ impl World {
     }
 
     /// Reports the usage so far.
-    fn report_usage(&mut self, mut agent: Box<Agent>) -> Option<WorldEvent> {
+    fn report_usage(&mut self, mut agent: Box<Agent>) -> Option<Event> {
         agent.has_unreported_usage = false;
         let usage = agent.evidence.usage;
         self.emit(agent, Notice::UsageUpdated(usage))
     }
 
     /// Evaluates a response: a done claim, a tool call, or the last answer.
-    fn act(&mut self, mut agent: Box<Agent>) -> Option<WorldEvent> {
+    fn act(&mut self, mut agent: Box<Agent>) -> Option<Event> {
         let now = self.now;
         if self.ends_by_its_budget(&mut agent) {
             return self.finish_exchange(agent);
@@ -403,7 +408,7 @@ impl World {
     }
 
     /// Ends the exchange with a result.
-    fn finish_exchange(&mut self, mut agent: Box<Agent>) -> Option<WorldEvent> {
+    fn finish_exchange(&mut self, mut agent: Box<Agent>) -> Option<Event> {
         if agent.has_unreported_usage {
             let now = self.now;
             agent.enter(Stage::Finish, now);
@@ -437,7 +442,7 @@ impl World {
     }
 
     /// Applies a stop, if the agent obeys it.
-    fn apply_stop(&mut self, mut agent: Box<Agent>, level: StopLevel) -> Option<WorldEvent> {
+    fn apply_stop(&mut self, mut agent: Box<Agent>, level: StopLevel) -> Option<Event> {
         if !agent.responds_to.obeys(level) {
             return self.keep_silent(agent);
         }
@@ -451,7 +456,7 @@ impl World {
                 let truncated =
                     Usage { truncated_messages: 1, reported_cost: self.mix.request_cost, ..Usage::default() };
                 agent.evidence.usage = agent.evidence.usage.plus(truncated);
-                self.sessions.find_or_create(agent.session()).has_content = true;
+                self.session_of(&agent).has_content = true;
                 let (usage, now) = (agent.evidence.usage, self.now);
                 agent.enter(Stage::Finish, now);
                 self.emit(agent, Notice::UsageUpdated(usage))
@@ -470,7 +475,7 @@ impl World {
     }
 
     /// Ends the agent's process by a cause other than the supervisor.
-    pub(super) fn die(&mut self, mut agent: Box<Agent>, fault: Fault) -> Option<WorldEvent> {
+    pub(super) fn die(&mut self, mut agent: Box<Agent>, fault: Fault) -> Option<Event> {
         let exits: &[Exit] = if fault == Fault::Interrupted {
             &[Exit::Code(143), Exit::Code(129), Exit::Code(0), Exit::Signal(15), Exit::Signal(1)]
         } else {
@@ -482,22 +487,23 @@ impl World {
     }
 
     /// Lets the agent exit on its own after a result.
-    fn exit(&mut self, mut agent: Box<Agent>, cause: Fault) -> Option<WorldEvent> {
+    fn exit(&mut self, mut agent: Box<Agent>, cause: Fault) -> Option<Event> {
         let failed = agent.evidence.result.is_some_and(|result| result.is_error);
         agent.evidence.exit = Exit::Code(i32::from(failed));
         self.end(agent, cause)
     }
 
     /// Ends the process. Its tools and shells may survive.
-    fn end(&mut self, mut agent: Box<Agent>, cause: Fault) -> Option<WorldEvent> {
+    fn end(&mut self, mut agent: Box<Agent>, cause: Fault) -> Option<Event> {
         self.leftover_processes += agent.shells + u32::from(agent.tool_open && self.rng.one_in(2));
         agent.evidence.continuity = self.continuity(&agent);
         agent.evidence.workspace_fingerprint = self.keeps_going.then_some(self.workspace);
         let truth = agent.truth(cause);
         self.billed_usage = self.billed_usage.plus(agent.evidence.usage);
+        let evidence = agent.evidence.clone();
         self.ended_attempt =
             Some(EndedAttempt { attempt: agent.plan.attempt, truth, evidence: agent.evidence });
-        Some(WorldEvent::Exited)
+        Some(Event::Exited(evidence))
     }
 
     /// Returns how the session file relates to the history of the resumed session. `None` if that is unknown.

@@ -1,9 +1,9 @@
 //! Models agents without progress, and the results of process probes.
 
 use super::agent::{Agent, NEVER, Stage};
-use super::{World, WorldEvent};
+use super::{Timer, World};
 use crate::Interval;
-use longhaul_core::{Fault, Moment, Notice, ProcessActivity, ProcessState, Span};
+use longhaul_core::{Event, Fault, Moment, Notice, ProcessActivity, ProcessState, Span};
 
 // A probe takes two seconds, and longer on a machine that swaps.
 const PROBE_DURATION: Interval = Interval::new(2_000, 20_000);
@@ -14,9 +14,10 @@ impl World {
     /// Starts a probe. Sometimes it never returns.
     pub(super) fn probe(&mut self) {
         let is_lost = self.rng.one_in(16);
-        self.probe_at = if is_lost { NEVER } else { self.now + Span(self.rng.log_uniform(PROBE_DURATION)) };
+        let at = if is_lost { NEVER } else { self.now + Span(self.rng.log_uniform(PROBE_DURATION)) };
+        self.set_timer(Timer::Probe, at);
         if !is_lost {
-            self.may_cancel_before(self.probe_at);
+            self.may_cancel_before(at);
         }
     }
 
@@ -52,7 +53,7 @@ impl World {
     }
 
     /// Emits output without progress. The agent is killed at `until`.
-    pub(super) fn emit_without_progress(&mut self, mut agent: Box<Agent>) -> Option<WorldEvent> {
+    pub(super) fn emit_without_progress(&mut self, mut agent: Box<Agent>) -> Option<Event> {
         let (interval, until) = agent.no_progress_output;
         if self.now >= until {
             return self.die(agent, Fault::Crashed);

@@ -2,11 +2,11 @@
 
 use super::agent::NEVER;
 use super::results::result_of;
-use super::{EndedAttempt, World, WorldEvent};
+use super::{EndedAttempt, Timer, World};
 use crate::Interval;
 use longhaul_core::{
-    AgentResult, Evidence, Exit, Fault, Moment, RateLimit, RateLimitStatus, Span, SpawnError, SummaryReport,
-    Tokens, Usage, Usd,
+    AgentResult, Event, Evidence, Exit, Fault, Moment, RateLimit, RateLimitStatus, Span, SpawnError,
+    SummaryReport, Tokens, Usage, Usd,
 };
 
 /// Faults with which a summary may fail.
@@ -32,48 +32,39 @@ const ANSWER_TIME: Interval = Interval::new(300, 60_000);
 // SIGTERM takes effect within a moment, or SIGKILL follows.
 const STOP_DELAY: Interval = Interval::new(1, 600);
 
-/// The process that writes a summary.
-#[derive(Clone, Debug)]
-pub(crate) struct Summarizer {
-    /// Moment at which it ends on its own or is killed.
-    pub(super) at: Moment,
-    /// The ended process, with the truth about it.
-    ended: EndedAttempt,
-}
-
 impl World {
     /// Starts the summary for attempt number `attempt`.
     pub(super) fn start_summary(&mut self, attempt: u32) {
         self.summary = None;
         if self.rng.one_in(4) {
-            self.no_summary_at = self.now + Span(self.rng.below(100));
-            return self.hurry(self.no_summary_at);
+            let at = self.now + Span(self.rng.below(100));
+            self.set_timer(Timer::NoSummary, at);
+            return self.hurry(at);
         }
         if self.draw_extra_fault(self.mix.no_resources) {
             let error = self.rng.pick(&[SpawnError::NoResources, SpawnError::NotFound]);
             let startup = error.startup();
             let truth = if startup.is_some() { Fault::AgentMissing } else { Fault::Crashed };
-            let evidence = Evidence { startup, ..Evidence::from_exit(Exit::NeverSpawned) };
-            self.summary = Some(EndedAttempt { attempt, truth: Some(truth), evidence });
-            self.no_summary_at = self.now + Span(self.rng.below(100));
-            return;
+            self.summary = Some(EndedAttempt::unspawned(attempt, truth, startup));
+            let at = self.now + Span(self.rng.below(100));
+            return self.set_timer(Timer::NoSummary, at);
         }
-        let ended = self.answer(attempt);
+        self.summarizer = Some(self.answer(attempt));
         let hangs = self.rng.chance(self.mix.summary_hangs);
         let duration = if hangs { self.mix.hang } else { ANSWER_TIME };
         let at = self.now + Span(self.rng.log_uniform(duration));
-        self.summarizer = Some(Summarizer { at, ended });
+        self.set_timer(Timer::Summary, at);
         self.hurry(at.min(self.now + Span::from_secs(60)));
     }
 
     /// Moves a cancel or a sleep into this period, because summaries are too rare to be hit by chance.
     fn hurry(&mut self, until: Moment) {
         let moments = until.since(self.now).0 + 1;
-        if self.cancel_at != NEVER || self.mix.cancel > 0 && self.rng.one_in(2) {
-            self.cancel_at = self.now + Span(self.rng.below(moments));
-        }
-        if self.sleep_at != NEVER || self.mix.sleep > 0 && self.rng.one_in(2) {
-            self.sleep_at = self.now + Span(self.rng.below(moments));
+        for (timer, odds) in [(Timer::Cancel, self.mix.cancel), (Timer::Sleep, self.mix.sleep)] {
+            if self.timer(timer) != NEVER || odds > 0 && self.rng.one_in(2) {
+                let at = self.now + Span(self.rng.below(moments));
+                self.set_timer(timer, at);
+            }
         }
     }
 
@@ -110,7 +101,7 @@ impl World {
     /// Stops the summary. Output after that is lost.
     pub(super) fn stop_summary(&mut self) {
         let at = self.now + Span(self.rng.log_uniform(STOP_DELAY));
-        if self.summarizer.as_ref().is_some_and(|summarizer| summarizer.at > at) {
+        if self.timer(Timer::Summary) > at {
             self.stop_summarizer(at);
         }
     }
@@ -119,19 +110,19 @@ impl World {
         let Some(summarizer) = &mut self.summarizer else { return };
         let (exit, truth) =
             self.rng.pick(&[(Exit::Code(143), Fault::Interrupted), (Exit::Signal(9), Fault::Crashed)]);
-        let evidence =
+        summarizer.truth = Some(truth);
+        summarizer.evidence =
             Evidence { usage: truncated_usage(self.rng.below(50_000)), ..Evidence::from_exit(exit) };
-        summarizer.ended.truth = Some(truth);
-        summarizer.ended.evidence = evidence;
-        summarizer.at = at;
+        self.set_timer(Timer::Summary, at);
     }
 
     /// Ends the process and reports it.
-    pub(super) fn on_summarizer_end(&mut self) -> Option<WorldEvent> {
-        let Summarizer { ended, .. } = self.summarizer.take()?;
-        self.billed_usage = self.billed_usage.plus(ended.evidence.usage);
-        self.summary = Some(ended);
-        Some(WorldEvent::SummaryEnded)
+    pub(super) fn end_summary(&mut self) -> Event {
+        self.set_timer(Timer::Summary, NEVER);
+        self.summary = self.summarizer.take();
+        let usage = self.summary.as_ref().map(|ended| ended.evidence.usage);
+        self.billed_usage = self.billed_usage.plus(usage.unwrap_or_default());
+        Event::SummaryEnded(self.summary_report())
     }
 
     /// Returns the report of an ended summary.
@@ -142,16 +133,12 @@ impl World {
 
     /// Stops the summary and returns the evidence that a new supervisor finds.
     pub(crate) fn find_summary(&mut self, attempt: u32) -> Evidence {
-        self.no_summary_at = NEVER;
+        self.set_timer(Timer::NoSummary, NEVER);
         if self.summarizer.is_some() {
             self.stop_summarizer(self.now);
-            let _event = self.on_summarizer_end();
+            let _event = self.end_summary();
         }
-        let unspawned = || EndedAttempt {
-            attempt,
-            truth: Some(Fault::Crashed),
-            evidence: Evidence::from_exit(Exit::NeverSpawned),
-        };
+        let unspawned = || EndedAttempt::unspawned(attempt, Fault::Crashed, None);
         let ended = self.summary.take().filter(|ended| ended.attempt == attempt);
         let mut ended = ended.unwrap_or_else(unspawned);
         // Neither the exit nor the reason of a failed start is known.

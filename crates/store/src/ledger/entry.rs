@@ -170,7 +170,7 @@ impl JournalPosition {
     /// attempt's `usage.json`, whichever is later.
     pub fn from_run_dir(dir: &RunDir, attempts: u32) -> JournalPosition {
         let journal = JournalPosition::new(&dir.journal_path());
-        let usage = JournalPosition::new(&dir.attempt(attempts).usage_path());
+        let usage = JournalPosition::new(&dir.attempt(attempts).path_of::<Vec<ModelUsage>>());
         JournalPosition { modified: journal.modified.max(usage.modified), ..journal }
     }
 
@@ -305,7 +305,7 @@ impl LedgerEntry {
     #[must_use]
     pub fn with_live_usage(&self, dir: &RunDir, journal: JournalPosition) -> LedgerEntry {
         let mut entry = LedgerEntry::from_stored(self.run.clone(), self.attempts.clone(), self.spend.clone());
-        let usage = JournalPosition::new(&dir.attempt(self.run.attempts).usage_path());
+        let usage = JournalPosition::new(&dir.attempt(self.run.attempts).path_of::<Vec<ModelUsage>>());
         entry.run.journal = JournalPosition { modified: journal.modified.max(usage.modified), ..journal };
         let is_live = self.run.state == RunState::Running;
         let Some(attempt) = entry.attempts.last_mut().filter(|last| is_live && last.ended_at.is_none())
@@ -419,7 +419,7 @@ pub(super) fn quarter_of(at: Moment) -> Quarter {
 
 /// Returns the usage of an attempt by model. It is empty if it was not recorded or cannot be read.
 pub fn model_usage_of(dir: &RunDir, attempt: u32) -> Vec<ModelUsage> {
-    dir.attempt(attempt).model_usage().unwrap_or_default()
+    dir.attempt(attempt).read_or_default()
 }
 
 /// Returns a run of which only the directory is known.

@@ -140,14 +140,14 @@ fn differences(ledger: &Ledger) -> Vec<String> {
 fn derives_run_from_its_records() {
     let (_dir, home) = home();
     let NewRun { dir, .. } = run(&home, 7, &complete_run());
-    let attempt = dir.create_attempt(2).expect("an attempt");
+    let attempt = dir.attempt(2).create().expect("an attempt");
     let model_usage = |model: &str, cost| {
         ModelUsage::new(
             model.to_owned(),
             Usage { reported_cost: cents(cost), messages: 1, ..Usage::default() },
         )
     };
-    attempt.write_model_usage(&[model_usage("large", 15), model_usage("small", 5)]).expect("it is written");
+    attempt.write(&vec![model_usage("large", 15), model_usage("small", 5)]).expect("it is written");
     let entry = LedgerEntry::read(&dir);
     let run = &entry.run;
     assert_eq!((run.state, run.outcome, run.fault), (RunState::Finished, Some(OutcomeKind::Done), None));
@@ -191,15 +191,16 @@ fn counts_usage_of_running_attempt() {
     };
     let mut ledger = up_to_date_ledger(&home);
     assert_eq!(cost(&mut ledger), Usd::ZERO);
-    let attempt = dir.create_attempt(1).expect("an attempt");
+    let attempt = dir.attempt(1).create().expect("an attempt");
     let publish = |cost| {
         let model_usage = ModelUsage::new(
             "large".to_owned(),
             Usage { reported_cost: cents(cost), messages: 1, ..Usage::default() },
         );
-        attempt.write_model_usage(&[model_usage]).expect("it is written");
+        attempt.write(&vec![model_usage]).expect("it is written");
         // Two writes within one tick of the clock have the same time.
-        let file = OpenOptions::new().write(true).open(attempt.usage_path()).expect("it is there");
+        let file =
+            OpenOptions::new().write(true).open(attempt.path_of::<Vec<ModelUsage>>()).expect("it is there");
         file.set_modified(SystemTime::now() + Duration::from_secs(cost)).expect("it has a time");
     };
     publish(3);
@@ -218,7 +219,7 @@ fn counts_usage_of_running_attempt() {
 fn ignores_model_list_with_wrong_sum() {
     let (_dir, home) = home();
     let NewRun { dir, .. } = run(&home, 7, &complete_run());
-    fs::create_dir_all(dir.create_attempt(2).expect("an attempt").path()).expect("it is there");
+    fs::create_dir_all(dir.attempt(2).create().expect("an attempt").path()).expect("it is there");
     fs::write(dir.attempt(2).path().join("usage.json"), "[{").expect("it is written");
     let spend = LedgerEntry::read(&dir).spend;
     assert_eq!(spend.values().map(|spend| spend.cost).fold(Usd::ZERO, |sum, cost| sum + cost), cents(25));

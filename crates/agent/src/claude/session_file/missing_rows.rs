@@ -47,13 +47,10 @@ fn belongs_to_conversation(event: &UnwrittenEvent<'_>) -> bool {
     is_conversation_kind && event.parent_tool_use_id.non_empty().is_none()
 }
 
-/// The end of a session file.
 struct FileEnd<'a> {
-    /// Uuids of all rows of the conversation.
     existing: BTreeSet<&'a str>,
     /// The row of each call.
     calls: BTreeMap<String, String>,
-    /// The last row of the conversation.
     last: String,
     /// Offset of the last prompt.
     last_prompt: Option<usize>,
@@ -118,7 +115,7 @@ impl<'a> FileEnd<'a> {
         let message: Message<'_> = parse(event.message.json().as_bytes())?;
         let blocks = &message.content.0;
         if event.kind.is("assistant") {
-            let by_model = !message.model.is(SYNTHETIC) && !event.is_api_error_message.0;
+            let by_model = !message.model.is(SYNTHETIC) && !event.is_api_error_message.is_set();
             for call in blocks.iter().filter(|block| block.kind.is("tool_use")) {
                 self.calls.insert(call.id.as_str().to_owned(), uuid.to_owned());
             }

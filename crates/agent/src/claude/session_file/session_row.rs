@@ -3,7 +3,6 @@
 use crate::claude::vendor_terms;
 use crate::claude::wire::Row;
 
-/// A row of a conversation and its place in the file.
 #[derive(Debug)]
 pub(super) struct SessionRow {
     /// Offset of its line in bytes.
@@ -16,31 +15,24 @@ pub(super) struct SessionRow {
     /// The previous row before a compaction, after which the rows start again.
     logical_parent: Option<String>,
     pub(super) kind: RowKind,
-    /// Whether it contains text blocks.
     pub(super) has_text: bool,
-    /// Ids of the tool calls that it makes.
     pub(super) calls: Vec<String>,
     /// Ids of the tool calls whose results it contains. The placeholder for an interrupted call is none.
     pub(super) answered: Vec<String>,
 }
 
-/// The kind of a row.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum RowKind {
     /// A block of this message, of the model or of the agent program.
     Message(String),
     /// An error report of the agent program, in place of this message.
     ErrorReport(String),
-    /// The result of a tool call.
     ToolResult,
-    /// A prompt.
     Prompt,
-    /// An addition of the agent program.
     Addition,
 }
 
 impl SessionRow {
-    /// Creates the row of a line at this offset and of this length.
     pub(super) fn new(row: &Row<'_>, start: usize, length: usize) -> SessionRow {
         let owned = |id: Option<&str>| id.map(str::to_owned);
         let (mut has_text, mut has_results) = (false, false);
@@ -51,7 +43,10 @@ impl SessionRow {
                 "tool_use" => calls.push(part.id.as_str().to_owned()),
                 "tool_result" => {
                     has_results = true;
-                    if !vendor_terms::is_interrupted(row.denial_kind.as_str(), row.permission_decision.0) {
+                    if !vendor_terms::is_interrupted(
+                        row.denial_kind.as_str(),
+                        row.permission_decision.is_set(),
+                    ) {
                         answered.push(part.tool_use_id.as_str().to_owned());
                     }
                 }
@@ -60,7 +55,7 @@ impl SessionRow {
         }
         let message = || row.message.id.as_str().to_owned();
         let kind = match row.kind.as_str() {
-            "assistant" if row.is_api_error_message.0 => RowKind::ErrorReport(message()),
+            "assistant" if row.is_api_error_message.is_set() => RowKind::ErrorReport(message()),
             "assistant" => RowKind::Message(message()),
             "user" if has_results => RowKind::ToolResult,
             "user" => RowKind::Prompt,

@@ -12,9 +12,7 @@ use std::collections::BTreeMap;
 
 /// The role of a row on the way up from the end.
 enum RowRole {
-    /// A message of the model.
     Message,
-    /// A wrap-up prompt.
     WrapUp,
     /// Any other prompt.
     Prompt,
@@ -68,7 +66,6 @@ fn row_role(session: &ClaudeSession, row: &SessionRow, wrap_up_prompt: Option<&s
     }
 }
 
-/// Returns the text blocks of a row.
 fn texts(line: &[u8]) -> Vec<String> {
     let blocks = parse::<Row<'_>>(line).map(|row| row.message.content.0).unwrap_or_default();
     blocks.iter().filter(|block| block.kind.is("text")).filter_map(|block| block.text.text()).collect()

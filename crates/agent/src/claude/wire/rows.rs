@@ -1,25 +1,23 @@
 //! The rows of a session file, and the events of a stream that become such rows.
 
-use super::{Flag, List, Message, Raw, ResultMeta, Text, lenient};
+use super::{List, Message, Raw, ResultMeta, Text, lenient};
 use serde::{Deserialize, Serialize};
-use std::marker::PhantomData;
 
 records! {
-    /// A row of a session file.
     Row {
         "type" => kind: Text<'a>,
         "uuid" => uuid: Text<'a>,
         "parentUuid" => parent: Text<'a>,
         "logicalParentUuid" => logical_parent: Text<'a>,
-        "isSidechain" => is_sidechain: Flag,
-        "isMeta" => is_meta: Flag,
-        "isCompactSummary" => is_compact_summary: Flag,
-        "isApiErrorMessage" => is_api_error_message: Flag,
+        "isSidechain" => is_sidechain: Raw<'a>,
+        "isMeta" => is_meta: Raw<'a>,
+        "isCompactSummary" => is_compact_summary: Raw<'a>,
+        "isApiErrorMessage" => is_api_error_message: Raw<'a>,
         "promptSource" => prompt_source: Text<'a>,
         "turnOrigin" => turn_origin: Text<'a>,
         "origin" => origin: PromptOrigin<'a>,
         "toolDenialKind" => denial_kind: Text<'a>,
-        "permissionDecision" => permission_decision: Flag,
+        "permissionDecision" => permission_decision: Raw<'a>,
         "timestamp" => timestamp: Text<'a>,
         "message" => message: Message<'a>,
         "attachment" => attachment: Attachment<'a>,
@@ -34,7 +32,7 @@ records! {
         "uuid" => uuid: Text<'a>,
         "session_id" => session_id: Text<'a>,
         "parent_tool_use_id" => parent_tool_use_id: Text<'a>,
-        "is_api_error_message" => is_api_error_message: Flag,
+        "is_api_error_message" => is_api_error_message: Raw<'a>,
         "timestamp" => timestamp: Text<'a>,
         "message" => message: Raw<'a>,
         "tool_use_result" => tool_use_result: Raw<'a>,

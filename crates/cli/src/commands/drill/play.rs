@@ -163,13 +163,13 @@ fn environment(api: &Api, home: &Path) -> Environment {
 
 /// Sends the agent, and no other process, each signal at its moment.
 async fn kill_at_moments(
-    mut moments: tokio::sync::broadcast::Receiver<longhaul_drill::SignalPoint>,
+    mut moments: tokio::sync::broadcast::Receiver<longhaul_drill::scenario::Signal>,
     pid: Arc<AtomicU32>,
 ) {
-    while let Ok(moment) = moments.recv().await {
+    while let Ok(signal) = moments.recv().await {
         if let Some(pid) = Pid::from_raw(pid.load(Ordering::Relaxed) as i32) {
             // If the process is already gone, the moment was missed, and the scorecard shows it.
-            let _ = kill_process(pid, moment.signal.into());
+            let _ = kill_process(pid, signal.into());
         }
     }
 }

@@ -6,7 +6,6 @@ use super::env_file::{EnvFile, Variable, set_here};
 use super::unit::{LABEL, MARK, UnencodableValue, Unit};
 use crate::args::GlobalArgs;
 use crate::failure::Failure;
-use crate::open_home;
 use crate::output::{self, print_status};
 use longhaul_core::Span;
 use longhaul_store::{Durability, Home, read_regular, replace};
@@ -65,8 +64,7 @@ pub fn install(unit: &Unit, global: &GlobalArgs) -> Result<u8, Failure> {
             None,
         )
     })?;
-    replace(&path, text(unit).as_bytes(), Durability::Power)
-        .map_err(|error| open_home::store_failure(&error))?;
+    replace(&path, text(unit).as_bytes(), Durability::Power)?;
     print(&format!("wrote {}", path.display()));
     if is_macos() {
         print("it recovers orphaned runs from the next login");

@@ -83,7 +83,7 @@ pub struct SummaryOutput {
 
 /// Returns the costs of an attempt that has not ended, as last published by its supervisor.
 fn live_usage(files: &AttemptDir) -> Usage {
-    let models = files.model_usage().unwrap_or_default().into_iter();
+    let models = files.read_or_default::<Vec<ModelUsage>>().into_iter();
     let costs = models.map(|ModelUsage { cost, estimated_cost, .. }| Usage {
         reported_cost: cost.0,
         estimated_cost: estimated_cost.0,
@@ -114,8 +114,8 @@ impl Attempt {
             denied_calls: end.map_or(0, |end| end.denied_calls),
             questions: end.map(|end| end.questions).unwrap_or_default(),
             // Unreadable files are ignored; the rest of the attempt is shown.
-            answers: dir.answers().unwrap_or_default(),
-            background_stopped: dir.stopped_tasks().unwrap_or_default(),
+            answers: dir.read_or_default(),
+            background_stopped: dir.read_or_default(),
             remedy: attempt.remedy(),
             total_cost_usd: usage.total_cost().into(),
             summary: attempt.summary.map(|summary| SummaryOutput {

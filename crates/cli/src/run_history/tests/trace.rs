@@ -278,5 +278,5 @@ fn result(word: &str) -> AgentResult {
 }
 
 fn parse_span(words: &str) -> Span {
-    crate::duration_arg::duration(words).expect("a duration")
+    crate::time_arg::duration(words).expect("a duration")
 }

@@ -13,7 +13,7 @@ use longhaul_agent::Decoder;
 use longhaul_core::{
     Event, Evidence, Exit, FoundAttempt, Moment, Phase, Run, SessionId, SettingChange, Span,
 };
-use longhaul_store::AttemptDir;
+use longhaul_store::{AttemptDir, SessionBaseline, WatchdogStop};
 use std::fs;
 use std::time::UNIX_EPOCH;
 
@@ -57,11 +57,8 @@ impl LiveWorld<'_> {
         let modified = fs::metadata(attempt.stream_path()).and_then(|file| file.modified()).ok();
         let modified = modified.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
         let last_output_at = modified.map(|since| Moment(since.as_millis() as u64));
-        let stopped_at = attempt.watchdog_stop().ok().flatten().map(|stop| stop.at);
-        last_at
-            .max(last_output_at)
-            .max(stopped_at.map(|at| at.0))
-            .map_or(Span::ZERO, |last| self.clock.at().since(last))
+        let stopped_at = attempt.read::<WatchdogStop>().ok().flatten().map(|stop| stop.at.0);
+        last_at.max(last_output_at).max(stopped_at).map_or(Span::ZERO, |last| self.clock.at().since(last))
     }
 
     /// Finds the last attempt of a dead supervisor's run, and adopts the agent if it is running.
@@ -116,7 +113,7 @@ impl LiveWorld<'_> {
     ) -> Result<Evidence, SuperviseError> {
         dir.remove_input();
         let exit = exit_of(dir);
-        if dir.session().ok().flatten().is_some_and(|session| session.bytes == 0) {
+        if dir.read::<SessionBaseline>().ok().flatten().is_some_and(|session| session.bytes == 0) {
             self.ended.prior.side_effects.clear_session();
         }
         if exit != Exit::NeverSpawned {

@@ -1,0 +1,29 @@
+//! Declares closed lists: enums whose variants have wire words.
+
+/// Declares an enum with a wire word for each variant, its list `ALL`, `as_str` and `Display`.
+#[macro_export]
+#[doc(hidden)]
+macro_rules! word_enum {
+    ($(#[$meta:meta])* $vis:vis enum $name:ident { $($(#[$doc:meta])* $variant:ident = $word:literal,)* }) => {
+        $(#[$meta])*
+        $vis enum $name {
+            $($(#[$doc])* $variant,)*
+        }
+
+        impl $name {
+            /// Every value, in the order of the declaration.
+            pub const ALL: &'static [$name] = &[$($name::$variant,)*];
+
+            /// Returns the wire word.
+            pub fn as_str(self) -> &'static str {
+                match self { $($name::$variant => $word,)* }
+            }
+        }
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                out.pad(self.as_str())
+            }
+        }
+    };
+}
