@@ -36,7 +36,6 @@ const USAGE: &str = "cargo xtask COMMAND
                                                 benches/RESILIENCE.md
   sim [--runs N] [--start SEED] [--threads N]   simulate seeds of the core
   sim --seed SEED                               print the trace of one seed
-  sim --outages                                 delays between the end of an outage and the next attempt
   mutants [NAME]                                break the core in known ways; each must be caught
   words                                         reject words that are not plain English
   decode [--agent NAME] [--exit CODE] FILE…     decode recorded streams, one JSON line each";

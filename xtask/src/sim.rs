@@ -6,15 +6,12 @@ use std::process::ExitCode;
 
 pub fn run(args: &[String]) -> ExitCode {
     let root = root();
-    let example = if args.first().is_some_and(|arg| arg == "--outages") { "outages" } else { "swarm" };
     let mut command = cargo();
     command
-        .args(["run", "--quiet", "--release", "--package", "longhaul-sim", "--example", example, "--"])
+        .args(["run", "--quiet", "--release", "--package", "longhaul-sim", "--example", "swarm", "--"])
         .current_dir(&root);
-    if example == "swarm" {
-        command.arg("--failed").arg(root.join("crates/sim/seeds/failed.txt"));
-    }
-    match command.args(args.iter().filter(|arg| *arg != "--outages")).status() {
+    command.arg("--failed").arg(root.join("crates/sim/seeds/failed.txt"));
+    match command.args(args).status() {
         Ok(status) => ExitCode::from(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1)),
         Err(error) => {
             eprintln!("cannot run cargo: {error}");

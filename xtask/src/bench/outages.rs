@@ -104,7 +104,7 @@ fn simulate() -> io::Result<Vec<OutageResult>> {
         refused: run.failed_requests as f64,
         done: true,
     };
-    Ok(found.runs.into_iter().map(result).collect())
+    Ok(found.into_iter().map(result).collect())
 }
 
 /// Runs the real agent through outages, all at once.
