@@ -1,11 +1,6 @@
-//! `cargo xtask bench [NAME…] [--quick] [--longhaul FILE]`: measures speed and memory against the promised
-//! bars, and writes the results to `benches/RESULTS.md`. Everything runs against loopback; Linux only.
-//!
-//! A missed bar is reported with its figure and is not an error, because a busy machine must not break a
-//! build. `--quick` is a smoke test at a tenth of the size or less, and writes no file. `--longhaul` measures
-//! an existing binary.
+//! `cargo xtask bench`: measures speed and memory against the promised bars, and writes the results to
+//! `benches/RESULTS.md`. Everything runs against loopback; Linux only.
 
-mod api;
 mod build_time;
 mod disk;
 mod drills;
@@ -17,44 +12,66 @@ mod launch;
 mod ledger;
 mod logs;
 mod long_line;
-pub mod machine;
 mod outages;
-mod process;
+mod recording;
 mod recover;
 mod report;
 mod resume;
 mod runs;
-mod sample;
-pub mod sandbox;
-pub mod section;
 mod stream;
 mod version;
 mod waiting;
 
-use crate::{cargo, real_agent};
-use machine::Ticks;
-use section::ResultSection;
-use std::path::{Path, PathBuf};
-use std::{env, io};
+use crate::programs::{Programs, built, release_build};
+use crate::results::{ResultFile, ResultSection};
+use crate::sample::{median, ms};
+use crate::{machine, real_agent};
+use clap::Args;
+use clap::builder::PossibleValuesParser;
+use std::path::{Path, PathBuf, absolute};
+use std::time::Duration;
+use std::{array, io};
 
-/// The inputs of every bench.
 pub struct Bench {
     root: PathBuf,
-    /// Path of the release binary.
-    longhaul: PathBuf,
-    /// Path of the pinned real agent.
-    claude: PathBuf,
+    programs: Programs,
     quick: bool,
 }
 
 impl Bench {
-    /// Returns `full`, or `quick` for a quick bench.
     fn count(&self, full: usize, quick: usize) -> usize {
         if self.quick { quick } else { full }
+    }
+
+    /// Takes the measurements in turn, as often as `full` or `quick`. Returns the milliseconds of each.
+    fn samples<const N: usize>(
+        &self,
+        full: usize,
+        quick: usize,
+        mut measurements: [&mut dyn FnMut() -> io::Result<Duration>; N],
+    ) -> io::Result<[Vec<f64>; N]> {
+        let mut samples = array::from_fn(|_| Vec::new());
+        for _ in 0..self.count(full, quick) {
+            for (measurement, samples) in measurements.iter_mut().zip(&mut samples) {
+                samples.push(ms(measurement()?));
+            }
+        }
+        Ok(samples)
+    }
+
+    fn medians<const N: usize>(
+        &self,
+        full: usize,
+        quick: usize,
+        measurements: [&mut dyn FnMut() -> io::Result<Duration>; N],
+    ) -> io::Result<[f64; N]> {
+        Ok(self.samples(full, quick, measurements)?.map(|samples| median(&samples)))
     }
 }
 
 type Run = fn(&Bench) -> io::Result<ResultSection>;
+
+const BUILD: &str = "build";
 
 /// All benches by name, in the order of the results file. Benches that need an idle machine come first.
 /// Benches that mostly wait come last.
@@ -75,81 +92,47 @@ const BENCHES: &[(&str, Run)] = &[
     ("endings", endings::bench),
     ("outages", outages::bench),
     ("drills", drills::bench),
-    ("build", build_time::bench),
+    (BUILD, build_time::bench),
 ];
 
-/// Options of the command line.
-#[derive(Default)]
-struct Options {
+#[derive(Args)]
+pub struct BenchOptions {
+    /// Benches to run; all of them if none is named
+    #[arg(value_parser = PossibleValuesParser::new(BENCHES.iter().map(|(name, _)| *name)))]
     names: Vec<String>,
+    /// Run a smoke test at a tenth of the size or less, and write no file
+    #[arg(long)]
     quick: bool,
-    /// Binary to measure instead of a fresh build.
+    /// Measure this binary instead of a fresh build
+    #[arg(long, value_name = "FILE", value_parser = |file: &str| absolute(file))]
     longhaul: Option<PathBuf>,
 }
 
-/// Runs the named benches, or all of them.
-pub fn bench(root: &Path, args: &[String]) -> io::Result<()> {
-    let options = options(args)?;
-    let bench = Bench {
-        root: root.to_owned(),
-        longhaul: options
-            .longhaul
-            .map_or_else(|| build(root, &["--package", "longhaul-cli"], "longhaul"), Ok)?,
-        claude: real_agent::locate(root)?,
-        quick: options.quick,
+pub fn bench(root: &Path, options: BenchOptions) -> io::Result<()> {
+    let names: Vec<&str> = BENCHES.iter().map(|(name, _)| *name).collect();
+    let file = ResultFile {
+        path: "benches/RESULTS.md",
+        head: "# Bench results\n\n`cargo xtask bench` writes this file. Each section states its date, machine and \
+               versions.\nA missed bar is shown with its figure.\n",
+        sections: &names,
     };
-    let mut missed = 0;
-    let run_all = options.names.is_empty();
-    for (name, run) in
-        BENCHES.iter().filter(|(name, _)| run_all || options.names.iter().any(|requested| requested == name))
-    {
-        eprintln!("▶ bench {name}");
-        let machine = machine::describe(root, &bench.longhaul, &bench.claude);
-        let ticks = Ticks::now();
-        let section = run(&bench)?;
-        missed += section.missed();
-        let markdown = section.markdown(name, &format!("{machine} · {}", Ticks::stolen_since(ticks)));
-        println!("{markdown}");
+    // The build bench builds in a directory of its own, and runs no program.
+    let programs = if options.names == [BUILD] {
+        let longhaul = built(root, "release", "longhaul");
+        Programs { claude: longhaul.clone(), longhaul }
+    } else {
+        let build = || release_build(root, &["--package", "longhaul-cli"], "longhaul");
+        Programs { longhaul: options.longhaul.map_or_else(build, Ok)?, claude: real_agent::locate(root)? }
+    };
+    let bench = Bench { root: root.to_owned(), programs, quick: options.quick };
+    for (name, run) in BENCHES {
+        if !options.names.is_empty() && !options.names.iter().any(|requested| requested == name) {
+            continue;
+        }
+        let markdown = machine::measure(root, &bench.programs, name, || run(&bench))?;
         if !bench.quick {
-            section::save(&root.join("benches/RESULTS.md"), &names(), name, &markdown)?;
+            file.save(root, name, &markdown)?;
         }
     }
-    eprintln!("{missed} bars missed");
     Ok(())
-}
-
-fn names() -> Vec<&'static str> {
-    BENCHES.iter().map(|(name, _)| *name).collect()
-}
-
-fn options(args: &[String]) -> io::Result<Options> {
-    let mut options = Options::default();
-    let mut args = args.iter();
-    while let Some(arg) = args.next() {
-        match arg.as_str() {
-            "--quick" => options.quick = true,
-            "--longhaul" => {
-                let file = args.next().ok_or_else(|| io::Error::other("--longhaul needs a file"))?;
-                options.longhaul = Some(std::path::absolute(file)?);
-            }
-            name if names().contains(&name) => options.names.push(name.to_owned()),
-            name => {
-                return Err(io::Error::other(format!(
-                    "no bench `{name}`; the benches are: {}",
-                    names().join(", ")
-                )));
-            }
-        }
-    }
-    Ok(options)
-}
-
-/// Builds a program in release mode and returns its path.
-fn build(root: &Path, args: &[&str], program: &str) -> io::Result<PathBuf> {
-    let status = cargo().args(["build", "--quiet", "--release"]).args(args).current_dir(root).status()?;
-    if !status.success() {
-        return Err(io::Error::other(format!("build {program}: {status}")));
-    }
-    let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
-    Ok(target.join("release").join(program))
 }

@@ -1,32 +1,25 @@
 //! `cargo xtask faults`: runs a small task under every fault that a run can survive, with the real agent
 //! against a loopback API, and writes the results to `benches/RESILIENCE.md`.
 //!
-//! A missed bar is reported with its figure and is not an error. `--seed` repeats a random run, `--quick`
-//! skips scenarios with long waits, `--keep` keeps the sandboxes and `--longhaul` runs an existing binary.
 //! Only a full table with the real agent is written. Any other table is printed only. Linux only.
 
 mod case;
 mod figures;
-pub mod journal;
 mod play;
-pub mod processes;
 mod sessions;
 mod table;
 mod targets;
 
-use crate::bench::machine::{self, Ticks};
-use crate::bench::section::ResultSection;
-use crate::resilience::{Part, save};
-use crate::{cargo, real_agent};
+use crate::programs::{Programs, SeedOptions, debug_build};
+use crate::results::{FAULTS, RESILIENCE, ResultSection};
+use crate::{machine, real_agent};
 use case::Case;
-use figures::CaseMetrics;
-use longhaul_core::draw;
-use play::{TestRig, play};
-use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
-use std::{env, io};
+use clap::Args;
+use play::{CaseRun, TestRig, play};
+use std::io;
+use std::path::{Path, PathBuf, absolute};
 
-const HEAD: &str = "## Faults\n\n`cargo xtask faults` writes this part. In each scenario, the real Claude Code does a small task of ten \
+const ABOUT: &str = "`cargo xtask faults` writes this part. In each scenario, the real Claude Code does a small task of ten \
     turns under `longhaul run` and its default policy, against a loopback API. The API's model continues from the \
     conversation that it receives. If the conversation shows or names an earlier call of a command, the model runs the \
     command only after a check shows that it has not run. Six commands each append a line to a file of effects.\n\n\
@@ -38,145 +31,78 @@ const HEAD: &str = "## Faults\n\n`cargo xtask faults` writes this part. In each 
     - tokens and billed cost: the API's own counts.\n\
     - ledger: the reported tokens of completed messages equal the billed ones.\n\
     - late: time from the end of an outage to the first served request.\n\
-    - hung: time from the last activity to the end of the attempt.\n";
+    - hung: time from the last activity to the end of the attempt.";
 
-/// Options of the command line.
-#[derive(Default)]
-struct Options {
-    scripted: bool,
+#[derive(Args)]
+pub struct FaultOptions {
+    #[command(flatten)]
+    rig: SeedOptions,
+    /// Play only these scenarios
+    #[arg(long, num_args = 1.., value_name = "NAME")]
     only: Vec<String>,
-    seeds: Vec<u64>,
+    /// Skip scenarios with long waits
+    #[arg(long)]
     quick: bool,
+    /// Keep the sandboxes
+    #[arg(long)]
     keep: bool,
-    /// Binary to run instead of a fresh build.
+    /// Run this binary instead of a fresh build
+    #[arg(long, value_name = "FILE", value_parser = |file: &str| absolute(file))]
     longhaul: Option<PathBuf>,
 }
 
-/// Plays the cases and prints the table. Writes it if it is complete.
-pub fn faults(root: &Path, args: &[String]) -> io::Result<()> {
-    let options = options(args)?;
+pub fn faults(root: &Path, options: FaultOptions) -> io::Result<()> {
     let cases = selected_cases(&options)?;
-    let rig = TestRig {
-        longhaul: match &options.longhaul {
-            Some(file) => file.clone(),
-            None => build(root)?,
-        },
-        claude: if options.scripted { None } else { Some(real_agent::install(root)?) },
-        keep: options.keep,
-    };
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let agent = rig.claude.as_ref().unwrap_or(&rig.longhaul);
-    let (machine, ticks) = (machine::describe(root, &rig.longhaul, agent), Ticks::now());
-    let (mut ideals, mut rows) = (Vec::<CaseMetrics>::new(), Vec::new());
-    for seed in &options.seeds {
-        for case in &cases {
-            let ideal = case.ideal();
-            if !ideals.iter().any(|row| row.seed == *seed && row.case.name == ideal.name) {
-                ideals.push(runtime.block_on(run_case(&rig, &ideal, *seed))?);
+    let is_scripted = options.rig.is_scripted();
+    let longhaul = options.longhaul.map_or_else(|| debug_build(root), Ok)?;
+    let claude = if is_scripted { longhaul.clone() } else { real_agent::install(root)? };
+    let rig =
+        TestRig { programs: Programs { longhaul, claude }, agent: options.rig.agent, keep: options.keep };
+    let markdown = machine::measure(root, &rig.programs, FAULTS, || {
+        let (mut ideals, mut rows) = (Vec::<CaseRun>::new(), Vec::new());
+        for seed in options.rig.seeds(1) {
+            for case in &cases {
+                let ideal = case.ideal();
+                if !ideals.iter().any(|row| row.seed == seed && row.case.name == ideal.name) {
+                    ideals.push(run_case(&rig, &ideal, seed)?);
+                }
+                rows.push(run_case(&rig, case, seed)?);
             }
-            rows.push(runtime.block_on(run_case(&rig, case, *seed))?);
         }
+        for row in &mut rows {
+            let name = row.case.ideal().name;
+            let ideal = ideals.iter().find(|ideal| ideal.seed == row.seed && ideal.case.name == name);
+            row.ideal = ideal.map(|ideal| (ideal.request_log.tokens().total(), ideal.wall.as_secs_f64()));
+        }
+        let mut section = ResultSection::new(ABOUT);
+        targets::add_bars(&mut section, &rows);
+        ideals.append(&mut rows);
+        section.appendix = table::table(&ideals);
+        Ok(section)
+    })?;
+    if options.only.is_empty() && !options.quick && !is_scripted {
+        RESILIENCE.save(root, FAULTS, &markdown)?;
     }
-    let ideal_of = |row: &CaseMetrics| {
-        let name = row.case.ideal().name;
-        let same = |ideal: &&CaseMetrics| ideal.seed == row.seed && ideal.case.name == name;
-        ideals.iter().find(same).map(|ideal| (ideal.tokens, ideal.seconds))
-    };
-    let bars = ResultSection {
-        about: "Bars for all scenarios together. A missed bar is shown with its figure.",
-        rows: targets::bars(&rows, &ideal_of),
-        appendix: String::new(),
-    };
-    let missed = bars.missed();
-    let conditions = format!("{machine} · {}", Ticks::stolen_since(ticks));
-    let table = table::table(&[&ideals[..], &rows[..]], &ideal_of);
-    let markdown = format!("{HEAD}\n{table}\n{}", bars.markdown("Bars of the faults", &conditions));
-    println!("{markdown}");
-    if options.only.is_empty() && !options.quick && !options.scripted {
-        save(root, Part::Faults, &markdown)?;
-    }
-    eprintln!("{missed} bars missed");
     Ok(())
 }
 
-/// Makes a debug build, because the supervisor's own speed does not matter here.
-pub fn build(root: &Path) -> io::Result<PathBuf> {
-    let status =
-        cargo().args(["build", "--quiet", "--package", "longhaul-cli"]).current_dir(root).status()?;
-    if !status.success() {
-        return Err(io::Error::other(format!("build longhaul: {status}")));
-    }
-    let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
-    Ok(target.join("debug/longhaul"))
-}
-
-async fn run_case(rig: &TestRig, case: &Case, seed: u64) -> io::Result<CaseMetrics> {
-    let scenario = case.scenario()?;
+fn run_case(rig: &TestRig, case: &Case, seed: u64) -> io::Result<CaseRun> {
     eprintln!("▶ {} (seed {seed}): {}", case.name, case.description);
-    let case_run = play(rig, case, &scenario, seed).await?;
-    let figures = CaseMetrics::new(case, &scenario, seed, &case_run);
-    eprintln!("  {}", table::line(&figures, None));
+    let case_run = play(rig, case, seed)?;
+    eprint!("  {}", table::line(&case_run));
     if let Some(path) = &case_run.kept {
         eprintln!("  kept {}", path.display());
     }
-    Ok(figures)
+    Ok(case_run)
 }
 
-fn selected_cases(options: &Options) -> io::Result<Vec<Case>> {
+fn selected_cases(options: &FaultOptions) -> io::Result<Vec<Case>> {
     let cases = case::all()?;
     if let Some(name) = options.only.iter().find(|name| !cases.iter().any(|case| case.name == **name)) {
         let names: Vec<&str> = cases.iter().map(|case| case.name.as_str()).collect();
-        return Err(io::Error::other(format!(
-            "no scenario `{name}`; the scenarios are: {}",
-            names.join(", ")
-        )));
+        let names = names.join(", ");
+        return Err(io::Error::other(format!("no scenario `{name}`; the scenarios are: {names}")));
     }
     let is_selected = |case: &Case| options.only.is_empty() || options.only.contains(&case.name);
     Ok(cases.into_iter().filter(|case| is_selected(case) && !(options.quick && case.slow)).collect())
-}
-
-fn options(args: &[String]) -> io::Result<Options> {
-    let mut options = Options::default();
-    let mut count = 1;
-    let mut args = args.iter().peekable();
-    while let Some(arg) = args.next() {
-        match arg.as_str() {
-            "--quick" => options.quick = true,
-            "--keep" => options.keep = true,
-            "--seeds" => count = number(arg, args.next())?,
-            "--seed" => options.seeds.push(number(arg, args.next())?),
-            "--longhaul" => {
-                let file = args.next().ok_or_else(|| io::Error::other("--longhaul needs a file"))?;
-                options.longhaul = Some(std::path::absolute(file)?);
-            }
-            "--agent" => match args.next().map(String::as_str) {
-                Some("scripted") => options.scripted = true,
-                Some("claude") => options.scripted = false,
-                _ => return Err(io::Error::other("--agent is scripted or claude")),
-            },
-            "--only" => {
-                while let Some(name) = args.next_if(|name| !name.starts_with("--")) {
-                    options.only.push(name.clone());
-                }
-            }
-            other => return Err(io::Error::other(format!("unknown argument `{other}`; see `cargo xtask`"))),
-        }
-    }
-    if options.seeds.is_empty() {
-        options.seeds = fresh_seeds(count);
-    }
-    Ok(options)
-}
-
-/// Parses the number after a flag.
-pub fn number(flag: &str, value: Option<&String>) -> io::Result<u64> {
-    value
-        .and_then(|value| value.parse().ok())
-        .ok_or_else(|| io::Error::other(format!("{flag} needs a number")))
-}
-
-/// Returns seeds that are short enough to type.
-pub fn fresh_seeds(count: u64) -> Vec<u64> {
-    let nanos = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64);
-    (0..count).map(|salt| draw(nanos, salt, 999_999)).collect()
 }

@@ -1,31 +1,27 @@
 //! `cargo xtask limits`: the real agent works in a git repository until a limit ends its run. Writes the
 //! results to `benches/RESILIENCE.md`: whether the work was saved, how far the run exceeded its limit, and
-//! how much longer each tool call takes with limits.
-//!
-//! A missed bar is reported with its figure and is not an error. Linux only.
+//! how much longer each tool call takes with limits. Linux only.
 
 mod case;
 mod hook_latency;
 mod play;
 
-use crate::bench::machine::{self, Ticks};
-use crate::bench::section::{ResultRow, ResultSection};
-use crate::faults::build;
-use crate::real_agent;
-use crate::resilience::{Part, save};
+use crate::programs::{Programs, debug_build};
+use crate::results::{LIMITS, RESILIENCE, ResultSection, table_row};
+use crate::{journal, machine, real_agent};
 use case::{CASES, LimitCase, LimitUnit};
-use play::{LimitRig, LimitRun};
+use play::{LimitRun, play};
 use std::io;
 use std::path::Path;
 
-const HEAD: &str = "## Limits\n\n`cargo xtask limits` writes this part: the real Claude Code under `longhaul run` in a git repository, \
+const ABOUT: &str = "`cargo xtask limits` writes this part: the real Claude Code under `longhaul run` in a git repository, \
     against a loopback API. Its work is a hundred steps of a third of a second, one command of a minute, or one command that \
     takes 100 MiB more every tenth of a second. When it receives the wrap-up prompt, it commits and stops.\n\n\
     - wrap-up: the agent received the wrap-up prompt in its open session.\n\
     - saved: the commit exists.\n\
     - used: the amount by the API's own count, by a clock from the start of `longhaul` to its end, or by the peak resident \
     memory of the run's processes.\n\
-    - beyond: the used amount beyond the limit.\n";
+    - beyond: the used amount beyond the limit.";
 const TABLE: &str = "| limit | in the middle of | outcome | exit code | wrap-up | saved | attempts | used | beyond |\n\
     |---|---|---|---|---|---|---|---|---|\n";
 
@@ -36,97 +32,78 @@ struct CaseResult {
 }
 
 /// Plays the cases, measures the tool calls, and writes the results.
-pub fn limits(root: &Path, args: &[String]) -> io::Result<()> {
-    if let Some(arg) = args.first() {
-        return Err(io::Error::other(format!("unknown argument `{arg}`; see `cargo xtask`")));
-    }
-    let rig = LimitRig { longhaul: build(root)?, claude: real_agent::locate(root)? };
-    let (machine, ticks) = (machine::describe(root, &rig.longhaul, &rig.claude), Ticks::now());
-    let mut results = Vec::new();
-    for case in CASES {
-        eprintln!("▶ {}, in the middle of {}", case.flags.join(" "), case.work.label());
-        let case_run = rig.play(&case.work.scenario(), case.flags)?;
-        results.push(CaseResult { case, case_run });
-        eprintln!("  {}", results.last().map(line).unwrap_or_default());
-    }
-    let mut rows = bars(&results);
-    rows.extend(hook_latency::rows(&rig)?);
-    let section = ResultSection {
-        about: "Bars for all limits together, and the latency that limits add to each tool call. A missed bar is shown with its \
-                figure.",
-        rows,
-        appendix: String::new(),
-    };
-    let missed = section.missed();
-    let table: String = results.iter().flat_map(|result| [line(result), "\n".to_owned()]).collect();
-    let conditions = format!("{machine} · {}", Ticks::stolen_since(ticks));
-    let text = format!("{HEAD}\n{TABLE}{table}\n{}", section.markdown("Bars of the limits", &conditions));
-    println!("{text}");
-    save(root, Part::Limits, &text)?;
-    eprintln!("{missed} bars missed");
-    Ok(())
+pub fn limits(root: &Path) -> io::Result<()> {
+    let programs = Programs { longhaul: debug_build(root)?, claude: real_agent::locate(root)? };
+    let markdown = machine::measure(root, &programs, LIMITS, || {
+        let mut section = ResultSection::new(ABOUT);
+        section.appendix = TABLE.to_owned();
+        let mut results = Vec::new();
+        for case in CASES {
+            eprintln!("▶ {}, in the middle of {}", case.flags.join(" "), case.work.label());
+            let case_run = play(&programs, &case.work.scenario()?, case.flags)?;
+            let result = CaseResult { case, case_run };
+            let line = line(&result);
+            eprint!("  {line}");
+            section.appendix += &line;
+            results.push(result);
+        }
+        add_bars(&mut section, &results);
+        hook_latency::add_rows(&mut section, &programs)?;
+        Ok(section)
+    })?;
+    RESILIENCE.save(root, LIMITS, &markdown)
 }
 
 /// Renders one row of the table.
 fn line(CaseResult { case, case_run }: &CaseResult) -> String {
     let yes = |holds: bool| if holds { "yes" } else { "no" }.to_owned();
-    let excess = match case.excess(case_run) {
+    let excess = match case_run.excess(case) {
         excess if excess > 0.0 => case.unit.render(excess),
         _ => "–".to_owned(),
     };
-    let faults = match case_run.faults().join(", ") {
+    let faults = match journal::survived(&case_run.records).join(", ") {
         faults if faults.is_empty() => faults,
         faults => format!(" ({faults})"),
     };
-    let cells = [
+    let run = &case_run.envelope["run"];
+    table_row(&[
         format!("`{}`", case.flags.join(" ")),
         case.work.label().to_owned(),
-        format!("`{}`{faults}", case_run.outcome()),
+        format!("`{}`{faults}", run["outcome"].as_str().unwrap_or("none")),
         case_run.code.map_or("–".to_owned(), |code| code.to_string()),
         yes(case_run.has_wrap_up()),
-        yes(case_run.has_saved_work()),
-        case_run.attempts().to_string(),
-        case.unit.render(case.used(case_run)),
+        yes(case_run.has_saved_work),
+        run["attempts"].as_u64().unwrap_or(0).to_string(),
+        case.unit.render(case_run.used(case.unit)),
         excess,
-    ];
-    format!("| {} |", cells.join(" | "))
+    ])
 }
 
-fn bars(results: &[CaseResult]) -> Vec<ResultRow> {
-    let every = |label: &str, applies: &dyn Fn(&CaseResult) -> bool, holds: &dyn Fn(&CaseResult) -> bool| {
-        let all = results.iter().filter(|result| applies(result)).count();
-        let passed = results.iter().filter(|result| applies(result) && holds(result)).count();
-        ResultRow::condition(
-            label,
-            format!("{all} of {all}"),
-            format!("{passed} of {all}"),
-            passed == all && all > 0,
-        )
+fn add_bars(section: &mut ResultSection, results: &[CaseResult]) {
+    let count = |holds: &dyn Fn(&CaseResult) -> bool| results.iter().filter(|result| holds(result)).count();
+    let all = results.len();
+    section.every(
+        "exit code as expected",
+        count(&|result| result.case_run.code == Some(result.case.code)),
+        all,
+    );
+    let saved = count(&|result| {
+        result.case.has_wrap_up && result.case_run.has_wrap_up() && result.case_run.has_saved_work
+    });
+    section.every("saved, if there is a wrap-up", saved, count(&|result| result.case.has_wrap_up));
+    section.every("no leftover process", count(&|result| result.case_run.leftover_processes == 0), all);
+    let mut most = |label: &str, bar: Option<f64>, unit: &str, limited: LimitUnit| {
+        // For a count of the API, the responses in flight when the limit is reached.
+        let figure = |result: &CaseResult| {
+            result.case_run.excess(result.case) / result.case_run.largest_response(limited)
+        };
+        let results = results.iter().filter(|result| result.case.unit == limited);
+        section.figure(label, bar, unit, results.map(figure).fold(0.0, f64::max));
     };
-    let most = |unit: LimitUnit, figure: &dyn Fn(&CaseResult) -> f64| {
-        results.iter().filter(|result| result.case.unit == unit).map(figure).fold(0.0, f64::max)
-    };
-    let responses = |unit: LimitUnit| {
-        most(unit, &|result| result.case.excess(&result.case_run) / result.case_run.largest_response(unit))
-    };
-    let excess = |unit: LimitUnit| most(unit, &|result| result.case.excess(&result.case_run));
-    vec![
-        every("exit code as expected", &|_| true, &|result| result.case_run.code == Some(result.case.code)),
-        every("saved, if there is a wrap-up", &|result| result.case.has_wrap_up, &|result| {
-            result.case_run.has_wrap_up() && result.case_run.has_saved_work()
-        }),
-        every("no leftover process", &|_| true, &|result| result.case_run.leftover_processes == 0),
-        // The responses in flight when the limit is reached.
-        ResultRow::at_most("cost beyond the limit, maximum", 1.0, "responses", responses(LimitUnit::Dollars)),
-        ResultRow::at_most(
-            "tokens beyond the limit, maximum",
-            1.0,
-            "responses",
-            responses(LimitUnit::Tokens),
-        ),
-        ResultRow::at_most("turns beyond the limit, maximum", 1.0, "responses", responses(LimitUnit::Turns)),
-        // A command has two seconds to react to a signal.
-        ResultRow::at_most("time beyond the limit, maximum", 2.0, "s", excess(LimitUnit::Seconds)),
-        ResultRow::without_bar("memory beyond the limit", "MiB", excess(LimitUnit::Mebibytes)),
-    ]
+    most("cost beyond the limit, maximum", Some(1.0), "responses", LimitUnit::Dollars);
+    most("tokens beyond the limit, maximum", Some(1.0), "responses", LimitUnit::Tokens);
+    most("turns beyond the limit, maximum", Some(1.0), "responses", LimitUnit::Turns);
+    // A command has two seconds to react to a signal.
+    most("time beyond the limit, maximum", Some(2.0), "s", LimitUnit::Seconds);
+    most("memory beyond the limit", None, "MiB", LimitUnit::Mebibytes);
 }

@@ -1,68 +1,83 @@
 //! Developer commands: `cargo xtask COMMAND`. One file per command; this file only dispatches to them.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a developer's tool prints to its user")]
 
+mod api;
 mod bench;
 mod decode;
 mod faults;
+mod journal;
 mod limits;
+mod machine;
 mod mutants;
+mod process;
+mod processes;
+mod programs;
 mod real_agent;
-mod resilience;
+mod results;
+mod sample;
+mod sandbox;
 mod sim;
 mod sweep;
 mod test;
 mod walkthroughs;
 mod words;
 
-use std::io;
-use std::path::{Path, PathBuf};
+use clap::Parser;
+use std::path::Path;
 use std::process::ExitCode;
 
-const USAGE: &str = "cargo xtask COMMAND
-
-  test [--deny-skipped]                         run everything that a change must pass; list skipped tests at the end,
-                                                which are a failure with --deny-skipped or if CI is set
-  bench [NAME…] [--quick] [--longhaul FILE]     measure, and write benches/RESULTS.md
-  faults [--agent scripted|claude] [--only NAME…] [--seeds N | --seed SEED] [--quick] [--keep]
-                                                run a small task under every survivable fault, and write
-                                                benches/RESILIENCE.md
-  sweep [--agent scripted|claude] [--points N] [--seeds N | --seed SEED]
-                                                signals and full disks at N points of a run for each seed (3 new ones;
-                                                7 points with the real agent, 20 with the scripted one), and write
-                                                benches/RESILIENCE.md
-  walkthroughs                                  the real agent in a git repository, killed during a tool call and
-                                                recovered by hand; write benches/RESILIENCE.md
-  limits                                        the real agent until each limit ends its run: saved work and excess; write
-                                                benches/RESILIENCE.md
-  sim [--runs N] [--start SEED] [--threads N]   simulate seeds of the core
-  sim --seed SEED                               print the trace of one seed
-  mutants [NAME]                                break the core in known ways; each must be caught
-  words                                         reject words that are not plain English
-  decode [--agent NAME] [--exit CODE] FILE…     decode recorded streams, one JSON line each";
-
-fn main() -> ExitCode {
-    let mut args = std::env::args().skip(1);
-    let command = args.next().unwrap_or_default();
-    let args: Vec<String> = args.collect();
-    match command.as_str() {
-        "test" => exit_code(test::test(&root(), &args)),
-        "bench" => exit_code(bench::bench(&root(), &args)),
-        "faults" => exit_code(faults::faults(&root(), &args)),
-        "sweep" => exit_code(sweep::sweep(&root(), &args)),
-        "walkthroughs" => exit_code(walkthroughs::walkthroughs(&root(), &args)),
-        "words" => exit_code(words::words(&root(), &args)),
-        "limits" => exit_code(limits::limits(&root(), &args)),
-        "sim" => sim::run(&args),
-        "mutants" => mutants::run(&args),
-        "decode" => exit_code(decode::decode(&args)),
-        _ => {
-            eprintln!("{USAGE}");
-            ExitCode::from(2)
-        }
-    }
+/// Developer commands of the workspace
+#[derive(Parser)]
+#[command(bin_name = "cargo xtask")]
+enum Command {
+    /// Run everything that a change must pass, and list skipped tests at the end
+    Test {
+        /// Count skipped tests as failures, as if CI were set
+        #[arg(long)]
+        deny_skipped: bool,
+    },
+    /// Measure speed and memory, and write benches/RESULTS.md
+    Bench(bench::BenchOptions),
+    /// Run a small task under every survivable fault, and write benches/RESILIENCE.md
+    Faults(faults::FaultOptions),
+    /// Send signals and fill disks at many points of a run, and write benches/RESILIENCE.md
+    Sweep(sweep::SweepOptions),
+    /// Kill the real agent in a git repository and recover it by hand; write benches/RESILIENCE.md
+    Walkthroughs,
+    /// Run the real agent until each limit ends its run; write benches/RESILIENCE.md
+    Limits,
+    /// Simulate seeds of the core, or print the trace of one seed
+    #[command(override_usage = "cargo xtask sim [--runs N] [--start SEED] [--threads N]
+       cargo xtask sim --seed SEED")]
+    Sim {
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        args: Vec<String>,
+    },
+    /// Break the core in known ways; an oracle must catch each
+    Mutants {
+        /// The only mutant to test; no table is written
+        name: Option<String>,
+    },
+    /// Reject words that are not plain English
+    Words,
+    /// Decode recorded streams, one JSON line each
+    Decode(decode::DecodeOptions),
 }
 
-fn exit_code(result: io::Result<()>) -> ExitCode {
+fn main() -> ExitCode {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the workspace's root");
+    let result = match Command::parse() {
+        Command::Test { deny_skipped } => test::test(root, deny_skipped),
+        Command::Bench(options) => bench::bench(root, options),
+        Command::Faults(options) => faults::faults(root, options),
+        Command::Sweep(options) => sweep::sweep(root, &options),
+        Command::Walkthroughs => walkthroughs::walkthroughs(root),
+        Command::Limits => limits::limits(root),
+        Command::Sim { args } => sim::run(root, &args),
+        Command::Mutants { name } => mutants::run(root, name.as_deref()),
+        Command::Words => words::words(root),
+        Command::Decode(options) => decode::decode(&options),
+    };
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
@@ -70,15 +85,4 @@ fn exit_code(result: io::Result<()>) -> ExitCode {
             ExitCode::FAILURE
         }
     }
-}
-
-/// Returns the workspace's root directory.
-fn root() -> PathBuf {
-    let xtask = Path::new(env!("CARGO_MANIFEST_DIR"));
-    xtask.parent().expect("xtask lies in the workspace's root").to_owned()
-}
-
-/// Returns the cargo that started this program.
-fn cargo() -> std::process::Command {
-    std::process::Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
 }

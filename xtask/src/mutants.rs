@@ -2,15 +2,19 @@
 //! until an oracle reports a violation. A mutant that survives shows a gap in the oracles. The project's own
 //! sources are never changed.
 
-use crate::{cargo, root};
+use crate::programs::{cargo, succeed};
 use serde::Deserialize;
-use std::error::Error;
-use std::fs;
 use std::path::Path;
-use std::process::{Command, ExitCode};
+use std::process::Command;
+use std::{fs, io};
 
 // Catching a mutant takes at most a few thousand seeds, and most need only a few.
 const RUNS_MAX: u64 = 300_000;
+
+const HEAD: &str = "# Mutants of the core\n\n\
+    `cargo xtask mutants` writes this file. It plants each bug of `mutants.toml` in a copy of the core and simulates\n\
+    seeds from 0 until an oracle reports a violation. `cargo xtask mutants NAME` tests one mutant.\n\n\
+    | mutant | planted bug | oracle | seed | runs needed |\n|---|---|---|---|---|\n";
 
 #[derive(Deserialize)]
 struct Mutants {
@@ -32,56 +36,44 @@ struct Catch {
     oracle: String,
 }
 
-pub fn run(args: &[String]) -> ExitCode {
-    match test_mutants(args.first().map(String::as_str)) {
-        Ok(0) => ExitCode::SUCCESS,
-        Ok(survivors) => {
-            eprintln!("{survivors} mutants survive");
-            ExitCode::FAILURE
-        }
-        Err(error) => {
-            eprintln!("cannot test the mutants: {error}");
-            ExitCode::FAILURE
-        }
-    }
-}
-
-/// Returns how many mutants survive. With a name, only that one is tested and no table is written.
-fn test_mutants(only: Option<&str>) -> Result<usize, Box<dyn Error>> {
-    let root = root();
+/// Tests the mutants. With a name, only that one is tested and no table is written.
+pub fn run(root: &Path, only: Option<&str>) -> io::Result<()> {
     let text = fs::read_to_string(root.join("crates/sim/mutants.toml"))?;
-    let mut mutants = toml::from_str::<Mutants>(&text)?.mutant;
+    let mut mutants = toml::from_str::<Mutants>(&text).map_err(io::Error::other)?.mutant;
     mutants.retain(|mutant| only.is_none_or(|only| mutant.name == only));
     let scratch = root.join("target/mutants");
-    prepare(&root, &scratch)?;
+    prepare(root, &scratch)?;
     for mutant in &mutants {
-        check_pattern(&root, mutant)?;
+        check_pattern(root, mutant)?;
     }
     if let Some(catch) = simulate(&scratch)? {
-        return Err(format!("the unchanged core fails seed {}: {}", catch.seed, catch.oracle).into());
+        return Err(io::Error::other(format!(
+            "the unchanged core fails seed {}: {}",
+            catch.seed, catch.oracle
+        )));
     }
-    let mut rows = Vec::new();
-    let mut survivors = 0;
+    let (mut rows, mut survivors) = (String::new(), 0);
     for mutant in &mutants {
         let file = scratch.join("crates").join(&mutant.file);
         let original = fs::read_to_string(&file)?;
         fs::write(&file, original.replacen(&mutant.find, &mutant.replace, 1))?;
-        let caught = simulate(&scratch).map_err(|error| format!("{}: {error}", mutant.name))?;
+        let caught =
+            simulate(&scratch).map_err(|error| io::Error::other(format!("{}: {error}", mutant.name)))?;
         fs::write(&file, original)?;
         survivors += usize::from(caught.is_none());
         let row = row(mutant, caught.as_ref());
-        eprintln!("{row}");
-        rows.push(row);
+        eprint!("{row}");
+        rows += &row;
     }
     if only.is_none() {
-        fs::write(root.join("crates/sim/MUTANTS.md"), table(&rows))?;
+        fs::write(root.join("crates/sim/MUTANTS.md"), format!("{HEAD}{rows}"))?;
     }
-    Ok(survivors)
+    if survivors == 0 { Ok(()) } else { Err(io::Error::other(format!("{survivors} mutants survive"))) }
 }
 
 /// Creates a workspace of only core and sim in `scratch`, with its own lock file and target directory.
-fn prepare(root: &Path, scratch: &Path) -> Result<(), Box<dyn Error>> {
-    fs::create_dir_all(scratch)?;
+fn prepare(root: &Path, scratch: &Path) -> io::Result<()> {
+    fs::create_dir_all(scratch.join("crates"))?;
     let manifest: String = fs::read_to_string(root.join("Cargo.toml"))?
         .lines()
         .map(|line| match line.split('=').next().map(str::trim) {
@@ -101,35 +93,21 @@ fn prepare(root: &Path, scratch: &Path) -> Result<(), Box<dyn Error>> {
         if to.exists() {
             fs::remove_dir_all(&to)?;
         }
-        copy(&root.join("crates").join(name), &to)?;
+        succeed(Command::new("cp").arg("-R").arg(root.join("crates").join(name)).arg(&to))?;
     }
     Ok(())
 }
 
-fn copy(from: &Path, to: &Path) -> Result<(), Box<dyn Error>> {
-    fs::create_dir_all(to)?;
-    for entry in fs::read_dir(from)? {
-        let entry = entry?;
-        let target = to.join(entry.file_name());
-        if entry.file_type()?.is_dir() {
-            copy(&entry.path(), &target)?;
-        } else {
-            fs::copy(entry.path(), target)?;
-        }
-    }
-    Ok(())
-}
-
-fn check_pattern(root: &Path, mutant: &Mutant) -> Result<(), Box<dyn Error>> {
-    let original = fs::read_to_string(root.join("crates").join(&mutant.file))?;
-    match original.matches(&mutant.find).count() {
+fn check_pattern(root: &Path, mutant: &Mutant) -> io::Result<()> {
+    let Mutant { name, file, find, .. } = mutant;
+    match fs::read_to_string(root.join("crates").join(file))?.matches(find).count() {
         1 => Ok(()),
-        count => Err(format!("{}: its pattern occurs {count} times in {}", mutant.name, mutant.file).into()),
+        count => Err(io::Error::other(format!("{name}: its pattern occurs {count} times in {file}"))),
     }
 }
 
 /// Builds the code in `scratch` and simulates seeds from 0 up to the first violation.
-fn simulate(scratch: &Path) -> Result<Option<Catch>, Box<dyn Error>> {
+fn simulate(scratch: &Path) -> io::Result<Option<Catch>> {
     let target = scratch.join("target");
     let build = cargo()
         .args([
@@ -151,7 +129,7 @@ fn simulate(scratch: &Path) -> Result<Option<Catch>, Box<dyn Error>> {
         .env("CARGO_INCREMENTAL", "1")
         .output()?;
     if !build.status.success() {
-        return Err(String::from_utf8_lossy(&build.stderr).into_owned().into());
+        return Err(io::Error::other(String::from_utf8_lossy(&build.stderr).into_owned()));
     }
     // With one thread the first failing seed is also the lowest.
     let swarm = Command::new(target.join("release/examples/swarm"))
@@ -162,27 +140,19 @@ fn simulate(scratch: &Path) -> Result<Option<Catch>, Box<dyn Error>> {
         let (seed, rest) = line.strip_prefix("seed ")?.split_once(": ")?;
         Some(Catch { seed: seed.parse().ok()?, oracle: rest.split(':').next()?.to_owned() })
     });
-    match (catch, swarm.status.success()) {
-        (None, false) => Err(format!("the swarm failed: {}", String::from_utf8_lossy(&swarm.stderr)).into()),
-        (catch, _) => Ok(catch),
+    if catch.is_none() && !swarm.status.success() {
+        let stderr = String::from_utf8_lossy(&swarm.stderr);
+        return Err(io::Error::other(format!("the swarm failed: {stderr}")));
     }
+    Ok(catch)
 }
 
 fn row(mutant: &Mutant, caught: Option<&Catch>) -> String {
+    let Mutant { name, breaks, .. } = mutant;
     match caught {
         Some(Catch { seed, oracle }) => {
-            format!("| `{}` | {} | `{oracle}` | {seed} | {} |", mutant.name, mutant.breaks, seed + 1)
+            format!("| `{name}` | {breaks} | `{oracle}` | {seed} | {} |\n", seed + 1)
         }
-        None => format!("| `{}` | {} | **survives** | | {RUNS_MAX} |", mutant.name, mutant.breaks),
+        None => format!("| `{name}` | {breaks} | **survives** | | {RUNS_MAX} |\n"),
     }
-}
-
-fn table(rows: &[String]) -> String {
-    format!(
-        "# Mutants of the core\n\n\
-         `cargo xtask mutants` writes this file. It plants each bug of `mutants.toml` in a copy of the core and simulates\n\
-         seeds from 0 until an oracle reports a violation. `cargo xtask mutants NAME` tests one mutant.\n\n\
-         | mutant | planted bug | oracle | seed | runs needed |\n|---|---|---|---|---|\n{}\n",
-        rows.join("\n")
-    )
 }

@@ -2,83 +2,78 @@
 //! results to `benches/RESILIENCE.md`. The test binary plays the points. This command adds up their results.
 //!
 //! A failing point does not stop the others: it is reported with its reason, and the command fails at the
-//! end. A missed bar is reported with its figure. If there are too few points for the bars, the table is only
-//! printed. Linux only.
+//! end. If there are too few points for the bars, the table is only printed. Linux only.
 
 mod result;
 mod table;
 
-use crate::bench::machine::{self, Ticks};
-use crate::bench::section::ResultSection;
-use crate::faults::{fresh_seeds, number};
-use crate::resilience::{Part, save};
-use crate::{cargo, real_agent};
+use crate::programs::{AgentChoice, Programs, SeedOptions, built, cargo, succeed};
+use crate::results::{RESILIENCE, SWEEPS_CLAUDE, SWEEPS_SCRIPTED};
+use crate::{machine, real_agent};
+use clap::Args;
 use std::path::Path;
 use std::process::Command;
-use std::{env, fs, io};
+use std::{fs, io};
 
 /// Number of points that the bars need, for each kind of strike.
 const POINTS_MIN: u64 = 20;
 const SEEDS: u64 = 3;
 
-/// Options of the command line.
-struct Options {
-    scripted: bool,
-    /// Number of points for each kind of strike and each seed.
-    points: u64,
-    seeds: Vec<u64>,
+#[derive(Args)]
+pub struct SweepOptions {
+    #[command(flatten)]
+    rig: SeedOptions,
+    /// Number of points for each kind of strike and each seed
+    ///
+    /// The default is 20 points with the scripted agent, and 20 points of all seeds together with the real one.
+    #[arg(long)]
+    points: Option<u64>,
 }
 
 /// Sweeps, prints the table, and writes it if it has enough points.
-pub fn sweep(root: &Path, args: &[String]) -> io::Result<()> {
-    let options = options(args)?;
-    let claude = if options.scripted { None } else { Some(real_agent::locate(root)?) };
-    let status = tests().arg("--no-run").current_dir(root).status()?;
-    if !status.success() {
-        return Err(io::Error::other(format!("build the tests: {status}")));
-    }
-    let longhaul = env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), Into::into);
-    let longhaul = longhaul.join("debug/longhaul");
-    let (machine, ticks) =
-        (machine::describe(root, &longhaul, claude.as_deref().unwrap_or(&longhaul)), Ticks::now());
-
+pub fn sweep(root: &Path, options: &SweepOptions) -> io::Result<()> {
+    let is_scripted = options.rig.is_scripted();
+    let seeds = options.rig.seeds(SEEDS);
+    // A point takes one second with the scripted agent and several with the real one.
+    let points_default =
+        if is_scripted { POINTS_MIN } else { POINTS_MIN.div_ceil(seeds.len().max(1) as u64) };
+    let points = options.points.unwrap_or(points_default);
+    let longhaul = built(root, "debug", "longhaul");
+    let claude = if is_scripted { longhaul.clone() } else { real_agent::locate(root)? };
+    let programs = Programs { longhaul, claude };
+    succeed(tests().arg("--no-run").current_dir(root))?;
     let report = tempfile::NamedTempFile::new()?;
-    let mut aborted = Vec::new();
-    eprintln!("seeds: {}", table::seeds(&options.seeds));
-    for seed in &options.seeds {
-        let mut play = tests();
-        play.args(["--", "sweep::work_", "--nocapture"]).current_dir(root);
-        play.env("LONGHAUL_SWEEP", if options.scripted { "scripted" } else { "claude" });
-        play.env("LONGHAUL_SWEEP_POINTS", options.points.to_string());
-        play.env("LONGHAUL_SWEEP_SEED", seed.to_string());
-        play.env("LONGHAUL_SWEEP_REPORT", report.path());
-        if let Some(claude) = &claude {
-            play.env("LONGHAUL_TEST_CLAUDE", claude);
-        }
-        let status = play.status()?;
-        if !status.success() {
-            aborted.push(format!("seed {seed} was aborted: the test binary ended with {status}"));
-        }
-    }
-    let results = result::read(&fs::read_to_string(report.path())?)?;
-    let failed = table::failed(&results, &aborted);
-    let section = ResultSection {
-        about: table::ABOUT,
-        rows: table::bars(&results, !options.scripted),
-        appendix: table::table(&results, &options.seeds) + &failed,
+    let mut failing = 0;
+    let (agent, name) = match options.rig.agent {
+        AgentChoice::Scripted => ("scripted", SWEEPS_SCRIPTED),
+        AgentChoice::Acp => ("acp", "Sweeps with the scripted agent over the Agent Client Protocol"),
+        AgentChoice::Claude => ("claude", SWEEPS_CLAUDE),
     };
-    let (name, part) = if options.scripted {
-        ("Sweeps with the scripted agent", Part::SweepsScripted)
-    } else {
-        ("Sweeps with the real Claude Code", Part::SweepsClaude)
-    };
-    let markdown = section.markdown(name, &format!("{machine} · {}", Ticks::stolen_since(ticks)));
-    println!("{markdown}");
-    if options.points * options.seeds.len() as u64 >= POINTS_MIN {
-        save(root, part, &markdown)?;
+    let markdown = machine::measure(root, &programs, name, || {
+        let mut aborted = Vec::new();
+        eprintln!("seeds: {}", table::seeds(&seeds));
+        for seed in &seeds {
+            let mut play = tests();
+            play.args(["--", "sweep::work_", "--nocapture"]).current_dir(root);
+            play.env("LONGHAUL_SWEEP", agent);
+            play.env("LONGHAUL_SWEEP_POINTS", points.to_string());
+            play.env("LONGHAUL_SWEEP_SEED", seed.to_string());
+            play.env("LONGHAUL_SWEEP_REPORT", report.path());
+            if !is_scripted {
+                play.env("LONGHAUL_TEST_CLAUDE", &programs.claude);
+            }
+            let status = play.status()?;
+            if !status.success() {
+                aborted.push(format!("seed {seed} was aborted: the test binary ended with {status}"));
+            }
+        }
+        let results = result::read(&fs::read_to_string(report.path())?)?;
+        failing = results.iter().filter(|result| !result.failed.is_empty()).count() + aborted.len();
+        Ok(table::section(&results, &seeds, &aborted, !is_scripted))
+    })?;
+    if options.rig.agent != AgentChoice::Acp && points * seeds.len() as u64 >= POINTS_MIN {
+        RESILIENCE.save(root, name, &markdown)?;
     }
-    eprintln!("{} bars missed", section.missed());
-    let failing = results.iter().filter(|result| !result.failed.is_empty()).count() + aborted.len();
     if failing > 0 { Err(io::Error::other(format!("{failing} points failed"))) } else { Ok(()) }
 }
 
@@ -86,28 +81,4 @@ fn tests() -> Command {
     let mut command = cargo();
     command.args(["test", "--quiet", "--package", "longhaul-cli", "--test", "it"]);
     command
-}
-
-fn options(args: &[String]) -> io::Result<Options> {
-    let (mut scripted, mut points, mut count, mut seeds) = (false, None, SEEDS, Vec::new());
-    let mut args = args.iter();
-    while let Some(arg) = args.next() {
-        match arg.as_str() {
-            "--points" => points = Some(number(arg, args.next())?),
-            "--seeds" => count = number(arg, args.next())?,
-            "--seed" => seeds.push(number(arg, args.next())?),
-            "--agent" => match args.next().map(String::as_str) {
-                Some("scripted") => scripted = true,
-                Some("claude") => scripted = false,
-                _ => return Err(io::Error::other("--agent is scripted or claude")),
-            },
-            other => return Err(io::Error::other(format!("unknown argument `{other}`; see `cargo xtask`"))),
-        }
-    }
-    if seeds.is_empty() {
-        seeds = fresh_seeds(count);
-    }
-    // A point takes one second with the scripted agent and several with the real one.
-    let default_points = if scripted { POINTS_MIN } else { POINTS_MIN.div_ceil(seeds.len().max(1) as u64) };
-    Ok(Options { scripted, points: points.unwrap_or(default_points), seeds })
 }

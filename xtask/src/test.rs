@@ -5,8 +5,8 @@
 
 mod skipped;
 
-use crate::{cargo, real_agent};
-use skipped::SkippedTest;
+use crate::programs::cargo;
+use crate::real_agent;
 use std::path::Path;
 use std::{env, io};
 
@@ -29,8 +29,7 @@ const CHECKS: &[&[&str]] = &[
 const TESTS: &[&str] = &["test", "--workspace", "--no-fail-fast"];
 
 /// Runs every check, and reports failures and skipped tests at the end.
-pub fn test(root: &Path, args: &[String]) -> io::Result<()> {
-    let deny = denies_skipped(args)?;
+pub fn test(root: &Path, deny_skipped: bool) -> io::Result<()> {
     let notes = tempfile::NamedTempFile::new()?;
     let mut environment = vec![("LONGHAUL_TEST_SKIPPED", notes.path().to_owned())];
     let mut failed = Vec::new();
@@ -53,20 +52,9 @@ pub fn test(root: &Path, args: &[String]) -> io::Result<()> {
     }
     let skipped_tests = skipped::read_notes(notes.path())?;
     print!("\n{}", skipped::render(&skipped_tests));
-    verdict(failed, &skipped_tests, deny)
-}
-
-/// Returns whether skipped tests count as failures: if requested, or in CI, where no person reads the list.
-fn denies_skipped(args: &[String]) -> io::Result<bool> {
-    match args {
-        [] => Ok(env::var_os("CI").is_some_and(|set| !set.is_empty() && set != "false")),
-        [flag] if flag == "--deny-skipped" => Ok(true),
-        _ => Err(io::Error::other("test takes --deny-skipped and nothing else")),
-    }
-}
-
-fn verdict(mut failed: Vec<String>, skipped_tests: &[SkippedTest], deny: bool) -> io::Result<()> {
-    if deny && !skipped_tests.is_empty() {
+    // In CI, no person reads the list.
+    let is_ci = env::var_os("CI").is_some_and(|set| !set.is_empty() && set != "false");
+    if (deny_skipped || is_ci) && !skipped_tests.is_empty() {
         failed.push(
             "a test was skipped, which is a failure with --deny-skipped and where CI is set".to_owned(),
         );

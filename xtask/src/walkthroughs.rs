@@ -6,19 +6,17 @@
 
 mod stage;
 
-use crate::bench::machine;
-use crate::faults::build;
-use crate::real_agent;
-use crate::resilience::{Part, save};
+use crate::programs::{Programs, debug_build};
+use crate::results::{RESILIENCE, ResultSection, WALKTHROUGHS};
+use crate::{machine, real_agent};
 use stage::{WalkthroughRig, WalkthroughRun};
-use std::fmt::Write as _;
 use std::io;
 use std::path::Path;
 
-const HEAD: &str = "## Walkthroughs\n\n`cargo xtask walkthroughs` writes this part: the real Claude Code under `longhaul run` in a git \
+const ABOUT: &str = "`cargo xtask walkthroughs` writes this part: the real Claude Code under `longhaul run` in a git \
     repository, against a loopback API. The work is three steps. Each step checks whether it is committed; if not, it adds a \
     line to a file and commits it. The second step takes five seconds, and in the middle of it the next command is typed. \
-    `$longhaul` and `$agent` are process ids, and `$session` is the id of the session.\n";
+    `$longhaul` and `$agent` are process ids, and `$session` is the id of the session.";
 
 /// A walkthrough: its title and the lines that are typed in the middle of the second step. The last envelope
 /// that a line prints is the result. If no line prints one, the run's own envelope is the result.
@@ -29,7 +27,7 @@ struct Walkthrough {
     final_dir: &'static str,
 }
 
-const WALKTHROUGHS: &[Walkthrough] = &[
+const SCRIPTS: &[Walkthrough] = &[
     Walkthrough {
         title: "Longhaul is killed",
         lines: &["kill -9 $longhaul", "longhaul recover"],
@@ -54,42 +52,36 @@ const WALKTHROUGHS: &[Walkthrough] = &[
     },
 ];
 
-/// Plays the walkthroughs and writes their results.
-pub fn walkthroughs(root: &Path, args: &[String]) -> io::Result<()> {
-    if let Some(arg) = args.first() {
-        return Err(io::Error::other(format!("unknown argument `{arg}`; see `cargo xtask`")));
-    }
-    let longhaul = build(root)?;
-    let claude = real_agent::locate(root)?;
-    let mut text = format!("{HEAD}\n{}\n", machine::describe(root, &longhaul, &claude));
-    let mut failed = 0;
-    for walkthrough in WALKTHROUGHS {
-        eprintln!("▶ {}", walkthrough.title);
-        let run = WalkthroughRig::new(&longhaul, &claude)?.play(walkthrough.lines, walkthrough.final_dir)?;
-        failed += usize::from(!run.problems.is_empty());
-        text += &render(walkthrough, &run);
-    }
-    println!("{text}");
-    save(root, Part::Walkthroughs, &text)?;
-    if failed > 0 {
-        Err(io::Error::other(format!("{failed} walkthroughs have unexpected results")))
-    } else {
-        Ok(())
-    }
+pub fn walkthroughs(root: &Path) -> io::Result<()> {
+    let programs = Programs { longhaul: debug_build(root)?, claude: real_agent::locate(root)? };
+    let mut problems = Vec::new();
+    let markdown = machine::measure(root, &programs, WALKTHROUGHS, || {
+        let mut section = ResultSection::new(ABOUT);
+        for walkthrough in SCRIPTS {
+            eprintln!("▶ {}", walkthrough.title);
+            let run = WalkthroughRig::new(&programs)?.play(walkthrough.lines, walkthrough.final_dir)?;
+            section.appendix += &render(walkthrough, &run);
+            problems.extend(run.problems);
+        }
+        Ok(section)
+    })?;
+    RESILIENCE.save(root, WALKTHROUGHS, &markdown)?;
+    if problems.is_empty() { Ok(()) } else { Err(io::Error::other(problems.join("; "))) }
 }
 
 fn render(walkthrough: &Walkthrough, run: &WalkthroughRun) -> String {
-    let mut text = format!("\n### {}\n\n```sh\n{}\n", walkthrough.title, stage::RUN);
-    for line in walkthrough.lines {
-        let _ = writeln!(text, "{line}");
-    }
-    let _ = write!(text, "```\n\n```json\n{}\n```\n\n", run.envelope);
-    let _ = writeln!(text, "`git log`: {} · `steps`: {}", run.commits.join(", "), run.steps.join(", "));
     let verdict = if run.problems.is_empty() {
         "each step was done once, and no process remains".to_owned()
     } else {
         format!("**{}**", run.problems.join("; "))
     };
-    let _ = writeln!(text, "\n{verdict}");
-    text
+    let lines = walkthrough.lines.join("\n");
+    format!(
+        "### {}\n\n```sh\n{}\n{lines}\n```\n\n```json\n{}\n```\n\n`git log`: {} · `steps`: {}\n\n{verdict}\n\n",
+        walkthrough.title,
+        stage::RUN,
+        run.envelope,
+        run.commits.join(", "),
+        run.steps.join(", "),
+    )
 }

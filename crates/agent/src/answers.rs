@@ -3,6 +3,7 @@
 
 mod file;
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 // The agent's own instructions make it mark the recommended option with this suffix (Claude Code 2.1.330).
@@ -119,14 +120,11 @@ impl Answers {
             return Some((key, answer));
         }
         let text = text.to_lowercase();
-        let mut matches = self.by_key.iter().filter(|(key, _)| text.contains(&key.to_lowercase()));
+        let matches = self.by_key.iter().filter(|(key, _)| text.contains(&key.to_lowercase()));
         // Of two keys of equal length the alphabetically first one, so that decoding the stream again gives
         // the same answer.
-        let first = matches.next()?;
-        let longest = matches.fold(first, |longest, next| {
-            if next.0.chars().count() > longest.0.chars().count() { next } else { longest }
-        });
-        Some((longest.0, longest.1))
+        let (key, answer) = matches.max_by_key(|(key, _)| (key.chars().count(), Reverse(*key)))?;
+        Some((key, answer))
     }
 }
 

@@ -17,15 +17,14 @@ mod exchange;
 mod finish_tool;
 mod guard_hooks;
 mod invocation;
-mod layout;
 mod learn_hooks;
 mod network;
-mod parse_conversation;
 mod prompts;
 mod questions;
 mod recent_messages;
 mod reminder;
 pub mod researchgym;
+mod session_conversation;
 mod session_file;
 pub mod session_paths;
 mod startup_error;
@@ -35,14 +34,18 @@ mod vendor_terms;
 mod wire;
 
 use crate::{
-    AgentContext, AgentEnvironment, BackgroundTask, Conversation, Decoder, Dialect, DoneSignals, EffectRules,
-    Guards, Invocation, Prices, PriorAttempts, RecordedAttempt, SessionLayout, UserTables, UserTablesError,
+    AgentContext, AgentEnvironment, AttemptSnapshot, BackgroundTask, Conversation, Decoder, Dialect,
+    DoneSignals, EffectRules, Guards, Invocation, Prices, PriorAttempts, SessionLayout, UserTables,
+    UserTablesError,
 };
 use longhaul_core::{AttemptPlan, PromptKind, Remaining};
 use std::sync::Arc;
 
+pub(crate) use activity::{one_line, with_detail};
 pub use control::{end_session, initialize, interrupt, user_line};
+pub(crate) use done_claim::DoneClaim;
 pub use finish_tool::FINISH;
+pub(crate) use prompts::{background_note, prompt, prompt_text};
 
 /// The model name of messages that the agent program writes itself.
 const SYNTHETIC: &str = "<synthetic>";
@@ -95,8 +98,8 @@ impl Dialect for Claude {
         attempt: u32,
         model: &str,
         prompt: &str,
-    ) -> Invocation {
-        invocation::summary_invocation(context, attempt, model, prompt)
+    ) -> Option<Invocation> {
+        Some(invocation::summary_invocation(context, attempt, model, prompt))
     }
 
     fn environment(&self) -> &'static AgentEnvironment {
@@ -107,16 +110,17 @@ impl Dialect for Claude {
         invocation::RESERVED
     }
 
-    fn conversation(&self, attempts: &[RecordedAttempt]) -> Conversation {
-        parse_conversation::from_attempts(attempts)
-    }
-
     fn sessions(&self) -> Option<&dyn SessionLayout> {
-        Some(&layout::ClaudeSessionLayout)
+        Some(&session_paths::ClaudeSessionLayout)
     }
 
     fn conversation_from_file(&self, bytes: &[u8]) -> Option<Conversation> {
-        parse_conversation::from_file(bytes)
+        if session_conversation::is_session(bytes)? {
+            return Some(session_conversation::from_file(bytes));
+        }
+        let mut conversation = Conversation::default();
+        conversation.add_stream(bytes, self.decoder(&Guards::default(), &DoneSignals::default()));
+        Some(conversation)
     }
 
     fn decoder(&self, guards: &Guards, done_signals: &DoneSignals) -> Box<dyn Decoder> {
@@ -131,20 +135,20 @@ impl Dialect for Claude {
         remaining: Remaining,
         running: &[BackgroundTask],
     ) -> String {
-        prompts::prompt_text(context, kind, remaining) + &prompts::background_note(kind, running)
+        prompt_text(context, kind, remaining) + &background_note(kind, running)
     }
 
-    fn encode_prompt(&self, text: &str) -> Vec<u8> {
+    fn encode_prompt(&self, _snapshot: &AttemptSnapshot, text: &str) -> Vec<u8> {
         user_line(text)
     }
 
-    fn encode_interrupt(&self) -> Vec<u8> {
+    fn encode_interrupt(&self, _snapshot: &AttemptSnapshot) -> Vec<u8> {
         interrupt()
     }
 
     /// Used only if the input cannot be closed. Closing it ends an idle agent as fast (65 ms either way), but
     /// lets a background shell and the next exchange finish. `end_session` kills them.
-    fn encode_exit(&self) -> Vec<u8> {
-        end_session()
+    fn encode_exit(&self) -> Option<Vec<u8>> {
+        Some(end_session())
     }
 }

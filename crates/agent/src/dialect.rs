@@ -1,5 +1,6 @@
 //! The interface that every supervised agent CLI implements. The details of each CLI are in its own module.
 
+use crate::acp::Acp;
 use crate::claude::Claude;
 use crate::transcript_message::TranscriptMessage;
 use crate::{
@@ -34,17 +35,24 @@ pub trait Dialect: Send + Sync {
 
     /// Returns how to have `model` answer a prompt once, for this attempt, in a separate process. That
     /// process runs no tools, keeps no session and exits when its input ends. The same [`Decoder`] reads its
-    /// stream.
+    /// stream. `None` if the agent cannot do that.
     fn summary_invocation(
         &self,
         context: &AgentContext,
         attempt: u32,
         model: &str,
         prompt: &str,
-    ) -> Invocation;
+    ) -> Option<Invocation>;
 
     /// Returns the conversation of the recorded attempts.
-    fn conversation(&self, attempts: &[RecordedAttempt]) -> Conversation;
+    fn conversation(&self, attempts: &[RecordedAttempt]) -> Conversation {
+        let mut conversation = Conversation::default();
+        for attempt in attempts {
+            let decoder = self.decoder(&Guards::default(), &DoneSignals::default());
+            conversation.add_attempt(attempt, decoder);
+        }
+        conversation
+    }
 
     /// Returns how the agent stores its sessions, or `None` if only the agent can read them.
     fn sessions(&self) -> Option<&dyn SessionLayout>;
@@ -65,19 +73,29 @@ pub trait Dialect: Send + Sync {
         running: &[BackgroundTask],
     ) -> String;
 
-    /// Returns the bytes that send this prompt.
-    fn encode_prompt(&self, text: &str) -> Vec<u8>;
+    /// Returns the bytes that send this prompt to an agent in this state.
+    fn encode_prompt(&self, snapshot: &AttemptSnapshot, text: &str) -> Vec<u8>;
 
-    /// Returns the bytes that make the agent end its exchange now, with a result.
-    fn encode_interrupt(&self) -> Vec<u8>;
+    /// Returns the bytes that make an agent in this state end its exchange now, with a result.
+    fn encode_interrupt(&self, snapshot: &AttemptSnapshot) -> Vec<u8>;
 
     /// Returns the bytes that end an idle agent whose input cannot be closed. They also end its background
-    /// tasks.
-    fn encode_exit(&self) -> Vec<u8>;
+    /// tasks. `None` if the agent knows no such message: SIGTERM ends it.
+    fn encode_exit(&self) -> Option<Vec<u8>>;
 }
 
 /// Decodes the stream of one attempt.
 pub trait Decoder: Send {
+    /// Prepares the requests with which the agent opens its session, if the first input does not contain them.
+    /// Must be called before the decoder of a live agent is fed.
+    fn begin(&mut self, _start: SessionStart<'_>) {}
+
+    /// Returns the requests that are due, each once. A request must not be sent twice, because the agent may be
+    /// working on it.
+    fn take_requests(&mut self) -> Vec<AgentRequest> {
+        Vec::new()
+    }
+
     /// Decodes some bytes of the stream, split anywhere. A sequence of lines that only show that the agent is
     /// alive becomes one [`Notice::Activity`].
     fn feed(&mut self, bytes: &[u8], out: &mut Vec<Notice>);
@@ -118,6 +136,28 @@ pub trait Decoder: Send {
     fn keeps_line(&self, line: &[u8]) -> bool;
 }
 
+/// The settings with which an agent opens its session in a conversation with Longhaul.
+#[derive(Clone, Debug)]
+pub struct SessionStart<'a> {
+    /// The description of the run.
+    pub spec: &'a RunSpec,
+    /// The plan of the attempt.
+    pub plan: &'a AttemptPlan,
+    /// The text of the first prompt.
+    pub prompt: &'a str,
+    /// Ids of the requests that an earlier supervisor of this attempt sent.
+    pub sent: Vec<String>,
+}
+
+/// A request to the agent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AgentRequest {
+    /// Its id, unique in the attempt and on one line.
+    pub id: String,
+    /// The line to write.
+    pub line: Vec<u8>,
+}
+
 /// The records of one attempt.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RecordedAttempt {
@@ -131,7 +171,7 @@ pub struct RecordedAttempt {
 }
 
 /// Facts about a run's earlier attempts that the next attempt needs.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct PriorAttempts {
     /// Side effects of their tool calls.
     pub side_effects: SideEffects,
@@ -265,6 +305,7 @@ pub fn default_dialect() -> Box<dyn Dialect> {
 /// Returns the dialect of this agent with the bundled tables, or `None` if the name is unknown.
 pub fn dialect_for(name: &str) -> Option<Box<dyn Dialect>> {
     match name {
+        "acp" => Some(Box::new(Acp::new())),
         "claude" => Some(default_dialect()),
         _ => None,
     }
@@ -279,6 +320,7 @@ pub fn dialect_with_tables(
     tables: UserTables,
 ) -> Result<Option<Box<dyn Dialect>>, UserTablesError> {
     match name {
+        "acp" => Ok(Some(Box::new(Acp::with_tables(tables)?))),
         "claude" => Ok(Some(Box::new(Claude::with_tables(tables)?))),
         _ => Ok(None),
     }

@@ -11,7 +11,7 @@ pub(crate) mod wrappers;
 
 use crate::pattern::Pattern;
 use crate::toml_table::{self, TableError};
-use program::{OptionPattern, ProgramRow, ProgramRule};
+use program::{OptionPattern, ProgramRule};
 use serde::Deserialize;
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -34,7 +34,6 @@ pub struct EffectRules {
     tools: Vec<Pattern>,
     read_only_tools: Vec<Pattern>,
     programs: Vec<ProgramRule>,
-    /// The names of all programs.
     names: BTreeSet<String>,
 }
 
@@ -49,34 +48,13 @@ pub enum EffectScope {
     Commands(Vec<String>),
 }
 
-/// An error in a row of the table.
-#[derive(Debug, thiserror::Error)]
-enum RowError {
-    /// A row without a program.
-    #[error("a program without names, expected for example names = [\"deploy.sh\"]")]
-    Nameless,
-    /// An invalid program name.
-    #[error("\"{0}\" is not a program name (letters, digits and -_.+@, without its directory)")]
-    Name(String),
-    /// A pattern that matches nothing.
-    #[error("empty pattern in \"{0}\" (write \"*\" for anything)")]
-    Empty(String),
-    /// An option pattern that does not start like an option.
-    #[error("\"{0}\" is not an option (options start with \"-\")")]
-    NoOption(String),
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
 struct Table {
-    #[serde(default)]
-    tools: Vec<Spanned<String>>,
-    #[serde(default)]
-    read_only_tools: Vec<Spanned<String>>,
-    #[serde(default)]
-    harmless: Vec<Spanned<String>>,
-    #[serde(default)]
-    program: Vec<Spanned<ProgramRow>>,
+    tools: Vec<Pattern>,
+    read_only_tools: Vec<Pattern>,
+    harmless: Vec<OptionPattern>,
+    program: Vec<Spanned<ProgramRule>>,
 }
 
 impl EffectRules {
@@ -91,15 +69,10 @@ impl EffectRules {
     /// Returns an error if the format is invalid or a pattern matches nothing.
     pub fn parse(text: &str) -> Result<EffectRules, TableError> {
         let table: Table = toml_table::parse(text)?;
-        let pattern = |text: String| pattern(&text);
-        let harmless = toml_table::convert_each(text, table.harmless, |text| OptionPattern::new(&text))?;
-        let programs = toml_table::convert_each(text, table.program, |row: ProgramRow| {
-            ProgramRule::new(row, &harmless)
-        })?;
+        let mut programs = toml_table::convert_each(text, table.program, ProgramRule::checked)?;
+        programs.iter_mut().for_each(|program| program.harmless.extend(table.harmless.iter().cloned()));
         let names = programs.iter().flat_map(|program| program.names.clone()).collect();
-        let tools = toml_table::convert_each(text, table.tools, pattern)?;
-        let read_only_tools = toml_table::convert_each(text, table.read_only_tools, pattern)?;
-        Ok(EffectRules { tools, read_only_tools, programs, names })
+        Ok(EffectRules { tools: table.tools, read_only_tools: table.read_only_tools, programs, names })
     }
 
     /// Adds the rules of another table.
@@ -152,17 +125,8 @@ impl EffectRules {
     }
 }
 
-/// Returns whether a character may be part of a program's name.
 fn is_name_char(c: char) -> bool {
     c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '+' | '@')
-}
-
-fn pattern(text: &str) -> Result<Pattern, RowError> {
-    Pattern::new(text).ok_or_else(|| RowError::Empty(text.to_owned()))
-}
-
-fn patterns(texts: &[String]) -> Result<Vec<Pattern>, RowError> {
-    texts.iter().map(|text| pattern(text)).collect()
 }
 
 #[cfg(test)]

@@ -65,10 +65,7 @@ pub enum Verdict {
 
 /// A pattern for tool names as the agent writes them, with `*` for any text: `Bash`, `mcp__*`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ToolPattern {
-    text: String,
-    pattern: Pattern,
-}
+pub struct ToolPattern(Pattern);
 
 /// An invalid guard.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -157,7 +154,7 @@ impl Guards {
     /// omitted, because the agent lists these tools later than others.
     pub(crate) fn unmatched<'a>(&'a self, tools: &'a [&str]) -> impl Iterator<Item = &'a str> {
         let alternatives =
-            self.allow_tools.iter().chain(&self.deny_tools).flat_map(|tools| tools.text.split('|'));
+            self.allow_tools.iter().chain(&self.deny_tools).flat_map(|tools| tools.0.alternatives());
         alternatives.filter(|pattern| {
             let is_used = |tool: &&str| names(tool).any(|name| matches(pattern, name));
             !pattern.starts_with("mcp__") && !tools.iter().any(is_used)
@@ -166,7 +163,7 @@ impl Guards {
 
     fn denies_tool(&self, tool: &str) -> bool {
         let matches = |patterns: &[ToolPattern], tool: &str| {
-            patterns.iter().any(|tools| names(tool).any(|name| tools.pattern.matches(name)))
+            patterns.iter().any(|tools| names(tool).any(|name| tools.0.matches(name)))
         };
         let is_allowed = self.allow_tools.is_empty() || matches(&self.allow_tools, tool);
         let is_denied =
@@ -174,7 +171,6 @@ impl Guards {
         tool.is_empty() || !is_allowed || is_denied
     }
 
-    /// Returns the pattern of the blocked URL that a call names, as the user wrote it.
     pub(crate) fn find_blocked_url(&self, call: &GuardedCall<'_>) -> Option<String> {
         self.blocked_url(call, &texts(call.tool, call.input()?))
     }
@@ -201,7 +197,6 @@ impl Guards {
     }
 }
 
-/// A string of a call.
 struct CallText {
     decodings: Vec<String>,
     /// Whether the tool runs it as a command. Then every word of it can be a path or a host.
@@ -272,14 +267,13 @@ impl FromStr for ToolPattern {
         if text.contains('(') {
             return Err(GuardError::Arguments(text.to_owned()));
         }
-        let pattern = Pattern::new(text).ok_or(GuardError::Empty)?;
-        Ok(ToolPattern { text: text.to_owned(), pattern })
+        Pattern::new(text).map(ToolPattern).ok_or(GuardError::Empty)
     }
 }
 
 impl fmt::Display for ToolPattern {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(&self.text)
+        self.0.fmt(out)
     }
 }
 

@@ -16,7 +16,7 @@ mod tokens;
 mod work_item;
 mod work_log;
 
-use crate::conversation::Conversation;
+use crate::Conversation;
 use longhaul_core::{Fault, Span, Usd};
 use preamble::CLOSING;
 use token_budget::TokenBudget;
@@ -34,9 +34,7 @@ const WHOLE_WEIGHT_MAX: u64 = 3200;
 /// A few lines; less is not informative.
 const WHOLE_WEIGHT_MIN: u64 = 240;
 
-/// Labels the count of items that did not fit.
 const DROPPED: &str = "Older ones that are left out";
-/// Labels the count of steps that are shown on one line at most.
 const SHORTENED: &str = "Older steps, abbreviated";
 
 /// The facts in a handoff prompt that are not part of the conversation.
@@ -72,21 +70,23 @@ impl<'a> HandoffContext<'a> {
 
 /// Returns the prompt for a fresh session. Its length is at most `tokens_max` by [`estimated_tokens`]. If the
 /// task alone exceeds that, it is the full task and a short note.
-pub fn handoff_prompt(conversation: &Conversation, context: &HandoffContext<'_>, tokens_max: u64) -> String {
-    let draft = HandoffDraft::new(conversation, context, tokens_max);
-    draft.map_or_else(|| preamble::minimal(context.task), HandoffDraft::render_in_lines)
-}
-
-/// Returns the same prompt with a model's summary instead of the lines of older work. The rest is unchanged.
-/// An empty summary is ignored; a long one is truncated at the end of a line.
-pub fn handoff_prompt_with_summary(
+///
+/// A model's summary replaces the lines of older work. An empty one is ignored; a long one is truncated at the
+/// end of a line.
+pub fn handoff_prompt(
     conversation: &Conversation,
     context: &HandoffContext<'_>,
     tokens_max: u64,
-    summary: &WrittenSummary,
+    summary: Option<&WrittenSummary>,
 ) -> String {
-    let draft = HandoffDraft::new(conversation, context, tokens_max);
-    draft.map_or_else(|| preamble::minimal(context.task), |draft| draft.render_with(summary))
+    let Some(draft) = HandoffDraft::new(conversation, context, tokens_max) else {
+        return preamble::minimal(context.task);
+    };
+    let part = summary.filter(|_| draft.older_count > 0).and_then(|summary| summary.part(draft.budget));
+    match part {
+        Some(earlier) => draft.assemble(&earlier),
+        None => draft.render_in_lines(),
+    }
 }
 
 /// A handoff prompt without its older work.
@@ -94,11 +94,8 @@ struct HandoffDraft<'a> {
     steps: WorkLog<'a>,
     /// The text before the older work.
     prefix: String,
-    /// The most recent work.
     recent: String,
-    /// Number of older steps.
     older_count: usize,
-    /// The remaining budget for them.
     budget: TokenBudget,
 }
 
@@ -147,13 +144,6 @@ impl<'a> HandoffDraft<'a> {
         let share = self.budget.share(1, 1);
         let earlier = self.budget.part("Earlier work, one line per step", DROPPED, lines.into_iter(), share);
         self.assemble(&earlier.text)
-    }
-
-    fn render_with(self, summary: &WrittenSummary) -> String {
-        match summary.part(self.budget).filter(|_| self.older_count > 0) {
-            Some(earlier) => self.assemble(&earlier),
-            None => self.render_in_lines(),
-        }
     }
 
     fn assemble(self, earlier: &str) -> String {

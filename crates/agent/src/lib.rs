@@ -7,10 +7,11 @@
 //! prose never affects control flow. Only fields that the vendor sets affect it, and, if there is no field, a
 //! short documented list of the vendor's messages. The one exception is opt-in: [`DoneSignals::line`].
 
+mod acp;
 mod agent_environment;
 mod answers;
 pub mod claude;
-pub mod conversation;
+mod conversation;
 mod dialect;
 mod did_you_mean;
 mod effects;
@@ -27,16 +28,19 @@ mod side_effects;
 mod snapshot;
 mod stream_report;
 mod toml_table;
+mod tool_input;
 pub mod transcript_message;
 mod user_tables;
 
 pub use agent_environment::AgentEnvironment;
 pub use answers::{Answers, AnswersError, GivenAnswer, Question};
 pub use claude::researchgym;
+// Parts of the first dialect that hold for every agent.
+pub(crate) use claude::{DoneClaim, background_note, one_line, prompt, prompt_text, with_detail};
 pub use conversation::Conversation;
 pub use dialect::{
-    AgentContext, Decoder, Dialect, DoneSignals, Invocation, PriorAttempts, Program, RecordedAttempt,
-    default_dialect, dialect_for, dialect_with_tables, task_with_follow_ups,
+    AgentContext, AgentRequest, Decoder, Dialect, DoneSignals, Invocation, PriorAttempts, Program,
+    RecordedAttempt, SessionStart, default_dialect, dialect_for, dialect_with_tables, task_with_follow_ups,
 };
 pub use did_you_mean::did_you_mean;
 pub use effects::{EffectRules, EffectScope};
@@ -46,14 +50,15 @@ pub use guards::{
 };
 pub use handoff::{
     HandoffContext, HandoffReason, SUMMARY_TOKENS_MAX, WrittenSummary, estimated_tokens, handoff_prompt,
-    handoff_prompt_with_summary, summary_prompt, truncate_middle,
+    summary_prompt, truncate_middle,
 };
 pub use messages::for_user;
 pub use network::{NetworkError, check_hosts};
 pub use prices::Prices;
 pub use session_layout::{Health, SessionDocument, SessionHistory, SessionLayout};
-pub use side_effects::{BoundedLog, CompletedEffect, EndedCall, SideEffects, UnresolvedCall};
+pub use side_effects::{BoundedLog, EndedCall, SideEffects, UnresolvedCall};
 pub use snapshot::{AttemptSnapshot, BackgroundTask, BlockedCall, EventCounts};
 pub use stream_report::{StreamReport, stream_report};
 pub use toml_table::TableError;
+pub use tool_input::ToolArgument;
 pub use user_tables::{UserTables, UserTablesError};

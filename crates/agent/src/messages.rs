@@ -3,7 +3,6 @@
 
 // A failure message for the user fits in this many lines.
 const LINES_MAX: usize = 5;
-/// Marks Claude Code's own diagnostics.
 const DIAGNOSTIC: &str = "[ede_diagnostic]";
 /// Starts the crash report of Claude Code's runtime, which ends with a link for its own developers (2.1.330).
 const PANIC: &str = "panic(";

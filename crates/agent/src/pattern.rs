@@ -1,27 +1,44 @@
 //! Patterns for names and words: `*` matches any text, `|` separates alternatives.
 
-/// A pattern for one word.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Pattern {
-    text: String,
-}
+use serde::Deserialize;
+use std::fmt;
+
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
+pub(crate) struct Pattern(String);
 
 impl Pattern {
     /// Parses a pattern. Returns `None` if an alternative is empty, because it is a mistake and would match
     /// nothing.
     pub(crate) fn new(text: &str) -> Option<Pattern> {
         let is_whole = text.split('|').all(|alternative| !alternative.is_empty());
-        is_whole.then(|| Pattern { text: text.to_owned() })
+        is_whole.then(|| Pattern(text.to_owned()))
     }
 
-    /// Returns whether any alternative matches the whole word.
+    pub(crate) fn alternatives(&self) -> impl Iterator<Item = &str> {
+        self.0.split('|')
+    }
+
     pub(crate) fn matches(&self, word: &str) -> bool {
-        self.text.split('|').any(|alternative| matches(alternative, word))
+        self.alternatives().any(|alternative| matches(alternative, word))
     }
+}
 
-    /// Returns whether each alternative starts like an option.
-    pub(crate) fn is_option(&self) -> bool {
-        self.text.split('|').all(|alternative| alternative.starts_with('-'))
+impl TryFrom<String> for Pattern {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Pattern, String> {
+        Pattern::new(&text).ok_or_else(|| empty_pattern(&text))
+    }
+}
+
+pub(crate) fn empty_pattern(text: &str) -> String {
+    format!("empty pattern in \"{text}\" (write \"*\" for anything)")
+}
+
+impl fmt::Display for Pattern {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.0)
     }
 }
 

@@ -103,11 +103,12 @@ impl Prices {
     pub(crate) fn price(&self, model: &str, billed: BilledTokens) -> Option<u64> {
         let model = ids(model)
             .find_map(|id| self.models.iter().find(|row| row.names.iter().any(|name| is_named(id, name))))?;
-        Some(model.rates_for(billed.tokens).price(billed))
+        let prompt = billed.tokens.input + billed.tokens.cache_read + billed.tokens.cache_write;
+        let long = model.long.filter(|(above, _)| prompt > *above);
+        Some(long.map_or(model.rates, |(_, rates)| rates).price(billed))
     }
 }
 
-/// Converts billionths of a dollar to money, rounded.
 pub(crate) fn usd_from_nano(nano: u64) -> Usd {
     Usd(nano.saturating_add(500) / 1000)
 }
@@ -150,13 +151,6 @@ fn is_named(id: &str, name: &str) -> bool {
 }
 
 impl Model {
-    fn rates_for(&self, tokens: Tokens) -> Rates {
-        let prompt = tokens.input + tokens.cache_read + tokens.cache_write;
-        self.long.filter(|(above, _)| prompt > *above).map_or(self.rates, |(_, rates)| rates)
-    }
-}
-
-impl Model {
     fn new(row: Row) -> Result<Model, String> {
         let prices = [
             ("input", row.input),
@@ -194,7 +188,6 @@ impl Model {
     }
 }
 
-/// Checks that a text is a date and returns it as written.
 fn parse_date(text: String) -> Result<String, &'static str> {
     let shape = text.bytes().map(|byte| if byte.is_ascii_digit() { b'0' } else { byte });
     let is_day = shape.eq(b"0000-00-00".iter().copied());

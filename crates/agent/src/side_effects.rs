@@ -15,7 +15,7 @@ const ID_BYTES_MAX: usize = 256;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SideEffects {
     /// Calls with side effects outside the workspace that ended.
-    pub completed: BoundedLog<CompletedEffect>,
+    pub completed: BoundedLog<EndedCall>,
     /// Calls whose end was not seen: they may have taken effect in full, in part or not at all. While the
     /// agent runs, these are the running calls.
     pub unresolved: BoundedLog<UnresolvedCall>,
@@ -25,9 +25,9 @@ pub struct SideEffects {
     pub calls: u64,
 }
 
-/// A call with side effects outside the workspace that ended.
+/// A call that ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CompletedEffect {
+pub struct EndedCall {
     /// The agent's id of the call.
     pub id: String,
     /// The call on one line: `Bash: git push origin main`.
@@ -36,17 +36,6 @@ pub struct CompletedEffect {
     pub is_error: bool,
     /// When it ended, or else when it started, if the agent states it: `2026-11-21 14:02 UTC`.
     pub time: Option<String>,
-}
-
-/// A call that ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct EndedCall {
-    /// The agent's id of the call.
-    pub id: String,
-    /// The call on one line.
-    pub effect: String,
-    /// Whether it failed.
-    pub is_error: bool,
 }
 
 /// A call whose end was not seen.
@@ -106,7 +95,6 @@ impl SideEffects {
         }
     }
 
-    /// Records that the call continues in the background.
     pub(crate) fn on_backgrounded(&mut self, id: &str) {
         if let Some(call) = self.unresolved.items.iter_mut().find(|call| call.is(id)) {
             call.in_background = true;
@@ -121,24 +109,18 @@ impl SideEffects {
         }
     }
 
-    /// Records the end of a call.
     pub(crate) fn on_end(&mut self, id: &str, is_error: bool, time: Option<String>) {
         let Some(call) = self.take(id) else { return };
         let UnresolvedCall { id, effect, is_outside, is_subagent, time: started, .. } = call;
+        let ended = EndedCall { id, effect, is_error, time: time.or(started) };
         if is_outside {
-            self.completed.push(CompletedEffect {
-                id: id.clone(),
-                effect: effect.clone(),
-                is_error,
-                time: time.or(started),
-            });
+            self.completed.push(ended.clone());
         }
         if !is_subagent {
-            self.ended.push(EndedCall { id, effect, is_error });
+            self.ended.push(ended);
         }
     }
 
-    /// Removes a call that did not run.
     pub(crate) fn on_never_ran(&mut self, id: &str) {
         self.take(id);
     }

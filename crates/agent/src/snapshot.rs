@@ -2,6 +2,7 @@
 
 use crate::{GivenAnswer, for_user};
 use longhaul_core::{SessionId, Usage};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 // A hostile stream could otherwise add any number of names.
@@ -91,14 +92,12 @@ impl AttemptSnapshot {
         }
     }
 
-    /// Adds a call that was denied because of a URL.
     pub(crate) fn push_blocked(&mut self, call: BlockedCall) {
         if self.blocked.len() < BLOCKED_MAX {
             self.blocked.push(call);
         }
     }
 
-    /// Adds a question and its answer.
     pub(crate) fn push_answer(&mut self, given_answer: GivenAnswer) {
         if self.answers.len() < ANSWERED_MAX {
             let short = |text: String| truncate_to_bytes(&text, ANSWERED_BYTES_MAX).to_owned();
@@ -107,19 +106,16 @@ impl AttemptSnapshot {
         }
     }
 
-    /// Replaces the result.
     pub(crate) fn set_result(&mut self, text: Option<&str>) {
         self.result = text.map(|text| truncate_to_bytes(text, RESULT_BYTES_MAX).to_owned());
     }
 
-    /// Replaces the last text.
     pub(crate) fn set_last_text(&mut self, text: &str) {
         self.last_text.clear();
         self.last_text.push_str(truncate_to_bytes(text, RESULT_BYTES_MAX));
     }
 }
 
-/// Returns the longest prefix of at most this many bytes.
 pub(crate) fn truncate_to_bytes(text: &str, bytes_max: usize) -> &str {
     let fits = |end: &usize| text.is_char_boundary(*end);
     &text[..(0..=bytes_max.min(text.len())).rev().find(fits).unwrap_or_default()]
@@ -127,43 +123,36 @@ pub(crate) fn truncate_to_bytes(text: &str, bytes_max: usize) -> &str {
 
 /// Counts of events by type.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct EventCounts {
-    known: Vec<(&'static str, u64)>,
-    unknown: BTreeMap<String, u64>,
-}
+pub struct EventCounts(Vec<(Cow<'static, str>, u64)>);
 
 impl EventCounts {
-    /// Counts an event of a known type.
     pub(crate) fn count(&mut self, name: &'static str) {
-        // The names are constants. Comparing addresses first makes this nearly free per event.
-        let found = self.known.iter_mut().find(|(known, _)| std::ptr::eq(*known, name) || *known == name);
-        match found {
+        match self.0.iter_mut().find(|(known, _)| known == name) {
             Some((_, count)) => *count += 1,
-            None => self.known.push((name, 1)),
+            None => self.0.push((name.into(), 1)),
         }
     }
 
-    /// Returns whether no event was counted.
     pub(crate) fn is_empty(&self) -> bool {
-        self.known.is_empty() && self.unknown.is_empty()
+        self.0.is_empty()
     }
 
-    /// Returns the number of events of a known type.
     pub(crate) fn count_of(&self, name: &str) -> u64 {
-        self.known.iter().find(|(known, _)| *known == name).map_or(0, |(_, count)| *count)
+        self.0.iter().find(|(known, _)| known == name).map_or(0, |(_, count)| *count)
     }
 
-    /// Counts an event of an unknown type.
     pub(crate) fn count_unknown(&mut self, name: &str) {
         let name: String = name.chars().filter(|c| !c.is_control()).take(NAME_CHARS_MAX).collect();
-        if self.unknown.len() < NAMES_MAX || self.unknown.contains_key(&name) {
-            *self.unknown.entry(name).or_default() += 1;
+        let has_room = self.0.len() < NAMES_MAX;
+        match self.0.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, count)) => *count += 1,
+            None if has_room => self.0.push((name.into(), 1)),
+            None => {}
         }
     }
 
     /// Returns the number of events by type, including unknown types.
     pub fn by_name(&self) -> BTreeMap<String, u64> {
-        let known = self.known.iter().map(|(name, count)| ((*name).to_owned(), *count));
-        known.chain(self.unknown.iter().map(|(name, count)| (name.clone(), *count))).collect()
+        self.0.iter().map(|(name, count)| (name.clone().into_owned(), *count)).collect()
     }
 }

@@ -15,7 +15,6 @@ pub struct TableError {
 }
 
 impl TableError {
-    /// Creates an error for the line at this byte offset of the text.
     pub(crate) fn at_offset(text: &str, offset: usize, cause: impl Display) -> TableError {
         let before = text.as_bytes().iter().take(offset);
         let line = 1 + before.filter(|byte| **byte == b'\n').count();
@@ -24,7 +23,6 @@ impl TableError {
     }
 }
 
-/// Parses a whole table.
 pub(crate) fn parse<T: DeserializeOwned>(text: &str) -> Result<T, TableError> {
     toml::from_str(text).map_err(|error| {
         let offset = error.span().map_or(0, |span| span.start);

@@ -1,14 +1,15 @@
-//! The conversation as written to the transcript for people and their scripts, one message at a time. No
-//! decision reads it; handoff prompts are made from [`crate::conversation`].
+//! The messages of a conversation, as written to the transcript for people and their scripts. No decision
+//! reads them.
 //!
 //! Field names follow existing research harnesses where they have one, so that their readers can parse our
 //! transcripts. Fields are only ever added.
 
+use crate::tool_input::{ToolArgument, ToolInput};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 /// A message of the conversation, or one part of a message that has several.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TranscriptMessage {
     /// The type of the message, as research harnesses name it.
@@ -121,10 +122,11 @@ pub struct MessageUsage {
 }
 
 /// The type of a message, as research harnesses name it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum MessageClass {
     /// A message to the model, including the results of its calls.
+    #[default]
     UserMessage,
     /// A message of the model.
     AssistantMessage,
@@ -135,11 +137,12 @@ pub enum MessageClass {
 }
 
 /// The side of the conversation a message belongs to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum MessageRole {
     /// The side that sends prompts.
+    #[default]
     User,
     /// The model.
     Assistant,
@@ -148,11 +151,12 @@ pub enum MessageRole {
 }
 
 /// The kind of a message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum EventKind {
     /// A prompt.
+    #[default]
     Prompt,
     /// Text of the model.
     Text,
@@ -171,11 +175,12 @@ pub enum EventKind {
 }
 
 /// The author of a message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum MessageOrigin {
     /// The user.
+    #[default]
     Person,
     /// Longhaul, on its own behalf, such as a prompt to continue, to wrap up or to start a new session.
     Longhaul,
@@ -188,7 +193,6 @@ pub enum MessageOrigin {
 }
 
 impl EventKind {
-    /// Returns the harness type and the role of this kind.
     fn class_and_role(self) -> (MessageClass, MessageRole) {
         match self {
             EventKind::Prompt | EventKind::ToolResult => (MessageClass::UserMessage, MessageRole::User),
@@ -202,49 +206,56 @@ impl EventKind {
 
     /// Returns whether such messages are read from the agent's stream. Prompts are not in the stream.
     pub fn comes_from_stream(self) -> bool {
-        match self {
-            EventKind::Prompt => false,
-            EventKind::Text
-            | EventKind::Thinking
-            | EventKind::ToolCall
-            | EventKind::ToolResult
-            | EventKind::Note
-            | EventKind::Summary
-            | EventKind::Result => true,
-        }
+        self != EventKind::Prompt
     }
+}
+
+/// How a tool call ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ToolResultKind {
+    /// It succeeded.
+    Ok,
+    /// It failed or was denied.
+    Error,
+    /// It was interrupted: it may have taken effect in full, in part or not at all.
+    Unknown,
 }
 
 impl TranscriptMessage {
     /// Creates a message of this kind without content.
     pub fn new(kind: EventKind, origin: MessageOrigin, attempt: u32) -> TranscriptMessage {
         let (class, role) = kind.class_and_role();
-        TranscriptMessage {
-            class,
-            kind,
-            role,
-            origin,
-            timestamp: None,
-            attempt,
-            session_id: None,
-            parent_tool_use_id: None,
-            id: None,
-            model: None,
-            content: None,
-            tool: None,
-            subagent: false,
-            tool_use_id: None,
-            input: None,
-            truncated_bytes: 0,
-            wrap_up: false,
-            denied: false,
-            interrupted: false,
-            is_error: None,
-            stop_reason: None,
-            usage: None,
-            estimated_cost_usd: None,
-            outcome: None,
+        TranscriptMessage { class, kind, role, origin, attempt, ..TranscriptMessage::default() }
+    }
+
+    /// Returns whether it is part of the work in the main conversation: the user's, the model's or its tools'.
+    /// A later attempt has no use for other messages.
+    pub fn is_work(&self) -> bool {
+        let is_work = match self.origin {
+            MessageOrigin::Person | MessageOrigin::Model | MessageOrigin::Tool => true,
+            MessageOrigin::Agent => self.kind == EventKind::Summary,
+            MessageOrigin::Longhaul => false,
+        };
+        is_work && !self.wrap_up && self.parent_tool_use_id.is_none()
+    }
+
+    /// Returns the content, or an empty text if there is none.
+    pub fn text(&self) -> &str {
+        self.content.as_deref().unwrap_or_default()
+    }
+
+    /// Returns how the call of a result ended.
+    pub fn result_kind(&self) -> ToolResultKind {
+        match (self.interrupted, self.is_error) {
+            (true, _) => ToolResultKind::Unknown,
+            (false, Some(true)) => ToolResultKind::Error,
+            (false, Some(false) | None) => ToolResultKind::Ok,
         }
+    }
+
+    /// Returns the most informative argument of a call, if a known one is present.
+    pub fn argument(&self) -> Option<ToolArgument> {
+        ToolInput::parse(self.input.as_ref()?.get()).argument(self.tool.as_deref()?)
     }
 }
 

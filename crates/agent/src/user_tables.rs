@@ -24,20 +24,12 @@ pub enum UserTablesError {
 }
 
 impl UserTables {
-    /// Returns the effective prices.
-    ///
-    /// # Errors
-    /// Returns [`UserTablesError::Prices`] if the user's table cannot be parsed.
     pub(crate) fn prices(&self) -> Result<Prices, UserTablesError> {
         let bundled = Prices::bundled().clone();
         let Some(text) = &self.prices else { return Ok(bundled) };
         Ok(Prices::parse(text).map_err(UserTablesError::Prices)?.overriding(bundled))
     }
 
-    /// Returns the effective effect rules.
-    ///
-    /// # Errors
-    /// Returns [`UserTablesError::Effects`] if the user's table cannot be parsed.
     pub(crate) fn effects(&self) -> Result<EffectRules, UserTablesError> {
         let bundled = EffectRules::bundled().clone();
         let Some(text) = &self.effects else { return Ok(bundled) };

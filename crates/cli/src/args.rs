@@ -1,67 +1,39 @@
 //! The command line: the tree of commands and every flag. It reads no file and starts nothing.
 
 mod agent;
-mod completions;
-mod config;
-mod diff;
-mod doctor;
-mod drill;
-mod events;
-mod gc;
-mod handoff;
+mod continue_run;
 mod help;
-pub mod hook;
+mod inspect;
 mod keep_going;
+pub mod learn;
 mod limits;
-mod logs;
-mod man;
+mod maintain;
 mod notify;
 pub mod playbook;
 mod policy;
-mod recover;
-mod report;
-mod rerun;
+mod practice;
 mod research;
-mod resume;
 mod run;
-mod run_learn;
-mod runs;
-mod schema;
-mod simulate;
-mod transfer;
-mod why;
 
-pub use agent::{AgentArgs, ChangeArgs};
-pub use completions::CompletionsArgs;
-pub use config::{
-    ConfigArgs, ConfigCommand, ConfigSourceArgs, InitArgs, PathArgs, ShowConfigArgs, TrustArgs,
+pub use agent::{AgentArgs, AgentKind, ChangeArgs};
+pub use continue_run::{AttachArgs, CancelArgs, HandoffArgs, RecoverArgs, RerunArgs, ResumeArgs};
+pub use inspect::{
+    CostArgs, DiffArgs, GroupBy, LedgerArgs, LedgerCommand, LogsArgs, ReportArgs, ReportFormat, RunsArgs,
+    ShowArgs, StateFilter, StatusArgs,
 };
-pub use diff::DiffArgs;
-pub use doctor::DoctorArgs;
-pub use drill::{DrillAgentKind, DrillArgs, Seed};
-pub use events::{EventsArgs, EventsDestination};
-pub use gc::GcArgs;
-pub use handoff::HandoffArgs;
 pub use keep_going::KeepGoingArgs;
 pub use limits::{AddLimitArgs, LimitArgs, NONE, WrapUpArgs};
-pub use logs::LogsArgs;
-pub use man::ManArgs;
-pub use notify::NotifyArgs;
+pub use maintain::{
+    CompletionsArgs, ConfigArgs, ConfigCommand, ConfigSourceArgs, DoctorArgs, ExportArgs, GcArgs, ImportArgs,
+    InitArgs, ManArgs, PathArgs, SchemaArgs, ShowConfigArgs, TrustArgs,
+};
+pub use notify::{EventsArgs, EventsDestination, NotifyArgs};
 pub use policy::{DURATIONS, PolicyArgs, PolicyValueArgs};
-pub use recover::RecoverArgs;
-pub use report::{ReportArgs, ReportFormat};
-pub use rerun::RerunArgs;
+pub use practice::{DrillAgentKind, DrillArgs, Seed, SimulateArgs};
 pub use research::ResearchArgs;
-pub use resume::ResumeArgs;
 pub use run::RunArgs;
-pub use run_learn::RunLearnArgs;
-pub use runs::{CostArgs, GroupBy, LedgerArgs, LedgerCommand, RunsArgs, StateFilter, StatusArgs};
-pub use schema::SchemaArgs;
-pub use simulate::SimulateArgs;
-pub use transfer::{ExportArgs, ImportArgs};
-pub use why::WhyArgs;
 
-use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
+use clap::{ArgAction, ArgMatches, Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
 /// Run coding agents unattended, through rate limits, crashes and reboots.
@@ -157,7 +129,7 @@ pub enum Command {
     Show(ShowArgs),
     /// Explain what happened and what to do next
     #[command(after_help = help::WHY)]
-    Why(WhyArgs),
+    Why(ShowArgs),
     /// Print the conversation
     #[command(after_help = help::LOGS)]
     Logs(LogsArgs),
@@ -211,7 +183,7 @@ pub enum Command {
     Man(ManArgs),
     /// Handle an event of a Claude Code session; the agent calls this
     #[command(hide = true)]
-    Hook(hook::HookArgs),
+    Hook(learn::HookArgs),
     /// Stop the silent agent of an orphaned run
     #[command(hide = true)]
     Watchdog(WatchdogArgs),
@@ -226,62 +198,29 @@ pub enum Command {
     },
 }
 
+/// Commands that print the envelope of a run.
+pub const ENVELOPE_COMMANDS: [&str; 7] =
+    ["run", "resume", "rerun", "research", "recover", "attach", "cancel"];
+
 impl Cli {
-    /// Applies `--json`, and the command's own default format, to the global flags.
-    pub fn resolve_format(&mut self) {
+    /// Applies `--json`, and the default format of the parsed command, to the global flags. Programs call the
+    /// commands that print JSON in a pipe; other commands print text everywhere.
+    pub fn resolve_format(&mut self, matches: &ArgMatches) {
         if self.global.json {
             self.global.output_format = Some(OutputFormat::Json);
         }
-        self.global.pipes_json = self.command.pipes_json();
+        self.global.pipes_json = matches.subcommand().is_some_and(|(name, args)| {
+            ENVELOPE_COMMANDS.contains(&name)
+                || (name, args.subcommand_name()) == ("playbook", Some("extract"))
+        });
     }
 }
 
-impl Command {
-    /// Returns whether programs call this command, so that a pipe receives JSON. Other commands print text
-    /// everywhere.
-    fn pipes_json(&self) -> bool {
-        match self {
-            Command::Run(_)
-            | Command::Resume(_)
-            | Command::Rerun(_)
-            | Command::Research(_)
-            | Command::Recover(_)
-            | Command::Attach(_)
-            | Command::Cancel(_) => true,
-            Command::Playbook(args) => matches!(args.command, playbook::PlaybookCommand::Extract(_)),
-            Command::Runs(_)
-            | Command::Status(_)
-            | Command::Cost(_)
-            | Command::Show(_)
-            | Command::Why(_)
-            | Command::Logs(_)
-            | Command::Diff(_)
-            | Command::Report(_)
-            | Command::Handoff(_)
-            | Command::Export(_)
-            | Command::Import(_)
-            | Command::Gc(_)
-            | Command::Ledger(_)
-            | Command::Drill(_)
-            | Command::Simulate(_)
-            | Command::Doctor(_)
-            | Command::Config(_)
-            | Command::Schema(_)
-            | Command::Completions(_)
-            | Command::Man(_)
-            | Command::Hook(_)
-            | Command::Watchdog(_)
-            | Command::FinishTool
-            | Command::DrillAgent { .. } => false,
-        }
-    }
-}
-
-#[derive(Debug, Args)]
-pub struct ShowArgs {
-    /// Run id prefix, name, directory, or `@` for the latest run
-    #[arg(value_name = "RUN", default_value = "@")]
-    pub run: String,
+/// Returns whether the parsed command reserves stdout for a run's events.
+pub fn streams_events_to_stdout(matches: &ArgMatches) -> bool {
+    matches
+        .subcommand()
+        .is_some_and(|(_, args)| matches!(args.try_get_one("events"), Ok(Some(EventsDestination::Stdout))))
 }
 
 #[derive(Debug, Args)]
@@ -295,23 +234,4 @@ pub struct WatchdogArgs {
     /// The start of that process in clock ticks since boot, because process ids are reused
     #[arg(value_name = "START_TICKS")]
     pub start_ticks: u64,
-}
-
-#[derive(Debug, Args)]
-pub struct AttachArgs {
-    /// Run id prefix, name, directory, or `@` for the latest run
-    #[arg(value_name = "RUN", default_value = "@")]
-    pub run: String,
-    #[command(flatten)]
-    pub events: EventsArgs,
-}
-
-#[derive(Debug, Args)]
-pub struct CancelArgs {
-    /// Run id prefix, name, directory, or `@` for the latest run
-    #[arg(value_name = "RUN")]
-    pub run: String,
-    /// Do not wait for the agent's result; unfinished work of the agent is lost
-    #[arg(long = "now")]
-    pub immediately: bool,
 }

@@ -2,11 +2,11 @@
 //! anything starts. Writes nothing.
 
 use crate::args::ChangeArgs;
+use crate::command_flags::check_channels;
 use crate::commands::run::agent_program;
 use crate::failure::Failure;
-use crate::guard_flags::texts;
-use crate::spec_failure::spec_failure;
-use crate::{agent_settings, check_flags, limit_flags, notify_flag, policy_flags};
+use crate::guard_flags::{check_agent_args, texts};
+use crate::{limit_flags, policy_flags};
 use longhaul_core::RunSpec;
 use std::path::PathBuf;
 
@@ -17,10 +17,10 @@ pub fn from_flags(args: &ChangeArgs, old: &RunSpec, cwd: Option<PathBuf>) -> Res
     if let Some(cwd) = cwd {
         spec.cwd = cwd;
     }
-    notify_flag::check(&args.notify, Some(&spec.cwd))?;
+    check_channels(&args.notify, Some(&spec.cwd))?;
     let agent = &args.agent;
     let is_guarded = !agent.allow_tools.is_empty() || !agent.deny_tools.is_empty();
-    agent_settings::check("--allow-tools and --deny-tools", is_guarded, &spec.agent.args)?;
+    check_agent_args("--allow-tools and --deny-tools", is_guarded, &spec.agent.args)?;
     spec.model = agent.model.clone().or(spec.model);
     spec.permission_mode = agent.permission_mode.clone().or(spec.permission_mode);
     if let Some(path) = &agent.agent_path {
@@ -35,7 +35,7 @@ pub fn from_flags(args: &ChangeArgs, old: &RunSpec, cwd: Option<PathBuf>) -> Res
     spec.notify = args.notify.commands().unwrap_or(spec.notify);
     policy_flags::change(&args.policy, &mut spec.policy, &mut |_| ());
     limit_flags::change(&args.limits, &args.more, &mut spec.policy.limits)?;
-    check_flags::change(&agent.check, &args.policy, &spec.cwd, &mut spec.policy)?;
-    spec.policy.validate().map_err(spec_failure)?;
+    policy_flags::change_checks(&agent.check, &args.policy, &spec.cwd, &mut spec.policy)?;
+    spec.policy.validate()?;
     Ok(spec)
 }

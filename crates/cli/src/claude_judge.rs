@@ -8,7 +8,7 @@
 use async_trait::async_trait;
 use jiff::Timestamp;
 use longhaul_core::{Fault, Moment, OutcomeKind, Tokens};
-use longhaul_playbook::judge::RetryAdvice;
+use longhaul_playbook::judge::{RequestObserver, RetryAdvice};
 use longhaul_playbook::{Judge, JudgeError, JudgeReply, LearningPaths};
 use rustix::process::{Pid, Signal, kill_process};
 use serde::Deserialize;
@@ -184,12 +184,11 @@ async fn read_all(stream: Option<impl AsyncRead + Unpin>) -> io::Result<Vec<u8>>
 
 #[async_trait]
 impl Judge for ClaudeJudge {
-    async fn ask(&self, prompt: &str) -> Result<JudgeReply, JudgeError> {
-        let output = self.run(prompt).await.map_err(|error| JudgeError {
-            fault: Fault::AgentUnusable,
-            retry: RetryAdvice::NeedsPerson,
-            message: format!("cannot ask Claude Code: cannot start {}: {error}", self.longhaul.display()),
-            requests: 0,
+    async fn ask(&self, prompt: &str, _observer: RequestObserver<'_>) -> Result<JudgeReply, JudgeError> {
+        let output = self.run(prompt).await.map_err(|error| {
+            let program = self.longhaul.display();
+            let message = format!("cannot ask Claude Code: cannot start {program}: {error}");
+            JudgeError::unusable(Fault::AgentUnusable, message)
         })?;
         reply(&output.stdout, &output.stderr, &self.model)
     }

@@ -14,11 +14,9 @@ pub mod keys;
 pub mod layers;
 pub mod loaded;
 pub mod origin;
-#[cfg(test)]
-pub mod schema;
-#[cfg(test)]
-mod table;
 pub mod template;
+#[cfg(test)]
+mod tests;
 pub mod trust;
 pub mod trusted;
 pub mod unknown;

@@ -1,6 +1,6 @@
 //! The failure of a command: the message, the hint and the exit code.
 
-use longhaul_core::{Fault, Outcome, OutcomeKind, RunId};
+use longhaul_core::{Fault, Outcome, OutcomeKind, RunId, SpecError};
 
 /// Exit code of wrong usage: bad flags, a missing prompt, a missing directory.
 pub const USAGE: u8 = 2;
@@ -22,14 +22,7 @@ pub struct Failure {
 impl Failure {
     /// Creates the failure of an invalid request. Nothing was started.
     pub fn usage(error: impl Into<String>, hint: impl Into<String>) -> Failure {
-        Failure {
-            error: error.into(),
-            hint: Some(hint.into()),
-            exit_code: USAGE,
-            outcome: OutcomeKind::NotStarted,
-            fault: None,
-            run: None,
-        }
+        Failure { exit_code: USAGE, ..Failure::not_started(error, hint, None) }
     }
 
     /// Creates the failure of a run that cannot start here and now. Nothing was started, and nothing was
@@ -49,29 +42,49 @@ impl Failure {
     /// Creates the failure of a run that could not finish and that `longhaul recover` can continue.
     pub fn aborted(run: RunId, error: impl Into<String>, hint: impl Into<String>) -> Failure {
         let outcome = OutcomeKind::Incomplete;
-        Failure {
-            error: error.into(),
-            hint: Some(hint.into()),
-            exit_code: code(outcome),
-            outcome,
-            fault: None,
-            run: Some(run),
-        }
+        let exit_code = code(outcome);
+        Failure { exit_code, outcome, run: Some(run), ..Failure::not_started(error, hint, None) }
     }
 
     /// Creates the failure of an unexpected error.
     pub fn unexpected(error: impl Into<String>) -> Failure {
-        Failure {
-            error: error.into(),
-            hint: None,
-            exit_code: UNEXPECTED_ERROR,
-            outcome: OutcomeKind::Bug,
-            fault: None,
-            run: None,
-        }
+        let (exit_code, outcome) = (UNEXPECTED_ERROR, OutcomeKind::Bug);
+        Failure { hint: None, exit_code, outcome, ..Failure::not_started(error, "", None) }
     }
 }
 
 fn code(kind: OutcomeKind) -> u8 {
     Outcome { kind, ..Outcome::DONE }.exit_code()
+}
+
+impl From<SpecError> for Failure {
+    fn from(error: SpecError) -> Failure {
+        match error {
+            SpecError::TimeExceedsWall { time, wall } => Failure::usage(
+                format!("--time-limit {time} exceeds --wall-limit {wall}"),
+                "working time is part of elapsed time: raise --wall-limit or lower --time-limit",
+            ),
+            SpecError::ReserveExceedsLimit { .. } => {
+                Failure::usage(error.to_string(), "lower --wrap-up-reserve, or raise the limit")
+            }
+            SpecError::KeepGoingWithChecks => Failure::usage(
+                "--keep-going and --check cannot be combined",
+                "drop --keep-going: a failed check already makes the agent continue",
+            ),
+            SpecError::DoneWhenNotOneLine => Failure::usage(
+                "--done-when needs one line of text",
+                "choose a line that is never written by accident, like ALL TASKS COMPLETE",
+            ),
+            SpecError::EmptyPrompt => {
+                Failure::usage(error.to_string(), "pass the task: longhaul run \"fix the failing tests\"")
+            }
+            SpecError::RelativePath(_) => {
+                Failure::usage(error.to_string(), "name an existing directory with --cwd")
+            }
+            SpecError::NoCheckCommand => {
+                Failure::usage(error.to_string(), "pass the command with --check COMMAND")
+            }
+            SpecError::Fixed(_) => Failure::usage(error.to_string(), "start another run for another task"),
+        }
+    }
 }

@@ -1,15 +1,18 @@
-//! Guards from flags. Invalid guards are rejected before anything starts.
+//! Guards and network access from flags. Invalid ones are rejected before anything starts.
 
-use crate::args::RunArgs;
+use crate::args::{NONE, RunArgs};
 use crate::failure::Failure;
-use crate::{agent_settings, answer_flags, table_files};
-use longhaul_agent::{Guards, UrlPattern, url_patterns};
+use crate::{answer_flags, table_files};
+use longhaul_agent::{Guards, UrlPattern, check_hosts, url_patterns};
 use longhaul_core::GuardRules;
 use std::env;
 use std::path::Path;
 
 const LIST_HINT: &str = "write one pattern per line, as in `example.com` or `https://example.com/papers/*`, or a list \
                          named `blocked_urls`, `urls` or `patterns` as YAML or JSON";
+
+/// The agent uses only the last `--settings`; the other two turn off hooks and settings (2.1.330).
+const CONFLICTING: [&str; 3] = ["--bare", "--safe-mode", "--settings"];
 
 /// Returns the guards that the flags request.
 pub fn from_flags(args: &RunArgs, cwd: &Path) -> Result<GuardRules, Failure> {
@@ -33,7 +36,7 @@ pub fn from_flags(args: &RunArgs, cwd: &Path) -> Result<GuardRules, Failure> {
             "name each path with --block-path: absolute, below `~/`, or relative to the working directory";
         Failure::usage(format!("cannot block a path: {error}"), hint)
     })?;
-    agent_settings::check("guards of commands", guards.must_disable_skill_commands(), &args.agent_args)?;
+    check_agent_args("guards of commands", guards.must_disable_skill_commands(), &args.agent_args)?;
     Ok(rules)
 }
 
@@ -45,4 +48,41 @@ pub fn texts(patterns: &[impl ToString]) -> Vec<String> {
 /// Parses a list of URL patterns in any of the supported formats. `source` names its origin in errors.
 pub fn url_list(source: &str, text: &str) -> Result<Vec<UrlPattern>, Failure> {
     url_patterns(text).map_err(|error| Failure::usage(format!("cannot read {source}: {error}"), LIST_HINT))
+}
+
+/// Returns the hosts that the flag allows, or `None` if the flag is not given.
+pub fn network(args: &RunArgs) -> Result<Option<Vec<String>>, Failure> {
+    if args.network.is_empty() {
+        return Ok(None);
+    }
+    let is_none = |host: &String| host == NONE;
+    if args.network.len() > 1 && args.network.iter().any(is_none) {
+        return Err(Failure::usage(
+            "--network names hosts in addition to `none`",
+            "name either hosts or `none`",
+        ));
+    }
+    let hosts: Vec<String> = args.network.iter().filter(|host| !is_none(host)).cloned().collect();
+    check_hosts(&hosts).map_err(|error| {
+        Failure::usage(
+            error.to_string(),
+            "name the hosts that commands may reach, as in --network example.com, or `none`",
+        )
+    })?;
+    Ok(Some(hosts))
+}
+
+/// Rejects such arguments if `flag` is set, because `flag` depends on the settings that they replace.
+///
+/// # Errors
+/// Returns a usage error that names the argument.
+pub fn check_agent_args(flag: &str, is_set: bool, agent_args: &[String]) -> Result<(), Failure> {
+    let names = agent_args.iter().map(|arg| arg.split('=').next().unwrap_or_default());
+    match names.into_iter().find(|name| is_set && CONFLICTING.contains(name)) {
+        Some(name) => Err(Failure::usage(
+            format!("`{name}` cannot be passed to the agent together with {flag}: it would undo {flag}"),
+            "leave out one of them, or put the settings into the agent's own files",
+        )),
+        None => Ok(()),
+    }
 }

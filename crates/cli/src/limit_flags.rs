@@ -3,9 +3,9 @@
 use crate::args::{AddLimitArgs, LimitArgs, WrapUpArgs};
 use crate::commands::show::limit_used;
 use crate::failure::Failure;
-use crate::policy_flags::ResolvedPolicy;
+use crate::policy_flags::{ResolvedPolicy, unless_zero};
 use longhaul::flags_to_raise_limits;
-use longhaul_core::{LimitThreshold, Limits, Policy, Run, RunId, Span, WrapUp};
+use longhaul_core::{LimitThreshold, Limits, Policy, Run, RunId, WrapUp};
 
 /// Applies the flags of a new run to its policy.
 pub fn apply(args: &LimitArgs, wrap_up: &WrapUpArgs, resolved: &mut ResolvedPolicy) {
@@ -17,7 +17,7 @@ pub fn apply(args: &LimitArgs, wrap_up: &WrapUpArgs, resolved: &mut ResolvedPoli
     if wrap_up.no_wrap_up {
         policy.wrap_up = None;
     }
-    let named = [
+    resolved.record([
         ("budget", args.budget.is_some()),
         ("max_tokens", args.max_tokens.is_some()),
         ("time_limit", args.time_limit.is_some()),
@@ -26,9 +26,7 @@ pub fn apply(args: &LimitArgs, wrap_up: &WrapUpArgs, resolved: &mut ResolvedPoli
         ("memory_limit", args.memory_limit.is_some()),
         ("wrap_up_reserve", wrap_up.wrap_up_reserve.is_some()),
         ("no_wrap_up", wrap_up.no_wrap_up),
-    ];
-    let flags = named.into_iter().filter(|(_, named)| *named);
-    resolved.origins.extend(flags.map(|(name, _)| (name.to_owned(), "flag".to_owned())));
+    ]);
 }
 
 /// Changes the limits of a run that is resumed or rerun. Each flag sets the new total.
@@ -69,24 +67,13 @@ pub fn require_remaining(id: &RunId, run: &Run, policy: &Policy, before: &Policy
 }
 
 fn set(args: &LimitArgs, limits: &mut Limits) {
-    if let Some(usd) = args.budget {
-        limits.budget = Some(usd).filter(|usd| usd.0 > 0);
-    }
-    if let Some(tokens) = args.max_tokens {
-        limits.tokens = Some(tokens).filter(|tokens| *tokens > 0);
-    }
-    if let Some(time) = args.time_limit {
-        limits.time = Some(time).filter(|time| *time > Span::ZERO);
-    }
-    if let Some(wall) = args.wall_limit {
-        limits.wall = Some(wall).filter(|wall| *wall > Span::ZERO);
-    }
-    if let Some(turns) = args.max_turns {
-        limits.turns = u32::try_from(turns).ok().filter(|turns| *turns > 0);
-    }
-    if let Some(bytes) = args.memory_limit {
-        limits.memory = Some(bytes).filter(|bytes| *bytes > 0);
-    }
+    limits.budget = args.budget.map_or(limits.budget, unless_zero);
+    limits.tokens = args.max_tokens.map_or(limits.tokens, unless_zero);
+    limits.time = args.time_limit.map_or(limits.time, unless_zero);
+    limits.wall = args.wall_limit.map_or(limits.wall, unless_zero);
+    let turns = |turns| u32::try_from(turns).ok().and_then(unless_zero);
+    limits.turns = args.max_turns.map_or(limits.turns, turns);
+    limits.memory = args.memory_limit.map_or(limits.memory, unless_zero);
 }
 
 fn unlimited(flag: &str, limit: &str) -> Failure {
@@ -94,4 +81,20 @@ fn unlimited(flag: &str, limit: &str) -> Failure {
         format!("{flag}: the run has no {limit} to add to"),
         "leave it out: without a limit the run continues",
     )
+}
+
+/// Rejects keep-going without a limit, unless a flag such as `--budget none` requests it.
+pub fn require_for_keep_going(requested: &LimitArgs, policy: &Policy) -> Result<(), Failure> {
+    let is_unlimited_on_purpose = requested.budget.is_some()
+        || requested.max_tokens.is_some()
+        || requested.time_limit.is_some()
+        || requested.wall_limit.is_some()
+        || requested.max_turns.is_some();
+    if policy.keep_going.is_some() && !policy.limits.can_end_run() && !is_unlimited_on_purpose {
+        return Err(Failure::usage(
+            "--keep-going without a limit: the agent could work and spend forever",
+            "add --budget 10, --time-limit 12h, --wall-limit, --max-tokens or --max-turns; `--budget none` means unlimited",
+        ));
+    }
+    Ok(())
 }

@@ -1,22 +1,17 @@
 //! The `longhaul` binary. No other crate prints or exits.
 
-mod agent_settings;
 mod answer_flags;
 mod api_judge;
 mod args;
 mod changes;
-mod check_flags;
 mod claude_judge;
+mod command_flags;
 mod commands;
 mod config;
-mod duration_arg;
 mod failure;
 mod flag_order;
 mod guard_flags;
-mod keep_going_flags;
 mod limit_flags;
-mod network_flag;
-mod notify_flag;
 mod open_home;
 mod open_ledger;
 mod output;
@@ -26,9 +21,7 @@ mod run_history;
 mod run_learning;
 mod runtime;
 mod schemas;
-mod shell_check;
 mod signals;
-mod spec_failure;
 mod supervise_failure;
 mod table_files;
 mod telemetry;
@@ -42,7 +35,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 /// Warns of misspelled variables, except in programs that Longhaul starts itself.
-fn warn_of_variables(cli: &Cli) {
+fn warn_of_variables(cli: &Cli, command: &clap::Command) {
     let is_internal = matches!(
         cli.command,
         Command::Hook(_)
@@ -55,7 +48,7 @@ fn warn_of_variables(cli: &Cli) {
         return;
     }
     let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
-    for (warning, hint) in config::unknown::warnings(&Cli::command(), names) {
+    for (warning, hint) in config::unknown::warnings(command, names) {
         output::print_warning(&warning, Some(&hint));
     }
 }
@@ -90,28 +83,29 @@ fn run() -> ExitCode {
         return ExitCode::SUCCESS;
     }
     output::wrap::measure_terminal();
-    let command = Cli::command();
+    let mut command = Cli::command();
     let typed = flag_order::reorder(&command, std::env::args_os().collect());
-    let configured = match config::arguments::ConfiguredCommand::new(&command, &typed) {
+    let configured = match config::arguments::configure(&mut command, &typed) {
         Ok(configured) => configured,
         Err(failure) => {
             output::print_error(&failure.error, failure.hint.as_deref());
             return ExitCode::from(failure.exit_code);
         }
     };
-    let matches = configured.root.try_get_matches_from(typed);
-    let mut cli = match matches.and_then(|matches| Cli::from_arg_matches(&matches)) {
-        Ok(cli) => cli,
+    let parsed = command.try_get_matches_from_mut(typed);
+    let parsed = parsed.and_then(|matches| Ok((Cli::from_arg_matches(&matches)?, matches)));
+    let (mut cli, matches) = match parsed {
+        Ok(parsed) => parsed,
         Err(error) => return output::usage::answer(&visible_commands::without_hidden(error, &command)),
     };
     if let Some(failure) = configured.warning {
         output::print_warning(&format!("{}; continuing without it", failure.error), failure.hint.as_deref());
     }
-    cli.global.configured.values = configured.configured;
-    cli.resolve_format();
-    warn_of_variables(&cli);
+    cli.global.configured.values = configured.values;
+    cli.resolve_format(&matches);
+    warn_of_variables(&cli, &command);
     let format = output::format(&cli.global);
-    let prints = format != OutputFormat::Text && !cli.command.streams_events_to_stdout();
+    let prints = format != OutputFormat::Text && !args::streams_events_to_stdout(&matches);
     let result = match cli.command {
         Command::Run(args) => commands::run::run(&cli.global, &args),
         Command::Resume(args) => commands::resume::resume(&cli.global, &args),

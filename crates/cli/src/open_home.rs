@@ -23,7 +23,7 @@ pub fn open() -> Result<Home, Failure> {
 
 /// Locates the home without creating it.
 pub fn locate() -> Result<Home, Failure> {
-    Home::locate(None, |name| env::var_os(name)).map_err(|error| store_failure(&error))
+    Ok(Home::locate(None, |name| env::var_os(name))?)
 }
 
 /// Finds a run by its id, name or directory. An unknown run is wrong usage for every command.
@@ -85,10 +85,15 @@ fn find_by_id_or_name(home: &Home, request: &str) -> Result<RunDir, StoreError> 
     }
 }
 
-/// Returns the run with this directory.
 fn by_path(request: &str) -> Option<RunDir> {
     let dir = fs::canonicalize(request).ok()?;
     RunDir::from_path(dir).filter(|run| run.plan_path().is_file())
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Failure {
+        store_failure(&error)
+    }
 }
 
 /// Converts a storage error to a failure with a hint.
@@ -108,7 +113,6 @@ pub fn hint(error: &StoreError) -> Option<String> {
     (!hints.is_empty()).then(|| hints.join("; "))
 }
 
-/// Returns the transcript of the run in this directory.
 fn transcript_of(dir: &Path) -> Option<PathBuf> {
     best_transcript(&locate().ok()?.find(dir.file_name()?.to_str()?).ok()?)
 }

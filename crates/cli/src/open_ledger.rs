@@ -2,7 +2,6 @@
 //! used, the run directories are read instead, which is slower but gives the same answers.
 
 use crate::failure::Failure;
-use crate::open_home::store_failure;
 use crate::output;
 use longhaul_store::{DatabaseError, Home, Ledger, LedgerError};
 use std::time::Duration;
@@ -18,7 +17,7 @@ pub fn open(home: &Home) -> Result<Ledger, Failure> {
     }
     match usable(home) {
         Ok(ledger) => Ok(ledger),
-        Err(LedgerError::Runs(error)) => Err(store_failure(&error)),
+        Err(LedgerError::Runs(error)) => Err(error.into()),
         Err(error @ LedgerError::Database(DatabaseError::Damaged { .. })) => {
             output::print_status(&format!("warning: {error}; rebuilding it"));
             let rebuilt = Ledger::set_aside(home).and_then(|()| usable(home));
@@ -49,9 +48,15 @@ fn without_file(home: &Home, error: &LedgerError) -> Result<Ledger, Failure> {
 
 /// Creates a temporary ledger, which is deleted with this process.
 fn temporary(home: &Home) -> Result<Ledger, Failure> {
-    let mut ledger = Ledger::temporary(home).map_err(|error| failure(&error))?;
-    ledger.catch_up().map_err(|error| failure(&error))?;
+    let mut ledger = Ledger::temporary(home)?;
+    ledger.catch_up()?;
     Ok(ledger)
+}
+
+impl From<LedgerError> for Failure {
+    fn from(error: LedgerError) -> Failure {
+        failure(&error)
+    }
 }
 
 /// Converts a ledger error to a failure, for a command that needs the ledger.

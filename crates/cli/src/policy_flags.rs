@@ -1,8 +1,14 @@
 //! Converts flags to a policy: a preset and the user's changes, each value with its origin.
 
-use crate::args::{PolicyArgs, PolicyValueArgs};
-use longhaul_core::{OutageBound, Policy, Preset, SessionLoss, Span};
+use crate::args::{KeepGoingArgs, PolicyArgs, PolicyValueArgs, RunArgs};
+use crate::command_flags::check_command;
+use crate::failure::Failure;
+use longhaul_core::{Checks, KeepGoing, OutageBound, Policy, Preset, SessionLoss, Span};
 use std::collections::BTreeMap;
+use std::path::Path;
+
+// A limit this long asks for more than a first solution.
+const IMPROVE_FROM: Span = Span::from_hours(24);
 
 /// A policy and the origin of each of its values.
 #[derive(Clone, Debug)]
@@ -12,95 +18,136 @@ pub struct ResolvedPolicy {
     pub origins: BTreeMap<String, String>,
 }
 
+impl ResolvedPolicy {
+    /// Records the flags that are given, as the origins of their values.
+    pub fn record<const N: usize>(&mut self, flags: [(&str, bool); N]) {
+        let given = flags.into_iter().filter(|(_, is_given)| *is_given);
+        self.origins.extend(given.map(|(name, _)| (name.to_owned(), "flag".to_owned())));
+    }
+}
+
 /// Applies the flags to the preset.
 pub fn resolve(args: &PolicyArgs, resume_or_new: bool) -> ResolvedPolicy {
     let preset = args.preset.unwrap_or(Preset::Default);
-    let mut policy = preset.policy();
-    let mut origins = BTreeMap::from([("preset".to_owned(), preset.as_str().to_owned())]);
-    let mut flag = |name: &str| drop(origins.insert(name.to_owned(), "flag".to_owned()));
-    change(&args.values, &mut policy, &mut flag);
+    let origins = BTreeMap::from([("preset".to_owned(), preset.as_str().to_owned())]);
+    let mut resolved = ResolvedPolicy { preset, policy: preset.policy(), origins };
+    let (policy, origins) = (&mut resolved.policy, &mut resolved.origins);
+    change(&args.values, policy, &mut |name| drop(origins.insert(name.to_owned(), "flag".to_owned())));
     if resume_or_new {
         policy.session_loss = SessionLoss::Fresh;
-        flag("resume_or_new");
     }
-    ResolvedPolicy { preset, policy, origins }
+    resolved.record([("resume_or_new", resume_or_new)]);
+    resolved
 }
 
 /// Applies the flags to a policy, and calls `flag` with the name of each.
 pub fn change(args: &PolicyValueArgs, policy: &mut Policy, flag: &mut impl FnMut(&str)) {
-    if let Some(retries) = args.max_retries {
-        policy.retries_max = retries;
-        flag("max_retries");
-    }
-    if let Some(attempts) = args.max_attempts {
-        policy.attempts_max = attempts.get();
-        flag("max_attempts");
-    }
-    if let Some(base) = args.retry_base {
-        policy.backoff.base = base;
-        flag("retry_base");
-    }
-    if let Some(cap) = args.retry_cap {
+    set("max_retries", args.max_retries, flag, |retries| policy.retries_max = retries);
+    set("max_attempts", args.max_attempts, flag, |attempts| policy.attempts_max = attempts.get());
+    set("retry_base", args.retry_base, flag, |base| policy.backoff.base = base);
+    set("retry_cap", args.retry_cap, flag, |cap| {
         policy.backoff.cap = cap;
         // An explicit cap applies to overload, too.
         policy.early_overload_cap = policy.early_overload_cap.at_most(cap);
-        flag("retry_cap");
-    }
-    if let Some(jitter) = args.retry_jitter {
-        policy.backoff.jitter = jitter;
-        flag("retry_jitter");
-    }
-    if let Some(limit) = args.outage_limit {
+    });
+    set("retry_jitter", args.retry_jitter, flag, |jitter| policy.backoff.jitter = jitter);
+    set("outage_limit", args.outage_limit, flag, |limit| {
         policy.outage_bound = OutageBound::Time(unless_zero(limit));
-        flag("outage_limit");
-    }
-    if let Some(timeout) = args.attempt_timeout {
-        policy.attempt_timeout = unless_zero(timeout);
-        flag("attempt_timeout");
-    }
-    if let Some(timeout) = args.stall_timeout {
-        policy.stall_timeout = unless_zero(timeout);
-        flag("stall_timeout");
-    }
-    if let Some(timeout) = args.progress_timeout {
-        policy.progress_timeout = unless_zero(timeout);
-        flag("progress_timeout");
-    }
-    if let Some(timeout) = args.orphan_timeout {
-        policy.orphan_timeout = unless_zero(timeout);
-        flag("orphan_timeout");
-    }
-    if let Some(longest) = args.max_reset_wait {
-        policy.max_reset_wait = unless_zero(longest);
-        flag("max_reset_wait");
-    }
-    if let Some(wait) = args.background_wait {
+    });
+    set("attempt_timeout", args.attempt_timeout, flag, |span| policy.attempt_timeout = unless_zero(span));
+    set("stall_timeout", args.stall_timeout, flag, |span| policy.stall_timeout = unless_zero(span));
+    set("progress_timeout", args.progress_timeout, flag, |span| policy.progress_timeout = unless_zero(span));
+    set("orphan_timeout", args.orphan_timeout, flag, |span| policy.orphan_timeout = unless_zero(span));
+    set("max_reset_wait", args.max_reset_wait, flag, |span| policy.max_reset_wait = unless_zero(span));
+    set("background_wait", args.background_wait, flag, |wait| {
         policy.background_wait = unless_zero(wait).unwrap_or(Span(u64::MAX));
-        flag("background_wait");
-    }
-    if let Some(retries) = args.inner_retries {
-        policy.inner_retries = retries;
-        flag("inner_retries");
-    }
-    if let Some(reaction) = args.on_terminate {
-        policy.on_terminate = reaction;
-        flag("on_terminate");
-    }
-    if args.allow_denials {
-        policy.allow_denials = true;
-        flag("allow_denials");
+    });
+    set("inner_retries", args.inner_retries, flag, |retries| policy.inner_retries = retries);
+    set("on_terminate", args.on_terminate, flag, |reaction| policy.on_terminate = reaction);
+    set("allow_denials", args.allow_denials.then_some(true), flag, |allow| policy.allow_denials = allow);
+}
+
+fn set<T>(name: &str, value: Option<T>, flag: &mut impl FnMut(&str), apply: impl FnOnce(T)) {
+    if let Some(value) = value {
+        apply(value);
+        flag(name);
     }
 }
 
 /// Returns `None` for zero, which is how `none` is parsed.
-fn unless_zero(span: Span) -> Option<Span> {
-    (span > Span::ZERO).then_some(span)
+pub fn unless_zero<T: Default + PartialEq>(amount: T) -> Option<T> {
+    (amount != T::default()).then_some(amount)
+}
+
+/// Applies the flags of the checks to the policy of a new run.
+pub fn apply_checks(args: &RunArgs, resolved: &mut ResolvedPolicy) -> Result<(), Failure> {
+    let (commands, values) = (&args.agent.check, &args.policy.values);
+    change_checks(commands, values, args.cwd.as_deref().unwrap_or(Path::new(".")), &mut resolved.policy)?;
+    resolved.record([
+        ("check", !commands.is_empty()),
+        ("max_failed_checks", values.max_failed_checks.is_some()),
+        ("check_timeout", values.check_timeout.is_some()),
+    ]);
+    Ok(())
+}
+
+/// Applies the flags to the checks of a policy. Without commands, the existing ones stay. A command that
+/// cannot run could never verify the work and is rejected.
+pub fn change_checks(
+    commands: &[String],
+    values: &PolicyValueArgs,
+    dir: &Path,
+    policy: &mut Policy,
+) -> Result<(), Failure> {
+    for command in commands {
+        let hint = "pass --check a shell command that runs in the working directory";
+        check_command("check", command, Some(dir), hint)?;
+    }
+    if !commands.is_empty() {
+        policy.checks.get_or_insert_with(|| Checks::new(Vec::new())).commands = commands.to_vec();
+    }
+    let (failures_max, timeout) = (values.max_failed_checks, values.check_timeout);
+    let Some(checks) = &mut policy.checks else {
+        return match (failures_max, timeout) {
+            (None, None) => Ok(()),
+            _ => Err(Failure::usage(
+                "--max-failed-checks and --check-timeout need a check",
+                "pass the command with --check COMMAND",
+            )),
+        };
+    };
+    checks.failures_max = failures_max.map_or(checks.failures_max, Into::into);
+    checks.timeout = timeout.map_or(checks.timeout, unless_zero);
+    Ok(())
+}
+
+/// Applies the keep-going flags to the policy of a new run, whose limits are set.
+pub fn apply_keep_going(flags: &KeepGoingArgs, resolved: &mut ResolvedPolicy) {
+    if !flags.keep_going {
+        return;
+    }
+    let default = KeepGoing::DEFAULT;
+    let limits = &resolved.policy.limits;
+    resolved.policy.keep_going = Some(KeepGoing {
+        keep_improving: flags.keep_improving || limits.time.max(limits.wall) >= Some(IMPROVE_FROM),
+        status_every: flags.status_every.unwrap_or(default.status_every),
+        idle_stops_max: flags.max_idle_stops.map_or(default.idle_stops_max, Into::into),
+        done_when: flags.done_when.clone(),
+        ..default
+    });
+    resolved.record([
+        ("keep_going", true),
+        ("keep_improving", flags.keep_improving),
+        ("done_when", flags.done_when.is_some()),
+        ("status_every", flags.status_every.is_some()),
+        ("max_idle_stops", flags.max_idle_stops.is_some()),
+    ]);
 }
 
 #[cfg(test)]
 mod tests {
     use crate::args::Cli;
-    use crate::duration_arg::duration;
+    use crate::time_arg::duration;
     use clap::CommandFactory;
     use longhaul_core::{Preset, Span, flag_span};
 

@@ -1,7 +1,7 @@
 //! Learning from runs: the flags, the program that an agent's hooks call, and the queue that a finished run
 //! adds to.
 
-use crate::args::RunLearnArgs;
+use crate::args::learn::RunLearnArgs;
 use crate::failure::Failure;
 use crate::{open_home, output};
 use longhaul::{MARKER_VARIABLE, RUN_VARIABLE};
@@ -9,7 +9,7 @@ use longhaul_agent::Program;
 use longhaul_core::{LearnOptions, RunSpec};
 use longhaul_playbook::database::{JudgeKind, Queued, QueuedEvent};
 use longhaul_playbook::{JudgeSettings, LearningDb, LearningPaths, hooks};
-use longhaul_store::{DatabaseError, Plan, RunDir};
+use longhaul_store::{DatabaseError, Plan, RunDir, SessionBaseline};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -49,7 +49,7 @@ pub fn queue_sessions(run: &Path) {
     };
     let (Plan { spec: RunSpec { learn: Some(learn), cwd, .. }, .. }, run) = plan else { return };
     // A judge that only a later version knows is not replaced by another.
-    let Some(judge) = JudgeKind::parse(&learn.judge) else { return };
+    let Ok(judge) = learn.judge.parse::<JudgeKind>() else { return };
     let Ok(home) = open_home::locate() else { return };
     let paths = LearningPaths::in_home(home.path());
     let queued = |(session, transcript): (String, PathBuf)| {
@@ -102,10 +102,9 @@ fn enqueue(paths: &LearningPaths, all: &[Queued]) -> Result<(), DatabaseError> {
     all.iter().try_for_each(|queued| learning.enqueue(output::now(), queued))
 }
 
-/// Returns the sessions of a run with their files, as far as they are known.
 fn transcripts(run: &RunDir) -> BTreeSet<(String, PathBuf)> {
     let attempts = run.attempts().unwrap_or_default();
-    let sessions = attempts.into_iter().filter_map(|attempt| attempt.session().ok()?);
+    let sessions = attempts.into_iter().filter_map(|attempt| attempt.read::<SessionBaseline>().ok()?);
     let files = sessions.map(|started| (started.session.to_string(), started.file.as_path().to_owned()));
     files.filter(|(_, file)| file.is_file()).collect()
 }

@@ -2,7 +2,7 @@
 //! tests derive them, from the printed types; every output of the end-to-end tests is validated against them.
 
 #[cfg(test)]
-mod derived;
+mod tests;
 
 /// A schema.
 pub struct SchemaEntry {

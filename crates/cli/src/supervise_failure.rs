@@ -2,27 +2,44 @@
 
 use crate::failure::Failure;
 use crate::open_home;
+use longhaul::find_agent::AgentError;
 use longhaul::{RunError, SuperviseError, next_commands};
-use longhaul_core::Run;
+use longhaul_core::{Fault, Run};
 use longhaul_store::{Journal, RunDir};
 use std::path::Path;
 
-/// Converts the error of a run that did not start or was aborted.
-pub fn failure(error: RunError) -> Failure {
-    match error {
-        RunError::NotStarted(source) => {
-            Failure { hint: hint(&source), ..Failure::not_started(source.to_string(), "", None) }
-        }
-        RunError::Aborted { ref run, ref source } => {
-            let remedy = if source.is_disk_full() { "free disk space" } else { "fix the cause" };
-            let hint = format!("{remedy}, and continue it with `longhaul recover {run}`");
-            Failure::aborted(run.clone(), error.to_string(), hint)
-        }
-        RunError::ThreadEnded => Failure::unexpected(error.to_string()),
+impl From<SuperviseError> for Failure {
+    fn from(error: SuperviseError) -> Failure {
+        Failure { hint: hint(&error), ..Failure::not_started(error.to_string(), "", None) }
     }
 }
 
-/// Returns what a user can do about the error.
+impl From<AgentError> for Failure {
+    fn from(error: AgentError) -> Failure {
+        let fault = match &error {
+            AgentError::NotFound { .. } | AgentError::NotInPath(_) | AgentError::Missing(_) => {
+                Fault::AgentMissing
+            }
+            AgentError::NotExecutable(_) => Fault::AgentUnusable,
+        };
+        Failure::not_started(error.to_string(), error.hint(), Some(fault))
+    }
+}
+
+impl From<RunError> for Failure {
+    fn from(error: RunError) -> Failure {
+        match error {
+            RunError::NotStarted(source) => source.into(),
+            RunError::Aborted { ref run, ref source } => {
+                let remedy = if source.is_disk_full() { "free disk space" } else { "fix the cause" };
+                let hint = format!("{remedy}, and continue it with `longhaul recover {run}`");
+                Failure::aborted(run.clone(), error.to_string(), hint)
+            }
+            RunError::ThreadEnded => Failure::unexpected(error.to_string()),
+        }
+    }
+}
+
 fn hint(error: &SuperviseError) -> Option<String> {
     match error {
         SuperviseError::Store(error) => open_home::hint(error),

@@ -51,6 +51,9 @@ pub struct Evidence {
     pub questions: Questions,
     /// Session id from the stream. `None` if the agent died before it reported one.
     pub session: Option<SessionId>,
+    /// Whether the agent chooses the ids of its sessions, so that a new session has an id that no plan knows.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub session_named_by_agent: bool,
     /// Whether the attempt continued the session's history. `None` if that cannot be read. The supervisor
     /// sets it, because it has the session's file.
     #[serde(default, skip_serializing_if = "Option::is_none")]

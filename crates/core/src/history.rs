@@ -12,7 +12,7 @@ pub use attempt::{AttemptEnd, AttemptHistory, StopOrder, SummaryHistory};
 pub use event::{HistoryEvent, HistoryEventKind};
 pub use period::{CheckHistory, OutageHistory, WaitHistory};
 
-use crate::{Moment, Phase, Record, Run, State, Usage};
+use crate::{Moment, Phase, Record, ResumeRequest, Run, State, Usage};
 
 /// The history of a run up to its last record.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -85,6 +85,18 @@ impl RunHistory {
     /// Returns the noteworthy events, oldest first.
     pub fn events(&self) -> &[HistoryEvent] {
         &self.events
+    }
+
+    /// Returns the prompts with which the user resumed the run before attempt `number`, oldest first.
+    pub fn follow_ups(&self, number: u32) -> Vec<String> {
+        let earlier = self.events.iter().filter(|event| event.attempt < number);
+        let prompts = earlier.filter_map(|event| {
+            let HistoryEventKind::Reopened { request: ResumeRequest::Prompt(text), .. } = &event.kind else {
+                return None;
+            };
+            Some(text.clone())
+        });
+        prompts.collect()
     }
 
     /// Returns the usage since the user last resumed the finished run, or since the start, with the summaries

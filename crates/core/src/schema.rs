@@ -1,11 +1,8 @@
 //! JSON schemas of values whose printed form differs from their stored form. Only tests use them.
 
+pub use crate::{Dollars, Rfc3339, Seconds};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use std::borrow::Cow;
-
-/// A moment in printed form: a string.
-#[derive(Debug)]
-pub enum Rfc3339 {}
 
 impl JsonSchema for Rfc3339 {
     fn schema_name() -> Cow<'static, str> {
@@ -22,10 +19,6 @@ impl JsonSchema for Rfc3339 {
     }
 }
 
-/// Money in printed form: a decimal number.
-#[derive(Debug)]
-pub enum Dollars {}
-
 impl JsonSchema for Dollars {
     fn schema_name() -> Cow<'static, str> {
         "Dollars".into()
@@ -35,10 +28,6 @@ impl JsonSchema for Dollars {
         json_schema!({ "description": "US dollars", "type": "number", "minimum": 0 })
     }
 }
-
-/// A length of time in the output of benchmarks: a decimal number.
-#[derive(Debug)]
-pub enum Seconds {}
 
 impl JsonSchema for Seconds {
     fn schema_name() -> Cow<'static, str> {

@@ -144,7 +144,7 @@ impl RunSpec {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AgentProgram {
-    /// Name of the agent in Longhaul: `claude`.
+    /// Name of the agent in Longhaul: `claude` or `acp`.
     pub name: String,
     /// Program, as it is called.
     #[serde(with = "os_text")]

@@ -1,35 +1,11 @@
 //! Lists the messages that the agent's streams announced in full. It does not use the supervisor's decoder,
 //! because it serves to verify that decoder's count.
 
-use serde::Deserialize;
+use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::{self, BufRead, BufReader};
 use std::path::Path;
-
-#[derive(Deserialize)]
-struct Line {
-    r#type: String,
-    #[serde(default)]
-    event: Option<Event>,
-    #[serde(default)]
-    message: Option<Message>,
-    #[serde(default)]
-    parent_tool_use_id: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct Event {
-    r#type: String,
-    #[serde(default)]
-    message: Option<Message>,
-}
-
-#[derive(Deserialize)]
-struct Message {
-    #[serde(default)]
-    id: Option<String>,
-}
 
 /// Returns the ids of all messages whose final usage is in the stream of some attempt of the run at `dir`.
 pub fn announced_message_ids(dir: &Path) -> io::Result<BTreeSet<String>> {
@@ -43,26 +19,27 @@ pub fn announced_message_ids(dir: &Path) -> io::Result<BTreeSet<String>> {
 
 fn read(stream: impl BufRead, ids: &mut BTreeSet<String>) -> io::Result<()> {
     // Keyed by conversation thread: sub-agents stream between the lines of their parent.
-    let mut open: BTreeMap<Option<String>, String> = BTreeMap::new();
+    let mut open = BTreeMap::new();
     let mut streamed = BTreeSet::new();
     for line in stream.split(b'\n') {
         // A torn line announces no message; neither does a line without a message.
-        let Ok(line) = serde_json::from_slice::<Line>(&line?) else { continue };
-        let thread = line.parent_tool_use_id;
-        match (line.r#type.as_str(), line.event) {
-            ("stream_event", Some(event)) => {
-                match (event.r#type.as_str(), event.message.and_then(|message| message.id)) {
-                    ("message_start", Some(id)) => {
-                        streamed.insert(id.clone());
-                        open.insert(thread, id);
-                    }
-                    ("message_delta", _) => ids.extend(open.remove(&thread)),
-                    _ => {}
+        let Ok(line) = serde_json::from_slice::<Value>(&line?) else { continue };
+        let text = |value: &Value| value.as_str().map(str::to_owned);
+        // Over the Agent Client Protocol, an update states the usage of its message.
+        let update = &line["params"]["update"];
+        ids.extend(text(&update["messageId"]).filter(|_| update["_meta"]["usage"].is_object()));
+        let (thread, event) = (text(&line["parent_tool_use_id"]), &line["event"]);
+        match (line["type"].as_str(), event["type"].as_str()) {
+            (Some("stream_event"), Some("message_start")) => {
+                if let Some(id) = text(&event["message"]["id"]) {
+                    streamed.insert(id.clone());
+                    open.insert(thread, id);
                 }
             }
+            (Some("stream_event"), Some("message_delta")) => ids.extend(open.remove(&thread)),
             // A message that was not streamed arrives complete.
-            ("assistant", _) => {
-                ids.extend(line.message.and_then(|message| message.id).filter(|id| !streamed.contains(id)));
+            (Some("assistant"), _) => {
+                ids.extend(text(&line["message"]["id"]).filter(|id| !streamed.contains(id)));
             }
             _ => {}
         }

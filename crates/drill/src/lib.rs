@@ -13,6 +13,6 @@ pub mod scripted;
 pub mod workspace;
 
 pub use announced_messages::announced_message_ids;
-pub use api::{Api, RequestLog, SignalPoint, StartError};
-pub use price::{ApiTokens, Nanodollars, price};
+pub use api::{Api, RequestLog};
+pub use price::{Nanodollars, price};
 pub use scenario::{Scenario, ScenarioError};

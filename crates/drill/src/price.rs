@@ -3,46 +3,8 @@
 
 use std::ops::{Add, AddAssign};
 
+use longhaul_core::Tokens;
 use serde::{Deserialize, Serialize};
-
-/// Tokens of one message, or the sum of several.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ApiTokens {
-    /// Input that was neither read from the prompt cache nor written to it.
-    pub input: u64,
-    /// Input written to the prompt cache.
-    pub cache_creation: u64,
-    /// Input read from the prompt cache.
-    pub cache_read: u64,
-    /// Output tokens.
-    pub output: u64,
-}
-
-impl ApiTokens {
-    /// Returns the total number of tokens of all kinds.
-    #[must_use]
-    pub fn total(&self) -> u64 {
-        self.input + self.cache_creation + self.cache_read + self.output
-    }
-}
-
-impl Add for ApiTokens {
-    type Output = Self;
-    fn add(self, other: Self) -> Self {
-        Self {
-            input: self.input + other.input,
-            cache_creation: self.cache_creation + other.cache_creation,
-            cache_read: self.cache_read + other.cache_read,
-            output: self.output + other.output,
-        }
-    }
-}
-
-impl AddAssign for ApiTokens {
-    fn add_assign(&mut self, other: Self) {
-        *self = *self + other;
-    }
-}
 
 /// An amount in billionths of a dollar. The smallest price in the table is a whole number of them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -91,13 +53,10 @@ const RATES: &[Rate] = &[
 ///
 /// A dated name such as `claude-haiku-4-5-20251001` counts as its family.
 #[must_use]
-pub fn price(model: &str, tokens: &ApiTokens) -> Option<Nanodollars> {
+pub fn price(model: &str, tokens: &Tokens) -> Option<Nanodollars> {
     let Rate(_, input, output, read, write) = RATES.iter().find(|rate| model.starts_with(rate.0))?;
     Some(Nanodollars(
-        tokens.input * input
-            + tokens.output * output
-            + tokens.cache_read * read
-            + tokens.cache_creation * write,
+        tokens.input * input + tokens.output * output + tokens.cache_read * read + tokens.cache_write * write,
     ))
 }
 
@@ -106,8 +65,8 @@ mod tests {
     use super::*;
 
     fn check(model: &str, tokens: [u64; 4], dollars: f64) {
-        let [input, cache_creation, cache_read, output] = tokens;
-        let cost = price(model, &ApiTokens { input, cache_creation, cache_read, output });
+        let [input, cache_write, cache_read, output] = tokens;
+        let cost = price(model, &Tokens { input, output, cache_read, cache_write });
         assert_eq!(cost.map(Nanodollars::dollars), Some(dollars));
     }
 
@@ -116,6 +75,6 @@ mod tests {
         check("claude-opus-5-5", [3000, 600, 9000, 177], 0.02034);
         check("claude-sonnet-5-5", [1000, 200, 3000, 50], 0.0033);
         check("claude-sonnet-4-5", [1000, 200, 3000, 50], 0.0054);
-        assert_eq!(price("claude-nope-9", &ApiTokens::default()), None);
+        assert_eq!(price("claude-nope-9", &Tokens::default()), None);
     }
 }

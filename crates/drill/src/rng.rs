@@ -14,7 +14,6 @@ impl Rng {
         Self { state: seed }
     }
 
-    /// Returns the next 64 bits.
     pub(crate) fn next_u64(&mut self) -> u64 {
         split_mix(&mut self.state)
     }
@@ -29,7 +28,6 @@ impl Rng {
         draw_uuid(self.next_u64(), self.next_u64()).to_string()
     }
 
-    /// Returns `count` lower-case letters and digits.
     pub(crate) fn letters(&mut self, count: usize) -> String {
         const ALPHABET: &[u8; 36] = b"abcdefghijklmnopqrstuvwxyz0123456789";
         (0..count).map(|_| char::from(ALPHABET[self.below(36) as usize])).collect()

@@ -2,7 +2,8 @@
 //! writes, never follows a symbolic link and never leaves the given folder.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::fmt::Display;
+use std::path::Path;
 use std::{fs, io};
 
 use sha2::{Digest, Sha256};
@@ -12,25 +13,6 @@ const FILES_MAX: usize = 10_000;
 
 /// File contents by path relative to the workspace, with `/` between the parts.
 pub type WorkspaceFiles = BTreeMap<String, Vec<u8>>;
-
-/// Why a workspace could not be read.
-#[derive(Debug, thiserror::Error)]
-pub enum WorkspaceError {
-    /// A file or folder in it could not be read.
-    #[error("cannot read {}: {source}", path.display())]
-    Read {
-        /// The file or folder.
-        path: PathBuf,
-        /// Error of the operating system.
-        source: io::Error,
-    },
-    /// The workspace contains more files than any drill writes.
-    #[error("cannot read {}: more than {FILES_MAX} files", path.display())]
-    TooMany {
-        /// The workspace.
-        path: PathBuf,
-    },
-}
 
 /// The file with one line for each step of the work, if the scenario lists the steps.
 pub const EFFECTS: &str = "effects.log";
@@ -74,28 +56,30 @@ pub fn hash(files: &WorkspaceFiles) -> String {
 /// Returns every regular file below `root`.
 ///
 /// # Errors
-/// Returns [`WorkspaceError`] if a part of it cannot be read, or if it contains too many files.
-pub fn read(root: &Path) -> Result<WorkspaceFiles, WorkspaceError> {
+/// Returns an error that names a file or folder that cannot be read, or if there are too many files.
+pub fn read(root: &Path) -> io::Result<WorkspaceFiles> {
     let mut files = WorkspaceFiles::new();
     let mut folders = vec![root.to_path_buf()];
     while let Some(folder) = folders.pop() {
-        let read_error = |source| WorkspaceError::Read { path: folder.clone(), source };
-        for entry in fs::read_dir(&folder).map_err(read_error)? {
-            let entry = entry.map_err(read_error)?;
-            let (path, kind) = (entry.path(), entry.file_type().map_err(read_error)?);
+        for entry in fs::read_dir(&folder).map_err(|error| cannot_read(&folder, &error))? {
+            let entry = entry.map_err(|error| cannot_read(&folder, &error))?;
+            let (path, kind) = (entry.path(), entry.file_type()?);
             if kind.is_dir() {
                 folders.push(path);
             } else if kind.is_file() {
-                let content =
-                    fs::read(&path).map_err(|source| WorkspaceError::Read { path: path.clone(), source })?;
+                let content = fs::read(&path).map_err(|error| cannot_read(&path, &error))?;
                 files.insert(relative(root, &path), content);
             }
             if files.len() + folders.len() > FILES_MAX {
-                return Err(WorkspaceError::TooMany { path: root.to_path_buf() });
+                return Err(cannot_read(root, &format!("more than {FILES_MAX} files")));
             }
         }
     }
     Ok(files)
+}
+
+fn cannot_read(path: &Path, reason: &dyn Display) -> io::Error {
+    io::Error::other(format!("cannot read {}: {reason}", path.display()))
 }
 
 /// Returns one line for each file that is missing, is unexpected or has other contents than expected.
@@ -154,11 +138,11 @@ mod tests {
             ("b.txt".into(), b"two\n".to_vec()),
             ("src/deep/a.txt".into(), b"one\n".to_vec()),
         ]);
-        let actual = read(folder.path()).map_err(io::Error::other)?;
+        let actual = read(folder.path())?;
         assert_eq!(hash(&expected), hash(&actual));
         assert_eq!(differences(&expected, &actual), Vec::<String>::new());
         fs::write(folder.path().join("b.txt"), "tw0\n")?;
-        let actual = read(folder.path()).map_err(io::Error::other)?;
+        let actual = read(folder.path())?;
         assert_ne!(hash(&expected), hash(&actual));
         assert_eq!(differences(&expected, &actual), ["b.txt: 4 bytes differ from the expected 4"]);
         Ok(())

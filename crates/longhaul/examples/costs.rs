@@ -36,7 +36,7 @@ fn costs() -> Result<(), Box<dyn Error>> {
     ledger.catch_up()?;
 
     for run in ledger.runs(&RunFilter { limit: Some(20), ..RunFilter::default() })? {
-        println!("{}  {:<12} {:>9}  {}", run.id, state(&run), run.cost + run.estimated_cost, run.task);
+        println!("{}  {:<12} {:>9}  {}", run.id, state(&run), run.total_cost(), run.task);
     }
     println!();
     for row in ledger.costs(CostBy::Model, None)? {

@@ -44,7 +44,7 @@ async fn watch(prompt: String) -> Result<RunReport, Box<dyn Error>> {
                     print(&run, record);
                 }
             }
-            RunEvent::Replayed(_) | RunEvent::Messages(_) | RunEvent::NotifyFailed(_) => {}
+            RunEvent::Replayed(_) | RunEvent::Messages(_) | RunEvent::NotifyFailed(_) | RunEvent::Missed => {}
         }
     }
     Ok(handle.outcome().await?)

@@ -40,7 +40,6 @@ const START_TIME_MAX: Duration = Duration::from_secs(2);
 // The agent has exited, but a user may be waiting for the outcome.
 const END_TIME_MAX: Duration = Duration::from_secs(5);
 
-/// Records the workspace of a run that starts in `cwd`.
 pub(crate) async fn record_start(home: &Home, dir: &RunDir, cwd: &Path) {
     let at = LiveClock::new().now().at;
     let deadline = Instant::now() + START_TIME_MAX;
@@ -90,7 +89,6 @@ async fn with_deadline<T>(
     captured.unwrap_or(Err(ChangesError::Unrecorded(UnrecordedReason::TooSlow)))
 }
 
-/// A workspace state and the scratch repository that captured it.
 struct CapturedState {
     state: WorkspaceState,
     scratch_repo: ScratchRepo,
@@ -121,7 +119,6 @@ impl CapturedState {
     }
 }
 
-/// Returns the record of a state that could not be captured.
 fn unrecorded(at: Moment, error: &ChangesError) -> WorkspaceState {
     let (reason, git_error) = error.describe();
     WorkspaceState::unrecorded(at, reason, git_error)
@@ -136,10 +133,6 @@ fn scratch(dir: &RunDir) -> Result<TempDir, ChangesError> {
 
 /// Returns the paths in the repository that hold run records, relative to its top. They include this run's
 /// directory.
-///
-/// # Errors
-/// Returns `NotInGit` if the whole workspace lies inside them, because the repository then belongs to another
-/// project.
 fn excluded(home: &Home, dir: &RunDir, repository: &UserRepo) -> Result<Vec<PathBuf>, ChangesError> {
     let canonical = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let (home, run) = (canonical(home.path()), canonical(dir.path()));

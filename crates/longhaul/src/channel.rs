@@ -90,7 +90,6 @@ fn slack(variable: &str) -> Result<Channel, ChannelError> {
     }
 }
 
-/// A program, its arguments and its standard input.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Delivery {
     pub(crate) program: &'static str,
@@ -124,9 +123,6 @@ impl Channel {
     }
 
     /// Returns the program that delivers this notification.
-    ///
-    /// # Errors
-    /// Returns the errors of [`Channel::check`].
     pub(crate) fn delivery(
         &self,
         notification: &Notification,

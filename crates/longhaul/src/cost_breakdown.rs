@@ -1,7 +1,7 @@
 //! Reads the usage and cost of each turn of a run from its transcript.
 
 use longhaul_agent::transcript_message::TranscriptMessage;
-use longhaul_core::Usd;
+use longhaul_core::{Dollars, Usd};
 use longhaul_store::{CostBreakdown, RunDir, SubagentCost, TurnCost, read_lines_from};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -23,7 +23,6 @@ pub(crate) struct CostBreakdownReader {
     indices: BTreeMap<String, Subagent>,
 }
 
-/// Index of a sub-agent in the breakdown, and its last message.
 struct Subagent {
     index: usize,
     message: Option<String>,
@@ -39,7 +38,6 @@ impl CostBreakdownReader {
         }
     }
 
-    /// Returns the breakdown up to the current end of the transcript.
     pub(crate) fn read(&mut self, dir: &RunDir) -> CostBreakdown {
         let start = self.offset;
         let offset = read_lines_from(&dir.transcript_path(), start, |line| {
@@ -79,8 +77,8 @@ impl CostBreakdownReader {
             cache_read_tokens: usage.cache_read_input_tokens,
             cache_write_tokens: usage.cache_creation_input_tokens,
             reasoning_tokens: None,
-            cost_usd: cost,
-            cumulative_cost_usd: self.cumulative_cost,
+            cost_usd: cost.map(Dollars),
+            cumulative_cost_usd: self.cumulative_cost.map(Dollars),
             duration_ms: None,
             model: message.model.clone(),
         });
@@ -118,7 +116,7 @@ impl CostBreakdownReader {
 mod tests {
     use super::CostBreakdownReader;
     use longhaul_agent::transcript_message::{EventKind, MessageOrigin, MessageUsage, TranscriptMessage};
-    use longhaul_core::Usd;
+    use longhaul_core::{Dollars, Usd};
     use longhaul_store::RunDir;
     use std::fs;
 
@@ -166,7 +164,7 @@ mod tests {
             .iter()
             .map(|turn| (turn.turn_number, turn.cost_usd, turn.cumulative_cost_usd))
             .collect();
-        let usd = |micro: u64| Some(Usd(micro));
+        let usd = |micro: u64| Some(Dollars(Usd(micro)));
         assert_eq!(
             turns,
             [

@@ -14,7 +14,7 @@ use crate::live::{Subscriber, WorldView, tail_of};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use longhaul_core::{FoundAttempt, Moment, Policy, Record, Run, Step};
-use longhaul_store::{RunDir, rfc3339, write_diagnostic};
+use longhaul_store::{AttemptExit, RunDir, rfc3339, write_diagnostic};
 use notes::DiagnosticNote;
 use secrets::Secrets;
 use std::path::{Path, PathBuf};
@@ -28,7 +28,6 @@ const NOTES_MAX: u32 = 4_000;
 // The last messages of a crashing agent fit in less. The attempt's `stderr.log` has the full text.
 const STDERR_BYTES_MAX: usize = 4 * 1024;
 
-/// Writes the diagnostics of one supervisor.
 pub(crate) struct Diagnostic {
     /// Whether the run's request enables them.
     requested: bool,
@@ -41,7 +40,6 @@ pub(crate) struct Diagnostic {
 }
 
 impl Diagnostic {
-    /// Creates the writer for a run whose agent works in `cwd`.
     pub(crate) fn new(requested: bool, dir: &RunDir, cwd: &Path, environment: &Environment) -> Diagnostic {
         let flagged = cwd.join(FLAG).is_file();
         let secrets = Secrets::new(environment);
@@ -84,7 +82,8 @@ impl Diagnostic {
         let mut text = format!("{}\n\n", note.title);
         if note.is_ending {
             // Without an exit file, no supervisor observed the end, or there was no process.
-            let exit = attempt.exit().ok().flatten().map(|observed| notes::wire_text(&observed.exit));
+            let exit =
+                attempt.read::<AttemptExit>().ok().flatten().map(|observed| notes::wire_text(&observed.exit));
             lines.push(("exit", exit.unwrap_or_else(|| "unobserved".to_owned())));
             lines.extend(spawn_error.map(|error| ("start", error.to_owned())));
         }

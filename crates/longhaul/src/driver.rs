@@ -5,10 +5,6 @@ use crate::failpoints::{self, Failpoint};
 use longhaul_core::{Action, Event, Outcome, Policy, Run};
 
 /// Drives a run from `event` to its outcome.
-///
-/// # Errors
-///
-/// Returns the world's error if its journal cannot be written.
 pub(crate) async fn drive<W: World>(
     run: &mut Run,
     policy: &Policy,

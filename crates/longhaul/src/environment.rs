@@ -53,7 +53,6 @@ impl Environment {
         Ok(context)
     }
 
-    /// Returns the value of a variable in this environment.
     pub(crate) fn variable(&self, name: &str) -> Option<OsString> {
         let inherited = || env::var_os(name).filter(|_| !self.clear);
         self.set.get(name).map(OsString::from).or_else(inherited)

@@ -45,12 +45,10 @@ mod crashing {
     static PASSED: AtomicU32 = AtomicU32::new(0);
     static AGENT: AtomicU32 = AtomicU32::new(0);
 
-    /// Stores the PID of the agent, which a test may kill.
     pub(crate) fn agent_is(pid: u32) {
         AGENT.store(pid, Ordering::Relaxed);
     }
 
-    /// Passes a point, or sends the signal that is set for it.
     pub(crate) fn hit(point: Failpoint) {
         let number = PASSED.fetch_add(1, Ordering::Relaxed) + 1;
         log(&format!("{number} {point:?}"));
@@ -84,7 +82,6 @@ mod crashing {
         }
     }
 
-    /// Returns the other processes with this setting in their environment.
     fn other_processes(setting: &str) -> impl Iterator<Item = Pid> {
         let variable = format!("LONGHAUL_FAILPOINT={setting}").into_bytes();
         let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();

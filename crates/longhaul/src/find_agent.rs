@@ -20,6 +20,9 @@ pub enum AgentError {
         /// Directories that were searched.
         searched: Vec<PathBuf>,
     },
+    /// The command of the agent is not in PATH.
+    #[error("cannot find the agent `{0}`: it is not in PATH")]
+    NotInPath(String),
     /// The program named by the user does not exist.
     #[error("cannot find the agent {}: there is no such file", .0.display())]
     Missing(PathBuf),
@@ -35,6 +38,7 @@ impl AgentError {
             AgentError::NotFound { .. } => {
                 "install it with `npm install -g @anthropic-ai/claude-code`, or name it with --agent-path"
             }
+            AgentError::NotInPath(_) => "install it, or name its file after `--`",
             AgentError::Missing(_) => "check --agent-path",
             AgentError::NotExecutable(_) => "check --agent-path, or make the file executable with `chmod +x`",
         }
@@ -50,7 +54,6 @@ fn join_dirs(dirs: &[PathBuf]) -> String {
 /// directories of its installers.
 ///
 /// # Errors
-///
 /// Returns an error if it is in none of these directories, or if the named file is not executable.
 pub fn find_claude(requested: Option<&Path>) -> Result<PathBuf, AgentError> {
     if let Some(path) = requested {
@@ -69,6 +72,20 @@ pub fn find_claude(requested: Option<&Path>) -> Result<PathBuf, AgentError> {
         .map(|dir| dir.join("claude"))
         .find(|path| is_executable(path))
         .ok_or(AgentError::NotFound { name: "claude", searched })
+}
+
+/// Finds the program of a command: the file if it names one, else the first of this name on the path.
+///
+/// # Errors
+///
+/// Returns an error if there is no such executable file.
+pub fn find_program(command: &str) -> Result<PathBuf, AgentError> {
+    if command.contains('/') {
+        return resolve_program(Path::new(command));
+    }
+    let path = env::var_os("PATH").unwrap_or_default();
+    let found = env::split_paths(&path).map(|dir| dir.join(command)).find(|path| is_executable(path));
+    found.ok_or_else(|| AgentError::NotInPath(command.to_owned()))
 }
 
 fn resolve_program(path: &Path) -> Result<PathBuf, AgentError> {
@@ -102,7 +119,6 @@ pub fn claude_session_file(config_dir: &Path, id: &str) -> Option<PathBuf> {
     files_in_folders(config_dir, Path::new("projects"), format!("{id}.jsonl").as_ref()).next()
 }
 
-/// Returns the files with this name in all session folders below a configuration directory.
 pub(crate) fn files_in_folders(
     config_dir: &Path,
     folders: &Path,

@@ -20,10 +20,6 @@ const SUPERVISOR_POLL_INTERVAL: Duration = Duration::from_secs(1);
 const OUTCOME_POLL_INTERVAL: Duration = Duration::from_millis(5);
 
 /// Follows a run until it finishes or is suspended, and forwards each cancel to the supervisor of the run.
-///
-/// # Errors
-///
-/// Returns the errors of [`follow`], and an error if a cancel cannot be forwarded.
 pub(crate) async fn attach(
     dir: &RunDir,
     observer: &mut dyn Observer,
@@ -98,7 +94,6 @@ async fn follow(dir: &RunDir, observer: &mut dyn Observer) -> Result<RunReport, 
     }
 }
 
-/// The state of a run, replayed from its files so far.
 struct FollowState<'a> {
     dir: &'a RunDir,
     plan: &'a Plan,

@@ -66,12 +66,10 @@ pub enum GitError {
 }
 
 impl GitError {
-    /// Creates the error for unexpected output.
     pub(crate) fn unexpected(action: &str, git_error: &str) -> GitError {
         GitError::Failed { action: action.to_owned(), git_error: git_error.to_owned() }
     }
 
-    /// Returns whether git failed because no parent directory is a repository.
     pub(crate) fn is_no_repository(&self) -> bool {
         matches!(self, GitError::Failed { git_error, .. } if git_error.starts_with(NO_REPOSITORY))
     }
@@ -87,58 +85,40 @@ pub(crate) struct Git {
 }
 
 impl Git {
-    /// Creates the settings for the repository that contains `dir`.
     pub(crate) fn new(dir: &Path) -> Git {
         Git { dir: dir.to_owned(), settings: Vec::new(), env: Vec::new() }
     }
 
-    /// Adds a variable.
     pub(crate) fn with_variable(mut self, name: &'static str, value: impl AsRef<OsStr>) -> Git {
         self.env.push((name, value.as_ref().to_owned()));
         self
     }
 
-    /// Replaces the settings.
     pub(crate) fn with_settings(self, settings: &[OsString]) -> Git {
         Git { settings: settings.to_vec(), ..self }
     }
 
     /// Runs git and returns its output.
-    ///
-    /// # Errors
-    /// Returns [`GitError`] if git cannot be started, and if it fails.
     pub(crate) fn call<S: AsRef<OsStr>>(&self, args: &[S]) -> Result<Vec<u8>, GitError> {
         success(args, self.command(args).output())
     }
 
     /// Runs git and returns its output, or `None` if it answers "no" with exit code 1.
-    ///
-    /// # Errors
-    /// Returns the errors of [`Git::call`].
     pub(crate) fn ask<S: AsRef<OsStr>>(&self, args: &[S]) -> Result<Option<Vec<u8>>, GitError> {
         answer(args, self.command(args).output())
     }
 
     /// Runs git as [`Git::call`] does. Dropping the future kills the git process.
-    ///
-    /// # Errors
-    /// Returns the errors of [`Git::call`].
     pub(crate) async fn call_async<S: AsRef<OsStr>>(&self, args: &[S]) -> Result<Vec<u8>, GitError> {
         self.feed(args, &[]).await
     }
 
     /// Runs git as [`Git::ask`] does. Dropping the future kills the git process.
-    ///
-    /// # Errors
-    /// Returns the errors of [`Git::call`].
     pub(crate) async fn ask_async<S: AsRef<OsStr>>(&self, args: &[S]) -> Result<Option<Vec<u8>>, GitError> {
         answer(args, self.output(args, &[]).await)
     }
 
     /// Runs git with this input and returns its output. Dropping the future kills the git process.
-    ///
-    /// # Errors
-    /// Returns the errors of [`Git::call`].
     pub(crate) async fn feed<S: AsRef<OsStr>>(&self, args: &[S], input: &[u8]) -> Result<Vec<u8>, GitError> {
         success(args, self.output(args, input).await)
     }
@@ -162,17 +142,11 @@ impl Git {
     }
 
     /// Runs git and returns its one-line output as text.
-    ///
-    /// # Errors
-    /// Returns the errors of [`Git::call`].
     pub(crate) fn line<S: AsRef<OsStr>>(&self, args: &[S]) -> Result<String, GitError> {
         Ok(text(self.call(args)?))
     }
 
     /// Runs git and returns the path that it prints.
-    ///
-    /// # Errors
-    /// Returns the errors of [`Git::call`].
     pub(crate) fn path<S: AsRef<OsStr>>(&self, args: &[S]) -> Result<PathBuf, GitError> {
         let mut line = self.call(args)?;
         if line.last() == Some(&b'\n') {
@@ -182,9 +156,6 @@ impl Git {
     }
 
     /// Passes each line of git's output to `each`, and stops git if `each` breaks.
-    ///
-    /// # Errors
-    /// Returns the errors of [`Git::call`].
     pub(crate) fn lines<S: AsRef<OsStr>>(
         &self,
         args: &[S],
@@ -231,9 +202,23 @@ impl Git {
     }
 }
 
-/// Converts a line of git's output to text.
 pub(crate) fn text(line: Vec<u8>) -> String {
     String::from_utf8_lossy(&line).trim_end_matches('\n').to_owned()
+}
+
+/// Returns pathspecs that exclude the files at or below these paths, which are relative to the repository's top.
+pub(crate) fn pathspecs<P: AsRef<Path>>(excluded: &[P]) -> Vec<OsString> {
+    let pathspec = |path: &P| {
+        let mut pathspec = OsString::from(":(exclude,top,literal)");
+        pathspec.push(path.as_ref());
+        pathspec
+    };
+    excluded.iter().map(pathspec).collect()
+}
+
+/// Splits the output of a git command with `-z`.
+pub(crate) fn paths(output: &[u8]) -> impl Iterator<Item = &[u8]> {
+    output.split(|byte| *byte == 0).filter(|path| !path.is_empty())
 }
 
 /// Copies an index, so that git need not reread unchanged files. The copy keeps the original's modification

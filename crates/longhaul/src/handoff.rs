@@ -6,9 +6,9 @@ use crate::SuperviseError;
 use crate::supervise::dialect_of;
 use longhaul_agent::{
     Conversation, Dialect, HandoffContext, HandoffReason, RecordedAttempt, SUMMARY_TOKENS_MAX,
-    WrittenSummary, handoff_prompt, handoff_prompt_with_summary, summary_prompt, task_with_follow_ups,
+    WrittenSummary, handoff_prompt, summary_prompt, task_with_follow_ups,
 };
-use longhaul_core::{Fault, PromptKind, Record, ResumeRequest, Run};
+use longhaul_core::{AttemptHistory, Fault, PromptKind, RunHistory};
 use longhaul_store::{Journal, RunDir, StoreError, open_regular};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
@@ -21,57 +21,39 @@ const STREAM_BYTES_MAX: u64 = 64 << 20;
 
 /// Returns the conversation of a run's first `attempts` attempts. An attempt whose stream is missing adds no
 /// messages.
-///
-/// # Errors
-///
-/// Returns an error if the journal cannot be read.
 pub(crate) fn conversation_of(
     dir: &RunDir,
     dialect: &dyn Dialect,
     prompt: &str,
     attempts: u32,
 ) -> Result<Conversation, StoreError> {
-    let history = Journal::load(&dir.journal_path())?;
-    let (mut recorded, mut prompts) = (Vec::new(), Vec::new());
-    for record in history.records() {
-        match record {
-            Record::RunReopened { request: ResumeRequest::Prompt(text), .. } => prompts.push(text.clone()),
-            Record::AttemptStarted { plan, .. } if plan.attempt <= attempts => {
-                let stream = start_and_end_of(&dir.attempt(plan.attempt).stream_path()).unwrap_or_default();
-                let user_prompt = match plan.prompt {
-                    PromptKind::Task | PromptKind::TaskAfterLoss(_) => {
-                        Some(task_with_follow_ups(prompt, &prompts).into_owned())
-                    }
-                    PromptKind::FollowUp => prompts.last().cloned(),
-                    PromptKind::Continue(_)
-                    | PromptKind::Nudge(_)
-                    | PromptKind::WrapUp(_)
-                    | PromptKind::LimitRaised(_)
-                    | PromptKind::KeepGoing(_)
-                    | PromptKind::ConfirmDone
-                    | PromptKind::CheckFailed(_) => None,
-                };
-                let wrap_up_after_results = matches!(plan.prompt, PromptKind::WrapUp(_)).then_some(0);
-                recorded.push(RecordedAttempt { user_prompt, stream, wrap_up_after_results });
-            }
-            Record::PromptSent { prompt: PromptKind::WrapUp(_), results, .. } => {
-                if let Some(recorded) = recorded.last_mut() {
-                    recorded.wrap_up_after_results.get_or_insert(*results);
-                }
-            }
-            _ => {}
-        }
-    }
-    Ok(dialect.conversation(&recorded))
+    let history = Journal::load(&dir.journal_path())?.history();
+    let earlier = history.attempts().iter().take_while(|attempt| attempt.number <= attempts);
+    let recorded = earlier.map(|attempt| RecordedAttempt {
+        user_prompt: user_prompt(&history, attempt, prompt),
+        stream: start_and_end_of(&dir.attempt(attempt.number).stream_path()).unwrap_or_default(),
+        wrap_up_after_results: attempt.wrap_up_after_results,
+    });
+    Ok(dialect.conversation(&recorded.collect::<Vec<_>>()))
 }
 
-/// Returns the prompts that resumed the run, in order.
-pub(crate) fn follow_ups_in<'a>(records: impl Iterator<Item = &'a Record>) -> Vec<String> {
-    let prompts = records.filter_map(|record| match record {
-        Record::RunReopened { request: ResumeRequest::Prompt(text), .. } => Some(text.clone()),
-        _ => None,
-    });
-    prompts.collect()
+/// Returns the user's prompt that an attempt starts with, or `None` if its prompt is Longhaul's. `task` is the
+/// prompt of the run.
+pub(crate) fn user_prompt(history: &RunHistory, attempt: &AttemptHistory, task: &str) -> Option<String> {
+    let follow_ups = history.follow_ups(attempt.number);
+    match attempt.prompt {
+        PromptKind::Task | PromptKind::TaskAfterLoss(_) => {
+            Some(task_with_follow_ups(task, &follow_ups).into_owned())
+        }
+        PromptKind::FollowUp => follow_ups.last().cloned(),
+        PromptKind::Continue(_)
+        | PromptKind::Nudge(_)
+        | PromptKind::WrapUp(_)
+        | PromptKind::LimitRaised(_)
+        | PromptKind::KeepGoing(_)
+        | PromptKind::ConfirmDone
+        | PromptKind::CheckFailed(_) => None,
+    }
 }
 
 /// The recorded work of a run and its task: the source of a handoff prompt.
@@ -86,29 +68,22 @@ impl RecordedWork {
     /// Loads the work of a run up to now.
     ///
     /// # Errors
-    ///
     /// Returns an error if the run's files cannot be read.
     pub fn from_run(dir: &RunDir) -> Result<RecordedWork, SuperviseError> {
         let plan = dir.plan()?;
         let dialect = dialect_of(&plan.spec)?;
-        let history = Journal::load(&dir.journal_path())?;
-        let run = Run::replay(history.records());
-        let prompts = follow_ups_in(history.records());
+        let history = Journal::load(&dir.journal_path())?.history();
+        let (state, prompts) = (history.state(), history.follow_ups(u32::MAX));
         let task = task_with_follow_ups(&plan.spec.prompt, &prompts).into_owned();
-        let transcript = conversation_of(dir, &*dialect, &plan.spec.prompt, run.state().attempts())?;
-        let reason = HandoffReason::Fault(run.state().fault.unwrap_or(Fault::SessionLost));
+        let transcript = conversation_of(dir, &*dialect, &plan.spec.prompt, state.attempts())?;
+        let reason = HandoffReason::Fault(state.fault.unwrap_or(Fault::SessionLost));
         Ok(RecordedWork { transcript, task, reason })
     }
 
     /// Returns the handoff prompt for a fresh session, of at most `tokens_max` estimated tokens. If there is
     /// a summary, it replaces the older work.
     pub fn handoff_prompt(&self, tokens_max: u64, summary: Option<&WrittenSummary>) -> String {
-        match summary {
-            Some(summary) => {
-                handoff_prompt_with_summary(&self.transcript, &self.context(), tokens_max, summary)
-            }
-            None => handoff_prompt(&self.transcript, &self.context(), tokens_max),
-        }
+        handoff_prompt(&self.transcript, &self.context(), tokens_max, summary)
     }
 
     /// Returns the prompt with which a model summarizes the older work, or `None` if all of it fits.

@@ -2,8 +2,7 @@
 //! The object contains wire words, numbers and the start of the task, but no text of the agent.
 
 use crate::RunReport;
-use longhaul_core::{Fault, Limit, Moment, OutcomeKind, Phase, Run, RunId, Span};
-use longhaul_store::rfc3339;
+use longhaul_core::{Dollars, Fault, Limit, Moment, OutcomeKind, Phase, Rfc3339, Run, RunId, Span};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
@@ -75,8 +74,7 @@ pub struct NotificationBody {
     /// The run's id.
     run: RunId,
     /// When the run finished or started to wait.
-    #[cfg_attr(feature = "schema", schemars(with = "longhaul_core::schema::Rfc3339"))]
-    at: String,
+    at: Rfc3339,
     /// How the run finished. `None` while it waits.
     outcome: Option<OutcomeKind>,
     /// Exit code of the outcome.
@@ -86,13 +84,11 @@ pub struct NotificationBody {
     /// Limit that ended the run.
     limit: Option<Limit>,
     /// When the wait ends. For an outcome, when a retry makes sense.
-    #[cfg_attr(feature = "schema", schemars(with = "Option<longhaul_core::schema::Rfc3339>"))]
-    until: Option<String>,
+    until: Option<Rfc3339>,
     /// Number of attempts.
     attempts: u32,
     /// Cost of the run so far, including estimates.
-    #[cfg_attr(feature = "schema", schemars(with = "longhaul_core::schema::Dollars"))]
-    total_cost_usd: f64,
+    total_cost_usd: Dollars,
     /// Start of the prompt.
     task: String,
     /// The run's directory.
@@ -125,7 +121,7 @@ impl Notification {
             exit_code: Some(outcome.exit_code()),
             fault: outcome.fault,
             limit: outcome.limit,
-            until: outcome.retry_at.map(rfc3339),
+            until: outcome.retry_at.map(Rfc3339),
             ..NotificationBody::new(kind, &report.run, &report.dir, run, report.finished_at, task, next)
         };
         // A resumed run sends a notification for each of its outcomes.
@@ -147,7 +143,7 @@ impl Notification {
         let (kind, next) = (NotificationKind::Waiting, format!("longhaul attach {id}"));
         let body = NotificationBody {
             fault: run.state().fault,
-            until: Some(rfc3339(*until)),
+            until: Some(Rfc3339(*until)),
             ..NotificationBody::new(kind, id, dir, run, at, task, next)
         };
         Some(Notification { name: format!("wait-{}", plan.attempt), kind, body })
@@ -162,11 +158,13 @@ impl Notification {
             (None, Some(until)) => format!("waiting until {until}"),
             (None, None) => "waiting".to_owned(),
         };
-        let fault = fault.map(|fault| format!(" ({})", fault.as_str())).unwrap_or_default();
+        let (fault, cost) =
+            (fault.map(|fault| format!(" ({})", fault.as_str())), total_cost_usd.0.as_dollars());
+        let fault = fault.unwrap_or_default();
         let attempts = if *attempts == 1 { "1 attempt".to_owned() } else { format!("{attempts} attempts") };
         Message {
             title: format!("run {run}: {state}{fault}"),
-            body: format!("{project}: {attempts}, ${total_cost_usd:.2}\nNext: {next}"),
+            body: format!("{project}: {attempts}, ${cost:.2}\nNext: {next}"),
             is_urgent: *kind == NotificationKind::NeedsPerson,
         }
     }
@@ -189,18 +187,17 @@ impl NotificationBody {
         task: &str,
         next: String,
     ) -> NotificationBody {
-        let usage = run.state().usage;
         NotificationBody {
             kind,
             run: id.clone(),
-            at: rfc3339(at),
+            at: at.into(),
             outcome: None,
             exit_code: None,
             fault: None,
             limit: None,
             until: None,
             attempts: run.state().attempts(),
-            total_cost_usd: (usage.reported_cost + usage.estimated_cost).as_dollars(),
+            total_cost_usd: run.state().usage.total_cost().into(),
             task: shorten(task),
             dir: dir.display().to_string(),
             next,

@@ -2,7 +2,6 @@
 //! inspects the run's processes and files before it starts anything, so that no work is repeated or lost.
 
 use crate::changes::record_start;
-use crate::handoff::follow_ups_in;
 use crate::live::{
     LiveWorld, RunMarker, WorldConfig, live_agent, processes_with, random_seed, stream_of_original,
 };
@@ -10,11 +9,9 @@ use crate::supervise::{RunningSupervisor, dialect_of};
 use crate::{Environment, Observer, ResumeOptions, RunError, RunReport, SuperviseError};
 use longhaul_agent::Dialect;
 use longhaul_core::{
-    CancelSource, Event, Phase, Record, Remaining, ResumeRequest, Run, RunSpec, SessionId, SessionPlan,
-    SettingChange, draw_uuid,
+    CancelSource, Event, Phase, Remaining, ResumeRequest, Run, RunSpec, SessionPlan, SettingChange, draw_uuid,
 };
 use longhaul_store::{Binary, Home, Journal, LoadedJournal, Plan, RunDir, StoreError};
-use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
@@ -28,18 +25,7 @@ pub(crate) const EXIT_POLL_INTERVAL: Duration = Duration::from_millis(25);
 /// Continues the run of this directory and drives it to its outcome. If the agent of a run without an outcome
 /// is still running, it is followed. Otherwise its files show how it ended.
 ///
-/// # Errors
-///
-/// Returns the errors of [`supervise`](crate::supervise::supervise). Also returns an error in each of these
-/// cases:
-///
-/// - another process supervises the run, or the run to recover has finished
-/// - its files or its working directory cannot be read
-/// - the agent of the run to recover must be started, and a variable is missing that was set when the run
-///   started
-/// - an unfinished run gets a new prompt or task
-///
-/// Nothing is changed in these cases, and the run can be recovered later.
+/// If it cannot continue, nothing is changed, and the run can be recovered later.
 pub(crate) async fn continue_run(
     home: &Home,
     environment: Environment,
@@ -53,7 +39,6 @@ pub(crate) async fn continue_run(
     supervisor.drive_to_outcome(first).await
 }
 
-/// The reason why a run continues.
 #[expect(clippy::large_enum_variant, reason = "each run has one, and none is kept")]
 pub(crate) enum OpenMode {
     /// Its supervisor died. `notify` replaces the notification commands, if it is set.
@@ -62,7 +47,6 @@ pub(crate) enum OpenMode {
     Resume(ResumeOptions),
 }
 
-/// Opens the run and returns it with its first event.
 async fn open_run<'a>(
     home: &'a Home,
     dir: RunDir,
@@ -72,9 +56,10 @@ async fn open_run<'a>(
     cancels: mpsc::Receiver<CancelSource>,
 ) -> Result<(RunningSupervisor<'a>, Event), SuperviseError> {
     let mut plan = dir.trusted_plan()?;
-    let (journal, history) = take_lock(&dir).await?;
+    let (journal, loaded) = take_lock(&dir).await?;
     dir.clear_scratch();
-    let run = Run::replay(history.records());
+    let history = loaded.history();
+    let run = history.run().clone();
     let marker = RunMarker::new(dir.id(), &plan);
     if run.state().outcome().is_none()
         && let Some(stream) = stream_of_original(&marker, &dir)
@@ -139,9 +124,9 @@ async fn open_run<'a>(
         record_start(home, &dir, &plan.spec.cwd).await;
     }
     observer.on_start(dir.id(), dir.path());
-    history.entries.iter().for_each(|entry| observer.on_replay(entry));
+    loaded.entries.iter().for_each(|entry| observer.on_replay(entry));
 
-    let mut follow_ups = follow_ups_in(history.records());
+    let mut follow_ups = history.follow_ups(u32::MAX);
     if let Some(ResumeRequest::Prompt(text)) = &reopened {
         follow_ups.push(text.clone());
     }
@@ -161,29 +146,21 @@ async fn open_run<'a>(
         missing,
     };
     let mut world = LiveWorld::new(config, journal, cancels, observer);
-    world.lock_sessions(sessions_of(&history).into_iter());
+    let attempts = history.attempts().iter();
+    let sessions = attempts.flat_map(|attempt| [Some(attempt.session.id()), attempt.opened_session.as_ref()]);
+    world.lock_sessions(sessions.flatten());
     let policy = plan.spec.policy;
     if let Some(request) = reopened {
         world.replay_attempts(run.state().attempts());
-        world.add_limits(added);
+        world.ended.prior.added = added;
         return Ok((RunningSupervisor { run, policy, world }, Event::Reopened(request, changes)));
     }
-    let first = match &run.state().phase {
+    let first = if matches!(run.state().phase, Phase::New) {
         // The supervisor died before its first step.
-        Phase::New => {
-            let session = plan.spec.session;
-            Event::Started(session.unwrap_or_else(|| SessionPlan::New(draw_uuid(random_seed(), 0))))
-        }
-        Phase::Starting
-        | Phase::Summarizing { .. }
-        | Phase::Running
-        | Phase::Closing { .. }
-        | Phase::Stopping { .. }
-        | Phase::Sweeping { .. }
-        | Phase::Checking { .. }
-        | Phase::Waiting { .. }
-        | Phase::Suspended { .. }
-        | Phase::Finished { .. } => world.take_over(&run, history.last_step_at(), changes).await?,
+        let session = plan.spec.session;
+        Event::Started(session.unwrap_or_else(|| SessionPlan::New(draw_uuid(random_seed(), 0))))
+    } else {
+        world.take_over(&run, loaded.last_step_at(), changes).await?
     };
     Ok((RunningSupervisor { run, policy, world }, first))
 }
@@ -221,7 +198,6 @@ async fn take_lock(dir: &RunDir) -> Result<(Journal, LoadedJournal), StoreError>
 /// omits runs whose files cannot be read.
 ///
 /// # Errors
-///
 /// Returns an error if the home cannot be read.
 pub fn recoverable(home: &Home) -> Result<Vec<RunDir>, StoreError> {
     let runs: Vec<_> = home.runs_newest_first()?.map(|dir| (supervision_of(&dir), dir)).collect();
@@ -237,7 +213,6 @@ pub fn recoverable(home: &Home) -> Result<Vec<RunDir>, StoreError> {
     Ok(runs.into_iter().filter(is_recoverable).map(|(_, dir)| dir).collect())
 }
 
-/// Whether a run has a supervisor.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Supervision {
     Supervised,
@@ -264,17 +239,6 @@ pub(crate) fn is_outcome_published(dir: &RunDir) -> bool {
     dir.status().is_ok_and(|status| status.returncode.is_some())
 }
 
-/// Returns every session that an attempt of the run was planned for.
-fn sessions_of(history: &LoadedJournal) -> BTreeSet<&SessionId> {
-    let mut sessions = BTreeSet::new();
-    for record in history.records() {
-        if let Record::AttemptStarted { plan, .. } = record {
-            sessions.insert(plan.session.id());
-        }
-    }
-    sessions
-}
-
 /// Replaces the description in a plan and returns the settings that differ. Their origin becomes `flag`.
 fn change_spec(plan: &mut Plan, spec: RunSpec) -> Result<Vec<SettingChange>, SuperviseError> {
     plan.spec.validate_resumed(&spec)?;
@@ -290,7 +254,6 @@ fn change_spec(plan: &mut Plan, spec: RunSpec) -> Result<Vec<SettingChange>, Sup
     Ok(changes)
 }
 
-/// Returns the origins of settings that a user changed.
 pub(crate) fn origins_of(changes: &[SettingChange]) -> impl Iterator<Item = (String, String)> {
     changes.iter().map(|change| (change.setting.clone(), "flag".to_owned()))
 }

@@ -26,7 +26,6 @@ impl Default for ResumeOptions {
 /// `spec` is sent to the session. The run and its session do not change.
 ///
 /// # Errors
-///
 /// Returns an error if the run's files cannot be read, or if it never opened a session.
 pub fn fork_request(dir: &RunDir, spec: RunSpec) -> Result<RunRequest, SuperviseError> {
     let history = Journal::load(&dir.journal_path())?;
@@ -42,7 +41,6 @@ pub fn fork_request(dir: &RunDir, spec: RunSpec) -> Result<RunRequest, Supervise
 /// changed.
 ///
 /// # Errors
-///
 /// Returns an error if the run's plan cannot be read.
 pub fn rerun_request(dir: &RunDir, mut spec: RunSpec) -> Result<RunRequest, SuperviseError> {
     let mut plan = dir.trusted_plan()?;

@@ -11,11 +11,14 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use tokio::sync::{mpsc, oneshot};
 
+// The decisions and messages of hours, in a few megabytes.
+const EVENTS_MAX: usize = 16_384;
+
 /// A run on the thread of a [`Supervisor`](crate::Supervisor). Dropping the handle does not stop the run.
 #[derive(Debug)]
 pub struct RunHandle {
     canceller: Canceller,
-    events: Option<mpsc::UnboundedReceiver<RunEvent>>,
+    events: Option<mpsc::Receiver<RunEvent>>,
     outcome: oneshot::Receiver<Result<RunReport, RunError>>,
 }
 
@@ -27,15 +30,19 @@ pub(crate) struct HandleSender {
 
 impl RunHandle {
     pub(crate) fn new(canceller: Canceller) -> (RunHandle, HandleSender) {
-        let (event_sender, events) = mpsc::unbounded_channel();
+        let (event_sender, events) = mpsc::channel(EVENTS_MAX);
         let (outcome_sender, outcome) = oneshot::channel();
-        let sender = HandleSender { events: EventSender(event_sender), outcome: outcome_sender };
+        let sender = HandleSender {
+            events: EventSender { events: event_sender, is_missing: false },
+            outcome: outcome_sender,
+        };
         (RunHandle { canceller, events: Some(events), outcome }, sender)
     }
 
     /// Returns the run's events from its start. A second call returns a stream without events.
     ///
-    /// Events wait in memory until they are read, or until the stream and the handle are dropped.
+    /// Events wait in memory until they are read, or until the stream and the handle are dropped. At most
+    /// 16,384 wait: of those that arrive later, a reader only receives [`RunEvent::Missed`].
     pub fn events(&mut self) -> RunEvents {
         RunEvents(self.events.take())
     }
@@ -54,7 +61,6 @@ impl RunHandle {
     /// Waits until the run finishes, on any executor.
     ///
     /// # Errors
-    ///
     /// - [`RunError::NotStarted`] if the run could not start, continue or be followed
     /// - [`RunError::Aborted`] if its journal could no longer be written; its agent was stopped first
     /// - [`RunError::ThreadEnded`] if the supervisor's thread panicked
@@ -90,11 +96,13 @@ pub enum RunEvent {
     Messages(Vec<TranscriptMessage>),
     /// A notification command could not be started, or failed. The run continues.
     NotifyFailed(NotifyFailure),
+    /// Here, the reader missed events because too many were waiting. The journal and the transcript have them.
+    Missed,
 }
 
 /// The events of a run: a stream that ends with the run.
 #[derive(Debug)]
-pub struct RunEvents(Option<mpsc::UnboundedReceiver<RunEvent>>);
+pub struct RunEvents(Option<mpsc::Receiver<RunEvent>>);
 
 impl RunEvents {
     /// Waits for the next event, on any executor. Returns `None` if the run has finished.
@@ -114,15 +122,21 @@ impl Stream for RunEvents {
     }
 }
 
-/// Sends each event of a run to its handle.
-pub(crate) struct EventSender(mpsc::UnboundedSender<RunEvent>);
+pub(crate) struct EventSender {
+    events: mpsc::Sender<RunEvent>,
+    /// Whether the last event that was sent is [`RunEvent::Missed`].
+    is_missing: bool,
+}
 
 impl EventSender {
-    fn send(&self, event: impl FnOnce() -> RunEvent) {
-        if !self.0.is_closed() {
+    fn send(&mut self, event: impl FnOnce() -> RunEvent) {
+        // The last place is for the notice that events are missing.
+        let is_full = self.events.capacity() <= 1;
+        if !self.events.is_closed() && !(is_full && self.is_missing) {
             // The reader may leave meanwhile.
-            let _ = self.0.send(event());
+            let _ = self.events.try_send(if is_full { RunEvent::Missed } else { event() });
         }
+        self.is_missing = is_full;
     }
 }
 
@@ -151,3 +165,6 @@ impl Observer for EventSender {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

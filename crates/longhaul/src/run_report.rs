@@ -75,7 +75,7 @@ impl RunReport {
         let state = run.state();
         let plan = dir.plan().ok();
         // If the file cannot be read, the report lists no stopped tasks.
-        let background_stopped = dir.attempt(state.attempts()).stopped_tasks().unwrap_or_default();
+        let background_stopped: Vec<StoppedTask> = dir.attempt(state.attempts()).read_or_default();
         let failed_check = FailedCheck::read(dir, state, outcome);
         let mut errors = errors(state, outcome, failed_check.as_ref(), snapshot, error);
         if outcome.kind != OutcomeKind::Done {
@@ -168,7 +168,11 @@ pub(crate) fn write_summaries(
         let _ = dir.write_metadata(run.state().reopen_count, report.session.clone());
     }
     let (session_id, status) = (report.session.clone(), report.outcome.kind);
-    let _ = dir.write_session_summary(&SessionSummary { session_id, status, end_time: report.finished_at });
+    let _ = dir.write_session_summary(&SessionSummary {
+        session_id,
+        status,
+        end_time: report.finished_at.into(),
+    });
 }
 
 /// Returns the costs of the run in `state`, as of `at`, with the costs that its plan inherited.

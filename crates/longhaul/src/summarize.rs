@@ -34,6 +34,9 @@ pub enum SummarizeError {
     /// The model did not answer in time.
     #[error("cannot ask the model: no answer within {0}")]
     TimedOut(Span),
+    /// The agent has no way to ask a model once. Contains its name.
+    #[error("cannot ask the model: the agent `{0}` cannot answer a single question")]
+    NotPossible(&'static str),
     /// A user cancelled the summary.
     #[error("cannot ask the model: cancelled")]
     Cancelled(CancelSource),
@@ -43,7 +46,6 @@ pub enum SummarizeError {
 /// `cancelled` is ready. Must be called on a tokio runtime with time and I/O.
 ///
 /// # Errors
-///
 /// Returns an error if the model cannot be started, fails, times out or is cancelled.
 pub async fn summarize(
     mut context: AgentContext,
@@ -59,7 +61,9 @@ pub async fn summarize(
     let marker = RunMarker::unowned();
     context.run_id = marker.run().clone();
     let HandoffSummary { model, timeout } = summary;
-    let invocation = dialect.summary_invocation(&context, 0, model, prompt);
+    let Some(invocation) = dialect.summary_invocation(&context, 0, model, prompt) else {
+        return Err(SummarizeError::NotPossible(dialect.name()));
+    };
     let launch = LaunchSpec::new(&invocation, &Environment::default(), &marker, stdout_file, stderr_file);
     let program = launch.program.display().to_string();
     let (mut process, _) = OneShotProcess::start(launch, invocation.stdin)

@@ -7,7 +7,7 @@ use crate::notification::Notification;
 use crate::observer::Observer;
 use crate::run_report::{RunReport, write_final_status, write_summaries};
 use crate::run_request::RunRequest;
-use crate::{Environment, RunError, SuperviseError};
+use crate::{Environment, RunError, SuperviseError, World};
 use jiff::Zoned;
 use longhaul_agent::{AgentContext, Dialect, UserTables, dialect_with_tables};
 use longhaul_core::{
@@ -16,10 +16,10 @@ use longhaul_core::{
 use longhaul_store::{Binary, Day, EnvNames, Home, NewRun, Plan, RunDir, harness_variables};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::sync::Arc;
 use tokio::sync::mpsc;
 
-/// Returns the dialect of a run.
 pub(crate) fn dialect_of(spec: &RunSpec) -> Result<Box<dyn Dialect>, SuperviseError> {
     let tables = UserTables { prices: spec.prices.clone(), effects: spec.effects.clone() };
     let dialect = dialect_with_tables(&spec.agent.name, tables)?;
@@ -72,7 +72,6 @@ pub(crate) async fn supervise(
     result
 }
 
-/// A run with its world, before its outcome.
 pub(crate) struct RunningSupervisor<'a> {
     pub(crate) run: Run,
     pub(crate) policy: Policy,
@@ -83,55 +82,54 @@ impl RunningSupervisor<'_> {
     /// Drives the run from `first` to its outcome and finalizes its directory.
     pub(crate) async fn drive_to_outcome(mut self, first: Event) -> Result<RunReport, RunError> {
         let result = self.drive_and_report(first).await;
-        self.world.stop_watchdog().await;
-        self.world.finish_calls().await;
+        self.world.watchdog.stop().await;
+        self.world.subscribers.finish_calls(self.world.cancels.channel()).await;
         result
     }
 
     async fn drive_and_report(&mut self, first: Event) -> Result<RunReport, RunError> {
         let RunningSupervisor { run, policy, world } = self;
+        let config = Rc::clone(&world.config);
+        let (dir, spec) = (&config.dir, config.spec());
         match drive(run, policy, world, first).await {
             Ok(outcome) => {
-                let finished_at = crate::World::now(world).at;
-                world.complete_transcript(run.state().attempts());
-                let report = RunReport::new(
-                    world.dir(),
-                    run,
-                    outcome,
-                    finished_at,
-                    world.snapshot(),
-                    world.startup_message(),
-                );
-                write_summaries(world.dir(), run, policy, world.spec().harness, &report);
+                let (finished_at, attempts) = (world.now().at, run.state().attempts());
+                world.subscribers.each(|each| each.on_attempts_complete(attempts));
+                let ended = &world.ended;
+                let report =
+                    RunReport::new(dir, run, outcome, finished_at, &ended.snapshot, ended.startup_message());
+                write_summaries(dir, run, policy, spec.harness, &report);
                 if outcome.kind == OutcomeKind::Suspended {
                     // The system is about to kill this process. The supervisor that finishes the run
                     // completes the other files.
-                    write_final_status(world.dir(), run, policy, &report);
+                    write_final_status(dir, run, policy, &report);
                     world.release();
                     return Ok(report);
                 }
                 // The agent no longer works in the workspace and the outcome is not published, so only the
                 // run has changed the workspace. If this supervisor is killed here, the next one records the
                 // end.
-                record_end(world.home(), world.dir(), &world.spec().cwd, run.state().reopen_count).await;
-                let notification =
-                    world.claim_notification(Notification::for_outcome(&report, run, &world.task()));
-                write_final_status(world.dir(), run, policy, &report);
+                record_end(config.home, dir, &spec.cwd, run.state().reopen_count).await;
+                let notifier = &mut world.subscribers.notifier;
+                let notification = notifier.claim(Notification::for_outcome(&report, run, &spec.prompt));
+                write_final_status(dir, run, policy, &report);
                 // Comes after the status, so that a notified command finds the final state.
-                world.call(notification);
+                if let Some(notification) = notification {
+                    notifier.call(&notification);
+                }
                 // Comes last, because it may wait for another writer of the ledger.
                 world.release();
-                if !world.spec().keep_partial_messages {
-                    world.compact_streams();
+                if !spec.keep_partial_messages {
+                    world.ended.compact_streams();
                 }
                 Ok(report)
             }
             Err(source) => {
                 world.abandon().await;
-                let started =
-                    world.has_started() || run.state().process.is_some() || run.state().attempts() > 1;
-                Err(if started {
-                    RunError::Aborted { run: world.dir().id().clone(), source }
+                let has_started = world.attempt.is_some() || !world.ended.is_empty();
+                let was_started = run.state().process.is_some() || run.state().attempts() > 1;
+                Err(if has_started || was_started {
+                    RunError::Aborted { run: dir.id().clone(), source }
                 } else {
                     RunError::NotStarted(source)
                 })
@@ -140,7 +138,6 @@ impl RunningSupervisor<'_> {
     }
 }
 
-/// A plan, and the parts of a live run that are derived from it.
 struct PreparedPlan {
     plan: Plan,
     session: SessionPlan,

@@ -83,7 +83,6 @@ impl SuperviseError {
     }
 }
 
-/// Joins these names and adds the verb.
 fn subject(names: &[String]) -> String {
     format!("{} {}", names.join(", "), if names.len() == 1 { "was" } else { "were" })
 }

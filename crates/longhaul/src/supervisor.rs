@@ -25,7 +25,6 @@ pub struct Supervisor {
     runs: Mutex<Option<mpsc::UnboundedSender<StartRun>>>,
 }
 
-/// Starts a run on the supervisor's thread.
 type StartRun = Box<dyn FnOnce() -> Pin<Box<dyn Future<Output = ()>>> + Send>;
 
 impl Supervisor {
@@ -33,7 +32,6 @@ impl Supervisor {
     /// the `longhaul` program uses.
     ///
     /// # Errors
-    ///
     /// Returns an error if the home cannot be created, or if `home` is `None` and the environment names none.
     pub fn open(home: Option<PathBuf>) -> Result<Supervisor, StoreError> {
         Home::open(home, |name| env::var_os(name)).map(Supervisor::from)
@@ -54,7 +52,6 @@ impl Supervisor {
     /// Starts a new run. A [`RunSpec`](longhaul_core::RunSpec) is a complete request.
     ///
     /// # Errors
-    ///
     /// Returns an error if the system refuses the supervisor's thread. Every other error is that of
     /// [`RunHandle::outcome`].
     pub fn run(&self, request: impl Into<RunRequest>) -> Result<RunHandle, SuperviseError> {
@@ -65,7 +62,6 @@ impl Supervisor {
     /// [`Home::find`].
     ///
     /// # Errors
-    ///
     /// Returns an error if `run` names no run, and the error of [`run`](Supervisor::run).
     pub fn recover(&self, run: &str) -> Result<RunHandle, SuperviseError> {
         self.start(RunStart::Recover { dir: self.home.find(run)?, notify: None })
@@ -74,7 +70,6 @@ impl Supervisor {
     /// Resumes a finished run in its session. `run` is its id, or another selector of [`Home::find`].
     ///
     /// # Errors
-    ///
     /// Returns an error if `run` names no run, and the error of [`run`](Supervisor::run).
     pub fn resume(&self, run: &str, options: ResumeOptions) -> Result<RunHandle, SuperviseError> {
         self.start(RunStart::Resume { dir: self.home.find(run)?, options: Box::new(options) })
@@ -84,7 +79,6 @@ impl Supervisor {
     /// Cancelling the handle asks that process to cancel the run.
     ///
     /// # Errors
-    ///
     /// Returns an error if `run` names no run, and the error of [`run`](Supervisor::run).
     pub fn attach(&self, run: &str) -> Result<RunHandle, SuperviseError> {
         self.start(RunStart::Attach(self.home.find(run)?))
@@ -93,7 +87,6 @@ impl Supervisor {
     /// Starts a run on the supervisor's thread.
     ///
     /// # Errors
-    ///
     /// Returns an error if the system refuses the thread.
     pub fn start(&self, start: RunStart) -> Result<RunHandle, SuperviseError> {
         let (canceller, cancels) = Canceller::new();

@@ -43,7 +43,6 @@ pub enum WatchdogExit {
 /// [`Environment::watchdog`](crate::Environment::watchdog).
 ///
 /// # Errors
-///
 /// Returns an error if the run's files cannot be read, or if one of its processes cannot be stopped.
 pub async fn watch(dir: &RunDir, supervisor: ProcessId) -> Result<WatchdogExit, SuperviseError> {
     let plan = dir.trusted_plan()?;
@@ -53,7 +52,6 @@ pub async fn watch(dir: &RunDir, supervisor: ProcessId) -> Result<WatchdogExit, 
     watch_orphan(dir, &marker, orphan_timeout, policy.stop_grace).await
 }
 
-/// Watches a run whose supervisor is dead.
 async fn watch_orphan(
     dir: &RunDir,
     marker: &RunMarker,

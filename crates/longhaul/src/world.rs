@@ -4,7 +4,6 @@ use longhaul_core::{Action, Event, Moment, Now, Policy, Record, Run, Step};
 
 /// Everything outside a run: the journal, the agent's process, the clock.
 pub(crate) trait World {
-    /// An error that ends the run: the journal cannot be written.
     type Error;
 
     /// Returns the time and the random number of the next step.

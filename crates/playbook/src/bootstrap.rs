@@ -15,8 +15,6 @@ mod tests;
 
 pub use estimate::{Estimate, Estimator};
 pub use past_sessions::{PastSession, TranscriptSource, sessions};
-pub use plan::{
-    BootstrapPlan, PlannedSession, SessionFilter, SessionResult, SkipReason, plan, result_of, spent_since,
-};
-pub use settings::{BootstrapSettings, SettingError};
-pub use state::{BootstrapState, StateError};
+pub use plan::{BootstrapPlan, PlannedSession, SessionFilter, SkipReason, plan, result_of, spent_since};
+pub use settings::BootstrapSettings;
+pub use state::BootstrapState;

@@ -4,7 +4,7 @@
 //! A project enables them with a file `.claude/diagnostic_mode`. The program never reads them and ignores
 //! write errors.
 
-use crate::judge::{RequestEvent, RequestObserver};
+use crate::judge::RequestEvent;
 use crate::judging::JudgeQuestion;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -29,36 +29,14 @@ pub struct Diagnostics {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QuestionNames {
     /// Function of the hooks that asks it.
-    pub function: &'static str,
+    function: &'static str,
     /// File name for failed requests.
-    pub retries: &'static str,
+    retries: &'static str,
     /// Default file name for answers.
-    pub answer: &'static str,
+    pub(crate) answer: &'static str,
     /// Prefix of the headings.
     heading: &'static str,
 }
-
-/// The single question about a whole transcript.
-pub const KEYPOINTS: QuestionNames = QuestionNames {
-    function: "extract_keypoints",
-    retries: "retry_extract_keypoints",
-    answer: "reflection",
-    heading: "",
-};
-/// The question about which points helped.
-const REFLECTOR: QuestionNames = QuestionNames {
-    function: "run_reflector",
-    retries: "retry_reflector",
-    answer: "reflector",
-    heading: "REFLECTOR ",
-};
-/// The question about the changes to the playbook.
-const CURATOR: QuestionNames = QuestionNames {
-    function: "run_curator",
-    retries: "retry_curator",
-    answer: "curator",
-    heading: "CURATOR ",
-};
 
 /// Returns whether diagnostics can have this name. It becomes part of a file name.
 pub fn is_name(name: &str) -> bool {
@@ -68,12 +46,13 @@ pub fn is_name(name: &str) -> bool {
 
 impl QuestionNames {
     /// Returns the names of this question.
-    pub(crate) fn new(question: JudgeQuestion) -> QuestionNames {
-        match question {
-            JudgeQuestion::Reflector => REFLECTOR,
-            JudgeQuestion::Curator => CURATOR,
-            JudgeQuestion::Keypoints => KEYPOINTS,
-        }
+    pub fn new(question: JudgeQuestion) -> QuestionNames {
+        let (function, retries, answer, heading) = match question {
+            JudgeQuestion::Reflector => ("run_reflector", "retry_reflector", "reflector", "REFLECTOR "),
+            JudgeQuestion::Curator => ("run_curator", "retry_curator", "curator", "CURATOR "),
+            JudgeQuestion::Keypoints => ("extract_keypoints", "retry_extract_keypoints", "reflection", ""),
+        };
+        QuestionNames { function, retries, answer, heading }
     }
 }
 
@@ -101,30 +80,17 @@ impl Diagnostics {
         self.write(at, name, &text);
     }
 
-    /// Creates an observer that writes failed requests.
-    pub fn request_observer(&self, names: QuestionNames) -> RetryDiagnostics {
-        RetryDiagnostics { diagnostics: self.clone(), names }
-    }
-}
-
-/// Writes failed requests to diagnostics.
-#[derive(Clone, Debug)]
-pub struct RetryDiagnostics {
-    diagnostics: Diagnostics,
-    names: QuestionNames,
-}
-
-impl RequestObserver for RetryDiagnostics {
-    fn on_request(&self, at: Moment, event: &RequestEvent<'_>) {
-        if let Some(line) = line(self.names.function, event) {
-            self.diagnostics.write(at, self.names.retries, &line);
+    /// Writes a failed request, or one that succeeded after others failed.
+    pub fn write_request(&self, at: Moment, names: QuestionNames, event: RequestEvent<'_>) {
+        if let Some(line) = line(names.function, event) {
+            self.write(at, names.retries, &line);
         }
     }
 }
 
 /// Returns the line that the hooks write, or `None` if the first request succeeded.
-fn line(function: &str, event: &RequestEvent<'_>) -> Option<String> {
-    Some(match *event {
+fn line(function: &str, event: RequestEvent<'_>) -> Option<String> {
+    Some(match event {
         RequestEvent::Answered { request: ..=1 } => return None,
         RequestEvent::Answered { request } => {
             format!("{function}() succeeded on attempt {request} after {} retries.", request - 1)

@@ -7,7 +7,6 @@
 //! file, and record that it was replaced. A writer that is killed leaves either the old or the new state, and
 //! the next one completes the change ([`state`]).
 
-mod failpoints;
 mod last_updated;
 mod state;
 mod target;
@@ -18,17 +17,17 @@ mod tests;
 
 pub use undo::{UndoError, UndoPlan};
 
-use crate::database::{NewRevision, RevisionCause};
+use crate::database::{Revision, RevisionCause};
+use crate::failpoints::{Failpoint, pass};
 use crate::points::{Applied, ChangeSummary};
 use crate::{LearningDb, Playbook};
-use failpoints::{Step, pass};
 use longhaul_core::Moment;
 use longhaul_store::DatabaseError;
-use state::{FileContent, State, read_content};
+use state::{FileContent, LockedPlaybook, read_content};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use target::{Lock, Target};
+use target::Target;
 use thiserror::Error;
 
 /// The playbook file of one project.
@@ -38,7 +37,7 @@ pub struct PlaybookFile {
 }
 
 /// A playbook as read from its file.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct LoadedPlaybook {
     /// Text of the file, or `None` if there is no file, which is an empty playbook.
     pub text: Option<String>,
@@ -104,17 +103,11 @@ pub enum FileError {
         version: String,
     },
     /// Another process holds the lock for longer than the timeout.
-    #[error("cannot change {}: another process is changing it", path.display())]
-    Busy {
-        /// Path of the file.
-        path: PathBuf,
-    },
+    #[error("cannot change {}: another process is changing it", .0.display())]
+    Busy(PathBuf),
     /// The file changed since the caller read it.
-    #[error("cannot change {}: it has changed in the meantime", path.display())]
-    ChangedMeanwhile {
-        /// Path of the file.
-        path: PathBuf,
-    },
+    #[error("cannot change {}: it has changed in the meantime", .0.display())]
+    ChangedMeanwhile(PathBuf),
     /// Links lead out of the project to a file that is not a playbook.
     #[error(
         "cannot change {}: it links to {}, which is outside the project and not a playbook",
@@ -158,14 +151,14 @@ impl FileError {
                     .to_owned()
             }
             FileError::Newer { .. } => "update longhaul; the file is left as it is".to_owned(),
-            FileError::Busy { .. } => "try again in a moment".to_owned(),
-            FileError::ChangedMeanwhile { .. } => "review it, and make your change again".to_owned(),
+            FileError::Busy(_) => "try again in a moment".to_owned(),
+            FileError::ChangedMeanwhile(_) => "review it, and make your change again".to_owned(),
             FileError::Outside { .. } => {
                 "remove the link, or put a playbook there yourself, such as `{\"sections\": {}}`; nothing was changed"
                     .to_owned()
             }
             FileError::Undo(UndoError::Nothing) => "there is nothing to undo".to_owned(),
-            FileError::Undo(UndoError::NoSuch { .. } | UndoError::ContentDeleted { .. }) => {
+            FileError::Undo(UndoError::NoSuch(_) | UndoError::ContentDeleted(_)) => {
                 "`longhaul playbook history` lists the changes".to_owned()
             }
             FileError::Undo(UndoError::Edited { .. }) => {
@@ -207,36 +200,9 @@ impl PlaybookFile {
     /// Returns [`FileError::Damaged`], [`FileError::Newer`] or an I/O error.
     pub fn read(&self) -> Result<LoadedPlaybook, FileError> {
         match read_content(&self.target()?)? {
-            FileContent::Missing => {
-                Ok(LoadedPlaybook { text: None, playbook: Playbook::default(), warnings: Vec::new() })
-            }
-            FileContent::Playbook { text, playbook, warnings } => {
-                Ok(LoadedPlaybook { text: Some(text), playbook: *playbook, warnings })
-            }
-            FileContent::Damage { cause, .. } => Err(FileError::Damaged { path: self.path.clone(), cause }),
+            FileContent::Readable(loaded) => Ok(*loaded),
+            FileContent::Damaged { cause, .. } => Err(FileError::Damaged { path: self.path.clone(), cause }),
         }
-    }
-
-    /// Changes the playbook, unless it was changed for this cause before. `change` receives the current
-    /// state, with the changes of other programs. It is called at most once.
-    ///
-    /// # Errors
-    /// Returns [`FileError`] if nothing was changed. The caller may repeat the change.
-    pub fn change(
-        &self,
-        learning: &mut LearningDb,
-        cause: &RevisionCause,
-        at: Moment,
-        change: impl FnOnce(&Playbook) -> Applied,
-    ) -> Result<ChangeResult, FileError> {
-        self.change_with(learning, at, |learning, state| {
-            if let RevisionCause::SliceRow(slice) = cause
-                && let Some(revision) = learning.revision_of_slice(*slice)?
-            {
-                return Err(ChangeError::AlreadyApplied(revision.id, revision.changes));
-            }
-            Ok((*cause, change(&state.playbook)))
-        })
     }
 
     /// Returns the bytes of the file, valid or not, or `None` if there is no file.
@@ -256,8 +222,30 @@ impl PlaybookFile {
         if learning.last_revisions(&self.project())?.0.is_none_or(|last| last.written) {
             return Ok(());
         }
-        let (target, lock) = self.lock_target()?;
-        self.state(learning, &target, &lock).map(|_| ())
+        self.lock(learning).map(drop)
+    }
+
+    /// Changes the playbook, unless it was changed for this cause before. `change` receives the current
+    /// state, with the changes of other programs. It is called at most once.
+    ///
+    /// # Errors
+    /// Returns [`FileError`] if nothing was changed. The caller may repeat the change.
+    pub fn change(
+        &self,
+        learning: &mut LearningDb,
+        cause: &RevisionCause,
+        at: Moment,
+        change: impl FnOnce(&Playbook) -> Applied,
+    ) -> Result<ChangeResult, FileError> {
+        let locked = self.lock(learning)?;
+        if let RevisionCause::SliceRow(slice) = cause
+            && let Some(revision) = learning.revision_of_slice(*slice)?
+        {
+            let outcome = ChangeOutcome::AlreadyApplied;
+            return Ok(locked.result(outcome, Some(revision.id), revision.changes));
+        }
+        let applied = change(&locked.playbook);
+        locked.save(learning, *cause, at, applied)
     }
 
     /// Replaces the playbook whose bytes were `seen` when the user read it.
@@ -272,118 +260,74 @@ impl PlaybookFile {
         playbook: Playbook,
         at: Moment,
     ) -> Result<ChangeResult, FileError> {
-        self.change_with(learning, at, |_, state| {
-            if state.bytes.as_deref() != seen {
-                return Err(FileError::ChangedMeanwhile { path: self.path.clone() }.into());
-            }
-            let changes = ChangeSummary::diff(&state.playbook, &playbook);
-            Ok((RevisionCause::Edit, Applied { playbook, changes }))
-        })
+        let locked = self.lock(learning)?;
+        if locked.bytes.as_deref() != seen {
+            return Err(FileError::ChangedMeanwhile(self.path.clone()));
+        }
+        let changes = ChangeSummary::diff(&locked.playbook, &playbook);
+        locked.save(learning, RevisionCause::Edit, at, Applied { playbook, changes })
+    }
+}
+
+impl LockedPlaybook {
+    fn result(self, outcome: ChangeOutcome, revision: Option<i64>, changes: ChangeSummary) -> ChangeResult {
+        let LockedPlaybook { warnings, damaged_copy, .. } = self;
+        ChangeResult { revision, outcome, changes, damaged_copy, warnings }
     }
 
-    fn change_with(
-        &self,
-        learning: &mut LearningDb,
-        at: Moment,
-        change: impl FnOnce(&LearningDb, &State) -> Result<(RevisionCause, Applied), ChangeError>,
-    ) -> Result<ChangeResult, FileError> {
-        let (target, lock) = self.lock_target()?;
-        let state = self.state(learning, &target, &lock)?;
-        let (outcome, revision, changes) = match change(learning, &state) {
-            Ok((cause, applied)) => self.save(learning, &target, &lock, &state, cause, at, applied)?,
-            Err(ChangeError::AlreadyApplied(revision, changes)) => {
-                (ChangeOutcome::AlreadyApplied, Some(revision), changes)
-            }
-            Err(ChangeError::Failed(error)) => return Err(error),
-        };
-        let State { warnings, damaged_copy, .. } = state;
-        Ok(ChangeResult { revision, outcome, changes, damaged_copy, warnings })
-    }
-
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "one step of a change that needs the results of all earlier steps"
-    )]
+    /// Records and writes a change. If nothing changes, only a slice is recorded, so that it is not judged
+    /// again.
     fn save(
-        &self,
+        self,
         learning: &mut LearningDb,
-        target: &Target,
-        lock: &Lock,
-        state: &State,
         cause: RevisionCause,
         at: Moment,
         applied: Applied,
-    ) -> Result<(ChangeOutcome, Option<i64>, ChangeSummary), FileError> {
+    ) -> Result<ChangeResult, FileError> {
         let Applied { mut playbook, changes } = applied;
-        playbook.reserve_ids(&state.playbook);
-        let before = state.playbook.last_updated.clone();
-        let external_revision = state.has_external_change().then(|| NewRevision {
+        playbook.reserve_ids(&self.playbook);
+        let before = self.playbook.last_updated.clone();
+        let mut revisions: Vec<Revision> = self.external_revision(at).into_iter().collect();
+        let mut revision = Revision {
+            id: 0,
             at,
-            cause: RevisionCause::External,
-            before: state.last.as_ref().map(|last| last.after.clone()),
+            cause,
+            before: before.clone(),
             after: before.clone().unwrap_or_default(),
-            content: state.text.clone(),
+            content: Some(self.text.clone()),
             written: true,
-            changes: state.external_changes(),
-        });
+            changes: changes.clone(),
+        };
         // Only a non-empty change replaces a damaged file; an empty playbook never does.
-        let is_repaired = state.damaged_copy.is_some() && !playbook.is_empty();
-        if playbook.same_content(&state.playbook) && !is_repaired {
-            // A slice without a lesson is recorded, so that it is not judged again.
-            let after = before.clone().unwrap_or_default();
-            let content = state.text.clone();
-            let revision =
-                NewRevision { at, cause, before, after, content, written: true, changes: changes.clone() };
-            let is_known = matches!(cause, RevisionCause::SliceRow(_));
-            let revisions: Vec<NewRevision> = external_revision.into_iter().chain([revision]).collect();
-            let revision =
-                if is_known { Some(learning.insert_revisions(&self.project(), &revisions)?) } else { None };
-            return Ok((ChangeOutcome::Unchanged, revision, changes));
+        let is_repaired = self.damaged_copy.is_some() && !playbook.is_empty();
+        if playbook.same_content(&self.playbook) && !is_repaired {
+            if !matches!(cause, RevisionCause::SliceRow(_)) {
+                return Ok(self.result(ChangeOutcome::Unchanged, None, changes));
+            }
+            revisions.push(revision);
+            let id = learning.insert_revisions(&self.project, &revisions)?;
+            return Ok(self.result(ChangeOutcome::Unchanged, Some(id), changes));
         }
-        let last = state.last.as_ref().map(|last| last.after.as_str());
-        let after = last_updated::stamp(at, &[before.as_deref(), last]);
-        playbook.last_updated = Some(after.clone());
+        let last = self.last.as_ref().map(|last| last.after.as_str());
+        revision.after = last_updated::stamp(at, &[before.as_deref(), last]);
+        playbook.last_updated = Some(revision.after.clone());
         let content = playbook.text();
-        let prepared = target.prepare(lock, &content)?;
-        let revision =
-            NewRevision { at, cause, before, after, content, written: false, changes: changes.clone() };
-        let revisions: Vec<NewRevision> = external_revision.into_iter().chain([revision]).collect();
-        let revision = learning.insert_revisions(&self.project(), &revisions)?;
-        pass(Step::Recorded);
+        let prepared = self.target.prepare(&self.lock, &content)?;
+        (revision.content, revision.written) = (Some(content), false);
+        revisions.push(revision);
+        let id = learning.insert_revisions(&self.project, &revisions)?;
+        pass(Failpoint::Recorded);
         match prepared.replace_target() {
             // If this record is lost, the next writer detects that the file was written.
-            Ok(true) => drop(learning.mark_written(revision)),
+            Ok(true) => drop(learning.mark_written(id)),
             Ok(false) => {}
             Err(error) => {
-                // Deletes the record. If that fails too, the next writer detects that the file has not
-                // changed.
-                drop(learning.delete_revision(revision));
+                // If the record cannot be deleted, the next writer detects that the file has not changed.
+                drop(learning.delete_revision(id));
                 return Err(error);
             }
         }
-        pass(Step::Confirmed);
-        Ok((ChangeOutcome::Saved, Some(revision), changes))
-    }
-}
-
-impl State {
-    /// Returns the changes that other programs made since the last recorded revision.
-    fn external_changes(&self) -> ChangeSummary {
-        let last = self.last.as_ref().and_then(|last| last.content.as_deref());
-        let last = last.and_then(|last| Playbook::read(last).ok()).unwrap_or_default().0;
-        ChangeSummary::diff(&last, &self.playbook)
-    }
-}
-
-/// Why a change is not made.
-enum ChangeError {
-    /// It was already made.
-    AlreadyApplied(i64, ChangeSummary),
-    Failed(FileError),
-}
-
-impl<E: Into<FileError>> From<E> for ChangeError {
-    fn from(error: E) -> ChangeError {
-        ChangeError::Failed(error.into())
+        pass(Failpoint::Confirmed);
+        Ok(self.result(ChangeOutcome::Saved, Some(id), changes))
     }
 }

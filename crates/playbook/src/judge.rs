@@ -2,13 +2,16 @@
 
 mod api;
 #[cfg(test)]
-pub(crate) mod testing;
+pub(crate) mod test_fixtures;
 
-pub use api::{ApiJudge, Clock, NoRequestObserver, RequestEvent, RequestObserver};
+pub use api::{ApiJudge, Clock, RequestEvent};
 
 use async_trait::async_trait;
 use longhaul_core::{Fault, Moment, Tokens, Usd};
 use thiserror::Error;
+
+/// Receives the requests of a question. It decides nothing.
+pub type RequestObserver<'a> = &'a (dyn Fn(Moment, RequestEvent<'_>) + Sync);
 
 /// A model that answers questions.
 #[async_trait]
@@ -17,19 +20,7 @@ pub trait Judge: Send + Sync {
     ///
     /// # Errors
     /// Returns [`JudgeError`] if there is no answer. It advises the caller what to do.
-    async fn ask(&self, prompt: &str) -> Result<JudgeReply, JudgeError>;
-
-    /// Asks a question and reports the requests to this observer instead of the judge's own.
-    ///
-    /// # Errors
-    /// Returns [`JudgeError`] if there is no answer.
-    async fn ask_observed(
-        &self,
-        prompt: &str,
-        _observer: &dyn RequestObserver,
-    ) -> Result<JudgeReply, JudgeError> {
-        self.ask(prompt).await
-    }
+    async fn ask(&self, prompt: &str, observer: RequestObserver<'_>) -> Result<JudgeReply, JudgeError>;
 
     /// Returns the requested model, for messages and prices.
     fn model(&self) -> &str;
@@ -63,6 +54,13 @@ pub struct JudgeError {
     pub message: String,
     /// Number of requests that were sent.
     pub requests: u32,
+}
+
+impl JudgeError {
+    /// Creates the error of a judge that cannot be asked until a person changes something.
+    pub fn unusable(fault: Fault, message: impl Into<String>) -> JudgeError {
+        JudgeError { fault, retry: RetryAdvice::NeedsPerson, message: message.into(), requests: 0 }
+    }
 }
 
 /// What to do after a question failed.

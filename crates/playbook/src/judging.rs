@@ -18,14 +18,13 @@ mod template;
 mod templates;
 
 pub use curate::{Curation, curate};
-pub use excerpt::{Excerpt, ExcerptError, ExcerptMessage, Role, row_ids};
+pub use excerpt::{Excerpt, ExcerptMessage, Role, row_ids};
 pub use question::{JudgeQuestion, JudgingError};
 pub(crate) use reflect::PARTS_MAX;
 pub use reflect::{ReflectionResult, reflect};
 pub use reflection::{PointVerdict, Reflection, Tag};
 pub use reply::object_with;
-pub use template::{TemplateError, TemplateProblem};
-pub use templates::{Template, Templates, TemplatesError};
+pub use templates::{Template, Templates};
 
 /// Truncates a text and marks the truncation with an ellipsis.
 fn truncate(text: &str, chars_max: usize) -> String {

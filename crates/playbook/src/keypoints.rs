@@ -4,10 +4,10 @@
 //! All inputs are read before the question is asked, and only the request is retried. There is always a
 //! result; an empty one has a reason.
 
-use crate::Playbook;
-use crate::diagnostics::{Diagnostics, KEYPOINTS};
-use crate::judge::{Clock, Judge, JudgeError, JudgeReply, RetryAdvice};
-use crate::judging::{Excerpt, Template, Templates, TemplatesError, object_with};
+use crate::diagnostics::{Diagnostics, QuestionNames};
+use crate::judge::{Clock, Judge, JudgeError, JudgeReply, RequestEvent, RequestObserver, RetryAdvice};
+use crate::judging::{Excerpt, JudgeQuestion, Template, Templates, object_with};
+use crate::{Playbook, UserError};
 use longhaul_core::Fault;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
@@ -63,7 +63,7 @@ fn text_or_none<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Str
 }
 
 /// The result of an extraction.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct ExtractionResult {
     /// Lessons; empty after a failure.
     pub extraction: Extraction,
@@ -73,18 +73,11 @@ pub struct ExtractionResult {
     pub failure: Option<JudgeError>,
 }
 
-impl ExtractionResult {
-    /// Creates the result of a failure without a reply.
-    pub fn failed(failure: JudgeError) -> ExtractionResult {
-        ExtractionResult { extraction: Extraction::default(), reply: None, failure: Some(failure) }
-    }
-}
-
 /// Builds the question from the messages and the playbook's points by id.
 ///
 /// # Errors
-/// Returns [`TemplatesError`] if the user's template cannot be used.
-pub fn prompt(templates: &Templates, slice: &Excerpt, playbook: &Playbook) -> Result<String, TemplatesError> {
+/// Returns [`UserError`] if the user's template cannot be used.
+pub fn prompt(templates: &Templates, slice: &Excerpt, playbook: &Playbook) -> Result<String, UserError> {
     let points: BTreeMap<&str, &str> =
         playbook.points().map(|(_, point)| (point.name.as_str(), point.text.as_str())).collect();
     // Serializing a map of texts never fails. No point can close the tag around it.
@@ -99,21 +92,26 @@ pub async fn extract(
     clock: &dyn Clock,
     diagnostics: &Diagnostics,
     name: &str,
+    observer: RequestObserver<'_>,
 ) -> ExtractionResult {
-    let reply = match judge.ask(prompt).await {
-        Ok(reply) => reply,
-        Err(error) => return ExtractionResult::failed(error),
+    let names = QuestionNames::new(JudgeQuestion::Keypoints);
+    let observe = |at, event: RequestEvent<'_>| {
+        diagnostics.write_request(at, names, event);
+        observer(at, event);
     };
-    diagnostics.write_answer(clock.now().at, KEYPOINTS, name, prompt, &reply.text);
-    match parse(&reply.text) {
-        Some(extraction) => ExtractionResult { extraction, reply: Some(reply), failure: None },
-        None => {
-            let message = format!("the answer of {} contains no readable key points", reply.model);
-            let failure =
-                JudgeError { fault: Fault::Unfinished, retry: RetryAdvice::Never, message, requests: 1 };
-            ExtractionResult { reply: Some(reply), ..ExtractionResult::failed(failure) }
-        }
-    }
+    let reply = match judge.ask(prompt, &observe).await {
+        Ok(reply) => reply,
+        Err(error) => return ExtractionResult { failure: Some(error), ..ExtractionResult::default() },
+    };
+    diagnostics.write_answer(clock.now().at, names, name, prompt, &reply.text);
+    let extraction = parse(&reply.text);
+    let failure = extraction.is_none().then(|| JudgeError {
+        fault: Fault::Unfinished,
+        retry: RetryAdvice::Never,
+        message: format!("the answer of {} contains no readable key points", reply.model),
+        requests: 1,
+    });
+    ExtractionResult { extraction: extraction.unwrap_or_default(), reply: Some(reply), failure }
 }
 
 /// Parses the key points of an answer, or returns `None` if it has none. Invalid entries are skipped.

@@ -5,7 +5,7 @@ mod error;
 mod retry_after;
 mod wire;
 
-pub use error::{MessagesError, SetupError};
+pub use error::MessagesError;
 
 use crate::settings::Credential;
 use longhaul_core::{Moment, Span, Tokens};
@@ -67,16 +67,20 @@ impl MessagesClient {
     /// Creates a client of the API at this address. It uses the same proxy variables as `curl`.
     ///
     /// # Errors
-    /// Returns [`SetupError`] if no request can be made.
-    pub fn new(base_url: &str, credential: &Credential) -> Result<MessagesClient, SetupError> {
+    /// Returns why no request can be made, and what the user can do about it.
+    pub fn new(base_url: &str, credential: &Credential) -> Result<MessagesClient, String> {
         let url = Url::parse(base_url).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
-        let mut url = url.ok_or(SetupError::Address)?;
+        let mut url = url.ok_or(
+            "cannot use the address of the API: it is not a URL that begins with https:// or http://: check AGENTIC_CONTEXT_BASE_URL and ANTHROPIC_BASE_URL",
+        )?;
         url.set_path(&format!("{}/v1/messages", url.path().trim_end_matches('/')));
         let (name, value, secret) = match credential {
             Credential::Key(key) => (HeaderName::from_static("x-api-key"), key.clone(), key),
             Credential::Token(token) => (AUTHORIZATION, format!("Bearer {token}"), token),
         };
-        let mut value = HeaderValue::try_from(value).map_err(|_| SetupError::Credential)?;
+        let mut value = HeaderValue::try_from(value).map_err(|_| {
+            "cannot use the API key: it contains characters that no key has: check AGENTIC_CONTEXT_API_KEY, ANTHROPIC_AUTH_TOKEN and ANTHROPIC_API_KEY for line breaks"
+        })?;
         value.set_sensitive(true);
         let headers = HeaderMap::from_iter([
             (name, value),
@@ -95,7 +99,10 @@ impl MessagesClient {
             // request.
             .pool_max_idle_per_host(0)
             .build()
-            .map_err(|error| SetupError::Tls(cause_of(&error)))?;
+            .map_err(|error| {
+                let cause = cause_of(&error);
+                format!("cannot set up TLS: {cause}: check that the certificates of this system are installed (`ca-certificates`)")
+            })?;
         Ok(MessagesClient { client, url, headers, secret: secret.clone() })
     }
 

@@ -19,7 +19,7 @@ pub use apply::{Applied, apply};
 pub use change_summary::{AppliedChange, ChangeSummary, SkippedChange};
 pub(crate) use inject::render_points;
 pub use inject::{Injection, inject};
-pub use operation::{NotAnOperation, Operation};
+pub use operation::Operation;
 pub use parse::ReadError;
 pub use section::Section;
 pub use similarity::{Similarity, THRESHOLD, WordOverlap, threshold};

@@ -6,7 +6,6 @@
 //! Items that cannot be learned now stay queued or are stored as failed. A worker never discards an item and
 //! never decides about retries: `longhaul_core::ApiCall` and `longhaul_core::Backoff` do.
 
-pub(crate) mod failpoints;
 mod learn_steps;
 mod lock;
 mod recorded_judge;
@@ -18,16 +17,17 @@ pub use learn_steps::LearnSteps;
 pub use lock::WorkerLock;
 pub use steps::{StepError, StepInput, WorkerSteps};
 
-use crate::database::{Item, JudgeKind, LearningDb, NextItem, Slice, SliceState};
+use crate::database::{Item, JudgeKind, LearnResult, LearningDb, NextItem, Slice, SliceState};
+use crate::failpoints::{Failpoint, pass};
 use crate::judge::{Clock, RetryAdvice};
 use crate::judging::JudgeQuestion;
 use crate::{Judge, LearningPaths};
-use failpoints::{Failpoint, pass};
 use longhaul_core::{Moment, Preset, Span};
 use longhaul_store::DatabaseError;
 use recorded_judge::RecordedJudge;
 use retention::prune;
 use std::collections::BTreeSet;
+use std::io;
 use std::path::Path;
 use transcript::{Rows, SLICE_BYTES_MAX};
 
@@ -72,12 +72,8 @@ pub enum WorkerEvent<'a> {
     Reflected(&'a Item),
     /// The curator has answered.
     Curated(&'a Item),
-    /// A slice was learned, with this result.
-    Learned(&'a Item, &'a str),
-    /// There was nothing to learn, for this reason.
-    Empty(&'a Item, &'a str),
-    /// Learning failed for this reason and is repeated only by hand.
-    Failed(&'a Item, &'a str),
+    /// A slice or an item is finished, with this result and its description.
+    Finished(&'a Item, LearnResult, &'a str),
     /// The item waits until then, for this reason.
     Waits(&'a Item, Moment, &'a str),
     /// All items wait until a person changes this.
@@ -96,7 +92,7 @@ pub enum WorkerEvent<'a> {
 pub struct WorkerReport {
     /// Number of learned slices.
     pub learned: u32,
-    /// Number of items with nothing to learn.
+    /// Number of slices and items with nothing to learn.
     pub empty: u32,
     /// Number of failed items.
     pub failed: u32,
@@ -106,15 +102,6 @@ pub struct WorkerReport {
     pub needs_person: Option<String>,
     /// Whether another worker is active.
     pub other_worker_active: bool,
-}
-
-/// What to do after an item.
-enum AfterItem {
-    /// Take the next one: the item or a slice of it is finished.
-    Next,
-    /// Retry the item later.
-    Waits,
-    NeedsPerson(String),
 }
 
 impl Worker<'_> {
@@ -161,7 +148,7 @@ impl Worker<'_> {
     /// # Errors
     /// Returns [`DatabaseError`] if the database cannot be read.
     pub fn next(&self, learning: &LearningDb, now: Moment) -> Result<NextItem, DatabaseError> {
-        learning.next_for(self.kind, self.destination, self.transcript, now)
+        learning.next(self.kind, self.destination, self.transcript, now)
     }
 
     fn open(&self) -> Result<LearningDb, DatabaseError> {
@@ -188,19 +175,18 @@ impl Worker<'_> {
         }
     }
 
+    /// Processes items until none is due, or until a person is needed.
     async fn drain(&self, learning: &mut LearningDb, report: &mut WorkerReport) -> Result<(), DatabaseError> {
         let mut idle_since = self.clock.now().at;
         loop {
             let now = self.clock.now().at;
             match self.next(learning, now)? {
                 NextItem::Due(item) => {
-                    match self.process_item(learning, &item, report).await? {
-                        AfterItem::Next => idle_since = self.clock.now().at,
-                        AfterItem::Waits => {}
-                        AfterItem::NeedsPerson(reason) => {
-                            report.needs_person = Some(reason);
-                            return Ok(());
-                        }
+                    if self.process_item(learning, &item, report).await? {
+                        idle_since = self.clock.now().at;
+                    }
+                    if report.needs_person.is_some() {
+                        return Ok(());
                     }
                     // The log is not needed for long, and hooks only append to it.
                     learning.checkpoint()?;
@@ -213,82 +199,66 @@ impl Worker<'_> {
         }
     }
 
+    /// Returns whether the item or a slice of it is finished.
     async fn process_item(
         &self,
         learning: &mut LearningDb,
         item: &Item,
         report: &mut WorkerReport,
-    ) -> Result<AfterItem, DatabaseError> {
-        let slice = match self.next_slice(learning, item)? {
-            Ok(slice) => slice,
-            Err(result) => {
-                learning.finish(item, self.clock.now().at, result.as_deref().map_err(String::as_str))?;
-                match result {
-                    Ok(reason) => {
-                        report.empty += 1;
-                        (self.on_event)(WorkerEvent::Empty(item, &reason));
-                    }
-                    Err(reason) => {
-                        report.failed += 1;
-                        (self.on_event)(WorkerEvent::Failed(item, &reason));
-                    }
-                }
-                return Ok(AfterItem::Next);
+    ) -> Result<bool, DatabaseError> {
+        let (slice, result) = match self.next_slice(learning, item) {
+            Ok(slice) => {
+                pass(Failpoint::Started);
+                (self.on_event)(WorkerEvent::Started(item, &slice));
+                let result = self.process_slice(learning, item, &slice).await;
+                (Some(slice), result)
             }
+            Err(error) => (None, Err(error)),
         };
-        pass(Failpoint::Started);
-        (self.on_event)(WorkerEvent::Started(item, &slice));
-        let (state, result) = match self.process_slice(learning, item, slice.clone()).await? {
-            Ok(summary) => (SliceState::Learned, summary),
-            Err(StepError::Nothing) => (SliceState::Empty, "it contains no messages".to_owned()),
-            Err(StepError::Never(result)) => (SliceState::Failed, result),
-            Err(StepError::Later(result)) => {
-                let until = self.clock.now().at + self.wait(item.tries, None);
-                let until = learning.delay(item, &result, until)?;
-                (self.on_event)(WorkerEvent::Waits(item, until, &result));
-                return Ok(AfterItem::Waits);
+        let now = self.clock.now().at;
+        let waits = |until, reason: &str| {
+            (self.on_event)(WorkerEvent::Waits(item, until, reason));
+            Ok(false)
+        };
+        let (result, reason) = match result {
+            Ok(summary) => (LearnResult::Learned, summary),
+            Err(StepError::Nothing(reason)) => (LearnResult::Empty, reason.to_owned()),
+            Err(StepError::Never(reason)) => (LearnResult::Failed, reason),
+            Err(StepError::Database(error)) => return Err(error),
+            Err(StepError::Later(reason)) => {
+                let until = learning.delay(item, &reason, now + self.wait(item.tries, None))?;
+                return waits(until, &reason);
             }
             Err(StepError::Judge(error)) => match error.retry {
-                RetryAdvice::Never => (SliceState::Failed, error.message),
-                RetryAdvice::NeedsPerson => return self.pause(learning, item, error.message),
+                RetryAdvice::Never => (LearnResult::Failed, error.message),
+                RetryAdvice::NeedsPerson => {
+                    let is_news = learning.pause_judge(item, now, &error.message)?;
+                    (self.on_event)(WorkerEvent::NeedsPerson { reason: &error.message, is_news });
+                    report.needs_person = Some(error.message);
+                    return Ok(false);
+                }
                 RetryAdvice::Later(at) => {
-                    let now = self.clock.now().at;
                     let hint = at.map(|at| at.since(now).at_most(HINT_MAX));
                     let wait = |number| self.wait(number, hint);
                     let until = learning.postpone(item, now, &error.message, wait)?;
-                    (self.on_event)(WorkerEvent::Waits(item, until, &error.message));
-                    return Ok(AfterItem::Waits);
+                    return waits(until, &error.message);
                 }
             },
         };
-        learning.finish_slice(item, &slice, self.clock.now().at, state, &result)?;
-        pass(Failpoint::Ended);
-        match state {
-            SliceState::Learned => {
-                report.learned += 1;
-                (self.on_event)(WorkerEvent::Learned(item, &result));
+        match &slice {
+            Some(slice) => {
+                learning.finish_slice(item, slice, now, result, &reason)?;
+                pass(Failpoint::Ended);
             }
-            SliceState::Failed => {
-                report.failed += 1;
-                (self.on_event)(WorkerEvent::Failed(item, &result));
-            }
-            SliceState::Empty | SliceState::Started | SliceState::Reflected | SliceState::Curated => {
-                report.empty += 1;
-                (self.on_event)(WorkerEvent::Empty(item, &result));
-            }
+            None => learning.finish(item, now, result, &reason)?,
         }
-        Ok(AfterItem::Next)
-    }
-
-    fn pause(
-        &self,
-        learning: &mut LearningDb,
-        item: &Item,
-        reason: String,
-    ) -> Result<AfterItem, DatabaseError> {
-        let is_news = learning.pause_judge(item, self.clock.now().at, &reason)?;
-        (self.on_event)(WorkerEvent::NeedsPerson { reason: &reason, is_news });
-        Ok(AfterItem::NeedsPerson(reason))
+        match result {
+            LearnResult::Learned => report.learned += 1,
+            LearnResult::Empty => report.empty += 1,
+            LearnResult::Failed => report.failed += 1,
+        }
+        (self.on_event)(WorkerEvent::Finished(item, result, &reason));
+        Ok(true)
     }
 
     /// Returns the delay by the default policy of runs, because the API is the same.
@@ -296,41 +266,33 @@ impl Worker<'_> {
         Preset::Default.policy().backoff.delay(number, hint, self.clock.now().roll)
     }
 
-    /// Returns the unfinished slice of a dead worker, or a new one. If there is none, returns the result of
-    /// the item.
-    fn next_slice(
-        &self,
-        learning: &mut LearningDb,
-        item: &Item,
-    ) -> Result<Result<Slice, Result<String, String>>, DatabaseError> {
+    /// Returns the unfinished slice of a dead worker, or a new one.
+    fn next_slice(&self, learning: &mut LearningDb, item: &Item) -> Result<Slice, StepError> {
         let path = &item.queued.transcript;
-        let refused = |cause: std::io::Error| Err(Err(format!("cannot read {}: {cause}", path.display())));
+        let now = self.clock.now().at;
         if let Some(slice) = learning.unfinished_slice(item)? {
             // A slice with a reflection is not read again.
             if slice.state != SliceState::Started {
-                return Ok(Ok(slice));
+                return Ok(slice);
             }
             match transcript::is_unchanged(path, slice.part) {
-                Ok(true) => return Ok(Ok(slice)),
-                Ok(false) => learning.finish_replaced(&slice, self.clock.now().at)?,
+                Ok(true) => return Ok(slice),
+                Ok(false) => learning.finish_replaced(&slice, now)?,
                 Err(cause) => {
-                    let reason = format!("cannot read {}: {cause}", path.display());
-                    let state = SliceState::Failed;
-                    learning.finish_slice(item, &slice, self.clock.now().at, state, &reason)?;
-                    return Ok(Err(Err(reason)));
+                    let reason = unreadable(path, &cause);
+                    learning.finish_slice(item, &slice, now, LearnResult::Failed, &reason)?;
+                    return Err(StepError::Never(reason));
                 }
             }
         }
         loop {
             let last = learning.last_slice(path)?;
-            let part =
-                match transcript::next_part(path, last.as_ref().map(|slice| slice.part), SLICE_BYTES_MAX) {
-                    Ok(Some(part)) => part,
-                    Ok(None) => return Ok(Err(Ok("it contains nothing new".to_owned()))),
-                    Err(cause) => return Ok(refused(cause)),
-                };
-            if let Some(slice) = learning.start_slice(item, self.clock.now().at, last.as_ref(), part)? {
-                return Ok(Ok(slice));
+            let last_part = last.as_ref().map(|slice| slice.part);
+            let part = transcript::next_part(path, last_part, SLICE_BYTES_MAX)
+                .map_err(|cause| StepError::Never(unreadable(path, &cause)))?
+                .ok_or(StepError::Nothing("it contains nothing new"))?;
+            if let Some(slice) = learning.start_slice(item, now, last.as_ref(), part)? {
+                return Ok(slice);
             }
         }
     }
@@ -340,18 +302,13 @@ impl Worker<'_> {
         &self,
         learning: &mut LearningDb,
         item: &Item,
-        slice: Slice,
-    ) -> Result<Result<String, StepError>, DatabaseError> {
+        slice: &Slice,
+    ) -> Result<String, StepError> {
         let needs_reflection = slice.state == SliceState::Started;
         // A slice with a reflection is not read again, because the file may have changed.
         let bytes = if needs_reflection {
-            match transcript::read(&item.queued.transcript, slice.part) {
-                Ok(bytes) => bytes,
-                Err(cause) => {
-                    let reason = format!("cannot read {}: {cause}", item.queued.transcript.display());
-                    return Ok(Err(StepError::Never(reason)));
-                }
-            }
+            let path = &item.queued.transcript;
+            transcript::read(path, slice.part).map_err(|cause| StepError::Never(unreadable(path, &cause)))?
         } else {
             Vec::new()
         };
@@ -359,39 +316,31 @@ impl Worker<'_> {
         let judged = learning.judged_rows(&rows.all)?;
         let unjudged: BTreeSet<i64> = rows.all.difference(&judged).copied().collect();
         if needs_reflection && rows.all_have_ids && unjudged.is_empty() {
-            return Ok(Err(StepError::Nothing));
+            return Err(StepError::NO_MESSAGES);
         }
         let subject =
             StepInput { item, slice: slice.id, bytes: &bytes, judged: &judged, at: self.clock.now().at };
 
-        let reflection = match slice.reflection.clone() {
-            Some(reflection) => reflection,
+        let reflection = match &slice.reflection {
+            Some(reflection) => reflection.clone(),
             None if !needs_reflection => {
-                let reason = "the stored reflection has an unknown format";
-                return Ok(Err(StepError::Never(reason.to_owned())));
+                return Err(StepError::Never("the stored reflection has an unknown format".to_owned()));
             }
             None => {
-                let recorded_judge =
-                    self.recorded_judge(learning, item, slice.id, JudgeQuestion::Reflector)?;
-                let reflected = match self.steps.reflect(&subject, &recorded_judge).await {
-                    Ok(reflected) => reflected,
-                    Err(error) => return Ok(Err(error)),
-                };
-                learning.store_reflection(&slice, &reflected, &unjudged)?;
+                let judge = RecordedJudge::new(self, item, slice.id, JudgeQuestion::Reflector)?;
+                let reflected = self.steps.reflect(&subject, &judge).await?;
+                learning.store_reflection(slice, &reflected, &unjudged)?;
                 pass(Failpoint::Reflected);
                 (self.on_event)(WorkerEvent::Reflected(item));
                 reflected.reflection
             }
         };
-        let operations = match slice.operations.clone() {
-            Some(operations) => operations,
+        let operations = match &slice.operations {
+            Some(operations) => operations.clone(),
             None => {
-                let recorded_judge = self.recorded_judge(learning, item, slice.id, JudgeQuestion::Curator)?;
-                let operations = match self.steps.curate(&subject, &reflection, &recorded_judge).await {
-                    Ok(operations) => operations,
-                    Err(error) => return Ok(Err(error)),
-                };
-                learning.store_operations(&slice, &operations)?;
+                let judge = RecordedJudge::new(self, item, slice.id, JudgeQuestion::Curator)?;
+                let operations = self.steps.curate(&subject, &reflection, &judge).await?;
+                learning.store_operations(slice, &operations)?;
                 pass(Failpoint::Curated);
                 (self.on_event)(WorkerEvent::Curated(item));
                 operations
@@ -399,20 +348,12 @@ impl Worker<'_> {
         };
         let learned = self.steps.learn(learning, &subject, &reflection, &operations);
         pass(Failpoint::Saved);
-        Ok(learned)
+        learned
     }
+}
 
-    fn recorded_judge<'b>(
-        &'b self,
-        learning: &LearningDb,
-        item: &'b Item,
-        slice: i64,
-        question: JudgeQuestion,
-    ) -> Result<RecordedJudge<'b>, DatabaseError> {
-        // A separate connection, because it writes while the worker waits.
-        let learning = LearningDb::open(learning.paths())?;
-        Ok(RecordedJudge::new(self, learning, item, slice, question))
-    }
+fn unreadable(path: &Path, cause: &io::Error) -> String {
+    format!("cannot read {}: {cause}", path.display())
 }
 
 #[cfg(test)]

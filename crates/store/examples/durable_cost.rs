@@ -75,7 +75,7 @@ fn measure(dir: &Path) -> Result<(), Box<dyn Error>> {
 
 fn whole_run(home: &Home, day: &Day, roll: u64) -> Result<(), Box<dyn Error>> {
     let mut run = home.create_run(day, roll, &plan())?;
-    run.dir.create_attempt(1)?.create_stream()?;
+    run.dir.attempt(1).create()?.create_stream()?;
     // A supervisor syncs before an action, not before an observation.
     for sync in [true, false, false, true, true, true] {
         run.journal.append(Moment(1), &step())?;

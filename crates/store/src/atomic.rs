@@ -21,9 +21,6 @@ pub enum Durability {
 }
 
 /// Replaces the file at `path` with `content`, readable by its owner only.
-///
-/// # Errors
-/// Returns [`StoreError::Io`] if the file cannot be written; the old file is then unchanged.
 pub fn replace(path: &Path, content: &[u8], durability: Durability) -> Result<(), StoreError> {
     let scratch = TempFile::next_to(path);
     scratch
@@ -44,9 +41,6 @@ pub fn replace(path: &Path, content: &[u8], durability: Durability) -> Result<()
 }
 
 /// Replaces the file at `path` with `value` as indented JSON.
-///
-/// # Errors
-/// Same as [`replace`].
 pub fn replace_json(path: &Path, value: &impl Serialize, durability: Durability) -> Result<(), StoreError> {
     replace(path, &to_json(path, value)?, durability)
 }

@@ -56,7 +56,7 @@ pub fn compact(path: &Path, keep: impl FnMut(&[u8]) -> bool) -> Result<Compactio
         Ok(Some(stats))
     };
     let stats = rewrite().map_err(StoreError::io("compact", path))?;
-    stats.ok_or_else(|| StoreError::StreamStillGrowing { path: path.to_owned() })
+    stats.ok_or_else(|| StoreError::StreamStillGrowing(path.to_owned()))
 }
 
 /// Copies the lines that `keep` accepts.

@@ -2,8 +2,10 @@
 //! field names are those of an existing benchmark harness, so that its tools can read the files. Both are
 //! derived from the journal and the transcript, and no decision depends on them. Unknown values are null.
 
-use crate::{Inherited, dollars, rfc3339};
-use longhaul_core::{Clocks, Limits, Moment, OutcomeKind, SessionId, Span, State, Tokens, Usd};
+use crate::Inherited;
+use longhaul_core::{
+    Clocks, Dollars, Limits, Moment, OutcomeKind, Rfc3339, Seconds, SessionId, Span, State, Tokens,
+};
 use serde::{Deserialize, Serialize};
 
 /// `logs/cost_summary.json`. Dollars are decimal numbers.
@@ -11,37 +13,21 @@ use serde::{Deserialize, Serialize};
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CostSummary {
     /// Budget of the run. `None` without a limit.
-    #[serde(with = "dollars::option")]
-    #[cfg_attr(feature = "schema", schemars(with = "Option<longhaul_core::schema::Dollars>"))]
-    pub budget_limit_usd: Option<Usd>,
+    pub budget_limit_usd: Option<Dollars>,
     /// Total cost of the run, reported and estimated.
-    #[serde(with = "dollars")]
-    #[cfg_attr(feature = "schema", schemars(with = "longhaul_core::schema::Dollars"))]
-    pub total_cost_usd: Usd,
+    pub total_cost_usd: Dollars,
     /// Cost since the run was last resumed, or since it started.
-    #[serde(with = "dollars")]
-    #[cfg_attr(feature = "schema", schemars(with = "longhaul_core::schema::Dollars"))]
-    pub session_cost_usd: Usd,
+    pub session_cost_usd: Dollars,
     /// Cost before the run was last resumed, including an earlier harness's run.
-    #[serde(with = "dollars")]
-    #[cfg_attr(feature = "schema", schemars(with = "longhaul_core::schema::Dollars"))]
-    pub inherited_cost_usd: Usd,
+    pub inherited_cost_usd: Dollars,
     /// Estimated part of the total, which no reported cost covers.
-    #[serde(with = "dollars")]
-    #[cfg_attr(feature = "schema", schemars(with = "longhaul_core::schema::Dollars"))]
-    pub pending_estimated_cost_usd: Usd,
+    pub pending_estimated_cost_usd: Dollars,
     /// The total if no sub-agent was started, otherwise `None`, because the vendor does not report the parts.
-    #[serde(with = "dollars::option")]
-    #[cfg_attr(feature = "schema", schemars(with = "Option<longhaul_core::schema::Dollars>"))]
-    pub main_agent_cost_usd: Option<Usd>,
+    pub main_agent_cost_usd: Option<Dollars>,
     /// Zero if no sub-agent was started, otherwise `None`.
-    #[serde(with = "dollars::option")]
-    #[cfg_attr(feature = "schema", schemars(with = "Option<longhaul_core::schema::Dollars>"))]
-    pub subagent_cost_usd: Option<Usd>,
+    pub subagent_cost_usd: Option<Dollars>,
     /// Remaining part of the budget.
-    #[serde(with = "dollars::option")]
-    #[cfg_attr(feature = "schema", schemars(with = "Option<longhaul_core::schema::Dollars>"))]
-    pub remaining_budget_usd: Option<Usd>,
+    pub remaining_budget_usd: Option<Dollars>,
     /// Whether some tokens could not be priced. The cost is then a lower bound.
     pub unpriced: bool,
     /// Number of completed API messages, including those of sub-agents.
@@ -80,23 +66,17 @@ pub struct TotalTokens {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TimeSummary {
     /// Total time.
-    #[cfg_attr(feature = "schema", schemars(with = "longhaul_core::schema::Seconds"))]
-    pub wall_clock_seconds: f64,
+    pub wall_clock_seconds: Seconds,
     /// Time without waits and downtime.
-    #[cfg_attr(feature = "schema", schemars(with = "longhaul_core::schema::Seconds"))]
-    pub active_seconds: f64,
+    pub active_seconds: Seconds,
     /// Time spent waiting with no process running.
-    #[cfg_attr(feature = "schema", schemars(with = "longhaul_core::schema::Seconds"))]
-    pub retry_seconds: f64,
+    pub retry_seconds: Seconds,
     /// Downtime: the machine slept, or the run had no supervisor.
-    #[cfg_attr(feature = "schema", schemars(with = "longhaul_core::schema::Seconds"))]
-    pub downtime_seconds: f64,
+    pub downtime_seconds: Seconds,
     /// Limit of the active time. `None` without a limit.
-    #[cfg_attr(feature = "schema", schemars(with = "Option<longhaul_core::schema::Seconds>"))]
-    pub time_limit_seconds: Option<f64>,
+    pub time_limit_seconds: Option<Seconds>,
     /// Remaining active time.
-    #[cfg_attr(feature = "schema", schemars(with = "Option<longhaul_core::schema::Seconds>"))]
-    pub remaining_seconds: Option<f64>,
+    pub remaining_seconds: Option<Seconds>,
 }
 
 /// Usage of one message of the main conversation.
@@ -120,13 +100,9 @@ pub struct TurnCost {
     /// Thinking part of the output. The vendor does not report it.
     pub reasoning_tokens: Option<u64>,
     /// Cost by the price table. `None` for a model without a price.
-    #[serde(with = "dollars::option")]
-    #[cfg_attr(feature = "schema", schemars(with = "Option<longhaul_core::schema::Dollars>"))]
-    pub cost_usd: Option<Usd>,
+    pub cost_usd: Option<Dollars>,
     /// Cost of all turns so far. `None` if a turn has no price.
-    #[serde(with = "dollars::option")]
-    #[cfg_attr(feature = "schema", schemars(with = "Option<longhaul_core::schema::Dollars>"))]
-    pub cumulative_cost_usd: Option<Usd>,
+    pub cumulative_cost_usd: Option<Dollars>,
     /// Duration of the response. The agent does not report it.
     pub duration_ms: Option<u64>,
     /// Model of the message.
@@ -146,9 +122,7 @@ pub struct SubagentCost {
     /// Number of its messages in the transcript.
     pub turns: u64,
     /// Its cost. The vendor does not report it.
-    #[serde(with = "dollars::option")]
-    #[cfg_attr(feature = "schema", schemars(with = "Option<longhaul_core::schema::Dollars>"))]
-    pub cost_usd: Option<Usd>,
+    pub cost_usd: Option<Dollars>,
 }
 
 /// The messages and sub-agents that the transcript of a run contains.
@@ -170,18 +144,17 @@ impl CostSummary {
         at: Moment,
     ) -> CostSummary {
         let (usage, earlier) = (state.usage, state.usage_before_reopen);
-        let (total, inherited) =
-            (usage.reported_cost + usage.estimated_cost, earlier.reported_cost + earlier.estimated_cost);
+        let (total, inherited) = (usage.total_cost(), earlier.total_cost());
         let has_no_subagents = breakdown.subagents.is_empty();
         CostSummary {
-            budget_limit_usd: limits.budget,
-            total_cost_usd: total,
-            session_cost_usd: total.saturating_sub(inherited),
-            inherited_cost_usd: inherited,
-            pending_estimated_cost_usd: usage.estimated_cost,
-            main_agent_cost_usd: has_no_subagents.then_some(total),
-            subagent_cost_usd: has_no_subagents.then_some(Usd::ZERO),
-            remaining_budget_usd: limits.budget.map(|limit| limit.saturating_sub(total)),
+            budget_limit_usd: limits.budget.map(Dollars),
+            total_cost_usd: total.into(),
+            session_cost_usd: total.saturating_sub(inherited).into(),
+            inherited_cost_usd: inherited.into(),
+            pending_estimated_cost_usd: usage.estimated_cost.into(),
+            main_agent_cost_usd: has_no_subagents.then_some(total.into()),
+            subagent_cost_usd: has_no_subagents.then_some(Dollars::default()),
+            remaining_budget_usd: limits.budget.map(|limit| limit.saturating_sub(total).into()),
             unpriced: usage.unpriced,
             total_turns: usage.messages,
             truncated_turns: usage.truncated_messages,
@@ -201,20 +174,18 @@ impl CostSummary {
     /// unknown.
     #[must_use]
     pub fn with_inherited(self, inherited: &Inherited) -> CostSummary {
-        let seconds = |span: Span| span.millis() as f64 / 1000.0;
+        let with = |cost: Dollars| Dollars(cost.0 + inherited.cost);
+        let longer = |time: Seconds, span: Span| Seconds(time.0 + span);
         CostSummary {
-            budget_limit_usd: self.budget_limit_usd.map(|limit| limit + inherited.cost),
-            total_cost_usd: self.total_cost_usd + inherited.cost,
-            inherited_cost_usd: self.inherited_cost_usd + inherited.cost,
+            budget_limit_usd: self.budget_limit_usd.map(with),
+            total_cost_usd: with(self.total_cost_usd),
+            inherited_cost_usd: with(self.inherited_cost_usd),
             main_agent_cost_usd: None,
             subagent_cost_usd: None,
             time: TimeSummary {
-                wall_clock_seconds: self.time.wall_clock_seconds + seconds(inherited.wall),
-                active_seconds: self.time.active_seconds + seconds(inherited.active),
-                time_limit_seconds: self
-                    .time
-                    .time_limit_seconds
-                    .map(|limit| limit + seconds(inherited.active)),
+                wall_clock_seconds: longer(self.time.wall_clock_seconds, inherited.wall),
+                active_seconds: longer(self.time.active_seconds, inherited.active),
+                time_limit_seconds: self.time.time_limit_seconds.map(|limit| longer(limit, inherited.active)),
                 ..self.time
             },
             ..self
@@ -223,15 +194,14 @@ impl CostSummary {
 }
 
 fn time(clocks: &Clocks, limits: Limits, at: Moment) -> TimeSummary {
-    let seconds = |span: Span| span.millis() as f64 / 1000.0;
     let active = clocks.active(at);
     TimeSummary {
-        wall_clock_seconds: seconds(clocks.wall(at)),
-        active_seconds: seconds(active),
-        retry_seconds: seconds(clocks.waiting),
-        downtime_seconds: seconds(clocks.downtime),
-        time_limit_seconds: limits.time.map(seconds),
-        remaining_seconds: limits.time.map(|limit| seconds(limit - active)),
+        wall_clock_seconds: Seconds(clocks.wall(at)),
+        active_seconds: Seconds(active),
+        retry_seconds: Seconds(clocks.waiting),
+        downtime_seconds: Seconds(clocks.downtime),
+        time_limit_seconds: limits.time.map(Seconds),
+        remaining_seconds: limits.time.map(|limit| Seconds(limit - active)),
     }
 }
 
@@ -244,9 +214,7 @@ pub struct SessionSummary {
     /// Outcome of the run.
     pub status: OutcomeKind,
     /// End of the run.
-    #[serde(with = "rfc3339")]
-    #[cfg_attr(feature = "schema", schemars(with = "longhaul_core::schema::Rfc3339"))]
-    pub end_time: Moment,
+    pub end_time: Rfc3339,
 }
 
 #[cfg(test)]

@@ -97,9 +97,6 @@ impl Home {
     }
 
     /// Returns an id, drawn from `roll`, that no run here has.
-    ///
-    /// # Errors
-    /// Returns [`StoreError::Io`] if the home cannot be read.
     pub fn unused_id(&self, roll: u64) -> Result<RunId, StoreError> {
         for id in ids(roll) {
             if self.find_exact(&id)?.is_none() {

@@ -18,17 +18,11 @@ pub struct Database {
 #[derive(Debug, Error)]
 pub enum DatabaseError {
     /// Another process wrote to it for longer than the caller waits.
-    #[error("cannot use {}: another process is writing to it", path.display())]
-    Locked {
-        /// Path of the database.
-        path: PathBuf,
-    },
+    #[error("cannot use {}: another process is writing to it", .0.display())]
+    Locked(PathBuf),
     /// A newer version of Longhaul wrote it.
-    #[error("cannot read {}: a newer version of longhaul wrote it", path.display())]
-    Newer {
-        /// Path of the database.
-        path: PathBuf,
-    },
+    #[error("cannot read {}: a newer version of longhaul wrote it", .0.display())]
+    Newer(PathBuf),
     /// The file is not such a database, or is damaged.
     #[error("cannot read {}: it is damaged: {cause}", path.display())]
     Damaged {
@@ -51,8 +45,8 @@ impl DatabaseError {
     /// Returns what the user can do about it. Only the ledger is rebuilt instead.
     pub fn hint(&self) -> &'static str {
         match self {
-            DatabaseError::Locked { .. } => "try again in a moment",
-            DatabaseError::Newer { .. } => "update longhaul",
+            DatabaseError::Locked(_) => "try again in a moment",
+            DatabaseError::Newer(_) => "update longhaul",
             DatabaseError::Damaged { .. } => {
                 "try again: longhaul then keeps it under another name and creates a new one; playbooks are not affected"
             }
@@ -72,7 +66,7 @@ impl DatabaseError {
     fn new(path: &Path, error: &rusqlite::Error) -> DatabaseError {
         let path = path.to_owned();
         match error.sqlite_error_code() {
-            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => DatabaseError::Locked { path },
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => DatabaseError::Locked(path),
             Some(
                 ErrorCode::PermissionDenied
                 | ErrorCode::ReadOnly
@@ -114,7 +108,7 @@ impl Database {
         let path = database.path.clone();
         match found {
             found if found == version => Ok(database),
-            later if later > version => Err(DatabaseError::Newer { path }),
+            later if later > version => Err(DatabaseError::Newer(path)),
             _ => {
                 let cause = format!("its version is {found}, not {version}");
                 Err(DatabaseError::Damaged { path, cause })

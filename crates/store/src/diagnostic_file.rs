@@ -14,10 +14,6 @@ const SAME_SECOND_MAX: u32 = 1_000;
 
 /// Writes `text` to `dir/stem.txt`, or to `dir/stem_2.txt` and so on if that exists, readable by its owner
 /// only. Creates the directory; its parent must exist. Nothing is flushed to disk.
-///
-/// # Errors
-/// Returns [`StoreError::Io`] if the file cannot be written, or if the directory is a symbolic link, because
-/// another user could have chosen its target.
 pub fn write_diagnostic(dir: &Path, stem: &str, text: &str) -> Result<PathBuf, StoreError> {
     make_real_dir(dir).map_err(StoreError::io("create directory", dir))?;
     for number in 1..=SAME_SECOND_MAX {

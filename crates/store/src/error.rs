@@ -46,25 +46,19 @@ pub enum StoreError {
         candidates: Vec<RunId>,
     },
     /// The input cannot name a run.
-    #[error("`{request}` is not an id prefix, a name, `@` or `@-N`")]
-    MalformedRun {
-        /// The user's input.
-        request: String,
-    },
+    #[error("`{0}` is not an id prefix, a name, `@` or `@-N`")]
+    MalformedRun(String),
     /// Another supervisor drives the run.
-    #[error("another process supervises the run (journal {})", path.display())]
-    JournalLocked {
-        /// Path of the journal.
-        path: PathBuf,
-    },
-    /// A line before the last one is not a step.
-    #[error("cannot read journal {}: line {line} is damaged: {cause}", path.display())]
+    #[error("another process supervises the run (journal {})", .0.display())]
+    JournalLocked(PathBuf),
+    /// A line before the last one is not a step, or a step is missing or present twice.
+    #[error("cannot read journal {}: line {line} {cause}", path.display())]
     JournalDamaged {
         /// Path of the journal.
         path: PathBuf,
         /// Number of the line, starting at 1.
         line: u64,
-        /// Parse error.
+        /// Its flaw: `is step 3, expected 2`.
         cause: String,
     },
     /// A complete step contains something that this version does not know.
@@ -77,24 +71,9 @@ pub enum StoreError {
         /// The unknown part.
         cause: String,
     },
-    /// A step is missing or present twice.
-    #[error("cannot read journal {}: line {line} is step {found}, expected {expected}", path.display())]
-    JournalGap {
-        /// Path of the journal.
-        path: PathBuf,
-        /// Number of the line, starting at 1.
-        line: u64,
-        /// Expected number of the step.
-        expected: u64,
-        /// Number of the step in the file.
-        found: u64,
-    },
     /// An earlier write failed and could not be undone, so nothing more can be written durably.
-    #[error("cannot write journal {}: an earlier write to it failed", path.display())]
-    JournalWriteFailed {
-        /// Path of the journal.
-        path: PathBuf,
-    },
+    #[error("cannot write journal {}: an earlier write to it failed", .0.display())]
+    JournalWriteFailed(PathBuf),
     /// Another user could have written the run, so Longhaul does not act on it.
     #[error("cannot trust the run: {} {reason}", path.display())]
     Untrusted {
@@ -132,11 +111,8 @@ pub enum StoreError {
         run: RunId,
     },
     /// The name of a directory to import is not a run id.
-    #[error("`{id}` is not a valid run id")]
-    InvalidRunId {
-        /// The name.
-        id: String,
-    },
+    #[error("`{0}` is not a valid run id")]
+    InvalidRunId(String),
     /// A run to import has the id of an existing run.
     #[error("cannot import run {run}: its id is used in {}", dir.display())]
     RunExists {
@@ -154,16 +130,13 @@ pub enum StoreError {
         dir: PathBuf,
     },
     /// A stream grew while it was being compacted. It is unchanged.
-    #[error("cannot compact {}: it is still being written to", path.display())]
-    StreamStillGrowing {
-        /// The stream.
-        path: PathBuf,
-    },
+    #[error("cannot compact {}: it is still being written to", .0.display())]
+    StreamStillGrowing(PathBuf),
 }
 
 impl StoreError {
     /// Returns a closure for `map_err` that reports a failed `action` on `path`.
-    pub(crate) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> StoreError {
+    pub fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> StoreError {
         move |cause| StoreError::Io { action, path: path.to_owned(), cause }
     }
 
@@ -178,7 +151,6 @@ impl StoreError {
         let path = match self {
             StoreError::JournalDamaged { path, .. }
             | StoreError::JournalNewer { path, .. }
-            | StoreError::JournalGap { path, .. }
             | StoreError::Unreadable { path, .. } => path,
             StoreError::Io { path, cause, .. } if !is_disk_full(cause.kind()) => path,
             StoreError::Io { .. }
@@ -186,16 +158,16 @@ impl StoreError {
             | StoreError::HomeNotDirectory { .. }
             | StoreError::NoSuchRun { .. }
             | StoreError::AmbiguousRun { .. }
-            | StoreError::MalformedRun { .. }
-            | StoreError::JournalLocked { .. }
-            | StoreError::JournalWriteFailed { .. }
+            | StoreError::MalformedRun(_)
+            | StoreError::JournalLocked(_)
+            | StoreError::JournalWriteFailed(_)
             | StoreError::SessionBusy { .. }
             | StoreError::SessionOrphaned { .. }
-            | StoreError::InvalidRunId { .. }
+            | StoreError::InvalidRunId(_)
             | StoreError::Untrusted { .. }
             | StoreError::RunExists { .. }
             | StoreError::RunIdInUse { .. }
-            | StoreError::StreamStillGrowing { .. } => return None,
+            | StoreError::StreamStillGrowing(_) => return None,
         };
         let is_plan_or_journal =
             path.file_name().is_some_and(|name| name == "plan.json" || name == "journal.jsonl");
@@ -211,16 +183,16 @@ impl StoreError {
             }
             StoreError::NoSuchRun { .. } => "list runs with `longhaul runs`".to_owned(),
             StoreError::AmbiguousRun { .. } => "type more of the id".to_owned(),
-            StoreError::MalformedRun { .. } => "`@` is the last run, `@-1` the one before".to_owned(),
-            StoreError::JournalLocked { path } => {
+            StoreError::MalformedRun(_) => "`@` is the last run, `@-1` the one before".to_owned(),
+            StoreError::JournalLocked(path) => {
                 let run = path.parent().and_then(Path::file_name).unwrap_or_default().to_string_lossy();
                 format!("follow it with `longhaul attach {run}`, or stop it with `longhaul cancel {run}`")
             }
-            StoreError::JournalDamaged { .. } | StoreError::JournalGap { .. } => {
+            StoreError::JournalDamaged { .. } => {
                 "the run cannot be recovered from it; its session can still be resumed by its id".to_owned()
             }
             StoreError::JournalNewer { .. } => "use the newer longhaul for this run".to_owned(),
-            StoreError::JournalWriteFailed { .. } => {
+            StoreError::JournalWriteFailed(_) => {
                 "see the first error; its session can still be resumed by its id".to_owned()
             }
             StoreError::Untrusted { path, .. } => format!(
@@ -245,10 +217,10 @@ impl StoreError {
                 "choose another --run-id, or continue that run with `longhaul resume {}`",
                 dir.display()
             ),
-            StoreError::InvalidRunId { .. } => {
+            StoreError::InvalidRunId(_) => {
                 "an id is a few letters like `kmzxqp`; use a file that longhaul wrote".to_owned()
             }
-            StoreError::StreamStillGrowing { .. } => return None,
+            StoreError::StreamStillGrowing(_) => return None,
         };
         Some(hint)
     }

@@ -17,7 +17,7 @@ impl Home {
     /// `request` does not name one run, and [`StoreError::Io`] if the home cannot be read.
     pub fn find(&self, request: &str) -> Result<RunDir, StoreError> {
         let none = || StoreError::NoSuchRun { request: request.to_owned(), runs: self.runs_path() };
-        let malformed = || StoreError::MalformedRun { request: request.to_owned() };
+        let malformed = || StoreError::MalformedRun(request.to_owned());
         if let Some(rest) = request.strip_prefix('@') {
             let index = steps_back(rest).ok_or_else(malformed)?;
             return self.runs_newest_first()?.filter(has_started).nth(index).ok_or_else(none);

@@ -73,9 +73,6 @@ pub struct BlockedUrl {
 impl RunDir {
     /// Replaces the entries of one attempt in `logs/blocked_urls.json`, without a disk flush. Existing
     /// entries keep their time. Without new entries it writes no file.
-    ///
-    /// # Errors
-    /// Returns [`StoreError::Io`] if the file cannot be written. A run does not fail because of it.
     pub fn write_blocked_urls(&self, attempt: u32, entries: Vec<BlockedUrl>) -> Result<(), StoreError> {
         let path = self.logs_path().join("blocked_urls.json");
         let mut all: Vec<BlockedUrl> = read_regular(&path)
@@ -92,9 +89,6 @@ impl RunDir {
     }
 
     /// Replaces `metadata.json`, without a disk flush.
-    ///
-    /// # Errors
-    /// Returns [`StoreError::Io`] if the file cannot be written. A run does not fail because of it.
     pub fn write_metadata(&self, generation: u32, session: Option<SessionId>) -> Result<(), StoreError> {
         let group = self.path().parent().and_then(Path::file_name);
         let metadata = Metadata {

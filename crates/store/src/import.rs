@@ -30,7 +30,7 @@ impl Home {
     /// has a run with that id, and [`StoreError::Io`] if the directory cannot be created.
     pub fn begin_import(&self, day: &Day, id: &RunId) -> Result<ImportedRunDir, StoreError> {
         if !is_run_id(id.as_str()) {
-            return Err(StoreError::InvalidRunId { id: id.to_string() });
+            return Err(StoreError::InvalidRunId(id.to_string()));
         }
         if let Some(dir) = self.find_exact(id)? {
             return Err(StoreError::RunExists { run: id.clone(), dir });
@@ -49,10 +49,6 @@ impl ImportedRunDir {
     }
 
     /// Creates a file in the directory, with its missing parents. `name` is relative.
-    ///
-    /// # Errors
-    /// Returns [`StoreError::Io`] if `name` leaves the directory, if the file exists, or if it cannot be
-    /// created.
     pub fn create_file(&self, name: &Path) -> Result<File, StoreError> {
         let path = self.scratch.path.join(name);
         if !name.components().all(|part| matches!(part, Component::Normal(_))) {

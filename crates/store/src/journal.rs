@@ -55,9 +55,6 @@ struct JournalLine<'a> {
 
 impl Journal {
     /// Creates an empty journal and locks it.
-    ///
-    /// # Errors
-    /// Returns [`StoreError::Io`] if the file exists or cannot be created.
     pub fn create(path: &Path) -> Result<Journal, StoreError> {
         let file = failpoint_io::open(private().append(true).create_new(true), path)
             .map_err(StoreError::io("create journal", path))?;
@@ -85,9 +82,6 @@ impl Journal {
     }
 
     /// Returns whether another process holds the journal of a run.
-    ///
-    /// # Errors
-    /// Returns [`StoreError::Io`] if the journal cannot be opened or locked.
     pub fn is_locked(path: &Path) -> Result<bool, StoreError> {
         let file = open_regular(path).map_err(StoreError::io("open journal", path))?;
         match file.try_lock_shared() {
@@ -115,8 +109,8 @@ impl Journal {
     /// one that is not JSON.
     ///
     /// # Errors
-    /// Returns [`StoreError::Io`] if the file cannot be read, and [`StoreError::JournalDamaged`],
-    /// [`StoreError::JournalGap`] or [`StoreError::JournalNewer`] with the line that is malformed.
+    /// Returns [`StoreError::Io`] if the file cannot be read, and [`StoreError::JournalDamaged`] or
+    /// [`StoreError::JournalNewer`] with the line that is malformed.
     pub fn load(path: &Path) -> Result<LoadedJournal, StoreError> {
         let text = read_regular(path).map_err(StoreError::io("read journal", path))?;
         LoadedJournal::parse(path, &text)
@@ -150,21 +144,22 @@ impl Journal {
         Ok(())
     }
 
-    /// Makes every appended step survive a power cut, with one `fdatasync`, or none if there are no new
-    /// steps.
+    /// Makes every appended step survive a power cut, with one `fdatasync`. Returns `false` if there are no
+    /// new steps.
     ///
     /// # Errors
     /// Returns [`StoreError::Io`] if the sync failed. The journal is broken then, because the kernel reports
     /// a lost write once and calls the next sync a success.
-    pub fn sync(&mut self) -> Result<(), StoreError> {
+    pub fn sync(&mut self) -> Result<bool, StoreError> {
         self.check()?;
-        if self.has_unsynced_steps {
-            let result = failpoint_io::sync_data(&self.file, &self.path);
-            self.is_broken = result.is_err();
-            result.map_err(StoreError::io("sync journal", &self.path))?;
-            self.has_unsynced_steps = false;
+        if !self.has_unsynced_steps {
+            return Ok(false);
         }
-        Ok(())
+        let result = failpoint_io::sync_data(&self.file, &self.path);
+        self.is_broken = result.is_err();
+        result.map_err(StoreError::io("sync journal", &self.path))?;
+        self.has_unsynced_steps = false;
+        Ok(true)
     }
 
     /// Sets the path after the run's directory was renamed.
@@ -187,7 +182,7 @@ impl Journal {
     }
 
     fn check(&self) -> Result<(), StoreError> {
-        if self.is_broken { Err(StoreError::JournalWriteFailed { path: self.path.clone() }) } else { Ok(()) }
+        if self.is_broken { Err(StoreError::JournalWriteFailed(self.path.clone())) } else { Ok(()) }
     }
 }
 
@@ -213,7 +208,7 @@ impl Drop for JournalLock {
 fn lock(file: &File, path: &Path) -> Result<(), StoreError> {
     match file.try_lock() {
         Ok(()) => Ok(()),
-        Err(TryLockError::WouldBlock) => Err(StoreError::JournalLocked { path: path.to_owned() }),
+        Err(TryLockError::WouldBlock) => Err(StoreError::JournalLocked(path.to_owned())),
         Err(TryLockError::Error(cause)) => Err(StoreError::io("lock journal", path)(cause)),
     }
 }

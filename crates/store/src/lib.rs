@@ -6,21 +6,22 @@
 //! once or can be derived again. Two locks separate supervisors: one on the journal (one supervisor per run),
 //! and one per session of an agent ([`SessionLock`]).
 //!
+//! Every function that can fail returns [`StoreError::Io`] if the system refuses an operation, and
+//! [`StoreError::Unreadable`] if a JSON file is malformed. A function documents only its other errors.
+//!
 //! This crate is synchronous. It never decides, starts a process or reads the environment: variables, dates
 //! and random numbers are arguments. Directories have mode 0700, files 0600. No type has a field for a
 //! secret: of environment variables only the names are stored.
 
-mod answers;
-mod argv;
 mod atomic;
+mod attempt_dir;
+mod attempt_files;
 mod compact_stream;
 mod cost_summary;
 mod create;
 mod database;
 mod diagnostic_file;
-mod dollars;
 mod error;
-mod exit;
 mod failpoint_io;
 mod files;
 mod find_run;
@@ -30,27 +31,25 @@ mod import;
 mod journal;
 mod ledger;
 mod line_log;
-mod model_usage;
 mod notify_receipts;
 mod plan;
 mod redact;
 mod regular;
 mod remove;
-mod rfc3339;
 mod run_dir;
 mod run_id;
 mod section_log;
-mod session_baseline;
 mod session_lock;
 mod status;
-mod stopped_task;
 mod supervisor_requests;
-mod watchdog_stop;
 mod workspace_record;
 
-pub use answers::AnsweredQuestion;
-pub use argv::{Argv, EnvNames};
 pub use atomic::{Durability, replace, replace_json};
+pub use attempt_dir::AttemptDir;
+pub use attempt_files::{
+    AnsweredQuestion, Argv, AttemptExit, AttemptFile, EnvNames, ModelUsage, SessionBaseline, StoppedTask,
+    WatchdogStop,
+};
 pub use compact_stream::{CompactionStats, compact};
 pub use cost_summary::{
     CostBreakdown, CostSummary, SessionSummary, SubagentCost, TimeSummary, TotalTokens, TurnCost,
@@ -59,7 +58,6 @@ pub use create::{NewRun, Placement};
 pub use database::{Database, DatabaseError, empty_database, with_suffix};
 pub use diagnostic_file::write_diagnostic;
 pub use error::StoreError;
-pub use exit::AttemptExit;
 pub use harness::{BlockedUrl, Metadata, harness_variables};
 pub use home::Home;
 pub use import::ImportedRunDir;
@@ -71,20 +69,16 @@ pub use ledger::{
 };
 pub use line_log::{ArrayFile, LineLog, read_lines, read_lines_from};
 pub use longhaul_core::{OsText, rfc3339};
-pub use model_usage::ModelUsage;
 pub use plan::{Binary, ImportOrigin, Inherited, Plan};
 pub use redact::redact;
 pub use regular::{open_regular, read_regular, read_regular_to_string};
 pub use remove::OUTSIDE_LINK;
-pub use run_dir::{AttemptDir, RunDir};
+pub use run_dir::RunDir;
 pub use run_id::is_run_id;
 pub use section_log::add_section;
-pub use session_baseline::SessionBaseline;
 pub use session_lock::SessionLock;
 pub use status::{Status, StatusPhase};
-pub use stopped_task::StoppedTask;
 pub use supervisor_requests::SupervisorRequest;
-pub use watchdog_stop::WatchdogStop;
 pub use workspace_record::{
     DiffStat, RunBoundary, UnrecordedReason, WorkspaceEnd, WorkspaceRecord, WorkspaceState,
 };

@@ -41,9 +41,6 @@ impl RunDir {
     }
 
     /// Opens the output of this command for appending.
-    ///
-    /// # Errors
-    /// Returns [`StoreError::Io`] if the file cannot be opened.
     pub fn create_notify_log(&self, name: &str, index: usize) -> Result<File, StoreError> {
         let path = self.notify_log_path(name, index);
         failpoint_io::open(private().append(true).create(true), &path)

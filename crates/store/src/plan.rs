@@ -1,8 +1,8 @@
 //! Stores the plan of a run, fixed when the run is created: its description and the facts of its creation. It
 //! names environment variables without their values, and has no field for a secret.
 
-use crate::{EnvNames, OsText, rfc3339};
-use longhaul_core::{Moment, RunSpec, Span, Usd};
+use crate::{EnvNames, OsText};
+use longhaul_core::{Moment, Rfc3339, RunSpec, Span, Usd};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs;
@@ -17,9 +17,7 @@ pub struct Plan {
     /// Version of Longhaul that wrote the file, so that another version can name it in an error.
     pub longhaul_version: String,
     /// When the run was created.
-    #[serde(with = "rfc3339")]
-    #[cfg_attr(feature = "schema", schemars(with = "longhaul_core::schema::Rfc3339"))]
-    pub started_at: Moment,
+    pub started_at: Rfc3339,
     /// Description of the run. Its session is set.
     #[serde(flatten)]
     pub spec: RunSpec,
@@ -49,7 +47,7 @@ impl Plan {
     pub fn new(spec: RunSpec, started_at: Moment) -> Plan {
         Plan {
             longhaul_version: env!("CARGO_PKG_VERSION").to_owned(),
-            started_at,
+            started_at: started_at.into(),
             spec,
             binary: None,
             env: EnvNames::default(),
@@ -68,9 +66,7 @@ pub struct ImportOrigin {
     /// Working directory of the agent before the import, absolute there.
     pub from_cwd: OsText,
     /// Time of the import.
-    #[serde(with = "rfc3339")]
-    #[cfg_attr(feature = "schema", schemars(with = "longhaul_core::schema::Rfc3339"))]
-    pub at: Moment,
+    pub at: Rfc3339,
 }
 
 /// Usage of another harness's run when this run took over its work.
@@ -96,9 +92,7 @@ pub struct Binary {
     /// Size in bytes.
     pub size: u64,
     /// Modification time.
-    #[serde(with = "rfc3339")]
-    #[cfg_attr(feature = "schema", schemars(with = "longhaul_core::schema::Rfc3339"))]
-    pub modified_at: Moment,
+    pub modified_at: Rfc3339,
     /// SHA-256 of its content in hexadecimal, if it was computed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sha256: Option<String>,
@@ -116,7 +110,7 @@ impl Binary {
         Ok(Binary {
             path: path.into(),
             size: metadata.len(),
-            modified_at: Moment(u64::try_from(modified.as_millis()).unwrap_or(u64::MAX)),
+            modified_at: Moment(u64::try_from(modified.as_millis()).unwrap_or(u64::MAX)).into(),
             sha256: None,
         })
     }

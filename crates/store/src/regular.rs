@@ -14,9 +14,6 @@ pub fn open_regular(path: &Path) -> io::Result<File> {
 }
 
 /// Reads a whole regular file.
-///
-/// # Errors
-/// Same as [`open_regular`].
 pub fn read_regular(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     open_regular(path)?.read_to_end(&mut bytes)?;
@@ -24,9 +21,6 @@ pub fn read_regular(path: &Path) -> io::Result<Vec<u8>> {
 }
 
 /// Reads a whole regular file of UTF-8 text.
-///
-/// # Errors
-/// Same as [`open_regular`].
 pub fn read_regular_to_string(path: &Path) -> io::Result<String> {
     let mut text = String::new();
     open_regular(path)?.read_to_string(&mut text)?;

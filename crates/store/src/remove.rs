@@ -36,9 +36,6 @@ impl Home {
 
     /// Removes leftovers of killed removals, exports, imports and other writers, and returns the bytes of
     /// disk space it frees.
-    ///
-    /// # Errors
-    /// Returns [`StoreError::Io`] if the home cannot be read.
     pub fn remove_leftovers(&self) -> Result<u64, StoreError> {
         let list = |dir: &Path| fs::read_dir(dir).into_iter().flatten().flatten();
         let days = match fs::read_dir(self.runs_path()) {

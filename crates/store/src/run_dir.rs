@@ -24,15 +24,11 @@
 //! sessions/        the agent's sessions of an imported run: `<session id>.jsonl`
 //! ```
 
-use crate::atomic::{Durability, replace, replace_json};
-use crate::files::{make_dirs, private, read_json};
-use crate::{
-    AnsweredQuestion, Argv, AttemptExit, CostSummary, ModelUsage, Plan, SessionBaseline, SessionSummary,
-    Status, StoppedTask, StoreError, WatchdogStop, failpoint_io, read_regular_to_string,
-};
+use crate::atomic::{Durability, replace_json};
+use crate::files::{make_dirs, read_json};
+use crate::{AttemptDir, CostSummary, Plan, SessionSummary, Status, StoreError};
 use longhaul_core::{RunId, State, Usage};
 use std::fs::{self, File};
-use std::io;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
@@ -158,10 +154,6 @@ impl RunDir {
     }
 
     /// Reads the plan.
-    ///
-    /// # Errors
-    /// Returns [`StoreError::Io`] if the file cannot be read, and [`StoreError::Unreadable`] if it is
-    /// malformed.
     pub fn plan(&self) -> Result<Plan, StoreError> {
         let mut plan: Plan = read_json("plan", &self.plan_path())?;
         if plan.spec.cwd.is_relative() {
@@ -172,9 +164,6 @@ impl RunDir {
 
     /// Replaces `plan.json`, for a run that moved to another directory. The file keeps its modification time,
     /// which is the run's creation time.
-    ///
-    /// # Errors
-    /// Returns [`StoreError::Io`] if the file cannot be replaced.
     pub fn replace_plan(&self, plan: &Plan) -> Result<(), StoreError> {
         let path = self.plan_path();
         let created = fs::metadata(&path).and_then(|metadata| metadata.modified());
@@ -196,10 +185,6 @@ impl RunDir {
     }
 
     /// Reads the status as last written. It may lag behind the journal.
-    ///
-    /// # Errors
-    /// Returns [`StoreError::Io`] if the file cannot be read, and [`StoreError::Unreadable`] if it is
-    /// malformed.
     pub fn status(&self) -> Result<Status, StoreError> {
         read_json("status", &self.status_path())
     }
@@ -210,25 +195,16 @@ impl RunDir {
     }
 
     /// Replaces `status.json`, without a disk flush, because it can be derived again.
-    ///
-    /// # Errors
-    /// Returns [`StoreError::Io`] if the file cannot be written. A run does not fail because of it.
     pub fn write_status(&self, status: &Status) -> Result<(), StoreError> {
         replace_json(&self.status_path(), status, Durability::Process)
     }
 
     /// Replaces `logs/cost_summary.json`, without a disk flush.
-    ///
-    /// # Errors
-    /// Returns [`StoreError::Io`] if the file cannot be written. A run does not fail because of it.
     pub fn write_cost_summary(&self, summary: &CostSummary) -> Result<(), StoreError> {
         replace_json(&self.logs_path().join("cost_summary.json"), summary, Durability::Process)
     }
 
     /// Replaces `logs/session.json`, without a disk flush.
-    ///
-    /// # Errors
-    /// Returns [`StoreError::Io`] if the file cannot be written. A run does not fail because of it.
     pub fn write_session_summary(&self, summary: &SessionSummary) -> Result<(), StoreError> {
         replace_json(&self.logs_path().join("session.json"), summary, Durability::Process)
     }
@@ -238,26 +214,12 @@ impl RunDir {
         AttemptDir { path: self.attempts_path().join(format!("{number:03}")), number }
     }
 
-    /// Creates the directory of attempt `number` (from 1), unless a dead supervisor of the same run already
-    /// did.
-    ///
-    /// # Errors
-    /// Returns [`StoreError::Io`] if the directory cannot be created.
-    pub fn create_attempt(&self, number: u32) -> Result<AttemptDir, StoreError> {
-        let attempt = self.attempt(number);
-        make_dirs(&attempt.path).map_err(StoreError::io("create attempt directory", &attempt.path))?;
-        Ok(attempt)
-    }
-
     /// Returns the path of the output of check `number` (from 1): each command line, followed by its output.
     pub fn check_output_path(&self, number: u32) -> PathBuf {
         self.path.join("checks").join(format!("{number:03}.log"))
     }
 
     /// Opens the output of a check for appending. Empties the file first if `truncate` is `true`.
-    ///
-    /// # Errors
-    /// Returns [`StoreError::Io`] if the file cannot be opened.
     pub fn create_check_output(&self, number: u32, truncate: bool) -> Result<File, StoreError> {
         let path = self.check_output_path(number);
         make_dirs(&self.path.join("checks")).map_err(StoreError::io("create directory", &path))?;
@@ -271,9 +233,6 @@ impl RunDir {
     }
 
     /// Returns the attempts that have a directory, in order.
-    ///
-    /// # Errors
-    /// Returns [`StoreError::Io`] if the directory cannot be read.
     pub fn attempts(&self) -> Result<Vec<AttemptDir>, StoreError> {
         let path = self.attempts_path();
         let entries = fs::read_dir(&path).map_err(StoreError::io("list attempts", &path))?;
@@ -282,264 +241,6 @@ impl RunDir {
         numbers.sort_unstable();
         Ok(numbers.into_iter().map(|number| self.attempt(number)).collect())
     }
-}
-
-/// The directory of one attempt.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct AttemptDir {
-    path: PathBuf,
-    number: u32,
-}
-
-impl AttemptDir {
-    /// Returns the number of the attempt, starting at 1.
-    pub fn number(&self) -> u32 {
-        self.number
-    }
-
-    /// Returns the path of the directory.
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
-    /// Returns the directory of the summary for this attempt, whether it exists or not. It has the files of
-    /// an attempt except session and exit.
-    pub fn summary(&self) -> AttemptDir {
-        AttemptDir { path: self.path.join("summary"), number: self.number }
-    }
-
-    /// Creates the directory of the summary, unless it exists.
-    ///
-    /// # Errors
-    /// Returns [`StoreError::Io`] if the directory cannot be created.
-    pub fn create_summary(&self) -> Result<AttemptDir, StoreError> {
-        let summary = self.summary();
-        make_dirs(&summary.path).map_err(StoreError::io("create summary directory", &summary.path))?;
-        Ok(summary)
-    }
-
-    /// Returns the path of the agent's event stream: its unchanged standard output.
-    pub fn stream_path(&self) -> PathBuf {
-        self.path.join("stream.jsonl")
-    }
-
-    /// Returns the path of the agent's unchanged standard error.
-    pub fn stderr_path(&self) -> PathBuf {
-        self.path.join("stderr.log")
-    }
-
-    /// Returns the path of the attempt's arguments.
-    pub fn argv_path(&self) -> PathBuf {
-        self.path.join("argv.json")
-    }
-
-    /// Opens `stream.jsonl` for the agent to append to.
-    ///
-    /// # Errors
-    /// Returns [`StoreError::Io`] if the file cannot be opened.
-    pub fn create_stream(&self) -> Result<File, StoreError> {
-        open_append(&self.stream_path())
-    }
-
-    /// Opens `stderr.log` for the agent to append to.
-    ///
-    /// # Errors
-    /// Returns [`StoreError::Io`] if the file cannot be opened.
-    pub fn create_stderr(&self) -> Result<File, StoreError> {
-        open_append(&self.stderr_path())
-    }
-
-    /// Returns the path of a guarded agent's standard input, a FIFO that exists while the agent runs.
-    pub fn input_path(&self) -> PathBuf {
-        self.path.join("input")
-    }
-
-    /// Creates the FIFO for a guarded agent's input and opens it for the agent. It is open for reading and
-    /// writing, so that the input does not end when a supervisor dies.
-    ///
-    /// # Errors
-    /// Returns [`StoreError::Io`] if the FIFO cannot be created or opened.
-    pub fn create_input(&self) -> Result<File, StoreError> {
-        let path = self.input_path();
-        self.remove_input();
-        failpoint_io::make_fifo(&path).map_err(StoreError::io("create", &path))?;
-        File::options().read(true).write(true).open(&path).map_err(StoreError::io("open", &path))
-    }
-
-    /// Removes the FIFO, if there is one, after its agent has ended.
-    pub fn remove_input(&self) {
-        // If this fails, only an unused name remains.
-        let _ = fs::remove_file(self.input_path());
-    }
-
-    /// Writes `argv.json`, without a disk flush.
-    ///
-    /// # Errors
-    /// Returns [`StoreError::Io`] if the file cannot be written.
-    pub fn write_argv(&self, argv: &Argv) -> Result<(), StoreError> {
-        replace_json(&self.argv_path(), argv, Durability::Process)
-    }
-
-    /// Reads the command line of the agent.
-    ///
-    /// # Errors
-    /// Returns [`StoreError::Io`] if the file cannot be read, and [`StoreError::Unreadable`] if it is
-    /// malformed.
-    pub fn argv(&self) -> Result<Argv, StoreError> {
-        read_json("arguments", &self.argv_path())
-    }
-
-    /// Writes `prompt.txt`, the prompt that the agent starts with, without a disk flush.
-    ///
-    /// # Errors
-    /// Returns [`StoreError::Io`] if the file cannot be written.
-    pub fn write_prompt(&self, prompt: &str) -> Result<(), StoreError> {
-        replace(&self.prompt_path(), prompt.as_bytes(), Durability::Process)
-    }
-
-    /// Reads the prompt that the agent started with. Returns `None` if it was not recorded.
-    ///
-    /// # Errors
-    /// Returns [`StoreError::Io`] if the file cannot be read.
-    pub fn prompt(&self) -> Result<Option<String>, StoreError> {
-        let path = self.prompt_path();
-        match read_regular_to_string(&path) {
-            Ok(prompt) => Ok(Some(prompt)),
-            Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(cause) => Err(StoreError::io("read", &path)(cause)),
-        }
-    }
-
-    fn prompt_path(&self) -> PathBuf {
-        self.path.join("prompt.txt")
-    }
-
-    /// Writes `session.json`, without a disk flush.
-    ///
-    /// # Errors
-    /// Returns [`StoreError::Io`] if the file cannot be written.
-    pub fn write_session(&self, session: &SessionBaseline) -> Result<(), StoreError> {
-        replace_json(&self.session_path(), session, Durability::Process)
-    }
-
-    /// Reads the attempt's session as it was at its start. Returns `None` if it was not recorded.
-    ///
-    /// # Errors
-    /// Returns [`StoreError::Io`] if the file cannot be read, and [`StoreError::Unreadable`] if it is
-    /// malformed.
-    pub fn session(&self) -> Result<Option<SessionBaseline>, StoreError> {
-        let path = self.session_path();
-        if path.exists() { read_json("session", &path).map(Some) } else { Ok(None) }
-    }
-
-    fn session_path(&self) -> PathBuf {
-        self.path.join("session.json")
-    }
-
-    /// Writes `exit.json`, without a disk flush, because the journal records the same a moment later.
-    ///
-    /// # Errors
-    /// Returns [`StoreError::Io`] if the file cannot be written.
-    pub fn write_exit(&self, exit: &AttemptExit) -> Result<(), StoreError> {
-        replace_json(&self.path.join("exit.json"), exit, Durability::Process)
-    }
-
-    /// Reads how the agent's process ended. Returns `None` if no supervisor observed it.
-    ///
-    /// # Errors
-    /// Returns [`StoreError::Io`] if the file cannot be read, and [`StoreError::Unreadable`] if it is
-    /// malformed.
-    pub fn exit(&self) -> Result<Option<AttemptExit>, StoreError> {
-        let path = self.path.join("exit.json");
-        if path.exists() { read_json("exit", &path).map(Some) } else { Ok(None) }
-    }
-
-    /// Writes `answers.json`, without a disk flush.
-    ///
-    /// # Errors
-    /// Returns [`StoreError::Io`] if the file cannot be written.
-    pub fn write_answers(&self, answers: &[AnsweredQuestion]) -> Result<(), StoreError> {
-        replace_json(&self.path.join("answers.json"), &answers, Durability::Process)
-    }
-
-    /// Reads the agent's questions with their answers. Returns an empty list if none were recorded.
-    ///
-    /// # Errors
-    /// Returns [`StoreError::Io`] if the file cannot be read, and [`StoreError::Unreadable`] if it is
-    /// malformed.
-    pub fn answers(&self) -> Result<Vec<AnsweredQuestion>, StoreError> {
-        let path = self.path.join("answers.json");
-        if path.exists() { read_json("answers", &path) } else { Ok(Vec::new()) }
-    }
-
-    /// Writes `background.json`, without a disk flush.
-    ///
-    /// # Errors
-    /// Returns [`StoreError::Io`] if the file cannot be written.
-    pub fn write_stopped_tasks(&self, tasks: &[StoppedTask]) -> Result<(), StoreError> {
-        replace_json(&self.path.join("background.json"), &tasks, Durability::Process)
-    }
-
-    /// Reads the background tasks that ended with the agent. Returns an empty list if there is no such file.
-    ///
-    /// # Errors
-    /// Returns [`StoreError::Io`] if the file cannot be read, and [`StoreError::Unreadable`] if it is
-    /// malformed.
-    pub fn stopped_tasks(&self) -> Result<Vec<StoppedTask>, StoreError> {
-        let path = self.path.join("background.json");
-        if path.exists() { read_json("background tasks", &path) } else { Ok(Vec::new()) }
-    }
-
-    /// Returns the path of the attempt's usage by model.
-    pub fn usage_path(&self) -> PathBuf {
-        self.path.join("usage.json")
-    }
-
-    /// Writes `usage.json`, without a disk flush.
-    ///
-    /// # Errors
-    /// Returns [`StoreError::Io`] if the file cannot be written.
-    pub fn write_model_usage(&self, usage: &[ModelUsage]) -> Result<(), StoreError> {
-        replace_json(&self.usage_path(), &usage, Durability::Process)
-    }
-
-    /// Reads the attempt's usage by model. Returns an empty list if it was not recorded.
-    ///
-    /// # Errors
-    /// Returns [`StoreError::Io`] if the file cannot be read, and [`StoreError::Unreadable`] if it is
-    /// malformed.
-    pub fn model_usage(&self) -> Result<Vec<ModelUsage>, StoreError> {
-        match read_json("usage", &self.usage_path()) {
-            Err(StoreError::Io { cause, .. }) if cause.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
-            result => result,
-        }
-    }
-
-    /// Writes `watchdog.json`, durably, because nothing else records it.
-    ///
-    /// # Errors
-    /// Returns [`StoreError::Io`] if the file cannot be written.
-    pub fn write_watchdog_stop(&self, stop: &WatchdogStop) -> Result<(), StoreError> {
-        replace_json(&self.watchdog_stop_path(), stop, Durability::Power)
-    }
-
-    /// Reads the watchdog's stop of the agent. Returns `None` if there was none.
-    ///
-    /// # Errors
-    /// Returns [`StoreError::Io`] if the file cannot be read, and [`StoreError::Unreadable`] if it is
-    /// malformed.
-    pub fn watchdog_stop(&self) -> Result<Option<WatchdogStop>, StoreError> {
-        let path = self.watchdog_stop_path();
-        if path.exists() { read_json("watchdog stop", &path).map(Some) } else { Ok(None) }
-    }
-
-    fn watchdog_stop_path(&self) -> PathBuf {
-        self.path.join("watchdog.json")
-    }
-}
-
-fn open_append(path: &Path) -> Result<File, StoreError> {
-    failpoint_io::open(private().append(true).create(true), path).map_err(StoreError::io("create", path))
 }
 
 #[cfg(test)]

@@ -1,10 +1,9 @@
 //! Writes `status.json`: the state of a run, for people and other programs. It is derived from the run, and
 //! no decision depends on it. It may lag behind the journal; recovering the run updates it.
 
-use crate::{dollars, rfc3339};
 use longhaul_core::{
-    DeadlineKind, Fault, Moment, Outcome, OutcomeKind, Phase, Policy, Run, RunId, SessionId, State, Tokens,
-    Usage, Usd,
+    DeadlineKind, Dollars, Fault, Moment, Outcome, OutcomeKind, Phase, Policy, Rfc3339, Run, RunId,
+    SessionId, State, Tokens, Usage,
 };
 use serde::{Deserialize, Serialize};
 
@@ -23,17 +22,11 @@ pub struct Status {
     /// Last fault: why the run waits or what ended it.
     pub fault: Option<Fault>,
     /// When the run next acts without an event.
-    #[serde(with = "rfc3339::option")]
-    #[cfg_attr(feature = "schema", schemars(with = "Option<longhaul_core::schema::Rfc3339>"))]
-    pub deadline_at: Option<Moment>,
-    /// The run's next action: `next_attempt`, `summary_timeout`, `check_timeout`, `stall`, `no_progress`,
-    /// `attempt_timeout`, `limit`, `background_timeout`, `idle_after_result`, `exit_timeout` or
-    /// `escalate_stop`.
-    pub deadline: Option<String>,
+    pub deadline_at: Option<Rfc3339>,
+    /// The run's next action.
+    pub deadline: Option<DeadlineKind>,
     /// When a retry makes sense (`retry_later`).
-    #[serde(with = "rfc3339::option")]
-    #[cfg_attr(feature = "schema", schemars(with = "Option<longhaul_core::schema::Rfc3339>"))]
-    pub retry_at: Option<Moment>,
+    pub retry_at: Option<Rfc3339>,
     /// Number of the current or last attempt, starting at 1; 0 before the first.
     pub attempt: u32,
     /// How often the finished run was resumed.
@@ -42,9 +35,7 @@ pub struct Status {
     /// Session that can be resumed.
     pub session_id: Option<SessionId>,
     /// Cost of the run so far, including estimates and the running attempt.
-    #[serde(with = "dollars")]
-    #[cfg_attr(feature = "schema", schemars(with = "longhaul_core::schema::Dollars"))]
-    pub total_cost_usd: Usd,
+    pub total_cost_usd: Dollars,
     /// Commands that the agent currently runs in the background.
     #[serde(default)]
     pub background: Vec<String>,
@@ -56,9 +47,7 @@ pub struct Status {
     /// PID of the supervisor.
     pub supervisor_pid: u32,
     /// When the file was written.
-    #[serde(with = "rfc3339")]
-    #[cfg_attr(feature = "schema", schemars(with = "longhaul_core::schema::Rfc3339"))]
-    pub updated_at: Moment,
+    pub updated_at: Rfc3339,
 }
 
 /// Usage of a run.
@@ -66,13 +55,9 @@ pub struct Status {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StatusUsage {
     /// Cost reported by the agent.
-    #[serde(with = "dollars")]
-    #[cfg_attr(feature = "schema", schemars(with = "longhaul_core::schema::Dollars"))]
-    pub reported_cost_usd: Usd,
+    pub reported_cost_usd: Dollars,
     /// Cost estimated by Longhaul, until the agent reports one.
-    #[serde(with = "dollars")]
-    #[cfg_attr(feature = "schema", schemars(with = "longhaul_core::schema::Dollars"))]
-    pub estimated_cost_usd: Usd,
+    pub estimated_cost_usd: Dollars,
     /// Whether some tokens could not be priced. The costs are then lower bounds.
     pub unpriced: bool,
     /// Tokens of completed messages.
@@ -90,8 +75,8 @@ pub struct StatusUsage {
 impl StatusUsage {
     fn new(usage: Usage) -> StatusUsage {
         StatusUsage {
-            reported_cost_usd: usage.reported_cost,
-            estimated_cost_usd: usage.estimated_cost,
+            reported_cost_usd: usage.reported_cost.into(),
+            estimated_cost_usd: usage.estimated_cost.into(),
             unpriced: usage.unpriced,
             tokens: usage.tokens,
             truncated_tokens: usage.truncated_tokens,
@@ -108,8 +93,8 @@ impl StatusUsage {
             messages: self.messages,
             truncated_messages: self.truncated_messages,
             turns: self.turns,
-            reported_cost: self.reported_cost_usd,
-            estimated_cost: self.estimated_cost_usd,
+            reported_cost: self.reported_cost_usd.0,
+            estimated_cost: self.estimated_cost_usd.0,
             unpriced: self.unpriced,
         }
     }
@@ -157,49 +142,39 @@ impl Status {
             returncode: outcome.as_ref().map(Outcome::exit_code),
             phase,
             fault: outcome.map_or(state.fault, |outcome| outcome.fault),
-            deadline_at: deadline.map(|deadline| deadline.at),
-            deadline: deadline.map(|deadline| deadline_word(deadline.kind).to_owned()),
-            retry_at: outcome.and_then(|outcome| outcome.retry_at),
+            deadline_at: deadline.map(|deadline| deadline.at.into()),
+            deadline: deadline.map(|deadline| deadline.kind),
+            retry_at: outcome.and_then(|outcome| outcome.retry_at).map(Rfc3339),
             attempt: state.attempts(),
             resume_generation: state.reopen_count,
             session_id: state.session.clone(),
             background: Vec::new(),
-            total_cost_usd: state.usage.total_cost(),
+            total_cost_usd: state.usage.total_cost().into(),
             usage: StatusUsage::new(state.usage),
             pid: state.process.map(|process| process.pid),
             supervisor_pid,
-            updated_at: at,
+            updated_at: at.into(),
         }
     }
-}
 
-impl Status {
     /// Returns the status with this usage of the run, as of `at`.
     #[must_use]
     pub fn with_usage(self, usage: Usage, at: Moment) -> Status {
-        Status { total_cost_usd: usage.total_cost(), usage: StatusUsage::new(usage), updated_at: at, ..self }
+        Status {
+            total_cost_usd: usage.total_cost().into(),
+            usage: StatusUsage::new(usage),
+            updated_at: at.into(),
+            ..self
+        }
     }
 
     /// Returns the usage of the run in `state`. While an attempt has no recorded end, this status is newer
     /// than the journal; afterwards the journal counts.
     pub fn usage_of(&self, state: &State) -> Usage {
         let is_live = self.attempt == state.attempts() && self.resume_generation == state.reopen_count;
-        match state.phase {
-            Phase::Running | Phase::Closing { .. } | Phase::Stopping { .. } if is_live => {
-                self.usage.core_usage()
-            }
-            Phase::New
-            | Phase::Starting
-            | Phase::Summarizing { .. }
-            | Phase::Running
-            | Phase::Closing { .. }
-            | Phase::Stopping { .. }
-            | Phase::Sweeping { .. }
-            | Phase::Checking { .. }
-            | Phase::Waiting { .. }
-            | Phase::Suspended { .. }
-            | Phase::Finished { .. } => state.usage,
-        }
+        let is_attempt_live =
+            matches!(state.phase, Phase::Running | Phase::Closing { .. } | Phase::Stopping { .. });
+        if is_live && is_attempt_live { self.usage.core_usage() } else { state.usage }
     }
 }
 
@@ -225,22 +200,6 @@ fn phase(phase: &Phase) -> StatusPhase {
         Phase::Waiting { .. } => StatusPhase::Waiting,
         Phase::Suspended { .. } => StatusPhase::Suspended,
         Phase::Finished { .. } => StatusPhase::Finished,
-    }
-}
-
-fn deadline_word(kind: DeadlineKind) -> &'static str {
-    match kind {
-        DeadlineKind::NextAttempt => "next_attempt",
-        DeadlineKind::SummaryTimeout => "summary_timeout",
-        DeadlineKind::CheckTimeout => "check_timeout",
-        DeadlineKind::Stall => "stall",
-        DeadlineKind::NoProgress => "no_progress",
-        DeadlineKind::AttemptTimeout => "attempt_timeout",
-        DeadlineKind::Limit => "limit",
-        DeadlineKind::BackgroundTimeout => "background_timeout",
-        DeadlineKind::IdleAfterResult => "idle_after_result",
-        DeadlineKind::ExitTimeout => "exit_timeout",
-        DeadlineKind::EscalateStop => "escalate_stop",
     }
 }
 

@@ -29,9 +29,6 @@ impl SupervisorRequest {
 
 impl RunDir {
     /// Writes a request for the current or next supervisor of the run.
-    ///
-    /// # Errors
-    /// Returns [`StoreError::Io`] if the request cannot be written.
     pub fn send_request(&self, request: SupervisorRequest) -> Result<(), StoreError> {
         // Runs of older versions have no such directory.
         let dir = self.open_requests()?;
@@ -49,9 +46,6 @@ impl RunDir {
     }
 
     /// Returns the directory of requests, creating it if necessary.
-    ///
-    /// # Errors
-    /// Returns [`StoreError::Io`] if the directory cannot be created.
     pub fn open_requests(&self) -> Result<PathBuf, StoreError> {
         let dir = self.requests_path();
         make_dirs(&dir).map_err(StoreError::io("create directory", &dir))?;

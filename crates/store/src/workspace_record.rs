@@ -3,8 +3,8 @@
 
 use crate::atomic::{Durability, replace_json};
 use crate::files::{make_dirs, read_json};
-use crate::{OsText, RunDir, StoreError, failpoint_io, rfc3339};
-use longhaul_core::Moment;
+use crate::{OsText, RunDir, StoreError, failpoint_io};
+use longhaul_core::{Moment, Rfc3339};
 use serde::{Deserialize, Serialize};
 use std::fs::{self, Permissions};
 use std::io;
@@ -34,9 +34,7 @@ impl WorkspaceRecord {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WorkspaceState {
     /// When the state was recorded.
-    #[serde(with = "rfc3339")]
-    #[cfg_attr(feature = "schema", schemars(with = "longhaul_core::schema::Rfc3339"))]
-    pub at: Moment,
+    pub at: Rfc3339,
     /// Commit that was checked out. `None` before the first commit.
     pub head: Option<String>,
     /// Branch that was checked out. `None` for a detached head.
@@ -100,7 +98,7 @@ impl WorkspaceState {
     /// Creates a state without a tree, for this reason.
     pub fn unrecorded(at: Moment, reason: UnrecordedReason, git_error: Option<String>) -> WorkspaceState {
         WorkspaceState {
-            at,
+            at: at.into(),
             head: None,
             branch: None,
             tree: None,
@@ -129,10 +127,6 @@ pub enum RunBoundary {
 
 impl RunDir {
     /// Reads the recorded states of the run's workspace. Returns `None` if they were not recorded.
-    ///
-    /// # Errors
-    /// Returns [`StoreError::Io`] if the file cannot be read, and [`StoreError::Unreadable`] if it is
-    /// malformed.
     pub fn changes(&self) -> Result<Option<WorkspaceRecord>, StoreError> {
         match read_json("changes", &self.changes_path()) {
             Err(StoreError::Io { cause, .. }) if cause.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -141,9 +135,6 @@ impl RunDir {
     }
 
     /// Writes `changes.json`, without a disk flush.
-    ///
-    /// # Errors
-    /// Returns [`StoreError::Io`] if the file cannot be written. A run does not fail because of it.
     pub fn write_changes(&self, record: &WorkspaceRecord) -> Result<(), StoreError> {
         replace_json(&self.changes_path(), record, Durability::Process)
     }
@@ -159,9 +150,6 @@ impl RunDir {
 
     /// Moves a directory of git objects to [`RunDir::objects_path`], where it replaces an existing one. Only
     /// its owner can read it there.
-    ///
-    /// # Errors
-    /// Returns [`StoreError::Io`] if the directory cannot be moved.
     pub fn store_objects(&self, boundary: RunBoundary, objects: &Path) -> Result<(), StoreError> {
         let target = self.objects_path(boundary);
         make_private(objects).map_err(StoreError::io("protect", objects))?;

@@ -1,6 +1,13 @@
 //! Names of attributes and metrics. Those of `gen_ai` and `error` come from the semantic conventions (1.41),
 //! the others from Longhaul.
 
+use opentelemetry::{KeyValue, Value};
+
+/// Returns the attribute if it has a value.
+pub(crate) fn attribute(name: &'static str, value: Option<impl Into<Value>>) -> Option<KeyValue> {
+    value.map(|value| KeyValue::new(name, value))
+}
+
 pub(crate) const OPERATION: &str = "gen_ai.operation.name";
 pub(crate) const PROVIDER: &str = "gen_ai.provider.name";
 pub(crate) const AGENT: &str = "gen_ai.agent.name";

@@ -15,9 +15,6 @@ pub(crate) struct Client {
 impl Client {
     /// Creates a client on `runtime` with this timeout for each request. The exporter limits only its
     /// retries.
-    ///
-    /// # Errors
-    /// Returns the library's error if TLS is not available.
     pub(crate) fn new(runtime: Handle, timeout: Duration) -> Result<Client, reqwest::Error> {
         // Of the two available providers, this one builds without C++ and an assembler. Installing it fails
         // if another provider is already installed, which is fine.

@@ -95,13 +95,8 @@ impl Trace {
 /// Returns the context of children of this span.
 pub(crate) fn context_of(trace: TraceId, span: SpanId, sampled: bool, is_remote: bool) -> Context {
     let flags = TraceFlags::default().with_sampled(sampled);
-    Context::new().with_remote_span_context(SpanContext::new(
-        trace,
-        span,
-        flags,
-        is_remote,
-        TraceState::default(),
-    ))
+    let span = SpanContext::new(trace, span, flags, is_remote, TraceState::default());
+    Context::new().with_remote_span_context(span)
 }
 
 fn parse_trace(bytes: &[u8]) -> Option<Trace> {

@@ -3,7 +3,7 @@
 use crate::client::Client;
 use crate::context::Ids;
 use crate::metrics::Metrics;
-use crate::settings::{Protocol, Settings, Target};
+use crate::settings::{Protocol, Settings};
 use opentelemetry::KeyValue;
 use opentelemetry::metrics::MeterProvider as _;
 use opentelemetry::trace::{SpanId, TraceId, TracerProvider as _};
@@ -71,6 +71,20 @@ struct DroppedData {
     reason: Option<String>,
 }
 
+/// Builds an exporter. The builders of both signals have the same methods, but no trait in common.
+macro_rules! build_exporter {
+    ($builder:expr, $target:expr, $runtime:expr) => {
+        match http_protocol($target.protocol) {
+            None => $builder.with_tonic().build()?,
+            Some(http_protocol) => $builder
+                .with_http()
+                .with_protocol(http_protocol)
+                .with_http_client(Client::new($runtime.handle().clone(), $target.timeout)?)
+                .build()?,
+        }
+    };
+}
+
 impl Telemetry {
     /// Starts the pipeline, or returns `None` if the settings disable it.
     ///
@@ -88,16 +102,16 @@ impl Telemetry {
         let dropped: Arc<Mutex<DroppedData>> = Arc::default();
         let ids = Ids::default();
         let traces = settings.traces.as_ref().map(|target| -> Result<_, TelemetryError> {
-            let exporter =
-                CountingExporter { inner: span_exporter(target, &runtime)?, dropped: Arc::clone(&dropped) };
+            let inner = build_exporter!(SpanExporter::builder(), target, runtime);
+            let exporter = CountingExporter { inner, dropped: Arc::clone(&dropped) };
             let provider =
                 SdkTracerProvider::builder().with_id_generator(ids.clone()).with_resource(resource());
             Ok(provider.with_batch_exporter(exporter).build())
         });
         let traces = traces.transpose()?;
         let metrics = settings.metrics.as_ref().map(|target| -> Result<_, TelemetryError> {
-            let exporter =
-                CountingExporter { inner: metric_exporter(target, &runtime)?, dropped: Arc::clone(&dropped) };
+            let inner = build_exporter!(MetricExporter::builder(), target, runtime);
+            let exporter = CountingExporter { inner, dropped: Arc::clone(&dropped) };
             let reader = PeriodicReader::builder(exporter).build();
             Ok(SdkMeterProvider::builder().with_reader(reader).with_resource(resource()).build())
         });
@@ -184,30 +198,6 @@ fn resource() -> Resource {
         return resource.with_detector(Box::new(SdkProvidedResourceDetector)).build();
     }
     resource.build()
-}
-
-fn span_exporter(target: &Target, runtime: &Runtime) -> Result<SpanExporter, TelemetryError> {
-    let builder = SpanExporter::builder();
-    Ok(match http_protocol(target.protocol) {
-        None => builder.with_tonic().build()?,
-        Some(http_protocol) => builder
-            .with_http()
-            .with_protocol(http_protocol)
-            .with_http_client(Client::new(runtime.handle().clone(), target.timeout)?)
-            .build()?,
-    })
-}
-
-fn metric_exporter(target: &Target, runtime: &Runtime) -> Result<MetricExporter, TelemetryError> {
-    let builder = MetricExporter::builder();
-    Ok(match http_protocol(target.protocol) {
-        None => builder.with_tonic().build()?,
-        Some(http_protocol) => builder
-            .with_http()
-            .with_protocol(http_protocol)
-            .with_http_client(Client::new(runtime.handle().clone(), target.timeout)?)
-            .build()?,
-    })
 }
 
 /// Returns the protocol over HTTP, or `None` for gRPC.

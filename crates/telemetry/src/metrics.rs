@@ -1,32 +1,14 @@
 //! Metrics of runs: those of the semantic conventions for model calls, and Longhaul's own.
 
-use crate::attributes::{self, metrics};
+use crate::attributes::{self, attribute, metrics};
 use crate::conversation::TurnSpan;
 use crate::time::seconds;
 use longhaul_core::{Fault, Outcome, Span, Usage};
 use opentelemetry::KeyValue;
 use opentelemetry::metrics::{Counter, Histogram, Meter};
 
-/// Histogram bounds for tokens, in powers of four as in the conventions.
-const TOKEN_BOUNDS: &[f64] = &[
-    1.0,
-    4.0,
-    16.0,
-    64.0,
-    256.0,
-    1_024.0,
-    4_096.0,
-    16_384.0,
-    65_536.0,
-    262_144.0,
-    1_048_576.0,
-    4_194_304.0,
-    16_777_216.0,
-    67_108_864.0,
-];
-/// Histogram bounds for seconds of a turn, as in the conventions.
-const SECOND_BOUNDS: &[f64] =
-    &[0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92];
+// Of tokens, in powers of four, and of the seconds of a turn, in powers of two: as in the conventions.
+const BOUNDS: i32 = 14;
 
 /// The instruments.
 #[derive(Clone)]
@@ -46,13 +28,13 @@ impl Metrics {
                 .u64_histogram(metrics::TOKENS)
                 .with_unit("{token}")
                 .with_description("Number of input and output tokens used")
-                .with_boundaries(TOKEN_BOUNDS.to_vec())
+                .with_boundaries((0..BOUNDS).map(|power| 4_f64.powi(power)).collect())
                 .build(),
             duration: meter
                 .f64_histogram(metrics::DURATION)
                 .with_unit("s")
                 .with_description("Duration of a turn of the agent's model")
-                .with_boundaries(SECOND_BOUNDS.to_vec())
+                .with_boundaries((0..BOUNDS).map(|power| 0.01 * 2_f64.powi(power)).collect())
                 .build(),
             runs: meter
                 .u64_counter(metrics::RUNS)
@@ -79,21 +61,18 @@ impl Metrics {
 
     pub(crate) fn turn(&self, turn: &TurnSpan, common: &[KeyValue]) {
         let model = turn.model.clone().unwrap_or_default();
-        let mut attributes = common.to_vec();
-        attributes.push(KeyValue::new(attributes::OPERATION, "chat"));
-        attributes.push(KeyValue::new(attributes::RESPONSE_MODEL, model));
+        let operation = KeyValue::new(attributes::OPERATION, "chat");
+        let attributes = with(common, [operation, KeyValue::new(attributes::RESPONSE_MODEL, model)]);
         self.duration.record(seconds(turn.ended_at.since(turn.started_at)), &attributes);
         let Some(usage) = turn.usage else { return };
         let input = usage.input_tokens + usage.cache_read_input_tokens + usage.cache_creation_input_tokens;
         for (kind, tokens) in [("input", input), ("output", usage.output_tokens)] {
-            let mut attributes = attributes.clone();
-            attributes.push(KeyValue::new(attributes::TOKEN_TYPE, kind));
-            self.tokens.record(tokens, &attributes);
+            self.tokens.record(tokens, &with(&attributes, [KeyValue::new(attributes::TOKEN_TYPE, kind)]));
         }
     }
 
     pub(crate) fn attempt(&self, fault: Option<Fault>, usage: &Usage, common: &[KeyValue]) {
-        self.attempts.add(1, &with_fault(common, fault));
+        self.attempts.add(1, &with(common, attribute(attributes::FAULT, fault.map(Fault::as_str))));
         self.usage(usage, common);
     }
 
@@ -101,26 +80,24 @@ impl Metrics {
     pub(crate) fn usage(&self, usage: &Usage, common: &[KeyValue]) {
         for (kind, cost) in [("reported", usage.reported_cost), ("estimated", usage.estimated_cost)] {
             if cost.0 > 0 {
-                let mut attributes = common.to_vec();
-                attributes.push(KeyValue::new(attributes::COST_KIND, kind));
-                self.cost.add(cost.as_dollars(), &attributes);
+                let kind = KeyValue::new(attributes::COST_KIND, kind);
+                self.cost.add(cost.as_dollars(), &with(common, [kind]));
             }
         }
     }
 
     pub(crate) fn wait(&self, fault: Option<Fault>, span: Span, common: &[KeyValue]) {
-        self.waiting.add(seconds(span), &with_fault(common, fault));
+        self.waiting
+            .add(seconds(span), &with(common, attribute(attributes::FAULT, fault.map(Fault::as_str))));
     }
 
     pub(crate) fn run(&self, outcome: &Outcome, common: &[KeyValue]) {
-        let mut attributes = with_fault(common, outcome.fault);
-        attributes.push(KeyValue::new(attributes::OUTCOME, outcome.kind.as_str()));
-        self.runs.add(1, &attributes);
+        let kind = KeyValue::new(attributes::OUTCOME, outcome.kind.as_str());
+        let fault = attribute(attributes::FAULT, outcome.fault.map(Fault::as_str));
+        self.runs.add(1, &with(common, fault.into_iter().chain([kind])));
     }
 }
 
-fn with_fault(common: &[KeyValue], fault: Option<Fault>) -> Vec<KeyValue> {
-    let mut attributes = common.to_vec();
-    attributes.extend(fault.map(|fault| KeyValue::new(attributes::FAULT, fault.as_str())));
-    attributes
+fn with(common: &[KeyValue], added: impl IntoIterator<Item = KeyValue>) -> Vec<KeyValue> {
+    common.iter().cloned().chain(added).collect()
 }

@@ -6,8 +6,8 @@
 use std::fmt;
 use std::time::Duration;
 
-/// Default timeout of an export in the specification.
-const TIMEOUT: Duration = Duration::from_secs(10);
+// Default timeout of an export in the specification, which counts in milliseconds.
+const TIMEOUT_MS: u64 = 10_000;
 
 /// The signals to export, with their targets.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -43,10 +43,6 @@ pub enum Protocol {
     HttpJson,
 }
 
-/// Names of the signals in variables.
-const TRACES: &str = "TRACES";
-const METRICS: &str = "METRICS";
-
 impl Settings {
     /// Reads the settings with `variable`, which returns the value of a variable.
     pub fn read(variable: impl Fn(&str) -> Option<String>) -> Settings {
@@ -57,8 +53,8 @@ impl Settings {
         if variable("OTEL_SDK_DISABLED").is_some_and(|value| value.eq_ignore_ascii_case("true")) {
             return settings;
         }
-        settings.traces = target(TRACES, &variable, &mut settings.warnings);
-        settings.metrics = target(METRICS, &variable, &mut settings.warnings);
+        settings.traces = target("TRACES", &variable, &mut settings.warnings);
+        settings.metrics = target("METRICS", &variable, &mut settings.warnings);
         settings
     }
 
@@ -82,52 +78,46 @@ fn target(
     if !is_enabled {
         return None;
     }
-    let protocol = protocol(signal, variable, warnings);
+    let protocols = "is none of grpc, http/protobuf, http/json";
+    let mut reader = SettingReader { signal, variable, warnings };
+    let protocol = reader.read("PROTOCOL", Protocol::default(), protocols, Protocol::parse);
+    let parse = |value: &str| value.parse().ok().filter(|milliseconds| *milliseconds > 0);
+    let timeout = reader.read("TIMEOUT", TIMEOUT_MS, "is not a number of milliseconds", parse);
     let endpoint = endpoint.unwrap_or_else(|| protocol.endpoint().to_owned());
-    let timeout = timeout(signal, variable, warnings);
-    Some(Target { protocol, endpoint: without_credentials(&endpoint), timeout })
+    let endpoint = without_credentials(&endpoint);
+    Some(Target { protocol, endpoint, timeout: Duration::from_millis(timeout) })
 }
 
-/// Reads the timeout of a signal, in milliseconds as in the specification.
-fn timeout(signal: &str, variable: &impl Fn(&str) -> Option<String>, warnings: &mut Vec<String>) -> Duration {
-    for name in [format!("OTEL_EXPORTER_OTLP_{signal}_TIMEOUT"), "OTEL_EXPORTER_OTLP_TIMEOUT".to_owned()] {
-        let Some(value) = variable(&name) else { continue };
-        if let Some(milliseconds) = value.parse().ok().filter(|milliseconds| *milliseconds > 0) {
-            return Duration::from_millis(milliseconds);
-        }
-        let default = TIMEOUT.as_millis();
-        add_warning(
-            warnings,
-            format!("{name} is `{value}`, which is not a number of milliseconds; {default} is used"),
-        );
-        break;
-    }
-    TIMEOUT
+/// Reads the settings of one signal.
+struct SettingReader<'a, F> {
+    signal: &'a str,
+    variable: &'a F,
+    warnings: &'a mut Vec<String>,
 }
 
-/// Adds a warning unless it is a duplicate. Both signals may read the same variable.
-fn add_warning(warnings: &mut Vec<String>, warning: String) {
-    if !warnings.contains(&warning) {
-        warnings.push(warning);
+impl<F: Fn(&str) -> Option<String>> SettingReader<'_, F> {
+    /// Reads the signal's own variable, or else that of all signals. A value that is not valid is a
+    /// warning, which states the `flaw`.
+    fn read<T: fmt::Display>(
+        &mut self,
+        setting: &str,
+        default: T,
+        flaw: &str,
+        parse: impl Fn(&str) -> Option<T>,
+    ) -> T {
+        let own = format!("OTEL_EXPORTER_OTLP_{}_{setting}", self.signal);
+        let names = [own, format!("OTEL_EXPORTER_OTLP_{setting}")];
+        let value = names.into_iter().find_map(|name| Some(((self.variable)(&name)?, name)));
+        let Some((value, name)) = value else { return default };
+        parse(&value).unwrap_or_else(|| {
+            let warning = format!("{name} is `{value}`, which {flaw}; {default} is used");
+            // Both signals may read the same variable.
+            if !self.warnings.contains(&warning) {
+                self.warnings.push(warning);
+            }
+            default
+        })
     }
-}
-
-fn protocol(
-    signal: &str,
-    variable: &impl Fn(&str) -> Option<String>,
-    warnings: &mut Vec<String>,
-) -> Protocol {
-    for name in [format!("OTEL_EXPORTER_OTLP_{signal}_PROTOCOL"), "OTEL_EXPORTER_OTLP_PROTOCOL".to_owned()] {
-        let Some(value) = variable(&name) else { continue };
-        if let Some(protocol) = Protocol::parse(&value) {
-            return protocol;
-        }
-        let default = Protocol::default();
-        let reason = "which is none of grpc, http/protobuf, http/json";
-        add_warning(warnings, format!("{name} is `{value}`, {reason}; {default} is used"));
-        break;
-    }
-    Protocol::default()
 }
 
 impl Protocol {

@@ -6,10 +6,11 @@
 
 mod span_data;
 
-use crate::attributes;
+use crate::attributes::{self, attribute};
 use crate::context::{Trace, context_of};
 use crate::conversation::{CompletedSpan, ConversationSpans};
 use crate::exporter::Exporter;
+use crate::metrics::Metrics;
 use crate::time::system_time;
 use longhaul_agent::transcript_message::TranscriptMessage;
 use longhaul_core::{
@@ -17,12 +18,10 @@ use longhaul_core::{
     WaitHistory,
 };
 use longhaul_store::Plan;
-use opentelemetry::trace::{
-    Span as _, SpanBuilder, SpanContext, SpanId, SpanKind, Status, TraceId, Tracer as _,
-};
-use opentelemetry::{Context, KeyValue};
+use opentelemetry::KeyValue;
+use opentelemetry::trace::{Event, Span as _, SpanBuilder, SpanId, SpanKind, Status, TraceId, Tracer as _};
 use opentelemetry_sdk::trace::Span;
-use span_data::{RunInfo, SpanData, SpanEvent, call_span_key, span_key, usage_attributes, wire_name};
+use span_data::{RunInfo, SpanData, call_span_key, span_key, usage_attributes, wire_name};
 use std::collections::BTreeMap;
 
 /// Records the spans of one run.
@@ -42,7 +41,7 @@ pub(crate) struct SpanRecorder {
 struct OpenAttempt {
     number: u32,
     conversation: ConversationSpans,
-    events: Vec<SpanEvent>,
+    events: Vec<Event>,
 }
 
 impl SpanRecorder {
@@ -55,22 +54,15 @@ impl SpanRecorder {
         plan: &Plan,
         reported: BTreeMap<u32, usize>,
     ) -> SpanRecorder {
-        let info = RunInfo::new(run.to_string(), plan);
-        SpanRecorder {
-            exporter,
-            trace,
-            info,
-            history: RunHistory::default(),
-            run: None,
-            attempt: None,
-            reported,
-        }
+        let info = RunInfo { run: run.to_string(), plan: plan.clone() };
+        let history = RunHistory::default();
+        SpanRecorder { exporter, trace, info, history, run: None, attempt: None, reported }
     }
 
     /// Applies records of an earlier supervisor without sending spans.
     pub(crate) fn replay(&mut self, at: Moment, records: &[Record]) {
         let exporter = std::mem::replace(&mut self.exporter, Exporter::disabled());
-        records.iter().for_each(|record| self.apply(at, record));
+        self.record(at, records);
         self.exporter = exporter;
     }
 
@@ -134,15 +126,12 @@ impl SpanRecorder {
             HistoryEventKind::CancelRequested(_) => self.add_event("longhaul.cancel", at, Vec::new()),
             HistoryEventKind::SuspendOrdered(_) => self.add_event("longhaul.suspend", at, Vec::new()),
             HistoryEventKind::SummaryEnded(summary) => {
-                let common = self.info.common();
-                if let Some(metrics) = self.exporter.metrics() {
-                    metrics.usage(&summary.usage, &common);
-                }
+                self.measure(|metrics, common| metrics.usage(&summary.usage, common));
             }
             HistoryEventKind::AttemptEnded => self.end_attempt(at),
             HistoryEventKind::CheckEnded { result, duration, .. } => {
                 let started_at = Moment(at.0.saturating_sub(duration.0));
-                self.send_child_of_run(SpanData::check(started_at, at, wire_name(&result)));
+                self.send(None, SpanData::check(started_at, at, wire_name(&result)));
             }
             HistoryEventKind::Finished { outcome, .. } => self.end_run(at, &outcome),
             HistoryEventKind::AgentStopped { .. } | HistoryEventKind::Suspended { .. } => {}
@@ -152,7 +141,7 @@ impl SpanRecorder {
     /// Adds an event to the span of the current attempt, or else to that of the run.
     fn add_event(&mut self, name: &'static str, at: Moment, attributes: Vec<KeyValue>) {
         match &mut self.attempt {
-            Some(attempt) => attempt.events.push(SpanEvent { name, at, attributes }),
+            Some(attempt) => attempt.events.push(Event::new(name, system_time(at), attributes, 0)),
             None => {
                 if let Some(run) = self.run() {
                     run.add_event_with_timestamp(name, system_time(at), attributes);
@@ -168,20 +157,14 @@ impl SpanRecorder {
         let Some(history) = self.history.attempt(attempt.number) else { return };
         let (fault, usage) = (history.fault(), history.usage());
         let span_data = SpanData::attempt(&self.info, history, at, attempt.events);
-        self.send_child_of_run(span_data);
-        let common = self.info.common();
-        if let Some(metrics) = self.exporter.metrics() {
-            metrics.attempt(fault, &usage, &common);
-        }
+        self.send(None, span_data);
+        self.measure(|metrics, common| metrics.attempt(fault, &usage, common));
     }
 
     /// Sends the span of a wait that ended at `at`.
     fn end_wait(&mut self, wait: WaitHistory, at: Moment) {
-        self.send_child_of_run(SpanData::wait(wait.from, at, wait.until, wait.fault));
-        let common = self.info.common();
-        if let Some(metrics) = self.exporter.metrics() {
-            metrics.wait(wait.fault, at.since(wait.from), &common);
-        }
+        self.send(None, SpanData::wait(&wait, at));
+        self.measure(|metrics, common| metrics.wait(wait.fault, at.since(wait.from), common));
     }
 
     fn end_run(&mut self, at: Moment, outcome: &Outcome) {
@@ -189,7 +172,7 @@ impl SpanRecorder {
         let mut attributes = usage_attributes(&self.history.usage_since_reopen());
         attributes.push(KeyValue::new(attributes::OUTCOME, outcome.kind.as_str()));
         attributes.push(KeyValue::new(attributes::ATTEMPTS, i64::from(attempts)));
-        attributes.extend(outcome.fault.map(|fault| KeyValue::new(attributes::FAULT, fault.as_str())));
+        attributes.extend(attribute(attributes::FAULT, outcome.fault.map(Fault::as_str)));
         if let Some(run) = self.run() {
             run.set_attributes(attributes);
             if outcome.kind != OutcomeKind::Done {
@@ -200,29 +183,22 @@ impl SpanRecorder {
             }
             run.end_with_timestamp(system_time(at));
         }
-        let common = self.info.common();
-        if let Some(metrics) = self.exporter.metrics() {
-            metrics.run(outcome, &common);
-        }
+        self.measure(|metrics, common| metrics.run(outcome, common));
     }
 
     fn send_conversation(&mut self, attempt: u32, completed: &[CompletedSpan]) {
         for span in completed {
             match span {
                 CompletedSpan::Turn(turn) => {
-                    let common = self.info.common();
-                    if let Some(metrics) = self.exporter.metrics().filter(|_| !turn.is_already_sent) {
-                        metrics.turn(turn, &common);
+                    if !turn.is_already_sent {
+                        self.measure(|metrics, common| metrics.turn(turn, common));
                     }
                     let span_data = SpanData::turn(&self.info, attempt, turn);
                     self.send_child_of_attempt(attempt, turn.parent.as_deref(), span_data);
                 }
                 CompletedSpan::Call(call) => {
-                    self.send_child_of_attempt(
-                        attempt,
-                        call.parent.as_deref(),
-                        SpanData::call(attempt, call),
-                    );
+                    let span_data = SpanData::call(attempt, call);
+                    self.send_child_of_attempt(attempt, call.parent.as_deref(), span_data);
                 }
             }
         }
@@ -235,31 +211,28 @@ impl SpanRecorder {
         self.send(Some(ids), span_data);
     }
 
-    /// Sends a child span of the run.
-    fn send_child_of_run(&mut self, span_data: SpanData) {
-        self.send(None, span_data);
-    }
-
+    /// Sends a child span of the run, or of `parent`.
     fn send(&mut self, parent: Option<(TraceId, SpanId)>, span_data: SpanData) {
         let Some(run) = self.run().map(|run| run.span_context().clone()) else { return };
         let Some(tracer) = self.exporter.tracer() else { return };
-        let mut attributes = span_data.attributes;
-        attributes.push(KeyValue::new(attributes::RUN, self.info.run.clone()));
-        attributes.push(KeyValue::new(attributes::PROVIDER, self.info.provider));
-        attributes.extend(span_data.error.clone().map(|error| KeyValue::new(attributes::ERROR, error)));
-        let builder = SpanBuilder::from_name(span_data.name)
-            .with_kind(span_data.kind)
-            .with_start_time(system_time(span_data.started_at))
-            .with_attributes(attributes);
-        self.exporter.set_next_ids(self.trace.span(&span_data.key));
-        let mut span = tracer.build_with_context(builder, &context(&run, parent));
-        for SpanEvent { name, at, attributes } in span_data.events {
-            span.add_event_with_timestamp(name, system_time(at), attributes);
-        }
-        if let Some(error) = span_data.error {
+        let SpanData { key, mut builder, ended_at, error } = span_data;
+        let attributes = builder.attributes.get_or_insert_default();
+        attributes.extend([KeyValue::new(attributes::RUN, self.info.run.clone()), self.info.provider()]);
+        attributes.extend(attribute(attributes::ERROR, error.clone()));
+        self.exporter.set_next_ids(self.trace.span(&key));
+        let (trace, parent) = parent.unwrap_or((run.trace_id(), run.span_id()));
+        let context = context_of(trace, parent, run.is_sampled(), false);
+        let mut span = tracer.build_with_context(builder, &context);
+        if let Some(error) = error {
             span.set_status(Status::error(error));
         }
-        span.end_with_timestamp(system_time(span_data.ended_at.max(span_data.started_at)));
+        span.end_with_timestamp(system_time(ended_at));
+    }
+
+    fn measure(&self, record: impl FnOnce(&Metrics, &[KeyValue])) {
+        if let Some(metrics) = self.exporter.metrics() {
+            record(metrics, &self.info.common());
+        }
     }
 
     /// Returns the span of the run, or `None` if traces are disabled or records are being replayed.
@@ -268,7 +241,7 @@ impl SpanRecorder {
         Some(self.run.get_or_insert_with(|| {
             let is_reopened = |event: &&HistoryEvent| matches!(event.kind, HistoryEventKind::Reopened { .. });
             let reopened_at = self.history.events().iter().rfind(is_reopened).map(|event| event.at);
-            let started_at = reopened_at.or(self.history.started_at()).unwrap_or(self.info.created_at);
+            let started_at = reopened_at.or(self.history.started_at()).unwrap_or(self.info.plan.started_at.0);
             let key = match self.history.state().reopen_count {
                 0 => "run".to_owned(),
                 count => format!("run again {count}"),
@@ -276,18 +249,12 @@ impl SpanRecorder {
             let mut attributes = self.info.common();
             attributes.push(KeyValue::new(attributes::OPERATION, "invoke_workflow"));
             attributes.push(KeyValue::new(attributes::RUN, self.info.run.clone()));
-            if let Some(name) = &self.info.name {
-                attributes.push(KeyValue::new(attributes::WORKFLOW, name.clone()));
-                attributes.push(KeyValue::new(attributes::RUN_NAME, name.clone()));
-            }
-            attributes
-                .extend(self.info.model.clone().map(|model| KeyValue::new(attributes::REQUEST_MODEL, model)));
-            let name = self
-                .info
-                .name
-                .as_ref()
-                .map_or("invoke_workflow".to_owned(), |name| format!("invoke_workflow {name}"));
-            let builder = SpanBuilder::from_name(name)
+            let name = &self.info.plan.spec.name;
+            attributes.extend(attribute(attributes::WORKFLOW, name.clone()));
+            attributes.extend(attribute(attributes::RUN_NAME, name.clone()));
+            attributes.extend(self.info.requested_model());
+            let name = name.as_ref().map_or(String::new(), |name| format!(" {name}"));
+            let builder = SpanBuilder::from_name(format!("invoke_workflow{name}"))
                 .with_kind(SpanKind::Internal)
                 .with_start_time(system_time(started_at))
                 .with_attributes(attributes);
@@ -295,12 +262,6 @@ impl SpanRecorder {
             tracer.build_with_context(builder, &self.trace.parent_context())
         }))
     }
-}
-
-/// Returns the context of a child of the run or of `parent`.
-fn context(run: &SpanContext, parent: Option<(TraceId, SpanId)>) -> Context {
-    let (trace, span) = parent.unwrap_or((run.trace_id(), run.span_id()));
-    context_of(trace, span, run.is_sampled(), false)
 }
 
 #[cfg(test)]

@@ -1,11 +1,9 @@
 //! Measures how much processor time a first build takes, and how large the packaged binary is.
 
 use super::Bench;
-use super::process::measure_command;
-use super::section::{ResultRow, ResultSection};
-use crate::cargo;
-use std::path::Path;
-use std::time::Duration;
+use crate::process::measure_command;
+use crate::programs::cargo;
+use crate::results::ResultSection;
 use std::{fs, io};
 
 // A first `cargo run --release` is most of what a new user waits for.
@@ -22,35 +20,34 @@ pub fn bench(bench: &Bench) -> io::Result<ResultSection> {
     let reference = build(bench, "release", &optimized)?;
     let release = build(bench, "release", &[])?;
     let dist = build(bench, "dist", &[])?;
-    let seconds = |build: &Build| build.cpu.as_secs_f64();
-    let share = seconds(&release) / seconds(&reference);
-    Ok(ResultSection {
-        about: "A build of `longhaul` with all dependencies from nothing: the processor time of cargo and all its children. \
-                The reference is `release` with thin link-time optimization and full optimization of every crate.",
-        rows: vec![
-            ResultRow::at_most("`--release`, share of the reference", RELEASE_SHARE_BAR, "", share),
-            ResultRow::without_bar("`--release`", "s", seconds(&release)),
-            ResultRow::without_bar("the reference", "s", seconds(&reference)),
-            ResultRow::without_bar("`--profile dist`", "s", seconds(&dist))
-                .with_ratio(seconds(&dist) / seconds(&release), "`--release`"),
-            ResultRow::at_most("binary of `--profile dist`", DIST_BAR_MB, "MB", dist.megabytes),
-            ResultRow::without_bar("binary of `--release`", "MB", release.megabytes),
-        ],
-        appendix: String::new(),
-    })
+    let share = release.cpu_s / reference.cpu_s;
+    let mut section = ResultSection::new(
+        "A build of `longhaul` with all dependencies from nothing: the processor time of cargo and all its children. \
+         The reference is `release` with thin link-time optimization and full optimization of every crate.",
+    );
+    section.figure("`--release`, share of the reference", RELEASE_SHARE_BAR, "", share);
+    section.figure("`--release`", None, "s", release.cpu_s);
+    section.figure("the reference", None, "s", reference.cpu_s);
+    section
+        .figure("`--profile dist`", None, "s", dist.cpu_s)
+        .ratio(dist.cpu_s / release.cpu_s, "`--release`");
+    section.figure("binary of `--profile dist`", DIST_BAR_MB, "MB", dist.megabytes);
+    section.figure("binary of `--release`", None, "MB", release.megabytes);
+    Ok(section)
 }
 
 struct Build {
-    /// User and system time.
-    cpu: Duration,
-    /// Size of the binary in millions of bytes.
+    cpu_s: f64,
     megabytes: f64,
 }
 
-/// Builds the program with this profile in an empty directory. A quick bench builds only the smallest crate.
+/// Builds the program with this profile in an empty directory, which is removed afterwards. A quick bench builds
+/// only the smallest crate.
 fn build(bench: &Bench, profile: &str, env: &[(&str, &str)]) -> io::Result<Build> {
+    fs::create_dir_all(bench.root.join("target"))?;
     let target = tempfile::tempdir_in(bench.root.join("target"))?;
-    let package = if bench.quick { "longhaul-core" } else { "longhaul-cli" };
+    let (package, program) =
+        if bench.quick { ("longhaul-core", "liblonghaul_core.rlib") } else { ("longhaul-cli", "longhaul") };
     let mut command = cargo();
     command
         .args(["build", "--quiet", "--profile", profile, "--package", package])
@@ -58,14 +55,9 @@ fn build(bench: &Bench, profile: &str, env: &[(&str, &str)]) -> io::Result<Build
         .envs(env.iter().copied())
         .current_dir(&bench.root);
     let build = measure_command(&mut command)?;
-    if !build.status.success() {
-        return Err(io::Error::other(format!("build with profile {profile}: {}", build.status)));
-    }
-    let cpu = build.cpu + build.children_cpu;
-    Ok(Build { cpu, megabytes: megabytes(&target.path().join(profile), bench.quick)? })
-}
-
-fn megabytes(dir: &Path, quick: bool) -> io::Result<f64> {
-    let program = if quick { "liblonghaul_core.rlib" } else { "longhaul" };
-    Ok(fs::metadata(dir.join(program))?.len() as f64 / 1e6)
+    let cpu_s = (build.cpu + build.children_cpu).as_secs_f64();
+    Ok(Build {
+        cpu_s,
+        megabytes: fs::metadata(target.path().join(profile).join(program))?.len() as f64 / 1e6,
+    })
 }

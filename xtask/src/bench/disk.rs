@@ -8,11 +8,9 @@ use std::time::{Duration, Instant};
 
 const BLOCK: [u8; 4096] = [b'x'; 4096];
 
-/// A file to measure with.
 pub struct Disk(File);
 
 impl Disk {
-    /// Creates the file in the directory to measure.
     pub fn new(dir: &Path) -> io::Result<Disk> {
         Ok(Disk(OpenOptions::new().append(true).create(true).open(dir.join("fdatasync"))?))
     }

@@ -1,19 +1,21 @@
 //! Runs every scenario with both agents and compares the expected with the actual results.
 
 use super::Bench;
-use super::sandbox::Sandbox;
-use super::section::{ResultRow, ResultSection};
+use crate::results::{ResultSection, table_row};
+use crate::sandbox::Sandbox;
 use serde_json::Value;
-use std::fmt::Write as _;
 use std::io;
 use std::process::Stdio;
 
+const HEAD: &str = "| scenario | agent | outcome | fault | exit code | survived | attempts | requests | tokens off | \
+    cost off | seconds | leftover processes | passed |\n|---|---|---|---|---|---|---|---|---|---|---|---|---|\n";
+
 pub fn bench(bench: &Bench) -> io::Result<ResultSection> {
-    let mut rows = Vec::new();
-    let mut table =
-        "| scenario | agent | outcome | fault | exit code | survived | attempts | requests | tokens off | cost off | \
-                     seconds | leftover processes | passed |\n|---|---|---|---|---|---|---|---|---|---|---|---|---|\n"
-            .to_owned();
+    let mut section = ResultSection::new(
+        "`longhaul drill all` with the scripted agent and with the real Claude Code. A cell with an arrow shows \
+         the expected and the actual value: expected → actual.",
+    );
+    section.appendix = HEAD.to_owned();
     let (agents, scenarios): (&[&str], &[&str]) = if bench.quick {
         (&["scripted"], &["auth-401", "overload"])
     } else {
@@ -21,40 +23,21 @@ pub fn bench(bench: &Bench) -> io::Result<ResultSection> {
     };
     for agent in agents {
         let cards = drill(bench, &Sandbox::new()?, agent, scenarios)?;
-        for card in &cards {
-            let _ = writeln!(table, "{}", line(card));
-        }
+        section.appendix.extend(cards.iter().map(line));
         let passed = cards.iter().filter(|card| card["passed"] == true).count();
-        let total = cards.len();
-        let label = format!("passed scenarios, {agent}");
-        rows.push(ResultRow::condition(
-            label,
-            format!("all {total}"),
-            passed.to_string(),
-            passed == total && total > 0,
-        ));
+        section.every(format!("passed scenarios, {agent}"), passed, cards.len());
         let leftover: u64 = cards.iter().filter_map(|card| card["processes_left"].as_u64()).sum();
-        rows.push(ResultRow::condition(
-            format!("leftover processes, {agent}"),
-            "0",
-            leftover.to_string(),
-            leftover == 0,
-        ));
+        section.equal(format!("leftover processes, {agent}"), 0, leftover);
     }
-    Ok(ResultSection {
-        about: "`longhaul drill all` with the scripted agent and with the real Claude Code. A cell with an arrow shows \
-                the expected and the actual value: expected → actual.",
-        rows,
-        appendix: table,
-    })
+    Ok(section)
 }
 
 /// Runs drills and returns their scorecards. Their directories stay in the sandbox if `args` contains
 /// `--keep`.
 pub fn drill(bench: &Bench, sandbox: &Sandbox, agent: &str, args: &[&str]) -> io::Result<Vec<Value>> {
-    let mut command = sandbox.command(&bench.longhaul);
+    let mut command = sandbox.command(&bench.programs.longhaul);
     command.arg("drill").args(args).args(["--output-format", "json", "--quiet", "--agent", agent]);
-    command.arg("--agent-path").arg(&bench.claude);
+    command.arg("--agent-path").arg(&bench.programs.claude);
     let output = command.stdout(Stdio::piped()).stderr(Stdio::inherit()).output()?;
     // A failed drill exits with a failure, but still prints its scorecard.
     serde_json::from_slice(&output.stdout)
@@ -62,13 +45,9 @@ pub fn drill(bench: &Bench, sandbox: &Sandbox, agent: &str, args: &[&str]) -> io
 }
 
 fn line(card: &Value) -> String {
-    let survived: Vec<&str> = card["faults_survived"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .filter_map(|survived| survived["fault"].as_str())
-        .collect();
-    let cells = [
+    let survived = card["faults_survived"].as_array().into_iter().flatten();
+    let survived: Vec<&str> = survived.filter_map(|survived| survived["fault"].as_str()).collect();
+    table_row(&[
         render_value(&card["scenario"]),
         render_value(&card["agent"]),
         render_pair(&card["outcome"]),
@@ -82,8 +61,7 @@ fn line(card: &Value) -> String {
         format!("{:.1}", card["wall_ms"].as_f64().unwrap_or(f64::NAN) / 1e3),
         render_value(&card["processes_left"]),
         if card["passed"] == true { "yes".to_owned() } else { "**no**".to_owned() },
-    ];
-    format!("| {} |", cells.join(" | "))
+    ])
 }
 
 /// Returns the difference between the counted and the billed total, in percent of the billed total.
@@ -94,11 +72,8 @@ fn percent_off(totals: &Value) -> String {
 }
 
 fn render_pair(pair: &Value) -> String {
-    if pair["expected"] == pair["actual"] {
-        render_value(&pair["actual"])
-    } else {
-        format!("{} → {}", render_value(&pair["expected"]), render_value(&pair["actual"]))
-    }
+    let (expected, actual) = (render_value(&pair["expected"]), render_value(&pair["actual"]));
+    if expected == actual { actual } else { format!("{expected} → {actual}") }
 }
 
 fn render_value(value: &Value) -> String {

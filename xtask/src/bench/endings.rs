@@ -2,11 +2,12 @@
 
 use super::Bench;
 use super::drills::drill;
-use super::sandbox::{Sandbox, newest};
-use super::section::{ResultRow, ResultSection};
+use crate::journal;
+use crate::results::ResultSection;
+use crate::sandbox::{Sandbox, newest};
+use longhaul_drill::scenario;
 use serde_json::Value;
-use std::path::Path;
-use std::{fs, io};
+use std::io;
 
 const AUTH_BAR_S: f64 = 5.0;
 const OVER_STALL_BAR_S: f64 = 8.0;
@@ -14,51 +15,36 @@ const HOPELESS: &str = "auth-401";
 const HANG: &str = "silent-pings";
 
 pub fn bench(bench: &Bench) -> io::Result<ResultSection> {
-    let scenario = fs::read_to_string(bench.root.join(format!("crates/drill/scenarios/{HANG}.toml")))?;
+    let stall = scenario::find(HANG).map_err(io::Error::other)?.run.stall_timeout;
     let stall_s =
-        scenario.lines().find_map(|line| line.strip_prefix("stall_timeout_s = ")?.parse::<f64>().ok());
-    let stall_s =
-        stall_s.ok_or_else(|| io::Error::other(format!("scenario {HANG} sets no stall timeout")))?;
-    let mut rows = Vec::new();
+        stall.ok_or_else(|| io::Error::other(format!("{HANG} sets no stall timeout")))?.as_secs_f64();
+    let mut section = ResultSection::new(
+        "The whole drill `auth-401`; and of the drill `silent-pings` the time from the last progress before the hang \
+         to the end of the attempt.",
+    );
     for agent in ["scripted", "claude"] {
         let duration_s = seconds(&drill(bench, &Sandbox::new()?, agent, &[HOPELESS])?);
-        rows.push(ResultRow::at_most(format!("a permanent 401, {agent}"), AUTH_BAR_S, "s", duration_s));
+        section.figure(format!("a permanent 401, {agent}"), AUTH_BAR_S, "s", duration_s);
         let sandbox = Sandbox::new()?;
         let duration_s = seconds(&drill(bench, &sandbox, agent, &[HANG, "--keep"])?);
-        let hung = hung_s(&newest(&newest(&sandbox.temporary(), 1)?.join("longhaul/runs"), 2)?)?;
-        rows.push(
-            ResultRow::at_most(format!("a hang, {agent}"), stall_s + OVER_STALL_BAR_S, "s", hung)
-                .with_origin(&format!("stall timeout {stall_s} s + 8 s")),
-        );
-        rows.push(ResultRow::without_bar(format!("the whole run with the hang, {agent}"), "s", duration_s));
+        let home = newest(&sandbox.temporary(), 1)?.join("longhaul");
+        let hung =
+            hung_s(&journal::records_in(&home)).ok_or_else(|| io::Error::other("a run had no hang"))?;
+        section
+            .figure(format!("a hang, {agent}"), stall_s + OVER_STALL_BAR_S, "s", hung)
+            .origin(&format!("stall timeout {stall_s} s + 8 s"));
+        section.figure(format!("the whole run with the hang, {agent}"), None, "s", duration_s);
     }
-    Ok(ResultSection {
-        about: "The whole drill `auth-401`; and of the drill `silent-pings` the time from the last progress before the hang \
-                to the end of the attempt.",
-        rows,
-        appendix: String::new(),
-    })
+    Ok(section)
 }
 
 fn seconds(cards: &[Value]) -> f64 {
     cards.first().and_then(|card| card["wall_ms"].as_f64()).unwrap_or(f64::NAN) / 1e3
 }
 
-/// Returns the time from the last progress of the first attempt to its end, from the run's journal.
-fn hung_s(run: &Path) -> io::Result<f64> {
-    let journal = fs::read_to_string(run.join("journal.jsonl"))?;
-    let mut last_progress = None;
-    for line in journal.lines() {
-        let entry: Value = serde_json::from_str(line)?;
-        for record in entry["records"].as_array().into_iter().flatten() {
-            match (record["record"].as_str(), last_progress) {
-                (Some("progress_made"), _) => last_progress = record["at"].as_f64(),
-                (Some("attempt_ended"), Some(last_progress)) => {
-                    return Ok((record["at"].as_f64().unwrap_or(f64::NAN) - last_progress) / 1e3);
-                }
-                _ => {}
-            }
-        }
-    }
-    Err(io::Error::other(format!("the journal of {} has no hang", run.display())))
+/// Returns the time from the last progress of the first attempt to its end.
+fn hung_s(records: &[Value]) -> Option<f64> {
+    let end = records.iter().position(|record| record["record"] == "attempt_ended")?;
+    let progress = records[..end].iter().rev().find(|record| record["record"] == "progress_made")?;
+    Some((records[end]["at"].as_f64()? - progress["at"].as_f64()?) / 1e3)
 }

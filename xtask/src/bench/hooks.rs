@@ -3,19 +3,21 @@
 
 use super::Bench;
 use super::disk::Disk;
-use super::sample::{median, ms};
-use super::sandbox::Sandbox;
-use super::section::{ResultRow, ResultSection};
+use crate::results::ResultSection;
+use crate::sandbox::Sandbox;
 use serde_json::{Value, json};
+use std::cell::Cell;
+use std::fs;
 use std::io::{self, Write};
-use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
-use std::{fs, iter};
 
 const PROMPT_BAR_MS: f64 = 20.0;
 const QUEUE_BAR_MS: f64 = 8.0;
 const POINTS: usize = 200;
+const PROMPT: &str = "UserPromptSubmit";
+const END: &str = "SessionEnd";
+const BEST_POINTS: [&str; 2] = ["--max-tokens", "2000"];
 
 pub fn bench(bench: &Bench) -> io::Result<ResultSection> {
     let sandbox = Sandbox::new()?;
@@ -24,68 +26,57 @@ pub fn bench(bench: &Bench) -> io::Result<ResultSection> {
     fs::write(&transcript, "{}\n")?;
     let mut disk = Disk::new(sandbox.path())?;
     let end_event = json!({"session_id": "s", "transcript_path": transcript, "cwd": sandbox.work(), "reason": "other",
-        "hook_event_name": "SessionEnd"});
-    let prompt_event = |number: usize| {
-        json!({"session_id": format!("s{number}"), "transcript_path": transcript, "cwd": sandbox.work(),
-            "hook_event_name": "UserPromptSubmit", "prompt": "Why does the release build of point 117 fail?"})
+        "hook_event_name": END});
+    let prompt_event = |session: usize| {
+        json!({"session_id": format!("s{session}"), "transcript_path": transcript, "cwd": sandbox.work(),
+            "hook_event_name": PROMPT, "prompt": "Why does the release build of point 117 fail?"})
     };
     // The worker that a hook starts finds no API key and exits.
     let hook = |event: &str| {
-        let mut command = sandbox.command(&bench.longhaul);
+        let mut command = sandbox.command(&bench.programs.longhaul);
         command.env("ANTHROPIC_BASE_URL", "http://127.0.0.1:9").args(["hook", event]);
         command
     };
+    let sessions = Cell::new(0);
+    let new_session = || {
+        sessions.set(sessions.get() + 1);
+        prompt_event(sessions.get())
+    };
     // The first call creates the database and the first pages of its log.
-    let warm = 3;
-    for number in 0..warm {
-        time_hook(&mut hook("SessionEnd"), &end_event)?;
-        time_hook(hook("UserPromptSubmit").args(["--max-tokens", "2000"]), &prompt_event(number))?;
+    for _ in 0..3 {
+        time_hook(&mut hook(END), &end_event)?;
+        time_hook(hook(PROMPT).args(BEST_POINTS), &new_session())?;
     }
-    let (mut all_points, mut best_points, mut repeated, mut queued, mut syncs) =
-        (vec![], vec![], vec![], vec![], vec![]);
-    for number in warm..warm + bench.count(20, 5) {
-        all_points.push(ms(time_hook(&mut hook("UserPromptSubmit"), &prompt_event(number * 2))?));
-        best_points.push(ms(time_hook(
-            hook("UserPromptSubmit").args(["--max-tokens", "2000"]),
-            &prompt_event(number * 2 + 1),
-        )?));
-        repeated.push(ms(time_hook(&mut hook("UserPromptSubmit"), &prompt_event(number * 2))?));
-        queued.push(ms(time_hook(&mut hook("SessionEnd"), &end_event)?));
-        syncs.push(ms(disk.append()?));
+    let [all_points, repeated, best_points, queued, sync] = bench.medians(
+        20,
+        5,
+        [
+            &mut || time_hook(&mut hook(PROMPT), &new_session()),
+            &mut || time_hook(&mut hook(PROMPT), &prompt_event(sessions.get())),
+            &mut || time_hook(hook(PROMPT).args(BEST_POINTS), &new_session()),
+            &mut || time_hook(&mut hook(END), &end_event),
+            &mut || disk.append(),
+        ],
+    )?;
+    let mut section = ResultSection::new(
+        "The time that an agent waits for its hooks: the whole process of `longhaul hook`, from launch to exit. Medians of \
+         20 calls, one after the other, with the disk measured in between. The hook does not wait for the worker that \
+         it starts.",
+    );
+    section.figure("a session receives all of 200 points", PROMPT_BAR_MS, "ms", all_points);
+    section.figure("a session receives the best points in 2000 tokens", PROMPT_BAR_MS, "ms", best_points);
+    section.figure("a prompt of a session with injected points", None, "ms", repeated);
+    section
+        .figure("a session is queued", QUEUE_BAR_MS + sync, "ms", queued)
+        .origin("8 ms and one sync")
+        .ratio(queued / sync, "the append");
+    section.figure("append and fdatasync of 4 KiB", None, "ms", sync);
+    if let Some(count) = flushes(&hook(END), &end_event, &sandbox)? {
+        section.equal("flushes to disk per queued session", 1, count);
     }
-    let sync = median(&syncs);
-    let mut rows = vec![
-        ResultRow::at_most("a session receives all of 200 points", PROMPT_BAR_MS, "ms", median(&all_points)),
-        ResultRow::at_most(
-            "a session receives the best points in 2000 tokens",
-            PROMPT_BAR_MS,
-            "ms",
-            median(&best_points),
-        ),
-        ResultRow::without_bar("a prompt of a session with injected points", "ms", median(&repeated)),
-        ResultRow::at_most("a session is queued", QUEUE_BAR_MS + sync, "ms", median(&queued))
-            .with_origin("8 ms and one sync")
-            .with_ratio(median(&queued) / sync, "the append"),
-        ResultRow::without_bar("append and fdatasync of 4 KiB", "ms", sync),
-    ];
-    if let Some(count) = flushes(&hook("SessionEnd"), &end_event, &sandbox)? {
-        rows.push(ResultRow::condition(
-            "flushes to disk per queued session",
-            "1",
-            count.to_string(),
-            count == 1,
-        ));
-    }
-    Ok(ResultSection {
-        about: "The time that an agent waits for its hooks: the whole process of `longhaul hook`, from launch to exit. Medians of \
-                20 calls, one after the other, with the disk measured in between. The hook does not wait for the worker that \
-                it starts.",
-        rows,
-        appendix: String::new(),
-    })
+    Ok(section)
 }
 
-/// Runs a hook with this input and returns its duration.
 fn time_hook(command: &mut Command, input: &Value) -> io::Result<Duration> {
     let started = Instant::now();
     let mut child = command.stdin(Stdio::piped()).spawn()?;
@@ -118,11 +109,10 @@ fn write_playbook(sandbox: &Sandbox) -> io::Result<()> {
         json!({"name": format!("pat-{number:03}"), "text": format!("Point {number} {text}."), "helpful": number % 7,
             "harmful": number % 3})
     };
-    let points: Vec<Value> =
-        iter::successors(Some(1), |last| Some(last + 1)).map(point).take(POINTS).collect();
+    let points: Vec<Value> = (1..=POINTS).map(point).collect();
     let playbook =
         json!({"version": "1.0", "last_updated": null, "sections": {"PATTERNS & APPROACHES": points}});
-    let dir: &Path = &sandbox.work().join(".claude");
-    fs::create_dir(dir)?;
+    let dir = sandbox.work().join(".claude");
+    fs::create_dir(&dir)?;
     fs::write(dir.join("playbook.json"), playbook.to_string())
 }

@@ -2,10 +2,10 @@
 
 use super::Bench;
 use super::disk::Disk;
-use super::process::time_command;
-use super::sample::{median, ms};
-use super::sandbox::Sandbox;
-use super::section::{ResultRow, ResultSection};
+use crate::process::time_command;
+use crate::results::ResultSection;
+use crate::sandbox::Sandbox;
+use longhaul_drill::scripted::INSTANT;
 use std::io;
 use std::time::Duration;
 
@@ -15,30 +15,30 @@ const BAR_SYNCS: f64 = 6.0;
 pub fn bench(bench: &Bench) -> io::Result<ResultSection> {
     let sandbox = Sandbox::new()?;
     let mut disk = Disk::new(sandbox.path())?;
+    let longhaul = &bench.programs.longhaul;
     let run = || -> io::Result<Duration> {
-        time_command(sandbox.scripted_run(&bench.longhaul, "json")?.env("LONGHAUL_SCRIPTED_INSTANT", "1"))
+        time_command(sandbox.scripted_run(longhaul, "json")?.env(INSTANT, "1"))
     };
     run()?;
-    let (mut runs, mut agents, mut syncs) = (Vec::new(), Vec::new(), Vec::new());
-    for _ in 0..bench.count(20, 5) {
-        runs.push(ms(run()?));
-        let mut agent = sandbox.command(sandbox.path().join("scripted-agent"));
-        agents.push(ms(time_command(agent.args(["-p", "measure"]).env("LONGHAUL_SCRIPTED_INSTANT", "1"))?));
-        for _ in 0..4 {
-            syncs.push(ms(disk.append()?));
-        }
-    }
-    let (run, agent, sync) = (median(&runs), median(&agents), median(&syncs));
-    Ok(ResultSection {
-        about: "`longhaul run` of the scripted agent, which exits at once. The disk is measured in between, in the \
-                same directory.",
-        rows: vec![
-            ResultRow::at_most("a whole run", BAR_MS + BAR_SYNCS * sync, "ms", run)
-                .with_origin("25 ms and six syncs")
-                .with_ratio(run / agent, "the agent alone"),
-            ResultRow::without_bar("the agent alone", "ms", agent),
-            ResultRow::without_bar("append and fdatasync of 4 KiB", "ms", sync),
+    let agent = sandbox.scripted_agent(longhaul)?;
+    let [run, agent, sync] = bench.medians(
+        20,
+        5,
+        [
+            &mut || run(),
+            &mut || time_command(sandbox.command(&agent).args(["-p", "measure"]).env(INSTANT, "1")),
+            &mut || disk.append(),
         ],
-        appendix: String::new(),
-    })
+    )?;
+    let mut section = ResultSection::new(
+        "`longhaul run` of the scripted agent, which exits at once. The disk is measured in between, in the \
+         same directory.",
+    );
+    section
+        .figure("a whole run", BAR_MS + BAR_SYNCS * sync, "ms", run)
+        .origin("25 ms and six syncs")
+        .ratio(run / agent, "the agent alone");
+    section.figure("the agent alone", None, "ms", agent);
+    section.figure("append and fdatasync of 4 KiB", None, "ms", sync);
+    Ok(section)
 }

@@ -1,105 +1,82 @@
 //! Measures the overhead of supervision for one run of the real agent.
 
 use super::Bench;
-use super::api::BenchApi;
 use super::disk::Disk;
-use super::process::time_command;
-use super::sample::{median, ms};
-use super::sandbox::{Sandbox, newest};
-use super::section::{ResultRow, ResultSection};
+use crate::api::Loopback;
+use crate::journal;
+use crate::process::time_command;
+use crate::results::ResultSection;
+use crate::sample::median;
+use crate::sandbox::{PERMISSION, Sandbox};
 use jiff::Timestamp;
 use serde_json::Value;
-use std::path::Path;
-use std::process::Command;
 use std::time::Duration;
 use std::{fs, io};
 
 const BAR_MS: f64 = 30.0;
 const PROMPT: &str = "Say that you are done.";
-const PERMISSION: [&str; 2] = ["--permission-mode", "bypassPermissions"];
+const BARE: [&str; 5] = ["-p", PROMPT, "--output-format", "stream-json", "--verbose"];
 
 pub fn bench(bench: &Bench) -> io::Result<ResultSection> {
     let sandbox = Sandbox::new()?;
-    let api = BenchApi::start(Duration::ZERO)?;
+    let loopback = Loopback::with_outage(Duration::ZERO)?;
     let mut disk = Disk::new(sandbox.path())?;
-    let bare = || {
-        let mut command = sandbox.agent_command(&bench.claude, &api);
-        command.args(["-p", PROMPT, "--output-format", "stream-json", "--verbose"]).args(PERMISSION);
-        command
+    let claude = &bench.programs.claude;
+    let mut bare = || time_command(sandbox.agent_command(claude, &loopback).args(BARE).args(PERMISSION));
+    let mut shell = || {
+        let mut command = sandbox.agent_command("/bin/sh", &loopback);
+        command.args(["-c", "\"$@\"; exit $?", "sh"]).arg(claude).args(BARE).args(PERMISSION);
+        time_command(&mut command)
     };
-    let shell = || {
-        let mut command = sandbox.agent_command("/bin/sh", &api);
-        command.args(["-c", "\"$@\"; exit $?", "sh"]).arg(&bench.claude);
-        command.args(["-p", PROMPT, "--output-format", "stream-json", "--verbose"]).args(PERMISSION);
-        command
-    };
-    let with_longhaul = || {
-        let mut command = sandbox.agent_command(&bench.longhaul, &api);
-        command
-            .args(["run", PROMPT, "--output-format", "json", "--agent-path"])
-            .arg(&bench.claude)
-            .args(PERMISSION);
-        command
+    let mut agent_ms = Vec::new();
+    let mut supervised = || {
+        let duration = time_command(&mut sandbox.run(&bench.programs, &loopback, PROMPT))?;
+        agent_ms.push(lifetime_ms(&sandbox)?);
+        Ok(duration)
     };
     // The first start writes the agent's configuration and fills the page cache.
-    let commands: [&dyn Fn() -> Command; 3] = [&bare, &shell, &with_longhaul];
-    for command in commands {
-        time_command(&mut command())?;
-    }
-    let (mut bares, mut shells, mut syncs) = (Vec::new(), Vec::new(), Vec::new());
-    let (mut supervised_times, mut added, mut own_times) = (Vec::new(), Vec::new(), Vec::new());
-    for _ in 0..bench.count(10, 3) {
-        let alone = ms(time_command(&mut bare())?);
-        let supervised = ms(time_command(&mut with_longhaul())?);
-        own_times.push(supervised - agent_ms(&newest(&sandbox.longhaul_home().join("runs"), 2)?)?);
-        bares.push(alone);
-        supervised_times.push(supervised);
-        added.push(supervised - alone);
-        shells.push(ms(time_command(&mut shell())?));
-        for _ in 0..4 {
-            syncs.push(ms(disk.append()?));
-        }
-    }
-    let (alone, supervised, shell) = (median(&bares), median(&supervised_times), median(&shells));
-    let difference = supervised - alone;
-    Ok(ResultSection {
-        about: "The real Claude Code from launch to exit against a loopback API that answers at once: bare `claude -p`, \
-                the same through `sh -c`, and `longhaul run`, in turn after one warm-up each.",
-        rows: vec![
-            ResultRow::at_most(
-                "`longhaul run` over bare `claude -p`, difference of medians",
-                BAR_MS,
-                "ms",
-                difference,
-            )
-            .with_ratio(supervised / alone, "bare"),
-            ResultRow::without_bar("the same, median of the pairs' differences", "ms", median(&added)),
-            ResultRow::without_bar(
-                "`longhaul run` before its agent's start and after its end",
-                "ms",
-                median(&own_times),
-            ),
-            ResultRow::without_bar("`longhaul run`", "ms", supervised),
-            ResultRow::without_bar("bare `claude -p`", "ms", alone),
-            ResultRow::without_bar("`sh -c claude -p` over bare", "ms", shell - alone),
-            ResultRow::without_bar("append and fdatasync of 4 KiB", "ms", median(&syncs)),
-        ],
-        appendix: String::new(),
-    })
+    bare()?;
+    shell()?;
+    supervised()?;
+    let [alone, supervised, shell, syncs] =
+        bench.samples(10, 3, [&mut bare, &mut supervised, &mut shell, &mut || disk.append()])?;
+    let differences = |from: &[f64], subtracted: &[f64]| {
+        let differences = from.iter().zip(subtracted).map(|(from, subtracted)| from - subtracted);
+        median(&differences.collect::<Vec<f64>>())
+    };
+    let added = differences(&supervised, &alone);
+    let own = differences(&supervised, &agent_ms[1..]);
+    let [alone, supervised, shell, sync] = [alone, supervised, shell, syncs].map(|samples| median(&samples));
+    let mut section = ResultSection::new(
+        "The real Claude Code from launch to exit against a loopback API that answers at once: bare `claude -p`, \
+         the same through `sh -c`, and `longhaul run`, in turn after one warm-up each.",
+    );
+    section
+        .figure(
+            "`longhaul run` over bare `claude -p`, difference of medians",
+            BAR_MS,
+            "ms",
+            supervised - alone,
+        )
+        .ratio(supervised / alone, "bare");
+    section.figure("the same, median of the pairs' differences", None, "ms", added);
+    section.figure("`longhaul run` before its agent's start and after its end", None, "ms", own);
+    section.figure("`longhaul run`", None, "ms", supervised);
+    section.figure("bare `claude -p`", None, "ms", alone);
+    section.figure("`sh -c claude -p` over bare", None, "ms", shell - alone);
+    section.figure("append and fdatasync of 4 KiB", None, "ms", sync);
+    Ok(section)
 }
 
-/// Returns the lifetime of a run's agent, from the run's records. The rest of the run's time belongs to the
-/// supervisor.
-fn agent_ms(run: &Path) -> io::Result<f64> {
-    let journal = fs::read_to_string(run.join("journal.jsonl"))?;
-    let exit: Value = serde_json::from_slice(&fs::read(run.join("attempts/001/exit.json"))?)?;
-    let spawned = journal
-        .lines()
-        .filter(|line| line.contains("\"attempt_spawned\""))
-        .find_map(|line| serde_json::from_str::<Value>(line).ok()?["at"].as_f64());
+/// Returns the lifetime of the last run's agent, from the run's records. The rest of the run's time belongs to
+/// the supervisor.
+fn lifetime_ms(sandbox: &Sandbox) -> io::Result<f64> {
+    let records = journal::records(sandbox);
+    let spawned = records.iter().find(|record| record["record"] == "attempt_spawned");
+    let spawned = spawned.and_then(|record| record["at"].as_f64());
+    let dir = journal::run_dir(sandbox).ok_or(io::ErrorKind::NotFound)?;
+    let exit: Value = serde_json::from_slice(&fs::read(dir.join("attempts/001/exit.json"))?)?;
     let ended = exit["ended_at"].as_str().and_then(|stamp| stamp.parse::<Timestamp>().ok());
     let lifetime = spawned.zip(ended).map(|(spawned, ended)| ended.as_millisecond() as f64 - spawned);
-    lifetime.ok_or_else(|| {
-        io::Error::other(format!("the files of {} do not state the lifetime of the agent", run.display()))
-    })
+    lifetime.ok_or_else(|| io::Error::other("the files of a run do not state the lifetime of its agent"))
 }

@@ -2,11 +2,11 @@
 //! each.
 
 use super::Bench;
-use super::process::{measure_command, time_command};
 use super::runs;
-use super::sample::{median, ms};
-use super::sandbox::Sandbox;
-use super::section::{ResultRow, ResultSection};
+use crate::process::{measure_command, time_command};
+use crate::results::ResultSection;
+use crate::sample::ms;
+use crate::sandbox::Sandbox;
 use std::io;
 use std::process::{Command, Stdio};
 use std::time::Instant;
@@ -26,37 +26,28 @@ pub fn bench(bench: &Bench) -> io::Result<ResultSection> {
     let creation_time = started.elapsed();
 
     let command = |args: &[&str]| {
-        let mut command: Command = sandbox.command(&bench.longhaul);
+        let mut command: Command = sandbox.command(&bench.programs.longhaul);
         command.args(args).args(["--output-format", "text"]).stdout(Stdio::null());
         command
     };
     let started = Instant::now();
-    let rebuilt = measure_command(&mut command(&["ledger", "rebuild"]))?;
+    let mut peak_mib = measure_command(&mut command(&["ledger", "rebuild"]))?.peak_mib();
     let rate = count as f64 / started.elapsed().as_secs_f64();
-    if !rebuilt.status.success() {
-        return Err(io::Error::other("the ledger cannot be rebuilt"));
-    }
     // This also waits for twice a tick of the file system's clock, after which unchanged days are no longer
     // listed.
     time_command(&mut command(&["runs"]))?;
     let verified = time_command(&mut command(&["ledger", "verify"]))?;
 
-    let mut peak_mib = rebuilt.peak_kib as f64 / 1024.0;
-    let mut median_ms = |args: &[&str]| -> io::Result<f64> {
-        let mut samples = Vec::new();
-        for _ in 0..bench.count(20, 3) {
-            samples.push(ms(time_command(&mut command(args))?));
-        }
-        peak_mib = peak_mib.max(measure_command(&mut command(args))?.peak_kib as f64 / 1024.0);
-        Ok(median(&samples))
-    };
-    let baseline = ms(time_command(&mut command(&["--version"]))?);
-    let mut rows = vec![ResultRow::condition(
+    let mut section = ResultSection::new(
+        "A home of 100,000 runs in 365 days, 10 attempts each, each with its journal and its usage by model. \
+         Commands are timed from launch to exit, medians; the page cache is warm.",
+    );
+    section.condition(
         "`ledger rebuild`, runs per second",
         format!("≥ {REBUILD_BAR}"),
         format!("{rate:.0}"),
         rate >= REBUILD_BAR,
-    )];
+    );
     let list: [(&str, &[&str], Option<f64>); 7] = [
         ("`runs --limit 30`, as on a terminal", &["runs", "--limit", "30"], Some(LIST_BAR_MS)),
         (
@@ -70,21 +61,14 @@ pub fn bench(bench: &Bench) -> io::Result<ResultSection> {
         ("`cost --by model`, of all time", &["cost", "--by", "model", "--all"], None),
         ("`show RUN`", &["show", &some_run], Some(SHOW_BAR_MS)),
     ];
+    let baseline = ms(time_command(&mut command(&["--version"]))?);
     for (label, args, bar) in list {
-        let value = median_ms(args)?;
-        let row = match bar {
-            Some(bar) => ResultRow::at_most(label, bar, "ms", value),
-            None => ResultRow::without_bar(label, "ms", value),
-        };
-        rows.push(row.with_ratio(value / baseline, "`--version`"));
+        let [value] = bench.medians(20, 3, [&mut || time_command(&mut command(args))])?;
+        peak_mib = peak_mib.max(measure_command(&mut command(args))?.peak_mib());
+        section.figure(label, bar, "ms", value).ratio(value / baseline, "`--version`");
     }
-    rows.push(ResultRow::at_most("peak memory of any command", MEMORY_BAR_MIB, "MiB", peak_mib));
-    rows.push(ResultRow::without_bar("`ledger verify`", "s", verified.as_secs_f64()));
-    rows.push(ResultRow::without_bar("creating the runs, by this bench", "s", creation_time.as_secs_f64()));
-    Ok(ResultSection {
-        about: "A home of 100,000 runs in 365 days, 10 attempts each, each with its journal and its usage by model. \
-                Commands are timed from launch to exit, medians; the page cache is warm.",
-        rows,
-        appendix: String::new(),
-    })
+    section.figure("peak memory of any command", MEMORY_BAR_MIB, "MiB", peak_mib);
+    section.figure("`ledger verify`", None, "s", verified.as_secs_f64());
+    section.figure("creating the runs, by this bench", None, "s", creation_time.as_secs_f64());
+    Ok(section)
 }

@@ -1,11 +1,10 @@
 //! Measures `longhaul logs` of a run with long output: the time to the first byte, and the peak memory.
 
 use super::Bench;
-use super::process::{KillOnDrop, measure_command, time_command};
 use super::runs::{self, AttemptFixture, RunFixture};
-use super::sample::{median, ms};
-use super::sandbox::Sandbox;
-use super::section::{ResultRow, ResultSection};
+use crate::process::{KillOnDrop, measure_command, time_command};
+use crate::results::ResultSection;
+use crate::sandbox::Sandbox;
 use longhaul_core::Outcome;
 use serde_json::json;
 use std::fs::File;
@@ -34,48 +33,34 @@ pub fn bench(bench: &Bench) -> io::Result<ResultSection> {
     let dir = runs::write(&sandbox.longhaul_home(), &fixture)?;
     write_output(&dir, bytes, fixture.start_ms)?;
     let run = runs::id(fixture.number);
+    let command = |form: &[&str]| {
+        let mut command: Command = sandbox.command(&bench.programs.longhaul);
+        command.args(["logs", &run]).args(form);
+        command
+    };
 
-    let forms: [(&str, &[&str]); 4] = [
-        ("`logs RUN`", &[]),
-        ("`logs RUN --attempt 2`: half of the output is skipped", &["--attempt", "2"]),
-        ("`logs RUN --raw`", &["--raw"]),
-        ("`logs RUN --output-format stream-json`", &["--output-format", "stream-json"]),
-    ];
-    let (mut rows, mut peak_kib) = (Vec::new(), 0);
-    for (number, (label, form)) in forms.into_iter().enumerate() {
-        let command = || {
-            let mut command: Command = sandbox.command(&bench.longhaul);
-            command.args(["logs", &run]).args(form);
-            command
-        };
-        let mut samples = Vec::new();
-        for _ in 0..bench.count(20, 3) {
-            samples.push(ms(first_byte(&mut command())?));
-        }
-        let (label, value) = (format!("{label}: to the first byte"), median(&samples));
+    let mut section = ResultSection::new(
+        "A run whose agent wrote 100 MB in two attempts, and whose transcript has the same size. Timed from launch to \
+         the first byte on a pipe, medians; the page cache is warm.",
+    );
+    let forms: [(&str, &[&str], Option<f64>); 4] = [
+        ("`logs RUN`", &[], Some(FIRST_BAR_MS)),
         // The records before the requested part must be read first.
-        rows.push(if number == 1 {
-            ResultRow::without_bar(label, "ms", value)
-        } else {
-            ResultRow::at_most(label, FIRST_BAR_MS, "ms", value)
-        });
-        peak_kib = peak_kib.max(measure_command(&mut command())?.peak_kib);
+        ("`logs RUN --attempt 2`: half of the output is skipped", &["--attempt", "2"], None),
+        ("`logs RUN --raw`", &["--raw"], Some(FIRST_BAR_MS)),
+        ("`logs RUN --output-format stream-json`", &["--output-format", "stream-json"], Some(FIRST_BAR_MS)),
+    ];
+    let mut peak_mib: f64 = 0.0;
+    for (label, form, bar) in forms {
+        let [value] = bench.medians(20, 3, [&mut || first_byte(&mut command(form))])?;
+        section.figure(format!("{label}: to the first byte"), bar, "ms", value);
+        peak_mib = peak_mib.max(measure_command(&mut command(form))?.peak_mib());
     }
-    let mut whole: Command = sandbox.command(&bench.longhaul);
-    let whole = time_command(whole.args(["logs", &run]))?;
-    rows.push(ResultRow::without_bar("`logs RUN`: the whole output", "s", whole.as_secs_f64()));
-    rows.push(ResultRow::at_most(
-        "peak memory of any command that reads the whole output",
-        MEMORY_BAR_MIB,
-        "MiB",
-        peak_kib as f64 / 1024.0,
-    ));
-    Ok(ResultSection {
-        about: "A run whose agent wrote 100 MB in two attempts, and whose transcript has the same size. Timed from launch to \
-                the first byte on a pipe, medians; the page cache is warm.",
-        rows,
-        appendix: String::new(),
-    })
+    let whole = time_command(&mut command(&[]))?;
+    section.figure("`logs RUN`: the whole output", None, "s", whole.as_secs_f64());
+    let label = "peak memory of any command that reads the whole output";
+    section.figure(label, MEMORY_BAR_MIB, "MiB", peak_mib);
+    Ok(section)
 }
 
 /// Writes a transcript of `bytes` bytes, and streams of the same length.

@@ -3,16 +3,15 @@
 //! agent runs through five of them in real time, all at once.
 
 use super::Bench;
-use super::api::{BenchApi, RequestStats};
-use super::process::KillOnDrop;
-use super::sample::{median, percentile};
-use super::sandbox::Sandbox;
-use super::section::{ResultRow, ResultSection};
+use crate::api::Loopback;
+use crate::process::KillOnDrop;
+use crate::results::{ResultSection, table_row};
+use crate::sample::{median, percentile};
+use crate::sandbox::Sandbox;
 use longhaul_core::{Preset, Span};
-use longhaul_sim::simulate_outages;
+use longhaul_sim::{OutageRun, simulate_outages};
 use std::io;
-use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 const SEEDS: std::ops::Range<u64> = 1..31;
 // The real outages have the lengths of the first simulated ones.
@@ -25,8 +24,8 @@ const LATENESS_BAR_SHARE: f64 = 0.3;
 const REFUSED_BAR: f64 = 30.0;
 // Twice what any run should take. A run that takes longer is killed, and its figures are missing.
 const TIMEOUT: Duration = Duration::from_secs(400);
+const HEAD: &str = "| seed | | outage | lateness | failed requests |\n|---|---|---|---|---|\n";
 
-/// One outage and the result of its run.
 struct OutageResult {
     seed: u64,
     outage_s: f64,
@@ -38,110 +37,80 @@ struct OutageResult {
 }
 
 pub fn bench(bench: &Bench) -> io::Result<ResultSection> {
-    let mut rows = Vec::new();
-    let mut appendix = "| seed | | outage | lateness | failed requests |\n|---|---|---|---|---|\n".to_owned();
+    let mut section = ResultSection::new(
+        "The API answers 529 from the first request until the outage ends, and then at once. Default preset; \
+         lengths are drawn by seed. In real outages, `longhaul run` supervises the real Claude Code.",
+    );
+    section.appendix = HEAD.to_owned();
     let simulated = simulate()?;
-    add_rows("simulated", &simulated, &mut rows, &mut appendix);
+    add_rows(&mut section, "simulated", &simulated);
     if !bench.quick {
-        add_rows("real", &run_real_agent(bench, &simulated)?, &mut rows, &mut appendix);
+        add_rows(&mut section, "real", &run_real_agent(bench, &simulated)?);
     }
-    Ok(ResultSection {
-        about: "The API answers 529 from the first request until the outage ends, and then at once. Default preset; \
-                lengths are drawn by seed. In real outages, `longhaul run` supervises the real Claude Code.",
-        rows,
-        appendix,
-    })
+    Ok(section)
 }
 
-fn add_rows(kind: &str, outages: &[OutageResult], rows: &mut Vec<ResultRow>, appendix: &mut String) {
+fn add_rows(section: &mut ResultSection, kind: &str, outages: &[OutageResult]) {
     let lateness: Vec<f64> = outages.iter().map(|outage| outage.lateness_s).collect();
     let refused: Vec<f64> = outages.iter().map(|outage| outage.refused).collect();
     let allowed = |outage: &OutageResult| LATENESS_BAR_S.max(LATENESS_BAR_SHARE * outage.outage_s);
     let shares: Vec<f64> = outages.iter().map(|outage| outage.lateness_s / allowed(outage)).collect();
     let (count, done) = (outages.len(), outages.iter().filter(|outage| outage.done).count());
-    rows.extend([
-        ResultRow::at_most(
-            format!("{kind}, {count} outages: lateness, median"),
-            LATENESS_BAR_S,
-            "s",
-            median(&lateness),
-        ),
-        ResultRow::at_most(
-            format!("{kind}: lateness as a share of its bar, 90th percentile"),
-            1.0,
-            "",
-            percentile(&shares, 90.0),
-        )
-        .with_origin("10 s, or 30 % of the outage"),
-        ResultRow::without_bar(
-            format!("{kind}: lateness, 90th percentile"),
-            "s",
-            percentile(&lateness, 90.0),
-        ),
-        ResultRow::at_most(format!("{kind}: failed requests, median"), REFUSED_BAR, "", median(&refused)),
-        ResultRow::condition(
-            format!("{kind}: runs that finished as done"),
-            count.to_string(),
-            done.to_string(),
-            done == count,
-        ),
-        ResultRow::without_bar(format!("{kind}: failed requests, maximum"), "", percentile(&refused, 100.0)),
-    ]);
+    let label = format!("{kind}, {count} outages: lateness, median");
+    section.figure(label, LATENESS_BAR_S, "s", median(&lateness));
+    let label = format!("{kind}: lateness as a share of its bar, 90th percentile");
+    section.figure(label, 1.0, "", percentile(&shares, 90.0)).origin("10 s, or 30 % of the outage");
+    let label = format!("{kind}: lateness, 90th percentile");
+    section.figure(label, None, "s", percentile(&lateness, 90.0));
+    section.figure(format!("{kind}: failed requests, median"), REFUSED_BAR, "", median(&refused));
+    section.equal(format!("{kind}: runs that finished as done"), count, done);
+    section.figure(format!("{kind}: failed requests, maximum"), None, "", percentile(&refused, 100.0));
     for outage in outages {
-        let OutageResult { seed, outage_s, lateness_s, refused, done: _ } = outage;
-        *appendix += &format!("| {seed} | {kind} | {outage_s:.1} s | {lateness_s:.1} s | {refused:.0} |\n");
+        section.appendix += &table_row(&[
+            outage.seed.to_string(),
+            kind.to_owned(),
+            format!("{:.1} s", outage.outage_s),
+            format!("{:.1} s", outage.lateness_s),
+            format!("{:.0}", outage.refused),
+        ]);
     }
 }
 
 fn simulate() -> io::Result<Vec<OutageResult>> {
     let found = simulate_outages(&Preset::Default.policy(), SEEDS, OUTAGE_MIN, OUTAGE_MAX);
     let found = found.map_err(|violation| io::Error::other(format!("a simulated outage: {violation}")))?;
-    let seconds = |span: Span| span.to_std().as_secs_f64();
-    let result = |run: longhaul_sim::OutageRun| OutageResult {
+    let result = |run: OutageRun| OutageResult {
         seed: run.seed,
-        outage_s: seconds(run.outage),
-        lateness_s: seconds(run.lateness),
+        outage_s: run.outage.to_std().as_secs_f64(),
+        lateness_s: run.lateness.to_std().as_secs_f64(),
         refused: run.failed_requests as f64,
         done: true,
     };
     Ok(found.into_iter().map(result).collect())
 }
 
-/// Runs the real agent through outages, all at once.
 fn run_real_agent(bench: &Bench, simulated: &[OutageResult]) -> io::Result<Vec<OutageResult>> {
     let mut running = Vec::new();
-    for OutageResult { seed, outage_s, .. } in simulated.iter().take(REAL) {
-        let (seed, outage) = (*seed, Duration::from_secs_f64(*outage_s));
-        let (sandbox, api) = (Sandbox::new()?, BenchApi::start(outage)?);
-        let mut command = sandbox.agent_command(&bench.longhaul, &api);
-        command.args(["run", "Say that you are done.", "--permission-mode", "bypassPermissions"]);
-        command.args(["--output-format", "json", "--agent-path"]).arg(&bench.claude);
-        let run = KillOnDrop(command.spawn()?);
-        running.push((seed, outage, sandbox, api, run));
+    for outage in simulated.iter().take(REAL) {
+        let (sandbox, loopback) =
+            (Sandbox::new()?, Loopback::with_outage(Duration::from_secs_f64(outage.outage_s))?);
+        let run = sandbox.run(&bench.programs, &loopback, "Say that you are done.").spawn()?;
+        running.push((outage, sandbox, loopback, KillOnDrop(run)));
     }
-    let started = Instant::now();
     let mut results = Vec::new();
-    for (seed, outage, _sandbox, api, run) in &mut running {
-        while run.0.try_wait()?.is_none() && started.elapsed() < TIMEOUT {
-            sleep(Duration::from_millis(100));
-        }
-        let done = run.0.try_wait()?.is_some_and(|status| status.success());
-        results.push(outage_result(*seed, *outage, &api.stats(), done));
+    for (outage, _sandbox, loopback, mut run) in running {
+        let done = run.wait(TIMEOUT, |_| {})?.success();
+        let log = loopback.api.request_log();
+        let end = |first| first + Duration::from_secs_f64(outage.outage_s);
+        let answered = loopback.first_request().zip(loopback.first_answered());
+        let lateness = answered.map(|(first, answered)| answered.saturating_duration_since(end(first)));
+        results.push(OutageResult {
+            // A run that was never answered misses every bar.
+            lateness_s: lateness.map_or(f64::INFINITY, |lateness| lateness.as_secs_f64()),
+            refused: log.injected.len() as f64,
+            done,
+            ..*outage
+        });
     }
     Ok(results)
-}
-
-fn outage_result(seed: u64, outage: Duration, stats: &RequestStats, done: bool) -> OutageResult {
-    let lateness = stats
-        .first
-        .zip(stats.answered)
-        .map(|(first, answered)| answered.saturating_duration_since(first + outage));
-    OutageResult {
-        seed,
-        outage_s: outage.as_secs_f64(),
-        // A run that was never answered misses every bar.
-        lateness_s: lateness.map_or(f64::INFINITY, |lateness| lateness.as_secs_f64()),
-        refused: f64::from(stats.refused),
-        done,
-    }
 }

@@ -4,11 +4,10 @@
 mod run_fixtures;
 
 use super::Bench;
-use super::process::{measure_command, time_command};
 use super::runs;
-use super::sample::median;
-use super::sandbox::Sandbox;
-use super::section::{ResultRow, ResultSection};
+use crate::process::{measure_command, time_command};
+use crate::results::ResultSection;
+use crate::sandbox::Sandbox;
 use serde_json::Value;
 use std::process::{Command, Stdio};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -31,53 +30,50 @@ pub fn bench(bench: &Bench) -> io::Result<ResultSection> {
     }
 
     let command = |form: &[&str]| {
-        let mut command: Command = sandbox.command(&bench.longhaul);
+        let mut command: Command = sandbox.command(&bench.programs.longhaul);
         command.args(["report", "--since", "7d"]).args(form).stdout(Stdio::null());
         command
     };
-    let page = sandbox.work().join("report.html");
-    let form = ["--output", page.to_str().ok_or_else(|| io::Error::other("no plain name"))?];
+    // The command runs in the working directory.
+    let form = ["--output", "report.html"];
     // The ledger does not have the runs yet.
     let first = time_command(&mut command(&form))?.as_secs_f64();
-    let median_s = |form: &[&str]| -> io::Result<f64> {
-        let mut samples = Vec::new();
-        for _ in 0..bench.count(9, 3) {
-            samples.push(time_command(&mut command(form))?.as_secs_f64());
-        }
-        Ok(median(&samples))
+    let [html, text, json] = bench
+        .medians(
+            9,
+            3,
+            [
+                &mut || time_command(&mut command(&form)),
+                &mut || time_command(&mut command(&["--format", "text"])),
+                &mut || time_command(&mut command(&["--output-format", "json"])),
+            ],
+        )?
+        .map(|ms| ms / 1e3);
+    let peak_mib = measure_command(&mut command(&form))?.peak_mib();
+    let megabytes = fs::metadata(sandbox.work().join("report.html"))?.len() as f64 / 1e6;
+    let runs = report_runs(&mut command(&["--output-format", "json"]), count)?;
+    let items = |list: &dyn Fn(&Value) -> &Value| {
+        runs.iter().filter_map(|run| Some(list(run).as_array()?.len())).sum::<usize>() as f64
     };
-    let (html, text, json) =
-        (median_s(&form)?, median_s(&["--format", "text"])?, median_s(&["--output-format", "json"])?);
-    let peak = measure_command(&mut command(&form))?.peak_kib as f64 / 1024.0;
-    let counts = report_counts(&mut command(&["--output-format", "json"]), count)?;
-    let megabytes = fs::metadata(&page)?.len() as f64 / 1e6;
-    Ok(ResultSection {
-        about: "A home of 500 runs in the last seven days, of 1 to 41 attempts each, with their waits, failures, models and \
-                tool calls. `longhaul report --since 7d` is timed from launch to exit, medians; the page cache is warm.",
-        rows: vec![
-            ResultRow::at_most("the page", PAGE_BAR_S, "s", html),
-            ResultRow::at_most("the page, with runs that are not in the ledger yet", PAGE_BAR_S, "s", first),
-            ResultRow::at_most("the page: its size", SIZE_BAR_MB, "MB", megabytes),
-            ResultRow::without_bar("as text", "s", text),
-            ResultRow::without_bar("as JSON", "s", json),
-            ResultRow::without_bar("the page: peak memory", "MiB", peak),
-            ResultRow::without_bar("reported attempts", "", counts.attempts),
-            ResultRow::without_bar("reported tool calls", "", counts.calls),
-        ],
-        appendix: String::new(),
-    })
-}
-
-/// The numbers of items in a report.
-struct ReportCounts {
-    attempts: f64,
-    calls: f64,
+    let mut section = ResultSection::new(
+        "A home of 500 runs in the last seven days, of 1 to 41 attempts each, with their waits, failures, models and \
+         tool calls. `longhaul report --since 7d` is timed from launch to exit, medians; the page cache is warm.",
+    );
+    section.figure("the page", PAGE_BAR_S, "s", html);
+    section.figure("the page, with runs that are not in the ledger yet", PAGE_BAR_S, "s", first);
+    section.figure("the page: its size", SIZE_BAR_MB, "MB", megabytes);
+    section.figure("as text", None, "s", text);
+    section.figure("as JSON", None, "s", json);
+    section.figure("the page: peak memory", None, "MiB", peak_mib);
+    section.figure("reported attempts", None, "", items(&|run| &run["attempts"]));
+    section.figure("reported tool calls", None, "", items(&|run| &run["calls"]["last"]));
+    Ok(section)
 }
 
 /// Reads the report as JSON and checks that it contains the runs: timing an empty report would prove nothing.
-fn report_counts(command: &mut Command, count: u64) -> io::Result<ReportCounts> {
+fn report_runs(command: &mut Command, count: u64) -> io::Result<Vec<Value>> {
     let report: Value = serde_json::from_slice(&command.stdout(Stdio::piped()).output()?.stdout)?;
-    let runs = report["runs"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let runs = report["runs"].as_array().cloned().unwrap_or_default();
     let is_empty = |run: &Value| run["calls"]["last"][0]["tool"].is_null() || run["attempts"][0].is_null();
     if runs.len() as u64 != count || runs.iter().any(is_empty) {
         return Err(io::Error::other(format!(
@@ -85,10 +81,5 @@ fn report_counts(command: &mut Command, count: u64) -> io::Result<ReportCounts> 
             runs.len()
         )));
     }
-    let sum =
-        |count_of: &dyn Fn(&Value) -> Option<usize>| runs.iter().filter_map(count_of).sum::<usize>() as f64;
-    Ok(ReportCounts {
-        attempts: sum(&|run| run["attempts"].as_array().map(Vec::len)),
-        calls: sum(&|run| run["calls"]["last"].as_array().map(Vec::len)),
-    })
+    Ok(runs)
 }

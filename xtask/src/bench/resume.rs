@@ -2,14 +2,15 @@
 //! all other preparation of the attempt.
 
 use super::Bench;
-use super::process::time_command;
-use super::sample::median;
-use super::sandbox::Sandbox;
-use super::section::{ResultRow, ResultSection};
-use crate::faults::journal;
+use crate::journal;
+use crate::process::time_command;
+use crate::results::ResultSection;
+use crate::sandbox::Sandbox;
 use longhaul_agent::default_dialect;
 use longhaul_core::SessionId;
+use longhaul_drill::scripted::FLOOD;
 use std::fmt::Write;
+use std::time::Duration;
 use std::{fs, io};
 
 // The largest session observed so far.
@@ -20,30 +21,23 @@ const SESSION: &str = "2692ea9c-dfaa-4752-96ba-8bc8fe35e9c1";
 const TEXT_BYTES: usize = 1_500;
 
 pub fn bench(bench: &Bench) -> io::Result<ResultSection> {
-    let long = SESSION_MB << 20;
-    let (mut resumed, mut short) = (Vec::new(), Vec::new());
-    for _ in 0..bench.count(7, 3) {
-        resumed.push(ms_to_spawn(bench, long)?);
-        short.push(ms_to_spawn(bench, 1)?);
-    }
-    Ok(ResultSection {
-        about: "A run resumes a session with the scripted agent. The time from the first record of the run to the \
-                start of the agent, as the run's journal states them.",
-        rows: vec![
-            ResultRow::at_most(
-                format!("session of {SESSION_MB} MB: start of the run to the start of the agent"),
-                BAR_MS,
-                "ms",
-                median(&resumed),
-            ),
-            ResultRow::without_bar("session of one exchange: the same", "ms", median(&short)),
-        ],
-        appendix: String::new(),
-    })
+    let [long, short] = bench.medians(
+        7,
+        3,
+        [&mut || time_to_spawn(bench, SESSION_MB << 20), &mut || time_to_spawn(bench, 1)],
+    )?;
+    let mut section = ResultSection::new(
+        "A run resumes a session with the scripted agent. The time from the first record of the run to the \
+         start of the agent, as the run's journal states them.",
+    );
+    let label = format!("session of {SESSION_MB} MB: start of the run to the start of the agent");
+    section.figure(label, BAR_MS, "ms", long);
+    section.figure("session of one exchange: the same", None, "ms", short);
+    Ok(section)
 }
 
 /// Resumes a session of at least this many bytes, and returns the time until its agent was started.
-fn ms_to_spawn(bench: &Bench, bytes_min: usize) -> io::Result<f64> {
+fn time_to_spawn(bench: &Bench, bytes_min: usize) -> io::Result<Duration> {
     let sandbox = Sandbox::new()?;
     let dialect = default_dialect();
     let layout = dialect.sessions().ok_or_else(|| io::Error::other("the agent stores no sessions"))?;
@@ -51,20 +45,17 @@ fn ms_to_spawn(bench: &Bench, bytes_min: usize) -> io::Result<f64> {
     let file = sandbox.home().join(".claude").join(layout.file(&cwd, &SessionId::from(SESSION)));
     fs::create_dir_all(file.parent().ok_or(io::ErrorKind::NotFound)?)?;
     fs::write(&file, session(bytes_min))?;
-    let mut command = sandbox.scripted_run(&bench.longhaul, "json")?;
+    let mut command = sandbox.scripted_run(&bench.programs.longhaul, "json")?;
     // One event, because only the start matters.
-    command.env("LONGHAUL_SCRIPTED_FLOOD", format!("1:{TEXT_BYTES}")).args(["--resume", SESSION]);
+    command.env(FLOOD, format!("1:{TEXT_BYTES}")).args(["--resume", SESSION]);
     time_command(&mut command)?;
     let records = journal::records(&sandbox);
-    let at = |name: &str| {
-        let record = records.iter().find(|record| record["record"] == name)?;
-        record["at"].as_f64()
-    };
+    let at = |name: &str| records.iter().find(|record| record["record"] == name)?["at"].as_u64();
     let times = at("run_started").zip(at("attempt_spawned"));
-    times.map(|(started, spawned)| spawned - started).ok_or_else(|| io::Error::other("no agent was started"))
+    let duration = times.map(|(started, spawned)| Duration::from_millis(spawned - started));
+    duration.ok_or_else(|| io::Error::other("no agent was started"))
 }
 
-/// Returns a session of tool calls and their results.
 fn session(bytes_min: usize) -> String {
     let text = "x".repeat(TEXT_BYTES);
     let mut rows = String::with_capacity(bytes_min + (4 << 10));

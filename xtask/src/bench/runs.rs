@@ -19,11 +19,9 @@ const FIRST_DAY_MS: u64 = 1_767_225_600_000;
 const LETTERS: &[u8; 19] = b"bcdfghjkmnpqrstvwxz";
 pub const MODELS: [&str; 3] = ["claude-opus-5-5", "claude-sonnet-4-5", "claude-haiku-5-5"];
 
-/// A run to write.
 pub struct RunFixture {
     /// Number of the run. All values without a field are derived from it.
     pub number: u64,
-    /// Start time, in milliseconds since 1970.
     pub start_ms: u64,
     pub name: Option<&'static str>,
     pub task: String,
@@ -34,13 +32,10 @@ pub struct RunFixture {
     pub calls: u32,
 }
 
-/// An attempt to write.
 #[derive(Clone, Copy)]
 pub struct AttemptFixture {
-    /// Duration of the attempt.
     pub work_seconds: u64,
     pub fault: Option<Fault>,
-    /// Duration of the wait after the attempt.
     pub wait_seconds: u64,
 }
 
@@ -69,7 +64,6 @@ pub fn write_many(home: &Path, count: usize, attempts: u32) -> io::Result<String
     Ok(id(count as u64 / 2))
 }
 
-/// Writes a run and returns its directory.
 pub fn write(home: &Path, fixture: &RunFixture) -> io::Result<PathBuf> {
     let number = fixture.number;
     let dir = home.join("runs").join(&stamp(fixture.start_ms)[..10]).join(id(number));
@@ -197,7 +191,6 @@ fn model_usage(number: u64) -> serde_json::Value {
     }])
 }
 
-/// Returns when an attempt started.
 fn attempt_start_ms(fixture: &RunFixture, attempt: u32) -> u64 {
     let earlier = &fixture.attempts[..attempt as usize - 1];
     // The run needs a second before its first attempt.

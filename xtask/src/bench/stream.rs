@@ -5,13 +5,13 @@
 //! agent writes both streams, and only the supervisor's own time and memory are counted.
 
 use super::Bench;
-use super::process::{ProcessUsage, measure_command};
-use super::sandbox::Sandbox;
-use super::section::{ResultRow, ResultSection};
+use super::recording;
+use crate::process::{ProcessUsage, measure_command};
+use crate::results::ResultSection;
+use crate::sandbox::Sandbox;
+use longhaul_drill::scripted::{FLOOD, REPLAY};
 use serde_json::Value;
-use std::fs::{self, File};
-use std::io::{self, BufWriter, Write};
-use std::path::Path;
+use std::io;
 
 // Partial messages only show that the agent is alive; whole messages are parsed, counted and stored.
 const PARTIAL_CPU_BAR_US: f64 = 2.5;
@@ -22,8 +22,13 @@ const GROWTH_BAR_MB: f64 = 1.0;
 const EVENT_BYTES: usize = 1_200;
 
 pub fn bench(bench: &Bench) -> io::Result<ResultSection> {
+    let mut section = ResultSection::new(
+        "The supervisor's own user and system time, including the compaction of the stream file, and its own peak \
+         memory. Peak memory includes pages of the program's file; proportional memory (PSS) divides shared pages \
+         by the processes that share them, and private memory leaves them out. The agent's time and memory are \
+         not included.",
+    );
     let sizes: &[usize] = if bench.quick { &[1_000, 10_000] } else { &[10_000, 100_000, 1_000_000] };
-    let mut rows = Vec::new();
     for (kind, name, cpu_bar) in [
         (Kind::Partial, "partial messages", PARTIAL_CPU_BAR_US),
         (Kind::Whole, "whole messages", WHOLE_CPU_BAR_US),
@@ -31,56 +36,34 @@ pub fn bench(bench: &Bench) -> io::Result<ResultSection> {
         let mut peaks = Vec::new();
         for &events in sizes {
             let run = run(bench, kind, events, "json")?;
-            let peak = run.peak_kib as f64 / 1024.0;
-            peaks.push(peak);
-            let cpu = us_per_event(&run, events);
             let times = run.cpu.as_secs_f64() / run.children_cpu.as_secs_f64();
             let is_largest = Some(&events) == sizes.last();
-            let label = format!("{name}, {events} events: CPU per event");
-            let cpu_row = if is_largest {
-                ResultRow::at_most(label, cpu_bar, "µs", cpu)
-            } else {
-                ResultRow::without_bar(label, "µs", cpu)
-            };
-            rows.push(cpu_row.with_ratio(times, "the agent's own"));
-            rows.push(ResultRow::at_most(
-                format!("{name}, {events} events: peak memory"),
-                PEAK_BAR_MB,
-                "MB",
-                peak,
-            ));
+            let label = |measure: &str| format!("{name}, {events} events: {measure}");
+            section
+                .figure(
+                    label("CPU per event"),
+                    is_largest.then_some(cpu_bar),
+                    "µs",
+                    us_per_event(&run, events),
+                )
+                .ratio(times, "the agent's own");
+            section.figure(label("peak memory"), PEAK_BAR_MB, "MB", run.peak_mib());
+            peaks.push(run.peak_mib());
             if is_largest {
                 let share = run.memory_share;
-                for (measure, kib) in [("proportional", share.proportional), ("private", share.private)] {
-                    let label = format!("{name}, {events} events: {measure} memory");
-                    rows.push(ResultRow::without_bar(label, "MB", kib as f64 / 1024.0));
-                }
+                section.figure(label("proportional memory"), None, "MB", share.proportional as f64 / 1024.0);
+                section.figure(label("private memory"), None, "MB", share.private as f64 / 1024.0);
             }
         }
         let growth = peaks.last().unwrap_or(&f64::NAN) - peaks.first().unwrap_or(&f64::NAN);
-        rows.push(ResultRow::at_most(
-            format!("{name}: growth of the peak, fewest to most events"),
-            GROWTH_BAR_MB,
-            "MB",
-            growth,
-        ));
+        let label = format!("{name}: growth of the peak, fewest to most events");
+        section.figure(label, GROWTH_BAR_MB, "MB", growth);
     }
     let events = bench.count(100_000, 1_000);
     let run = run(bench, Kind::Partial, events, "stream-json")?;
-    let cpu = us_per_event(&run, events);
-    rows.push(ResultRow::without_bar(
-        format!("partial messages, {events} events, `--output-format stream-json`: CPU per event"),
-        "µs",
-        cpu,
-    ));
-    Ok(ResultSection {
-        about: "The supervisor's own user and system time, including the compaction of the stream file, and its own peak \
-                memory. Peak memory includes pages of the program's file; proportional memory (PSS) divides shared pages \
-                by the processes that share them, and private memory leaves them out. The agent's time and memory are \
-                not included.",
-        rows,
-        appendix: String::new(),
-    })
+    let label = format!("partial messages, {events} events, `--output-format stream-json`: CPU per event");
+    section.figure(label, None, "µs", us_per_event(&run, events));
+    Ok(section)
 }
 
 fn us_per_event(run: &ProcessUsage, events: usize) -> f64 {
@@ -95,40 +78,16 @@ enum Kind {
 
 fn run(bench: &Bench, kind: Kind, events: usize, format: &str) -> io::Result<ProcessUsage> {
     let sandbox = Sandbox::new()?;
-    let mut command = sandbox.scripted_run(&bench.longhaul, format)?;
+    let mut command = sandbox.scripted_run(&bench.programs.longhaul, format)?;
     match kind {
-        Kind::Partial => command.env("LONGHAUL_SCRIPTED_FLOOD", format!("{events}:{EVENT_BYTES}")),
+        Kind::Partial => command.env(FLOOD, format!("{events}:{EVENT_BYTES}")),
         Kind::Whole => {
-            let recording = sandbox.path().join("recording.jsonl");
-            record(&bench.root, &recording, events)?;
-            command.env("LONGHAUL_SCRIPTED_REPLAY", recording)
+            let file = sandbox.path().join("recording.jsonl");
+            recording::write(&bench.root, &file, events, whole_message)?;
+            command.env(REPLAY, file)
         }
     };
-    let run = measure_command(&mut command)?;
-    if run.status.success() {
-        Ok(run)
-    } else {
-        Err(io::Error::other(format!("run of {events} events: {}", run.status)))
-    }
-}
-
-/// Writes a recorded success with this many messages before its one answer.
-fn record(root: &Path, file: &Path, events: usize) -> io::Result<()> {
-    let recorded = fs::read_to_string(root.join("crates/agent/fixtures/claude/success-session-state.jsonl"))?;
-    let mut out = BufWriter::with_capacity(1 << 20, File::create(file)?);
-    let mut is_written = false;
-    for line in recorded.lines() {
-        // After the lines that start the turn, before the answer that ends it.
-        if !is_written && line.contains("\"type\":\"assistant\"") {
-            is_written = true;
-            let session = serde_json::from_str::<Value>(line)?["session_id"].clone();
-            for index in 0..events {
-                writeln!(out, "{}", whole_message(index, &session))?;
-            }
-        }
-        writeln!(out, "{line}")?;
-    }
-    out.flush()
+    measure_command(&mut command)
 }
 
 fn whole_message(index: usize, session: &Value) -> String {

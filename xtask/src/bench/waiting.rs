@@ -1,9 +1,12 @@
 //! Measures a run that waits for the reset of a usage window, and whether SIGTERM stops it.
 
 use super::Bench;
-use super::process::{KillOnDrop, peak_kib_of, precise_cpu, wakeups};
-use super::sandbox::Sandbox;
-use super::section::{ResultRow, ResultSection};
+use crate::journal;
+use crate::process::{KillOnDrop, peak_kib_of, precise_cpu, wait_until, wakeups};
+use crate::results::ResultSection;
+use crate::sample::ms;
+use crate::sandbox::Sandbox;
+use longhaul_drill::scripted::{REPLAY, REPLAY_EXIT};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::path::Path;
@@ -19,11 +22,10 @@ pub fn bench(bench: &Bench) -> io::Result<ResultSection> {
     let sandbox = Sandbox::new()?;
     let recording = sandbox.path().join("recording.jsonl");
     record(&bench.root, &recording)?;
-    let mut command = sandbox.scripted_run(&bench.longhaul, "json")?;
-    command.env("LONGHAUL_SCRIPTED_REPLAY", &recording).env("LONGHAUL_SCRIPTED_EXIT", "1");
-    let mut run = KillOnDrop(command.spawn()?);
+    let mut command = sandbox.scripted_run(&bench.programs.longhaul, "json")?;
+    let mut run = KillOnDrop(command.env(REPLAY, &recording).env(REPLAY_EXIT, "1").spawn()?);
     let pid = run.0.id();
-    await_waiting(&sandbox)?;
+    wait_until("the wait of the run", TIMEOUT, || is_waiting(&sandbox).then_some(()))?;
     // After this second, the records and files of the decision are written.
     sleep(Duration::from_secs(1));
 
@@ -39,24 +41,18 @@ pub fn bench(bench: &Bench) -> io::Result<ResultSection> {
         kill_process(pid, Signal::TERM)?;
     }
     let status = run.0.wait()?;
-    let stop = started.elapsed().as_secs_f64() * 1e3;
-    Ok(ResultSection {
-        about: "The agent's stream reports a usage limit that resets in three hours; the run waits, and is then \
-                stopped by SIGTERM.",
-        rows: vec![
-            ResultRow::at_most("CPU while waiting", CORE_BAR_PERCENT, "% of a core", share),
-            ResultRow::without_bar("wake-ups", "per second", wakeups_per_second),
-            ResultRow::without_bar("peak memory", "MB", peak),
-            ResultRow::condition(
-                "exit after SIGTERM",
-                format!("code {TERMINATED}"),
-                status.to_string(),
-                status.code() == Some(TERMINATED),
-            ),
-            ResultRow::without_bar("from SIGTERM to the exit", "ms", stop),
-        ],
-        appendix: String::new(),
-    })
+    let stop = ms(started.elapsed());
+    let mut section = ResultSection::new(
+        "The agent's stream reports a usage limit that resets in three hours; the run waits, and is then \
+         stopped by SIGTERM.",
+    );
+    section.figure("CPU while waiting", CORE_BAR_PERCENT, "% of a core", share);
+    section.figure("wake-ups", None, "per second", wakeups_per_second);
+    section.figure("peak memory", None, "MB", peak);
+    let is_terminated = status.code() == Some(TERMINATED);
+    section.condition("exit after SIGTERM", format!("code {TERMINATED}"), status, is_terminated);
+    section.figure("from SIGTERM to the exit", None, "ms", stop);
+    Ok(section)
 }
 
 /// Writes a recorded usage limit whose reset is three hours from now.
@@ -72,21 +68,8 @@ fn record(root: &Path, file: &Path) -> io::Result<()> {
     )
 }
 
-fn await_waiting(sandbox: &Sandbox) -> io::Result<()> {
-    let started = Instant::now();
-    while started.elapsed() < TIMEOUT {
-        if status_of(&sandbox.longhaul_home().join("runs")).as_deref() == Some("waiting") {
-            return Ok(());
-        }
-        sleep(Duration::from_millis(50));
-    }
-    Err(io::Error::other("the run does not wait for the reset"))
-}
-
-/// Returns the status word of the only run.
-fn status_of(runs: &Path) -> Option<String> {
-    let first = |dir: &Path| Some(fs::read_dir(dir).ok()?.flatten().next()?.path());
-    let run = first(&first(runs)?)?;
-    let status: Value = serde_json::from_slice(&fs::read(run.join("status.json")).ok()?).ok()?;
-    status["status"].as_str().map(str::to_owned)
+fn is_waiting(sandbox: &Sandbox) -> bool {
+    let status = journal::run_dir(sandbox).and_then(|dir| fs::read(dir.join("status.json")).ok());
+    let status: Value = serde_json::from_slice(&status.unwrap_or_default()).unwrap_or_default();
+    status["status"] == "waiting"
 }

@@ -4,6 +4,7 @@
 use longhaul_drill::Scenario;
 use longhaul_drill::scenario::{FaultKind, Times};
 use serde::Deserialize;
+use serde_json::json;
 use std::io;
 use std::time::Duration;
 use toml::{Table, Value};
@@ -13,7 +14,7 @@ const WORK: &str = include_str!("work.toml");
 const BACKGROUND_REPLIES: &str = include_str!("background.toml");
 
 /// One scenario: its faults and their effect on the figures. `cases.toml` explains the fields.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Case {
     pub name: String,
@@ -48,7 +49,6 @@ pub struct Case {
 pub struct Claim {
     /// Number of turns before the claim.
     after: usize,
-    /// Command of the check.
     pub check: String,
     /// Text in its output to which the model replies with the other turns.
     expect_output: String,
@@ -73,7 +73,6 @@ fn default_auth() -> String {
     "key".to_owned()
 }
 
-/// Returns every case, in the order of the table.
 pub fn all() -> io::Result<Vec<Case>> {
     toml::from_str::<Cases>(CASES).map(|cases| cases.case).map_err(io::Error::other)
 }
@@ -91,22 +90,14 @@ impl Case {
         Case {
             name: format!("ideal, {auth}{work}"),
             description: "no fault".to_owned(),
-            victim: Victim::Agent,
-            killed: false,
-            unrecoverable: false,
-            slow: false,
-            idle_s: None,
-            calls: None,
-            claim: None,
             background: background.map(str::to_owned),
             background_wait_s: self.background_wait_s,
             is_ideal: true,
-            faults: Vec::new(),
             auth: self.auth.clone(),
+            ..Case::default()
         }
     }
 
-    /// Returns the scenario of the work under this case's faults.
     pub fn scenario(&self) -> io::Result<Scenario> {
         let mut table: Table = WORK.parse().map_err(io::Error::other)?;
         for (name, value) in [("name", &self.name), ("summary", &self.description), ("auth", &self.auth)] {
@@ -118,13 +109,13 @@ impl Case {
             && let Some(Value::Array(turns)) = table.get_mut("turn")
         {
             let in_background = !self.is_ideal || self.background_wait_s.is_some();
-            turns.insert(turns.len() - 1, watcher(command, in_background));
+            turns.insert(turns.len() - 1, watcher(command, in_background)?);
         }
         if self.background_wait_s.is_some() {
             add_background_work(&mut table)?;
         }
         if let Some(claim) = &self.claim {
-            claim.add_to(&mut table);
+            claim.add_to(&mut table)?;
         }
         Scenario::parse(&self.name, &table.to_string()).map_err(io::Error::other)
     }
@@ -132,17 +123,19 @@ impl Case {
 
 impl Claim {
     /// Splits the turns: the later ones become the reply to the check.
-    fn add_to(&self, table: &mut Table) {
-        let Some(Value::Array(turns)) = table.get_mut("turn") else { return };
+    fn add_to(&self, table: &mut Table) -> io::Result<()> {
+        let Some(Value::Array(turns)) = table.get_mut("turn") else { return Ok(()) };
         let later_turns = turns.split_off(self.after.min(turns.len()));
         let claim = "All of it is done: the names, the script and the greetings are there.";
-        turns.push(Value::Table(Table::from_iter([("text".to_owned(), claim.into())])));
-        let reply = [
-            ("to".to_owned(), self.expect_output.as_str().into()),
-            ("turn".to_owned(), Value::Array(later_turns)),
-        ];
-        table.insert("reply".to_owned(), Value::Array(vec![Value::Table(Table::from_iter(reply))]));
+        turns.push(toml_value(json!({"text": claim}))?);
+        let replies = json!([{"to": self.expect_output, "turn": later_turns}]);
+        table.insert("reply".to_owned(), toml_value(replies)?);
+        Ok(())
     }
+}
+
+fn toml_value(json: serde_json::Value) -> io::Result<Value> {
+    Value::try_from(json).map_err(io::Error::other)
 }
 
 /// Adds the effect of the background command, and the replies of a model that waits for it and then finishes.
@@ -165,18 +158,11 @@ pub fn outage(scenario: &Scenario) -> Option<Duration> {
 }
 
 /// Returns a turn that starts `command`, in the background or not.
-fn watcher(command: &str, in_background: bool) -> Value {
-    let mut bash = Table::new();
-    bash.insert("command".to_owned(), command.into());
-    bash.insert("run_in_background".to_owned(), in_background.into());
-    let tool = Table::from_iter([("bash".to_owned(), Value::Table(bash))]);
-    Value::Table(Table::from_iter([
-        (
-            "text".to_owned(),
-            "I start the watcher, which reports later if it finds a change in one of the files.".into(),
-        ),
-        ("tools".to_owned(), Value::Array(vec![Value::Table(tool)])),
-    ]))
+fn watcher(command: &str, in_background: bool) -> io::Result<Value> {
+    toml_value(json!({
+        "text": "I start the watcher, which reports later if it finds a change in one of the files.",
+        "tools": [{"bash": {"command": command, "run_in_background": in_background}}],
+    }))
 }
 
 #[cfg(test)]

@@ -2,21 +2,24 @@
 //! Leftover processes are counted and then killed.
 
 use super::case::{Case, Victim};
-use super::sessions::Sessions;
-use super::{journal, processes, sessions};
-use crate::bench::sandbox::Sandbox;
+use super::sessions::{self, Sessions};
+use crate::api::Loopback;
+use crate::process::KillOnDrop;
+use crate::programs::{AgentChoice, Programs};
+use crate::sandbox::{PERMISSION, Sandbox};
+use crate::{journal, processes};
 use longhaul_core::draw;
-use longhaul_drill::{Api, RequestLog, Scenario, SignalPoint, announced_message_ids, workspace};
+use longhaul_drill::{RequestLog, Scenario, announced_message_ids, scenario, workspace};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io;
 use std::path::PathBuf;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
-use tokio::process::{Child, Command};
+use std::process::{Child, Command};
+use std::thread::sleep;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use tokio::sync::broadcast::Receiver;
-use tokio::time::{Instant, sleep, sleep_until};
 
 // One and a half times the expected duration of the slowest scenario. A run that takes longer hangs.
 const TIMEOUT: Duration = Duration::from_secs(120);
@@ -24,30 +27,30 @@ const TIMEOUT: Duration = Duration::from_secs(120);
 const RECOVER_WAIT_MIN_MS: u64 = 500;
 const RECOVER_WAIT_SPREAD_MS: u64 = 3500;
 
-/// The programs and options for playing cases.
 pub struct TestRig {
-    pub longhaul: PathBuf,
-    /// The agent's program. `None` for the scripted agent.
-    pub claude: Option<PathBuf>,
-    /// Whether the sandboxes are kept.
+    pub programs: Programs,
+    pub agent: AgentChoice,
     pub keep: bool,
 }
 
-/// The observations of one played case.
+/// One played case: one row of the table.
 pub struct CaseRun {
+    pub case: Case,
+    pub scenario: Scenario,
+    pub seed: u64,
+    /// Tokens and seconds of the same work without faults.
+    pub ideal: Option<(u64, f64)>,
     /// Envelope that `longhaul` printed, if it finished the run.
     pub envelope: Option<Value>,
     pub request_log: RequestLog,
-    /// Start of the API, in milliseconds since 1970. The times in `account` count from it.
+    /// Start of the API, in milliseconds since 1970. The times of the log count from it.
     pub started_ms: u64,
     pub wall: Duration,
     /// Time of the last signal, in milliseconds since 1970.
     pub struck_ms: Option<u64>,
     /// Differences between the files and those that the work should leave.
     pub differences: Vec<String>,
-    /// Steps of the work that were not done exactly once.
     pub effect_errors: Vec<String>,
-    /// Number of leftover processes.
     pub leftover_processes: usize,
     pub sessions: Sessions,
     /// Messages whose final usage is in the agent's streams.
@@ -57,66 +60,72 @@ pub struct CaseRun {
     pub kept: Option<PathBuf>,
 }
 
-/// Plays the case to its end or to a timeout.
-pub async fn play(rig: &TestRig, case: &Case, scenario: &Scenario, seed: u64) -> io::Result<CaseRun> {
+pub fn play(rig: &TestRig, case: &Case, seed: u64) -> io::Result<CaseRun> {
+    let scenario = case.scenario()?;
     let sandbox = Sandbox::new()?;
-    let api = Api::start(scenario, seed).await.map_err(io::Error::other)?;
+    let loopback = Loopback::start(&scenario, seed)?;
     let (started_ms, started) = (now_ms(), Instant::now());
     let mut sender = SignalSender {
-        signal_points: api.signal_points(),
+        signal_points: loopback.api.signal_points(),
         victim: case.victim,
         sandbox: &sandbox,
         struck_ms: None,
         strikes: 0,
     };
-    let mut run = rig.run(case, scenario, &api, &sandbox)?;
-    let mut others = Vec::new();
-    for _ in 1..case.calls.unwrap_or(1) {
-        others.push(rig.run(case, scenario, &api, &sandbox)?);
+    let mut runs = Vec::new();
+    for _ in 0..case.calls.unwrap_or(1) {
+        runs.push(KillOnDrop(rig.run(case, &scenario, &loopback, &sandbox)?.spawn()?));
     }
-    sender.follow(&mut run).await?;
-    for other in &mut others {
-        sender.follow(other).await?;
+    for run in &mut runs {
+        sender.follow(run)?;
     }
     // Each signal to longhaul needs one recovery.
     for number in 0..scenario.faults.len() {
-        if case.victim == Victim::Agent || sender.strikes as usize <= number {
+        if case.victim == Victim::Agent || sender.strikes <= number {
             break;
         }
         let spread = draw(seed, number as u64, RECOVER_WAIT_SPREAD_MS);
-        sleep(Duration::from_millis(RECOVER_WAIT_MIN_MS + spread)).await;
-        let mut recover = rig.recover(&api, &sandbox)?;
-        sender.follow(&mut recover).await?;
+        sleep(Duration::from_millis(RECOVER_WAIT_MIN_MS + spread));
+        let recover = rig.longhaul(&loopback, &sandbox)?.arg("recover").spawn()?;
+        sender.follow(&mut KillOnDrop(recover))?;
     }
     let (wall, struck_ms) = (started.elapsed(), sender.struck_ms);
 
-    let mut files = workspace::read(&sandbox.work()).map_err(io::Error::other)?;
+    let mut files = workspace::read(&sandbox.work())?;
     let effect_errors = workspace::effect_errors(&mut files, scenario.expected_effects());
+    let run_dir = journal::run_dir(&sandbox);
     let case_run = CaseRun {
-        leftover_processes: processes::matching(&sandbox).len(),
+        case: case.clone(),
+        seed,
+        ideal: None,
         envelope: envelope(&sandbox),
-        request_log: api.request_log(),
+        request_log: loopback.api.request_log(),
         started_ms,
         wall,
         struck_ms,
         differences: workspace::differences(&scenario.expected_files().unwrap_or_default(), &files),
         effect_errors,
         sessions: sessions::read(&sandbox.home()),
-        announced: journal::run_dir(&sandbox)
-            .and_then(|dir| announced_message_ids(&dir).ok())
-            .unwrap_or_default(),
+        announced: run_dir.and_then(|dir| announced_message_ids(&dir).ok()).unwrap_or_default(),
         records: journal::records(&sandbox),
+        leftover_processes: processes::end(&sandbox),
+        scenario,
         kept: None,
     };
-    processes::end(&sandbox);
     Ok(CaseRun { kept: rig.keep.then(|| sandbox.keep()), ..case_run })
 }
 
 impl TestRig {
-    fn run(&self, case: &Case, scenario: &Scenario, api: &Api, sandbox: &Sandbox) -> io::Result<Child> {
-        let mut command = self.longhaul(api, sandbox)?;
+    fn run(
+        &self,
+        case: &Case,
+        scenario: &Scenario,
+        loopback: &Loopback,
+        sandbox: &Sandbox,
+    ) -> io::Result<Command> {
+        let mut command = self.longhaul(loopback, sandbox)?;
         command.args(["run", &scenario.prompt, "--model", &scenario.model]);
-        command.args(["--permission-mode", "bypassPermissions", "--keep-partial-messages"]);
+        command.args(PERMISSION).arg("--keep-partial-messages");
         if let Some(idle_s) = case.idle_s {
             let idle = format!("{idle_s}s");
             command.args(["--stall-timeout", &idle, "--background-wait", &idle]);
@@ -130,27 +139,21 @@ impl TestRig {
         if let Some(claim) = &case.claim {
             command.args(["--check", &claim.check]);
         }
-        command.arg("--agent-path").arg(match &self.claude {
-            Some(claude) => claude.clone(),
-            None => sandbox.scripted_agent(&self.longhaul)?,
-        });
-        command.spawn()
+        let Programs { longhaul, claude } = &self.programs;
+        match self.agent {
+            AgentChoice::Scripted => command.arg("--agent-path").arg(sandbox.scripted_agent(longhaul)?),
+            AgentChoice::Acp => {
+                command.args(["--agent", "acp", "--"]).arg(longhaul).args(["drill-agent", "--acp"])
+            }
+            AgentChoice::Claude => command.arg("--agent-path").arg(claude),
+        };
+        Ok(command)
     }
 
-    fn recover(&self, api: &Api, sandbox: &Sandbox) -> io::Result<Child> {
-        self.longhaul(api, sandbox)?.arg("recover").spawn()
-    }
-
-    /// Returns a command without files or variables of the user, which uses only this API.
-    fn longhaul(&self, api: &Api, sandbox: &Sandbox) -> io::Result<Command> {
+    fn longhaul(&self, loopback: &Loopback, sandbox: &Sandbox) -> io::Result<Command> {
         let log = |name: &str| File::options().create(true).append(true).open(sandbox.path().join(name));
-        let mut command = sandbox.command(&self.longhaul);
-        command.args(["--output-format", "json", "--verbose"]).envs(api.environment());
-        // As root the real agent refuses bypassPermissions unless this variable says that it runs in a
-        // sandbox.
-        command.env("IS_SANDBOX", "1").stdout(log(STDOUT)?).stderr(log("stderr")?);
-        let mut command = Command::from(command);
-        command.kill_on_drop(true);
+        let mut command = sandbox.agent_command(&self.programs.longhaul, loopback);
+        command.args(["--output-format", "json", "--verbose"]).stdout(log(STDOUT)?).stderr(log("stderr")?);
         Ok(command)
     }
 }
@@ -169,51 +172,46 @@ fn envelope(sandbox: &Sandbox) -> Option<Value> {
     envelopes.filter(|envelope| envelope["run"]["outcome"].is_string()).last()
 }
 
-/// Sends the scenario's signals while `longhaul` runs.
 struct SignalSender<'a> {
-    signal_points: Receiver<SignalPoint>,
+    signal_points: Receiver<scenario::Signal>,
     victim: Victim,
     sandbox: &'a Sandbox,
     struck_ms: Option<u64>,
-    strikes: u32,
+    strikes: usize,
 }
 
 impl SignalSender<'_> {
-    async fn follow(&mut self, longhaul: &mut Child) -> io::Result<()> {
-        let deadline = Instant::now() + TIMEOUT;
-        loop {
-            let point = tokio::select! {
-                ended = longhaul.wait() => return ended.map(|_| ()),
-                () = sleep_until(deadline) => return longhaul.kill().await,
-                Ok(point) = self.signal_points.recv() => point,
-            };
-            self.strike(point, longhaul)?;
-        }
+    fn follow(&mut self, longhaul: &mut KillOnDrop) -> io::Result<()> {
+        longhaul.wait(TIMEOUT, |longhaul| {
+            while let Ok(signal) = self.signal_points.try_recv() {
+                self.strike(signal.into(), longhaul);
+            }
+        })?;
+        Ok(())
     }
 
-    fn strike(&mut self, point: SignalPoint, longhaul: &mut Child) -> io::Result<()> {
+    fn strike(&mut self, signal: Signal, longhaul: &Child) {
         match self.victim {
-            Victim::Longhaul => signal(longhaul, point.signal.into()),
+            Victim::Longhaul => signal_child(longhaul, signal),
             Victim::All => {
                 for pid in processes::matching(self.sandbox) {
-                    processes::signal(pid, point.signal.into(), self.sandbox);
+                    processes::signal(pid, signal, self.sandbox);
                 }
-                signal(longhaul, point.signal.into());
+                signal_child(longhaul, signal);
             }
             Victim::Agent => {
-                let Some(agent) = journal::agent(self.sandbox) else { return Ok(()) };
-                processes::signal(agent, point.signal.into(), self.sandbox);
+                let Some(agent) = journal::agent(self.sandbox) else { return };
+                processes::signal(agent, signal, self.sandbox);
             }
         }
         self.struck_ms = Some(now_ms());
         self.strikes += 1;
-        Ok(())
     }
 }
 
-/// Sends a signal to a child, if it is alive. An unreaped child keeps its PID.
-fn signal(child: &Child, signal: Signal) {
-    if let Some(pid) = child.id().and_then(|pid| Pid::from_raw(pid.cast_signed())) {
+/// Sends a signal to a child. Its PID is not reused, because only the caller waits for it.
+fn signal_child(child: &Child, signal: Signal) {
+    if let Some(pid) = Pid::from_raw(child.id().cast_signed()) {
         let _ = kill_process(pid, signal);
     }
 }

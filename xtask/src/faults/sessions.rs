@@ -17,9 +17,10 @@ pub struct Sessions {
     pub branches: usize,
 }
 
-/// Reads the agent's session files in this home.
 pub fn read(home: &Path) -> Sessions {
-    let folders = fs::read_dir(home.join(".claude/projects")).into_iter().flatten().flatten();
+    // The second one is the store of the scripted agent over the Agent Client Protocol.
+    let stores = [".claude/projects", ".claude/acp/projects"].map(|store| fs::read_dir(home.join(store)));
+    let folders = stores.into_iter().flatten().flatten().flatten();
     let files = folders.flat_map(|folder| fs::read_dir(folder.path()).into_iter().flatten().flatten());
     let mut sessions = Sessions::default();
     for file in files.filter(|file| file.path().extension().is_some_and(|extension| extension == "jsonl")) {

@@ -1,64 +1,59 @@
 //! The table of all scenarios in Markdown, with remarks on single rows.
 
-use super::figures::CaseMetrics;
-use std::fmt::Write as _;
+use super::play::CaseRun;
+use crate::journal;
+use crate::results::table_row;
 
 const HEAD: &str = "| scenario | seed | fault | outcome | completed | clean | honest | attempts | \
                     seconds (ideal) | tokens / ideal | cost reported / billed | ledger equal | late or hung |\n\
                     |---|---|---|---|---|---|---|---|---|---|---|---|---|\n";
 
-/// Renders the rows, followed by remarks on problems.
-pub fn table(parts: &[&[CaseMetrics]], ideal: &dyn Fn(&CaseMetrics) -> Option<(u64, f64)>) -> String {
-    let mut out = HEAD.to_owned();
-    let rows = || parts.iter().copied().flatten();
-    for row in rows() {
-        let _ = writeln!(out, "{}", line(row, ideal(row)));
-    }
-    let remarks: String = rows().filter_map(remark).collect();
-    if remarks.is_empty() { out } else { format!("{out}\n{remarks}") }
+pub fn table(rows: &[CaseRun]) -> String {
+    let lines: String = rows.iter().map(line).collect();
+    let remarks: String = rows.iter().filter_map(remark).collect();
+    if remarks.is_empty() { format!("{HEAD}{lines}") } else { format!("{HEAD}{lines}\n{remarks}") }
 }
 
-/// Renders one row.
-pub fn line(row: &CaseMetrics, ideal: Option<(u64, f64)>) -> String {
+pub fn line(row: &CaseRun) -> String {
     let figure = |value: Option<f64>, digits: usize| match value {
         Some(value) => format!("{value:.digits$}"),
         None => "–".to_owned(),
     };
-    let faults =
-        if row.survived.is_empty() { String::new() } else { format!(" ({})", row.survived.join(", ")) };
-    let cells = [
+    let survived = journal::survived(&row.records);
+    let faults = if survived.is_empty() { String::new() } else { format!(" ({})", survived.join(", ")) };
+    let outcome = row.field("/run/outcome").as_str();
+    table_row(&[
         row.case.name.clone(),
         row.seed.to_string(),
         row.case.description.clone(),
-        row.outcome.as_ref().map_or("**none**".to_owned(), |outcome| format!("`{outcome}`")) + &faults,
+        outcome.map_or("**none**".to_owned(), |outcome| format!("`{outcome}`")) + &faults,
         yes(row.is_completed()),
-        yes(row.is_clean()),
+        yes(row.unclean().is_empty()),
         yes(row.is_honest()),
-        row.attempts.to_string(),
-        format!("{:.1} ({})", row.seconds, figure(ideal.map(|(_, seconds)| seconds), 1)),
-        figure(ideal.map(|(tokens, _)| row.tokens as f64 / tokens as f64), 3),
-        figure(row.cost, 3),
-        row.ledger.map_or("–".to_owned(), yes),
-        figure(row.late_s.or(row.hung_s), 1),
-    ];
-    format!("| {} |", cells.join(" | "))
+        row.field("/run/attempts").as_u64().unwrap_or(0).to_string(),
+        format!("{:.1} ({})", row.wall.as_secs_f64(), figure(row.ideal.map(|(_, seconds)| seconds), 1)),
+        figure(row.tokens_by_ideal(), 3),
+        figure(row.cost(), 3),
+        row.is_ledger_equal().map_or("–".to_owned(), yes),
+        figure(row.late_s().or(row.hung_s()), 1),
+    ])
 }
 
 fn yes(holds: bool) -> String {
     if holds { "yes" } else { "**no**" }.to_owned()
 }
 
-fn remark(row: &CaseMetrics) -> Option<String> {
+fn remark(row: &CaseRun) -> Option<String> {
     let mut problems = Vec::new();
-    if !row.struck {
+    if !row.is_struck() {
         problems.push("the fault was not injected".to_owned());
     }
     if !row.is_completed() {
-        problems.push(format!("not complete: {}", row.missing.join("; ")));
+        problems.push(format!("not complete: {}", row.differences.join("; ")));
     }
-    if !row.is_clean() {
-        problems.push(format!("not clean: {}", row.unclean.join("; ")));
+    if !row.unclean().is_empty() {
+        problems.push(format!("not clean: {}", row.unclean().join("; ")));
     }
-    let CaseMetrics { case, seed, .. } = row;
+    let CaseRun { case, seed, .. } = row;
     (!problems.is_empty()).then(|| format!("- {} (seed {seed}): {}\n", case.name, problems.join(". ")))
 }

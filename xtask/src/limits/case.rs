@@ -1,6 +1,6 @@
 //! The limits that are reached, the work that reaches them, and how far a run exceeds them.
 
-use super::play::LimitRun;
+use crate::api;
 use longhaul_drill::Scenario;
 use std::io;
 
@@ -10,7 +10,7 @@ pub struct LimitCase {
     pub work: Work,
     pub unit: LimitUnit,
     /// Value of the limit.
-    limit: f64,
+    pub limit: f64,
     /// Expected exit code.
     pub code: i32,
     /// Whether the agent gets a wrap-up before the limit ends the run.
@@ -52,8 +52,6 @@ pub const CASES: &[LimitCase] = &[
     LimitCase { flags: &["--memory-limit", "1100M"], work: Work::MemoryGrowth, unit: LimitUnit::Mebibytes, limit: 1100.0, code: 0, has_wrap_up: false },
 ];
 
-const HEAD: &str = "name = \"limited\"\nsummary = \"work that reaches a limit\"\nprompt = \"Take all the steps.\"\n\
-    [expect]\noutcome = \"done\"\nexit = 0\n";
 const WRAP_UP: &str = r#"
 [[reply]]
 to = "This run is about to end"
@@ -98,26 +96,8 @@ pub fn scenario(commands: &[&str]) -> io::Result<Scenario> {
         format!("[[turn]]\ntext = \"The next step.\"\n[[turn.tools]]\nbash = {{ command = {command} }}\n")
     };
     let turns: String = commands.iter().map(turn).collect();
-    let text = format!("{HEAD}{turns}[[turn]]\ntext = \"All of it is done.\"\n{WRAP_UP}");
-    Scenario::parse("limits", &text).map_err(io::Error::other)
-}
-
-impl LimitCase {
-    /// Returns how much of the limited unit the run used.
-    pub fn used(&self, case_run: &LimitRun) -> f64 {
-        match self.unit {
-            LimitUnit::Dollars => case_run.request_log.cost().dollars(),
-            LimitUnit::Tokens => case_run.request_log.tokens().total() as f64,
-            LimitUnit::Turns => case_run.request_log.model_requests() as f64,
-            LimitUnit::Seconds => case_run.wall.as_secs_f64(),
-            LimitUnit::Mebibytes => (case_run.resident >> 20) as f64,
-        }
-    }
-
-    /// Returns the used amount beyond the limit.
-    pub fn excess(&self, case_run: &LimitRun) -> f64 {
-        (self.used(case_run) - self.limit).max(0.0)
-    }
+    let last = "[[turn]]\ntext = \"All of it is done.\"\n";
+    api::scenario("Take all the steps.", &format!("{turns}{last}{WRAP_UP}"))
 }
 
 impl LimitUnit {

@@ -2,8 +2,10 @@
 //! the next by the API's own clock, with limits that are never reached and without limits.
 
 use super::case::scenario;
-use super::play::{LimitRig, LimitRun};
-use crate::bench::section::ResultRow;
+use super::play::{LimitRun, play};
+use crate::programs::Programs;
+use crate::results::ResultSection;
+use crate::sample::median;
 use longhaul_drill::api::RequestKind;
 use std::io;
 
@@ -13,32 +15,26 @@ const PAIRS: usize = 3;
 // The agent is still starting during the first requests.
 const SKIPPED_REQUESTS: usize = 2;
 
-/// Measures and returns the rows of the table.
-pub fn rows(rig: &LimitRig) -> io::Result<Vec<ResultRow>> {
-    let work = scenario(&[":"; CALLS]);
+/// Measures and adds the rows of the table.
+pub fn add_rows(section: &mut ResultSection, programs: &Programs) -> io::Result<()> {
+    let work = scenario(&[":"; CALLS])?;
     let (mut alone, mut limited) = (Vec::new(), Vec::new());
     for pair in 1..=PAIRS {
         eprintln!("▶ {CALLS} calls without limits and with them, {pair} of {PAIRS}");
-        alone.extend(gaps(&rig.play(&work, &[])?));
-        limited.extend(gaps(&rig.play(&work, &["--max-turns", "1000"])?));
+        alone.extend(gaps_ms(&play(programs, &work, &[])?));
+        limited.extend(gaps_ms(&play(programs, &work, &["--max-turns", "1000"])?));
     }
-    let (alone, limited) = (median(alone), median(limited));
-    Ok(vec![
-        ResultRow::without_bar("from one request to the next, without limits, median", "ms", alone),
-        ResultRow::without_bar("the same with limits: the agent asks before each call", "ms", limited)
-            .with_ratio(limited / alone, "without limits"),
-    ])
+    let (alone, limited) = (median(&alone), median(&limited));
+    section.figure("from one request to the next, without limits, median", None, "ms", alone);
+    section
+        .figure("the same with limits: the agent asks before each call", None, "ms", limited)
+        .ratio(limited / alone, "without limits");
+    Ok(())
 }
 
-/// Returns the milliseconds between requests of the conversation.
-fn gaps(case_run: &LimitRun) -> Vec<u64> {
+/// Returns the times between requests of the conversation.
+fn gaps_ms(case_run: &LimitRun) -> Vec<f64> {
     let requests = case_run.request_log.requests.iter().filter(|request| request.kind == RequestKind::Model);
     let at_ms: Vec<u64> = requests.map(|request| request.at_ms).skip(SKIPPED_REQUESTS).collect();
-    at_ms.windows(2).map(|pair| pair[1] - pair[0]).collect()
-}
-
-/// Returns the median, or NaN without figures.
-fn median(mut figures: Vec<u64>) -> f64 {
-    figures.sort_unstable();
-    figures.get(figures.len() / 2).map_or(f64::NAN, |figure| *figure as f64)
+    at_ms.windows(2).map(|pair| (pair[1] - pair[0]) as f64).collect()
 }

@@ -3,7 +3,6 @@
 use serde::Deserialize;
 use std::io;
 
-/// The result of one point.
 #[derive(Clone, Debug, Deserialize)]
 pub struct PointResult {
     pub agent: String,
@@ -13,13 +12,11 @@ pub struct PointResult {
     pub point: u64,
     /// Number of points that an undisturbed run passes.
     pub points: u64,
-    /// Failed expectations.
     pub failed: Vec<String>,
     /// The measurements. `None` if the point could not be played to its end.
     pub figures: Option<SweepMetrics>,
 }
 
-/// The measurements of one point.
 #[derive(Clone, Debug, Deserialize)]
 pub struct SweepMetrics {
     pub struck: bool,
@@ -37,7 +34,6 @@ pub struct SweepMetrics {
     pub billed_in_all: u64,
 }
 
-/// The numbers of repeated tool calls.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct Repeated {
     pub completed: u64,
@@ -45,7 +41,6 @@ pub struct Repeated {
     pub unnamed: u64,
 }
 
-/// Parses the points of a report.
 pub fn read(report: &str) -> io::Result<Vec<PointResult>> {
     report.lines().map(|line| serde_json::from_str(line).map_err(io::Error::other)).collect()
 }

@@ -1,10 +1,11 @@
 //! The table of a sweep, its bars, and its failed points.
 
 use super::result::{PointResult, SweepMetrics};
-use crate::bench::section::ResultRow;
+use crate::results::{ResultSection, table_row};
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-pub const ABOUT: &str = "`cargo xtask sweep` writes this part. The work is four steps in three turns. A fault is injected at one named \
+const ABOUT: &str = "`cargo xtask sweep` writes this part. The work is four steps in three turns. A fault is injected at one named \
     point of the supervisor, or at one call of its store. The run then continues by itself or with `longhaul recover`. Points are \
     drawn from all points of an undisturbed run. A guarded agent asks before each tool call, and waits while there is no \
     supervisor.\n\n\
@@ -25,22 +26,23 @@ const HEAD: &str = "| agent | strike | seeds | points / of | struck | workspace 
                     | completed calls repeated | unnamed | named | wasted, maximum | tokens off, completed | in all |\n\
                     |---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n";
 
+pub fn section(results: &[PointResult], seeds: &[u64], aborted: &[String], is_real: bool) -> ResultSection {
+    let mut section = ResultSection::new(ABOUT);
+    add_bars(&mut section, results, is_real);
+    section.appendix = table(results, seeds) + &failed(results, aborted);
+    section
+}
+
 /// Renders one row for each kind of strike.
-pub fn table(results: &[PointResult], seeds_played: &[u64]) -> String {
-    let mut strikes: Vec<&str> = Vec::new();
-    for one in results {
-        if !strikes.contains(&one.victim.as_str()) {
-            strikes.push(&one.victim);
-        }
-    }
-    strikes.sort_unstable();
+fn table(results: &[PointResult], seeds_played: &[u64]) -> String {
+    let strikes: BTreeSet<&str> = results.iter().map(|one| one.victim.as_str()).collect();
     let mut out = HEAD.to_owned();
     for strike in strikes {
         let points: Vec<&PointResult> = results.iter().filter(|one| one.victim == strike).collect();
         let (all, total) = (points.len(), points.iter().map(|one| one.points).max().unwrap_or(0));
         let figures = figures(&points);
         let sum = |figure: &dyn Fn(&SweepMetrics) -> u64| figures.iter().map(|one| figure(one)).sum::<u64>();
-        let cells = [
+        out += &table_row(&[
             points.first().map_or_else(String::new, |one| one.agent.clone()),
             strike.to_owned(),
             seeds(seeds_played),
@@ -55,8 +57,7 @@ pub fn table(results: &[PointResult], seeds_played: &[u64]) -> String {
             wasted(&figures).to_string(),
             format!("{:.2} %", off_completed(&figures)),
             format!("{:.2} %", off_in_all(&figures)),
-        ];
-        let _ = writeln!(out, "| {} |", cells.join(" | "));
+        ]);
     }
     let hashes = figures(&results.iter().collect::<Vec<_>>());
     if let Some(reached) = hashes.iter().find(|one| one.reached) {
@@ -65,63 +66,36 @@ pub fn table(results: &[PointResult], seeds_played: &[u64]) -> String {
     out
 }
 
-/// Returns the bars for all points together.
-pub fn bars(results: &[PointResult], is_real: bool) -> Vec<ResultRow> {
+/// Adds the bars for all points together.
+fn add_bars(section: &mut ResultSection, results: &[PointResult], is_real: bool) {
     let all: Vec<&PointResult> = results.iter().collect();
-    let killed: Vec<&PointResult> =
-        all.iter().copied().filter(|one| one.victim.starts_with("SIGKILL")).collect();
     let (alone, others): (Vec<&PointResult>, Vec<&PointResult>) =
         all.iter().partition(|one| one.victim.starts_with("SIGKILL of the supervisor"));
     let all_figures = figures(&all);
-    let none = |label: &str, figure: &dyn Fn(&SweepMetrics) -> u64| {
-        let found: u64 = all_figures.iter().map(|one| figure(one)).sum();
-        ResultRow::condition(label, "0", found.to_string(), found == 0)
-    };
-    let passed = all.iter().filter(|one| one.failed.is_empty()).count();
-    let reached = all_figures.iter().filter(|one| one.reached).count();
-    let every = |label: &str, count: usize| {
-        let bar = format!("{0} of {0}", all.len());
-        ResultRow::condition(label, bar, format!("{count} of {}", all.len()), count == all.len() && count > 0)
-    };
-    let mut rows = vec![
-        every("points at which every expectation was met", passed),
-        every("runs that reached the expected workspace", reached),
-        none("leftover processes", &|one| one.leftover_processes),
-        none("sessions with two branches", &|one| u64::from(one.branches > 0)),
-        none("completed tool calls repeated", &|one| one.repeated.completed),
-        none("other repeated calls", &|one| one.repeated.unnamed),
-        ResultRow::at_most("wasted turns, maximum", WASTED_BAR, "", wasted(&figures(&others)) as f64),
-        ResultRow::at_most(
-            "wasted turns if only the supervisor was killed, maximum",
-            0.0,
-            "",
-            wasted(&figures(&alone)) as f64,
-        ),
-        ResultRow::at_most("tokens of completed messages off", 0.0, "%", off_completed(&all_figures)),
-        ResultRow::at_most(
-            "tokens off, including truncated messages",
-            IN_ALL_BAR,
-            "%",
-            off_in_all(&all_figures),
-        ),
-    ];
     if is_real {
-        let count = killed.len();
-        rows.insert(
-            0,
-            ResultRow::condition(
-                "points of SIGKILL",
-                format!("≥ {KILLS_MIN}"),
-                count.to_string(),
-                count >= KILLS_MIN,
-            ),
-        );
+        let killed = all.iter().filter(|one| one.victim.starts_with("SIGKILL")).count();
+        section.condition("points of SIGKILL", format!("≥ {KILLS_MIN}"), killed, killed >= KILLS_MIN);
     }
-    rows
+    let passed = all.iter().filter(|one| one.failed.is_empty()).count();
+    section.every("points at which every expectation was met", passed, all.len());
+    let reached = all_figures.iter().filter(|one| one.reached).count();
+    section.every("runs that reached the expected workspace", reached, all.len());
+    let mut none = |label: &str, figure: &dyn Fn(&SweepMetrics) -> u64| {
+        section.equal(label, 0, all_figures.iter().map(|one| figure(one)).sum());
+    };
+    none("leftover processes", &|one| one.leftover_processes);
+    none("sessions with two branches", &|one| u64::from(one.branches > 0));
+    none("completed tool calls repeated", &|one| one.repeated.completed);
+    none("other repeated calls", &|one| one.repeated.unnamed);
+    section.figure("wasted turns, maximum", WASTED_BAR, "", wasted(&figures(&others)) as f64);
+    let label = "wasted turns if only the supervisor was killed, maximum";
+    section.figure(label, 0.0, "", wasted(&figures(&alone)) as f64);
+    section.figure("tokens of completed messages off", 0.0, "%", off_completed(&all_figures));
+    section.figure("tokens off, including truncated messages", IN_ALL_BAR, "%", off_in_all(&all_figures));
 }
 
 /// Renders the failed points, each with its reason.
-pub fn failed(results: &[PointResult], aborted: &[String]) -> String {
+fn failed(results: &[PointResult], aborted: &[String]) -> String {
     let mut out = String::new();
     for one in results.iter().filter(|one| !one.failed.is_empty()) {
         // A reason may be a whole report. Its first line is enough.
@@ -135,7 +109,6 @@ pub fn failed(results: &[PointResult], aborted: &[String]) -> String {
     if out.is_empty() { out } else { format!("\nPoints that failed:\n\n{out}") }
 }
 
-/// Renders a list of seeds.
 pub fn seeds(seeds: &[u64]) -> String {
     seeds.iter().map(u64::to_string).collect::<Vec<_>>().join(", ")
 }
@@ -186,13 +159,9 @@ mod tests {
     fn reports_missed_bars_and_failed_points() {
         let check = |lines: &[String], missed: usize| {
             let results = result::read(&lines.concat()).expect("lines of JSON");
-            let section = crate::bench::section::ResultSection {
-                about: "",
-                rows: bars(&results, false),
-                appendix: String::new(),
-            };
+            let section = section(&results, &[1], &[], false);
             assert_eq!(section.missed(), missed, "{}", section.markdown("x", "y"));
-            failed(&results, &[]) + &table(&results, &[1])
+            section.appendix
         };
         let (agent, alone) = ("SIGKILL of the agent", "SIGKILL of the supervisor");
         check(&[line(agent, 1, 100, ""), line(alone, 0, 100, "")], 0);

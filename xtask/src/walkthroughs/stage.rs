@@ -1,29 +1,24 @@
 //! The environment of a walkthrough: a sandbox with a git repository, a loopback API, and a shell that runs
 //! typed lines.
 
-use crate::bench::sandbox::Sandbox;
-use crate::faults::{journal, processes};
-use longhaul_drill::{Api, Scenario};
+use crate::api::{self, Loopback};
+use crate::process::{KillOnDrop, wait_until};
+use crate::programs::Programs;
+use crate::sandbox::Sandbox;
+use crate::{journal, processes};
 use serde_json::Value;
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::symlink;
-use std::path::Path;
 use std::process::{Command, Stdio};
 use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// The command that every walkthrough starts with.
 pub const RUN: &str = "longhaul run \"take the three steps\" --permission-mode bypassPermissions";
 
-const WORK: &str = r#"
-name = "steps"
-summary = "three commits"
-prompt = "take the three steps"
-[expect]
-outcome = "done"
-exit = 0
+const TURNS: &str = r#"
 [[turn]]
 text = "I take the first step."
 [[turn.tools]]
@@ -43,7 +38,6 @@ const STEPS: [&str; 3] = ["one", "two", "three"];
 const COMMITS: [&str; 3] = ["Step one", "Step two", "Step three"];
 // Many times the duration of any walkthrough.
 const TIMEOUT: Duration = Duration::from_secs(120);
-const PROBE_INTERVAL: Duration = Duration::from_millis(20);
 // A killed process has exited by the time a person has typed the next line.
 const TYPING: Duration = Duration::from_secs(1);
 
@@ -57,41 +51,31 @@ pub struct WalkthroughRun {
     pub problems: Vec<String>,
 }
 
-/// The environment of one walkthrough.
 pub struct WalkthroughRig {
     sandbox: Sandbox,
-    api: Api,
+    loopback: Loopback,
     path: OsString,
-    /// Serves the API until it is dropped.
-    _runtime: tokio::runtime::Runtime,
 }
 
 impl WalkthroughRig {
-    pub fn new(longhaul: &Path, claude: &Path) -> io::Result<WalkthroughRig> {
-        let scenario = Scenario::parse("walkthrough", WORK).map_err(io::Error::other)?;
-        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
-        let api = runtime.block_on(Api::start(&scenario, 1)).map_err(io::Error::other)?;
+    pub fn new(programs: &Programs) -> io::Result<WalkthroughRig> {
+        let scenario = api::scenario("take the three steps", TURNS)?;
         let sandbox = Sandbox::new()?;
+        sandbox.init_repository()?;
         // The shell finds both by name, as a user types them.
         let bin = sandbox.path().join("bin");
         fs::create_dir(&bin)?;
-        symlink(longhaul, bin.join("longhaul"))?;
-        symlink(claude, bin.join("claude"))?;
+        symlink(&programs.longhaul, bin.join("longhaul"))?;
+        symlink(&programs.claude, bin.join("claude"))?;
         let mut path = bin.into_os_string();
         path.push(":");
         path.push(std::env::var_os("PATH").unwrap_or_default());
-        let identity = "[user]\n\tname = Test\n\temail = test@localhost\n[init]\n\tdefaultBranch = main\n";
-        fs::write(sandbox.home().join(".gitconfig"), identity)?;
-        let rig = WalkthroughRig { sandbox, api, path, _runtime: runtime };
-        rig.type_line("git init -q && git commit -q --allow-empty -m Start", &[])?;
-        Ok(rig)
+        Ok(WalkthroughRig { sandbox, loopback: Loopback::start(&scenario, 1)?, path })
     }
 
-    /// Plays the walkthrough to its end and kills leftover processes.
     pub fn play(self, lines: &[&str], final_dir: &str) -> io::Result<WalkthroughRun> {
         let result = self.play_lines(lines, final_dir);
-        let leftover = processes::matching(&self.sandbox).len();
-        processes::end(&self.sandbox);
+        let leftover = processes::end(&self.sandbox);
         let mut run = result?;
         if leftover > 0 {
             run.problems.push(format!("{leftover} leftover processes"));
@@ -102,34 +86,36 @@ impl WalkthroughRig {
     fn play_lines(&self, lines: &[&str], final_dir: &str) -> io::Result<WalkthroughRun> {
         let stdout_path = self.sandbox.path().join("stdout");
         // The shell becomes longhaul, so that the child's PID is longhaul's.
-        let mut run = self.shell(&format!("exec {RUN}"), &[]).stdout(File::create(&stdout_path)?).spawn()?;
-        self.wait_for("the second step", || self.sandbox.path().join("started").exists())?;
+        let mut shell = self.shell(&format!("exec {RUN}"));
+        let mut run = KillOnDrop(shell.stdout(File::create(&stdout_path)?).spawn()?);
+        let is_started = || self.sandbox.path().join("started").exists().then_some(());
+        wait_until("the second step", TIMEOUT, is_started)?;
         let agent =
             journal::agent(&self.sandbox).ok_or_else(|| io::Error::other("the journal names no agent"))?;
-        let session = session(&journal::records(&self.sandbox)).unwrap_or_default();
-        let names = [
-            ("longhaul", run.id().to_string()),
-            ("agent", agent.as_raw_nonzero().to_string()),
-            ("session", session),
-        ];
+        let records = journal::records(&self.sandbox);
+        let session = records.iter().find_map(|record| record["session"].as_str()).unwrap_or_default();
+        let (longhaul, agent) = (run.0.id().to_string(), agent.as_raw_nonzero().to_string());
         let mut printed = Vec::new();
         for line in lines {
-            let output = self.type_line(line, &names)?;
+            let mut shell = self.shell(line);
+            shell.env("longhaul", &longhaul).env("agent", &agent).env("session", session);
+            let output = shell.stdout(Stdio::piped()).output()?;
+            if !output.status.success() {
+                return Err(io::Error::other(format!("`{line}`: {}", output.status)));
+            }
             sleep(TYPING);
-            if !output.is_empty() {
-                printed = output;
+            if !output.stdout.is_empty() {
+                printed = output.stdout;
             }
         }
-        self.wait_for("the run's end", || run.try_wait().is_ok_and(|status| status.is_some()))?;
+        run.wait(TIMEOUT, |_| {})?;
         if printed.is_empty() {
             printed = fs::read(stdout_path)?;
         }
         let envelope: Value = serde_json::from_slice(&printed).unwrap_or_default();
-        let commits = self.type_line(&format!("git -C ../{final_dir} log --reverse --format=%s"), &[])?;
-        let commits: Vec<String> = text_lines(&commits).into_iter().filter(|line| line != "Start").collect();
-        let steps = text_lines(
-            &fs::read(self.sandbox.work().with_file_name(final_dir).join("steps")).unwrap_or_default(),
-        );
+        let commits = self.sandbox.commits(final_dir)?;
+        let steps = fs::read_to_string(self.sandbox.path().join(final_dir).join("steps")).unwrap_or_default();
+        let steps: Vec<String> = steps.lines().map(str::to_owned).collect();
         let mut problems = Vec::new();
         if envelope["run"]["outcome"] != "done" {
             problems.push("the run is not done".to_owned());
@@ -142,44 +128,9 @@ impl WalkthroughRig {
         Ok(WalkthroughRun { envelope, commits, steps, problems })
     }
 
-    /// Types a line and returns its output.
-    fn type_line(&self, line: &str, names: &[(&str, String)]) -> io::Result<Vec<u8>> {
-        let output = self.shell(line, names).stdout(Stdio::piped()).output()?;
-        if output.status.success() {
-            Ok(output.stdout)
-        } else {
-            Err(io::Error::other(format!("`{line}`: {}", output.status)))
-        }
-    }
-
-    fn shell(&self, line: &str, names: &[(&str, String)]) -> Command {
-        let mut shell = self.sandbox.command("/bin/sh");
-        shell.args(["-c", line]).env("PATH", &self.path).envs(self.api.environment());
-        // As root the real agent refuses bypassPermissions unless this variable says that it runs in a
-        // sandbox.
-        shell.env("IS_SANDBOX", "1").envs(names.iter().map(|(name, value)| (name, value)));
+    fn shell(&self, line: &str) -> Command {
+        let mut shell = self.sandbox.agent_command("/bin/sh", &self.loopback);
+        shell.args(["-c", line]).env("PATH", &self.path);
         shell
     }
-
-    fn wait_for(&self, description: &str, mut condition: impl FnMut() -> bool) -> io::Result<()> {
-        let started = Instant::now();
-        while !condition() {
-            if started.elapsed() > TIMEOUT {
-                return Err(io::Error::other(format!(
-                    "timed out after {TIMEOUT:?} waiting for {description}"
-                )));
-            }
-            sleep(PROBE_INTERVAL);
-        }
-        Ok(())
-    }
-}
-
-fn session(records: &[Value]) -> Option<String> {
-    let opened = records.iter().find(|record| record["record"] == "session_opened")?;
-    Some(opened["session"].as_str()?.to_owned())
-}
-
-fn text_lines(text: &[u8]) -> Vec<String> {
-    String::from_utf8_lossy(text).lines().map(str::to_owned).collect()
 }

@@ -1,46 +1,27 @@
 //! Describes the agent's current activity on one line. For people only.
 
-use super::wire::ToolInput;
 use crate::snapshot::truncate_to_bytes;
+use crate::tool_input::ToolInput;
 
 const CHARS_MAX: usize = 80;
 // Enough for 80 characters and for control characters, which are dropped.
 const BYTES_MAX: usize = 8 * CHARS_MAX;
 
-/// Returns the name of a tool call with its most informative argument.
 pub(super) fn describe_call(tool: &str, input: &ToolInput<'_>) -> String {
-    one_line(&with_detail(tool, first_line(main_argument(input))))
+    one_line(&with_detail(tool, first_line(&main_argument(tool, input))))
 }
 
 /// Returns the most informative argument, or an empty text if no known one is present.
-pub(super) fn main_argument<'a>(input: &'a ToolInput<'_>) -> &'a str {
-    let ToolInput {
-        command,
-        file_path,
-        notebook_path,
-        pattern,
-        url,
-        query,
-        skill,
-        title,
-        description,
-        path,
-        ..
-    } = input;
-    [command, file_path, notebook_path, pattern, url, query, skill, title, description, path]
-        .into_iter()
-        .map(|text| text.as_str())
-        .find(|text| !text.is_empty())
-        .unwrap_or_default()
+pub(super) fn main_argument(tool: &str, input: &ToolInput<'_>) -> String {
+    input.argument(tool).map_or_else(String::new, |argument| argument.as_str().to_owned())
 }
 
-/// Returns a tool's name with a detail.
-pub(super) fn with_detail(name: &str, detail: &str) -> String {
+pub(crate) fn with_detail(name: &str, detail: &str) -> String {
     if detail.is_empty() { name.to_owned() } else { format!("{name}: {detail}") }
 }
 
 /// Returns the start of a text without characters that could disturb a terminal.
-pub(super) fn one_line(text: &str) -> String {
+pub(crate) fn one_line(text: &str) -> String {
     let mut chars = first_line(text).chars().filter(|c| !c.is_control());
     let mut line = String::with_capacity(CHARS_MAX);
     line.extend(chars.by_ref().take(CHARS_MAX));

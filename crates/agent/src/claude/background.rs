@@ -1,8 +1,9 @@
 //! Tracks background commands and sub-agents: which of them run, and which ended with the process. The result
 //! is for people and prompts. No decision uses it.
 
-use super::wire::{Block, Note, ToolInput};
+use super::wire::{Block, Note};
 use crate::snapshot::BackgroundTask;
+use crate::tool_input::ToolInput;
 use std::collections::VecDeque;
 
 // An agent starts a handful of tasks; a hostile stream could invent more.
@@ -14,7 +15,6 @@ const TEXT_CHARS_MAX: usize = 200;
 const OUTPUT: &str = "Output is being written to: ";
 const OUTPUT_SUFFIX: &str = ".output";
 
-/// The background tasks of one process.
 #[derive(Debug, Default)]
 pub(super) struct Background {
     tasks: Vec<TrackedTask>,
@@ -30,12 +30,10 @@ struct TrackedTask {
 }
 
 impl Background {
-    /// Records a tool call of the model.
     pub(super) fn on_call(&mut self, call: &str, input: &ToolInput<'_>) {
-        if input.run_in_background.0 && input.command.non_empty().is_some() {
+        if let Some(command) = input.text("command").filter(|_| input.is_true("run_in_background")) {
             self.calls.truncate(CALLS_MAX - 1);
-            let command = one_line(input.command.as_str());
-            self.calls.push_front((call.to_owned(), command));
+            self.calls.push_front((call.to_owned(), one_line(&command)));
         }
     }
 
@@ -70,7 +68,6 @@ impl Background {
         }
     }
 
-    /// Returns whether the output path of a running task is still unknown.
     pub(super) fn awaits_output(&self) -> bool {
         self.tasks.iter().any(|task| task.is_running && task.info.output.is_none())
     }

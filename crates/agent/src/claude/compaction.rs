@@ -1,7 +1,7 @@
 //! Selects the lines of a stream to keep after the run. Drops the deltas of completed messages, whose content
 //! the messages repeat. Keeps everything else unchanged.
 
-use super::wire::{Origin, parse};
+use super::wire::{StreamLine, parse};
 use memchr::memmem;
 use std::collections::BTreeSet;
 
@@ -21,20 +21,18 @@ impl CompactionFilter {
         }
     }
 
-    /// Returns whether to keep this line.
     pub(super) fn keeps(&self, line: &[u8]) -> bool {
         // Most of the other lines need not be parsed.
         if memmem::find(line, b"\"stream_event\"").is_none() {
             return true;
         }
-        let Some(origin) = parse::<Origin<'_>>(line).filter(|origin| origin.kind.is("stream_event")) else {
-            return true;
-        };
+        let event = parse::<StreamLine<'_>>(line).filter(|event| event.kind.is("stream_event"));
+        let Some(event) = event else { return true };
         let droppable = matches!(
-            origin.event.kind.as_str(),
+            event.event.kind.as_str(),
             "content_block_start" | "content_block_delta" | "content_block_stop" | "message_stop" | "ping"
         );
-        let is_truncated = match origin.api_message_id.as_str() {
+        let is_truncated = match event.api_message_id.as_str() {
             // Older versions do not state the message of a delta.
             "" => !self.ids.is_empty(),
             id => self.ids.contains(&fingerprint(id)) || self.ids.len() == TRUNCATED_MESSAGES_MAX,

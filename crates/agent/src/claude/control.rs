@@ -33,7 +33,6 @@ pub fn end_session() -> Vec<u8> {
     request("longhaul-end", &json!({ "subtype": "end_session" }))
 }
 
-/// Answers a hook callback.
 pub(super) fn hook_answer(id: &str, answer: &Value) -> Vec<u8> {
     line(&json!({
         "type": "control_response",
@@ -41,7 +40,6 @@ pub(super) fn hook_answer(id: &str, answer: &Value) -> Vec<u8> {
     }))
 }
 
-/// Denies a permission that the agent requests from a person.
 pub(super) fn permission_denial(id: &str, reason: &str) -> Vec<u8> {
     hook_answer(id, &json!({ "behavior": "deny", "message": reason }))
 }

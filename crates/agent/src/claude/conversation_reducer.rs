@@ -4,7 +4,6 @@
 //! (`message_delta`, 2.1.330). Blocks wait a few milliseconds for it, because the last block carries the
 //! usage. Events in between wait too, so that the order is kept.
 
-use super::parse_conversation::content_text;
 use super::usage_meter::billed;
 use super::wire::{Block, Raw, ResultLine, StreamLine};
 use super::{SYNTHETIC, vendor_terms};
@@ -25,8 +24,7 @@ const INPUT_BYTES_MAX: usize = 64 << 10;
 /// Limit of one text in such arguments.
 const INPUT_TEXT_BYTES_MAX: usize = 8 << 10;
 
-/// Collects the messages of one attempt.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct ConversationReducer {
     prices: Prices,
     attempt: u32,
@@ -39,11 +37,9 @@ pub(super) struct ConversationReducer {
     queue: Vec<TranscriptMessage>,
     /// Whether the conversation was just compacted, so that its summary follows.
     compacted: bool,
-    /// Complete messages that no reader has taken yet.
     complete: Vec<TranscriptMessage>,
 }
 
-/// A message of the main conversation in progress.
 #[derive(Debug)]
 struct PendingMessage {
     id: String,
@@ -54,19 +50,9 @@ struct PendingMessage {
 
 impl ConversationReducer {
     pub(super) fn new(prices: Prices, attempt: u32) -> ConversationReducer {
-        ConversationReducer {
-            prices,
-            attempt,
-            session: None,
-            started_message: String::new(),
-            open: None,
-            queue: Vec::new(),
-            compacted: false,
-            complete: Vec::new(),
-        }
+        ConversationReducer { prices, attempt, ..ConversationReducer::default() }
     }
 
-    /// Returns the complete messages, each once.
     pub(super) fn take(&mut self) -> Vec<TranscriptMessage> {
         mem::take(&mut self.complete)
     }
@@ -80,7 +66,6 @@ impl ConversationReducer {
         }
     }
 
-    /// Records the result of an exchange.
     pub(super) fn on_result(&mut self, line: &ResultLine<'_>) {
         self.close();
         self.complete.push(self.result(line));
@@ -115,7 +100,8 @@ impl ConversationReducer {
             ("user", _) => self.user(event),
             ("system", "compact_boundary") => self.compacted = true,
             ("system", "task_notification") => {
-                self.push_note(event, EventKind::Note, event.summary.text().unwrap_or_default());
+                let text = event.summary.text().unwrap_or_default();
+                self.note(text, self.message(event, EventKind::Note, MessageOrigin::Tool));
             }
             _ => {}
         }
@@ -123,7 +109,7 @@ impl ConversationReducer {
 
     fn assistant(&mut self, event: &StreamLine<'_>) {
         let message = &event.message;
-        let synthetic = message.model.is(SYNTHETIC) || event.is_api_error_message.0;
+        let synthetic = message.model.is(SYNTHETIC) || event.is_api_error_message.is_set();
         // The stream contains only the input tokens of sub-agents.
         if event.parent_tool_use_id.non_empty().is_none() && !synthetic {
             if self.open.as_ref().is_none_or(|open| !message.id.is(&open.id)) {
@@ -140,45 +126,12 @@ impl ConversationReducer {
         }
         let origin = if synthetic { MessageOrigin::Agent } else { MessageOrigin::Model };
         for block in &message.content.0 {
-            let Some(block_message) = self.block(block, event, origin) else { continue };
-            self.push_or_queue(block_message);
-        }
-    }
-
-    /// Returns the transcript message of a block, or `None` if the block is empty.
-    fn block(
-        &self,
-        block: &Block<'_>,
-        event: &StreamLine<'_>,
-        origin: MessageOrigin,
-    ) -> Option<TranscriptMessage> {
-        let base = |kind: EventKind| TranscriptMessage {
-            id: event.message.id.non_empty().map(str::to_owned),
-            model: event.message.model.non_empty().map(str::to_owned),
-            ..self.message(event, kind, origin)
-        };
-        let text = |text: Option<String>| text.filter(|text| !text.trim().is_empty());
-        match block.kind.as_str() {
-            "text" => {
-                Some(TranscriptMessage { content: Some(text(block.text.text())?), ..base(EventKind::Text) })
-            }
-            "thinking" => Some(TranscriptMessage {
-                content: Some(text(block.thinking.text())?),
-                ..base(EventKind::Thinking)
-            }),
-            "tool_use" => {
-                let (input, truncated_bytes) = bounded_input(block.input);
-                Some(TranscriptMessage {
-                    tool: Some(block.name.as_str().to_owned()),
-                    // The older name is still in use (2.1.330).
-                    subagent: matches!(block.name.as_str(), "Agent" | "Task"),
-                    tool_use_id: Some(block.id.as_str().to_owned()),
-                    input,
-                    truncated_bytes,
-                    ..base(EventKind::ToolCall)
-                })
-            }
-            _ => None,
+            let part = model_part(block, |kind| TranscriptMessage {
+                id: message.id.owned(),
+                model: message.model.owned(),
+                ..self.message(event, kind, origin)
+            });
+            part.into_iter().for_each(|part| self.push(part));
         }
     }
 
@@ -186,67 +139,61 @@ impl ConversationReducer {
         for block in event.message.content.0.iter().filter(|block| block.kind.is("tool_result")) {
             let call = block.tool_use_id.as_str();
             let meta = event.tool_result_meta.0.iter().find(|meta| meta.id.is(call));
-            let (content, truncated_bytes) = bounded_result(content_text(&block.content.blocks()));
-            let result = TranscriptMessage {
-                content: Some(content),
-                tool_use_id: Some(call.to_owned()),
-                truncated_bytes,
-                is_error: Some(block.is_error.0),
+            self.push(TranscriptMessage {
                 denied: meta.is_some_and(|meta| meta.permission_decision.decision.is("reject")),
                 interrupted: meta.is_some_and(|meta| {
                     vendor_terms::is_interrupted(meta.non_execution_kind.as_str(), meta.has_decision())
                 }),
-                ..self.message(event, EventKind::ToolResult, MessageOrigin::Tool)
-            };
-            self.push_or_queue(result);
+                ..tool_result(block, self.message(event, EventKind::ToolResult, MessageOrigin::Tool))
+            });
         }
         // The stream does not repeat prompts, so all other text is from the agent program.
-        let is_summary = event.is_synthetic.0 && mem::take(&mut self.compacted);
+        let is_summary = event.is_synthetic.is_set() && mem::take(&mut self.compacted);
         let kind = if is_summary { EventKind::Summary } else { EventKind::Note };
-        self.push_note(event, kind, content_text(&event.message.content.0));
+        let text = content_text(&event.message.content.0);
+        self.note(text, self.message(event, kind, MessageOrigin::Agent));
     }
 
-    /// Emits text of the agent program, unless it is empty.
-    fn push_note(&mut self, event: &StreamLine<'_>, kind: EventKind, text: String) {
+    fn note(&mut self, text: String, base: TranscriptMessage) {
         if !text.trim().is_empty() {
-            let note =
-                TranscriptMessage { content: Some(text), ..self.message(event, kind, MessageOrigin::Agent) };
-            self.push_or_queue(note);
+            self.push(TranscriptMessage { content: Some(text), ..base });
         }
     }
 
     fn message(&self, event: &StreamLine<'_>, kind: EventKind, origin: MessageOrigin) -> TranscriptMessage {
         TranscriptMessage {
-            timestamp: event.timestamp.non_empty().map(str::to_owned),
+            timestamp: event.timestamp.owned(),
             session_id: self.session.clone(),
-            parent_tool_use_id: event.parent_tool_use_id.non_empty().map(str::to_owned),
+            parent_tool_use_id: event.parent_tool_use_id.owned(),
             ..TranscriptMessage::new(kind, origin, self.attempt)
         }
     }
 
     fn result(&self, line: &ResultLine<'_>) -> TranscriptMessage {
         let since_last = line.since_last.as_ref();
-        let cost = since_last.map(|models| models.0.iter().filter_map(|(_, model)| model.cost.0).sum());
+        let cost =
+            since_last.map(|models| models.0.iter().filter_map(|(_, model)| model.cost.number()).sum());
         let outcome = ResultDetails {
             subtype: line.subtype.as_str().to_owned(),
-            terminal_reason: line.terminal_reason.non_empty().map(str::to_owned),
-            result: line.result.non_empty().map(str::to_owned),
+            terminal_reason: line.terminal_reason.owned(),
+            result: line.result.owned(),
             errors: line.errors.0.iter().map(|error| error.as_str().to_owned()).collect(),
-            duration_ms: line.duration_ms.0,
-            num_turns: line.num_turns.0,
+            duration_ms: line.duration_ms.count(),
+            num_turns: line.num_turns.count(),
             cost_usd: cost,
-            total_cost_usd: line.total_cost_usd.0,
+            total_cost_usd: line.total_cost_usd.number(),
         };
         TranscriptMessage {
-            session_id: line.session_id.non_empty().map(str::to_owned).or_else(|| self.session.clone()),
-            is_error: Some(line.is_error.0),
+            session_id: line.session_id.owned().or_else(|| self.session.clone()),
+            is_error: Some(line.is_error.is_set()),
             outcome: Some(outcome),
             ..TranscriptMessage::new(EventKind::Result, MessageOrigin::Agent, self.attempt)
         }
     }
 
     /// Emits a message, or queues it until the end of the message in progress.
-    fn push_or_queue(&mut self, message: TranscriptMessage) {
+    fn push(&mut self, mut message: TranscriptMessage) {
+        bound(&mut message);
         if self.open.is_some() {
             self.queue.push(message);
         } else {
@@ -276,12 +223,66 @@ impl ConversationReducer {
     }
 }
 
-/// Replaces the middle of a long result with a marker. Returns the number of omitted bytes, too.
-fn bounded_result(text: String) -> (String, u64) {
-    if text.len() <= RESULT_BYTES_MAX {
-        return (text, 0);
+/// Returns the message of a block of the model, or `None` if it has no content.
+pub(super) fn model_part(
+    block: &Block<'_>,
+    base: impl Fn(EventKind) -> TranscriptMessage,
+) -> Option<TranscriptMessage> {
+    let text = |kind: EventKind, text: Raw<'_>| {
+        let content = text.text().filter(|text| !text.trim().is_empty())?;
+        Some(TranscriptMessage { content: Some(content), ..base(kind) })
+    };
+    match block.kind.as_str() {
+        "text" => text(EventKind::Text, block.text),
+        "thinking" => text(EventKind::Thinking, block.thinking),
+        "tool_use" => Some(TranscriptMessage {
+            tool: Some(block.name.as_str().to_owned()),
+            // The older name is still in use (2.1.330).
+            subagent: matches!(block.name.as_str(), "Agent" | "Task"),
+            tool_use_id: Some(block.id.as_str().to_owned()),
+            input: block.input.to_owned(),
+            ..base(EventKind::ToolCall)
+        }),
+        _ => None,
     }
-    let head = truncate_to_bytes(&text, RESULT_BYTES_MAX - RESULT_END_BYTES);
+}
+
+/// Adds the content of a result to a message.
+pub(super) fn tool_result(block: &Block<'_>, base: TranscriptMessage) -> TranscriptMessage {
+    TranscriptMessage {
+        content: Some(content_text(&block.content.blocks())),
+        tool_use_id: Some(block.tool_use_id.as_str().to_owned()),
+        is_error: Some(block.is_error.is_set()),
+        ..base
+    }
+}
+
+/// Returns the text of some content, one paragraph per block. Other blocks are named.
+pub(super) fn content_text(content: &[Block<'_>]) -> String {
+    let texts: Vec<String> = content
+        .iter()
+        .filter_map(|block| match block.kind.as_str() {
+            "text" => block.text.text(),
+            "tool_result" | "tool_use" | "thinking" | "redacted_thinking" | "" => None,
+            kind => Some(format!("[{kind}]")),
+        })
+        .collect();
+    texts.join("\n")
+}
+
+fn bound(message: &mut TranscriptMessage) {
+    if message.kind == EventKind::ToolResult && message.text().len() > RESULT_BYTES_MAX {
+        let (content, omitted) = bounded_result(message.text());
+        (message.content, message.truncated_bytes) = (Some(content), omitted);
+    }
+    if let Some(input) = message.input.take_if(|input| input.get().len() > INPUT_BYTES_MAX) {
+        (message.input, message.truncated_bytes) = bounded_input(input.get());
+    }
+}
+
+/// Replaces the middle of a long result with a marker. Returns the number of omitted bytes, too.
+fn bounded_result(text: &str) -> (String, u64) {
+    let head = truncate_to_bytes(text, RESULT_BYTES_MAX - RESULT_END_BYTES);
     let tail_start =
         (text.len() - RESULT_END_BYTES..).find(|offset| text.is_char_boundary(*offset)).unwrap_or(text.len());
     let omitted = tail_start - head.len();
@@ -289,11 +290,7 @@ fn bounded_result(text: String) -> (String, u64) {
 }
 
 /// Truncates each long text in very long arguments. Arguments that are still too long are omitted.
-fn bounded_input(input: Raw<'_>) -> (Option<Box<RawValue>>, u64) {
-    let json = input.json();
-    if json.len() <= INPUT_BYTES_MAX {
-        return (input.to_owned(), 0);
-    }
+fn bounded_input(json: &str) -> (Option<Box<RawValue>>, u64) {
     let mut omitted = 0;
     let bounded = serde_json::from_str::<Value>(json).ok().and_then(|mut input| {
         truncate_texts(&mut input, &mut omitted);

@@ -16,7 +16,7 @@ use super::startup_error;
 use super::tool_calls::ToolCalls;
 use super::usage_meter::UsageMeter;
 use super::vendor_terms;
-use super::wire::{ApiRetry, Init, Note, RateLimitEvent, ResultLine, StreamLine, parse};
+use super::wire::{Note, ResultLine, StreamLine, parse};
 use crate::line_splitter::{Line, LineSplitter};
 use crate::transcript_message::TranscriptMessage;
 use crate::{AttemptSnapshot, Decoder, DoneSignals, EffectRules, Guards, Prices, SideEffects};
@@ -29,8 +29,7 @@ use std::sync::Arc;
 
 const BOM: &[u8] = b"\xef\xbb\xbf";
 
-/// The decoder of Claude Code's stream.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct ClaudeDecoder {
     lines: LineSplitter,
     snapshot: AttemptSnapshot,
@@ -39,22 +38,17 @@ pub(super) struct ClaudeDecoder {
     effects: Arc<EffectRules>,
     side_effects: SideEffects,
     exchange: ExchangeState,
-    /// The last result.
     result: Option<AgentResult>,
     /// Whether an exchange is open: it started and no result followed.
     exchange_open: bool,
     rate_limit: Option<RateLimit>,
     startup: Option<StartupError>,
     guard_hooks: GuardHooks,
-    /// Whether a hook gave no verdict.
     guard_lapsed: bool,
     /// Whether an exchange or a tool call was completed.
     progressed: bool,
-    /// Number of exchanges that ended with a result.
-    exchanges: u32,
     claim: DoneClaim,
     background: Background,
-    /// The messages of the conversation, if a reader collects them.
     messages: Option<ConversationReducer>,
 }
 
@@ -108,7 +102,7 @@ impl Decoder for ClaudeDecoder {
             session: self.snapshot.session.clone(),
             made_progress: self.progressed,
             claimed_done: self.claim.made,
-            results: self.exchanges,
+            results: self.snapshot.results,
             background: self.background.count(),
             usage: self.snapshot.usage,
             ..Evidence::from_exit(exit)
@@ -132,24 +126,11 @@ impl ClaudeDecoder {
         done_signals: DoneSignals,
     ) -> ClaudeDecoder {
         ClaudeDecoder {
-            lines: LineSplitter::default(),
-            snapshot: AttemptSnapshot::default(),
             usage_meter: UsageMeter::new(prices),
-            tools: ToolCalls::default(),
             effects,
-            side_effects: SideEffects::default(),
-            exchange: ExchangeState::default(),
-            result: None,
-            exchange_open: false,
-            rate_limit: None,
-            startup: None,
             guard_hooks: GuardHooks::new(guards, done_signals.tool),
-            guard_lapsed: false,
-            progressed: false,
-            exchanges: 0,
             claim: DoneClaim::new(done_signals),
-            background: Background::default(),
-            messages: None,
+            ..ClaudeDecoder::default()
         }
     }
 
@@ -186,7 +167,7 @@ impl ClaudeDecoder {
         let notices_before = out.len();
         match kind {
             Kind::StreamEvent => self.stream_event(event, out),
-            Kind::Init => self.parse_then(line, |this, init| this.init(&init, out)),
+            Kind::Init => self.note(line, |this, note| this.init(note, out)),
             Kind::Assistant => self.assistant(event, out),
             Kind::User => {
                 self.user(event, out);
@@ -195,35 +176,37 @@ impl ClaudeDecoder {
                     self.snapshot.background = self.background.tasks();
                 }
             }
-            Kind::Result => self.parse_then(line, |this, result| {
-                this.messages.iter_mut().for_each(|messages| messages.on_result(&result));
-                this.result(&result, out);
-            }),
-            Kind::ApiRetry => self.parse_then(line, |this, retry| this.retry(&retry, out)),
-            Kind::RateLimit => self.parse_then(line, |this, event| this.rate_limit(&event, out)),
-            Kind::SessionState => self.parse_then(line, |this, note| this.session_state(&note, out)),
-            Kind::BackgroundTasks => self.parse_then(line, |this, note| this.background_changed(&note, out)),
-            Kind::Status => self.parse_then(line, |this, note| this.status(&note)),
-            Kind::Informational => self.parse_then(line, |this, note| this.informational(&note)),
-            Kind::Notification => self.parse_then(line, |this, note| this.notification(&note)),
-            Kind::PermissionDenied => self.parse_then(line, |this, note| this.permission_denied(&note)),
-            Kind::ModelFallback => self.parse_then(line, |this, note| this.model_fallback(&note)),
-            Kind::ControlRequest => self.parse_then(line, |this, note: Note<'_>| {
+            Kind::Result => {
+                if let Some(result) = parse::<ResultLine<'_>>(line) {
+                    self.messages.iter_mut().for_each(|messages| messages.on_result(&result));
+                    self.result(&result, out);
+                }
+            }
+            Kind::ApiRetry => self.note(line, |this, note| this.retry(note, out)),
+            Kind::RateLimit => self.note(line, |this, note| this.rate_limit(note, out)),
+            Kind::SessionState => self.note(line, |this, note| this.session_state(note, out)),
+            Kind::BackgroundTasks => self.note(line, |this, note| this.background_changed(note, out)),
+            Kind::Status => self.note(line, |this, note| this.status(note)),
+            Kind::Informational => self.note(line, |this, note| this.informational(note)),
+            Kind::Notification => self.note(line, |this, note| this.notification(note)),
+            Kind::PermissionDenied => self.note(line, |this, note| this.permission_denied(note)),
+            Kind::ModelFallback => {
+                self.note(line, |this, note| this.snapshot.model = note.fallback_model.owned())
+            }
+            Kind::ControlRequest => self.note(line, |this, note| {
                 let answers = this.guard_hooks.on_request(note.request_id.as_str(), &note.request);
                 answers.into_iter().for_each(|answer| this.snapshot.push_answer(answer));
                 this.guard_hooks.blocked.take().into_iter().for_each(|call| this.snapshot.push_blocked(call));
             }),
-            Kind::ControlCancel => self.parse_then(line, |this, note: Note<'_>| {
-                this.guard_hooks.on_withdrawn(note.request_id.as_str());
-            }),
+            Kind::ControlCancel => {
+                self.note(line, |this, note| this.guard_hooks.on_withdrawn(note.request_id.as_str()))
+            }
             Kind::ControlResponse => {
-                self.parse_then(line, |this, response| this.guard_hooks.on_response(&response))
+                self.note(line, |this, note| this.guard_hooks.on_response(&note.response))
             }
-            Kind::HookResponse => {
-                self.parse_then(line, |this, note: Note<'_>| this.guard_hooks.on_project_hook(&note))
-            }
-            Kind::TaskStarted => self.parse_then(line, |this, note| this.task_started(&note)),
-            Kind::TaskNotification => self.parse_then(line, |this, note| this.task_notification(&note)),
+            Kind::HookResponse => self.note(line, |this, note| this.guard_hooks.on_project_hook(note)),
+            Kind::TaskStarted => self.note(line, |this, note| this.task_started(note)),
+            Kind::TaskNotification => self.note(line, |this, note| this.task_notification(note)),
             Kind::CompactBoundary => out.push(Notice::MessageEnded),
             Kind::TaskProgress
             | Kind::ToolProgress
@@ -245,10 +228,10 @@ impl ClaudeDecoder {
         }
     }
 
-    /// Parses the line again as a record of its type. Such lines are rare.
-    fn parse_then<'a, T: serde::Deserialize<'a>>(&mut self, line: &'a [u8], then: impl FnOnce(&mut Self, T)) {
-        if let Some(record) = parse::<T>(line) {
-            then(self, record);
+    /// Parses the line of a rare event again, with its own fields.
+    fn note(&mut self, line: &[u8], then: impl FnOnce(&mut Self, &Note<'_>)) {
+        if let Some(note) = parse::<Note<'_>>(line) {
+            then(self, &note);
         }
     }
 
@@ -271,14 +254,13 @@ impl ClaudeDecoder {
         }
     }
 
-    fn init(&mut self, init: &Init<'_>, out: &mut Vec<Notice>) {
-        let text = |text: Option<&str>| text.map(str::to_owned);
+    fn init(&mut self, init: &Note<'_>, out: &mut Vec<Notice>) {
         if let Some(id) = init.session_id.non_empty() {
             self.open_session(id, out);
         }
-        self.snapshot.model = text(init.model.non_empty());
-        self.snapshot.version = text(init.version.non_empty());
-        self.snapshot.permission_mode = text(init.permission_mode.non_empty());
+        self.snapshot.model = init.model.owned();
+        self.snapshot.version = init.version.owned();
+        self.snapshot.permission_mode = init.permission_mode.owned();
         let tools: Vec<&str> = init.tools.0.iter().map(|tool| tool.as_str()).collect();
         self.snapshot.unmatched_tools = self.guard_hooks.unmatched(&tools);
         self.exchange = ExchangeState::default();
@@ -360,9 +342,9 @@ impl ClaudeDecoder {
         }
         for block in event.message.content.0.iter().filter(|block| block.kind.is("tool_result")) {
             effect_tracker::on_result(&mut self.side_effects, block, event);
-            self.guard_hooks.on_tool_result(block.tool_use_id.as_str(), block.is_error.0);
+            self.guard_hooks.on_tool_result(block.tool_use_id.as_str(), block.is_error.is_set());
             if self.tools.end(block.tool_use_id.as_str()) {
-                self.guard_hooks.on_tool_end(block.tool_use_id.as_str(), block.is_error.0);
+                self.guard_hooks.on_tool_end(block.tool_use_id.as_str(), block.is_error.is_set());
                 self.progressed = true;
                 self.set_activity("thinking");
                 self.snapshot.tool = self.tools.open_label().map(str::to_owned);
@@ -405,7 +387,6 @@ impl ClaudeDecoder {
         self.exchange_open = false;
         self.progressed |= result.is_progress();
         self.result = Some(result);
-        self.exchanges += 1;
         if result.is_progress() && self.claim.on_exchange_end(line.result.as_str()) {
             out.push(Notice::ClaimedDone);
         }
@@ -414,8 +395,9 @@ impl ClaudeDecoder {
 
     fn record_startup_error(&mut self, line: &ResultLine<'_>) {
         let by_reason = line.startup_failure_reason.non_empty().map(vendor_terms::startup_failure);
-        let failed_before_session =
-            self.snapshot.session.is_none() && line.is_error.0 && line.terminal_reason.non_empty().is_none();
+        let failed_before_session = self.snapshot.session.is_none()
+            && line.is_error.is_set()
+            && line.terminal_reason.non_empty().is_none();
         let by_text = || {
             let mut errors = line.errors.0.iter().filter(|_| failed_before_session);
             errors.find_map(|error| startup_error::from_text(error.as_str()))
@@ -443,25 +425,25 @@ impl ClaudeDecoder {
         refused.or_else(|| is_not_agent.then_some(StartupError::NotAnAgent))
     }
 
-    fn retry(&mut self, retry: &ApiRetry<'_>, out: &mut Vec<Notice>) {
-        let attempt = u32::try_from(retry.attempt.or_zero()).unwrap_or(u32::MAX);
-        let status = retry.error_status.0.and_then(|status| u16::try_from(status).ok());
+    fn retry(&mut self, retry: &Note<'_>, out: &mut Vec<Notice>) {
+        let attempt = u32::try_from(retry.attempt.count().unwrap_or_default()).unwrap_or(u32::MAX);
+        let status = retry.error_status.count().and_then(|status| u16::try_from(status).ok());
         // `as` saturates, and maps NaN to 0.
-        let delay = Span(retry.retry_delay_ms.0.unwrap_or_default() as u64);
+        let delay = Span(retry.retry_delay_ms.number().unwrap_or_default() as u64);
         let cause = status.map_or_else(|| "no answer".to_owned(), |status| status.to_string());
-        let maximum = retry.max_retries.0.map_or_else(String::new, |max| format!(" of {max}"));
+        let maximum = retry.max_retries.count().map_or_else(String::new, |max| format!(" of {max}"));
         self.snapshot.activity = format!("repeating a request ({cause}), {attempt}{maximum}");
         out.push(Notice::Retrying { attempt, status, delay });
     }
 
-    fn rate_limit(&mut self, event: &RateLimitEvent<'_>, out: &mut Vec<Notice>) {
-        let info = &event.info;
+    fn rate_limit(&mut self, note: &Note<'_>, out: &mut Vec<Notice>) {
+        let info = &note.rate_limit;
         let Some(status) = vendor_terms::rate_limit_status(info.status.as_str()) else { return };
         // An account with paid overage continues after its usage window is exhausted.
-        let uses_overage = status == RateLimitStatus::Rejected && info.is_using_overage.0;
+        let uses_overage = status == RateLimitStatus::Rejected && info.is_using_overage.is_set();
         let limit = RateLimit {
             status: if uses_overage { RateLimitStatus::Warning } else { status },
-            resets_at: info.resets_at.0.map(Moment::from_unix_seconds),
+            resets_at: info.resets_at.count().map(Moment::from_unix_seconds),
         };
         self.rate_limit = Some(limit);
         out.push(Notice::RateLimitChanged(limit));
@@ -501,14 +483,12 @@ impl ClaudeDecoder {
         out.push(Notice::BackgroundChanged(u32::try_from(note.tasks.0.len()).unwrap_or(u32::MAX)));
     }
 
-    /// Shows background work as the activity, for the time without an open exchange.
     fn show_background_work(&mut self) {
         let tasks: Vec<&str> = self.snapshot.background.iter().map(|task| task.command.as_str()).collect();
         let label = (!tasks.is_empty()).then(|| format!("waiting for background work: {}", tasks.join("; ")));
         self.snapshot.activity = label.map_or_else(String::new, |label| activity::one_line(&label));
     }
 
-    /// Records that the agent continues.
     fn on_continue(&mut self) {
         if self.background.on_continue() {
             self.snapshot.background = self.background.tasks();
@@ -518,7 +498,7 @@ impl ClaudeDecoder {
     fn task_started(&mut self, note: &Note<'_>) {
         self.background.on_start(note);
         self.snapshot.background = self.background.tasks();
-        if note.is_backgrounded.0 {
+        if note.is_backgrounded.is_set() {
             self.side_effects.on_backgrounded(note.tool_use_id.as_str());
         }
     }
@@ -532,10 +512,6 @@ impl ClaudeDecoder {
         if failed || note.status.is("completed") {
             self.side_effects.on_end(note.tool_use_id.as_str(), failed, None);
         }
-    }
-
-    fn model_fallback(&mut self, note: &Note<'_>) {
-        self.snapshot.model = note.fallback_model.non_empty().map(str::to_owned);
     }
 
     fn status(&mut self, note: &Note<'_>) {
@@ -569,7 +545,6 @@ fn is_ping(event: &StreamLine<'_>) -> bool {
     event.event.kind.is("ping")
 }
 
-/// Reports activity, unless the last notice already does.
 fn push_activity(out: &mut Vec<Notice>) {
     if out.last() != Some(&Notice::Activity) {
         out.push(Notice::Activity);

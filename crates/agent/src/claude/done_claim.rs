@@ -9,23 +9,21 @@ use std::collections::BTreeSet;
 // An agent claims it once. More open calls than this indicate a damaged stream.
 const CALLS_MAX: usize = 64;
 
-/// The claim in the current or the last exchange.
 #[derive(Clone, Debug, Default)]
-pub(super) struct DoneClaim {
+pub(crate) struct DoneClaim {
     signals: DoneSignals,
     /// Calls of the tool without a result.
     open: BTreeSet<String>,
-    /// Whether the agent made the claim.
-    pub(super) made: bool,
+    pub(crate) made: bool,
 }
 
 impl DoneClaim {
-    pub(super) fn new(done_signals: DoneSignals) -> DoneClaim {
+    pub(crate) fn new(done_signals: DoneSignals) -> DoneClaim {
         DoneClaim { signals: done_signals, ..DoneClaim::default() }
     }
 
     /// Resets the claim, because a new exchange replaces an earlier claim.
-    pub(super) fn on_exchange_start(&mut self) {
+    pub(crate) fn on_exchange_start(&mut self) {
         self.made = false;
         self.open.clear();
     }
@@ -41,13 +39,13 @@ impl DoneClaim {
     /// Records the result of a call and returns whether it makes the claim. A failed call does not, because
     /// the agent did not receive the confirmation.
     pub(super) fn on_result(&mut self, result: &Block<'_>) -> bool {
-        let is_claim = self.open.remove(result.tool_use_id.as_str()) && !result.is_error.0;
+        let is_claim = self.open.remove(result.tool_use_id.as_str()) && !result.is_error.is_set();
         self.made |= is_claim;
         is_claim
     }
 
     /// Records the text of a successful result and returns whether its last line makes the claim.
-    pub(super) fn on_exchange_end(&mut self, text: &str) -> bool {
+    pub(crate) fn on_exchange_end(&mut self, text: &str) -> bool {
         let last = text.trim_end().lines().next_back().map(str::trim);
         let is_claim = self.signals.line.as_deref().is_some_and(|line| last == Some(line.trim()));
         self.made |= is_claim;

@@ -1,12 +1,11 @@
 //! Records the agent's tool calls as side effects of its attempt.
 
 use super::activity::{main_argument, with_detail};
-use super::tool_calls::{CallExecution, call_execution};
 use super::vendor_terms;
-use super::wire::{Block, StreamLine, ToolInput};
+use super::wire::{Block, StreamLine};
+use crate::tool_input::ToolInput;
 use crate::{EffectRules, EffectScope, SideEffects, UnresolvedCall};
 
-/// Records a tool call.
 pub(super) fn on_call(
     side_effects: &mut SideEffects,
     effects: &EffectRules,
@@ -18,9 +17,9 @@ pub(super) fn on_call(
     if effects.is_read_only(tool) {
         return;
     }
-    let scope = effects.scope(tool, input.command.as_str());
+    let scope = effects.scope(tool, &input.text("command").unwrap_or_default());
     let effect = match &scope {
-        EffectScope::Workspace | EffectScope::Tool => with_detail(tool, main_argument(input)),
+        EffectScope::Workspace | EffectScope::Tool => with_detail(tool, &main_argument(tool, input)),
         // A script may start with anything; only these commands matter.
         EffectScope::Commands(commands) => with_detail(tool, &commands.join("; ")),
     };
@@ -28,22 +27,24 @@ pub(super) fn on_call(
         id: call.id.as_str().to_owned(),
         effect,
         is_outside: scope != EffectScope::Workspace,
-        in_background: input.run_in_background.0,
+        in_background: input.is_true("run_in_background"),
         is_subagent: row.parent_tool_use_id.non_empty().is_some(),
         time: vendor_terms::utc_minute(row.timestamp.as_str()),
     });
 }
 
-/// Records the result of a call.
 pub(super) fn on_result(side_effects: &mut SideEffects, result: &Block<'_>, row: &StreamLine<'_>) {
     let id = result.tool_use_id.as_str();
     let meta = row.tool_result_meta.0.iter().find(|meta| meta.id.is(id));
-    match meta.map_or(CallExecution::Ran, call_execution) {
-        CallExecution::Ran => {
-            side_effects.on_result(id, result.is_error.0, vendor_terms::utc_minute(row.timestamp.as_str()))
+    let is_rejected = meta.is_some_and(|meta| meta.permission_decision.decision.is("reject"));
+    match meta.map_or("", |meta| meta.non_execution_kind.as_str()) {
+        "" if !is_rejected => {
+            let time = vendor_terms::utc_minute(row.timestamp.as_str());
+            side_effects.on_result(id, result.is_error.is_set(), time);
         }
-        CallExecution::NeverRan => side_effects.on_never_ran(id),
-        // It is unknown how far the call got.
-        CallExecution::Stopped => {}
+        // 2.1.330 also reports this for a running tool that an interrupt stopped, but without a decision. It
+        // is unknown how far the call got.
+        "user-rejected" if !is_rejected => {}
+        _ => side_effects.on_never_ran(id),
     }
 }

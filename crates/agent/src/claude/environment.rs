@@ -6,7 +6,6 @@ use crate::AgentEnvironment;
 /// The version with which every fact about the agent was tested.
 pub const VERSION_TESTED: &str = "2.1.330";
 
-/// The environment of the agent.
 pub(super) const ENVIRONMENT: AgentEnvironment = AgentEnvironment {
     version_tested: VERSION_TESTED,
     login_variables: ["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"],
@@ -54,9 +53,6 @@ pub(super) fn is_needed(name: &str, is_set: impl Fn(&str) -> bool) -> bool {
     NEEDED.contains(&name)
         || NEEDED_PREFIXES.iter().any(|(prefix, switch)| name.starts_with(prefix) && is_read(*switch))
 }
-
-/// The directory of the agent's sessions, below its configuration directory.
-pub(super) const SESSIONS_FOLDER: &str = "projects";
 
 #[cfg(test)]
 mod tests {

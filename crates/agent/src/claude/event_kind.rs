@@ -12,7 +12,6 @@ macro_rules! kinds {
         impl Kind {
             const ALL: &'static [Kind] = &[$(Kind::$name,)*];
 
-            /// Returns the type and subtype in readable form.
             pub(super) fn as_str(self) -> &'static str {
                 match self { $(Kind::$name => $as_str,)* }
             }
@@ -56,7 +55,6 @@ kinds! {
 }
 
 impl Kind {
-    /// Returns the type, or `None` if it is unknown.
     pub(super) fn from_name(kind: &str, subtype: &str) -> Option<Kind> {
         let is = |as_str: &str| match as_str.strip_prefix("system/") {
             Some(name) => kind == "system" && subtype == name,

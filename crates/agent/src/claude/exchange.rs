@@ -6,18 +6,17 @@ use super::vendor_terms;
 use super::wire::{ResultLine, StreamLine};
 use longhaul_core::{AgentResult, ApiError, MessageError, StopReason, TerminalReason};
 
-/// The current exchange.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ExchangeState {
     /// The last error message, if no message of the model followed. Errors that the agent recovered from do
     /// not matter.
-    api_failure: Option<ApiFailure>,
+    api_failure: ApiFailure,
     /// Whether the agent overrode a stop hook that had blocked the end too often.
     pub(super) stop_hook_capped: bool,
 }
 
 /// An error message that the agent program wrote, as closed enums.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct ApiFailure {
     message_error: Option<MessageError>,
     api_error: Option<ApiError>,
@@ -25,44 +24,36 @@ struct ApiFailure {
 }
 
 impl ExchangeState {
-    /// Records a message of the agent program in the main conversation.
     pub(super) fn on_synthetic(&mut self, row: &StreamLine<'_>) {
-        if !row.is_api_error_message.0 && row.error.non_empty().is_none() {
+        if !row.is_api_error_message.is_set() && row.error.non_empty().is_none() {
             return;
         }
         let text = row.message.content.0.first().and_then(|block| block.text.text()).unwrap_or_default();
         let api_error_by_sentence =
-            || vendor_terms::api_error_by_sentence(&text).filter(|_| row.is_api_error_message.0);
-        self.api_failure = Some(ApiFailure {
+            || vendor_terms::api_error_by_sentence(&text).filter(|_| row.is_api_error_message.is_set());
+        self.api_failure = ApiFailure {
             message_error: row.error.non_empty().map(vendor_terms::message_error),
             api_error: row.api_error.non_empty().map(vendor_terms::api_error).or_else(api_error_by_sentence),
-            api_status: status(row.api_error_status.0),
-        });
+            api_status: status(row.api_error_status.count()),
+        };
     }
 
-    /// Clears the error, because the model produced output.
     pub(super) fn clear_errors(&mut self) {
-        self.api_failure = None;
+        self.api_failure = ApiFailure::default();
     }
 
-    /// Returns the result of the exchange.
     pub(super) fn result(&self, line: &ResultLine<'_>, tools: &ToolCalls) -> AgentResult {
         let is_error = is_error(line);
-        let api_failure = self.api_failure.as_ref();
+        let failure = self.api_failure;
         AgentResult {
             is_error,
             terminal_reason: terminal_reason(line),
-            api_status: status(line.api_error_status.0)
-                .or(api_failure.and_then(|api_failure| api_failure.api_status)),
-            api_error: line
-                .api_error
-                .non_empty()
-                .map(vendor_terms::api_error)
-                .or(api_failure.and_then(|api_failure| api_failure.api_error)),
-            message_error: api_failure.and_then(|api_failure| api_failure.message_error),
+            api_status: status(line.api_error_status.count()).or(failure.api_status),
+            api_error: line.api_error.non_empty().map(vendor_terms::api_error).or(failure.api_error),
+            message_error: failure.message_error,
             stop_reason: line.stop_reason.non_empty().map_or(StopReason::Other, vendor_terms::stop_reason),
             // An empty answer: success is reported, but there is no text.
-            empty: !is_error && line.result.as_str().trim().is_empty() && !line.structured_output.0,
+            empty: !is_error && line.result.as_str().trim().is_empty() && !line.structured_output.is_set(),
             denials: tools
                 .denials(line.permission_denials.0.iter().map(|denial| denial.tool_use_id.as_str())),
             stop_hook_capped: self.stop_hook_capped,
@@ -72,7 +63,7 @@ impl ExchangeState {
 
 /// Older versions (2.1.41) report a reached limit only in the subtype.
 fn is_error(line: &ResultLine<'_>) -> bool {
-    line.is_error.0 || line.subtype.as_str().starts_with("error")
+    line.is_error.is_set() || line.subtype.as_str().starts_with("error")
 }
 
 fn terminal_reason(line: &ResultLine<'_>) -> TerminalReason {

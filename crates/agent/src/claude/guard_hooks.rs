@@ -5,7 +5,7 @@ use super::compaction::fingerprint;
 use super::control::{INTERRUPT, hook_answer, initialize, permission_denial};
 use super::finish_tool::FINISH;
 use super::questions::{self, QUESTION_TOOL};
-use super::wire::{ControlResponse, HookInput, Note, Request};
+use super::wire::{HookInput, Note, Request, Response};
 use crate::snapshot::{BlockedCall, truncate_to_bytes};
 use crate::{GivenAnswer, GuardedCall, Guards, Verdict};
 use longhaul_core::Questions;
@@ -40,15 +40,12 @@ pub(super) fn register() -> Vec<u8> {
     initialize(&json!({ "PreToolUse": [before_tools] }))
 }
 
-/// The agent's requests and the replies to them.
 #[derive(Debug, Default)]
 pub(super) struct GuardHooks {
     guards: Guards,
     /// Whether the finish tool is offered. It has no effect, and the run may depend on it.
     offers_finish: bool,
-    /// Whether the agent has confirmed the hooks.
     registered: bool,
-    /// Pending requests by id.
     pending: BTreeMap<String, PendingRequest>,
     /// Calls that the agent asked about and that have not ended.
     open_calls: BTreeSet<u64>,
@@ -60,9 +57,7 @@ pub(super) struct GuardHooks {
     context: (String, bool),
     /// The last call, if it was denied because of a URL.
     pub(super) blocked: Option<BlockedCall>,
-    /// Number of denied calls.
     pub(super) denied: u32,
-    /// Counts of answered questions.
     pub(super) questions: Questions,
     /// Whether a call was made or rejected without a verdict.
     lapsed: bool,
@@ -82,7 +77,6 @@ impl GuardHooks {
         GuardHooks { guards, offers_finish, ..GuardHooks::default() }
     }
 
-    /// Returns the guards' patterns that match none of these tools.
     pub(super) fn unmatched(&self, tools: &[&str]) -> Vec<String> {
         self.guards.unmatched(tools).map(str::to_owned).collect()
     }
@@ -140,13 +134,11 @@ impl GuardHooks {
         if self.offers_finish && call.tool == FINISH { Verdict::Allow } else { self.guards.verdict(call) }
     }
 
-    /// Records that the agent withdrew a request.
     pub(super) fn on_withdrawn(&mut self, id: &str) {
         let request = self.pending.remove(id).filter(|pending| pending.is_guard);
         self.withdrawn_calls.extend(request.map(|pending| pending.call));
     }
 
-    /// Returns whether a call was made or rejected without a verdict.
     pub(super) fn has_lapsed(&self) -> bool {
         self.lapsed || !self.withdrawn_calls.is_empty()
     }
@@ -168,11 +160,10 @@ impl GuardHooks {
         let Some(input) = answer["hookSpecificOutput"].get("updatedInput") else { return };
         let input = input.to_string();
         let (cwd, bypasses_permissions) = &self.context;
-        let call = GuardedCall::new(tool, &input).in_dir(cwd).with_permission_bypass(*bypasses_permissions);
+        let call = GuardedCall::new(tool, &input).in_context(cwd, *bypasses_permissions);
         self.lapsed |= self.verdict(&call) != Verdict::Allow;
     }
 
-    /// Records the end of a call.
     pub(super) fn on_tool_end(&mut self, call: &str, is_error: bool) {
         let call = fingerprint(call);
         self.pending.retain(|_, pending| pending.call != call);
@@ -189,28 +180,25 @@ impl GuardHooks {
         self.pending.retain(|_, pending| pending.answer.is_some());
     }
 
-    /// Records the agent's response to a message of ours.
-    pub(super) fn on_response(&mut self, response: &ControlResponse<'_>) {
-        self.registered |= response.response.response.hooks_applied.0;
+    pub(super) fn on_response(&mut self, response: &Response<'_>) {
+        self.registered |= response.response.hooks_applied.is_set();
         // Our interrupt withdrew these requests. Their calls must fail, because they have no verdict
         // (2.1.330).
-        if response.response.request_id.is(INTERRUPT) {
+        if response.request_id.is(INTERRUPT) {
             for call in std::mem::take(&mut self.withdrawn_calls) {
                 self.open_calls.remove(&call);
             }
         }
     }
 
-    /// Takes the replies that the agent waits for, one line each.
     pub(super) fn take_answers(&mut self) -> Vec<Vec<u8>> {
         self.pending.values_mut().filter_map(|pending| pending.answer.take()).collect()
     }
 }
 
-/// Returns the call of a request.
 fn guarded_call<'a>(input: &'a HookInput<'_>) -> GuardedCall<'a> {
-    let call = GuardedCall::new(input.tool_name.as_str(), input.tool_input.json()).in_dir(input.cwd.as_str());
-    call.with_permission_bypass(input.permission_mode.is("bypassPermissions"))
+    let call = GuardedCall::new(input.tool_name.as_str(), input.tool_input.json());
+    call.in_context(input.cwd.as_str(), input.permission_mode.is("bypassPermissions"))
 }
 
 /// Returns the target of a denied call, if it names a blocked URL.
@@ -237,7 +225,6 @@ fn encode_verdict(id: &str, verdict: Verdict) -> (Verdict, Vec<u8>) {
     (denial, answer)
 }
 
-/// Returns a verdict in the agent's format.
 fn response(verdict: &Verdict) -> Value {
     match verdict {
         Verdict::Allow => json!({}),
@@ -258,7 +245,7 @@ fn response(verdict: &Verdict) -> Value {
 #[cfg(test)]
 mod tests {
     use super::{ANSWER_BYTES_MAX, GuardHooks, encode_verdict, register};
-    use crate::claude::wire::{ControlResponse, Note, parse};
+    use crate::claude::wire::{Note, parse};
     use crate::{Answers, Guards, ToolPattern, Verdict};
     use expect_test::expect;
     use serde_json::json;
@@ -272,7 +259,7 @@ mod tests {
     fn hooks_with_guard() -> GuardHooks {
         let tools: ToolPattern = "Web*".parse().expect("a pattern");
         let mut hooks = GuardHooks::new(Guards { deny_tools: vec![tools], ..Guards::default() }, false);
-        hooks.on_response(&parse::<ControlResponse<'_>>(REGISTERED).expect("an answer"));
+        hooks.on_response(&parse::<Note<'_>>(REGISTERED).expect("an answer").response);
         hooks
     }
 
@@ -451,7 +438,7 @@ mod tests {
             let mut hooks = hooks_with_guard();
             request(&mut hooks, "1", "Bash");
             hooks.on_withdrawn("1");
-            hooks.on_response(&parse::<ControlResponse<'_>>(INTERRUPTED).expect("an answer"));
+            hooks.on_response(&parse::<Note<'_>>(INTERRUPTED).expect("an answer").response);
             hooks.on_tool_end("call-1", is_error);
             hooks.has_lapsed()
         };
@@ -462,7 +449,7 @@ mod tests {
             request(hooks, "1", "Bash");
             hooks.on_withdrawn("1");
             hooks.on_tool_end("call-1", true);
-            hooks.on_response(&parse::<ControlResponse<'_>>(INTERRUPTED).expect("an answer"));
+            hooks.on_response(&parse::<Note<'_>>(INTERRUPTED).expect("an answer").response);
         }));
         // The agent never confirmed the hooks, so a failed call may have had an effect.
         assert!(lapses(|hooks| {

@@ -23,16 +23,15 @@ pub(super) fn hooks(learn: &LearnOptions, hook: &Program) -> Value {
     let group = |(event, matcher): (&str, Option<&str>)| {
         let command = command(learn, hook, event);
         let hook = json!({ "type": "command", "command": command, "timeout": TIMEOUT_S });
-        let group = match matcher {
-            Some(matcher) => json!([{ "matcher": matcher, "hooks": [hook] }]),
-            None => json!([{ "hooks": [hook] }]),
-        };
-        (event.to_owned(), group)
+        let mut group = json!({ "hooks": [hook] });
+        if let Some(matcher) = matcher {
+            group["matcher"] = matcher.into();
+        }
+        (event.to_owned(), json!([group]))
     };
     Value::Object(EVENTS.into_iter().map(group).collect::<Map<_, _>>())
 }
 
-/// Returns the hook as a shell command, the only form that the agent accepts.
 fn command(learn: &LearnOptions, hook: &Program, event: &str) -> String {
     let path = hook.path.to_string_lossy();
     let words = [quote(&path)].into_iter().chain(hook.leading_args.iter().map(|arg| quote(arg)));

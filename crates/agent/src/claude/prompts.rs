@@ -6,22 +6,15 @@ mod keep_going;
 use super::reminder::{Recipient, is_reminder, reminder, stopped_tasks_note};
 use crate::handoff::quote::{fenced, inline};
 use crate::handoff::{AFTER_TASK, interruption};
-use crate::{
-    AgentContext, BackgroundTask, HandoffContext, HandoffReason, PriorAttempts, handoff_prompt,
-    handoff_prompt_with_summary,
-};
+use crate::{AgentContext, BackgroundTask, HandoffContext, HandoffReason, PriorAttempts, handoff_prompt};
 use longhaul_core::{AttemptPlan, Fault, Limit, Nudge, PromptKind, Remaining, ResumeStrategy};
 
 const COMMAND_CHARS_MAX: usize = 200;
 
-/// The start of a wrap-up prompt.
 const WRAP_UP: &str = "This run is about to end: ";
-/// The start of a prompt after a failed check.
 const CHECK_FAILED: &str = "The check of your work failed.";
-/// The start of a prompt after a limit was raised.
 const LIMIT_RAISED: &str = "The work stopped because ";
 
-/// The start of the sentence about amounts that the user added to the limits.
 const RAISED: &str = " The limits were raised: ";
 /// The start of ResearchGym's wrap-up prompt, which is only correct for time limits.
 const TIME_LIMIT: &str = "Time limit reached.";
@@ -35,7 +28,7 @@ pub fn prompt(context: &AgentContext, plan: &AttemptPlan, prior: &PriorAttempts)
     let (task, tokens_max) = (&context.task(), context.spec.handoff_tokens);
     // Journals of older versions state no resume strategy.
     let uses_handoff = plan.strategy.is_none_or(|strategy| strategy == ResumeStrategy::Handoff)
-        && !prior.conversation.entries.is_empty();
+        && !prior.conversation.messages.is_empty();
     match plan.prompt {
         PromptKind::TaskAfterLoss(fault) if uses_handoff => {
             let (remaining_cost, remaining_time) = (plan.remaining.budget, plan.remaining.time);
@@ -44,12 +37,8 @@ pub fn prompt(context: &AgentContext, plan: &AttemptPlan, prior: &PriorAttempts)
                 remaining_time,
                 ..HandoffContext::unlimited(task, HandoffReason::Fault(fault))
             };
-            let handoff = match prior.summary.as_ref().filter(|_| plan.with_summary) {
-                Some(summary) => {
-                    handoff_prompt_with_summary(&prior.conversation, &context, tokens_max, summary)
-                }
-                None => handoff_prompt(&prior.conversation, &context, tokens_max),
-            };
+            let summary = prior.summary.as_ref().filter(|_| plan.with_summary);
+            let handoff = handoff_prompt(&prior.conversation, &context, tokens_max, summary);
             handoff + &reminder(prior, Recipient::NewSession)
         }
         // The task comes first, because it may start with a slash command.
@@ -125,7 +114,6 @@ pub fn background_note(kind: PromptKind, tasks: &[BackgroundTask]) -> String {
     format!("\n\nStill running in the background: {}. {advice}", commands.join(", "))
 }
 
-/// Returns the prompt after a failed check.
 fn check_failed(output: Option<&str>) -> String {
     let output = output.map(str::trim_end).filter(|output| !output.is_empty());
     let output_note = output.map_or_else(
@@ -139,7 +127,6 @@ fn check_failed(output: Option<&str>) -> String {
     )
 }
 
-/// Returns the prompt after a limit was raised.
 fn limit_raised(limit: Limit) -> String {
     let cause = match limit {
         Limit::Budget => "the budget was exhausted",
@@ -165,7 +152,6 @@ fn added_note(added: Remaining) -> String {
     if amounts.is_empty() { String::new() } else { format!("{RAISED}{} added.", amounts.join(" and ")) }
 }
 
-/// Returns the default wrap-up prompt.
 fn default_wrap_up(limit: Limit, remaining: Remaining) -> String {
     let rest = |rest: Option<String>| rest.map_or_else(String::new, |rest| format!(" ({rest} left)"));
     let cause = match limit {
@@ -189,7 +175,6 @@ fn default_wrap_up(limit: Limit, remaining: Remaining) -> String {
     )
 }
 
-/// Returns the prompt after a fault.
 fn interrupted_prompt(fault: Fault) -> String {
     format!(
         "The work was interrupted: {}. Continue with the task. Before you repeat a step, check whether it has \

@@ -5,7 +5,6 @@
 use crate::{Answers, GivenAnswer, Question};
 use serde_json::{Map, Value};
 
-/// The name of the tool.
 pub(super) const QUESTION_TOOL: &str = "AskUserQuestion";
 
 /// Enables the tool. The flag also enables the tools of plan mode, which ends only when a person approves the

@@ -2,8 +2,7 @@
 //! check first. No command can break out of its line.
 
 use crate::handoff::quote::{fenced, inline};
-use crate::{BackgroundTask, CompletedEffect, EndedCall, PriorAttempts, SideEffects};
-use std::fmt::Write;
+use crate::{BackgroundTask, EndedCall, PriorAttempts, SideEffects};
 
 // With a heading and a line for the rest, two such lists are 20 lines.
 const LINES_EACH_MAX: usize = 8;
@@ -19,7 +18,6 @@ const SAVED: &str = "Work was saved after the last message in this conversation:
                      committed now. Look at `git log`, if this is a git repository, and at what was written down on what \
                      comes next.";
 
-/// Returns whether this text after a prompt is a reminder.
 pub(super) fn is_reminder(text: &str) -> bool {
     let rest = text.strip_prefix("\n\n");
     rest.is_some_and(|text| {
@@ -27,7 +25,6 @@ pub(super) fn is_reminder(text: &str) -> bool {
     })
 }
 
-/// The recipient of the reminder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Recipient {
     /// The agent in the same session, which shows the calls that failed.
@@ -36,28 +33,24 @@ pub(super) enum Recipient {
     NewSession,
 }
 
-/// Returns the lists, each after an empty line, or an empty text if there is nothing to list.
 pub(super) fn reminder(prior: &PriorAttempts, recipient: Recipient) -> String {
     let side_effects = &prior.side_effects;
-    let done = Lines { all: done_lines(side_effects), dropped: side_effects.completed.dropped };
     let failed = match recipient {
         Recipient::SameSession => Vec::new(),
         Recipient::NewSession => failed_lines(side_effects),
     };
-    let unsure =
-        Lines { all: [failed, unknown_lines(prior)].concat(), dropped: side_effects.unresolved.dropped };
-    let unshown = Lines { all: unshown_lines(prior), dropped: 0 };
+    let unsure = [failed, unknown_lines(prior)].concat();
     let saved = prior.resume_at.as_ref().map_or_else(String::new, |_| format!("\n\n{SAVED}"));
     saved
-        + &done.render(DONE)
-        + &unshown.render(UNSHOWN)
-        + &unsure.render(UNSURE)
+        + &list(DONE, &done_lines(side_effects), side_effects.completed.dropped)
+        + &list(UNSHOWN, &unshown_lines(prior), 0)
+        + &list(UNSURE, &unsure, side_effects.unresolved.dropped)
         + &stopped_tasks_note(prior)
 }
 
 /// Returns the background tasks that ended with an earlier process, with the last lines of their output.
 pub(super) fn stopped_tasks_note(prior: &PriorAttempts) -> String {
-    Lines { all: prior.stopped.iter().map(stopped_line).collect(), dropped: 0 }.render(STOPPED)
+    list(STOPPED, &prior.stopped.iter().map(stopped_line).collect::<Vec<_>>(), 0)
 }
 
 fn stopped_line(task: &BackgroundTask) -> String {
@@ -72,40 +65,30 @@ fn stopped_line(task: &BackgroundTask) -> String {
     }
 }
 
-/// The lines of one list, oldest first.
-struct Lines {
-    all: Vec<String>,
-    /// Number of calls that were dropped from it.
-    dropped: u64,
-}
-
-impl Lines {
-    /// Returns the list with its heading: the newest lines, and the number of omitted ones.
-    fn render(&self, heading: &str) -> String {
-        if self.all.is_empty() {
-            return String::new();
-        }
-        let older = self.all.len().saturating_sub(LINES_EACH_MAX);
-        let mut list = format!("\n\n{heading}");
-        for line in &self.all[older..] {
-            list.push_str("\n- ");
-            list.push_str(line);
-        }
-        let more = older as u64 + self.dropped;
-        if more > 0 {
-            // Writing to a string cannot fail.
-            let _ = write!(list, "\n- and {more} more before");
-        }
-        list
+/// Returns a list with its heading: the newest lines, and the number of omitted ones. `dropped` calls were
+/// older than all lines.
+fn list(heading: &str, lines: &[String], dropped: u64) -> String {
+    if lines.is_empty() {
+        return String::new();
     }
+    let older = lines.len().saturating_sub(LINES_EACH_MAX);
+    let mut list = format!("\n\n{heading}");
+    for line in &lines[older..] {
+        list.push_str("\n- ");
+        list.push_str(line);
+    }
+    let more = older as u64 + dropped;
+    if more > 0 {
+        list += &format!("\n- and {more} more before");
+    }
+    list
 }
 
 /// Returns one line per distinct call, at the position of the last occurrence.
 fn done_lines(side_effects: &SideEffects) -> Vec<String> {
-    let succeeded: Vec<&CompletedEffect> =
-        side_effects.completed.iter().filter(|done| !done.is_error).collect();
-    let line = |(index, done): (usize, &&CompletedEffect)| {
-        let is_same = |other: &&&CompletedEffect| other.effect == done.effect;
+    let succeeded: Vec<&EndedCall> = side_effects.completed.iter().filter(|done| !done.is_error).collect();
+    let line = |(index, done): (usize, &&EndedCall)| {
+        let is_same = |other: &&&EndedCall| other.effect == done.effect;
         let is_last = !succeeded[index + 1..].iter().any(|other| is_same(&other));
         let times = succeeded.iter().filter(is_same).count();
         let repetition = if times > 1 { format!("{times} times, last ") } else { String::new() };
@@ -114,19 +97,18 @@ fn done_lines(side_effects: &SideEffects) -> Vec<String> {
             None if times > 1 => format!(" ({times} times)"),
             None => String::new(),
         };
-        is_last.then(|| inline_code(&done.effect) + &note)
+        is_last.then(|| inline(&done.effect, COMMAND_CHARS_MAX) + &note)
     };
     succeeded.iter().enumerate().filter_map(line).collect()
 }
 
-/// Returns the calls that failed and were not repeated.
 fn failed_lines(side_effects: &SideEffects) -> Vec<String> {
-    let calls: Vec<&CompletedEffect> = side_effects.completed.iter().collect();
-    let line = |(index, done): (usize, &&CompletedEffect)| {
+    let calls: Vec<&EndedCall> = side_effects.completed.iter().collect();
+    let line = |(index, done): (usize, &&EndedCall)| {
         let is_repeated = calls[index + 1..].iter().any(|later| later.effect == done.effect);
         let time = done.time.as_ref().map_or_else(String::new, |time| format!(" at {time}"));
         (done.is_error && !is_repeated)
-            .then(|| format!("{} (ended with an error{time})", inline_code(&done.effect)))
+            .then(|| format!("{} (ended with an error{time})", inline(&done.effect, COMMAND_CHARS_MAX)))
     };
     calls.iter().enumerate().filter_map(line).collect()
 }
@@ -139,30 +121,16 @@ fn unshown_lines(prior: &PriorAttempts) -> Vec<String> {
         |id: &str| prior.side_effects.completed.iter().any(|done| done.id == id && !done.is_error);
     let line = |ended: &EndedCall| {
         let note = if ended.is_error { " (with an error)" } else { "" };
-        inline_code(&ended.effect) + note
+        inline(&ended.effect, COMMAND_CHARS_MAX) + note
     };
     let ended = prior.side_effects.ended.iter();
     ended.filter(|ended| !shown.contains(&ended.id) && !is_in_done_list(&ended.id)).map(line).collect()
 }
 
-/// Returns the calls with an unknown outcome. Background tasks are in a list of their own.
 fn unknown_lines(prior: &PriorAttempts) -> Vec<String> {
     let is_listed = |id: &str| prior.stopped.iter().any(|task| task.call == id);
     let unknown = prior.side_effects.unresolved.iter().filter(|call| !is_listed(&call.id));
-    unknown.map(|call| inline_code(&call.effect)).collect()
-}
-
-/// Returns a text as inline code, with a fence longer than any run of backticks in it.
-fn inline_code(text: &str) -> String {
-    // Recorded texts are sanitized already, but a list must not depend on that.
-    let text: String =
-        text.chars().filter(|c| !c.is_control() && !matches!(c, '\u{2028}' | '\u{2029}')).collect();
-    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or_default();
-    if longest == 0 {
-        return format!("`{text}`");
-    }
-    let fence = "`".repeat(longest + 1);
-    format!("{fence} {text} {fence}")
+    unknown.map(|call| inline(&call.effect, COMMAND_CHARS_MAX)).collect()
 }
 
 #[cfg(test)]

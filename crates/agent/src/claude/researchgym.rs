@@ -6,18 +6,17 @@
 //! ResearchGym's own prompts are recognized by their first sentence.
 
 use super::SYNTHETIC;
-use super::parse_conversation::tool_call;
 use super::vendor_terms::is_interruption_marker;
-use crate::conversation::{Conversation, EntryKind, Provenance, ToolResult, ToolResultKind};
+use crate::Conversation;
 use crate::python_repr::PythonValue;
+use crate::transcript_message::{EventKind, MessageOrigin, TranscriptMessage};
+use serde_json::value::to_raw_value;
 use serde_json::{Deserializer, Value};
 
 /// The prompt with which ResearchGym ends a run. The turns after it are not part of the work.
 pub const WRAP_UP: &str = "Time limit reached. Commit any uncommitted changes and stop.";
-/// The prompts with which ResearchGym continues the work.
 const CONTINUES: [&str; 2] =
     ["Please proceed to the next step using your best judgement.", "Continue from where you left off."];
-/// The starts of ResearchGym's other prompts.
 const NOTES: [&str; 3] =
     ["⚠️ TIME WARNING: Only ", "Budget limit reached ($", "Time limit reached. Session ending."];
 
@@ -44,11 +43,9 @@ pub fn transcript(json: &[u8]) -> Result<Conversation, NotATranscript> {
     }
 }
 
-/// Reads the messages of one file.
 #[derive(Default)]
 struct Reader {
     conversation: Conversation,
-    /// Whether the run is in its wrap-up.
     is_wrapping_up: bool,
 }
 
@@ -71,32 +68,28 @@ impl Reader {
     fn part(&mut self, source: PartSource, part: &Value) {
         let Value::String(text) = part else { return self.block(source, part_class(part), part) };
         match PythonValue::parse(text) {
-            Ok(object @ PythonValue::Object(..)) => {
-                let PythonValue::Object(class, _) = &object else { return };
-                self.block(source, class, &object.json());
-            }
+            Some(PythonValue { class: Some(class), json }) => self.block(source, &class, &json),
             // A text that is not an object is a plain text, even if it looks like an object.
-            Ok(_) | Err(_) => self.text(source, text),
+            Some(_) | None => self.text(source, text),
         }
     }
 
     fn block(&mut self, source: PartSource, class: &str, part: &Value) {
-        let field = |name: &str| part[name].as_str().unwrap_or_default();
+        let field = |name: &str| part[name].as_str().map(str::to_owned);
         match class {
-            "TextBlock" => self.text(source, field("text")),
-            "ToolUseBlock" | "ServerToolUseBlock" => {
-                let call = tool_call(field("id"), field("name"), &part["input"].to_string());
-                self.push(EntryKind::ToolCall(call), self.work());
-            }
-            "ToolResultBlock" | "ServerToolResultBlock" => {
-                let is_error = part["is_error"] == true;
-                let result = ToolResult {
-                    call: field("tool_use_id").to_owned(),
-                    kind: if is_error { ToolResultKind::Error } else { ToolResultKind::Ok },
-                    text: content_text(&part["content"]),
-                };
-                self.push(EntryKind::ToolResult(result), self.work());
-            }
+            "TextBlock" => self.text(source, part["text"].as_str().unwrap_or_default()),
+            "ToolUseBlock" | "ServerToolUseBlock" => self.push(TranscriptMessage {
+                tool_use_id: field("id"),
+                tool: field("name"),
+                input: to_raw_value(&part["input"]).ok(),
+                ..self.message(EventKind::ToolCall, MessageOrigin::Model)
+            }),
+            "ToolResultBlock" | "ServerToolResultBlock" => self.push(TranscriptMessage {
+                tool_use_id: field("tool_use_id"),
+                is_error: Some(part["is_error"] == true),
+                content: Some(content_text(&part["content"])),
+                ..self.message(EventKind::ToolResult, MessageOrigin::Tool)
+            }),
             // Thinking, and parts that later versions may add, are not part of the conversation.
             _ => {}
         }
@@ -104,37 +97,29 @@ impl Reader {
 
     fn text(&mut self, source: PartSource, text: &str) {
         let is_one_of = |prompts: &[&str]| prompts.iter().any(|prompt| text.starts_with(prompt));
-        let provenance = match source {
-            PartSource::Program => Provenance::Synthetic,
-            PartSource::Tools if is_interruption_marker(text) => Provenance::Synthetic,
-            PartSource::Tools if text.starts_with(WRAP_UP) => {
-                self.is_wrapping_up = true;
-                Provenance::Longhaul
+        let (kind, origin) = match source {
+            PartSource::Model => (EventKind::Text, MessageOrigin::Model),
+            PartSource::Program => (EventKind::Text, MessageOrigin::Agent),
+            PartSource::Tools if is_interruption_marker(text) => (EventKind::Note, MessageOrigin::Agent),
+            PartSource::Tools if is_one_of(&[WRAP_UP]) || is_one_of(&CONTINUES) => {
+                self.is_wrapping_up = text.starts_with(WRAP_UP);
+                (EventKind::Note, MessageOrigin::Longhaul)
             }
-            PartSource::Tools if is_one_of(&CONTINUES) => {
-                self.is_wrapping_up = false;
-                Provenance::Longhaul
-            }
-            PartSource::Tools if is_one_of(&NOTES) => Provenance::Longhaul,
-            PartSource::Model | PartSource::Tools => self.work(),
+            PartSource::Tools if is_one_of(&NOTES) => (EventKind::Note, MessageOrigin::Longhaul),
+            PartSource::Tools => (EventKind::Note, MessageOrigin::Tool),
         };
-        let text = text.to_owned();
-        self.push(
-            if source == PartSource::Tools { EntryKind::AgentNote(text) } else { EntryKind::ModelText(text) },
-            provenance,
-        );
+        self.push(TranscriptMessage { content: Some(text.to_owned()), ..self.message(kind, origin) });
     }
 
-    fn work(&self) -> Provenance {
-        if self.is_wrapping_up { Provenance::WrapUp } else { Provenance::Work }
+    fn message(&self, kind: EventKind, origin: MessageOrigin) -> TranscriptMessage {
+        TranscriptMessage { wrap_up: self.is_wrapping_up, ..TranscriptMessage::new(kind, origin, 0) }
     }
 
-    fn push(&mut self, kind: EntryKind, provenance: Provenance) {
-        self.conversation.push(kind, provenance, None);
+    fn push(&mut self, message: TranscriptMessage) {
+        self.conversation.push(message);
     }
 }
 
-/// The source of a message.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum PartSource {
     Model,

@@ -18,7 +18,6 @@ use serde::de::IgnoredAny;
 use session_row::SessionRow;
 use std::collections::BTreeSet;
 
-/// A session file with the rows of its conversation.
 #[derive(Debug)]
 pub(super) struct ClaudeSession {
     bytes: Vec<u8>,
@@ -45,7 +44,6 @@ impl ClaudeSession {
         ClaudeSession { bytes, rows, is_damaged }
     }
 
-    /// Returns the line of a row.
     fn line(&self, row: &SessionRow) -> &[u8] {
         without_nul(&self.bytes[row.start..row.end])
     }
@@ -113,11 +111,10 @@ fn parse_row(line: &[u8]) -> Option<Row<'_>> {
     if starts_object(line) { parse(line) } else { None }
 }
 
-/// Returns whether a row is part of the conversation that the model sees.
 fn is_conversation(row: &Row<'_>) -> bool {
     let is_conversation_kind = matches!(row.kind.as_str(), "user" | "assistant" | "attachment" | "system");
     // Older versions keep the conversations of sub-agents in the same file.
-    is_conversation_kind && row.uuid.non_empty().is_some() && !row.is_sidechain.0
+    is_conversation_kind && row.uuid.non_empty().is_some() && !row.is_sidechain.is_set()
 }
 
 /// Returns the lines without their newlines. The last line may lack one.
@@ -141,7 +138,6 @@ fn without_nul(line: &[u8]) -> &[u8] {
     &line[start..end]
 }
 
-/// Returns whether these bytes are a JSON object and nothing else.
 fn is_json_object(bytes: &[u8]) -> bool {
     // The values are not parsed, because half surrogate pairs, which the agent writes, do no harm.
     let is_json = || {

@@ -1,19 +1,45 @@
-//! Computes where the agent stores its sessions. Never accesses a file.
+//! The location of the agent's sessions, below its configuration directory (`$CLAUDE_CONFIG_DIR`, else
+//! `~/.claude`). Never accesses a file.
 
+use super::session_file::ClaudeSession;
+use crate::{SessionDocument, SessionLayout};
+use longhaul_core::SessionId;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+const PROJECTS_DIR: &str = "projects";
 // Longer names are truncated and made unique by a hash.
 const NAME_CHARS_MAX: usize = 200;
 
-/// Returns the file of a session, below the agent's configuration directory (`$CLAUDE_CONFIG_DIR`, else
-/// `~/.claude`). `cwd` must be the canonical path.
-pub fn session_file(cwd: &Path, session: &str) -> PathBuf {
-    sessions_dir(cwd).join(format!("{session}.jsonl"))
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ClaudeSessionLayout;
+
+impl SessionLayout for ClaudeSessionLayout {
+    fn config_dir(&self, variable: &dyn Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+        let configured = variable("CLAUDE_CONFIG_DIR").filter(|dir| !dir.is_empty()).map(PathBuf::from);
+        configured.or_else(|| self.default_config_dir(variable))
+    }
+
+    fn default_config_dir(&self, variable: &dyn Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+        variable("HOME").map(|home| PathBuf::from(home).join(".claude"))
+    }
+
+    fn projects_dir(&self) -> &'static Path {
+        Path::new(PROJECTS_DIR)
+    }
+
+    fn file(&self, cwd: &Path, session: &SessionId) -> PathBuf {
+        session_file(cwd, session.as_str())
+    }
+
+    fn parse(&self, bytes: Vec<u8>) -> Box<dyn SessionDocument> {
+        Box::new(ClaudeSession::parse(bytes))
+    }
 }
 
-/// Returns the directory of all sessions that started in `cwd`, below the configuration directory.
-fn sessions_dir(cwd: &Path) -> PathBuf {
-    Path::new("projects").join(encode(&cwd.to_string_lossy()))
+/// Returns the file of a session that started in `cwd`, which must be a canonical path.
+pub fn session_file(cwd: &Path, session: &str) -> PathBuf {
+    Path::new(PROJECTS_DIR).join(encode(&cwd.to_string_lossy())).join(format!("{session}.jsonl"))
 }
 
 /// Encodes a path as a directory name: all characters except ASCII letters and digits become dashes.

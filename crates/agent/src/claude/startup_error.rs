@@ -1,70 +1,52 @@
 //! Recognizes a failed start. A failed start names no session in the stream; only then is stderr inspected,
 //! and only at the start of lines that the agent program writes.
 
+use crate::pattern::matches;
 use longhaul_core::StartupError;
 
-enum StderrPattern {
-    /// The line starts with this text.
-    Prefix(&'static str),
-    /// The line starts and ends with these texts.
-    PrefixAndSuffix(&'static str, &'static str),
-    /// The line contains this text.
-    Contains(&'static str),
-}
-
 /// Messages of 2.1.330, and messages with which other programs reject our flags.
-const SENTENCES: [(StderrPattern, StartupError); 31] = [
-    (StderrPattern::PrefixAndSuffix("Error: Session ID ", " is already in use."), StartupError::SessionInUse),
-    (StderrPattern::Prefix("No conversation found with session ID"), StartupError::SessionUnknown),
-    (StderrPattern::Contains(" does not match any session title"), StartupError::SessionUnknown),
-    (StderrPattern::Prefix("error: option '--permission-mode"), StartupError::UnknownPermissionMode),
-    (StderrPattern::Prefix("Error: Unknown permission mode"), StartupError::UnknownPermissionMode),
+const SENTENCES: [(&str, StartupError); 31] = [
+    ("Error: Session ID * is already in use.", StartupError::SessionInUse),
+    ("No conversation found with session ID*", StartupError::SessionUnknown),
+    ("* does not match any session title*", StartupError::SessionUnknown),
+    ("error: option '--permission-mode*", StartupError::UnknownPermissionMode),
+    ("Error: Unknown permission mode*", StartupError::UnknownPermissionMode),
     // The argument parser: unknown option, missing argument.
-    (StderrPattern::Prefix("error: "), StartupError::Unusable),
-    (StderrPattern::Contains("cannot be used with root/sudo privileges"), StartupError::BypassAsRoot),
-    (StderrPattern::Prefix("Error: sandbox required but unavailable"), StartupError::SandboxMissing),
-    (StderrPattern::Prefix("Error: --"), StartupError::Unusable),
-    (StderrPattern::Prefix("Error: Append system prompt file"), StartupError::Unusable),
-    (StderrPattern::Prefix("Error: Can't access working directory"), StartupError::Unusable),
-    (StderrPattern::Prefix("Error: Cannot use "), StartupError::Unusable),
-    (StderrPattern::Prefix("Error: Claude Code requires"), StartupError::Unusable),
-    (StderrPattern::Prefix("Error: Input "), StartupError::Unusable),
-    (StderrPattern::Prefix("Error: Invalid --agents"), StartupError::Unusable),
-    (StderrPattern::Prefix("Error: Invalid JSON provided"), StartupError::Unusable),
-    (StderrPattern::Prefix("Error: Invalid MCP configuration"), StartupError::Unusable),
-    (StderrPattern::Prefix("Error: Invalid session ID"), StartupError::Unusable),
-    (StderrPattern::Prefix("Error: MCP tool "), StartupError::Unusable),
-    (StderrPattern::Prefix("Error: Settings file"), StartupError::Unusable),
-    (StderrPattern::Prefix("Error: System prompt file"), StartupError::Unusable),
-    (StderrPattern::Prefix("Error: Unknown input format"), StartupError::Unusable),
-    (StderrPattern::Prefix("Error: When using --print"), StartupError::Unusable),
-    (StderrPattern::Prefix("Error: Workspace not trusted"), StartupError::Unusable),
+    ("error: *", StartupError::Unusable),
+    ("*cannot be used with root/sudo privileges*", StartupError::BypassAsRoot),
+    ("Error: sandbox required but unavailable*", StartupError::SandboxMissing),
+    ("Error: --*", StartupError::Unusable),
+    ("Error: Append system prompt file*", StartupError::Unusable),
+    ("Error: Can't access working directory*", StartupError::Unusable),
+    ("Error: Cannot use *", StartupError::Unusable),
+    ("Error: Claude Code requires*", StartupError::Unusable),
+    ("Error: Input *", StartupError::Unusable),
+    ("Error: Invalid --agents*", StartupError::Unusable),
+    ("Error: Invalid JSON provided*", StartupError::Unusable),
+    ("Error: Invalid MCP configuration*", StartupError::Unusable),
+    ("Error: Invalid session ID*", StartupError::Unusable),
+    ("Error: MCP tool *", StartupError::Unusable),
+    ("Error: Settings file*", StartupError::Unusable),
+    ("Error: System prompt file*", StartupError::Unusable),
+    ("Error: Unknown input format*", StartupError::Unusable),
+    ("Error: When using --print*", StartupError::Unusable),
+    ("Error: Workspace not trusted*", StartupError::Unusable),
     // GNU and BSD `getopt`, Node.js, Git and Python, Go.
-    (StderrPattern::Contains(": unrecognized option '"), StartupError::NotAnAgent),
-    (StderrPattern::Contains(": invalid option -- '"), StartupError::NotAnAgent),
-    (StderrPattern::Contains(": illegal option -- "), StartupError::NotAnAgent),
-    (StderrPattern::Contains(": bad option: "), StartupError::NotAnAgent),
-    (StderrPattern::Prefix("unknown option: -"), StartupError::NotAnAgent),
-    (StderrPattern::Prefix("Unknown option: -"), StartupError::NotAnAgent),
-    (StderrPattern::Prefix("flag provided but not defined: -"), StartupError::NotAnAgent),
+    ("*: unrecognized option '*", StartupError::NotAnAgent),
+    ("*: invalid option -- '*", StartupError::NotAnAgent),
+    ("*: illegal option -- *", StartupError::NotAnAgent),
+    ("*: bad option: *", StartupError::NotAnAgent),
+    ("unknown option: -*", StartupError::NotAnAgent),
+    ("Unknown option: -*", StartupError::NotAnAgent),
+    ("flag provided but not defined: -*", StartupError::NotAnAgent),
 ];
 
 /// Returns the error of the first line that matches a message.
 pub(super) fn from_text(text: &str) -> Option<StartupError> {
     text.lines().find_map(|line| {
         let line = line.trim();
-        SENTENCES.iter().find(|(pattern, _)| pattern.matches(line)).map(|(_, error)| *error)
+        SENTENCES.iter().find(|(pattern, _)| matches(pattern, line)).map(|(_, error)| *error)
     })
-}
-
-impl StderrPattern {
-    fn matches(&self, line: &str) -> bool {
-        match self {
-            StderrPattern::Prefix(start) => line.starts_with(start),
-            StderrPattern::PrefixAndSuffix(start, end) => line.starts_with(start) && line.ends_with(end),
-            StderrPattern::Contains(part) => line.contains(part),
-        }
-    }
 }
 
 #[cfg(test)]

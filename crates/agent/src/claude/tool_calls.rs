@@ -9,7 +9,6 @@ const OPEN_TOOLS_MAX: usize = 1024;
 // The count of denials only has to distinguish some from none.
 const DENIALS_MAX: usize = 1024;
 
-/// The tool calls of one process.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ToolCalls {
     /// The label of each open call, by id.
@@ -19,28 +18,6 @@ pub(super) struct ToolCalls {
     /// Whether the agent cancelled a tool call on its own: a guard's verdict was missing, or the process
     /// ended.
     pub(super) cancelled: bool,
-}
-
-/// Whether a call with a result was executed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum CallExecution {
-    /// It ran.
-    Ran,
-    /// It was denied or cancelled before it ran.
-    NeverRan,
-    /// It was stopped, possibly while it ran.
-    Stopped,
-}
-
-/// Returns whether a call was executed, according to the agent program's metadata.
-pub(super) fn call_execution(meta: &ResultMeta<'_>) -> CallExecution {
-    let is_rejected = meta.permission_decision.decision.is("reject");
-    match meta.non_execution_kind.as_str() {
-        "" if !is_rejected => CallExecution::Ran,
-        // 2.1.330 also reports this for a running tool that an interrupt stopped, but without a decision.
-        "user-rejected" if !is_rejected => CallExecution::Stopped,
-        _ => CallExecution::NeverRan,
-    }
 }
 
 impl ToolCalls {
@@ -53,7 +30,6 @@ impl ToolCalls {
         is_new
     }
 
-    /// Returns the label of an open call, or `None` if no call is open.
     pub(super) fn open_label(&self) -> Option<&str> {
         self.open.values().next().map(String::as_str)
     }
@@ -63,7 +39,6 @@ impl ToolCalls {
         self.open.remove(id).is_some()
     }
 
-    /// Ends every open call, because the exchange has ended.
     pub(super) fn end_all(&mut self) {
         self.open.clear();
     }

@@ -11,7 +11,7 @@ mod by_model;
 
 use super::compaction::{CompactionFilter, fingerprint};
 use super::recent_messages::RecentMessages;
-use super::wire::{Block, Message, ModelUsage, ResultLine, StreamLine, WireUsage};
+use super::wire::{Block, Message, Raw, ResultLine, StreamLine, WireUsage};
 use crate::Prices;
 use crate::prices::{BilledTokens, usd_from_nano};
 use by_model::{ModelShares, Models, ReportedUsage};
@@ -24,8 +24,7 @@ const LIVE_MESSAGES_MAX: usize = 256;
 // English and code are about four bytes a token.
 const BYTES_PER_TOKEN: u64 = 4;
 
-/// The usage of one process.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct UsageMeter {
     prices: Prices,
     /// Usage that results have reported.
@@ -34,19 +33,14 @@ pub(super) struct UsageMeter {
     interval: UsageInterval,
     /// The same usage by model.
     shares: ModelShares,
-    /// Messages in progress.
     live: Vec<OpenMessage>,
-    /// Fingerprints of completed messages.
     recent: RecentMessages,
-    /// Truncated messages.
     pub(super) truncated: CompactionFilter,
     /// The last result's cumulative cost, for versions that do not report differences.
     total: Usd,
-    /// Whether usage changed since the last call of [`UsageMeter::take_update`].
     has_update: bool,
 }
 
-/// The usage of one or more messages.
 #[derive(Clone, Copy, Debug, Default)]
 struct UsageInterval {
     usage: Usage,
@@ -59,7 +53,6 @@ struct UsageInterval {
     guessed: bool,
 }
 
-/// A message in progress.
 #[derive(Clone, Debug)]
 struct OpenMessage {
     id: String,
@@ -71,7 +64,6 @@ struct OpenMessage {
     source: Source,
 }
 
-/// The kind of events that report a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Source {
     /// Deltas: the message is complete with its final delta.
@@ -83,46 +75,29 @@ enum Source {
 
 impl UsageMeter {
     pub(super) fn new(prices: Prices) -> UsageMeter {
-        UsageMeter {
-            prices,
-            committed: Usage::default(),
-            interval: UsageInterval::default(),
-            shares: ModelShares::default(),
-            live: Vec::new(),
-            recent: RecentMessages::default(),
-            truncated: CompactionFilter::default(),
-            total: Usd::ZERO,
-            has_update: false,
-        }
+        UsageMeter { prices, ..UsageMeter::default() }
     }
 
     pub(super) fn prices(&self) -> &Prices {
         &self.prices
     }
 
-    /// Records an event of the Messages API.
     pub(super) fn stream_event(&mut self, head: &StreamLine<'_>) {
         let (event, thread) = (&head.event, head.parent_tool_use_id.as_str());
         match event.kind.as_str() {
             "content_block_delta" => {
                 let delta = &event.delta;
                 if let Some(index) = self.live_index(head.api_message_id.as_str(), thread) {
-                    self.live[index].bytes += delta.text.0 + delta.partial_json.0 + delta.thinking.0;
+                    self.live[index].bytes += delta.written_bytes();
                 }
             }
             "message_start" => self.start(&event.message, thread),
-            "message_delta" => {
+            "message_delta" | "message_stop" => {
                 let Some(index) = self.live_index(head.api_message_id.as_str(), thread) else { return };
                 let mut message = self.live.remove(index);
                 message.usage = message.usage.max_with(billed(&event.usage));
                 // An interrupt ends the message without a reason.
                 self.close(message, event.delta.stop_reason.non_empty().is_some());
-            }
-            "message_stop" => {
-                if let Some(index) = self.live_index(head.api_message_id.as_str(), thread) {
-                    let message = self.live.remove(index);
-                    self.close(message, false);
-                }
             }
             _ => {}
         }
@@ -137,7 +112,6 @@ impl UsageMeter {
         self.open(message, thread, Source::Deltas);
     }
 
-    /// Records a row, which contains one block of the model's message.
     pub(super) fn row(&mut self, message: &Message<'_>, thread: &str) {
         let id = message.id.as_str();
         if self.recent.contains(fingerprint(id)) {
@@ -172,7 +146,6 @@ impl UsageMeter {
         });
     }
 
-    /// Closes every message, because the process has exited.
     pub(super) fn close_all(&mut self) {
         self.close_where(|_| true);
     }
@@ -190,8 +163,8 @@ impl UsageMeter {
     }
 
     fn close_unfinished(&mut self, message: OpenMessage) {
-        let complete = message.source != Source::Deltas;
-        self.close(message, complete);
+        let is_complete = message.source != Source::Deltas;
+        self.close(message, is_complete);
     }
 
     fn close(&mut self, mut message: OpenMessage, complete: bool) {
@@ -213,7 +186,6 @@ impl UsageMeter {
         self.shares.add(&message.model, interval);
     }
 
-    /// Returns the usage of a message.
     fn message_interval(&self, message: &OpenMessage, complete: bool, exact: bool) -> UsageInterval {
         let usage = message.usage;
         let mut counted = if complete {
@@ -278,17 +250,18 @@ impl UsageMeter {
     }
 
     fn reported_cost(&mut self, line: &ResultLine<'_>) -> Option<Usd> {
-        let total = line.total_cost_usd.0.and_then(Usd::from_dollars);
+        let total = line.total_cost_usd.number().and_then(Usd::from_dollars);
         let before = self.total;
         self.total = total.unwrap_or(before);
         match &line.since_last {
-            Some(models) => Usd::from_dollars(models.0.iter().filter_map(|(_, model)| model.cost.0).sum()),
+            Some(models) => {
+                Usd::from_dollars(models.0.iter().filter_map(|(_, model)| model.cost.number()).sum())
+            }
             // Cumulative over the session, so the first value of a resumed session is too high.
             None => total.map(|total| total.saturating_sub(before)),
         }
     }
 
-    /// Returns [`UsageMeter::usage`] if it changed since the last call.
     pub(super) fn take_update(&mut self) -> Option<Usage> {
         mem::take(&mut self.has_update).then(|| self.usage())
     }
@@ -326,15 +299,15 @@ fn reported_tokens(line: &ResultLine<'_>) -> Option<Tokens> {
         let tokens = billed(&line.usage).tokens;
         return (tokens.total() > 0).then_some(tokens);
     };
-    Some(models.0.iter().fold(Tokens::default(), |sum, (_, model)| sum + model_tokens(model)))
+    Some(models.0.iter().fold(Tokens::default(), |sum, (_, model)| sum + billed(model).tokens))
 }
 
 /// Returns the reported usage and cost by model, or `None` in versions that do not report them.
 fn reported_models(line: &ResultLine<'_>) -> Option<Models> {
     let mut reported = Models::default();
     for (name, model) in &line.since_last.as_ref()?.0 {
-        let cost = model.cost.0.and_then(Usd::from_dollars).unwrap_or_default();
-        let usage = Usage { tokens: model_tokens(model), reported_cost: cost, ..Usage::default() };
+        let cost = model.cost.number().and_then(Usd::from_dollars).unwrap_or_default();
+        let usage = Usage { tokens: billed(model).tokens, reported_cost: cost, ..Usage::default() };
         reported.add(name.as_str(), UsageInterval { usage, ..UsageInterval::default() });
     }
     Some(reported)
@@ -348,15 +321,6 @@ fn only_model<'a>(line: &'a ResultLine<'_>) -> &'a str {
     }
 }
 
-fn model_tokens(model: &ModelUsage<'_>) -> Tokens {
-    Tokens {
-        input: model.input.or_zero(),
-        output: model.output.or_zero(),
-        cache_read: model.cache_read.or_zero(),
-        cache_write: model.cache_write.or_zero(),
-    }
-}
-
 /// Combines our count with the agent's report. The agent also makes requests that the stream does not show
 /// (compaction, titles), and knows the output of sub-agents. Its sum includes its own estimate for truncated
 /// messages, for which we use ours.
@@ -366,40 +330,37 @@ fn reconcile(counted: Tokens, truncated: Tokens, reported: Tokens, guessed: bool
         // Every request was visible, and the deltas are exact.
         (false, false) => counted,
         (true, _) => reported,
-        (false, true) => Tokens {
-            input: reported.input.max(counted.input),
-            output: reported.output.max(counted.output),
-            cache_read: reported.cache_read.max(counted.cache_read),
-            cache_write: reported.cache_write.max(counted.cache_write),
-        },
+        (false, true) => combine(reported, counted, u64::max),
     }
 }
 
-/// Subtracts tokens, saturating at zero.
 fn subtract(tokens: Tokens, others: Tokens) -> Tokens {
+    combine(tokens, others, u64::saturating_sub)
+}
+
+fn combine(one: Tokens, other: Tokens, with: fn(u64, u64) -> u64) -> Tokens {
     Tokens {
-        input: tokens.input.saturating_sub(others.input),
-        output: tokens.output.saturating_sub(others.output),
-        cache_read: tokens.cache_read.saturating_sub(others.cache_read),
-        cache_write: tokens.cache_write.saturating_sub(others.cache_write),
+        input: with(one.input, other.input),
+        output: with(one.output, other.output),
+        cache_read: with(one.cache_read, other.cache_read),
+        cache_write: with(one.cache_write, other.cache_write),
     }
 }
 
-/// Returns the number of prompt tokens.
 fn prompt_tokens(tokens: Tokens) -> u64 {
     tokens.input + tokens.cache_read + tokens.cache_write
 }
 
-/// Converts a usage on the wire to billed tokens.
 pub(super) fn billed(usage: &WireUsage<'_>) -> BilledTokens {
+    let count = |raw: Raw<'_>| raw.count().unwrap_or_default();
     BilledTokens {
         tokens: Tokens {
-            input: usage.input.or_zero(),
-            output: usage.output.or_zero(),
-            cache_read: usage.cache_read.or_zero(),
-            cache_write: usage.cache_write.or_zero(),
+            input: count(usage.input),
+            output: count(usage.output),
+            cache_read: count(usage.cache_read),
+            cache_write: count(usage.cache_write),
         },
-        cache_write_hour: usage.cache_creation.hour.or_zero(),
+        cache_write_hour: count(usage.cache_creation.hour),
     }
 }
 
@@ -416,12 +377,7 @@ impl BilledTokens {
     /// Merges later cumulative numbers of the same message. A later event may omit the input.
     fn max_with(self, later: BilledTokens) -> BilledTokens {
         BilledTokens {
-            tokens: Tokens {
-                input: self.tokens.input.max(later.tokens.input),
-                output: self.tokens.output.max(later.tokens.output),
-                cache_read: self.tokens.cache_read.max(later.tokens.cache_read),
-                cache_write: self.tokens.cache_write.max(later.tokens.cache_write),
-            },
+            tokens: combine(self.tokens, later.tokens, u64::max),
             cache_write_hour: self.cache_write_hour.max(later.cache_write_hour),
         }
     }

@@ -8,9 +8,9 @@
 mod lenient;
 mod raw;
 
-pub(super) use lenient::{Amount, Count, Flag, Length, List, Map, Text};
+use crate::tool_input::ToolInput;
+pub(super) use lenient::{List, Map, Text};
 use serde::Deserialize;
-use std::marker::PhantomData;
 
 /// Parses a line as a record, or returns `None` if it is not JSON.
 pub(super) fn parse<'a, T: Deserialize<'a>>(line: &'a [u8]) -> Option<T> {
@@ -19,37 +19,31 @@ pub(super) fn parse<'a, T: Deserialize<'a>>(line: &'a [u8]) -> Option<T> {
     serde_json::from_str(std::str::from_utf8(line).ok()?).ok()
 }
 
-/// Declares records, with the key of each field. A value that is not an object reads as an empty record.
+/// Declares records, with the keys of each field. A value that is not an object reads as an empty record.
 macro_rules! records {
-    ($($(#[$doc:meta])* $name:ident { $($key:literal => $field:ident: $type:ty,)* })*) => { $(
+    ($($(#[$doc:meta])* $name:ident { $($($key:literal)|+ => $field:ident: $type:ty,)* })*) => { $(
         $(#[$doc])*
         #[derive(Clone, Debug, Default)]
         pub(in crate::claude) struct $name<'a> {
             $(pub(in crate::claude) $field: $type,)*
-            // Some records borrow nothing.
-            line: PhantomData<&'a ()>,
+        }
+
+        impl<'a> lenient::Lenient<'a> for $name<'a> {
+            fn from_map<A: serde::de::MapAccess<'a>>(mut map: A) -> Result<Self, A::Error> {
+                let mut record = Self::default();
+                while let Some(key) = map.next_key::<Text<'a>>()? {
+                    match key.as_str() {
+                        $($($key)|+ => record.$field = map.next_value()?,)*
+                        _ => { map.next_value::<serde::de::IgnoredAny>()?; }
+                    }
+                }
+                Ok(record)
+            }
         }
 
         impl<'de: 'a, 'a> Deserialize<'de> for $name<'a> {
             fn deserialize<D: serde::Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
-                struct Fields<'a>(PhantomData<&'a ()>);
-                impl<'de: 'a, 'a> serde::de::Visitor<'de> for Fields<'a> {
-                    type Value = $name<'a>;
-
-                    fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<$name<'a>, A::Error> {
-                        let mut record = $name::default();
-                        while let Some(key) = map.next_key::<lenient::Key<'de>>()? {
-                            match key.as_str() {
-                                $($key => record.$field = map.next_value()?,)*
-                                _ => { map.next_value::<serde::de::IgnoredAny>()?; }
-                            }
-                        }
-                        Ok(record)
-                    }
-
-                    lenient::otherwise_default!(scalars seq);
-                }
-                input.deserialize_any(Fields(PhantomData))
+                lenient::deserialize::<$name<'de>, D>(input)
             }
         }
     )* };
@@ -59,7 +53,7 @@ macro_rules! records {
 mod rows;
 
 pub(super) use raw::{Content, Raw};
-pub(super) use rows::{FormatSignature, Row, RowContext, UnwrittenEvent};
+pub(super) use rows::{Row, RowContext, UnwrittenEvent};
 
 records! {
     /// Fields of every event, and all fields of `stream_event`, `assistant` and `user`. Nearly all events are
@@ -74,59 +68,30 @@ records! {
         "message" => message: Message<'a>,
         "error" => error: Text<'a>,
         "api_error" => api_error: Text<'a>,
-        "api_error_status" => api_error_status: Count,
-        "is_api_error_message" => is_api_error_message: Flag,
-        "isSynthetic" => is_synthetic: Flag,
+        "api_error_status" => api_error_status: Raw<'a>,
+        "is_api_error_message" => is_api_error_message: Raw<'a>,
+        "isSynthetic" => is_synthetic: Raw<'a>,
         "tool_result_meta" => tool_result_meta: List<ResultMeta<'a>>,
         "timestamp" => timestamp: Text<'a>,
         "summary" => summary: Raw<'a>,
     }
 
-    /// The type and the message of a `stream_event`.
-    Origin {
-        "type" => kind: Text<'a>,
-        "api_message_id" => api_message_id: Text<'a>,
-        "event" => event: Typed<'a>,
-    }
-
-    /// Any object with a type.
-    Typed {
-        "type" => kind: Text<'a>,
-    }
-
-    /// A forwarded event of the Messages API.
     StreamEvent {
         "type" => kind: Text<'a>,
         "message" => message: Message<'a>,
-        "content_block" => content_block: BlockStart<'a>,
+        "content_block" => content_block: Block<'a>,
         "delta" => delta: Delta<'a>,
         "usage" => usage: WireUsage<'a>,
-    }
-
-    /// The start of a content block.
-    BlockStart {
-        "type" => kind: Text<'a>,
-        "name" => name: Text<'a>,
     }
 
     /// The additions of a delta. Only the length of content is kept.
     Delta {
         "stop_reason" => stop_reason: Text<'a>,
-        "text" => text: Length,
-        "partial_json" => partial_json: Length,
-        "thinking" => thinking: Length,
+        "text" => text: Raw<'a>,
+        "partial_json" => partial_json: Raw<'a>,
+        "thinking" => thinking: Raw<'a>,
     }
 
-    /// `system/init`.
-    Init {
-        "session_id" => session_id: Text<'a>,
-        "model" => model: Text<'a>,
-        "permissionMode" => permission_mode: Text<'a>,
-        "claude_code_version" => version: Text<'a>,
-        "tools" => tools: List<Text<'a>>,
-    }
-
-    /// A message of the Messages API.
     Message {
         "id" => id: Text<'a>,
         "model" => model: Text<'a>,
@@ -145,110 +110,77 @@ records! {
         "thinking" => thinking: Raw<'a>,
         "input" => input: Raw<'a>,
         "content" => content: Raw<'a>,
-        "is_error" => is_error: Flag,
+        "is_error" => is_error: Raw<'a>,
     }
 
-    /// The most informative arguments of a tool call.
-    ToolInput {
-        "command" => command: Text<'a>,
-        "file_path" => file_path: Text<'a>,
-        "notebook_path" => notebook_path: Text<'a>,
-        "pattern" => pattern: Text<'a>,
-        "url" => url: Text<'a>,
-        "query" => query: Text<'a>,
-        "skill" => skill: Text<'a>,
-        "description" => description: Text<'a>,
-        "title" => title: Text<'a>,
-        "path" => path: Text<'a>,
-        "run_in_background" => run_in_background: Flag,
-    }
-
-    /// The agent program's metadata of a tool's result.
     ResultMeta {
         "id" => id: Text<'a>,
         "non_execution_kind" => non_execution_kind: Text<'a>,
         "permission_decision" => permission_decision: PermissionDecision<'a>,
     }
 
-    /// The decision on a tool call and its source.
     PermissionDecision {
         "decision" => decision: Text<'a>,
         "source" => source: Text<'a>,
     }
 
-    /// Usage as in the Messages API.
+    /// Usage as in the Messages API, or of one model in a result.
     WireUsage {
-        "input_tokens" => input: Count,
-        "output_tokens" => output: Count,
-        "cache_read_input_tokens" => cache_read: Count,
-        "cache_creation_input_tokens" => cache_write: Count,
+        "input_tokens" | "inputTokens" => input: Raw<'a>,
+        "output_tokens" | "outputTokens" => output: Raw<'a>,
+        "cache_read_input_tokens" | "cacheReadInputTokens" => cache_read: Raw<'a>,
+        "cache_creation_input_tokens" | "cacheCreationInputTokens" => cache_write: Raw<'a>,
         "cache_creation" => cache_creation: CacheCreation<'a>,
+        "costUSD" => cost: Raw<'a>,
     }
 
-    /// Cache writes by lifetime.
     CacheCreation {
-        "ephemeral_1h_input_tokens" => hour: Count,
+        "ephemeral_1h_input_tokens" => hour: Raw<'a>,
     }
 
     /// `result`.
     ResultLine {
         "subtype" => subtype: Text<'a>,
-        "is_error" => is_error: Flag,
+        "is_error" => is_error: Raw<'a>,
         "terminal_reason" => terminal_reason: Text<'a>,
         "stop_reason" => stop_reason: Text<'a>,
-        "api_error_status" => api_error_status: Count,
+        "api_error_status" => api_error_status: Raw<'a>,
         "api_error" => api_error: Text<'a>,
-        "duration_ms" => duration_ms: Count,
-        "num_turns" => num_turns: Count,
+        "duration_ms" => duration_ms: Raw<'a>,
+        "num_turns" => num_turns: Raw<'a>,
         "result" => result: Text<'a>,
-        "structured_output" => structured_output: Flag,
+        "structured_output" => structured_output: Raw<'a>,
         "errors" => errors: List<Text<'a>>,
         "startup_failure_reason" => startup_failure_reason: Text<'a>,
         "session_id" => session_id: Text<'a>,
-        "total_cost_usd" => total_cost_usd: Amount,
+        "total_cost_usd" => total_cost_usd: Raw<'a>,
         "usage" => usage: WireUsage<'a>,
-        "modelUsage" => model_usage: Map<'a, ModelUsage<'a>>,
-        "model_usage_since_last_result" => since_last: Option<Map<'a, ModelUsage<'a>>>,
+        "modelUsage" => model_usage: Map<'a, WireUsage<'a>>,
+        "model_usage_since_last_result" => since_last: Option<Map<'a, WireUsage<'a>>>,
         "permission_denials" => permission_denials: List<Denial<'a>>,
     }
 
-    /// The usage of one model.
-    ModelUsage {
-        "inputTokens" => input: Count,
-        "outputTokens" => output: Count,
-        "cacheReadInputTokens" => cache_read: Count,
-        "cacheCreationInputTokens" => cache_write: Count,
-        "costUSD" => cost: Amount,
-    }
-
-    /// A denied tool call in a result.
     Denial {
         "tool_use_id" => tool_use_id: Text<'a>,
     }
 
-    /// `system/api_retry`.
-    ApiRetry {
-        "attempt" => attempt: Count,
-        "max_retries" => max_retries: Count,
-        "retry_delay_ms" => retry_delay_ms: Amount,
-        "error_status" => error_status: Count,
-        "error" => error: Text<'a>,
-    }
-
-    /// `rate_limit_event`.
-    RateLimitEvent {
-        "rate_limit_info" => info: RateLimitInfo<'a>,
-    }
-
-    /// The account's usage window.
     RateLimitInfo {
         "status" => status: Text<'a>,
-        "resetsAt" => resets_at: Count,
-        "isUsingOverage" => is_using_overage: Flag,
+        "resetsAt" => resets_at: Raw<'a>,
+        "isUsingOverage" => is_using_overage: Raw<'a>,
     }
 
-    /// The other `system` events and the control events, a few fields each.
+    /// The rare events, a few fields each.
     Note {
+        "session_id" => session_id: Text<'a>,
+        "model" => model: Text<'a>,
+        "claude_code_version" => version: Text<'a>,
+        "tools" => tools: List<Text<'a>>,
+        "attempt" => attempt: Raw<'a>,
+        "max_retries" => max_retries: Raw<'a>,
+        "retry_delay_ms" => retry_delay_ms: Raw<'a>,
+        "error_status" => error_status: Raw<'a>,
+        "rate_limit_info" => rate_limit: RateLimitInfo<'a>,
         "state" => state: Text<'a>,
         "status" => status: Text<'a>,
         "tasks" => tasks: List<TaskEntry<'a>>,
@@ -257,24 +189,23 @@ records! {
         "content" => content: Text<'a>,
         "text" => text: Text<'a>,
         "tool_use_id" => tool_use_id: Text<'a>,
-        "is_backgrounded" => is_backgrounded: Flag,
+        "is_backgrounded" => is_backgrounded: Raw<'a>,
         "task_id" => task_id: Text<'a>,
         "message" => message: Text<'a>,
         "request_id" => request_id: Text<'a>,
         "request" => request: Request<'a>,
+        "response" => response: Response<'a>,
         "fallback_model" => fallback_model: Text<'a>,
         "permissionMode" => permission_mode: Text<'a>,
         "hook_name" => hook_name: Text<'a>,
         "stdout" => stdout: Text<'a>,
     }
 
-    /// A background task.
     TaskEntry {
         "task_id" => task_id: Text<'a>,
         "description" => description: Text<'a>,
     }
 
-    /// The content of a control request.
     Request {
         "subtype" => subtype: Text<'a>,
         "callback_id" => callback_id: Text<'a>,
@@ -282,7 +213,6 @@ records! {
         "input" => input: HookInput<'a>,
     }
 
-    /// The call of a hook request.
     HookInput {
         "tool_name" => tool_name: Text<'a>,
         "tool_input" => tool_input: Raw<'a>,
@@ -290,40 +220,37 @@ records! {
         "permission_mode" => permission_mode: Text<'a>,
     }
 
-    /// The agent's response to a control request.
-    ControlResponse {
-        "response" => response: Response<'a>,
-    }
-
-    /// The content of the response.
     Response {
         "request_id" => request_id: Text<'a>,
         "response" => response: Initialized<'a>,
     }
 
-    /// The response to `initialize`.
     Initialized {
-        "hooks_applied" => hooks_applied: Flag,
+        "hooks_applied" => hooks_applied: Raw<'a>,
     }
 }
 
 impl ResultMeta<'_> {
-    /// Returns whether a permission decision was made about the call.
     pub(super) fn has_decision(&self) -> bool {
         self.permission_decision.decision.non_empty().is_some()
     }
 }
 
+impl Delta<'_> {
+    /// Returns the number of bytes that the model wrote, as JSON.
+    pub(super) fn written_bytes(&self) -> u64 {
+        self.text.text_bytes() + self.partial_json.text_bytes() + self.thinking.text_bytes()
+    }
+}
+
 impl Block<'_> {
-    /// Returns the arguments of a tool call, which are empty in other blocks.
     pub(super) fn tool_input(&self) -> ToolInput<'_> {
-        parse(self.input.json().as_bytes()).unwrap_or_default()
+        ToolInput::parse(self.input.json())
     }
 
     /// Returns the number of bytes that the model wrote, as JSON, like those of a delta.
     pub(super) fn written_bytes(&self) -> u64 {
-        let texts = [self.text, self.thinking].map(|text| Length::of(text.json()).0);
-        texts.into_iter().sum::<u64>() + self.input.json().len() as u64
+        self.text.text_bytes() + self.thinking.text_bytes() + self.input.json().len() as u64
     }
 }
 

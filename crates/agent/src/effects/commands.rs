@@ -10,12 +10,10 @@ const DEPTH_MAX: usize = 16;
 /// Shell keywords that may precede a command.
 const KEYWORDS: [&str; 10] = ["if", "then", "elif", "else", "while", "until", "do", "!", "{", "coproc"];
 
-/// A simple command.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Command {
     /// Its words without quotes and redirections.
     pub(super) words: Vec<String>,
-    /// The command as written.
     pub(super) text: String,
     /// The here-document that it reads.
     pub(super) input: Option<String>,
@@ -45,19 +43,13 @@ struct Heredoc {
     reader: Option<usize>,
 }
 
-/// The role of the next word.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum WordRole {
     Word,
-    /// The target of a redirection.
     Target,
-    /// The delimiter of a here-document.
-    Delimiter {
-        indented: bool,
-    },
+    Delimiter { indented: bool },
 }
 
-/// The command that is being read.
 struct PartialCommand {
     words: Vec<String>,
     /// The word that is being read. An empty word counts if it was quoted.
@@ -87,7 +79,6 @@ impl Reader<'_> {
         self.script.get(self.offset..).unwrap_or_default()
     }
 
-    /// Consumes the given text if it is next.
     fn consume(&mut self, text: &str) -> bool {
         let is_next = self.rest().starts_with(text);
         self.offset += if is_next { text.len() } else { 0 };
@@ -134,7 +125,6 @@ impl Reader<'_> {
         }
     }
 
-    /// Reads a part of a word.
     fn part(&mut self, open: &mut PartialCommand, c: char) {
         match c {
             '\'' => open.word_mut().push_str(&self.take_until("'")),
@@ -230,7 +220,6 @@ impl Reader<'_> {
         self.commands.push(Command { words: open.words, text, input: None });
     }
 
-    /// Reads the bodies of the here-documents that the last line started.
     fn heredocs(&mut self) {
         for heredoc in mem::take(&mut self.heredocs) {
             let mut body = String::new();

@@ -1,51 +1,43 @@
 //! A rule of the table: a program, and the arguments with which its side effects reach outside the workspace.
 
-use super::{RowError, is_name_char, patterns};
-use crate::pattern::Pattern;
+use super::is_name_char;
+use crate::pattern::{Pattern, empty_pattern};
 use serde::Deserialize;
 
-/// A row as written. `effects.toml` documents its fields.
-#[derive(Deserialize)]
+/// A row of the table. `effects.toml` documents its fields.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct ProgramRow {
-    names: Vec<String>,
-    #[serde(default)]
-    starts_with: Vec<String>,
-    #[serde(default)]
-    contains: Vec<String>,
-    #[serde(default)]
-    ends_with: Vec<String>,
-    #[serde(default)]
-    options: Vec<String>,
-    #[serde(default)]
-    harmless: Vec<String>,
-    #[serde(default)]
-    workspace_only: Vec<String>,
-    #[serde(default)]
-    options_with_value: Vec<String>,
-}
-
-/// A parsed row.
-#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ProgramRule {
     pub(super) names: Vec<String>,
-    starts_with: Vec<Vec<Pattern>>,
+    #[serde(default)]
+    starts_with: Vec<WordPatterns>,
+    #[serde(default)]
     contains: Vec<Pattern>,
+    #[serde(default)]
     ends_with: Vec<Pattern>,
+    #[serde(default)]
     options: Vec<OptionPattern>,
-    harmless: Vec<OptionPattern>,
+    #[serde(default)]
+    pub(super) harmless: Vec<OptionPattern>,
+    #[serde(default)]
     workspace_only: Vec<Pattern>,
+    #[serde(default)]
     options_with_value: Vec<String>,
 }
 
+/// Patterns for consecutive words, separated by spaces.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
+struct WordPatterns(Vec<Pattern>);
+
 /// An option and a pattern for its value. Without the pattern, the option may have any value or none.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
 pub(super) struct OptionPattern {
     name: Pattern,
     value: Option<Pattern>,
 }
 
-/// The parsed arguments of a command.
 #[derive(Debug, Default)]
 struct Arguments<'a> {
     /// Arguments that are neither options nor their values.
@@ -54,28 +46,18 @@ struct Arguments<'a> {
 }
 
 impl ProgramRule {
-    /// Creates a rule from a row and the options that are harmless for all programs.
-    pub(super) fn new(row: ProgramRow, harmless: &[OptionPattern]) -> Result<ProgramRule, RowError> {
-        if row.names.is_empty() || row.names.iter().any(String::is_empty) {
-            return Err(RowError::Nameless);
+    pub(super) fn checked(self) -> Result<ProgramRule, String> {
+        if self.names.is_empty() || self.names.iter().any(String::is_empty) {
+            return Err("a program without names, expected for example names = [\"deploy.sh\"]".to_owned());
         }
-        if let Some(name) = row.names.iter().find(|name| !name.chars().all(is_name_char)) {
-            return Err(RowError::Name(name.clone()));
+        match self.names.iter().find(|name| !name.chars().all(is_name_char)) {
+            Some(name) => Err(format!(
+                "\"{name}\" is not a program name (letters, digits and -_.+@, without its directory)"
+            )),
+            None => Ok(self),
         }
-        let prefix = |text: &String| text.split(' ').map(|word| pattern(word, text)).collect();
-        Ok(ProgramRule {
-            names: row.names,
-            starts_with: row.starts_with.iter().map(prefix).collect::<Result<_, _>>()?,
-            contains: patterns(&row.contains)?,
-            ends_with: patterns(&row.ends_with)?,
-            options: options(&row.options)?,
-            harmless: [options(&row.harmless)?.as_slice(), harmless].concat(),
-            workspace_only: patterns(&row.workspace_only)?,
-            options_with_value: row.options_with_value,
-        })
     }
 
-    /// Returns whether side effects of a command of this program reach outside.
     pub(super) fn reaches_outside(&self, name: &str, arguments: &[String]) -> bool {
         if !self.names.iter().any(|existing| existing == name) {
             return false;
@@ -89,27 +71,38 @@ impl ProgramRule {
             has_option(&self.harmless) || words.iter().any(|word| any(&self.workspace_only, word));
         !is_harmless
             && (self.starts_with.is_empty()
-                || self.starts_with.iter().any(|prefix| starts_with(&words, prefix)))
+                || self.starts_with.iter().any(|prefix| starts_with(&words, &prefix.0)))
             && (self.contains.is_empty() || words.iter().any(|word| any(&self.contains, word)))
             && (self.ends_with.is_empty() || words.last().is_some_and(|word| any(&self.ends_with, word)))
             && (self.options.is_empty() || has_option(&self.options))
     }
 }
 
-impl OptionPattern {
-    pub(super) fn new(text: &str) -> Result<OptionPattern, RowError> {
-        let (name, value) = match text.split_once(' ') {
-            Some((name, value)) => (name, Some(pattern(value, text)?)),
-            None => (text, None),
-        };
-        let name = pattern(name, text)?;
-        if name.is_option() {
-            Ok(OptionPattern { name, value })
-        } else {
-            Err(RowError::NoOption(text.to_owned()))
-        }
-    }
+impl TryFrom<String> for WordPatterns {
+    type Error = String;
 
+    fn try_from(text: String) -> Result<WordPatterns, String> {
+        let words = text.split(' ').map(Pattern::new).collect::<Option<_>>();
+        words.map(WordPatterns).ok_or_else(|| empty_pattern(&text))
+    }
+}
+
+impl TryFrom<String> for OptionPattern {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<OptionPattern, String> {
+        let pattern = |word: &str| Pattern::new(word).ok_or_else(|| empty_pattern(&text));
+        let (name, value) =
+            text.split_once(' ').map_or((text.as_str(), None), |(name, value)| (name, Some(value)));
+        let (name, value) = (pattern(name)?, value.map(pattern).transpose()?);
+        if name.alternatives().any(|name| !name.starts_with('-')) {
+            return Err(format!("\"{text}\" is not an option (options start with \"-\")"));
+        }
+        Ok(OptionPattern { name, value })
+    }
+}
+
+impl OptionPattern {
     fn matches(&self, name: &str, value: Option<&str>) -> bool {
         let value_matches = |pattern: &Pattern| value.is_some_and(|value| pattern.matches(value));
         self.name.matches(name) && self.value.as_ref().is_none_or(value_matches)
@@ -150,14 +143,6 @@ impl<'a> Arguments<'a> {
     }
 }
 
-fn options(texts: &[String]) -> Result<Vec<OptionPattern>, RowError> {
-    texts.iter().map(|text| OptionPattern::new(text)).collect()
-}
-
 fn starts_with(words: &[&str], patterns: &[Pattern]) -> bool {
     words.len() >= patterns.len() && patterns.iter().zip(words).all(|(pattern, word)| pattern.matches(word))
-}
-
-fn pattern(word: &str, whole: &str) -> Result<Pattern, RowError> {
-    Pattern::new(word).ok_or_else(|| RowError::Empty(whole.to_owned()))
 }

@@ -196,7 +196,7 @@ fn rejects_invalid_tables() {
     );
     check(
         "# mine\ntools = [\n    \"a\",\n    \"\",\n]",
-        expect![[r#"line 4: empty pattern in "" (write "*" for anything)"#]],
+        expect![[r#"line 2: empty pattern in "" (write "*" for anything)"#]],
     );
     check(
         "harmless = [\"-n\", \"n\"]",
@@ -204,11 +204,11 @@ fn rejects_invalid_tables() {
     );
     check(
         "[[program]]\nnames = [\"x\"]\nstarts_with = [\"a||b\"]",
-        expect![[r#"line 1: empty pattern in "a||b" (write "*" for anything)"#]],
+        expect![[r#"line 3: empty pattern in "a||b" (write "*" for anything)"#]],
     );
     check(
         "[[program]]\nnames = [\"x\"]\noptions = [\"X POST\"]",
-        expect![[r#"line 1: "X POST" is not an option (options start with "-")"#]],
+        expect![[r#"line 3: "X POST" is not an option (options start with "-")"#]],
     );
     check(
         "[[program]]\nname = [\"x\"]",

@@ -3,7 +3,6 @@
 
 use super::commands::Command;
 
-/// A program that starts another one.
 struct Wrapper {
     names: &'static [&'static str],
     /// Options whose value is the next word.
@@ -62,7 +61,6 @@ pub(crate) fn unwrap_command(mut words: &[String]) -> &[String] {
     words
 }
 
-/// Returns a program's name without its directory.
 pub(crate) fn name(program: &str) -> &str {
     program.rsplit('/').next().unwrap_or(program)
 }

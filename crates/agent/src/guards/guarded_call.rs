@@ -24,17 +24,11 @@ impl<'a> GuardedCall<'a> {
         GuardedCall { tool, cwd: "", bypasses_permissions: false, json, parsed: OnceCell::new() }
     }
 
-    /// Sets whether the agent bypasses permissions. A modified call needs no other permission, so for any
-    /// other agent a modification would grant one.
+    /// Sets the absolute directory in which the call is made, and whether the agent bypasses permissions. A
+    /// modified call needs no other permission, so for any other agent a modification would grant one.
     #[must_use]
-    pub fn with_permission_bypass(self, bypasses_permissions: bool) -> GuardedCall<'a> {
-        GuardedCall { bypasses_permissions, ..self }
-    }
-
-    /// Sets the absolute directory in which the call is made. The agent may change its directory.
-    #[must_use]
-    pub fn in_dir(self, cwd: &'a str) -> GuardedCall<'a> {
-        GuardedCall { cwd, ..self }
+    pub(crate) fn in_context(self, cwd: &'a str, bypasses_permissions: bool) -> GuardedCall<'a> {
+        GuardedCall { cwd, bypasses_permissions, ..self }
     }
 
     /// Returns the input, parsed on first use. `None` if it is missing or invalid; a guard that needs the

@@ -194,47 +194,30 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
 
 /// Returns whether a character ends a path in commands, programs and lists.
 fn is_divider(c: char) -> bool {
-    c.is_whitespace()
-        || c.is_control()
-        || matches!(
-            c,
-            '\'' | '"'
-                | '`'
-                | '<'
-                | '>'
-                | '|'
-                | ';'
-                | '&'
-                | '('
-                | ')'
-                | '{'
-                | '}'
-                | ','
-                | ':'
-                | '='
-                | '@'
-                | '#'
-        )
+    c.is_whitespace() || c.is_control() || "'\"`<>|;&(){},:=@#".contains(c)
 }
 
-/// Returns whether a word may be an ordinary word.
 fn is_plain(word: &str) -> bool {
     word.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_'))
 }
 
-/// Splits an absolute path into its parts.
 fn path_parts(path: &str) -> Vec<String> {
-    let mut parts = Vec::new();
-    for part in path.split('/') {
+    resolve_parts(path.split('/')).into_iter().map(str::to_owned).collect()
+}
+
+/// Resolves `.`, `..` and empty parts.
+pub(super) fn resolve_parts<'a>(parts: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    let mut resolved = Vec::new();
+    for part in parts {
         match part {
             "" | "." => {}
             ".." => {
-                parts.pop();
+                resolved.pop();
             }
-            part => parts.push(part.to_owned()),
+            part => resolved.push(part),
         }
     }
-    parts
+    resolved
 }
 
 /// Returns whether a path is the blocked one or below it. Its parts may be glob patterns.

@@ -14,17 +14,14 @@ const ALIASES: [(&str, &str); 9] = [
     ("Task", "Agent"),
 ];
 
-/// Tools that start commands.
 const COMMANDS: [&str; 3] = ["Bash", "Monitor", "PowerShell"];
 
-/// Returns every name of a tool.
 pub(super) fn names(tool: &str) -> impl Iterator<Item = &str> {
     let reported = ALIASES.iter().find(|(alias, _)| *alias == tool).map_or(tool, |(_, reported)| reported);
     let aliases = ALIASES.iter().filter(move |(_, name)| *name == reported).map(|(alias, _)| *alias);
     [reported].into_iter().chain(aliases)
 }
 
-/// Returns whether a tool starts commands as `Bash` does.
 pub(super) fn starts_commands(tool: &str) -> bool {
     COMMANDS.contains(&tool)
 }

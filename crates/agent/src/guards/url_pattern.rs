@@ -1,6 +1,7 @@
 //! URL patterns of guards, as a user writes them: `[scheme://]host[:port][/path][?query]`.
 
 use super::host::{ipv4, ipv6, name};
+use super::paths::resolve_parts;
 use crate::pattern::matches;
 use percent_encoding::percent_decode_str;
 use std::fmt;
@@ -26,7 +27,6 @@ pub struct UrlPattern {
     query: Vec<String>,
 }
 
-/// The host of a pattern.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Host {
     /// A name with its subdomains, or only the subdomains.
@@ -280,17 +280,7 @@ fn path_pattern(path: &str) -> String {
 
 /// Resolves dots, double slashes and backslashes in a path.
 fn resolve_path(path: &str) -> String {
-    let mut parts: Vec<&str> = Vec::new();
-    for part in path.split(['/', '\\']) {
-        match part {
-            "" | "." => {}
-            ".." => {
-                parts.pop();
-            }
-            part => parts.push(part),
-        }
-    }
-    parts.iter().flat_map(|part| ["/", part]).collect()
+    resolve_parts(path.split(['/', '\\'])).iter().flat_map(|part| ["/", part]).collect()
 }
 
 fn decode(text: &str) -> String {

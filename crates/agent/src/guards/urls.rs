@@ -17,7 +17,6 @@ const PORTS_MAX: usize = 16;
 /// Device paths of shells and awk, followed by the host and the port.
 const DEVICES: [&str; 4] = ["/dev/tcp/", "/dev/udp/", "/tcp/0/", "/udp/0/"];
 
-/// The blocked URLs of a run, by host.
 #[derive(Debug, Default)]
 pub(super) struct Urls<'a> {
     names: BTreeMap<&'a str, Vec<&'a UrlPattern>>,

@@ -13,7 +13,6 @@ pub(crate) const AFTER_TASK: [&str; 2] = [
     "\n\n(Earlier work on this could not be continued. Look at the state of the workspace first, and do not ",
 ];
 
-/// The last line of a handoff prompt.
 pub(super) const CLOSING: &str = "\nContinue with the task from here.\n";
 
 /// Returns the task and the state of the work. `has_record` states whether there is a record of earlier work.
@@ -49,7 +48,6 @@ fn remaining_note(context: &HandoffContext<'_>) -> String {
     }
 }
 
-/// Returns the task with the shortest note.
 pub(super) fn minimal(task: &str) -> String {
     format!("{task}{}repeat what has taken effect.)\n", AFTER_TASK[1])
 }

@@ -7,7 +7,6 @@ pub(crate) fn fenced(text: &str) -> String {
     format!("{fence}\n{text}{end}{fence}\n")
 }
 
-/// Returns a short text as inline code.
 pub(crate) fn inline(text: &str, chars_max: usize) -> String {
     let line = one_line(text, chars_max);
     let ticks = "`".repeat(longest_run(&line) + 1);
@@ -16,7 +15,6 @@ pub(crate) fn inline(text: &str, chars_max: usize) -> String {
     format!("{ticks}{space}{line}{space}{ticks}")
 }
 
-/// Returns a text on one line, truncated if it is long.
 pub(crate) fn one_line(text: &str, chars_max: usize) -> String {
     // A word may be as long as a file, so only the part that is shown is inspected.
     let mut words = text.split(|c: char| c.is_whitespace() || c.is_control());
@@ -50,7 +48,6 @@ pub(super) fn first_sentence(text: &str, chars_max: usize) -> String {
     one_line(end.map_or(line, |end| &line[..=end]), chars_max)
 }
 
-/// Returns the last line that is not empty.
 pub(super) fn last_line(text: &str) -> &str {
     text.trim_end().lines().next_back().unwrap_or_default()
 }

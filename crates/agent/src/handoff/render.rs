@@ -2,8 +2,9 @@
 
 use super::quote::{fenced, first_sentence, inline, last_line};
 use super::tokens::truncate_to_weight;
-use super::work_item::WorkItem;
-use crate::conversation::{ToolArgument, ToolCall, ToolResult, ToolResultKind};
+use super::work_item::{RecordedCall, WorkItem};
+use crate::ToolArgument;
+use crate::transcript_message::ToolResultKind;
 
 const NAME_CHARS_MAX: usize = 60;
 const ARGUMENT_CHARS_MAX: usize = 160;
@@ -14,41 +15,37 @@ const KEY_BYTES_MAX: usize = 24;
 /// Limit of a failure's output. The agent can rerun the command to see the rest.
 const FAILURE_WEIGHT_MAX: u64 = 600;
 
-/// Returns a quoted text.
 pub(super) fn block(text: &str, weight_max: u64) -> String {
     format!("{}\n", fenced(&truncate_to_weight(text, weight_max)))
 }
 
-/// Returns a step on one line.
-pub(super) fn line(step: WorkItem<'_>) -> String {
+pub(super) fn line(step: &WorkItem<'_>) -> String {
     match step {
         WorkItem::ModelText(text) => format!("- Said: {}\n", first_sentence(text, SENTENCE_CHARS_MAX)),
         WorkItem::Note(text) => format!("- Received: {}\n", inline(text, SENTENCE_CHARS_MAX)),
-        WorkItem::Call(call, result) => {
-            format!("- {}: {}\n", call_line(call), short_outcome(call, result))
-        }
+        WorkItem::Call(call) => format!("- {}: {}\n", call_line(call), short_outcome(call)),
         WorkItem::OrphanResult(result) => {
-            format!("- Result of a call that is not on record: {}\n", inline(&result.text, OUTCOME_CHARS_MAX))
+            let text = inline(result.text(), OUTCOME_CHARS_MAX);
+            format!("- Result of a call that is not on record: {text}\n")
         }
     }
 }
 
-/// Returns a step nearly in full.
-pub(super) fn whole(step: WorkItem<'_>, weight_max: u64) -> String {
+pub(super) fn whole(step: &WorkItem<'_>, weight_max: u64) -> String {
     match step {
         WorkItem::ModelText(text) => format!("Said:\n\n{}", block(text, weight_max)),
         WorkItem::Note(text) => format!("Received:\n\n{}", block(text, weight_max)),
-        WorkItem::Call(call, result) => whole_call(call, result, weight_max),
+        WorkItem::Call(call) => whole_call(call, weight_max),
         WorkItem::OrphanResult(result) => {
-            format!("Result of a call that is not on record:\n\n{}", block(&result.text, weight_max))
+            format!("Result of a call that is not on record:\n\n{}", block(result.text(), weight_max))
         }
     }
 }
 
-fn whole_call(call: &ToolCall, result: Option<&ToolResult>, weight_max: u64) -> String {
+fn whole_call(call: &RecordedCall<'_>, weight_max: u64) -> String {
     // The command is needed to understand its output, but the output is longer.
     let call_weight_max = weight_max / 3;
-    let outcome = outcome(result.map_or(ToolResultKind::Unknown, |result| result.kind));
+    let outcome = outcome(call.outcome());
     let header = match &call.argument {
         Some(ToolArgument::Command(text)) => {
             format!("{} ({outcome}):\n\n{}", name(call), block(text, call_weight_max))
@@ -58,52 +55,50 @@ fn whole_call(call: &ToolCall, result: Option<&ToolResult>, weight_max: u64) -> 
         }
         Some(ToolArgument::ChangedFile(_)) => format!("{} ({outcome}).\n\n", call_line(call)),
         Some(ToolArgument::Other(_)) | None => {
-            format!("{} ({outcome}):\n\n{}", name(call), block(&call.input, call_weight_max))
+            format!("{} ({outcome}):\n\n{}", name(call), block(call.input, call_weight_max))
         }
     };
-    match output(call, result) {
+    match output(call) {
         "" => header,
         text => format!("{header}Output:\n\n{}", block(text, weight_max - call_weight_max)),
     }
 }
 
 /// Returns the output of a call, or an empty text if it is not worth including.
-fn output<'a>(call: &ToolCall, result: Option<&'a ToolResult>) -> &'a str {
+fn output<'a>(call: &RecordedCall<'a>) -> &'a str {
     let changed = matches!(call.argument, Some(ToolArgument::ChangedFile(_)));
-    match result {
+    match call.outcome() {
         // The file itself contains the written text.
-        Some(ToolResult { kind: ToolResultKind::Ok, .. }) if changed => "",
-        Some(ToolResult { kind: ToolResultKind::Ok | ToolResultKind::Error, text, .. }) => text.trim_end(),
+        ToolResultKind::Ok if changed => "",
+        ToolResultKind::Ok | ToolResultKind::Error => call.output().trim_end(),
         // The agent program wrote this text, and it may be an order to stop.
-        Some(ToolResult { kind: ToolResultKind::Unknown, .. }) | None => "",
+        ToolResultKind::Unknown => "",
     }
 }
 
 /// Returns a call that failed and was not repeated with success.
-pub(super) fn failure(call: &ToolCall, result: &ToolResult) -> String {
-    format!("- {}: failed\n\n{}", call_line(call), block(&result.text, FAILURE_WEIGHT_MAX))
+pub(super) fn failure(call: &RecordedCall<'_>) -> String {
+    format!("- {}: failed\n\n{}", call_line(call), block(call.output(), FAILURE_WEIGHT_MAX))
 }
 
-/// Returns a call with an unknown outcome.
-pub(super) fn unknown(call: &ToolCall) -> String {
+pub(super) fn unknown(call: &RecordedCall<'_>) -> String {
     format!("- {}: {}\n", call_line(call), outcome(ToolResultKind::Unknown))
 }
 
-/// Returns a changed file.
 pub(super) fn file(path: &str, is_certain: bool) -> String {
     let doubt = if is_certain { "" } else { " (unknown whether the change took effect)" };
     format!("- {}{doubt}\n", inline(path, ARGUMENT_CHARS_MAX))
 }
 
 /// Returns the tool's name without characters that could be Markdown, because it starts a line.
-fn name(call: &ToolCall) -> String {
+fn name(call: &RecordedCall<'_>) -> String {
     let is_plain = |c: &char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | ':' | '/');
-    let name: String = call.name.chars().filter(is_plain).take(NAME_CHARS_MAX).collect();
+    let name: String = call.tool.chars().filter(is_plain).take(NAME_CHARS_MAX).collect();
     if name.starts_with(char::is_alphanumeric) { name } else { format!("tool {name}") }
 }
 
-fn call_line(call: &ToolCall) -> String {
-    let argument = call.argument.as_ref().map_or(call.input.as_str(), ToolArgument::as_str);
+fn call_line(call: &RecordedCall<'_>) -> String {
+    let argument = call.argument.as_ref().map_or(call.input, ToolArgument::as_str);
     format!("{} {}", name(call), inline(argument, ARGUMENT_CHARS_MAX))
 }
 
@@ -116,16 +111,15 @@ fn outcome(kind: ToolResultKind) -> &'static str {
 }
 
 /// Returns the outcome and the most informative line of output.
-fn short_outcome(call: &ToolCall, result: Option<&ToolResult>) -> String {
-    let Some(result) = result else { return "outcome unknown".to_owned() };
+fn short_outcome(call: &RecordedCall<'_>) -> String {
     // A command reports its outcome at the end.
     let is_command = matches!(call.argument, Some(ToolArgument::Command(_)));
-    let line = match result.kind {
+    let line = match call.outcome() {
         ToolResultKind::Unknown => return "outcome unknown".to_owned(),
         ToolResultKind::Ok if !is_command => "",
-        ToolResultKind::Ok | ToolResultKind::Error => last_line(&result.text),
+        ToolResultKind::Ok | ToolResultKind::Error => last_line(call.output()),
     };
-    let outcome = outcome(result.kind);
+    let outcome = outcome(call.outcome());
     if line.is_empty() {
         outcome.to_owned()
     } else {

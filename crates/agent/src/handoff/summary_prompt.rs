@@ -5,7 +5,7 @@ use super::render::block;
 use super::token_budget::TokenBudget;
 use super::tokens::WEIGHT_PER_TOKEN;
 use super::{DROPPED, HandoffContext, HandoffDraft, bound};
-use crate::conversation::Conversation;
+use crate::Conversation;
 use std::iter;
 
 /// Maximum length of the prompt in estimated tokens. The smallest context window holds it three times, and a

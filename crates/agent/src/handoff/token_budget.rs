@@ -2,7 +2,6 @@
 
 use super::tokens::{WEIGHT_PER_TOKEN, weight};
 
-/// The remaining budget.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TokenBudget {
     weight: u64,
@@ -12,12 +11,10 @@ pub(super) struct TokenBudget {
 #[derive(Debug, Default)]
 pub(super) struct HandoffPart {
     pub(super) text: String,
-    /// Number of items included.
     pub(super) items_taken: usize,
 }
 
 impl TokenBudget {
-    /// Creates a budget of this many tokens.
     pub(super) fn from_tokens(tokens: u64) -> TokenBudget {
         TokenBudget { weight: tokens.saturating_mul(WEIGHT_PER_TOKEN) }
     }
@@ -27,7 +24,6 @@ impl TokenBudget {
         self.weight.checked_sub(weight(text)).map(|weight| TokenBudget { weight })
     }
 
-    /// Returns a fraction of the budget.
     pub(super) fn share(self, numerator: u64, denominator: u64) -> u64 {
         self.weight / denominator * numerator
     }
@@ -45,24 +41,14 @@ impl TokenBudget {
         let count = items.len();
         let title = format!("\n## {title}\n\n");
         let reserved = weight(&title) + weight(&note(dropped_label, count));
-        let Some(mut remaining) = weight_max.min(self.weight).checked_sub(reserved) else {
+        let Some(remaining) = weight_max.min(self.weight).checked_sub(reserved) else {
             return HandoffPart::default();
         };
-        let mut taken = Vec::new();
-        for item in items.rev() {
-            let Some(after) = remaining.checked_sub(weight(&item)) else { break };
-            remaining = after;
-            taken.push(item);
-        }
-        if taken.is_empty() {
-            return HandoffPart::default();
-        }
-        let items_taken = taken.len();
+        let mut taken = fitting(items.rev(), remaining);
         taken.reverse();
-        let note = if items_taken < count { note(dropped_label, count - items_taken) } else { String::new() };
-        let text = format!("{title}{note}{}\n", taken.concat().trim_end());
-        self.weight = self.weight.saturating_sub(weight(&text));
-        HandoffPart { text, items_taken }
+        let dropped = count - taken.len();
+        let note = if dropped > 0 { note(dropped_label, dropped) } else { String::new() };
+        self.assemble(&(title + &note), &taken)
     }
 
     /// Makes a part of the first items that fit. It does not note the number of missing items, because later
@@ -74,22 +60,29 @@ impl TokenBudget {
         weight_max: u64,
     ) -> HandoffPart {
         let title = format!("\n## {title}\n\n");
-        let Some(mut remaining) = weight_max.min(self.weight).checked_sub(weight(&title)) else {
+        let Some(remaining) = weight_max.min(self.weight).checked_sub(weight(&title)) else {
             return HandoffPart::default();
         };
-        let fits = |item: &String| {
-            let after = remaining.checked_sub(weight(item));
-            remaining = after.unwrap_or(remaining);
-            after.is_some()
-        };
-        let taken: Vec<String> = items.take_while(fits).collect();
-        if taken.is_empty() {
+        self.assemble(&title, &fitting(items, remaining))
+    }
+
+    fn assemble(&mut self, heading: &str, items: &[String]) -> HandoffPart {
+        if items.is_empty() {
             return HandoffPart::default();
         }
-        let text = format!("{title}{}\n", taken.concat().trim_end());
+        let text = format!("{heading}{}\n", items.concat().trim_end());
         self.weight = self.weight.saturating_sub(weight(&text));
-        HandoffPart { text, items_taken: taken.len() }
+        HandoffPart { text, items_taken: items.len() }
     }
+}
+
+/// Returns the items up to the first that does not fit.
+fn fitting(items: impl Iterator<Item = String>, mut remaining: u64) -> Vec<String> {
+    let fits = |item: String| {
+        remaining = remaining.checked_sub(weight(&item))?;
+        Some(item)
+    };
+    items.map_while(fits).collect()
 }
 
 fn note(dropped_label: &str, count: usize) -> String {

@@ -1,16 +1,44 @@
 //! One step of the work that a handoff prompt describes.
 
-use crate::conversation::{ToolCall, ToolResult};
+use crate::ToolArgument;
+use crate::transcript_message::{ToolResultKind, TranscriptMessage};
 
-/// One step of the work.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub(super) enum WorkItem<'a> {
-    /// Text of the model.
     ModelText(&'a str),
     /// A note from the agent program to the model.
     Note(&'a str),
-    /// A tool call with its result.
-    Call(&'a ToolCall, Option<&'a ToolResult>),
+    Call(RecordedCall<'a>),
     /// The result of a call that is not in the record.
-    OrphanResult(&'a ToolResult),
+    OrphanResult(&'a TranscriptMessage),
+}
+
+#[derive(Debug)]
+pub(super) struct RecordedCall<'a> {
+    pub(super) tool: &'a str,
+    pub(super) input: &'a str,
+    pub(super) argument: Option<ToolArgument>,
+    pub(super) result: Option<&'a TranscriptMessage>,
+}
+
+impl<'a> RecordedCall<'a> {
+    pub(super) fn new(
+        call: &'a TranscriptMessage,
+        result: Option<&'a TranscriptMessage>,
+    ) -> RecordedCall<'a> {
+        RecordedCall {
+            tool: call.tool.as_deref().unwrap_or_default(),
+            input: call.input.as_ref().map_or("", |input| input.get()),
+            argument: call.argument(),
+            result,
+        }
+    }
+
+    pub(super) fn outcome(&self) -> ToolResultKind {
+        self.result.map_or(ToolResultKind::Unknown, TranscriptMessage::result_kind)
+    }
+
+    pub(super) fn output(&self) -> &'a str {
+        self.result.map_or("", TranscriptMessage::text)
+    }
 }

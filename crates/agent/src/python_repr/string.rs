@@ -3,32 +3,30 @@
 
 use std::str::Chars;
 
-/// Parses the string that starts with this quote, after `prefix`. Returns its length with the quotes. An
-/// error is the offset of the invalid character.
-pub(super) fn parse(text: &str, prefix: &str) -> Result<(String, usize), usize> {
+/// Parses the string that starts with this quote, after `prefix`. Returns it and the text after it.
+pub(super) fn parse<'a>(text: &'a str, prefix: &str) -> Option<(String, &'a str)> {
     let is_raw = match prefix.to_ascii_lowercase().as_str() {
         "" | "u" | "b" => false,
         "r" | "br" | "rb" => true,
-        _ => return Err(0),
+        _ => return None,
     };
-    let quote = text.chars().next().filter(|c| matches!(c, '\'' | '"')).ok_or(0_usize)?;
+    let quote = text.chars().next().filter(|c| matches!(c, '\'' | '"'))?;
     let three: String = [quote; 3].iter().collect();
     let end = if text.starts_with(&three) { three } else { quote.to_string() };
     let mut string = String::new();
     let mut chars = text[end.len()..].chars();
     loop {
-        let offset = text.len() - chars.as_str().len();
-        if chars.as_str().starts_with(&end) {
-            return Ok((string, offset + end.len()));
+        if let Some(rest) = chars.as_str().strip_prefix(&end) {
+            return Some((string, rest));
         }
-        match chars.next().ok_or(offset)? {
+        match chars.next()? {
             '\\' if is_raw => {
                 string.push('\\');
                 string.extend(chars.next());
             }
-            '\\' => string.extend(escape(&mut chars).ok_or(offset)?),
+            '\\' => string.extend(escape(&mut chars)?),
             // Only triple quotes allow several lines.
-            '\n' if end.len() == 1 => return Err(offset),
+            '\n' if end.len() == 1 => return None,
             c => string.push(c),
         }
     }

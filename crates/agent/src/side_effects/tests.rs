@@ -1,4 +1,4 @@
-use super::{CompletedEffect, SideEffects, UnresolvedCall, sanitize_line};
+use super::{EndedCall, SideEffects, UnresolvedCall, sanitize_line};
 
 fn call(id: &str, is_outside: bool) -> UnresolvedCall {
     UnresolvedCall {
@@ -47,7 +47,7 @@ fn background_results_do_not_end_calls() {
     side_effects.on_start(call("again", true));
     side_effects.on_backgrounded("again");
     side_effects.on_result("again", true, None);
-    assert!(side_effects.completed.iter().any(|done: &CompletedEffect| done.is_error));
+    assert!(side_effects.completed.iter().any(|done: &EndedCall| done.is_error));
 }
 
 #[test]

@@ -1,9 +1,29 @@
 //! Flags for the agent and the check of its work: `run` sets them, `resume` and `rerun` change them.
 
 use super::{AddLimitArgs, LimitArgs, NotifyArgs, PolicyValueArgs};
-use clap::Args;
+use clap::{Args, ValueEnum};
 use longhaul_agent::ToolPattern;
 use std::path::PathBuf;
+
+/// The protocol of an agent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum AgentKind {
+    /// Claude Code
+    #[default]
+    Claude,
+    /// An agent that speaks the Agent Client Protocol; its command follows `--`
+    Acp,
+}
+
+impl AgentKind {
+    /// Returns the name of the dialect.
+    pub fn name(self) -> &'static str {
+        match self {
+            AgentKind::Claude => "claude",
+            AgentKind::Acp => "acp",
+        }
+    }
+}
 
 /// How the agent is started, and which commands check its work.
 #[derive(Clone, Debug, Default, Args)]

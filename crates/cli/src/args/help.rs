@@ -4,8 +4,10 @@
 pub(super) const TEMPLATE: &str =
     "{about}\n\n{usage-heading} {usage}\n\n{before-help}Options:\n{options}{after-help}";
 
-/// The groups of `longhaul -h`.
-pub(super) const COMMANDS: &str = "\
+macro_rules! groups {
+    ($more:literal) => {
+        concat!(
+            "\
 Start here:
   drill        Practice on injected faults; needs no agent, key or money
   doctor       Check that runs can start here
@@ -36,41 +38,18 @@ Maintain:
   gc           Delete old runs
   export       Pack a run into one file: its record, sessions and workspace
   import       Unpack a run that was exported elsewhere
-";
+",
+            $more
+        )
+    };
+}
+
+/// The groups of `longhaul -h`.
+pub(super) const COMMANDS: &str = groups!("");
 
 /// The groups of `longhaul --help`.
-pub(super) const ALL_COMMANDS: &str = "\
-Start here:
-  drill        Practice on injected faults; needs no agent, key or money
-  doctor       Check that runs can start here
-
-Run:
-  run          Run a task to completion
-  resume       Continue a finished run in its session
-  rerun        Run the same task again in a new session
-  recover      Take over runs whose supervisor died
-  cancel       Stop a run and everything it started
-  attach       Follow a running run
-
-Inspect:
-  status       Show running, waiting and orphaned runs
-  runs         List runs, newest first
-  show         Show one run and its attempts
-  why          Explain what happened and what to do next
-  logs         Print the conversation
-  diff         Show what a run changed
-  cost         Show spending
-  report       Write a one-page report
-
-Learn:
-  playbook     Learn from past sessions
-
-Maintain:
-  config       Show the configuration, or create a configuration file
-  gc           Delete old runs
-  export       Pack a run into one file: its record, sessions and workspace
-  import       Unpack a run that was exported elsewhere
-
+pub(super) const ALL_COMMANDS: &str = groups!(
+    "
 Advanced:
   handoff      Print the prompt a fresh session would get
   simulate     Forecast a policy under faults
@@ -79,7 +58,8 @@ Advanced:
   schema       Print a JSON Schema, or list them
   completions  Print a completion script for a shell
   man          Print the manual page, or write one for each command
-";
+"
+);
 
 /// The end of the help of `longhaul`.
 pub(super) const FIRST: &str = "\

@@ -1,6 +1,6 @@
 //! The flags that limit a run, and the amounts that they take.
 
-use crate::duration_arg::duration;
+use crate::time_arg::duration;
 use clap::Args;
 use longhaul_core::{Span, Usd};
 

@@ -1,6 +1,7 @@
-//! The flag that sends notifications.
+//! The flags that report a run's decisions to people and other programs.
 
 use clap::Args;
+use std::path::PathBuf;
 
 /// The channels that receive notifications of a run.
 #[derive(Clone, Debug, Default, Args)]
@@ -19,5 +20,64 @@ impl NotifyArgs {
     /// Returns the channels, or `None` if there are none.
     pub fn commands(&self) -> Option<Vec<String>> {
         (!self.notify.is_empty()).then(|| self.notify.clone())
+    }
+}
+
+/// Destination of a run's decisions.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Notifications")]
+pub struct EventsArgs {
+    /// Write each decision as a JSON line to FILE, stdout (`-`) or a descriptor (`fd:3`)
+    ///
+    /// A line is written once its decision is on disk. See docs/events.md.
+    #[arg(long, value_name = "FILE|-|fd:N", value_parser = destination, hide_short_help = true)]
+    pub events: Option<EventsDestination>,
+}
+
+impl EventsArgs {
+    /// Returns whether stdout is reserved for the events.
+    pub fn are_on_stdout(&self) -> bool {
+        self.events == Some(EventsDestination::Stdout)
+    }
+}
+
+/// Receiver of the events.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum EventsDestination {
+    Stdout,
+    /// A descriptor that this program was started with.
+    Descriptor(u16),
+    File(PathBuf),
+}
+
+fn destination(text: &str) -> Result<EventsDestination, String> {
+    let hint = "expected a file, `-`, or a descriptor like `fd:3`; write `./fd:3` for a file of that name";
+    match (text, text.strip_prefix("fd:").map(str::parse)) {
+        ("", _) | (_, Some(Err(_) | Ok(0))) => Err(hint.to_owned()),
+        ("-", _) | (_, Some(Ok(1))) => Ok(EventsDestination::Stdout),
+        (_, Some(Ok(number))) => Ok(EventsDestination::Descriptor(number)),
+        (path, None) => Ok(EventsDestination::File(path.into())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{EventsDestination, destination};
+
+    #[test]
+    fn parses_destinations() {
+        let file = |path: &str| EventsDestination::File(path.into());
+        for (text, expected) in [
+            ("-", EventsDestination::Stdout),
+            ("fd:1", EventsDestination::Stdout),
+            ("fd:3", EventsDestination::Descriptor(3)),
+            ("events.jsonl", file("events.jsonl")),
+            ("./fd:3", file("./fd:3")),
+        ] {
+            assert_eq!(destination(text), Ok(expected), "{text}");
+        }
+        for text in ["", "fd:", "fd:0", "fd:x", "fd:-1", "fd:70000"] {
+            assert!(destination(text).is_err(), "{text}");
+        }
     }
 }

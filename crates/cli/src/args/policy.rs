@@ -1,7 +1,7 @@
 //! The policy of a run: a preset, and what the flags change in it.
 
 use super::limits::duration_limit;
-use crate::duration_arg::duration;
+use crate::time_arg::duration;
 use clap::Args;
 use longhaul_core::{Jitter, OnTerminate, Preset, Span};
 use std::num::NonZeroU32;

@@ -1,9 +1,8 @@
 //! The arguments of `longhaul run`.
 
 use super::agent::model;
-use super::{
-    AgentArgs, EventsArgs, KeepGoingArgs, LimitArgs, NotifyArgs, PolicyArgs, RunLearnArgs, WrapUpArgs,
-};
+use super::learn::RunLearnArgs;
+use super::{AgentArgs, AgentKind, EventsArgs, KeepGoingArgs, LimitArgs, NotifyArgs, PolicyArgs, WrapUpArgs};
 use clap::Args;
 use longhaul_agent::UrlPattern;
 use longhaul_core::SessionId;
@@ -23,6 +22,19 @@ pub struct RunArgs {
     /// Read the task from a file
     #[arg(long, value_name = "FILE", help_heading = "Task")]
     pub prompt_file: Option<PathBuf>,
+    /// The agent: Claude Code, or any agent that speaks the Agent Client Protocol
+    ///
+    /// With `acp`, the command of the agent follows `--`: `longhaul run --agent acp PROMPT -- opencode acp`.
+    #[arg(
+        id = "agent",
+        long = "agent",
+        value_name = "AGENT",
+        value_enum,
+        default_value_t,
+        hide_default_value = true,
+        help_heading = "Agent and session"
+    )]
+    pub agent_kind: AgentKind,
     #[command(flatten)]
     pub agent: AgentArgs,
     /// Working directory [default: this one]
@@ -147,7 +159,7 @@ pub struct RunArgs {
     /// Print the command, the policy and the worst case; start nothing
     #[arg(long, help_heading = "Task")]
     pub dry_run: bool,
-    /// Arguments passed to the agent unchanged
+    /// Arguments passed to the agent unchanged; with `--agent acp`, its command
     #[arg(
         last = true,
         value_name = "AGENT ARGS",

@@ -8,16 +8,13 @@ use crate::output;
 use crate::output::events::{self, Events, Writer};
 use crate::output::progress::ProgressDisplay;
 use crate::output::stream::Stream;
-use crate::supervise_failure::failure;
 use crate::{open_home, runtime, signals};
 use longhaul::{Observer, RunError, RunReport, RunStart};
 use longhaul_core::CancelSource;
 
-/// Why following ended.
 enum AttachEnd {
     /// The run finished or was suspended.
     Followed(Box<RunReport>),
-    /// The user detached.
     Detached(CancelSource),
 }
 
@@ -51,7 +48,7 @@ pub fn attach(global: &GlobalArgs, args: &AttachArgs) -> Result<u8, Failure> {
     });
     screen.close();
     events::close(events, global);
-    match result.map_err(failure)? {
+    match result? {
         AttachEnd::Followed(report) => {
             if prints_report {
                 print_end(&report, format);

@@ -5,7 +5,6 @@ use super::show::print_end;
 use crate::args::{CancelArgs, GlobalArgs};
 use crate::failure::Failure;
 use crate::output::{self, progress::ProgressDisplay};
-use crate::supervise_failure::failure;
 use crate::{open_home, runtime};
 use longhaul::{RunError, RunReport, RunStart, SuperviseError};
 use longhaul_core::CancelSource;
@@ -29,16 +28,15 @@ async fn finish(
 ) -> Result<RunReport, Failure> {
     let supervisor = supervisor(home);
     let mut screen = ProgressDisplay::following(global);
-    let is_locked =
-        Journal::is_locked(&dir.journal_path()).map_err(|error| open_home::store_failure(&error))?;
+    let is_locked = Journal::is_locked(&dir.journal_path())?;
     if is_locked {
         let request = if immediately { SupervisorRequest::CancelNow } else { SupervisorRequest::Cancel };
-        dir.send_request(request).map_err(|error| open_home::store_failure(&error))?;
+        dir.send_request(request)?;
         match supervisor.observe(RunStart::Attach(dir.clone()), &mut screen).await {
             // The supervisor died meanwhile. This process takes over and cancels.
             Err(RunError::NotStarted(SuperviseError::Orphaned(_))) => {}
             followed => {
-                let report = followed.map_err(failure)?;
+                let report = followed?;
                 screen.close();
                 return Ok(report);
             }
@@ -54,6 +52,6 @@ async fn finish(
             format!("see `longhaul why {run}`"),
             None,
         ),
-        error => failure(error),
+        error => error.into(),
     })
 }

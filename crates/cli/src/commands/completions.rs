@@ -49,7 +49,6 @@ pub fn answer() -> bool {
     answered.unwrap_or(true)
 }
 
-/// Returns the visible commands, with completion of runs for each RUN.
 fn tree() -> Command {
     with_runs(visible_commands::tree(&Cli::command()).disable_help_subcommand(false))
 }
@@ -63,7 +62,6 @@ fn with_runs(command: Command) -> Command {
     command.mut_args(add_runs).mut_subcommands(with_runs)
 }
 
-/// Returns the ids and names of the newest runs.
 fn runs(current: &OsStr) -> Vec<CompletionCandidate> {
     let (Some(current), Ok(home)) = (current.to_str(), open_home::locate()) else { return Vec::new() };
     let filter = RunFilter { limit: Some(RUNS_MAX), ..RunFilter::default() };
@@ -87,7 +85,6 @@ fn runs(current: &OsStr) -> Vec<CompletionCandidate> {
         .collect()
 }
 
-/// Returns the state and the task of a run, on one line.
 fn about(run: &LedgerRun) -> String {
     let state = run.outcome.map_or(run.state.as_str(), |outcome| outcome.as_str());
     format!("{state}: {}", envelope_text::cut(&phrases::one_line(&run.task), TASK_CHARS_MAX))

@@ -56,7 +56,6 @@ pub fn config(global: &GlobalArgs, args: &ConfigArgs) -> Result<u8, Failure> {
     }
 }
 
-/// Returns the directory whose configuration is used.
 fn directory(path: Option<&Path>) -> Result<PathBuf, Failure> {
     let directory = path.map(Path::to_owned).map_or_else(env::current_dir, Ok);
     directory.and_then(fs::canonicalize).map_err(|error| {

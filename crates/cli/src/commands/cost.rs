@@ -7,15 +7,15 @@ use crate::args::{CostArgs, GlobalArgs, GroupBy, OutputFormat};
 use crate::failure::Failure;
 use crate::output::envelope_text::{grouped, short_count};
 use crate::output::pager::page;
-use crate::output::phrases::dollars;
+use crate::output::phrases::money;
 use crate::output::table::{Column, table};
 use crate::output::time::TimeFormat;
 use crate::output::wrap::wrap;
 use crate::{open_home, open_ledger, output};
-use longhaul_core::{Moment, Tokens, Usd};
+use longhaul_core::{Dollars, Moment, Rfc3339, Tokens, Usd};
 use longhaul_playbook::database::JudgeCost;
 use longhaul_playbook::{LearningDb, LearningPaths};
-use longhaul_store::{CostBy, CostRow, Home, Ledger, LedgerRun, LedgerSpend, RunFilter, rfc3339};
+use longhaul_store::{CostBy, CostRow, Home, Ledger, LedgerRun, LedgerSpend, RunFilter};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use unicode_width::UnicodeWidthStr;
@@ -50,8 +50,7 @@ pub struct CostOutput {
     /// Grouping: `day`, `model`, `project`, `run` or `agent`.
     by: &'static str,
     /// Start of the period. `None` for all time.
-    #[cfg_attr(test, schemars(with = "Option<longhaul_core::schema::Rfc3339>"))]
-    since: Option<String>,
+    since: Option<Rfc3339>,
     /// Basis of the prices, as text.
     basis: &'static str,
     /// Spending of each group. Days are listed newest first.
@@ -71,14 +70,11 @@ struct Row {
     /// Start of the run's task. Only set when grouped by run.
     task: Option<String>,
     /// Cost reported by the agent.
-    #[cfg_attr(test, schemars(with = "longhaul_core::schema::Dollars"))]
-    reported_cost_usd: f64,
+    reported_cost_usd: Dollars,
     /// Cost estimated by Longhaul for usage without a report.
-    #[cfg_attr(test, schemars(with = "longhaul_core::schema::Dollars"))]
-    estimated_cost_usd: f64,
+    estimated_cost_usd: Dollars,
     /// Sum of reported and estimated cost.
-    #[cfg_attr(test, schemars(with = "longhaul_core::schema::Dollars"))]
-    total_cost_usd: f64,
+    total_cost_usd: Dollars,
     /// Whether some usage has no known price. The cost is then a lower bound.
     unpriced: bool,
     /// Number of completed messages.
@@ -117,7 +113,7 @@ pub fn cost(global: &GlobalArgs, args: &CostArgs) -> Result<u8, Failure> {
     }
     let costs = CostOutput {
         by: group_label(args.group_by),
-        since: since.map(rfc3339),
+        since: since.map(Rfc3339),
         basis: BASIS,
         rows,
         total: Row::new(None, &total),
@@ -254,9 +250,9 @@ impl Row {
             key: key.filter(|key| !key.is_empty()).cloned(),
             name: None,
             task: None,
-            reported_cost_usd: spend.cost.as_dollars(),
-            estimated_cost_usd: spend.estimated_cost.as_dollars(),
-            total_cost_usd: (spend.cost + spend.estimated_cost).as_dollars(),
+            reported_cost_usd: spend.cost.into(),
+            estimated_cost_usd: spend.estimated_cost.into(),
+            total_cost_usd: (spend.cost + spend.estimated_cost).into(),
             unpriced: spend.unpriced,
             messages: spend.messages,
             input_tokens: input,
@@ -304,9 +300,9 @@ fn cells(costs: &CostOutput, columns: &[usize], count: Count) -> Vec<Vec<String>
         let at_least = if row.unpriced { ">" } else { "" };
         [
             key.to_owned(),
-            dollars(row.reported_cost_usd),
-            dollars(row.estimated_cost_usd),
-            format!("{at_least}{}", dollars(row.total_cost_usd)),
+            money(row.reported_cost_usd.0),
+            money(row.estimated_cost_usd.0),
+            format!("{at_least}{}", money(row.total_cost_usd.0)),
             count(row.messages),
             count(row.input_tokens),
             count(row.output_tokens),
@@ -331,8 +327,8 @@ fn csv(costs: &CostOutput) -> String {
         out += &format!(
             "{},{:.6},{:.6},{},{},{},{},{},{},{},{},{}\n",
             quoted(row.key.as_deref().unwrap_or_default()),
-            row.reported_cost_usd,
-            row.estimated_cost_usd,
+            row.reported_cost_usd.0.as_dollars(),
+            row.estimated_cost_usd.0.as_dollars(),
             row.unpriced,
             row.messages,
             row.input_tokens,

@@ -15,7 +15,8 @@ use longhaul::GitError;
 use longhaul::changes::{
     ChangedFile, ChangesError, Commit, DiffFormat, WorkspaceDiff, diff as workspace_diff,
 };
-use longhaul_store::{DiffStat, OsText, RunDir, WorkspaceState, rfc3339};
+use longhaul_core::Rfc3339;
+use longhaul_store::{DiffStat, OsText, RunDir, WorkspaceState};
 use serde::Serialize;
 use std::io::Write;
 
@@ -46,8 +47,7 @@ pub struct DiffOutput<'a> {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct DiffState<'a> {
     /// Time of the snapshot.
-    #[cfg_attr(test, schemars(with = "longhaul_core::schema::Rfc3339"))]
-    at: String,
+    at: Rfc3339,
     /// Commit that was checked out. `None` before the first commit.
     head: Option<&'a str>,
     /// Branch that was checked out. `None` for a detached head.
@@ -137,7 +137,7 @@ fn print_json(dir: &RunDir, diff: &WorkspaceDiff) -> Result<(), Failure> {
 
 fn state(state: &WorkspaceState) -> DiffState<'_> {
     DiffState {
-        at: rfc3339(state.at),
+        at: state.at,
         head: state.head.as_deref(),
         branch: state.branch.as_deref(),
         tree: state.tree.as_deref(),
@@ -168,8 +168,5 @@ fn failure(dir: &RunDir, error: ChangesError) -> Failure {
             "fix the problem that git reports; a missing object may belong to commits that git has removed since",
             None,
         ),
-        ChangesError::Io { .. } => {
-            Failure::not_started(format!("{action}: {error}"), "check that it can be read and written", None)
-        }
     }
 }

@@ -68,7 +68,6 @@ pub fn drill(global: &GlobalArgs, args: &DrillArgs) -> Result<u8, Failure> {
     Ok(if cards.iter().all(Scorecard::has_passed) { 0 } else { 20 })
 }
 
-/// Returns where the run is kept and how to inspect it.
 fn inspect_hint(kept_dir: &Path, run: &str) -> String {
     let home = quoted(&kept_dir.join(play::HOME).display().to_string());
     format!(
@@ -97,10 +96,12 @@ fn program(args: &DrillArgs) -> Result<Program, Failure> {
             let path = env::current_exe().map_err(unexpected)?;
             Ok(Program { path, leading_args: vec![AGENT_SUBCOMMAND.to_owned()] })
         }
+        DrillAgentKind::Acp => {
+            let path = env::current_exe().map_err(unexpected)?;
+            Ok(Program { path, leading_args: vec![AGENT_SUBCOMMAND.to_owned(), "--acp".to_owned()] })
+        }
         DrillAgentKind::Claude => {
-            let found = find_claude(args.agent_path.as_deref());
-            let path = found.map_err(|error| Failure::not_started(error.to_string(), error.hint(), None))?;
-            Ok(Program { path, leading_args: Vec::new() })
+            Ok(Program { path: find_claude(args.agent_path.as_deref())?, leading_args: Vec::new() })
         }
     }
 }

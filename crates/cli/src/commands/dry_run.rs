@@ -4,7 +4,7 @@ use super::watchdog::environment;
 use crate::args::{NONE, OutputFormat};
 use crate::failure::Failure;
 use longhaul::{MARKER_VARIABLE, quoted};
-use longhaul_agent::{Invocation, PriorAttempts, default_dialect};
+use longhaul_agent::{Invocation, PriorAttempts, dialect_for};
 use longhaul_core::flag_span as span;
 use longhaul_core::{
     AttemptPlan, GuardRules, LimitUsage, Policy, Preset, PromptKind, RunId, RunSpec, SessionId, SessionPlan,
@@ -112,11 +112,12 @@ pub fn print(
     // The agent's own limit on cost is one of its arguments.
     let remaining = policy.limits.remaining(&LimitUsage::default());
     let plan = AttemptPlan { remaining, ..AttemptPlan::new(1, session, PromptKind::Task) };
-    let mut invocation = default_dialect().invocation(&context, &plan, &PriorAttempts::default());
+    let dialect = dialect_for(&spec.agent.name).expect("the flags name an agent");
+    let mut invocation = dialect.invocation(&context, &plan, &PriorAttempts::default());
     invocation.env_set.push((MARKER_VARIABLE.to_owned(), format!("{}/<random>", context.run_id)));
-    let summary = policy.handoff_summary.as_ref().map(|summary| {
-        let invocation = default_dialect().summary_invocation(&context, plan.attempt, &summary.model, "");
-        (&summary.model, command_line(&invocation), summary.timeout)
+    let summary = policy.handoff_summary.as_ref().and_then(|summary| {
+        let invocation = dialect.summary_invocation(&context, plan.attempt, &summary.model, "")?;
+        Some((&summary.model, command_line(&invocation), summary.timeout))
     });
     let checks = policy.checks.as_ref().map_or(&[][..], |checks| &checks.commands);
     let guards = guards(&spec.guards);
@@ -184,7 +185,6 @@ pub fn print(
     Ok(0)
 }
 
-/// Returns the guards that are set, by their name in a plan.
 fn guards(rules: &GuardRules) -> BTreeMap<&'static str, Vec<String>> {
     let answers = rules.answers.iter().flatten();
     let all = [
@@ -197,7 +197,6 @@ fn guards(rules: &GuardRules) -> BTreeMap<&'static str, Vec<String>> {
     all.into_iter().filter(|(_, patterns)| !patterns.is_empty()).collect()
 }
 
-/// Renders a command as it would be typed.
 fn command_line(invocation: &Invocation) -> String {
     let words =
         std::iter::once(invocation.program.display().to_string()).chain(invocation.args.iter().cloned());
@@ -242,12 +241,10 @@ fn none() -> String {
     NONE.to_owned()
 }
 
-/// Default reserve of a time limit.
 fn default_reserve() -> String {
     "a tenth of the limit, from 30s to 5m".to_owned()
 }
 
-/// Renders the values that were set, with their origins.
 fn origin_lines(origins: &BTreeMap<String, String>) -> String {
     let set = origins.iter().filter(|(name, origin)| *name != "preset" || origin.contains(' '));
     let lines: String = set.map(|(name, origin)| format!("  {name}: {origin}\n")).collect();

@@ -5,11 +5,10 @@ use crate::failure::Failure;
 use crate::open_home;
 use crate::output::envelope_text::grouped;
 use crate::output::{self, print_status};
-use longhaul::find_agent::AgentError;
 use longhaul::transfer::{
     Exported, Manifest, SessionEntry, TransferError, WorkspaceManifest, WorkspaceOmitted, export as pack,
 };
-use longhaul_core::{Fault, OutcomeKind, RunId};
+use longhaul_core::{OutcomeKind, RunId};
 use longhaul_store::OsText;
 use serde::Serialize;
 use std::path::PathBuf;
@@ -48,7 +47,7 @@ pub fn export(global: &GlobalArgs, args: &ExportArgs) -> Result<u8, Failure> {
     let home = open_home::locate()?;
     let dir = open_home::find_run(&home, &args.run)?;
     let to = args.output.clone().unwrap_or_else(|| PathBuf::from(format!("{}.longhaul", dir.id())));
-    let exported = pack(&home, &dir, &to, args.force).map_err(failure)?;
+    let exported = pack(&home, &dir, &to, args.force)?;
     print(&exported, output::format(global));
     if !global.quiet {
         for line in notes(&exported) {
@@ -78,7 +77,6 @@ fn print(exported: &Exported, format: OutputFormat) {
     output::print_text(&text);
 }
 
-/// Returns notes for people about the file.
 fn notes(exported: &Exported) -> Vec<String> {
     let Exported { manifest, outcome, no_workspace, .. } = exported;
     let cwd = manifest.cwd.as_path().display();
@@ -125,17 +123,14 @@ pub fn omission_notes(manifest: &Manifest) -> Vec<String> {
     notes
 }
 
-/// Converts an error of a transfer.
-pub fn failure(error: TransferError) -> Failure {
-    let mut fault = None;
-    if let TransferError::Agent(agent) = &error {
-        fault = Some(match agent {
-            AgentError::NotFound { .. } | AgentError::Missing(_) => Fault::AgentMissing,
-            AgentError::NotExecutable(_) => Fault::AgentUnusable,
-        });
+impl From<TransferError> for Failure {
+    fn from(error: TransferError) -> Failure {
+        let (hint, message) = (error.hint(), error.to_string());
+        let failure = match error {
+            TransferError::Agent(agent) => Failure { error: message, ..agent.into() },
+            error if error.is_usage() => Failure::usage(message, ""),
+            _ => Failure::not_started(message, "", None),
+        };
+        Failure { hint, ..failure }
     }
-    let (hint, message) = (error.hint(), error.to_string());
-    let failure =
-        if error.is_usage() { Failure::usage(message, "") } else { Failure::not_started(message, "", fault) };
-    Failure { hint, ..failure }
 }

@@ -19,7 +19,6 @@ use std::env;
 use std::fmt::Display;
 use tokio::io::{AsyncRead, AsyncWrite};
 
-/// The hidden subcommand.
 const SUBCOMMAND: &str = "finish-tool";
 
 const NAME: &str = "finish";
@@ -41,7 +40,6 @@ pub fn finish_tool() -> Result<u8, Failure> {
     runtime::new()?.block_on(serve(stdin, stdout)).map(|()| 0)
 }
 
-/// Serves until the input ends.
 async fn serve<R, W>(input: R, output: W) -> Result<(), Failure>
 where
     R: AsyncRead + Send + Unpin + 'static,
@@ -67,7 +65,6 @@ fn usage_error(error: &dyn Display) -> Failure {
     )
 }
 
-/// The server. It has no state.
 struct FinishTool;
 
 impl ServerHandler for FinishTool {

@@ -6,12 +6,11 @@
 use super::runs::{Row, RowState};
 use crate::args::{GcArgs, GlobalArgs, StateFilter};
 use crate::failure::Failure;
-use crate::open_home::{self, store_failure};
 use crate::output::phrases;
 use crate::output::table::{Column, table};
 use crate::time_arg::ago;
-use crate::{open_ledger, output};
-use longhaul_core::Moment;
+use crate::{open_home, open_ledger, output};
+use longhaul_core::{Moment, Rfc3339};
 use longhaul_store::{Home, LedgerEntry, RunFilter, RunState};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -41,8 +40,7 @@ struct Removed {
     /// Outcome of the run.
     outcome: &'static str,
     /// When the run finished.
-    #[cfg_attr(test, schemars(with = "Option<longhaul_core::schema::Rfc3339>"))]
-    ended_at: Option<String>,
+    ended_at: Option<Rfc3339>,
     /// Disk space of the directory in bytes.
     bytes: u64,
     /// Start of the task.
@@ -56,12 +54,12 @@ pub fn gc(global: &GlobalArgs, args: &GcArgs) -> Result<u8, Failure> {
     let home = open_home::locate()?;
     let mut ledger = open_ledger::open(&home)?;
     let filter = RunFilter { states: vec![RunState::Finished], ..RunFilter::default() };
-    let finished = ledger.runs(&filter).map_err(|error| open_ledger::failure(&error))?;
+    let finished = ledger.runs(&filter)?;
     let now = output::now();
     let mut collected =
         GcOutput { dry_run: args.dry_run, runs: Vec::new(), bytes: 0, retained: BTreeMap::new() };
     for (index, row) in finished.into_iter().map(Row::new).enumerate() {
-        let ended = row.entry.ended_at.unwrap_or(now);
+        let ended = row.entry.ended_at.map_or(now, |ended| ended.0);
         if now.since(ended) <= args.older_than {
             continue;
         }
@@ -73,7 +71,7 @@ pub fn gc(global: &GlobalArgs, args: &GcArgs) -> Result<u8, Failure> {
         }
     }
     if !args.dry_run {
-        collected.bytes += home.remove_leftovers().map_err(|error| store_failure(&error))?;
+        collected.bytes += home.remove_leftovers()?;
         // Any other reader would update the ledger, too.
         let _ = ledger.catch_up();
     }
@@ -84,7 +82,7 @@ pub fn gc(global: &GlobalArgs, args: &GcArgs) -> Result<u8, Failure> {
 fn keep_reason(home: &Home, args: &GcArgs, index: usize, row: &Row) -> Option<&'static str> {
     let dir = row.entry.run_dir();
     let is_named = |filter: &StateFilter| match filter {
-        StateFilter::Outcome(kind) => row.outcome == Some(*kind),
+        StateFilter::Outcome(kind) => row.entry.outcome == Some(*kind),
         StateFilter::Finished => row.state == RowState::Finished,
         StateFilter::Running
         | StateFilter::Waiting
@@ -119,16 +117,16 @@ fn collect(home: &Home, row: &Row, ended: Moment, collected: &mut GcOutput) -> R
                 *collected.retained.entry("locked by another process").or_default() += 1;
                 return Ok(());
             }
-            Err(error) => return Err(store_failure(&error)),
+            Err(error) => return Err(error.into()),
         }
     };
     collected.bytes += bytes;
     collected.runs.push(Removed {
-        id: row.id.clone(),
+        id: row.entry.id.to_string(),
         outcome: row.state(),
-        ended_at: row.ended_at.clone(),
+        ended_at: row.entry.ended_at,
         bytes,
-        task: row.task.clone(),
+        task: row.entry.task.clone(),
         ended,
     });
     Ok(())

@@ -4,10 +4,9 @@
 use crate::args::HandoffArgs;
 use crate::failure::Failure;
 use crate::output::phrases;
-use crate::supervise_failure::failure;
 use crate::{open_home, output, runtime, signals};
 use longhaul::find_agent::find_claude;
-use longhaul::{HandoffError, RecordedWork, RunError, SummarizeError, summarize};
+use longhaul::{HandoffError, RecordedWork, SummarizeError, summarize};
 use longhaul_agent::{AgentContext, WrittenSummary, default_dialect};
 use longhaul_core::{CancelSource, HandoffSummary, Outcome, Preset, RunId, RunSpec};
 use longhaul_store::{read_regular, read_regular_to_string};
@@ -24,7 +23,7 @@ pub fn handoff(args: &HandoffArgs) -> Result<u8, Failure> {
     let work = match &args.run {
         Some(selector) => {
             let dir = open_home::find_run(&open_home::locate()?, selector)?;
-            RecordedWork::from_run(&dir).map_err(|error| failure(RunError::NotStarted(error)))?
+            RecordedWork::from_run(&dir)?
         }
         None => from_files(args)?,
     };
@@ -39,11 +38,9 @@ pub fn handoff(args: &HandoffArgs) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// Result of a request for a summary.
 enum SummaryOutcome {
     /// The summary. `None` if there is none; the reason was printed.
     Written(Option<WrittenSummary>),
-    /// The user cancelled the request.
     Cancelled(CancelSource),
 }
 
@@ -81,11 +78,12 @@ fn summary(args: &HandoffArgs, model: &str, work: &RecordedWork) -> Result<Summa
             let message = message.map(|message| format!(" ({})", one_line(&message))).unwrap_or_default();
             no_summary(&format!("{}{message}", phrases::fault_text(fault)))
         }
-        Err(error @ (SummarizeError::Io(_) | SummarizeError::Start { .. })) => no_summary(&error.to_string()),
+        Err(
+            error @ (SummarizeError::Io(_) | SummarizeError::Start { .. } | SummarizeError::NotPossible(_)),
+        ) => no_summary(&error.to_string()),
     }
 }
 
-/// Returns the agent that writes the summary.
 fn context(args: &HandoffArgs) -> Result<AgentContext, String> {
     let path = find_claude(args.agent_path.as_deref()).map_err(|error| error.to_string())?;
     let cwd = env::current_dir().map_err(|error| format!("cannot use the current directory: {error}"))?;

@@ -3,7 +3,7 @@
 //! Never fails, because a failing hook would block the agent. It takes a few milliseconds and prints only
 //! text for the model. Errors are logged for `longhaul playbook status`.
 
-use crate::args::hook::{HookArgs, HookCommand, LearningArgs};
+use crate::args::learn::{HookArgs, HookCommand, LearningArgs};
 use crate::claude_judge::JUDGE_MARKER;
 use crate::output;
 use crate::run_learning::{destination, start_worker};
@@ -26,7 +26,6 @@ use std::{env, fs, io};
 /// Name of the subcommand that the agent calls.
 pub const SUBCOMMAND: &str = "hook";
 
-/// One call of the hook.
 struct HookInvocation {
     at: Moment,
     event: HookEvent,
@@ -72,7 +71,7 @@ fn learning_paths() -> Option<LearningPaths> {
 
 impl HookInvocation {
     fn handle(&self) -> Result<(), String> {
-        let input = HookInput::read(io::stdin().lock()).map_err(|error| error.to_string())?;
+        let input = HookInput::read(io::stdin().lock())?;
         match self.event {
             HookEvent::UserPromptSubmit | HookEvent::SessionStart => {
                 let recorded = input
@@ -132,7 +131,6 @@ impl HookInvocation {
         Ok(())
     }
 
-    /// Queues the transcript.
     fn learn(&self, input: &HookInput) -> Result<(), String> {
         let Some(event) = self.event.queued_event() else { return Ok(()) };
         let settings = claude_config_dir().and_then(|dir| fs::read_to_string(dir.join("settings.json")).ok());

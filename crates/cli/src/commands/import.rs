@@ -1,6 +1,6 @@
 //! `longhaul import`: adds a run that was exported on another machine.
 
-use super::export::{failure, omission_notes};
+use super::export::omission_notes;
 use crate::args::{GlobalArgs, ImportArgs, OutputFormat};
 use crate::failure::Failure;
 use crate::open_home;
@@ -62,7 +62,7 @@ pub fn import(global: &GlobalArgs, args: &ImportArgs) -> Result<u8, Failure> {
         allow_large: args.allow_large,
         agent_path: args.agent_path.as_deref(),
     };
-    let imported = unpack(&home, &args.file, destination).map_err(failure)?;
+    let imported = unpack(&home, &args.file, destination)?;
     print(&imported, output::format(global));
     if !global.quiet {
         for line in notes(&imported) {
@@ -93,7 +93,6 @@ fn print(imported: &ImportReport, format: OutputFormat) {
     output::print_text(&text);
 }
 
-/// Returns the command that continues or shows the run.
 fn next(imported: &ImportReport) -> String {
     let is_done = imported.outcome.is_some_and(|outcome| outcome.kind == OutcomeKind::Done);
     let command = if is_done { "show" } else { "resume" };
@@ -109,7 +108,6 @@ fn match_word(workspace: WorkspaceMatch) -> WorkspaceMatchWord {
     }
 }
 
-/// Returns notes for people to read before they continue the run.
 fn notes(imported: &ImportReport) -> Vec<String> {
     let cwd = imported.cwd.display();
     match imported.workspace {

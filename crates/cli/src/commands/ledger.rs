@@ -3,7 +3,7 @@
 use crate::args::{GlobalArgs, LedgerArgs, LedgerCommand};
 use crate::failure::{Failure, UNEXPECTED_ERROR};
 use crate::output::phrases::counted;
-use crate::{open_home, open_ledger, output};
+use crate::{open_home, output};
 use longhaul_core::Span;
 use longhaul_store::{DatabaseError, Home, Ledger, LedgerError};
 use serde::Serialize;
@@ -45,7 +45,7 @@ fn rebuild(global: &GlobalArgs, home: &Home) -> Result<u8, Failure> {
         }
         result => result,
     };
-    let result = result.map_err(|error| open_ledger::failure(&error))?;
+    let result = result?;
     let rebuilt = Rebuilt {
         runs: result.derived,
         removed: result.removed,
@@ -71,9 +71,9 @@ pub struct VerifyOutput {
 
 fn verify(global: &GlobalArgs, home: &Home) -> Result<u8, Failure> {
     let mut differences = Vec::new();
-    let ledger = Ledger::open(home, WAIT).map_err(|error| open_ledger::failure(&error))?;
+    let ledger = Ledger::open(home, WAIT)?;
     let runs = ledger.verify(|difference| differences.push(difference.to_string()));
-    let verified = VerifyOutput { runs: runs.map_err(|error| open_ledger::failure(&error))?, differences };
+    let verified = VerifyOutput { runs: runs?, differences };
     output::print_output(global, &verified, || {
         let lines: String = verified.differences.iter().map(|line| format!("{line}\n")).collect();
         let summary = match verified.differences.len() {

@@ -6,24 +6,22 @@ mod unit;
 
 pub use service::is_installed;
 
-use super::run::supervisor;
+use super::run::{Outputs, supervise, supervisor};
 use super::runs::{Row, table};
 use super::show::print_end;
 use crate::args::{GlobalArgs, OutputFormat, RecoverArgs};
+use crate::command_flags::check_channels;
 use crate::failure::Failure;
 use crate::output::color::Colors;
-use crate::output::events::{self, Events, Queue, Writer};
+use crate::output::events::{self, Writer};
 use crate::output::lifecycle::Lifecycle;
 use crate::output::pager::page;
 use crate::output::progress::ProgressDisplay;
-use crate::output::stream::Stream;
 use crate::output::{self, print_status};
 use crate::run_learning::{destination, start_worker};
-use crate::signals;
-use crate::supervise_failure::failure;
-use crate::telemetry::{TelemetryExporter, TelemetryHandle, with_telemetry};
-use crate::{notify_flag, open_home, run_learning, runtime};
-use longhaul::{Observer, RunReport, RunStart, Supervisor, recoverable};
+use crate::telemetry::TelemetryHandle;
+use crate::{open_home, run_learning, runtime};
+use longhaul::{RunStart, recoverable};
 use longhaul_core::{Outcome, OutcomeKind, Span};
 use longhaul_playbook::database::JudgeKind;
 use longhaul_playbook::{LearningDb, LearningPaths};
@@ -37,7 +35,11 @@ pub fn recover(global: &GlobalArgs, args: &RecoverArgs) -> Result<u8, Failure> {
     let home = open_home::locate()?;
     if args.install || args.print_service {
         let unit = service::unit(&home, args.active_within)?;
-        return if args.print_service { Ok(service::print(&unit)) } else { service::install(&unit, global) };
+        if args.print_service {
+            output::print_text(&unit.text());
+            return Ok(0);
+        }
+        return service::install(&unit, global);
     }
     if args.uninstall {
         return service::uninstall(global);
@@ -58,7 +60,7 @@ pub fn recover(global: &GlobalArgs, args: &RecoverArgs) -> Result<u8, Failure> {
     if runs.is_empty() && unreadable.is_empty() && !global.quiet {
         print_status("nothing to recover");
     }
-    notify_flag::check(&args.notify, None)?;
+    check_channels(&args.notify, None)?;
     let events = events::open(&args.events, global, false)?;
     let telemetry = TelemetryHandle::start(global);
     let results = supervise_all(&home, runs, global, args, format, events.as_ref(), &telemetry);
@@ -106,7 +108,7 @@ fn runs_to_recover(
     active_within: Option<Span>,
     global: &GlobalArgs,
 ) -> Result<Vec<RunDir>, Failure> {
-    let runs = recoverable(home).map_err(|error| open_home::store_failure(&error))?;
+    let runs = recoverable(home)?;
     let (recent, old): (Vec<_>, Vec<_>) = runs.into_iter().partition(|run| is_recent(run, active_within));
     for run in old.iter().filter(|_| !global.quiet) {
         print_status(&format!(
@@ -120,10 +122,10 @@ fn runs_to_recover(
 
 /// Prints an error for each recent run whose journal cannot be read. Returns an exit code for each.
 fn print_unreadable_runs(home: &Home, active_within: Option<Span>) -> Result<Vec<u8>, Failure> {
-    let runs = home.runs_newest_first().map_err(|error| open_home::store_failure(&error))?;
+    let runs = home.runs_newest_first()?;
     let open = runs.filter(|run| !run.status().is_ok_and(|status| status.returncode.is_some()));
     let failures = open.filter(|run| is_recent(run, active_within)).filter_map(|run| {
-        let failure = open_home::store_failure(&Journal::load(&run.journal_path()).err()?);
+        let failure = Failure::from(Journal::load(&run.journal_path()).err()?);
         output::print_error(&failure.error, failure.hint.as_deref());
         Some(failure.exit_code)
     });
@@ -134,7 +136,6 @@ fn is_recent(run: &RunDir, active_within: Option<Span>) -> bool {
     active_within.is_none_or(|limit| limit == Span::ZERO || age(run) <= limit)
 }
 
-/// Returns the time since the last decision.
 fn age(run: &RunDir) -> Span {
     let metadata = fs::metadata(run.journal_path()).or_else(|_| fs::metadata(run.path()));
     let modified = metadata.and_then(|metadata| metadata.modified());
@@ -159,19 +160,19 @@ fn supervise_all(
         let mut supervised = JoinSet::new();
         for dir in runs {
             let supervisor = supervisor(home);
-            let outputs = Outputs {
-                notify: args.notify.commands(),
-                events: events.map(Writer::queue),
-                exporter: telemetry.exporter(),
-            };
-            let screen = if is_single {
+            let outputs =
+                Outputs { format, events: events.map(Writer::queue), exporter: telemetry.exporter() };
+            let mut screen = if is_single {
                 ProgressDisplay::new(global, true)
             } else {
                 ProgressDisplay::prefixed(global, dir.id())
             };
             let lifecycle = dir.plan().ok().and_then(|plan| Lifecycle::for_plan(global, &plan));
+            let start = RunStart::Recover { dir, notify: args.notify.commands() };
             supervised.spawn_local(async move {
-                let result = supervise_one(&supervisor, dir, screen, format, outputs).await;
+                let result = supervise(&supervisor, start, &mut screen, outputs).await;
+                screen.close();
+                result.iter().for_each(|report| run_learning::queue_sessions(&report.dir));
                 lifecycle.iter().for_each(|lifecycle| lifecycle.emit_end(&result));
                 result
             });
@@ -195,43 +196,4 @@ fn supervise_all(
         }
         Ok(codes)
     }))
-}
-
-/// The outputs of one run, in addition to the screen.
-struct Outputs {
-    notify: Option<Vec<String>>,
-    events: Option<Queue>,
-    exporter: TelemetryExporter,
-}
-
-async fn supervise_one(
-    supervisor: &Supervisor,
-    dir: RunDir,
-    mut screen: ProgressDisplay,
-    format: OutputFormat,
-    Outputs { notify, events, exporter }: Outputs,
-) -> Result<RunReport, Failure> {
-    let mut stream;
-    let observer: &mut dyn Observer = match format {
-        OutputFormat::StreamJson => {
-            stream = Stream::new(&mut screen);
-            &mut stream
-        }
-        OutputFormat::Json | OutputFormat::Text => &mut screen,
-    };
-    let supervise = async |observer: &mut dyn Observer| {
-        let run = supervisor.observe(RunStart::Recover { dir, notify }, observer);
-        // Each signal reaches every run.
-        signals::cancel(run.canceller())?;
-        run.await.map_err(failure)
-    };
-    let result = {
-        let mut observer = with_telemetry(observer, exporter);
-        match events {
-            Some(queue) => supervise(&mut Events::new(&mut observer, queue)).await,
-            None => supervise(&mut observer).await,
-        }
-    };
-    screen.close();
-    result.inspect(|report| run_learning::queue_sessions(&report.dir))
 }

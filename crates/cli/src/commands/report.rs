@@ -104,18 +104,18 @@ fn about(report: &ReportData, clock: &TimeFormat) -> String {
     let runs = match (&report.run, report.since) {
         (Some(run), _) => format!("Run {run}"),
         (None, Some(since)) => {
-            format!("{} active since {}", counted(report.summary.runs.into(), "run"), clock.minute(since))
+            format!("{} active since {}", counted(report.summary.runs.into(), "run"), clock.minute(since.0))
         }
         (None, None) => counted(report.summary.runs.into(), "run"),
     };
-    format!("{runs}; generated {}.", clock.minute(report.generated_at))
+    format!("{runs}; generated {}.", clock.minute(report.generated_at.0))
 }
 
 /// Notes that qualify the amounts of the summary.
 fn notes(report: &ReportData) -> Vec<String> {
     let mut notes = Vec::new();
-    if report.summary.cost_before > Usd::ZERO {
-        notes.push(format!("{} of it was spent before this period", money(report.summary.cost_before)));
+    if report.summary.cost_before.0 > Usd::ZERO {
+        notes.push(format!("{} of it was spent before this period", money(report.summary.cost_before.0)));
     }
     if report.summary.unpriced {
         notes.push("a lower bound: some tokens have no price".to_owned());
@@ -133,8 +133,8 @@ fn sentence(text: &str) -> String {
 /// Returns a run's outcome or state as a sentence, with the time of the next attempt or sensible retry.
 fn explanation(run: &ReportRun, clock: &TimeFormat) -> String {
     let when = run.retry_at.map(|at| match run.outcome {
-        Some(_) => format!("; resume at {}", clock.short(at)),
-        None => format!("; until {}", clock.short(at)),
+        Some(_) => format!("; resume at {}", clock.short(at.0)),
+        None => format!("; until {}", clock.short(at.0)),
     });
     sentence(&format!("{}{}", run.explanation, when.unwrap_or_default()))
 }
@@ -142,7 +142,7 @@ fn explanation(run: &ReportRun, clock: &TimeFormat) -> String {
 /// Returns a run's start, attempts, durations, cost and tokens on one line.
 fn facts(run: &ReportRun, clock: &TimeFormat) -> String {
     let mut facts = vec![
-        format!("started {}", clock.short(run.started_at)),
+        format!("started {}", clock.short(run.started_at.0)),
         counted(run.attempts_total.into(), "attempt"),
     ];
     facts.push(format!("took {}", run.wall));
@@ -178,7 +178,7 @@ fn ending(attempt: &TimelineAttempt, run: &ReportRun) -> String {
         waited if last && run.outcome.is_none() => format!("; waiting for {waited} so far"),
         waited => format!("; then waited {waited}"),
     };
-    let summary = match attempt.summary_cost {
+    let summary = match attempt.summary_cost.0 {
         Usd::ZERO => String::new(),
         summary_cost => format!("; its summary of older work cost {}", money(summary_cost)),
     };

@@ -4,9 +4,8 @@
 use super::run::{DisplayOptions, supervise_and_print};
 use crate::args::{ChangeArgs, GlobalArgs, OutputFormat, RerunArgs};
 use crate::failure::Failure;
-use crate::supervise_failure::failure;
 use crate::{changes, open_home, open_ledger, output};
-use longhaul::{RunError, RunRequest, rerun_request};
+use longhaul::{RunRequest, rerun_request};
 use longhaul_core::{Moment, Outcome, OutcomeKind};
 use longhaul_store::{Home, LedgerRun, RunDir, RunFilter, RunState};
 use serde::Serialize;
@@ -64,9 +63,9 @@ pub fn rerun(global: &GlobalArgs, args: &RerunArgs) -> Result<u8, Failure> {
 }
 
 fn prepare(args: &ChangeArgs, dir: &RunDir) -> Result<RunRequest, Failure> {
-    let plan = dir.plan().map_err(|error| open_home::store_failure(&error))?;
+    let plan = dir.plan()?;
     let spec = changes::from_flags(args, &plan.spec, None)?;
-    rerun_request(dir, spec).map_err(|error| failure(RunError::NotStarted(error)))
+    Ok(rerun_request(dir, spec)?)
 }
 
 fn incomplete() -> u8 {
@@ -81,7 +80,7 @@ fn find_runs(home: &Home, runs: &[String]) -> Result<Vec<RunDir>, Failure> {
 fn failed(home: &Home, since: Option<Moment>) -> Result<Vec<RunDir>, Failure> {
     let since = since.unwrap_or(Moment(output::now().0.saturating_sub(SINCE_MS)));
     let filter = RunFilter { since: Some(since), ..RunFilter::default() };
-    let runs = open_ledger::open(home)?.runs(&filter).map_err(|error| open_ledger::failure(&error))?;
+    let runs = open_ledger::open(home)?.runs(&filter)?;
     let mut seen = BTreeSet::new();
     let last = runs.into_iter().filter(|run| seen.insert((run.project.clone(), run.task.clone())));
     let mut failed: Vec<RunDir> = last.filter(has_failed).map(|run| run.run_dir()).collect();
@@ -117,7 +116,7 @@ fn check_workspace(dir: &RunDir) -> Result<(), Failure> {
 
 fn print_plan(global: &GlobalArgs, dirs: &[RunDir]) -> Result<u8, Failure> {
     let targets = dirs.iter().map(|dir| {
-        let plan = dir.plan().map_err(|error| open_home::store_failure(&error))?;
+        let plan = dir.plan()?;
         let cwd = plan.spec.cwd.display().to_string();
         Ok(RerunTarget { id: dir.id().to_string(), cwd, task: plan.spec.prompt })
     });

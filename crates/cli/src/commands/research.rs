@@ -99,7 +99,6 @@ impl RequestedTotals {
     }
 }
 
-/// Starts a run of a task, in a copy of its directory.
 fn start(global: &GlobalArgs, args: &ResearchArgs) -> Result<u8, Failure> {
     let task_dir = args.task_dir.as_deref().unwrap_or(Path::new(""));
     let task = Task::read(task_dir, args.idea_hint)?;
@@ -144,7 +143,7 @@ fn continue_researchgym_run(global: &GlobalArgs, args: &ResearchArgs, dir: &Path
                 remaining_time: Some(remaining.time),
                 ..HandoffContext::unlimited(&prompt, HandoffReason::Text("it was another harness's"))
             };
-            handoff_prompt(&past.transcript, &context, HANDOFF_TOKENS_MAX + estimated_tokens(&prompt))
+            handoff_prompt(&past.transcript, &context, HANDOFF_TOKENS_MAX + estimated_tokens(&prompt), None)
         }
     };
     let run = RunArgs {
@@ -165,10 +164,9 @@ fn continue_researchgym_run(global: &GlobalArgs, args: &ResearchArgs, dir: &Path
     prepared.start(global, run::DisplayOptions::new(args.detached, events))
 }
 
-/// Resumes a run of Longhaul in its session.
 fn resume_own_run(global: &GlobalArgs, args: &ResearchArgs, selector: &str) -> Result<u8, Failure> {
     let dir = open_home::find_run(&open_home::locate()?, selector)?;
-    let plan = dir.plan().map_err(|error| open_home::store_failure(&error))?;
+    let plan = dir.plan()?;
     check_unchanged(args, &dir, &plan)?;
     let (cost, active) =
         plan.inherited.as_ref().map_or((Usd::ZERO, Span::ZERO), |before| (before.cost, before.active));
@@ -251,7 +249,6 @@ fn contains(runs: &Path, dir: &Path) -> bool {
     }
 }
 
-/// Prints the command that would resume the run.
 fn print(resume: &ResumeArgs, format: OutputFormat) -> Result<u8, Failure> {
     let mut args = vec!["resume".to_owned(), resume.run.clone()];
     if let Some(usd) = resume.changes.limits.budget {
@@ -276,7 +273,6 @@ fn print(resume: &ResumeArgs, format: OutputFormat) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// Returns the URL patterns to block, from the task and the flags.
 fn blocked_urls(args: &ResearchArgs, mut patterns: Vec<UrlPattern>) -> Result<Vec<UrlPattern>, Failure> {
     patterns.extend(args.everywhere.block_urls.iter().cloned());
     if let Some(list) = &args.blocked_urls {
@@ -289,7 +285,6 @@ fn blocked_urls(args: &ResearchArgs, mut patterns: Vec<UrlPattern>) -> Result<Ve
     Ok(patterns)
 }
 
-/// Converts the arguments to those of `longhaul run`.
 fn run_args(
     args: &ResearchArgs,
     prompt: String,

@@ -5,9 +5,8 @@ use crate::args::{GlobalArgs, ResumeArgs};
 use crate::failure::Failure;
 use crate::output::lifecycle::Lifecycle;
 use crate::output::{events, print_status};
-use crate::supervise_failure::failure;
 use crate::{changes, limit_flags, open_home, prompt_arg};
-use longhaul::{ResumeOptions, RunError, RunStart, fork_request};
+use longhaul::{ResumeOptions, RunStart, fork_request};
 use longhaul_core::{OutcomeKind, Policy, ResumeRequest, Run, RunId, RunSpec};
 use longhaul_store::{Home, Journal, Plan, RunDir};
 
@@ -26,7 +25,7 @@ pub fn resume(global: &GlobalArgs, args: &ResumeArgs) -> Result<u8, Failure> {
     let dir = open_home::find_run(&home, &args.run)?;
     let prompt = prompt_arg::read_optional(args.prompt.as_deref(), args.prompt_file.as_deref())?;
     let cwd = args.cwd.as_deref().map(prompt_arg::directory).transpose()?;
-    let plan = dir.plan().map_err(|error| open_home::store_failure(&error))?;
+    let plan = dir.plan()?;
     let spec = changes::from_flags(&args.changes, &plan.spec, cwd)?;
     if !args.detached && !global.quiet {
         warn_of_neighbor(&spec.cwd, Some(dir.id()));
@@ -67,8 +66,7 @@ fn fork(
     prompt: Option<String>,
     mut spec: RunSpec,
 ) -> Result<u8, Failure> {
-    let not_started = |error| failure(RunError::NotStarted(error));
-    let plan = dir.plan().map_err(|error| open_home::store_failure(&error))?;
+    let plan = dir.plan()?;
     spec.prompt = match (prompt, args.repeat_task) {
         (Some(text), _) => text,
         (None, true) => spec.prompt,
@@ -78,15 +76,13 @@ fn fork(
         }
     };
     // A fork is a new run, with full limits.
-    let request = fork_request(dir, spec).map_err(not_started)?;
+    let request = fork_request(dir, spec)?;
     supervise_and_print(global, display_options(global, args, &plan)?, home, request.into())
 }
 
 /// Rejects limits that are already exhausted.
 pub fn require_remaining(policy: &Policy, dir: &RunDir) -> Result<(), Failure> {
-    let history = Journal::load(&dir.journal_path()).map_err(|error| open_home::store_failure(&error))?;
-    let before = dir.plan().map_err(|error| open_home::store_failure(&error))?.spec.policy;
-    limit_flags::require_remaining(dir.id(), &Run::replay(history.records()), policy, &before)
+    limit_flags::require_remaining(dir.id(), &replay(dir)?, policy, &dir.plan()?.spec.policy)
 }
 
 /// Rejects a run that is done, because it needs a new prompt.
@@ -96,10 +92,8 @@ fn check_unfinished(dir: &RunDir) -> Result<(), Failure> {
 
 /// Reports that an orphaned run is taken over, as by `longhaul recover`.
 fn print_supervisor_death(dir: &RunDir, global: &GlobalArgs) -> Result<(), Failure> {
-    let is_locked =
-        Journal::is_locked(&dir.journal_path()).map_err(|error| open_home::store_failure(&error))?;
-    let history = Journal::load(&dir.journal_path()).map_err(|error| open_home::store_failure(&error))?;
-    let is_finished = Run::replay(history.records()).state().outcome().is_some();
+    let is_locked = Journal::is_locked(&dir.journal_path())?;
+    let is_finished = replay(dir)?.state().outcome().is_some();
     if !is_locked && !is_finished && !global.quiet {
         print_status(&format!("the supervisor of run {} died; recovering it", dir.id()));
     }
@@ -108,9 +102,12 @@ fn print_supervisor_death(dir: &RunDir, global: &GlobalArgs) -> Result<(), Failu
 
 /// Returns whether the run is done.
 pub fn is_done(dir: &RunDir) -> Result<bool, Failure> {
-    let history = Journal::load(&dir.journal_path()).map_err(|error| open_home::store_failure(&error))?;
-    let outcome = Run::replay(history.records()).state().outcome();
-    Ok(outcome.is_some_and(|outcome| outcome.kind == OutcomeKind::Done))
+    Ok(replay(dir)?.state().outcome().is_some_and(|outcome| outcome.kind == OutcomeKind::Done))
+}
+
+/// Returns the run as its journal describes it.
+pub fn replay(dir: &RunDir) -> Result<Run, Failure> {
+    Ok(Run::replay(Journal::load(&dir.journal_path())?.records()))
 }
 
 fn done_failure(run: &RunId) -> Failure {

@@ -1,31 +1,29 @@
 //! `longhaul run`: starts a run and supervises it until it finishes.
 
+mod acp_agent;
 mod keyed;
 
+use super::resume::replay;
 use super::runs::table::outcome_style;
 use super::show::{finish, print_end};
-use crate::args::{GlobalArgs, OutputFormat, RunArgs};
+use crate::args::{AgentKind, GlobalArgs, OutputFormat, RunArgs};
+use crate::command_flags::check_channels;
 use crate::config::ConfiguredValues;
 use crate::failure::{Failure, USAGE};
 use crate::output::color::Style;
-use crate::output::events::{self, Events, Writer};
+use crate::output::events::{self, Events, Queue, Writer};
 use crate::output::lifecycle::Lifecycle;
 use crate::output::progress::ProgressDisplay;
 use crate::output::stream::Stream;
 use crate::output::{self, phrases};
-use crate::policy_flags::{ResolvedPolicy, resolve};
-use crate::spec_failure::spec_failure;
-use crate::supervise_failure::failure;
-use crate::telemetry::{TelemetryHandle, with_telemetry};
-use crate::{
-    agent_settings, check_flags, guard_flags, keep_going_flags, limit_flags, network_flag, notify_flag,
-    open_home, prompt_arg, run_learning, runtime, signals, table_files,
-};
-use longhaul::find_agent::{AgentError, claude_config_dir, claude_sessions, find_claude};
+use crate::policy_flags::{ResolvedPolicy, apply_checks, apply_keep_going, resolve};
+use crate::telemetry::{TelemetryExporter, TelemetryHandle, with_telemetry};
+use crate::{guard_flags, limit_flags, open_home, prompt_arg, run_learning, runtime, signals, table_files};
+use longhaul::find_agent::{claude_config_dir, claude_sessions, find_claude};
 use longhaul::{Observer, ResumeOptions, RunReport, RunRequest, RunStart, Supervisor};
 use longhaul_agent::{UserTables, default_dialect, did_you_mean, researchgym};
 use longhaul_core::{
-    Fault, HandoffSummary, Harness, OutcomeKind, Policy, Preset, Run, RunId, RunSpec, SessionId, SessionLoss,
+    Fault, HandoffSummary, Harness, OutcomeKind, Policy, Preset, RunId, RunSpec, SessionId, SessionLoss,
     SessionPlan,
 };
 use longhaul_store::{Home, Inherited, Journal, Placement, RunDir};
@@ -55,7 +53,6 @@ pub fn run(global: &GlobalArgs, args: &RunArgs) -> Result<u8, Failure> {
     }
 }
 
-/// Starts a new run.
 fn start(global: &GlobalArgs, args: &RunArgs) -> Result<u8, Failure> {
     let format = output::format(global);
     let lifecycle =
@@ -79,9 +76,7 @@ fn start(global: &GlobalArgs, args: &RunArgs) -> Result<u8, Failure> {
 
 /// Warns of another live run in this directory, because both change the same files.
 pub fn warn_of_neighbor(cwd: &Path, own_run: Option<&RunId>) {
-    let Ok(runs) = open_home::locate()
-        .and_then(|home| home.runs_newest_first().map_err(|error| open_home::store_failure(&error)))
-    else {
+    let Ok(runs) = open_home::locate().and_then(|home| Ok(home.runs_newest_first()?)) else {
         return;
     };
     let is_here = |run: &RunDir| {
@@ -121,7 +116,9 @@ impl PreparedRun {
 
     /// Starts the run, supervises it and returns its exit code.
     pub fn start(self, global: &GlobalArgs, options: DisplayOptions) -> Result<u8, Failure> {
-        let has_permission_mode = self.spec.permission_mode.is_some();
+        // Other agents have modes of their own.
+        let is_claude = self.spec.agent.name == AgentKind::Claude.name();
+        let has_permission_mode = self.spec.permission_mode.is_some() || !is_claude;
         let options = DisplayOptions { has_permission_mode, ..options };
         let PreparedRun { spec, placement, inherited, origins, .. } = self;
         let request = RunRequest { placement, spec, inherited, origins };
@@ -132,9 +129,8 @@ impl PreparedRun {
 /// Resumes a finished run of the same call, under the limits of the call.
 fn resume_prepared(global: &GlobalArgs, args: &RunArgs, home: &Home, dir: &RunDir) -> Result<u8, Failure> {
     let limits = prepare(args)?.spec.policy.limits;
-    let plan = dir.plan().map_err(|error| open_home::store_failure(&error))?;
-    let history = Journal::load(&dir.journal_path()).map_err(|error| open_home::store_failure(&error))?;
-    let run = Run::replay(history.records());
+    let plan = dir.plan()?;
+    let run = replay(dir)?;
     let mut spec = plan.spec.clone();
     spec.policy.limits = limits;
     spec.notify = args.notify.commands().unwrap_or(spec.notify);
@@ -148,22 +144,21 @@ fn resume_prepared(global: &GlobalArgs, args: &RunArgs, home: &Home, dir: &RunDi
 /// Validates the flags and prepares a run.
 pub fn prepare(args: &RunArgs) -> Result<PreparedRun, Failure> {
     let mut resolved = resolve(&args.policy, args.resume_or_new.is_some());
-    for (name, table) in [("prices_file", &args.prices_file), ("effects_file", &args.effects_file)] {
-        resolved.origins.extend(table.as_ref().map(|_| (name.to_owned(), "flag".to_owned())));
-    }
+    resolved
+        .record([("prices_file", args.prices_file.is_some()), ("effects_file", args.effects_file.is_some())]);
     let timeout = resolved.preset.summary_timeout();
     resolved.policy.handoff_summary =
         args.handoff_summary.clone().map(|model| HandoffSummary { model, timeout });
     limit_flags::apply(&args.limits, &args.wrap_up, &mut resolved);
-    check_flags::apply(args, &mut resolved)?;
-    keep_going_flags::apply(args, &mut resolved);
-    resolved.policy.validate().map_err(spec_failure)?;
-    keep_going_flags::require_limit(args, &resolved.policy)?;
+    apply_checks(args, &mut resolved)?;
+    apply_keep_going(&args.keep_going, &mut resolved);
+    resolved.policy.validate()?;
+    limit_flags::require_for_keep_going(&args.limits, &resolved.policy)?;
     let diagnostic = diagnostic(args, &mut resolved)?;
     let ResolvedPolicy { preset, policy, origins } = resolved;
     let mut spec = spec(args, preset, policy)?;
     spec.diagnostic = diagnostic;
-    notify_flag::check(&args.notify, Some(&spec.cwd))?;
+    check_channels(&args.notify, Some(&spec.cwd))?;
     let placement = placement(args)?;
     spec.session = session(args, &spec.policy)?;
     let UserTables { prices, effects } = table_files::tables(args)?;
@@ -184,11 +179,6 @@ impl DisplayOptions {
     pub fn new(detached: bool, events: Option<Writer>) -> DisplayOptions {
         DisplayOptions { detached, has_permission_mode: true, events, lifecycle: None }
     }
-
-    /// Returns whether stdout is reserved for the run's events.
-    fn reserves_stdout(&self) -> bool {
-        self.events.as_ref().is_some_and(Writer::is_on_stdout)
-    }
 }
 
 /// Returns a supervisor of the runs in this home, with this program as helper of its agents.
@@ -196,8 +186,40 @@ pub fn supervisor(home: &Home) -> Supervisor {
     Supervisor::from(home.clone()).with_environment(super::watchdog::environment())
 }
 
-/// Supervises one run on this thread, displays it, prints the outcome and returns the exit code. Signals of
-/// this process cancel the run.
+/// Receivers of a run's progress, in addition to its own observer.
+pub struct Outputs {
+    pub format: OutputFormat,
+    pub events: Option<Queue>,
+    pub exporter: TelemetryExporter,
+}
+
+/// Supervises one run. Signals of this process cancel it.
+pub async fn supervise(
+    supervisor: &Supervisor,
+    start: RunStart,
+    observer: &mut dyn Observer,
+    Outputs { format, events, exporter }: Outputs,
+) -> Result<RunReport, Failure> {
+    let mut stream;
+    let observer: &mut dyn Observer = match format {
+        OutputFormat::StreamJson => {
+            stream = Stream::new(observer);
+            &mut stream
+        }
+        OutputFormat::Json | OutputFormat::Text => observer,
+    };
+    let mut observer = with_telemetry(observer, exporter);
+    let mut events = events.map(|queue| Events::new(&mut observer, queue));
+    let observer: &mut dyn Observer = match &mut events {
+        Some(events) => events,
+        None => &mut observer,
+    };
+    let run = supervisor.observe(start, observer);
+    signals::cancel(run.canceller())?;
+    Ok(run.await?)
+}
+
+/// Supervises one run on this thread, displays it, prints the outcome and returns the exit code.
 pub fn supervise_and_print(
     global: &GlobalArgs,
     options: DisplayOptions,
@@ -205,28 +227,17 @@ pub fn supervise_and_print(
     start: RunStart,
 ) -> Result<u8, Failure> {
     let format = output::format(global);
-    let prints_report = !options.reserves_stdout();
+    let prints_report = !options.events.as_ref().is_some_and(Writer::is_on_stdout);
     let DisplayOptions { detached, has_permission_mode, events, lifecycle } = options;
-    let queue = events.as_ref().map(Writer::queue);
     let telemetry = TelemetryHandle::start(global);
-    let exporter = telemetry.exporter();
-    let supervised = |observer: &mut dyn Observer| -> Result<RunReport, Failure> {
-        runtime::new()?.block_on(async {
-            let observer: &mut dyn Observer = &mut with_telemetry(observer, exporter);
-            let supervise = async |observer: &mut dyn Observer| {
-                let run = supervisor(home).observe(start, observer);
-                signals::cancel(run.canceller())?;
-                run.await.map_err(failure)
-            };
-            match queue {
-                Some(queue) => supervise(&mut Events::new(observer, queue)).await,
-                None => supervise(observer).await,
-            }
-        })
+    let supervised = |observer: &mut dyn Observer, format| {
+        let outputs =
+            Outputs { format, events: events.as_ref().map(Writer::queue), exporter: telemetry.exporter() };
+        runtime::new()?.block_on(supervise(&supervisor(home), start, observer, outputs))
     };
     if detached {
         // The result of a detached run is read by attaching to it.
-        let result = supervised(&mut super::detach::DetachObserver::default());
+        let result = supervised(&mut super::detach::DetachObserver::default(), OutputFormat::Text);
         result.iter().for_each(|report| run_learning::queue_sessions(&report.dir));
         events::close(events, global);
         telemetry.close(global);
@@ -234,10 +245,7 @@ pub fn supervise_and_print(
     }
     lifecycle.iter().for_each(Lifecycle::emit_start);
     let mut screen = ProgressDisplay::new(global, has_permission_mode);
-    let result = match format {
-        OutputFormat::StreamJson => supervised(&mut Stream::new(&mut screen)),
-        OutputFormat::Json | OutputFormat::Text => supervised(&mut screen),
-    };
+    let result = supervised(&mut screen, format);
     screen.close();
     // Its warnings are printed after the live view is closed.
     result.iter().for_each(|report| run_learning::queue_sessions(&report.dir));
@@ -292,31 +300,37 @@ fn check_agent_args(args: &[String]) -> Result<(), Failure> {
 
 /// Returns the agent's program: the given path or the installed one.
 pub fn agent_program(path: Option<&Path>) -> Result<PathBuf, Failure> {
-    find_claude(path).map_err(|error| {
-        let fault = match &error {
-            AgentError::NotFound { .. } | AgentError::Missing(_) => Fault::AgentMissing,
-            AgentError::NotExecutable(_) => Fault::AgentUnusable,
-        };
-        Failure::not_started(error.to_string(), error.hint(), Some(fault))
-    })
+    Ok(find_claude(path)?)
 }
 
-/// Describes the run that the flags request, except for its session and tables.
-fn spec(args: &RunArgs, preset: Preset, policy: Policy) -> Result<RunSpec, Failure> {
+fn spec(args: &RunArgs, preset: Preset, mut policy: Policy) -> Result<RunSpec, Failure> {
     let prompt = prompt_arg::read(args.prompt.as_deref(), args.prompt_file.as_deref())?;
-    check_agent_args(&args.agent_args)?;
-    let network = network_flag::from_flags(args)?;
+    let acp = acp_agent::from_flags(args)?;
+    if acp.is_none() {
+        check_agent_args(&args.agent_args)?;
+    } else if let Some(keep_going) = &mut policy.keep_going {
+        // The protocol does not name the tool of a call.
+        keep_going.finish_tool = false;
+    }
+    let network = guard_flags::network(args)?;
     let learn = run_learning::options(&args.learn)?;
     let cwd = cwd(args)?;
     let guards = guard_flags::from_flags(args, &cwd)?;
-    agent_settings::check("--network", network.is_some(), &args.agent_args)?;
-    agent_settings::check("--learn", learn.is_some(), &args.agent_args)?;
-    let program = agent_program(args.agent.agent_path.as_deref())?;
+    guard_flags::check_agent_args("--network", network.is_some(), &args.agent_args)?;
+    guard_flags::check_agent_args("--learn", learn.is_some(), &args.agent_args)?;
+    let program = match &acp {
+        Some(program) => program.path.clone(),
+        None => agent_program(args.agent.agent_path.as_deref())?,
+    };
     Ok(RunSpec::new(program, cwd, prompt, policy).with(|spec| {
         spec.name.clone_from(&args.name);
         spec.model.clone_from(&args.agent.model);
         spec.permission_mode.clone_from(&args.agent.permission_mode);
-        spec.agent.args.clone_from(&args.agent_args);
+        args.agent_kind.name().clone_into(&mut spec.agent.name);
+        match acp {
+            Some(program) => spec.agent.leading_args = program.leading_args,
+            None => spec.agent.args.clone_from(&args.agent_args),
+        }
         spec.guards = guards;
         spec.network = network;
         spec.learn = learn;
@@ -328,13 +342,11 @@ fn spec(args: &RunArgs, preset: Preset, policy: Policy) -> Result<RunSpec, Failu
     }))
 }
 
-/// Returns the user's wrap-up prompt, or that of the preset's harness.
 fn wrap_up_prompt(args: &RunArgs, preset: Preset) -> Option<String> {
     let preset = (preset == Preset::Researchgym).then_some(researchgym::WRAP_UP);
     args.wrap_up.wrap_up_prompt.clone().or_else(|| preset.map(str::to_owned))
 }
 
-/// Returns the harness that the preset belongs to.
 fn harness(preset: Preset) -> Option<Harness> {
     match preset {
         Preset::Researchgym => Some(Harness::Researchgym),
@@ -342,7 +354,6 @@ fn harness(preset: Preset) -> Option<Harness> {
     }
 }
 
-/// Returns where to create the run's directory.
 fn placement(args: &RunArgs) -> Result<Placement, Failure> {
     let runs_dir = args.runs_dir.as_deref().map(|path| {
         // A link's target may change while the run is active.
@@ -393,7 +404,9 @@ fn session(args: &RunArgs, policy: &Policy) -> Result<Option<SessionPlan>, Failu
     };
     // Unknown sessions are rejected before the start. Only the agent can resolve a title, which is not a
     // UUID.
-    let can_check = SessionId::from(id.as_str()).is_uuid() && policy.session_loss == SessionLoss::FallBack;
+    let can_check = args.agent_kind == AgentKind::Claude
+        && SessionId::from(id.as_str()).is_uuid()
+        && policy.session_loss == SessionLoss::FallBack;
     if can_check && let Some(config) = claude_config_dir() {
         let sessions = claude_sessions(&config);
         if !sessions.contains(id) {

@@ -126,7 +126,7 @@ fn matches_state(states: &[StateFilter], row: &Row) -> bool {
         StateFilter::Orphaned => row.state == RowState::Orphaned,
         StateFilter::Unreadable => row.state == RowState::Unreadable,
         StateFilter::Finished => row.state == RowState::Finished,
-        StateFilter::Outcome(kind) => row.outcome == Some(*kind),
+        StateFilter::Outcome(kind) => row.entry.outcome == Some(*kind),
     };
     states.is_empty() || states.iter().any(matches)
 }

@@ -20,10 +20,10 @@ use attempt::{Attempt, Check, checks_of};
 use files::{AgentInfo, RunFiles, agent_info, files_of};
 use longhaul::RunReport;
 use longhaul_core::{
-    Fault, HistoryEvent, HistoryEventKind, Limit, Limits, Moment, Outcome, OutcomeKind, RunHistory, Span,
-    State, Verified,
+    Dollars, Fault, HistoryEvent, HistoryEventKind, Limit, Limits, Moment, Outcome, OutcomeKind, Rfc3339,
+    RunHistory, Span, State, Verified,
 };
-use longhaul_store::{DiffStat, Journal, Plan, RunDir, rfc3339};
+use longhaul_store::{DiffStat, Journal, Plan, RunDir};
 use serde::Serialize;
 pub use text::finish;
 use usage::RunUsage;
@@ -48,8 +48,7 @@ pub struct ShowOutput {
     /// Limit that finished the run.
     limit: Option<Limit>,
     /// When a retry makes sense (`retry_later`).
-    #[cfg_attr(test, schemars(with = "Option<longhaul_core::schema::Rfc3339>"))]
-    retry_at: Option<String>,
+    retry_at: Option<Rfc3339>,
     /// Start of the prompt, on one line.
     task: String,
     /// Working directory of the agent.
@@ -59,16 +58,13 @@ pub struct ShowOutput {
     /// Run directory.
     dir: String,
     /// Cost reported by the agent plus cost estimated by Longhaul.
-    #[cfg_attr(test, schemars(with = "longhaul_core::schema::Dollars"))]
-    total_cost_usd: f64,
+    total_cost_usd: Dollars,
     /// Attempts, oldest first.
     attempts: Vec<Attempt>,
     /// The agent.
     agent: AgentInfo,
-    #[cfg_attr(test, schemars(with = "Option<longhaul_core::schema::Rfc3339>"))]
-    started_at: Option<String>,
-    #[cfg_attr(test, schemars(with = "Option<longhaul_core::schema::Rfc3339>"))]
-    ended_at: Option<String>,
+    started_at: Option<Rfc3339>,
+    ended_at: Option<Rfc3339>,
     #[serde(flatten)]
     figures: RunUsage,
     /// Number of takeovers from a dead supervisor.
@@ -162,16 +158,16 @@ pub fn load(dir: &RunDir, clock: &TimeFormat) -> Result<Loaded, Failure> {
         verified: state.verified(),
         fault: outcome.and_then(|outcome| outcome.fault),
         limit: outcome.and_then(|outcome| outcome.limit),
-        retry_at: outcome.and_then(|outcome| outcome.retry_at).map(rfc3339),
+        retry_at: outcome.and_then(|outcome| outcome.retry_at).map(Rfc3339),
         task: task(&plan),
         cwd: plan.spec.cwd.display().to_string(),
         session_id: state.session.as_ref().map(ToString::to_string),
         dir: dir.path().display().to_string(),
-        total_cost_usd: state.usage.total_cost().as_dollars(),
+        total_cost_usd: state.usage.total_cost().into(),
         attempts: history.attempts().iter().map(|attempt| Attempt::new(attempt, &files, dir)).collect(),
         agent: agent_info(dir, &plan, &history),
-        started_at: history.started_at().map(rfc3339),
-        ended_at: outcome.map(|_| rfc3339(state.finished_at)),
+        started_at: history.started_at().map(Rfc3339),
+        ended_at: outcome.map(|_| state.finished_at.into()),
         figures: figures(state, plan.spec.policy.limits, as_of),
         recoveries: unsupervised.len(),
         unsupervised_ms: unsupervised.into_iter().fold(Span::ZERO, |sum, span| sum + span),

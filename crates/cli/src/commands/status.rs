@@ -8,7 +8,7 @@ use crate::failure::Failure;
 use crate::output::color::Colors;
 use crate::output::pager::page;
 use crate::{open_home, open_ledger, output};
-use longhaul_store::{Home, RunDir, RunFilter, RunState};
+use longhaul_store::{Home, RunFilter, RunState};
 use serde::Serialize;
 
 /// Output of the command.
@@ -50,7 +50,7 @@ impl ActiveRun {
 }
 
 fn background_of(row: &Row) -> Vec<String> {
-    let dir = RunDir::from_path(row.dir.clone().into()).filter(|_| row.state == RowState::Running);
+    let dir = (row.state == RowState::Running).then(|| row.entry.run_dir());
     // An unreadable status only hides the background commands.
     dir.and_then(|dir| dir.status().ok()).map(|status| status.background).unwrap_or_default()
 }

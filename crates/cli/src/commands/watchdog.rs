@@ -8,15 +8,13 @@ use crate::args::WatchdogArgs;
 use crate::failure::Failure;
 use crate::run_learning;
 use crate::runtime;
-use crate::supervise_failure::failure;
+use longhaul::Environment;
 use longhaul::watchdog::watch;
-use longhaul::{Environment, RunError};
 use longhaul_agent::Program;
 use longhaul_core::ProcessId;
 use longhaul_store::RunDir;
 use std::env;
 
-/// The hidden subcommand.
 const SUBCOMMAND: &str = "watchdog";
 
 /// Returns the environment of every agent: this process's variables, and this program as watchdog and as
@@ -43,6 +41,6 @@ pub fn watchdog(args: &WatchdogArgs) -> Result<u8, Failure> {
         Failure::usage(error, "longhaul starts its watchdogs itself")
     })?;
     let supervisor = ProcessId { pid: args.supervisor, start_ticks: args.start_ticks };
-    let result = runtime::new()?.block_on(watch(&dir, supervisor));
-    result.map(|_| 0).map_err(|error| failure(RunError::NotStarted(error)))
+    runtime::new()?.block_on(watch(&dir, supervisor))?;
+    Ok(0)
 }

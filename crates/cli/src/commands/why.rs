@@ -2,7 +2,7 @@
 //! run's files.
 
 use super::runs::table::outcome_style;
-use crate::args::{GlobalArgs, OutputFormat, WhyArgs};
+use crate::args::{GlobalArgs, OutputFormat, ShowArgs};
 use crate::failure::Failure;
 use crate::output::color::Colors;
 use crate::output::pager::page;
@@ -44,7 +44,7 @@ struct EntryWithText<'a> {
 }
 
 /// Runs the command and returns its exit code.
-pub fn why(global: &GlobalArgs, args: &WhyArgs) -> Result<u8, Failure> {
+pub fn why(global: &GlobalArgs, args: &ShowArgs) -> Result<u8, Failure> {
     let dir = open_home::find_run(&open_home::locate()?, &args.run)?;
     let journal = Journal::load(&dir.journal_path()).map_err(|error| open_home::store_failure(&error))?;
     let history = journal.history();

@@ -1,7 +1,7 @@
 //! Parses a configuration file into settings, each with its line. Errors name the line, the key and the
 //! expected value. Never touches another file.
 
-use super::keys::{DEFAULT_PROFILE, Key, Keys, PROFILE, RUN, TABLES, ValueKind};
+use super::keys::{DEFAULT_PROFILE, Key, Keys, PROFILE, RUN, TABLES, ValueKind, flag_only_reason};
 use super::trust::ProjectTrust;
 use super::{FileOwner, Origin};
 use crate::failure::Failure;
@@ -23,7 +23,6 @@ pub struct Setting {
 /// A parsed file.
 #[derive(Clone, Debug, Default)]
 pub struct File {
-    /// The plain keys.
     pub plain: Vec<Setting>,
     pub profiles: BTreeMap<String, Vec<Setting>>,
     /// The keys of single commands.
@@ -45,7 +44,7 @@ pub enum FileTrust {
 
 /// The origin of a file and the context to parse it in.
 pub struct Reader<'a> {
-    pub keys: &'a Keys,
+    pub keys: &'a Keys<'a>,
     pub owner: FileOwner,
     pub path: &'a Path,
     /// The directory that `~/` stands for, if known.
@@ -57,7 +56,6 @@ pub struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// Reads the file.
     pub fn read(&self, text: &str) -> Result<File, Failure> {
         let lines = Lines(text);
         let syntax_error = |error: toml::de::Error| {
@@ -186,7 +184,7 @@ impl Reader<'_> {
     }
 
     /// Returns the key with this name if it is allowed here.
-    fn key(&self, line: usize, table: Option<&str>, name: &str) -> Result<&Key, Failure> {
+    fn key(&self, line: usize, table: Option<&str>, name: &str) -> Result<&Key<'_>, Failure> {
         let Some(key) = self.keys.find(table, name) else { return Err(self.unknown(line, table, name)) };
         match (self.owner, key.trust) {
             (FileOwner::Project, ProjectTrust::UserOnly(reason)) => {
@@ -219,7 +217,6 @@ impl Reader<'_> {
         }
     }
 
-    /// Returns the error for an unknown key.
     fn unknown(&self, line: usize, table: Option<&str>, name: &str) -> Failure {
         let flat = name.trim_start_matches('-').replace('-', "_");
         if let Some(key) = self.keys.find(table, &flat) {
@@ -229,7 +226,7 @@ impl Reader<'_> {
                 &format!("it is spelled `{}`", key.name),
             );
         }
-        if let Some(reason) = self.keys.flag_only_reason(&flat) {
+        if let Some(reason) = flag_only_reason(&flat) {
             let error = format!("`{name}` cannot be configured: {reason}");
             return self.failure_at(line, &error, "remove it, and pass the flag where you need it");
         }
@@ -250,7 +247,7 @@ impl Reader<'_> {
     fn values(
         &self,
         lines: &Lines<'_>,
-        key: &Key,
+        key: &Key<'_>,
         line: usize,
         value: &Spanned<DeValue<'_>>,
     ) -> Result<Vec<String>, Failure> {

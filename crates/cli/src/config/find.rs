@@ -43,7 +43,7 @@ pub struct ConfigFiles {
 }
 
 /// Reads the user's file, and the project's if a directory is given.
-pub fn read(keys: &Keys, directory: Option<&Path>) -> Result<ConfigFiles, Failure> {
+pub fn read(keys: &Keys<'_>, directory: Option<&Path>) -> Result<ConfigFiles, Failure> {
     let user = user_file(|name| env::var_os(name));
     let home = env::var_os("HOME").map(PathBuf::from);
     let read = |owner, path: &Path| {
@@ -70,7 +70,7 @@ pub fn read(keys: &Keys, directory: Option<&Path>) -> Result<ConfigFiles, Failur
 
 /// Rejects a project that names files outside of itself. Error messages quote the named file, and a project
 /// must not cause them to quote the user's other files.
-fn check_inside(keys: &Keys, path: &Path, file: &File) -> Result<(), Failure> {
+fn check_inside(keys: &Keys<'_>, path: &Path, file: &File) -> Result<(), Failure> {
     let folder = path.parent().unwrap_or(Path::new("/"));
     let is_path =
         |setting: &&Setting| keys.find(None, &setting.key).is_some_and(|key| key.kind == ValueKind::Path);

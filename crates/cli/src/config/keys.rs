@@ -21,12 +21,11 @@ pub const DEFAULT_PROFILE: &str = "default_profile";
 const ONE_CALL: &str = "it applies to a single call";
 const ONE_RUN: &str = "it applies to a single run";
 
-/// The flags that have no key, with the reason.
 const FLAG_ONLY: &[(&str, &str)] = &[
     ("prompt", "the task is given with each run"),
     ("prompt_file", "the task is given with each run"),
     ("task_dir", "the task is given with each run"),
-    ("agent", "there is only one"),
+    ("agent", "the command of an agent is given with each run"),
     ("runtime", "there is only one"),
     ("run", ONE_RUN),
     ("run_id", ONE_RUN),
@@ -51,7 +50,7 @@ const FLAG_ONLY: &[(&str, &str)] = &[
     ("version", ONE_CALL),
 ];
 
-/// Keys that exclude each other although clap accepts both: see `keep_going_flags.rs`.
+/// Keys that exclude each other although clap accepts both: see `failure.rs`.
 const EXCLUDED: &[(&str, &str)] = &[("keep_going", "check")];
 
 /// The kind of value that a key takes.
@@ -86,17 +85,17 @@ impl ValueKind {
 
 /// A configuration key.
 #[derive(Clone, Debug)]
-pub struct Key {
+pub struct Key<'a> {
     /// The table of the key, named after a command. `None` for plain keys: those of `run` and of the global
     /// flags.
     pub table: Option<&'static str>,
     pub name: String,
     pub kind: ValueKind,
     pub trust: ProjectTrust,
-    pub arg: Arg,
+    pub arg: &'a Arg,
 }
 
-impl Key {
+impl Key<'_> {
     /// Returns the key with its table, as in `research.claude_hours`.
     pub fn path(&self) -> String {
         self.table.map_or_else(|| self.name.clone(), |table| format!("{table}.{}", self.name))
@@ -115,80 +114,53 @@ impl Key {
     }
 }
 
-/// All keys, and the flags without a key.
+/// All keys of a command tree.
 #[derive(Clone, Debug)]
-pub struct Keys {
+pub struct Keys<'a> {
     /// The command tree, whose flags validate the values.
-    root: Command,
-    keys: Vec<Key>,
-    /// Flags with the reason why they cannot be configured.
-    flag_only: Vec<(String, &'static str)>,
+    pub root: &'a Command,
+    keys: Vec<Key<'a>>,
 }
 
-impl Keys {
+impl<'a> Keys<'a> {
     /// Collects the keys of this command tree.
-    pub fn for_command(root: &Command) -> Keys {
-        let mut keys = Keys { root: root.clone(), keys: Vec::new(), flag_only: Vec::new() };
-        let run = root.find_subcommand(RUN).expect("there is a command `run`");
-        keys.add(None, root.get_arguments().chain(run.get_arguments()));
-        for table in TABLES {
-            let command = root.find_subcommand(table).expect("each table is named after a command");
-            keys.add(Some(table), command.get_arguments());
-        }
-        keys
-    }
-
-    fn add<'a>(&mut self, table: Option<&'static str>, args: impl Iterator<Item = &'a Arg>) {
-        for arg in args.filter(|arg| !arg.is_hide_set()) {
+    pub fn for_command(root: &'a Command) -> Keys<'a> {
+        let args = |name| root.find_subcommand(name).expect("there is such a command").get_arguments();
+        let plain = root.get_arguments().chain(args(RUN)).map(|arg| (None, arg));
+        let tables = TABLES.into_iter().flat_map(|table| args(table).map(move |arg| (Some(table), arg)));
+        let key = |(table, arg): (Option<&'static str>, &'a Arg)| {
             let name = name(arg);
-            let reason = FLAG_ONLY.iter().find(|(flag, _)| *flag == name);
-            match reason {
-                Some((_, reason)) => self.flag_only.push((name, reason)),
-                // A file selects a profile with `default_profile`.
-                None if name == PROFILE => {}
-                None => {
-                    let trust = match table {
-                        None => trust::for_key(&name),
-                        Some(_) => ProjectTrust::UserOnly("only `run` and `simulate` read a project's file"),
-                    };
-                    self.keys.push(Key { table, name, kind: kind(arg), trust, arg: arg.clone() });
-                }
-            }
-        }
+            // A file selects a profile with `default_profile`.
+            let has_key = !arg.is_hide_set() && name != PROFILE && flag_only_reason(&name).is_none();
+            let trust = match table {
+                None => trust::for_key(&name),
+                Some(_) => ProjectTrust::UserOnly("only `run` and `simulate` read a project's file"),
+            };
+            has_key.then(|| Key { table, name, kind: kind(arg), trust, arg })
+        };
+        Keys { root, keys: plain.chain(tables).filter_map(key).collect() }
     }
 
     /// Returns all keys, plain ones first.
-    pub fn all(&self) -> impl Iterator<Item = &Key> {
+    pub fn all(&self) -> impl Iterator<Item = &Key<'a>> {
         self.keys.iter()
     }
 
-    pub fn plain(&self) -> impl Iterator<Item = &Key> {
+    pub fn plain(&self) -> impl Iterator<Item = &Key<'a>> {
         self.in_table(None)
     }
 
-    pub fn in_table(&self, table: Option<&str>) -> impl Iterator<Item = &Key> {
+    pub fn in_table(&self, table: Option<&str>) -> impl Iterator<Item = &Key<'a>> {
         self.keys.iter().filter(move |key| key.table == table)
     }
 
     /// Returns the key with this name in this table, or among the plain keys.
-    pub fn find(&self, table: Option<&str>, name: &str) -> Option<&Key> {
+    pub fn find(&self, table: Option<&str>, name: &str) -> Option<&Key<'a>> {
         self.in_table(table).find(|key| key.name == name)
     }
 
-    /// Returns the pairs of mutually exclusive flags of this command, by the names of their keys.
-    pub fn excluded(&self, command: &str) -> Vec<(String, String)> {
-        let Some(sub) = self.root.find_subcommand(command) else { return Vec::new() };
-        let pairs = [&self.root, sub].into_iter().flat_map(|command| {
-            command.get_arguments().flat_map(move |arg| {
-                command.get_arg_conflicts_with(arg).into_iter().map(move |other| (name(arg), name(other)))
-            })
-        });
-        let extra = EXCLUDED.iter().map(|(one, other)| ((*one).to_owned(), (*other).to_owned()));
-        pairs.chain(extra).collect()
-    }
-
     /// Returns the key's default as it would be typed, or `None` if there is no default that can be typed.
-    pub fn default(&self, key: &Key) -> Option<Vec<String>> {
+    pub fn default(&self, key: &Key<'_>) -> Option<Vec<String>> {
         let mut policy = Preset::Default.policy().flag_values().into_iter();
         if let Some((_, value)) = policy.find(|(name, _)| key.table.is_none() && *name == key.name) {
             return value.map(|value| vec![value]);
@@ -211,7 +183,7 @@ impl Keys {
     ///
     /// # Errors
     /// Returns the flag's error message if the flag does not accept the value.
-    pub fn validate(&self, key: &Key, value: &str) -> Result<(), String> {
+    pub fn validate(&self, key: &Key<'_>, value: &str) -> Result<(), String> {
         let Err(error) = self.parse(key, value) else { return Ok(()) };
         match error.kind() {
             ErrorKind::ValueValidation => {
@@ -228,18 +200,29 @@ impl Keys {
 
     /// Parses a value with the flag of its key, as if it was typed. Values without a flag are passed to the
     /// agent unchanged, so anything is accepted.
-    pub fn parse(&self, key: &Key, value: &str) -> Result<ArgMatches, clap::Error> {
+    pub fn parse(&self, key: &Key<'_>, value: &str) -> Result<ArgMatches, clap::Error> {
         let flag = key.arg.get_long().filter(|_| key.kind != ValueKind::Switch);
         let flag = flag.map(|flag| format!("--{flag}={value}"));
         let command = key.table.unwrap_or(RUN);
         let args = ["longhaul", command].map(str::to_owned).into_iter().chain(flag).chain(["-".to_owned()]);
         self.root.clone().try_get_matches_from(args)
     }
+}
 
-    /// Returns the reason why this flag has no key, or `None` if there is no such flag.
-    pub fn flag_only_reason(&self, name: &str) -> Option<&'static str> {
-        self.flag_only.iter().find(|(flag, _)| flag == name).map(|(_, reason)| *reason)
-    }
+/// Returns the pairs of mutually exclusive flags of this command, by the names of their keys.
+pub fn excluded(root: &Command, command: &str) -> Vec<(String, String)> {
+    let pairs = [Some(root), root.find_subcommand(command)].into_iter().flatten().flat_map(|command| {
+        command.get_arguments().flat_map(move |arg| {
+            command.get_arg_conflicts_with(arg).into_iter().map(move |other| (name(arg), name(other)))
+        })
+    });
+    let extra = EXCLUDED.iter().map(|(one, other)| ((*one).to_owned(), (*other).to_owned()));
+    pairs.chain(extra).collect()
+}
+
+/// Returns the reason why this flag has no key, or `None` if it has one.
+pub fn flag_only_reason(name: &str) -> Option<&'static str> {
+    FLAG_ONLY.iter().find(|(flag, _)| *flag == name).map(|(_, reason)| *reason)
 }
 
 /// Returns the flag's name with `_`, or the argument's name if it has no flag.
@@ -301,8 +284,12 @@ mod tests {
         check(Some("research"), "claude_hours", ValueKind::Amount);
         check(Some("recover"), "active_within", ValueKind::Amount);
         assert!(keys.find(None, "claude_hours").is_none() && keys.find(None, "prompt").is_none());
+        let commands = [&root]
+            .into_iter()
+            .chain([RUN].iter().chain(&TABLES).filter_map(|name| root.find_subcommand(name)));
+        let flags: Vec<String> = commands.flat_map(Command::get_arguments).map(name).collect();
         for (flag, _) in FLAG_ONLY.iter().filter(|(flag, _)| !["help", "version"].contains(flag)) {
-            assert!(keys.flag_only_reason(flag).is_some(), "no command has a flag `{flag}`");
+            assert!(flags.iter().any(|known| known == flag), "no command has a flag `{flag}`");
         }
         let mut variables: Vec<_> = keys.plain().filter_map(Key::variable).collect();
         // These variables have other meanings: some a run sets for its agent, one is the home, one selects

@@ -5,7 +5,7 @@
 use super::Origin;
 use super::file::{File, Setting, profiles_hint};
 use super::find::ConfigFiles;
-use super::keys::{Key, Keys, RUN};
+use super::keys::{Key, Keys, RUN, excluded};
 use super::trust::ProjectTrust;
 use crate::failure::Failure;
 use clap::ArgMatches;
@@ -54,7 +54,7 @@ pub type Values = BTreeMap<String, EffectiveValue>;
 
 /// Merges the plain keys of all layers.
 pub fn merge(
-    keys: &Keys,
+    keys: &Keys<'_>,
     files: &ConfigFiles,
     variables: &[Setting],
     chosen: Option<&ChosenProfile>,
@@ -113,8 +113,12 @@ fn check_known(files: &ConfigFiles, chosen: Option<&ChosenProfile>) -> Result<()
     }
 }
 
-/// Merges the user's value with the project's.
-fn merge_values(keys: &Keys, key: &Key, user: EffectiveValue, project: EffectiveValue) -> EffectiveValue {
+fn merge_values(
+    keys: &Keys<'_>,
+    key: &Key<'_>,
+    user: EffectiveValue,
+    project: EffectiveValue,
+) -> EffectiveValue {
     match key.trust {
         // An untrusted project file that sets such a key is rejected when it is read.
         ProjectTrust::Any | ProjectTrust::Trusted(_) => project,
@@ -138,7 +142,7 @@ fn merge_values(keys: &Keys, key: &Key, user: EffectiveValue, project: Effective
 }
 
 /// Returns how much a limit allows, in its own unit. `none` is parsed as 0 and means unlimited.
-fn amount(keys: &Keys, key: &Key, word: &str) -> u128 {
+fn amount(keys: &Keys<'_>, key: &Key<'_>, word: &str) -> u128 {
     let Ok(matches) = keys.parse(key, word) else { return u128::MAX };
     let id = key.arg.get_id().as_str();
     let found = matches.subcommand_matches(RUN).and_then(|matches| number(matches, id));
@@ -157,8 +161,8 @@ fn number(matches: &ArgMatches, id: &str) -> Option<u128> {
 }
 
 /// Removes the weaker of two values that exclude each other. Within one layer they are an error.
-fn drop_excluded(keys: &Keys, values: &mut Values) -> Result<(), Failure> {
-    for (one, other) in keys.excluded(RUN) {
+fn drop_excluded(keys: &Keys<'_>, values: &mut Values) -> Result<(), Failure> {
+    for (one, other) in excluded(keys.root, RUN) {
         let is_set = |value: &&EffectiveValue| !value.values.is_empty();
         let found = (values.get(&one).filter(is_set), values.get(&other).filter(is_set));
         let (Some(first), Some(second)) = found else { continue };

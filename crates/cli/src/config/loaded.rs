@@ -23,10 +23,10 @@ impl LoadedConfig {
     /// Reads the user's file, the project's file if a directory is given, and the variables of the keys that
     /// are read. `source` selects the profile, or disables the files.
     pub fn read(
-        keys: &Keys,
+        keys: &Keys<'_>,
         directory: Option<&Path>,
         source: &ConfigSourceArgs,
-        is_read: impl Fn(&Key) -> bool,
+        is_read: impl Fn(&Key<'_>) -> bool,
     ) -> Result<LoadedConfig, Failure> {
         let (files, chosen) = if source.no_config {
             (ConfigFiles::default(), None)
@@ -62,8 +62,8 @@ fn chosen_profile(
 
 /// Reads these keys from the environment, each as a single value of its flag. Empty variables are ignored.
 pub fn variables(
-    keys: &Keys,
-    is_read: impl Fn(&Key) -> bool,
+    keys: &Keys<'_>,
+    is_read: impl Fn(&Key<'_>) -> bool,
     value: impl Fn(&str) -> Option<OsString>,
 ) -> Result<Vec<Setting>, Failure> {
     let mut settings = Vec::new();

@@ -19,13 +19,13 @@ const PROFILES: &str =
     "Keys below [profile.NAME] apply with `--profile NAME`, or with `default_profile = \"NAME\"` at the top.";
 
 /// Returns the text of a new file.
-pub fn text(keys: &Keys, owner: FileOwner) -> String {
+pub fn text(keys: &Keys<'_>, owner: FileOwner) -> String {
     let about = match owner {
         FileOwner::User => ABOUT_USER,
         FileOwner::Project => ABOUT_PROJECT,
     };
     let mut out = comment(about) + &comment(DURATIONS);
-    let (settable, user_only): (Vec<&Key>, Vec<&Key>) = keys
+    let (settable, user_only): (Vec<&Key<'_>>, Vec<&Key<'_>>) = keys
         .plain()
         .partition(|key| owner == FileOwner::User || !matches!(key.trust, ProjectTrust::UserOnly(_)));
     let mut heading = "";
@@ -53,7 +53,7 @@ pub fn text(keys: &Keys, owner: FileOwner) -> String {
     out
 }
 
-fn entry(keys: &Keys, owner: FileOwner, key: &Key) -> String {
+fn entry(keys: &Keys<'_>, owner: FileOwner, key: &Key<'_>) -> String {
     let value = keys.default(key).unwrap_or_else(|| vec![placeholder(key)]);
     let about = match (owner, key.trust) {
         (FileOwner::Project, ProjectTrust::Trusted(_)) => {
@@ -64,13 +64,11 @@ fn entry(keys: &Keys, owner: FileOwner, key: &Key) -> String {
     format!("\n{}# {} = {}\n", comment(&about), key.name, format_value(key.kind, &value))
 }
 
-/// Returns a placeholder for a value without a default.
-fn placeholder(key: &Key) -> String {
+fn placeholder(key: &Key<'_>) -> String {
     let names = key.arg.get_value_names().unwrap_or_default();
     names.first().map_or_else(|| "…".to_owned(), ToString::to_string)
 }
 
-/// Formats text as a comment, wrapped at `WIDTH`.
 fn comment(text: &str) -> String {
     let mut lines = vec!["#".to_owned()];
     for word in text.split_whitespace() {
@@ -95,7 +93,8 @@ mod tests {
 
     #[test]
     fn new_file_has_every_key_with_valid_default() {
-        let keys = Keys::for_command(&Cli::command());
+        let root = Cli::command();
+        let keys = Keys::for_command(&root);
         for owner in [FileOwner::User, FileOwner::Project] {
             let text = text(&keys, owner);
             let read = |text: &str| {

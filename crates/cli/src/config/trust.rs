@@ -22,94 +22,63 @@ pub enum ProjectTrust {
     UserOnly(&'static str),
 }
 
-const ANY: &[&str] = &[
-    "model",
-    "handoff_tokens",
-    "handoff_summary",
-    "keep_partial_messages",
-    "diagnostic",
-    "preset",
-    "max_retries",
-    "max_attempts",
-    "retry_base",
-    "retry_cap",
-    "retry_jitter",
-    "outage_limit",
-    "attempt_timeout",
-    "stall_timeout",
-    "progress_timeout",
-    "orphan_timeout",
-    "max_reset_wait",
-    "background_wait",
-    "inner_retries",
-    "on_terminate",
+/// The effects of all keys of `run`.
+const KEYS: &[(&[&str], ProjectTrust)] = &[
+    (
+        &["model", "handoff_tokens", "handoff_summary", "keep_partial_messages", "diagnostic"],
+        ProjectTrust::Any,
+    ),
+    (
+        &["preset", "max_retries", "max_attempts", "retry_base", "retry_cap", "retry_jitter"],
+        ProjectTrust::Any,
+    ),
+    (&["outage_limit", "attempt_timeout", "stall_timeout", "progress_timeout"], ProjectTrust::Any),
+    (&["orphan_timeout", "max_reset_wait", "background_wait", "inner_retries"], ProjectTrust::Any),
+    (&["on_terminate", "wrap_up_reserve", "no_wrap_up"], ProjectTrust::Any),
     // Without `check`, which needs trust, they have no effect.
-    "max_failed_checks",
-    "check_timeout",
-    "wrap_up_reserve",
-    "no_wrap_up",
-];
-
-const LIMITS: &[&str] = &["budget", "max_tokens", "time_limit", "wall_limit", "max_turns", "memory_limit"];
-
-const FORBIDDEN: &[&str] = &["deny_tools", "block_url", "block_path"];
-
-const GUARDS: &[&str] = &["allow_tools", "block_urls_file", "effects_file"];
-
-const SENT_AS_USER: &str = "it is sent to the agent as your own words";
-const LEARNS: &str = "it sends your conversation to a model, at your cost";
-const CONTINUES: &str = "it makes the agent continue after it stops, at your cost";
-const PRINTS: &str = "the reader chooses the output format";
-
-const TRUSTED: &[(&str, &str)] =
-    &[("check", "it runs a command"), ("permission_mode", "it grants the agent permissions")];
-
-const REASONS: &[(&str, &str)] = &[
-    ("agent_path", "it names a program to run"),
-    ("agent_args", "arguments can give the agent permissions, programs and hooks"),
-    ("allow_denials", "it decides what counts as done"),
+    (&["max_failed_checks", "check_timeout"], ProjectTrust::Any),
+    (
+        &["budget", "max_tokens", "time_limit", "wall_limit", "max_turns", "memory_limit"],
+        ProjectTrust::OnlyLower,
+    ),
+    (&["deny_tools", "block_url", "block_path"], ProjectTrust::OnlyAdd),
+    (&["allow_tools", "block_urls_file", "effects_file"], ProjectTrust::OnlyIfUnset),
+    (&["check"], ProjectTrust::Trusted("it runs a command")),
+    (&["permission_mode"], ProjectTrust::Trusted("it grants the agent permissions")),
+    (&["agent_path"], ProjectTrust::UserOnly("it names a program to run")),
+    (&["agent_args"], ProjectTrust::UserOnly("arguments can give the agent permissions, programs and hooks")),
+    (&["allow_denials"], ProjectTrust::UserOnly("it decides what counts as done")),
     // Longhaul passes sandbox settings to the agent, which replace those in the user's own settings.
-    ("network", "it replaces the sandbox that the agent's own settings may ask for"),
-    ("learn", LEARNS),
-    ("learn_judge", LEARNS),
-    ("learn_tokens", LEARNS),
-    ("prices_file", "it decides when the budget is exhausted"),
-    ("notify", "it runs a command"),
-    ("events", "it names a file to write"),
-    ("runs_dir", "it decides where your runs are stored"),
-    ("answer", SENT_AS_USER),
-    ("answers_file", SENT_AS_USER),
-    ("answer_defaults", SENT_AS_USER),
-    ("wrap_up_prompt", SENT_AS_USER),
-    ("keep_going", CONTINUES),
-    ("keep_improving", CONTINUES),
-    ("done_when", CONTINUES),
-    ("status_every", CONTINUES),
-    ("max_idle_stops", CONTINUES),
-    ("output_format", PRINTS),
-    ("quiet", PRINTS),
-    ("verbose", PRINTS),
-    ("no_pager", PRINTS),
+    (
+        &["network"],
+        ProjectTrust::UserOnly("it replaces the sandbox that the agent's own settings may ask for"),
+    ),
+    (
+        &["learn", "learn_judge", "learn_tokens"],
+        ProjectTrust::UserOnly("it sends your conversation to a model, at your cost"),
+    ),
+    (&["prices_file"], ProjectTrust::UserOnly("it decides when the budget is exhausted")),
+    (&["notify"], ProjectTrust::UserOnly("it runs a command")),
+    (&["events"], ProjectTrust::UserOnly("it names a file to write")),
+    (&["runs_dir"], ProjectTrust::UserOnly("it decides where your runs are stored")),
+    (
+        &["answer", "answers_file", "answer_defaults", "wrap_up_prompt"],
+        ProjectTrust::UserOnly("it is sent to the agent as your own words"),
+    ),
+    (
+        &["keep_going", "keep_improving", "done_when", "status_every", "max_idle_stops"],
+        ProjectTrust::UserOnly("it makes the agent continue after it stops, at your cost"),
+    ),
+    (
+        &["output_format", "quiet", "verbose", "no_pager"],
+        ProjectTrust::UserOnly("the reader chooses the output format"),
+    ),
 ];
-
-const UNKNOWN: &str = "not reviewed for project files";
 
 /// Returns the effect of this key of `run` in a project's file.
 pub fn for_key(key: &str) -> ProjectTrust {
-    if ANY.contains(&key) {
-        ProjectTrust::Any
-    } else if LIMITS.contains(&key) {
-        ProjectTrust::OnlyLower
-    } else if FORBIDDEN.contains(&key) {
-        ProjectTrust::OnlyAdd
-    } else if GUARDS.contains(&key) {
-        ProjectTrust::OnlyIfUnset
-    } else if let Some((_, reason)) = TRUSTED.iter().find(|(name, _)| *name == key) {
-        ProjectTrust::Trusted(reason)
-    } else {
-        let found = REASONS.iter().find(|(name, _)| *name == key);
-        ProjectTrust::UserOnly(found.map_or(UNKNOWN, |(_, reason)| reason))
-    }
+    let found = KEYS.iter().find(|(keys, _)| keys.contains(&key));
+    found.map_or(ProjectTrust::UserOnly("not reviewed for project files"), |(_, trust)| *trust)
 }
 
 #[cfg(test)]
@@ -121,9 +90,9 @@ mod tests {
 
     #[test]
     fn each_key_is_listed_once() {
-        let keys = Keys::for_command(&Cli::command());
-        let listed = ANY.iter().chain(LIMITS).chain(FORBIDDEN).chain(GUARDS).copied();
-        let listed: Vec<&str> = listed.chain(TRUSTED.iter().chain(REASONS).map(|(key, _)| *key)).collect();
+        let root = Cli::command();
+        let keys = Keys::for_command(&root);
+        let listed: Vec<&str> = KEYS.iter().flat_map(|(keys, _)| keys.iter().copied()).collect();
         let plain: Vec<&str> = keys.plain().map(|key| key.name.as_str()).collect();
         for key in &plain {
             assert_eq!(listed.iter().filter(|name| *name == key).count(), 1, "{key}");

@@ -11,7 +11,6 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-/// A trusted file.
 #[derive(Debug, Serialize, Deserialize)]
 struct TrustedFile {
     /// Canonical path of the file.

@@ -23,17 +23,19 @@ const INTERNAL: [&str; 7] = ["TEST_", "SCRIPTED_", "DRILL_", "SWEEP", "FAILPOINT
 
 /// Returns a warning for each unknown variable, with the most similar known one.
 pub fn warnings(root: &Command, names: impl Iterator<Item = String>) -> Vec<(String, String)> {
-    let keys = Keys::for_command(root);
-    let mut known: Vec<String> = keys.plain().filter_map(|key| key.variable()).collect();
-    known.extend(OTHER_VARIABLES.map(str::to_owned));
+    let is_internal = |rest: &str| INTERNAL.iter().any(|prefix| rest.starts_with(prefix));
     let mut unknown: Vec<String> = names
-        .filter(|name| {
-            name.strip_prefix("LONGHAUL_")
-                .is_some_and(|rest| !INTERNAL.iter().any(|prefix| rest.starts_with(prefix)))
-        })
-        .filter(|name| !known.contains(name))
+        .filter(|name| name.strip_prefix("LONGHAUL_").is_some_and(|rest| !is_internal(rest)))
+        .filter(|name| !OTHER_VARIABLES.contains(&name.as_str()))
         .collect();
+    // Most of the time there is none, and this runs with every command.
+    if unknown.is_empty() {
+        return Vec::new();
+    }
+    let mut known: Vec<String> = Keys::for_command(root).plain().filter_map(|key| key.variable()).collect();
+    unknown.retain(|name| !known.contains(name));
     unknown.sort();
+    known.extend(OTHER_VARIABLES.map(str::to_owned));
     let warning = |name: String| {
         let hint = match did_you_mean(&name, known.iter().map(String::as_str)).first() {
             None => "unset it; `longhaul config show` lists all keys".to_owned(),

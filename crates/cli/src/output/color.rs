@@ -38,15 +38,12 @@ pub fn sequence(code: char) -> Option<&'static str> {
 /// The meaning of a text, which decides its color.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Style {
-    /// Success.
     Good,
-    /// Failure.
     Bad,
     /// Something that may need the user.
     Warning,
     /// Something in progress.
     Hint,
-    /// A heading.
     Heading,
 }
 
@@ -79,12 +76,10 @@ impl Colors {
         Colors { colored: out::stderr_is_terminal() && is_enabled() }
     }
 
-    /// Never uses colors.
     pub fn plain() -> Colors {
         Colors { colored: false }
     }
 
-    /// Always uses colors.
     #[cfg(test)]
     pub fn colored() -> Colors {
         Colors { colored: true }

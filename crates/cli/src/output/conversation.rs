@@ -99,7 +99,6 @@ fn folded(text: &str) -> String {
     lines.join("\n")
 }
 
-/// Returns the start of a text, on one line.
 fn line(text: &str) -> String {
     let text = text.trim().lines().collect::<Vec<_>>().join(" ");
     match text.char_indices().nth(LINE_CHARS_MAX) {

@@ -17,7 +17,6 @@ pub struct Lifecycle {
     /// Type of the event that reports success.
     success: &'static str,
     phase: Option<Value>,
-    /// Whether the user gave answers to the agent's questions.
     has_answers: bool,
 }
 

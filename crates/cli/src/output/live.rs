@@ -32,13 +32,11 @@ pub struct LiveView {
     activity: Activity,
 }
 
-/// The agent's activity and its start.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Activity {
     tool: Option<String>,
     /// Activity between tool calls: `thinking`.
     other: String,
-    /// Start of its last message.
     message: String,
     since: Moment,
 }

@@ -13,7 +13,7 @@ use longhaul_core::{
     RecoveryFinding, ResumeStrategy, SessionFileState, SessionPlan, StallReport, State, StopCause, StopLevel,
     StrategyReason, SummaryResult, Usd,
 };
-use longhaul_store::{AnsweredQuestion, WatchdogStop, rfc3339};
+use longhaul_store::{AnsweredQuestion, WatchdogStop};
 
 /// Returns a record as a sentence, or `None` if it is not printed. `state` is the run's state after the step;
 /// `verbose` adds the records that only `--verbose` prints.
@@ -213,7 +213,7 @@ pub fn watchdog_stop(stop: &WatchdogStop) -> String {
         .unwrap_or_default();
     format!(
         "the agent had no supervisor and was silent for {silent}; the watchdog stopped it at {}{stopped}",
-        rfc3339(*at)
+        at
     )
 }
 

@@ -67,7 +67,6 @@ impl ProgressDisplay {
         ProgressDisplay { is_supervisor: false, ..ProgressDisplay::new(global, true) }
     }
 
-    /// Removes the live view.
     pub fn close(&mut self) {
         if let Some(region) = self.region.take() {
             region.close();

@@ -38,7 +38,6 @@ impl Region {
         Some(Region(bar))
     }
 
-    /// Draws the lines again.
     pub fn redraw(&self) {
         self.0.force_draw();
     }
@@ -48,7 +47,6 @@ impl Region {
         self.0.suspend(print);
     }
 
-    /// Removes the lines.
     pub fn close(self) {
         self.0.finish_and_clear();
     }

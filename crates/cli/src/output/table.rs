@@ -7,9 +7,7 @@ use unicode_width::UnicodeWidthStr;
 /// The alignment of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Column {
-    /// Text.
     Left,
-    /// Numbers.
     Right,
     /// Text, shortened to the remaining width.
     Last,

@@ -17,13 +17,11 @@ impl TimeFormat {
         TimeFormat(TimeZone::system())
     }
 
-    /// Uses UTC.
     #[cfg(test)]
     pub fn utc() -> TimeFormat {
         TimeFormat(TimeZone::UTC)
     }
 
-    /// Uses this time zone.
     #[cfg(test)]
     pub fn new(zone: TimeZone) -> TimeFormat {
         TimeFormat(zone)

@@ -7,8 +7,8 @@ use super::wrap::wrap;
 use crate::run_history::{AttemptsEnded, NextStep, TimelineEntry, TimelineEvent, WorkDone};
 use longhaul::describe_stopped_task;
 use longhaul_core::{
-    CancelSource, Moment, Outcome, PromptKind, RecoveryFinding, ResumeRequest, SessionPlan, SettingChange,
-    Span, StopCause, Usd,
+    CancelSource, Dollars, Moment, Outcome, PromptKind, RecoveryFinding, ResumeRequest, Rfc3339, SessionPlan,
+    SettingChange, Span, StopCause, Usd,
 };
 
 // `22:04:10  +1h02m  `.
@@ -23,12 +23,12 @@ pub fn text(entries: &[TimelineEntry], clock: &TimeFormat) -> String {
     let mut out = String::new();
     let mut day = String::new();
     for entry in entries {
-        let today = clock.day(entry.at);
+        let today = clock.day(entry.at.0);
         if today != day {
             out.push_str(&format!("{today}\n"));
             day = today;
         }
-        out.push_str(&format!("{}  {:<8}", clock.time(entry.at), elapsed(entry.elapsed_ms)));
+        out.push_str(&format!("{}  {:<8}", clock.time(entry.at.0), elapsed(entry.elapsed_ms)));
         wrap(&mut out, &sentence(entry, clock), INDENT);
     }
     out
@@ -79,10 +79,11 @@ pub fn sentence(entry: &TimelineEntry, clock: &TimeFormat) -> String {
             format!("attempt {attempt} started: {}{prompt}", phrases::strategy_text(*strategy, *reason))
         }
         TimelineEvent::Summary { result: outcome, duration_ms, total_cost_usd, .. } => {
-            let cost = cost(*total_cost_usd, 0.0).map(|cost| format!(", {cost}")).unwrap_or_default();
+            let cost =
+                cost(*total_cost_usd, Dollars::default()).map(|cost| format!(", {cost}")).unwrap_or_default();
             format!("{} ({duration_ms}{cost})", phrases::summary(*outcome))
         }
-        TimelineEvent::AttemptEnded(ended) => describe_attempts_end(ended, entry.at, entry.until, clock),
+        TimelineEvent::AttemptEnded(ended) => describe_attempts_end(ended, entry.at.0, entry.until.0, clock),
         TimelineEvent::LimitReached { limit, threshold, .. } => phrases::limit_text(*limit, *threshold),
         TimelineEvent::PromptSent { prompt, .. } => match describe(*prompt) {
             Some(prompt) => format!("asked the agent {prompt}"),
@@ -140,7 +141,7 @@ pub fn sentence(entry: &TimelineEntry, clock: &TimeFormat) -> String {
                 "finished: {} after {attempts} {} in {wall_ms}{parts}, {}",
                 describe_outcome(*outcome),
                 plural(*attempts, "attempt", "attempts"),
-                cost(*total_cost_usd, 0.0).unwrap_or_else(|| "$0".to_owned()),
+                cost(*total_cost_usd, Dollars::default()).unwrap_or_else(|| "$0".to_owned()),
             )
         }
     }
@@ -187,10 +188,9 @@ fn describe_attempts_end(ended: &AttemptsEnded, at: Moment, until: Moment, clock
     format!("{name}: {}", parts.join("; "))
 }
 
-/// Describes what followed a failure.
 fn describe_follow_up(ended: &AttemptsEnded, at: Moment, count: u32, clock: &TimeFormat) -> Option<String> {
     let remedy = ended.remedy?;
-    if let Some(until) = ended.waiting_until {
+    if let Some(Rfc3339(until)) = ended.waiting_until {
         return Some(phrases::describe_next(remedy, &clock.near(until, at), until.since(at)));
     }
     let waited = ended.waited_ms?;
@@ -222,9 +222,11 @@ fn work(work: WorkDone) -> Option<String> {
 }
 
 /// Formats a cost: `$1.20`, or `$1.20 (partly estimated)`. `None` if it is zero.
-fn cost(total: f64, estimated: f64) -> Option<String> {
-    let amount = Usd::from_dollars(total).filter(|amount| *amount > Usd::ZERO)?;
-    let partly = if estimated > 0.0 { " (partly estimated)" } else { "" };
+fn cost(Dollars(amount): Dollars, Dollars(estimated): Dollars) -> Option<String> {
+    if amount == Usd::ZERO {
+        return None;
+    }
+    let partly = if estimated > Usd::ZERO { " (partly estimated)" } else { "" };
     Some(format!("{}{partly}", phrases::money(amount)))
 }
 

@@ -2,7 +2,7 @@
 
 use longhaul_agent::transcript_message::EventKind;
 use longhaul_core::{AttemptHistory, Exit};
-use longhaul_store::{RunDir, StoppedTask, WatchdogStop, read_lines};
+use longhaul_store::{AttemptExit, RunDir, StoppedTask, WatchdogStop, read_lines};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -26,15 +26,15 @@ pub fn read_attempt_files(dir: &RunDir, attempts: &[AttemptHistory]) -> BTreeMap
         let files = dir.attempt(attempt.number);
         // A supervisor that observes an exit stores it before the journal records the end.
         let unobserved = attempt.end.is_some() && attempt.spawned_at.is_some();
-        let exit = match files.exit() {
+        let exit = match files.read::<AttemptExit>() {
             Ok(Some(observed)) => Some(observed.exit),
             Ok(None) => unobserved.then_some(Exit::Unobserved),
             Err(_) => None,
         };
         let attempt_files = AttemptFiles {
             exit,
-            watchdog_stop: files.watchdog_stop().ok().flatten(),
-            background_stopped: files.stopped_tasks().unwrap_or_default(),
+            watchdog_stop: files.read().ok().flatten(),
+            background_stopped: files.read_or_default(),
             tool_calls: None,
         };
         (attempt.number, attempt_files)

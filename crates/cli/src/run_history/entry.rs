@@ -1,12 +1,12 @@
 //! An entry of a run's timeline, as data. `output/timeline_text.rs` formats it.
 
 use longhaul_core::{
-    AgentResult, CancelSource, CheckResult, Exit, Fault, Limit, LimitThreshold, Moment, Outcome, PromptKind,
-    RecoveryFinding, Remedy, ResumeRequest, ResumeStrategy, SessionPlan, SettingChange, Span, StallReport,
-    StopCause, StrategyReason, SummaryResult,
+    AgentResult, CancelSource, CheckResult, Dollars, Exit, Fault, Limit, LimitThreshold, Outcome, PromptKind,
+    RecoveryFinding, Remedy, ResumeRequest, ResumeStrategy, Rfc3339, SessionPlan, SettingChange, Span,
+    StallReport, StopCause, StrategyReason, SummaryResult,
 };
-use longhaul_store::{StoppedTask, rfc3339};
-use serde::{Serialize, Serializer};
+use longhaul_store::StoppedTask;
+use serde::Serialize;
 
 /// One entry of a timeline. Keys are only ever added.
 #[derive(Clone, Debug, Serialize)]
@@ -15,13 +15,9 @@ pub struct TimelineEntry {
     #[serde(flatten)]
     pub kind: TimelineEvent,
     /// When it happened. For repeated events, the first time.
-    #[serde(serialize_with = "stamp")]
-    #[cfg_attr(test, schemars(with = "longhaul_core::schema::Rfc3339"))]
-    pub at: Moment,
+    pub at: Rfc3339,
     /// The last time, or when the run continued. The same as `at` for a single event.
-    #[serde(serialize_with = "stamp")]
-    #[cfg_attr(test, schemars(with = "longhaul_core::schema::Rfc3339"))]
-    pub until: Moment,
+    pub until: Rfc3339,
     /// Time since the start of the run.
     pub elapsed_ms: Span,
 }
@@ -65,8 +61,7 @@ pub enum TimelineEvent {
         /// Duration of the summary.
         duration_ms: Span,
         /// Cost of the summary.
-        #[cfg_attr(test, schemars(with = "longhaul_core::schema::Dollars"))]
-        total_cost_usd: f64,
+        total_cost_usd: Dollars,
     },
     /// An attempt ended, or several in a row ended with the same fault and without progress.
     AttemptEnded(Box<AttemptsEnded>),
@@ -165,8 +160,7 @@ pub enum TimelineEvent {
         /// Part of that time in which nothing ran.
         downtime_ms: Span,
         /// Cost of the run.
-        #[cfg_attr(test, schemars(with = "longhaul_core::schema::Dollars"))]
-        total_cost_usd: f64,
+        total_cost_usd: Dollars,
     },
 }
 
@@ -179,9 +173,7 @@ pub struct AttemptsEnded {
     /// Number of the last attempt. The same as the first for a single one.
     pub last_attempt: u32,
     /// When the first attempt started.
-    #[serde(serialize_with = "stamp")]
-    #[cfg_attr(test, schemars(with = "longhaul_core::schema::Rfc3339"))]
-    pub since: Moment,
+    pub since: Rfc3339,
     /// Why they failed. `None` if they did not.
     pub fault: Option<Fault>,
     /// Evidence for the fault, as text.
@@ -210,9 +202,7 @@ pub struct AttemptsEnded {
     /// Actual wait, in total. `None` while the run waits.
     pub waited_ms: Option<Span>,
     /// End of the wait, while the run waits.
-    #[serde(serialize_with = "stamp_if_any")]
-    #[cfg_attr(test, schemars(with = "Option<longhaul_core::schema::Rfc3339>"))]
-    pub waiting_until: Option<Moment>,
+    pub waiting_until: Option<Rfc3339>,
     /// Whether a check follows.
     pub check_follows: bool,
     /// Whether the attempt ended with an accepted done claim.
@@ -229,11 +219,9 @@ pub struct WorkDone {
     pub tool_calls: Option<u64>,
     pub duration_ms: Span,
     /// Reported cost plus estimated cost.
-    #[cfg_attr(test, schemars(with = "longhaul_core::schema::Dollars"))]
-    pub total_cost_usd: f64,
+    pub total_cost_usd: Dollars,
     /// Estimated part of the cost.
-    #[cfg_attr(test, schemars(with = "longhaul_core::schema::Dollars"))]
-    pub estimated_cost_usd: f64,
+    pub estimated_cost_usd: Dollars,
 }
 
 impl WorkDone {
@@ -244,19 +232,8 @@ impl WorkDone {
             turns: self.turns + other.turns,
             tool_calls: calls,
             duration_ms: self.duration_ms + other.duration_ms,
-            total_cost_usd: self.total_cost_usd + other.total_cost_usd,
-            estimated_cost_usd: self.estimated_cost_usd + other.estimated_cost_usd,
+            total_cost_usd: Dollars(self.total_cost_usd.0 + other.total_cost_usd.0),
+            estimated_cost_usd: Dollars(self.estimated_cost_usd.0 + other.estimated_cost_usd.0),
         }
-    }
-}
-
-fn stamp<S: Serializer>(moment: &Moment, out: S) -> Result<S::Ok, S::Error> {
-    out.serialize_str(&rfc3339(*moment))
-}
-
-fn stamp_if_any<S: Serializer>(moment: &Option<Moment>, out: S) -> Result<S::Ok, S::Error> {
-    match moment {
-        Some(moment) => stamp(moment, out),
-        None => out.serialize_none(),
     }
 }

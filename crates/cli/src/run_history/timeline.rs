@@ -5,7 +5,7 @@ use super::entry::{AttemptsEnded, TimelineEntry, TimelineEvent, WorkDone};
 use crate::output::phrases;
 use longhaul_core::{
     AfterAttempt, AttemptEnd, AttemptHistory, HistoryEvent, HistoryEventKind, Moment, OutcomeKind,
-    PromptKind, ResumeStrategy, RunHistory, Span, StallReport, StrategyReason, Usage,
+    PromptKind, ResumeStrategy, Rfc3339, RunHistory, Span, StallReport, StrategyReason, Usage,
 };
 use std::collections::BTreeMap;
 
@@ -26,7 +26,7 @@ struct TimelineBuilder<'a> {
 impl TimelineBuilder<'_> {
     fn push(&mut self, at: Moment, kind: TimelineEvent) {
         let elapsed_ms = at.since(self.history.started_at().unwrap_or(at));
-        self.entries.push(TimelineEntry { kind, at, until: at, elapsed_ms });
+        self.entries.push(TimelineEntry { kind, at: at.into(), until: at.into(), elapsed_ms });
     }
 
     fn add(&mut self, event: &HistoryEvent) {
@@ -57,7 +57,7 @@ impl TimelineBuilder<'_> {
                 attempt,
                 result: summary.result,
                 duration_ms: summary.duration,
-                total_cost_usd: summary.usage.total_cost().as_dollars(),
+                total_cost_usd: summary.usage.total_cost().into(),
             },
             HistoryEventKind::LimitReached { limit, threshold } => {
                 TimelineEvent::LimitReached { attempt, limit: *limit, threshold: *threshold }
@@ -89,7 +89,7 @@ impl TimelineBuilder<'_> {
                 wall_ms: clocks.wall(at),
                 waiting_ms: clocks.waiting,
                 downtime_ms: clocks.downtime,
-                total_cost_usd: usage.total_cost().as_dollars(),
+                total_cost_usd: usage.total_cost().into(),
             },
         };
         self.push(at, timeline_event);
@@ -112,7 +112,7 @@ impl TimelineBuilder<'_> {
         }) = self.entries.last_mut()
         {
             *times += 1;
-            (*last, *until) = (stall, at);
+            (*last, *until) = (stall, at.into());
         } else {
             self.push(at, TimelineEvent::StallDeferred { attempt, times: 1, stall });
         }
@@ -125,7 +125,7 @@ impl TimelineBuilder<'_> {
             ..
         }) = self.entries.last_mut()
         {
-            (*stops, *done_claims, *until) = (*stops + 1, *done_claims + claims, at);
+            (*stops, *done_claims, *until) = (*stops + 1, *done_claims + claims, at.into());
         } else {
             self.push(at, TimelineEvent::AgentStopped { attempt, stops: 1, done_claims: claims, prompts: 0 });
         }
@@ -136,7 +136,7 @@ impl TimelineBuilder<'_> {
             (
                 PromptKind::KeepGoing(_) | PromptKind::ConfirmDone,
                 Some(TimelineEntry { kind: TimelineEvent::AgentStopped { prompts, .. }, until, .. }),
-            ) => (*prompts, *until) = (*prompts + 1, at),
+            ) => (*prompts, *until) = (*prompts + 1, at.into()),
             (
                 PromptKind::Task
                 | PromptKind::TaskAfterLoss(_)
@@ -158,7 +158,7 @@ impl TimelineBuilder<'_> {
         let is_added = |entry: &TimelineEntry| matches!(entry.kind, TimelineEvent::WatchdogStopped { attempt: number, .. } if number == attempt);
         let stop = self.files.get(&attempt).and_then(|files| files.watchdog_stop);
         let Some(stop) = stop.filter(|_| !self.entries.iter().any(is_added)) else { return };
-        let at = end.map_or(stop.at, |end| end.min(stop.at));
+        let at = end.map_or(stop.at.0, |end| end.min(stop.at.0));
         let (silent_ms, processes_stopped) = (stop.silent_ms, stop.processes_stopped);
         self.push(at, TimelineEvent::WatchdogStopped { attempt, silent_ms, processes_stopped });
     }
@@ -170,7 +170,7 @@ pub fn attempt_end(attempt: &AttemptHistory, files: Option<&AttemptFiles>) -> Op
     let exit = files.and_then(|files| files.exit);
     let waited_ms = attempt.completed_wait();
     let waiting_until = match &ended.next {
-        AfterAttempt::Attempt { at, .. } if waited_ms.is_none() => Some(*at),
+        AfterAttempt::Attempt { at, .. } if waited_ms.is_none() => Some(Rfc3339(*at)),
         AfterAttempt::Attempt { .. } | AfterAttempt::Check | AfterAttempt::Finish(_) => None,
     };
     let work = WorkDone {
@@ -181,7 +181,7 @@ pub fn attempt_end(attempt: &AttemptHistory, files: Option<&AttemptFiles>) -> Op
     Some(AttemptsEnded {
         attempt: attempt.number,
         last_attempt: attempt.number,
-        since: attempt.agent_started_at(),
+        since: attempt.agent_started_at().into(),
         fault: ended.fault,
         evidence: phrases::evidence(attempt, exit),
         result: ended.result,
@@ -203,8 +203,12 @@ pub fn attempt_end(attempt: &AttemptHistory, files: Option<&AttemptFiles>) -> Op
 }
 
 fn work(duration_ms: Span, usage: Usage) -> WorkDone {
-    let (total, estimated) = (usage.total_cost().as_dollars(), usage.estimated_cost.as_dollars());
-    WorkDone { duration_ms, total_cost_usd: total, estimated_cost_usd: estimated, ..WorkDone::default() }
+    WorkDone {
+        duration_ms,
+        total_cost_usd: usage.total_cost().into(),
+        estimated_cost_usd: usage.estimated_cost.into(),
+        ..WorkDone::default()
+    }
 }
 
 /// Returns whether the attempt ended with an accepted done claim.
@@ -231,7 +235,7 @@ fn fold(entries: Vec<TimelineEntry>) -> Vec<TimelineEntry> {
             {
                 before.add(ended);
                 // Until the run continued.
-                *until = entry.until + ended.waited_ms.unwrap_or_default();
+                *until = Rfc3339(entry.until.0 + ended.waited_ms.unwrap_or_default());
                 continue;
             }
         }

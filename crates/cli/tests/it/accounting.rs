@@ -150,7 +150,7 @@ fn cost_in(stage: &Stage, args: &[&str], pointer: &str) -> f64 {
 
 /// Asserts that every command shows the same cost of the only run, and returns it.
 fn costs(stage: &Stage) -> f64 {
-    let status = stage.only_run().status().expect("a status").total_cost_usd.as_dollars();
+    let status = stage.only_run().status().expect("a status").total_cost_usd.0.as_dollars();
     for (args, pointer) in [
         (&["status", "--output-format", "json"][..], "/runs/0/total_cost_usd"),
         (&["runs", "--output-format", "json"][..], "/runs/0/total_cost_usd"),

@@ -50,7 +50,8 @@ pub fn assert_transcript_complete(run: &RunDir) {
     for attempt in run.attempts().expect("there are attempts") {
         let number = attempt.number();
         let stream = fs::read(attempt.stream_path()).unwrap_or_default();
-        let dialect = dialect_for("claude").expect("the dialect exists");
+        let agent = run.plan().expect("the plan can be read").spec.agent.name;
+        let dialect = dialect_for(&agent).expect("the dialect exists");
         let mut decoder = dialect.decoder(&Guards::default(), &DoneSignals::default());
         decoder.collect_messages(number);
         decoder.feed(&stream, &mut Vec::new());
@@ -510,7 +511,7 @@ fn every_file_and_every_key_is_documented() {
     assert!(files.is_subset(&documented), "{:?}", files.difference(&documented));
     // These files exist only after events that this run did not have, or while a run is active.
     let absent = documented.difference(&files).map(String::as_str).collect::<Vec<_>>();
-    let rare = ["answers.json", "background.json", "input", "summary/", "watchdog.json"]
+    let rare = ["answers.json", "background.json", "input", "requests.txt", "summary/", "watchdog.json"]
         .map(|name| format!("attempts/NNN/{name}"));
     let others = [
         "changes/",

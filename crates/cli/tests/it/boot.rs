@@ -104,7 +104,7 @@ fn printed_commands_write_the_variables_of_this_shell() {
     }
     let path = env_file(&stage);
     assert_eq!(fs::metadata(&path).expect("the file was written").permissions().mode() & 0o777, 0o600);
-    // launchd runs a shell that reads the file.
+    // A shell can read the file, too.
     let read = format!(". {}; printf %s \"$ANTHROPIC_API_KEY\"", path.display());
     assert_eq!(stage.program("sh").args(["-c", &read]).output().stdout, secret);
     let text = fs::read_to_string(&path).expect("the file was written");

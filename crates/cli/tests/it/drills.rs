@@ -22,6 +22,33 @@ macro_rules! drills {
     };
 }
 
+/// Defines one test per scenario that applies to the Agent Client Protocol. It does not report overloads and
+/// lost connections as such, pauses, overflows, and the input of truncated messages, so other scenarios expect
+/// more than an agent reports.
+macro_rules! acp_drills {
+    ($($name:ident),* $(,)?) => {
+        mod acp {
+            $(#[test] fn $name() { super::passes_over_acp(stringify!($name)) })*
+        }
+    };
+}
+
+acp_drills![
+    rate_limit_3,
+    server_error,
+    silent_pings,
+    agent_killed_before_first_token,
+    agent_killed_mid_tool,
+    agent_interrupted,
+    background_shell,
+    auth_401,
+    credit,
+    model_missing,
+    refusal,
+    empty_result,
+    hook_stopped,
+];
+
 drills![
     storm,
     overload,
@@ -53,6 +80,11 @@ drills![
 fn passes_with_the_scripted_agent(name: &str) {
     let name = name.replace('_', "-");
     assert_passes(&Stage::new(), &["drill", &name]);
+}
+
+fn passes_over_acp(name: &str) {
+    let name = name.replace('_', "-");
+    assert_passes(&Stage::new(), &["drill", "--agent", "acp", &name]);
 }
 
 fn passes_with_claude_code(name: &str) {

@@ -8,6 +8,7 @@ use crate::recovering::{
     slow_step_then, steps, with_each_agent,
 };
 use crate::server::Server;
+use longhaul_store::WatchdogStop;
 use serde_json::Value;
 use std::fs;
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
@@ -199,7 +200,7 @@ fn watchdog_stops_an_agent_waiting_at_a_guard_and_the_run_recovers() {
         wait_until("the watchdog has stopped the agent", || has_exited(agent));
         assert_eq!(guard_requests(stage), 3, "the agent was stopped before it waited");
         wait_until("the watchdog has recorded its stop", || {
-            run.attempt(1).watchdog_stop().is_ok_and(|stop| stop.is_some())
+            run.attempt(1).read::<WatchdogStop>().is_ok_and(|stop| stop.is_some())
         });
         assert_done(stage, &recover(stage, server, &[]).output().envelope(0), 2);
         assert_eq!(steps(stage), "one\ntwo\nthree\n");

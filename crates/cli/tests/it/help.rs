@@ -199,6 +199,16 @@ fn help_describes_every_flag_of_run() {
                   The task; `-` reads it from stdin
 
         Agent and session:
+              --agent <AGENT>
+                  The agent: Claude Code, or any agent that speaks the Agent Client Protocol
+
+                  With `acp`, the command of the agent follows `--`: `longhaul run --agent acp PROMPT --
+                  opencode acp`.
+
+                  Possible values:
+                  - claude: Claude Code
+                  - acp:    An agent that speaks the Agent Client Protocol; its command follows `--`
+
               --model <MODEL>
                   The model, as the agent names it
 
@@ -218,7 +228,7 @@ fn help_describes_every_flag_of_run() {
                   Continue this session, or start a new one if it is unknown
 
           [AGENT ARGS]...
-                  Arguments passed to the agent unchanged
+                  Arguments passed to the agent unchanged; with `--agent acp`, its command
 
         Guards and questions:
               --allow-tools <TOOL>

@@ -5,7 +5,7 @@ use crate::harness::Stage;
 use crate::recovering::{STEPS, assert_done, kill_agent, run_to_mid_tool_with};
 use crate::research;
 use crate::server::Server;
-use longhaul_store::{Home, RunDir};
+use longhaul_store::{Argv, Home, RunDir};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -152,7 +152,10 @@ fn agent_works_in_the_moved_workspace() {
     assert_eq!(resumed.envelope(0)["run"]["id"], id.as_str());
     let last = run.attempts().expect("attempts").pop().expect("at least two attempts");
     assert!(last.number() > 1);
-    assert_eq!(last.argv().expect("the attempt was started").cwd.as_path(), input);
+    assert_eq!(
+        last.read::<Argv>().expect("it can be read").expect("the attempt was started").cwd.as_path(),
+        input
+    );
     assert_answers_from(&stage, &home, &[(&id, run.path().to_owned())]);
     assert!(!stage.home().exists(), "something was written to the old path");
     fs::rename(home, stage.home()).expect("a home can be moved");

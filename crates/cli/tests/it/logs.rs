@@ -134,7 +134,7 @@ fn add_timestamps(run: &RunDir, path: &Path) -> Vec<Value> {
         text.lines().map(|line| serde_json::from_str(line).expect("valid JSON")).collect();
     let count = lines.len() as u64;
     for (line, number) in lines.iter_mut().zip(1..) {
-        line["timestamp"] = rfc3339(started + Span(1000 * number / count)).into();
+        line["timestamp"] = rfc3339(started.0 + Span(1000 * number / count)).into();
     }
     let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
     fs::write(path, text).expect("the test owns the file");

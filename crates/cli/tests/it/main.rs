@@ -7,6 +7,7 @@
 #![allow(clippy::disallowed_methods, reason = "these rules are for the program")]
 
 mod accounting;
+mod acp;
 mod artifacts;
 mod background;
 mod bad_input;

@@ -75,7 +75,7 @@ fn watchdog(stage: &Stage) -> Pid {
 }
 
 fn watchdog_stop(run: &RunDir) -> Option<WatchdogStop> {
-    run.attempt(1).watchdog_stop().expect("the file is complete or absent")
+    run.attempt(1).read().expect("the file is complete or absent")
 }
 
 /// Starts a run that hangs in its second step, with these arguments for its orphan timeout.

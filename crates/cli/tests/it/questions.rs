@@ -88,7 +88,7 @@ fn question_is_answered_by_key_or_first_option() {
                 .into()
         );
         assert_eq!(
-            run.attempt(1).answers().expect("reading succeeds"),
+            run.attempt(1).read::<Vec<AnsweredQuestion>>().expect("reading succeeds").unwrap_or_default(),
             [
                 answered("Which database should we use?", "SQLite", Some("database")),
                 answered("Which features do you want?", "Logs, Auth", Some("features")),

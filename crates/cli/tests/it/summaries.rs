@@ -8,7 +8,9 @@ use crate::harness::{Stage, claude_code};
 use crate::recovering::{recover, steps};
 use crate::server::Server;
 use crate::tidy;
+use longhaul_core::DeadlineKind;
 use longhaul_drill::api::RequestKind;
+use longhaul_store::Argv;
 use rustix::process::Signal;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -138,7 +140,7 @@ fn handoff_contains_the_summary() {
         assert_eq!(sessions.iter().filter(is_session).count(), 2, "{sessions:?}");
         let summary = stage.only_run().attempt(2).summary();
         assert!(fs::read_to_string(summary.stream_path()).is_ok_and(|stream| stream.contains(SUMMARY)));
-        let argv = fs::read_to_string(summary.argv_path()).expect("the arguments are stored");
+        let argv = fs::read_to_string(summary.path_of::<Argv>()).expect("the arguments are stored");
         assert!(argv.contains(MODEL) && !argv.contains("take step"), "{argv}");
     });
 }
@@ -183,7 +185,7 @@ fn hanging_summary_is_stopped() {
 fn cancel_stops_a_summary_at_once() {
     with_each_agent("a cancelled summary", "fault = { silence = {} }", |stage, agent, server| {
         let run = run_to_mid_summary(stage, agent, server);
-        assert_eq!(stage.only_run().status().expect("a status").deadline.as_deref(), Some("summary_timeout"));
+        assert_eq!(stage.only_run().status().expect("a status").deadline, Some(DeadlineKind::SummaryTimeout));
         run.signal(Signal::INT);
         let output = run.output();
         output.envelope(130);

@@ -2,7 +2,7 @@
 //!
 //! After each fault the work must be finished. No completed step may be repeated, and no process may remain.
 //!
-//! Plain tests take a sample of the points with the scripted agent. `LONGHAUL_SWEEP=scripted` or `claude`
+//! Plain tests take a sample of the points with the scripted agent. `LONGHAUL_SWEEP=scripted`, `acp` or `claude`
 //! takes all points, or a sample of `LONGHAUL_SWEEP_POINTS` points drawn with `LONGHAUL_SWEEP_SEED`. Each
 //! point appends a line of JSON to `LONGHAUL_SWEEP_REPORT`, and a failed point is only reported there. `cargo
 //! xtask sweep` sets these variables.
@@ -22,7 +22,7 @@ use std::env;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::panic::{self, AssertUnwindSafe};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use strike::Strike;
 
 /// Four steps in three turns. Each step records its call in a separate file, and first checks whether it was
@@ -42,6 +42,16 @@ pub const DONE: &str = "All four steps are taken.";
 /// Content of the file `steps` after the work.
 pub const STEPS: &str = "one\ntwo\nthree\nfour\n";
 const IDEAL_REQUESTS: u64 = 4;
+
+#[test]
+fn work_of_acp_agent_is_done_once_after_any_kill() {
+    let options = options();
+    // Other sweeps choose their agent.
+    if options.is_plain {
+        let strikes = [Strike::KillSupervisor, Strike::KillAgent, Strike::KillBothGuarded, Strike::TermAll];
+        sweep_with(&SweepOptions { agent: SweepAgent::Acp, ..options }, &strikes);
+    }
+}
 
 #[test]
 fn work_is_done_once_after_any_kill() {
@@ -68,10 +78,17 @@ fn work_is_finished_after_any_full_disk() {
     sweep(&[Strike::FullDisk, Strike::ShortWrite]);
 }
 
+/// The agent of a sweep.
+pub enum SweepAgent {
+    Scripted,
+    /// The scripted agent, over the Agent Client Protocol.
+    Acp,
+    Claude(PathBuf),
+}
+
 /// Options of a sweep.
 struct SweepOptions {
-    agent: String,
-    claude: Option<PathBuf>,
+    agent: SweepAgent,
     /// Number of points per strike. By default each strike has its own sample.
     points: Option<u64>,
     seed: u64,
@@ -84,11 +101,13 @@ fn options() -> SweepOptions {
     let number = |name: &str| env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
     let agent = env::var("LONGHAUL_SWEEP").ok();
     let is_plain = agent.is_none();
-    let agent = agent.unwrap_or_else(|| "scripted".to_owned());
-    let claude = (agent == "claude").then(|| claude_code("the sweep").expect("the real agent is requested"));
+    let agent = match agent.as_deref() {
+        Some("claude") => SweepAgent::Claude(claude_code("the sweep").expect("the real agent is requested")),
+        Some("acp") => SweepAgent::Acp,
+        Some(_) | None => SweepAgent::Scripted,
+    };
     SweepOptions {
         agent,
-        claude,
         points: number("LONGHAUL_SWEEP_POINTS"),
         seed: number("LONGHAUL_SWEEP_SEED").unwrap_or(1),
         report: env::var_os("LONGHAUL_SWEEP_REPORT").map(PathBuf::from),
@@ -97,22 +116,25 @@ fn options() -> SweepOptions {
 }
 
 fn sweep(strikes: &[Strike]) {
-    let options = options();
-    let claude = options.claude.as_deref();
+    sweep_with(&options(), strikes);
+}
+
+fn sweep_with(options: &SweepOptions, strikes: &[Strike]) {
+    let agent = &options.agent;
     for strike in strikes {
-        let points = count_points(*strike, claude);
+        let points = count_points(*strike, agent);
         let sample = options.points.or(options.is_plain.then_some(strike.sample()));
         for number in draw_points(points, sample, draw(options.seed, *strike as u64, u64::MAX)) {
-            let result = panic::catch_unwind(AssertUnwindSafe(|| play(*strike, number, claude)));
+            let result = panic::catch_unwind(AssertUnwindSafe(|| play(*strike, number, agent)));
             let result = result.map_err(|cause| panic_message(cause.as_ref()));
-            report_point(&options, *strike, number, points, &result);
+            report_point(options, *strike, number, points, &result);
             if options.is_plain {
                 let mut figures = result.expect("the point was played to its end");
                 // On a busy machine, a signal to the agent can arrive when another response is already in
                 // flight. The bounds of such strikes get a second try; problems never do.
                 let is_timed = strike.wasted_max() > 0;
                 if is_timed && figures.problems.is_empty() && !figures.missed_bounds(*strike).is_empty() {
-                    figures = play(*strike, number, claude);
+                    figures = play(*strike, number, agent);
                 }
                 let problems = [figures.problems.clone(), figures.missed_bounds(*strike)].concat();
                 assert!(
@@ -127,10 +149,10 @@ fn sweep(strikes: &[Strike]) {
 }
 
 /// Returns how many points of an undisturbed run this strike can hit.
-fn count_points(strike: Strike, claude: Option<&Path>) -> u64 {
+fn count_points(strike: Strike, agent: &SweepAgent) -> u64 {
     let (stage, server) = (Stage::new(), Server::start(WORK));
     let log = stage.folder().join("points");
-    let output = run(&stage, claude, &server, strike, &[(strike.log(), log.to_string_lossy().into_owned())]);
+    let output = run(&stage, agent, &server, strike, &[(strike.log(), log.to_string_lossy().into_owned())]);
     assert_eq!(output.expect("nothing killed the supervisor").envelope(0)["result"], DONE);
     assert_eq!(server.api.request_log().model_requests() as u64, IDEAL_REQUESTS);
     fs::read_to_string(log).expect("the log of points exists").lines().count() as u64
@@ -167,8 +189,13 @@ fn report_point(
         Ok(figures) => figures.problems.clone(),
         Err(message) => vec![message.clone()],
     };
+    let agent = match options.agent {
+        SweepAgent::Scripted => "scripted",
+        SweepAgent::Acp => "acp",
+        SweepAgent::Claude(_) => "claude",
+    };
     let line = json!({
-        "agent": options.agent, "seed": options.seed, "victim": strike.label(), "point": number, "points": points,
+        "agent": agent, "seed": options.seed, "victim": strike.label(), "point": number, "points": points,
         "failed": failed, "figures": result.as_ref().ok(),
     });
     let mut file = File::options().append(true).create(true).open(report).expect("the report is writable");

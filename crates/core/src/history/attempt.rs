@@ -26,6 +26,8 @@ pub struct AttemptHistory {
     pub strategy: Option<ResumeStrategy>,
     /// Reason for the strategy.
     pub reason: Option<StrategyReason>,
+    /// Number of results before the wrap-up was requested. `None` if it was not requested.
+    pub wrap_up_after_results: Option<u32>,
     /// Summary of older work for it. `None` if none was requested or it has not ended.
     pub summary: Option<SummaryHistory>,
     /// Whether a turn or a tool call was completed.
@@ -106,6 +108,7 @@ impl AttemptHistory {
             spawned_at: None,
             strategy: plan.strategy,
             reason: None,
+            wrap_up_after_results: matches!(plan.prompt, PromptKind::WrapUp(_)).then_some(0),
             summary: None,
             made_progress: false,
             downtime: Span::ZERO,

@@ -3,7 +3,7 @@
 use super::{
     AttemptHistory, CheckHistory, HistoryEvent, HistoryEventKind, OutageHistory, RunHistory, StopOrder,
 };
-use crate::{Moment, Record, Span};
+use crate::{Moment, PromptKind, Record, Span};
 
 impl RunHistory {
     /// Applies one record of a step that was decided at `at`. Returns the event that the record adds, or `None`
@@ -64,7 +64,12 @@ impl RunHistory {
             Record::AgentStopped { claimed_done, .. } => {
                 HistoryEventKind::AgentStopped { claimed_done: *claimed_done }
             }
-            Record::PromptSent { prompt, .. } => HistoryEventKind::PromptSent(*prompt),
+            Record::PromptSent { prompt, results, .. } => {
+                if matches!(prompt, PromptKind::WrapUp(_)) {
+                    self.attempts.last_mut()?.wrap_up_after_results.get_or_insert(*results);
+                }
+                HistoryEventKind::PromptSent(*prompt)
+            }
             Record::StopOrdered { cause, level, stall, .. } => {
                 let order = StopOrder { at, cause: *cause, level: *level, stall: *stall };
                 self.attempts.last_mut()?.stops.push(order);

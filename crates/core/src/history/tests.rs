@@ -146,7 +146,7 @@ fn outage_lasts_until_progress() {
 fn finish_keeps_the_totals_of_its_time() {
     let finished = |seconds| Record::RunFinished { at: at(seconds), outcome: Outcome::DONE };
     let reopened =
-        Record::RunReopened { at: at(500), request: crate::ResumeRequest::Continue, changes: Vec::new() };
+        Record::RunReopened { at: at(500), request: ResumeRequest::Continue, changes: Vec::new() };
     let history =
         history(&[(80, finished(80)), (500, reopened), starts(500), fails(520, 0), (520, finished(520))]);
     let totals = |event: &HistoryEvent| match event.kind {

@@ -2,6 +2,7 @@
 
 use super::{Phase, Run, WrapUpStage};
 use crate::{LimitThreshold, Moment, Policy, Span, StopLevel, word_enum};
+use serde::{Deserialize, Serialize};
 
 /// The next moment at which a run makes a decision on its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,7 +15,9 @@ pub struct Deadline {
 
 word_enum! {
     /// The event at a deadline.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    #[serde(rename_all = "snake_case")]
     pub enum DeadlineKind {
         /// The next attempt starts.
         NextAttempt = "next_attempt",

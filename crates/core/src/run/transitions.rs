@@ -318,7 +318,10 @@ impl Run {
         }
         // Work done without a supervisor, or during a stop, counts too.
         match &evidence.session {
-            Some(session) if self.is_wrong_session(session) || self.is_foreign(session) => {
+            Some(session)
+                if self.is_wrong_session(session)
+                    || !evidence.session_named_by_agent && self.is_foreign(session) =>
+            {
                 evidence.stop_cause = Some(StopCause::WrongSession)
             }
             Some(session) => self.on_session_opened(now.at, session),

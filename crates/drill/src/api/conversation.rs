@@ -14,7 +14,6 @@ const INTERRUPTED: &[&str] = &[
     "Exit code 143",
 ];
 
-/// The position in the script that a request asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ScriptPosition {
     /// The turn to serve, starting at 1.
@@ -32,7 +31,6 @@ impl ScriptPosition {
     }
 }
 
-/// Returns the id of a scripted tool call.
 pub(super) fn tool_id(position: ScriptPosition, index: usize) -> String {
     let ScriptPosition { turn, repeat, done: _ } = position;
     if repeat == 0 {
@@ -61,7 +59,7 @@ pub(super) fn next_position(messages: &Value, turns: u32) -> ScriptPosition {
                     (last, interrupted) = (ScriptPosition { done, ..result }, false);
                 }
                 if (result.turn, result.repeat) == (last.turn, last.repeat) {
-                    if was_interrupted(block.get("content")) {
+                    if was_interrupted(&block["content"]) {
                         interrupted = true;
                     } else {
                         last.done |= 1_u64.checked_shl(index).unwrap_or(0);
@@ -88,14 +86,16 @@ pub(super) fn notes_text(messages: &Value) -> String {
 
 fn texts(messages: &Value, role: &str) -> String {
     let messages = messages.as_array().map(Vec::as_slice).unwrap_or_default();
-    let contents =
-        messages.iter().filter(|message| message["role"] == role).map(|message| &message["content"]);
-    let texts = contents.flat_map(|content| match content {
+    let messages = messages.iter().filter(|message| message["role"] == role);
+    messages.flat_map(|message| content_texts(&message["content"])).collect::<Vec<_>>().join("\n")
+}
+
+fn content_texts(content: &Value) -> Vec<&str> {
+    match content {
         Value::String(text) => vec![text.as_str()],
         Value::Array(parts) => parts.iter().filter_map(|part| part["text"].as_str()).collect(),
         _ => Vec::new(),
-    });
-    texts.collect::<Vec<_>>().join("\n")
+    }
 }
 
 /// Returns the index of the reply that the last prompt selects, and the index of its turn. Returns `None` if
@@ -128,13 +128,8 @@ fn prompts(message: &Value) -> Vec<&str> {
     if message["role"] != "user" {
         return Vec::new();
     }
-    let texts = match &message["content"] {
-        Value::String(text) => vec![text.as_str()],
-        Value::Array(parts) => parts.iter().filter_map(|part| part["text"].as_str()).collect(),
-        _ => Vec::new(),
-    };
     let is_prompt = |text: &&str| !text.trim().is_empty() && !text.trim_start().starts_with(['<', '[']);
-    texts.into_iter().filter(is_prompt).collect()
+    content_texts(&message["content"]).into_iter().filter(is_prompt).collect()
 }
 
 fn blocks(messages: &Value) -> impl Iterator<Item = &Value> {
@@ -151,14 +146,8 @@ fn parse_tool_id(id: Option<&Value>) -> Option<(ScriptPosition, u32)> {
     Some((ScriptPosition { turn, repeat, done: 0 }, index))
 }
 
-fn was_interrupted(content: Option<&Value>) -> bool {
-    let text = match content {
-        Some(Value::String(text)) => text.as_str(),
-        Some(Value::Array(parts)) => {
-            parts.iter().find_map(|part| part.get("text").and_then(Value::as_str)).unwrap_or_default()
-        }
-        _ => return false,
-    };
+fn was_interrupted(content: &Value) -> bool {
+    let text = content_texts(content).first().copied().unwrap_or_default();
     INTERRUPTED.iter().any(|start| text.starts_with(start))
 }
 

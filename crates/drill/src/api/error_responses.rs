@@ -4,13 +4,13 @@
 use std::time::Duration;
 
 use axum::body::Body;
-use axum::http::{HeaderMap, HeaderName, HeaderValue, Response, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, header};
+use axum::response::IntoResponse;
 use serde_json::json;
 
 use crate::clock;
 use crate::scenario::StatusFault;
 
-/// Returns a response with this status, error type and message.
 pub(super) fn error(code: u16, kind: &str, message: &str, headers: &[(String, String)]) -> Response<Body> {
     let body = json!({"type": "error", "error": {"type": kind, "message": message}});
     with_status(code, "application/json", body.to_string(), headers)
@@ -56,12 +56,10 @@ pub(super) fn allowed() -> Vec<(String, String)> {
     unified("allowed", "five_hour", 0.2, resets_at(Duration::from_secs(3600)))
 }
 
-/// Returns an HTML page instead of a message.
 pub(super) fn html() -> Response<Body> {
     with_status(200, "text/html", "<html><body>Sign in to the network</body></html>".to_owned(), &[])
 }
 
-/// Returns a JSON response.
 pub(super) fn json_body(body: &serde_json::Value, headers: &[(String, String)]) -> Response<Body> {
     with_status(200, "application/json", body.to_string(), headers)
 }
@@ -75,11 +73,8 @@ pub(super) fn add_headers(map: &mut HeaderMap, headers: &[(String, String)]) {
 }
 
 fn with_status(code: u16, kind: &'static str, body: String, headers: &[(String, String)]) -> Response<Body> {
-    let mut response = Response::new(Body::from(body));
-    if let Ok(status) = axum::http::StatusCode::from_u16(code) {
-        *response.status_mut() = status;
-    }
-    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
+    let status = StatusCode::from_u16(code).unwrap_or_default();
+    let mut response = (status, [(header::CONTENT_TYPE, kind)], body).into_response();
     add_headers(response.headers_mut(), headers);
     response
 }

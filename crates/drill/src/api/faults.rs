@@ -6,16 +6,13 @@ use std::time::{Duration, Instant};
 use crate::rng::Rng;
 use crate::scenario::{FaultKind, ScriptedFault, Side, Times, When};
 
-/// The pending faults.
 #[derive(Debug)]
-pub(super) struct Faults {
-    pending: Vec<Pending>,
-    /// The fault that strikes side requests.
-    side: Option<Pending>,
-}
+pub(super) struct Faults(Vec<Pending>);
 
 #[derive(Debug)]
 struct Pending {
+    /// Whether it strikes side requests, which belong to no turn.
+    side: bool,
     /// The turn it strikes. `None` if it strikes any turn.
     turn: Option<u32>,
     remaining: Times,
@@ -24,7 +21,6 @@ struct Pending {
     ends_at: Option<Instant>,
 }
 
-/// A fault that strikes now.
 #[derive(Debug, Clone)]
 pub(super) struct ActiveFault {
     pub kind: FaultKind,
@@ -34,43 +30,46 @@ pub(super) struct ActiveFault {
 
 impl Faults {
     pub(super) fn new(faults: &[ScriptedFault], side: &Side, rng: &mut Rng) -> Self {
-        let pending = faults.iter().map(|fault| {
+        let mut pending = Vec::new();
+        for fault in faults {
             let turn = match &fault.when {
                 When::Turn(turn) => Some(*turn),
                 When::OneOf(turns) => turns.get(rng.below(turns.len() as u64) as usize).copied(),
                 When::Always => None,
             };
-            Pending { turn, remaining: fault.times, kind: draw_random_parts(&fault.kind, rng), ends_at: None }
-        });
-        let pending = pending.collect();
-        let side = side.fault.as_ref().map(|kind| Pending {
-            turn: None,
-            remaining: side.times,
-            kind: draw_random_parts(kind, rng),
-            ends_at: None,
-        });
-        Self { pending, side }
+            pending.push(Pending::new(false, turn, fault.times, &fault.kind, rng));
+        }
+        pending.extend(side.fault.iter().map(|kind| Pending::new(true, None, side.times, kind, rng)));
+        Self(pending)
     }
 
-    /// Consumes and returns the fault that strikes a request for `turn`. Faults of the same turn strike one
-    /// after the other, in the order of the file.
-    pub(super) fn take_fault(&mut self, turn: u32, stream: bool, now: Instant) -> Option<ActiveFault> {
-        let is_due = |pending: &Pending| {
-            pending.turn.is_none_or(|due_turn| due_turn == turn) || pending.ends_at.is_some()
+    /// Consumes and returns the fault that strikes a request for `turn`, or a side request. Faults of the same
+    /// turn strike one after the other, in the order of the file.
+    pub(super) fn take_fault(
+        &mut self,
+        side: bool,
+        turn: u32,
+        stream: bool,
+        now: Instant,
+    ) -> Option<ActiveFault> {
+        let is_due = |pending: &&mut Pending| {
+            pending.side == side
+                && (pending.turn.is_none_or(|due_turn| due_turn == turn) || pending.ends_at.is_some())
         };
-        self.pending
-            .iter_mut()
-            .filter(|pending| is_due(pending))
-            .find_map(|pending| pending.take_fault(stream, now))
-    }
-
-    /// Consumes and returns the fault that strikes a side request, which belongs to no turn.
-    pub(super) fn take_side_fault(&mut self, stream: bool, now: Instant) -> Option<ActiveFault> {
-        self.side.as_mut()?.take_fault(stream, now)
+        self.0.iter_mut().filter(is_due).find_map(|pending| pending.take_fault(stream, now))
     }
 }
 
 impl Pending {
+    /// Draws the random parts of the fault.
+    fn new(side: bool, turn: Option<u32>, remaining: Times, kind: &FaultKind, rng: &mut Rng) -> Pending {
+        let mut kind = kind.clone();
+        if let FaultKind::Kill { after, .. } = &mut kind {
+            *after = after.draw(rng);
+        }
+        Pending { side, turn, remaining, kind, ends_at: None }
+    }
+
     fn take_fault(&mut self, stream: bool, now: Instant) -> Option<ActiveFault> {
         if self.remaining == Times::Count(0) || (self.kind.needs_stream() && !stream) {
             return None;
@@ -98,15 +97,6 @@ impl Pending {
     }
 }
 
-/// Returns the fault with its random parts drawn.
-fn draw_random_parts(kind: &FaultKind, rng: &mut Rng) -> FaultKind {
-    let mut kind = kind.clone();
-    if let FaultKind::Kill { after, .. } = &mut kind {
-        *after = after.draw(rng);
-    }
-    kind
-}
-
 fn decrement(times: Times) -> Times {
     match times {
         // An outage happens once.
@@ -124,11 +114,13 @@ mod tests {
         ScriptedFault { when, times, kind }
     }
 
-    fn names(faults: &mut Faults, turns: &[u32], stream: bool) -> Vec<&'static str> {
+    fn names(faults: &mut Faults, turns: &[u32], stream: bool) -> Vec<String> {
         let now = Instant::now();
         turns
             .iter()
-            .map(|turn| faults.take_fault(*turn, stream, now).map_or("-", |fault| fault.kind.name()))
+            .map(|turn| {
+                faults.take_fault(false, *turn, stream, now).map_or("-".to_owned(), |fault| fault.kind.name())
+            })
             .collect()
     }
 
@@ -151,12 +143,12 @@ mod tests {
         let strikes = |times, count: usize| {
             let side = Side { fault: Some(FaultKind::Html {}), times, ..Side::default() };
             let mut faults = Faults::new(&[], &side, &mut Rng::new(0));
-            (0..count).filter(|_| faults.take_side_fault(false, Instant::now()).is_some()).count()
+            (0..count).filter(|_| faults.take_fault(true, 1, false, Instant::now()).is_some()).count()
         };
         assert_eq!((strikes(Times::Count(2), 5), strikes(Times::Always, 5)), (2, 5));
         assert!(
             Faults::new(&[], &Side::default(), &mut Rng::new(0))
-                .take_side_fault(true, Instant::now())
+                .take_fault(true, 1, true, Instant::now())
                 .is_none()
         );
     }
@@ -175,7 +167,7 @@ mod tests {
         let mut faults = Faults::new(&[outage], &Side::default(), &mut Rng::new(0));
         let start = Instant::now();
         let strikes = |faults: &mut Faults, turn, after_s| {
-            faults.take_fault(turn, true, start + Duration::from_secs(after_s)).is_some()
+            faults.take_fault(false, turn, true, start + Duration::from_secs(after_s)).is_some()
         };
         assert!(!strikes(&mut faults, 1, 0));
         assert!(strikes(&mut faults, 2, 1) && strikes(&mut faults, 2, 2) && strikes(&mut faults, 1, 14));
@@ -188,11 +180,11 @@ mod tests {
         let limited = [fault(When::Turn(2), Times::Count(1), limit)];
         let mut faults = Faults::new(&limited, &Side::default(), &mut Rng::new(0));
         let start = Instant::now();
-        assert!(faults.take_fault(1, true, start).is_none());
-        assert!(faults.take_fault(2, true, start).is_some());
-        let later = faults.take_fault(1, true, start + Duration::from_secs(5));
+        assert!(faults.take_fault(false, 1, true, start).is_none());
+        assert!(faults.take_fault(false, 2, true, start).is_some());
+        let later = faults.take_fault(false, 1, true, start + Duration::from_secs(5));
         assert_eq!(later.map(|fault| fault.resets_in), Some(Duration::from_secs(1)));
-        assert!(faults.take_fault(2, true, start + Duration::from_secs(6)).is_none());
-        assert!(faults.take_fault(2, true, start + Duration::from_secs(7)).is_none());
+        assert!(faults.take_fault(false, 2, true, start + Duration::from_secs(6)).is_none());
+        assert!(faults.take_fault(false, 2, true, start + Duration::from_secs(7)).is_none());
     }
 }

@@ -16,7 +16,6 @@ use tokio::time;
 /// Pause before retrying a port that is temporarily unavailable, or after a failed accept.
 const RETRY_PAUSE: Duration = Duration::from_millis(20);
 
-/// The client's connection, kept so that it can be reset.
 #[derive(Debug, Clone)]
 pub(super) struct ClientConnection(Arc<Socket>);
 
@@ -34,19 +33,6 @@ impl Connected<IncomingStream<'_, FaultyListener>> for ClientConnection {
     }
 }
 
-/// Makes a listener refuse connections for a while.
-#[derive(Debug, Clone)]
-pub(super) struct ListenerControl(mpsc::UnboundedSender<Duration>);
-
-impl ListenerControl {
-    /// Closes the listener for this long and ends every open connection.
-    pub(super) fn close_for(&self, duration: Duration) {
-        // The listener exists as long as the API. Without it, every connection is refused anyway.
-        let _ = self.0.send(duration);
-    }
-}
-
-/// The listening socket.
 #[derive(Debug)]
 pub(super) struct FaultyListener {
     listener: Option<TcpListener>,
@@ -56,15 +42,13 @@ pub(super) struct FaultyListener {
 }
 
 impl FaultyListener {
-    /// Binds a free port of 127.0.0.1.
-    pub(super) async fn open() -> io::Result<(Self, ListenerControl)> {
+    /// Binds a free port of 127.0.0.1. Each duration that is sent closes the listener for so long and ends every
+    /// open connection.
+    pub(super) async fn open() -> io::Result<(Self, mpsc::UnboundedSender<Duration>)> {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
         let address = listener.local_addr()?;
         let (sender, closures) = mpsc::unbounded_channel();
-        Ok((
-            Self { listener: Some(listener), address, closures, clients: Vec::new() },
-            ListenerControl(sender),
-        ))
+        Ok((Self { listener: Some(listener), address, closures, clients: Vec::new() }, sender))
     }
 
     pub(super) fn address(&self) -> SocketAddr {

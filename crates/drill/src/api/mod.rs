@@ -15,5 +15,5 @@ mod state;
 mod tests;
 
 pub use request_log::{Billed, InjectedFault, LoggedRequest, RequestKind, RequestLog};
-pub use server::{Api, StartError};
-pub use state::{DUMMY_KEY, DUMMY_TOKEN, SignalPoint};
+pub use server::Api;
+pub use state::{DUMMY_KEY, DUMMY_TOKEN};

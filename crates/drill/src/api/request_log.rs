@@ -1,14 +1,11 @@
 //! Records the API's request log: every request with its status, and every message with its announced and
 //! sent tokens. It serves to verify a supervisor's counts, so it never reads usage that the agent reports.
 
-use std::collections::BTreeMap;
-
-use serde::Serialize;
-
-use crate::price::{ApiTokens, Nanodollars, price};
+use crate::price::{Nanodollars, price};
+use longhaul_core::Tokens;
 
 /// Everything the API received and billed so far.
-#[derive(Debug, Clone, Default, Serialize)]
+#[derive(Debug, Clone, Default)]
 pub struct RequestLog {
     /// Every request, in the order of arrival.
     pub requests: Vec<LoggedRequest>,
@@ -21,7 +18,7 @@ pub struct RequestLog {
 }
 
 /// One request and the status of its response.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Default)]
 pub struct LoggedRequest {
     /// Milliseconds since the API started.
     pub at_ms: u64,
@@ -29,26 +26,21 @@ pub struct LoggedRequest {
     pub kind: RequestKind,
     /// The turn of the script, for a model request.
     pub turn: Option<u32>,
-    /// The session the agent named.
-    pub session: Option<String>,
     /// The text of the conversation's prompts.
-    #[serde(skip)]
     pub prompt: String,
     /// The notes that the agent added between the prompts.
-    #[serde(skip)]
     pub notes: String,
     /// The hosts that a web search by the API must exclude.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub blocked_domains: Vec<String>,
     /// The status sent. It is 0 before a response, and stays 0 if the connection was dropped before one.
     pub status: u16,
 }
 
 /// The kind of a request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum RequestKind {
     /// The next message of the conversation.
+    #[default]
     Model,
     /// A message without tools for the agent, such as a title, or a web search by the API.
     Side,
@@ -57,14 +49,10 @@ pub enum RequestKind {
 }
 
 /// One message, as billed.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone)]
 pub struct Billed {
     /// The message's id.
     pub id: String,
-    /// The `request-id` header it was sent under.
-    pub request_id: String,
-    /// The session the agent named.
-    pub session: Option<String>,
     /// The turn, 0 for a side request.
     pub turn: u32,
     /// The requested model.
@@ -72,7 +60,7 @@ pub struct Billed {
     /// Milliseconds since the API started.
     pub at_ms: u64,
     /// Announced input and sent output. A truncated message counts the output sent before the cut.
-    pub tokens: ApiTokens,
+    pub tokens: Tokens,
     /// Output tokens of the whole message.
     pub output_whole: u64,
     /// Whether the final usage was sent.
@@ -80,31 +68,14 @@ pub struct Billed {
 }
 
 /// One fault that struck one request.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone)]
 pub struct InjectedFault {
     /// The fault's name in the scenario file.
     pub fault: String,
     /// Details, such as the status.
     pub detail: String,
-    /// The turn it struck.
-    pub turn: u32,
     /// Milliseconds since the API started.
     pub at_ms: u64,
-}
-
-impl LoggedRequest {
-    pub(super) fn new(kind: RequestKind, session: Option<String>, at_ms: u64) -> LoggedRequest {
-        LoggedRequest {
-            at_ms,
-            kind,
-            turn: None,
-            session,
-            prompt: String::new(),
-            notes: String::new(),
-            blocked_domains: Vec::new(),
-            status: 0,
-        }
-    }
 }
 
 impl RequestLog {
@@ -113,20 +84,10 @@ impl RequestLog {
         self.messages.iter().chain(&self.side)
     }
 
-    /// Returns the tokens of all messages, by model.
-    #[must_use]
-    pub fn tokens_by_model(&self) -> BTreeMap<String, ApiTokens> {
-        let mut tokens = BTreeMap::<String, ApiTokens>::new();
-        for billed in self.billed() {
-            *tokens.entry(billed.model.clone()).or_default() += billed.tokens;
-        }
-        tokens
-    }
-
     /// Returns the tokens of all messages.
     #[must_use]
-    pub fn tokens(&self) -> ApiTokens {
-        self.billed().fold(ApiTokens::default(), |sum, billed| sum + billed.tokens)
+    pub fn tokens(&self) -> Tokens {
+        self.billed().fold(Tokens::default(), |sum, billed| sum + billed.tokens)
     }
 
     /// Returns the cost of all messages. Models without a known price count as free.

@@ -4,52 +4,50 @@
 use serde_json::{Value, json};
 
 use super::conversation::{ScriptPosition, tool_id};
-use crate::price::ApiTokens;
 use crate::rng::Rng;
 use crate::scenario::{Tool, Turn};
+use longhaul_core::Tokens;
 
 /// Characters per token. Four is roughly right for English.
 const CHARS_PER_TOKEN: u64 = 4;
 /// Length of the prefix that identifies a command. The commands of a scenario differ within it.
 const COMMAND_PREFIX_CHARS: usize = 32;
 
-/// A message, ready to be sent.
 #[derive(Debug, Clone)]
 pub(super) struct ScriptedMessage {
     pub id: String,
     pub model: String,
     pub content: Vec<Value>,
     pub stop_reason: String,
-    /// Tokens of the whole message.
-    pub tokens: ApiTokens,
+    pub tokens: Tokens,
 }
 
-/// One SSE event.
 #[derive(Debug, Clone)]
 pub(super) struct SseEvent {
-    pub name: &'static str,
     pub data: Value,
     /// Characters of the message that this event carries. They determine the bill of a truncated message.
     pub chars: u64,
 }
 
 impl SseEvent {
-    fn new(name: &'static str, data: Value) -> Self {
-        Self { name, data, chars: 0 }
+    fn new(data: Value) -> Self {
+        Self { data, chars: 0 }
     }
 
-    /// Returns an event that keeps the connection alive without content.
     pub(super) fn ping() -> Self {
-        Self::new("ping", json!({"type": "ping"}))
+        Self::new(json!({"type": "ping"}))
     }
 
     pub(super) fn error(kind: &str, message: &str) -> Self {
-        Self::new("error", json!({"type": "error", "error": {"type": kind, "message": message}}))
+        Self::new(json!({"type": "error", "error": {"type": kind, "message": message}}))
     }
 
-    /// Returns the event as it is sent on the wire.
+    pub(super) fn name(&self) -> &str {
+        self.data["type"].as_str().unwrap_or_default()
+    }
+
     pub(super) fn wire(&self) -> String {
-        format!("event: {}\ndata: {}\n\n", self.name, self.data)
+        format!("event: {}\ndata: {}\n\n", self.name(), self.data)
     }
 }
 
@@ -105,7 +103,6 @@ fn call(tool: &Tool, may_have_run: impl Fn(&str) -> bool) -> (&str, Value) {
     }
 }
 
-/// Returns the output tokens of a message with this content.
 pub(super) fn output_tokens(content: &[Value]) -> u64 {
     (content.iter().map(block_chars).sum::<u64>() / CHARS_PER_TOKEN).max(1)
 }
@@ -117,7 +114,6 @@ fn block_chars(block: &Value) -> u64 {
 }
 
 impl ScriptedMessage {
-    /// Returns the message as one JSON object.
     pub(super) fn json(&self) -> Value {
         let mut message = self.head();
         message["content"] = json!(self.content);
@@ -129,36 +125,27 @@ impl ScriptedMessage {
     /// Returns the message as SSE events. `rng` chooses where the text is split.
     pub(super) fn events(&self, rng: &mut Rng) -> Vec<SseEvent> {
         let mut head = self.head();
-        head["usage"] = usage(&ApiTokens { output: 1, ..self.tokens });
-        let mut events =
-            vec![SseEvent::new("message_start", json!({"type": "message_start", "message": head}))];
+        head["usage"] = usage(&Tokens { output: 1, ..self.tokens });
+        let mut events = vec![SseEvent::new(json!({"type": "message_start", "message": head}))];
         for (index, block) in self.content.iter().enumerate() {
             let (start, kind, field, text) = block_parts(block);
             events.push(SseEvent::new(
-                "content_block_start",
                 json!({"type": "content_block_start", "index": index, "content_block": start}),
             ));
             if index == 0 {
                 events.push(SseEvent::ping());
             }
             for piece in pieces(&text, rng) {
-                let mut delta = json!({"type": kind});
-                delta[field] = json!(piece);
+                let delta = json!({"type": kind, field: piece});
                 let data = json!({"type": "content_block_delta", "index": index, "delta": delta});
-                let chars = piece.chars().count() as u64;
-                events.push(SseEvent { chars, ..SseEvent::new("content_block_delta", data) });
+                events.push(SseEvent { data, chars: piece.chars().count() as u64 });
             }
-            events.push(SseEvent::new(
-                "content_block_stop",
-                json!({"type": "content_block_stop", "index": index}),
-            ));
+            events.push(SseEvent::new(json!({"type": "content_block_stop", "index": index})));
         }
         let delta = json!({"stop_reason": self.stop_reason, "stop_sequence": null});
-        events.push(SseEvent::new(
-            "message_delta",
-            json!({"type": "message_delta", "delta": delta, "usage": usage(&self.tokens)}),
-        ));
-        events.push(SseEvent::new("message_stop", json!({"type": "message_stop"})));
+        let usage = usage(&self.tokens);
+        events.push(SseEvent::new(json!({"type": "message_delta", "delta": delta, "usage": usage})));
+        events.push(SseEvent::new(json!({"type": "message_stop"})));
         events
     }
 
@@ -203,8 +190,8 @@ fn pieces(text: &str, rng: &mut Rng) -> Vec<String> {
     pieces
 }
 
-fn usage(tokens: &ApiTokens) -> Value {
-    json!({"input_tokens": tokens.input, "cache_creation_input_tokens": tokens.cache_creation,
+fn usage(tokens: &Tokens) -> Value {
+    json!({"input_tokens": tokens.input, "cache_creation_input_tokens": tokens.cache_write,
         "cache_read_input_tokens": tokens.cache_read, "output_tokens": tokens.output, "service_tier": "standard"})
 }
 
@@ -234,7 +221,7 @@ mod tests {
             json!({"type": "text", "text": "Grüße, and a longer text that is split"}),
             json!({"type": "tool_use", "id": "toolu_drill_1_0", "name": "Bash", "input": {"command": "true"}}),
         ];
-        let tokens = ApiTokens { output: output_tokens(&content), ..ApiTokens::default() };
+        let tokens = Tokens { output: output_tokens(&content), ..Tokens::default() };
         let answer = ScriptedMessage {
             id: "m".into(),
             model: "x".into(),
@@ -248,6 +235,6 @@ mod tests {
         assert_eq!(answer.output_sent(0), 1);
         let text: String = events.iter().filter_map(|event| event.data["delta"]["text"].as_str()).collect();
         assert_eq!(text, "Grüße, and a longer text that is split");
-        assert_eq!(events.last().map(|event| event.name), Some("message_stop"));
+        assert_eq!(events.last().map(SseEvent::name), Some("message_stop"));
     }
 }

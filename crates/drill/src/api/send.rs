@@ -1,15 +1,13 @@
 //! Sends a planned response event by event, logs what was sent, and detects when the client disconnects.
 
 use std::io;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use axum::body::{Body, Bytes};
-use futures_core::Stream;
 use tokio::sync::mpsc;
 use tokio::time;
+use tokio_stream::wrappers::ReceiverStream;
 
 use super::listener::ClientConnection;
 use super::scripted_message::{ScriptedMessage, SseEvent};
@@ -20,16 +18,6 @@ use super::state::{ApiState, ParsedRequest};
 const PING_EVERY: Duration = Duration::from_millis(500);
 
 type Chunk = Result<Bytes, io::Error>;
-
-/// The body of a streamed response.
-struct BodyStream(mpsc::Receiver<Chunk>);
-
-impl Stream for BodyStream {
-    type Item = Chunk;
-    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Chunk>> {
-        self.0.poll_recv(context)
-    }
-}
 
 /// The message to send, and the connection of its client.
 pub(super) struct Sender {
@@ -44,12 +32,11 @@ pub(super) fn start(sender: Sender, steps: Vec<SendStep>) -> Body {
     // The channel holds one event, so the log is at most one event ahead of the connection.
     let (chunks, receiver) = mpsc::channel(1);
     tokio::spawn(send_steps(sender, steps, chunks));
-    Body::from_stream(BodyStream(receiver))
+    Body::from_stream(ReceiverStream::new(receiver))
 }
 
 async fn send_steps(sender: Sender, steps: Vec<SendStep>, chunks: mpsc::Sender<Chunk>) {
     let Sender { state, client, request, message } = sender;
-    let turn = request.position.turn;
     let mut bill = None;
     let mut chars = 0;
     for step in steps {
@@ -58,26 +45,26 @@ async fn send_steps(sender: Sender, steps: Vec<SendStep>, chunks: mpsc::Sender<C
                 let is_sent = chunks.send(Ok(Bytes::from(event.wire()))).await.is_ok();
                 if is_sent {
                     chars += event.chars;
-                    if event.name == "message_start" {
+                    if event.name() == "message_start" {
                         bill = Some(state.bill(&request, &message));
                     }
                     if let Some(bill) = bill {
-                        state.record_sent(bill, message.output_sent(chars), event.name == "message_delta");
+                        state.record_sent(bill, message.output_sent(chars), event.name() == "message_delta");
                     }
                 }
                 is_sent
             }
             SendStep::Wait(duration) => wait(&chunks, duration).await,
             SendStep::Ping(duration) => ping(&chunks, duration).await,
-            SendStep::Announce(point, signal) => {
-                state.announce(turn, point, signal);
+            SendStep::Announce(signal) => {
+                state.announce(signal);
                 true
             }
-            SendStep::AnnounceLater(point, signal, after) => {
+            SendStep::AnnounceLater(signal, after) => {
                 let state = Arc::clone(&state);
                 tokio::spawn(async move {
                     time::sleep(after).await;
-                    state.announce(turn, point, signal);
+                    state.announce(signal);
                 });
                 true
             }

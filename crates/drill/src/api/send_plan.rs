@@ -15,26 +15,22 @@ pub(super) const READ_GRACE: Duration = Duration::from_millis(400);
 /// Duration of a wait without an end. No drill waits longer.
 const UNLIMITED: Duration = Duration::from_secs(3600);
 
-/// One step of sending a response.
 #[derive(Debug, Clone)]
 pub(super) enum SendStep {
-    /// Send an event.
     Send(SseEvent),
     /// Wait this long, or until the client leaves.
     Wait(Duration),
     /// Send pings for this long, or until the client leaves.
     Ping(Duration),
-    /// Announce a signal point.
-    Announce(KillAt, Signal),
+    Announce(Signal),
     /// Announce a signal point this long after the response was delivered.
-    AnnounceLater(KillAt, Signal, Duration),
+    AnnounceLater(Signal, Duration),
     /// End the connection without the last chunk.
     Drop,
     /// End the connection with a reset.
     Reset,
 }
 
-/// Returns the steps that send `events` under `fault`.
 pub(super) fn steps(events: Vec<SseEvent>, fault: Option<&FaultKind>) -> Vec<SendStep> {
     let all_events = |events: Vec<SseEvent>| events.into_iter().map(SendStep::Send).collect::<Vec<_>>();
     let events_until = |cut: CutPoint, end: Vec<SendStep>| {
@@ -53,26 +49,25 @@ pub(super) fn steps(events: Vec<SseEvent>, fault: Option<&FaultKind>) -> Vec<Sen
         Some(FaultKind::SseError { error, message, after }) => {
             events_until(*after, vec![SendStep::Send(SseEvent::error(error, message))])
         }
-        Some(FaultKind::Kill { at: at @ KillAt::BeforeFirstToken, signal, .. }) => {
-            let mut steps =
-                vec![SendStep::Announce(*at, *signal), SendStep::Wait(wait_for_disconnect(*signal))];
+        Some(FaultKind::Kill { at: KillAt::BeforeFirstToken, signal, .. }) => {
+            let mut steps = vec![SendStep::Announce(*signal), SendStep::Wait(wait_for_disconnect(*signal))];
             steps.extend(all_events(events));
             steps
         }
-        Some(FaultKind::Kill { at: at @ KillAt::MidStream, signal, .. }) => {
+        Some(FaultKind::Kill { at: KillAt::MidStream, signal, .. }) => {
             let mut steps = all_events(events);
             let half = steps.len() / 2;
             let pause = [
                 SendStep::Wait(READ_GRACE),
-                SendStep::Announce(*at, *signal),
+                SendStep::Announce(*signal),
                 SendStep::Wait(wait_for_disconnect(*signal)),
             ];
             steps.splice(half..half, pause);
             steps
         }
-        Some(FaultKind::Kill { at: at @ KillAt::MidTool, after, signal }) => {
+        Some(FaultKind::Kill { at: KillAt::MidTool, after, signal }) => {
             let mut steps = all_events(events);
-            steps.push(SendStep::AnnounceLater(*at, *signal, after.duration()));
+            steps.push(SendStep::AnnounceLater(*signal, after.duration()));
             steps
         }
         // These change the status, the message or the delay before it, not how it is sent.
@@ -107,9 +102,9 @@ fn sent_until(events: &[SseEvent], cut: CutPoint) -> usize {
         let start = events.iter().position(|event| event.data["content_block"]["type"] == field)?;
         Some(start + events.get(start..)?.iter().position(matches)?)
     };
-    let is_stop = |event: &SseEvent| event.name == "content_block_stop";
+    let is_stop = |event: &SseEvent| event.name() == "content_block_stop";
     let middle = |field: &str| {
-        let start = first(field, &|event| event.name == "content_block_delta")?;
+        let start = first(field, &|event| event.name() == "content_block_delta")?;
         let end = first(field, &is_stop)?;
         Some(start + (end - start).div_ceil(2).max(1))
     };
@@ -130,8 +125,8 @@ mod tests {
 
     use super::super::scripted_message::ScriptedMessage;
     use super::*;
-    use crate::price::ApiTokens;
     use crate::rng::Rng;
+    use longhaul_core::Tokens;
 
     fn check(fault: &str, expected: &str) {
         let fault: FaultKind = toml::from_str::<toml::Table>(fault)
@@ -147,14 +142,14 @@ mod tests {
             model: "x".into(),
             content,
             stop_reason: "tool_use".into(),
-            tokens: ApiTokens::default(),
+            tokens: Tokens::default(),
         };
         let steps = steps(answer.events(&mut Rng::new(7)), Some(&fault));
         let steps: Vec<_> = steps
             .iter()
             .map(|step| match step {
                 SendStep::Send(event) => {
-                    event.name.trim_start_matches("content_block_").trim_start_matches("message_")
+                    event.name().trim_start_matches("content_block_").trim_start_matches("message_")
                 }
                 SendStep::Wait(_) => "WAIT",
                 SendStep::Ping(_) => "PING",

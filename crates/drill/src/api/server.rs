@@ -19,9 +19,9 @@ use super::conversation::{ScriptPosition, next_position, notes_text, prompt_text
 use super::listener::{ClientConnection, FaultyListener};
 use super::request_log::{LoggedRequest, RequestKind, RequestLog};
 use super::send::{self, Sender};
-use super::state::{ApiState, DUMMY_KEY, DUMMY_TOKEN, ParsedRequest, SignalPoint};
+use super::state::{ApiState, DUMMY_KEY, DUMMY_TOKEN, ParsedRequest};
 use super::{error_responses, send_plan};
-use crate::scenario::{Auth, FaultKind, Scenario};
+use crate::scenario::{Auth, FaultKind, Scenario, Signal};
 
 /// The limit on a request of the real API.
 const REQUEST_BYTES_MAX: usize = 32 << 20;
@@ -29,14 +29,6 @@ const REQUEST_BYTES_MAX: usize = 32 << 20;
 const BYTES_PER_TOKEN: u64 = 4;
 // More messages than a conversation with a script has.
 const REPLY_MESSAGES_MAX: u32 = 10_000;
-
-/// Why the API could not start.
-#[derive(Debug, thiserror::Error)]
-pub enum StartError {
-    /// No port could be bound.
-    #[error("cannot bind a port of 127.0.0.1: {0}")]
-    Bind(#[source] io::Error),
-}
 
 /// A running API. It stops when dropped.
 #[derive(Debug)]
@@ -53,11 +45,11 @@ impl Api {
     /// faults that have several possible turns.
     ///
     /// # Errors
-    /// Returns [`ApiError::Bind`] if no port can be bound.
-    pub async fn start(scenario: &Scenario, seed: u64) -> Result<Self, StartError> {
-        let (listener, control) = FaultyListener::open().await.map_err(StartError::Bind)?;
+    /// Returns an error if no port can be bound.
+    pub async fn start(scenario: &Scenario, seed: u64) -> io::Result<Self> {
+        let (listener, closures) = FaultyListener::open().await?;
         let address = listener.address();
-        let state = Arc::new(ApiState::new(scenario, seed, control));
+        let state = Arc::new(ApiState::new(scenario, seed, closures));
         let routes = Router::new()
             .route("/v1/messages", post(messages))
             .route("/v1/messages/count_tokens", post(count_tokens))
@@ -105,9 +97,9 @@ impl Api {
         self.state.request_log()
     }
 
-    /// Returns a receiver of all later signal points.
+    /// Returns a receiver of the signals of all later signal points: the drill may then send one to the agent.
     #[must_use]
-    pub fn signal_points(&self) -> broadcast::Receiver<SignalPoint> {
+    pub fn signal_points(&self) -> broadcast::Receiver<Signal> {
         self.state.signal_points.subscribe()
     }
 }
@@ -151,7 +143,8 @@ async fn respond(
         Some(FaultKind::UsageLimit { window, .. }) => return error_responses::usage_limit(window, resets_in),
         Some(FaultKind::Html {}) => return error_responses::html(),
         Some(FaultKind::Refuse { duration }) => {
-            state.listener_control.close_for(*duration);
+            // The listener exists as long as the API. Without it, every connection is refused anyway.
+            let _ = state.closures.send(*duration);
             // Closing the listener ends this connection too, and with it this wait.
             return future::pending().await;
         }
@@ -176,7 +169,7 @@ async fn respond(
 
 async fn count_tokens(State(state): State<Arc<ApiState>>, headers: HeaderMap, body: Bytes) -> Response<Body> {
     let (log_index, request_id) =
-        state.log_request(LoggedRequest::new(RequestKind::Count, session(&headers), state.at_ms()));
+        state.log_request(LoggedRequest { kind: RequestKind::Count, ..LoggedRequest::default() });
     let response = if state.accepts(&headers) {
         error_responses::json_body(
             &json!({"input_tokens": tokens_of(&body)}),
@@ -210,15 +203,16 @@ fn read(state: &ApiState, headers: &HeaderMap, body: &[u8]) -> ParsedRequest {
         }
         None => next_position(messages, state.scenario.turns.len() as u32),
     };
-    let session = session(headers);
     let kind = if side { RequestKind::Side } else { RequestKind::Model };
     let prompt = prompt_text(messages);
+    let session = headers.get("x-claude-code-session-id").and_then(|value| value.to_str().ok());
     let (log_index, request_id) = state.log_request(LoggedRequest {
+        kind,
         turn: (!side).then_some(position.turn),
         prompt: prompt.clone(),
         notes: notes_text(messages),
         blocked_domains: tools.iter().flat_map(blocked_domains).collect(),
-        ..LoggedRequest::new(kind, session.clone(), state.at_ms())
+        ..LoggedRequest::default()
     });
     ParsedRequest {
         position,
@@ -227,7 +221,7 @@ fn read(state: &ApiState, headers: &HeaderMap, body: &[u8]) -> ParsedRequest {
         side,
         stream: json["stream"] == true,
         model: json["model"].as_str().unwrap_or_default().to_owned(),
-        session,
+        session: session.map(str::to_owned).unwrap_or_default(),
         input: tokens_of(body),
         log_index,
         request_id,
@@ -246,8 +240,4 @@ fn blocked_domains(search: &Value) -> Vec<String> {
 
 fn tokens_of(body: &[u8]) -> u64 {
     (body.len() as u64 / BYTES_PER_TOKEN).max(1)
-}
-
-fn session(headers: &HeaderMap) -> Option<String> {
-    headers.get("x-claude-code-session-id").and_then(|value| value.to_str().ok()).map(str::to_owned)
 }

@@ -3,21 +3,20 @@
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use axum::http::HeaderMap;
 use serde::Serialize;
 use serde_json::json;
-use tokio::sync::broadcast;
+use tokio::sync::{broadcast, mpsc};
 
 use super::conversation::ScriptPosition;
 use super::faults::{ActiveFault, Faults};
-use super::listener::ListenerControl;
 use super::request_log::{Billed, InjectedFault, LoggedRequest, RequestLog};
 use super::scripted_message::{self, ScriptedMessage, SseEvent};
-use crate::price::ApiTokens;
 use crate::rng::Rng;
-use crate::scenario::{FaultKind, KillAt, Scenario, Signal};
+use crate::scenario::{FaultKind, Scenario, Signal};
+use longhaul_core::Tokens;
 
 /// The only API key that is accepted.
 pub const DUMMY_KEY: &str = "sk-ant-drill-dummy";
@@ -27,25 +26,11 @@ pub const DUMMY_TOKEN: &str = "sk-ant-oat01-drill-dummy";
 /// Maximum number of unread signal points. A scenario has a handful.
 const SIGNAL_POINTS_MAX: usize = 256;
 
-/// A signal point of a scenario: the drill may now send the signal to the agent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct SignalPoint {
-    /// The turn it belongs to.
-    pub turn: u32,
-    /// The agent's activity at this point.
-    pub at: KillAt,
-    /// The signal to send.
-    pub signal: Signal,
-    /// Milliseconds since the API started.
-    pub at_ms: u64,
-}
-
-/// State that all requests share.
 #[derive(Debug)]
 pub(super) struct ApiState {
     pub scenario: Scenario,
-    pub listener_control: ListenerControl,
-    pub signal_points: broadcast::Sender<SignalPoint>,
+    pub closures: mpsc::UnboundedSender<Duration>,
+    pub signal_points: broadcast::Sender<Signal>,
     started: Instant,
     mutable: Mutex<MutableState>,
 }
@@ -57,7 +42,6 @@ struct MutableState {
     rng: Rng,
     /// Input tokens of each session's last message. The prompt cache holds this much input.
     cached_input: HashMap<String, u64>,
-    /// Counter for the ids of requests and messages.
     serial: u64,
     seed: u64,
 }
@@ -68,13 +52,11 @@ pub(super) struct ParsedRequest {
     pub position: ScriptPosition,
     /// The index of the reply that the last prompt selects, and the index of its turn.
     pub reply: Option<(usize, usize)>,
-    /// The text of the prompts.
     pub prompt: String,
-    /// Whether this is a side request, which belongs to no turn.
     pub side: bool,
     pub stream: bool,
     pub model: String,
-    pub session: Option<String>,
+    pub session: String,
     /// Size of the request in tokens.
     pub input: u64,
     /// Index in the log's list of requests.
@@ -82,7 +64,6 @@ pub(super) struct ParsedRequest {
     pub request_id: String,
 }
 
-/// Position of a message in the request log.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct BilledIndex {
     side: bool,
@@ -90,7 +71,7 @@ pub(super) struct BilledIndex {
 }
 
 impl ApiState {
-    pub(super) fn new(scenario: &Scenario, seed: u64, listener_control: ListenerControl) -> Self {
+    pub(super) fn new(scenario: &Scenario, seed: u64, closures: mpsc::UnboundedSender<Duration>) -> Self {
         let mut rng = Rng::new(seed);
         let faults = Faults::new(&scenario.faults, &scenario.side, &mut rng);
         let mutable = MutableState {
@@ -103,30 +84,26 @@ impl ApiState {
         };
         Self {
             scenario: scenario.clone(),
-            listener_control,
+            closures,
             signal_points: broadcast::channel(SIGNAL_POINTS_MAX).0,
             started: Instant::now(),
             mutable: Mutex::new(mutable),
         }
     }
 
-    /// Returns a copy of the request log.
     pub(super) fn request_log(&self) -> RequestLog {
         self.lock().log.clone()
     }
 
-    /// Returns the events that carry a message.
     pub(super) fn events(&self, message: &ScriptedMessage) -> Vec<SseEvent> {
         message.events(&mut self.lock().rng)
     }
 
-    /// Announces a signal point to the drill.
-    pub(super) fn announce(&self, turn: u32, at: KillAt, signal: Signal) {
+    pub(super) fn announce(&self, signal: Signal) {
         // Without a subscriber, no drill is running that could send the signal.
-        let _ = self.signal_points.send(SignalPoint { turn, at, signal, at_ms: self.at_ms() });
+        let _ = self.signal_points.send(signal);
     }
 
-    /// Logs how much of a message was sent.
     pub(super) fn record_sent(&self, bill: BilledIndex, output: u64, complete: bool) {
         let mut lock = self.lock();
         let billed = if bill.side { &mut lock.log.side } else { &mut lock.log.messages };
@@ -145,8 +122,9 @@ impl ApiState {
         self.started.elapsed().as_millis() as u64
     }
 
-    /// Logs a request and returns its index and its id.
+    /// Logs a request that arrives now, and returns its index and its id.
     pub(super) fn log_request(&self, request: LoggedRequest) -> (usize, String) {
+        let request = LoggedRequest { at_ms: self.at_ms(), ..request };
         let mut lock = self.lock();
         lock.serial += 1;
         let request_id = format!("req_drill_{:x}_{}", lock.seed, lock.serial);
@@ -154,7 +132,6 @@ impl ApiState {
         (lock.log.requests.len() - 1, request_id)
     }
 
-    /// Logs the status of the response to a request.
     pub(super) fn set_status(&self, log_index: usize, status: u16) {
         if let Some(request) = self.lock().log.requests.get_mut(log_index) {
             request.status = status;
@@ -165,15 +142,10 @@ impl ApiState {
     pub(super) fn take_fault(&self, request: &ParsedRequest) -> Option<ActiveFault> {
         let at_ms = self.at_ms();
         let mut lock = self.lock();
-        let fault = if request.side {
-            lock.faults.take_side_fault(request.stream, Instant::now())?
-        } else {
-            lock.faults.take_fault(request.position.turn, request.stream, Instant::now())?
-        };
+        let turn = request.position.turn;
+        let fault = lock.faults.take_fault(request.side, turn, request.stream, Instant::now())?;
         let detail = detail(&fault);
-        let injected =
-            InjectedFault { fault: fault.kind.name().to_owned(), detail, turn: request.position.turn, at_ms };
-        lock.log.injected.push(injected);
+        lock.log.injected.push(InjectedFault { fault: fault.kind.name(), detail, at_ms });
         Some(fault)
     }
 
@@ -217,13 +189,16 @@ impl ApiState {
         let mut lock = self.lock();
         lock.serial += 1;
         let id = format!("msg_drill_{:x}_{}", lock.seed, lock.serial);
-        let session = request.session.clone().unwrap_or_default();
-        let cache_read =
-            lock.cached_input.get(&session).copied().unwrap_or(0).min(request.input.saturating_sub(3));
+        let cache_read = lock
+            .cached_input
+            .get(&request.session)
+            .copied()
+            .unwrap_or(0)
+            .min(request.input.saturating_sub(3));
         let fresh = request.input - cache_read;
         // Input that the cache does not hold is written to it, except for a few tokens at the end.
         let input = fresh.min(3 + fresh % 8);
-        let tokens = ApiTokens { input, cache_creation: fresh - input, cache_read, output };
+        let tokens = Tokens { input, cache_write: fresh - input, cache_read, output };
         ScriptedMessage { id, model: request.model.clone(), content, stop_reason, tokens }
     }
 
@@ -231,15 +206,13 @@ impl ApiState {
     pub(super) fn bill(&self, request: &ParsedRequest, message: &ScriptedMessage) -> BilledIndex {
         let at_ms = self.at_ms();
         let mut lock = self.lock();
-        lock.cached_input.insert(request.session.clone().unwrap_or_default(), request.input);
+        lock.cached_input.insert(request.session.clone(), request.input);
         let billed = Billed {
             id: message.id.clone(),
-            request_id: request.request_id.clone(),
-            session: request.session.clone(),
             turn: if request.side { 0 } else { request.position.turn },
             model: message.model.clone(),
             at_ms,
-            tokens: ApiTokens { output: 1, ..message.tokens },
+            tokens: Tokens { output: 1, ..message.tokens },
             output_whole: message.tokens.output,
             complete: false,
         };
@@ -281,7 +254,6 @@ fn detail(fault: &ActiveFault) -> String {
     }
 }
 
-/// Returns the scenario file's word for a value.
 fn status_word(value: &impl Serialize) -> String {
     let value = serde_json::to_value(value).unwrap_or_default();
     value.as_str().unwrap_or_default().to_owned()

@@ -1,13 +1,13 @@
 //! Tests the API over a real connection.
 
-use std::io::Read;
-
+use axum::http::{HeaderValue, Request};
+use http_body_util::BodyExt;
 use serde_json::{Value, json};
 
 use super::{Api, DUMMY_KEY, RequestLog};
 use crate::scenario::Scenario;
 use crate::scenario::tests::SMALL;
-use crate::scripted::http::{BaseUrl, ConnectionHandle, post};
+use crate::scripted::http::exchange;
 
 /// Sends `requests` one after the other to an API that plays the script with `faults`. Returns their statuses
 /// and bodies, and the request log.
@@ -19,16 +19,22 @@ fn check(
         tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime can be built");
     let scenario = Scenario::parse("small", &format!("{SMALL}{faults}")).expect("the script is valid");
     let api = runtime.block_on(Api::start(&scenario, 5)).expect("loopback can be bound");
-    let base = BaseUrl::parse(&api.url()).expect("the address is plain http");
     let mut answers = Vec::new();
     for (path, key, body) in requests {
-        let headers: Vec<_> = key.map(|key| ("x-api-key".to_owned(), key.to_owned())).into_iter().collect();
-        let answer = post(&base, path, &headers, body.to_string().as_bytes(), &ConnectionHandle::default());
-        answers.push(answer.map_or((0, String::new()), |mut answer| {
-            let mut text = String::new();
+        let request = Request::post(format!("{}{path}", api.url())).body(body.to_string());
+        let mut request = request.expect("the address is valid");
+        if let Some(key) = key {
+            request.headers_mut().insert("x-api-key", HeaderValue::from_static(key));
+        }
+        answers.push(runtime.block_on(async {
+            let Ok(response) = exchange(request).await else { return (0, String::new()) };
+            let (status, mut body) = (response.status().as_u16(), response.into_body());
+            let mut bytes = Vec::new();
             // A truncated body yields the part that was read.
-            let _ = answer.body.read_to_string(&mut text);
-            (answer.status, text)
+            while let Some(Ok(frame)) = body.frame().await {
+                bytes.extend(frame.into_data().unwrap_or_default());
+            }
+            (status, String::from_utf8_lossy(&bytes).into_owned())
         }));
     }
     (answers, api.request_log())
@@ -60,7 +66,7 @@ fn streamed_and_whole_messages_are_equal() {
     assert_eq!(first.tokens.output, second.tokens.output);
     assert!(first.complete && second.complete && first.id != second.id);
     // The second request repeats the first, so the cache holds all of it but the last tokens.
-    let input = first.tokens.input + first.tokens.cache_creation;
+    let input = first.tokens.input + first.tokens.cache_write;
     assert!((input - 4..=input).contains(&second.tokens.cache_read), "{first:?} {second:?}");
 }
 

@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use serde::Deserialize;
 use serde::de::{Deserializer, Error as _};
+use serde::{Deserialize, Serialize};
 
 use super::duration::duration_from_seconds;
 use crate::rng::Rng;
 
 /// A minimum and a maximum. They are equal if the duration is exact or already drawn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct DurationRange {
     min: Duration,
     max: Duration,

@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use serde::Deserialize;
 use serde::de::Error as _;
+use serde::{Deserialize, Serialize};
 
 use super::duration::{optional_seconds, seconds};
 use super::duration_range::DurationRange;
@@ -65,7 +65,7 @@ impl<'de> Deserialize<'de> for Times {
 }
 
 /// The effect of a fault on the request that it strikes.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum FaultKind {
     /// Answers with this HTTP status.
@@ -154,24 +154,9 @@ pub enum FaultKind {
 impl FaultKind {
     /// Returns the fault's name in the scenario file, for reports.
     #[must_use]
-    pub fn name(&self) -> &'static str {
-        match self {
-            Self::Status(_) => "status",
-            Self::UsageLimit { .. } => "usage_limit",
-            Self::Refuse { .. } => "refuse",
-            Self::Reset { .. } => "reset",
-            Self::Cut { .. } => "cut",
-            Self::Pings { .. } => "pings",
-            Self::Silence { .. } => "silence",
-            Self::SseError { .. } => "sse_error",
-            Self::Html {} => "html",
-            Self::Refusal {} => "refusal",
-            Self::Empty {} => "empty",
-            Self::PauseTurn {} => "pause_turn",
-            Self::MaxTokens {} => "max_tokens",
-            Self::Kill { .. } => "kill",
-            Self::Hold { .. } => "hold",
-        }
+    pub fn name(&self) -> String {
+        let file = serde_json::to_value(self).unwrap_or_default();
+        file.as_object().and_then(|fault| fault.keys().next().cloned()).unwrap_or_default()
     }
 
     /// Returns whether the fault applies only to a streamed response.
@@ -198,7 +183,7 @@ impl FaultKind {
 }
 
 /// An HTTP status and its error body.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct StatusFault {
     /// The status code.
@@ -217,7 +202,7 @@ pub struct StatusFault {
 }
 
 /// A point in a streamed response.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, serde::Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CutPoint {
     /// After the headers, before any event.
@@ -236,7 +221,7 @@ pub enum CutPoint {
 }
 
 /// The moment at which the agent should receive a signal.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum KillAt {
     /// The request arrived and no part of the response was sent.

@@ -10,7 +10,7 @@ use signal_hook::consts::{SIGHUP, SIGINT};
 use super::callbacks::Callbacks;
 use super::cost::CostMeter;
 use super::environment::Environment;
-use super::flags::Flags;
+use super::flags::{Flags, Output};
 use super::hooks::{Hooks, SESSION_END};
 use super::inbox::{Inbox, InboxEvent};
 use super::mcp_servers::Servers;
@@ -19,7 +19,6 @@ use super::shell::Background;
 use super::stdout::{EventWriter, print_error};
 use crate::clock;
 
-/// The agent's state.
 #[derive(Debug)]
 pub(super) struct Agent {
     pub flags: Flags,
@@ -35,7 +34,6 @@ pub(super) struct Agent {
     pub hooks: Hooks,
     pub callbacks: Callbacks,
     pub servers: Servers,
-    /// Prompts that wait for an exchange.
     pub queue: VecDeque<QueuedPrompt>,
     pub background: Vec<Background>,
     pub input_ended: bool,
@@ -99,12 +97,10 @@ impl Agent {
         }
     }
 
-    /// Returns whether the agent waits for an answer that can no longer arrive.
     fn has_lost_host(&self) -> bool {
         self.input_ended && self.callbacks.open_question.is_some()
     }
 
-    /// Handles a line of stdin.
     fn take_line(&mut self, line: &str) -> Result<(), Stop> {
         let line = line.trim();
         if line.is_empty() {
@@ -117,6 +113,9 @@ impl Agent {
             ));
             return Err(Stop::Exit(1));
         };
+        if self.flags.output == Output::Acp {
+            return self.take_acp_message(&message);
+        }
         match message["type"].as_str() {
             Some("user") => {
                 let uuid = message["uuid"].as_str().map(str::to_owned);
@@ -169,7 +168,6 @@ impl Agent {
         true
     }
 
-    /// Reports the running background commands.
     pub(super) fn emit_background(&mut self) {
         let tasks: Vec<Value> = self
             .background
@@ -210,7 +208,6 @@ impl Agent {
         self.hooks.run_session_event(event, &input, &[("CLAUDE_PROJECT_DIR", &self.environment.cwd)])
     }
 
-    /// Runs the hooks for the end of the session, also after a signal.
     pub(super) fn emit_session_end(&self) {
         self.emit_hooks(SESSION_END, json!({"reason": "other"}));
     }
@@ -243,7 +240,6 @@ impl Agent {
     }
 }
 
-/// Returns the text of a message's content, which is a string or a list of blocks.
 pub(super) fn text_of(content: &Value) -> String {
     match content {
         Value::String(text) => text.clone(),

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::agent::{Agent, Stop};
-use super::hooks::Verdict;
+use super::hooks::{Verdict, matches_tool};
 use super::tools::Outcome;
 
 /// Time for the host to answer, unless it registers another timeout.
@@ -17,7 +17,6 @@ const FAILED: &str = "Hook callback failed: the SDK host replied with an error o
 const TIMED_OUT: &str = "PreToolUse hook did not respond before its timeout (host client may be unreachable). The tool \
                       call was not executed; other configured hooks may not have completed.";
 
-/// The hooks that the host registered.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Callbacks {
     callbacks: Vec<Callback>,
@@ -59,44 +58,30 @@ impl Callbacks {
         }
     }
 
-    /// Returns whether the open question is answered.
     pub(super) fn is_answered(&self) -> bool {
         self.open_question.as_ref().is_some_and(|(_, answer)| answer.is_some())
     }
 }
 
-/// The host's decision about a call.
 pub(super) enum HookDecision {
-    /// The host does not object.
     Pass,
-    /// The call is permitted with this input.
     Modify(Value),
     /// The tool is not called. Contains the result of the call and the metadata of the rejection.
     Refuse(Outcome, Value),
 }
 
-/// The host's reaction to a question.
 enum HostReply {
     Answer(Value),
-    /// The host could not answer.
     Failure,
-    /// The host disconnected.
     Disconnected,
-    /// No answer before the timeout.
     TimedOut,
 }
 
 impl Agent {
-    /// Asks the host's hooks about a call.
     pub(super) fn ask_host(&mut self, call: &Value, input: &Value) -> Result<HookDecision, Stop> {
         let tool = call["name"].as_str().unwrap_or_default();
-        let matches_tool = |callback: &&Callback| {
-            matches!(callback.matcher.as_str(), "" | "*" | ".*")
-                || callback.matcher.split('|').any(|name| name == tool)
-        };
-        let callbacks: Vec<Callback> =
-            self.callbacks.callbacks.iter().filter(matches_tool).cloned().collect();
-        for callback in callbacks {
+        let callbacks = self.callbacks.callbacks.clone();
+        for callback in callbacks.iter().filter(|callback| matches_tool(&callback.matcher, tool)) {
             let question = json!({"subtype": "hook_callback", "callback_id": callback.id, "input": input,
                 "tool_use_id": call["id"]});
             match self.ask_question(&question, Some(callback.timeout))? {

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::agent::{Agent, Stop};
 use super::callbacks::Callbacks;
-use super::{VERSION, init};
+use super::init;
 
 impl Agent {
     /// Answers a control request. An interrupt during an exchange and `end_session` stop the current work.
@@ -54,16 +54,6 @@ impl Agent {
                     "total_lines_added": 0, "total_lines_removed": 0},
                 "subscription_type": null, "rate_limits_available": false, "rate_limits": null,
             }),
-            "get_session_cost" => {
-                json!({"text": format!("Estimated cost:        ${:.4}", self.cost_meter.dollars())})
-            }
-            "get_context_usage" => {
-                json!({"totalTokens": 0, "maxTokens": 1_000_000, "percentage": 0, "categories": []})
-            }
-            "get_settings" => json!({"effective": {}, "sources": [], "applied": {"model": self.model}}),
-            "get_status" => json!({"sections": []}),
-            "mcp_status" => json!({"mcpServers": []}),
-            "get_binary_version" => json!({"version": VERSION}),
             other => {
                 let error = format!("Unsupported control request subtype: {other}");
                 self.out.answer(json!({"subtype": "error", "request_id": id, "error": error,

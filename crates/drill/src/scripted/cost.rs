@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use crate::price::{ApiTokens, Nanodollars, price};
+use crate::price::{Nanodollars, price};
+use longhaul_core::Tokens;
 
-/// Tokens and cost by model.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Usage(BTreeMap<String, (ApiTokens, Nanodollars)>);
+pub(super) struct Usage(BTreeMap<String, (Tokens, Nanodollars)>);
 
 impl Usage {
-    fn add(&mut self, model: &str, tokens: ApiTokens, cost: Nanodollars) {
+    fn add(&mut self, model: &str, tokens: Tokens, cost: Nanodollars) {
         let entry = self.0.entry(model.to_owned()).or_default();
         entry.0 += tokens;
         entry.1 += cost;
@@ -26,9 +26,9 @@ impl Usage {
         let mut difference = Self::default();
         for (model, (tokens, cost)) in &self.0 {
             let (before, cost_before) = earlier.0.get(model).copied().unwrap_or_default();
-            let tokens = ApiTokens {
+            let tokens = Tokens {
                 input: tokens.input.saturating_sub(before.input),
-                cache_creation: tokens.cache_creation.saturating_sub(before.cache_creation),
+                cache_write: tokens.cache_write.saturating_sub(before.cache_write),
                 cache_read: tokens.cache_read.saturating_sub(before.cache_read),
                 output: tokens.output.saturating_sub(before.output),
             };
@@ -44,7 +44,7 @@ impl Usage {
         let models = self.0.iter().map(|(model, (tokens, cost))| {
             let mut usage = json!({
                 "inputTokens": tokens.input, "outputTokens": tokens.output,
-                "cacheReadInputTokens": tokens.cache_read, "cacheCreationInputTokens": tokens.cache_creation,
+                "cacheReadInputTokens": tokens.cache_read, "cacheCreationInputTokens": tokens.cache_write,
                 "webSearchRequests": 0, "costUSD": cost.dollars(), "thinkingTokens": 0,
                 "cacheCreationEphemeral5mInputTokens": 0, "cacheCreationEphemeral1hInputTokens": 0,
             });
@@ -70,9 +70,7 @@ pub(super) struct CostMeter {
     total: Usage,
     /// The estimated part of `total`. It is not written to the session.
     estimated: Usage,
-    /// `total` when the process started.
     at_start: Usage,
-    /// `total` at the last result.
     at_result: Usage,
     unknown_model: bool,
 }
@@ -84,9 +82,9 @@ impl CostMeter {
         let models = cost_state.and_then(|state| state["modelUsage"].as_object());
         for (model, usage) in models.into_iter().flatten() {
             let count = |field: &str| usage[field].as_u64().unwrap_or(0);
-            let tokens = ApiTokens {
+            let tokens = Tokens {
                 input: count("inputTokens"),
-                cache_creation: count("cacheCreationInputTokens"),
+                cache_write: count("cacheCreationInputTokens"),
                 cache_read: count("cacheReadInputTokens"),
                 output: count("outputTokens"),
             };
@@ -96,14 +94,13 @@ impl CostMeter {
         Self { at_start: total.clone(), at_result: total.clone(), total, ..Self::default() }
     }
 
-    /// Adds a message that the API billed.
-    pub(super) fn add(&mut self, model: &str, tokens: ApiTokens) {
+    pub(super) fn add(&mut self, model: &str, tokens: Tokens) {
         self.unknown_model |= price(model, &tokens).is_none();
         self.total.add(model, tokens, price(model, &tokens).unwrap_or_default());
     }
 
     /// Adds the estimated usage of an interrupted message.
-    pub(super) fn estimate(&mut self, model: &str, tokens: ApiTokens) {
+    pub(super) fn estimate(&mut self, model: &str, tokens: Tokens) {
         self.add(model, tokens);
         self.estimated.add(model, tokens, price(model, &tokens).unwrap_or_default());
     }
@@ -128,7 +125,6 @@ impl CostMeter {
         usage
     }
 
-    /// Returns the fields of a `cost-state` row.
     pub(super) fn cost_state(&self) -> Value {
         let billed = self.total.minus(&self.estimated);
         json!({"totalCostUSD": billed.cost().dollars(), "modelUsage": billed.json(false),
@@ -142,7 +138,7 @@ mod tests {
 
     #[test]
     fn resumed_session_continues_from_cost_state_without_estimates() {
-        let tokens = ApiTokens { input: 1000, cache_creation: 200, cache_read: 3000, output: 50 };
+        let tokens = Tokens { input: 1000, cache_write: 200, cache_read: 3000, output: 50 };
         let mut meter = CostMeter::default();
         meter.add("claude-opus-5-5", tokens);
         meter.estimate("claude-opus-5-5", tokens);

@@ -1,12 +1,13 @@
 //! Emits messages: events to the host as they happen, and rows to the session when a message is complete.
 
+use axum::http::HeaderMap;
 use serde_json::{Value, json};
 
 use super::agent::Agent;
 use super::exchange::Exchange;
 use super::failure::{Failure, limit_info};
 use super::message_builder::Message;
-use crate::price::ApiTokens;
+use longhaul_core::Tokens;
 
 impl Agent {
     /// Emits one complete block of a message. The event contains the usage that the message's start
@@ -56,12 +57,12 @@ impl Agent {
         self.out.event("stream_event", fields);
     }
 
-    /// Adds the usage of a message to the session and the exchange.
     pub(super) fn bill(&mut self, exchange: &mut Exchange, message: &Message) {
         let model = message.head["model"].as_str().unwrap_or_default().to_owned();
         let tokens = message.tokens();
         self.cost_meter.add(&model, tokens);
         exchange.usage += tokens;
+        self.out.usage(&message.id, &tokens, self.cost_meter.dollars());
     }
 
     /// Writes a message's blocks to the session, with its final usage, and appends it to the conversation.
@@ -70,11 +71,16 @@ impl Agent {
             return;
         }
         for block in &message.blocks {
-            let uuid = self.out.rng.uuid();
             let row = message.with_block(block, &message.usage, message.stop_reason.as_deref());
-            self.session.link("assistant", uuid, json!({"message": row, "requestId": message.request_id}));
+            self.link("assistant", json!({"message": row, "requestId": message.request_id}));
         }
         self.messages.push(json!({"role": "assistant", "content": message.blocks}));
+    }
+
+    /// Writes a row of the conversation to the session.
+    pub(super) fn link(&mut self, kind: &str, fields: Value) {
+        let uuid = self.out.rng.uuid();
+        self.session.link(kind, uuid, fields);
     }
 
     /// Adds a user message that the agent itself creates. Its event contains `fields`.
@@ -96,12 +102,10 @@ impl Agent {
         fields["parent_tool_use_id"] = Value::Null;
         self.out.event("user", fields);
         row["message"] = message.clone();
-        let uuid = self.out.rng.uuid();
-        self.session.link("user", uuid, row);
+        self.link("user", row);
         self.messages.push(message);
     }
 
-    /// Emits the synthetic message of a failure.
     pub(super) fn emit_failure(&mut self, failure: &Failure) {
         let stop_reason = if failure.stop_reason.is_empty() { "stop_sequence" } else { failure.stop_reason };
         let message = self.synthetic(&failure.text, stop_reason);
@@ -118,21 +122,19 @@ impl Agent {
             fields[name] = value;
         }
         self.out.event("assistant", fields);
-        let uuid = self.out.rng.uuid();
         let row = json!({"message": message, "error": failure.error, "isApiErrorMessage": true,
             "apiErrorStatus": failure.status, "apiErrorType": failure.kind, "requestId": failure.request_id});
-        self.session.link("assistant", uuid, row);
+        self.link("assistant", row);
     }
 
-    /// Creates a message that no model produced.
     pub(super) fn synthetic(&mut self, text: &str, stop_reason: &str) -> Value {
         json!({"id": self.out.rng.uuid(), "type": "message", "role": "assistant", "model": "<synthetic>",
             "content": [{"type": "text", "text": text}], "stop_reason": stop_reason, "stop_sequence": "",
-            "usage": usage(&ApiTokens::default()), "context_management": null})
+            "usage": usage(&Tokens::default()), "context_management": null})
     }
 
     /// Reports a subscription's limits if they changed.
-    pub(super) fn emit_limits(&mut self, headers: &[(String, String)]) {
+    pub(super) fn emit_limits(&mut self, headers: &HeaderMap) {
         let oauth = matches!(self.environment.credential, super::environment::Credential::Token(_));
         let Some(info) = limit_info(headers).filter(|info| oauth && self.limits.as_ref() != Some(info))
         else {
@@ -144,9 +146,9 @@ impl Agent {
 }
 
 /// Returns `usage` as results and messages contain it.
-pub(super) fn usage(tokens: &ApiTokens) -> Value {
+pub(super) fn usage(tokens: &Tokens) -> Value {
     json!({
-        "input_tokens": tokens.input, "cache_creation_input_tokens": tokens.cache_creation,
+        "input_tokens": tokens.input, "cache_creation_input_tokens": tokens.cache_write,
         "cache_read_input_tokens": tokens.cache_read, "output_tokens": tokens.output,
         "output_tokens_details": {"thinking_tokens": 0},
         "server_tool_use": {"web_search_requests": 0, "web_fetch_requests": 0}, "service_tier": "standard",

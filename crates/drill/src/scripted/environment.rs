@@ -4,7 +4,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 use std::{env, fs};
 
-use super::http::BaseUrl;
+use axum::http::Uri;
+
 use super::{SEED, TIME_SCALE};
 use crate::clock;
 
@@ -19,7 +20,6 @@ const PINGS_WAIT: Duration = Duration::from_secs(740);
 /// How often the agent reports pings.
 const PING_EVERY: Duration = Duration::from_secs(10);
 
-/// How the agent authenticates.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Credential {
     Key(String),
@@ -27,10 +27,9 @@ pub(super) enum Credential {
     None,
 }
 
-/// The settings from the environment.
 #[derive(Debug, Clone)]
 pub(super) struct Environment {
-    pub base: Option<BaseUrl>,
+    pub base: Option<Uri>,
     pub credential: Credential,
     /// `$CLAUDE_CONFIG_DIR`, else `$HOME/.claude`.
     pub config: PathBuf,
@@ -54,13 +53,11 @@ impl Environment {
     pub(super) fn read() -> Self {
         let text = |name: &str| env::var(name).ok().filter(|value| !value.is_empty());
         let is_set = |name: &str| text(name).is_some_and(|value| value == "1" || value == "true");
-        let time_scale = text(TIME_SCALE)
-            .and_then(|value| value.parse().ok())
-            .filter(|scale: &f64| *scale > 0.0)
-            .unwrap_or(1.0);
+        let number = |name: &str| text(name)?.parse::<u64>().ok();
+        let time_scale = text(TIME_SCALE).and_then(|value| value.parse().ok());
+        let time_scale = time_scale.filter(|scale: &f64| *scale > 0.0).unwrap_or(1.0);
         let scaled = |duration: Duration| duration.div_f64(time_scale);
-        let api_timeout =
-            text("API_TIMEOUT_MS").and_then(|value| value.parse().ok()).map(Duration::from_millis);
+        let api_timeout = number("API_TIMEOUT_MS").map(Duration::from_millis);
         let key = text("ANTHROPIC_API_KEY").map(Credential::Key);
         let token =
             text("CLAUDE_CODE_OAUTH_TOKEN").or_else(|| text("ANTHROPIC_AUTH_TOKEN")).map(Credential::Token);
@@ -68,13 +65,11 @@ impl Environment {
         let home = text("HOME").map_or_else(env::temp_dir, PathBuf::from);
         let cwd = env::current_dir().unwrap_or_default();
         Self {
-            base: text("ANTHROPIC_BASE_URL").and_then(|url| BaseUrl::parse(&url)),
+            base: text("ANTHROPIC_BASE_URL").and_then(|url| url.parse().ok()),
             credential: token.or(key).unwrap_or(Credential::None),
             config: config.unwrap_or_else(|| home.join(".claude")),
             cwd: fs::canonicalize(&cwd).unwrap_or(cwd),
-            max_retries: text("CLAUDE_CODE_MAX_RETRIES")
-                .and_then(|value| value.parse().ok())
-                .unwrap_or(RETRIES),
+            max_retries: number("CLAUDE_CODE_MAX_RETRIES").map_or(RETRIES, |retries| retries as u32),
             time_scale,
             headers_wait: scaled(api_timeout.unwrap_or(HEADERS_WAIT)),
             stream_wait: scaled(STREAM_WAIT),
@@ -83,9 +78,7 @@ impl Environment {
             session_state: is_set("CLAUDE_CODE_SDK_READS_SESSION_STATE"),
             startup_results: is_set("CLAUDE_CODE_STARTUP_FAILURE_RESULTS"),
             sandbox: is_set("IS_SANDBOX"),
-            seed: text(SEED)
-                .and_then(|value| value.parse().ok())
-                .unwrap_or_else(|| clock::unix_ms() ^ (u64::from(std::process::id()) << 40)),
+            seed: number(SEED).unwrap_or_else(|| clock::unix_ms() ^ (u64::from(std::process::id()) << 40)),
         }
     }
 

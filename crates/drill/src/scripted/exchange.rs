@@ -14,7 +14,7 @@ use super::model_request::RequestOutcome;
 use super::result::ExchangeEnd;
 use super::stdout::print_error;
 use super::tools::Outcome;
-use crate::price::ApiTokens;
+use longhaul_core::Tokens;
 
 /// After an interrupt, a host often sends the next prompt immediately. This is how long its line may take to
 /// arrive.
@@ -41,40 +41,36 @@ const REJECTED_RUNNING: &str = " Correction to the text above: this call was sto
                                 command, a background process) may still be running, so check before starting the \
                                 same work again. The instruction to stop and wait still stands.";
 
-/// The state of an exchange.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Exchange {
-    pub started: Instant,
-    /// The background command whose end caused the exchange.
     pub origin: Option<String>,
     /// The host's ids of the user lines that the exchange serves.
     pub uuids: Vec<String>,
     /// Number of user messages emitted, which `num_turns` reports.
     pub user_events: u32,
-    pub usage: ApiTokens,
+    pub usage: Tokens,
     pub denials: Vec<Value>,
     pub stop_reason: Option<String>,
-    /// Ids of the messages whose start arrived.
     pub started_messages: Vec<String>,
-    /// The message that an interrupt truncated.
     pub truncated: Option<Message>,
-    /// Whether a stream was lost during this request.
     pub lost_in_stream: bool,
     pub safety_stops: u32,
     requests: u32,
     continuations: u32,
     nudged: bool,
-    /// Tool calls without a result.
     pub pending: Vec<Value>,
-    /// Whether a hook ends the exchange.
     pub hook_stopped: bool,
 }
 
 impl Agent {
-    /// Runs an exchange for a queued prompt, up to its result.
     pub(super) fn run_exchange(&mut self, prompt: QueuedPrompt) -> Result<(), Stop> {
         self.in_exchange = true;
-        let mut exchange = Exchange::new(&prompt);
+        let started = Instant::now();
+        let mut exchange = Exchange {
+            origin: prompt.origin.clone(),
+            uuids: prompt.uuid.iter().cloned().collect(),
+            ..Exchange::default()
+        };
         self.emit_state("running");
         self.emit_lifecycle(prompt.uuid.as_deref(), "started");
         self.take_prompt(&prompt);
@@ -103,7 +99,7 @@ impl Agent {
         for uuid in uuids {
             self.emit_lifecycle(Some(uuid), "completed");
         }
-        self.emit_result(&exchange, &end);
+        self.emit_result(&exchange, &end, started);
         self.emit_lifecycle(main_uuid.map(String::as_str), "completed");
         let row = json!({"lastPrompt": prompt.text, "leafUuid": self.session.leaf});
         self.session.row("last-prompt", row);
@@ -125,9 +121,8 @@ impl Agent {
         self.session.row("queue-operation", json!({"operation": "enqueue", "content": prompt.text}));
         self.session.row("queue-operation", json!({"operation": "dequeue"}));
         let message = json!({"role": "user", "content": prompt.text});
-        let uuid = self.out.rng.uuid();
         let row = json!({"message": message, "permissionMode": self.mode, "promptSource": "sdk"});
-        self.session.link("user", uuid, row);
+        self.link("user", row);
         self.messages.push(message);
         self.emit_prompt(prompt);
     }
@@ -139,8 +134,7 @@ impl Agent {
             let context = format!("UserPromptSubmit hook additional context: {text}");
             let attachment = json!({"type": "hook_additional_context", "content": [text],
                 "hookName": hooks::USER_PROMPT_SUBMIT, "hookEvent": hooks::USER_PROMPT_SUBMIT});
-            let uuid = self.out.rng.uuid();
-            self.session.link("attachment", uuid, json!({"attachment": attachment}));
+            self.link("attachment", json!({"attachment": attachment}));
             self.messages.push(json!({"role": "user",
                 "content": [{"type": "text", "text": format!("<system-reminder>\n{context}\n</system-reminder>")}]}));
         }
@@ -186,7 +180,6 @@ impl Agent {
         ExchangeEnd::Failed(failure)
     }
 
-    /// Processes a complete message. Returns `Some` if it ends the exchange.
     fn take_message(
         &mut self,
         exchange: &mut Exchange,
@@ -265,7 +258,6 @@ impl Agent {
         Some(self.fail(failure))
     }
 
-    /// Adds the user lines that arrived during the exchange.
     pub(super) fn take_injected(&mut self, exchange: &mut Exchange) {
         let (lines, notifications) =
             std::mem::take(&mut self.queue).into_iter().partition(|prompt| prompt.origin.is_none());
@@ -274,14 +266,12 @@ impl Agent {
             self.emit_lifecycle(line.uuid.as_deref(), "started");
             let text = format!("The user sent a new message while you were working: {}", line.text);
             let message = json!({"role": "user", "content": [{"type": "text", "text": text}]});
-            let uuid = self.out.rng.uuid();
-            self.session.link("user", uuid, json!({"message": message}));
+            self.link("user", json!({"message": message}));
             self.messages.push(message);
             exchange.uuids.extend(line.uuid);
         }
     }
 
-    /// Finishes the work that an interrupt stopped.
     fn finish_interrupted(&mut self, exchange: &mut Exchange, by_signal: bool) -> ExchangeEnd {
         let in_tools = !exchange.pending.is_empty();
         for (index, call) in exchange.pending.clone().iter().enumerate() {
@@ -335,29 +325,6 @@ impl Agent {
             let accepted = json!({"decision": "accept", "source": "config", "reason_type": "mode"});
             let meta = json!({"permission_decision": accepted});
             self.emit_outcome(exchange, &call, &Outcome::error("Exit code 137"), meta);
-        }
-    }
-}
-
-impl Exchange {
-    fn new(prompt: &QueuedPrompt) -> Self {
-        Self {
-            started: Instant::now(),
-            origin: prompt.origin.clone(),
-            uuids: prompt.uuid.iter().cloned().collect(),
-            user_events: 0,
-            usage: ApiTokens::default(),
-            denials: Vec::new(),
-            stop_reason: None,
-            started_messages: Vec::new(),
-            truncated: None,
-            lost_in_stream: false,
-            safety_stops: 0,
-            requests: 0,
-            continuations: 0,
-            nudged: false,
-            pending: Vec::new(),
-            hook_stopped: false,
         }
     }
 }

@@ -3,13 +3,13 @@
 
 use std::io::ErrorKind;
 
+use axum::http::HeaderMap;
 use serde_json::{Value, json};
 
-use super::http::header;
+use super::http;
 use super::retry::RETRY_AFTER_MAX_S;
 use crate::clock;
 
-/// The report of a failed request, on the assistant's synthetic message and on the result.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Failure {
     pub text: String,
@@ -30,24 +30,26 @@ pub(super) struct Failure {
     pub request_id: Option<String>,
 }
 
-/// The reaction to a failed request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RetryDecision {
     /// Wait and retry, at most this often.
-    Retry { at_most: Option<u32>, after_s: Option<u64> },
+    Retry {
+        at_most: Option<u32>,
+        after_s: Option<u64>,
+    },
     /// Retry immediately without reporting it, at most this often.
     RetrySilently(u32),
     /// Retry once without streaming.
     RetryWithoutStreaming,
-    /// Report the failure.
+    /// Repeat the stream a few times, then retry once without streaming.
+    RepeatStream,
     GiveUp,
 }
 
-/// An error response of the API.
 #[derive(Debug, Clone)]
 pub(super) struct ErrorResponse {
     pub status: u16,
-    pub headers: Vec<(String, String)>,
+    pub headers: HeaderMap,
     pub body: Value,
 }
 
@@ -57,7 +59,7 @@ impl ErrorResponse {
     }
 
     pub(super) fn retry_after_s(&self) -> Option<u64> {
-        header(&self.headers, "retry-after")?.parse().ok()
+        http::text(&self.headers, "retry-after")?.parse().ok()
     }
 }
 
@@ -82,7 +84,7 @@ pub(super) fn from_error_response(
     let message = response.message();
     let kind = response.body["error"]["type"].as_str().map(str::to_owned);
     let after_s = response.retry_after_s();
-    let must_not_retry = header(&response.headers, "x-should-retry") == Some("false");
+    let must_not_retry = http::text(&response.headers, "x-should-retry") == Some("false");
     let retry = if must_not_retry || after_s.is_some_and(|seconds| seconds > RETRY_AFTER_MAX_S) {
         RetryDecision::GiveUp
     } else {
@@ -93,12 +95,12 @@ pub(super) fn from_error_response(
         error,
         status: Some(response.status),
         kind,
-        request_id: header(&response.headers, "request-id").map(str::to_owned),
+        request_id: http::text(&response.headers, "request-id").map(str::to_owned),
         ..Failure::default()
     };
     match response.status {
         429 if oauth
-            && header(&response.headers, "anthropic-ratelimit-unified-status") == Some("rejected") =>
+            && http::text(&response.headers, "anthropic-ratelimit-unified-status") == Some("rejected") =>
         {
             let mut info = limit_info(&response.headers).unwrap_or_default();
             if let Some(fields) = info.as_object_mut() {
@@ -232,8 +234,8 @@ pub(super) fn from_model_refusal(model: &str, request_id: Option<String>, messag
 }
 
 /// Returns `rate_limit_info` from the unified headers, or `None` without them.
-pub(super) fn limit_info(headers: &[(String, String)]) -> Option<Value> {
-    let unified = |name: &str| header(headers, &format!("anthropic-ratelimit-unified-{name}"));
+pub(super) fn limit_info(headers: &HeaderMap) -> Option<Value> {
+    let unified = |name: &str| http::text(headers, &format!("anthropic-ratelimit-unified-{name}"));
     let mut info = json!({"status": unified("status")?, "isUsingOverage": false});
     let number = |text: &str| serde_json::from_str::<Value>(text).ok();
     if let Some(reset) = unified("reset").and_then(number) {
@@ -271,13 +273,22 @@ fn limit_text(info: &Value) -> String {
 
 #[cfg(test)]
 mod tests {
+    use axum::http::{HeaderName, HeaderValue};
+
     use super::*;
 
-    fn check(status: u16, message: &str, headers: &[(&str, &str)], expected: (RetryDecision, &str, &str)) {
-        let headers =
-            headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect::<Vec<_>>();
+    fn check(
+        status: u16,
+        message: &str,
+        headers: &[(&'static str, &'static str)],
+        expected: (RetryDecision, &str, &str),
+    ) {
+        let headers = headers
+            .iter()
+            .map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value)));
+        let headers = HeaderMap::from_iter(headers);
         let body = json!({"error": {"type": "t", "message": message}});
-        let oauth = headers.iter().any(|(name, _)| name.starts_with("anthropic"));
+        let oauth = headers.keys().any(|name| name.as_str().starts_with("anthropic"));
         let (decision, failure) =
             from_error_response(&ErrorResponse { status, headers, body }, oauth, "m", "h");
         assert_eq!((decision, failure.error, failure.terminal_reason), expected, "{status} {message}");

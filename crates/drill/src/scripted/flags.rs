@@ -3,14 +3,11 @@
 
 use std::ffi::OsString;
 
-/// The parsed command line.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Flags {
     /// `-p`. Without it, only `--version` works.
     pub print: bool,
-    /// The prompt, if it is an argument.
     pub prompt: Option<String>,
-    /// Whether stdin carries JSON lines.
     pub input_lines: bool,
     pub output: Output,
     pub verbose: bool,
@@ -51,6 +48,8 @@ pub(super) enum Output {
     Text,
     Json,
     Stream,
+    /// `--acp`, for input and output: the Agent Client Protocol.
+    Acp,
 }
 
 /// Parses the command line. The error is the text for stderr.
@@ -70,6 +69,10 @@ pub(super) fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Flags, 
         };
         match name.as_str() {
             "-p" | "--print" => flags.print = true,
+            "--acp" => {
+                flags.output = Output::Acp;
+                (flags.input_lines, flags.partial_messages, flags.prompts_host) = (true, true, true);
+            }
             "-v" | "--version" => flags.version = true,
             "--verbose" => flags.verbose = true,
             "--include-partial-messages" => flags.partial_messages = true,
@@ -130,7 +133,6 @@ pub(super) fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Flags, 
     Ok(flags)
 }
 
-/// Returns whether `text` has the form of a UUID.
 pub(super) fn is_uuid(text: &str) -> bool {
     text.len() == 36
         && text.chars().enumerate().all(|(index, c)| match index {

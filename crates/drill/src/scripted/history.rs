@@ -17,12 +17,10 @@ const MISSING_RESULT: &str = "[Tool result missing due to internal error]";
 /// The text inserted between an unanswered prompt and the next one.
 const NO_RESPONSE: &str = "No response requested.";
 
-/// A session as read from its file.
 #[derive(Debug, Default)]
 pub(super) struct History {
     /// The rows, for a fork to copy.
     pub rows: Vec<Value>,
-    /// The conversation as sent to the API.
     pub messages: Vec<Value>,
     /// The new rows to write to the file: type and message.
     pub repairs: Vec<(&'static str, Value)>,
@@ -30,14 +28,31 @@ pub(super) struct History {
     pub cost_state: Option<Value>,
 }
 
-/// Reads the session in `path`. Returns `None` if it contains no conversation. Skips invalid rows.
-pub(super) fn read(path: &Path) -> Option<History> {
-    let (rows, leaf, cost_state) = read_rows(path)?;
-    let branch = branch(&rows, leaf.as_deref());
+/// Reads the session in `path`, or its part up to a message of the model. Returns `None` if it contains no
+/// conversation or not this message. Skips invalid rows.
+pub(super) fn read(path: &Path, until: Option<&str>) -> Option<History> {
+    let bytes = fs::read(path).ok()?;
+    let text = String::from_utf8_lossy(&bytes);
+    let rows: Vec<Value> = text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+    let leaf = rows.iter().rev().find(|row| is_linked(row))?["uuid"].as_str();
+    let cost_state = rows.iter().rev().find(|row| row["type"] == "cost-state").cloned();
+    let mut branch = branch(&rows, leaf);
+    if let Some(message) = until {
+        let index = branch.iter().position(|row| row["type"] == "assistant" && row["uuid"] == message)?;
+        branch.truncate(index + 1);
+    }
     let after_error = branch.last().is_some_and(|row| row["isApiErrorMessage"] == true);
     let mut messages = branch_messages(&branch, &rows);
-    let mut repairs = Vec::new();
+    let leaf = until.or(leaf).map(str::to_owned);
     let unanswered_calls = unanswered_calls(&messages);
+    let mut repairs = Vec::new();
+    if until.is_some() {
+        let results: Vec<Value> = unanswered_calls.iter().map(|id| result(id, MISSING_RESULT)).collect();
+        if !results.is_empty() {
+            messages.push(json!({"role": "user", "content": results}));
+        }
+        return Some(History { rows, messages, repairs, leaf, cost_state });
+    }
     for id in &unanswered_calls {
         repairs.push(("user", json!({"role": "user", "content": [result(id, UNKNOWN_OUTCOME)]})));
     }
@@ -50,32 +65,6 @@ pub(super) fn read(path: &Path) -> Option<History> {
         repairs.iter().map(|(_, message)| json!({"role": message["role"], "content": message["content"]})),
     );
     Some(History { rows, messages, repairs, leaf, cost_state })
-}
-
-/// Reads the session in `path` up to a message of the model. Returns `None` if the conversation does not
-/// contain it.
-pub(super) fn read_until(path: &Path, message: &str) -> Option<History> {
-    let (rows, leaf, cost_state) = read_rows(path)?;
-    let mut branch = branch(&rows, leaf.as_deref());
-    let index = branch.iter().position(|row| row["type"] == "assistant" && row["uuid"] == message)?;
-    branch.truncate(index + 1);
-    let mut messages = branch_messages(&branch, &rows);
-    let results: Vec<Value> =
-        unanswered_calls(&messages).iter().map(|id| result(id, MISSING_RESULT)).collect();
-    if !results.is_empty() {
-        messages.push(json!({"role": "user", "content": results}));
-    }
-    Some(History { rows, messages, repairs: Vec::new(), leaf: Some(message.to_owned()), cost_state })
-}
-
-/// Returns the rows, the id of the conversation's last row, and the last `cost-state`.
-fn read_rows(path: &Path) -> Option<(Vec<Value>, Option<String>, Option<Value>)> {
-    let bytes = fs::read(path).ok()?;
-    let text = String::from_utf8_lossy(&bytes);
-    let rows: Vec<Value> = text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
-    let leaf = rows.iter().rev().find(|row| is_linked(row))?["uuid"].as_str().map(str::to_owned);
-    let cost_state = rows.iter().rev().find(|row| row["type"] == "cost-state").cloned();
-    Some((rows, leaf, cost_state))
 }
 
 /// Returns the messages on this branch. If another prompt follows a call, the call's result is on another
@@ -98,7 +87,6 @@ fn branch_messages(branch: &[&Value], rows: &[Value]) -> Vec<Value> {
     messages
 }
 
-/// Returns the result of a call, on whichever branch it is.
 fn find_result(rows: &[Value], id: &str) -> Option<Value> {
     let blocks = rows.iter().filter_map(|row| row["message"]["content"].as_array()).flatten();
     blocks.into_iter().find(|block| block["tool_use_id"] == id).cloned()
@@ -132,7 +120,6 @@ fn branch<'a>(rows: &'a [Value], leaf: Option<&str>) -> Vec<&'a Value> {
     branch
 }
 
-/// Returns the ids of the tool calls without a result, in order.
 fn unanswered_calls(messages: &[Value]) -> Vec<String> {
     let blocks = || messages.iter().filter_map(|message| message["content"].as_array()).flatten();
     let answered: HashSet<&str> = blocks().filter_map(|block| block["tool_use_id"].as_str()).collect();
@@ -154,7 +141,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a temporary folder can be made");
         let path = folder.path().join("s.jsonl");
         fs::write(&path, rows).expect("it can be written to");
-        let history = read(&path).unwrap_or_default();
+        let history = read(&path, None).unwrap_or_default();
         let contents: Vec<String> = history
             .messages
             .iter()
@@ -182,12 +169,12 @@ mod tests {
         let later = later + &row("assistant", "g", "f", json!([{"type": "text", "text": "on"}]), false);
         let result = |history: &History| history.messages[2]["content"][0]["content"].clone();
         fs::write(&path, &rows).expect("it can be written to");
-        let history = read_until(&path, "b").expect("the message is there");
+        let history = read(&path, Some("b")).expect("the message is there");
         assert_eq!((history.leaf.as_deref(), history.messages.len()), (Some("b"), 3));
         assert_eq!(result(&history), MISSING_RESULT);
-        assert!(read_until(&path, "c").is_none() && read_until(&path, "x").is_none());
+        assert!(read(&path, Some("c")).is_none() && read(&path, Some("x")).is_none());
         fs::write(&path, rows + &later).expect("it can be written to");
-        let history = read(&path).expect("there is a conversation");
+        let history = read(&path, None).expect("there is a conversation");
         assert_eq!((history.messages.len(), result(&history)), (5, json!("ok")));
     }
 

@@ -1,20 +1,17 @@
 //! Runs command hooks from settings: before a tool, and at session events. Each hook is a real process with
 //! the hook's JSON on stdin. As with the real agent, unclear output lets the tool run.
 
-use std::io::{Read, Write};
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
-use std::{fs, thread};
+use std::process::{Output, Stdio};
+use std::time::Duration;
+use std::{fs, io};
 
 use rustix::process::{Pid, Signal, kill_process_group};
 use serde_json::{Value, json};
+use tokio::io::AsyncWriteExt;
+use tokio::process::Command;
 
-/// Time limit of a hook that sets none.
 const TIMEOUT: Duration = Duration::from_secs(60);
-/// How often a running hook is polled.
-const POLL_INTERVAL: Duration = Duration::from_millis(2);
 
 /// The hook events that are supported, out of those of the real agent.
 pub(super) const PRE_TOOL_USE: &str = "PreToolUse";
@@ -22,7 +19,6 @@ pub(super) const USER_PROMPT_SUBMIT: &str = "UserPromptSubmit";
 pub(super) const SESSION_END: &str = "SessionEnd";
 const EVENTS: [&str; 3] = [PRE_TOOL_USE, USER_PROMPT_SUBMIT, SESSION_END];
 
-/// All hooks.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Hooks(Vec<Hook>);
 
@@ -34,8 +30,7 @@ struct Hook {
     timeout: Duration,
 }
 
-/// The output of a hook.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct HookResult {
     pub stdout: String,
     pub stderr: String,
@@ -43,11 +38,9 @@ pub(super) struct HookResult {
     pub timed_out: bool,
 }
 
-/// The hook's decision about the tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Verdict {
     Run,
-    /// The tool does not run, for this reason.
     Deny(String),
     /// The tool runs with this input, whatever the permission mode.
     Modify(Value),
@@ -72,7 +65,7 @@ impl Hooks {
     /// Runs every hook that matches `tool`, with `input` on stdin.
     pub(super) fn run(&self, tool: &str, input: &Value) -> Vec<HookResult> {
         let tool_hooks = self.0.iter().filter(|hook| hook.event == PRE_TOOL_USE);
-        tool_hooks.filter(|hook| hook.matches(tool)).map(|hook| hook.run(input, &[])).collect()
+        tool_hooks.filter(|hook| matches_tool(&hook.matcher, tool)).map(|hook| hook.run(input, &[])).collect()
     }
 
     /// Runs every hook of a session event with these additional variables. Returns the contexts that the
@@ -88,7 +81,6 @@ impl Hooks {
     }
 }
 
-/// Reads the value of `--settings`.
 fn read_settings(settings: &str) -> Result<Value, String> {
     let text = if settings.trim_start().starts_with('{') {
         settings.to_owned()
@@ -98,7 +90,6 @@ fn read_settings(settings: &str) -> Result<Value, String> {
     serde_json::from_str(&text).map_err(|_| "Error: Invalid JSON provided to --settings".to_owned())
 }
 
-/// Returns the hooks of an event in these settings.
 fn parse(settings: &Value, event: &'static str) -> Vec<Hook> {
     let groups = settings["hooks"][event].as_array().cloned().unwrap_or_default();
     let hooks = groups.iter().flat_map(|group| {
@@ -113,55 +104,52 @@ fn parse(settings: &Value, event: &'static str) -> Vec<Hook> {
     hooks.collect()
 }
 
+/// Returns whether a matcher of a hook selects a tool.
+pub(super) fn matches_tool(matcher: &str, tool: &str) -> bool {
+    matches!(matcher, "" | "*" | ".*") || matcher.split('|').any(|name| name == tool)
+}
+
 impl Hook {
-    fn matches(&self, tool: &str) -> bool {
-        matches!(self.matcher.as_str(), "" | "*" | ".*") || self.matcher.split('|').any(|name| name == tool)
+    fn run(&self, input: &Value, variables: &[(&str, &Path)]) -> HookResult {
+        let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+        match self.output(input, variables) {
+            Ok(Some(output)) => HookResult {
+                stdout: text(output.stdout),
+                stderr: text(output.stderr),
+                exit_code: output.status.code().unwrap_or(1),
+                timed_out: false,
+            },
+            Ok(None) => HookResult { exit_code: 1, timed_out: true, ..HookResult::default() },
+            Err(error) => HookResult { stderr: error.to_string(), exit_code: 127, ..HookResult::default() },
+        }
     }
 
-    fn run(&self, input: &Value, variables: &[(&str, &Path)]) -> HookResult {
-        let failure =
-            |stderr: String| HookResult { stdout: String::new(), stderr, exit_code: 127, timed_out: false };
-        let result = Command::new("sh")
-            .arg("-c")
-            .arg(&self.command)
-            .envs(variables.iter().copied())
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .process_group(0)
-            .spawn();
-        let mut child = match result {
-            Ok(child) => child,
-            Err(error) => return failure(error.to_string()),
-        };
-        if let Some(mut stdin) = child.stdin.take() {
-            // A hook need not read its input.
-            let _ = writeln!(stdin, "{input}");
-        }
-        let stdout = child.stdout.take().map(reader);
-        let stderr = child.stderr.take().map(reader);
-        let end = Instant::now() + self.timeout;
-        let mut timed_out = false;
-        let exit_code = loop {
-            match child.try_wait() {
-                Ok(Some(status)) => break status.code().unwrap_or(1),
-                Ok(None) if Instant::now() < end => thread::sleep(POLL_INTERVAL),
-                Ok(None) | Err(_) => {
-                    timed_out = true;
-                    if let Some(group) = Pid::from_raw(child.id().cast_signed()) {
-                        // It may exit at this very moment.
-                        let _ = kill_process_group(group, Signal::KILL);
-                    }
-                    // A killed process exits immediately.
-                    let _ = child.wait();
-                    break 1;
+    fn output(&self, input: &Value, variables: &[(&str, &Path)]) -> io::Result<Option<Output>> {
+        tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+            let mut child = Command::new("sh")
+                .arg("-c")
+                .arg(&self.command)
+                .envs(variables.iter().copied())
+                .stdin(Stdio::piped())
+                .stdout(Stdio::piped())
+                .stderr(Stdio::piped())
+                .process_group(0)
+                .kill_on_drop(true)
+                .spawn()?;
+            let group = child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
+            if let Some(mut stdin) = child.stdin.take() {
+                // A hook need not read its input.
+                let _ = stdin.write_all(format!("{input}\n").as_bytes()).await;
+            }
+            match tokio::time::timeout(self.timeout, child.wait_with_output()).await {
+                Ok(output) => output.map(Some),
+                Err(_) => {
+                    // It may exit at this very moment.
+                    let _ = group.map(|group| kill_process_group(group, Signal::KILL));
+                    Ok(None)
                 }
             }
-        };
-        let text = |reader: Option<thread::JoinHandle<String>>| {
-            reader.and_then(|reader| reader.join().ok()).unwrap_or_default()
-        };
-        HookResult { stdout: text(stdout), stderr: text(stderr), exit_code, timed_out }
+        })
     }
 }
 
@@ -172,7 +160,6 @@ impl HookResult {
         output["hookSpecificOutput"]["additionalContext"].as_str().map(str::to_owned)
     }
 
-    /// Returns the hook's decision about the tool.
     pub(super) fn verdict(&self) -> Verdict {
         if self.timed_out {
             return Verdict::Run;
@@ -190,7 +177,6 @@ impl HookResult {
 }
 
 impl Verdict {
-    /// Reads the decision from a hook's output.
     pub(super) fn parse(output: &Value) -> Verdict {
         let decision = &output["hookSpecificOutput"];
         if decision["permissionDecision"] == "deny" {
@@ -203,15 +189,6 @@ impl Verdict {
         }
         if output["continue"] == false { Verdict::StopAfter } else { Verdict::Run }
     }
-}
-
-fn reader(mut pipe: impl Read + Send + 'static) -> thread::JoinHandle<String> {
-    thread::spawn(move || {
-        let mut bytes = Vec::new();
-        // A read error keeps the part read before it.
-        let _ = pipe.read_to_end(&mut bytes);
-        String::from_utf8_lossy(&bytes).into_owned()
-    })
 }
 
 #[cfg(test)]

@@ -1,233 +1,124 @@
-//! Sends one HTTP/1.1 request per connection, in plain text; another thread may close the connection. It
-//! never retries, never follows a redirect and never uses TLS.
+//! Sends one HTTP/1.1 request per connection, in plain text, and posts the response to the inbox. It never
+//! retries, never follows a redirect and never uses TLS.
 
-use std::io::{self, BufRead, BufReader, Read, Write};
-use std::net::{Shutdown, TcpStream, ToSocketAddrs};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::io::ErrorKind;
+use std::sync::mpsc::Sender;
+use std::{mem, thread};
 
-/// Size limit of a header block. A longer one is rejected.
-const HEAD_BYTES_MAX: u64 = 64 << 10;
-/// Size limit of a chunk. A longer one is rejected.
-const CHUNK_BYTES_MAX: usize = 64 << 20;
-/// A loopback connection opens or fails immediately.
-const CONNECT_MAX: Duration = Duration::from_secs(10);
+use axum::http::{HeaderMap, HeaderValue, Request, StatusCode, Uri, header};
+use http_body_util::BodyExt;
+use hyper::Response;
+use hyper::body::Incoming;
+use hyper::client::conn::http1;
+use hyper_util::rt::TokioIo;
+use tokio::net::TcpStream;
+use tokio::sync::oneshot;
 
-/// The address of the API.
-#[derive(Debug, Clone)]
-pub(crate) struct BaseUrl {
-    /// `host:port`.
-    pub(super) authority: String,
-    /// The path before `/v1`, without a trailing slash.
-    prefix: String,
-}
+use super::inbox::{InboxEvent, ResponseChunk};
 
-impl BaseUrl {
-    /// Parses `http://host:port/prefix`. Returns `None` for anything but plain HTTP.
-    pub(crate) fn parse(url: &str) -> Option<Self> {
-        let rest = url.strip_prefix("http://")?;
-        let (host, path) = rest.split_once('/').map_or((rest, ""), |(host, path)| (host, path));
-        let authority = if host.contains(':') { host.to_owned() } else { format!("{host}:80") };
-        let path = path.trim_end_matches('/');
-        let prefix = if path.is_empty() { String::new() } else { format!("/{path}") };
-        Some(Self { authority, prefix })
+/// A request in progress. Its connection closes when this is dropped.
+pub(super) type PendingRequest = oneshot::Sender<()>;
+
+/// Returns the address of an endpoint below the API's base, or `None` for anything but plain HTTP.
+pub(super) fn endpoint(base: &Uri, path: &str) -> Option<Uri> {
+    if base.scheme_str() != Some("http") {
+        return None;
     }
+    format!("{}{path}", base.to_string().trim_end_matches('/')).parse().ok()
 }
 
-/// Closes a request's connection from any thread.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct ConnectionHandle(Arc<Mutex<Option<TcpStream>>>);
-
-impl ConnectionHandle {
-    /// Closes the connection. Its reader gets an end or an error.
-    pub(super) fn abort(&self) {
-        if let Some(socket) = self.0.lock().unwrap_or_else(PoisonError::into_inner).take() {
-            // It may already be closed.
-            let _ = socket.shutdown(Shutdown::Both);
-        }
-    }
+pub(super) fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+    headers.get(name)?.to_str().ok()
 }
 
-/// The head of a response, and its unread body.
-pub(crate) struct HttpResponse {
-    pub status: u16,
-    pub(super) headers: Vec<(String, String)>,
-    pub body: Body,
-}
-
-impl HttpResponse {
-    pub(super) fn header(&self, name: &str) -> Option<&str> {
-        header(&self.headers, name)
-    }
-}
-
-/// Returns the value of a header. `name` must be in lower case.
-pub(super) fn header<'a>(headers: &'a [(String, String)], name: &str) -> Option<&'a str> {
-    headers.iter().find(|(header, _)| header == name).map(|(_, value)| value.as_str())
-}
-
-/// Sends a POST request and reads the head of the response.
-pub(crate) fn post(
-    base: &BaseUrl,
-    path: &str,
-    headers: &[(String, String)],
-    body: &[u8],
-    connection: &ConnectionHandle,
-) -> io::Result<HttpResponse> {
-    let address = base.authority.to_socket_addrs()?.next().ok_or(io::ErrorKind::NotFound)?;
-    let mut socket = TcpStream::connect_timeout(&address, CONNECT_MAX)?;
-    socket.set_nodelay(true)?;
-    *connection.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(socket.try_clone()?);
-    let mut head = format!("POST {}{path} HTTP/1.1\r\nhost: {}\r\n", base.prefix, base.authority);
-    for (name, value) in headers {
-        head.push_str(&format!("{name}: {value}\r\n"));
-    }
-    head.push_str(&format!("content-length: {}\r\nconnection: close\r\n\r\n", body.len()));
-    socket.write_all(head.as_bytes())?;
-    socket.write_all(body)?;
-    let mut reader = BufReader::new(socket);
-    let (status, headers) = read_head(&mut reader)?;
-    let remaining = if header(&headers, "transfer-encoding").is_some_and(|value| value.contains("chunked")) {
-        BodyRemaining::Chunk(0)
-    } else {
-        let length = header(&headers, "content-length").and_then(|value| value.parse().ok());
-        length.map_or(BodyRemaining::UntilClosed, BodyRemaining::Bytes)
-    };
-    Ok(HttpResponse { status, headers, body: Body { reader, remaining } })
-}
-
-fn read_head(reader: &mut BufReader<TcpStream>) -> io::Result<(u16, Vec<(String, String)>)> {
-    let mut limited = reader.take(HEAD_BYTES_MAX);
-    let first = read_line(&mut limited)?;
-    let status =
-        first.split(' ').nth(1).and_then(|code| code.parse().ok()).ok_or(io::ErrorKind::InvalidData)?;
-    let mut headers = Vec::new();
-    loop {
-        let line = read_line(&mut limited)?;
-        if line.is_empty() {
-            return Ok((status, headers));
-        }
-        if let Some((name, value)) = line.split_once(':') {
-            headers.push((name.to_ascii_lowercase(), value.trim().to_owned()));
-        }
-    }
-}
-
-fn read_line(reader: &mut impl BufRead) -> io::Result<String> {
-    let mut line = String::new();
-    if reader.read_line(&mut line)? == 0 || !line.ends_with('\n') {
-        return Err(io::Error::from(io::ErrorKind::UnexpectedEof));
-    }
-    line.truncate(line.trim_end().len());
-    Ok(line)
-}
-
-/// The unread rest of a body.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum BodyRemaining {
-    /// This many bytes.
-    Bytes(usize),
-    /// This many bytes of the current chunk, then more chunks.
-    Chunk(usize),
-    /// All bytes until the connection closes.
-    UntilClosed,
-    /// The body is complete.
-    Complete,
-}
-
-/// The body of a response. A connection that closes too early is an error, not an end.
-#[derive(Debug)]
-pub(crate) struct Body {
-    reader: BufReader<TcpStream>,
-    remaining: BodyRemaining,
-}
-
-impl Body {
-    fn next_chunk(&mut self) -> io::Result<usize> {
-        let line = read_line(&mut self.reader)?;
-        let size = usize::from_str_radix(line.split(';').next().unwrap_or_default().trim(), 16)
-            .ok()
-            .filter(|size| *size <= CHUNK_BYTES_MAX)
-            .ok_or(io::ErrorKind::InvalidData)?;
-        if size == 0 {
-            while !read_line(&mut self.reader)?.is_empty() {}
-        }
-        Ok(size)
-    }
-}
-
-impl Read for Body {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if self.remaining == BodyRemaining::Chunk(0) {
-            let size = self.next_chunk()?;
-            self.remaining = if size == 0 { BodyRemaining::Complete } else { BodyRemaining::Chunk(size) };
-        }
-        let limit = match self.remaining {
-            BodyRemaining::Complete | BodyRemaining::Bytes(0) => return Ok(0),
-            BodyRemaining::Bytes(remaining) | BodyRemaining::Chunk(remaining) => remaining.min(buffer.len()),
-            BodyRemaining::UntilClosed => buffer.len(),
+/// Starts sending request number `call`.
+pub(super) fn send(request: Request<String>, call: u64, inbox: Sender<InboxEvent>) -> PendingRequest {
+    let (pending, aborted) = oneshot::channel();
+    thread::spawn(move || {
+        let post = |chunk| {
+            // The receiver exists until the process exits.
+            let _ = inbox.send(InboxEvent::Response(call, chunk));
         };
-        let count = self.reader.read(buffer.get_mut(..limit).unwrap_or_default())?;
-        if count == 0 && limit > 0 && self.remaining != BodyRemaining::UntilClosed {
-            return Err(io::Error::from(io::ErrorKind::UnexpectedEof));
-        }
-        match &mut self.remaining {
-            BodyRemaining::Bytes(remaining) => *remaining -= count,
-            BodyRemaining::Chunk(remaining) => {
-                *remaining -= count;
-                if *remaining == 0 {
-                    // The line end after a chunk.
-                    read_line(&mut self.reader)?;
-                }
+        let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else {
+            return post(ResponseChunk::Failed(ErrorKind::Other));
+        };
+        runtime.block_on(async {
+            tokio::select! {
+                last = receive(request, &post) => post(last),
+                _ = aborted => {}
             }
-            BodyRemaining::UntilClosed | BodyRemaining::Complete => {}
-        }
-        Ok(count)
+        });
+    });
+    pending
+}
+
+/// Sends a request and returns its response, whose body is unread.
+pub(crate) async fn exchange(mut request: Request<String>) -> Result<Response<Incoming>, ErrorKind> {
+    // Whatever hyper reports, the connection is of no more use.
+    let reset = |_| ErrorKind::ConnectionReset;
+    let uri = mem::take(request.uri_mut()).into_parts();
+    let authority = uri.authority.ok_or(ErrorKind::InvalidInput)?;
+    *request.uri_mut() = uri.path_and_query.ok_or(ErrorKind::InvalidInput)?.into();
+    let host = HeaderValue::from_str(authority.as_str()).map_err(|_| ErrorKind::InvalidInput)?;
+    request.headers_mut().insert(header::HOST, host);
+    let address = (authority.host(), authority.port_u16().unwrap_or(80));
+    let socket = TcpStream::connect(address).await.map_err(|error| error.kind())?;
+    let (mut sender, connection) = http1::handshake(TokioIo::new(socket)).await.map_err(reset)?;
+    tokio::spawn(connection);
+    sender.send_request(request).await.map_err(reset)
+}
+
+/// Posts the response to a request, except for its last chunk, which it returns.
+async fn receive(request: Request<String>, post: &impl Fn(ResponseChunk)) -> ResponseChunk {
+    let (head, body) = match exchange(request).await {
+        Ok(response) => response.into_parts(),
+        Err(error) => return ResponseChunk::Failed(error),
+    };
+    let is_stream =
+        text(&head.headers, "content-type").is_some_and(|kind| kind.starts_with("text/event-stream"));
+    if is_stream && head.status == StatusCode::OK {
+        post(ResponseChunk::Streaming(head.headers));
+        return ResponseChunk::End(read_events(body, post).await.is_ok());
     }
+    match body.collect().await {
+        Ok(body) => ResponseChunk::Whole {
+            status: head.status.as_u16(),
+            headers: head.headers,
+            body: body.to_bytes().into(),
+        },
+        Err(_) => ResponseChunk::Failed(ErrorKind::UnexpectedEof),
+    }
+}
+
+async fn read_events(mut body: Incoming, post: &impl Fn(ResponseChunk)) -> hyper::Result<()> {
+    let mut unread = Vec::new();
+    while let Some(frame) = body.frame().await {
+        unread.extend(frame?.into_data().unwrap_or_default());
+        while let Some(end) = unread.iter().position(|byte| *byte == b'\n') {
+            let line: Vec<u8> = unread.drain(..=end).collect();
+            if let Some(data) = line.strip_prefix(b"data:") {
+                post(ResponseChunk::Event(serde_json::from_slice(data).ok()));
+            } else if line.starts_with(b":") {
+                post(ResponseChunk::Event(None));
+            }
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
-    use std::net::TcpListener;
-    use std::thread;
-
     use super::*;
 
-    fn serve(answer: &'static str) -> io::Result<(u16, io::Result<String>)> {
-        let listener = TcpListener::bind("127.0.0.1:0")?;
-        let base =
-            BaseUrl::parse(&format!("http://{}/r/x/", listener.local_addr()?)).ok_or(io::ErrorKind::Other)?;
-        let server = thread::spawn(move || -> io::Result<String> {
-            let (mut socket, _) = listener.accept()?;
-            let mut request = Vec::new();
-            // Read the whole request: closing a connection with unread data resets it.
-            while !request.ends_with(b"{}") {
-                let mut piece = [0; 4096];
-                let count = socket.read(&mut piece)?;
-                request
-                    .extend_from_slice(piece.get(..count).filter(|bytes| !bytes.is_empty()).unwrap_or(b"{}"));
-            }
-            socket.write_all(answer.as_bytes())?;
-            Ok(String::from_utf8_lossy(&request).into_owned())
-        });
-        let mut answer =
-            post(&base, "/v1/messages", &[("x".into(), "y".into())], b"{}", &ConnectionHandle::default())?;
-        let mut text = String::new();
-        let result = answer.body.read_to_string(&mut text).map(|_| text);
-        let request = server.join().map_err(|_| io::ErrorKind::Other)??;
-        assert!(request.starts_with("POST /r/x/v1/messages HTTP/1.1\r\n"), "{request}");
-        Ok((answer.status, result))
-    }
-
     #[test]
-    fn reads_bodies_up_to_their_end() -> io::Result<()> {
-        let (status, text) = serve("HTTP/1.1 429 Too Many\r\nContent-Length: 2\r\n\r\nokrest")?;
-        assert_eq!((status, text?.as_str()), (429, "ok"));
-        let (_, text) =
-            serve("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n")?;
-        assert_eq!(text?, "abcde");
-        let (_, text) = serve("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nd")?;
-        assert_eq!(text.map_err(|error| error.kind()), Err(io::ErrorKind::UnexpectedEof));
-        Ok(())
+    fn endpoint_lies_below_the_base() {
+        let check = |base: &'static str, expected: Option<&str>| {
+            let endpoint = endpoint(&Uri::from_static(base), "/v1/messages").map(|uri| uri.to_string());
+            assert_eq!(endpoint.as_deref(), expected, "{base}");
+        };
+        check("http://127.0.0.1:9", Some("http://127.0.0.1:9/v1/messages"));
+        check("http://localhost/r/x/", Some("http://localhost/r/x/v1/messages"));
+        check("https://127.0.0.1:9", None);
+        check("127.0.0.1:9", None);
     }
 }

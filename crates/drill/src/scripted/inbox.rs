@@ -5,18 +5,15 @@ use std::io::{self, BufRead, ErrorKind};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
 
+use axum::http::HeaderMap;
 use serde_json::Value;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
-/// An event.
 #[derive(Debug)]
 pub(super) enum InboxEvent {
-    /// A line from the host.
     Line(String),
-    /// The host closed stdin.
     InputEnded,
-    /// A signal.
     Signal(i32),
     /// A chunk of the response to request number `.0`.
     Response(u64, ResponseChunk),
@@ -28,18 +25,20 @@ pub(super) enum InboxEvent {
 #[derive(Debug)]
 pub(super) enum ResponseChunk {
     /// The headers of a successful streamed response.
-    Streaming(Vec<(String, String)>),
+    Streaming(HeaderMap),
     /// An SSE event's data. `None` for a comment or invalid JSON.
     Event(Option<Value>),
     /// A complete response that is not a stream.
-    Whole { status: u16, headers: Vec<(String, String)>, body: Vec<u8> },
+    Whole {
+        status: u16,
+        headers: HeaderMap,
+        body: Vec<u8>,
+    },
     /// The end of a stream; `true` if it ended properly.
     End(bool),
-    /// No response arrived.
     Failed(ErrorKind),
 }
 
-/// The queue.
 #[derive(Debug)]
 pub(super) struct Inbox {
     pub sender: Sender<InboxEvent>,
@@ -62,7 +61,6 @@ impl Inbox {
         Ok(Self { sender, receiver })
     }
 
-    /// Starts sending every line of stdin to the queue.
     pub(super) fn listen(&self) {
         let inbox = self.sender.clone();
         thread::spawn(move || {

@@ -11,7 +11,6 @@ use super::flags::Flags;
 const TOOLS: [&str; 9] =
     ["AskUserQuestion", "Task", "Bash", "Edit", "Monitor", "Read", "WebFetch", "WebSearch", "Write"];
 
-/// Returns the tools that the agent offers.
 pub(super) fn tools(flags: &Flags) -> &'static [&'static str] {
     match (flags.no_tools, flags.prompts_host) {
         (true, _) => &[],
@@ -20,7 +19,6 @@ pub(super) fn tools(flags: &Flags) -> &'static [&'static str] {
     }
 }
 
-/// Returns the fields of `system/init`.
 pub(super) fn event(environment: &Environment, tools: &[&str], model: &str, mode: &str) -> Value {
     json!({
         "cwd": environment.cwd, "tools": tools, "mcp_servers": [], "model": model, "permissionMode": mode,
@@ -32,7 +30,6 @@ pub(super) fn event(environment: &Environment, tools: &[&str], model: &str, mode
     })
 }
 
-/// Returns the answer to `initialize`.
 pub(super) fn answer(environment: &Environment, mode: &str, in_exchange: bool) -> Value {
     json!({
         "commands": [], "agents": [], "models": [], "output_style": "default", "available_output_styles": ["default"],
@@ -43,7 +40,6 @@ pub(super) fn answer(environment: &Environment, mode: &str, in_exchange: bool) -
     })
 }
 
-/// Returns the definitions of these tools for a request.
 pub(super) fn tool_definitions(tools: &[&str]) -> Vec<Value> {
     let tool = |name: &str, required: Value, properties: Value| {
         let schema = json!({"type": "object", "required": required, "properties": properties});

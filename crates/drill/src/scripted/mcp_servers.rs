@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -20,7 +20,6 @@ const ANSWER_WAIT: Duration = Duration::from_secs(10);
 /// The supported version of the protocol.
 const PROTOCOL: &str = "2025-11-25";
 
-/// A file or a value of `--mcp-config`.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Config {
@@ -37,7 +36,6 @@ struct Program {
     env: BTreeMap<String, String>,
 }
 
-/// The servers of one process.
 #[derive(Debug, Default)]
 pub(super) struct Servers {
     servers: Vec<Server>,
@@ -52,12 +50,9 @@ struct Server {
     tools: Vec<Value>,
 }
 
-/// A running server.
 #[derive(Debug)]
 struct Connection {
     child: Child,
-    /// `None` while the server is being stopped.
-    stdin: Option<ChildStdin>,
     lines: Receiver<String>,
     requests: u64,
 }
@@ -82,7 +77,6 @@ impl Servers {
         Ok(Servers { servers })
     }
 
-    /// Returns the servers with their status, as `init` lists them.
     pub(super) fn status_list(&self) -> Value {
         let status = |server: &Server| if server.connection.is_some() { "connected" } else { "failed" };
         let servers = self
@@ -92,7 +86,6 @@ impl Servers {
         servers.collect()
     }
 
-    /// Returns the definitions of the servers' tools for a request.
     pub(super) fn tool_definitions(&self) -> Vec<Value> {
         let tools_of = |server: &Server| {
             let definitions = server.tools.iter().map(|tool| {
@@ -148,13 +141,13 @@ impl Connection {
             .stderr(Stdio::null())
             .spawn()
             .map_err(|error| error.to_string())?;
-        let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
+        let stdout = child.stdout.take();
         let (sender, lines) = channel();
         thread::spawn(move || {
             let lines = stdout.into_iter().flat_map(|stdout| BufReader::new(stdout).lines());
             lines.map_while(Result::ok).try_for_each(|line| sender.send(line))
         });
-        let mut connection = Connection { child, stdin, lines, requests: 0 };
+        let mut connection = Connection { child, lines, requests: 0 };
         let client = json!({"protocolVersion": PROTOCOL, "capabilities": {},
             "clientInfo": {"name": "claude-code", "version": VERSION}});
         connection.request("initialize", &client)?;
@@ -162,7 +155,6 @@ impl Connection {
         Ok(connection)
     }
 
-    /// Sends a request and waits for the response.
     fn request(&mut self, method: &str, params: &Value) -> Result<Value, String> {
         self.requests += 1;
         let id = self.requests;
@@ -183,7 +175,7 @@ impl Connection {
     }
 
     fn write(&mut self, message: &Value) -> Result<(), String> {
-        let Some(stdin) = &mut self.stdin else {
+        let Some(stdin) = &mut self.child.stdin else {
             return Err("MCP error -32000: Connection closed".to_owned());
         };
         stdin.write_all(format!("{message}\n").as_bytes()).map_err(|error| error.to_string())
@@ -192,7 +184,7 @@ impl Connection {
 
 impl Drop for Connection {
     fn drop(&mut self) {
-        drop(self.stdin.take());
+        drop(self.child.stdin.take());
         // A server that ignores the end of its input must not outlive the agent. A server that has exited is
         // only reaped.
         let _ = self.child.kill();

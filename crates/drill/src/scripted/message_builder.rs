@@ -2,21 +2,17 @@
 
 use serde_json::{Value, json};
 
-use crate::price::ApiTokens;
+use longhaul_core::Tokens;
 
-/// A message, complete or partial.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Message {
     pub id: String,
     pub request_id: Option<String>,
     /// The message as `message_start` announced it: without content, with its usage.
     pub head: Value,
-    /// Complete content blocks.
     pub blocks: Vec<Value>,
-    /// The block that is still incomplete.
     open: Option<OpenBlock>,
     pub stop_reason: Option<String>,
-    /// The latest usage.
     pub usage: Value,
     /// Whether the final usage arrived. It completes the message, even without `message_stop`.
     pub complete: bool,
@@ -25,12 +21,10 @@ pub(super) struct Message {
 #[derive(Debug, Clone)]
 struct OpenBlock {
     block: Value,
-    /// The text or JSON of the block's deltas.
     text: String,
 }
 
 impl Message {
-    /// Creates a message from one JSON object.
     pub(super) fn from_json(mut body: Value, request_id: Option<String>) -> Option<Self> {
         let blocks = body["content"].as_array()?.clone();
         let stop_reason = body["stop_reason"].as_str().map(str::to_owned);
@@ -78,17 +72,15 @@ impl Message {
         None
     }
 
-    /// Returns whether the start of the message arrived.
     pub(super) fn has_started(&self) -> bool {
         !self.id.is_empty()
     }
 
-    /// Returns the tokens of the message according to its latest usage.
-    pub(super) fn tokens(&self) -> ApiTokens {
+    pub(super) fn tokens(&self) -> Tokens {
         let count = |field: &str| self.usage[field].as_u64().unwrap_or(0);
-        ApiTokens {
+        Tokens {
             input: count("input_tokens"),
-            cache_creation: count("cache_creation_input_tokens"),
+            cache_write: count("cache_creation_input_tokens"),
             cache_read: count("cache_read_input_tokens"),
             output: count("output_tokens"),
         }
@@ -104,7 +96,6 @@ impl Message {
         self.blocks.iter().filter(|block| block["type"] == "tool_use")
     }
 
-    /// Returns the text of the last text block.
     pub(super) fn text(&self) -> String {
         let last = self.blocks.iter().rev().find_map(|block| block["text"].as_str());
         last.unwrap_or_default().to_owned()

@@ -1,10 +1,12 @@
 //! A stand-in for Claude Code 2.1.330: it speaks the stream-json and control protocols, requests turns from a
 //! Messages API on loopback, and really runs their tools. It starts in milliseconds and needs no
-//! installation, key or money. It never decides by itself: the API scripts every turn.
+//! installation, key or money. It never decides by itself: the API scripts every turn. With `--acp` it speaks
+//! the Agent Client Protocol instead.
 //!
 //! It reads the real agent's environment variables (`ANTHROPIC_BASE_URL`, `CLAUDE_CODE_MAX_RETRIES`, …) and
 //! additionally [`TIME_SCALE`], [`SEED`], [`REPLAY`], [`REPLAY_EXIT`], [`FLOOD`] and [`INSTANT`].
 
+mod acp;
 mod agent;
 mod callbacks;
 mod control;
@@ -17,7 +19,6 @@ mod flags;
 mod history;
 mod hooks;
 pub(crate) mod http;
-mod http_request;
 mod inbox;
 mod init;
 mod mcp_servers;
@@ -39,6 +40,7 @@ use longhaul_agent::claude::environment::VERSION_TESTED;
 
 pub use replay::{FLOOD, INSTANT, REPLAY, REPLAY_EXIT};
 pub use start::main;
+pub use stdout::acp::FAILURES as ACP_FAILURES;
 
 /// Divides the agent's inner waits (retry delays, `retry-after`, timeouts). With 20, a minute lasts three
 /// seconds.

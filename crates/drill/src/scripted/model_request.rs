@@ -4,14 +4,14 @@
 use std::io::ErrorKind;
 use std::time::{Duration, Instant};
 
+use axum::http::{HeaderMap, Request};
 use serde_json::{Value, json};
 
 use super::agent::{Agent, Stop};
 use super::environment::Credential;
 use super::exchange::Exchange;
 use super::failure::{self, ErrorResponse, Failure, RetryDecision};
-use super::http::ConnectionHandle;
-use super::http_request::{self, Request};
+use super::http;
 use super::inbox::{InboxEvent, ResponseChunk};
 use super::message_builder::Message;
 use super::{VERSION, init, retry};
@@ -21,29 +21,21 @@ const ANNOUNCE_EVERY: Duration = Duration::from_secs(30);
 /// Streaming retries after an SSE error before any content.
 const STREAM_REPEATS: u32 = 2;
 
-/// The result of a request with its retries.
 pub(super) enum RequestOutcome {
     /// A message, or the received part of a message whose stream was lost after usable content.
     Message(Message),
     Failed(Failure),
 }
 
-/// The result of a single request.
 enum RawOutcome {
     Message(Message),
-    ErrorResponse(ErrorResponse),
-    /// No response, or an unusable one.
-    Lost(Failure),
-    /// A stream without usable content. A request without streaming may succeed.
-    Useless(Failure),
-    /// An SSE error. The flag is `true` if the message had started.
-    Error(Failure, bool),
+    /// No message. Contains the status of the response, if there was one.
+    Failed(Option<u16>, RetryDecision, Failure),
     /// Only pings for too long. The request is repeated without a report to the host.
     OnlyPings,
 }
 
 impl Agent {
-    /// Requests the next message.
     pub(super) fn request_message(&mut self, exchange: &mut Exchange) -> Result<RequestOutcome, Stop> {
         if self.environment.credential == Credential::None {
             return Ok(RequestOutcome::Failed(failure::from_missing_login()));
@@ -59,39 +51,17 @@ impl Agent {
             let (status, decision, failure) = match outcome? {
                 RawOutcome::Message(message) => return Ok(RequestOutcome::Message(message)),
                 RawOutcome::OnlyPings => continue,
-                RawOutcome::ErrorResponse(response) => {
-                    let oauth = matches!(self.environment.credential, Credential::Token(_));
-                    let host =
-                        self.environment.base.as_ref().map(|base| base.authority.clone()).unwrap_or_default();
-                    let (decision, failure) =
-                        failure::from_error_response(&response, oauth, &self.model, &host);
-                    self.emit_limits(&response.headers);
-                    (Some(response.status), decision, failure)
-                }
-                RawOutcome::Lost(failure) => {
-                    (None, RetryDecision::Retry { at_most: None, after_s: None }, failure)
-                }
-                RawOutcome::Useless(failure) => (None, RetryDecision::RetryWithoutStreaming, failure),
-                RawOutcome::Error(failure, started) => {
-                    error_events += 1;
-                    let repeat = !started && error_events <= STREAM_REPEATS;
-                    (
-                        None,
-                        if repeat {
-                            RetryDecision::RetrySilently(u32::MAX)
-                        } else {
-                            RetryDecision::RetryWithoutStreaming
-                        },
-                        failure,
-                    )
-                }
+                RawOutcome::Failed(status, decision, failure) => (status, decision, failure),
             };
             match decision {
                 RetryDecision::GiveUp => return Ok(RequestOutcome::Failed(failure)),
-                RetryDecision::RetryWithoutStreaming if !stream => {
+                RetryDecision::RepeatStream if error_events < STREAM_REPEATS => error_events += 1,
+                RetryDecision::RepeatStream | RetryDecision::RetryWithoutStreaming if stream => {
+                    stream = false
+                }
+                RetryDecision::RepeatStream | RetryDecision::RetryWithoutStreaming => {
                     return Ok(RequestOutcome::Failed(failure));
                 }
-                RetryDecision::RetryWithoutStreaming => stream = false,
                 RetryDecision::RetrySilently(at_most) if silent_retries < at_most => silent_retries += 1,
                 RetryDecision::RetrySilently(_) => return Ok(RequestOutcome::Failed(failure)),
                 RetryDecision::Retry { at_most, after_s } => {
@@ -136,10 +106,9 @@ impl Agent {
             );
             if !is_logged {
                 is_logged = true;
-                let uuid = self.out.rng.uuid();
                 let row = json!({"subtype": "api_error", "level": "error", "error": {"status": status},
                     "retryInMs": remaining.as_millis() as u64, "retryAttempt": attempt, "maxRetries": retries});
-                self.session.link("system", uuid, row);
+                self.link("system", row);
             }
             let until = end.min(Instant::now() + ANNOUNCE_EVERY);
             // A late chunk of an earlier response does not end the wait.
@@ -147,25 +116,22 @@ impl Agent {
         }
     }
 
-    /// Sends one request and processes its response.
     fn send_once(&mut self, exchange: &mut Exchange, stream: bool) -> Result<RawOutcome, Stop> {
         let Some(request) = self.request(stream) else {
-            return Ok(RawOutcome::Lost(failure::from_connection_error(ErrorKind::ConnectionRefused)));
+            return Ok(lost(failure::from_connection_error(ErrorKind::ConnectionRefused)));
         };
         self.serial += 1;
         let call = self.serial;
-        let connection = http_request::send(request, call, self.inbox.sender.clone());
+        let pending = http::send(request, call, self.inbox.sender.clone());
         let mut message = Message::default();
         let result = self.receive(exchange, &mut message, call);
         if result.is_err() && message.has_started() && !message.complete {
             exchange.truncated = Some(message.clone());
         }
         // Later chunks of this response are discarded.
-        ConnectionHandle::abort(&connection);
+        drop(pending);
         let outcome = result?;
-        if matches!(outcome, RawOutcome::Lost(_) | RawOutcome::Error(..) | RawOutcome::Useless(_))
-            && message.has_started()
-        {
+        if matches!(outcome, RawOutcome::Failed(..)) && message.has_started() {
             exchange.lost_in_stream = true;
             self.bill(exchange, &message);
             self.abandon(&message);
@@ -193,18 +159,15 @@ impl Agent {
                 Some(InboxEvent::Response(number, piece)) if number == call => piece,
                 Some(_) => continue,
                 None if headers.is_none() => {
-                    return Ok(RawOutcome::Lost(failure::from_timeout(started.elapsed().as_millis())));
+                    return Ok(lost(failure::from_timeout(started.elapsed().as_millis())));
                 }
                 None if last_byte > last_event => return Ok(RawOutcome::OnlyPings),
-                None => {
-                    return Ok(RawOutcome::Useless(failure::from_timeout(last_byte.elapsed().as_millis())));
-                }
+                None => return Ok(useless(failure::from_timeout(last_byte.elapsed().as_millis()))),
             };
             last_byte = Instant::now();
             match piece {
                 ResponseChunk::Streaming(response_headers) => {
-                    message.request_id =
-                        super::http::header(&response_headers, "request-id").map(str::to_owned);
+                    message.request_id = http::text(&response_headers, "request-id").map(str::to_owned);
                     headers = Some(response_headers);
                     last_event = last_byte;
                 }
@@ -218,22 +181,23 @@ impl Agent {
                     }
                     last_event = last_byte;
                     if event["type"] == "error" {
-                        return Ok(RawOutcome::Error(
-                            failure::from_error_event(&event),
-                            message.has_started(),
-                        ));
+                        let failure = failure::from_error_event(&event);
+                        if message.has_started() {
+                            return Ok(useless(failure));
+                        }
+                        return Ok(RawOutcome::Failed(None, RetryDecision::RepeatStream, failure));
                     }
                     self.take_event(exchange, message, &event);
                     if event["type"] == "message_stop" {
-                        return Ok(self.finish(message, headers.as_deref()));
+                        return Ok(self.finish(message, headers.as_ref()));
                     }
                 }
                 ResponseChunk::Event(None) => {}
                 ResponseChunk::Whole { status: 200, headers, body } => {
                     let parsed = serde_json::from_slice(&body).ok();
-                    let id = super::http::header(&headers, "request-id").map(str::to_owned);
+                    let id = http::text(&headers, "request-id").map(str::to_owned);
                     let Some(whole) = parsed.and_then(|body| Message::from_json(body, id)) else {
-                        return Ok(RawOutcome::Useless(failure::from_malformed_response(body.len())));
+                        return Ok(useless(failure::from_malformed_response(body.len())));
                     };
                     *message = whole;
                     for block in &message.blocks {
@@ -243,13 +207,11 @@ impl Agent {
                 }
                 ResponseChunk::Whole { status, headers, body } => {
                     let body = serde_json::from_slice(&body).unwrap_or_default();
-                    return Ok(RawOutcome::ErrorResponse(ErrorResponse { status, headers, body }));
+                    return Ok(self.reject(&ErrorResponse { status, headers, body }));
                 }
-                ResponseChunk::Failed(kind) => {
-                    return Ok(RawOutcome::Lost(failure::from_connection_error(kind)));
-                }
+                ResponseChunk::Failed(kind) => return Ok(lost(failure::from_connection_error(kind))),
                 ResponseChunk::End(is_proper) => {
-                    return Ok(self.end_without_stop(message, is_proper, headers.as_deref()));
+                    return Ok(self.end_without_stop(message, is_proper, headers.as_ref()));
                 }
             }
         }
@@ -266,8 +228,19 @@ impl Agent {
         self.stream_event(message, event.clone(), None);
     }
 
-    fn finish(&mut self, message: &Message, headers: Option<&[(String, String)]>) -> RawOutcome {
-        self.emit_limits(headers.unwrap_or_default());
+    fn reject(&mut self, response: &ErrorResponse) -> RawOutcome {
+        let oauth = matches!(self.environment.credential, Credential::Token(_));
+        let base = self.environment.base.as_ref();
+        let host = base.and_then(|base| Some(base.authority()?.as_str())).unwrap_or_default();
+        let (decision, failure) = failure::from_error_response(response, oauth, &self.model, host);
+        self.emit_limits(&response.headers);
+        RawOutcome::Failed(Some(response.status), decision, failure)
+    }
+
+    fn finish(&mut self, message: &Message, headers: Option<&HeaderMap>) -> RawOutcome {
+        if let Some(headers) = headers {
+            self.emit_limits(headers);
+        }
         RawOutcome::Message(message.clone())
     }
 
@@ -276,7 +249,7 @@ impl Agent {
         &mut self,
         message: &Message,
         is_proper: bool,
-        headers: Option<&[(String, String)]>,
+        headers: Option<&HeaderMap>,
     ) -> RawOutcome {
         if message.complete || !message.blocks.is_empty() {
             if !message.complete {
@@ -285,40 +258,47 @@ impl Agent {
             return self.finish(message, headers);
         }
         if is_proper && !message.has_started() {
-            return RawOutcome::Useless(failure::from_malformed_response(0));
+            return useless(failure::from_malformed_response(0));
         }
-        RawOutcome::Lost(failure::from_connection_error(ErrorKind::ConnectionReset))
+        lost(failure::from_connection_error(ErrorKind::ConnectionReset))
     }
 
-    fn request(&self, stream: bool) -> Option<Request> {
-        let base = self.environment.base.clone()?;
-        let user_agent = format!("claude-cli/{VERSION} (drill {})", env!("CARGO_PKG_VERSION"));
-        let mut headers: Vec<(String, String)> = [
-            ("content-type", "application/json"),
-            ("accept", "application/json"),
-            ("anthropic-version", "2023-06-01"),
-            ("user-agent", &user_agent),
-            ("x-claude-code-session-id", &self.session.id),
-        ]
-        .map(|(name, value)| (name.to_owned(), value.to_owned()))
-        .to_vec();
-        headers.push(match &self.environment.credential {
-            Credential::Key(key) => ("x-api-key".to_owned(), key.clone()),
-            Credential::Token(token) => ("authorization".to_owned(), format!("Bearer {token}")),
-            Credential::None => return None,
-        });
+    /// Returns the next request, or `None` without a usable address of the API.
+    fn request(&self, stream: bool) -> Option<Request<String>> {
+        let uri = http::endpoint(self.environment.base.as_ref()?, "/v1/messages?beta=true")?;
         let default_prompt = || format!("You are an agent in {}.", self.environment.cwd.display());
-        let system = format!(
-            "{}{}",
-            self.flags.system_prompt.clone().unwrap_or_else(default_prompt),
-            self.flags.append_system_prompt.as_deref().map(|text| format!(" {text}")).unwrap_or_default()
-        );
+        let mut system = self.flags.system_prompt.clone().unwrap_or_else(default_prompt);
+        if let Some(text) = &self.flags.append_system_prompt {
+            system = format!("{system} {text}");
+        }
         let mut tools = init::tool_definitions(init::tools(&self.flags));
         tools.extend(self.servers.tool_definitions());
         let body = json!({"model": self.model, "max_tokens": 32_000, "stream": stream, "system": system,
             "tools": tools, "messages": merge_neighbors(&self.messages)});
-        Some(Request { base, headers, body: body.to_string().into_bytes() })
+        let request = Request::post(uri)
+            .header("content-type", "application/json")
+            .header("accept", "application/json")
+            .header("anthropic-version", "2023-06-01")
+            .header("user-agent", format!("claude-cli/{VERSION} (drill {})", env!("CARGO_PKG_VERSION")))
+            .header("x-claude-code-session-id", &self.session.id)
+            .header("connection", "close");
+        let request = match &self.environment.credential {
+            Credential::Key(key) => request.header("x-api-key", key),
+            Credential::Token(token) => request.header("authorization", format!("Bearer {token}")),
+            Credential::None => request,
+        };
+        request.body(body.to_string()).ok()
     }
+}
+
+/// No response, or one that broke off.
+fn lost(failure: Failure) -> RawOutcome {
+    RawOutcome::Failed(None, RetryDecision::Retry { at_most: None, after_s: None }, failure)
+}
+
+/// A stream without usable content. A request without streaming may succeed.
+fn useless(failure: Failure) -> RawOutcome {
+    RawOutcome::Failed(None, RetryDecision::RetryWithoutStreaming, failure)
 }
 
 /// Returns the messages with neighbors of the same role merged.

@@ -3,7 +3,6 @@
 use super::questions::ASK_USER_QUESTION;
 use serde_json::Value;
 
-/// Returns whether `mode` allows a call of `tool`.
 pub(super) fn allows(mode: &str, tool: &str) -> bool {
     match mode {
         // Every mode requires a person to answer a question.

@@ -3,10 +3,8 @@
 
 use serde_json::Value;
 
-/// Name of the tool.
 pub(super) const ASK_USER_QUESTION: &str = "AskUserQuestion";
 
-/// Result of a call if the tool is not offered.
 pub(super) const DISABLED: &str = "<tool_use_error>Error: No such tool available: AskUserQuestion. AskUserQuestion is \
                                    disabled for this session, in subagents as well as here.</tool_use_error>";
 

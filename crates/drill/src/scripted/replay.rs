@@ -9,10 +9,11 @@ use std::{env, fs::File, thread};
 use serde_json::{Value, json};
 
 use super::environment::Environment;
-use super::flags::Flags;
+use super::flags::{Flags, Output};
+use super::stdout::EventWriter;
 use super::{emit, init};
-use crate::price::ApiTokens;
 use crate::rng::Rng;
+use longhaul_core::Tokens;
 
 /// Path of a recorded stream to write unchanged after the first user line.
 pub const REPLAY: &str = "LONGHAUL_SCRIPTED_REPLAY";
@@ -70,7 +71,6 @@ fn copy(file: &Path) -> io::Result<()> {
     stdout.flush()
 }
 
-/// How much to write, and how fast.
 struct Flood {
     count: u32,
     bytes: usize,
@@ -93,18 +93,14 @@ impl Flood {
 fn flood(flags: &Flags, environment: &Environment, flood: &Flood) -> io::Result<()> {
     let mut rng = Rng::new(environment.seed);
     let session_id = flags.session_id.clone().or_else(|| flags.resume.clone()).unwrap_or_else(|| rng.uuid());
-    let model = flags.model.clone().unwrap_or_else(|| "claude-sonnet-4-5".to_owned());
-    let mode = flags.permission_mode.clone().unwrap_or_else(|| "default".to_owned());
-    let mut stdout = BufWriter::with_capacity(1 << 16, io::stdout().lock());
-    let mut init = init::event(environment, init::tools(flags), &model, &mode);
-    init["type"] = json!("system");
-    init["subtype"] = json!("init");
-    init["session_id"] = json!(session_id);
-    init["uuid"] = json!(rng.uuid());
-    writeln!(stdout, "{init}")?;
+    let model = flags.model.as_deref().unwrap_or("claude-sonnet-4-5");
+    let mode = flags.permission_mode.as_deref().unwrap_or("default");
+    let mut out = EventWriter::new(Output::Stream, session_id, rng);
+    out.system("init", init::event(environment, init::tools(flags), model, mode));
     // The fields around the text are about 300 bytes.
     let text = "x".repeat(flood.bytes.saturating_sub(300));
     let started = Instant::now();
+    let mut stdout = BufWriter::with_capacity(1 << 16, io::stdout());
     for index in 0..flood.count {
         if let Some(rate) = flood.lines_per_second {
             stdout.flush()?;
@@ -112,7 +108,7 @@ fn flood(flags: &Flags, environment: &Environment, flood: &Flood) -> io::Result<
             let due = Duration::from_secs(1) * index / rate;
             thread::sleep(due.saturating_sub(started.elapsed()));
         }
-        let uuid = rng.uuid();
+        let (uuid, session_id) = (out.rng.uuid(), &out.session_id);
         writeln!(
             stdout,
             "{{\"type\":\"stream_event\",\"event\":{{\"index\":0,\"delta\":{{\"type\":\"text_delta\",\"text\":\
@@ -120,18 +116,15 @@ fn flood(flags: &Flags, environment: &Environment, flood: &Flood) -> io::Result<
              \"parent_tool_use_id\":null,\"uuid\":\"{uuid}\",\"api_message_id\":\"msg_drill_flood\"}}"
         )?;
     }
-    let result = json!({
-        "type": "result", "subtype": "success", "is_error": false, "terminal_reason": "completed",
-        "stop_reason": "end_turn", "api_error_status": null, "result": "Done.", "num_turns": 1, "duration_ms": 1,
-        "duration_api_ms": 0, "total_cost_usd": 0, "usage": emit::usage(&ApiTokens::default()), "modelUsage": {},
+    stdout.flush()?;
+    out.result(json!({
+        "subtype": "success", "is_error": false, "terminal_reason": "completed", "stop_reason": "end_turn",
+        "api_error_status": null, "result": "Done.", "num_turns": 1, "duration_ms": 1, "duration_api_ms": 0,
+        "total_cost_usd": 0, "usage": emit::usage(&Tokens::default()), "modelUsage": {},
         "model_usage_since_last_result": {}, "permission_denials": [], "queued_turn_count": 0, "result_index": 0,
-        "session_id": session_id, "uuid": rng.uuid(),
-    });
-    writeln!(stdout, "{result}")?;
+    }));
     if environment.session_state {
-        let idle = json!({"type": "system", "subtype": "session_state_changed", "state": "idle",
-            "sdk_host_only": true, "session_id": session_id, "uuid": rng.uuid()});
-        writeln!(stdout, "{idle}")?;
+        out.system("session_state_changed", json!({"state": "idle", "sdk_host_only": true}));
     }
-    stdout.flush()
+    Ok(())
 }

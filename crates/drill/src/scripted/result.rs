@@ -1,19 +1,23 @@
 //! Builds the result event that ends an exchange.
 
+use std::time::Instant;
+
 use serde_json::{Value, json};
 
 use super::agent::Agent;
 use super::emit::usage;
 use super::exchange::Exchange;
 use super::failure::Failure;
-use crate::price::ApiTokens;
+use longhaul_core::Tokens;
 
 /// How an exchange ended.
 #[derive(Debug, Clone)]
 pub(super) enum ExchangeEnd {
     /// The model was done, or a hook ended the exchange (`hook_stopped`). Contains the last text.
-    Completed { text: String, reason: &'static str },
-    /// A request failed for good.
+    Completed {
+        text: String,
+        reason: &'static str,
+    },
     Failed(Failure),
     /// The exchange was stopped: `aborted_tools`, `aborted_streaming`.
     Aborted(&'static str),
@@ -25,9 +29,9 @@ pub(super) enum ExchangeEnd {
 
 impl Agent {
     /// Emits the result of an exchange and sets the exit code.
-    pub(super) fn emit_result(&mut self, exchange: &Exchange, end: &ExchangeEnd) {
+    pub(super) fn emit_result(&mut self, exchange: &Exchange, end: &ExchangeEnd, started: Instant) {
         let mut result = json!({
-            "duration_ms": exchange.started.elapsed().as_millis() as u64,
+            "duration_ms": started.elapsed().as_millis() as u64,
             "duration_api_ms": self.api_time.as_millis() as u64,
             "num_turns": 1 + exchange.user_events, "stop_reason": exchange.stop_reason, "usage": usage(&exchange.usage),
             "total_cost_usd": self.cost_meter.dollars(), "modelUsage": self.cost_meter.model_usage(),
@@ -103,7 +107,7 @@ fn fill(result: &mut Value, exchange: &Exchange, end: &ExchangeEnd) -> bool {
 pub(super) fn failed_start(error: &str, reason: Option<&str>) -> Value {
     let mut result = json!({
         "subtype": "error_during_execution", "duration_ms": 0, "duration_api_ms": 0, "is_error": true, "num_turns": 0,
-        "stop_reason": null, "total_cost_usd": 0, "usage": usage(&ApiTokens::default()), "modelUsage": {},
+        "stop_reason": null, "total_cost_usd": 0, "usage": usage(&Tokens::default()), "modelUsage": {},
         "permission_denials": [], "errors": [error], "result_index": 0,
     });
     if let Some(reason) = reason {

@@ -5,9 +5,7 @@ use std::time::Duration;
 
 use crate::rng::Rng;
 
-/// The delay before the first retry. It doubles with each retry.
 const BASE_MS: u64 = 500;
-/// The longest delay, before jitter.
 const CAP_MS: u64 = 32_000;
 /// The longest `retry-after` that the agent waits for. Above it, the agent gives up immediately.
 pub(super) const RETRY_AFTER_MAX_S: u64 = 60;

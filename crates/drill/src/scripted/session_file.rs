@@ -11,35 +11,20 @@ use serde_json::{Value, json};
 use super::VERSION;
 use crate::clock;
 
-/// A session that is being written.
 #[derive(Debug)]
 pub(super) struct SessionFile {
     pub id: String,
     pub path: PathBuf,
     file: Option<File>,
     cwd: String,
-    /// Whether the session is stored.
     pub is_stored: bool,
     /// The last row of the conversation. It is the parent of the next row.
     pub leaf: Option<String>,
 }
 
 impl SessionFile {
-    /// Returns the file of a new session. The first row creates it.
-    pub(super) fn new(config: &Path, cwd: &Path, id: &str) -> Self {
-        let path = path(config, cwd, id);
-        Self {
-            id: id.to_owned(),
-            path,
-            file: None,
-            is_stored: true,
-            cwd: cwd.display().to_string(),
-            leaf: None,
-        }
-    }
-
-    /// Continues a session whose last row is `leaf`.
-    pub(super) fn resume(path: PathBuf, cwd: &Path, id: &str, leaf: Option<String>) -> Self {
+    /// Returns a session whose last row is `leaf`. The first new row creates the file.
+    pub(super) fn new(path: PathBuf, cwd: &Path, id: &str, leaf: Option<String>) -> Self {
         Self { id: id.to_owned(), path, file: None, is_stored: true, cwd: cwd.display().to_string(), leaf }
     }
 
@@ -48,8 +33,7 @@ impl SessionFile {
         self.path.with_extension("").join("tasks")
     }
 
-    /// Writes a row of the conversation and returns its id.
-    pub(super) fn link(&mut self, kind: &str, uuid: String, mut fields: Value) -> String {
+    pub(super) fn link(&mut self, kind: &str, uuid: String, mut fields: Value) {
         fields["parentUuid"] = json!(self.leaf);
         fields["isSidechain"] = json!(false);
         fields["uuid"] = json!(uuid);
@@ -58,8 +42,7 @@ impl SessionFile {
         fields["cwd"] = json!(self.cwd);
         fields["version"] = json!(VERSION);
         self.row(kind, fields);
-        self.leaf = Some(uuid.clone());
-        uuid
+        self.leaf = Some(uuid);
     }
 
     /// Writes a row outside the conversation.

@@ -16,7 +16,6 @@ use super::inbox::InboxEvent;
 /// Limit of the output in a tool result. The real agent truncates at about this length.
 const OUTPUT_CHARS_MAX: usize = 30_000;
 
-/// A running command.
 #[derive(Debug)]
 pub(super) struct Shell {
     pub serial: u64,
@@ -52,12 +51,12 @@ impl Shell {
             let code = child.wait().map_or(127, |status| {
                 status.code().or_else(|| status.signal().map(|signal| 128 + signal)).unwrap_or(127)
             });
-            inbox.send(InboxEvent::CommandEnded(serial, code))
+            // The receiver exists until the process exits.
+            let _ = inbox.send(InboxEvent::CommandEnded(serial, code));
         });
         Ok(Self { serial, group, output })
     }
 
-    /// Kills the command's process group.
     pub(super) fn kill(&self) {
         if let Some(group) = self.group {
             // It may have exited a moment ago.
@@ -77,7 +76,6 @@ impl Shell {
     }
 }
 
-/// A command that runs in the background.
 #[derive(Debug)]
 pub(super) struct Background {
     pub shell: Shell,

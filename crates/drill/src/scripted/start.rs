@@ -24,7 +24,6 @@ use super::stdout::{self, EventWriter, print_error};
 use super::{VERSION, replay, result};
 use crate::rng::Rng;
 
-/// The default model.
 const MODEL: &str = "claude-sonnet-4-5";
 
 /// Runs the scripted agent with these arguments, without the program's name. Returns its exit code.
@@ -47,7 +46,6 @@ pub fn main(arguments: impl Iterator<Item = OsString>) -> ExitCode {
     }
 }
 
-/// Runs exchanges until no more prompts can arrive or the process must exit. Returns the exit code.
 fn run(mut agent: Agent) -> u8 {
     let code = loop {
         let step = match agent.queue.pop_front() {
@@ -86,11 +84,12 @@ fn start(flags: Flags, environment: Environment) -> Result<Agent, ExitCode> {
         }
         return Err(exit_with_error(error));
     }
-    if flags.resume.is_none() && session_file::path(&environment.config, &environment.cwd, &id).exists() {
+    let path = session_file::path(&environment.config, &environment.cwd, &id);
+    if flags.resume.is_none() && path.exists() {
         return Err(exit_with_error(&format!("Error: Session ID {id} is already in use.")));
     }
     let (mut session, history) = match &flags.resume {
-        None => (SessionFile::new(&environment.config, &environment.cwd, &id), History::default()),
+        None => (SessionFile::new(path, &environment.cwd, &id, None), History::default()),
         Some(from) => resume(from, &id, &flags, &environment, &mut out)?,
     };
     session.is_stored = !flags.no_session;
@@ -148,15 +147,11 @@ fn resume(
     environment: &Environment,
     out: &mut EventWriter,
 ) -> Result<(SessionFile, History), ExitCode> {
-    let file = session_file::find(&environment.config, &environment.cwd, from);
-    let history = file.and_then(|path| Some((history::read(&path)?, path)));
-    let session_exists = history.is_some();
-    let history = match &flags.resume_at {
-        Some(message) => history.and_then(|(_, path)| Some((history::read_until(&path, message)?, path))),
-        None => history,
-    };
+    let path = session_file::find(&environment.config, &environment.cwd, from);
+    let read = |until| path.as_ref().and_then(|path| Some((history::read(path, until)?, path.clone())));
+    let history = read(flags.resume_at.as_deref());
     let Some((mut history, path)) = history else {
-        let error = if let Some(message) = flags.resume_at.as_ref().filter(|_| session_exists) {
+        let error = if let Some(message) = flags.resume_at.as_ref().filter(|_| read(None).is_some()) {
             format!("No message found with message.uuid of: {message}")
         } else if is_uuid(from) {
             format!("No conversation found with session ID: {from}")
@@ -172,7 +167,7 @@ fn resume(
     let mut session = if flags.fork_session {
         fork(&history, id, environment)
     } else {
-        SessionFile::resume(path, &environment.cwd, id, history.leaf.clone())
+        SessionFile::new(path, &environment.cwd, id, history.leaf.clone())
     };
     for (kind, message) in std::mem::take(&mut history.repairs) {
         let uuid = out.rng.uuid();
@@ -183,7 +178,7 @@ fn resume(
 
 fn fork(history: &History, id: &str, environment: &Environment) -> SessionFile {
     let path = session_file::path(&environment.config, Path::new(&environment.cwd), id);
-    let mut session = SessionFile::resume(path, &environment.cwd, id, history.leaf.clone());
+    let mut session = SessionFile::new(path, &environment.cwd, id, history.leaf.clone());
     for row in &history.rows {
         let mut row = row.clone();
         row["sessionId"] = json!(id);

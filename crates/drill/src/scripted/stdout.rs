@@ -1,15 +1,18 @@
 //! Writes the agent's stdout: one JSON object per line, with the session and a unique id. A closed stdout
 //! does not stop the agent, as with the real agent. Only this module and `replay` write to stdout.
 
+pub(super) mod acp;
+
 use std::io::{self, Write};
 
+use longhaul_core::Tokens;
 use serde_json::{Value, json};
 
 use super::flags::Output;
 use crate::clock;
 use crate::rng::Rng;
+use acp::AcpOutput;
 
-/// The writer of events.
 #[derive(Debug)]
 pub(super) struct EventWriter {
     pub format: Output,
@@ -17,63 +20,78 @@ pub(super) struct EventWriter {
     pub rng: Rng,
     /// The last result, for the formats that print it alone.
     last: Option<Value>,
+    pub(super) acp: AcpOutput,
 }
 
 impl EventWriter {
     pub(super) fn new(format: Output, session_id: String, rng: Rng) -> Self {
-        Self { format, session_id, rng, last: None }
+        Self { format, session_id, rng, last: None, acp: AcpOutput::new() }
     }
 
     /// Writes an event with these fields. Only messages have a timestamp (2.1.330).
     pub(super) fn event(&mut self, kind: &str, mut fields: Value) {
+        if self.format == Output::Acp {
+            self.acp.event(&self.session_id, kind, &fields);
+        }
+        if matches!(kind, "assistant" | "user") {
+            fields["timestamp"] = json!(clock::timestamp());
+        }
+        self.identified(&format!("\"type\":\"{kind}\""), &fields);
+    }
+
+    pub(super) fn system(&mut self, subtype: &str, fields: Value) {
+        self.identified(&format!("\"type\":\"system\",\"subtype\":\"{subtype}\""), &fields);
+    }
+
+    /// Writes an object that starts with `head` and ends with the session and a unique id.
+    fn identified(&mut self, head: &str, fields: &Value) {
         if self.format == Output::Stream {
-            if matches!(kind, "assistant" | "user") {
-                fields["timestamp"] = json!(clock::timestamp());
-            }
             let identity = self.identity();
-            write(&format!("{{\"type\":\"{kind}\"{}{}}}", fields_of(&fields), fields_of(&identity)));
+            write(&format!("{{{head}{}{}}}", fields_of(fields), fields_of(&identity)));
         }
     }
 
-    /// Writes a `system` event of this subtype.
-    pub(super) fn system(&mut self, subtype: &str, fields: Value) {
-        if self.format == Output::Stream {
-            let identity = self.identity();
-            let (fields, identity) = (fields_of(&fields), fields_of(&identity));
-            write(&format!("{{\"type\":\"system\",\"subtype\":\"{subtype}\"{fields}{identity}}}"));
+    /// Reports the usage of message `id` and the cost of the session so far, in dollars. Claude Code's protocol
+    /// reports them in other events.
+    pub(super) fn usage(&self, id: &str, tokens: &Tokens, cost: f64) {
+        if self.format == Output::Acp {
+            self.acp.usage(&self.session_id, id, tokens, cost);
         }
     }
 
     /// Writes an answer to the host. The answer contains no session id.
     pub(super) fn answer(&mut self, response: Value) {
-        if self.format == Output::Stream {
-            write(&json!({"type": "control_response", "response": response}).to_string());
-        }
+        self.stream(&json!({"type": "control_response", "response": response}));
     }
 
-    /// Writes a control request to the host.
     pub(super) fn request(&mut self, id: &str, request: &Value) {
-        if self.format == Output::Stream {
-            write(&json!({"type": "control_request", "request_id": id, "request": request}).to_string());
+        if self.format == Output::Acp {
+            self.acp.ask(&self.session_id, id, request);
         }
+        self.stream(&json!({"type": "control_request", "request_id": id, "request": request}));
     }
 
     /// Withdraws a control request.
     pub(super) fn cancel(&mut self, id: &str) {
+        self.stream(&json!({"type": "control_cancel_request", "request_id": id}));
+    }
+
+    fn stream(&self, object: &Value) {
         if self.format == Output::Stream {
-            write(&json!({"type": "control_cancel_request", "request_id": id}).to_string());
+            write(&object.to_string());
         }
     }
 
     /// Writes the result of an exchange. As with the real agent, `type` is not its first key.
     pub(super) fn result(&mut self, mut fields: Value) {
+        if self.format == Output::Acp {
+            self.acp.result(&self.session_id, &fields);
+        }
         let identity = self.identity();
         fields["uuid"] = identity["uuid"].clone();
         fields["session_id"] = identity["session_id"].clone();
         fields["type"] = json!("result");
-        if self.format == Output::Stream {
-            write(&fields.to_string());
-        }
+        self.stream(&fields);
         self.last = Some(fields);
     }
 
@@ -81,7 +99,7 @@ impl EventWriter {
     pub(super) fn close(&self) {
         let Some(result) = &self.last else { return };
         match self.format {
-            Output::Stream => {}
+            Output::Stream | Output::Acp => {}
             Output::Json => write(&result.to_string()),
             Output::Text => write(result["result"].as_str().unwrap_or("Execution error")),
         }
@@ -92,7 +110,6 @@ impl EventWriter {
     }
 }
 
-/// Writes one line and flushes it.
 pub(super) fn write(line: &str) {
     let mut stdout = io::stdout().lock();
     // Without a reader, the agent keeps working to its end (as 2.1.330 does).
@@ -102,7 +119,6 @@ pub(super) fn write(line: &str) {
         .and_then(|()| stdout.flush());
 }
 
-/// Prints an error to stderr.
 pub(super) fn print_error(line: &str) {
     let _ = writeln!(io::stderr().lock(), "{line}");
 }

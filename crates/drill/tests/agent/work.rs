@@ -1,8 +1,9 @@
 //! Tests the work itself: tools, background commands, permissions, and token counts on which both sides
 //! agree.
 
+use longhaul_core::Tokens;
 use longhaul_drill::scenario::{FaultKind, find};
-use longhaul_drill::{ApiTokens, Scenario, workspace};
+use longhaul_drill::{Scenario, workspace};
 use serde_json::Value;
 
 use crate::host::{Drill, TestResult, hash};
@@ -22,9 +23,9 @@ fn storm_without_kill_completes_with_equal_counts() -> TestResult {
     let log = drill.api.request_log();
     let usage = &result["modelUsage"]["claude-sonnet-4-5"];
     let count = |field: &str| usage[field].as_u64().unwrap_or(0);
-    let reported = ApiTokens {
+    let reported = Tokens {
         input: count("inputTokens"),
-        cache_creation: count("cacheCreationInputTokens"),
+        cache_write: count("cacheCreationInputTokens"),
         cache_read: count("cacheReadInputTokens"),
         output: count("outputTokens"),
     };

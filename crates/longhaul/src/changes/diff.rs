@@ -5,6 +5,7 @@ use super::repository::UserRepo;
 use super::scratch_repo::ScratchRepo;
 use super::stats::{self, COMPARE, ChangedFile, diff_args};
 use super::{ChangesError, excluded, workspace_tree};
+use crate::git::paths;
 use crate::live::LiveClock;
 use longhaul_core::Run;
 use longhaul_store::{DiffStat, Home, Journal, RunBoundary, RunDir, UnrecordedReason, WorkspaceState};
@@ -151,7 +152,7 @@ async fn commits(scratch_repo: &ScratchRepo, start: Option<&str>, end: Option<&s
         .call_async(&["log", "-z", "--reverse", "--no-color", "--format=%H %s", &range, "--"])
         .await
         .ok()?;
-    let commits = workspace_tree::paths(&log).map(|line| {
+    let commits = paths(&log).map(|line| {
         let line = String::from_utf8_lossy(line);
         let (id, subject) = line.split_once(' ').unwrap_or((&line, ""));
         Commit { id: id.to_owned(), subject: subject.to_owned() }

@@ -9,7 +9,7 @@ use thiserror::Error;
 /// An error of recording or comparing a workspace. It never fails a run.
 #[derive(Debug, Error)]
 pub enum ChangesError {
-    /// A file of the run cannot be read or written.
+    /// A file cannot be read or written.
     #[error(transparent)]
     Store(#[from] StoreError),
     /// There is no recorded state, for this reason.
@@ -21,22 +21,13 @@ pub enum ChangesError {
     /// Git cannot be started or fails.
     #[error(transparent)]
     Git(#[from] GitError),
-    /// The system refused an operation.
-    #[error("cannot {action} {}: {source}", path.display())]
-    Io {
-        /// Operation.
-        action: &'static str,
-        /// File or directory.
-        path: PathBuf,
-        /// Error of the system.
-        source: io::Error,
-    },
 }
 
 impl ChangesError {
     /// Returns a function for `map_err` that reports a failed operation at `path`.
     pub(super) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> ChangesError {
-        move |source| ChangesError::Io { action, path: path.to_owned(), source }
+        let io = StoreError::io(action, path);
+        move |source| io(source).into()
     }
 
     /// Returns the recorded form: a closed reason, and git's own message if there is one.
@@ -48,9 +39,7 @@ impl ChangesError {
             ChangesError::Git(GitError::Failed { .. }) => {
                 (UnrecordedReason::GitFailed, Some(self.to_string()))
             }
-            ChangesError::Store(_) | ChangesError::Io { .. } => {
-                (UnrecordedReason::NotWritten, Some(self.to_string()))
-            }
+            ChangesError::Store(_) => (UnrecordedReason::NotWritten, Some(self.to_string())),
         }
     }
 }

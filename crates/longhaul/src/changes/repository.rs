@@ -12,12 +12,10 @@ use std::path::{Path, PathBuf};
 /// Settings without which every file could look changed, or an ignored one new. None of them names a program.
 const SETTINGS: &str = r"^core\.(autocrlf|eol|filemode|ignorecase|symlinks|precomposeunicode|excludesfile|trustctime|checkstat)$";
 
-/// A workspace's repository.
 #[derive(Debug)]
 pub(super) struct UserRepo {
     /// Working directory of the agent, with links resolved.
     pub(super) cwd: PathBuf,
-    /// Top of the working tree.
     pub(super) top: PathBuf,
     /// Hash of its object names: `sha1` or `sha256`.
     pub(super) object_format: String,
@@ -35,9 +33,6 @@ pub(super) struct UserRepo {
 
 impl UserRepo {
     /// Finds the repository that contains `cwd`.
-    ///
-    /// # Errors
-    /// Returns `NotInGit` if there is none or if it ignores `cwd`, and an error if git fails.
     pub(super) async fn new(cwd: &Path) -> Result<UserRepo, ChangesError> {
         let not_in_git = || ChangesError::Unrecorded(UnrecordedReason::NotInGit);
         let cwd = fs::canonicalize(cwd).map_err(|_| not_in_git())?;
@@ -59,7 +54,6 @@ impl UserRepo {
     }
 }
 
-/// The output of one `git rev-parse`.
 struct RepoPaths {
     paths: [PathBuf; 5],
     object_format: String,

@@ -8,7 +8,6 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-/// A temporary repository over the user's files.
 pub(super) struct ScratchRepo {
     pub(super) git: Git,
     objects: PathBuf,
@@ -17,9 +16,6 @@ pub(super) struct ScratchRepo {
 impl ScratchRepo {
     /// Creates a repository in the empty directory `scratch`. It also borrows the objects of the directories
     /// in `borrowed`.
-    ///
-    /// # Errors
-    /// Returns an error if `scratch` cannot be written, or if the repository cannot be read.
     pub(super) fn create(
         scratch: &Path,
         repository: &UserRepo,
@@ -54,9 +50,6 @@ impl ScratchRepo {
     }
 
     /// Returns the directory of the objects that git wrote, or `None` if there are none.
-    ///
-    /// # Errors
-    /// Returns an error if they cannot be read.
     pub(super) fn new_objects(&self) -> Result<Option<&Path>, ChangesError> {
         let failed = || ChangesError::io("read", &self.objects);
         // The borrowed directories matter only to this repository, not to the stored objects.

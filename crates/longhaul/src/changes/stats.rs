@@ -2,8 +2,7 @@
 
 use super::ChangesError;
 use super::scratch_repo::ScratchRepo;
-use super::workspace_tree::pathspecs;
-use crate::git::GitError;
+use crate::git::{GitError, pathspecs};
 use longhaul_store::{DiffStat, OsText, WorkspaceState};
 use serde::Serialize;
 use std::ffi::OsString;
@@ -61,9 +60,6 @@ pub(super) const COMPARE: [&str; 6] =
     ["diff-tree", "-r", "--find-renames", "--no-ext-diff", "--no-textconv", "--no-color"];
 
 /// Returns the files that differ between two states in these paths. An empty list selects everything.
-///
-/// # Errors
-/// Returns an error if git cannot compare them.
 pub(super) async fn changed_files(
     scratch_repo: &ScratchRepo,
     start: &WorkspaceState,
@@ -78,7 +74,6 @@ pub(super) async fn changed_files(
     parse(&output).ok_or_else(|| GitError::unexpected("diff-tree", unexpected).into())
 }
 
-/// Sums up the files.
 pub(super) fn sum(files: &[ChangedFile]) -> DiffStat {
     DiffStat {
         files: files.len() as u64,

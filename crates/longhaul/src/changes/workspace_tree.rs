@@ -4,6 +4,7 @@
 use super::ChangesError;
 use super::repository::UserRepo;
 use super::scratch_repo::ScratchRepo;
+use crate::git::{paths, pathspecs};
 use longhaul_core::Moment;
 use longhaul_store::{OsText, UnrecordedReason, WorkspaceState};
 use std::collections::BTreeSet;
@@ -23,9 +24,6 @@ const FILES_MAX: usize = 20_000;
 const OMITTED_MAX: usize = 100;
 
 /// Captures the state without the files at or below `excluded`, which are relative to the repository's top.
-///
-/// # Errors
-/// Returns an error if git fails, and `TooMuch` if the uncommitted files exceed the limits.
 pub(super) async fn capture(
     repository: &UserRepo,
     scratch_repo: &ScratchRepo,
@@ -54,7 +52,7 @@ pub(super) async fn capture(
     // A tree can name a missing object of a partial clone, so git does not need to fetch it.
     let tree = git.call_async(&["write-tree", "--missing-ok"]).await?;
     Ok(WorkspaceState {
-        at,
+        at: at.into(),
         head: repository.head.clone(),
         branch: repository.branch.clone(),
         tree: Some(String::from_utf8_lossy(tree.trim_ascii_end()).into_owned()),
@@ -100,12 +98,9 @@ fn classify(top: &Path, uncommitted: &BTreeSet<&[u8]>) -> Result<ClassifiedPaths
     if classified.omitted.len() > OMITTED_MAX { Err(too_much()) } else { Ok(classified) }
 }
 
-/// The state of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum FileState {
-    /// The file was deleted.
     Deleted,
-    /// The file has this many bytes.
     Bytes(u64),
     /// Git cannot read the file. If it tried, it would add no other file either.
     Unreadable,
@@ -134,19 +129,4 @@ fn inspect(top: &Path, path: &[u8]) -> FileState {
         }
         Err(_) => FileState::Unreadable,
     }
-}
-
-/// Returns pathspecs that exclude these files.
-pub(super) fn pathspecs<P: AsRef<Path>>(excluded: &[P]) -> Vec<OsString> {
-    let pathspec = |path: &P| {
-        let mut pathspec = OsString::from(":(exclude,top,literal)");
-        pathspec.push(path.as_ref());
-        pathspec
-    };
-    excluded.iter().map(pathspec).collect()
-}
-
-/// Splits the output of a git command with `-z`.
-pub(super) fn paths(output: &[u8]) -> impl Iterator<Item = &[u8]> {
-    output.split(|byte| *byte == 0).filter(|path| !path.is_empty())
 }

@@ -9,14 +9,12 @@ use longhaul_store::rfc3339;
 use serde::Serialize;
 use serde_json::Value;
 
-/// The description of one event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct DiagnosticNote {
     /// Name of its file, after the time.
     pub(super) name: String,
     /// The event in one line.
     pub(super) title: String,
-    /// Observations and decisions, by name.
     pub(super) lines: Vec<(&'static str, String)>,
     /// Whether an attempt ended, so that its exit and the end of its stderr are added.
     pub(super) is_ending: bool,
@@ -142,7 +140,6 @@ pub(super) fn describe_record(record: &Record, run: &Run) -> Vec<DiagnosticNote>
     }
 }
 
-/// Returns the note for a takeover.
 pub(super) fn describe_takeover(found: &FoundAttempt) -> DiagnosticNote {
     let note = DiagnosticNote::new("recovered", "taken over by a new supervisor");
     match found {

@@ -7,17 +7,14 @@ use std::env;
 
 // A shorter value is a switch. Hiding it would break up ordinary words.
 const CHARS_MIN: usize = 6;
-/// Parts of the names of secrets.
 const NAME_PARTS: [&str; 6] = ["KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIAL", "AUTH"];
 
-/// The secrets to hide in a text.
 pub(super) struct Secrets {
     /// Names and values, the longest value first, because one may contain another.
     values: Vec<(String, String)>,
 }
 
 impl Secrets {
-    /// Collects the secrets of an agent's environment.
     pub(super) fn new(environment: &Environment) -> Secrets {
         let inherited = env::vars_os()
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));

@@ -124,9 +124,9 @@ fn check(texts: &[(String, String)], name: &str, expected: Expect) {
 fn texts_are_readable() {
     let workspace = Workspace::new();
     let dir = RunDir::from_path(workspace.run()).expect("the name is a run id");
-    let attempt = dir.create_attempt(1).expect("the directory is writable");
-    let exit = AttemptExit { exit: Exit::Code(143), ended_at: AT, process: None, oom_killed: false };
-    attempt.write_exit(&exit).expect("the directory is writable");
+    let attempt = dir.attempt(1).create().expect("the directory is writable");
+    let exit = AttemptExit { exit: Exit::Code(143), ended_at: AT.into(), process: None, oom_killed: false };
+    attempt.write(&exit).expect("the directory is writable");
     fs::write(attempt.stderr_path(), "warning: key sk-ant-api03-secret is old\nbye\n")
         .expect("the directory is writable");
 

@@ -34,7 +34,6 @@ impl RecordedWork {
     /// is the task.
     ///
     /// # Errors
-    ///
     /// Returns an error if a file cannot be read, or if the task is unknown.
     pub fn from_files(
         files: &[PathBuf],

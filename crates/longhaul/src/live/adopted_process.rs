@@ -10,17 +10,14 @@ use tokio::io::unix::AsyncFd;
 pub(crate) struct AdoptedProcess(AsyncFd<OwnedFd>);
 
 impl AdoptedProcess {
-    /// Opens the process with this PID.
     pub(crate) fn new(pid: Pid) -> io::Result<AdoptedProcess> {
         AdoptedProcess::from_handle(pidfd_open(pid, PidfdFlags::NONBLOCK)?)
     }
 
-    /// Creates a handle from a pidfd.
     pub(crate) fn from_handle(process: OwnedFd) -> io::Result<AdoptedProcess> {
         readable(process).map(AdoptedProcess)
     }
 
-    /// Waits until the process exits.
     pub(crate) async fn wait_for_exit(&mut self) -> io::Result<()> {
         // The handle stays readable, so further calls return at once.
         self.0.readable().await.map(drop)

@@ -2,6 +2,7 @@
 //! process group and is stopped by signals.
 
 use super::adopted_process::AdoptedProcess;
+use super::process_stat::start_ticks;
 use super::run_marker::{MARKER_VARIABLE, RUN_VARIABLE, RunMarker};
 use crate::Environment;
 use longhaul_agent::Invocation;
@@ -11,7 +12,7 @@ use rustix::fs::OFlags;
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::process::ExitStatusExt;
@@ -22,7 +23,6 @@ use tokio::net::unix::pipe;
 use tokio::process::{Child, Command};
 use tokio::sync::mpsc;
 
-/// The settings of one process.
 pub(crate) struct LaunchSpec {
     pub(crate) program: PathBuf,
     pub(crate) args: Vec<OsString>,
@@ -38,13 +38,11 @@ pub(crate) struct LaunchSpec {
 
 /// An input that outlives its writer: a FIFO that the agent itself holds open for writing.
 pub(crate) struct InputFifo {
-    /// The agent's end.
     pub(crate) end: File,
     pub(crate) path: PathBuf,
 }
 
 impl LaunchSpec {
-    /// Creates the settings of an invocation in this environment, with the run marker and these output files.
     pub(crate) fn new(
         invocation: &Invocation,
         environment: &Environment,
@@ -88,7 +86,6 @@ impl LaunchSpec {
     }
 }
 
-/// A live agent process.
 pub(crate) struct AgentProcess {
     process: Process,
     pid: Pid,
@@ -115,7 +112,6 @@ impl AgentProcess {
         Ok(AgentProcess { process, pid, input_outlives_supervisor: input.is_some(), input })
     }
 
-    /// Starts the process, with `first` as its first input.
     pub(crate) fn start(
         launch: LaunchSpec,
         first: Vec<u8>,
@@ -179,16 +175,15 @@ impl AgentProcess {
     }
 
     /// Closes the agent's input after everything is written. If the input outlives the supervisor, it cannot
-    /// be closed, and this line asks the agent to exit.
-    pub(crate) fn close_input(&mut self, exit_line: Vec<u8>) {
-        if self.input_outlives_supervisor {
-            self.send_line(exit_line);
-        } else {
-            self.input = None;
+    /// be closed, and this line asks the agent to exit. SIGTERM replaces a missing line.
+    pub(crate) fn close_input(&mut self, exit_line: Option<Vec<u8>>) {
+        match exit_line {
+            _ if !self.input_outlives_supervisor => self.input = None,
+            Some(line) => self.send_line(line),
+            None => self.signal(StopLevel::Term),
         }
     }
 
-    /// Sends the signal of this level to the agent's process group.
     pub(crate) fn signal(&self, level: StopLevel) {
         let signal = match level {
             StopLevel::Interrupt => return,
@@ -199,7 +194,6 @@ impl AgentProcess {
         let _ = kill_process_group(self.pid, signal);
     }
 
-    /// Waits until the process exits.
     pub(crate) async fn wait_for_exit(&mut self) -> io::Result<Exit> {
         match &mut self.process {
             Process::Child(child) => child.wait().await.map(exit),
@@ -209,7 +203,6 @@ impl AgentProcess {
     }
 }
 
-/// Opens the writing end of a FIFO that an agent reads.
 fn open_input(path: &Path) -> io::Result<pipe::Sender> {
     pipe::OpenOptions::new().open_sender(path)
 }
@@ -264,21 +257,4 @@ fn spawn_error(error: &io::Error) -> SpawnError {
         _ if matches!(error.raw_os_error(), Some(8 | 20 | 40)) => SpawnError::NotRunnable,
         _ => SpawnError::NoResources,
     }
-}
-
-/// Returns the start time of a process, in clock ticks: field 22 of `/proc/PID/stat`.
-pub(crate) fn start_ticks(pid: u32) -> Option<u64> {
-    stat(pid, 22)?.parse().ok()
-}
-
-/// Returns `true` if SIGSTOP has stopped the process and it was not continued.
-pub(crate) fn is_frozen(pid: u32) -> bool {
-    stat(pid, 3).is_some_and(|state| state == "T")
-}
-
-/// Returns a field of `/proc/PID/stat` by its number in the manual, starting at 3. Fields are counted after
-/// the parenthesis of the name, which may contain anything.
-fn stat(pid: u32, field: usize) -> Option<String> {
-    let stat = fs::read_to_string(Path::new("/proc").join(pid.to_string()).join("stat")).ok()?;
-    stat.rsplit_once(')')?.1.split_whitespace().nth(field - 3).map(str::to_owned)
 }

@@ -1,24 +1,25 @@
 //! The process of the running attempt, with the stream that it writes. It reports facts and decides nothing.
 
-use super::agent_process::{AgentProcess, InputFifo, LaunchSpec, is_frozen};
+use super::agent_process::{AgentProcess, InputFifo, LaunchSpec};
 use super::disk_space;
 use super::file_watch::FileWatch;
 use super::oom_watch::OomWatch;
 use super::process_activity::probe;
+use super::process_stat::is_frozen;
 use super::rss::resident;
 use super::tail::Tail;
 use super::world_config::WorldConfig;
 use crate::SuperviseError;
 use crate::failpoints::{self, Failpoint};
 use longhaul_agent::transcript_message::TranscriptMessage;
-use longhaul_agent::{AttemptSnapshot, Decoder, Invocation};
+use longhaul_agent::{AgentRequest, Decoder, Invocation, SessionStart};
 use longhaul_core::{
-    Exit, Moment, Notice, ProcessActivity, ProcessId, PromptKind, Remaining, SpawnError, StopLevel,
+    AttemptPlan, Exit, Moment, Notice, ProcessActivity, ProcessId, PromptKind, Remaining, SpawnError,
+    StopLevel,
 };
-use longhaul_store::{AttemptDir, AttemptExit, SessionBaseline};
+use longhaul_store::{AttemptDir, AttemptExit, SessionBaseline, StoreError};
 use std::{future, io};
 
-/// A running attempt.
 pub(crate) struct AttemptProcess {
     agent: AgentProcess,
     process: ProcessId,
@@ -30,10 +31,11 @@ pub(crate) struct AttemptProcess {
     frozen: bool,
     /// Whether the disk was full at the last poll.
     disk_was_full: bool,
+    /// Whether it is being stopped, so that it receives no further requests.
+    is_stopping: bool,
     exit: Option<Exit>,
 }
 
-/// A part of an attempt's stream.
 pub(crate) struct StreamChunk<'a> {
     /// The bytes, which may end within a line.
     pub(crate) bytes: &'a [u8],
@@ -42,7 +44,6 @@ pub(crate) struct StreamChunk<'a> {
     pub(crate) notices: Vec<Notice>,
 }
 
-/// An attempt without a process.
 pub(crate) struct EndedProcess {
     pub(crate) dir: AttemptDir,
     /// The decoder that read the complete stream.
@@ -52,14 +53,13 @@ pub(crate) struct EndedProcess {
     pub(crate) oom_killed: bool,
 }
 
-/// The reason why an agent could not be started.
 pub(crate) struct LaunchFailure {
     pub(crate) kind: SpawnError,
     pub(crate) error: io::Error,
 }
 
 impl AttemptProcess {
-    /// Creates the files of attempt number `attempt` and starts its process. `watch` reports its output.
+    /// Creates the files of an attempt and starts its process. `watch` reports its output.
     /// `session` is stored for later comparison.
     ///
     /// # Errors
@@ -68,15 +68,15 @@ impl AttemptProcess {
     /// did not start the agent.
     pub(crate) fn start(
         config: &WorldConfig<'_>,
-        attempt: u32,
+        plan: &AttemptPlan,
         invocation: &Invocation,
         session: Option<&SessionBaseline>,
         watch: &mut FileWatch,
     ) -> Result<Result<AttemptProcess, LaunchFailure>, SuperviseError> {
-        let dir = config.dir.create_attempt(attempt)?;
+        let dir = config.dir.attempt(plan.attempt).create()?;
         if let Some(session) = session {
             // Needed later to verify that the history arrived. The work does not need it.
-            let _ = dir.write_session(session);
+            let _ = dir.write(session);
         }
         let (stdout, stderr) = (dir.create_stream()?, dir.create_stderr()?);
         let write_end = invocation.input_outlives_supervisor.then(|| dir.create_input()).transpose()?;
@@ -86,7 +86,7 @@ impl AttemptProcess {
         };
         // If the disk has no room for this file, it has none for the agent's output, and the agent would work
         // unobserved.
-        if let Err(error) = dir.write_argv(&launch.argv())
+        if let Err(error) = dir.write(&launch.argv())
             && error.is_disk_full()
         {
             return Err(error.into());
@@ -97,33 +97,35 @@ impl AttemptProcess {
         watch.add_file(&dir.stream_path());
         let tail = Tail::open(&dir.stream_path())?;
         let memory = OomWatch::start();
+        let mut decoder = config.decoder(plan.attempt);
+        let (spec, prompt) = (config.spec(), &invocation.prompt);
+        decoder.begin(SessionStart { spec, plan, prompt, sent: Vec::new() });
         let (agent, process) = match AgentProcess::start(launch, invocation.stdin.clone()) {
             Ok(started) => started,
             Err((kind, error)) => return Ok(Err(LaunchFailure { kind, error })),
         };
         failpoints::agent_is(process.pid);
         failpoints::hit(Failpoint::Spawned);
-        Ok(Ok(AttemptProcess::new(agent, process, memory, tail, config.decoder(attempt), dir)))
+        Ok(Ok(AttemptProcess::new(agent, process, memory, tail, decoder, dir)))
     }
 
-    /// Adopts the process of attempt number `attempt`, which a dead supervisor started. Returns `None` if the
+    /// Adopts the process of an attempt, which a dead supervisor started. Returns `None` if the
     /// process has exited.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the stream cannot be read.
     pub(crate) fn adopt(
         config: &WorldConfig<'_>,
-        attempt: u32,
+        plan: &AttemptPlan,
         process: ProcessId,
         watch: &mut FileWatch,
-    ) -> io::Result<Option<AttemptProcess>> {
-        let dir = config.dir.attempt(attempt);
+    ) -> Result<Option<AttemptProcess>, SuperviseError> {
+        let dir = config.dir.attempt(plan.attempt);
         let Ok(agent) = AgentProcess::adopt(process, &dir.input_path()) else { return Ok(None) };
         watch.add_file(&dir.stream_path());
         let tail = Tail::open(&dir.stream_path())?;
         let memory = OomWatch::start();
-        Ok(Some(AttemptProcess::new(agent, process, memory, tail, config.decoder(attempt), dir)))
+        let mut decoder = config.decoder(plan.attempt);
+        let (prompt, sent) = (dir.prompt()?.unwrap_or_default(), dir.sent_requests()?);
+        decoder.begin(SessionStart { spec: config.spec(), plan, prompt: &prompt, sent });
+        Ok(Some(AttemptProcess::new(agent, process, memory, tail, decoder, dir)))
     }
 
     fn new(
@@ -143,35 +145,28 @@ impl AttemptProcess {
             memory,
             frozen: false,
             disk_was_full: false,
+            is_stopping: false,
             exit: None,
         }
     }
 
-    /// Returns the id of the process.
     pub(crate) fn id(&self) -> ProcessId {
         self.process
     }
 
-    /// Returns the directory of the attempt.
     pub(crate) fn dir(&self) -> &AttemptDir {
         &self.dir
     }
 
-    /// Returns the decoder of the stream that was read so far.
     pub(crate) fn decoder(&self) -> &dyn Decoder {
         self.decoder.as_ref()
     }
 
-    /// Returns the exit, or `None` if it was not observed yet.
     pub(crate) fn exit(&self) -> Option<Exit> {
         self.exit
     }
 
     /// Reads one chunk of the stream. Returns `None` if there is none.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the stream cannot be read.
     pub(crate) fn read_chunk(&mut self) -> io::Result<Option<StreamChunk<'_>>> {
         let bytes = self.tail.read()?;
         if bytes.is_empty() {
@@ -183,11 +178,30 @@ impl AttemptProcess {
     }
 
     /// Answers the agent's requests. Call it only when all output is read, because an adopted agent may
-    /// already have the answers.
-    pub(crate) fn answer(&mut self) {
+    /// already have the answers. Returns the requests to the agent that are due.
+    pub(crate) fn answer(&mut self) -> Vec<AgentRequest> {
         for answer in self.decoder.take_replies() {
             self.agent.send_line(answer);
         }
+        let mut requests = self.decoder.take_requests();
+        if self.is_stopping {
+            requests.clear();
+        }
+        requests
+    }
+
+    /// Sends requests to the agent. Each is recorded before it is sent: sending it twice would repeat its
+    /// effects.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if a request cannot be recorded.
+    pub(crate) fn send(&self, requests: Vec<AgentRequest>) -> Result<(), StoreError> {
+        for request in requests {
+            self.dir.add_sent_request(&request.id)?;
+            self.agent.send_line(request.line);
+        }
+        Ok(())
     }
 
     /// Sends a prompt to the agent in its open session, and returns its text. If the agent's input is closed,
@@ -198,9 +212,9 @@ impl AttemptProcess {
         kind: PromptKind,
         remaining: Remaining,
     ) -> String {
-        let AttemptSnapshot { background, .. } = self.decoder.snapshot();
-        let prompt = config.dialect.prompt_text(&config.context, kind, remaining, background);
-        self.agent.send_line(config.dialect.encode_prompt(&prompt));
+        let snapshot = self.decoder.snapshot();
+        let prompt = config.dialect.prompt_text(&config.context, kind, remaining, &snapshot.background);
+        self.agent.send_line(config.dialect.encode_prompt(snapshot, &prompt));
         prompt
     }
 
@@ -210,9 +224,17 @@ impl AttemptProcess {
     }
 
     /// Interrupts the exchange, or signals the process group.
-    pub(crate) fn stop(&self, config: &WorldConfig<'_>, level: StopLevel) {
+    pub(crate) fn stop(&mut self, config: &WorldConfig<'_>, level: StopLevel) {
+        self.is_stopping = true;
         match level {
-            StopLevel::Interrupt => self.agent.interrupt(config.dialect.encode_interrupt()),
+            StopLevel::Interrupt => {
+                let line = config.dialect.encode_interrupt(self.decoder.snapshot());
+                if line.is_empty() {
+                    // There is no exchange to end.
+                    self.agent.signal(StopLevel::Term);
+                }
+                self.agent.interrupt(line);
+            }
             StopLevel::Term | StopLevel::Kill => self.agent.signal(level),
         }
     }
@@ -223,10 +245,6 @@ impl AttemptProcess {
     }
 
     /// Polls what no event reports, and returns the changes.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the disk was full at two polls in a row.
     pub(crate) fn poll(&mut self, config: &WorldConfig<'_>) -> Result<Vec<Notice>, SuperviseError> {
         let mut notices = Vec::new();
         let frozen = is_frozen(self.process.pid);
@@ -247,10 +265,6 @@ impl AttemptProcess {
     }
 
     /// Waits until the process exits. Waits forever if the exit was observed already.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the system does not report the exit.
     pub(crate) async fn wait_for_exit(&mut self) -> io::Result<()> {
         if self.exit.is_some() {
             future::pending::<()>().await;
@@ -265,7 +279,7 @@ impl AttemptProcess {
         let AttemptProcess { process, dir, decoder, memory, .. } = self;
         let oom_killed = memory.was_oom_killed(exit);
         // The journal records the same afterwards.
-        let _ = dir.write_exit(&AttemptExit { exit, ended_at: at, process: Some(process), oom_killed });
+        let _ = dir.write(&AttemptExit { exit, ended_at: at.into(), process: Some(process), oom_killed });
         dir.remove_input();
         EndedProcess { dir, decoder, exit, oom_killed }
     }

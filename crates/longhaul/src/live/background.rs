@@ -18,7 +18,7 @@ pub(crate) fn record_stopped_tasks(dir: &AttemptDir, tasks: &[BackgroundTask]) -
         return Vec::new();
     }
     // An earlier supervisor may have read output that no longer exists.
-    let stored = dir.stopped_tasks().unwrap_or_default();
+    let stored: Vec<StoppedTask> = dir.read_or_default();
     let last_lines = |task: &BackgroundTask| {
         let earlier = stored.iter().find(|earlier| earlier.output_file == task.output)?;
         earlier.last_lines.clone()
@@ -34,7 +34,7 @@ pub(crate) fn record_stopped_tasks(dir: &AttemptDir, tasks: &[BackgroundTask]) -
         last_lines: task.last_lines.clone(),
     });
     // A failed write does not fail the run.
-    let _ = dir.write_stopped_tasks(&for_people.collect::<Vec<_>>());
+    let _ = dir.write(&for_people.collect::<Vec<_>>());
     tasks
 }
 

@@ -14,21 +14,15 @@ use std::ops::ControlFlow;
 // The end of a command's output contains its findings. This is a screenful or two, about 2,000 tokens.
 const TAIL_BYTES_MAX: u64 = 8 << 10;
 
-/// A running check.
 pub(crate) struct CheckRun {
     /// Number of the check in the run, starting at 1.
     number: u32,
-    /// Index of the running command.
     command_index: usize,
     pub(super) process: OneShotProcess,
 }
 
 impl CheckRun {
     /// Starts check number `number` of the run. Returns its result if none of its commands could be started.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the file for the output cannot be created.
     pub(crate) fn start(
         config: &WorldConfig<'_>,
         number: u32,
@@ -59,10 +53,6 @@ impl CheckRun {
 
     /// Ends the current command with its leftover processes. Then starts the next command, or returns the
     /// result of the check.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if a process cannot be stopped, or if the file for the output cannot be created.
     pub(crate) async fn end(
         mut self,
         config: &WorldConfig<'_>,

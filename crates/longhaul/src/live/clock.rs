@@ -10,7 +10,6 @@ use std::time::{SystemTime, UNIX_EPOCH};
 // Shorter sleeps cannot be distinguished from a busy machine.
 const SLEEP_MIN: Span = Span(1_000);
 
-/// The clock of one run.
 #[derive(Debug)]
 pub(crate) struct LiveClock {
     /// Difference between the calendar and the boot clock, in milliseconds.
@@ -20,12 +19,10 @@ pub(crate) struct LiveClock {
     /// Number from the system's random source, read once. Every roll is derived from it without a system
     /// call.
     seed: u64,
-    /// Number of rolls so far.
     rolls: u64,
 }
 
 impl LiveClock {
-    /// Creates a clock from the current calendar time.
     pub(crate) fn new() -> LiveClock {
         let calendar =
             SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64);
@@ -37,7 +34,6 @@ impl LiveClock {
         }
     }
 
-    /// Returns the current moment.
     pub(crate) fn at(&self) -> Moment {
         Moment(self.offset_ms + boot_ms())
     }
@@ -68,11 +64,7 @@ fn asleep_ms() -> u64 {
     read_ms(BOOT).saturating_sub(read_ms(ClockId::Monotonic))
 }
 
-#[cfg(target_os = "linux")]
 const BOOT: ClockId = ClockId::Boottime;
-// On other systems sleep cannot be detected: it counts as waiting or as silence.
-#[cfg(not(target_os = "linux"))]
-const BOOT: ClockId = ClockId::Monotonic;
 
 fn read_ms(clock: ClockId) -> u64 {
     let time = clock_gettime(clock);

@@ -10,10 +10,6 @@ const PROBE: [u8; 4096] = [0; 4096];
 
 /// Reads the free space of the file system. If it reports none, tries a write, because some file systems
 /// report wrong figures.
-///
-/// # Errors
-///
-/// Returns the store's error if the disk is full.
 pub(crate) fn check(dir: &RunDir) -> Result<(), StoreError> {
     if !statvfs(dir.path()).is_ok_and(|stats| stats.f_blocks > 0 && stats.f_bavail == 0) {
         return Ok(());

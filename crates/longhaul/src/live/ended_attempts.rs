@@ -5,7 +5,6 @@ use super::background::record_stopped_tasks;
 use super::check_run::check_output_for;
 use super::sessions::PreparedSession;
 use super::stream_replay::tail_of;
-use super::subscriber::Subscriber;
 use super::subscribers::Subscribers;
 use super::summary_run::{EndedSummary, summary_for};
 use super::world_config::WorldConfig;
@@ -15,14 +14,13 @@ use longhaul_core::{AttemptPlan, Evidence, Moment, PromptKind, SessionPlan};
 use longhaul_store::{AttemptDir, compact};
 use std::mem;
 
-/// The ended attempts of one run.
 #[derive(Default)]
 pub(crate) struct EndedAttempts {
     streams: Vec<EndedStream>,
     /// Data of the ended attempts, for the prompt of the next one.
     pub(crate) prior: PriorAttempts,
     /// State of the last attempt's stream, for the report.
-    snapshot: AttemptSnapshot,
+    pub(crate) snapshot: AttemptSnapshot,
     /// Error of the system if the agent could not be started.
     pub(crate) spawn_error: Option<String>,
     stderr_tail: String,
@@ -47,9 +45,9 @@ impl EndedAttempts {
         self.stderr_tail = tail_of(&dir.stderr_path());
         let evidence = Evidence { oom_killed, ..decoder.evidence(exit, &self.stderr_tail) };
         let messages = decoder.take_messages();
-        subscribers.on_output(&[], &messages);
+        subscribers.each(|each| each.on_output(&[], &messages));
         self.snapshot = decoder.snapshot().clone();
-        subscribers.on_attempt_ended(&dir, decoder.as_ref(), at);
+        subscribers.each(|each| each.on_attempt_ended(&dir, decoder.as_ref(), at));
         self.prior.side_effects.extend(decoder.side_effects());
         if evidence.usage.messages > 0 {
             // The attempt's prompt named the stopped tasks of earlier attempts.
@@ -60,14 +58,12 @@ impl EndedAttempts {
         evidence
     }
 
-    /// Adds a summary, and returns its evidence.
     pub(crate) fn add_summary(&mut self, summary: EndedSummary) -> Evidence {
         let EndedSummary { dir, decoder, evidence } = summary;
         self.streams.push(EndedStream { dir, decoder });
         evidence
     }
 
-    /// Collects the data of earlier attempts for the agent of this one.
     pub(crate) fn collect_prior(
         &mut self,
         config: &WorldConfig<'_>,
@@ -89,14 +85,8 @@ impl EndedAttempts {
         }
     }
 
-    /// Returns `true` if no attempt or summary has ended.
     pub(crate) fn is_empty(&self) -> bool {
         self.streams.is_empty()
-    }
-
-    /// Returns the state of the last attempt's stream.
-    pub(crate) fn snapshot(&self) -> &AttemptSnapshot {
-        &self.snapshot
     }
 
     /// Returns why the last attempt could not be started, or the end of its stderr.

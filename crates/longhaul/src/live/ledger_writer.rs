@@ -13,7 +13,6 @@ const WAIT: Duration = Duration::from_millis(20);
 // A finished run may wait longer. Two hundred runs that finish together write for less than a second.
 const LAST_WAIT: Duration = Duration::from_secs(2);
 
-/// Writes the ledger's row of one run.
 pub(crate) struct LedgerWriter {
     home: Home,
     dir: RunDir,
@@ -24,7 +23,6 @@ pub(crate) struct LedgerWriter {
 }
 
 impl LedgerWriter {
-    /// Creates a writer for the run in its current state.
     pub(crate) fn new(home: &Home, dir: &RunDir) -> LedgerWriter {
         let entry = LedgerEntry::from_journal(dir);
         if entry.run.state == RunState::Finished {
@@ -35,7 +33,6 @@ impl LedgerWriter {
         LedgerWriter { home: home.clone(), dir: dir.clone(), entry, written: None, ledger: None }
     }
 
-    /// Writes the row if it has changed.
     fn write(&mut self, timeout: Duration) {
         if self.written.as_ref() == Some(&self.entry.run) {
             return;

@@ -25,7 +25,6 @@ struct FileVersion {
     modified: (i64, i64),
 }
 
-/// The condition of one file.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum FileCondition {
     Absent,
@@ -36,7 +35,6 @@ pub(super) enum FileCondition {
 }
 
 impl LoadedSession {
-    /// Reads and parses a session file.
     pub(super) fn load(layout: &dyn SessionLayout, file: &Path) -> io::Result<LoadedSession> {
         // The version comes first, so that a later write is noticed.
         let version = FileVersion::of(file)?;
@@ -44,7 +42,6 @@ impl LoadedSession {
         Ok(LoadedSession { path: file.to_owned(), version, document })
     }
 
-    /// Returns whether the file has not been written since it was read.
     pub(super) fn is_current(&self) -> bool {
         FileVersion::of(&self.path).is_ok_and(|version| version == self.version)
     }
@@ -58,7 +55,6 @@ impl FileVersion {
     }
 }
 
-/// Returns the condition of a file after an attempt to load it.
 pub(super) fn condition(loaded: &io::Result<LoadedSession>) -> FileCondition {
     match loaded.as_ref().map(|loaded| loaded.document.health()) {
         Ok(Health::Whole) => FileCondition::Whole,

@@ -19,14 +19,12 @@ use tokio::task::JoinSet;
 // A message is sent within seconds unless its server does not answer.
 const TIME_LIMIT: Duration = Duration::from_secs(30);
 
-/// The notifications of one supervisor.
 pub(crate) struct Notifier<'a> {
     config: Rc<WorldConfig<'a>>,
     /// A wait to report once it is on disk.
     due: Option<Notification>,
     /// The attempt of the last reported wait.
     last_wait_attempt: u32,
-    /// Running calls.
     calls: JoinSet<Option<NotifyFailure>>,
     /// Whether the calls must stop now.
     stop_calls: watch::Sender<bool>,
@@ -92,7 +90,7 @@ impl<'a> Notifier<'a> {
         let launch = self.config.launch(delivery.program, delivery.args, &log)?.unmarked();
         match AgentProcess::start(launch, delivery.stdin) {
             Ok((mut agent, _)) => {
-                agent.close_input(Vec::new());
+                agent.close_input(None);
                 Ok((agent, log))
             }
             Err((_, error)) => {
@@ -110,7 +108,6 @@ impl<'a> Notifier<'a> {
         channel.delivery(notification, &project, variable).map_err(|error| io_error(&error))
     }
 
-    /// Returns the calls that failed since the last report.
     pub(crate) fn take_failures(&mut self) -> Vec<NotifyFailure> {
         mem::take(&mut self.failures)
     }
@@ -234,7 +231,7 @@ mod tests {
                     .unmarked();
             let failed = runtime.block_on(async {
                 let (mut agent, _) = AgentProcess::start(launch, b"{}\n".to_vec()).expect("there is a shell");
-                agent.close_input(Vec::new());
+                agent.close_input(None);
                 wait_for_call(agent, log, time_limit, stop_calls.subscribe()).await
             });
             (failed, fs::read_to_string(&path).expect("a log"))

@@ -10,47 +10,38 @@ use longhaul_core::{Evidence, Exit, ProcessId, SpawnError, StopLevel};
 use std::io;
 use std::path::Path;
 
-/// A process that handles one input.
 pub(crate) struct OneShotProcess {
     agent: AgentProcess,
     exit: Option<Exit>,
 }
 
 impl OneShotProcess {
-    /// Starts the process with `prompt` as its input.
     pub(crate) fn start(
         launch: LaunchSpec,
         prompt: Vec<u8>,
     ) -> Result<(OneShotProcess, ProcessId), (SpawnError, io::Error)> {
         let (mut agent, process) = AgentProcess::start(launch, prompt)?;
-        agent.close_input(Vec::new());
+        agent.close_input(None);
         Ok((OneShotProcess { agent, exit: None }, process))
     }
 
-    /// Returns `true` if the exit was observed.
-    pub(crate) fn has_exited(&self) -> bool {
-        self.exit.is_some()
-    }
-
-    /// Returns the exit, or `None` if it was not observed yet.
     pub(crate) fn exit(&self) -> Option<Exit> {
         self.exit
     }
 
     /// Stops the process if it is running, and its leftover processes.
     pub(crate) async fn stop(&mut self, marker: &RunMarker) -> io::Result<Exit> {
-        if !self.has_exited() {
+        if self.exit.is_none() {
             self.agent.signal(StopLevel::Term);
         }
         sweep(marker).await?;
         // The sweep has stopped the process, unless the process removed its marker.
-        if !self.has_exited() {
+        if self.exit.is_none() {
             self.agent.signal(StopLevel::Kill);
         }
         self.wait_for_exit().await
     }
 
-    /// Waits until the process exits.
     pub(crate) async fn wait_for_exit(&mut self) -> io::Result<Exit> {
         if let Some(exit) = self.exit {
             return Ok(exit);

@@ -6,12 +6,10 @@ use std::fs;
 
 const SIGKILL: i32 = 9;
 
-/// The kernel's count when an attempt started.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct OomWatch(Option<u64>);
 
 impl OomWatch {
-    /// Reads the current count.
     pub(crate) fn start() -> OomWatch {
         OomWatch(kills_now())
     }

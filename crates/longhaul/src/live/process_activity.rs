@@ -1,6 +1,7 @@
 //! Probes the processes of a silent run: their CPU use and network connections. It never starts or stops a
 //! process, and decides nothing.
 
+use super::process_stat::ProcessStat;
 use super::run_marker::RunMarker;
 use super::sweep::processes_with;
 use longhaul_core::{ProcessActivity, ProcessId, ProcessState};
@@ -18,11 +19,11 @@ const ESTABLISHED: &str = "01";
 
 /// Probes the run's processes and its agent for a while. Returns `None` if the agent cannot be found.
 pub(crate) async fn probe(marker: &RunMarker, agent: ProcessId) -> Option<ProcessActivity> {
-    let before = times(marker, agent);
+    let before = stats(marker, agent);
     tokio::time::sleep(PROBE_TIME).await;
-    let after = times(marker, agent);
+    let after = stats(marker, agent);
     let state = after.get(&agent)?.state;
-    let used_ticks = |process: &ProcessId, now: &CpuTimes| {
+    let used_ticks = |process: &ProcessId, now: &ProcessStat| {
         let own_ticks = now.own_ticks.saturating_sub(before.get(process).map_or(0, |then| then.own_ticks));
         // The kernel adds the CPU time of children when they end. The agent's children are tools, so their
         // time is not the agent's work. For other processes it reveals short-lived children that no sample
@@ -31,7 +32,7 @@ pub(crate) async fn probe(marker: &RunMarker, agent: ProcessId) -> Option<Proces
             now.child_ticks.saturating_sub(before.get(process).map_or(0, |then| then.child_ticks));
         if process == &agent { own_ticks } else { own_ticks + child_ticks }
     };
-    let is_busy = |(process, now): &(&ProcessId, &CpuTimes)| used_ticks(process, now) >= BUSY_TICKS;
+    let is_busy = |(process, now): &(&ProcessId, &ProcessStat)| used_ticks(process, now) >= BUSY_TICKS;
     let agent_is_busy = after.get_key_value(&agent).is_some_and(|entry| is_busy(&entry));
     Some(ProcessActivity {
         agent: match state {
@@ -47,41 +48,15 @@ pub(crate) async fn probe(marker: &RunMarker, agent: ProcessId) -> Option<Proces
     })
 }
 
-/// CPU time of a process so far, in clock ticks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct CpuTimes {
-    state: char,
-    /// Time of the process itself.
-    own_ticks: u64,
-    /// Time of ended children that the process has waited for.
-    child_ticks: u64,
-}
-
-/// Returns the times of the agent and every other process of the run.
-fn times(marker: &RunMarker, agent: ProcessId) -> BTreeMap<ProcessId, CpuTimes> {
+/// Returns the agent and every other process of the run.
+fn stats(marker: &RunMarker, agent: ProcessId) -> BTreeMap<ProcessId, ProcessStat> {
     let marked = processes_with(marker).into_iter().map(|(pid, _)| pid.as_raw_nonzero().get() as u32);
     let all: BTreeSet<u32> = marked.chain([agent.pid]).collect();
-    all.into_iter()
-        .filter_map(times_of)
-        .filter(|(process, _)| process.pid != agent.pid || *process == agent)
-        .collect()
-}
-
-fn times_of(pid: u32) -> Option<(ProcessId, CpuTimes)> {
-    parse(pid, &fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
-}
-
-/// Parses `/proc/PID/stat`. Fields are counted after the closing parenthesis of the name, because the name
-/// may contain anything. The first of them is number 3 in the manual.
-fn parse(pid: u32, stat: &str) -> Option<(ProcessId, CpuTimes)> {
-    let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
-    let number = |field: usize| fields.get(field - 3)?.parse::<u64>().ok();
-    let times = CpuTimes {
-        state: fields.first()?.chars().next()?,
-        own_ticks: number(14)? + number(15)?,
-        child_ticks: number(16)? + number(17)?,
-    };
-    Some((ProcessId { pid, start_ticks: number(22)? }, times))
+    let stats = all.into_iter().filter_map(|pid| {
+        let stat = ProcessStat::read(pid)?;
+        Some((ProcessId { pid, start_ticks: stat.start_ticks }, stat))
+    });
+    stats.filter(|(process, _)| process.pid != agent.pid || *process == agent).collect()
 }
 
 /// Returns the number of open network connections of these processes. A shared connection counts once.
@@ -104,7 +79,6 @@ fn established(line: &str) -> Option<u64> {
     (*fields.get(3)? == ESTABLISHED).then(|| fields.get(9)?.parse().ok()).flatten()
 }
 
-/// Returns the open sockets of a process.
 fn sockets(pid: u32) -> Vec<u64> {
     let Ok(entries) = fs::read_dir(format!("/proc/{pid}/fd")) else { return Vec::new() };
     let links = entries.flatten().filter_map(|entry| fs::read_link(entry.path()).ok());

@@ -1,11 +1,11 @@
 //! Discovers, for a takeover, the state of an attempt whose supervisor died: the agent that is still running,
 //! or how it exited. It never starts or stops a process.
 
-use super::agent_process::start_ticks;
+use super::process_stat::start_ticks;
 use super::run_marker::{RunMarker, variable};
 use super::sweep::processes_with;
 use longhaul_core::{Exit, Phase, ProcessId, Run};
-use longhaul_store::{AttemptDir, RunDir};
+use longhaul_store::{AttemptDir, AttemptExit, RunDir};
 use rustix::process::{Pid, getpgid, getsid};
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -15,28 +15,22 @@ const ATTEMPT_VARIABLE: &str = "LONGHAUL_ATTEMPT";
 
 /// Returns the agent of the run's last attempt, or `None` if it is not running.
 pub(crate) fn live_agent(marker: &RunMarker, run: &Run) -> Option<ProcessId> {
-    match (&run.state().phase, run.state().process) {
-        (Phase::Running | Phase::Closing { .. } | Phase::Stopping { .. }, Some(process)) => {
-            let pid = Pid::from_raw(process.pid as i32)?;
+    let state = run.state();
+    match &state.phase {
+        Phase::Running | Phase::Closing { .. } | Phase::Stopping { .. } => state.process.filter(|process| {
             let is_same = start_ticks(process.pid) == Some(process.start_ticks);
-            (is_same && marker.is_on(pid)).then_some(process)
-        }
+            is_same && Pid::from_raw(process.pid as i32).is_some_and(|pid| marker.is_on(pid))
+        }),
         // The agent may have started without being journaled.
-        (Phase::Starting, _) => unjournaled_agent(marker, run.state().attempts()),
+        Phase::Starting => unjournaled_agent(marker, state.attempts()),
         // No agent may be running in these phases. The sweep stops leftover processes.
-        (
-            Phase::New
-            | Phase::Summarizing { .. }
-            | Phase::Running
-            | Phase::Closing { .. }
-            | Phase::Stopping { .. }
-            | Phase::Sweeping { .. }
-            | Phase::Checking { .. }
-            | Phase::Waiting { .. }
-            | Phase::Suspended { .. }
-            | Phase::Finished { .. },
-            _,
-        ) => None,
+        Phase::New
+        | Phase::Summarizing { .. }
+        | Phase::Sweeping { .. }
+        | Phase::Checking { .. }
+        | Phase::Waiting { .. }
+        | Phase::Suspended { .. }
+        | Phase::Finished { .. } => None,
     }
 }
 
@@ -75,7 +69,7 @@ pub(crate) fn stream_of_original(marker: &RunMarker, dir: &RunDir) -> Option<Pat
 /// Returns how an attempt's process exited, according to its directory.
 pub(crate) fn exit_of(dir: &AttemptDir) -> Exit {
     // After a power cut, the file may be empty. Then the exit was not observed.
-    match dir.exit() {
+    match dir.read::<AttemptExit>() {
         Ok(Some(observed)) => observed.exit,
         Ok(None) | Err(_) if is_silent(dir) => Exit::NeverSpawned,
         Ok(None) | Err(_) => Exit::Unobserved,

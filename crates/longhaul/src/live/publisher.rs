@@ -18,7 +18,6 @@ use std::rc::Rc;
 // Readers see new usage within two seconds, and the disk gets at most one write per second.
 const INTERVAL: Span = Span(1_000);
 
-/// Publishes the state of one run.
 pub(crate) struct Publisher<'a> {
     config: Rc<WorldConfig<'a>>,
     /// `None` until the files name this supervisor. They are written even if the first step records nothing,
@@ -30,7 +29,6 @@ pub(crate) struct Publisher<'a> {
     model: Option<String>,
 }
 
-/// The state that was published last.
 struct Published {
     status: Status,
     state: State,
@@ -52,7 +50,7 @@ impl<'a> Publisher<'a> {
         let _ = dir.write_status(&published.status.clone().with_usage(published.usage, view.at));
         let attempt = view.attempt.map(|attempt| (attempt.dir(), attempt.decoder()));
         if let Some((attempt, decoder)) = attempt {
-            let _ = attempt.write_model_usage(&usage_entries(decoder.usage_by_model()));
+            let _ = attempt.write(&usage_entries(decoder));
         }
         if self.config.spec().harness.is_some() {
             if let Some((attempt, decoder)) = attempt {
@@ -112,7 +110,7 @@ impl Subscriber for Publisher<'_> {
         let snapshot = decoder.snapshot();
         self.model.clone_from(&snapshot.model);
         let _ = write_answers(dir, &snapshot.answers);
-        let _ = dir.write_model_usage(&usage_entries(decoder.usage_by_model()));
+        let _ = dir.write(&usage_entries(decoder));
         if self.config.spec().harness.is_some() {
             let _ = self.log_exec(dir, decoder);
             let _ = write_blocked(&self.config.dir, dir.number(), snapshot, at);
@@ -120,13 +118,11 @@ impl Subscriber for Publisher<'_> {
     }
 }
 
-/// Returns the usage of the run in `state`, including the running attempt.
 fn usage_of(attempt: Option<&AttemptProcess>, state: &State) -> Usage {
     let live = attempt.map(|attempt| attempt.decoder().snapshot().usage);
     state.usage.plus(live.unwrap_or_default())
 }
 
-/// Returns the commands that the agent runs in the background.
 fn background_of(attempt: Option<&AttemptProcess>) -> Vec<String> {
     let running = attempt.map(|attempt| attempt.decoder().snapshot().background.as_slice());
     running.unwrap_or_default().iter().map(|task| task.command.clone()).collect()
@@ -139,23 +135,14 @@ fn write_answers(dir: &AttemptDir, answered: &[GivenAnswer]) -> Result<(), Store
     let answers = answered.iter().cloned();
     let answers =
         answers.map(|GivenAnswer { question, answer, key }| AnsweredQuestion { question, answer, key });
-    dir.write_answers(&answers.collect::<Vec<_>>())
+    dir.write(&answers.collect::<Vec<_>>())
 }
 
-fn usage_entries(by_model: Vec<(String, Usage)>) -> Vec<ModelUsage> {
-    let entries = by_model.into_iter().map(|(model, usage)| ModelUsage {
-        model,
-        cost: usage.reported_cost,
-        estimated_cost: usage.estimated_cost,
-        unpriced: usage.unpriced,
-        tokens: usage.tokens,
-        truncated_tokens: usage.truncated_tokens,
-        messages: usage.messages,
-    });
-    entries.collect()
+fn usage_entries(decoder: &dyn Decoder) -> Vec<ModelUsage> {
+    let by_model = decoder.usage_by_model().into_iter();
+    by_model.map(|(model, usage)| ModelUsage::new(model, &usage)).collect()
 }
 
-/// Writes the calls of an attempt that were denied because of a URL.
 fn write_blocked(
     dir: &RunDir,
     attempt: u32,

@@ -1,13 +1,12 @@
 //! Receives requests to cancel a run: from its own process over a channel, and from other processes as files,
 //! which `longhaul_store` reads and writes.
 
-use super::file_watch::{FileWatch, WatchEvents};
+use super::file_watch::FileWatch;
 use longhaul_core::CancelSource;
 use longhaul_store::{RunDir, StoreError, SupervisorRequest};
 use std::time::Duration;
 use tokio::sync::mpsc;
 
-/// The requests to cancel one run.
 pub(crate) struct CancelRequests {
     channel: mpsc::Receiver<CancelSource>,
     /// Requests of other processes. `None` if they cannot be received.
@@ -31,7 +30,6 @@ impl CancelRequests {
         CancelRequests { channel, files: RequestFiles::listen(dir, watch).ok() }
     }
 
-    /// Returns the next request, or `None` if there is none.
     pub(crate) fn next(&mut self) -> Option<CancelSource> {
         let by_channel = self.channel.try_recv().ok();
         by_channel.or_else(|| self.files.as_mut()?.take())
@@ -48,13 +46,12 @@ impl CancelRequests {
     }
 
     /// Schedules a check for requests if a directory has new names. A growing stream does not need one.
-    pub(crate) fn on_changes(&mut self, changes: WatchEvents) {
-        if let Some(files) = self.files.as_mut().filter(|_| changes.names) {
+    pub(crate) fn on_changes(&mut self, has_new_names: bool) {
+        if let Some(files) = self.files.as_mut().filter(|_| has_new_names) {
             files.needs_check = true;
         }
     }
 
-    /// Returns the channel.
     pub(crate) fn channel(&mut self) -> &mut mpsc::Receiver<CancelSource> {
         &mut self.channel
     }

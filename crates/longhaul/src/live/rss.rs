@@ -6,7 +6,6 @@ use super::sweep::processes_with;
 use rustix::process::Pid;
 use std::fs;
 
-/// Returns the resident memory of the processes with the run marker, in bytes.
 pub(crate) fn resident(marker: &RunMarker) -> u64 {
     processes_with(marker).iter().filter_map(|(pid, _)| resident_of(*pid)).sum()
 }

@@ -30,13 +30,11 @@ impl RunMarker {
     /// Loads the marker of the run in this directory.
     ///
     /// # Errors
-    ///
     /// Returns an error if the run's plan cannot be read.
     pub fn load(dir: &RunDir) -> Result<RunMarker, StoreError> {
         Ok(RunMarker::new(dir.id(), &dir.plan()?))
     }
 
-    /// Creates the marker of a run with this id and plan.
     pub(crate) fn new(run: &RunId, plan: &Plan) -> RunMarker {
         RunMarker { run: run.clone(), token: plan.marker.clone() }
     }
@@ -46,7 +44,6 @@ impl RunMarker {
         RunMarker { run: RunId::from(RunMarker::random().as_str()), token: None }
     }
 
-    /// Returns a random token for a new run's marker.
     pub(crate) fn random() -> String {
         draw_uuid(random_seed(), 0).to_string()
     }
@@ -65,7 +62,6 @@ impl RunMarker {
         [run].into_iter().chain(self.token.as_ref().map(marker)).collect()
     }
 
-    /// Returns `true` if a process carries the marker.
     pub(crate) fn is_on(&self, pid: Pid) -> bool {
         MarkerVariables::read(pid).is_some_and(|variables| variables.has(self))
     }
@@ -76,7 +72,6 @@ impl RunMarker {
     }
 }
 
-/// Appends `last` to this process's value of a variable.
 fn append_to_variable(name: &str, last: &str) -> String {
     match env::var(name) {
         Ok(outer) if !outer.is_empty() => format!("{outer}:{last}"),
@@ -84,7 +79,6 @@ fn append_to_variable(name: &str, last: &str) -> String {
     }
 }
 
-/// A process's values of the two variables.
 #[derive(Default)]
 struct MarkerVariables {
     runs: String,

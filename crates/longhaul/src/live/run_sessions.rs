@@ -7,7 +7,6 @@ use super::world_config::WorldConfig;
 use longhaul_core::{AttemptPlan, Continuity, Evidence, Exit, SessionFileState, SessionId, StartupError};
 use longhaul_store::{AttemptDir, SessionLock, StoreError};
 
-/// The sessions of one run.
 #[derive(Default)]
 pub(crate) struct RunSessions {
     /// Locks of the run's sessions. They are held until the run finishes, because the run may need its
@@ -20,7 +19,6 @@ pub(crate) struct RunSessions {
 /// The reason why an attempt cannot start with its session. It counts as a refusal of the agent.
 pub(crate) struct SessionRefusal {
     startup: StartupError,
-    /// Text for people.
     pub(crate) message: String,
 }
 
@@ -30,7 +28,6 @@ impl SessionRefusal {
         SessionRefusal { startup: StartupError::SessionUnknown, message }
     }
 
-    /// Returns the evidence of an agent that refused to start.
     pub(crate) fn evidence(&self) -> Evidence {
         Evidence { startup: Some(self.startup), ..Evidence::from_exit(Exit::NeverSpawned) }
     }
@@ -38,10 +35,6 @@ impl SessionRefusal {
 
 impl RunSessions {
     /// Locks a session for this run. The inner error means that another run holds it.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the lock cannot be created.
     pub(crate) fn lock(
         &mut self,
         config: &WorldConfig<'_>,
@@ -74,10 +67,6 @@ impl RunSessions {
 
     /// Locks and prepares the session of an attempt. The inner error means that the attempt cannot start
     /// with it.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the lock cannot be created.
     pub(crate) fn prepare(
         &mut self,
         config: &WorldConfig<'_>,
@@ -103,7 +92,6 @@ impl RunSessions {
         Ok(Ok(prepared))
     }
 
-    /// Releases all sessions.
     pub(crate) fn release(&mut self) {
         self.locks.clear();
     }

@@ -19,19 +19,15 @@ use std::path::{Path, PathBuf};
 // After more repairs than this, only the first backups and the last one remain.
 const BACKUPS_MAX: u32 = 9;
 
-/// The session files of one run's agent.
 pub(crate) struct SessionFiles<'a> {
     sessions: &'a dyn SessionLayout,
     run: &'a RunDir,
     /// Working directory of the agent, with links resolved.
     cwd: PathBuf,
-    /// Configuration directory of the agent.
     config: PathBuf,
-    /// Default configuration directory of the agent.
     default_config: Option<PathBuf>,
 }
 
-/// The session that an attempt starts with.
 #[derive(Debug, Default)]
 pub(crate) struct PreparedSession {
     /// Baseline to store for later comparison.
@@ -86,10 +82,6 @@ impl<'a> SessionFiles<'a> {
     /// Copies a repaired session file to where the agent reads it, if necessary, and returns the session that
     /// the attempt starts with. `wrap_up` is the run's own wrap-up prompt, if it has one. `inspected` is the
     /// file that was inspected for this attempt, if it was read.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if a copy cannot be written, or if there is no file to copy.
     pub(crate) fn prepare(
         &self,
         plan: &AttemptPlan,
@@ -162,11 +154,11 @@ impl<'a> SessionFiles<'a> {
     /// Returns how the session file relates to the history that this attempt started with. Returns `None` if
     /// there was no history or it cannot be read. Also records that the file existed.
     pub(crate) fn continuity_of(&self, attempt: &AttemptDir) -> Option<Continuity> {
-        let baseline = attempt.session().ok()??;
+        let baseline: SessionBaseline = attempt.read().ok()??;
         let now = self.load(baseline.file.as_path()).ok()?.document;
         if !baseline.existed {
             // A failed write loses nothing, because the next supervisor would observe this again.
-            let _ = attempt.write_session(&SessionBaseline { existed: true, ..baseline.clone() });
+            let _ = attempt.write(&SessionBaseline { existed: true, ..baseline.clone() });
         }
         let before = match &baseline.source {
             Some(from) => self.load(from.as_path()).ok()?.document.history(baseline.bytes),
@@ -203,7 +195,6 @@ impl<'a> SessionFiles<'a> {
         }
     }
 
-    /// Returns the path where the agent reads a session.
     fn path(&self, session: &SessionId) -> PathBuf {
         self.config.join(self.sessions.file(&self.cwd, session))
     }
@@ -227,15 +218,13 @@ impl<'a> SessionFiles<'a> {
         usable.filter(|(condition, ..)| *condition >= FileCondition::Damaged).max().map(|(.., file)| file)
     }
 
-    /// Returns `true` if an attempt of this run has seen the session's file.
     fn was_seen(&self, session: &SessionId) -> bool {
         self.baselines().any(|(_, baseline)| baseline.existed && baseline.session == *session)
     }
 
-    /// Returns the attempts with a stored baseline, in order.
     fn baselines(&self) -> impl Iterator<Item = (AttemptDir, SessionBaseline)> {
         let attempts = self.run.attempts().unwrap_or_default();
-        attempts.into_iter().filter_map(|attempt| attempt.session().ok()?.map(|baseline| (attempt, baseline)))
+        attempts.into_iter().filter_map(|attempt| attempt.read().ok()?.map(|baseline| (attempt, baseline)))
     }
 
     fn load(&self, file: &Path) -> io::Result<LoadedSession> {

@@ -11,7 +11,6 @@ use longhaul_store::AttemptDir;
 pub(crate) struct WorldView<'a> {
     /// When the step was decided, or the current time.
     pub(crate) at: Moment,
-    /// The running attempt.
     pub(crate) attempt: Option<&'a AttemptProcess>,
     /// Error of the system if the agent could not be started.
     pub(crate) spawn_error: Option<&'a str>,

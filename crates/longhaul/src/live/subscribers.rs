@@ -8,10 +8,8 @@ use super::transcript_recorder::TranscriptRecorder;
 use super::world_config::WorldConfig;
 use crate::diagnostic::Diagnostic;
 use crate::observer::{Observer, StepView};
-use longhaul_agent::Decoder;
 use longhaul_agent::transcript_message::TranscriptMessage;
-use longhaul_core::{AttemptPlan, CancelSource, FoundAttempt, Moment, Policy, PromptKind, Run, Step};
-use longhaul_store::AttemptDir;
+use longhaul_core::{CancelSource, Moment, Policy, Run, Step};
 use std::rc::Rc;
 use std::sync::Arc;
 use tokio::sync::mpsc;
@@ -42,15 +40,26 @@ impl<'a> Subscribers<'a> {
         }
     }
 
-    fn each(&mut self) -> [&mut (dyn Subscriber + 'a); 6] {
-        [
-            &mut self.ledger,
-            &mut self.publisher,
-            &mut self.diagnostic,
-            &mut self.observer,
-            &mut self.recorder,
-            &mut self.notifier,
-        ]
+    /// Calls each subscriber.
+    pub(crate) fn each(&mut self, mut call: impl FnMut(&mut dyn Subscriber)) {
+        call(&mut self.ledger);
+        call(&mut self.publisher);
+        call(&mut self.diagnostic);
+        call(&mut self.observer);
+        call(&mut self.recorder);
+        call(&mut self.notifier);
+    }
+
+    pub(crate) fn on_sync(&mut self, is_new: bool) {
+        self.each(|each| each.on_sync(is_new));
+        self.report_notify_failures();
+    }
+
+    /// Returns the earliest moment at which a subscriber must be called again.
+    pub(crate) fn on_idle(&mut self, view: &WorldView<'_>) -> Option<Moment> {
+        let mut until = None;
+        self.each(|each| until = until.into_iter().chain(each.on_idle(view)).min());
+        until
     }
 
     /// Waits for the running notification commands until they exit or time out, or until a user cancels
@@ -65,53 +74,6 @@ impl<'a> Subscribers<'a> {
         for failure in self.notifier.take_failures() {
             self.observer.0.on_notify_failure(&failure);
         }
-    }
-}
-
-impl Subscriber for Subscribers<'_> {
-    fn on_step(&mut self, run: &Run, policy: &Policy, view: &WorldView<'_>, step: &Step) {
-        self.each().into_iter().for_each(|each| each.on_step(run, policy, view, step));
-    }
-
-    fn on_sync(&mut self, is_new: bool) {
-        self.each().into_iter().for_each(|each| each.on_sync(is_new));
-        self.report_notify_failures();
-    }
-
-    fn on_idle(&mut self, view: &WorldView<'_>) -> Option<Moment> {
-        self.each().into_iter().filter_map(|each| each.on_idle(view)).min()
-    }
-
-    fn on_takeover(&mut self, run: &Run, at: Moment, found: &FoundAttempt) {
-        self.each().into_iter().for_each(|each| each.on_takeover(run, at, found));
-    }
-
-    fn on_attempt_started(&mut self, plan: &AttemptPlan, prompt: &str, at: Moment) {
-        self.each().into_iter().for_each(|each| each.on_attempt_started(plan, prompt, at));
-    }
-
-    fn on_attempt_adopted(&mut self, attempt: u32) {
-        self.each().into_iter().for_each(|each| each.on_attempt_adopted(attempt));
-    }
-
-    fn on_prompt_sent(&mut self, kind: PromptKind, prompt: &str, at: Moment) {
-        self.each().into_iter().for_each(|each| each.on_prompt_sent(kind, prompt, at));
-    }
-
-    fn on_output(&mut self, bytes: &[u8], messages: &[TranscriptMessage]) {
-        self.each().into_iter().for_each(|each| each.on_output(bytes, messages));
-    }
-
-    fn on_attempt_ended(&mut self, dir: &AttemptDir, decoder: &dyn Decoder, at: Moment) {
-        self.each().into_iter().for_each(|each| each.on_attempt_ended(dir, decoder, at));
-    }
-
-    fn on_attempts_complete(&mut self, attempts: u32) {
-        self.each().into_iter().for_each(|each| each.on_attempts_complete(attempts));
-    }
-
-    fn on_finish(&mut self) {
-        self.each().into_iter().for_each(Subscriber::on_finish);
     }
 }
 

@@ -55,12 +55,12 @@ impl SummaryRun {
         invocation: Invocation,
     ) -> Result<SummaryRun, SpawnError> {
         let no_resources = |_| SpawnError::NoResources;
-        let dir = config.dir.attempt(plan.attempt).create_summary().map_err(no_resources)?;
+        let dir = config.dir.attempt(plan.attempt).summary().create().map_err(no_resources)?;
         let stdout = dir.create_stream().map_err(no_resources)?;
         let stderr = dir.create_stderr().map_err(no_resources)?;
         let launch = LaunchSpec::new(&invocation, &config.environment, &config.marker, stdout, stderr);
         // For people.
-        let _ = dir.write_argv(&launch.argv());
+        let _ = dir.write(&launch.argv());
         let (process, process_id) =
             OneShotProcess::start(launch, invocation.stdin).map_err(|(kind, _)| kind)?;
         failpoints::agent_is(process_id.pid);
@@ -69,10 +69,6 @@ impl SummaryRun {
     }
 
     /// Stops the summary if it is running, with its leftover processes, and reads its files.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if a process cannot be stopped.
     pub(crate) async fn end(mut self, config: &WorldConfig<'_>) -> io::Result<EndedSummary> {
         let exit = self.process.stop(&config.marker).await?;
         Ok(EndedSummary::read(config, self.dir, exit))
@@ -95,8 +91,8 @@ impl EndedSummary {
     }
 }
 
-/// Returns the invocation that requests a summary. Returns `None` if no older work exists or no model is
-/// configured.
+/// Returns the invocation that requests a summary. Returns `None` if no older work exists, no model is
+/// configured, or the agent cannot summarize.
 fn summary_invocation(config: &WorldConfig<'_>, plan: &AttemptPlan) -> Option<Invocation> {
     let (context, dialect) = (&config.context, config.dialect.as_ref());
     let RunSpec { prompt, policy, handoff_tokens, .. } = &context.spec;
@@ -107,7 +103,7 @@ fn summary_invocation(config: &WorldConfig<'_>, plan: &AttemptPlan) -> Option<In
     let task = context.task();
     let handoff = HandoffContext::unlimited(&task, HandoffReason::Fault(fault));
     let prompt = summary_prompt(&transcript, &handoff, *handoff_tokens, SUMMARY_TOKENS_MAX)?;
-    Some(dialect.summary_invocation(context, plan.attempt, &summary.model, &prompt))
+    dialect.summary_invocation(context, plan.attempt, &summary.model, &prompt)
 }
 
 /// Returns the summary for this attempt's prompt, or `None` if the plan has none or it cannot be read.

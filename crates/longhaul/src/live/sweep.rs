@@ -18,17 +18,12 @@ const ROUND: Duration = Duration::from_millis(50);
 /// Stops every process that carries `marker` and returns their number.
 ///
 /// # Errors
-///
 /// Returns an error if a process of the run survives five seconds of signals.
 pub async fn sweep(marker: &RunMarker) -> io::Result<u32> {
     sweep_and_count(marker, Vec::new()).await
 }
 
 /// Like [`sweep`], but also counts the processes in `stopped`, which were already signalled.
-///
-/// # Errors
-///
-/// Returns the errors of [`sweep`].
 pub(crate) async fn sweep_and_count(marker: &RunMarker, mut stopped: Vec<Pid>) -> io::Result<u32> {
     for round in 0..ROUNDS_MAX {
         let marked = processes_with(marker);

@@ -2,6 +2,7 @@
 //! no output is lost, and a slow supervisor never blocks the agent.
 
 use longhaul_store::open_regular;
+use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use std::fs::File;
 use std::io::{self, Read};
 use std::mem;
@@ -12,21 +13,13 @@ const CHUNK_BYTES: usize = 64 * 1024;
 
 /// Opens the file without updates of its access time, which would turn every read of a growing file into a
 /// write.
-#[cfg(target_os = "linux")]
 fn open(path: &Path) -> io::Result<File> {
-    use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
     let file = open_regular(path)?;
     // Only the file's owner may set the flag. Without it, reading works, too.
     let _ = fcntl_getfl(&file).and_then(|flags| fcntl_setfl(&file, flags | OFlags::NOATIME));
     Ok(file)
 }
 
-#[cfg(not(target_os = "linux"))]
-fn open(path: &Path) -> io::Result<File> {
-    open_regular(path)
-}
-
-/// A reader that continues when the file has grown.
 pub(crate) struct Tail {
     file: File,
     chunk: Box<[u8]>,
@@ -35,7 +28,6 @@ pub(crate) struct Tail {
 }
 
 impl Tail {
-    /// Follows `path` from its start.
     pub(crate) fn open(path: &Path) -> io::Result<Tail> {
         Ok(Tail { file: open(path)?, chunk: vec![0; CHUNK_BYTES].into_boxed_slice(), at_end: false })
     }

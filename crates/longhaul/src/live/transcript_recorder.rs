@@ -7,9 +7,10 @@
 
 use super::stream_replay::decode;
 use super::subscriber::Subscriber;
+use crate::handoff::user_prompt;
 use longhaul_agent::transcript_message::{EventKind, MessageOrigin, TranscriptMessage};
-use longhaul_agent::{Decoder, Dialect, DoneSignals, Guards, task_with_follow_ups};
-use longhaul_core::{AttemptPlan, Exit, Harness, Moment, PromptKind, Record, ResumeRequest};
+use longhaul_agent::{Decoder, Dialect, DoneSignals, Guards};
+use longhaul_core::{AttemptPlan, Exit, Harness, Moment, PromptKind, SessionId};
 use longhaul_store::{ArrayFile, AttemptDir, Journal, LineLog, RunDir, StoreError, open_regular, rfc3339};
 use serde::Deserialize;
 use std::borrow::Cow;
@@ -18,7 +19,6 @@ use std::sync::Arc;
 use std::{fs, io};
 use thiserror::Error;
 
-/// Records one run.
 pub(crate) struct TranscriptRecorder {
     dir: RunDir,
     dialect: Arc<dyn Dialect>,
@@ -26,11 +26,9 @@ pub(crate) struct TranscriptRecorder {
     harness: Option<Harness>,
     /// `None` before the first write, and after a failure until the next attempt opens it again.
     file: Option<TranscriptFile>,
-    /// The running attempt.
     open_attempt: Option<OpenAttempt>,
 }
 
-/// The transcript file and its content.
 struct TranscriptFile {
     file: LineLog,
     /// The transcript as one array, for a harness. It is rebuilt at the end of an attempt if a write failed.
@@ -40,7 +38,6 @@ struct TranscriptFile {
     complete: u32,
 }
 
-/// The recorded messages of one attempt.
 #[derive(Clone, Copy, Default)]
 struct RecordedCounts {
     /// Whether the prompt is recorded.
@@ -49,12 +46,10 @@ struct RecordedCounts {
     streamed: usize,
 }
 
-/// An attempt whose stream is being read.
 struct OpenAttempt {
     attempt: u32,
     /// Number of messages that are recorded already.
     recorded: usize,
-    /// Number of exchanges that ended.
     exchanges: u32,
     /// Number of ended exchanges when the wrap-up was requested. `None` if it was not requested.
     wrap_up_after: Option<u32>,
@@ -90,7 +85,8 @@ impl TranscriptRecorder {
 
     fn follow(&mut self, attempt: u32) -> Result<(), RecordError> {
         let recorded = self.file()?.counts(attempt).streamed;
-        let wrap_up_after = self.wrap_up_after(attempt)?;
+        let history = Journal::load(&self.dir.journal_path())?.history();
+        let wrap_up_after = history.attempt(attempt).and_then(|attempt| attempt.wrap_up_after_results);
         self.open_attempt = Some(OpenAttempt { attempt, recorded, exchanges: 0, wrap_up_after });
         Ok(())
     }
@@ -102,7 +98,6 @@ impl TranscriptRecorder {
         Ok(())
     }
 
-    /// Adds the messages that the file does not have yet.
     fn write(&mut self, open: &mut OpenAttempt, messages: &[TranscriptMessage]) -> Result<(), RecordError> {
         let mut messages = Cow::Borrowed(messages);
         if let Some(wrap_up_after) = open.wrap_up_after {
@@ -135,7 +130,6 @@ impl TranscriptRecorder {
         ArrayFile::create(&self.dir.transcript_path(), &self.dir.transcript_array_path()).ok()
     }
 
-    /// Records everything that is missing of the first `attempts` attempts.
     fn prepare(&mut self, attempts: u32) -> Result<(), RecordError> {
         for attempt in self.file()?.complete + 1..=attempts {
             self.restore_prompt(attempt, self.has_output(attempt))?;
@@ -169,74 +163,35 @@ impl TranscriptRecorder {
     /// Records the prompt of an attempt, unless it is recorded already.
     fn record_prompt(
         &mut self,
-        plan: &AttemptPlan,
+        attempt: u32,
+        kind: PromptKind,
+        session: &SessionId,
         prompt: Option<String>,
         at: Moment,
     ) -> Result<(), RecordError> {
         let file = self.file()?;
-        if file.counts(plan.attempt).has_prompt {
+        if file.counts(attempt).has_prompt {
             return Ok(());
         }
-        let message = TranscriptMessage {
-            timestamp: Some(rfc3339(at)),
-            session_id: Some(plan.session.id().to_string()),
-            content: prompt,
-            wrap_up: matches!(plan.prompt, PromptKind::WrapUp(_)),
-            ..TranscriptMessage::new(EventKind::Prompt, origin(plan.prompt), plan.attempt)
-        };
-        file.add(&[message])
+        let session_id = Some(session.to_string());
+        file.add(&[TranscriptMessage { session_id, ..prompt_message(kind, attempt, prompt, at) }])
     }
 
     /// Records the prompt of an attempt whose supervisor died before it recorded it.
-    fn restore_prompt(&mut self, attempt: u32, is_started: bool) -> Result<(), RecordError> {
-        if self.file()?.counts(attempt).has_prompt {
+    fn restore_prompt(&mut self, number: u32, is_started: bool) -> Result<(), RecordError> {
+        if self.file()?.counts(number).has_prompt {
             return Ok(());
         }
-        let history = Journal::load(&self.dir.journal_path())?;
-        let (mut follow_ups, mut planned, mut is_started) = (Vec::new(), None, is_started);
-        for record in history.records() {
-            match record {
-                Record::RunReopened { request: ResumeRequest::Prompt(text), .. } => {
-                    follow_ups.push(text.clone())
-                }
-                Record::AttemptStarted { at, plan } if plan.attempt <= attempt => planned = Some((plan, *at)),
-                // Later records do not concern this attempt.
-                Record::AttemptStarted { .. } => break,
-                Record::AttemptSpawned { .. } => {
-                    is_started |= planned.is_some_and(|(plan, _)| plan.attempt == attempt);
-                }
-                _ => {}
-            }
-        }
-        let planned = planned.filter(|(plan, _)| is_started && plan.attempt == attempt);
-        let Some((plan, at)) = planned else { return Ok(()) };
-        let prompt = match self.dir.attempt(attempt).prompt()? {
+        let history = Journal::load(&self.dir.journal_path())?.history();
+        let attempt = history.attempt(number).filter(|attempt| is_started || attempt.spawned_at.is_some());
+        let Some(attempt) = attempt else { return Ok(()) };
+        let prompt = match self.dir.attempt(number).prompt()? {
             Some(prompt) => Some(prompt),
-            None => self.journaled_prompt(plan, &follow_ups)?,
+            // The file is lost, for example after a power cut. A handoff prompt cannot be restored.
+            None if matches!(attempt.prompt, PromptKind::TaskAfterLoss(_)) => None,
+            None => user_prompt(&history, attempt, &self.dir.plan()?.spec.prompt),
         };
-        self.record_prompt(plan, prompt, at)
-    }
-
-    /// Returns how many exchanges had ended when the wrap-up was requested, or `None` if it was not
-    /// requested.
-    fn wrap_up_after(&self, attempt: u32) -> Result<Option<u32>, RecordError> {
-        let history = Journal::load(&self.dir.journal_path())?;
-        let (mut current, mut after) = (0, None);
-        for record in history.records() {
-            match record {
-                Record::AttemptStarted { plan, .. } => {
-                    current = plan.attempt;
-                    if current == attempt && matches!(plan.prompt, PromptKind::WrapUp(_)) {
-                        after = Some(0);
-                    }
-                }
-                Record::PromptSent { prompt: PromptKind::WrapUp(_), results, .. } if current == attempt => {
-                    after.get_or_insert(*results);
-                }
-                _ => {}
-            }
-        }
-        Ok(after)
+        self.record_prompt(number, attempt.prompt, attempt.session.id(), prompt, attempt.started_at)
     }
 
     /// Returns `true` if the agent of this attempt wrote any output. It was then started, even if the start
@@ -244,36 +199,14 @@ impl TranscriptRecorder {
     fn has_output(&self, attempt: u32) -> bool {
         fs::metadata(self.dir.attempt(attempt).stream_path()).is_ok_and(|stream| stream.len() > 0)
     }
-
-    /// Returns the prompt of an attempt whose prompt file is lost, for example after a power cut. Returns
-    /// `None` unless the prompt is the user's, because only those can be restored.
-    fn journaled_prompt(
-        &self,
-        plan: &AttemptPlan,
-        follow_ups: &[String],
-    ) -> Result<Option<String>, RecordError> {
-        Ok(match plan.prompt {
-            PromptKind::Task => {
-                Some(task_with_follow_ups(&self.dir.plan()?.spec.prompt, follow_ups).into_owned())
-            }
-            PromptKind::FollowUp => follow_ups.last().cloned(),
-            PromptKind::TaskAfterLoss(_)
-            | PromptKind::Continue(_)
-            | PromptKind::Nudge(_)
-            | PromptKind::WrapUp(_)
-            | PromptKind::LimitRaised(_)
-            | PromptKind::KeepGoing(_)
-            | PromptKind::ConfirmDone
-            | PromptKind::CheckFailed(_) => None,
-        })
-    }
 }
 
 impl Subscriber for TranscriptRecorder {
     fn on_attempt_started(&mut self, plan: &AttemptPlan, prompt: &str, at: Moment) {
         self.record(|this| {
             this.prepare(plan.attempt - 1)?;
-            this.record_prompt(plan, Some(prompt.to_owned()), at)?;
+            let prompt = Some(prompt.to_owned());
+            this.record_prompt(plan.attempt, plan.prompt, plan.session.id(), prompt, at)?;
             this.follow(plan.attempt)
         });
     }
@@ -292,12 +225,7 @@ impl Subscriber for TranscriptRecorder {
             if matches!(kind, PromptKind::WrapUp(_)) {
                 open.wrap_up_after.get_or_insert(open.exchanges);
             }
-            let message = TranscriptMessage {
-                timestamp: Some(rfc3339(at)),
-                content: Some(prompt.to_owned()),
-                wrap_up: matches!(kind, PromptKind::WrapUp(_)),
-                ..TranscriptMessage::new(EventKind::Prompt, origin(kind), open.attempt)
-            };
+            let message = prompt_message(kind, open.attempt, Some(prompt.to_owned()), at);
             this.open_attempt = Some(open);
             this.file()?.add(&[message])
         });
@@ -374,6 +302,15 @@ fn count(counts: &mut RecordedCounts, kind: EventKind) {
         counts.streamed += 1;
     } else {
         counts.has_prompt = true;
+    }
+}
+
+fn prompt_message(kind: PromptKind, attempt: u32, prompt: Option<String>, at: Moment) -> TranscriptMessage {
+    TranscriptMessage {
+        timestamp: Some(rfc3339(at)),
+        content: prompt,
+        wrap_up: matches!(kind, PromptKind::WrapUp(_)),
+        ..TranscriptMessage::new(EventKind::Prompt, origin(kind), attempt)
     }
 }
 

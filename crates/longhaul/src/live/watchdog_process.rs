@@ -1,7 +1,7 @@
 //! The supervisor's side of the watchdog: starts its process with the first agent, and stops it when the run
 //! has no process left.
 
-use super::agent_process::start_ticks;
+use super::process_stat::start_ticks;
 use super::world_config::WorldConfig;
 use longhaul_agent::Program;
 use longhaul_store::RunDir;
@@ -9,7 +9,6 @@ use std::io;
 use std::process::{self, Stdio};
 use tokio::process::{Child, Command};
 
-/// The watchdog of one run.
 pub(crate) struct WatchdogProcess {
     /// The program, until it is started. `None` if there is none or the policy has no orphan timeout.
     program: Option<Program>,

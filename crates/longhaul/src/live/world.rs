@@ -7,25 +7,22 @@ use super::check_run::CheckRun;
 use super::clock::LiveClock;
 use super::ended_attempts::EndedAttempts;
 use super::file_watch::FileWatch;
-use super::journal_writer::JournalWriter;
-use super::one_shot_run::OneShotRun;
+use super::one_shot::OneShotProcess;
 use super::requests::CancelRequests;
 use super::run_sessions::{RunSessions, SessionRefusal, continuity_of};
-use super::subscriber::{Subscriber, WorldView};
+use super::subscriber::WorldView;
 use super::subscribers::Subscribers;
 use super::summary_run::SummaryRun;
 use super::sweep::sweep;
 use super::watchdog_process::WatchdogProcess;
 use super::world_config::WorldConfig;
-use crate::notification::Notification;
 use crate::observer::Observer;
 use crate::{SuperviseError, World};
-use longhaul_agent::AttemptSnapshot;
 use longhaul_core::{
     Action, AttemptPlan, CancelSource, CheckResult, Event, Evidence, Exit, Moment, Notice, Now, Policy,
-    PromptKind, Record, Remaining, Run, RunSpec, Step, StopLevel, SummaryReport,
+    PromptKind, Record, Remaining, Run, Step, StopLevel, SummaryReport,
 };
-use longhaul_store::{Home, Journal, RunDir};
+use longhaul_store::Journal;
 use std::collections::VecDeque;
 use std::future;
 use std::ops::ControlFlow;
@@ -39,30 +36,28 @@ const POLL_INTERVAL_LIVE: Duration = Duration::from_secs(2);
 // A signal to a whole process group or cgroup reaches its processes within milliseconds.
 const SHARED_SIGNAL_TIMEOUT: Duration = Duration::from_millis(250);
 
-/// The world of one live run.
 pub(crate) struct LiveWorld<'a> {
-    config: Rc<WorldConfig<'a>>,
-    journal: JournalWriter,
+    pub(crate) config: Rc<WorldConfig<'a>>,
+    journal: Journal,
     clock: LiveClock,
     /// Watches the stream and the requests.
     watch: FileWatch,
-    cancels: CancelRequests,
+    pub(crate) cancels: CancelRequests,
     events: VecDeque<Event>,
     /// Whether the stream was read again after the deadline was due.
     polled_when_due: bool,
-    attempt: Option<AttemptProcess>,
+    pub(crate) attempt: Option<AttemptProcess>,
     /// It never runs during an attempt.
     one_shot: Option<OneShotRun>,
     sessions: RunSessions,
-    ended: EndedAttempts,
+    pub(crate) ended: EndedAttempts,
     /// Stops the agent if the run is orphaned for too long.
-    watchdog: WatchdogProcess,
+    pub(crate) watchdog: WatchdogProcess,
     /// No decision depends on them.
-    subscribers: Subscribers<'a>,
+    pub(crate) subscribers: Subscribers<'a>,
 }
 
 impl<'a> LiveWorld<'a> {
-    /// Creates the world of a run without a process.
     pub(crate) fn new(
         config: WorldConfig<'a>,
         journal: Journal,
@@ -72,7 +67,7 @@ impl<'a> LiveWorld<'a> {
         let config = Rc::new(config);
         let mut watch = FileWatch::new();
         LiveWorld {
-            journal: JournalWriter::new(journal),
+            journal,
             clock: LiveClock::new(),
             cancels: CancelRequests::new(cancels, &config.dir, &mut watch),
             watch,
@@ -97,13 +92,20 @@ impl World for LiveWorld<'_> {
     }
 
     fn append(&mut self, at: Moment, records: &[Record]) -> Result<(), SuperviseError> {
-        Ok(self.journal.append(at, records)?)
+        self.journal.append(at, records)?;
+        // An agent may choose the id of its session. No other run can know it yet.
+        let opened = records.iter().filter_map(|record| match record {
+            Record::SessionOpened { session, .. } => Some(session),
+            _ => None,
+        });
+        self.lock_sessions(opened);
+        Ok(())
     }
 
     fn on_step(&mut self, run: &Run, policy: &Policy, at: Moment, step: &Step) {
         let view =
             WorldView { at, attempt: self.attempt.as_ref(), spawn_error: self.ended.spawn_error.as_deref() };
-        self.subscribers.on_step(run, policy, &view, step);
+        self.subscribers.each(|each| each.on_step(run, policy, &view, step));
     }
 
     async fn perform(&mut self, action: Action) -> Result<(), SuperviseError> {
@@ -169,7 +171,7 @@ impl World for LiveWorld<'_> {
             if let Some(evidence) = self.end_attempt() {
                 return Ok(Event::Exited(evidence));
             }
-            if self.one_shot.as_ref().is_some_and(OneShotRun::has_exited) {
+            if self.one_shot.as_mut().is_some_and(|run| run.process().exit().is_some()) {
                 self.end_one_shot(false).await?;
                 continue;
             }
@@ -217,9 +219,10 @@ impl LiveWorld<'_> {
         let invocation = config.dialect.invocation(&config.context, plan, &self.ended.prior);
         self.ended.prior.added = Remaining::default();
         let session = prepared.session.as_ref();
-        match AttemptProcess::start(config, plan.attempt, &invocation, session, &mut self.watch)? {
+        match AttemptProcess::start(config, plan, &invocation, session, &mut self.watch)? {
             Ok(attempt) => {
-                self.subscribers.on_attempt_started(plan, &invocation.prompt, self.clock.at());
+                let at = self.clock.at();
+                self.subscribers.each(|each| each.on_attempt_started(plan, &invocation.prompt, at));
                 self.events.push_back(Event::Spawned(attempt.id()));
                 self.attempt = Some(attempt);
             }
@@ -241,11 +244,12 @@ impl LiveWorld<'_> {
     fn send_prompt(&mut self, kind: PromptKind, remaining: Remaining) {
         let Some(attempt) = &self.attempt else { return };
         let prompt = attempt.send_prompt(&self.config, kind, remaining);
-        self.subscribers.on_prompt_sent(kind, &prompt, self.clock.at());
+        let at = self.clock.at();
+        self.subscribers.each(|each| each.on_prompt_sent(kind, &prompt, at));
     }
 
-    fn stop(&self, level: StopLevel) {
-        if let Some(attempt) = &self.attempt {
+    fn stop(&mut self, level: StopLevel) {
+        if let Some(attempt) = &mut self.attempt {
             attempt.stop(&self.config, level);
         }
     }
@@ -268,10 +272,10 @@ impl LiveWorld<'_> {
     fn read_stream(&mut self) -> Result<bool, SuperviseError> {
         let Some(attempt) = &mut self.attempt else { return Ok(false) };
         let Some(chunk) = attempt.read_chunk()? else {
-            attempt.answer();
+            self.answer()?;
             return Ok(false);
         };
-        self.subscribers.on_output(chunk.bytes, &chunk.messages);
+        self.subscribers.each(|each| each.on_output(chunk.bytes, &chunk.messages));
         // One fingerprint per chunk, because an adopted agent's stream may report many exchanges at once.
         let has_ended = chunk.notices.iter().any(|notice| matches!(notice, Notice::ExchangeEnded(_)));
         let workspace = has_ended.then(|| self.config.fingerprint()).flatten();
@@ -283,6 +287,22 @@ impl LiveWorld<'_> {
             );
         }
         Ok(true)
+    }
+
+    /// Answers the agent's requests and sends those that are due. Call it only when all output is read,
+    /// because an adopted agent may already have the answers.
+    fn answer(&mut self) -> Result<(), SuperviseError> {
+        let Some(attempt) = &mut self.attempt else { return Ok(()) };
+        let requests = attempt.answer();
+        if requests.is_empty() {
+            return Ok(());
+        }
+        // The next supervisor must know the session that a request continues.
+        self.sync()?;
+        if let Some(attempt) = &self.attempt {
+            attempt.send(requests)?;
+        }
+        Ok(())
     }
 
     /// Ends the attempt if its process has exited, and returns its evidence. Returns `None` otherwise. The
@@ -323,14 +343,16 @@ impl LiveWorld<'_> {
     /// and returns it. A system that shuts down signals all processes at once, in any order.
     async fn shared_signal(&mut self) -> Option<CancelSource> {
         let agent = self.attempt.as_ref().and_then(AttemptProcess::exit);
-        let check = self.one_shot.as_ref().and_then(OneShotRun::check_exit);
+        let check = match &self.one_shot {
+            Some(OneShotRun::Check(check)) => check.process.exit(),
+            Some(OneShotRun::Summary(_)) | None => None,
+        };
         if !agent.or(check).is_some_and(is_by_signal) {
             return None;
         }
         self.cancels.receive_within(SHARED_SIGNAL_TIMEOUT).await
     }
 
-    /// Waits until something may have happened.
     async fn wait_for_change(&mut self, until: Option<Moment>) -> Result<(), SuperviseError> {
         let is_live = self.attempt.is_some() || self.one_shot.is_some();
         let interval = if is_live { POLL_INTERVAL_LIVE } else { POLL_INTERVAL };
@@ -338,7 +360,7 @@ impl LiveWorld<'_> {
         let exited = async {
             match (&mut self.attempt, &mut self.one_shot) {
                 (Some(attempt), _) => attempt.wait_for_exit().await,
-                (None, Some(one_shot)) => one_shot.wait_for_exit().await,
+                (None, Some(one_shot)) => one_shot.process().wait_for_exit().await.map(drop),
                 (None, None) => future::pending().await,
             }
         };
@@ -359,83 +381,10 @@ impl LiveWorld<'_> {
 
 // For the supervisor, which starts and finishes the run.
 impl LiveWorld<'_> {
-    /// Returns the description of the run.
-    pub(crate) fn spec(&self) -> &RunSpec {
-        self.config.spec()
-    }
-
-    /// Returns the home of the run.
-    pub(crate) fn home(&self) -> &Home {
-        self.config.home
-    }
-
-    pub(crate) fn dir(&self) -> &RunDir {
-        &self.config.dir
-    }
-
-    /// Returns the task of the run.
-    pub(crate) fn task(&self) -> String {
-        self.spec().prompt.clone()
-    }
-
-    /// Returns the state of the last attempt's stream, for the report.
-    pub(crate) fn snapshot(&self) -> &AttemptSnapshot {
-        self.ended.snapshot()
-    }
-
-    /// Returns why the last attempt could not be started, or the end of its stderr.
-    pub(crate) fn startup_message(&self) -> Option<&str> {
-        self.ended.startup_message()
-    }
-
-    /// Returns `true` if an agent was started, even if its start is not journaled.
-    pub(crate) fn has_started(&self) -> bool {
-        self.attempt.is_some() || !self.ended.is_empty()
-    }
-
-    /// Stores the limits that a user added, so that the next prompt states them.
-    pub(crate) fn add_limits(&mut self, added: Remaining) {
-        self.ended.prior.added = added;
-    }
-
-    /// Completes the transcript of the first `attempts` attempts, none of which is still running.
-    pub(crate) fn complete_transcript(&mut self, attempts: u32) {
-        self.subscribers.on_attempts_complete(attempts);
-    }
-
-    /// Records a notification durably before it is sent. Returns `None` if the run has no notification
-    /// commands, or if it was recorded already.
-    pub(crate) fn claim_notification(&self, notification: Notification) -> Option<Notification> {
-        self.subscribers.notifier.claim(notification)
-    }
-
-    /// Starts all notification commands at the same time and waits for none.
-    pub(crate) fn call(&mut self, notification: Option<Notification>) {
-        if let Some(notification) = notification {
-            self.subscribers.notifier.call(&notification);
-        }
-    }
-
-    /// Waits for the running notification commands until they exit or time out, or until a user cancels
-    /// again.
-    pub(crate) async fn finish_calls(&mut self) {
-        self.subscribers.finish_calls(self.cancels.channel()).await;
-    }
-
     /// Releases the run's sessions and updates the ledger, after the run finished.
     pub(crate) fn release(&mut self) {
         self.sessions.release();
-        self.subscribers.on_finish();
-    }
-
-    /// Compacts the stream files. A file that cannot be compacted stays as it is.
-    pub(crate) fn compact_streams(&self) {
-        self.ended.compact_streams();
-    }
-
-    /// Stops the watchdog, because the run has no process left.
-    pub(crate) async fn stop_watchdog(&mut self) {
-        self.watchdog.stop().await;
+        self.subscribers.each(|each| each.on_finish());
     }
 
     /// Stops all processes of a run that cannot continue, with SIGTERM first, so that the agent's session
@@ -443,6 +392,21 @@ impl LiveWorld<'_> {
     pub(crate) async fn abandon(&mut self) {
         self.stop(StopLevel::Term);
         let _ = sweep(&self.config.marker).await;
+    }
+}
+
+/// A running check or summary.
+enum OneShotRun {
+    Check(CheckRun),
+    Summary(SummaryRun),
+}
+
+impl OneShotRun {
+    fn process(&mut self) -> &mut OneShotProcess {
+        match self {
+            OneShotRun::Check(check) => &mut check.process,
+            OneShotRun::Summary(summary) => &mut summary.process,
+        }
     }
 }
 

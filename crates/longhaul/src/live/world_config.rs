@@ -12,7 +12,6 @@ use std::fs::File;
 use std::io;
 use std::sync::Arc;
 
-/// The fixed parts of a live run.
 pub(crate) struct WorldConfig<'a> {
     pub(crate) home: &'a Home,
     pub(crate) dir: RunDir,
@@ -27,7 +26,6 @@ pub(crate) struct WorldConfig<'a> {
 }
 
 impl WorldConfig<'_> {
-    /// Returns the description of the run.
     pub(crate) fn spec(&self) -> &RunSpec {
         &self.context.spec
     }

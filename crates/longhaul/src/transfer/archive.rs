@@ -23,9 +23,6 @@ const GZIP: [u8; 2] = [0x1f, 0x8b];
 const PADDING_BYTES_MAX: u64 = 1 << 20;
 
 /// Measures a file as a member with this name.
-///
-/// # Errors
-/// Returns an error if the file cannot be read.
 pub(super) fn member(name: String, path: &Path) -> Result<ArchiveMember, TransferError> {
     let mut file = HashingReader::new(open_regular(path).map_err(TransferError::io("read", path))?);
     io::copy(&mut file, &mut io::sink()).map_err(TransferError::io("read", path))?;
@@ -34,9 +31,6 @@ pub(super) fn member(name: String, path: &Path) -> Result<ArchiveMember, Transfe
 }
 
 /// Writes the manifest and its members, whose files are `sources`, in the same order.
-///
-/// # Errors
-/// Returns an error if a file cannot be read or differs from the manifest, or if `to` cannot be written.
 pub(super) fn write(
     to: File,
     path: &Path,
@@ -78,10 +72,6 @@ fn append(tar: &mut Builder<impl Write>, name: &str, bytes: u64, content: impl R
 /// therefore verifies the archive.
 ///
 /// If the manifest announces more than `unpacked_bytes_max`, nothing is unpacked.
-///
-/// # Errors
-/// Returns [`TransferError::Newer`], [`TransferError::InvalidArchive`], [`TransferError::Large`],
-/// [`TransferError::Io`], and the errors of `visit`.
 pub(super) fn read(
     path: &Path,
     unpacked_bytes_max: u64,
@@ -136,7 +126,6 @@ pub(super) fn read(
     Ok(manifest)
 }
 
-/// Parses the manifest, if this version can read it.
 fn parse(path: &Path, text: &[u8]) -> Result<Manifest, TransferError> {
     #[derive(Deserialize)]
     struct FormatHeader {

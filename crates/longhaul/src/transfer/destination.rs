@@ -13,19 +13,13 @@ const SCRATCH: &str = ".longhaul-import";
 #[derive(Debug)]
 pub(super) struct DestinationDir {
     path: PathBuf,
-    /// The topmost directory that was created for the workspace.
     created: Option<PathBuf>,
-    /// Entries that were moved to their final path.
     moved: Vec<PathBuf>,
     is_kept: bool,
 }
 
 impl DestinationDir {
     /// Checks whether a workspace can be created at `path`. Changes nothing.
-    ///
-    /// # Errors
-    /// Returns [`TransferError::NotEmpty`] if the directory has entries, and [`TransferError::Io`] if it
-    /// cannot be read.
     pub(super) fn check(path: &Path) -> Result<(), TransferError> {
         // A killed import may have left its scratch directory, which can be replaced.
         let is_scratch = |entry: io::Result<DirEntry>| entry.is_ok_and(|entry| entry.file_name() == SCRATCH);
@@ -41,9 +35,6 @@ impl DestinationDir {
     }
 
     /// Creates the directory if it does not exist, and the hidden one inside it.
-    ///
-    /// # Errors
-    /// Returns the errors of [`DestinationDir::check`].
     pub(super) fn create(path: &Path) -> Result<DestinationDir, TransferError> {
         DestinationDir::check(path)?;
         let path = std::path::absolute(path).map_err(TransferError::io("create", path))?;
@@ -55,7 +46,6 @@ impl DestinationDir {
         Ok(destination)
     }
 
-    /// Returns the directory for the unfinished workspace.
     pub(super) fn scratch(&self) -> PathBuf {
         DestinationDir::scratch_of(&self.path)
     }
@@ -66,9 +56,6 @@ impl DestinationDir {
     }
 
     /// Moves all entries to their final path.
-    ///
-    /// # Errors
-    /// Returns [`TransferError::Io`] if an entry cannot be moved.
     pub(super) fn commit(&mut self) -> Result<(), TransferError> {
         let failed = |error| TransferError::io("move into", &self.path)(error);
         let scratch = self.scratch();
@@ -81,7 +68,6 @@ impl DestinationDir {
         fs::remove_dir(&scratch).map_err(failed)
     }
 
-    /// Keeps the workspace when the value is dropped.
     pub(super) fn keep(mut self) {
         self.is_kept = true;
     }

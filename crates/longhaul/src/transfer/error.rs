@@ -102,7 +102,6 @@ impl TransferError {
         move |source| TransferError::Io { action, path: path.to_owned(), source }
     }
 
-    /// Returns the error for a file that is not an export.
     pub(super) fn invalid_archive(path: &Path, reason: impl Into<String>) -> TransferError {
         TransferError::InvalidArchive { path: path.to_owned(), reason: reason.into() }
     }

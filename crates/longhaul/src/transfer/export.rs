@@ -171,7 +171,6 @@ fn files_of(dir: &Path, name: &str, files: &mut BTreeMap<String, PathBuf>) -> Re
     Ok(())
 }
 
-/// Returns the current time.
 fn now() -> Moment {
     Moment(Timestamp::now().as_millisecond() as u64)
 }

@@ -112,7 +112,7 @@ pub fn import(
     let cwd = working_directory(&manifest, destination.into, file)?;
     plan.imported = Some(longhaul_store::ImportOrigin {
         from_cwd: manifest.cwd.clone(),
-        at: Moment(now.timestamp().as_millisecond() as u64),
+        at: Moment(now.timestamp().as_millisecond() as u64).into(),
     });
     plan.spec.cwd.clone_from(&cwd);
     // The recorded variables are those of the other machine. The first supervisor here records its own.

@@ -94,7 +94,6 @@ pub struct ArchiveMember {
 }
 
 impl Manifest {
-    /// Creates a manifest of this version without files.
     pub(super) fn new(run: RunId, cwd: OsText, at: Moment) -> Manifest {
         Manifest {
             format: FORMAT,

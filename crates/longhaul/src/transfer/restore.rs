@@ -11,10 +11,6 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 /// Creates the repository in the empty directory `into`. Errors about an invalid bundle name the file `from`.
-///
-/// # Errors
-/// Returns an error if git fails, if the bundle does not match its manifest, or if its files exceed
-/// `unpacked_max` bytes.
 pub(super) fn restore(
     bundle: &Path,
     workspace: &WorkspaceManifest,

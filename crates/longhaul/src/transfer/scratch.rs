@@ -10,9 +10,6 @@ use std::process;
 use tempfile::{Builder, TempDir};
 
 /// Creates the directory.
-///
-/// # Errors
-/// Returns [`TransferError::Io`] if the home cannot be written.
 pub(super) fn scratch(home: &Home) -> Result<TempDir, TransferError> {
     let dir =
         Builder::new().prefix(&format!(".moving.{}-", process::id())).suffix(".new").tempdir_in(home.path());
@@ -20,9 +17,6 @@ pub(super) fn scratch(home: &Home) -> Result<TempDir, TransferError> {
 }
 
 /// Records that `path`, outside of the home, is temporary, too.
-///
-/// # Errors
-/// Returns [`TransferError::Io`] if the record cannot be written.
 pub(super) fn register_temporary(scratch: &TempDir, path: &Path) -> Result<(), TransferError> {
     let result = std::path::absolute(path).and_then(|path| symlink(path, scratch.path().join(OUTSIDE_LINK)));
     match result {

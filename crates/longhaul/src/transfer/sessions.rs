@@ -2,7 +2,7 @@
 
 use crate::find_agent::files_in_folders;
 use longhaul_agent::SessionLayout;
-use longhaul_core::{Record, SessionId, SessionPlan};
+use longhaul_core::{SessionId, SessionPlan};
 use longhaul_store::{LoadedJournal, Plan};
 use std::collections::BTreeSet;
 use std::fs;
@@ -11,25 +11,16 @@ use std::time::SystemTime;
 
 /// Returns every session that the run was planned for, worked on, or forked.
 pub(super) fn sessions_of(plan: &Plan, history: &LoadedJournal) -> BTreeSet<SessionId> {
+    let history = history.history();
     let mut sessions = BTreeSet::new();
-    let mut add = |plan: &SessionPlan| {
-        sessions.insert(plan.id().clone());
-        if let SessionPlan::Fork { from, .. } = plan {
+    for planned in plan.spec.session.iter().chain(history.attempts().iter().map(|attempt| &attempt.session)) {
+        sessions.insert(planned.id().clone());
+        if let SessionPlan::Fork { from, .. } = planned {
             sessions.insert(from.clone());
         }
-    };
-    plan.spec.session.iter().for_each(&mut add);
-    for record in history.records() {
-        if let Record::AttemptStarted { plan, .. } = record {
-            add(&plan.session);
-        }
     }
-    for record in history.records() {
-        // The id that the agent itself reported.
-        if let Record::SessionOpened { session, .. } = record {
-            sessions.insert(session.clone());
-        }
-    }
+    // The ids that the agent itself reported.
+    sessions.extend(history.attempts().iter().filter_map(|attempt| attempt.opened_session.clone()));
     sessions
 }
 

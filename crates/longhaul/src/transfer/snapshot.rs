@@ -4,7 +4,7 @@
 
 use super::TransferError;
 use super::manifest::WorkspaceManifest;
-use crate::git::{Git, GitError, copy_if_exists, copy_index, text};
+use crate::git::{Git, GitError, copy_if_exists, copy_index, paths, pathspecs, text};
 use longhaul_store::OsText;
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -30,9 +30,6 @@ pub(super) struct WorkspaceSnapshot {
 
 /// Returns the top of the repository that contains `cwd`, or `None` if there is none or if it ignores `cwd`.
 /// `cwd` must be a real path.
-///
-/// # Errors
-/// Returns an error if git cannot work with the repository.
 pub(super) fn top_of(cwd: &Path) -> Result<Option<PathBuf>, TransferError> {
     // Outside of a repository, git need not be installed.
     if !cwd.ancestors().any(|dir| dir.join(".git").exists()) {
@@ -51,9 +48,6 @@ pub(super) fn top_of(cwd: &Path) -> Result<Option<PathBuf>, TransferError> {
 impl WorkspaceSnapshot {
     /// Captures the state of the repository at `top` in the empty directory `scratch`, without the files at
     /// or below `excluded`. The agent worked in `cwd`. `top` and `cwd` must be real paths.
-    ///
-    /// # Errors
-    /// Returns an error if git fails, or if `scratch` cannot be written.
     pub(super) fn take(
         top: &Path,
         cwd: &Path,
@@ -87,7 +81,9 @@ impl WorkspaceSnapshot {
         if let Ok(staged) = adding.line(&["write-tree"]) {
             commit(&scratch_repo, STAGED, &staged, head.as_deref())?;
         }
-        adding.call(&add_all(top, excluded))?;
+        let excluded: Vec<&Path> = excluded.iter().filter_map(|path| path.strip_prefix(top).ok()).collect();
+        let add_all = ["add", "--all", "--", "."].map(OsString::from);
+        adding.call(&[&add_all[..], &pathspecs(&excluded)].concat())?;
         let tree = adding.line(&["write-tree"])?;
         commit(&scratch_repo, SNAPSHOT, &tree, head.as_deref())?;
         let workspace = WorkspaceManifest {
@@ -105,9 +101,6 @@ impl WorkspaceSnapshot {
 
     /// Writes a bundle of the state with the complete history of HEAD. It can be read without the original
     /// repository.
-    ///
-    /// # Errors
-    /// Returns an error if git fails.
     pub(super) fn bundle(&self, to: &Path) -> Result<(), TransferError> {
         let refs = ["--glob=refs/longhaul/*"].map(OsStr::new);
         let args = ["bundle", "create", "--quiet"].map(OsStr::new);
@@ -141,27 +134,11 @@ fn commit(scratch_repo: &Git, name: &str, tree: &str, parent: Option<&str>) -> R
     scratch_repo.call(&["update-ref", name, &commit]).map(drop)
 }
 
-/// Returns the arguments that add every file except those at or below `excluded`.
-fn add_all(top: &Path, excluded: &[PathBuf]) -> Vec<OsString> {
-    let mut args: Vec<OsString> = ["add", "--all", "--", "."].map(OsString::from).into();
-    for path in excluded.iter().filter_map(|path| path.strip_prefix(top).ok()) {
-        let mut exclude = OsString::from(":(exclude,top,literal)");
-        exclude.push(path);
-        args.push(exclude);
-    }
-    args
-}
-
 /// Returns the directories in a tree that are nested repositories.
 fn gitlinks(git: &Git, tree: &str) -> Result<Vec<OsText>, GitError> {
     let output = git.call(&["ls-tree", "-r", "-z", "--full-tree", tree])?;
     let links = paths(&output).filter(|entry| entry.starts_with(GITLINK));
     Ok(links.filter_map(|entry| entry.splitn(2, |byte| *byte == b'\t').nth(1)).map(os_text).collect())
-}
-
-/// Splits the output of a git command with `-z`.
-fn paths(output: &[u8]) -> impl Iterator<Item = &[u8]> {
-    output.split(|byte| *byte == 0).filter(|path| !path.is_empty())
 }
 
 fn os_text(path: &[u8]) -> OsText {

@@ -34,12 +34,12 @@ impl OutputPosition {
 /// The duration of a silence up to now.
 #[derive(Debug)]
 pub(super) struct SilenceTimer {
-    output: OutputPosition,
+    /// Position at its start.
+    pub(super) output: OutputPosition,
     duration: Duration,
 }
 
 impl SilenceTimer {
-    /// Starts a silence at this position.
     pub(super) fn start(output: OutputPosition) -> SilenceTimer {
         SilenceTimer { output, duration: Duration::ZERO }
     }
@@ -56,12 +56,6 @@ impl SilenceTimer {
         }
     }
 
-    /// Returns the position at the start of the silence.
-    pub(super) fn output(&self) -> OutputPosition {
-        self.output
-    }
-
-    /// Returns the length of the silence.
     pub(super) fn duration(&self) -> Span {
         Span(self.duration.as_millis() as u64)
     }

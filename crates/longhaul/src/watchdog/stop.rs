@@ -18,11 +18,14 @@ pub(super) async fn stop_orphan(
 ) -> Result<Option<u32>, SuperviseError> {
     // If a supervisor holds the lock, the next poll inspects it.
     let Ok(_lock) = Journal::lock(&dir.journal_path()) else { return Ok(None) };
-    if is_outcome_published(dir) || OutputPosition::new(dir) != silence.output() {
+    if is_outcome_published(dir) || OutputPosition::new(dir) != silence.output {
         return Ok(None);
     }
-    let stop =
-        WatchdogStop { at: LiveClock::new().at(), silent_ms: silence.duration(), processes_stopped: None };
+    let stop = WatchdogStop {
+        at: LiveClock::new().at().into(),
+        silent_ms: silence.duration(),
+        processes_stopped: None,
+    };
     record_stop(dir, &stop);
     let stopped = stop_processes(dir, marker, grace).await?;
     record_stop(dir, &WatchdogStop { processes_stopped: Some(stopped), ..stop });
@@ -54,5 +57,5 @@ fn find_agent(dir: &RunDir, marker: &RunMarker) -> Option<AgentProcess> {
 /// for example on a full disk, does not prevent the stop.
 fn record_stop(dir: &RunDir, stop: &WatchdogStop) {
     let newest = dir.attempts().ok().and_then(|mut attempts| attempts.pop());
-    let _ = newest.map(|attempt| attempt.write_watchdog_stop(stop));
+    let _ = newest.map(|attempt| attempt.write(stop));
 }

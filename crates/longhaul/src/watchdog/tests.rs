@@ -5,7 +5,7 @@ use std::task::Poll;
 fn run() -> (tempfile::TempDir, RunDir) {
     let home = tempfile::tempdir().expect("temporary directory");
     let dir = RunDir::from_path(home.path().join("bcdfgh")).expect("an id");
-    let attempt = dir.create_attempt(1).expect("attempt");
+    let attempt = dir.attempt(1).create().expect("attempt");
     fs::write(dir.journal_path(), "").expect("journal");
     fs::write(attempt.stream_path(), "one\n").expect("stream");
     (home, dir)
@@ -29,7 +29,7 @@ fn any_output_ends_a_silence() {
         check(0);
         check(10);
     }
-    let next = dir.create_attempt(2).expect("attempt");
+    let next = dir.attempt(2).create().expect("attempt");
     check(0);
     fs::write(attempt.stream_path(), "one\ntwo\nthree\n").expect("written");
     check(10);

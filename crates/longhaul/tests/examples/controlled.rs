@@ -31,13 +31,22 @@ pub async fn run() -> Result<(), Box<dyn Error>> {
     let run = run.as_str();
     let mut resumed = supervisor.resume(run, ResumeOptions::default())?;
     let mut events = resumed.events();
-    println!("resume: {}", resumed.outcome().await?.outcome.kind);
     let mut replayed = 0;
     while let Some(event) = events.next().await {
-        replayed += u32::from(matches!(event, RunEvent::Replayed(_)));
+        match event {
+            RunEvent::Replayed(_) => replayed += 1,
+            RunEvent::Stepped { .. } => break,
+            RunEvent::Started { .. }
+            | RunEvent::Messages(_)
+            | RunEvent::NotifyFailed(_)
+            | RunEvent::Missed => {}
+        }
     }
     assert_eq!(replayed, steps, "the next supervisor replays each step");
-    println!("attach: {}", supervisor.attach(run)?.outcome().await?.outcome.kind);
+    // The run is live: the second handle follows the first.
+    let attached = supervisor.attach(run)?;
+    println!("resume: {}", resumed.outcome().await?.outcome.kind);
+    println!("attach: {}", attached.outcome().await?.outcome.kind);
     match supervisor.recover(run)?.outcome().await {
         Err(RunError::NotStarted(SuperviseError::AlreadyFinished { outcome, .. })) => {
             println!("recover: already {}", outcome.kind);

@@ -3,15 +3,16 @@
 use super::estimate::{Estimate, Estimator};
 use super::past_sessions::PastSession;
 use super::state::BootstrapState;
-use crate::LearningDb;
-use crate::database::{Queued, SliceState};
-use crate::judging::{Excerpt, ExcerptError};
+use crate::database::{LearnResult, Queued, Slice, SliceState};
+use crate::judging::Excerpt;
+use crate::{LearningDb, UserError};
 use longhaul_core::{Moment, Usd};
 use longhaul_store::DatabaseError;
 use rusqlite::{OptionalExtension, params};
-use std::fmt;
 use std::fs;
 use std::path::Path;
+use strum::IntoStaticStr;
+use thiserror::Error;
 
 /// Criteria for the sessions to learn from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,63 +51,42 @@ pub struct BootstrapPlan {
     pub estimate: Estimate,
 }
 
-/// Why a session is skipped.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Why a session is skipped. The text is for people; converted to `&str` it is a word for programs.
+#[derive(Clone, Debug, PartialEq, Eq, Error, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum SkipReason {
     /// The state file lists it as processed at this time.
+    #[error("{}", learned(.0))]
+    #[strum(serialize = "learned")]
     LearnedAt(String),
     /// It was judged completely.
+    #[error("all of it was judged")]
     NothingNew,
     /// It contains no messages.
+    #[error("it contains no messages")]
     NoMessages,
     /// It belongs to a sub-agent.
+    #[error("it belongs to a sub-agent")]
     SubAgent,
     /// It exceeds the size limit; its size in bytes.
+    #[error("it is too large: {:.1} MB", *.0 as f64 / 1_048_576.0)]
     TooLarge(u64),
     /// It is older than requested.
+    #[error("it is older than --since")]
     TooOld,
     /// The limit on the number of sessions was reached before it.
+    #[error("it is beyond the limit")]
     BeyondLimit,
     /// It is not a transcript that can be judged.
-    Foreign(ExcerptError),
+    #[error("{0}")]
+    Foreign(UserError),
     /// It cannot be read.
+    #[error("it cannot be read: {0}")]
     Unreadable(String),
 }
 
-impl SkipReason {
-    /// Returns the word for machine-readable output.
-    pub fn as_str(&self) -> &'static str {
-        match self {
-            SkipReason::LearnedAt(_) => "learned",
-            SkipReason::NothingNew => "nothing_new",
-            SkipReason::NoMessages => "no_messages",
-            SkipReason::SubAgent => "sub_agent",
-            SkipReason::TooLarge(_) => "too_large",
-            SkipReason::TooOld => "too_old",
-            SkipReason::BeyondLimit => "beyond_limit",
-            SkipReason::Foreign(_) => "foreign",
-            SkipReason::Unreadable(_) => "unreadable",
-        }
-    }
-}
-
-impl fmt::Display for SkipReason {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            SkipReason::LearnedAt(at) if at.is_empty() => out.write_str("it was learned"),
-            SkipReason::LearnedAt(at) => write!(out, "it was learned at {at}"),
-            SkipReason::NothingNew => out.write_str("all of it was judged"),
-            SkipReason::NoMessages => out.write_str("it contains no messages"),
-            SkipReason::SubAgent => out.write_str("it belongs to a sub-agent"),
-            SkipReason::TooLarge(bytes) => {
-                write!(out, "it is too large: {:.1} MB", *bytes as f64 / 1_048_576.0)
-            }
-            SkipReason::TooOld => out.write_str("it is older than --since"),
-            SkipReason::BeyondLimit => out.write_str("it is beyond the limit"),
-            SkipReason::Foreign(error) => write!(out, "{error}"),
-            SkipReason::Unreadable(cause) => write!(out, "it cannot be read: {cause}"),
-        }
-    }
+fn learned(at: &str) -> String {
+    if at.is_empty() { "it was learned".to_owned() } else { format!("it was learned at {at}") }
 }
 
 /// Returns how many bytes of a transcript were judged. Hooks queue the transcript under the name that the
@@ -117,52 +97,35 @@ fn judged_bytes(learning: &LearningDb, path: &Path) -> Result<u64, DatabaseError
     for name in [path, &real] {
         judged_bytes = judged_bytes.max(match learning.last_slice(name)? {
             None => 0,
-            Some(slice) => match slice.state {
-                SliceState::Learned | SliceState::Empty | SliceState::Failed => slice.part.end,
-                SliceState::Started | SliceState::Reflected | SliceState::Curated => slice.part.start,
-            },
+            Some(Slice { state: SliceState::Finished(_), part, .. }) => part.end,
+            Some(Slice { part, .. }) => part.start,
         });
     }
     Ok(judged_bytes)
 }
 
-/// The result of learning from a transcript.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SessionResult {
-    /// Learning is not finished.
-    Open,
-    /// The playbook was updated.
-    Learned,
-    /// There was nothing to learn.
-    Empty,
-    /// Learning failed.
-    Failed,
-}
-
-/// Returns the result of learning from a transcript. The queue decides whether it is finished; the last slice
-/// decides the result. A transcript that cannot be read has no slice.
+/// Returns the result of learning from a transcript, or `None` if it is not finished. The queue decides whether
+/// it is finished; the last slice decides the result. A transcript that cannot be read has no slice.
 ///
 /// # Errors
 /// Returns [`DatabaseError`] if the database cannot be read.
-pub fn result_of(learning: &LearningDb, queued: &Queued) -> Result<SessionResult, DatabaseError> {
+pub fn result_of(learning: &LearningDb, queued: &Queued) -> Result<Option<LearnResult>, DatabaseError> {
     let sql = "SELECT state FROM queue WHERE transcript = ? AND judge = ? AND destination = ? AND event = ?
                ORDER BY id DESC LIMIT 1";
     let Queued { transcript, judge, destination, event, .. } = queued;
-    let item = params![transcript.to_string_lossy(), judge.as_str(), destination, event.as_str()];
+    let item = params![transcript.to_string_lossy(), judge.as_str(), destination, <&str>::from(*event)];
     let state: Option<String> =
         learning.database.query(|db| db.query_row(sql, item, |row| row.get(0)).optional())?;
     match state.as_deref() {
         Some("done") => {}
-        Some("failed") => return Ok(SessionResult::Failed),
-        Some(_) | None => return Ok(SessionResult::Open),
+        Some("failed") => return Ok(Some(LearnResult::Failed)),
+        Some(_) | None => return Ok(None),
     }
-    let slice = learning.last_slice(transcript)?;
-    Ok(match slice.map(|slice| slice.state) {
-        Some(SliceState::Learned) => SessionResult::Learned,
-        Some(SliceState::Failed) => SessionResult::Failed,
-        Some(SliceState::Empty) | None => SessionResult::Empty,
+    Ok(match learning.last_slice(transcript)?.map(|slice| slice.state) {
+        None => Some(LearnResult::Empty),
+        Some(SliceState::Finished(result)) => Some(result),
         // The slice belongs to another item.
-        Some(SliceState::Started | SliceState::Reflected | SliceState::Curated) => SessionResult::Open,
+        Some(SliceState::Started | SliceState::Reflected | SliceState::Curated) => None,
     })
 }
 

@@ -1,9 +1,9 @@
 //! Reads the settings of learning from past sessions from the environment. Names and defaults are those of
 //! the ACE playbook hooks.
 
+use crate::UserError;
 use longhaul_core::Span;
 use std::path::PathBuf;
-use thiserror::Error;
 
 /// Sub-agents' sessions are many and short, and the parent session is judged on how it used their results.
 const SKIP_SUB_AGENTS: bool = true;
@@ -25,34 +25,23 @@ pub struct BootstrapSettings {
     pub bytes_max: u64,
 }
 
-/// An environment variable with an invalid value.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("{name} is `{value}`, not {expected}")]
-pub struct SettingError {
-    /// Name of the variable.
-    pub name: &'static str,
-    /// Its value.
-    pub value: String,
-    /// Description of a valid value.
-    pub expected: &'static str,
-}
-
 impl BootstrapSettings {
     /// Reads the settings from these variables. An empty variable counts as unset.
     ///
     /// # Errors
-    /// Returns [`SettingError`] if a value is invalid, because a default could learn from sessions that the
+    /// Returns [`UserError`] if a value is invalid, because a default could learn from sessions that the
     /// user excluded.
-    pub fn from_variables(
-        variable: impl Fn(&str) -> Option<String>,
-    ) -> Result<BootstrapSettings, SettingError> {
+    pub fn from_variables(variable: impl Fn(&str) -> Option<String>) -> Result<BootstrapSettings, UserError> {
         let variable =
             |name| variable(name).map(|value| value.trim().to_owned()).filter(|value| !value.is_empty());
         let number = |name, default: f64, expected| match variable(name) {
             None => Ok(default),
             Some(value) => match value.parse::<f64>() {
                 Ok(number) if number.is_finite() && number >= 0.0 => Ok(number),
-                _ => Err(SettingError { name, value, expected }),
+                _ => Err(UserError::new(
+                    format!("{name} is `{value}`, not {expected}"),
+                    "correct the variable, or unset it",
+                )),
             },
         };
         let skip_sub_agents = match variable("AGENTIC_CONTEXT_BOOTSTRAP_SKIP_SUBAGENTS") {

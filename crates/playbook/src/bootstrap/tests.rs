@@ -1,9 +1,9 @@
 use super::{
-    BootstrapSettings, BootstrapState, Estimator, PastSession, SessionFilter, SessionResult,
-    TranscriptSource, plan, result_of, sessions,
+    BootstrapSettings, BootstrapState, Estimator, PastSession, SessionFilter, TranscriptSource, plan,
+    result_of, sessions,
 };
 use crate::LearningDb;
-use crate::database::{JudgeKind, Queued, QueuedEvent};
+use crate::database::{JudgeKind, LearnResult, Queued, QueuedEvent};
 use crate::judging::Excerpt;
 use expect_test::{Expect, expect};
 use longhaul_agent::Prices;
@@ -184,7 +184,7 @@ fn plan_skips_judged_but_not_queued_sessions() {
     assert_eq!(planned(&stage, &default_filter(), Some(&learning)), "learn p/1.jsonl\n");
     let ends = fs::metadata(&queued.transcript).expect("it is there").len();
     let crate::database::NextItem::Due(item) =
-        learning.next(JudgeKind::Api, &queued.destination, Moment(2)).expect("it can be read")
+        learning.next(JudgeKind::Api, &queued.destination, None, Moment(2)).expect("it can be read")
     else {
         unreachable!("it is queued")
     };
@@ -194,10 +194,10 @@ fn plan_skips_judged_but_not_queued_sessions() {
         .expect("it can be written")
         .expect("it is the first");
     assert_eq!(planned(&stage, &default_filter(), Some(&learning)), "learn p/1.jsonl\n");
-    let state = crate::database::SliceState::Learned;
-    learning.finish_slice(&item, &slice, Moment(4), state, "1 new").expect("it can be written");
+    let learned = LearnResult::Learned;
+    learning.finish_slice(&item, &slice, Moment(4), learned, "1 new").expect("it can be written");
     assert_eq!(planned(&stage, &default_filter(), Some(&learning)), "pass p/1.jsonl: all of it was judged\n");
-    assert_eq!(result_of(&learning, &queued).expect("it can be read"), SessionResult::Learned);
+    assert_eq!(result_of(&learning, &queued).expect("it can be read"), Some(LearnResult::Learned));
 }
 
 #[test]
@@ -205,7 +205,7 @@ fn reports_result_without_slice() {
     let stage = Stage::new();
     let paths = crate::LearningPaths::in_home(&stage.path("home"));
     let mut learning = LearningDb::open(&paths).expect("it can be made");
-    let mut check = |result: Result<&str, &str>, expected: SessionResult| {
+    let mut check = |reason: &str, expected: LearnResult| {
         let queued = Queued {
             project: stage.path("mine"),
             session: None,
@@ -216,14 +216,15 @@ fn reports_result_without_slice() {
             destination: "http://127.0.0.1".to_owned(),
         };
         learning.enqueue(Moment(1), &queued).expect("it is queued");
-        assert_eq!(result_of(&learning, &queued).expect("it can be read"), SessionResult::Open);
-        let next = learning.next(JudgeKind::Api, &queued.destination, Moment(2)).expect("it can be read");
+        assert_eq!(result_of(&learning, &queued).expect("it can be read"), None);
+        let next =
+            learning.next(JudgeKind::Api, &queued.destination, None, Moment(2)).expect("it can be read");
         let crate::database::NextItem::Due(item) = next else { unreachable!("it is queued") };
-        learning.finish(&item, Moment(3), result).expect("it can be written");
-        assert_eq!(result_of(&learning, &queued).expect("it can be read"), expected);
+        learning.finish(&item, Moment(3), expected, reason).expect("it can be written");
+        assert_eq!(result_of(&learning, &queued).expect("it can be read"), Some(expected));
     };
-    check(Err("cannot read gone.jsonl: there is no such file"), SessionResult::Failed);
-    check(Ok("it contains nothing new"), SessionResult::Empty);
+    check("cannot read gone.jsonl: there is no such file", LearnResult::Failed);
+    check("it contains nothing new", LearnResult::Empty);
 }
 
 #[test]
@@ -261,7 +262,7 @@ fn state_has_format_of_ace_hooks() {
     for broken in ["", "[]", "{", "{\"processed_sessions\": []}"] {
         fs::write(&path, broken).expect("the stage can be written");
         let error = BootstrapState::read(&stage.path("mine")).expect_err(broken);
-        assert!(error.hint().starts_with("move it away"), "{error}");
+        assert!(error.hint.starts_with("move it away"), "{error}");
     }
 }
 

@@ -1,10 +1,11 @@
 //! Manages queue items: which are due, waiting, done or failed.
 
-use super::LearningDb;
 use super::queue::{JudgeKind, Queued, QueuedEvent};
+use super::status::{PausedJudge, paused_judges};
+use super::{LearnResult, LearningDb, judge, path};
 use longhaul_core::{Moment, Span};
 use longhaul_store::DatabaseError;
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use rusqlite::{Connection, Row, params};
 use std::path::Path;
 
 /// An item of the queue.
@@ -29,40 +30,14 @@ pub enum NextItem {
     Nothing,
 }
 
-/// The backoff of a judge that failed to answer.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct JudgeBackoff {
-    /// Number of consecutive failures.
-    pub failures: u32,
-    /// Earliest time of the next question.
-    pub not_before: Moment,
-    /// Whether a person must change something first.
-    pub needs_person: bool,
-    /// Error of the last failure.
-    pub reason: String,
-}
-
-const COLUMNS: &str = "id, project, session, transcript, event, reason, judge, destination, tries";
-
 /// Items of one judge that are not finished; of one transcript if it is given.
 const WAITING: &str =
     "state = 'waiting' AND judge = ?1 AND destination = ?2 AND (?3 IS NULL OR transcript = ?3)";
 
 impl LearningDb {
-    /// Returns the next item for the worker of this judge: started ones first, then those with the fewest
-    /// attempts, then the oldest.
-    ///
-    /// # Errors
-    /// Returns [`DatabaseError`] if the database cannot be read.
-    pub fn next(&self, judge: JudgeKind, destination: &str, now: Moment) -> Result<NextItem, DatabaseError> {
-        self.next_for(judge, destination, None, now)
-    }
-
-    /// Returns the next item as [`LearningDb::next`] does, of one transcript if it is given.
-    ///
-    /// # Errors
-    /// Returns [`DatabaseError`] if the database cannot be read.
-    pub fn next_for(
+    /// Returns the next item for the worker of this judge, of one transcript if it is given: started ones
+    /// first, then those with the fewest attempts, then the oldest.
+    pub fn next(
         &self,
         judge: JudgeKind,
         destination: &str,
@@ -70,8 +45,8 @@ impl LearningDb {
         now: Moment,
     ) -> Result<NextItem, DatabaseError> {
         let transcript = transcript.map(Path::to_string_lossy);
-        let backoff = self.backoff(judge, destination)?;
-        let not_before = backoff.map_or(Moment(0), |backoff| backoff.not_before);
+        let pause = self.pause(judge, destination)?;
+        let not_before = pause.and_then(|pause| pause.retry_at).unwrap_or(Moment(0));
         self.database.query(|db| {
             // Both queries must see the same state, because other workers take items from the queue too.
             let db = db.unchecked_transaction()?;
@@ -84,7 +59,8 @@ impl LearningDb {
                 return Ok(NextItem::Waits(first));
             }
             let sql = format!(
-                "SELECT {COLUMNS} FROM queue WHERE {WAITING} AND not_before <= ?4
+                "SELECT id, project, session, transcript, event, reason, judge, destination, tries FROM queue
+                 WHERE {WAITING} AND not_before <= ?4
                  ORDER BY EXISTS (SELECT 1 FROM slices WHERE queued = queue.id
                                   AND slices.state IN ('started', 'reflected', 'curated')) DESC, tries, id
                  LIMIT 1"
@@ -95,27 +71,11 @@ impl LearningDb {
         })
     }
 
-    /// Returns the backoff of this judge, or `None` if its last question was answered.
-    ///
-    /// # Errors
-    /// Returns [`DatabaseError`] if the database cannot be read.
-    pub fn backoff(
-        &self,
-        judge: JudgeKind,
-        destination: &str,
-    ) -> Result<Option<JudgeBackoff>, DatabaseError> {
-        let sql = "SELECT failures, not_before, needs_person, reason FROM judge_backoff WHERE judge = ? AND destination = ?";
-        self.database.query(|db| {
-            db.query_row(sql, params![judge.as_str(), destination], |row| {
-                Ok(JudgeBackoff {
-                    failures: row.get(0)?,
-                    not_before: Moment(row.get::<_, i64>(1)?.cast_unsigned()),
-                    needs_person: row.get(2)?,
-                    reason: row.get(3)?,
-                })
-            })
-            .optional()
-        })
+    /// Returns the pause of this judge, or `None` if its last question was answered.
+    fn pause(&self, judge: JudgeKind, destination: &str) -> Result<Option<PausedJudge>, DatabaseError> {
+        let mut paused = self.database.query(paused_judges)?;
+        paused.retain(|paused| paused.judge == judge && paused.destination == destination);
+        Ok(paused.pop())
     }
 
     /// Postpones an item because its judge cannot answer now, and returns when the item is due. `wait` maps a
@@ -128,10 +88,14 @@ impl LearningDb {
         wait: impl Fn(u32) -> Span,
     ) -> Result<Moment, DatabaseError> {
         let Queued { judge, destination, .. } = &item.queued;
-        let failures = self.backoff(*judge, destination)?.map_or(0, |backoff| backoff.failures);
+        let failures = self.pause(*judge, destination)?.map_or(0, |pause| pause.failures);
+        let retry_at = Some(now + wait(failures));
+        let (judge, destination, reason) = (*judge, destination.clone(), reason.to_owned());
+        let pause =
+            PausedJudge { judge, destination, failures: failures + 1, needs_person: false, retry_at, reason };
         self.database.change(|db| {
-            set_backoff(db, item, now, reason, failures + 1, now + wait(failures), false)?;
-            delay(db, item, reason, now + wait(item.tries))
+            set_pause(db, now, &pause)?;
+            delay(db, item, &pause.reason, now + wait(item.tries))
         })
     }
 
@@ -154,14 +118,17 @@ impl LearningDb {
         reason: &str,
     ) -> Result<bool, DatabaseError> {
         let Queued { judge, destination, .. } = &item.queued;
-        let previous = self.backoff(*judge, destination)?;
+        let previous = self.pause(*judge, destination)?;
         let is_news = previous.is_none_or(|previous| !previous.needs_person || previous.reason != reason);
-        self.database.change(|db| set_backoff(db, item, now, reason, 1, now, true))?;
+        let (judge, destination, reason) = (*judge, destination.clone(), reason.to_owned());
+        let pause =
+            PausedJudge { judge, destination, failures: 1, needs_person: true, retry_at: None, reason };
+        self.database.change(|db| set_pause(db, now, &pause))?;
         Ok(is_news)
     }
 
-    /// Clears the backoff of this judge, because it answered.
-    pub(crate) fn clear_backoff(&self, judge: JudgeKind, destination: &str) -> Result<(), DatabaseError> {
+    /// Ends the pause of this judge, because it answered.
+    pub(crate) fn clear_pause(&self, judge: JudgeKind, destination: &str) -> Result<(), DatabaseError> {
         let sql = "DELETE FROM judge_backoff WHERE judge = ? AND destination = ?";
         self.database.query(|db| db.execute(sql, params![judge.as_str(), destination]).map(drop))
     }
@@ -171,71 +138,54 @@ impl LearningDb {
         &mut self,
         item: &Item,
         now: Moment,
-        result: Result<&str, &str>,
+        result: LearnResult,
+        reason: &str,
     ) -> Result<(), DatabaseError> {
-        self.database.change(|db| finish(db, item.id, now, result))
+        self.database.change(|db| finish(db, item.id, now, result, reason))
     }
 
     /// Makes all waiting items due now, regardless of why they wait. Called at the user's request.
-    ///
-    /// # Errors
-    /// Returns [`DatabaseError`] if the database cannot be written.
     pub fn make_due(&mut self, judge: JudgeKind, destination: &str) -> Result<(), DatabaseError> {
         self.database.change(|db| {
-            let judge_params = params![judge.as_str(), destination];
             let all_params = params![judge.as_str(), destination, None::<&str>];
             db.execute(&format!("UPDATE queue SET not_before = 0 WHERE {WAITING}"), all_params)?;
             let sql = "UPDATE judge_backoff SET not_before = 0 WHERE judge = ?1 AND destination = ?2";
-            db.execute(sql, judge_params).map(drop)
+            db.execute(sql, params![judge.as_str(), destination]).map(drop)
         })
     }
 
     /// Queues all failed items again, from their last completed step. Returns the number of items.
-    ///
-    /// # Errors
-    /// Returns [`DatabaseError`] if the database cannot be written.
     pub fn retry_failed(&mut self, judge: JudgeKind, destination: &str) -> Result<usize, DatabaseError> {
         let failed_items = "SELECT id FROM queue WHERE state = 'failed' AND judge = ?1 AND destination = ?2";
         self.database.change(|db| {
-            let judge_params = params![judge.as_str(), destination];
+            let execute = |sql: String| db.execute(&sql, params![judge.as_str(), destination]);
             // Discards the answers that led to the failure, so that they are not reused.
-            let sql = format!(
+            execute(format!(
                 "UPDATE judge_requests SET answer = NULL WHERE slice IN
                      (SELECT id FROM slices WHERE state = 'failed' AND queued IN ({failed_items}))"
-            );
-            db.execute(&sql, judge_params)?;
-            let sql = format!(
+            ))?;
+            execute(format!(
                 "UPDATE slices SET reason = NULL, ended_at = NULL, state = CASE
                      WHEN operations IS NOT NULL THEN 'curated'
                      WHEN reflection IS NOT NULL THEN 'reflected'
                      ELSE 'started' END
                  WHERE state = 'failed' AND queued IN ({failed_items})"
-            );
-            db.execute(&sql, judge_params)?;
-            let sql = format!(
+            ))?;
+            execute(format!(
                 "UPDATE queue SET state = 'waiting', tries = 0, not_before = 0, ended_at = NULL WHERE id IN ({failed_items})"
-            );
-            db.execute(&sql, judge_params)
+            ))
         })
     }
 }
 
-fn set_backoff(
-    db: &Connection,
-    item: &Item,
-    now: Moment,
-    reason: &str,
-    failures: u32,
-    not_before: Moment,
-    needs_person: bool,
-) -> rusqlite::Result<()> {
+fn set_pause(db: &Connection, now: Moment, pause: &PausedJudge) -> rusqlite::Result<()> {
     let sql =
         "INSERT INTO judge_backoff (judge, destination, since, failures, not_before, needs_person, reason)
                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
                ON CONFLICT DO UPDATE SET failures = ?4, not_before = ?5, needs_person = ?6, reason = ?7";
-    let Queued { judge, destination, .. } = &item.queued;
-    let (now, not_before) = (now.0.cast_signed(), not_before.0.cast_signed());
-    db.execute(sql, params![judge.as_str(), destination, now, failures, not_before, needs_person, reason])
+    let PausedJudge { judge, destination, failures, needs_person, retry_at, reason } = pause;
+    let (since, not_before) = (now.0.cast_signed(), retry_at.unwrap_or(now).0.cast_signed());
+    db.execute(sql, params![judge.as_str(), destination, since, failures, not_before, needs_person, reason])
         .map(drop)
 }
 
@@ -249,27 +199,26 @@ pub(super) fn finish(
     db: &Connection,
     item: i64,
     now: Moment,
-    result: Result<&str, &str>,
+    result: LearnResult,
+    reason: &str,
 ) -> rusqlite::Result<()> {
-    let (state, reason) = match result {
-        Ok(reason) => ("done", reason),
-        Err(reason) => ("failed", reason),
-    };
+    let state = if result == LearnResult::Failed { "failed" } else { "done" };
     let sql = "UPDATE queue SET state = ?, last_result = ?, ended_at = ? WHERE id = ?";
     db.execute(sql, params![state, reason, now.0.cast_signed(), item]).map(drop)
 }
 
 fn item(row: &Row<'_>) -> rusqlite::Result<Item> {
-    let judge: String = row.get(6)?;
+    let event: String = row.get(4)?;
     Ok(Item {
         id: row.get(0)?,
         queued: Queued {
-            project: row.get::<_, String>(1)?.into(),
+            project: path(row, 1)?,
             session: row.get(2)?,
-            transcript: row.get::<_, String>(3)?.into(),
-            event: QueuedEvent::parse(&row.get::<_, String>(4)?),
+            transcript: path(row, 3)?,
+            // The event may be of a later version.
+            event: event.parse().unwrap_or(QueuedEvent::Manual),
             reason: row.get(5)?,
-            judge: JudgeKind::parse(&judge).unwrap_or(JudgeKind::Api),
+            judge: judge(row, 6)?,
             destination: row.get(7)?,
         },
         tries: row.get(8)?,

@@ -7,8 +7,6 @@ use crate::LearningPaths;
 use longhaul_store::{Database, DatabaseError, Durability, empty_database, replace, with_suffix};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
-use rustix::fs::{CWD, RenameFlags, renameat_with};
-use rustix::io::Errno;
 use std::fs::{self, DirBuilder, File};
 use std::io;
 use std::os::unix::fs::DirBuilderExt;
@@ -25,7 +23,8 @@ const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 // Suffixes of the files that belong to a database.
 const SIDE_FILES: &[&str] = &["-wal", "-shm"];
 
-/// The learning database: the queue, the results and their cost.
+/// The learning database: the queue, the results and their cost. Its methods fail with [`DatabaseError`] if
+/// the database cannot be read or written.
 #[derive(Debug)]
 pub struct LearningDb {
     pub(crate) database: Database,
@@ -34,10 +33,8 @@ pub struct LearningDb {
 }
 
 impl LearningDb {
-    /// Opens the database. Creates an empty one if there is none or if it is damaged.
-    ///
-    /// # Errors
-    /// Returns every [`DatabaseError`] except `Damaged`.
+    /// Opens the database. Creates an empty one if there is none or if it is damaged, so it never fails as
+    /// `Damaged`.
     pub fn open(paths: &LearningPaths) -> Result<LearningDb, DatabaseError> {
         match LearningDb::open_or_create(paths) {
             Err(DatabaseError::Damaged { .. }) => LearningDb::replace_if_damaged(paths),
@@ -46,18 +43,12 @@ impl LearningDb {
     }
 
     /// Opens the database as [`LearningDb::open`] does, or returns `None` if there is none.
-    ///
-    /// # Errors
-    /// Returns every [`DatabaseError`] except `Damaged`.
     pub fn open_existing(paths: &LearningPaths) -> Result<Option<LearningDb>, DatabaseError> {
         if paths.database().exists() { LearningDb::open(paths).map(Some) } else { Ok(None) }
     }
 
     /// Moves the database aside if it is damaged, and opens the current one. Callers use this after a
     /// `Damaged` error.
-    ///
-    /// # Errors
-    /// Returns [`DatabaseError`] if no usable database can be opened.
     pub fn replace_if_damaged(paths: &LearningPaths) -> Result<LearningDb, DatabaseError> {
         let path = paths.database();
         let damaged_copy = {
@@ -103,9 +94,6 @@ impl LearningDb {
 
     /// Moves the log into the database, unless another connection is active. Hooks never do this, because it
     /// takes too long.
-    ///
-    /// # Errors
-    /// Returns [`DatabaseError`] if the database cannot be written.
     pub fn checkpoint(&self) -> Result<(), DatabaseError> {
         self.database.query(|db| {
             // With a timeout it would wait for readers while it holds the lock that hooks need. The rest of
@@ -123,29 +111,23 @@ impl LearningDb {
     }
 
     /// Verifies that the whole database is readable, by reading all of it.
-    ///
-    /// # Errors
-    /// Returns [`DatabaseError`] if the database is damaged or cannot be read.
     pub(crate) fn quick_check(&self) -> Result<(), DatabaseError> {
-        let verdict: String =
-            self.database.query(|db| db.query_row("PRAGMA quick_check(1)", [], |row| row.get(0)))?;
-        let missing = self.database.query(|db| {
+        let damage = self.database.query(|db| {
+            let verdict: String = db.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
+            if verdict != "ok" {
+                return Ok(Some(verdict));
+            }
             let mut table = db.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?")?;
-            let mut missing = Vec::new();
             for name in TABLES {
                 if !table.exists([name])? {
-                    missing.push(*name);
+                    return Ok(Some(format!("it has no table {name}")));
                 }
             }
-            Ok(missing)
+            Ok(None)
         })?;
-        let damaged = |cause| DatabaseError::Damaged { path: self.database.path().to_owned(), cause };
-        if verdict != "ok" {
-            return Err(damaged(verdict));
-        }
-        match missing.as_slice() {
-            [] => Ok(()),
-            names => Err(damaged(format!("it has no table {}", names.join(", ")))),
+        match damage {
+            None => Ok(()),
+            Some(cause) => Err(DatabaseError::Damaged { path: self.database.path().to_owned(), cause }),
         }
     }
 
@@ -211,11 +193,9 @@ fn move_aside(path: &Path) -> io::Result<PathBuf> {
 }
 
 fn rename(from: &Path, to: &Path) -> io::Result<()> {
-    match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
-        Ok(()) | Err(Errno::NOENT) => Ok(()),
-        // Not every file system supports `RENAME_NOREPLACE`.
-        Err(Errno::INVAL | Errno::NOSYS) => fs::rename(from, to),
-        Err(cause) => Err(cause.into()),
+    match fs::rename(from, to) {
+        Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(()),
+        renamed => renamed,
     }
 }
 

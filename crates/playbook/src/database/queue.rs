@@ -4,7 +4,9 @@ use super::LearningDb;
 use longhaul_core::Moment;
 use longhaul_store::DatabaseError;
 use rusqlite::params;
+use serde::Serialize;
 use std::path::PathBuf;
+use strum::{EnumString, IntoStaticStr};
 
 /// A transcript to learn from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,7 +28,7 @@ pub struct Queued {
 }
 
 /// The event that queued a transcript.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, EnumString, IntoStaticStr)]
 pub enum QueuedEvent {
     /// A session ended.
     SessionEnd,
@@ -35,45 +37,23 @@ pub enum QueuedEvent {
     /// A sub-agent ended.
     SubagentStop,
     /// A run of Longhaul finished.
+    #[strum(serialize = "run")]
     Run,
     /// The user requested it, for this session or for all past ones.
+    #[strum(serialize = "manual")]
     Manual,
 }
 
 /// How the judge is reached.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, EnumString, IntoStaticStr, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum JudgeKind {
     /// The Messages API, with a key.
     Api,
     /// Claude Code, in a separate run with its own login.
     Claude,
-}
-
-impl QueuedEvent {
-    /// All events, in order.
-    pub const ALL: &'static [QueuedEvent] = &[
-        QueuedEvent::SessionEnd,
-        QueuedEvent::PreCompact,
-        QueuedEvent::SubagentStop,
-        QueuedEvent::Run,
-        QueuedEvent::Manual,
-    ];
-
-    /// Returns the word that the agent and the database use.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            QueuedEvent::SessionEnd => "SessionEnd",
-            QueuedEvent::PreCompact => "PreCompact",
-            QueuedEvent::SubagentStop => "SubagentStop",
-            QueuedEvent::Run => "run",
-            QueuedEvent::Manual => "manual",
-        }
-    }
-
-    /// Parses a word. An unknown word, from a later version, counts as `Manual`.
-    pub(super) fn parse(word: &str) -> QueuedEvent {
-        QueuedEvent::ALL.iter().copied().find(|event| event.as_str() == word).unwrap_or(QueuedEvent::Manual)
-    }
 }
 
 impl JudgeKind {
@@ -82,24 +62,13 @@ impl JudgeKind {
 
     /// Returns the word that users type.
     pub fn as_str(self) -> &'static str {
-        match self {
-            JudgeKind::Api => "api",
-            JudgeKind::Claude => "claude",
-        }
-    }
-
-    /// Parses a word, or returns `None` if it is unknown.
-    pub fn parse(word: &str) -> Option<JudgeKind> {
-        JudgeKind::ALL.iter().copied().find(|kind| kind.as_str() == word)
+        self.into()
     }
 }
 
 impl LearningDb {
-    /// Adds an item to the queue. It is on disk when this returns. A database that turns out to be damaged is
-    /// moved aside.
-    ///
-    /// # Errors
-    /// Returns [`DatabaseError`] if the item is not queued, or if that is unknown.
+    /// Adds an item to the queue. It is on disk when this returns. After an error it may be queued or not. A
+    /// database that turns out to be damaged is moved aside.
     pub fn enqueue(&self, at: Moment, queued: &Queued) -> Result<(), DatabaseError> {
         match self.insert(at, queued) {
             Err(DatabaseError::Damaged { .. }) => {
@@ -121,7 +90,7 @@ impl LearningDb {
                 queued.project.to_string_lossy(),
                 queued.session,
                 queued.transcript.to_string_lossy(),
-                queued.event.as_str(),
+                <&str>::from(queued.event),
                 queued.reason,
                 queued.judge.as_str(),
                 queued.destination,

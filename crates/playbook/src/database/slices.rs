@@ -1,7 +1,7 @@
 //! Stores slices of transcripts and their state. Each step is one transaction.
 
-use super::LearningDb;
 use super::items::{Item, finish};
+use super::{LearningDb, number};
 use crate::judging::{Reflection, ReflectionResult};
 use longhaul_core::Moment;
 use longhaul_store::DatabaseError;
@@ -10,6 +10,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::Path;
+use strum::{EnumString, IntoStaticStr};
 
 /// A part of a transcript that is judged at once.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,36 +51,20 @@ pub enum SliceState {
     Reflected,
     /// The curator has answered.
     Curated,
+    /// It is finished.
+    Finished(LearnResult),
+}
+
+/// The result of learning from a slice or from a whole transcript.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, EnumString, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
+pub enum LearnResult {
     /// The playbook is updated.
     Learned,
     /// It contained nothing to judge.
     Empty,
     /// Learning from it failed.
     Failed,
-}
-
-impl SliceState {
-    /// All states, in order.
-    pub const ALL: &'static [SliceState] = &[
-        SliceState::Started,
-        SliceState::Reflected,
-        SliceState::Curated,
-        SliceState::Learned,
-        SliceState::Empty,
-        SliceState::Failed,
-    ];
-
-    /// Returns the word that the database uses.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            SliceState::Started => "started",
-            SliceState::Reflected => "reflected",
-            SliceState::Curated => "curated",
-            SliceState::Learned => "learned",
-            SliceState::Empty => "empty",
-            SliceState::Failed => "failed",
-        }
-    }
 }
 
 const COLUMNS: &str =
@@ -171,29 +156,23 @@ impl LearningDb {
         item: &Item,
         slice: &Slice,
         now: Moment,
-        state: SliceState,
+        result: LearnResult,
         reason: &str,
     ) -> Result<(), DatabaseError> {
         self.database.change(|db| {
             // The notes of the reflection follow the reason.
             let sql = "UPDATE slices SET state = ?, reason = ? || coalesce('; ' || reason, ''), ended_at = ? WHERE id = ?";
-            db.execute(sql, params![state.as_str(), reason, now.0.cast_signed(), slice.id])?;
-            let result = match state {
-                SliceState::Learned | SliceState::Empty => Ok(reason),
-                SliceState::Failed | SliceState::Started | SliceState::Reflected | SliceState::Curated => {
-                    Err(reason)
-                }
-            };
-            if state == SliceState::Learned {
+            db.execute(sql, params![<&str>::from(result), reason, now.0.cast_signed(), slice.id])?;
+            if result == LearnResult::Learned {
                 // The answers are no longer needed and contain details of the session.
                 db.execute("UPDATE judge_requests SET answer = NULL WHERE slice = ?", [slice.id])?;
                 let sql = "UPDATE slices SET reflection = NULL, operations = NULL WHERE id = ?";
                 db.execute(sql, [slice.id])?;
             }
-            if result.is_err() || !slice.part.more {
-                finish(db, item.id, now, result)?;
+            if result != LearnResult::Failed && slice.part.more {
+                return Ok(());
             }
-            Ok(())
+            finish(db, item.id, now, result, reason)
         })
     }
 
@@ -230,23 +209,23 @@ fn last_slice(db: &Connection, transcript: &Path) -> rusqlite::Result<Option<Sli
 }
 
 fn slice(row: &Row<'_>) -> rusqlite::Result<Slice> {
-    let number = |index| row.get::<_, i64>(index).map(i64::cast_unsigned);
-    let word: String = row.get(6)?;
+    let state: String = row.get(6)?;
     Ok(Slice {
         id: row.get(0)?,
         part: ByteRange {
-            start: number(1)?,
-            end: number(2)?,
-            generation: number(3)?,
+            start: number(row, 1)?,
+            end: number(row, 2)?,
+            generation: number(row, 3)?,
             fingerprint: row.get(4)?,
             more: row.get(5)?,
         },
-        // A state from a later version cannot be continued here.
-        state: SliceState::ALL
-            .iter()
-            .copied()
-            .find(|state| state.as_str() == word)
-            .unwrap_or(SliceState::Failed),
+        state: match state.as_str() {
+            "started" => SliceState::Started,
+            "reflected" => SliceState::Reflected,
+            "curated" => SliceState::Curated,
+            // A state from a later version cannot be continued here.
+            result => SliceState::Finished(result.parse().unwrap_or(LearnResult::Failed)),
+        },
         reflection: json(row.get(7)?),
         operations: json(row.get(8)?),
     })

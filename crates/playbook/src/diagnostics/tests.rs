@@ -1,5 +1,6 @@
-use super::{CURATOR, Diagnostics, KEYPOINTS, REFLECTOR, is_name, line, tenths};
-use crate::judge::{RequestEvent, RequestObserver};
+use super::{Diagnostics, QuestionNames, is_name, line, tenths};
+use crate::judge::RequestEvent;
+use crate::judging::JudgeQuestion;
 use crate::messages::MessagesError;
 use expect_test::{Expect, expect};
 use jiff::tz::{Offset, TimeZone};
@@ -12,7 +13,7 @@ const TIMEOUT: MessagesError = MessagesError::Timeout { timeout: Span::from_secs
 #[test]
 fn writes_same_lines_as_hooks() {
     let check = |event: RequestEvent<'_>, expected: Expect| {
-        expected.assert_eq(&line("extract_keypoints", &event).unwrap_or_default());
+        expected.assert_eq(&line("extract_keypoints", event).unwrap_or_default());
     };
     let retrying = |request, wait| RequestEvent::Retrying {
         request,
@@ -92,12 +93,14 @@ fn writes_only_if_project_enables_diagnostics() {
         error: &TIMEOUT,
         reason: GiveUpReason::RetriesExhausted,
     };
+    let [reflector, curator, keypoints] =
+        [JudgeQuestion::Reflector, JudgeQuestion::Curator, JudgeQuestion::Keypoints].map(QuestionNames::new);
     let write_all = || {
-        diagnostics.request_observer(KEYPOINTS).on_request(at, &given_up);
-        diagnostics.request_observer(KEYPOINTS).on_request(at, &RequestEvent::Answered { request: 1 });
-        diagnostics.request_observer(REFLECTOR).on_request(at, &given_up);
-        diagnostics.request_observer(CURATOR).on_request(at, &given_up);
-        diagnostics.write_answer(at, KEYPOINTS, "reflection", "What?", "That.");
+        diagnostics.write_request(at, keypoints, given_up);
+        diagnostics.write_request(at, keypoints, RequestEvent::Answered { request: 1 });
+        diagnostics.write_request(at, reflector, given_up);
+        diagnostics.write_request(at, curator, given_up);
+        diagnostics.write_answer(at, keypoints, "reflection", "What?", "That.");
         diagnostics.write(at, "../out", "elsewhere");
     };
     write_all();
@@ -106,7 +109,7 @@ fn writes_only_if_project_enables_diagnostics() {
     assert_eq!(texts(project.path()).0, [""; 0]);
     fs::write(project.path().join(".claude/diagnostic_mode"), "").expect("the folder can be written");
     write_all();
-    diagnostics.write_answer(at, KEYPOINTS, "reflection", "What else?", "This.");
+    diagnostics.write_answer(at, keypoints, "reflection", "What else?", "This.");
     let (names, first) = texts(project.path());
     assert_eq!(
         names,

@@ -1,10 +1,11 @@
 //! Determines the current state of a playbook, after completing the change of a writer that was killed.
 
 use super::target::{Lock, Target, back_up_damaged};
-use super::{FileError, PlaybookFile};
-use crate::database::Revision;
-use crate::points::ReadError;
+use super::{FileError, LoadedPlaybook, PlaybookFile};
+use crate::database::{Revision, RevisionCause};
+use crate::points::{ChangeSummary, ReadError};
 use crate::{LearningDb, Playbook, Point, PointId};
+use longhaul_core::Moment;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -15,21 +16,21 @@ use std::time::Duration;
 const RETRY_DELAY: Duration = Duration::from_millis(50);
 const RETRIES_MAX: u32 = 20;
 
-/// The content of a file.
+/// The content of a file, which may be missing.
 pub(super) enum FileContent {
-    Missing,
-    Playbook { text: String, playbook: Box<Playbook>, warnings: Vec<String> },
-    Damage { bytes: Vec<u8>, cause: String },
+    Readable(Box<LoadedPlaybook>),
+    Damaged { bytes: Vec<u8>, cause: String },
 }
 
 /// The state of a playbook before a change, as seen by the owner of the lock.
-pub(super) struct State {
+pub(super) struct LockedPlaybook {
+    pub(super) target: Target,
+    pub(super) lock: Lock,
+    pub(super) project: String,
     /// Text of the file. For a damaged file it is the last saved text, for a missing file that of an empty
     /// playbook.
     pub(super) text: String,
-    /// Parsed content.
     pub(super) playbook: Playbook,
-    /// Warnings about conversions and irregularities.
     pub(super) warnings: Vec<String>,
     /// Bytes of the file, damaged or not, or `None` if there is no file.
     pub(super) bytes: Option<Vec<u8>>,
@@ -39,7 +40,7 @@ pub(super) struct State {
     pub(super) last: Option<Revision>,
 }
 
-impl State {
+impl LockedPlaybook {
     /// Returns whether another program changed the file since the last recorded revision.
     pub(super) fn has_external_change(&self) -> bool {
         match self.last.as_ref() {
@@ -47,26 +48,44 @@ impl State {
             None => self.text != Playbook::default().text(),
         }
     }
+
+    /// Returns the revision that another program wrote since the last recorded one.
+    pub(super) fn external_revision(&self, at: Moment) -> Option<Revision> {
+        if !self.has_external_change() {
+            return None;
+        }
+        let last_text = self.last.as_ref().and_then(|last| last.content.as_deref());
+        let last_playbook = last_text.and_then(|text| Playbook::read(text).ok()).unwrap_or_default().0;
+        Some(Revision {
+            id: 0,
+            at,
+            cause: RevisionCause::External,
+            before: self.last.as_ref().map(|last| last.after.clone()),
+            after: self.playbook.last_updated.clone().unwrap_or_default(),
+            content: Some(self.text.clone()),
+            written: true,
+            changes: ChangeSummary::diff(&last_playbook, &self.playbook),
+        })
+    }
 }
 
 /// Reads and parses a file.
 pub(super) fn read_content(target: &Target) -> Result<FileContent, FileError> {
-    let Some(bytes) = target.bytes()? else { return Ok(FileContent::Missing) };
+    let Some(bytes) = target.bytes()? else { return Ok(FileContent::Readable(Box::default())) };
     let text = match String::from_utf8(bytes) {
         Ok(text) => text,
         Err(error) => {
             let cause = format!("byte {} is not UTF-8", error.utf8_error().valid_up_to());
-            return Ok(FileContent::Damage { bytes: error.into_bytes(), cause });
+            return Ok(FileContent::Damaged { bytes: error.into_bytes(), cause });
         }
     };
     match Playbook::read(&text) {
         Ok((playbook, warnings)) => {
-            Ok(FileContent::Playbook { text, playbook: Box::new(playbook), warnings })
+            let loaded = LoadedPlaybook { text: Some(text), playbook, warnings };
+            Ok(FileContent::Readable(Box::new(loaded)))
         }
         Err(ReadError::Newer { version }) => Err(FileError::Newer { path: target.path.clone(), version }),
-        Err(error @ (ReadError::NotJson { .. } | ReadError::NotAPlaybook { .. })) => {
-            Ok(FileContent::Damage { cause: error.to_string(), bytes: text.into_bytes() })
-        }
+        Err(ReadError::Damaged(cause)) => Ok(FileContent::Damaged { cause, bytes: text.into_bytes() }),
     }
 }
 
@@ -74,10 +93,10 @@ pub(super) fn read_content(target: &Target) -> Result<FileContent, FileError> {
 fn read_stable(target: &Target) -> Result<FileContent, FileError> {
     let mut last = read_content(target)?;
     for _ in 0..RETRIES_MAX {
-        let FileContent::Damage { bytes, .. } = &last else { break };
+        let FileContent::Damaged { bytes, .. } = &last else { break };
         sleep(RETRY_DELAY);
         let now = read_content(target)?;
-        let is_same = matches!(&now, FileContent::Damage { bytes: now, .. } if now == bytes);
+        let is_same = matches!(&now, FileContent::Damaged { bytes: now, .. } if now == bytes);
         last = now;
         if is_same {
             break;
@@ -88,24 +107,15 @@ fn read_stable(target: &Target) -> Result<FileContent, FileError> {
 
 /// Returns whether the file is certainly a playbook. Any other object parses as an empty one.
 fn is_playbook(content: &FileContent) -> bool {
-    let FileContent::Playbook { text, .. } = content else { return false };
+    let FileContent::Readable(loaded) = content else { return false };
+    let text = loaded.text.as_deref().unwrap_or_default();
     let whole: Value = serde_json::from_str(text.trim_start_matches('\u{feff}')).unwrap_or_default();
     ["sections", "key_points"].iter().any(|key| !whole[key].is_null())
 }
 
 impl PlaybookFile {
-    /// Locks the playbook and returns its target. If links lead out of the project, as in dotfile
-    /// repositories, the target must already be a playbook. Otherwise an untrusted repository could link to
-    /// any file of the user.
-    pub(super) fn lock_target(&self) -> Result<(Target, Lock), FileError> {
-        let target = self.target()?;
-        if target.is_outside {
-            self.may_change(&target, &read_stable(&target)?)?;
-        }
-        let lock = target.lock()?;
-        Ok((target, lock))
-    }
-
+    /// Fails if links lead out of the project, as in dotfile repositories, unless their target is already a
+    /// playbook. Otherwise an untrusted repository could link to any file of the user.
     fn may_change(&self, target: &Target, content: &FileContent) -> Result<(), FileError> {
         if target.is_outside && !is_playbook(content) {
             return Err(FileError::Outside { path: self.path.clone(), leads_to: target.path.clone() });
@@ -113,19 +123,19 @@ impl PlaybookFile {
         Ok(())
     }
 
-    /// Returns the current state of the playbook, after completing an interrupted change.
-    pub(super) fn state(
-        &self,
-        learning: &LearningDb,
-        target: &Target,
-        lock: &Lock,
-    ) -> Result<State, FileError> {
+    /// Locks the playbook and returns its current state, after completing an interrupted change.
+    pub(super) fn lock(&self, learning: &LearningDb) -> Result<LockedPlaybook, FileError> {
+        let target = self.target()?;
+        if target.is_outside {
+            self.may_change(&target, &read_stable(&target)?)?;
+        }
+        let lock = target.lock()?;
         let project = self.project();
-        let mut content = read_stable(target)?;
-        self.may_change(target, &content)?;
+        let mut content = read_stable(&target)?;
+        self.may_change(&target, &content)?;
         let (mut last, prior) = learning.last_revisions(&project)?;
         let mut damaged_copy = None;
-        if let FileContent::Damage { bytes, .. } = &content {
+        if let FileContent::Damaged { bytes, .. } = &content {
             damaged_copy = Some(back_up_damaged(&self.path, bytes)?);
         }
         if let Some(revision) = last.as_mut().filter(|revision| !revision.written) {
@@ -133,10 +143,10 @@ impl PlaybookFile {
                 WriteResult::Written => learning.mark_written(revision.id)?,
                 WriteResult::NotWritten => {
                     let text = revision.content.clone().unwrap_or_default();
-                    if target.prepare(lock, &text)?.replace_target()? {
+                    if target.prepare(&lock, &text)?.replace_target()? {
                         learning.mark_written(revision.id)?;
                     }
-                    content = read_content(target)?;
+                    content = read_content(&target)?;
                 }
                 WriteResult::Superseded => {
                     learning.delete_revision(revision.id)?;
@@ -145,18 +155,18 @@ impl PlaybookFile {
             }
         }
         let (text, bytes, warnings) = match content {
-            FileContent::Playbook { text, warnings, .. } => {
-                (Some(text.clone()), Some(text.into_bytes()), warnings)
+            FileContent::Readable(loaded) => {
+                let bytes = loaded.text.clone().map(String::into_bytes);
+                (loaded.text, bytes, loaded.warnings)
             }
-            FileContent::Missing => (None, None, Vec::new()),
-            FileContent::Damage { cause, bytes } => {
+            FileContent::Damaged { cause, bytes } => {
                 let text = last.as_ref().and_then(|last| last.content.clone());
                 (text, Some(bytes), vec![format!("the file is damaged: {cause}")])
             }
         };
         let text = text.unwrap_or_else(|| Playbook::default().text());
         let (playbook, _) = Playbook::read(&text).unwrap_or_default();
-        Ok(State { text, playbook, warnings, bytes, damaged_copy, last })
+        Ok(LockedPlaybook { target, lock, project, text, playbook, warnings, bytes, damaged_copy, last })
     }
 }
 
@@ -171,15 +181,12 @@ enum WriteResult {
 }
 
 fn write_result(revision: &Revision, prior: Option<&Revision>, content: &FileContent) -> WriteResult {
-    let (text, playbook) = match content {
-        // The damaged file has a backup, and the database has the intended content.
-        FileContent::Damage { .. } => return WriteResult::NotWritten,
+    // A damaged file has a backup, and the database has the intended content.
+    let FileContent::Readable(loaded) = content else { return WriteResult::NotWritten };
+    let LoadedPlaybook { text: Some(text), playbook, .. } = &**loaded else {
         // Either there was no file before, or it was removed.
-        FileContent::Missing if prior.is_none_or(|prior| prior.after.is_empty()) => {
-            return WriteResult::NotWritten;
-        }
-        FileContent::Missing => return WriteResult::Written,
-        FileContent::Playbook { text, playbook, .. } => (text, playbook),
+        let had_file = prior.is_some_and(|prior| !prior.after.is_empty());
+        return if had_file { WriteResult::Written } else { WriteResult::NotWritten };
     };
     let stamp = playbook.last_updated.as_deref();
     if revision.content.as_ref() == Some(text) || stamp == Some(&revision.after) {

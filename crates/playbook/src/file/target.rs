@@ -2,8 +2,8 @@
 //! links.
 
 use super::FileError;
-use super::failpoints::{Step, is_interrupted, pass};
 use crate::backup::write_backup;
+use crate::failpoints::{Failpoint, is_interrupted, pass};
 use longhaul_store::open_regular;
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Read, Write};
@@ -85,7 +85,7 @@ impl Target {
                 Ok(()) => break,
                 Err(TryLockError::Error(source)) => return Err(failed(source)),
                 Err(TryLockError::WouldBlock) if started.elapsed() > LOCK_WAIT => {
-                    return Err(FileError::Busy { path: self.path.clone() });
+                    return Err(FileError::Busy(self.path.clone()));
                 }
                 Err(TryLockError::WouldBlock) => sleep(LOCK_RETRY_DELAY),
             }
@@ -127,7 +127,7 @@ impl Target {
             let _ = fchown(&file, Some(metadata.uid()), Some(metadata.gid()));
         }
         (&file).write_all(text.as_bytes()).and_then(|()| file.sync_all()).map_err(failed)?;
-        pass(Step::Prepared);
+        pass(Failpoint::Prepared);
         Ok(prepared)
     }
 }
@@ -157,7 +157,7 @@ impl PreparedFile {
         let PreparedFile { prepared, target } = &self;
         fs::rename(prepared, &target.path).map_err(|source| FileError::io("write", &target.path, source))?;
         let synced = File::open(&target.dir).and_then(|dir| dir.sync_all());
-        pass(Step::Replaced);
+        pass(Failpoint::Replaced);
         Ok(synced.is_ok())
     }
 }
@@ -176,6 +176,6 @@ impl Drop for PreparedFile {
 pub(super) fn back_up_damaged(path: &Path, bytes: &[u8]) -> Result<PathBuf, FileError> {
     let copy = write_backup(path, |number| format!(".damaged-{number}"), bytes)
         .map_err(|(path, source)| FileError::io("write", &path, source))?;
-    pass(Step::BackedUp);
+    pass(Failpoint::BackedUp);
     Ok(copy)
 }

@@ -1,6 +1,6 @@
-use super::failpoints;
 use super::{ChangeOutcome, ChangeResult, FileError, PlaybookFile, UndoError};
 use crate::database::RevisionCause;
+use crate::failpoints::{self, Failpoint};
 use crate::points::{Applied, AppliedChange, ChangeSummary};
 use crate::{LearningDb, LearningPaths, Playbook, Point, Section};
 use longhaul_core::Moment;
@@ -233,7 +233,7 @@ fn killed_writer_applies_change_once_or_not() {
     let damaged = format!("{}…", &FOREIGN[..60]);
     let mut interruptions = 0;
     for name in ["nothing", "theirs", "ours", "damaged"] {
-        for step in failpoints::ALL {
+        for step in failpoints::CHANGE_STEPS {
             let stage = Stage::new();
             match name {
                 "nothing" => {}
@@ -291,26 +291,26 @@ fn killed_writer_applies_change_once_or_not() {
 fn keeps_edits_after_killed_writer() {
     // Never written, and edited since: the edit stays, and the slice is applied to it.
     let stage = Stage::with(FOREIGN);
-    failpoints::interrupt_after(failpoints::Step::Recorded, || stage.learn_ok(1, "learned"))
+    failpoints::interrupt_after(Failpoint::Recorded, || stage.learn_ok(1, "learned"))
         .expect("the change is interrupted");
     stage.write(FOREIGN.replace("theirs", "by hand"));
     assert_eq!(stage.learn_ok(1, "learned").outcome, ChangeOutcome::Saved);
     assert_eq!(stage.texts(), ["by hand", "learned"]);
     // Written but not recorded, and edited since.
-    failpoints::interrupt_after(failpoints::Step::Replaced, || stage.learn_ok(2, "second"))
+    failpoints::interrupt_after(Failpoint::Replaced, || stage.learn_ok(2, "second"))
         .expect("the change is interrupted");
     stage.write(stage.text().replace("by hand", "by hand again"));
     assert_eq!(stage.learn_ok(2, "second").outcome, ChangeOutcome::AlreadyApplied);
     assert_eq!(stage.texts(), ["by hand again", "learned", "second"]);
     // Never written, and another program rewrote the previous state with its own time.
     let foreign = stage.text();
-    failpoints::interrupt_after(failpoints::Step::Recorded, || stage.learn_ok(6, "sixth"))
+    failpoints::interrupt_after(Failpoint::Recorded, || stage.learn_ok(6, "sixth"))
         .expect("the change is interrupted");
     stage.write(foreign.replace("2026-11-23", "2026-11-24").replace("\"learned\"", "\"their own\""));
     assert_eq!(stage.learn_ok(6, "sixth").outcome, ChangeOutcome::Saved);
     assert_eq!(stage.texts(), ["by hand again", "their own", "second", "sixth"]);
     // Written but not recorded, and rewritten by another program since.
-    failpoints::interrupt_after(failpoints::Step::Replaced, || stage.learn_ok(7, "seventh"))
+    failpoints::interrupt_after(Failpoint::Replaced, || stage.learn_ok(7, "seventh"))
         .expect("the change is interrupted");
     stage.write(stage.text().replace("2026-11-24", "2026-11-25").replace("their own", "learned"));
     assert_eq!(stage.learn_ok(7, "seventh").outcome, ChangeOutcome::AlreadyApplied);
@@ -439,7 +439,7 @@ fn undoes_changes() {
     assert_eq!(undo(None, false).expect("undone"), ["theirs", "one", "two"]); // 6
     assert_eq!(undo(Some(2), false).expect("undone"), ["theirs"]); // 7
     assert_eq!(undo(Some(6), false).expect("undone"), ["theirs", "one"]); // 8
-    assert_eq!(undo(Some(99), false), Err(UndoError::NoSuch { number: 99 }));
+    assert_eq!(undo(Some(99), false), Err(UndoError::NoSuch(99)));
     // The initial state cannot be undone either.
     assert!(matches!(undo(Some(1), false), Err(UndoError::Edited { number: 1, .. })));
     // An edit by a person is never lost silently, whether it is recorded or not.
@@ -470,7 +470,7 @@ fn keeps_hundred_texts_and_every_slice() {
     assert_eq!((revisions.len(), with_content), (104, 100));
     assert_eq!(stage.learn_ok(0, "again").outcome, ChangeOutcome::AlreadyApplied);
     let result = stage.file.undo(&mut stage.learning(), Some(2), false, AT);
-    assert!(matches!(result, Err(FileError::Undo(UndoError::ContentDeleted { number: 2 }))), "{result:?}");
+    assert!(matches!(result, Err(FileError::Undo(UndoError::ContentDeleted(2)))), "{result:?}");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Undoes changes: restores the playbook from before a change. An undo is itself a change.
 
 use super::state::{FileContent, read_content};
-use super::{ChangeResult, FileError, PlaybookFile};
+use super::{ChangeResult, FileError, LoadedPlaybook, PlaybookFile};
 use crate::database::{Revision, RevisionCause};
 use crate::points::{Applied, ChangeSummary};
 use crate::{LearningDb, Playbook};
@@ -28,17 +28,11 @@ pub enum UndoError {
     #[error("there are no changes")]
     Nothing,
     /// There is no change with this number.
-    #[error("there is no change {number} of this playbook")]
-    NoSuch {
-        /// Requested number.
-        number: i64,
-    },
+    #[error("there is no change {0} of this playbook")]
+    NoSuch(i64),
     /// The change is too old.
-    #[error("the state before change {number} is no longer stored")]
-    ContentDeleted {
-        /// Requested number.
-        number: i64,
-    },
+    #[error("the state before change {0} is no longer stored")]
+    ContentDeleted(i64),
     /// An edit by a person would be lost.
     #[error("{description} would be lost")]
     Edited {
@@ -62,14 +56,18 @@ impl PlaybookFile {
         force: bool,
     ) -> Result<UndoPlan, FileError> {
         let revisions = learning.revisions(&self.project())?;
-        let (text, playbook) = match read_content(&self.target()?)? {
-            FileContent::Playbook { text, playbook, .. } => (text, *playbook),
-            FileContent::Missing | FileContent::Damage { .. } => {
-                let text = revisions.last().and_then(|last| last.content.clone()).unwrap_or_default();
-                let playbook = Playbook::read(&text).unwrap_or_default().0;
-                (text, playbook)
+        let read = match read_content(&self.target()?)? {
+            FileContent::Readable(loaded) => {
+                let LoadedPlaybook { text, playbook, .. } = *loaded;
+                text.map(|text| (text, playbook))
             }
+            FileContent::Damaged { .. } => None,
         };
+        let (text, playbook) = read.unwrap_or_else(|| {
+            let text = revisions.last().and_then(|last| last.content.clone()).unwrap_or_default();
+            let playbook = Playbook::read(&text).unwrap_or_default().0;
+            (text, playbook)
+        });
         let has_external_change = revisions.last().is_some_and(|last| last.content.as_ref() != Some(&text));
         Ok(plan_undo(&revisions, &playbook, has_external_change, number, force)?)
     }
@@ -86,12 +84,11 @@ impl PlaybookFile {
         force: bool,
         at: Moment,
     ) -> Result<ChangeResult, FileError> {
-        self.change_with(learning, at, |learning, state| {
-            let revisions = learning.revisions(&self.project())?;
-            let plan = plan_undo(&revisions, &state.playbook, state.has_external_change(), number, force)?;
-            let UndoPlan { number, later: _, playbook, changes } = plan;
-            Ok((RevisionCause::Undo(number), Applied { playbook, changes }))
-        })
+        let locked = self.lock(learning)?;
+        let revisions = learning.revisions(&locked.project)?;
+        let plan = plan_undo(&revisions, &locked.playbook, locked.has_external_change(), number, force)?;
+        let UndoPlan { number, later: _, playbook, changes } = plan;
+        locked.save(learning, RevisionCause::Undo(number), at, Applied { playbook, changes })
     }
 }
 
@@ -111,7 +108,7 @@ fn plan_undo(
     };
     let index = match number {
         Some(number) => {
-            revisions.iter().position(|revision| revision.id == number).ok_or(UndoError::NoSuch { number })?
+            revisions.iter().position(|revision| revision.id == number).ok_or(UndoError::NoSuch(number))?
         }
         // The state found before the first change is the start of the history.
         None => (0..revisions.len())
@@ -123,7 +120,7 @@ fn plan_undo(
     };
     let number = revisions[index].id;
     let previous_content = match index.checked_sub(1).and_then(|index| revisions.get(index)) {
-        Some(previous) => previous.content.as_deref().ok_or(UndoError::ContentDeleted { number })?,
+        Some(previous) => previous.content.as_deref().ok_or(UndoError::ContentDeleted(number))?,
         None => "{\"sections\":{}}",
     };
     let is_by_person = |index: &usize| {
@@ -141,7 +138,7 @@ fn plan_undo(
     if let Some(description) = lost.filter(|_| !force) {
         return Err(UndoError::Edited { number, description });
     }
-    let (playbook, _) = Playbook::read(previous_content).map_err(|_| UndoError::ContentDeleted { number })?;
+    let (playbook, _) = Playbook::read(previous_content).map_err(|_| UndoError::ContentDeleted(number))?;
     let later = revisions.iter().skip(index + 1).map(|revision| revision.id).collect();
     let changes = ChangeSummary::diff(now, &playbook);
     Ok(UndoPlan { number, later, playbook, changes })

@@ -84,7 +84,7 @@ mod tests {
             learning.has_due(at, "http://here", JudgeKind::Api).expect("it can be read")
         };
         let NextItem::Due(item) =
-            learning.next(JudgeKind::Api, "http://here", Moment(7)).expect("it is read")
+            learning.next(JudgeKind::Api, "http://here", None, Moment(7)).expect("it is read")
         else {
             unreachable!("it is due");
         };
@@ -92,7 +92,7 @@ mod tests {
         assert!(!due(&learning, Moment(7)) && !due(&learning, Moment(7 + 3_599_999)));
         assert!(due(&learning, Moment(7 + 3_600_000)));
         // A worker that is started anyway asks the judge.
-        let next = learning.next(JudgeKind::Api, "http://here", Moment(8)).expect("it is read");
+        let next = learning.next(JudgeKind::Api, "http://here", None, Moment(8)).expect("it is read");
         assert!(matches!(next, NextItem::Due(_)), "{next:?}");
         learning.postpone(&item, Moment(7), "overloaded", |_| Span(10)).expect("it is recorded");
         learning

@@ -1,10 +1,10 @@
 //! Defines the session events for which Longhaul installs hooks.
 
 use crate::database::QueuedEvent;
-use std::fmt;
+use strum::{Display, EnumString, IntoStaticStr};
 
-/// An event of Claude Code that has a Longhaul hook.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// An event of Claude Code that has a Longhaul hook. It is parsed from the agent's word.
+#[derive(Clone, Copy, Debug, Display, EnumString, IntoStaticStr, PartialEq, Eq)]
 pub enum HookEvent {
     /// The user sent a prompt. The playbook is injected at the first one.
     UserPromptSubmit,
@@ -31,18 +31,7 @@ impl HookEvent {
 
     /// Returns the word that the agent uses.
     pub fn as_str(self) -> &'static str {
-        match self {
-            HookEvent::UserPromptSubmit => "UserPromptSubmit",
-            HookEvent::SessionStart => "SessionStart",
-            HookEvent::SessionEnd => "SessionEnd",
-            HookEvent::PreCompact => "PreCompact",
-            HookEvent::SubagentStop => "SubagentStop",
-        }
-    }
-
-    /// Parses a word, or returns `None` if no hook is installed for it.
-    pub fn parse(word: &str) -> Option<HookEvent> {
-        HookEvent::ALL.iter().copied().find(|event| event.as_str() == word)
+        self.into()
     }
 
     /// Returns the matcher that limits the hook to some events of this kind.
@@ -64,11 +53,5 @@ impl HookEvent {
             HookEvent::SubagentStop => Some(QueuedEvent::SubagentStop),
             HookEvent::UserPromptSubmit | HookEvent::SessionStart => None,
         }
-    }
-}
-
-impl fmt::Display for HookEvent {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.pad(self.as_str())
     }
 }

@@ -2,67 +2,49 @@
 //! fields are ignored.
 
 use serde::Deserialize;
-use std::io::{self, Read};
+use std::io::Read;
 use std::path::{Path, PathBuf};
-use thiserror::Error;
 
 // A prompt with pasted files has megabytes; a larger input is not a prompt.
 const BYTES_MAX: u64 = 64 << 20;
 
 /// An event of a session.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
 pub struct HookInput {
     /// Session id.
-    #[serde(default)]
     pub session_id: Option<String>,
     /// Transcript of the session. The file does not exist yet at the first prompt.
-    #[serde(default)]
     pub transcript_path: Option<PathBuf>,
     /// Current working directory of the agent.
-    #[serde(default)]
     pub cwd: Option<PathBuf>,
     /// UserPromptSubmit: text of the prompt.
-    #[serde(default)]
     pub prompt: Option<String>,
     /// SessionEnd: reason of the end; `other` if a session without a terminal ends.
-    #[serde(default)]
     pub reason: Option<String>,
     /// PreCompact: `manual` if the user requested it, or `auto`.
-    #[serde(default)]
     pub trigger: Option<String>,
     /// SubagentStop: type of the sub-agent; empty for internal ones, such as the compacting one.
-    #[serde(default)]
     pub agent_type: Option<String>,
     /// SubagentStop: transcript of the sub-agent.
-    #[serde(default)]
     pub agent_transcript_path: Option<PathBuf>,
-}
-
-/// Why the input of a hook cannot be used.
-#[derive(Debug, Error)]
-pub enum InputError {
-    /// It cannot be read.
-    #[error("cannot read standard input: {0}")]
-    Read(#[from] io::Error),
-    /// It is larger than any prompt.
-    #[error("cannot read standard input: more than {BYTES_MAX} bytes")]
-    TooLarge,
-    /// It is not a hook event of Claude Code.
-    #[error("cannot understand standard input: {0}")]
-    NotAnEvent(#[from] serde_json::Error),
 }
 
 impl HookInput {
     /// Reads the input to its end.
     ///
     /// # Errors
-    /// Returns [`InputError`] if the input cannot be read, is too large or is invalid.
-    pub fn read(input: impl Read) -> Result<HookInput, InputError> {
+    /// Returns a message if the input cannot be read, is too large or is invalid.
+    pub fn read(input: impl Read) -> Result<HookInput, String> {
         let mut bytes = Vec::new();
-        if input.take(BYTES_MAX + 1).read_to_end(&mut bytes)? as u64 > BYTES_MAX {
-            return Err(InputError::TooLarge);
+        match input.take(BYTES_MAX + 1).read_to_end(&mut bytes) {
+            Ok(length) if length as u64 > BYTES_MAX => {
+                Err(format!("cannot read standard input: more than {BYTES_MAX} bytes"))
+            }
+            Ok(_) => serde_json::from_slice(&bytes)
+                .map_err(|error| format!("cannot understand standard input: {error}")),
+            Err(error) => Err(format!("cannot read standard input: {error}")),
         }
-        Ok(serde_json::from_slice(&bytes)?)
     }
 
     /// Returns the transcript to learn from, which for a sub-agent is its own.
@@ -111,7 +93,7 @@ mod tests {
     fn rejects_invalid_input() {
         let check = |text: &[u8], expected: Expect| {
             let error = HookInput::read(text).expect_err("it is not understood");
-            expected.assert_eq(&error.to_string());
+            expected.assert_eq(&error);
         };
         check(b"", expect!["cannot understand standard input: EOF while parsing a value at line 1 column 0"]);
         check(
@@ -135,7 +117,7 @@ mod tests {
 
     #[test]
     fn rejects_oversized_input() {
-        let error = HookInput::read(io::repeat(b' ')).expect_err("it does not end");
-        assert!(matches!(error, InputError::TooLarge), "{error}");
+        let error = HookInput::read(std::io::repeat(b' ')).expect_err("it does not end");
+        assert_eq!(error, "cannot read standard input: more than 67108864 bytes");
     }
 }

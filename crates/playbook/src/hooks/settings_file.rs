@@ -2,19 +2,20 @@
 //! same, and an invalid file is not changed.
 
 mod entries;
-mod error;
 mod spans;
 mod write;
 
 pub use entries::HookEntry;
-pub use error::InstallError;
 
+use crate::UserError;
 use entries::{Entry, entries, insert};
-use error::unreadable;
 use serde_json::Value;
+use std::fmt::Display;
 use std::fs;
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
+
+const INVALID_HINT: &str = "fix it: Claude Code ignores the file as it is; nothing was changed";
 
 /// A settings file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,12 +63,12 @@ impl SettingsFile {
     /// removed.
     ///
     /// # Errors
-    /// Returns [`InstallError`] if the settings cannot be read or changed. Never changes the file.
+    /// Returns [`UserError`] if the settings cannot be read or changed. Never changes the file.
     pub fn with_hooks(
         &self,
         requested: &[HookEntry],
         replace_ace: bool,
-    ) -> Result<SettingsChange, InstallError> {
+    ) -> Result<SettingsChange, UserError> {
         let before = self.read()?;
         let mut text =
             before.clone().filter(|text| !text.trim().is_empty()).unwrap_or_else(|| "{}\n".to_owned());
@@ -79,7 +80,7 @@ impl SettingsFile {
         // Insert before removing, so that the structure around a replaced hook stays in place.
         for requested in requested {
             if !found.iter().any(|entry| entry.matches(requested)) {
-                text = insert(&text, requested).map_err(|shape| self.shape_error(shape))?;
+                text = insert(&text, requested).map_err(|shape| self.shape_error(&shape))?;
             }
         }
         while let Some(entry) = self.unneeded(entries(&text), requested, replace_ace) {
@@ -91,16 +92,16 @@ impl SettingsFile {
     /// Plans settings without Longhaul's hooks.
     ///
     /// # Errors
-    /// Returns [`InstallError`] if the settings cannot be read or changed. Never changes the file.
-    pub fn without_hooks(&self) -> Result<SettingsChange, InstallError> {
+    /// Returns [`UserError`] if the settings cannot be read or changed. Never changes the file.
+    pub fn without_hooks(&self) -> Result<SettingsChange, UserError> {
         self.remove_matching(|entry| entry.is_longhaul(&self.program_name), false)
     }
 
     /// Plans settings without the ACE playbook hooks.
     ///
     /// # Errors
-    /// Returns [`InstallError`] if the settings cannot be read or changed. Never changes the file.
-    pub fn without_ace(&self) -> Result<SettingsChange, InstallError> {
+    /// Returns [`UserError`] if the settings cannot be read or changed. Never changes the file.
+    pub fn without_ace(&self) -> Result<SettingsChange, UserError> {
         self.remove_matching(Entry::is_ace, true)
     }
 
@@ -108,7 +109,7 @@ impl SettingsFile {
         &self,
         matches: impl Fn(&Entry) -> bool,
         needs_backup: bool,
-    ) -> Result<SettingsChange, InstallError> {
+    ) -> Result<SettingsChange, UserError> {
         let before = self.read()?;
         let mut text = before.clone().unwrap_or_default();
         if !text.trim().is_empty() {
@@ -125,35 +126,40 @@ impl SettingsFile {
         self.read().ok().flatten().is_some_and(|text| entries(&text).iter().any(Entry::is_ace))
     }
 
-    fn read(&self) -> Result<Option<String>, InstallError> {
+    fn read(&self) -> Result<Option<String>, UserError> {
         match fs::read(&self.path) {
             Ok(bytes) => match String::from_utf8(bytes) {
                 Ok(text) => Ok(Some(text)),
-                Err(error) => Err(InstallError::NotJson {
-                    path: self.path.clone(),
-                    cause: error.utf8_error().to_string(),
-                    has_comments: false,
-                }),
+                Err(error) => Err(self.unreadable(&error.utf8_error(), INVALID_HINT)),
             },
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-            Err(cause) => Err(InstallError::Io { action: "read", path: self.path.clone(), cause }),
+            Err(cause) => Err(io_error("read", &self.path, &cause)),
         }
     }
 
     /// Verifies that the text is a JSON object.
-    fn check_json(&self, text: &str) -> Result<(), InstallError> {
+    fn check_json(&self, text: &str) -> Result<(), UserError> {
         match serde_json::from_str::<Value>(text) {
             Ok(Value::Object(_)) => Ok(()),
-            Ok(_) => Err(self.shape_error(entries::UnexpectedShape {
-                path: "the content".to_owned(),
-                expected: "an object",
-            })),
-            Err(error) => Err(unreadable(&self.path, text, &error)),
+            Ok(_) => Err(self.shape_error("the content is not an object")),
+            Err(error) => {
+                let line = text.lines().nth(error.line().saturating_sub(1)).unwrap_or_default();
+                let rest = line.get(error.column().saturating_sub(1)..).unwrap_or_default();
+                let has_comments = ["//", "/*"].iter().any(|marker| rest.starts_with(marker));
+                // Claude Code 2.1.330 starts the session without the file's settings and reports this.
+                let comments_hint =
+                    "remove its comments: Claude Code ignores settings with comments; nothing was changed";
+                Err(self.unreadable(&error, if has_comments { comments_hint } else { INVALID_HINT }))
+            }
         }
     }
 
-    fn shape_error(&self, shape: entries::UnexpectedShape) -> InstallError {
-        InstallError::Shape { path: self.path.clone(), key: shape.path, expected: shape.expected }
+    fn unreadable(&self, cause: &dyn Display, hint: &str) -> UserError {
+        UserError::new(format!("cannot understand {}: {cause}", self.path.display()), hint)
+    }
+
+    fn shape_error(&self, shape: &str) -> UserError {
+        self.unreadable(&shape, "fix it: Claude Code rejects it too; nothing was changed")
     }
 
     fn change(&self, before: Option<String>, after: String, needs_backup: bool) -> SettingsChange {
@@ -194,8 +200,8 @@ impl SettingsChange {
     /// Writes the file atomically. Returns the path of the backup, if one was made.
     ///
     /// # Errors
-    /// Returns [`InstallError`] if the file was not changed.
-    pub fn write(&self) -> Result<Option<PathBuf>, InstallError> {
+    /// Returns [`UserError`] if the file was not changed.
+    pub fn write(&self) -> Result<Option<PathBuf>, UserError> {
         if !self.is_change() {
             return Ok(None);
         }
@@ -206,6 +212,11 @@ impl SettingsChange {
         write::replace(&self.path, self.before.as_deref(), &self.after)?;
         Ok(backup)
     }
+}
+
+fn io_error(verb: &str, path: &Path, cause: &io::Error) -> UserError {
+    let message = format!("cannot {verb} {}: {cause}", path.display());
+    UserError::new(message, "check its owner and its mode; nothing was changed")
 }
 
 #[cfg(test)]

@@ -1,13 +1,12 @@
 //! Calls a judge over the Messages API with a key. The core decides which requests are sent and when; this
 //! module never does.
 
-use super::{Judge, JudgeError, JudgeReply, RetryAdvice};
+use super::{Judge, JudgeError, JudgeReply, RequestObserver, RetryAdvice};
 use crate::JudgeSettings;
 use crate::messages::{ANSWER_TOKENS_MAX, Answer, AnswerStop, MessagesClient, MessagesError};
 use async_trait::async_trait;
 use longhaul_agent::Prices;
 use longhaul_core::{ApiCall, ApiCallPolicy, CallDecision, Fault, GiveUpReason, Moment, Now, Span};
-use std::fmt;
 use std::sync::Arc;
 
 /// Context window of the API's models.
@@ -25,12 +24,6 @@ pub trait Clock: Send + Sync {
 
     /// Waits until this moment.
     async fn sleep_until(&self, at: Moment);
-}
-
-/// Observes the requests of a judge. It decides nothing.
-pub trait RequestObserver: Send + Sync {
-    /// Receives an event.
-    fn on_request(&self, at: Moment, event: &RequestEvent<'_>);
 }
 
 /// An event of a question.
@@ -65,14 +58,6 @@ pub enum RequestEvent<'a> {
     },
 }
 
-/// An observer that ignores all events.
-#[derive(Clone, Copy, Debug)]
-pub struct NoRequestObserver;
-
-impl RequestObserver for NoRequestObserver {
-    fn on_request(&self, _at: Moment, _event: &RequestEvent<'_>) {}
-}
-
 /// A judge behind the Messages API.
 #[derive(Clone)]
 pub struct ApiJudge {
@@ -81,7 +66,6 @@ pub struct ApiJudge {
     policy: ApiCallPolicy,
     prices: Prices,
     clock: Arc<dyn Clock>,
-    observer: Arc<dyn RequestObserver>,
 }
 
 impl ApiJudge {
@@ -95,33 +79,19 @@ impl ApiJudge {
         prices: Prices,
         clock: Arc<dyn Clock>,
     ) -> Result<ApiJudge, JudgeError> {
-        let unusable = |message: String| JudgeError {
-            fault: Fault::Auth,
-            retry: RetryAdvice::NeedsPerson,
-            message,
-            requests: 0,
-        };
+        let unusable = |message: String| JudgeError::unusable(Fault::Auth, message);
         if let Some(cloud) = settings.cloud {
-            let message = format!(
+            return Err(unusable(format!(
                 "{cloud} sends sessions to a cloud provider, which the judge does not support: use --judge claude, or name an API in AGENTIC_CONTEXT_BASE_URL"
-            );
-            return Err(unusable(message));
+            )));
         }
         let Some(credential) = &settings.credential else {
             let message =
                 "no API key is set: set ANTHROPIC_API_KEY, ANTHROPIC_AUTH_TOKEN or AGENTIC_CONTEXT_API_KEY";
             return Err(unusable(message.to_owned()));
         };
-        let messages = MessagesClient::new(&settings.base_url, credential)
-            .map_err(|error| unusable(format!("{error}: {}", error.hint())))?;
-        let (model, observer) = (settings.model.clone(), Arc::new(NoRequestObserver));
-        Ok(ApiJudge { messages, model, policy, prices, clock, observer })
-    }
-
-    /// Returns the same judge with this observer.
-    #[must_use]
-    pub fn with_observer(self, observer: Arc<dyn RequestObserver>) -> ApiJudge {
-        ApiJudge { observer, ..self }
+        let messages = MessagesClient::new(&settings.base_url, credential).map_err(unusable)?;
+        Ok(ApiJudge { messages, model: settings.model.clone(), policy, prices, clock })
     }
 
     fn reply(&self, answer: Answer, requests: u32) -> Result<JudgeReply, JudgeError> {
@@ -141,15 +111,7 @@ impl ApiJudge {
 
 #[async_trait]
 impl Judge for ApiJudge {
-    async fn ask(&self, prompt: &str) -> Result<JudgeReply, JudgeError> {
-        self.ask_observed(prompt, &*self.observer).await
-    }
-
-    async fn ask_observed(
-        &self,
-        prompt: &str,
-        observer: &dyn RequestObserver,
-    ) -> Result<JudgeReply, JudgeError> {
+    async fn ask(&self, prompt: &str, observer: RequestObserver<'_>) -> Result<JudgeReply, JudgeError> {
         let mut call = ApiCall::start(self.clock.now().at);
         loop {
             let now = self.clock.now().at;
@@ -157,7 +119,7 @@ impl Judge for ApiJudge {
             let (request, requests_max) = (call.failed_requests() + 1, self.policy.requests_max());
             let error = match self.messages.ask(&self.model, prompt, timeout, now).await {
                 Ok(answer) => {
-                    observer.on_request(self.clock.now().at, &RequestEvent::Answered { request });
+                    observer(self.clock.now().at, RequestEvent::Answered { request });
                     return self.reply(answer, request);
                 }
                 Err(error) => error,
@@ -166,17 +128,13 @@ impl Judge for ApiJudge {
             match call.on_failure(&self.policy, now, error.call_error(), error.retry_after()) {
                 CallDecision::Retry { at } => {
                     let wait = at.since(now.at);
-                    observer.on_request(
-                        now.at,
-                        &RequestEvent::Retrying { request, requests_max, error: &error, wait },
-                    );
+                    let error = &error;
+                    observer(now.at, RequestEvent::Retrying { request, requests_max, error, wait });
                     self.clock.sleep_until(at).await;
                 }
                 CallDecision::GiveUp { reason, not_before } => {
-                    observer.on_request(
-                        now.at,
-                        &RequestEvent::GivenUp { request, requests_max, error: &error, reason },
-                    );
+                    let given_up = RequestEvent::GivenUp { request, requests_max, error: &error, reason };
+                    observer(now.at, given_up);
                     return Err(JudgeError {
                         fault: error.fault(),
                         retry: error.retry_advice(not_before),
@@ -206,17 +164,6 @@ fn describe(error: &MessagesError, reason: GiveUpReason, requests: u32) -> Strin
         GiveUpReason::OutOfTime => {
             format!("{class}: {error}; there is no time left to wait for another request")
         }
-    }
-}
-
-impl fmt::Debug for ApiJudge {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let ApiJudge { messages, model, policy, prices: _, clock: _, observer: _ } = self;
-        out.debug_struct("ApiJudge")
-            .field("messages", messages)
-            .field("model", model)
-            .field("policy", policy)
-            .finish_non_exhaustive()
     }
 }
 

@@ -14,12 +14,11 @@ mod rows;
 
 pub use rows::row_ids;
 
-use crate::PointId;
-use longhaul_agent::conversation::{ConversationEntry, EntryKind, Provenance};
+use crate::{PointId, UserError};
+use longhaul_agent::transcript_message::{EventKind, TranscriptMessage};
 use longhaul_agent::{Conversation, default_dialect, estimated_tokens};
 use longhaul_store::redact;
 use serde::Serialize;
-use thiserror::Error;
 
 /// The part of a transcript that a judge may see.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -51,35 +50,13 @@ pub enum Role {
     Tool,
 }
 
-/// Why a file is not a transcript that can be judged.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-pub enum ExcerptError {
-    /// The file does not consist of lines of JSON.
-    #[error("it does not consist of lines of JSON")]
-    NotLines,
-    /// The lines have an unknown format.
-    #[error("its lines have an unknown format: it may belong to another tool")]
-    UnknownFormat,
-}
-
-impl ExcerptError {
-    /// Returns what the user can do about it.
-    pub fn hint(self) -> &'static str {
-        match self {
-            ExcerptError::NotLines | ExcerptError::UnknownFormat => {
-                "name a session file of Claude Code, or the stream that it prints with --output-format stream-json"
-            }
-        }
-    }
-}
-
 impl Excerpt {
     /// Extracts the messages from whole lines of a session file, a sub-agent's file or a stream. Rows whose
     /// ids satisfy `is_judged` are skipped.
     ///
     /// # Errors
-    /// Returns [`ExcerptError`] if the bytes are not lines of a transcript.
-    pub fn new(bytes: &[u8], is_judged: impl FnMut(&str) -> bool) -> Result<Excerpt, ExcerptError> {
+    /// Returns [`UserError`] if the bytes are not lines of a transcript.
+    pub fn new(bytes: &[u8], is_judged: impl FnMut(&str) -> bool) -> Result<Excerpt, UserError> {
         let unjudged = rows::remove_judged(bytes, is_judged);
         match default_dialect().conversation_from_file(&unjudged) {
             Some(transcript) => Ok(Excerpt::from_conversation(&transcript)),
@@ -91,8 +68,8 @@ impl Excerpt {
     fn from_conversation(transcript: &Conversation) -> Excerpt {
         let mut messages = Vec::new();
         let outcomes = calls::outcomes(transcript);
-        for entry in &transcript.entries {
-            if let Some((role, text)) = visible_text(entry, &outcomes) {
+        for message in transcript.messages.iter().filter(|message| message.is_work()) {
+            if let Some((role, text)) = visible_text(message, &outcomes) {
                 let content = redact(text.trim());
                 if !content.is_empty() {
                     messages.push(ExcerptMessage { role, content });
@@ -128,19 +105,15 @@ pub(super) fn cited(messages: &[ExcerptMessage]) -> Vec<PointId> {
     cited
 }
 
-/// Returns the author of an entry and its visible text.
-fn visible_text(entry: &ConversationEntry, outcomes: &calls::ToolOutcomes<'_>) -> Option<(Role, String)> {
-    match entry.provenance {
-        Provenance::Work => {}
-        Provenance::WrapUp | Provenance::Longhaul | Provenance::Synthetic => return None,
-    }
-    match &entry.kind {
-        EntryKind::Prompt(text) => Some((Role::User, noise::user_text(text)?)),
-        EntryKind::ModelText(text) => Some((Role::Assistant, text.clone())),
-        EntryKind::Compaction(_) => None,
-        EntryKind::AgentNote(text) => Some((Role::Tool, calls::notice(text))),
-        EntryKind::ToolCall(call) => Some((Role::Tool, outcomes.line(call))),
-        EntryKind::ToolResult(result) => Some((Role::Tool, outcomes.late_line(result)?)),
+/// Returns the author of a message and its visible text.
+fn visible_text(message: &TranscriptMessage, outcomes: &calls::ToolOutcomes<'_>) -> Option<(Role, String)> {
+    match message.kind {
+        EventKind::Prompt => Some((Role::User, noise::user_text(message.text())?)),
+        EventKind::Text => Some((Role::Assistant, message.text().to_owned())),
+        EventKind::Note => Some((Role::Tool, calls::notice(message.text()))),
+        EventKind::ToolCall => Some((Role::Tool, outcomes.line(message))),
+        EventKind::ToolResult => Some((Role::Tool, outcomes.late_line(message)?)),
+        EventKind::Summary | EventKind::Thinking | EventKind::Result => None,
     }
 }
 

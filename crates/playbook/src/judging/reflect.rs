@@ -8,9 +8,9 @@ use super::excerpt::{ExcerptMessage, as_json, cited};
 use super::merge_reflections::merge;
 use super::question::{JudgeQuestion, JudgingError, ask, to_text};
 use super::reflection::{PointVerdict, Reflection, Tag};
-use super::templates::{Template, Templates, TemplatesError};
+use super::templates::{Template, Templates};
 use super::{Excerpt, render_playbook};
-use crate::{Judge, Playbook};
+use crate::{Judge, Playbook, UserError};
 use longhaul_agent::estimated_tokens;
 use longhaul_core::Fault;
 use serde_json::{Map, Value};
@@ -50,8 +50,13 @@ pub async fn reflect(
     let room = judge.prompt_tokens_max().saturating_sub(fixed_tokens);
     if room < PART_TOKENS_MIN {
         let (question, model, tokens_max) =
-            (JudgeQuestion::Reflector, judge.model().to_owned(), judge.prompt_tokens_max());
-        return Err(JudgingError::NoRoom { question, model, tokens_max });
+            (JudgeQuestion::Reflector, judge.model(), judge.prompt_tokens_max());
+        return Err(JudgingError::Never(UserError::new(
+            format!(
+                "cannot ask the {question}: {model} accepts {tokens_max} tokens, and the playbook leaves no room for the transcript"
+            ),
+            "remove points with `longhaul playbook edit`, or set a model that accepts more tokens",
+        )));
     }
     let (mut rest, mut omitted) = split(slice.messages.clone(), room, PARTS_MAX);
     let (mut reflections, mut notes, mut halvings) = (Vec::new(), Vec::new(), 0);
@@ -96,11 +101,7 @@ fn split(
     (newest_parts.into(), omitted)
 }
 
-fn prompt(
-    templates: &Templates,
-    playbook: &str,
-    messages: &[ExcerptMessage],
-) -> Result<String, TemplatesError> {
+fn prompt(templates: &Templates, playbook: &str, messages: &[ExcerptMessage]) -> Result<String, UserError> {
     // Serializing a list of names never fails.
     let cited = serde_json::to_string(&cited(messages)).unwrap_or_default();
     let values = [("transcript", &*as_json(messages.iter())), ("playbook", playbook), ("cited_ids", &*cited)];

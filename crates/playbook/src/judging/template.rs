@@ -1,73 +1,21 @@
 //! Fills templates that users write: text with names in braces, as in Python's `str.format`. `{{` and `}}`
 //! are literal braces. Other syntax of that language is an error.
 
-use std::fmt;
-use thiserror::Error;
-
-/// Why a template cannot be filled.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("line {line}, column {column}: {problem}")]
-pub struct TemplateError {
-    /// Line number, starting at 1.
-    pub line: usize,
-    /// Column in characters, starting at 1.
-    pub column: usize,
-    /// Kind of the error.
-    pub problem: TemplateProblem,
-}
-
-/// The kind of an error in a template.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum TemplateProblem {
-    /// The name is unknown.
-    Unknown {
-        /// Text between the braces.
-        name: String,
-        /// Valid names.
-        known: Vec<String>,
-    },
-    /// A brace is not closed.
-    Unclosed,
-    /// A brace is not opened.
-    Unopened,
-}
+use crate::UserError;
 
 // Text between two distant braces is not a name and too long for a message.
 const NAME_CHARS_MAX: usize = 40;
 
-impl TemplateError {
-    /// Returns what the user can do about it.
-    pub fn hint(&self) -> String {
-        match &self.problem {
-            TemplateProblem::Unknown { known, .. } => {
-                let known: Vec<String> = known.iter().map(|name| format!("{{{name}}}")).collect();
-                format!("the names are {}; write {{{{ and }}}} for literal braces", known.join(", "))
-            }
-            TemplateProblem::Unclosed => "close it, or write {{ for a literal brace".to_owned(),
-            TemplateProblem::Unopened => "open it, or write }} for a literal brace".to_owned(),
-        }
-    }
-}
-
-impl fmt::Display for TemplateProblem {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            TemplateProblem::Unknown { name, .. } => write!(out, "unknown name {{{name}}}"),
-            TemplateProblem::Unclosed => out.write_str("a brace is opened but not closed"),
-            TemplateProblem::Unopened => out.write_str("a brace is closed but not opened"),
-        }
-    }
-}
-
 /// Replaces each name in the template by its value. Braces in values are literal.
 ///
 /// # Errors
-/// Returns [`TemplateError`] with the position of the first error.
-pub(super) fn fill(template: &str, values: &[(&str, &str)]) -> Result<String, TemplateError> {
-    let error_at = |offset: usize, problem: TemplateProblem| {
+/// Returns the first error with its position: line and column in characters, starting at 1.
+pub(super) fn fill(template: &str, values: &[(&str, &str)]) -> Result<String, UserError> {
+    let error_at = |offset: usize, problem: &str, hint: &str| {
         let prefix = &template[..offset];
-        let line = prefix.rsplit('\n').next().unwrap_or_default();
-        TemplateError { line: prefix.matches('\n').count() + 1, column: line.chars().count() + 1, problem }
+        let line = prefix.matches('\n').count() + 1;
+        let column = prefix.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+        Err(UserError::new(format!("line {line}, column {column}: {problem}"), hint))
     };
     let mut filled = String::with_capacity(template.len());
     let mut rest = template;
@@ -81,15 +29,18 @@ pub(super) fn fill(template: &str, values: &[(&str, &str)]) -> Result<String, Te
             continue;
         }
         if brace_text == "}" {
-            return Err(error_at(offset, TemplateProblem::Unopened));
+            let hint = "open it, or write }} for a literal brace";
+            return error_at(offset, "a brace is closed but not opened", hint);
         }
         let Some((name, after)) = after.split_once('}') else {
-            return Err(error_at(offset, TemplateProblem::Unclosed));
+            let hint = "close it, or write {{ for a literal brace";
+            return error_at(offset, "a brace is opened but not closed", hint);
         };
         let Some((_, value)) = values.iter().find(|(known_name, _)| *known_name == name) else {
-            let name = name.chars().take(NAME_CHARS_MAX).collect();
-            let known = values.iter().map(|(known, _)| (*known).to_owned()).collect();
-            return Err(error_at(offset, TemplateProblem::Unknown { name, known }));
+            let name: String = name.chars().take(NAME_CHARS_MAX).collect();
+            let known: Vec<String> = values.iter().map(|(known, _)| format!("{{{known}}}")).collect();
+            let hint = format!("the names are {}; write {{{{ and }}}} for literal braces", known.join(", "));
+            return error_at(offset, &format!("unknown name {{{name}}}"), &hint);
         };
         filled.push_str(value);
         rest = after;
@@ -107,7 +58,7 @@ mod tests {
     fn fills_like_python() {
         let check = |template: &str, expected: &str| {
             let filled = fill(template, &[("a", "1"), ("long_name", "{b}")]);
-            let result = filled.unwrap_or_else(|error| format!("{error}; {}", error.hint()));
+            let result = filled.unwrap_or_else(|error| format!("{error}; {}", error.hint));
             assert_eq!(result, expected, "{template}");
         };
         check("", "");

@@ -3,11 +3,12 @@
 //! A user's template that cannot be used is an error. It is never replaced by the bundled one, because
 //! sessions would be judged by a prompt that the user did not choose.
 
-use super::template::{TemplateError, fill};
+use super::template::fill;
+use crate::UserError;
 use longhaul_store::open_regular;
+use std::fmt::Display;
 use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
-use thiserror::Error;
 
 // A template is a page or two of prose.
 const TEMPLATE_BYTES_MAX: u64 = 1024 * 1024;
@@ -31,47 +32,9 @@ pub struct Templates {
     dir: Option<PathBuf>,
 }
 
-/// Why a user's template cannot be used.
-#[derive(Debug, Error)]
-pub enum TemplatesError {
-    /// It cannot be read.
-    #[error("cannot read the template {}: {cause}", path.display())]
-    Unreadable {
-        /// Path of the template.
-        path: PathBuf,
-        /// I/O error.
-        cause: io::Error,
-    },
-    /// It cannot be filled.
-    #[error("cannot fill the template {}: {cause}", path.display())]
-    Unfillable {
-        /// Path of the template.
-        path: PathBuf,
-        /// Cause and position of the error.
-        cause: TemplateError,
-    },
-}
-
-impl TemplatesError {
-    /// Returns what the user can do about it.
-    pub fn hint(&self) -> String {
-        let fallback = "move the file away to use the built-in template";
-        match self {
-            TemplatesError::Unreadable { .. } => {
-                format!("make it a readable text file, or {fallback}")
-            }
-            TemplatesError::Unfillable { cause, .. } => format!("{}, or {fallback}", cause.hint()),
-        }
-    }
-}
-
 impl Template {
-    /// All templates, in order.
-    pub const ALL: &'static [Template] =
-        &[Template::Reflector, Template::Curator, Template::Reflection, Template::Playbook];
-
     /// Returns the file name.
-    pub fn file_name(self) -> &'static str {
+    fn file_name(self) -> &'static str {
         match self {
             Template::Reflector => "reflector.txt",
             Template::Curator => "curator.txt",
@@ -81,7 +44,7 @@ impl Template {
     }
 
     /// Returns the bundled template.
-    pub fn bundled(self) -> &'static str {
+    fn bundled(self) -> &'static str {
         match self {
             Template::Reflector => include_str!("prompts/reflector.txt"),
             Template::Curator => include_str!("prompts/curator.txt"),
@@ -106,16 +69,17 @@ impl Templates {
     /// Fills the template with these values.
     ///
     /// # Errors
-    /// Returns [`TemplatesError`] if a user's template cannot be used.
-    pub fn fill(&self, template: Template, values: &[(&str, &str)]) -> Result<String, TemplatesError> {
-        let path = self.dir.as_ref().map(|dir| dir.join(template.file_name()));
-        let text = path.as_deref().map_or(Ok(None), read);
-        let path = path.unwrap_or_else(|| PathBuf::from(template.file_name()));
-        match text {
-            Ok(text) => fill(text.as_deref().unwrap_or(template.bundled()), values)
-                .map_err(|cause| TemplatesError::Unfillable { path, cause }),
-            Err(cause) => Err(TemplatesError::Unreadable { path, cause }),
-        }
+    /// Returns [`UserError`] if a user's template cannot be read or filled.
+    pub fn fill(&self, template: Template, values: &[(&str, &str)]) -> Result<String, UserError> {
+        let Some(dir) = &self.dir else { return fill(template.bundled(), values) };
+        let path = dir.join(template.file_name());
+        let failed = |verb: &str, cause: &dyn Display, hint: &str| {
+            let message = format!("cannot {verb} the template {}: {cause}", path.display());
+            UserError::new(message, format!("{hint}, or move the file away to use the built-in template"))
+        };
+        let text = read(&path).map_err(|cause| failed("read", &cause, "make it a readable text file"))?;
+        fill(text.as_deref().unwrap_or(template.bundled()), values)
+            .map_err(|error| failed("fill", &error, &error.hint))
     }
 }
 
@@ -152,7 +116,7 @@ mod tests {
 
     #[test]
     fn bundled_templates_use_each_name_once() {
-        for &template in Template::ALL {
+        for template in [Template::Reflector, Template::Curator, Template::Reflection, Template::Playbook] {
             let filled = Templates::bundled()
                 .fill(template, values(template))
                 .expect("a bundled template can be filled");
@@ -187,7 +151,7 @@ mod tests {
         let filled = || match templates.fill(Template::Curator, values(Template::Curator)) {
             Ok(text) => text.lines().next().unwrap_or_default().to_owned(),
             Err(error) => {
-                format!("{error}; {}", error.hint()).replace(&dir.path().display().to_string(), "DIR")
+                format!("{error}; {}", error.hint).replace(&dir.path().display().to_string(), "DIR")
             }
         };
         let bundled_start = "You maintain the playbook of a coding project: a short list of key points";

@@ -2,7 +2,7 @@ use super::{
     Curation, Excerpt, ExcerptMessage, JudgingError, PointVerdict, Reflection, Role, Tag, Templates, curate,
     reflect,
 };
-use crate::judge::RetryAdvice;
+use crate::judge::{RequestObserver, RetryAdvice};
 use crate::points::Section;
 use crate::{Judge, JudgeError, JudgeReply, Playbook, Point};
 use async_trait::async_trait;
@@ -33,7 +33,7 @@ fn scripted(
 
 #[async_trait]
 impl Judge for Scripted {
-    async fn ask(&self, prompt: &str) -> Result<JudgeReply, JudgeError> {
+    async fn ask(&self, prompt: &str, _observer: RequestObserver<'_>) -> Result<JudgeReply, JudgeError> {
         self.prompts.lock().expect("the lock is not poisoned").push(prompt.to_owned());
         let text = self
             .answers
@@ -105,7 +105,7 @@ async fn judged(judge: &Scripted, slice: &Excerpt) -> String {
             let notes: String = reflected.notes.iter().map(|note| format!("note: {note}\n")).collect();
             format!("{:#}\n{notes}", json!(reflected.reflection))
         }
-        Err(error) => format!("{error}\n{}", error.hint().map(|hint| hint + "\n").unwrap_or_default()),
+        Err(error) => format!("{error}\n"),
     };
     assert!(
         judge.answers.lock().expect("the lock is not poisoned").is_empty(),
@@ -220,8 +220,7 @@ async fn repeats_question_after_unusable_answer() {
     let judge = scripted(100_000, [prose("I see."), prose(""), prose("I cannot judge that.")]);
     expect![[r#"
         asked 3 times
-        cannot use the reflector's answers: 3 in a row contain no JSON with `analysis` or `bullet_tags`; the last one begins with `I cannot judge that.`
-        try another model with AGENTIC_CONTEXT_MODEL
+        cannot use the reflector's answers: 3 in a row contain no JSON with `analysis` or `bullet_tags`; the last one begins with `I cannot judge that.`; try another model with AGENTIC_CONTEXT_MODEL
     "#]]
     .assert_eq(&judged(&judge, &short()).await);
 
@@ -325,8 +324,7 @@ async fn halves_parts_that_api_rejects() {
 async fn rejects_playbook_without_room() {
     expect![[r#"
         asked 0 times
-        cannot ask the reflector: scripted accepts 1500 tokens, and the playbook leaves no room for the transcript
-        remove points with `longhaul playbook edit`, or set a model that accepts more tokens
+        cannot ask the reflector: scripted accepts 1500 tokens, and the playbook leaves no room for the transcript; remove points with `longhaul playbook edit`, or set a model that accepts more tokens
     "#]]
     .assert_eq(&judged(&scripted(1_500, []), &short()).await);
 }
@@ -402,5 +400,6 @@ async fn invalid_template_sends_no_question() {
     let templates = Templates::in_dir(dir.path());
     let reflected = reflect(&judge, &short(), &playbook(), &templates).await;
     let error = reflected.expect_err("it cannot be filled");
-    assert!(matches!(error, JudgingError::Template(_)), "{error}");
+    assert!(matches!(&error, JudgingError::Judge(error) if error.requests == 0), "{error}");
+    assert!(error.to_string().starts_with("cannot fill the template "), "{error}");
 }

@@ -2,8 +2,8 @@
 
 use super::{Evaluation, Extraction, ExtractionResult, NewPoint, extract, parse, prompt};
 use crate::Playbook;
-use crate::diagnostics::{Diagnostics, KEYPOINTS};
-use crate::judge::testing::{SimulatedClock, api, policy, settings};
+use crate::diagnostics::Diagnostics;
+use crate::judge::test_fixtures::{SimulatedClock, api, policy, settings};
 use crate::judge::{ApiJudge, RetryAdvice};
 use crate::judging::{Excerpt, Templates};
 use jiff::tz::TimeZone;
@@ -14,7 +14,6 @@ use serde_json::json;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
-use std::sync::Arc;
 
 const ANSWER: &str =
     r#"{"new_key_points": ["Run the tests."], "evaluations": [{"name": "pat-001", "rating": "helpful"}]}"#;
@@ -24,9 +23,8 @@ async fn ask(api: &Api, project: &Path) -> (ExtractionResult, usize) {
     let clock = SimulatedClock::new();
     let diagnostics = Diagnostics::in_project(project, TimeZone::UTC);
     let judge = ApiJudge::new(&settings(api), policy(), Prices::default(), clock.clone())
-        .expect("the settings are sound")
-        .with_observer(Arc::new(diagnostics.request_observer(KEYPOINTS)));
-    let extracted = extract(&judge, "What is learned?", &*clock, &diagnostics, "mine").await;
+        .expect("the settings are sound");
+    let extracted = extract(&judge, "What is learned?", &*clock, &diagnostics, "mine", &|_, _| {}).await;
     (extracted, api.request_log().requests.len())
 }
 

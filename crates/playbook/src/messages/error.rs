@@ -23,21 +23,15 @@ pub enum MessagesError {
         /// Cause of the failure.
         cause: String,
     },
-    /// The API rejects requests for a while.
-    #[error("Error code: 429 - {}", message.message)]
-    RateLimit {
-        /// Error message.
-        message: ErrorBody,
-        /// Delay that the API requests.
-        retry_after: Option<Span>,
-    },
     /// The API rejected this request or failed.
-    #[error("Error code: {status} - {}", message.message)]
+    #[error("Error code: {status} - {message}")]
     Status {
         /// HTTP status.
         status: u16,
-        /// Error message.
-        message: ErrorBody,
+        /// Kind and sentence of the API's error.
+        message: String,
+        /// Fault of a 400, if only its sentence reveals it.
+        fault: Option<Fault>,
         /// Delay that the API requests.
         retry_after: Option<Span>,
     },
@@ -49,77 +43,26 @@ pub enum MessagesError {
     },
 }
 
-/// The error message of the API.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ErrorBody {
-    /// Kind of the error, such as `overloaded_error`.
-    pub kind: String,
-    /// Kind and sentence.
-    pub message: String,
-    /// Topic that the sentence adds to the status.
-    topic: Option<ErrorTopic>,
-}
-
-/// The topic of a 400, if only its sentence reveals it. The vendor wrote these sentences, and its own agent
-/// relies on them (Claude Code 2.1.330).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum ErrorTopic {
-    Money,
-    Organization,
-    Length,
-}
-
-const SENTENCES: &[(&str, ErrorTopic)] = &[
-    ("credit balance is too low", ErrorTopic::Money),
-    ("organization has been disabled", ErrorTopic::Organization),
-    ("prompt is too long", ErrorTopic::Length),
+/// Sentences that reveal the fault of a 400. The vendor wrote them, and its own agent relies on them (Claude
+/// Code 2.1.330).
+const SENTENCES: &[(&str, Fault)] = &[
+    ("credit balance is too low", Fault::Billing),
+    ("organization has been disabled", Fault::Billing),
+    ("prompt is too long", Fault::ContextFull),
 ];
 
 // Error messages of the API are shown in one line.
 const MESSAGE_CHARS_MAX: usize = 300;
-
-/// Why no request can be made at all.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum SetupError {
-    /// The address is invalid.
-    #[error("cannot use the address of the API: it is not a URL that begins with https:// or http://")]
-    Address,
-    /// The key or token cannot be sent.
-    #[error("cannot use the API key: it contains characters that no key has")]
-    Credential,
-    /// TLS is not available.
-    #[error("cannot set up TLS: {0}")]
-    Tls(String),
-}
-
-impl SetupError {
-    /// Returns what the user can do about it.
-    pub fn hint(&self) -> &'static str {
-        match self {
-            SetupError::Address => "check AGENTIC_CONTEXT_BASE_URL and ANTHROPIC_BASE_URL",
-            SetupError::Credential => {
-                "check AGENTIC_CONTEXT_API_KEY, ANTHROPIC_AUTH_TOKEN and ANTHROPIC_API_KEY for line breaks"
-            }
-            SetupError::Tls(_) => {
-                "check that the certificates of this system are installed (`ca-certificates`)"
-            }
-        }
-    }
-}
 
 /// Converts an unsuccessful status to an error.
 pub(super) fn status_error(status: u16, body: &[u8], retry_after: Option<Span>) -> MessagesError {
     let (kind, sentence) = wire::refusal(body).unwrap_or_default();
     let parts = [kind.as_str(), sentence.as_str()];
     let message = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(": ");
-    let topic = SENTENCES.iter().find(|(phrase, _)| sentence.to_ascii_lowercase().contains(phrase));
     let message = if message.is_empty() { "it has no error message".to_owned() } else { message };
-    let error_body = ErrorBody { kind, message, topic: topic.map(|(_, topic)| *topic) };
-    if status == 429 {
-        MessagesError::RateLimit { message: error_body, retry_after }
-    } else {
-        MessagesError::Status { status, message: error_body, retry_after }
-    }
+    let revealed = SENTENCES.iter().find(|(phrase, _)| sentence.to_ascii_lowercase().contains(phrase));
+    let fault = revealed.filter(|_| status == 400).map(|(_, fault)| *fault);
+    MessagesError::Status { status, message, fault, retry_after }
 }
 
 impl MessagesError {
@@ -128,7 +71,6 @@ impl MessagesError {
         match self {
             MessagesError::Timeout { .. } => "APITimeoutError",
             MessagesError::Connection { .. } => "APIConnectionError",
-            MessagesError::RateLimit { .. } => "RateLimitError",
             MessagesError::Status { status, .. } => match status {
                 400 => "BadRequestError",
                 401 => "AuthenticationError",
@@ -137,6 +79,7 @@ impl MessagesError {
                 409 => "ConflictError",
                 413 => "RequestTooLargeError",
                 422 => "UnprocessableEntityError",
+                429 => "RateLimitError",
                 529 => "OverloadedError",
                 500.. => "InternalServerError",
                 _ => "APIStatusError",
@@ -150,7 +93,6 @@ impl MessagesError {
         match self {
             MessagesError::Timeout { .. } => ApiCallError::TimedOut,
             MessagesError::Connection { .. } => ApiCallError::Unreachable,
-            MessagesError::RateLimit { .. } => ApiCallError::Status(429),
             MessagesError::Status { status, .. } => ApiCallError::Status(*status),
             MessagesError::Validation { .. } => ApiCallError::InvalidResponse,
         }
@@ -159,9 +101,7 @@ impl MessagesError {
     /// Returns the delay that the API requests, if any.
     pub fn retry_after(&self) -> Option<Span> {
         match self {
-            MessagesError::RateLimit { retry_after, .. } | MessagesError::Status { retry_after, .. } => {
-                *retry_after
-            }
+            MessagesError::Status { retry_after, .. } => *retry_after,
             MessagesError::Timeout { .. }
             | MessagesError::Connection { .. }
             | MessagesError::Validation { .. } => None,
@@ -170,18 +110,12 @@ impl MessagesError {
 
     /// Returns the fault.
     pub fn fault(&self) -> Fault {
-        let topic = match self {
-            MessagesError::Status { status: 400, message: body, .. } => body.topic,
-            MessagesError::Timeout { .. }
+        match self {
+            MessagesError::Status { fault: Some(fault), .. } => *fault,
+            MessagesError::Status { fault: None, .. }
+            | MessagesError::Timeout { .. }
             | MessagesError::Connection { .. }
-            | MessagesError::RateLimit { .. }
-            | MessagesError::Status { .. }
-            | MessagesError::Validation { .. } => None,
-        };
-        match topic {
-            Some(ErrorTopic::Money | ErrorTopic::Organization) => Fault::Billing,
-            Some(ErrorTopic::Length) => Fault::ContextFull,
-            None => self.call_error().fault(),
+            | MessagesError::Validation { .. } => self.call_error().fault(),
         }
     }
 
@@ -209,17 +143,14 @@ impl MessagesError {
 
     /// Removes the secret, which the API or a proxy may have echoed, and truncates the text to one line.
     pub(super) fn redacted(mut self, secret: &str) -> MessagesError {
-        let texts = match &mut self {
-            MessagesError::Timeout { .. } => vec![],
-            MessagesError::Connection { cause, .. } | MessagesError::Validation { cause } => vec![cause],
-            MessagesError::RateLimit { message: body, .. } | MessagesError::Status { message: body, .. } => {
-                vec![&mut body.kind, &mut body.message]
-            }
+        let text = match &mut self {
+            MessagesError::Timeout { .. } => return self,
+            MessagesError::Connection { cause: text, .. }
+            | MessagesError::Validation { cause: text }
+            | MessagesError::Status { message: text, .. } => text,
         };
-        for text in texts {
-            // The secret is removed before truncating, because half a secret is not recognized.
-            *text = text.replace(secret, "…").chars().take(MESSAGE_CHARS_MAX).collect();
-        }
+        // The secret is removed before truncating, because half a secret is not recognized.
+        *text = text.replace(secret, "…").chars().take(MESSAGE_CHARS_MAX).collect();
         self
     }
 }

@@ -65,7 +65,7 @@ impl Applier {
         for value in operations.iter().take(OPERATIONS_MAX) {
             match Operation::parse(value) {
                 Ok(operation) => self.operation(operation),
-                Err(error) => self.changes.push_skipped(&error.description, error.reason),
+                Err(skipped) => self.changes.skipped.push(skipped),
             }
         }
         let excess = operations.len().saturating_sub(OPERATIONS_MAX);

@@ -2,8 +2,8 @@
 //! its counters.
 
 use super::select::{Chosen, choose};
-use crate::judging::{Template, Templates, TemplatesError};
-use crate::{Playbook, Point, Section};
+use crate::judging::{Template, Templates};
+use crate::{Playbook, Point, Section, UserError};
 use longhaul_agent::estimated_tokens;
 
 /// The text to inject into a session.
@@ -24,13 +24,13 @@ pub struct Injection {
 /// result is deterministic.
 ///
 /// # Errors
-/// Returns [`TemplatesError`] if the user's template cannot be used.
+/// Returns [`UserError`] if the user's template cannot be used.
 pub fn inject(
     playbook: &Playbook,
     prompt: &str,
     max_tokens: Option<u64>,
     templates: &Templates,
-) -> Result<Option<Injection>, TemplatesError> {
+) -> Result<Option<Injection>, UserError> {
     let points: Vec<(Section, &Point)> =
         playbook.points().filter(|(_, point)| !point.text.trim().is_empty()).collect();
     let framed = |text: &str| templates.fill(Template::Playbook, &[("key_points", text)]);

@@ -1,9 +1,9 @@
 //! Parses the operations of a curator.
 
+use super::SkippedChange;
 use crate::PointId;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use thiserror::Error;
 
 /// One change to a playbook, in the curator's format.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -48,25 +48,14 @@ pub enum Operation {
     },
 }
 
-/// An invalid operation of a curator.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("{description}: {reason}")]
-pub struct NotAnOperation {
-    /// Kind that it claims to be.
-    pub description: String,
-    /// Why it is invalid.
-    pub reason: String,
-}
-
 impl Operation {
     /// Parses an operation. Optional fields of the wrong type are ignored.
     ///
     /// # Errors
-    /// Returns [`NotAnOperation`] if the value is invalid, because a curator is a model and may write
-    /// anything.
-    pub fn parse(value: &Value) -> Result<Operation, NotAnOperation> {
+    /// Returns why the value is invalid, because a curator is a model and may write anything.
+    pub(super) fn parse(value: &Value) -> Result<Operation, SkippedChange> {
         let kind = value.get("type").and_then(Value::as_str).unwrap_or_default();
-        let invalid = |reason: &str| NotAnOperation {
+        let invalid = |reason: &str| SkippedChange {
             description: if kind.is_empty() { "operation".to_owned() } else { kind.to_owned() },
             reason: reason.to_owned(),
         };
@@ -97,16 +86,6 @@ impl Operation {
             "" if !value.is_object() => Err(invalid("it is not an object")),
             "" => Err(invalid("it has no `type`")),
             _ => Err(invalid("there is no such operation")),
-        }
-    }
-
-    /// Returns the word of the kind.
-    pub fn as_str(&self) -> &'static str {
-        match self {
-            Operation::Add { .. } => "ADD",
-            Operation::Update { .. } => "UPDATE",
-            Operation::Delete { .. } => "DELETE",
-            Operation::Merge { .. } => "MERGE",
         }
     }
 }

@@ -13,24 +13,10 @@ const MAJOR: u64 = 1;
 /// Why a text is not a usable playbook.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ReadError {
-    /// The text is not JSON.
-    #[error("line {line}, column {column}: {description}")]
-    NotJson {
-        /// Line number, starting at 1.
-        line: usize,
-        /// Column number, starting at 1.
-        column: usize,
-        /// Description of the error.
-        description: String,
-    },
-    /// The text is JSON but not a playbook.
-    #[error("{path}: {description}")]
-    NotAPlaybook {
-        /// JSON path, such as `sections.OTHERS[2]`, counted from 0 as JSON tools do.
-        path: String,
-        /// Description of the error.
-        description: String,
-    },
+    /// The text is not a playbook. The description begins with a line and column, or with a JSON path such as
+    /// `sections.OTHERS[2]`, counted from 0 as JSON tools do.
+    #[error("{0}")]
+    Damaged(String),
     /// The format is newer.
     #[error("its version is {version}, but this program supports {MAJOR}.x")]
     Newer {
@@ -263,13 +249,12 @@ fn list(path: &str, points: Value) -> Result<Vec<Value>, ReadError> {
 
 fn not_json(error: &serde_json::Error) -> ReadError {
     let message = error.to_string();
-    let description =
-        message.rsplit_once(" at line ").map_or(message.as_str(), |(description, _)| description).to_owned();
-    ReadError::NotJson { line: error.line(), column: error.column(), description }
+    let description = message.rsplit_once(" at line ").map_or(&*message, |(description, _)| description);
+    ReadError::Damaged(format!("line {}, column {}: {description}", error.line(), error.column()))
 }
 
 fn invalid(path: &str, description: &str) -> ReadError {
-    ReadError::NotAPlaybook { path: path.to_owned(), description: description.to_owned() }
+    ReadError::Damaged(format!("{path}: {description}"))
 }
 
 fn kind(value: &Value) -> &'static str {

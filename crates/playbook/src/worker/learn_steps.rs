@@ -3,12 +3,10 @@
 use super::steps::{StepError, StepInput, WorkerSteps};
 use crate::database::RevisionCause;
 use crate::file::{ChangeOutcome, ChangeResult};
-use crate::judge::RetryAdvice;
 use crate::judging::{self, Excerpt, JudgingError, Reflection, ReflectionResult, Templates};
 use crate::points::{self, Similarity};
-use crate::{FileError, Judge, JudgeError, LearningDb, LearningPaths, Playbook, PlaybookFile};
+use crate::{FileError, Judge, LearningDb, LearningPaths, Playbook, PlaybookFile};
 use async_trait::async_trait;
-use longhaul_core::Fault;
 use serde_json::Value;
 use std::fs;
 use std::io::ErrorKind;
@@ -35,10 +33,10 @@ impl WorkerSteps for LearnSteps {
         let slice = Excerpt::new(subject.bytes, |row| subject.is_judged(row));
         let slice = slice.map_err(|error| {
             let path = subject.item.queued.transcript.display();
-            StepError::Never(format!("cannot read {path}: {error}; {}", error.hint()))
+            StepError::Never(format!("cannot read {path}: {error}; {}", error.hint))
         })?;
         if slice.is_empty() {
-            return Err(StepError::Nothing);
+            return Err(StepError::NO_MESSAGES);
         }
         let playbook = self.playbook(subject)?;
         judging::reflect(judge, &slice, &playbook, &self.templates).await.map_err(judging_error)
@@ -106,21 +104,9 @@ fn file(subject: &StepInput<'_>) -> Result<PlaybookFile, StepError> {
 }
 
 fn judging_error(error: JudgingError) -> StepError {
-    let with_hint = |error: &JudgingError| {
-        let hint = error.hint().map(|hint| format!("; {hint}")).unwrap_or_default();
-        format!("{error}{hint}")
-    };
     match error {
         JudgingError::Judge(error) => StepError::Judge(error),
-        // The templates apply to all items.
-        JudgingError::Template(_) => {
-            let (fault, retry) = (Fault::BadRequest, RetryAdvice::NeedsPerson);
-            StepError::Judge(JudgeError { fault, retry, message: with_hint(&error), requests: 0 })
-        }
-        // Affects only one transcript, or the playbook of one project.
-        JudgingError::UnusableAnswer { .. } | JudgingError::NoRoom { .. } => {
-            StepError::Never(with_hint(&error))
-        }
+        JudgingError::Never(_) => StepError::Never(error.to_string()),
     }
 }
 

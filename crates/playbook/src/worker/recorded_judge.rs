@@ -4,21 +4,21 @@
 //! The question includes the playbook, so a changed playbook makes a different question.
 
 use super::Worker;
-use super::failpoints::{Failpoint, pass};
 use super::transcript::hash_text;
-use crate::database::{Item, JudgeKind, JudgeRequest, LearningDb};
-use crate::diagnostics::{self, Diagnostics};
-use crate::judge::Clock;
+use crate::database::{Item, JudgeRequest, LearningDb};
+use crate::diagnostics::{Diagnostics, QuestionNames};
+use crate::failpoints::{Failpoint, pass};
+use crate::judge::{Clock, RequestObserver};
 use crate::judging::JudgeQuestion;
 use crate::{Judge, JudgeError, JudgeReply};
 use async_trait::async_trait;
 use jiff::tz::TimeZone;
+use longhaul_store::DatabaseError;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 pub(super) struct RecordedJudge<'a> {
     judge: &'a dyn Judge,
-    kind: JudgeKind,
     clock: &'a dyn Clock,
     item: &'a Item,
     slice: i64,
@@ -27,6 +27,7 @@ pub(super) struct RecordedJudge<'a> {
 }
 
 struct AnswerCache {
+    /// A separate connection, because it writes while the worker waits.
     learning: LearningDb,
     /// Number of times each question was asked. The same question is repeated if its answer was unusable.
     requests: BTreeMap<i64, usize>,
@@ -35,30 +36,17 @@ struct AnswerCache {
 impl<'a> RecordedJudge<'a> {
     pub(super) fn new(
         worker: &'a Worker<'_>,
-        learning: LearningDb,
         item: &'a Item,
         slice: i64,
         question: JudgeQuestion,
-    ) -> RecordedJudge<'a> {
+    ) -> Result<RecordedJudge<'a>, DatabaseError> {
+        let learning = LearningDb::open(worker.paths)?;
         let answers = Mutex::new(AnswerCache { learning, requests: BTreeMap::new() });
-        RecordedJudge {
-            judge: worker.judge,
-            kind: worker.kind,
-            clock: worker.clock,
-            item,
-            slice,
-            question,
-            answers,
-        }
+        Ok(RecordedJudge { judge: worker.judge, clock: worker.clock, item, slice, question, answers })
     }
 
     fn lock_answers(&self) -> MutexGuard<'_, AnswerCache> {
         self.answers.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Returns the diagnostics of the item's project.
-    fn diagnostics(&self) -> Diagnostics {
-        Diagnostics::in_project(&self.item.queued.project, TimeZone::system())
     }
 
     /// Returns the stored answer to this question for the current number of requests.
@@ -74,24 +62,26 @@ impl<'a> RecordedJudge<'a> {
 
 #[async_trait]
 impl Judge for RecordedJudge<'_> {
-    async fn ask(&self, prompt: &str) -> Result<JudgeReply, JudgeError> {
+    async fn ask(&self, prompt: &str, _observer: RequestObserver<'_>) -> Result<JudgeReply, JudgeError> {
         let hash = hash_text(prompt);
         if let Some(reply) = self.stored_answer(hash) {
             return Ok(reply);
         }
         pass(Failpoint::Asking);
-        let (diagnostics, names) = (self.diagnostics(), diagnostics::QuestionNames::new(self.question));
-        let result = self.judge.ask_observed(prompt, &diagnostics.request_observer(names)).await;
+        let queued = &self.item.queued;
+        let diagnostics = Diagnostics::in_project(&queued.project, TimeZone::system());
+        let names = QuestionNames::new(self.question);
+        let result = self.judge.ask(prompt, &|at, event| diagnostics.write_request(at, names, event)).await;
         if let Ok(reply) = &result {
             diagnostics.write_answer(self.clock.now().at, names, names.answer, prompt, &reply.text);
         }
         let answers = self.lock_answers();
         let request = JudgeRequest {
             at: self.clock.now().at,
-            project: &self.item.queued.project,
+            project: &queued.project,
             slice: Some(self.slice),
             question: self.question,
-            judge: self.kind,
+            judge: queued.judge,
             model: self.judge.model(),
             prompt: hash,
             result: result.as_ref(),
@@ -99,7 +89,7 @@ impl Judge for RecordedJudge<'_> {
         // If the record cannot be written, the result cannot either, and the worker reports that error.
         let _ = answers.learning.record_request(&request);
         if result.is_ok() {
-            let _ = answers.learning.clear_backoff(self.kind, &self.item.queued.destination);
+            let _ = answers.learning.clear_pause(queued.judge, &queued.destination);
             pass(Failpoint::Answered);
         }
         result

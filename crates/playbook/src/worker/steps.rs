@@ -6,6 +6,7 @@ use crate::worker::transcript::hash_text;
 use crate::{Judge, JudgeError};
 use async_trait::async_trait;
 use longhaul_core::Moment;
+use longhaul_store::DatabaseError;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
@@ -48,10 +49,8 @@ pub trait WorkerSteps: Send + Sync {
         judge: &dyn Judge,
     ) -> Result<Vec<Value>, StepError>;
 
-    /// Changes the playbook at most once per slice, even if called again, and returns a short summary.
-    ///
-    /// # Errors
-    /// Returns [`StepError`] if the playbook was not changed.
+    /// Changes the playbook at most once per slice, even if called again, and returns a short summary. After
+    /// an error it is unchanged.
     fn learn(
         &self,
         learning: &mut LearningDb,
@@ -62,14 +61,26 @@ pub trait WorkerSteps: Send + Sync {
 }
 
 /// Why a step failed.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub enum StepError {
     /// The judge did not answer.
     Judge(JudgeError),
-    /// There is nothing to judge.
-    Nothing,
+    /// There is nothing to judge, for this reason.
+    Nothing(&'static str),
     /// It cannot be done now, for a reason other than the judge.
     Later(String),
     /// It can never be done.
     Never(String),
+    /// The learning database failed.
+    Database(DatabaseError),
+}
+
+impl StepError {
+    pub(super) const NO_MESSAGES: StepError = StepError::Nothing("it contains no messages");
+}
+
+impl From<DatabaseError> for StepError {
+    fn from(error: DatabaseError) -> StepError {
+        StepError::Database(error)
+    }
 }

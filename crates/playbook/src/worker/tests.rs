@@ -1,6 +1,6 @@
 use super::*;
 use crate::database::{Queued, QueuedEvent};
-use crate::judge::Clock;
+use crate::judge::{Clock, RequestObserver};
 use crate::judging::{Reflection, ReflectionResult};
 use crate::{JudgeError, JudgeReply};
 use async_trait::async_trait;
@@ -46,7 +46,7 @@ impl Clock for Stage {
 
 #[async_trait]
 impl Judge for Stage {
-    async fn ask(&self, prompt: &str) -> Result<JudgeReply, JudgeError> {
+    async fn ask(&self, prompt: &str, _observer: RequestObserver<'_>) -> Result<JudgeReply, JudgeError> {
         self.prompts.lock().expect("one thread").push(prompt.to_owned());
         let answer = self.answers.lock().expect("one thread").pop_front().unwrap_or(Ok("fine"));
         answer.map(|text| JudgeReply {
@@ -79,8 +79,10 @@ impl WorkerSteps for Stage {
             row["uuid"].as_str().is_none_or(|uuid| !subject.is_judged(uuid))
         });
         let unjudged: Vec<&str> = unjudged.collect();
-        let reply =
-            judge.ask(&format!("reflect on {}", unjudged.join(" "))).await.map_err(StepError::Judge)?;
+        let reply = judge
+            .ask(&format!("reflect on {}", unjudged.join(" ")), &|_, _| {})
+            .await
+            .map_err(StepError::Judge)?;
         let reflection = Reflection { analysis: reply.text, tags: Vec::new() };
         Ok(ReflectionResult { reflection, notes: Vec::new() })
     }
@@ -92,7 +94,7 @@ impl WorkerSteps for Stage {
         judge: &dyn Judge,
     ) -> Result<Vec<Value>, StepError> {
         let prompt = format!("curate {}", reflection.analysis);
-        let reply = judge.ask(&prompt).await.map_err(StepError::Judge)?;
+        let reply = judge.ask(&prompt, &|_, _| {}).await.map_err(StepError::Judge)?;
         Ok(vec![json!(reply.text)])
     }
 
@@ -180,11 +182,9 @@ impl Stage {
                 }
                 WorkerEvent::Reflected(item) => format!("{after} {} reflected", name(item)),
                 WorkerEvent::Curated(item) => format!("{after} {} curated", name(item)),
-                WorkerEvent::Learned(item, result) => format!("{after} {} learned: {result}", name(item)),
-                WorkerEvent::Empty(item, reason) => format!("{after} {} empty: {reason}", name(item)),
-                WorkerEvent::Failed(item, reason) => {
+                WorkerEvent::Finished(item, result, reason) => {
                     let reason = reason.replace(&self.dir.path().display().to_string(), "DIR");
-                    format!("{after} {} failed: {reason}", name(item))
+                    format!("{after} {} {}: {reason}", name(item), <&str>::from(result))
                 }
                 WorkerEvent::Waits(item, until, reason) => {
                     format!("{after} {} waits {}: {reason}", name(item), until.since(self.now().at))

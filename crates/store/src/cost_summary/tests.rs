@@ -1,6 +1,6 @@
 use super::*;
 use expect_test::expect;
-use longhaul_core::Usage;
+use longhaul_core::{Usage, Usd};
 
 #[test]
 fn uses_field_names_of_the_harness() {
@@ -43,8 +43,8 @@ fn uses_field_names_of_the_harness() {
         cache_read_tokens: 3,
         cache_write_tokens: 4,
         reasoning_tokens: None,
-        cost_usd: Some(Usd(1_000)),
-        cumulative_cost_usd: Some(Usd(1_000)),
+        cost_usd: Some(Dollars(Usd(1_000))),
+        cumulative_cost_usd: Some(Dollars(Usd(1_000))),
         duration_ms: None,
         model: Some("opus".to_owned()),
     };
@@ -138,7 +138,7 @@ fn session_summary_has_status_and_end_time() {
     let summary = SessionSummary {
         session_id: Some(SessionId::from("s")),
         status: OutcomeKind::RetryLater,
-        end_time: Moment(0),
+        end_time: Moment(0).into(),
     };
     expect![[r#"{"session_id":"s","status":"retry_later","end_time":"1970-01-01T00:00:00.000Z"}"#]]
         .assert_eq(&serde_json::to_string(&summary).expect("JSON"));
@@ -161,10 +161,12 @@ fn inherits_usage_of_another_harness() {
         wall: Span::from_secs(150),
     };
     let after = before.clone().with_inherited(&inherited);
-    let usd = |usd: Option<Usd>| usd.map(|usd| usd.0);
-    assert_eq!((after.total_cost_usd, after.session_cost_usd), (Usd(3_500_000), Usd(300_000)));
-    assert_eq!((after.inherited_cost_usd, usd(after.budget_limit_usd)), (Usd(3_200_000), Some(4_000_000)));
+    let usd = |usd: Option<Dollars>| usd.map(|usd| usd.0.0);
+    assert_eq!((after.total_cost_usd.0, after.session_cost_usd.0), (Usd(3_500_000), Usd(300_000)));
+    assert_eq!((after.inherited_cost_usd.0, usd(after.budget_limit_usd)), (Usd(3_200_000), Some(4_000_000)));
     assert_eq!((usd(after.remaining_budget_usd), usd(after.main_agent_cost_usd)), (Some(500_000), None));
-    assert_eq!((after.time.wall_clock_seconds, after.time.active_seconds), (150.0, 100.0));
-    assert_eq!((after.time.time_limit_seconds, after.time.remaining_seconds), (Some(160.0), Some(60.0)));
+    let seconds = |seconds: u64| Seconds(Span::from_secs(seconds));
+    assert_eq!((after.time.wall_clock_seconds, after.time.active_seconds), (seconds(150), seconds(100)));
+    let (limit, remaining) = (after.time.time_limit_seconds, after.time.remaining_seconds);
+    assert_eq!((limit, remaining), (Some(seconds(160)), Some(seconds(60))));
 }

@@ -30,7 +30,7 @@ fn new_run_is_complete_private_and_findable() {
     assert_eq!(run.dir.path(), home.runs_path().join("2025-11-22").join(run.dir.id().as_str()));
     assert_eq!(home.find("@").expect("found"), run.dir);
     assert_eq!(run.dir.plan().expect("plan"), plan());
-    run.dir.create_attempt(1).expect("attempt").create_stream().expect("stream");
+    run.dir.attempt(1).create().expect("attempt").create_stream().expect("stream");
 
     let mut paths = Vec::new();
     walk(home.path(), &mut paths);

@@ -21,18 +21,12 @@ pub struct JournalFollower {
 
 impl JournalFollower {
     /// Opens the journal at its start.
-    ///
-    /// # Errors
-    /// Returns [`StoreError::Io`] if the journal cannot be opened.
     pub fn open(path: &Path) -> Result<JournalFollower, StoreError> {
         let file = open_regular(path).map_err(StoreError::io("open journal", path))?;
         Ok(JournalFollower { file, path: path.to_owned(), partial: Vec::new(), entries: 0 })
     }
 
     /// Returns the steps added since the last call.
-    ///
-    /// # Errors
-    /// Same as [`crate::Journal::load`].
     pub fn read(&mut self) -> Result<Vec<JournalEntry>, StoreError> {
         self.file.read_to_end(&mut self.partial).map_err(StoreError::io("read journal", &self.path))?;
         let whole_bytes = self.partial.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);

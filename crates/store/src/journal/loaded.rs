@@ -77,27 +77,19 @@ struct RawJournalLine<'a> {
 
 /// Parses the step in line `number`, which must also be the number of the step.
 pub(super) fn parse_entry(path: &Path, line: &[u8], number: u64) -> Result<JournalEntry, StoreError> {
-    let envelope: RawJournalLine<'_> = serde_json::from_slice(line).map_err(|cause| {
-        StoreError::JournalDamaged { path: path.to_owned(), line: number, cause: cause.to_string() }
-    })?;
+    let damaged = |cause| StoreError::JournalDamaged { path: path.to_owned(), line: number, cause };
+    let newer = |cause| StoreError::JournalNewer { path: path.to_owned(), line: number, cause };
+    let envelope: RawJournalLine<'_> =
+        serde_json::from_slice(line).map_err(|cause| damaged(format!("is damaged: {cause}")))?;
     if envelope.seq != number {
-        return Err(StoreError::JournalGap {
-            path: path.to_owned(),
-            line: number,
-            expected: number,
-            found: envelope.seq,
-        });
+        return Err(damaged(format!("is step {}, expected {number}", envelope.seq)));
     }
-    let records = envelope.records.iter().map(|record| serde_json::from_str(record.get()));
-    let newer = |cause: String| StoreError::JournalNewer { path: path.to_owned(), line: number, cause };
     match envelope.format {
         Some(format) if format != FORMAT => return Err(newer(format!("format {format}"))),
-        None if number == 1 => {
-            let cause = "it names no format".to_owned();
-            return Err(StoreError::JournalDamaged { path: path.to_owned(), line: number, cause });
-        }
+        None if number == 1 => return Err(damaged("is damaged: it names no format".to_owned())),
         Some(_) | None => {}
     }
+    let records = envelope.records.iter().map(|record| serde_json::from_str(record.get()));
     // The list of all known variants does not help in an error.
     let unknown = |cause: serde_json::Error| {
         newer(cause.to_string().split(", expected").next().unwrap_or_default().to_owned())

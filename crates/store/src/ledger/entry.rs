@@ -3,8 +3,8 @@
 
 use crate::{Journal, ModelUsage, Plan, RunDir, StoreError};
 use longhaul_core::{
-    AttemptHistory, Fault, HistoryEventKind, Moment, OutcomeKind, Phase, Record, RunHistory, RunId,
-    SessionId, Span, Tokens, Usage, Usd,
+    AttemptHistory, Dollars, Fault, HistoryEventKind, Moment, OutcomeKind, Phase, Record, Rfc3339,
+    RunHistory, RunId, SessionId, Span, Tokens, Usage, Usd,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -36,60 +36,73 @@ pub struct LedgerEntry {
 /// A quarter of an hour, counted from 1970.
 pub type Quarter = u64;
 
-/// A run as it appears in a list.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A run as it appears in a list. Its serialized form is both stored and printed: keys are only ever added.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LedgerRun {
     /// Id of the run.
     pub id: RunId,
     /// Name of the directory of its day.
+    #[serde(skip)]
     pub day: String,
     /// Directory of the run.
+    #[serde(skip)]
     pub dir: PathBuf,
-    /// The user's name for it.
+    /// Name given by the user.
     pub name: Option<String>,
     /// Name of the agent.
     pub agent: String,
     /// Requested model.
     pub model: Option<String>,
-    /// Directory that it works in.
+    /// Working directory of the agent.
+    #[serde(rename = "cwd")]
     pub project: String,
-    /// Start of its task, on one line.
+    /// Start of the task, on one line.
     pub task: String,
     /// State of the run.
+    #[serde(skip)]
     pub state: RunState,
-    /// Kind of its outcome, once it is finished.
+    /// Outcome. `None` if the run is not finished.
     pub outcome: Option<OutcomeKind>,
-    /// Fault that it waits for, or that decided its outcome.
+    /// Fault that the run is waiting out, or that finished it.
     pub fault: Option<Fault>,
     /// End of the current wait.
-    pub until: Option<Moment>,
+    pub until: Option<Rfc3339>,
     /// When a retry makes sense.
-    pub retry_at: Option<Moment>,
-    /// When it was created.
-    pub started_at: Moment,
-    /// When it finished.
-    pub ended_at: Option<Moment>,
-    /// Active time, once it is finished.
+    pub retry_at: Option<Rfc3339>,
+    /// When the run was created.
+    pub started_at: Rfc3339,
+    /// When the run finished.
+    pub ended_at: Option<Rfc3339>,
+    /// Time spent working. `None` if the run is not finished.
+    #[serde(rename = "active_ms")]
     pub active: Option<Span>,
     /// Time spent waiting between attempts.
+    #[serde(rename = "waiting_ms")]
     pub waiting: Span,
     /// Downtime: the machine slept, or the run had no supervisor.
+    #[serde(rename = "downtime_ms")]
     pub downtime: Span,
-    /// Number of attempts started.
+    /// Number of attempts.
     pub attempts: u32,
-    /// How often the finished run was resumed.
+    /// Number of times the finished run was resumed.
+    #[serde(rename = "resume_generation")]
     pub reopen_count: u32,
-    /// Reported cost.
-    pub cost: Usd,
-    /// Estimated cost.
-    pub estimated_cost: Usd,
-    /// Whether some tokens could not be priced.
+    /// Reported cost, including the running attempt.
+    #[serde(rename = "reported_cost_usd")]
+    pub cost: Dollars,
+    /// Estimated cost, in addition to the reported cost.
+    #[serde(rename = "estimated_cost_usd")]
+    pub estimated_cost: Dollars,
+    /// Whether some usage has no known price. The cost is then a lower bound.
     pub unpriced: bool,
-    /// All tokens, including those of truncated messages.
+    /// Number of tokens of all kinds, including truncated messages.
+    #[serde(rename = "total_tokens")]
     pub tokens: u64,
-    /// Why the run's files are unreadable, as a message for people.
+    /// Why no further data is available.
     pub error: Option<String>,
     /// Position of the journal that this entry was derived from.
+    #[serde(skip)]
     pub journal: JournalPosition,
 }
 
@@ -98,13 +111,18 @@ impl LedgerRun {
     pub fn run_dir(&self) -> RunDir {
         RunDir::new(self.dir.clone(), self.id.clone())
     }
+
+    /// Returns the reported and the estimated cost.
+    pub fn total_cost(&self) -> Usd {
+        self.cost.0 + self.estimated_cost.0
+    }
 }
 
 /// The state of a run in the ledger.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum RunState {
     /// An agent works, or Longhaul prepares or checks its work.
+    #[default]
     Running,
     /// No process is running; the next attempt is scheduled.
     Waiting,
@@ -152,7 +170,7 @@ impl JournalPosition {
     /// attempt's `usage.json`, whichever is later.
     pub fn from_run_dir(dir: &RunDir, attempts: u32) -> JournalPosition {
         let journal = JournalPosition::new(&dir.journal_path());
-        let usage = JournalPosition::new(&dir.attempt(attempts).usage_path());
+        let usage = JournalPosition::new(&dir.attempt(attempts).path_of::<Vec<ModelUsage>>());
         JournalPosition { modified: journal.modified.max(usage.modified), ..journal }
     }
 
@@ -167,7 +185,7 @@ impl JournalPosition {
 }
 
 /// One attempt of a run.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LedgerAttempt {
     /// Number of the attempt, starting at 1.
     pub number: u32,
@@ -271,7 +289,12 @@ impl LedgerEntry {
             let modified = fs::metadata(dir.path()).map_or(0, |metadata| metadata.mtime());
             let started_at = Moment(u64::try_from(modified).unwrap_or_default().saturating_mul(1_000));
             let (state, message) = (RunState::Unreadable, Some(error.to_string()));
-            LedgerEntry::from_run(LedgerRun { state, started_at, error: message, ..unread_run(dir) })
+            LedgerEntry::from_run(LedgerRun {
+                state,
+                started_at: started_at.into(),
+                error: message,
+                ..unread_run(dir)
+            })
         });
         entry.run.journal = journal;
         entry
@@ -282,7 +305,7 @@ impl LedgerEntry {
     #[must_use]
     pub fn with_live_usage(&self, dir: &RunDir, journal: JournalPosition) -> LedgerEntry {
         let mut entry = LedgerEntry::from_stored(self.run.clone(), self.attempts.clone(), self.spend.clone());
-        let usage = JournalPosition::new(&dir.attempt(self.run.attempts).usage_path());
+        let usage = JournalPosition::new(&dir.attempt(self.run.attempts).path_of::<Vec<ModelUsage>>());
         entry.run.journal = JournalPosition { modified: journal.modified.max(usage.modified), ..journal };
         let is_live = self.run.state == RunState::Running;
         let Some(attempt) = entry.attempts.last_mut().filter(|last| is_live && last.ended_at.is_none())
@@ -291,10 +314,10 @@ impl LedgerEntry {
         };
         let quarter = quarter_of(Moment(u64::try_from(usage.modified).unwrap_or_default() / 1_000_000));
         for model_usage in model_usage_of(dir, attempt.number) {
-            attempt.cost += model_usage.cost;
-            attempt.estimated_cost += model_usage.estimated_cost;
-            entry.run.cost += model_usage.cost;
-            entry.run.estimated_cost += model_usage.estimated_cost;
+            attempt.cost += model_usage.cost.0;
+            attempt.estimated_cost += model_usage.estimated_cost.0;
+            entry.run.cost.0 += model_usage.cost.0;
+            entry.run.estimated_cost.0 += model_usage.estimated_cost.0;
             entry.run.unpriced |= model_usage.unpriced;
             entry.run.tokens += model_usage.tokens.total() + model_usage.truncated_tokens.total();
             add(&mut entry.spend, quarter, &model_usage);
@@ -334,18 +357,10 @@ impl LedgerEntry {
         }
         let quarter = quarter_of(at);
         let total = |field: fn(&ModelUsage) -> Usd| models.iter().map(field).fold(Usd::ZERO, Usd::add);
-        let adds_up = total(|model_usage| model_usage.cost) == usage.reported_cost
-            && total(|model_usage| model_usage.estimated_cost) == usage.estimated_cost;
+        let adds_up = total(|model_usage| model_usage.cost.0) == usage.reported_cost
+            && total(|model_usage| model_usage.estimated_cost.0) == usage.estimated_cost;
         if !adds_up {
-            let model_usage = ModelUsage {
-                model: model.unwrap_or_default(),
-                cost: usage.reported_cost,
-                estimated_cost: usage.estimated_cost,
-                unpriced: usage.unpriced,
-                tokens: usage.tokens,
-                truncated_tokens: usage.truncated_tokens,
-                messages: usage.messages,
-            };
+            let model_usage = ModelUsage::new(model.unwrap_or_default(), &usage);
             return add(&mut self.spend, quarter, &model_usage);
         }
         for model_usage in models {
@@ -377,21 +392,21 @@ impl LedgerEntry {
         entry.state = run_state;
         entry.outcome = outcome.map(|outcome| outcome.kind);
         entry.fault = outcome.map_or(state.fault, |outcome| outcome.fault);
-        (entry.until, entry.ended_at) = (until, ended_at);
-        entry.retry_at = outcome.and_then(|outcome| outcome.retry_at);
+        (entry.until, entry.ended_at) = (until.map(Rfc3339), ended_at.map(Rfc3339));
+        entry.retry_at = outcome.and_then(|outcome| outcome.retry_at).map(Rfc3339);
         entry.active = ended_at.map(|ended| state.clocks.active(ended));
         (entry.waiting, entry.downtime) = (state.clocks.waiting, state.clocks.downtime);
         (entry.attempts, entry.reopen_count) = (state.attempts(), state.reopen_count);
-        (entry.cost, entry.estimated_cost, entry.unpriced) =
-            (usage.reported_cost, usage.estimated_cost, usage.unpriced);
+        (entry.cost, entry.estimated_cost) = (usage.reported_cost.into(), usage.estimated_cost.into());
+        entry.unpriced = usage.unpriced;
         entry.tokens = usage.tokens.total() + usage.truncated_tokens.total();
     }
 }
 
 fn add(sums: &mut BTreeMap<(Quarter, String), LedgerSpend>, quarter: Quarter, model_usage: &ModelUsage) {
     let sum = sums.entry((quarter, model_usage.model.clone())).or_default();
-    sum.cost += model_usage.cost;
-    sum.estimated_cost += model_usage.estimated_cost;
+    sum.cost += model_usage.cost.0;
+    sum.estimated_cost += model_usage.estimated_cost.0;
     sum.unpriced |= model_usage.unpriced;
     sum.tokens += model_usage.tokens;
     sum.truncated += model_usage.truncated_tokens.total();
@@ -405,7 +420,7 @@ pub(super) fn quarter_of(at: Moment) -> Quarter {
 
 /// Returns the usage of an attempt by model. It is empty if it was not recorded or cannot be read.
 pub fn model_usage_of(dir: &RunDir, attempt: u32) -> Vec<ModelUsage> {
-    dir.attempt(attempt).model_usage().unwrap_or_default()
+    dir.attempt(attempt).read_or_default()
 }
 
 /// Returns a run of which only the directory is known.
@@ -415,29 +430,7 @@ fn unread_run(dir: &RunDir) -> LedgerRun {
         id: dir.id().clone(),
         day: day.to_string_lossy().into_owned(),
         dir: dir.path().to_owned(),
-        name: None,
-        agent: String::new(),
-        model: None,
-        project: String::new(),
-        task: String::new(),
-        state: RunState::Running,
-        outcome: None,
-        fault: None,
-        until: None,
-        retry_at: None,
-        started_at: Moment(0),
-        ended_at: None,
-        active: None,
-        waiting: Span::ZERO,
-        downtime: Span::ZERO,
-        attempts: 0,
-        reopen_count: 0,
-        cost: Usd::ZERO,
-        estimated_cost: Usd::ZERO,
-        unpriced: false,
-        tokens: 0,
-        error: None,
-        journal: JournalPosition::default(),
+        ..LedgerRun::default()
     }
 }
 

@@ -1,10 +1,10 @@
 //! Queries the ledger for runs.
 
-use super::entry::{JournalPosition, LedgerAttempt, LedgerEntry, LedgerRun, LedgerSpend, Quarter, RunState};
-use super::row::{self, Number, RUN, number, optional_fault, optional_number, run};
+use super::entry::{JournalPosition, LedgerEntry, LedgerRun, LedgerSpend, Quarter, RunState};
+use super::row::{Number, RUN, number, parsed, run};
 use super::{Ledger, LedgerError};
 use crate::RunDir;
-use longhaul_core::{Moment, OutcomeKind, RunId, SessionId, Span, Tokens, Usd};
+use longhaul_core::{Moment, OutcomeKind, RunId, Tokens, Usd, rfc3339};
 use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension, Result, Row, params_from_iter};
 use std::collections::BTreeMap;
@@ -134,11 +134,11 @@ pub(super) fn conditions(filter: &RunFilter) -> (String, Vec<Value>) {
         values.extend(vec![value; times]);
     };
     if let Some(since) = since {
-        require("started_at >= ?", Value::Integer(since.0.cast_signed()), 1);
+        require("started_at >= ?", Value::Text(rfc3339(*since)), 1);
     }
     if let Some(since) = active_since {
         let part = "(started_at >= ? OR ended_at >= ? OR state <> 'finished')";
-        require(part, Value::Integer(since.0.cast_signed()), 2);
+        require(part, Value::Text(rfc3339(*since)), 2);
     }
     if let Some(project) = project {
         require(
@@ -171,30 +171,14 @@ fn entry(db: &Connection, runs: &Path, id: &RunId) -> Result<Option<LedgerEntry>
     let mut statement = db.prepare_cached(&format!("SELECT {RUN}, run FROM runs WHERE id = ?"))?;
     let row = statement.query_row([id.as_str()], |row| Ok((run(runs, row)?, row.get::<_, i64>("run")?)));
     let Some((run, rowid)) = row.optional()? else { return Ok(None) };
-    let mut attempts = db.prepare_cached(
-        "SELECT number, session, started_at, ended_at, fault, waited, cost, estimated_cost
-         FROM attempts WHERE run = ? ORDER BY number",
-    )?;
-    let attempts = attempts.query_map([rowid], attempt)?.collect::<Result<_>>()?;
+    let mut attempts = db.prepare_cached("SELECT entry FROM attempts WHERE run = ? ORDER BY number")?;
+    let attempts = attempts.query_map([rowid], |row| parsed(row, 0))?.collect::<Result<_>>()?;
     let mut spend = db.prepare_cached(
         "SELECT quarter, model, cost, estimated_cost, unpriced, input, output, cache_read, cache_write, truncated, messages
          FROM spend WHERE run = ?",
     )?;
     let spend = spend.query_map([rowid], model_usage)?.collect::<Result<BTreeMap<_, _>>>()?;
     Ok(Some(LedgerEntry::from_stored(run, attempts, spend)))
-}
-
-fn attempt(row: &Row<'_>) -> Result<LedgerAttempt> {
-    Ok(LedgerAttempt {
-        number: row::count(row, 0)?,
-        session: SessionId::from(row.get::<_, String>(1)?.as_str()),
-        started_at: Moment(number(row, 2)?),
-        ended_at: optional_number(row, 3)?.map(Moment),
-        fault: optional_fault(row, 4)?,
-        waited: Span(number(row, 5)?),
-        cost: Usd(number(row, 6)?),
-        estimated_cost: Usd(number(row, 7)?),
-    })
 }
 
 fn model_usage(row: &Row<'_>) -> Result<((Quarter, String), LedgerSpend)> {

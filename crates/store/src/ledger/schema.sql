@@ -1,4 +1,4 @@
--- Money is in millionths of a dollar, moments in milliseconds since 1970, spans in milliseconds.
+-- Money is in millionths of a dollar, except in JSON.
 CREATE TABLE runs (
     run               INTEGER PRIMARY KEY,
     id                TEXT NOT NULL UNIQUE,
@@ -6,31 +6,20 @@ CREATE TABLE runs (
     day               TEXT NOT NULL,
     -- The bytes of the path, which may not be UTF-8: relative to the home's `runs`, absolute for a run outside it.
     dir               BLOB NOT NULL,
-    name              TEXT,
-    agent             TEXT NOT NULL,
-    model             TEXT,
-    project           TEXT NOT NULL,
-    task              TEXT NOT NULL,
     state             TEXT NOT NULL,
-    outcome           TEXT,
-    fault             TEXT,
-    until             INTEGER,
-    retry_at          INTEGER,
-    started_at        INTEGER NOT NULL,
-    ended_at          INTEGER,
-    active            INTEGER,
-    waiting           INTEGER NOT NULL,
-    downtime          INTEGER NOT NULL,
-    attempts          INTEGER NOT NULL,
-    reopen_count      INTEGER NOT NULL,
-    cost              INTEGER NOT NULL,
-    estimated_cost    INTEGER NOT NULL,
-    unpriced          INTEGER NOT NULL,
-    tokens            INTEGER NOT NULL,
-    error             TEXT,
     -- Size and modification time of the journal that the entry was derived from.
     journal_bytes     INTEGER NOT NULL,
-    journal_modified  INTEGER NOT NULL
+    journal_modified  INTEGER NOT NULL,
+    -- Everything else, as JSON.
+    entry             TEXT NOT NULL,
+    -- The parts of it by which runs are found.
+    name              TEXT AS (entry ->> 'name') STORED,
+    agent             TEXT AS (entry ->> 'agent') STORED,
+    project           TEXT AS (entry ->> 'cwd') STORED,
+    task              TEXT AS (entry ->> 'task') STORED,
+    outcome           TEXT AS (entry ->> 'outcome') STORED,
+    started_at        TEXT AS (entry ->> 'started_at') STORED,
+    ended_at          TEXT AS (entry ->> 'ended_at') STORED
 ) STRICT;
 
 CREATE INDEX runs_newest ON runs (started_at DESC, id);
@@ -45,13 +34,8 @@ CREATE TABLE attempts (
     run               INTEGER NOT NULL,
     number            INTEGER NOT NULL,
     session           TEXT NOT NULL,
-    started_at        INTEGER NOT NULL,
-    ended_at          INTEGER,
-    fault             TEXT,
-    -- How long the run then waited before the next attempt.
-    waited            INTEGER NOT NULL,
-    cost              INTEGER NOT NULL,
-    estimated_cost    INTEGER NOT NULL,
+    -- The attempt, as JSON.
+    entry             TEXT NOT NULL,
     PRIMARY KEY (run, number)
 ) STRICT, WITHOUT ROWID;
 

@@ -140,21 +140,18 @@ fn differences(ledger: &Ledger) -> Vec<String> {
 fn derives_run_from_its_records() {
     let (_dir, home) = home();
     let NewRun { dir, .. } = run(&home, 7, &complete_run());
-    let attempt = dir.create_attempt(2).expect("an attempt");
-    let model_usage = |model: &str, cost| ModelUsage {
-        model: model.to_owned(),
-        cost: cents(cost),
-        estimated_cost: Usd::ZERO,
-        unpriced: false,
-        tokens: Tokens::default(),
-        truncated_tokens: Tokens::default(),
-        messages: 1,
+    let attempt = dir.attempt(2).create().expect("an attempt");
+    let model_usage = |model: &str, cost| {
+        ModelUsage::new(
+            model.to_owned(),
+            &Usage { reported_cost: cents(cost), messages: 1, ..Usage::default() },
+        )
     };
-    attempt.write_model_usage(&[model_usage("large", 15), model_usage("small", 5)]).expect("it is written");
+    attempt.write(&vec![model_usage("large", 15), model_usage("small", 5)]).expect("it is written");
     let entry = LedgerEntry::read(&dir);
     let run = &entry.run;
     assert_eq!((run.state, run.outcome, run.fault), (RunState::Finished, Some(OutcomeKind::Done), None));
-    assert_eq!((run.cost, run.attempts, run.tokens), (cents(25), 2, 200));
+    assert_eq!((run.cost.0, run.attempts, run.tokens), (cents(25), 2, 200));
     assert_eq!((seconds(run.waiting), run.active.map(seconds)), (35, Some(965)));
     let attempts: Vec<_> = entry
         .attempts
@@ -189,25 +186,21 @@ fn counts_usage_of_running_attempt() {
         ledger.catch_up().expect("it is brought up to date");
         let entry = ledger.entry(dir.id()).expect("it can be queried").expect("it has an entry");
         let spend = entry.spend.values().map(|spend| spend.cost).fold(Usd::ZERO, |sum, cost| sum + cost);
-        assert_eq!(spend, entry.run.cost, "the list agrees with the sums");
-        entry.run.cost
+        assert_eq!(spend, entry.run.cost.0, "the list agrees with the sums");
+        entry.run.cost.0
     };
     let mut ledger = up_to_date_ledger(&home);
     assert_eq!(cost(&mut ledger), Usd::ZERO);
-    let attempt = dir.create_attempt(1).expect("an attempt");
+    let attempt = dir.attempt(1).create().expect("an attempt");
     let publish = |cost| {
-        let model_usage = ModelUsage {
-            model: "large".to_owned(),
-            cost: cents(cost),
-            estimated_cost: Usd::ZERO,
-            unpriced: false,
-            tokens: Tokens::default(),
-            truncated_tokens: Tokens::default(),
-            messages: 1,
-        };
-        attempt.write_model_usage(&[model_usage]).expect("it is written");
+        let model_usage = ModelUsage::new(
+            "large".to_owned(),
+            &Usage { reported_cost: cents(cost), messages: 1, ..Usage::default() },
+        );
+        attempt.write(&vec![model_usage]).expect("it is written");
         // Two writes within one tick of the clock have the same time.
-        let file = OpenOptions::new().write(true).open(attempt.usage_path()).expect("it is there");
+        let file =
+            OpenOptions::new().write(true).open(attempt.path_of::<Vec<ModelUsage>>()).expect("it is there");
         file.set_modified(SystemTime::now() + Duration::from_secs(cost)).expect("it has a time");
     };
     publish(3);
@@ -226,7 +219,7 @@ fn counts_usage_of_running_attempt() {
 fn ignores_model_list_with_wrong_sum() {
     let (_dir, home) = home();
     let NewRun { dir, .. } = run(&home, 7, &complete_run());
-    fs::create_dir_all(dir.create_attempt(2).expect("an attempt").path()).expect("it is there");
+    fs::create_dir_all(dir.attempt(2).create().expect("an attempt").path()).expect("it is there");
     fs::write(dir.attempt(2).path().join("usage.json"), "[{").expect("it is written");
     let spend = LedgerEntry::read(&dir).spend;
     assert_eq!(spend.values().map(|spend| spend.cost).fold(Usd::ZERO, |sum, cost| sum + cost), cents(25));
@@ -335,7 +328,7 @@ fn filters_runs() {
         plan.spec.name = name.map(str::to_owned);
         plan.spec.prompt = task.to_owned();
         plan.spec.cwd = cwd.into();
-        plan.started_at = at(roll as u64);
+        plan.started_at = at(roll as u64).into();
         let mut run = home.create_run(&day(), roll as u64, &plan).expect("a run");
         append(&mut run, &records);
         ids.push(run.dir.id().clone());
@@ -425,7 +418,8 @@ fn reports_differences() {
         text.replace(one.dir.id().as_str(), "ONE").replace(deleted.dir.id().as_str(), "DELETED")
     };
     fs::remove_dir_all(deleted.dir.path()).expect("it is removed");
-    ledger.database.db.execute_batch("UPDATE runs SET cost = 1, outcome = 'failed'").expect("it is changed");
+    let change = "UPDATE runs SET entry = json_set(entry, '$.reported_cost_usd', 0.5, '$.outcome', 'failed')";
+    ledger.database.db.execute_batch(change).expect("it is changed");
     ledger.database.db.execute_batch("DELETE FROM attempts WHERE number = 2").expect("it is changed");
     let missing = run(&home, 3, &started(1, 0));
     let messages: Vec<_> = differences(&ledger).into_iter().map(rename).collect();
@@ -440,9 +434,9 @@ fn reports_differences() {
         [
             "DELETED: in the ledger, but there is no such run",
             "MISSING: not in the ledger",
-            "ONE: cost is [1,0] in the ledger, and [250000,0] in its journal",
-            "ONE: list of attempts is [{\"number\":1,\"session\":\"one\",\"started_at\":176",
+            "ONE: list of attempts is [{\"cost\":50000,\"ended_at\":1767225660000,\"esti",
             "ONE: outcome is \"failed\" in the ledger, and \"done\" in its journal",
+            "ONE: reported_cost_usd is 0.5 in the ledger, and 0.25 in its journal",
         ]
     "#]]
     .assert_debug_eq(&sorted);

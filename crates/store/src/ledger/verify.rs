@@ -1,13 +1,13 @@
 //! Compares the ledger with the journals. It changes neither.
 
-use super::entry::{LedgerEntry, LedgerSpend, Quarter};
+use super::entry::LedgerEntry;
 use super::query::RunFilter;
 use super::{Ledger, LedgerError};
 use crate::RunDir;
 use crate::find_run::{days_newest_first, unsorted_runs_of_day};
 use longhaul_core::RunId;
-use serde::Serialize;
-use std::collections::{BTreeMap, BTreeSet};
+use serde_json::{Map, Value, json};
+use std::collections::BTreeSet;
 use std::fmt;
 
 /// A difference between the ledger and the journals.
@@ -29,7 +29,7 @@ pub enum DifferenceKind {
     /// A part of the entry differs.
     Field {
         /// Name of the part.
-        part: &'static str,
+        part: String,
         /// Value in the ledger.
         ledger: String,
         /// Value derived from the journal.
@@ -78,8 +78,9 @@ impl Ledger {
             report(differ(DifferenceKind::Missing));
             return Ok(());
         };
-        for (part, ledger, journal) in parts(&recorded, &derived) {
+        for ((part, ledger), (_, journal)) in parts(&recorded).into_iter().zip(parts(&derived)) {
             if ledger != journal {
+                let (ledger, journal) = (ledger.to_string(), journal.to_string());
                 report(differ(DifferenceKind::Field { part, ledger, journal }));
             }
         }
@@ -87,63 +88,22 @@ impl Ledger {
     }
 }
 
-/// Returns the compared parts, each with its name and both values.
-fn parts(ledger: &LedgerEntry, journal: &LedgerEntry) -> Vec<(&'static str, String, String)> {
-    let (one, other) = (&ledger.run, &journal.run);
-    let mut parts = Vec::new();
-    part(&mut parts, "state", &one.state, &other.state);
-    part(&mut parts, "outcome", &one.outcome, &other.outcome);
-    part(&mut parts, "fault", &one.fault, &other.fault);
-    part(&mut parts, "directory", &(&one.day, &one.dir), &(&other.day, &other.dir));
-    part(
-        &mut parts,
-        "task",
-        &(&one.name, &one.task, &one.project),
-        &(&other.name, &other.task, &other.project),
-    );
-    part(&mut parts, "agent", &(&one.agent, &one.model), &(&other.agent, &other.model));
-    part(&mut parts, "start", &one.started_at, &other.started_at);
-    part(
-        &mut parts,
-        "end",
-        &(one.ended_at, one.until, one.retry_at),
-        &(other.ended_at, other.until, other.retry_at),
-    );
-    part(
-        &mut parts,
-        "time",
-        &(one.active, one.waiting, one.downtime),
-        &(other.active, other.waiting, other.downtime),
-    );
-    part(&mut parts, "cost", &(one.cost, one.estimated_cost), &(other.cost, other.estimated_cost));
-    part(&mut parts, "tokens", &(one.tokens, one.unpriced), &(other.tokens, other.unpriced));
-    part(
-        &mut parts,
-        "number of attempts",
-        &(one.attempts, one.reopen_count),
-        &(other.attempts, other.reopen_count),
-    );
-    part(&mut parts, "error", &one.error, &other.error);
-    part(&mut parts, "journal", &one.journal, &other.journal);
-    if ledger.attempts != journal.attempts {
-        part(&mut parts, "list of attempts", &ledger.attempts, &journal.attempts);
-    }
-    if ledger.spend != journal.spend {
-        let entries = |spend: &BTreeMap<(Quarter, String), LedgerSpend>| {
-            spend.iter().map(|(key, spend)| (key.clone(), *spend)).collect::<Vec<_>>()
-        };
-        part(&mut parts, "spending by model", &entries(&ledger.spend), &entries(&journal.spend));
+/// Returns the compared parts of an entry by name. Their values are JSON, which is short and exact and has no
+/// type names.
+fn parts(entry: &LedgerEntry) -> Map<String, Value> {
+    let LedgerEntry { run, attempts, spend, .. } = entry;
+    let spend: Vec<_> = spend.iter().collect();
+    let other = json!({
+        "state": run.state.as_str(),
+        "directory": [run.day, run.dir.display().to_string()],
+        "journal": run.journal,
+        "list of attempts": attempts,
+        "spending by model": spend,
+    });
+    let mut parts = Map::new();
+    for value in [json!(run), other] {
+        let Value::Object(fields) = value else { continue };
+        parts.extend(fields);
     }
     parts
-}
-
-/// Adds a part with its values as JSON, which is short and exact and has no type names.
-fn part(
-    parts: &mut Vec<(&'static str, String, String)>,
-    name: &'static str,
-    one: &impl Serialize,
-    other: &impl Serialize,
-) {
-    let text = |value: Result<String, serde_json::Error>| value.unwrap_or_else(|error| error.to_string());
-    parts.push((name, text(serde_json::to_string(one)), text(serde_json::to_string(other))));
 }

@@ -1,11 +1,11 @@
 //! Writes entries. Each entry replaces the stored one completely, in one transaction.
 
 use super::entry::LedgerEntry;
-use super::row::Number;
+use super::row::{Number, json};
 use super::{Ledger, LedgerError};
 use crate::Home;
-use longhaul_core::{Fault, OutcomeKind, RunId};
-use rusqlite::{Connection, OptionalExtension, Result, named_params, params};
+use longhaul_core::RunId;
+use rusqlite::{Connection, OptionalExtension, Result, params};
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -42,21 +42,10 @@ fn upsert(db: &Connection, home: &Home, entry: &LedgerEntry) -> Result<()> {
     let Some(run) = upsert_run(db, home, entry)? else { return Ok(()) };
     delete_parts(db, run)?;
     let mut insert_attempt = db.prepare_cached(
-        "INSERT OR REPLACE INTO attempts (run, number, session, started_at, ended_at, fault, waited, cost, estimated_cost)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT OR REPLACE INTO attempts (run, number, session, entry) VALUES (?, ?, ?, ?)",
     )?;
     for attempt in &entry.attempts {
-        insert_attempt.execute(params![
-            run,
-            attempt.number,
-            attempt.session.as_str(),
-            Number::from(attempt.started_at),
-            attempt.ended_at.map(Number::from),
-            attempt.fault.map(Fault::as_str),
-            Number::from(attempt.waited),
-            Number::from(attempt.cost),
-            Number::from(attempt.estimated_cost),
-        ])?;
+        insert_attempt.execute((run, attempt.number, attempt.session.as_str(), json(attempt)))?;
     }
     let mut insert_spend = db.prepare_cached(
         "INSERT INTO spend (quarter, run, model, cost, estimated_cost, unpriced, input, output, cache_read,
@@ -68,8 +57,8 @@ fn upsert(db: &Connection, home: &Home, entry: &LedgerEntry) -> Result<()> {
             Number(*quarter),
             run,
             model,
-            Number::from(usage.cost),
-            Number::from(usage.estimated_cost),
+            Number(usage.cost.0),
+            Number(usage.estimated_cost.0),
             usage.unpriced,
             Number(usage.tokens.input),
             Number(usage.tokens.output),
@@ -85,51 +74,23 @@ fn upsert(db: &Connection, home: &Home, entry: &LedgerEntry) -> Result<()> {
 /// Writes the run itself and returns its row id, or `None` if the stored entry is newer and stays.
 fn upsert_run(db: &Connection, home: &Home, entry: &LedgerEntry) -> Result<Option<i64>> {
     let mut statement = db.prepare_cached(
-        "INSERT INTO runs (id, day, dir, name, agent, model, project, task, state, outcome, fault, until, retry_at,
-             started_at, ended_at, active, waiting, downtime, attempts, reopen_count, cost, estimated_cost, unpriced, tokens,
-             error, journal_bytes, journal_modified)
-         VALUES (:id, :day, :dir, :name, :agent, :model, :project, :task, :state, :outcome, :fault, :until, :retry_at,
-             :started_at, :ended_at, :active, :waiting, :downtime, :attempts, :reopen_count, :cost, :estimated_cost,
-             :unpriced, :tokens, :error, :journal_bytes, :journal_modified)
-         ON CONFLICT (id) DO UPDATE SET day = :day, dir = :dir, name = :name, agent = :agent, model = :model,
-             project = :project, task = :task, state = :state, outcome = :outcome, fault = :fault, until = :until,
-             retry_at = :retry_at, started_at = :started_at, ended_at = :ended_at, active = :active, waiting = :waiting,
-             downtime = :downtime, attempts = :attempts, reopen_count = :reopen_count, cost = :cost,
-             estimated_cost = :estimated_cost, unpriced = :unpriced, tokens = :tokens, error = :error,
-             journal_bytes = :journal_bytes, journal_modified = :journal_modified
-         WHERE :journal_modified >= journal_modified
+        "INSERT INTO runs (id, day, dir, state, journal_bytes, journal_modified, entry)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+         ON CONFLICT (id) DO UPDATE SET day = ?2, dir = ?3, state = ?4, journal_bytes = ?5, journal_modified = ?6,
+             entry = ?7
+         WHERE ?6 >= journal_modified
          RETURNING run",
     )?;
     let run = &entry.run;
-    let values = named_params! {
-        ":id": run.id.as_str(),
-        ":day": run.day,
-        ":dir": stored_dir(home, &run.dir).as_os_str().as_bytes(),
-        ":name": run.name,
-        ":agent": run.agent,
-        ":model": run.model,
-        ":project": run.project,
-        ":task": run.task,
-        ":state": run.state.as_str(),
-        ":outcome": run.outcome.map(OutcomeKind::as_str),
-        ":fault": run.fault.map(Fault::as_str),
-        ":until": run.until.map(Number::from),
-        ":retry_at": run.retry_at.map(Number::from),
-        ":started_at": Number::from(run.started_at),
-        ":ended_at": run.ended_at.map(Number::from),
-        ":active": run.active.map(Number::from),
-        ":waiting": Number::from(run.waiting),
-        ":downtime": Number::from(run.downtime),
-        ":attempts": run.attempts,
-        ":reopen_count": run.reopen_count,
-        ":cost": Number::from(run.cost),
-        ":estimated_cost": Number::from(run.estimated_cost),
-        ":unpriced": run.unpriced,
-        ":tokens": Number(run.tokens),
-        ":error": run.error,
-        ":journal_bytes": Number(run.journal.bytes),
-        ":journal_modified": run.journal.modified,
-    };
+    let values = params![
+        run.id.as_str(),
+        run.day,
+        stored_dir(home, &run.dir).as_os_str().as_bytes(),
+        run.state.as_str(),
+        Number(run.journal.bytes),
+        run.journal.modified,
+        json(run),
+    ];
     statement.query_row(values, |row| row.get(0)).optional()
 }
 

@@ -14,7 +14,7 @@ pub(crate) fn plan() -> Plan {
     let path = "/opt/claude".into();
     Plan {
         longhaul_version: "0.1.0".to_owned(),
-        binary: Some(Binary { path, size: 7, modified_at: Moment(1_000), sha256: None }),
+        binary: Some(Binary { path, size: 7, modified_at: Moment(1_000).into(), sha256: None }),
         env: EnvNames::new(["ANTHROPIC_API_KEY=sk-secret", "DISABLE_AUTOUPDATER"], ["CLAUDECODE"]),
         origins: BTreeMap::from([("stall_timeout".to_owned(), "flag --stall-timeout".to_owned())]),
         ..Plan::new(spec, Moment(1_763_775_245_120))
@@ -100,6 +100,6 @@ fn binary_resolves_links() {
     let binary = Binary::new(&link).expect("binary");
     assert_eq!(binary.path.as_path(), fs::canonicalize(&file).expect("path"));
     assert_eq!(binary.size, 10);
-    assert!(binary.modified_at > Moment(1_600_000_000_000));
+    assert!(binary.modified_at.0 > Moment(1_600_000_000_000));
     assert!(Binary::new(&dir.path().join("none")).is_err());
 }

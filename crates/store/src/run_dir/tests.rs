@@ -1,5 +1,5 @@
 use super::*;
-use crate::EnvNames;
+use crate::{AnsweredQuestion, Argv, AttemptExit, EnvNames, WatchdogStop};
 use longhaul_core::{Exit, Moment, Span};
 use std::io::Write;
 
@@ -13,7 +13,7 @@ fn run_dir() -> (tempfile::TempDir, RunDir) {
 fn lists_attempts_in_order() {
     let (_dir, run) = run_dir();
     for number in [1000, 2, 1, 2] {
-        run.create_attempt(number).expect("attempt");
+        run.attempt(number).create().expect("attempt");
     }
     fs::write(run.attempts_path().join("notes"), "").expect("an unrelated file");
     let attempts = run.attempts().expect("attempts");
@@ -61,7 +61,7 @@ fn plan_of_moved_run_names_its_moved_workspace() {
 #[test]
 fn reopened_stream_keeps_its_content() {
     let (_dir, run) = run_dir();
-    let attempt = run.create_attempt(1).expect("attempt");
+    let attempt = run.attempt(1).create().expect("attempt");
     for line in ["one\n", "two\n"] {
         attempt.create_stream().expect("stream").write_all(line.as_bytes()).expect("written");
     }
@@ -71,27 +71,27 @@ fn reopened_stream_keeps_its_content() {
 #[test]
 fn round_trips_files_of_an_attempt() {
     let (_dir, run) = run_dir();
-    let attempt = run.create_attempt(1).expect("attempt");
-    assert_eq!(attempt.exit().expect("none yet"), None);
-    let exit = AttemptExit { exit: Exit::Signal(9), ended_at: Moment(5), process: None, oom_killed: true };
-    attempt.write_exit(&exit).expect("written");
-    assert_eq!(attempt.exit().expect("exit"), Some(exit));
-    assert_eq!(attempt.watchdog_stop().expect("none yet"), None);
-    assert_eq!(attempt.answers().expect("none yet"), []);
+    let attempt = run.attempt(1).create().expect("attempt");
+    assert_eq!(attempt.read::<AttemptExit>().expect("none yet"), None);
+    let exit = AttemptExit { exit: Exit::Signal(9), ended_at: Moment(5).into(), process: None, oom_killed: true };
+    attempt.write(&exit).expect("written");
+    assert_eq!(attempt.read().expect("exit"), Some(exit));
+    assert_eq!(attempt.read::<WatchdogStop>().expect("none yet"), None);
+    assert_eq!(attempt.read::<Vec<AnsweredQuestion>>().expect("none yet"), None);
     let answer = AnsweredQuestion { question: "Which?".into(), answer: "This".into(), key: None };
-    attempt.write_answers(std::slice::from_ref(&answer)).expect("written");
-    assert_eq!(attempt.answers().expect("answers"), [answer]);
-    let stop = WatchdogStop { at: Moment(7), silent_ms: Span(2_000), processes_stopped: Some(2) };
-    attempt.write_watchdog_stop(&stop).expect("written");
-    assert_eq!(attempt.watchdog_stop().expect("a stop"), Some(stop));
+    attempt.write(&vec![answer.clone()]).expect("written");
+    assert_eq!(attempt.read().expect("answers"), Some(vec![answer]));
+    let stop = WatchdogStop { at: Moment(7).into(), silent_ms: Span(2_000), processes_stopped: Some(2) };
+    attempt.write(&stop).expect("written");
+    assert_eq!(attempt.read().expect("a stop"), Some(stop));
     let argv = Argv {
         program: "/bin/agent".into(),
         args: vec!["-p".into()],
         cwd: "/tmp".into(),
         env: EnvNames::new(["A"], ["B"]),
     };
-    attempt.write_argv(&argv).expect("written");
-    assert_eq!(attempt.argv().expect("arguments"), argv);
+    attempt.write(&argv).expect("written");
+    assert_eq!(attempt.read().expect("arguments"), Some(argv));
 }
 
 #[test]

@@ -1,104 +1,92 @@
 //! Builds the data of completed spans, except for that of the run. It never sends them.
 
-use crate::attributes;
+use crate::attributes::{self, attribute};
 use crate::conversation::{ToolCallSpan, ToolOutcome, TurnSpan};
-use longhaul_core::{AttemptHistory, Fault, Moment, Usage};
+use crate::time::system_time;
+use longhaul_core::{AttemptHistory, Fault, Moment, ResumeStrategy, Usage, WaitHistory};
 use longhaul_store::{Plan, rfc3339};
-use opentelemetry::trace::SpanKind;
+use opentelemetry::trace::{Event, SpanBuilder, SpanKind};
 use opentelemetry::{Array, KeyValue, StringValue, Value};
 use serde::Serialize;
 
-/// The part of a plan that every span includes.
+/// The run that all spans belong to.
 pub(super) struct RunInfo {
     pub(super) run: String,
-    pub(super) name: Option<String>,
-    pub(super) agent: String,
-    pub(super) provider: &'static str,
-    pub(super) model: Option<String>,
-    /// When the run was created.
-    pub(super) created_at: Moment,
-}
-
-/// An event within a span.
-pub(super) struct SpanEvent {
-    pub(super) name: &'static str,
-    pub(super) at: Moment,
-    pub(super) attributes: Vec<KeyValue>,
+    pub(super) plan: Plan,
 }
 
 /// A completed span.
 pub(super) struct SpanData {
     /// Key from which the span's id is derived. A later supervisor derives the same id from it.
     pub(super) key: String,
-    pub(super) name: String,
-    pub(super) kind: SpanKind,
-    pub(super) started_at: Moment,
+    pub(super) builder: SpanBuilder,
     pub(super) ended_at: Moment,
-    pub(super) attributes: Vec<KeyValue>,
-    pub(super) events: Vec<SpanEvent>,
     pub(super) error: Option<String>,
 }
 
 impl RunInfo {
-    /// Creates the info from a run's id and plan.
-    pub(super) fn new(run: String, plan: &Plan) -> RunInfo {
-        let agent = plan.spec.agent.name.clone();
-        let provider = provider(&agent);
-        RunInfo {
-            run,
-            name: plan.spec.name.clone(),
-            agent,
-            provider,
-            model: plan.spec.model.clone(),
-            created_at: plan.started_at,
-        }
+    /// Returns the vendor of the agent's models, as in the conventions.
+    pub(super) fn provider(&self) -> KeyValue {
+        let provider = match self.plan.spec.agent.name.as_str() {
+            "claude" => "anthropic",
+            "codex" => "openai",
+            "gemini" => "gcp.gemini",
+            _ => "_OTHER",
+        };
+        KeyValue::new(attributes::PROVIDER, provider)
+    }
+
+    pub(super) fn agent(&self) -> KeyValue {
+        KeyValue::new(attributes::AGENT, self.plan.spec.agent.name.clone())
     }
 
     /// Returns the attributes of every metric. They have few values, so that the number of series stays
     /// small.
     pub(super) fn common(&self) -> Vec<KeyValue> {
-        vec![
-            KeyValue::new(attributes::PROVIDER, self.provider),
-            KeyValue::new(attributes::AGENT, self.agent.clone()),
-        ]
+        vec![self.provider(), self.agent()]
     }
 
-    /// Returns the attribute of the requested model, or `None` if the plan has none.
     pub(super) fn requested_model(&self) -> Option<KeyValue> {
-        self.model.clone().map(|model| KeyValue::new(attributes::REQUEST_MODEL, model))
+        attribute(attributes::REQUEST_MODEL, self.plan.spec.model.clone())
     }
 }
 
 impl SpanData {
-    /// Builds the span of an attempt that ended at `at`.
+    fn new(
+        key: String,
+        name: String,
+        started_at: Moment,
+        ended_at: Moment,
+        attributes: Vec<KeyValue>,
+    ) -> SpanData {
+        let builder = SpanBuilder::from_name(name)
+            .with_kind(SpanKind::Internal)
+            .with_start_time(system_time(started_at))
+            .with_attributes(attributes);
+        SpanData { key, builder, ended_at: ended_at.max(started_at), error: None }
+    }
+
+    /// Builds the span of an attempt that ended at `ended_at`.
     pub(super) fn attempt(
         info: &RunInfo,
         attempt: &AttemptHistory,
         ended_at: Moment,
-        events: Vec<SpanEvent>,
+        events: Vec<Event>,
     ) -> SpanData {
         let mut attributes = vec![
             KeyValue::new(attributes::OPERATION, "invoke_agent"),
-            KeyValue::new(attributes::AGENT, info.agent.clone()),
+            info.agent(),
             KeyValue::new(attributes::CONVERSATION, attempt.session_id().to_string()),
             KeyValue::new(attributes::ATTEMPT, i64::from(attempt.number)),
         ];
         attributes.extend(info.requested_model());
-        attributes
-            .extend(attempt.strategy.map(|strategy| KeyValue::new(attributes::STRATEGY, strategy.as_str())));
+        attributes.extend(attribute(attributes::STRATEGY, attempt.strategy.map(ResumeStrategy::as_str)));
         attributes.extend(usage_attributes(&attempt.usage()));
-        attributes
-            .extend(attempt.remedy().map(|remedy| KeyValue::new(attributes::REMEDY, wire_name(&remedy))));
-        SpanData {
-            key: span_key(attempt.number),
-            name: format!("invoke_agent {}", info.agent),
-            kind: SpanKind::Internal,
-            started_at: attempt.started_at,
-            ended_at,
-            attributes,
-            events,
-            error: attempt.fault().map(|fault| fault.as_str().to_owned()),
-        }
+        attributes.extend(attribute(attributes::REMEDY, attempt.remedy().as_ref().map(wire_name)));
+        let name = format!("invoke_agent {}", info.plan.spec.agent.name);
+        let span = SpanData::new(span_key(attempt.number), name, attempt.started_at, ended_at, attributes);
+        let error = attempt.fault().map(|fault| fault.as_str().to_owned());
+        SpanData { builder: span.builder.with_events(events), error, ..span }
     }
 
     pub(super) fn turn(info: &RunInfo, attempt: u32, turn: &TurnSpan) -> SpanData {
@@ -107,14 +95,12 @@ impl SpanData {
             KeyValue::new(attributes::RESPONSE_ID, turn.id.clone()),
             KeyValue::new(attributes::ATTEMPT, i64::from(attempt)),
         ];
+        let reasons = turn.stop_reason.clone().map(|reason| vec![StringValue::from(reason)]);
+        let reasons = reasons.map(|reasons| Value::Array(Array::String(reasons)));
         attributes.extend(info.requested_model());
-        attributes.extend(turn.model.clone().map(|model| KeyValue::new(attributes::RESPONSE_MODEL, model)));
-        attributes
-            .extend(turn.session.clone().map(|session| KeyValue::new(attributes::CONVERSATION, session)));
-        attributes.extend(turn.stop_reason.clone().map(|reason| {
-            let reasons = Array::String(vec![StringValue::from(reason)]);
-            KeyValue::new(attributes::FINISH_REASONS, Value::Array(reasons))
-        }));
+        attributes.extend(attribute(attributes::RESPONSE_MODEL, turn.model.clone()));
+        attributes.extend(attribute(attributes::CONVERSATION, turn.session.clone()));
+        attributes.extend(attribute(attributes::FINISH_REASONS, reasons));
         attributes.extend(turn.usage.into_iter().flat_map(|usage| {
             token_attributes(
                 usage.input_tokens,
@@ -123,16 +109,10 @@ impl SpanData {
                 usage.cache_creation_input_tokens,
             )
         }));
-        SpanData {
-            key: format!("{} turn {}", span_key(attempt), turn.id),
-            name: turn.model.as_ref().map_or("chat".to_owned(), |model| format!("chat {model}")),
-            kind: SpanKind::Client,
-            started_at: turn.started_at,
-            ended_at: turn.ended_at,
-            attributes,
-            events: Vec::new(),
-            error: None,
-        }
+        let key = format!("{} turn {}", span_key(attempt), turn.id);
+        let name = turn.model.as_ref().map_or("chat".to_owned(), |model| format!("chat {model}"));
+        let span = SpanData::new(key, name, turn.started_at, turn.ended_at, attributes);
+        SpanData { builder: span.builder.with_kind(SpanKind::Client), ..span }
     }
 
     pub(super) fn call(attempt: u32, call: &ToolCallSpan) -> SpanData {
@@ -144,57 +124,29 @@ impl SpanData {
         ];
         let error = match call.outcome {
             ToolOutcome::Returned => None,
-            ToolOutcome::Failed => Some("tool_error"),
-            ToolOutcome::Denied => Some("denied"),
-            ToolOutcome::Interrupted => Some("interrupted"),
+            ToolOutcome::Failed => Some("tool_error".to_owned()),
+            ToolOutcome::Denied => Some("denied".to_owned()),
+            ToolOutcome::Interrupted => Some("interrupted".to_owned()),
         };
-        if call.outcome == ToolOutcome::Denied {
-            attributes.push(KeyValue::new(attributes::DENIED, true));
-        }
-        SpanData {
-            key: call_span_key(attempt, &call.id),
-            name: format!("execute_tool {}", call.tool),
-            kind: SpanKind::Internal,
-            started_at: call.started_at,
-            ended_at: call.ended_at,
-            attributes,
-            events: Vec::new(),
-            error: error.map(str::to_owned),
-        }
+        let is_denied = (call.outcome == ToolOutcome::Denied).then_some(true);
+        attributes.extend(attribute(attributes::DENIED, is_denied));
+        let (key, name) = (call_span_key(attempt, &call.id), format!("execute_tool {}", call.tool));
+        SpanData { error, ..SpanData::new(key, name, call.started_at, call.ended_at, attributes) }
     }
 
-    /// Builds the span of a wait that was planned to last until `until`.
-    pub(super) fn wait(
-        started_at: Moment,
-        ended_at: Moment,
-        until: Moment,
-        fault: Option<Fault>,
-    ) -> SpanData {
-        let mut attributes = vec![KeyValue::new(attributes::UNTIL, rfc3339(until))];
-        attributes.extend(fault.map(|fault| KeyValue::new(attributes::FAULT, fault.as_str())));
-        SpanData {
-            key: format!("wait {}", started_at.0),
-            name: fault.map_or("wait".to_owned(), |fault| format!("wait {}", fault.as_str())),
-            kind: SpanKind::Internal,
-            started_at,
-            ended_at,
-            attributes,
-            events: Vec::new(),
-            error: None,
-        }
+    pub(super) fn wait(wait: &WaitHistory, ended_at: Moment) -> SpanData {
+        let fault = wait.fault.map(Fault::as_str);
+        let mut attributes = vec![KeyValue::new(attributes::UNTIL, rfc3339(wait.until))];
+        attributes.extend(attribute(attributes::FAULT, fault));
+        let name = fault.map_or("wait".to_owned(), |fault| format!("wait {fault}"));
+        SpanData::new(format!("wait {}", wait.from.0), name, wait.from, ended_at, attributes)
     }
 
     pub(super) fn check(started_at: Moment, ended_at: Moment, result: String) -> SpanData {
-        SpanData {
-            key: format!("check {}", started_at.0),
-            name: "check".to_owned(),
-            kind: SpanKind::Internal,
-            started_at,
-            ended_at,
-            error: (result != "passed").then(|| "check_failed".to_owned()),
-            attributes: vec![KeyValue::new(attributes::CHECK, result)],
-            events: Vec::new(),
-        }
+        let error = (result != "passed").then(|| "check_failed".to_owned());
+        let attributes = vec![KeyValue::new(attributes::CHECK, result)];
+        let (key, name) = (format!("check {}", started_at.0), "check".to_owned());
+        SpanData { error, ..SpanData::new(key, name, started_at, ended_at, attributes) }
     }
 }
 
@@ -206,16 +158,6 @@ pub(super) fn span_key(attempt: u32) -> String {
 /// Returns the key of a call's span, which is also the parent of a sub-agent's spans.
 pub(super) fn call_span_key(attempt: u32, call: &str) -> String {
     format!("{} call {call}", span_key(attempt))
-}
-
-/// Returns the vendor of an agent's models, as in the conventions.
-fn provider(agent: &str) -> &'static str {
-    match agent {
-        "claude" => "anthropic",
-        "codex" => "openai",
-        "gemini" => "gcp.gemini",
-        _ => "_OTHER",
-    }
 }
 
 /// Returns the attributes for the usage of an attempt or a run.

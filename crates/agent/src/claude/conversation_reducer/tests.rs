@@ -1,10 +1,10 @@
-use super::{INPUT_BYTES_MAX, RESULT_BYTES_MAX, bounded_input, bounded_result};
+use super::{INPUT_BYTES_MAX, RESULT_BYTES_MAX, bound, bounded_input};
 use crate::claude::Claude;
-use crate::claude::wire::parse;
-use crate::transcript_message::TranscriptMessage;
+use crate::transcript_message::{EventKind, MessageOrigin, TranscriptMessage};
 use crate::{Decoder, Dialect, DoneSignals, Guards};
 use expect_test::{Expect, expect};
 use longhaul_core::Exit;
+use serde_json::value::RawValue;
 use std::fmt::Write;
 use std::slice;
 
@@ -231,9 +231,15 @@ fn truncated_stream_gives_prefix() {
 
 #[test]
 fn long_results_keep_their_ends() {
+    let result = |text: &str| {
+        let result = TranscriptMessage::new(EventKind::ToolResult, MessageOrigin::Tool, 1);
+        let mut result = TranscriptMessage { content: Some(text.to_owned()), ..result };
+        bound(&mut result);
+        (result.content.expect("a text"), result.truncated_bytes)
+    };
     let (short, long) = ("é".repeat(RESULT_BYTES_MAX / 2), "é".repeat(RESULT_BYTES_MAX));
-    assert_eq!(bounded_result(short.clone()), (short, 0));
-    let (bounded, omitted) = bounded_result(long.clone());
+    assert_eq!(result(&short), (short, 0));
+    let (bounded, omitted) = result(&long);
     assert!(bounded.len() < RESULT_BYTES_MAX + 64, "{}", bounded.len());
     assert!(bounded.contains(&format!("[{omitted} bytes omitted]")), "{omitted}");
     assert_eq!(bounded.matches('é').count() * 2 + omitted as usize, long.len());
@@ -242,7 +248,7 @@ fn long_results_keep_their_ends() {
 #[test]
 fn long_arguments_keep_their_form() {
     let check = |input: &str, file_path: Option<&str>| {
-        let (bounded, omitted) = bounded_input(parse(input.as_bytes()).expect("JSON"));
+        let (bounded, omitted) = bounded_input(input);
         assert!(omitted > 0 && bounded.as_ref().is_none_or(|input| input.get().len() <= INPUT_BYTES_MAX));
         let value =
             bounded.map(|input| serde_json::from_str::<serde_json::Value>(input.get()).expect("JSON"));
@@ -253,8 +259,11 @@ fn long_arguments_keep_their_form() {
     // No text in it is long, and it is too deep to be parsed.
     check(&("[".repeat(INPUT_BYTES_MAX) + &"]".repeat(INPUT_BYTES_MAX)), None);
     let short = r#"{"command":"ls"}"#;
-    let (input, omitted) = bounded_input(parse(short.as_bytes()).expect("JSON"));
-    assert_eq!((input.expect("it is short").get(), omitted), (short, 0));
+    let input = Some(RawValue::from_string(short.to_owned()).expect("JSON"));
+    let call = TranscriptMessage::new(EventKind::ToolCall, MessageOrigin::Model, 1);
+    let mut call = TranscriptMessage { input, ..call };
+    bound(&mut call);
+    assert_eq!((call.input.expect("it is short").get(), call.truncated_bytes), (short, 0));
 }
 
 /// The agent requested this message again without streaming, so there are no deltas and no usage.

@@ -4,9 +4,7 @@ use crate::claude::finish_tool::FINISH;
 use crate::{AgentContext, DoneSignals};
 use longhaul_core::{KeepGoingPrompt, Remaining};
 
-/// The start of a prompt to continue.
 const CONTINUE: &str = "You stopped, but the task is not finished. ";
-/// The start of a prompt to confirm a done claim.
 const CONFIRM: &str = "You reported that the work is done. ";
 
 const ORDINARY: &str = "No one will answer a question: decide with your best judgement. Compare the work with the task point by point, verify again what you believe to be done, and do what is missing.";
@@ -38,7 +36,6 @@ pub(super) fn continue_prompt(context: &AgentContext, stop: KeepGoingPrompt, rem
     text + "\n\n" + &claim_instruction(context, "When nothing is left to do")
 }
 
-/// Returns the prompt to confirm a done claim.
 pub(super) fn confirm_prompt(context: &AgentContext) -> String {
     format!(
         "{CONFIRM}Compare the task with the work again, and run the commands that verify it. If something is missing, continue with it. {}",

@@ -1,28 +1,33 @@
 use super::{NotATranscript, transcript};
-use crate::conversation::{Conversation, EntryKind, ToolArgument};
-use crate::{HandoffContext, HandoffReason, handoff_prompt};
+use crate::claude::session_conversation::tests::provenance;
+use crate::transcript_message::{EventKind, TranscriptMessage};
+use crate::{Conversation, HandoffContext, HandoffReason, handoff_prompt};
 use expect_test::expect;
 use longhaul_core::HANDOFF_TOKENS_MAX;
 
 const RECORDED: &str = include_str!("../../../fixtures/researchgym/transcript.json");
 
-fn render(conversation: &Conversation) -> String {
-    let line = |kind: &EntryKind| match kind {
-        EntryKind::Prompt(text) => format!("asked {text:?}"),
-        EntryKind::ModelText(text) => format!("said {text:?}"),
-        EntryKind::Compaction(text) => format!("summarized {text:?}"),
-        EntryKind::AgentNote(text) => format!("note {text:?}"),
-        EntryKind::ToolCall(call) => {
-            let argument = call.argument.as_ref().map_or("", ToolArgument::as_str);
-            format!("called {} {} {argument:?} of {}", call.id, call.name, call.input)
+fn line(message: &TranscriptMessage) -> String {
+    let text = message.text();
+    let call = message.tool_use_id.as_deref().unwrap_or_default();
+    let line = match message.kind {
+        EventKind::Text => format!("said {text:?}"),
+        EventKind::Note => format!("note {text:?}"),
+        EventKind::ToolCall => {
+            let (tool, argument) = (message.tool.as_deref().expect("a name"), message.argument());
+            let (argument, input) =
+                (argument.expect("an argument"), message.input.as_ref().expect("an input"));
+            format!("called {call} {tool} {:?} of {input}", argument.as_str())
         }
-        EntryKind::ToolResult(result) => format!("{:?} {} {:?}", result.kind, result.call, result.text),
+        EventKind::ToolResult => format!("{:?} {call} {text:?}", message.result_kind()),
+        kind => format!("{kind:?} {text:?}"),
     };
-    conversation
-        .entries
-        .iter()
-        .map(|entry| format!("{:?} {}\n", entry.provenance, line(&entry.kind)))
-        .collect()
+    assert_eq!(message.is_work(), provenance(message) == "Work", "{message:?}");
+    format!("{} {line}\n", provenance(message))
+}
+
+fn render(conversation: &Conversation) -> String {
+    conversation.messages.iter().map(line).collect()
 }
 
 #[test]
@@ -125,31 +130,31 @@ fn writes_handoff_prompt() {
         Edit `/runs/2026-02-11/x/workspace/input/main.py` (outcome unknown; check whether it took effect before you repeat it).
 
         Continue with the task from here.
-    "#]].assert_eq(&handoff_prompt(&transcript, &context, HANDOFF_TOKENS_MAX));
+    "#]].assert_eq(&handoff_prompt(&transcript, &context, HANDOFF_TOKENS_MAX, None));
 }
 
 #[test]
 fn parses_truncated_file() {
-    let whole = transcript(RECORDED.as_bytes()).expect("an array").entries;
+    let whole = transcript(RECORDED.as_bytes()).expect("an array");
     for end in 1..RECORDED.len() {
         let cut = transcript(&RECORDED.as_bytes()[..end]).expect("an array");
-        assert_eq!(cut.entries[..], whole[..cut.entries.len()], "cut at {end}");
+        assert!(render(&whole).starts_with(&render(&cut)), "cut at {end}");
     }
     let all_but_one = RECORDED.rfind("\"type\"").expect("messages have types");
     // The marker of the interruption is the last message, and the only one that is lost.
     let cut = transcript(&RECORDED.as_bytes()[..all_but_one]).expect("an array");
-    assert_eq!(cut.entries.len() + 1, whole.len());
+    assert_eq!(cut.messages.len() + 1, whole.messages.len());
 }
 
 #[test]
 fn rejects_other_files() {
     for text in ["", "{}", "{\"type\":\"AssistantMessage\"}", "no JSON"] {
-        assert_eq!(transcript(text.as_bytes()), Err(NotATranscript), "{text}");
+        assert_eq!(transcript(text.as_bytes()).map(drop), Err(NotATranscript), "{text}");
     }
     for text in
         ["[]", " [ ] ", "[", "[1, null, \"x\", {\"type\": 1}, {\"type\":\"UserMessage\",\"content\":7}]"]
     {
-        assert_eq!(transcript(text.as_bytes()).map(|parsed| parsed.entries.len()), Ok(0), "{text}");
+        assert_eq!(transcript(text.as_bytes()).map(|parsed| parsed.messages.len()), Ok(0), "{text}");
     }
 }
 

@@ -30,7 +30,6 @@ pub(super) fn continuity(before: &SessionHistory, after: &[SessionRow]) -> Conti
     Continuity::Unrelated
 }
 
-/// Returns the history of these rows.
 pub(super) fn history(rows: &[SessionRow]) -> SessionHistory {
     SessionHistory { rows: rows.iter().map(|row| row.uuid.clone()).collect(), end: end(rows) }
 }

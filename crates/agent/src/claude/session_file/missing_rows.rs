@@ -38,7 +38,6 @@ pub(super) fn missing_rows(session: &ClaudeSession, started: Option<usize>, stre
     if matches { end.rows_for(unwritten.into_iter().rev()) } else { Vec::new() }
 }
 
-/// Returns whether an event is part of the conversation that the file would contain.
 fn belongs_to_conversation(event: &UnwrittenEvent<'_>) -> bool {
     let is_conversation_kind = matches!(
         (event.kind.as_str(), event.subtype.as_str()),
@@ -47,13 +46,10 @@ fn belongs_to_conversation(event: &UnwrittenEvent<'_>) -> bool {
     is_conversation_kind && event.parent_tool_use_id.non_empty().is_none()
 }
 
-/// The end of a session file.
 struct FileEnd<'a> {
-    /// Uuids of all rows of the conversation.
     existing: BTreeSet<&'a str>,
     /// The row of each call.
     calls: BTreeMap<String, String>,
-    /// The last row of the conversation.
     last: String,
     /// Offset of the last prompt.
     last_prompt: Option<usize>,
@@ -88,7 +84,6 @@ impl<'a> FileEnd<'a> {
             .is_some_and(|last_prompt| last_prompt >= started && message_offset < Some(last_prompt))
     }
 
-    /// Returns rows for the events after the end, as far as they can be restored.
     fn rows_for<'t>(mut self, events: impl Iterator<Item = UnwrittenEvent<'t>>) -> Vec<u8> {
         let mut rows = Vec::new();
         for event in events {
@@ -118,7 +113,7 @@ impl<'a> FileEnd<'a> {
         let message: Message<'_> = parse(event.message.json().as_bytes())?;
         let blocks = &message.content.0;
         if event.kind.is("assistant") {
-            let by_model = !message.model.is(SYNTHETIC) && !event.is_api_error_message.0;
+            let by_model = !message.model.is(SYNTHETIC) && !event.is_api_error_message.is_set();
             for call in blocks.iter().filter(|block| block.kind.is("tool_use")) {
                 self.calls.insert(call.id.as_str().to_owned(), uuid.to_owned());
             }

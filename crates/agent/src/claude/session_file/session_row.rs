@@ -1,9 +1,7 @@
 //! A row of a session's conversation, with the facts that a resume depends on.
 
-use crate::claude::vendor_terms;
 use crate::claude::wire::Row;
 
-/// A row of a conversation and its place in the file.
 #[derive(Debug)]
 pub(super) struct SessionRow {
     /// Offset of its line in bytes.
@@ -16,33 +14,25 @@ pub(super) struct SessionRow {
     /// The previous row before a compaction, after which the rows start again.
     logical_parent: Option<String>,
     pub(super) kind: RowKind,
-    /// Whether it contains text blocks.
     pub(super) has_text: bool,
-    /// Ids of the tool calls that it makes.
     pub(super) calls: Vec<String>,
     /// Ids of the tool calls whose results it contains. The placeholder for an interrupted call is none.
     pub(super) answered: Vec<String>,
 }
 
-/// The kind of a row.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum RowKind {
     /// A block of this message, of the model or of the agent program.
     Message(String),
     /// An error report of the agent program, in place of this message.
     ErrorReport(String),
-    /// The result of a tool call.
     ToolResult,
-    /// A prompt.
     Prompt,
-    /// An addition of the agent program.
     Addition,
 }
 
 impl SessionRow {
-    /// Creates the row of a line at this offset and of this length.
     pub(super) fn new(row: &Row<'_>, start: usize, length: usize) -> SessionRow {
-        let owned = |id: Option<&str>| id.map(str::to_owned);
         let (mut has_text, mut has_results) = (false, false);
         let (mut calls, mut answered) = (Vec::new(), Vec::new());
         for part in &row.message.content.0 {
@@ -51,7 +41,7 @@ impl SessionRow {
                 "tool_use" => calls.push(part.id.as_str().to_owned()),
                 "tool_result" => {
                     has_results = true;
-                    if !vendor_terms::is_interrupted(row.denial_kind.as_str(), row.permission_decision.0) {
+                    if !row.is_interrupted() {
                         answered.push(part.tool_use_id.as_str().to_owned());
                     }
                 }
@@ -60,7 +50,7 @@ impl SessionRow {
         }
         let message = || row.message.id.as_str().to_owned();
         let kind = match row.kind.as_str() {
-            "assistant" if row.is_api_error_message.0 => RowKind::ErrorReport(message()),
+            "assistant" if row.is_api_error_message.is_set() => RowKind::ErrorReport(message()),
             "assistant" => RowKind::Message(message()),
             "user" if has_results => RowKind::ToolResult,
             "user" => RowKind::Prompt,
@@ -70,8 +60,8 @@ impl SessionRow {
             start,
             end: start + length,
             uuid: row.uuid.as_str().to_owned(),
-            parent: owned(row.parent.non_empty()),
-            logical_parent: owned(row.logical_parent.non_empty()),
+            parent: row.parent.owned(),
+            logical_parent: row.logical_parent.owned(),
             kind,
             has_text,
             calls,

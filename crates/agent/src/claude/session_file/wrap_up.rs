@@ -10,65 +10,40 @@ use crate::claude::vendor_terms::is_interruption_marker;
 use crate::claude::wire::{Row, parse};
 use std::collections::BTreeMap;
 
-/// The role of a row on the way up from the end.
-enum RowRole {
-    /// A message of the model.
-    Message,
-    /// A wrap-up prompt.
-    WrapUp,
-    /// Any other prompt.
-    Prompt,
-    /// An addition of the agent program, or a tool result.
-    Other,
-}
-
 /// Returns the last message before the wrap-up. `None` unless the wrap-up comes last and follows a message to
 /// the same prompt.
 pub(super) fn resume_point(session: &ClaudeSession, wrap_up_prompt: Option<&str>) -> Option<String> {
     let mut by_uuid: BTreeMap<&str, &SessionRow> =
         session.rows.iter().map(|row| (row.uuid.as_str(), row)).collect();
+    let custom = wrap_up_prompt.filter(|prompt| !prompt.is_empty());
+    let is_wrap_up_prompt =
+        |text: &String| is_wrap_up(text) || custom.is_some_and(|custom| text.starts_with(custom));
     let (mut is_wrap_up_found, mut resume_point) = (false, None);
     let mut current = session.rows.last().map(|row| row.uuid.as_str());
     // Each row is removed, because a damaged file may contain a cycle.
     while let Some(row) = current.and_then(|uuid| by_uuid.remove(uuid)) {
-        match row_role(session, row, wrap_up_prompt) {
-            RowRole::Message if is_wrap_up_found && resume_point.is_none() => resume_point = Some(&row.uuid),
-            RowRole::Prompt => break,
-            // There may be several wrap-up prompts.
-            RowRole::WrapUp => (is_wrap_up_found, resume_point) = (true, None),
-            RowRole::Message | RowRole::Other => {}
+        match row.kind {
+            RowKind::Message(_) if is_wrap_up_found && resume_point.is_none() => {
+                resume_point = Some(&row.uuid);
+            }
+            // The agent leaves its program's error reports out of the conversation.
+            RowKind::Message(_) | RowKind::ErrorReport(_) | RowKind::Addition => {}
+            RowKind::ToolResult | RowKind::Prompt if !row.has_text => {}
+            RowKind::ToolResult | RowKind::Prompt => {
+                let texts = texts(session.line(row));
+                if texts.iter().any(is_wrap_up_prompt) {
+                    // There may be several wrap-up prompts.
+                    (is_wrap_up_found, resume_point) = (true, None);
+                } else if !texts.iter().all(|text| is_interruption_marker(text)) {
+                    break;
+                }
+            }
         }
         current = row.parent.as_deref();
     }
     resume_point.cloned()
 }
 
-fn row_role(session: &ClaudeSession, row: &SessionRow, wrap_up_prompt: Option<&str>) -> RowRole {
-    match row.kind {
-        RowKind::Message(_) => RowRole::Message,
-        // The agent leaves its program's error reports out of the conversation.
-        RowKind::ErrorReport(_) | RowKind::Addition => RowRole::Other,
-        RowKind::ToolResult | RowKind::Prompt if !row.has_text => RowRole::Other,
-        RowKind::ToolResult | RowKind::Prompt => {
-            let texts = texts(session.line(row));
-            let is_wrap_up_prompt = |text: &String| {
-                is_wrap_up(text)
-                    || wrap_up_prompt.is_some_and(|wrap_up_prompt| {
-                        !wrap_up_prompt.is_empty() && text.starts_with(wrap_up_prompt)
-                    })
-            };
-            if texts.iter().any(is_wrap_up_prompt) {
-                RowRole::WrapUp
-            } else if texts.iter().all(|text| is_interruption_marker(text)) {
-                RowRole::Other
-            } else {
-                RowRole::Prompt
-            }
-        }
-    }
-}
-
-/// Returns the text blocks of a row.
 fn texts(line: &[u8]) -> Vec<String> {
     let blocks = parse::<Row<'_>>(line).map(|row| row.message.content.0).unwrap_or_default();
     blocks.iter().filter(|block| block.kind.is("text")).filter_map(|block| block.text.text()).collect()

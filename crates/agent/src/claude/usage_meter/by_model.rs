@@ -15,7 +15,6 @@ const MODELS_MAX: usize = 64;
 // The longest combination of region, vendor, model, date and version is below a hundred.
 const NAME_BYTES_MAX: usize = 256;
 
-/// The usage of a process by model.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ModelShares {
     /// Usage that results have reported, by the reported names. Only its `usage` is used.
@@ -24,7 +23,6 @@ pub(super) struct ModelShares {
     interval: Models,
 }
 
-/// The contents of a result about the usage since the previous one.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ReportedUsage<'a> {
     /// Tokens and cost of each model. `None` if only sums are reported.
@@ -38,7 +36,6 @@ pub(super) struct ReportedUsage<'a> {
 }
 
 impl ModelShares {
-    /// Adds a completed message.
     pub(super) fn add(&mut self, model: &str, interval: UsageInterval) {
         self.interval.add(model, interval);
     }
@@ -125,7 +122,6 @@ impl Models {
         exact.or_else(same).map(|model| model.name.as_str())
     }
 
-    /// Renames models to their names in another list.
     fn rename_to_match(self, others: &Models) -> Models {
         let mut renamed = Models::default();
         for model in self.0 {
@@ -181,27 +177,26 @@ impl Models {
     /// Splits a cost in proportion to our prices, or to the output if no model is priced.
     fn split_cost(&mut self, cost: Usd) {
         let is_priced = self.0.iter().any(|model| model.interval.nano > 0);
-        let parts = self.split_by(cost.0, |interval| {
-            let usage = &interval.usage;
-            if is_priced {
-                interval.nano
-            } else {
-                usage.tokens.output.saturating_add(usage.truncated_tokens.output)
-            }
-        });
-        self.0.iter_mut().zip(parts).for_each(|(model, part)| model.interval.usage.reported_cost = Usd(part));
+        let weight = |UsageInterval { usage, nano, .. }: &UsageInterval| {
+            if is_priced { *nano } else { usage.tokens.output.saturating_add(usage.truncated_tokens.output) }
+        };
+        self.split_by(cost, weight, |usage| &mut usage.reported_cost);
     }
 
     fn split_estimate(&mut self, cost: Usd, weight: impl Fn(&UsageInterval) -> u64) {
-        let parts = self.split_by(cost.0, weight);
-        self.0
-            .iter_mut()
-            .zip(parts)
-            .for_each(|(model, part)| model.interval.usage.estimated_cost = Usd(part));
+        self.split_by(cost, weight, |usage| &mut usage.estimated_cost);
     }
 
-    fn split_by(&self, sum: u64, weight: impl Fn(&UsageInterval) -> u64) -> Vec<u64> {
-        split(sum, &self.0.iter().map(|model| weight(&model.interval)).collect::<Vec<_>>())
+    fn split_by(
+        &mut self,
+        cost: Usd,
+        weight: impl Fn(&UsageInterval) -> u64,
+        part: impl Fn(&mut Usage) -> &mut Usd,
+    ) {
+        let weights: Vec<u64> = self.0.iter().map(|model| weight(&model.interval)).collect();
+        for (model, share) in self.0.iter_mut().zip(split(cost.0, &weights)) {
+            *part(&mut model.interval.usage) = Usd(share);
+        }
     }
 
     /// Makes the parts add up to a total. A missing amount is added to the largest part: it stems from

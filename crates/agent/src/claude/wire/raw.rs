@@ -6,7 +6,6 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::value::RawValue;
 use std::fmt;
 
-/// A raw value.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::claude) struct Raw<'a>(Option<&'a RawValue>);
 
@@ -23,7 +22,6 @@ impl Serialize for Raw<'_> {
 }
 
 impl<'a> Raw<'a> {
-    /// Returns whether the value is missing.
     pub(in crate::claude) fn is_missing(&self) -> bool {
         self.0.is_none()
     }
@@ -33,7 +31,6 @@ impl<'a> Raw<'a> {
         self.0.map_or("", RawValue::get)
     }
 
-    /// Returns a copy of the value, or `None` if it is missing.
     pub(in crate::claude) fn to_owned(self) -> Option<Box<RawValue>> {
         self.0.map(RawValue::to_owned)
     }
@@ -42,6 +39,31 @@ impl<'a> Raw<'a> {
     /// text within a character, become replacement characters.
     pub(in crate::claude) fn text(self) -> Option<String> {
         serde_json::from_str::<Lossy>(self.json()).ok().map(|text| text.0)
+    }
+
+    /// Returns whether the value is `true`, a list or an object.
+    pub(in crate::claude) fn is_set(self) -> bool {
+        self.json() == "true" || self.json().starts_with(['[', '{'])
+    }
+
+    /// Returns the value if it is a number. One that no `f64` can hold is missing, so a line with `1e400` is
+    /// still parsed.
+    pub(in crate::claude) fn number(self) -> Option<f64> {
+        self.json().parse().ok().filter(|number: &f64| number.is_finite())
+    }
+
+    /// Returns the value if it is a number that is not negative. A value out of range saturates.
+    pub(in crate::claude) fn count(self) -> Option<u64> {
+        // JavaScript writes large and computed integers as floats; `as` saturates.
+        let float = || self.number().filter(|number| *number >= 0.0).map(|number| number as u64);
+        self.json().parse().ok().or_else(float)
+    }
+
+    /// Returns the length of a string on the wire, in bytes, or zero for another value. Deltas are most of a
+    /// stream, so their text is not decoded.
+    pub(in crate::claude) fn text_bytes(self) -> u64 {
+        let text = self.json().strip_prefix('"').and_then(|text| text.strip_suffix('"'));
+        text.unwrap_or_default().len() as u64
     }
 
     /// Parses content into blocks. A plain string is one text block.

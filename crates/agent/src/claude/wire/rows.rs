@@ -1,25 +1,27 @@
 //! The rows of a session file, and the events of a stream that become such rows.
 
-use super::{Flag, List, Message, Raw, ResultMeta, Text, lenient};
+use super::{List, Message, Raw, ResultMeta, Text, lenient};
+use crate::claude::vendor_terms::is_interrupted;
 use serde::{Deserialize, Serialize};
-use std::marker::PhantomData;
 
 records! {
-    /// A row of a session file.
     Row {
         "type" => kind: Text<'a>,
         "uuid" => uuid: Text<'a>,
+        // Distinguish a row of a session file from an event of a stream.
+        "sessionId" => session_file_id: Text<'a>,
+        "session_id" => stream_id: Text<'a>,
         "parentUuid" => parent: Text<'a>,
         "logicalParentUuid" => logical_parent: Text<'a>,
-        "isSidechain" => is_sidechain: Flag,
-        "isMeta" => is_meta: Flag,
-        "isCompactSummary" => is_compact_summary: Flag,
-        "isApiErrorMessage" => is_api_error_message: Flag,
+        "isSidechain" => is_sidechain: Raw<'a>,
+        "isMeta" => is_meta: Raw<'a>,
+        "isCompactSummary" => is_compact_summary: Raw<'a>,
+        "isApiErrorMessage" => is_api_error_message: Raw<'a>,
         "promptSource" => prompt_source: Text<'a>,
         "turnOrigin" => turn_origin: Text<'a>,
         "origin" => origin: PromptOrigin<'a>,
         "toolDenialKind" => denial_kind: Text<'a>,
-        "permissionDecision" => permission_decision: Flag,
+        "permissionDecision" => permission_decision: Raw<'a>,
         "timestamp" => timestamp: Text<'a>,
         "message" => message: Message<'a>,
         "attachment" => attachment: Attachment<'a>,
@@ -34,17 +36,11 @@ records! {
         "uuid" => uuid: Text<'a>,
         "session_id" => session_id: Text<'a>,
         "parent_tool_use_id" => parent_tool_use_id: Text<'a>,
-        "is_api_error_message" => is_api_error_message: Flag,
+        "is_api_error_message" => is_api_error_message: Raw<'a>,
         "timestamp" => timestamp: Text<'a>,
         "message" => message: Raw<'a>,
         "tool_use_result" => tool_use_result: Raw<'a>,
         "tool_result_meta" => tool_result_meta: List<ResultMeta<'a>>,
-    }
-
-    /// Fields that distinguish a row of a session file from an event of a stream.
-    FormatSignature {
-        "sessionId" => session_file_id: Text<'a>,
-        "session_id" => stream_id: Text<'a>,
     }
 
     /// The origin of a prompt, unless it is from a person or a host.
@@ -82,5 +78,11 @@ impl RowContext<'_> {
     /// Returns whether the row belongs to this session.
     pub(in crate::claude) fn belongs_to(&self, session: &str) -> bool {
         self.session_id.text().is_some_and(|id| id == session)
+    }
+}
+
+impl Row<'_> {
+    pub(in crate::claude) fn is_interrupted(&self) -> bool {
+        is_interrupted(self.denial_kind.as_str(), self.permission_decision.is_set())
     }
 }

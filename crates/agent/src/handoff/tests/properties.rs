@@ -1,14 +1,12 @@
-use super::{ConversationBuilder, context, summary};
-use crate::conversation::{
-    Conversation, ConversationEntry, EntryKind, Provenance, ToolArgument, ToolCall, ToolResult,
-    ToolResultKind,
+use super::{
+    ConversationBuilder, call, context, handoff_prompt, handoff_prompt_with_summary, message, result, summary,
 };
-use crate::handoff::{
-    CLOSING, HandoffDraft, estimated_tokens, handoff_prompt, handoff_prompt_with_summary, preamble,
-    summary_prompt,
-};
-use longhaul_core::Moment;
+use crate::Conversation;
+use crate::handoff::{CLOSING, HandoffDraft, estimated_tokens, preamble, summary_prompt};
+use crate::transcript_message::{EventKind, MessageOrigin, ToolResultKind, TranscriptMessage};
 use proptest::prelude::*;
+use serde_json::json;
+use serde_json::value::RawValue;
 
 /// Generates text as hostile as a tool's output may be: fences, headings, words that look like faults, other
 /// scripts.
@@ -33,69 +31,38 @@ fn text() -> impl Strategy<Value = String> {
     ]
 }
 
-fn entry_kind() -> impl Strategy<Value = EntryKind> {
+fn work() -> impl Strategy<Value = TranscriptMessage> {
     // Few ids, so that calls and results match, sometimes twice.
     let id = || (0_u8..6).prop_map(|id| id.to_string());
-    let argument = prop_oneof![
-        Just(None),
-        text().prop_map(|text| Some(ToolArgument::Command(text))),
-        text().prop_map(|text| Some(ToolArgument::ChangedFile(text))),
-        text().prop_map(|text| Some(ToolArgument::Other(text))),
-    ];
+    let tool = prop_oneof![text(), Just("Write".to_owned())];
+    let name = prop_oneof![Just("command"), Just("file_path"), Just("url"), Just("unknown")];
     let kind =
         prop_oneof![Just(ToolResultKind::Ok), Just(ToolResultKind::Error), Just(ToolResultKind::Unknown)];
+    let say =
+        |kind: EventKind, origin: MessageOrigin| text().prop_map(move |text| message(kind, origin, &text));
     prop_oneof![
-        text().prop_map(EntryKind::Prompt),
-        text().prop_map(EntryKind::ModelText),
-        text().prop_map(EntryKind::Compaction),
-        text().prop_map(EntryKind::AgentNote),
-        (id(), text(), text(), argument).prop_map(|(id, name, input, argument)| EntryKind::ToolCall(
-            ToolCall { id, name, input, argument }
+        say(EventKind::Prompt, MessageOrigin::Person),
+        say(EventKind::Text, MessageOrigin::Model),
+        say(EventKind::Summary, MessageOrigin::Agent),
+        say(EventKind::Note, MessageOrigin::Tool),
+        (id(), tool, name, text()).prop_map(|(id, tool, name, text)| call(
+            &id,
+            &tool,
+            &json!({ name: text })
         )),
-        (id(), kind, text()).prop_map(|(call, kind, text)| EntryKind::ToolResult(ToolResult {
-            call,
-            kind,
-            text
-        })),
+        (id(), kind, text()).prop_map(|(id, kind, text)| result(&id, kind, &text)),
     ]
 }
 
 fn conversation() -> impl Strategy<Value = Conversation> {
-    let provenance = prop_oneof![
-        4 => Just(Provenance::Work),
-        1 => Just(Provenance::Longhaul),
-        1 => Just(Provenance::Synthetic)
+    let origin = prop_oneof![
+        4 => Just(None),
+        1 => Just(Some(MessageOrigin::Longhaul)),
+        1 => Just(Some(MessageOrigin::Agent))
     ];
-    let entry = (entry_kind(), provenance).prop_map(|(entry_kind, provenance)| ConversationEntry {
-        kind: entry_kind,
-        provenance,
-        at: Some(Moment(0)),
-    });
-    prop::collection::vec(entry, 0..25).prop_map(|entries| Conversation { entries })
-}
-
-/// Returns every text of a conversation.
-fn texts(conversation: &mut Conversation) -> Vec<&mut String> {
-    let mut texts = Vec::new();
-    for entry in &mut conversation.entries {
-        match &mut entry.kind {
-            EntryKind::Prompt(text)
-            | EntryKind::ModelText(text)
-            | EntryKind::Compaction(text)
-            | EntryKind::AgentNote(text) => texts.push(text),
-            EntryKind::ToolResult(result) => texts.push(&mut result.text),
-            EntryKind::ToolCall(call) => {
-                texts.push(&mut call.name);
-                texts.push(&mut call.input);
-                texts.extend(call.argument.as_mut().map(|argument| match argument {
-                    ToolArgument::Command(text)
-                    | ToolArgument::ChangedFile(text)
-                    | ToolArgument::Other(text) => text,
-                }));
-            }
-        }
-    }
-    texts
+    let message = (work(), origin)
+        .prop_map(|(work, origin)| TranscriptMessage { origin: origin.unwrap_or(work.origin), ..work });
+    prop::collection::vec(message, 0..25).prop_map(|messages| Conversation { messages })
 }
 
 /// Replaces words that name faults with neutral words of equal length.
@@ -191,8 +158,11 @@ proptest! {
     #[test]
     fn wording_does_not_affect_selection(mut conversation in conversation(), tokens_max in 0_u64..4_000) {
         let prompt = handoff_prompt(&conversation, &context("Do it."), tokens_max);
-        for text in texts(&mut conversation) {
-            *text = neutral(text);
+        for message in &mut conversation.messages {
+            message.content = message.content.as_deref().map(neutral);
+            message.tool = message.tool.as_deref().map(neutral);
+            let input = message.input.as_ref().map(|input| RawValue::from_string(neutral(input.get())));
+            message.input = input.transpose().expect("it is still JSON");
         }
         let neutral_prompt = handoff_prompt(&conversation, &context("Do it."), tokens_max);
         prop_assert_eq!(shape(&prompt), shape(&neutral_prompt));
@@ -201,7 +171,7 @@ proptest! {
     #[test]
     fn contains_only_work(conversation in conversation(), tokens_max in 0_u64..4_000) {
         let mut work = conversation.clone();
-        work.entries.retain(|entry| entry.provenance == Provenance::Work);
+        work.messages.retain(TranscriptMessage::is_work);
         let context = context("Do it.");
         prop_assert_eq!(handoff_prompt(&conversation, &context, tokens_max), handoff_prompt(&work, &context, tokens_max));
     }

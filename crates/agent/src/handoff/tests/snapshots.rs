@@ -1,8 +1,9 @@
-use super::{ConversationBuilder, context};
-use crate::conversation::{EntryKind, Provenance, ToolArgument, ToolResultKind};
-use crate::handoff::{HandoffContext, HandoffReason, handoff_prompt};
+use super::{ConversationBuilder, context, handoff_prompt};
+use crate::handoff::{HandoffContext, HandoffReason};
+use crate::transcript_message::{EventKind, MessageOrigin, ToolResultKind};
 use expect_test::expect;
 use longhaul_core::{HANDOFF_TOKENS_MAX, Span, Usd};
+use serde_json::json;
 
 const TASK: &str = "/fix-issue The retry of uploads ignores the server's hint.\n\nAll tests must pass.";
 
@@ -12,15 +13,15 @@ fn work() -> ConversationBuilder {
     ConversationBuilder::default()
         .prompt(TASK)
         .text("I will look at the retry first. It is in src/upload.")
-        .call("1", "Read", r#"{"file_path":"src/upload/retry.rs"}"#, ToolArgument::Other("src/upload/retry.rs".into()))
+        .call("1", "Read", &json!({ "file_path": "src/upload/retry.rs" }))
         .result("1", ToolResultKind::Ok, "fn delay(attempt: u32) -> Duration { … }")
         .text("The hint is parsed but never used. I decided to make it a floor of the delay, because a server may ask for less than our own backoff.")
-        .call("2", "Edit", "{}", ToolArgument::ChangedFile("src/upload/retry.rs".into()))
+        .call("2", "Edit", &json!({ "file_path": "src/upload/retry.rs" }))
         .result("2", ToolResultKind::Ok, "The file has been updated.")
         .command("3", "cargo test retry")
         .result("3", ToolResultKind::Error, failure)
-        .add(EntryKind::ModelText("API Error: 529 Overloaded.".into()), Provenance::Synthetic)
-        .add(EntryKind::Prompt("The work was interrupted. Continue with the task.".into()), Provenance::Longhaul)
+        .say(EventKind::Text, MessageOrigin::Agent, "API Error: 529 Overloaded.")
+        .say(EventKind::Prompt, MessageOrigin::Longhaul, "The work was interrupted. Continue with the task.")
         .prompt("Please also handle a 429 without a hint.")
         .text("One test expects the old order; I continue with the test itself.")
         .write("4", "tests/retry.rs")

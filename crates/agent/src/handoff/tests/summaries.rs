@@ -1,8 +1,7 @@
-use super::{ConversationBuilder, context, summary};
-use crate::conversation::{Conversation, ToolResultKind};
-use crate::handoff::{
-    SUMMARY_TOKENS_MAX, estimated_tokens, handoff_prompt, handoff_prompt_with_summary, summary_prompt,
-};
+use super::{ConversationBuilder, context, handoff_prompt, handoff_prompt_with_summary, summary};
+use crate::Conversation;
+use crate::handoff::{SUMMARY_TOKENS_MAX, estimated_tokens, summary_prompt};
+use crate::transcript_message::ToolResultKind;
 use expect_test::expect;
 
 /// Returns a conversation of `count` steps, each with a text and a command.

@@ -12,16 +12,16 @@ use clap::CommandFactory;
 use longhaul_core::Preset;
 use serde_json::{Map, Value, json};
 
-/// A key with its effective value and the origin of the value.
 struct Row<'a> {
-    key: &'a Key,
+    key: &'a Key<'a>,
     values: Option<Vec<String>>,
     origin: String,
 }
 
 /// Prints the effective configuration.
 pub fn show(global: &GlobalArgs, args: &ShowConfigArgs) -> Result<u8, Failure> {
-    let keys = Keys::for_command(&Cli::command());
+    let root = Cli::command();
+    let keys = Keys::for_command(&root);
     let directory = super::directory(args.cwd.as_deref())?;
     let loaded = LoadedConfig::read(&keys, Some(&directory), &global.configured, |_| true)?;
     let mut rows = rows(&keys, None, &loaded.plain);
@@ -34,7 +34,7 @@ pub fn show(global: &GlobalArgs, args: &ShowConfigArgs) -> Result<u8, Failure> {
     Ok(0)
 }
 
-fn rows<'a>(keys: &'a Keys, table: Option<&str>, values: &Values) -> Vec<Row<'a>> {
+fn rows<'a>(keys: &'a Keys<'_>, table: Option<&str>, values: &Values) -> Vec<Row<'a>> {
     let row = |key: &'a Key| {
         let found = values.get(&key.name);
         Row {
@@ -47,7 +47,7 @@ fn rows<'a>(keys: &'a Keys, table: Option<&str>, values: &Values) -> Vec<Row<'a>
 }
 
 /// Fills in the values that are not configured, from the preset or the default.
-fn fill(rows: &mut [Row<'_>], keys: &Keys, preset: Preset) {
+fn fill(rows: &mut [Row<'_>], keys: &Keys<'_>, preset: Preset) {
     let policy = preset.policy().flag_values();
     for row in rows.iter_mut().filter(|row| row.values.is_none()) {
         let preset_value = policy.iter().find(|(name, _)| row.key.table.is_none() && *name == row.key.name);

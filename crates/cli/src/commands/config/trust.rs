@@ -55,9 +55,9 @@ pub fn trust(global: &GlobalArgs, args: &TrustArgs) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// Returns the settings that require trust. Returns an error if the file is invalid.
 fn settings(path: &Path, content: &str) -> Result<BTreeMap<String, String>, Failure> {
-    let (keys, user_file) = (Keys::for_command(&Cli::command()), user_file(|name| env::var_os(name)));
+    let root = Cli::command();
+    let (keys, user_file) = (Keys::for_command(&root), user_file(|name| env::var_os(name)));
     let (owner, trust, user_file) = (FileOwner::Project, FileTrust::Trusted, user_file.as_deref());
     let file = Reader { keys: &keys, owner, path, home: None, user_file, trust }.read(content)?;
     let profiles = file.profiles.iter().flat_map(|(profile, settings)| {

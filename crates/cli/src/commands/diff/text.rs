@@ -4,7 +4,7 @@ use crate::output::envelope_text::grouped;
 use longhaul::changes::{LiveReason, WorkspaceDiff};
 use longhaul::quoted;
 use longhaul_core::RunId;
-use longhaul_store::{DiffStat, OsText, RunDir, UnrecordedReason, WorkspaceState, rfc3339};
+use longhaul_store::{DiffStat, OsText, RunDir, UnrecordedReason, WorkspaceState};
 use std::collections::BTreeSet;
 
 // Fits a line or two.
@@ -118,7 +118,7 @@ pub fn unrecorded(dir: &RunDir, reason: UnrecordedReason) -> (String, String) {
         ),
         None => format!(
             "`git -C {cwd} log --since={}` lists the commits since the run started; {logs}",
-            rfc3339(plan.started_at)
+            plan.started_at
         ),
     };
     (error, hint)

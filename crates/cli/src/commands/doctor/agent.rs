@@ -73,7 +73,6 @@ async fn answer(child: &mut Child) -> io::Result<Result<String, String>> {
     })
 }
 
-/// Interprets the output of `--version`.
 fn version(output: Result<String, String>) -> Finding {
     let output = match output {
         Ok(output) => output,
@@ -99,13 +98,11 @@ fn version(output: Result<String, String>) -> Finding {
     }
 }
 
-/// Returns the first line, safe for a terminal.
 fn version_text(output: &str) -> String {
     let line = output.lines().next().unwrap_or_default().trim();
     line.chars().filter(|c| !c.is_control()).take(VERSION_CHARS_MAX).collect()
 }
 
-/// Parses the three numbers at the start of the text.
 fn number(text: &str) -> Option<[u64; 3]> {
     // The kind of build follows a `-` or `+`.
     let word = text.split([' ', '-', '+']).next()?;

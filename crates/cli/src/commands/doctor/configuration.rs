@@ -27,7 +27,6 @@ pub fn check(global: &GlobalArgs) -> Finding {
     }
 }
 
-/// Returns the existing files, if their content is valid.
 fn read(global: &GlobalArgs, directory: &Path) -> Result<Vec<PathBuf>, Failure> {
     LoadedConfig::read(&Keys::for_command(&Cli::command()), Some(directory), &global.configured, |_| true)?;
     let files = [user_file(|name| env::var_os(name)), project_file(directory)];

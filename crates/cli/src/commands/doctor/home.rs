@@ -70,7 +70,6 @@ fn directory(dir: &WritableDir) -> Finding {
     }
 }
 
-/// Permissions of a directory.
 struct Permissions {
     mode: u32,
     is_owner: bool,
@@ -88,10 +87,8 @@ impl Permissions {
     }
 }
 
-/// The disk of a directory.
 struct Disk {
     free: u64,
-    /// Whether no inodes are left.
     is_out_of_files: bool,
     network: Option<&'static str>,
 }
@@ -125,7 +122,6 @@ impl Disk {
     }
 }
 
-/// Returns the name of the network file system, or `None` if it is a local one.
 fn network(stat: &StatFs) -> Option<&'static str> {
     // Magic numbers have 32 bits, whatever type the platform uses.
     let number = stat.f_type as u32;

@@ -34,9 +34,7 @@ pub fn check(now: Moment) -> Vec<Finding> {
     }
 }
 
-/// Data from the ledger.
 struct RunHistory {
-    /// Ids of the orphaned runs.
     orphans: Vec<String>,
     /// Time of the newest run's last record.
     last: Option<Moment>,
@@ -49,7 +47,7 @@ impl RunHistory {
         let newest = ledger.runs(&RunFilter { limit: Some(1), ..RunFilter::default() })?;
         let orphans = unfinished.into_iter().map(Row::new).filter(|row| row.state == RowState::Orphaned);
         Ok(RunHistory {
-            orphans: orphans.map(|row| row.id).collect(),
+            orphans: orphans.map(|row| row.entry.id.to_string()).collect(),
             last: newest.first().and_then(last_activity),
         })
     }
@@ -102,7 +100,7 @@ fn last_activity(run: &LedgerRun) -> Option<Moment> {
     let modified =
         fs::metadata(run.run_dir().journal_path()).and_then(|metadata| metadata.modified()).ok()?;
     let since = modified.duration_since(UNIX_EPOCH).ok()?;
-    Some(run.started_at.max(Moment(since.as_millis() as u64)))
+    Some(run.started_at.0.max(Moment(since.as_millis() as u64)))
 }
 
 /// Checks the clock, because waits, limits and the order of runs depend on it.

@@ -3,7 +3,7 @@
 
 use super::scorecard::{Scorecard, SurvivedFault};
 use super::unexpected;
-use crate::args::{DrillAgentKind, DrillArgs, GlobalArgs};
+use crate::args::{AgentKind, DrillAgentKind, DrillArgs, GlobalArgs};
 use crate::commands::watchdog;
 use crate::failure::Failure;
 use crate::output::progress::ProgressDisplay;
@@ -11,7 +11,7 @@ use crate::signals;
 use longhaul::{
     Environment, Observer, RunMarker, RunReport, RunRequest, StepView, Supervisor, processes_with,
 };
-use longhaul_agent::Program;
+use longhaul_agent::{Program, default_dialect};
 use longhaul_core::{AfterAttempt, OutageBound, Policy, Preset, Record, RunId, RunSpec, Span, Step};
 use longhaul_drill::{Api, RequestLog, Scenario, announced_message_ids, workspace};
 use longhaul_store::{Home, RunDir, StoreError};
@@ -38,8 +38,8 @@ pub fn play(
 ) -> Result<(Scorecard, Option<PathBuf>), Failure> {
     let dir = tempfile::Builder::new().prefix("longhaul-drill-").tempdir().map_err(unexpected)?;
     let runtime = crate::runtime::new()?;
-    let result = runtime.block_on(run_scenario(global, scenario, program, seed, dir.path()))?;
-    let card = Scorecard::new(scenario, seed, args.agent == DrillAgentKind::Claude, &result);
+    let result = runtime.block_on(run_scenario(global, args.agent, scenario, program, seed, dir.path()))?;
+    let card = Scorecard::new(scenario, seed, args.agent.name(), &result);
     let kept_dir = args.keep.then(|| dir.keep());
     Ok((card, kept_dir))
 }
@@ -64,6 +64,7 @@ pub(super) struct DrillResult {
 
 async fn run_scenario(
     global: &GlobalArgs,
+    agent: DrillAgentKind,
     scenario: &Scenario,
     program: &Program,
     seed: u64,
@@ -75,6 +76,9 @@ async fn run_scenario(
     }
     let api = Api::start(scenario, seed).await.map_err(unexpected)?;
     let spec = RunSpec::new(&program.path, &work, &scenario.prompt, policy(scenario)?).with(|spec| {
+        if agent == DrillAgentKind::Acp {
+            AgentKind::Acp.name().clone_into(&mut spec.agent.name);
+        }
         spec.agent.leading_args.clone_from(&program.leading_args);
         spec.agent.args = agent_args(scenario);
         spec.model = Some(scenario.model.clone());
@@ -82,6 +86,7 @@ async fn run_scenario(
         spec.permission_mode = Some(mode.unwrap_or_else(|| "bypassPermissions".to_owned()));
     });
     let runs = Home::open(Some(dir.join(HOME)), |_| None).map_err(unexpected)?;
+    let environment = environment(&api, &home, spec.policy.inner_retries);
     let request = RunRequest {
         origins: BTreeMap::from([("preset".to_owned(), "drill".to_owned())]),
         ..RunRequest::from(spec)
@@ -90,7 +95,7 @@ async fn run_scenario(
     let killer = tokio::spawn(kill_at_moments(api.signal_points(), Arc::clone(&pid)));
     let mut watcher =
         Watcher { screen: ProgressDisplay::new(global, true), pid, survived: Vec::new(), waits: 0 };
-    let supervisor = Supervisor::from(runs).with_environment(environment(&api, &home));
+    let supervisor = Supervisor::from(runs).with_environment(environment);
     let run = supervisor.observe(request.into(), &mut watcher);
     signals::cancel(run.canceller())?;
     let report = run.await.map_err(unexpected)?;
@@ -117,7 +122,6 @@ async fn run_scenario(
     })
 }
 
-/// Returns the number of processes that still carry the run marker.
 fn leftover_processes(dir: &Path) -> Result<usize, StoreError> {
     let dir = RunDir::from_path(dir.to_owned()).expect("a run's directory is absolute and has its name");
     Ok(processes_with(&RunMarker::load(&dir)?).len())
@@ -151,30 +155,32 @@ fn agent_args(scenario: &Scenario) -> Vec<String> {
 }
 
 /// Contains nothing of the user's: no credentials, no settings, and no API except the loopback API.
-fn environment(api: &Api, home: &Path) -> Environment {
+fn environment(api: &Api, home: &Path, inner_retries: u32) -> Environment {
     let mut set: BTreeMap<String, String> = api.environment().into_iter().collect();
     set.insert("HOME".to_owned(), home.display().to_string());
     set.insert("PATH".to_owned(), env::var("PATH").unwrap_or_default());
     set.insert("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC".to_owned(), "1".to_owned());
     // The real agent refuses bypassPermissions as root unless this variable declares a sandbox.
     set.insert("IS_SANDBOX".to_owned(), "1".to_owned());
+    // The Agent Client Protocol has no such setting.
+    let retries = default_dialect().environment().max_retries;
+    set.insert(retries.to_owned(), inner_retries.to_string());
     Environment { clear: true, set, ..watchdog::environment() }
 }
 
 /// Sends the agent, and no other process, each signal at its moment.
 async fn kill_at_moments(
-    mut moments: tokio::sync::broadcast::Receiver<longhaul_drill::SignalPoint>,
+    mut moments: tokio::sync::broadcast::Receiver<longhaul_drill::scenario::Signal>,
     pid: Arc<AtomicU32>,
 ) {
-    while let Ok(moment) = moments.recv().await {
+    while let Ok(signal) = moments.recv().await {
         if let Some(pid) = Pid::from_raw(pid.load(Ordering::Relaxed) as i32) {
             // If the process is already gone, the moment was missed, and the scorecard shows it.
-            let _ = kill_process(pid, moment.signal.into());
+            let _ = kill_process(pid, signal.into());
         }
     }
 }
 
-/// Displays the run and records what the scorecard needs.
 struct Watcher {
     screen: ProgressDisplay,
     pid: Arc<AtomicU32>,

@@ -18,7 +18,7 @@ const ERROR_MAX: f64 = 0.02;
 pub struct Scorecard {
     /// Name of the scenario.
     pub scenario: String,
-    /// The agent: `scripted` or `claude`.
+    /// The agent: `scripted`, `acp` (the scripted agent over the Agent Client Protocol) or `claude`.
     pub agent: &'static str,
     /// Seed from which the faults were drawn.
     pub seed: u64,
@@ -134,7 +134,12 @@ impl CountedAndBilled {
 }
 
 impl Scorecard {
-    pub(super) fn new(scenario: &Scenario, seed: u64, real: bool, result: &DrillResult) -> Scorecard {
+    pub(super) fn new(
+        scenario: &Scenario,
+        seed: u64,
+        agent: &'static str,
+        result: &DrillResult,
+    ) -> Scorecard {
         let (report, request_log) = (&result.report, &result.request_log);
         let survived = &result.survived;
         let missing = scenario
@@ -144,7 +149,7 @@ impl Scorecard {
             .filter(|word| !survived.iter().any(|survived| survived.fault.as_str() == word.as_str()));
         let mut card = Scorecard {
             scenario: scenario.name.clone(),
-            agent: if real { "claude" } else { "scripted" },
+            agent,
             seed,
             run: report.run.to_string(),
             outcome: Compared {
@@ -181,7 +186,6 @@ impl Scorecard {
         card
     }
 
-    /// Returns whether the drill passed.
     pub fn has_passed(&self) -> bool {
         self.passed
     }

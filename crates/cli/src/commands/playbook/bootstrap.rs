@@ -32,8 +32,8 @@ pub use output::BootstrapOutput;
 
 /// Runs the command and returns its exit code.
 pub fn bootstrap(global: &GlobalArgs, args: &BootstrapArgs) -> Result<u8, Failure> {
-    let settings = BootstrapSettings::from_variables(|name| env::var(name).ok())
-        .map_err(|error| Failure::usage(error.to_string(), "correct the variable, or unset it"))?;
+    let settings =
+        BootstrapSettings::from_variables(|name| env::var(name).ok()).map_err(super::settings::usage)?;
     let kind = JudgeKind::from(args.judge);
     let budget = args.budget.filter(|budget| *budget > Usd::ZERO);
     if budget.is_some() && kind == JudgeKind::Claude {

@@ -18,7 +18,7 @@ pub fn install(global: &GlobalArgs, args: &InstallArgs) -> Result<u8, Failure> {
     let hooks: Vec<HookEntry> =
         HookEvent::ALL.iter().map(|event| HookEntry { event: *event, command: command(*event) }).collect();
     let file = settings::file(&args.scope)?;
-    let mut change = file.with_hooks(&hooks, args.replace_ace)?;
+    let mut change = file.with_hooks(&hooks, args.replace_ace).map_err(settings::usage)?;
     // ACE hooks are in the user's settings, whichever file receives Longhaul's.
     let user_settings =
         settings::file(&Default::default()).ok().filter(|settings| settings.path() != file.path());
@@ -27,11 +27,14 @@ pub fn install(global: &GlobalArgs, args: &InstallArgs) -> Result<u8, Failure> {
     if !has_warning && !args.replace_ace && user_settings.is_some() {
         change.warnings.push(SettingsWarning::AceHooks);
     }
-    let without_ace =
-        user_settings.filter(|_| args.replace_ace).map(|settings| settings.without_ace()).transpose()?;
+    let without_ace = user_settings
+        .filter(|_| args.replace_ace)
+        .map(|settings| settings.without_ace())
+        .transpose()
+        .map_err(settings::usage)?;
     let code = settings::apply_change(global, &file, &change, args.dry_run, "installed")?;
     if let Some(without_ace) = without_ace.filter(|_| !args.dry_run) {
-        let backup = without_ace.write()?;
+        let backup = without_ace.write().map_err(settings::usage)?;
         let hint = backup.map(|backup| format!("backup: {}", backup.display()));
         if !global.quiet {
             let warning = "the ACE playbook hooks were removed from the settings of all your projects";

@@ -108,7 +108,7 @@ fn learn_here(
     if !args.worker {
         learning.make_due(target.kind, &target.destination)?;
     }
-    let before = learning.status(0)?;
+    let before = learning.status(output::now(), 0)?;
     drop(learning);
     let result = runtime::new()?.block_on(target.work_until_cancelled(global, args.worker))?;
     let (report, cancelled) = match result {
@@ -203,8 +203,8 @@ impl WorkerTarget {
         report: WorkerReport,
     ) -> Result<u8, Failure> {
         let learning = LearningDb::open(&self.home)?;
-        let after = learning.status(0)?;
-        let next = learning.next(self.kind, &self.destination, Moment(0))?;
+        let after = learning.status(output::now(), 0)?;
+        let next = learning.next(self.kind, &self.destination, None, Moment(0))?;
         let due = match next {
             NextItem::Waits(at) if report.needs_person.is_none() => Some(at),
             NextItem::Due(_) if report.needs_person.is_none() => Some(output::now()),
@@ -213,7 +213,7 @@ impl WorkerTarget {
         let (this_judge, others): (Vec<_>, Vec<_>) = after
             .waiting
             .iter()
-            .partition(|entry| entry.judge == self.kind.as_str() && entry.destination == self.destination);
+            .partition(|entry| entry.judge == self.kind && entry.destination == self.destination);
         let is_new = |id: i64| before.failed.iter().all(|entry| entry.id != id);
         let failed = after.failed.into_iter().filter(|entry| is_new(entry.id));
         let learned = LearnOutput {
@@ -229,10 +229,7 @@ impl WorkerTarget {
             due_at: due.map(rfc3339),
             needs_person: report.needs_person,
             for_other_judges: others.len() as u64,
-            judge: (
-                self.kind,
-                others.iter().filter(|entry| entry.judge != self.kind.as_str()).count() as u64,
-            ),
+            judge: (self.kind, others.iter().filter(|entry| entry.judge != self.kind).count() as u64),
         };
         output::print_output(global, &learned, || text(&learned, due));
         let outcome = if learned.needs_person.is_some() {

@@ -4,10 +4,9 @@ use crate::args::playbook::ProjectArgs;
 use crate::failure::{Failure, USAGE};
 use crate::open_home;
 use longhaul::find_agent::claude_config_dir;
-use longhaul_playbook::bootstrap::StateError;
-use longhaul_playbook::judging::{Templates, TemplatesError};
+use longhaul_playbook::judging::Templates;
 use longhaul_playbook::points::threshold;
-use longhaul_playbook::{FileError, LearningDb, LearningPaths, PlaybookFile};
+use longhaul_playbook::{FileError, LearningDb, LearningPaths, PlaybookFile, UserError};
 use longhaul_store::DatabaseError;
 use std::env;
 use std::path::PathBuf;
@@ -66,17 +65,9 @@ pub fn similarity_threshold() -> (f64, Option<String>) {
 
 impl From<FileError> for Failure {
     fn from(error: FileError) -> Failure {
+        let exit_code = matches!(error, FileError::Undo(_)).then_some(USAGE);
         let failure = Failure::not_started(error.to_string(), error.hint(), None);
-        match error {
-            FileError::Undo(_) => Failure { exit_code: USAGE, ..failure },
-            FileError::Io { .. }
-            | FileError::Damaged { .. }
-            | FileError::Newer { .. }
-            | FileError::Busy { .. }
-            | FileError::ChangedMeanwhile { .. }
-            | FileError::Outside { .. }
-            | FileError::Learning(_) => failure,
-        }
+        Failure { exit_code: exit_code.unwrap_or(failure.exit_code), ..failure }
     }
 }
 
@@ -86,14 +77,8 @@ impl From<DatabaseError> for Failure {
     }
 }
 
-impl From<TemplatesError> for Failure {
-    fn from(error: TemplatesError) -> Failure {
-        Failure::not_started(error.to_string(), error.hint(), None)
-    }
-}
-
-impl From<StateError> for Failure {
-    fn from(error: StateError) -> Failure {
-        Failure::not_started(error.to_string(), error.hint(), None)
+impl From<UserError> for Failure {
+    fn from(error: UserError) -> Failure {
+        Failure::not_started(error.message, error.hint, None)
     }
 }

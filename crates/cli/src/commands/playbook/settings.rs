@@ -5,7 +5,8 @@ use crate::args::{GlobalArgs, OutputFormat};
 use crate::failure::Failure;
 use crate::output;
 use longhaul::find_agent::claude_config_dir;
-use longhaul_playbook::hooks::{InstallError, SettingsChange, SettingsFile, SettingsWarning};
+use longhaul_playbook::UserError;
+use longhaul_playbook::hooks::{SettingsChange, SettingsFile, SettingsWarning};
 use serde::Serialize;
 use std::env;
 use std::path::{Path, PathBuf};
@@ -63,10 +64,9 @@ pub fn installed() -> Vec<PathBuf> {
     with_hooks.map(|file| file.path().to_owned()).collect()
 }
 
-impl From<InstallError> for Failure {
-    fn from(error: InstallError) -> Failure {
-        Failure::usage(error.to_string(), error.hint())
-    }
+/// Converts an error in the user's settings.
+pub fn usage(error: UserError) -> Failure {
+    Failure::usage(error.message, error.hint)
 }
 
 /// Applies a change and prints the result. Writes nothing in a dry run.
@@ -77,7 +77,7 @@ pub fn apply_change(
     dry_run: bool,
     completed: &str,
 ) -> Result<u8, Failure> {
-    let backup = if dry_run { None } else { change.write()? };
+    let backup = if dry_run { None } else { change.write().map_err(usage)? };
     let path = file.path();
     match output::format(global) {
         OutputFormat::Text if dry_run => output::print_text(&change.after),

@@ -3,11 +3,10 @@
 //! Writes a single file, which it owns, and starts nothing immediately.
 
 use super::env_file::{EnvFile, Variable, set_here};
-use super::unit::{LABEL, MARK, UnencodableValue, Unit};
+use super::unit::{MARK, UnencodableValue, Unit};
 use crate::args::GlobalArgs;
 use crate::failure::Failure;
-use crate::open_home;
-use crate::output::{self, print_status};
+use crate::output::print_status;
 use longhaul_core::Span;
 use longhaul_store::{Durability, Home, read_regular, replace};
 use std::env;
@@ -23,11 +22,8 @@ const SERVICE: &str = "longhaul-recover.service";
 /// Creates the unit: this program with this home, the current search path and the user's file of variables.
 pub fn unit(home: &Home, active_within: Option<Span>) -> Result<Unit, Failure> {
     let failure = |UnencodableValue(item)| {
-        Failure::not_started(
-            format!("cannot write a service: {item} has characters that its file cannot contain"),
-            "use names that consist of plain text",
-            None,
-        )
+        let error = format!("cannot write a service: {item} has characters that its file cannot contain");
+        Failure::not_started(error, "use names that consist of plain text", None)
     };
     // The current configuration is fixed in the arguments. A broken configuration file must not prevent
     // recovery later.
@@ -45,12 +41,6 @@ pub fn unit(home: &Home, active_within: Option<Span>) -> Result<Unit, Failure> {
     Ok(unit)
 }
 
-/// Prints the unit file.
-pub fn print(unit: &Unit) -> u8 {
-    output::print_text(&text(unit));
-    0
-}
-
 /// Writes the unit file and enables it at boot.
 pub fn install(unit: &Unit, global: &GlobalArgs) -> Result<u8, Failure> {
     let print = |text: &str| print_unless_quiet(global, text);
@@ -58,21 +48,9 @@ pub fn install(unit: &Unit, global: &GlobalArgs) -> Result<u8, Failure> {
     is_own_file(&path)?;
     let folder = path.parent().unwrap_or(Path::new("/"));
     let created = DirBuilder::new().mode(0o700).recursive(true).create(folder);
-    created.map_err(|error| {
-        Failure::not_started(
-            format!("cannot create directory {}: {error}", folder.display()),
-            "check its owner and permissions",
-            None,
-        )
-    })?;
-    replace(&path, text(unit).as_bytes(), Durability::Power)
-        .map_err(|error| open_home::store_failure(&error))?;
+    created.map_err(|error| io_failure("create directory", folder, &error))?;
+    replace(&path, unit.text().as_bytes(), Durability::Power)?;
     print(&format!("wrote {}", path.display()));
-    if is_macos() {
-        print("it recovers orphaned runs from the next login");
-        print_variables(print)?;
-        return Ok(0);
-    }
     let enabled = systemctl(&["daemon-reload"]).and_then(|()| systemctl(&["enable", SERVICE]));
     enabled.map_err(|error| {
         Failure::not_started(
@@ -93,13 +71,7 @@ pub fn install(unit: &Unit, global: &GlobalArgs) -> Result<u8, Failure> {
 fn print_variables(print: impl Fn(&str)) -> Result<(), Failure> {
     let path = env_file_path()?;
     print(&format!("it reads the agent's variables from {}", path.display()));
-    let file = EnvFile::read(path.clone()).map_err(|error| {
-        Failure::not_started(
-            format!("cannot read {}: {error}", path.display()),
-            "check its owner and permissions",
-            None,
-        )
-    })?;
+    let file = EnvFile::read(path.clone()).map_err(|error| io_failure("read", &path, &error))?;
     if let Some(command) = file.protect() {
         print(&format!("warning: other users can read this file; type `{command}`"));
     }
@@ -139,21 +111,17 @@ pub fn uninstall(global: &GlobalArgs) -> Result<u8, Failure> {
         print_unless_quiet(global, &format!("nothing to remove: there is no {}", path.display()));
         return Ok(0);
     }
-    if !is_macos() {
-        // If systemd is not reachable, the service is not running either.
-        if let Err(error) = systemctl(&["disable", SERVICE]) {
-            print_unless_quiet(
-                global,
-                &format!("could not disable {SERVICE} ({error}); without its file it is not started"),
-            );
-        }
+    // If systemd is not reachable, the service is not running either.
+    if let Err(error) = systemctl(&["disable", SERVICE]) {
+        print_unless_quiet(
+            global,
+            &format!("could not disable {SERVICE} ({error}); without its file it is not started"),
+        );
     }
     fs::remove_file(&path).map_err(|error| {
         Failure::not_started(format!("cannot remove {}: {error}", path.display()), "remove it yourself", None)
     })?;
-    if !is_macos() {
-        let _ = systemctl(&["daemon-reload"]);
-    }
+    let _ = systemctl(&["daemon-reload"]);
     print_unless_quiet(global, &format!("removed {}", path.display()));
     Ok(0)
 }
@@ -164,25 +132,15 @@ fn print_unless_quiet(global: &GlobalArgs, text: &str) {
     }
 }
 
-fn text(unit: &Unit) -> String {
-    if is_macos() { unit.launchd() } else { unit.systemd() }
-}
-
-const fn is_macos() -> bool {
-    cfg!(target_os = "macos")
-}
-
-/// Returns the path of the unit file.
 fn path() -> Result<PathBuf, Failure> {
-    let user_home = variable("HOME").map(PathBuf::from);
-    let path = if is_macos() {
-        user_home.map(|home| home.join("Library/LaunchAgents").join(format!("{LABEL}.plist")))
-    } else {
-        let config = variable("XDG_CONFIG_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
-        let config = config.or_else(|| Some(user_home?.join(".config")));
-        config.map(|config| config.join("systemd/user").join(SERVICE))
-    };
-    path.ok_or_else(no_home)
+    let config = variable("XDG_CONFIG_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
+    let config = config.or_else(|| Some(PathBuf::from(variable("HOME")?).join(".config")));
+    config.map(|config| config.join("systemd/user").join(SERVICE)).ok_or_else(no_home)
+}
+
+fn io_failure(action: &str, path: &Path, error: &io::Error) -> Failure {
+    let error = format!("cannot {action} {}: {error}", path.display());
+    Failure::not_started(error, "check its owner and permissions", None)
 }
 
 fn no_home() -> Failure {
@@ -199,11 +157,7 @@ fn is_own_file(path: &Path) -> Result<bool, Failure> {
             None,
         )),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-        Err(error) => Err(Failure::not_started(
-            format!("cannot read {}: {error}", path.display()),
-            "check its owner and permissions",
-            None,
-        )),
+        Err(error) => Err(io_failure("read", path, &error)),
     }
 }
 

@@ -10,8 +10,8 @@ use super::totals;
 use crate::output::envelope_text::cut;
 use crate::output::phrases;
 use jiff::tz::TimeZone;
-use longhaul_core::{Fault, Limit, Moment, OutcomeKind, Span, Tokens, Usd};
-use longhaul_store::{LedgerEntry, LedgerSpend, RunState, rfc3339};
+use longhaul_core::{Dollars, Fault, Limit, Moment, OutcomeKind, Rfc3339, Span, Tokens, Usd};
+use longhaul_store::{LedgerEntry, LedgerSpend, RunState};
 use serde::{Serialize, Serializer};
 use std::cmp::Reverse;
 
@@ -23,15 +23,11 @@ const TASK_CHARS_MAX: usize = 300;
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ReportData {
     /// When the report was generated.
-    #[serde(serialize_with = "stamp")]
-    #[cfg_attr(test, schemars(with = "longhaul_core::schema::Rfc3339"))]
-    pub generated_at: Moment,
+    pub generated_at: Rfc3339,
     /// The run, if the report is limited to one.
     pub run: Option<String>,
     /// Start of the reported period.
-    #[serde(serialize_with = "stamp_or_null")]
-    #[cfg_attr(test, schemars(with = "Option<longhaul_core::schema::Rfc3339>"))]
-    pub since: Option<Moment>,
+    pub since: Option<Rfc3339>,
     /// Totals over all runs.
     pub summary: ReportSummary,
     /// The runs: urgent ones first, then newest first.
@@ -65,19 +61,16 @@ pub struct ReportSummary {
     /// Number of attempts.
     pub attempts: u32,
     /// Cost reported by vendors.
-    #[serde(rename = "reported_cost_usd", serialize_with = "dollars")]
-    #[cfg_attr(test, schemars(with = "longhaul_core::schema::Dollars"))]
-    pub cost: Usd,
+    #[serde(rename = "reported_cost_usd")]
+    pub cost: Dollars,
     /// Cost estimated by Longhaul, in addition to the reported cost.
-    #[serde(rename = "estimated_cost_usd", serialize_with = "dollars")]
-    #[cfg_attr(test, schemars(with = "longhaul_core::schema::Dollars"))]
-    pub estimated_cost: Usd,
+    #[serde(rename = "estimated_cost_usd")]
+    pub estimated_cost: Dollars,
     /// Whether some usage has no known price. The cost is then a lower bound.
     pub unpriced: bool,
     /// Reported and estimated cost from before the reported period, of runs that started earlier.
-    #[serde(rename = "cost_before_usd", serialize_with = "dollars")]
-    #[cfg_attr(test, schemars(with = "longhaul_core::schema::Dollars"))]
-    pub cost_before: Usd,
+    #[serde(rename = "cost_before_usd")]
+    pub cost_before: Dollars,
     /// Number of tokens of all kinds.
     #[serde(rename = "total_tokens")]
     pub tokens: u64,
@@ -123,17 +116,11 @@ pub struct ReportRun {
     /// What to do before typing it.
     pub advice: Option<String>,
     /// When the run was created.
-    #[serde(serialize_with = "stamp")]
-    #[cfg_attr(test, schemars(with = "longhaul_core::schema::Rfc3339"))]
-    pub started_at: Moment,
+    pub started_at: Rfc3339,
     /// When the run finished.
-    #[serde(serialize_with = "stamp_or_null")]
-    #[cfg_attr(test, schemars(with = "Option<longhaul_core::schema::Rfc3339>"))]
-    pub ended_at: Option<Moment>,
+    pub ended_at: Option<Rfc3339>,
     /// When a retry makes sense, or when the next attempt starts.
-    #[serde(serialize_with = "stamp_or_null")]
-    #[cfg_attr(test, schemars(with = "Option<longhaul_core::schema::Rfc3339>"))]
-    pub retry_at: Option<Moment>,
+    pub retry_at: Option<Rfc3339>,
     /// Duration so far.
     #[serde(rename = "wall_ms")]
     pub wall: Span,
@@ -144,13 +131,11 @@ pub struct ReportRun {
     #[serde(rename = "lost_ms")]
     pub lost_time: Span,
     /// Cost reported by vendors.
-    #[serde(rename = "reported_cost_usd", serialize_with = "dollars")]
-    #[cfg_attr(test, schemars(with = "longhaul_core::schema::Dollars"))]
-    pub cost: Usd,
+    #[serde(rename = "reported_cost_usd")]
+    pub cost: Dollars,
     /// Cost estimated by Longhaul, in addition to the reported cost.
-    #[serde(rename = "estimated_cost_usd", serialize_with = "dollars")]
-    #[cfg_attr(test, schemars(with = "longhaul_core::schema::Dollars"))]
-    pub estimated_cost: Usd,
+    #[serde(rename = "estimated_cost_usd")]
+    pub estimated_cost: Dollars,
     /// Whether some usage has no known price.
     pub unpriced: bool,
     /// Number of tokens of all kinds.
@@ -211,13 +196,11 @@ pub struct ModelRow {
     /// Number of completed messages.
     pub messages: u64,
     /// Cost reported by the vendor.
-    #[serde(rename = "reported_cost_usd", serialize_with = "dollars")]
-    #[cfg_attr(test, schemars(with = "longhaul_core::schema::Dollars"))]
-    pub cost: Usd,
+    #[serde(rename = "reported_cost_usd")]
+    pub cost: Dollars,
     /// Cost estimated by Longhaul, in addition to the reported cost.
-    #[serde(rename = "estimated_cost_usd", serialize_with = "dollars")]
-    #[cfg_attr(test, schemars(with = "longhaul_core::schema::Dollars"))]
-    pub estimated_cost: Usd,
+    #[serde(rename = "estimated_cost_usd")]
+    pub estimated_cost: Dollars,
     /// Whether some usage has no known price.
     pub unpriced: bool,
 }
@@ -296,8 +279,8 @@ impl ReportData {
             .map(|((quarter, model), spend)| (*quarter, model, *spend));
         let spent: Vec<(u64, &String, LedgerSpend)> = spent.collect();
         let mut report = ReportData {
-            generated_at,
-            since: scope.since,
+            generated_at: generated_at.into(),
+            since: scope.since.map(Rfc3339),
             summary: ReportSummary::default(),
             runs: Vec::new(),
             spend: spend::over_time(
@@ -311,7 +294,8 @@ impl ReportData {
             models: totals::models(&spent),
             run: scope.run,
         };
-        report.summary.cost_before = report.since.map_or(Usd::ZERO, |since| spend::before(&spent, since));
+        report.summary.cost_before =
+            scope.since.map_or(Usd::ZERO, |since| spend::before(&spent, since)).into();
         report.runs = inputs.into_iter().map(|input| ReportRun::new(input, bounds)).collect();
         report.runs.sort_by(|one, other| {
             let newest = |run: &ReportRun| Reverse(run.started_at);
@@ -339,8 +323,8 @@ impl ReportSummary {
             RunHealth::Done => &mut self.done,
         } += 1;
         self.attempts += run.attempts_total;
-        self.cost += run.cost;
-        self.estimated_cost += run.estimated_cost;
+        self.cost.0 += run.cost.0;
+        self.estimated_cost.0 += run.estimated_cost.0;
         self.unpriced |= run.unpriced;
         self.tokens += run.tokens;
         self.active = self.active + run.active;
@@ -385,7 +369,7 @@ impl ReportRun {
             outcome: outcome.map(|outcome| outcome.kind),
             fault,
             limit: outcome.and_then(|outcome| outcome.limit),
-            retry_at: outcome.map_or(run.until, |outcome| outcome.retry_at),
+            retry_at: outcome.map_or(run.until, |outcome| outcome.retry_at.map(Rfc3339)),
             wall: timeline.wall,
             active: timeline.active,
             lost_time: lost,
@@ -413,20 +397,6 @@ impl ReportRun {
     pub fn omitted_attempts(&self) -> usize {
         (self.attempts_total as usize).saturating_sub(self.attempts.len())
     }
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
-pub(super) fn stamp<S: Serializer>(moment: &Moment, out: S) -> Result<S::Ok, S::Error> {
-    out.serialize_str(&rfc3339(*moment))
-}
-
-pub(super) fn stamp_or_null<S: Serializer>(moment: &Option<Moment>, out: S) -> Result<S::Ok, S::Error> {
-    moment.map(rfc3339).serialize(out)
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
-pub(super) fn dollars<S: Serializer>(amount: &Usd, out: S) -> Result<S::Ok, S::Error> {
-    out.serialize_f64(amount.as_dollars())
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]

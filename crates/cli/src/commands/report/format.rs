@@ -1,10 +1,10 @@
 //! Formats costs, in the same way on a page and in text.
 
 use crate::output::phrases::money;
-use longhaul_core::Usd;
+use longhaul_core::{Dollars, Usd};
 
 /// Formats the reported and the estimated cost separately.
-pub fn cost(reported: Usd, estimated: Usd, unpriced: bool) -> String {
+pub fn cost(Dollars(reported): Dollars, Dollars(estimated): Dollars, unpriced: bool) -> String {
     let more = if unpriced { " or more: partly unpriced" } else { "" };
     match (reported, estimated) {
         (reported, Usd::ZERO) => format!("{}{more}", money(reported)),
@@ -20,9 +20,9 @@ mod tests {
     #[test]
     fn separates_reported_from_estimated_cost() {
         assert_eq!(
-            cost(Usd(1_500_000), Usd(20_000), true),
+            cost(Dollars(Usd(1_500_000)), Dollars(Usd(20_000)), true),
             "$1.50 and about $0.0200 or more: partly unpriced"
         );
-        assert_eq!(cost(Usd::ZERO, Usd(20_000), false), "about $0.0200");
+        assert_eq!(cost(Dollars::default(), Dollars(Usd(20_000)), false), "about $0.0200");
     }
 }

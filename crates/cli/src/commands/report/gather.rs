@@ -42,12 +42,12 @@ fn entries(ledger: &mut Ledger, since: Moment) -> Result<Vec<LedgerEntry>, Ledge
 fn was_active(run: &LedgerRun, since: Moment) -> bool {
     let written = u64::try_from(run.journal.modified / 1_000_000).unwrap_or_default();
     let last = match run.state {
-        RunState::Finished => run.ended_at,
+        RunState::Finished => run.ended_at.map(|ended| ended.0),
         RunState::Running | RunState::Waiting | RunState::Suspended | RunState::Unreadable => {
-            run.until.max(Some(Moment(written)))
+            run.until.map(|until| until.0).max(Some(Moment(written)))
         }
     };
-    run.started_at >= since
+    run.started_at.0 >= since
         || last.is_some_and(|last| last >= since)
         || run.state != RunState::Finished && is_attended(run)
 }

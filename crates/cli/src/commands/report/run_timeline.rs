@@ -2,8 +2,8 @@
 
 use crate::output::phrases;
 use longhaul_core::{
-    AttemptHistory, Fault, HistoryEventKind, Moment, Outcome, Phase, ResumeStrategy, RunHistory, Span,
-    StopCause, StrategyReason, Usd,
+    AttemptHistory, Dollars, Fault, HistoryEventKind, Moment, Outcome, Phase, ResumeStrategy, Rfc3339,
+    RunHistory, Span, StopCause, StrategyReason, Usd,
 };
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -32,13 +32,9 @@ pub struct TimelineAttempt {
     /// Number of the attempt, starting at 1.
     pub number: u32,
     /// When the attempt started.
-    #[serde(serialize_with = "super::data::stamp")]
-    #[cfg_attr(test, schemars(with = "longhaul_core::schema::Rfc3339"))]
-    pub started_at: Moment,
+    pub started_at: Rfc3339,
     /// When the attempt ended.
-    #[serde(serialize_with = "super::data::stamp_or_null")]
-    #[cfg_attr(test, schemars(with = "Option<longhaul_core::schema::Rfc3339>"))]
-    pub ended_at: Option<Moment>,
+    pub ended_at: Option<Rfc3339>,
     /// Duration without sleep of the machine. `None` if the attempt is running.
     #[serde(rename = "duration_ms")]
     pub duration: Option<Span>,
@@ -54,17 +50,14 @@ pub struct TimelineAttempt {
     #[serde(rename = "waited_ms")]
     pub waited: Span,
     /// Cost reported by the vendor, without a summary of older work for this attempt.
-    #[serde(rename = "reported_cost_usd", serialize_with = "super::data::dollars")]
-    #[cfg_attr(test, schemars(with = "longhaul_core::schema::Dollars"))]
-    pub cost: Usd,
+    #[serde(rename = "reported_cost_usd")]
+    pub cost: Dollars,
     /// Cost estimated by Longhaul, in addition to the reported cost.
-    #[serde(rename = "estimated_cost_usd", serialize_with = "super::data::dollars")]
-    #[cfg_attr(test, schemars(with = "longhaul_core::schema::Dollars"))]
-    pub estimated_cost: Usd,
+    #[serde(rename = "estimated_cost_usd")]
+    pub estimated_cost: Dollars,
     /// Cost of a summary of older work for this attempt. The cost of the run includes it.
-    #[serde(rename = "summary_cost_usd", serialize_with = "super::data::dollars")]
-    #[cfg_attr(test, schemars(with = "longhaul_core::schema::Dollars"))]
-    pub summary_cost: Usd,
+    #[serde(rename = "summary_cost_usd")]
+    pub summary_cost: Dollars,
 }
 
 impl TimelineAttempt {
@@ -103,13 +96,9 @@ pub struct TimelineSlice {
     /// Fault that caused it.
     pub fault: Option<Fault>,
     /// Start of the slice.
-    #[serde(serialize_with = "super::data::stamp")]
-    #[cfg_attr(test, schemars(with = "longhaul_core::schema::Rfc3339"))]
-    pub from: Moment,
+    pub from: Rfc3339,
     /// End of the slice.
-    #[serde(serialize_with = "super::data::stamp")]
-    #[cfg_attr(test, schemars(with = "longhaul_core::schema::Rfc3339"))]
-    pub to: Moment,
+    pub to: Rfc3339,
 }
 
 /// Activity of a run.
@@ -246,25 +235,29 @@ impl TimelineAttempt {
         let (end, usage) = (attempt.end.as_ref(), attempt.usage());
         TimelineAttempt {
             number: attempt.number,
-            started_at: attempt.started_at,
-            ended_at: end.map(|end| end.at),
+            started_at: attempt.started_at.into(),
+            ended_at: end.map(|end| end.at.into()),
             duration: end.map(|end| attempt.duration(end.at)),
             strategy: attempt.strategy,
             reason: attempt.reason,
             fault: attempt.fault(),
             stop_cause: attempt.stop_cause(),
             waited: attempt.waited(until),
-            cost: usage.reported_cost,
-            estimated_cost: usage.estimated_cost,
-            summary_cost: attempt.summary.map_or(Usd::ZERO, |summary| summary.usage.total_cost()),
+            cost: usage.reported_cost.into(),
+            estimated_cost: usage.estimated_cost.into(),
+            summary_cost: attempt.summary.map_or(Usd::ZERO, |summary| summary.usage.total_cost()).into(),
         }
     }
 }
 
 /// Returns the activity of a run until `until`, in order.
 fn slices(history: &RunHistory, until: Moment) -> Vec<TimelineSlice> {
-    let slice =
-        |kind, fault, from, to: Option<Moment>| TimelineSlice { kind, fault, from, to: to.unwrap_or(until) };
+    let slice = |kind, fault, from: Moment, to: Option<Moment>| TimelineSlice {
+        kind,
+        fault,
+        from: from.into(),
+        to: to.unwrap_or(until).into(),
+    };
     let attempts = history.attempts().iter().map(|attempt| {
         let kind = if attempt.fault().is_some() { SliceKind::Failed } else { SliceKind::Working };
         slice(kind, attempt.fault(), attempt.started_at, attempt.end.as_ref().map(|end| end.at))

@@ -5,7 +5,7 @@
 
 use jiff::tz::TimeZone;
 use jiff::{RoundMode, Span, Timestamp, Unit, Zoned, ZonedRound};
-use longhaul_core::{Moment, Usd};
+use longhaul_core::{Dollars, Moment, Rfc3339, Usd};
 use longhaul_store::LedgerSpend;
 use serde::Serialize;
 
@@ -32,21 +32,15 @@ const STEPS: &[(Unit, i64)] = &[
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Bucket {
     /// Start of the period.
-    #[serde(serialize_with = "super::data::stamp")]
-    #[cfg_attr(test, schemars(with = "longhaul_core::schema::Rfc3339"))]
-    pub from: Moment,
+    pub from: Rfc3339,
     /// End of the period.
-    #[serde(serialize_with = "super::data::stamp")]
-    #[cfg_attr(test, schemars(with = "longhaul_core::schema::Rfc3339"))]
-    pub to: Moment,
+    pub to: Rfc3339,
     /// Cost reported by vendors.
-    #[serde(rename = "reported_cost_usd", serialize_with = "super::data::dollars")]
-    #[cfg_attr(test, schemars(with = "longhaul_core::schema::Dollars"))]
-    pub cost: Usd,
+    #[serde(rename = "reported_cost_usd")]
+    pub cost: Dollars,
     /// Cost estimated by Longhaul, in addition to the reported cost.
-    #[serde(rename = "estimated_cost_usd", serialize_with = "super::data::dollars")]
-    #[cfg_attr(test, schemars(with = "longhaul_core::schema::Dollars"))]
-    pub estimated_cost: Usd,
+    #[serde(rename = "estimated_cost_usd")]
+    pub estimated_cost: Dollars,
 }
 
 /// Sums spending into bars without gaps. Returns no bars if nothing was spent. With `since`, the bars cover
@@ -64,10 +58,10 @@ pub fn over_time(
     let (from, to) = since.map_or((first, last), |since| (first.min(since), last.max(now)));
     let mut bars = bars(from, to, zone);
     for (at, spend) in spent {
-        let bar = bars.partition_point(|bar| bar.from <= at).checked_sub(1);
+        let bar = bars.partition_point(|bar| bar.from.0 <= at).checked_sub(1);
         if let Some(bar) = bar.and_then(|bar| bars.get_mut(bar)) {
-            bar.cost += spend.cost;
-            bar.estimated_cost += spend.estimated_cost;
+            bar.cost.0 += spend.cost;
+            bar.estimated_cost.0 += spend.estimated_cost;
         }
     }
     bars
@@ -101,10 +95,10 @@ fn steps(from: Moment, to: Moment, unit: Unit, step: i64, zone: &TimeZone) -> Op
     while moment(&at) <= to && bars.len() <= BARS_MAX {
         let next = at.checked_add(span).ok()?;
         bars.push(Bucket {
-            from: moment(&at),
-            to: moment(&next),
-            cost: Usd::ZERO,
-            estimated_cost: Usd::ZERO,
+            from: moment(&at).into(),
+            to: moment(&next).into(),
+            cost: Dollars::default(),
+            estimated_cost: Dollars::default(),
         });
         at = next;
     }
@@ -124,7 +118,6 @@ fn moment(at: &Zoned) -> Moment {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use longhaul_store::rfc3339;
 
     /// Describes the number of bars, the start and length of the first, and the amount of each bar that is
     /// not empty.
@@ -137,11 +130,11 @@ mod tests {
         let zone = TimeZone::get("Europe/Berlin").expect("it is a zone");
         let bars = over_time(spent, since.map(hour), hour(now), &zone);
         let Some(first) = bars.first() else { return "none".to_owned() };
-        let filled = bars.iter().enumerate().filter(|(_, bar)| bar.cost > Usd::ZERO);
-        let filled: Vec<String> = filled.map(|(index, bar)| format!("{index}: {}", bar.cost)).collect();
+        let filled = bars.iter().enumerate().filter(|(_, bar)| bar.cost.0 > Usd::ZERO);
+        let filled: Vec<String> = filled.map(|(index, bar)| format!("{index}: {}", bar.cost.0)).collect();
         assert!(bars.windows(2).all(|pair| pair[0].to == pair[1].from), "there are gaps: {bars:?}");
-        let length = first.to.since(first.from);
-        format!("{} of {length} from {}; {}", bars.len(), rfc3339(first.from), filled.join(", "))
+        let length = first.to.0.since(first.from.0);
+        format!("{} of {length} from {}; {}", bars.len(), first.from, filled.join(", "))
     }
 
     #[test]

@@ -118,8 +118,8 @@ impl RunRecords {
         let mut entry = LedgerEntry::new(&dir, &plan(task));
         let spent = |model: &str, cost: Usd, estimated: Usd| ModelUsage {
             model: model.to_owned(),
-            cost,
-            estimated_cost: estimated,
+            cost: cost.into(),
+            estimated_cost: estimated.into(),
             unpriced: false,
             tokens: usage(0, 0).tokens,
             truncated_tokens: Tokens { output: 7, ..Tokens::default() },
@@ -244,21 +244,21 @@ fn urgent_runs_come_first() {
 #[test]
 fn summary_is_sum_of_ledger() {
     let inputs = runs();
-    let reported: Usd = inputs.iter().map(|input| input.entry.run.cost).sum();
-    let estimated: Usd = inputs.iter().map(|input| input.entry.run.estimated_cost).sum();
+    let reported: Usd = inputs.iter().map(|input| input.entry.run.cost.0).sum();
+    let estimated: Usd = inputs.iter().map(|input| input.entry.run.estimated_cost.0).sum();
     let waiting: u64 = inputs.iter().map(|input| input.entry.run.waiting.millis()).sum();
     let report = report_of(inputs);
-    assert_eq!((report.summary.cost, report.summary.estimated_cost), (reported, estimated));
+    assert_eq!((report.summary.cost.0, report.summary.estimated_cost.0), (reported, estimated));
     let by_model: (Usd, Usd) = (
-        report.models.iter().map(|row| row.cost).sum(),
-        report.models.iter().map(|row| row.estimated_cost).sum(),
+        report.models.iter().map(|row| row.cost.0).sum(),
+        report.models.iter().map(|row| row.estimated_cost.0).sum(),
     );
     let by_time: (Usd, Usd) = (
-        report.spend.iter().map(|bar| bar.cost).sum(),
-        report.spend.iter().map(|bar| bar.estimated_cost).sum(),
+        report.spend.iter().map(|bar| bar.cost.0).sum(),
+        report.spend.iter().map(|bar| bar.estimated_cost.0).sum(),
     );
     let by_attempt =
-        report.runs.iter().flat_map(|run| &run.attempts).map(|attempt| attempt.cost).sum::<Usd>();
+        report.runs.iter().flat_map(|run| &run.attempts).map(|attempt| attempt.cost.0).sum::<Usd>();
     assert_eq!((by_model, by_time, by_attempt), ((reported, estimated), (reported, estimated), reported));
     // The ledger contains neither the current wait nor the wasted attempts.
     let current_wait = 9_000 - 30;
@@ -273,15 +273,21 @@ fn summary_is_sum_of_ledger() {
             running: 1,
             cancelled: 0,
             attempts: 8,
-            cost: Usd(
-                3600000,
+            cost: Dollars(
+                Usd(
+                    3600000,
+                ),
             ),
-            estimated_cost: Usd(
-                150000,
+            estimated_cost: Dollars(
+                Usd(
+                    150000,
+                ),
             ),
             unpriced: false,
-            cost_before: Usd(
-                0,
+            cost_before: Dollars(
+                Usd(
+                    0,
+                ),
             ),
             tokens: 18126240,
             active: Span(
@@ -304,8 +310,8 @@ fn earlier_cost_is_separate() {
         .finished(10_020, None, Outcome::DONE);
     let scope = ReportScope { run: None, since: Some(at(9_000)) };
     let report = ReportData::new(scope, vec![read.read("aaa", "t", 10_100)], at(10_100), &TimeZone::UTC);
-    assert_eq!(report.summary.cost_before, cents(5));
-    assert_eq!((report.summary.cost, report.summary.estimated_cost), (cents(120), cents(5)));
+    assert_eq!(report.summary.cost_before.0, cents(5));
+    assert_eq!((report.summary.cost.0, report.summary.estimated_cost.0), (cents(120), cents(5)));
 }
 
 #[test]

@@ -27,7 +27,7 @@ pub fn text(report: &ReportData, clock: &TimeFormat) -> String {
 fn write_text(out: &mut String, report: &ReportData, clock: &TimeFormat) -> Result {
     writeln!(out, "LONGHAUL REPORT")?;
     wrapped(out, "", &super::about(report, clock))?;
-    wrapped(out, "", &format!("Times are {}.", clock.zone(report.generated_at)))?;
+    wrapped(out, "", &format!("Times are {}.", clock.zone(report.generated_at.0)))?;
     summary(out, report)?;
     attention(out, report, clock)?;
     tables(out, report, clock)?;
@@ -80,9 +80,9 @@ fn summary(out: &mut String, report: &ReportData) -> Result {
     let counts: Vec<String> = counts.map(|(health, count)| format!("{count} {}", health.label())).collect();
     row(out, "runs", &format!("{runs}, in {}: {}", counted(attempts.into(), "attempt"), counts.join(", ")))?;
     let ReportSummary { cost, estimated_cost, .. } = report.summary;
-    let mut spent = format!("{} reported by the vendor", money(cost));
-    if estimated_cost > Usd::ZERO {
-        write!(spent, "; about {} estimated", money(estimated_cost))?;
+    let mut spent = format!("{} reported by the vendor", money(cost.0));
+    if estimated_cost.0 > Usd::ZERO {
+        write!(spent, "; about {} estimated", money(estimated_cost.0))?;
     }
     write!(spent, "; {} tokens", short_count(tokens))?;
     for note in super::notes(report) {
@@ -155,17 +155,17 @@ fn dash(span: Span) -> String {
 }
 
 fn spending(out: &mut String, report: &ReportData, clock: &TimeFormat) -> Result {
-    let total = |bar: &super::spend::Bucket| bar.cost + bar.estimated_cost;
+    let total = |bar: &super::spend::Bucket| bar.cost.0 + bar.estimated_cost.0;
     let largest = report.spend.iter().map(total).max().unwrap_or_default();
     let Some(first) = report.spend.first() else { return Ok(()) };
-    heading(out, &format!("SPENT OVER TIME, IN {} EACH", first.to.since(first.from)))?;
+    heading(out, &format!("SPENT OVER TIME, IN {} EACH", first.to.0.since(first.from.0)))?;
     for bar in report.spend.iter().filter(|bar| total(bar) > Usd::ZERO) {
         let length = total(bar).0 as f64 / largest.0.max(1) as f64 * BAR_COLUMNS as f64;
         let length = "#".repeat((length.round() as usize).max(1));
         writeln!(
             out,
             "  {:<13} {length} {}",
-            clock.short(bar.from),
+            clock.short(bar.from.0),
             cost(bar.cost, bar.estimated_cost, false)
         )?;
     }
@@ -195,8 +195,8 @@ fn models(out: &mut String, report: &ReportData) -> Result {
             [tokens.input, tokens.output, tokens.cache_read, tokens.cache_write, model.truncated_tokens]
                 .map(short_count);
         let [input, output, read, written, truncated_tokens] = counts.each_ref().map(String::as_str);
-        let reported = money(model.cost);
-        let estimated = if model.unpriced { "no price".to_owned() } else { money(model.estimated_cost) };
+        let reported = money(model.cost.0);
+        let estimated = if model.unpriced { "no price".to_owned() } else { money(model.estimated_cost.0) };
         let name = line(super::model_name(&model.model), 21);
         row(out, &name, [input, output, read, written, truncated_tokens, &reported, &estimated])?;
     }
@@ -213,7 +213,7 @@ fn run_details(out: &mut String, run: &ReportRun, clock: &TimeFormat) -> Result 
         writeln!(out, "  $ {next}")?;
     }
     if let (Some(first), Some(last)) = (run.timeline.first(), run.timeline.last()) {
-        writeln!(out, "  {} [{}] {}", clock.short(first.from), timeline(run), clock.short(last.to))?;
+        writeln!(out, "  {} [{}] {}", clock.short(first.from.0), timeline(run), clock.short(last.to.0))?;
     }
     if run.omitted_attempts() > 0 && !run.attempts.is_empty() {
         writeln!(out, "  {}", super::attempts_heading(run))?;
@@ -222,7 +222,7 @@ fn run_details(out: &mut String, run: &ReportRun, clock: &TimeFormat) -> Result 
         let first = format!(
             "  {:>4}  {:<13}{:>9}  ",
             attempt.number,
-            clock.short(attempt.started_at),
+            clock.short(attempt.started_at.0),
             super::took(attempt)
         );
         let cost = cost(attempt.cost, attempt.estimated_cost, false);
@@ -254,11 +254,14 @@ fn symbol(kind: SliceKind) -> char {
 /// Draws a timeline with one character for each column, chosen by the activity at its center.
 fn timeline(run: &ReportRun) -> String {
     let (Some(first), Some(last)) = (run.timeline.first(), run.timeline.last()) else { return String::new() };
-    let all = last.to.since(first.from).millis();
+    let all = last.to.0.since(first.from.0).millis();
     let at = |column: usize| {
-        let middle = first.from.0 + all * (2 * column as u64 + 1) / (2 * TIMELINE_COLUMNS as u64);
-        let index = run.timeline.partition_point(|slice| slice.to.0 <= middle);
-        run.timeline.get(index).filter(|slice| slice.from.0 <= middle).map_or(' ', |slice| symbol(slice.kind))
+        let middle = first.from.0.0 + all * (2 * column as u64 + 1) / (2 * TIMELINE_COLUMNS as u64);
+        let index = run.timeline.partition_point(|slice| slice.to.0.0 <= middle);
+        run.timeline
+            .get(index)
+            .filter(|slice| slice.from.0.0 <= middle)
+            .map_or(' ', |slice| symbol(slice.kind))
     };
     (0..TIMELINE_COLUMNS).map(at).collect()
 }

@@ -2,7 +2,7 @@
 
 use super::data::{FaultRow, LostTimeRow, ModelRow, RunInput};
 use super::run_timeline::{LostTime, LostTimeCause};
-use longhaul_core::{Fault, Tokens, Usd};
+use longhaul_core::{Dollars, Fault, Tokens};
 use longhaul_store::LedgerSpend;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -57,18 +57,18 @@ pub fn models(spent: &[(u64, &String, LedgerSpend)]) -> Vec<ModelRow> {
             tokens: Tokens::default(),
             truncated_tokens: 0,
             messages: 0,
-            cost: Usd::ZERO,
-            estimated_cost: Usd::ZERO,
+            cost: Dollars::default(),
+            estimated_cost: Dollars::default(),
             unpriced: false,
         });
         row.tokens += spend.tokens;
         row.truncated_tokens += spend.truncated;
         row.messages += spend.messages;
-        row.cost += spend.cost;
-        row.estimated_cost += spend.estimated_cost;
+        row.cost.0 += spend.cost;
+        row.estimated_cost.0 += spend.estimated_cost;
         row.unpriced |= spend.unpriced;
     }
     let mut rows: Vec<ModelRow> = rows.into_values().collect();
-    rows.sort_by_key(|row| Reverse(row.cost + row.estimated_cost));
+    rows.sort_by_key(|row| Reverse(row.cost.0 + row.estimated_cost.0));
     rows
 }

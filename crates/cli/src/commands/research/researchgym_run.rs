@@ -133,7 +133,6 @@ fn transcript(logs: &Path) -> Result<Option<Conversation>, Failure> {
     Ok(conversation)
 }
 
-/// Reads the URL patterns that the agent was not allowed to open.
 fn blocked(logs: &Path) -> Result<Vec<UrlPattern>, Failure> {
     let path = logs.join("blocked_urls_input.json");
     let Some(bytes) = bytes(&path)? else { return Ok(Vec::new()) };

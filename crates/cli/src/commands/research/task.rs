@@ -10,11 +10,9 @@ use std::path::{Path, PathBuf};
 
 /// Files with the task description. The first one that exists is used.
 const DESCRIPTIONS: [&str; 3] = ["task_description.md", "README.md", "readme.md"];
-/// File with further instructions.
 const INSTRUCTIONS: &str = "instructions.txt";
 /// Files with blocked URLs. They are hidden from the agent, because they name what it must not find.
 const BLOCKED: [&str; 2] = ["blocked_urls.yaml", "blocked_urls.yml"];
-/// File with a hint at the solution.
 const HINT: &str = "idea_hint.txt";
 /// Files that ResearchGym's runtimes install in advance. Longhaul leaves this to the agent.
 const SETUP: [&str; 3] = ["requirements.txt", "install.sh", "setup.sh"];

@@ -126,7 +126,6 @@ fn init(input: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Runs git in the workspace and returns its output.
 fn git(input: &Path, args: &[&str]) -> Result<String, Failure> {
     let mut git = Command::new("git");
     for name in GIT_VARIABLES {

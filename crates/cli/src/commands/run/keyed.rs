@@ -5,23 +5,21 @@
 
 use super::{DisplayOptions, resume_prepared, start, supervise_and_print, supervisor};
 use crate::args::{AttachArgs, GlobalArgs, OutputFormat, RunArgs};
+use crate::commands::resume::replay;
 use crate::commands::show::print_end;
 use crate::commands::{attach, detach};
 use crate::failure::Failure;
 use crate::output::events;
 use crate::output::{self, print_status};
-use crate::supervise_failure::failure;
 use crate::{open_home, runtime};
 use longhaul::{NoObserver, RunError, RunStart, SuperviseError};
-use longhaul_core::{OutcomeKind, Run, RunId};
+use longhaul_core::{OutcomeKind, RunId};
 use longhaul_store::{Home, Journal, RunDir, StoreError};
 
 // A supervisor that starts or exits between two checks changes the required action, once or twice.
 const CHECKS_MAX: u32 = 4;
 
-/// State of the run of a key.
 enum KeyState {
-    /// A supervisor is attached.
     Running,
     /// The run is suspended or orphaned.
     Unfinished,
@@ -59,13 +57,13 @@ fn find(home: &Home, key: &RunId) -> Result<Option<RunDir>, Failure> {
         // The key may be a prefix of a longer id.
         Ok(dir) => Ok(Some(dir).filter(|dir| dir.id() == key)),
         Err(StoreError::NoSuchRun { .. } | StoreError::AmbiguousRun { .. }) => Ok(None),
-        Err(error) => Err(open_home::store_failure(&error)),
+        Err(error) => Err(error.into()),
     }
 }
 
 fn is_running(home: &Home, key: &RunId) -> Result<bool, Failure> {
     let Some(dir) = find(home, key)? else { return Ok(false) };
-    Journal::is_locked(&dir.journal_path()).map_err(|error| open_home::store_failure(&error))
+    Ok(Journal::is_locked(&dir.journal_path())?)
 }
 
 fn handle_existing(global: &GlobalArgs, args: &RunArgs, home: &Home, dir: &RunDir) -> Result<u8, Failure> {
@@ -87,12 +85,10 @@ fn handle_existing(global: &GlobalArgs, args: &RunArgs, home: &Home, dir: &RunDi
 }
 
 fn key_state(dir: &RunDir) -> Result<KeyState, Failure> {
-    let store_failure = |error: StoreError| open_home::store_failure(&error);
-    if Journal::is_locked(&dir.journal_path()).map_err(store_failure)? {
+    if Journal::is_locked(&dir.journal_path())? {
         return Ok(KeyState::Running);
     }
-    let history = Journal::load(&dir.journal_path()).map_err(store_failure)?;
-    let outcome = Run::replay(history.records()).state().outcome();
+    let outcome = replay(dir)?.state().outcome();
     // The supervisor may have died before the files for people were written.
     let is_reported = dir.status().is_ok_and(|status| status.returncode.is_some());
     Ok(match outcome.filter(|_| is_reported) {
@@ -122,7 +118,7 @@ fn print_finished(global: &GlobalArgs, home: &Home, dir: &RunDir) -> Result<u8, 
         RunError::NotStarted(SuperviseError::Orphaned(run)) => {
             Failure::unexpected(format!("run {run} was finished, but is unfinished now"))
         }
-        error => failure(error),
+        error => error.into(),
     })?;
     print_end(&report, output::format(global));
     if output::format(global) == OutputFormat::Text && !global.quiet {
@@ -131,7 +127,6 @@ fn print_finished(global: &GlobalArgs, home: &Home, dir: &RunDir) -> Result<u8, 
     Ok(report.outcome.exit_code())
 }
 
-/// Warns that the run keeps its original prompt.
 fn warn_of_another_prompt(global: &GlobalArgs, args: &RunArgs, dir: &RunDir) {
     let Ok(plan) = dir.plan() else { return };
     let is_other = args.prompt.as_deref().is_some_and(|prompt| prompt != "-" && prompt != plan.spec.prompt);

@@ -13,12 +13,14 @@ const CALLS_MAX: usize = 16;
 
 /// Returns what a run does or waits for, or `None` if it is finished or unreadable.
 pub fn activity(row: &Row, now: Moment) -> Option<String> {
-    let (text, attempt) = match (row.state, row.entry.until) {
+    let (text, attempt) = match (row.state, row.entry.until.map(|until| until.0)) {
         (RowState::Finished | RowState::Unreadable, _) => return None,
-        (RowState::Suspended, _) => return Some(format!("suspended: longhaul recover {}", row.id)),
-        (RowState::Orphaned, _) => return Some(format!("no supervisor: longhaul recover {}", row.id)),
-        (RowState::Waiting, until) => (waiting(row, until.filter(|until| *until > now)), row.attempts + 1),
-        (RowState::Running, _) => (working(&row.entry.run_dir()), row.attempts),
+        (RowState::Suspended, _) => return Some(format!("suspended: longhaul recover {}", row.entry.id)),
+        (RowState::Orphaned, _) => return Some(format!("no supervisor: longhaul recover {}", row.entry.id)),
+        (RowState::Waiting, until) => {
+            (waiting(row, until.filter(|until| *until > now)), row.entry.attempts + 1)
+        }
+        (RowState::Running, _) => (working(&row.entry.run_dir()), row.entry.attempts),
     };
     Some(if attempt > 1 { format!("{text} · attempt {attempt}") } else { text })
 }

@@ -6,7 +6,7 @@ use crate::output::envelope_text::fit;
 use crate::output::phrases;
 use crate::output::table::{Column, colored_table, column_width};
 use crate::time_arg::ago;
-use longhaul_core::{Moment, OutcomeKind};
+use longhaul_core::{Moment, OutcomeKind, Usd};
 
 const COLUMNS: [(&str, Column); 6] = [
     ("id", Column::Left),
@@ -52,16 +52,16 @@ pub fn runs(rows: &[(&Row, Option<String>)], now: Moment, width: usize, colors: 
 }
 
 fn line(row: &Row, now: Moment, width: usize) -> Vec<String> {
-    let task = match (&row.error, &row.name) {
+    let task = match (&row.entry.error, &row.entry.name) {
         (Some(error), _) => error.clone(),
-        (None, Some(name)) => format!("{name}: {}", row.task),
-        (None, None) => row.task.clone(),
+        (None, Some(name)) => format!("{name}: {}", row.entry.task),
+        (None, None) => row.entry.task.clone(),
     };
     let active = row.entry.active.map_or_else(|| "-".to_owned(), |span| span.to_string());
     // The start of an id also selects the run.
-    let id = fit(&row.id, width.saturating_sub(REST_WIDTH));
+    let id = fit(row.entry.id.as_str(), width.saturating_sub(REST_WIDTH));
     let task = phrases::one_line(&task);
-    vec![id, row.state().to_owned(), ago(row.entry.started_at, now), active, cost(row), task]
+    vec![id, row.state().to_owned(), ago(row.entry.started_at.0, now), active, cost(row), task]
 }
 
 /// Returns the width that the other columns leave for the task.
@@ -72,7 +72,7 @@ fn room(cells: &[Vec<String>], columns: &[usize], width: usize) -> usize {
 
 /// Returns the style of a run's state. It highlights runs that need attention.
 fn style(row: &Row) -> Option<Style> {
-    match (row.state, row.outcome) {
+    match (row.state, row.entry.outcome) {
         (RowState::Running, _) => Some(Style::Hint),
         (RowState::Waiting | RowState::Suspended | RowState::Orphaned, _) => Some(Style::Warning),
         (RowState::Unreadable, _) => Some(Style::Bad),
@@ -100,9 +100,11 @@ pub fn outcome_style(outcome: OutcomeKind) -> Option<Style> {
 
 /// Returns the cost of the attempts that ended. A first attempt that has not ended has none yet.
 fn cost(row: &Row) -> String {
-    let at_least = if row.unpriced { ">" } else { "" };
+    let at_least = if row.entry.unpriced { ">" } else { "" };
     match row.state {
-        RowState::Running | RowState::Orphaned if row.attempts <= 1 && row.total_cost_usd == 0.0 => {
+        RowState::Running | RowState::Orphaned
+            if row.entry.attempts <= 1 && row.total_cost_usd.0 == Usd::ZERO =>
+        {
             "-".to_owned()
         }
         RowState::Running
@@ -110,7 +112,7 @@ fn cost(row: &Row) -> String {
         | RowState::Orphaned
         | RowState::Suspended
         | RowState::Finished
-        | RowState::Unreadable => format!("{at_least}{}", phrases::dollars(row.total_cost_usd)),
+        | RowState::Unreadable => format!("{at_least}{}", phrases::money(row.total_cost_usd.0)),
     }
 }
 
@@ -118,40 +120,29 @@ fn cost(row: &Row) -> String {
 mod tests {
     use super::*;
     use expect_test::expect;
-    use longhaul_core::{Fault, OutcomeKind, RunId, Span, Usd};
-    use longhaul_store::{JournalPosition, LedgerRun, RunState};
+    use longhaul_core::{Fault, RunId, Span};
+    use longhaul_store::{LedgerRun, RunState};
 
     const NOW: Moment = Moment(1_000_000_000_000);
 
     fn run(id: &str, minutes_ago: u64) -> LedgerRun {
         LedgerRun {
             id: RunId::from(id),
-            day: "2001-09-09".to_owned(),
             dir: "/state/runs/2001-09-09/x".into(),
-            name: None,
             agent: "claude".to_owned(),
-            model: None,
             project: "/code/one".to_owned(),
             task: "Prove the lemma, and all that follows from it for every prime that is larger than seven"
                 .to_owned(),
             state: RunState::Finished,
             outcome: Some(OutcomeKind::Done),
-            fault: None,
-            until: None,
-            retry_at: None,
-            started_at: Moment(NOW.0 - minutes_ago * 60_000),
-            ended_at: Some(NOW),
+            started_at: Moment(NOW.0 - minutes_ago * 60_000).into(),
+            ended_at: Some(NOW.into()),
             active: Some(Span::from_mins(minutes_ago / 2)),
-            waiting: Span::ZERO,
-            downtime: Span::ZERO,
             attempts: 1,
-            reopen_count: 0,
-            cost: Usd(1_230_000),
-            estimated_cost: Usd(4_000),
-            unpriced: false,
+            cost: Usd(1_230_000).into(),
+            estimated_cost: Usd(4_000).into(),
             tokens: 1_000,
-            error: None,
-            journal: JournalPosition::default(),
+            ..LedgerRun::default()
         }
     }
 
@@ -216,7 +207,7 @@ mod tests {
             let row = Row::new(LedgerRun {
                 name: Some("n".repeat(64)),
                 outcome: Some(OutcomeKind::NeedsPerson),
-                cost: Usd(123_456_780_000),
+                cost: Usd(123_456_780_000).into(),
                 unpriced: true,
                 ..run(id, 60 * 24 * 300)
             });

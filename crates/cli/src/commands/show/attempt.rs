@@ -3,10 +3,11 @@
 use crate::output::phrases;
 use crate::run_history::AttemptFiles;
 use longhaul_core::{
-    AttemptHistory, CheckHistory, CheckResult, Continuity, Exit, Fault, Questions, Remedy, ResumeStrategy,
-    RunHistory, SessionPlan, Span, StallReport, StopCause, StrategyReason, SummaryResult, Usage,
+    AttemptHistory, CheckHistory, CheckResult, Continuity, Dollars, Exit, Fault, Questions, Remedy,
+    ResumeStrategy, Rfc3339, RunHistory, SessionPlan, Span, StallReport, StopCause, StrategyReason,
+    SummaryResult, Usage,
 };
-use longhaul_store::{AnsweredQuestion, AttemptDir, ModelUsage, RunDir, StoppedTask, WatchdogStop, rfc3339};
+use longhaul_store::{AnsweredQuestion, AttemptDir, ModelUsage, RunDir, StoppedTask, WatchdogStop};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -17,8 +18,7 @@ pub struct Attempt {
     /// Number of the attempt, starting at 1.
     pub number: u32,
     /// When the attempt started.
-    #[cfg_attr(test, schemars(with = "longhaul_core::schema::Rfc3339"))]
-    pub started_at: String,
+    pub started_at: Rfc3339,
     /// Session that the attempt worked on.
     pub session: SessionPlan,
     /// How the conversation's history reached the attempt. `None` if there was no history.
@@ -26,8 +26,7 @@ pub struct Attempt {
     /// Why that strategy was chosen.
     pub reason: Option<StrategyReason>,
     /// When the attempt ended. `None` if it is running.
-    #[cfg_attr(test, schemars(with = "Option<longhaul_core::schema::Rfc3339>"))]
-    pub ended_at: Option<String>,
+    pub ended_at: Option<Rfc3339>,
     /// Fault that ended the attempt. `None` if it did not fail.
     pub fault: Option<Fault>,
     /// Whether the attempt continued the intended conversation. `None` if that is unknown.
@@ -43,8 +42,7 @@ pub struct Attempt {
     /// Remedy for the fault.
     pub remedy: Option<Remedy>,
     /// Cost of the attempt, without its summary.
-    #[cfg_attr(test, schemars(with = "longhaul_core::schema::Dollars"))]
-    pub total_cost_usd: f64,
+    pub total_cost_usd: Dollars,
     /// Summary of older work. `None` if none was requested.
     pub summary: Option<SummaryOutput>,
     /// Why the attempt was first stopped. `None` if it was not.
@@ -62,8 +60,7 @@ pub struct Attempt {
     /// Turns in the main conversation.
     pub turns: u32,
     /// Estimated part of the cost.
-    #[cfg_attr(test, schemars(with = "longhaul_core::schema::Dollars"))]
-    pub estimated_cost_usd: f64,
+    pub estimated_cost_usd: Dollars,
     /// Duration without sleep of the machine. `None` if the attempt is running.
     pub duration_ms: Option<Span>,
     /// Planned wait after the attempt. `None` if no attempt was to follow.
@@ -81,16 +78,15 @@ pub struct SummaryOutput {
     /// Result of the request.
     pub outcome: SummaryResult,
     /// Cost of the request.
-    #[cfg_attr(test, schemars(with = "longhaul_core::schema::Dollars"))]
-    pub total_cost_usd: f64,
+    pub total_cost_usd: Dollars,
 }
 
 /// Returns the costs of an attempt that has not ended, as last published by its supervisor.
 fn live_usage(files: &AttemptDir) -> Usage {
-    let models = files.model_usage().unwrap_or_default().into_iter();
+    let models = files.read_or_default::<Vec<ModelUsage>>().into_iter();
     let costs = models.map(|ModelUsage { cost, estimated_cost, .. }| Usage {
-        reported_cost: cost,
-        estimated_cost,
+        reported_cost: cost.0,
+        estimated_cost: estimated_cost.0,
         ..Usage::default()
     });
     costs.fold(Usage::default(), Usage::plus)
@@ -108,23 +104,23 @@ impl Attempt {
         let usage = end.map_or_else(|| live_usage(&dir), |end| end.usage);
         Attempt {
             number: attempt.number,
-            started_at: rfc3339(attempt.started_at),
+            started_at: attempt.started_at.into(),
             session: attempt.session.clone(),
             strategy: attempt.strategy,
             reason: attempt.reason,
-            ended_at: end.map(|end| rfc3339(end.at)),
+            ended_at: end.map(|end| end.at.into()),
             fault: attempt.fault(),
             continuity: end.and_then(|end| end.continuity),
             denied_calls: end.map_or(0, |end| end.denied_calls),
             questions: end.map(|end| end.questions).unwrap_or_default(),
             // Unreadable files are ignored; the rest of the attempt is shown.
-            answers: dir.answers().unwrap_or_default(),
-            background_stopped: dir.stopped_tasks().unwrap_or_default(),
+            answers: dir.read_or_default(),
+            background_stopped: dir.read_or_default(),
             remedy: attempt.remedy(),
-            total_cost_usd: usage.total_cost().as_dollars(),
+            total_cost_usd: usage.total_cost().into(),
             summary: attempt.summary.map(|summary| SummaryOutput {
                 outcome: summary.result,
-                total_cost_usd: summary.usage.total_cost().as_dollars(),
+                total_cost_usd: summary.usage.total_cost().into(),
             }),
             stop_cause: attempt.stop_cause(),
             stall: attempt.stall(),
@@ -133,7 +129,7 @@ impl Attempt {
             evidence: phrases::evidence(attempt, exit),
             exit,
             turns: usage.turns,
-            estimated_cost_usd: usage.estimated_cost.as_dollars(),
+            estimated_cost_usd: usage.estimated_cost.into(),
             duration_ms: end.map(|end| attempt.duration(end.at)),
             planned_wait_ms: attempt.planned_wait(),
             waited_ms: attempt.completed_wait(),
@@ -149,8 +145,7 @@ pub struct Check {
     /// Number of the check, starting at 1.
     pub number: u32,
     /// When the check started.
-    #[cfg_attr(test, schemars(with = "longhaul_core::schema::Rfc3339"))]
-    pub at: String,
+    pub at: Rfc3339,
     /// Result. `None` if the check is running.
     pub result: Option<CheckResult>,
     /// Duration of the check.
@@ -163,7 +158,7 @@ pub struct Check {
 pub fn checks_of(history: &RunHistory, dir: &RunDir) -> Vec<Check> {
     let check = |(number, check): (u32, &CheckHistory)| Check {
         number,
-        at: rfc3339(check.started_at),
+        at: check.started_at.into(),
         result: check.result,
         duration_ms: check.duration(),
         output: dir.check_output_path(number).display().to_string(),

@@ -14,7 +14,7 @@ use crate::output::wrap::{COLUMNS, columns, wrap};
 use longhaul::{RunReport, describe_stopped_task};
 use longhaul_core::{
     AttemptHistory, Limit, Moment, Outcome, OutcomeKind, ResumeStrategy, RunHistory, SessionFileState, Span,
-    StrategyReason, Verified,
+    StrategyReason, Usd, Verified,
 };
 use longhaul_store::DiffStat;
 use std::fmt::Write;
@@ -191,13 +191,13 @@ fn recovered(output: &ShowOutput) -> String {
 
 fn cost(output: &ShowOutput) -> String {
     let figures = &output.figures;
-    let mut cost = phrases::dollars(output.total_cost_usd);
-    if figures.estimated_cost_usd > 0.0 {
+    let mut cost = phrases::money(output.total_cost_usd.0);
+    if figures.estimated_cost_usd.0 > Usd::ZERO {
         write!(
             cost,
             ": {} reported, {} estimated",
-            phrases::dollars(figures.reported_cost_usd),
-            phrases::dollars(figures.estimated_cost_usd)
+            phrases::money(figures.reported_cost_usd.0),
+            phrases::money(figures.estimated_cost_usd.0)
         )
         .expect("a string takes all");
     }
@@ -297,11 +297,11 @@ fn table(out: &mut String, output: &ShowOutput, times: &RunTimes<'_>) {
             &duration,
             &cut(&ended_by(attempt), ended_by_chars),
             &cut(&then(attempt, history, times), then_chars),
-            &phrases::dollars(attempt.total_cost_usd),
+            &phrases::money(attempt.total_cost_usd.0),
         ]);
         if let Some(summary) = &attempt.summary {
             let text = phrases::summary(summary.outcome);
-            row(["", "", "", "", &text, "", &phrases::dollars(summary.total_cost_usd)]);
+            row(["", "", "", "", &text, "", &phrases::money(summary.total_cost_usd.0)]);
         }
     }
 }

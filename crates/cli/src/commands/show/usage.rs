@@ -1,7 +1,7 @@
 //! The usage of a run: time, cost, tokens, and the remaining amounts of its limits. JSON keys are only added,
 //! never removed.
 
-use longhaul_core::{Limit, Limits, Moment, Span, State, Tokens};
+use longhaul_core::{Dollars, Limit, Limits, Moment, Span, State, Tokens};
 use serde::Serialize;
 
 /// The figures of a run. They include the running attempt.
@@ -17,11 +17,9 @@ pub struct RunUsage {
     /// Time in which nothing ran: the machine slept, or no supervisor was running.
     pub downtime_ms: Span,
     /// Cost reported by the agent.
-    #[cfg_attr(test, schemars(with = "longhaul_core::schema::Dollars"))]
-    pub reported_cost_usd: f64,
+    pub reported_cost_usd: Dollars,
     /// Estimated cost of usage for which the agent reported no cost.
-    #[cfg_attr(test, schemars(with = "longhaul_core::schema::Dollars"))]
-    pub estimated_cost_usd: f64,
+    pub estimated_cost_usd: Dollars,
     /// Whether some tokens have no known price. The costs are then lower bounds.
     pub unpriced: bool,
     /// Turns in the main conversation.
@@ -76,8 +74,8 @@ pub fn figures(state: &State, limits: Limits, at: Moment) -> RunUsage {
         active_ms: active,
         waiting_ms: clocks.waiting,
         downtime_ms: clocks.downtime,
-        reported_cost_usd: usage.reported_cost.as_dollars(),
-        estimated_cost_usd: usage.estimated_cost.as_dollars(),
+        reported_cost_usd: usage.reported_cost.into(),
+        estimated_cost_usd: usage.estimated_cost.into(),
         unpriced: usage.unpriced,
         turns: usage.turns,
         tokens: usage.tokens,

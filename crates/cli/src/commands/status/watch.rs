@@ -87,7 +87,7 @@ async fn follow_all(home: &Home, board: &Board, region: Option<&Region>) -> Resu
 /// followed.
 fn dirs_to_follow(home: &Home, board: &Board) -> Result<Vec<RunDir>, Failure> {
     let rows = unfinished(home)?;
-    let dirs: Vec<RunDir> = rows.into_iter().filter_map(|row| RunDir::from_path(row.entry.dir)).collect();
+    let dirs: Vec<RunDir> = rows.iter().map(|row| row.entry.run_dir()).collect();
     let mut board = board.lock().expect("no drawing panics");
     board.retain(|path, watched| match watched {
         Watched::Live(_) => true,

@@ -11,7 +11,7 @@ use std::path::Path;
 
 /// Parses typed arguments with the user's file. Returns the arguments of the command.
 fn parse(typed: &str, user: &str) -> Result<ArgMatches, clap::Error> {
-    let root = Cli::command();
+    let mut root = Cli::command();
     let keys = Keys::for_command(&root);
     let (path, owner, trust) = (Path::new("/u"), FileOwner::User, FileTrust::Unknown);
     let reader = Reader { keys: &keys, owner, path, home: None, user_file: None, trust };
@@ -20,10 +20,8 @@ fn parse(typed: &str, user: &str) -> Result<ArgMatches, clap::Error> {
     let typed = reorder(&root, typed.split(' ').map(OsString::from).collect());
     let matches = root.clone().ignore_errors(true).try_get_matches_from(&typed).expect("it is partly read");
     let (name, matches) = matches.subcommand().expect("a command is named");
-    let command = root.find_subcommand(name).expect("it is a command");
-    let values = keys.plain().filter_map(|key| Some((key.clone(), values.get(&key.name)?.clone()))).collect();
-    let configured = ConfiguredCommand::with(&root, command, values, matches);
-    let parsed = configured.root.try_get_matches_from(typed)?;
+    apply(&mut root, name, values, matches);
+    let parsed = root.try_get_matches_from(typed)?;
     Ok(parsed.subcommand().expect("a command is named").1.clone())
 }
 

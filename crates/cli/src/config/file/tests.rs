@@ -8,7 +8,8 @@ fn read(owner: FileOwner, text: &str) -> Result<File, Failure> {
         FileOwner::Project => (Path::new("/w/longhaul.toml"), Path::new("/u/.config/longhaul/config.toml")),
         FileOwner::User => (Path::new("/u/c.toml"), Path::new("/u/c.toml")),
     };
-    let (keys, home) = (Keys::for_command(&Cli::command()), Some(Path::new("/u")));
+    let root = Cli::command();
+    let (keys, home) = (Keys::for_command(&root), Some(Path::new("/u")));
     Reader { keys: &keys, owner, path, home, user_file: Some(user_file), trust: FileTrust::Unknown }
         .read(text)
 }

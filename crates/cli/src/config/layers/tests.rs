@@ -14,7 +14,8 @@ fn merge_lines(
     environment: &[(&str, &str)],
     profile: Option<&str>,
 ) -> Result<Vec<String>, Failure> {
-    let keys = Keys::for_command(&Cli::command());
+    let root = Cli::command();
+    let keys = Keys::for_command(&root);
     let read = |owner, path, text| {
         Reader {
             keys: &keys,

@@ -81,7 +81,6 @@ pub struct Writer {
     result: mpsc::Receiver<DroppedEvents>,
 }
 
-/// The events that could not be written.
 #[derive(Default)]
 struct DroppedEvents {
     events: u64,
@@ -130,7 +129,6 @@ impl Writer {
     }
 }
 
-/// The state of the writer thread.
 struct WriterThread {
     sink: Sink,
     /// The last event of each run that is written or counted as dropped.

@@ -97,7 +97,6 @@ pub fn evidence(attempt: &AttemptHistory, exit: Option<Exit>) -> Option<String> 
     }
 }
 
-/// Describes the API's response.
 fn api_response(result: AgentResult) -> Option<String> {
     let status = result.api_status.map(|status| format!("status {status}"));
     let error = result.api_error.and_then(|api_error| match api_error {
@@ -113,7 +112,6 @@ fn api_response(result: AgentResult) -> Option<String> {
     status.or_else(|| error.map(str::to_owned))
 }
 
-/// Describes why Longhaul stopped the attempt.
 fn stop_text(cause: StopCause, stall: Option<StallReport>) -> Option<String> {
     if let Some(stall) = stall {
         return Some(stall.describe(cause));
@@ -164,7 +162,6 @@ fn signal_name(signal: i32) -> Option<&'static str> {
     .find_map(|(number, name)| (number == signal).then_some(name))
 }
 
-/// Describes how a session failed to continue its history.
 fn continuity_text(continuity: Continuity) -> Option<String> {
     match continuity {
         Continuity::Continued | Continuity::Unchanged => None,
@@ -174,7 +171,6 @@ fn continuity_text(continuity: Continuity) -> Option<String> {
     .map(str::to_owned)
 }
 
-/// Describes why an answer is missing.
 fn unfinished_text(result: AgentResult) -> Option<String> {
     let text = match (result.terminal_reason, result.stop_reason) {
         (TerminalReason::HookStopped, _) => "a hook stopped it",

@@ -13,24 +13,18 @@ pub fn describe_next(remedy: Remedy, until: &str, wait: Span) -> String {
     let when = if wait == Span::ZERO { "now".to_owned() } else { format!("at {until} (in {wait})") };
     match remedy {
         Remedy::WaitOut | Remedy::Park => format!("waiting until {until} (for {wait})"),
-        Remedy::Resume
-        | Remedy::ResumeOnce
-        | Remedy::ResumeWhileProgressing
-        | Remedy::ResumeWithinLimit
-        | Remedy::KeepGoing
-        | Remedy::ResumeExisting => format!("resuming {when}"),
-        Remedy::ReplaceLostSession | Remedy::ReplaceFullSession => format!("starting a new session {when}"),
-        Remedy::TryFork => format!("trying another session {when}"),
-        Remedy::Nudge(Nudge::Answer) => format!("asking for the answer {when}"),
-        Remedy::Nudge(Nudge::SmallerSteps) => format!("asking for smaller steps {when}"),
-        Remedy::RetryOnce => format!("retrying once {when}"),
-        Remedy::End | Remedy::EndUnlessAllowed => "giving up".to_owned(),
+        remedy => forms(remedy).0.replace('@', &when),
     }
 }
 
 /// Describes an applied remedy, after a wait.
 pub fn describe_applied(remedy: Remedy, waited: Span) -> String {
     let after = if waited == Span::ZERO { "at once".to_owned() } else { format!("after {waited}") };
+    forms(remedy).1.replace('@', &after)
+}
+
+/// Returns a remedy as it will be and as it was applied. `@` stands for the time.
+fn forms(remedy: Remedy) -> (&'static str, &'static str) {
     match remedy {
         Remedy::WaitOut
         | Remedy::Park
@@ -39,12 +33,14 @@ pub fn describe_applied(remedy: Remedy, waited: Span) -> String {
         | Remedy::ResumeWhileProgressing
         | Remedy::ResumeWithinLimit
         | Remedy::KeepGoing
-        | Remedy::ResumeExisting => format!("resumed {after}"),
-        Remedy::ReplaceLostSession | Remedy::ReplaceFullSession => format!("started a new session {after}"),
-        Remedy::TryFork => format!("tried another session {after}"),
-        Remedy::Nudge(Nudge::Answer) => format!("asked for the answer {after}"),
-        Remedy::Nudge(Nudge::SmallerSteps) => format!("asked for smaller steps {after}"),
-        Remedy::RetryOnce => format!("retried once {after}"),
-        Remedy::End | Remedy::EndUnlessAllowed => "gave up".to_owned(),
+        | Remedy::ResumeExisting => ("resuming @", "resumed @"),
+        Remedy::ReplaceLostSession | Remedy::ReplaceFullSession => {
+            ("starting a new session @", "started a new session @")
+        }
+        Remedy::TryFork => ("trying another session @", "tried another session @"),
+        Remedy::Nudge(Nudge::Answer) => ("asking for the answer @", "asked for the answer @"),
+        Remedy::Nudge(Nudge::SmallerSteps) => ("asking for smaller steps @", "asked for smaller steps @"),
+        Remedy::RetryOnce => ("retrying once @", "retried once @"),
+        Remedy::End | Remedy::EndUnlessAllowed => ("giving up", "gave up"),
     }
 }

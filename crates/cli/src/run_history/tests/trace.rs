@@ -184,8 +184,11 @@ impl TraceRun<'_> {
                 return None;
             }
             "orphaned" => {
-                let stop =
-                    WatchdogStop { at: self.at, silent_ms: parse_span(rest), processes_stopped: Some(2) };
+                let stop = WatchdogStop {
+                    at: self.at.into(),
+                    silent_ms: parse_span(rest),
+                    processes_stopped: Some(2),
+                };
                 self.files().watchdog_stop = Some(stop);
                 return None;
             }
@@ -275,5 +278,5 @@ fn result(word: &str) -> AgentResult {
 }
 
 fn parse_span(words: &str) -> Span {
-    crate::duration_arg::duration(words).expect("a duration")
+    crate::time_arg::duration(words).expect("a duration")
 }

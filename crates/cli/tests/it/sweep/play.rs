@@ -3,10 +3,10 @@
 use super::calls::{Repeated, count_branches, count_repeated};
 use super::strike::Strike;
 use super::thaw::Thaw;
-use super::{DONE, IDEAL_REQUESTS, STEPS, WORK};
+use super::{DONE, IDEAL_REQUESTS, STEPS, SweepAgent, WORK};
 use crate::artifacts;
 use crate::call::{Output, poll};
-use crate::harness::Stage;
+use crate::harness::{LONGHAUL, Stage};
 use crate::server::Server;
 use crate::tidy;
 use longhaul_drill::api::Billed;
@@ -17,7 +17,7 @@ use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 // A process that is exiting may still be visible.
@@ -82,12 +82,11 @@ impl Figures {
 /// Runs the work to its end. Returns `None` if the supervisor was killed.
 pub fn run(
     stage: &Stage,
-    claude: Option<&Path>,
+    agent: &SweepAgent,
     server: &Server,
     strike: Strike,
     env: &[(&str, String)],
 ) -> Option<Output> {
-    let agent = claude.map_or_else(|| stage.agent(), Path::to_owned);
     let mut args =
         vec!["p", "--permission-mode", "bypassPermissions", "--preset", "drill", "--keep-partial-messages"];
     if strike.is_freeze() {
@@ -96,7 +95,15 @@ pub fn run(
     if strike.is_guarded() {
         args.extend(["--deny-tools", "WebFetch"]);
     }
-    let mut call = stage.run(&agent, &args).against(server);
+    let call = match agent {
+        SweepAgent::Scripted => stage.run(&stage.agent(), &args),
+        SweepAgent::Claude(path) => stage.run(path, &args),
+        SweepAgent::Acp => {
+            let call = stage.longhaul(["run", "--agent", "acp", "--cwd"]).args([stage.work()]).args(&args);
+            call.args(["--", LONGHAUL, "drill-agent", "--acp"])
+        }
+    };
+    let mut call = call.against(server);
     for (name, value) in env {
         call = call.env(name, value);
     }
@@ -104,7 +111,7 @@ pub fn run(
 }
 
 /// Injects the fault at this point, continues until the work is done, and measures the result.
-pub fn play(strike: Strike, point: u64, claude: Option<&Path>) -> Figures {
+pub fn play(strike: Strike, point: u64, agent: &SweepAgent) -> Figures {
     let (stage, server) = (Stage::new(), Server::start(WORK));
     let _leftovers = KillLeftovers(stage.folder().to_owned());
     let _thaw = strike.is_freeze().then(|| Thaw::new(stage.folder().to_owned()));
@@ -113,7 +120,7 @@ pub fn play(strike: Strike, point: u64, claude: Option<&Path>) -> Figures {
 
     let log = stage.folder().join("points");
     let orders = [strike.order(point), ("LONGHAUL_FAILPOINT_LOG", log.to_string_lossy().into_owned())];
-    let mut output = run(&stage, claude, &server, strike, &orders);
+    let mut output = run(&stage, agent, &server, strike, &orders);
     if let Some(first) = &output {
         trial.count_leftovers();
         let code = first.code;
@@ -126,7 +133,7 @@ pub fn play(strike: Strike, point: u64, claude: Option<&Path>) -> Figures {
             25 if strike.is_disk_fault() => {
                 trial.expect_error(first, &["error:", "hint:", "free some space"]);
                 trial.expect(stage.runs().is_empty(), "the call was rejected, but there is a run");
-                output = run(&stage, claude, &server, strike, &[]);
+                output = run(&stage, agent, &server, strike, &[]);
             }
             26 if strike.is_disk_fault() => {
                 let id = stage.only_run().id().to_string();

@@ -1,6 +1,6 @@
 //! Tests of the parsers for the kernel's tables, and of probing a few processes.
 
-use super::{CpuTimes, established, parse, probe};
+use super::{ProcessStat, established, probe};
 use crate::live::{RunMarker, start_ticks};
 use longhaul_core::{ProcessActivity, ProcessId, ProcessState};
 use std::process::{Child, Command, Stdio};
@@ -9,10 +9,10 @@ use std::process::{Child, Command, Stdio};
 fn a_process_name_may_contain_anything() {
     let stat =
         "7 (a) R 1 (b) S 1 7 7 0 -1 4194304 90 0 0 0 11 22 33 44 20 0 1 0 555 1000 10 18446744073709551615";
-    let times = CpuTimes { state: 'S', own_ticks: 33, child_ticks: 77 };
-    assert_eq!(parse(7, stat), Some((ProcessId { pid: 7, start_ticks: 555 }, times)));
-    assert_eq!(parse(7, "7 (cut) S 1 2"), None);
-    assert_eq!(parse(7, ""), None);
+    let parsed = ProcessStat { state: 'S', own_ticks: 33, child_ticks: 77, start_ticks: 555 };
+    assert_eq!(ProcessStat::parse(stat), Some(parsed));
+    assert_eq!(ProcessStat::parse("7 (cut) S 1 2"), None);
+    assert_eq!(ProcessStat::parse(""), None);
 }
 
 #[test]

@@ -6,14 +6,13 @@ use crate::live::attempt_process::{AttemptProcess, EndedProcess};
 use crate::live::process_discovery::{exit_of, live_agent};
 use crate::live::run_sessions::continuity_of;
 use crate::live::stream_replay::decode;
-use crate::live::subscriber::Subscriber;
 use crate::live::summary_run::EndedSummary;
 use crate::live::sweep::sweep;
 use longhaul_agent::Decoder;
 use longhaul_core::{
     Event, Evidence, Exit, FoundAttempt, Moment, Phase, Run, SessionId, SettingChange, Span,
 };
-use longhaul_store::AttemptDir;
+use longhaul_store::{AttemptDir, SessionBaseline, WatchdogStop};
 use std::fs;
 use std::time::UNIX_EPOCH;
 
@@ -41,7 +40,8 @@ impl LiveWorld<'_> {
         let found = self.find_attempt(run).await?;
         // An agent that is still running has worked all the time.
         let idle = if matches!(found, FoundAttempt::Running(_)) { Span::ZERO } else { idle };
-        self.subscribers.on_takeover(run, self.clock.at(), &found);
+        let at = self.clock.at();
+        self.subscribers.each(|each| each.on_takeover(run, at, &found));
         let recovered = Event::Recovered { found, last_record_at: last_at, changes };
         if idle < IDLE_MIN {
             return Ok(recovered);
@@ -57,17 +57,16 @@ impl LiveWorld<'_> {
         let modified = fs::metadata(attempt.stream_path()).and_then(|file| file.modified()).ok();
         let modified = modified.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
         let last_output_at = modified.map(|since| Moment(since.as_millis() as u64));
-        let stopped_at = attempt.watchdog_stop().ok().flatten().map(|stop| stop.at);
+        let stopped_at = attempt.read::<WatchdogStop>().ok().flatten().map(|stop| stop.at.0);
         last_at.max(last_output_at).max(stopped_at).map_or(Span::ZERO, |last| self.clock.at().since(last))
     }
 
-    /// Finds the last attempt of a dead supervisor's run, and adopts the agent if it is running.
     async fn find_attempt(&mut self, run: &Run) -> Result<FoundAttempt, SuperviseError> {
         let Some(plan) = &run.state().plan else {
             return Ok(FoundAttempt::Ended(Evidence::from_exit(Exit::NeverSpawned)));
         };
         self.replay_attempts(plan.attempt - 1);
-        self.subscribers.on_attempts_complete(plan.attempt - 1);
+        self.subscribers.each(|each| each.on_attempts_complete(plan.attempt - 1));
         let dir = self.config.dir.attempt(plan.attempt);
         if matches!(run.state().phase, Phase::Summarizing { .. }) {
             sweep(&self.config.marker).await?;
@@ -79,9 +78,9 @@ impl LiveWorld<'_> {
                 return Ok(FoundAttempt::Ended(self.refuse(busy)));
             }
             // The agent may exit at any moment. Then its files are read instead.
-            self.attempt = AttemptProcess::adopt(&self.config, plan.attempt, process, &mut self.watch)?;
+            self.attempt = AttemptProcess::adopt(&self.config, plan, process, &mut self.watch)?;
             if self.attempt.is_some() {
-                self.subscribers.on_attempt_adopted(plan.attempt);
+                self.subscribers.each(|each| each.on_attempt_adopted(plan.attempt));
                 return Ok(FoundAttempt::Running(process));
             }
         }
@@ -91,7 +90,7 @@ impl LiveWorld<'_> {
             sweep(&self.config.marker).await?;
         }
         let evidence = self.replay_attempt(&dir, self.config.decoder(plan.attempt))?;
-        self.subscribers.on_attempts_complete(plan.attempt);
+        self.subscribers.each(|each| each.on_attempts_complete(plan.attempt));
         let (continuity, workspace) = (continuity_of(&self.config, &dir), self.config.fingerprint());
         Ok(FoundAttempt::Ended(Evidence { continuity, workspace_fingerprint: workspace, ..evidence }))
     }
@@ -113,12 +112,14 @@ impl LiveWorld<'_> {
     ) -> Result<Evidence, SuperviseError> {
         dir.remove_input();
         let exit = exit_of(dir);
-        if dir.session().ok().flatten().is_some_and(|session| session.bytes == 0) {
+        if dir.read::<SessionBaseline>().ok().flatten().is_some_and(|session| session.bytes == 0) {
             self.ended.prior.side_effects.clear_session();
         }
         if exit != Exit::NeverSpawned {
             let subscribers = &mut self.subscribers;
-            decode(&dir.stream_path(), decoder.as_mut(), |messages| subscribers.on_output(&[], &messages))?;
+            decode(&dir.stream_path(), decoder.as_mut(), |messages| {
+                subscribers.each(|each| each.on_output(&[], &messages));
+            })?;
         }
         let ended = EndedProcess { dir: dir.clone(), decoder, exit, oom_killed: false };
         Ok(self.ended.add(ended, &mut self.subscribers, self.clock.at()))

@@ -39,13 +39,6 @@ pub(super) struct Entry {
     path: [(Vec<Item>, usize); 4],
 }
 
-/// A value of an unexpected type in the settings.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct UnexpectedShape {
-    pub(super) path: String,
-    pub(super) expected: &'static str,
-}
-
 #[derive(Serialize)]
 struct Group<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -140,27 +133,26 @@ pub(super) fn entries(text: &str) -> Vec<Entry> {
     found
 }
 
-/// Returns the settings with one more hook.
-pub(super) fn insert(text: &str, requested: &HookEntry) -> Result<String, UnexpectedShape> {
+/// Returns the settings with one more hook, or a description of a value of an unexpected type.
+pub(super) fn insert(text: &str, requested: &HookEntry) -> Result<String, String> {
     let command = Command { class: "command", command: &requested.command, timeout: TIMEOUT_S };
     let group = Group { matcher: requested.event.matcher(), hooks: [command] };
     let event = requested.event.as_str();
-    let shape = |path: &str, expected| UnexpectedShape { path: path.to_owned(), expected };
     let root = items(text, &(0..text.len())).filter(|_| text.trim_start().starts_with('{'));
-    let root = root.ok_or_else(|| shape("the content", "an object"))?;
+    let root = root.ok_or("the content is not an object")?;
     let Some((_, hooks)) = find_item(&root, "hooks") else {
         let trimmed = text.len() - text.trim_start().len()..text.trim_end().len();
         return Ok(insert_item(text, &trimmed, &root, Some("hooks"), &BTreeMap::from([(event, [group])])));
     };
     let is_object = text[hooks.value.clone()].starts_with('{');
     let events = items(text, &hooks.value).filter(|_| is_object);
-    let events = events.ok_or_else(|| shape("`hooks`", "an object"))?;
+    let events = events.ok_or("`hooks` is not an object")?;
     let Some((_, groups)) = find_item(&events, event) else {
         return Ok(insert_item(text, &hooks.value, &events, Some(event), &[group]));
     };
     let is_array = text[groups.value.clone()].starts_with('[');
     let inner = items(text, &groups.value).filter(|_| is_array);
-    let inner = inner.ok_or_else(|| shape(&format!("`hooks.{event}`"), "an array"))?;
+    let inner = inner.ok_or_else(|| format!("`hooks.{event}` is not an array"))?;
     Ok(insert_item(text, &groups.value, &inner, None, &group))
 }
 

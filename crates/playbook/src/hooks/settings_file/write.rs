@@ -1,6 +1,7 @@
 //! Replaces a file of the user: follows links, preserves the mode, writes atomically, and makes backups.
 
-use super::InstallError;
+use super::io_error;
+use crate::UserError;
 use crate::backup::write_backup;
 use longhaul_store::read_regular_to_string;
 use std::fs::{self, File, OpenOptions};
@@ -8,9 +9,8 @@ use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 /// Replaces `before` with `after`.
-pub(super) fn replace(path: &Path, before: Option<&str>, after: &str) -> Result<(), InstallError> {
-    let failed =
-        |action: &'static str| move |cause| InstallError::Io { action, path: path.to_owned(), cause };
+pub(super) fn replace(path: &Path, before: Option<&str>, after: &str) -> Result<(), UserError> {
+    let failed = |verb: &'static str| move |cause: io::Error| io_error(verb, path, &cause);
     let real = resolve_links(path).map_err(failed("follow the link"))?;
     let dir = real.parent().unwrap_or(Path::new("/"));
     fs::create_dir_all(dir).map_err(failed("create the directory of"))?;
@@ -21,7 +21,8 @@ pub(super) fn replace(path: &Path, before: Option<&str>, after: &str) -> Result<
         // with any editor.
         let now = read_regular_to_string(&real).ok();
         if now.as_deref() != before {
-            return Err(InstallError::ChangedMeanwhile { path: path.to_owned() });
+            let message = format!("cannot change {}: another program has just changed it", path.display());
+            return Err(UserError::new(message, "try again; nothing was changed"));
         }
         fs::rename(&scratch, &real).map_err(failed("replace"))
     });
@@ -47,16 +48,12 @@ fn write(scratch: &Path, real: &Path, content: &str) -> io::Result<()> {
 
 /// Backs up the content next to the file. Content that is backed up already is not written again, and no file
 /// is overwritten.
-pub(super) fn backup(path: &Path, content: &str) -> Result<PathBuf, InstallError> {
+pub(super) fn backup(path: &Path, content: &str) -> Result<PathBuf, UserError> {
     let suffix = |number: u32| match number {
         1 => ".longhaul-backup".to_owned(),
         _ => format!(".longhaul-backup-{number}"),
     };
-    write_backup(path, suffix, content.as_bytes()).map_err(|(path, cause)| InstallError::Io {
-        action: "write",
-        path,
-        cause,
-    })
+    write_backup(path, suffix, content.as_bytes()).map_err(|(path, cause)| io_error("write", &path, &cause))
 }
 
 /// Resolves links. A path that does not exist resolves to itself.

@@ -1,33 +1,27 @@
 //! Tests the judge against the loopback API in simulated time, with every row of the retry table of the ACE
 //! playbook hooks. The API itself counts the requests.
 
-use super::{ApiJudge, Judge, JudgeError, RequestEvent, RequestObserver, RetryAdvice};
+use super::{ApiJudge, Judge, JudgeError, RequestEvent, RetryAdvice};
 use crate::JudgeSettings;
-use crate::judge::testing::{ROLL, START, SimulatedClock, api, policy, settings};
+use crate::judge::test_fixtures::{ROLL, START, SimulatedClock, api, policy, settings};
 use crate::settings::Credential;
 use longhaul_agent::Prices;
-use longhaul_core::{ApiCallPolicy, Fault, Moment, Span, Tokens, draw};
+use longhaul_core::{ApiCallPolicy, Fault, Moment, Span, draw};
 use longhaul_drill::api::{DUMMY_KEY, DUMMY_TOKEN};
-use std::sync::{Arc, Mutex};
+use std::sync::Mutex;
 
-/// All observed events, as text.
-#[derive(Default)]
-struct RecordedEvents(Mutex<Vec<String>>);
-
-impl RequestObserver for RecordedEvents {
-    fn on_request(&self, at: Moment, event: &RequestEvent<'_>) {
-        let text = match event {
-            RequestEvent::Retrying { request, requests_max, error, wait } => {
-                format!("{request}/{requests_max} {} {wait}", error.class())
-            }
-            RequestEvent::Answered { request } => format!("{request} answered"),
-            RequestEvent::GivenUp { request, requests_max, error, reason } => {
-                format!("{request}/{requests_max} {} {reason:?}", error.class())
-            }
-        };
-        let text = format!("{}: {text}", at.since(START));
-        self.0.lock().expect("no test panics with it").push(text);
-    }
+/// Describes an observed event.
+fn describe(at: Moment, event: RequestEvent<'_>) -> String {
+    let text = match event {
+        RequestEvent::Retrying { request, requests_max, error, wait } => {
+            format!("{request}/{requests_max} {} {wait}", error.class())
+        }
+        RequestEvent::Answered { request } => format!("{request} answered"),
+        RequestEvent::GivenUp { request, requests_max, error, reason } => {
+            format!("{request}/{requests_max} {} {reason:?}", error.class())
+        }
+    };
+    format!("{}: {text}", at.since(START))
 }
 
 /// The result of one question, with all requests and delays.
@@ -40,12 +34,13 @@ struct AskResult {
 
 async fn ask_by(policy: ApiCallPolicy, side: &str) -> AskResult {
     let api = api(side, "learned").await;
-    let (clock, seen) = (SimulatedClock::new(), Arc::new(RecordedEvents::default()));
+    let (clock, seen) = (SimulatedClock::new(), Mutex::new(Vec::new()));
     let judge = ApiJudge::new(&settings(&api), policy, Prices::default(), clock.clone())
-        .expect("the settings are sound")
-        .with_observer(seen.clone());
-    let replied = judge.ask("What is learned?").await.map(|reply| reply.text);
-    let seen = seen.0.lock().expect("no test panics with it").clone();
+        .expect("the settings are sound");
+    let observer =
+        |at, event: RequestEvent<'_>| seen.lock().expect("no test panics with it").push(describe(at, event));
+    let replied = judge.ask("What is learned?", &observer).await.map(|reply| reply.text);
+    let seen = seen.into_inner().expect("no test panics with it");
     AskResult { replied, requests: api.request_log().requests.len(), slept: clock.slept(), seen }
 }
 
@@ -233,7 +228,7 @@ async fn sends_no_request_without_key() {
     let api = api("", "learned").await;
     let settings = JudgeSettings { credential: None, ..settings(&api) };
     let error =
-        ApiJudge::new(&settings, policy(), Prices::default(), SimulatedClock::new()).expect_err("no key");
+        ApiJudge::new(&settings, policy(), Prices::default(), SimulatedClock::new()).err().expect("no key");
     assert_eq!((error.fault, error.retry, error.requests), (Fault::Auth, RetryAdvice::NeedsPerson, 0));
     assert!(error.message.contains("ANTHROPIC_API_KEY"), "{error}");
     assert!(api.request_log().requests.is_empty());
@@ -246,7 +241,7 @@ async fn accepts_token() {
         JudgeSettings { credential: Some(Credential::Token(DUMMY_TOKEN.to_owned())), ..settings(&api) };
     let judge =
         ApiJudge::new(&settings, policy(), Prices::default(), SimulatedClock::new()).expect("it is sound");
-    assert_eq!(judge.ask("p").await.map(|reply| reply.text).as_deref(), Ok("learned"));
+    assert_eq!(judge.ask("p", &|_, _| {}).await.map(|reply| reply.text).as_deref(), Ok("learned"));
 }
 
 #[tokio::test]
@@ -254,19 +249,10 @@ async fn answer_has_cost() {
     let api = api("", "learned").await;
     let judge = ApiJudge::new(&settings(&api), policy(), Prices::bundled().clone(), SimulatedClock::new())
         .expect("it is sound");
-    let reply = judge.ask("What is learned?").await.expect("it is answered");
+    let reply = judge.ask("What is learned?", &|_, _| {}).await.expect("it is answered");
     let account = api.request_log();
     let billed = &account.side[0];
-    let tokens = billed.tokens;
-    assert_eq!(
-        reply.tokens,
-        Tokens {
-            input: tokens.input,
-            output: tokens.output,
-            cache_read: tokens.cache_read,
-            cache_write: tokens.cache_creation
-        }
-    );
+    assert_eq!(reply.tokens, billed.tokens);
     let reported = billed.cost().expect("the model has a price").dollars();
     assert!((reply.cost.expect("the model has a price").as_dollars() - reported).abs() < 1e-6, "{reply:?}");
 }

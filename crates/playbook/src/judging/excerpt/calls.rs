@@ -2,7 +2,7 @@
 
 use crate::judging::truncate;
 use longhaul_agent::Conversation;
-use longhaul_agent::conversation::{EntryKind, ToolCall, ToolResult, ToolResultKind};
+use longhaul_agent::transcript_message::{EventKind, ToolResultKind, TranscriptMessage};
 use longhaul_store::redact;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,26 +17,20 @@ const ERROR_LINES_MAX: usize = 2;
 const USER_QUESTION_TOOLS: &[&str] = &["AskUserQuestion", "ExitPlanMode"];
 
 /// The results of a transcript's tool calls.
+#[derive(Default)]
 pub(super) struct ToolOutcomes<'a> {
-    results: BTreeMap<&'a str, &'a ToolResult>,
+    results: BTreeMap<&'a str, &'a TranscriptMessage>,
     calls: BTreeSet<&'a str>,
 }
 
 /// Collects the results of a transcript's tool calls.
 pub(super) fn outcomes(transcript: &Conversation) -> ToolOutcomes<'_> {
-    let mut outcomes = ToolOutcomes { results: BTreeMap::new(), calls: BTreeSet::new() };
-    for entry in &transcript.entries {
-        match &entry.kind {
-            EntryKind::ToolCall(call) => {
-                outcomes.calls.insert(&call.id);
-            }
-            EntryKind::ToolResult(result) => {
-                outcomes.results.insert(&result.call, result);
-            }
-            EntryKind::Prompt(_)
-            | EntryKind::ModelText(_)
-            | EntryKind::Compaction(_)
-            | EntryKind::AgentNote(_) => {}
+    let mut outcomes = ToolOutcomes::default();
+    for message in &transcript.messages {
+        if message.kind == EventKind::ToolCall {
+            outcomes.calls.insert(call_id(message));
+        } else if message.kind == EventKind::ToolResult {
+            outcomes.results.insert(call_id(message), message);
         }
     }
     outcomes
@@ -44,29 +38,28 @@ pub(super) fn outcomes(transcript: &Conversation) -> ToolOutcomes<'_> {
 
 impl ToolOutcomes<'_> {
     /// Returns the line of a call.
-    pub(super) fn line(&self, call: &ToolCall) -> String {
+    pub(super) fn line(&self, call: &TranscriptMessage) -> String {
         // Secrets are removed before truncating, because half a secret is not recognized.
-        let argument = call.argument.as_ref().map(|argument| redact(argument.as_str()));
+        let argument = call.argument().map(|argument| redact(argument.as_str()));
         let argument = argument.map(|argument| format!(": {}", one_line(&argument)));
         let argument = truncate(&argument.unwrap_or_default(), ARGUMENT_CHARS_MAX);
-        let outcome = match self.results.get(call.id.as_str()) {
+        let tool = call.tool.as_deref().unwrap_or_default();
+        let outcome = match self.results.get(call_id(call)) {
             None => "no result was recorded".to_owned(),
-            Some(result) => match result.kind {
-                ToolResultKind::Ok if USER_QUESTION_TOOLS.contains(&call.name.as_str()) => {
-                    with_text("answered", result)
-                }
+            Some(result) => match result.result_kind() {
+                ToolResultKind::Ok if USER_QUESTION_TOOLS.contains(&tool) => with_text("answered", result),
                 ToolResultKind::Ok => "ok".to_owned(),
                 ToolResultKind::Error | ToolResultKind::Unknown => failed(result),
             },
         };
-        format!("{}{argument} → {outcome}", one_line(&call.name))
+        format!("{}{argument} → {outcome}", one_line(tool))
     }
 
     /// Returns the line of a result whose call is in an earlier part of the transcript. `None` if the call
     /// succeeded, or if its own line includes the result.
-    pub(super) fn late_line(&self, result: &ToolResult) -> Option<String> {
-        match result.kind {
-            _ if self.calls.contains(result.call.as_str()) => None,
+    pub(super) fn late_line(&self, result: &TranscriptMessage) -> Option<String> {
+        match result.result_kind() {
+            _ if self.calls.contains(call_id(result)) => None,
             ToolResultKind::Ok => None,
             ToolResultKind::Error | ToolResultKind::Unknown => {
                 Some(format!("an earlier call → {}", failed(result)))
@@ -75,13 +68,17 @@ impl ToolOutcomes<'_> {
     }
 }
 
+fn call_id(message: &TranscriptMessage) -> &str {
+    message.tool_use_id.as_deref().unwrap_or_default()
+}
+
 /// Returns the line of a notice from the agent's program to the model.
 pub(super) fn notice(text: &str) -> String {
     format!("notice: {}", truncate(&one_line(&redact(text)), RESULT_CHARS_MAX))
 }
 
-fn failed(result: &ToolResult) -> String {
-    match result.kind {
+fn failed(result: &TranscriptMessage) -> String {
+    match result.result_kind() {
         ToolResultKind::Ok => "ok".to_owned(),
         ToolResultKind::Error => with_text("error", result),
         ToolResultKind::Unknown => with_text("interrupted", result),
@@ -89,9 +86,9 @@ fn failed(result: &ToolResult) -> String {
 }
 
 /// Returns the status of a call and the start of its text.
-fn with_text(status: &str, result: &ToolResult) -> String {
+fn with_text(status: &str, result: &TranscriptMessage) -> String {
     // Secrets are removed before truncating, because half a secret is not recognized.
-    let text = redact(&result.text);
+    let text = redact(result.text());
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     let excerpt: Vec<&str> = lines.take(ERROR_LINES_MAX).collect();
     let excerpt = truncate(&one_line(&excerpt.join(" / ")), RESULT_CHARS_MAX);

@@ -1,7 +1,7 @@
 //! Reads the row ids of a transcript. Forked, copied and repaired sessions contain rows that were judged in
 //! another file.
 
-use super::ExcerptError;
+use crate::UserError;
 use serde::Deserialize;
 use std::borrow::Cow;
 use std::ops::Range;
@@ -10,6 +10,9 @@ use std::ops::Range;
 /// snapshots.
 const MESSAGELESS_TYPES: &[&str] =
     &["summary", "file-history-snapshot", "custom-title", "ai-title", "agent-name", "last-prompt", "tag"];
+
+const HINT: &str =
+    "name a session file of Claude Code, or the stream that it prints with --output-format stream-json";
 
 #[derive(Deserialize)]
 struct Row<'a> {
@@ -45,16 +48,17 @@ pub(super) fn remove_judged(bytes: &[u8], mut is_judged: impl FnMut(&str) -> boo
 }
 
 /// Verifies that bytes without messages are lines of a transcript.
-pub(super) fn check_messageless(bytes: &[u8]) -> Result<(), ExcerptError> {
+pub(super) fn check_messageless(bytes: &[u8]) -> Result<(), UserError> {
     let mut rows = lines(bytes).filter_map(|(line, _)| row(line)).peekable();
     if bytes.trim_ascii().is_empty() {
         Ok(())
     } else if rows.peek().is_none() {
-        Err(ExcerptError::NotLines)
+        Err(UserError::new("it does not consist of lines of JSON", HINT))
     } else if rows.all(|row| row.kind.is_some_and(|kind| MESSAGELESS_TYPES.contains(&&*kind))) {
         Ok(())
     } else {
-        Err(ExcerptError::UnknownFormat)
+        let error = "its lines have an unknown format: it may belong to another tool";
+        Err(UserError::new(error, HINT))
     }
 }
 

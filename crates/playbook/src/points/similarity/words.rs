@@ -34,24 +34,18 @@ const STOP_WORDS: &[&str] = &[
     "where", "which", "while", "will", "with", "you", "your",
 ];
 
-// In the most common languages of advice.
+// In English, German, French, Spanish, Portuguese, Italian, Dutch, Russian, Chinese and Japanese. Words that
+// end in `n't` count too.
 const NEGATIONS: &[&str] = &[
-    "aren't",
     "avoid",
     "avoiding",
     "avoids",
-    "can't",
     "cannot",
     "cant",
-    "didn't",
-    "doesn't",
     "doesnt",
-    "don't",
     "dont",
     "except",
     "hardly",
-    "isn't",
-    "mustn't",
     "neither",
     "never",
     "no",
@@ -61,41 +55,38 @@ const NEGATIONS: &[&str] = &[
     "nothing",
     "rarely",
     "refrain",
-    "shouldn't",
     "stop",
     "unless",
     "without",
-    "won't",
-    "wouldn't", // English
     "kein",
     "keine",
     "keinen",
     "nicht",
     "nie",
     "niemals",
-    "ohne", // German
+    "ohne",
     "jamais",
     "ne",
     "pas",
-    "sans", // French
+    "sans",
     "jamás",
     "ni",
     "nunca",
-    "sin", // Spanish
+    "sin",
     "não",
-    "sem", // Portuguese
+    "sem",
     "mai",
     "non",
-    "senza", // Italian
+    "senza",
     "geen",
     "niet",
     "nooit",
-    "zonder", // Dutch
+    "zonder",
     "без",
     "не",
     "нет",
     "ни",
-    "никогда", // Russian
+    "никогда",
     "不",
     "别",
     "別",
@@ -105,9 +96,8 @@ const NEGATIONS: &[&str] = &[
     "没",
     "沒",
     "非",
-    "未", // Chinese and Japanese
+    "未",
 ];
-
 // These words end a negation.
 const NEGATION_ENDS: &[&str] = &["always", "but", "instead", "only", "otherwise", "rather"];
 
@@ -131,7 +121,7 @@ pub(super) fn words(text: &str) -> Words {
                 is_denied = false;
             }
             found.is_directed |= DIRECTION_WORDS.contains(&lower.as_str());
-            if NEGATIONS.contains(&lower.as_str()) && !is_exact {
+            if !is_exact && (lower.ends_with("n't") || NEGATIONS.contains(&lower.as_str())) {
                 found.denials += 1;
                 is_denied = true;
                 continue;

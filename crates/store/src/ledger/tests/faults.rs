@@ -191,7 +191,7 @@ fn readers_see_whole_runs_while_writers_write() {
                 let entry = ledger.entry(&run.id).expect("it can be queried").expect("it has an entry");
                 assert_eq!(entry.run.attempts as usize, entry.attempts.len());
                 let costs = entry.spend.values().map(|spend| spend.cost);
-                assert_eq!(costs.fold(Usd::ZERO, |sum, cost| sum + cost), entry.run.cost);
+                assert_eq!(costs.fold(Usd::ZERO, |sum, cost| sum + cost), entry.run.cost.0);
             }
         }
     });

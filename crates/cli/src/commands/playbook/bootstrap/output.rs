@@ -108,7 +108,7 @@ impl BootstrapOutput {
         };
         let skipped = |(session, reason): &(PastSession, SkipReason)| Skipped {
             transcript: session.path.clone(),
-            reason: reason.as_str(),
+            reason: reason.into(),
             message: reason.to_string(),
         };
         BootstrapOutput {

@@ -15,8 +15,8 @@ use crate::output::time::future_time;
 use crate::{output, runtime, signals};
 use jiff::Zoned;
 use longhaul_core::{CancelSource, OutcomeKind, Span, Usd};
-use longhaul_playbook::bootstrap::{BootstrapPlan, BootstrapState, SessionResult, result_of, spent_since};
-use longhaul_playbook::database::Queued;
+use longhaul_playbook::bootstrap::{BootstrapPlan, BootstrapState, result_of, spent_since};
+use longhaul_playbook::database::{LearnResult, Queued};
 use longhaul_playbook::judge::Clock;
 use longhaul_playbook::worker::{Worker, WorkerEvent, WorkerReport};
 use longhaul_playbook::{Judge, LearningDb, PlaybookFile};
@@ -158,10 +158,10 @@ impl BootstrapLearner {
     ) -> Result<SessionProgress, Failure> {
         let learning = self.open()?;
         let result = match result_of(&learning, &self.queued(transcript))? {
-            SessionResult::Open => return Ok(SessionProgress::Queued),
-            SessionResult::Failed => return Ok(SessionProgress::Failed),
-            SessionResult::Learned => SessionProgress::Learned,
-            SessionResult::Empty => SessionProgress::Empty,
+            None => return Ok(SessionProgress::Queued),
+            Some(LearnResult::Failed) => return Ok(SessionProgress::Failed),
+            Some(LearnResult::Learned) => SessionProgress::Learned,
+            Some(LearnResult::Empty) => SessionProgress::Empty,
         };
         let loaded = PlaybookFile::in_project(&self.project).read();
         let points = loaded.map_or(0, |loaded| loaded.playbook.points().count());
@@ -223,10 +223,7 @@ impl Screen {
     /// Prints an event, and stores the result of this transcript in `last_message`.
     fn print_event(&self, event: WorkerEvent<'_>, transcript: &Path, last_message: &Mutex<Option<String>>) {
         let (item, message) = match event {
-            WorkerEvent::Learned(item, text)
-            | WorkerEvent::Empty(item, text)
-            | WorkerEvent::Failed(item, text)
-            | WorkerEvent::Waits(item, _, text) => (item, text.to_owned()),
+            WorkerEvent::Finished(item, _, text) | WorkerEvent::Waits(item, _, text) => (item, text),
             WorkerEvent::Started(..)
             | WorkerEvent::Reflected(_)
             | WorkerEvent::Curated(_)
@@ -234,7 +231,7 @@ impl Screen {
             WorkerEvent::DatabaseDamaged(path) => return learn::progress::warn_damaged_database(path),
         };
         if item.queued.transcript == transcript {
-            *last_message.lock().unwrap_or_else(PoisonError::into_inner) = Some(message.clone());
+            *last_message.lock().unwrap_or_else(PoisonError::into_inner) = Some(message.to_owned());
         }
         let line = format!("{}: {message}", name_of(&item.queued.transcript));
         match &self.region {

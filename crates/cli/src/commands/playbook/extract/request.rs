@@ -10,10 +10,10 @@ use crate::output::time::TimeFormat;
 use crate::{open_home, output, runtime};
 use jiff::tz::TimeZone;
 use longhaul_agent::estimated_tokens;
-use longhaul_core::{Fault, Moment, Outcome, OutcomeKind};
+use longhaul_core::{Fault, Outcome, OutcomeKind};
 use longhaul_playbook::database::{JudgeKind, JudgeRequest};
-use longhaul_playbook::diagnostics::{Diagnostics, KEYPOINTS, RetryDiagnostics};
-use longhaul_playbook::judge::{Judge, RequestEvent, RequestObserver, RetryAdvice};
+use longhaul_playbook::diagnostics::Diagnostics;
+use longhaul_playbook::judge::{Judge, RequestEvent, RetryAdvice};
 use longhaul_playbook::judging::JudgeQuestion;
 use longhaul_playbook::keypoints::{self, Extraction, ExtractionResult};
 use longhaul_playbook::{JudgeError, JudgeSettings, LearningDb, LearningPaths, Playbook, PlaybookFile};
@@ -40,9 +40,9 @@ pub fn ask(
     let prompt = keypoints::prompt(&templates(), &source.slice, &playbook)?;
     check_length(&prompt, &judge)?;
     let diagnostics = Diagnostics::in_project(project, TimeZone::system());
-    let observer = RetryPrinter { diagnostics: diagnostics.request_observer(KEYPOINTS), quiet: global.quiet };
-    let judge = judge.with_observer(Arc::new(observer));
-    let request = keypoints::extract(&judge, &prompt, &*clock, &diagnostics, &args.diagnostic_name);
+    let observer = |_, event: RequestEvent<'_>| print_retry(global, event);
+    let name = &args.diagnostic_name;
+    let request = keypoints::extract(&judge, &prompt, &*clock, &diagnostics, name, &observer);
     let extracted = runtime::new()?.block_on(request);
     if let Err(error) = record_request(&extracted, project, judge.model()) {
         output::print_warning(&format!("cannot record the cost: {error}"), Some(error.hint()));
@@ -106,23 +106,12 @@ fn check_length(prompt: &str, judge: &dyn Judge) -> Result<(), Failure> {
     Err(Failure::not_started(error, hint, Some(Fault::ContextFull)))
 }
 
-/// Prints retries for people and records them in the diagnostic files of the hooks.
-struct RetryPrinter {
-    diagnostics: RetryDiagnostics,
-    quiet: bool,
-}
-
-impl RequestObserver for RetryPrinter {
-    fn on_request(&self, at: Moment, event: &RequestEvent<'_>) {
-        self.diagnostics.on_request(at, event);
-        match event {
-            RequestEvent::Retrying { request, requests_max, error, wait } if !self.quiet => {
-                output::print_status(&format!(
-                    "{error}; asking again in {wait} ({request} of {requests_max})"
-                ));
-            }
-            RequestEvent::Retrying { .. } | RequestEvent::Answered { .. } | RequestEvent::GivenUp { .. } => {}
+fn print_retry(global: &GlobalArgs, event: RequestEvent<'_>) {
+    match event {
+        RequestEvent::Retrying { request, requests_max, error, wait } if !global.quiet => {
+            output::print_status(&format!("{error}; asking again in {wait} ({request} of {requests_max})"));
         }
+        RequestEvent::Retrying { .. } | RequestEvent::Answered { .. } | RequestEvent::GivenUp { .. } => {}
     }
 }
 

@@ -78,6 +78,6 @@ fn read(source: impl Read) -> io::Result<Vec<u8>> {
 
 fn excerpt(bytes: &[u8], source: &str) -> Result<Excerpt, Failure> {
     Excerpt::new(bytes, |_| false).map_err(|error| {
-        Failure::usage(format!("cannot read the transcript from {source}: {error}"), error.hint())
+        Failure::usage(format!("cannot read the transcript from {source}: {error}"), error.hint)
     })
 }

@@ -8,7 +8,7 @@ use crate::claude_judge::ClaudeJudge;
 use async_trait::async_trait;
 use longhaul_core::{Fault, Span};
 use longhaul_playbook::database::JudgeKind;
-use longhaul_playbook::judge::RetryAdvice;
+use longhaul_playbook::judge::RequestObserver;
 use longhaul_playbook::{Judge, JudgeError, JudgeReply, LearningPaths};
 use std::env;
 use std::sync::Arc;
@@ -33,8 +33,7 @@ pub fn create(kind: JudgeKind, paths: &LearningPaths, clock: &Arc<SystemClock>) 
                 Err(error) => {
                     let message =
                         format!("cannot ask Claude Code: cannot find the path of this program: {error}");
-                    let (fault, retry) = (Fault::AgentUnusable, RetryAdvice::NeedsPerson);
-                    let error = JudgeError { fault, retry, message, requests: 0 };
+                    let error = JudgeError::unusable(Fault::AgentUnusable, message);
                     Box::new(UnavailableJudge { error, model: String::new() })
                 }
             }
@@ -50,7 +49,7 @@ struct UnavailableJudge {
 
 #[async_trait]
 impl Judge for UnavailableJudge {
-    async fn ask(&self, _prompt: &str) -> Result<JudgeReply, JudgeError> {
+    async fn ask(&self, _prompt: &str, _observer: RequestObserver<'_>) -> Result<JudgeReply, JudgeError> {
         Err(self.error.clone())
     }
 

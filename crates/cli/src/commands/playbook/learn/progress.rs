@@ -6,7 +6,7 @@ use crate::output;
 use crate::output::phrases::bytes;
 use crate::output::time::future_time;
 use longhaul_playbook::LearningPaths;
-use longhaul_playbook::database::{Item, JudgeKind};
+use longhaul_playbook::database::{Item, JudgeKind, LearnResult};
 use longhaul_playbook::hooks::log_error;
 use longhaul_playbook::worker::WorkerEvent;
 use std::path::Path;
@@ -24,32 +24,25 @@ impl Progress {
         if self.quiet && !matches!(event, WorkerEvent::NeedsPerson { .. }) {
             return;
         }
+        let print = |item: &Item, text: &str| output::print_status(&format!("{}: {text}", name(item)));
         match event {
             WorkerEvent::Started(item, slice) => {
                 let length = bytes(slice.part.end.saturating_sub(slice.part.start));
-                output::print_status(&format!("{}: judging {length}", name(item)));
+                print(item, &format!("judging {length}"));
             }
-            WorkerEvent::Reflected(item) => {
-                output::print_status(&format!("{}: the reflector has answered", name(item)))
+            WorkerEvent::Reflected(item) => print(item, "the reflector has answered"),
+            WorkerEvent::Curated(item) => print(item, "the curator has answered"),
+            WorkerEvent::Finished(item, LearnResult::Learned, text) => {
+                print(item, &format!("learned: {text}"))
             }
-            WorkerEvent::Curated(item) => {
-                output::print_status(&format!("{}: the curator has answered", name(item)))
+            WorkerEvent::Finished(item, LearnResult::Empty, reason) => {
+                print(item, &format!("nothing to learn: {reason}"));
             }
-            WorkerEvent::Learned(item, result) => {
-                output::print_status(&format!("{}: learned: {result}", name(item)))
-            }
-            WorkerEvent::Empty(item, reason) => {
-                output::print_status(&format!("{}: nothing to learn: {reason}", name(item)))
-            }
-            WorkerEvent::Failed(item, reason) => {
-                output::print_warning(&format!("{}: {reason}", name(item)), None)
+            WorkerEvent::Finished(item, LearnResult::Failed, reason) => {
+                output::print_warning(&format!("{}: {reason}", name(item)), None);
             }
             WorkerEvent::Waits(item, until, reason) => {
-                output::print_status(&format!(
-                    "{}: {reason}; it waits until {}",
-                    name(item),
-                    future_time(until)
-                ));
+                print(item, &format!("{reason}; it waits until {}", future_time(until)));
             }
             WorkerEvent::NeedsPerson { reason, .. } => {
                 let hint = format!("the queue is kept; `{}` continues", command(self.kind));
@@ -72,9 +65,7 @@ pub fn log_event(paths: &LearningPaths, event: WorkerEvent<'_>) {
         | WorkerEvent::Started(..)
         | WorkerEvent::Reflected(_)
         | WorkerEvent::Curated(_)
-        | WorkerEvent::Learned(..)
-        | WorkerEvent::Empty(..)
-        | WorkerEvent::Failed(..)
+        | WorkerEvent::Finished(..)
         | WorkerEvent::Waits(..) => return,
     };
     log_message(paths, &message);

@@ -3,7 +3,7 @@ use expect_test::expect;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 
-/// A unit with every character that is special in a format.
+/// A unit with every character that is special in it.
 fn special_unit() -> Unit {
     let args = ["recover", "--active-within", "168h", "50% of $HOME", r#"a "b" \c"#, "<&>", ""];
     let program = OsStr::new(r#"/opt/my 100% "tools"/$x/it's\longhaul"#);
@@ -44,7 +44,7 @@ fn renders_systemd_unit() {
 
         [Install]
         WantedBy=default.target
-    "##]].assert_eq(&special_unit().systemd());
+    "##]].assert_eq(&special_unit().text());
 }
 
 #[test]
@@ -52,7 +52,7 @@ fn starts_special_program_names_with_env() {
     let check = |program: &str, expected: &str| {
         let unit = Unit::new(OsStr::new(program), vec!["recover".to_owned()], OsStr::new("/agent.env"));
         let unit = unit.expect("it can be written");
-        let text = unit.systemd();
+        let text = unit.text();
         let line = text.lines().find_map(|line| line.strip_prefix("ExecStart="));
         assert_eq!(line, Some(expected));
     };
@@ -61,55 +61,6 @@ fn starts_special_program_names_with_env() {
     check("/home/o'neil/$x/longhaul", r#"/usr/bin/env "/home/o'neil/$$x/longhaul" recover"#);
     let both = Unit::new(OsStr::new("/home/o'neil/a=b/longhaul"), Vec::new(), OsStr::new("/agent.env"));
     assert_eq!(both.expect_err("env sets a variable"), UnencodableValue("the path of longhaul"));
-}
-
-#[test]
-fn renders_launchd_property_list() {
-    expect![[r#"
-        <?xml version="1.0" encoding="UTF-8"?>
-        <!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
-        <!-- Written by longhaul, which replaces and removes it as a whole. -->
-        <plist version="1.0">
-        <dict>
-          <key>Label</key>
-          <string>longhaul.recover</string>
-          <key>ProgramArguments</key>
-          <array>
-            <string>/bin/sh</string>
-            <string>-c</string>
-            <string>set -a; [ ! -r "$0" ] || . "$0"; exec "$@"</string>
-            <string>/home/me/a b/50%/agent.env</string>
-            <string>/opt/my 100% "tools"/$x/it's\longhaul</string>
-            <string>recover</string>
-            <string>--active-within</string>
-            <string>168h</string>
-            <string>50% of $HOME</string>
-            <string>a "b" \c</string>
-            <string>&lt;&amp;&gt;</string>
-            <string></string>
-          </array>
-          <key>EnvironmentVariables</key>
-          <dict>
-            <key>LONGHAUL_HOME</key>
-            <string>/home/me/run s/50%$HOME/"é"</string>
-            <key>PATH</key>
-            <string>/usr/bin:/home/me/a&amp;b/&lt;bin&gt;</string>
-          </dict>
-          <key>RunAtLoad</key>
-          <true/>
-          <!-- A supervisor that crashed is restarted; one that reported its outcomes is not. -->
-          <key>KeepAlive</key>
-          <dict>
-            <key>Crashed</key>
-            <true/>
-          </dict>
-          <!-- Agents outlive their supervisor, and the next one adopts them. -->
-          <key>AbandonProcessGroup</key>
-          <true/>
-        </dict>
-        </plist>
-    "#]]
-    .assert_eq(&special_unit().launchd());
 }
 
 #[test]

@@ -31,14 +31,17 @@ pub struct BarSegment {
 /// their neighbors; the longest activity decides the kind.
 pub fn segments(slices: &[TimelineSlice], finest: usize) -> Vec<BarSegment> {
     let (Some(first), Some(last)) = (slices.first(), slices.last()) else { return Vec::new() };
-    let all = last.to.since(first.from).millis().max(1) as f64;
+    let all = last.to.0.since(first.from.0).millis().max(1) as f64;
     let least = 1.0 / finest.max(1) as f64;
     let mut segments: Vec<BarSegment> = Vec::new();
     let mut small: Vec<BarSegment> = Vec::new();
     for slice in slices {
-        let from = slice.from.since(first.from).millis() as f64 / all;
-        let segment =
-            BarSegment { kind: slice.kind, from, length: slice.to.since(slice.from).millis() as f64 / all };
+        let from = slice.from.0.since(first.from.0).millis() as f64 / all;
+        let segment = BarSegment {
+            kind: slice.kind,
+            from,
+            length: slice.to.0.since(slice.from.0).millis() as f64 / all,
+        };
         if segment.length >= least {
             segments.extend(merge(&mut small));
             segments.push(segment);
@@ -79,7 +82,7 @@ pub fn timeline(slices: &[TimelineSlice], finest: usize, clock: &TimeFormat) -> 
                     (rect(segment.kind, segment.from * WIDE, (segment.length * WIDE).max(1.0)))
                 }
             }
-            (axis(&clock.short(first.from), &label(slices), &clock.short(last.to)))
+            (axis(&clock.short(first.from.0), &label(slices), &clock.short(last.to.0)))
         }
     }
 }
@@ -94,7 +97,7 @@ fn label(slices: &[TimelineSlice]) -> String {
     let mut kinds: BTreeMap<SliceKind, Span> = BTreeMap::new();
     for slice in slices {
         let sum = kinds.entry(slice.kind).or_default();
-        *sum = *sum + slice.to.since(slice.from);
+        *sum = *sum + slice.to.0.since(slice.from.0);
     }
     let each = kinds.into_iter().map(|(kind, span)| format!("{} {span}", kind.brief()));
     each.collect::<Vec<_>>().join(", ")
@@ -146,19 +149,19 @@ pub fn bar(part: u64, whole: u64) -> Markup {
 /// Draws spending over time.
 pub fn spending(bars: &[Bucket], clock: &TimeFormat) -> Markup {
     let (Some(first), Some(last)) = (bars.first(), bars.last()) else { return Markup::default() };
-    let total = |bar: &Bucket| bar.cost + bar.estimated_cost;
+    let total = |bar: &Bucket| bar.cost.0 + bar.estimated_cost.0;
     let most = bars.iter().map(total).max().unwrap_or_default();
     let height = |amount: Usd| amount.0 as f64 / most.0.max(1) as f64 * 96.0;
-    let length = first.to.since(first.from);
+    let length = first.to.0.since(first.from.0);
     let label =
         format!("{} of {length} each; the largest is {}", counted(bars.len() as u64, "bar"), money(most));
     // A few bars across a whole screen would be too wide.
     let class = if bars.len() <= FEW_BARS { "few" } else { "many" };
-    let has_estimates = bars.iter().any(|bar| bar.estimated_cost > Usd::ZERO);
+    let has_estimates = bars.iter().any(|bar| bar.estimated_cost.0 > Usd::ZERO);
     let lines = html! {
         @for bar in bars.iter().filter(|bar| total(bar) > Usd::ZERO) {
             tr {
-                th scope="row" { (clock.short(bar.from)) }
+                th scope="row" { (clock.short(bar.from.0)) }
                 td class="number cost" { (cost(bar.cost, bar.estimated_cost, false)) }
             }
         }
@@ -168,12 +171,12 @@ pub fn spending(bars: &[Bucket], clock: &TimeFormat) -> Markup {
             svg.chart viewBox={ "0 0 " (bars.len() * 10) " 100" } preserveAspectRatio="none" role="img"
                 aria-label=(label) {
                 @for (index, bar) in bars.iter().enumerate() {
-                    @let (reported, all) = (height(bar.cost), height(total(bar)));
+                    @let (reported, all) = (height(bar.cost.0), height(total(bar)));
                     (column("reported", index, reported, 0.0))
                     (column("estimated", index, all - reported, reported))
                 }
             }
-            (axis(&clock.short(first.from), &label, &clock.short(last.to)))
+            (axis(&clock.short(first.from.0), &label, &clock.short(last.to.0)))
         }
         ul.legend {
             (legend_entry("reported", "reported by the vendor"))
@@ -224,7 +227,7 @@ mod tests {
         let slice = |(kind, length): &(SliceKind, u64)| {
             let from = at;
             at = at + Span(*length);
-            TimelineSlice { kind: *kind, fault: None, from, to: at }
+            TimelineSlice { kind: *kind, fault: None, from: from.into(), to: at.into() }
         };
         lengths.iter().map(slice).collect()
     }

@@ -100,9 +100,9 @@ fn check_history(run: &Renderings) {
 fn check_ledger(run: &Renderings) {
     let (state, row) = (run.state(), &run.ledger.run);
     assert_eq!((row.attempts, row.reopen_count), (state.attempts(), state.reopen_count));
-    assert_eq!((row.cost, row.estimated_cost), (state.usage.reported_cost, state.usage.estimated_cost));
+    assert_eq!((row.cost.0, row.estimated_cost.0), (state.usage.reported_cost, state.usage.estimated_cost));
     assert_eq!((row.waiting, row.downtime), (state.clocks.waiting, state.clocks.downtime));
-    assert_eq!(row.active, row.ended_at.map(|ended_at| state.active(ended_at)));
+    assert_eq!(row.active, row.ended_at.map(|ended_at| state.active(ended_at.0)));
     let spend = run.ledger.spend.values().map(|spend| spend.cost + spend.estimated_cost);
     assert_eq!(spend.fold(Usd::ZERO, |sum, cost| sum + cost), state.usage.total_cost());
     for (row, attempt) in run.ledger.attempts.iter().zip(run.history.attempts()) {
@@ -164,7 +164,7 @@ fn check_why(run: &Renderings) {
     if state.outcome().is_some() {
         let clocks = state.clocks;
         let spans = [clocks.wall(run.as_of), clocks.waiting, clocks.downtime];
-        assert_eq!(last, Some((state.attempts(), spans, state.usage.total_cost().as_dollars())));
+        assert_eq!(last, Some((state.attempts(), spans, state.usage.total_cost().into())));
     }
 }
 

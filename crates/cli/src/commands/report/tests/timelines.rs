@@ -3,7 +3,7 @@
 use super::*;
 use crate::commands::report::run_timeline::LostTimeCause;
 use longhaul_core::{
-    CancelSource, CheckResult, RecoveryFinding, ResumeRequest, StallReport, StopCause, StopLevel,
+    CancelSource, CheckResult, Dollars, RecoveryFinding, ResumeRequest, StallReport, StopCause, StopLevel,
     SummaryResult,
 };
 
@@ -13,7 +13,7 @@ fn describe(records: &RunRecords, now: u64) -> String {
     let seconds = |at: Moment| at.since(Moment(START)).millis() / 1_000;
     let slice = |slice: &super::super::run_timeline::TimelineSlice| {
         let fault = slice.fault.map(|fault| format!(" {}", fault.as_str())).unwrap_or_default();
-        format!("{}-{} {:?}{fault}", seconds(slice.from), seconds(slice.to), slice.kind)
+        format!("{}-{} {:?}{fault}", seconds(slice.from.0), seconds(slice.to.0), slice.kind)
     };
     let lost = |(cause, lost): (&LostTimeCause, &super::super::run_timeline::LostTime)| {
         format!("{} {}+{}", cause.as_str(), lost.waiting.millis() / 1_000, lost.wasted.millis() / 1_000)
@@ -177,6 +177,6 @@ fn attempt_has_its_first_stop_and_a_separate_summary() {
     assert_eq!(attempt.stop_cause, Some(StopCause::Stalled));
     assert_eq!(
         (attempt.cost, attempt.estimated_cost, attempt.summary_cost),
-        (cents(120), cents(0), cents(7))
+        (cents(120).into(), Dollars::default(), cents(7).into())
     );
 }

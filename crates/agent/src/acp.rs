@@ -1,0 +1,153 @@
+//! The dialect of the Agent Client Protocol, version 1: JSON-RPC over standard input and output, spoken by
+//! many agents.
+//!
+//! The agent chooses the id of a session, and each request needs the answer to the one before, so the decoder
+//! leads the conversation. The protocol names no tools, retries, resets or exit codes, and `end_turn` does not
+//! prove success: a table has each agent's marks of failed requests.
+
+mod content;
+mod decoder;
+mod failure_table;
+mod handshake;
+mod permissions;
+mod rpc;
+mod tool_calls;
+mod transcript_decoder;
+mod usage_meter;
+
+use crate::{
+    AgentContext, AgentEnvironment, AttemptSnapshot, BackgroundTask, Conversation, Decoder, Dialect,
+    DoneSignals, EffectRules, Guards, Invocation, Prices, PriorAttempts, SessionLayout, UserTables,
+    UserTablesError, background_note, prompt, prompt_text,
+};
+use agent_client_protocol_schema::{AGENT_METHOD_NAMES, CancelNotification};
+use longhaul_core::{AttemptPlan, PromptKind, Remaining};
+use std::sync::Arc;
+
+/// Ends of the names of variables with credentials and addresses of APIs.
+const NEEDED_SUFFIXES: [&str; 6] =
+    ["_API_KEY", "_AUTH_TOKEN", "_OAUTH_TOKEN", "_BASE_URL", "_PROXY", "_proxy"];
+
+/// The environment of an unknown agent: it has a login of its own, and no known settings.
+static ENVIRONMENT: AgentEnvironment = AgentEnvironment {
+    version_tested: "",
+    login_variables: ["ANTHROPIC_API_KEY", "GEMINI_API_KEY", "OPENAI_API_KEY"],
+    cloud_variables: [""; 3],
+    credentials_file: "",
+    max_retries: "",
+    retry_watchdog: "",
+    api_timeout: "",
+    api_timeout_seconds: 0,
+};
+
+/// The dialect of the Agent Client Protocol.
+#[derive(Clone, Debug)]
+pub struct Acp {
+    prices: Prices,
+    effects: Arc<EffectRules>,
+}
+
+impl Acp {
+    /// Creates the dialect with the bundled tables.
+    pub fn new() -> Acp {
+        Acp { prices: Prices::bundled().clone(), effects: Arc::new(EffectRules::bundled().clone()) }
+    }
+
+    /// Creates the dialect with the user's own tables.
+    ///
+    /// # Errors
+    /// Returns an error if a table cannot be parsed.
+    pub fn with_tables(tables: UserTables) -> Result<Acp, UserTablesError> {
+        Ok(Acp { prices: tables.prices()?, effects: Arc::new(tables.effects()?) })
+    }
+}
+
+impl Default for Acp {
+    fn default() -> Acp {
+        Acp::new()
+    }
+}
+
+impl Dialect for Acp {
+    fn name(&self) -> &'static str {
+        "acp"
+    }
+
+    fn needs_variable(&self, name: &str, _is_set: &dyn Fn(&str) -> bool) -> bool {
+        NEEDED_SUFFIXES.iter().any(|suffix| name.ends_with(suffix)) || name == "CLAUDE_CONFIG_DIR"
+    }
+
+    /// The input outlives the supervisor: at its end, agents drop their turn or their process.
+    fn invocation(&self, context: &AgentContext, plan: &AttemptPlan, prior: &PriorAttempts) -> Invocation {
+        let spec = &context.spec;
+        let args = spec.agent.leading_args.iter().chain(&spec.agent.args).cloned();
+        Invocation {
+            program: spec.agent.program.clone(),
+            args: args.collect(),
+            cwd: spec.cwd.clone(),
+            env_set: vec![
+                ("LONGHAUL_RUN".to_owned(), context.run_id.to_string()),
+                ("LONGHAUL_ATTEMPT".to_owned(), plan.attempt.to_string()),
+            ],
+            env_remove: Vec::new(),
+            stdin: handshake::initialize(),
+            prompt: prompt(context, plan, prior),
+            input_outlives_supervisor: true,
+        }
+    }
+
+    /// The protocol has no way to ask a model once, without tools and without a session.
+    fn summary_invocation(&self, _: &AgentContext, _: u32, _: &str, _: &str) -> Option<Invocation> {
+        None
+    }
+
+    fn environment(&self) -> &'static AgentEnvironment {
+        &ENVIRONMENT
+    }
+
+    fn reserved_args(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    fn sessions(&self) -> Option<&dyn SessionLayout> {
+        None
+    }
+
+    fn conversation_from_file(&self, bytes: &[u8]) -> Option<Conversation> {
+        let mut conversation = Conversation::default();
+        conversation.add_stream(bytes, self.decoder(&Guards::default(), &DoneSignals::default()));
+        (!conversation.messages.is_empty()).then_some(conversation)
+    }
+
+    fn decoder(&self, guards: &Guards, done_signals: &DoneSignals) -> Box<dyn Decoder> {
+        let (prices, effects) = (self.prices.clone(), Arc::clone(&self.effects));
+        Box::new(decoder::AcpDecoder::new(prices, effects, guards.clone(), done_signals.clone()))
+    }
+
+    fn prompt_text(
+        &self,
+        context: &AgentContext,
+        kind: PromptKind,
+        remaining: Remaining,
+        running: &[BackgroundTask],
+    ) -> String {
+        prompt_text(context, kind, remaining) + &background_note(kind, running)
+    }
+
+    fn encode_prompt(&self, snapshot: &AttemptSnapshot, text: &str) -> Vec<u8> {
+        let session = snapshot.session.as_ref();
+        session.map(|id| handshake::prompt(id, snapshot.results + 1, text).line).unwrap_or_default()
+    }
+
+    fn encode_interrupt(&self, snapshot: &AttemptSnapshot) -> Vec<u8> {
+        let cancel = |id: &str| {
+            let params = CancelNotification::new(id.to_owned());
+            rpc::notification(AGENT_METHOD_NAMES.session_cancel, &params)
+        };
+        snapshot.session.as_ref().map(|session| cancel(session.as_str())).unwrap_or_default()
+    }
+
+    fn encode_exit(&self) -> Option<Vec<u8>> {
+        None
+    }
+}

@@ -1,0 +1,24 @@
+//! Reads the text in the content of messages and tool calls.
+
+use agent_client_protocol_schema::{ContentBlock, ContentChunk, ToolCallContent};
+
+/// Returns the text of a chunk. Other content has none.
+pub(super) fn chunk_text(chunk: &ContentChunk) -> &str {
+    match &chunk.content {
+        ContentBlock::Text(text) => &text.text,
+        _ => "",
+    }
+}
+
+/// Returns the text of a call's content, one paragraph per part.
+pub(super) fn content_text(content: &[ToolCallContent]) -> String {
+    let texts = content.iter().filter_map(|part| match part {
+        ToolCallContent::Content(part) => match &part.content {
+            ContentBlock::Text(text) => Some(text.text.clone()),
+            _ => None,
+        },
+        ToolCallContent::Diff(diff) => Some(format!("{}\n{}", diff.path.display(), diff.new_text)),
+        _ => None,
+    });
+    texts.collect::<Vec<_>>().join("\n")
+}

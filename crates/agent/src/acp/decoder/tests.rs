@@ -1,0 +1,285 @@
+use super::AcpDecoder;
+use crate::{Decoder, DoneSignals, EffectRules, Guards, Prices, SessionStart};
+use longhaul_core::{
+    AttemptPlan, Evidence, Exit, Fault, Notice, Preset, PromptKind, RunSpec, SessionId, SessionPlan, Usd,
+    classify,
+};
+use serde_json::{Value, json};
+
+const INITIALIZED: &str = r#"{"jsonrpc":"2.0","id":"longhaul-initialize","result":{"protocolVersion":1,"agentCapabilities":{"loadSession":true},"agentInfo":{"name":"a","version":"1"}}}"#;
+const OPENED: &str = r#"{"jsonrpc":"2.0","id":"longhaul-session","result":{"sessionId":"s1","configOptions":[{"id":"model","name":"Model","category":"model","type":"select","currentValue":"claude-opus-5-5","options":[]}]}}"#;
+
+fn spec() -> RunSpec {
+    RunSpec::new("/bin/agent", "/work", "Fix it.", Preset::Default.policy())
+}
+
+fn decoder(guards: Guards) -> AcpDecoder {
+    let effects = EffectRules::bundled().clone().into();
+    AcpDecoder::new(Prices::bundled().clone(), effects, guards, DoneSignals::default())
+}
+
+fn begin(decoder: &mut AcpDecoder, spec: &RunSpec, session: SessionPlan, sent: &[&str]) {
+    let plan = AttemptPlan::new(1, session, PromptKind::Task);
+    let prompt = spec.prompt.clone();
+    let sent = sent.iter().map(ToString::to_string).collect();
+    decoder.begin(SessionStart { spec, plan: &plan, prompt: &prompt, sent });
+}
+
+fn feed(decoder: &mut AcpDecoder, lines: &[&str]) -> Vec<Notice> {
+    let mut notices = Vec::new();
+    lines.iter().for_each(|line| decoder.feed(format!("{line}\n").as_bytes(), &mut notices));
+    notices
+}
+
+/// Returns the method of each due request, with its parameters.
+fn due(decoder: &mut AcpDecoder) -> Vec<(String, Value)> {
+    let requests = decoder.take_requests().into_iter().map(|request| {
+        let line: Value = serde_json::from_slice(&request.line).expect("a request is JSON");
+        assert_eq!(line["id"], request.id.as_str());
+        (line["method"].as_str().unwrap_or_default().to_owned(), line["params"].clone())
+    });
+    requests.collect()
+}
+
+fn update(update: Value) -> String {
+    json!({"jsonrpc": "2.0", "method": "session/update", "params": {"sessionId": "s1", "update": update}})
+        .to_string()
+}
+
+fn text(text: &str) -> String {
+    update(json!({"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": text}}))
+}
+
+fn call(id: &str, kind: &str, status: &str) -> String {
+    update(
+        json!({"sessionUpdate": "tool_call", "toolCallId": id, "title": "t", "kind": kind, "status": status,
+        "rawInput": {"command": "git push origin main"}}),
+    )
+}
+
+fn answer(result: Value) -> String {
+    json!({"jsonrpc": "2.0", "id": "longhaul-prompt-1", "result": result}).to_string()
+}
+
+fn evidence(lines: &[String]) -> Evidence {
+    let mut decoder = decoder(Guards::default());
+    let lines: Vec<&str> =
+        [INITIALIZED, OPENED].into_iter().chain(lines.iter().map(String::as_str)).collect();
+    feed(&mut decoder, &lines);
+    decoder.evidence(Exit::Signal(15), "")
+}
+
+#[test]
+fn each_request_follows_the_answer_to_the_one_before() {
+    let mut decoder = decoder(Guards::default());
+    let spec = spec().with(|spec| {
+        spec.permission_mode = Some("yolo".to_owned());
+        spec.model = Some("opus".to_owned());
+    });
+    begin(&mut decoder, &spec, SessionPlan::New(SessionId::from("unused")), &[]);
+    assert_eq!(due(&mut decoder), []);
+    feed(&mut decoder, &[INITIALIZED]);
+    assert_eq!(due(&mut decoder), [("session/new".to_owned(), json!({"cwd": "/work", "mcpServers": []}))]);
+    let notices = feed(&mut decoder, &[OPENED]);
+    assert!(notices.contains(&Notice::SessionOpened(SessionId::from("s1"))));
+    let mode = ("session/set_mode".to_owned(), json!({"sessionId": "s1", "modeId": "yolo"}));
+    assert_eq!(due(&mut decoder), [mode]);
+    feed(&mut decoder, &[r#"{"id":"longhaul-mode","result":{}}"#]);
+    assert_eq!(due(&mut decoder)[0].0, "session/set_config_option");
+    feed(&mut decoder, &[r#"{"id":"longhaul-model","result":{"configOptions":[]}}"#]);
+    let prompt = json!({"sessionId": "s1", "prompt": [{"type": "text", "text": "Fix it."}]});
+    assert_eq!(due(&mut decoder), [("session/prompt".to_owned(), prompt)]);
+    assert_eq!(due(&mut decoder), []);
+}
+
+#[test]
+fn takeover_sends_no_request_twice() {
+    let check = |sent: &[&str], expected: usize| {
+        let mut decoder = decoder(Guards::default());
+        begin(&mut decoder, &spec(), SessionPlan::New(SessionId::from("unused")), sent);
+        feed(&mut decoder, &[INITIALIZED, OPENED]);
+        assert_eq!(due(&mut decoder).len(), expected, "{sent:?}");
+    };
+    check(&["longhaul-session"], 1);
+    check(&["longhaul-session", "longhaul-prompt-1"], 0);
+}
+
+#[test]
+fn sessions_are_resumed_or_else_loaded() {
+    let check = |capabilities: &str, expected: Option<&str>| {
+        let mut decoder = decoder(Guards::default());
+        begin(&mut decoder, &spec(), SessionPlan::Resume(SessionId::from("s1")), &[]);
+        feed(
+            &mut decoder,
+            &[&format!(
+                r#"{{"id":"longhaul-initialize","result":{{"protocolVersion":1,"agentCapabilities":{capabilities}}}}}"#
+            )],
+        );
+        let found = due(&mut decoder);
+        assert_eq!(found.first().map(|(method, _)| method.as_str()), expected, "{capabilities}");
+        if expected.is_none() {
+            assert_eq!(classify(&decoder.evidence(Exit::Signal(15), "")), Some(Fault::SessionLost));
+        }
+    };
+    check(r#"{"loadSession":true,"sessionCapabilities":{"resume":{}}}"#, Some("session/resume"));
+    check(r#"{"loadSession":true}"#, Some("session/load"));
+    check("{}", None);
+}
+
+#[test]
+fn repeated_history_is_not_counted() {
+    let mut decoder = decoder(Guards::default());
+    begin(&mut decoder, &spec(), SessionPlan::Resume(SessionId::from("s1")), &[]);
+    let cost = |amount: f64| {
+        update(json!({"sessionUpdate": "usage_update", "used": 1, "size": 9,
+            "cost": {"amount": amount, "currency": "USD"}}))
+    };
+    let loaded = r#"{"id":"longhaul-session","result":{}}"#;
+    let lines = [text("old"), call("c1", "execute", "completed"), cost(2.0)];
+    let lines: Vec<&str> = [INITIALIZED].into_iter().chain(lines.iter().map(String::as_str)).collect();
+    let notices = feed(&mut decoder, &lines);
+    assert!(notices.iter().all(|notice| *notice == Notice::Activity), "{notices:?}");
+    let lines = [text("new"), cost(2.5), answer(json!({"stopReason": "end_turn"}))];
+    feed(&mut decoder, &[loaded]);
+    feed(&mut decoder, &lines.iter().map(String::as_str).collect::<Vec<_>>());
+    let evidence = decoder.evidence(Exit::Signal(15), "");
+    assert_eq!(evidence.usage.reported_cost, Usd::from_dollars(0.5).expect("an amount"));
+    assert_eq!(decoder.side_effects().calls, 0);
+    assert_eq!(decoder.snapshot().result.as_deref(), Some("new"));
+    assert_eq!(classify(&evidence), None);
+}
+
+#[test]
+fn stop_reasons_and_errors_are_classified() {
+    let check = |end: Value, expected: Option<Fault>| {
+        let evidence = evidence(&[text("Done."), answer(end.clone())]);
+        assert_eq!(classify(&evidence), expected, "{end}");
+    };
+    check(json!({"stopReason": "end_turn"}), None);
+    check(json!({"stopReason": "max_tokens"}), Some(Fault::OutputLimit));
+    check(json!({"stopReason": "max_turn_requests"}), Some(Fault::TurnLimit));
+    check(json!({"stopReason": "refusal"}), Some(Fault::Refused));
+    check(json!({"stopReason": "cancelled"}), Some(Fault::Interrupted));
+    check(json!({"stopReason": "of the future"}), Some(Fault::Unknown));
+    let error =
+        json!({"id": "longhaul-prompt-1", "error": {"code": 429, "message": "slow down"}}).to_string();
+    assert_eq!(classify(&evidence(&[error])), Some(Fault::RateLimited));
+    // An empty answer.
+    assert_eq!(classify(&evidence(&[answer(json!({"stopReason": "end_turn"}))])), Some(Fault::Unfinished));
+    let mark = update(json!({"sessionUpdate": "session_info_update",
+        "_meta": {"codex": {"threadStatus": {"type": "systemError"}}}}));
+    let end = answer(json!({"stopReason": "end_turn"}));
+    assert_eq!(classify(&evidence(&[text("Oops."), mark, end])), Some(Fault::ServerError));
+}
+
+#[test]
+fn work_after_the_last_result_is_unfinished() {
+    let lines = [text("Done."), answer(json!({"stopReason": "end_turn"})), text("And")];
+    let evidence = evidence(&lines);
+    assert!(evidence.exchange_open);
+    assert_eq!(classify(&evidence), Some(Fault::Interrupted));
+}
+
+#[test]
+fn calls_are_side_effects_once() {
+    let evidence_of = |status: &str| {
+        let mut decoder = decoder(Guards::default());
+        let lines = [call("c1", "execute", "pending"), call("c1", "execute", status)];
+        let lines = [INITIALIZED, OPENED].into_iter().chain(lines.iter().map(String::as_str));
+        let notices = feed(&mut decoder, &lines.collect::<Vec<_>>());
+        decoder.evidence(Exit::Signal(9), "");
+        (notices.iter().filter(|notice| **notice == Notice::ToolStarted).count(), decoder)
+    };
+    let (started, done) = evidence_of("completed");
+    assert_eq!((started, done.side_effects().calls), (1, 1));
+    assert_eq!(
+        done.side_effects().completed.iter().next().map(|call| call.effect.as_str()),
+        Some("Bash: git push origin main")
+    );
+    let (_, killed) = evidence_of("in_progress");
+    assert!(killed.side_effects().unresolved.iter().next().is_some_and(|call| call.is_outside));
+}
+
+/// Returns the chosen option of a question, and the decoder after the call ended with this status.
+fn ask(guards: Guards, kind: &str, options: &Value, status: &str) -> (Value, Evidence) {
+    let mut decoder = decoder(guards);
+    let call_fields = json!({"toolCallId": "c1", "kind": kind, "title": "t", "rawInput": {"command": "ls"}});
+    let question = json!({"jsonrpc": "2.0", "id": 7, "method": "session/request_permission",
+        "params": {"sessionId": "s1", "toolCall": call_fields, "options": options}});
+    feed(&mut decoder, &[INITIALIZED, OPENED, &question.to_string()]);
+    let replies = decoder.take_replies();
+    assert_eq!((replies.len(), decoder.take_replies().len()), (1, 0));
+    let reply: Value = serde_json::from_slice(&replies[0]).expect("a reply is JSON");
+    assert_eq!(reply["id"], 7);
+    feed(
+        &mut decoder,
+        &[&update(json!({"sessionUpdate": "tool_call_update", "toolCallId": "c1", "status": status}))],
+    );
+    feed(&mut decoder, &[&text("Done."), &answer(json!({"stopReason": "end_turn"}))]);
+    (reply["result"]["outcome"].clone(), decoder.evidence(Exit::Signal(15), ""))
+}
+
+#[test]
+fn guards_answer_questions_and_fail_closed() {
+    let option = |kind: &str| json!({"optionId": kind, "name": kind, "kind": kind});
+    let all = json!([option("allow_always"), option("allow_once"), option("reject_once")]);
+    let guards = |allow: &[&str], deny: &[&str]| {
+        let tools = |texts: &[&str]| texts.iter().map(|text| text.parse().expect("a pattern")).collect();
+        Guards { allow_tools: tools(allow), deny_tools: tools(deny), ..Guards::default() }
+    };
+    let check =
+        |guards: Guards, kind: &str, options: &Value, chosen: &str, status: &str, fault: Option<Fault>| {
+            let (outcome, evidence) = ask(guards, kind, options, status);
+            let found = outcome["optionId"].as_str().or(outcome["outcome"].as_str());
+            assert_eq!(found, Some(chosen), "{kind} {options}");
+            assert_eq!(classify(&evidence), fault, "{kind} {chosen} {status}");
+        };
+    let unavailable = Some(Fault::Permission);
+    check(guards(&["Bash"], &[]), "execute", &all, "allow_once", "completed", None);
+    check(guards(&["Read"], &[]), "execute", &all, "reject_once", "failed", None);
+    check(guards(&["*"], &["Bash"]), "execute", &all, "reject_once", "failed", None);
+    check(guards(&[], &[]), "execute", &all, "reject_once", "failed", unavailable);
+    check(guards(&[], &["Read"]), "execute", &all, "reject_once", "failed", unavailable);
+    // It could be any tool.
+    check(guards(&["*"], &["Read"]), "other", &all, "reject_once", "failed", None);
+    check(guards(&["*"], &[]), "other", &all, "allow_once", "completed", None);
+    // The agent would not ask about later calls.
+    check(
+        guards(&["*"], &[]),
+        "execute",
+        &json!([option("allow_always")]),
+        "cancelled",
+        "failed",
+        unavailable,
+    );
+    // The agent ignored the answer.
+    check(guards(&["Read"], &[]), "execute", &all, "reject_once", "completed", Some(Fault::GuardLapsed));
+}
+
+#[test]
+fn usage_is_counted_as_stated() {
+    let chunk = |tokens: u64| {
+        update(json!({"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": ""},
+            "_meta": {"usage": {"totalTokens": tokens, "inputTokens": tokens, "outputTokens": 0}}}))
+    };
+    let stated = json!({"totalTokens": 30, "inputTokens": 20, "outputTokens": 10});
+    let usage = |lines: &[String]| {
+        let usage = evidence(lines).usage;
+        (usage.tokens.total(), usage.messages, usage.truncated_messages, usage.turns)
+    };
+    // Per request.
+    let one = [text("a"), chunk(5), call("c1", "execute", "completed"), text("b"), chunk(7)];
+    assert_eq!(usage(&one), (12, 2, 0, 2));
+    // The result of the turn is exact.
+    let turn = [
+        text("a"),
+        call("c1", "execute", "completed"),
+        text("b"),
+        answer(json!({"stopReason": "end_turn", "usage": stated})),
+    ];
+    assert_eq!(usage(&turn), (30, 2, 0, 2));
+    // No statement: an estimate.
+    let unstated = [text("abcdefgh"), answer(json!({"stopReason": "end_turn"}))];
+    assert_eq!(usage(&unstated), (0, 0, 1, 1));
+    assert_eq!(evidence(&unstated).usage.truncated_tokens.output, 2);
+}

@@ -1,0 +1,134 @@
+//! Answers the agent's requests for permission. No person is there to answer: a call is allowed only if the
+//! guards name its tool as allowed and do not deny it.
+
+use super::rpc;
+use super::tool_calls::{AcpCall, AcpCalls, CallVerdict, OTHER};
+use crate::{GuardedCall, Guards, Verdict};
+use agent_client_protocol_schema::{
+    PermissionOption, PermissionOptionKind, RequestId, RequestPermissionOutcome, RequestPermissionRequest,
+    RequestPermissionResponse, SelectedPermissionOutcome,
+};
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+// An agent asks about a handful of calls at once.
+const PENDING_MAX: usize = 1024;
+
+/// The requests for permission and the answers to them.
+#[derive(Debug, Default)]
+pub(super) struct Permissions {
+    guards: Guards,
+    cwd: String,
+    /// Answers by call, until the call ends. The line is `None` once it is sent.
+    pending: BTreeMap<String, Option<Vec<u8>>>,
+    /// Answers to other requests.
+    refusals: Vec<Vec<u8>>,
+    /// Number of calls that guards denied.
+    pub(super) denied: u32,
+    /// Number of calls in this exchange that no one allowed.
+    pub(super) not_allowed: u32,
+    /// Whether a call was made that the guards would have denied.
+    pub(super) lapsed: bool,
+}
+
+impl Permissions {
+    pub(super) fn new(guards: Guards) -> Permissions {
+        Permissions { guards, ..Permissions::default() }
+    }
+
+    /// Sets the directory in which calls are made.
+    pub(super) fn set_dir(&mut self, cwd: &str) {
+        cwd.clone_into(&mut self.cwd);
+    }
+
+    /// Answers a request for permission.
+    pub(super) fn on_request(&mut self, id: &RequestId, params: &Value, calls: &mut AcpCalls) {
+        let Ok(request) = serde_json::from_value::<RequestPermissionRequest>(params.clone()) else {
+            return self.refuse(id);
+        };
+        let Some(call) = calls.merge(&request.tool_call) else { return self.refuse(id) };
+        let verdict = self.verdict(call);
+        let (verdict, outcome) = answer(verdict, &request.options);
+        call.verdict = Some(verdict);
+        match verdict {
+            CallVerdict::Allowed => {}
+            CallVerdict::Denied => self.denied += 1,
+            CallVerdict::NotAllowed => self.not_allowed += 1,
+        }
+        let line = rpc::answer(id, &RequestPermissionResponse::new(outcome));
+        if self.pending.len() < PENDING_MAX {
+            self.pending.insert(request.tool_call.tool_call_id.to_string(), Some(line));
+        }
+    }
+
+    /// Refuses a request for something that we do not offer.
+    pub(super) fn refuse(&mut self, id: &RequestId) {
+        if self.refusals.len() < PENDING_MAX {
+            self.refusals.push(rpc::method_not_found(id));
+        }
+    }
+
+    /// Records the end of a call. A call that ran although it was denied, or that would have been denied, is a
+    /// lapse.
+    pub(super) fn on_call_end(&mut self, id: &str, call: &AcpCall, failed: bool) {
+        self.pending.remove(id);
+        let verdict = call.verdict.unwrap_or_else(|| {
+            // The agent did not ask. Its own settings allowed the call.
+            match self.verdict(call) {
+                CallVerdict::NotAllowed => CallVerdict::Allowed,
+                verdict => verdict,
+            }
+        });
+        self.lapsed |= !failed && !self.guards.is_empty() && verdict != CallVerdict::Allowed;
+    }
+
+    /// Drops the answers of an exchange that ended.
+    pub(super) fn on_exchange_end(&mut self) {
+        self.pending.clear();
+        self.not_allowed = 0;
+    }
+
+    /// Takes the answers that the agent waits for, one line each.
+    pub(super) fn take_answers(&mut self) -> Vec<Vec<u8>> {
+        let refusals = std::mem::take(&mut self.refusals);
+        self.pending.values_mut().filter_map(Option::take).chain(refusals).collect()
+    }
+
+    fn verdict(&self, call: &AcpCall) -> CallVerdict {
+        if self.guards.is_empty() {
+            return CallVerdict::NotAllowed;
+        }
+        // It could be any tool, also a denied one.
+        if call.tool() == OTHER && !self.guards.deny_tools.is_empty() {
+            return CallVerdict::Denied;
+        }
+        let guarded = GuardedCall::new(call.tool(), &call.input).in_context(&self.cwd, false);
+        match self.guards.verdict(&guarded) {
+            Verdict::Allow if self.guards.allow_tools.is_empty() => CallVerdict::NotAllowed,
+            Verdict::Allow => CallVerdict::Allowed,
+            // The protocol cannot change the input of a call.
+            Verdict::Modify(_) | Verdict::Deny(_) => CallVerdict::Denied,
+        }
+    }
+}
+
+/// Chooses the option of a verdict. An option that also decides about later calls is never chosen to allow
+/// one: the agent would not ask about them.
+fn answer(verdict: CallVerdict, options: &[PermissionOption]) -> (CallVerdict, RequestPermissionOutcome) {
+    let option = |kind: PermissionOptionKind| {
+        let option = options.iter().find(|option| option.kind == kind)?;
+        let selected = SelectedPermissionOutcome::new(option.option_id.clone());
+        Some(RequestPermissionOutcome::Selected(selected))
+    };
+    let rejection = || {
+        let rejects = option(PermissionOptionKind::RejectOnce);
+        rejects
+            .or_else(|| option(PermissionOptionKind::RejectAlways))
+            .unwrap_or(RequestPermissionOutcome::Cancelled)
+    };
+    match (verdict, option(PermissionOptionKind::AllowOnce)) {
+        (CallVerdict::Allowed, Some(allowance)) => (verdict, allowance),
+        (CallVerdict::Allowed, None) => (CallVerdict::NotAllowed, rejection()),
+        (CallVerdict::Denied | CallVerdict::NotAllowed, _) => (verdict, rejection()),
+    }
+}

@@ -1,0 +1,136 @@
+//! The arguments of the commands that continue, repeat or hand over earlier runs.
+
+use super::agent::model;
+use super::{ChangeArgs, EventsArgs, NotifyArgs};
+use crate::time_arg::{duration, when};
+use clap::Args;
+use longhaul_core::{Moment, Span};
+use std::path::PathBuf;
+
+#[derive(Debug, Args)]
+pub struct ResumeArgs {
+    /// Run id prefix, name, directory, or `@` for the latest run
+    #[arg(value_name = "RUN")]
+    pub run: String,
+    /// A further request; `-` reads it from stdin [default: continue]
+    #[arg(value_name = "PROMPT", conflicts_with = "prompt_file")]
+    pub prompt: Option<String>,
+    /// Read the request from a file
+    #[arg(long, value_name = "FILE")]
+    pub prompt_file: Option<PathBuf>,
+    /// Send the original task again
+    #[arg(long, conflicts_with_all = ["prompt", "prompt_file"])]
+    pub repeat_task: bool,
+    /// Start a new run whose session begins with the history of this one, which stays unchanged
+    #[arg(long)]
+    pub fork: bool,
+    /// Working directory, if the workspace has moved [default: the same]
+    #[arg(long, short = 'C', value_name = "DIR")]
+    pub cwd: Option<PathBuf>,
+    /// Run in the background; the run survives this terminal
+    #[arg(long)]
+    pub detach: bool,
+    /// Marks the supervisor that `--detach` starts
+    #[arg(long, hide = true)]
+    pub detached: bool,
+    /// Last, because their help headings apply to all flags after them.
+    #[command(flatten)]
+    pub changes: ChangeArgs,
+    #[command(flatten)]
+    pub events: EventsArgs,
+}
+
+#[derive(Debug, Args)]
+pub struct RerunArgs {
+    /// Run id prefixes, names, or `@` for the latest run
+    #[arg(value_name = "RUN", required_unless_present = "failed", conflicts_with = "failed")]
+    pub runs: Vec<String>,
+    /// All tasks in the directory whose last run was neither done nor cancelled
+    #[arg(long)]
+    pub failed: bool,
+    /// Only tasks whose last run started since WHEN [default: 24h]
+    #[arg(long, value_name = "WHEN", value_parser = when, conflicts_with = "runs")]
+    pub since: Option<Moment>,
+    /// Print what would run; start nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Last, because their help headings apply to all flags after them.
+    #[command(flatten)]
+    pub changes: ChangeArgs,
+}
+
+#[derive(Debug, Args)]
+pub struct RecoverArgs {
+    /// Run id prefix, name, directory, or `@` for the latest run [default: every orphaned run]
+    #[arg(value_name = "RUN")]
+    pub run: Option<String>,
+    /// Only runs active within this duration
+    #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "168h", conflicts_with = "run")]
+    pub active_within: Option<Span>,
+    /// Print the runs that would be recovered; start nothing
+    #[arg(long)]
+    pub list: bool,
+    /// Recover at every boot, or at every login if user services start with one
+    #[arg(long, conflicts_with_all = ["run", "list"])]
+    pub install: bool,
+    /// Undo --install
+    #[arg(long, conflicts_with_all = ["run", "list", "active_within", "install"])]
+    pub uninstall: bool,
+    /// Print the service that --install would write; change nothing
+    #[arg(long, conflicts_with_all = ["run", "list", "install", "uninstall"])]
+    pub print_service: bool,
+    /// Last, because their help headings apply to all flags after them.
+    #[command(flatten)]
+    pub notify: NotifyArgs,
+    #[command(flatten)]
+    pub events: EventsArgs,
+}
+
+#[derive(Debug, Args)]
+pub struct HandoffArgs {
+    /// Run id prefix, name, directory, or `@` for the latest run
+    #[arg(value_name = "RUN", required_unless_present = "from_transcript")]
+    pub run: Option<String>,
+    /// Session files of Claude Code, or streams of attempts, instead of a run; repeatable
+    ///
+    /// Session files are `~/.claude/projects/*/*.jsonl`, streams are `attempts/*/stream.jsonl` of a run.
+    /// Several are taken in order.
+    #[arg(long, value_name = "FILE", conflicts_with = "run")]
+    pub from_transcript: Vec<PathBuf>,
+    /// The task [default: the session's first prompt, or the one in the run's plan]
+    #[arg(long, value_name = "TEXT", requires = "from_transcript", conflicts_with = "run")]
+    pub task: Option<String>,
+    /// Read the task from a file
+    #[arg(long, value_name = "FILE", requires = "from_transcript", conflicts_with_all = ["task", "run"])]
+    pub task_file: Option<PathBuf>,
+    /// Maximum size of the handoff prompt, in tokens
+    #[arg(long, value_name = "N", default_value_t = longhaul_core::HANDOFF_TOKENS_MAX)]
+    pub handoff_tokens: u64,
+    /// Summarize older work in the handoff prompt with this model
+    ///
+    /// The model has one minute. If it fails, older work is listed in one line per step.
+    #[arg(long, value_name = "MODEL", value_parser = model)]
+    pub handoff_summary: Option<String>,
+    /// The agent's program, which calls the model [default: `claude`, in PATH or where its installers put it]
+    #[arg(long, value_name = "FILE", requires = "handoff_summary")]
+    pub agent_path: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub struct AttachArgs {
+    /// Run id prefix, name, directory, or `@` for the latest run
+    #[arg(value_name = "RUN", default_value = "@")]
+    pub run: String,
+    #[command(flatten)]
+    pub events: EventsArgs,
+}
+
+#[derive(Debug, Args)]
+pub struct CancelArgs {
+    /// Run id prefix, name, directory, or `@` for the latest run
+    #[arg(value_name = "RUN")]
+    pub run: String,
+    /// Do not wait for the agent's result; unfinished work of the agent is lost
+    #[arg(long = "now")]
+    pub immediately: bool,
+}

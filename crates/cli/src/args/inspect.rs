@@ -1,0 +1,198 @@
+//! The arguments of the commands that inspect runs.
+
+use crate::time_arg::when;
+use clap::{Args, Subcommand, ValueEnum};
+use longhaul_core::{Moment, OutcomeKind};
+use std::ffi::OsString;
+use std::num::NonZeroU64;
+use std::path::PathBuf;
+
+#[derive(Debug, Args)]
+pub struct RunsArgs {
+    /// Only runs in these states or with these outcomes
+    ///
+    /// States: running, waiting, suspended, orphaned (its supervisor died), unreadable, finished. Outcomes:
+    /// done, failed, over_budget, out_of_time, needs_person, check_failed, incomplete, retry_later,
+    /// cancelled.
+    #[arg(long, short, value_name = "STATE", value_delimiter = ',', value_parser = state)]
+    pub state: Vec<StateFilter>,
+    /// Only runs that started since WHEN: a duration like 12h or 7d, a date, or a time
+    #[arg(long, value_name = "WHEN", value_parser = when)]
+    pub since: Option<Moment>,
+    /// Only runs in this directory or below it
+    #[arg(long, value_name = "DIR")]
+    pub project: Option<PathBuf>,
+    /// Only runs of this agent
+    #[arg(long, value_name = "NAME")]
+    pub agent: Option<String>,
+    /// Only runs that used the session with this id prefix
+    #[arg(long, value_name = "SESSION")]
+    pub session: Option<String>,
+    /// Only runs whose task or name contains this text
+    #[arg(value_name = "WORDS")]
+    pub text: Option<String>,
+    /// Maximum number of runs, newest first [default: 30 on a terminal; all in a pipe or a file]
+    #[arg(long, short = 'n', value_name = "N", conflicts_with = "all")]
+    pub limit: Option<NonZeroU64>,
+    /// List all runs
+    #[arg(long)]
+    pub all: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct StatusArgs {
+    /// Show each run live, in up to five lines, until Ctrl-C
+    #[arg(long)]
+    pub watch: bool,
+}
+
+/// A state or an outcome to filter by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StateFilter {
+    Running,
+    Waiting,
+    Suspended,
+    Orphaned,
+    Unreadable,
+    Finished,
+    Outcome(OutcomeKind),
+}
+
+const STATES: [(&str, StateFilter); 6] = [
+    ("running", StateFilter::Running),
+    ("waiting", StateFilter::Waiting),
+    ("suspended", StateFilter::Suspended),
+    ("orphaned", StateFilter::Orphaned),
+    ("unreadable", StateFilter::Unreadable),
+    ("finished", StateFilter::Finished),
+];
+
+pub(super) fn state(text: &str) -> Result<StateFilter, String> {
+    // A suspended run has no outcome: it is a state above.
+    let outcomes = OutcomeKind::ALL.iter().filter(|kind| **kind != OutcomeKind::Suspended);
+    let outcomes = outcomes.map(|kind| (kind.as_str(), StateFilter::Outcome(*kind)));
+    let all: Vec<(&str, StateFilter)> = STATES.into_iter().chain(outcomes).collect();
+    let found = all.iter().find(|(word, _)| *word == text);
+    found.map(|(_, state)| *state).ok_or_else(|| {
+        let words: Vec<&str> = all.iter().map(|(word, _)| *word).collect();
+        format!("expected one of {}", words.join(", "))
+    })
+}
+
+#[derive(Debug, Args)]
+pub struct CostArgs {
+    /// Group spending by this
+    #[arg(long = "by", value_enum, value_name = "WHAT", default_value = "day")]
+    pub group_by: GroupBy,
+    /// Only spending since WHEN: a duration like 12h or 7d, a date, or a time [default: 30d]
+    ///
+    /// The time is rounded down to a quarter of an hour.
+    #[arg(long, value_name = "WHEN", value_parser = when, conflicts_with = "all")]
+    pub since: Option<Moment>,
+    /// Show the spending of all time
+    #[arg(long)]
+    pub all: bool,
+    /// Print comma-separated values with a header line
+    #[arg(long)]
+    pub csv: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum GroupBy {
+    /// The local date
+    Day,
+    /// The model
+    Model,
+    /// The working directory
+    Project,
+    /// The run
+    Run,
+    /// The agent
+    Agent,
+}
+
+#[derive(Debug, Args)]
+pub struct LedgerArgs {
+    #[command(subcommand)]
+    pub command: LedgerCommand,
+}
+
+#[derive(Clone, Copy, Debug, Subcommand)]
+pub enum LedgerCommand {
+    /// Rebuild the ledger from the directories of all runs
+    Rebuild,
+    /// Compare the ledger with the journals, and print each difference
+    Verify,
+}
+
+#[derive(Debug, Args)]
+pub struct LogsArgs {
+    /// Run id prefix, name, directory, or `@` for the latest run
+    #[arg(value_name = "RUN", default_value = "@")]
+    pub run: String,
+    /// Keep printing until the run finishes, across a recovery too
+    #[arg(long, short)]
+    pub follow: bool,
+    /// Only this attempt, from 1
+    #[arg(long, value_name = "N")]
+    pub attempt: Option<u32>,
+    /// Only messages since WHEN: 10m, 22:04, 2026-11-22T22:04 or 2026-11-22
+    #[arg(long, value_name = "WHEN", value_parser = when)]
+    pub since: Option<Moment>,
+    /// Print the agent's own stream, line by line, unchanged
+    #[arg(long, conflicts_with = "json_array")]
+    pub raw: bool,
+    /// Print one JSON array with an object per message
+    #[arg(long, conflicts_with = "follow")]
+    pub json_array: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct DiffArgs {
+    /// Run id prefix, name, directory, or `@` for the latest run
+    #[arg(value_name = "RUN", default_value = "@", hide_default_value = true)]
+    pub run: String,
+    /// Print how much changed in each file, instead of the changes
+    #[arg(long)]
+    pub stat: bool,
+    /// Print only file names
+    #[arg(long, conflicts_with = "stat")]
+    pub name_only: bool,
+    /// Only these files and folders, as git pathspecs relative to the top of the repository
+    #[arg(last = true, value_name = "PATH")]
+    pub paths: Vec<OsString>,
+}
+
+#[derive(Debug, Args)]
+pub struct ReportArgs {
+    /// Run id prefix, name, directory, or `@` for the latest run [default: all of the last 24 hours]
+    #[arg(value_name = "RUN", conflicts_with = "since")]
+    pub run: Option<String>,
+    /// All runs active since WHEN: a duration like 12h or 7d, or a date and time like 2026-05-01T18:30
+    #[arg(long, value_name = "WHEN", value_parser = when)]
+    pub since: Option<Moment>,
+    /// Format of the report: an HTML page, text of 100 columns, or JSON [default: html]
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    pub format: Option<ReportFormat>,
+    /// The file to write; `-` is stdout [default: `reports/report-DATE.html` in `$LONGHAUL_HOME`; stdout for
+    /// text and JSON]
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ReportFormat {
+    /// One HTML page that loads nothing and runs nothing
+    Html,
+    /// Text of 100 columns
+    Text,
+    /// One JSON object
+    Json,
+}
+
+#[derive(Debug, Args)]
+pub struct ShowArgs {
+    /// Run id prefix, name, directory, or `@` for the latest run
+    #[arg(value_name = "RUN", default_value = "@")]
+    pub run: String,
+}

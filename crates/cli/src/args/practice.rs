@@ -1,0 +1,76 @@
+//! The arguments of `longhaul drill` and `longhaul simulate`.
+
+use super::PolicyArgs;
+use clap::{Args, ValueEnum};
+use std::path::PathBuf;
+
+#[derive(Debug, Args)]
+pub struct DrillArgs {
+    /// Scenarios by name or TOML file [default: storm]; `all` runs every one
+    #[arg(value_name = "SCENARIO")]
+    pub scenarios: Vec<String>,
+    /// The agent: the scripted one needs nothing and speaks either protocol, `claude` is the real one on a loopback API
+    #[arg(long, value_enum, default_value_t = DrillAgentKind::Scripted)]
+    pub agent: DrillAgentKind,
+    /// The real agent's program
+    #[arg(long, value_name = "FILE")]
+    pub agent_path: Option<PathBuf>,
+    /// List the scenarios
+    #[arg(long)]
+    pub list: bool,
+    /// Seed of the injected faults; `random` draws one and prints it [default: 1]
+    #[arg(long, value_name = "N|random", default_value = "1", hide_default_value = true, value_parser = seed)]
+    pub seed: Seed,
+    /// Keep the temporary directory with the workspace and the run
+    #[arg(long)]
+    pub keep: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum DrillAgentKind {
+    Scripted,
+    /// The scripted agent, over the Agent Client Protocol
+    Acp,
+    Claude,
+}
+
+impl DrillAgentKind {
+    /// Returns the name, as in the scorecard.
+    pub fn name(self) -> &'static str {
+        match self {
+            DrillAgentKind::Scripted => "scripted",
+            DrillAgentKind::Acp => "acp",
+            DrillAgentKind::Claude => "claude",
+        }
+    }
+}
+
+/// The seed of a drill.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Seed {
+    Number(u64),
+    Random,
+}
+
+fn seed(text: &str) -> Result<Seed, String> {
+    match text {
+        "random" => Ok(Seed::Random),
+        number => number.parse().map(Seed::Number).map_err(|_| "expected a number or `random`".to_owned()),
+    }
+}
+
+#[derive(Debug, Args)]
+pub struct SimulateArgs {
+    /// Faults to inject: a built-in profile, a TOML file, or `history` for those of your past runs
+    #[arg(long, value_name = "PROFILE|FILE|history", default_value = "flaky")]
+    pub faults: String,
+    /// Number of simulated runs
+    #[arg(long, value_name = "N", default_value_t = 10_000)]
+    pub runs: u32,
+    /// Seed of the random numbers
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+    /// Last, because its help heading applies to all flags after it.
+    #[command(flatten)]
+    pub policy: PolicyArgs,
+}

@@ -1,0 +1,153 @@
+//! The directory of one attempt.
+
+use crate::atomic::{replace, replace_json};
+use crate::files::{make_dirs, private, read_json};
+use crate::{AttemptFile, Durability, StoreError, failpoint_io, read_regular_to_string};
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// The directory of one attempt.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AttemptDir {
+    pub(crate) path: PathBuf,
+    pub(crate) number: u32,
+}
+
+impl AttemptDir {
+    /// Returns the number of the attempt, starting at 1.
+    pub fn number(&self) -> u32 {
+        self.number
+    }
+
+    /// Returns the path of the directory.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Returns the directory of the summary for this attempt, whether it exists or not. It has the files of
+    /// an attempt except session and exit.
+    pub fn summary(&self) -> AttemptDir {
+        AttemptDir { path: self.path.join("summary"), number: self.number }
+    }
+
+    /// Creates the directory, unless a dead supervisor of the same run already did.
+    pub fn create(self) -> Result<AttemptDir, StoreError> {
+        make_dirs(&self.path).map_err(StoreError::io("create attempt directory", &self.path))?;
+        Ok(self)
+    }
+
+    /// Returns the path of a file of this type.
+    pub fn path_of<T: AttemptFile>(&self) -> PathBuf {
+        self.path.join(T::NAME)
+    }
+
+    /// Reads a file. Returns `None` if it was not written.
+    pub fn read<T: AttemptFile>(&self) -> Result<Option<T>, StoreError> {
+        match read_json(T::DESCRIPTION, &self.path_of::<T>()) {
+            Err(StoreError::Io { cause, .. }) if cause.kind() == io::ErrorKind::NotFound => Ok(None),
+            result => result.map(Some),
+        }
+    }
+
+    /// Reads a file. Returns the default if it was not written or cannot be read.
+    pub fn read_or_default<T: AttemptFile + Default>(&self) -> T {
+        self.read().ok().flatten().unwrap_or_default()
+    }
+
+    /// Replaces a file.
+    pub fn write<T: AttemptFile>(&self, content: &T) -> Result<(), StoreError> {
+        replace_json(&self.path_of::<T>(), content, T::DURABILITY)
+    }
+
+    /// Returns the path of the agent's event stream: its unchanged standard output.
+    pub fn stream_path(&self) -> PathBuf {
+        self.path.join("stream.jsonl")
+    }
+
+    /// Returns the path of the agent's unchanged standard error.
+    pub fn stderr_path(&self) -> PathBuf {
+        self.path.join("stderr.log")
+    }
+
+    /// Opens `stream.jsonl` for the agent to append to.
+    pub fn create_stream(&self) -> Result<File, StoreError> {
+        open_append(&self.stream_path())
+    }
+
+    /// Opens `stderr.log` for the agent to append to.
+    pub fn create_stderr(&self) -> Result<File, StoreError> {
+        open_append(&self.stderr_path())
+    }
+
+    /// Returns the path of a guarded agent's standard input, a FIFO that exists while the agent runs.
+    pub fn input_path(&self) -> PathBuf {
+        self.path.join("input")
+    }
+
+    /// Creates the FIFO for a guarded agent's input and opens it for the agent. It is open for reading and
+    /// writing, so that the input does not end when a supervisor dies.
+    pub fn create_input(&self) -> Result<File, StoreError> {
+        let path = self.input_path();
+        self.remove_input();
+        failpoint_io::make_fifo(&path).map_err(StoreError::io("create", &path))?;
+        File::options().read(true).write(true).open(&path).map_err(StoreError::io("open", &path))
+    }
+
+    /// Removes the FIFO, if there is one, after its agent has ended.
+    pub fn remove_input(&self) {
+        // If this fails, only an unused name remains.
+        let _ = fs::remove_file(self.input_path());
+    }
+
+    /// Writes `prompt.txt`, the prompt that the agent starts with, without a disk flush.
+    pub fn write_prompt(&self, prompt: &str) -> Result<(), StoreError> {
+        replace(&self.prompt_path(), prompt.as_bytes(), Durability::Process)
+    }
+
+    /// Reads the prompt that the agent started with. Returns `None` if it was not recorded.
+    pub fn prompt(&self) -> Result<Option<String>, StoreError> {
+        let path = self.prompt_path();
+        match read_regular_to_string(&path) {
+            Ok(prompt) => Ok(Some(prompt)),
+            Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(cause) => Err(StoreError::io("read", &path)(cause)),
+        }
+    }
+
+    fn prompt_path(&self) -> PathBuf {
+        self.path.join("prompt.txt")
+    }
+
+    /// Adds the id of a request that is about to be sent to the agent to `requests.txt`, without a disk flush:
+    /// the agent dies with the machine.
+    ///
+    /// # Errors
+    /// Returns [`StoreError::Io`] if the file cannot be written.
+    pub fn add_sent_request(&self, id: &str) -> Result<(), StoreError> {
+        let path = self.sent_requests_path();
+        let written = open_append(&path)?.write_all(format!("{id}\n").as_bytes());
+        written.map_err(StoreError::io("write", &path))
+    }
+
+    /// Returns the ids of the requests that were sent to the agent one after the other.
+    ///
+    /// # Errors
+    /// Returns [`StoreError::Io`] if the file cannot be read.
+    pub fn sent_requests(&self) -> Result<Vec<String>, StoreError> {
+        let path = self.sent_requests_path();
+        match read_regular_to_string(&path) {
+            Ok(ids) => Ok(ids.lines().map(str::to_owned).collect()),
+            Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+            Err(cause) => Err(StoreError::io("read", &path)(cause)),
+        }
+    }
+
+    fn sent_requests_path(&self) -> PathBuf {
+        self.path.join("requests.txt")
+    }
+}
+
+fn open_append(path: &Path) -> Result<File, StoreError> {
+    failpoint_io::open(private().append(true).create(true), path).map_err(StoreError::io("create", path))
+}

@@ -1,0 +1,77 @@
+//! The programs under measurement: a build of `longhaul`, and the agent.
+
+use clap::{Args, ValueEnum};
+use longhaul_core::draw;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{SystemTime, UNIX_EPOCH};
+use std::{env, io};
+
+pub struct Programs {
+    pub longhaul: PathBuf,
+    /// The real agent. For a measurement with the scripted agent, `longhaul`, which contains it.
+    pub claude: PathBuf,
+}
+
+#[derive(Args)]
+pub struct SeedOptions {
+    /// The agent that runs
+    #[arg(long, value_enum, default_value = "claude")]
+    pub agent: AgentChoice,
+    /// Number of new seeds
+    #[arg(long)]
+    seeds: Option<u64>,
+    /// Seed of a run to repeat
+    #[arg(long, conflicts_with = "seeds")]
+    seed: Vec<u64>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum AgentChoice {
+    Scripted,
+    /// The scripted agent over the Agent Client Protocol
+    Acp,
+    Claude,
+}
+
+impl SeedOptions {
+    pub fn is_scripted(&self) -> bool {
+        self.agent != AgentChoice::Claude
+    }
+
+    /// Returns the requested seeds. New ones are short enough to type.
+    pub fn seeds(&self, default_count: u64) -> Vec<u64> {
+        if !self.seed.is_empty() {
+            return self.seed.clone();
+        }
+        let nanos = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64);
+        (0..self.seeds.unwrap_or(default_count)).map(|salt| draw(nanos, salt, 999_999)).collect()
+    }
+}
+
+pub fn cargo() -> Command {
+    Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+}
+
+pub fn built(root: &Path, profile: &str, program: &str) -> PathBuf {
+    let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
+    target.join(profile).join(program)
+}
+
+/// Makes a debug build of `longhaul`, for measurements in which its own speed does not matter.
+pub fn debug_build(root: &Path) -> io::Result<PathBuf> {
+    succeed(cargo().args(["build", "--quiet", "--package", "longhaul-cli"]).current_dir(root))?;
+    Ok(built(root, "debug", "longhaul"))
+}
+
+/// Makes a release build of a program and returns its path.
+pub fn release_build(root: &Path, args: &[&str], program: &str) -> io::Result<PathBuf> {
+    succeed(cargo().args(["build", "--quiet", "--release"]).args(args).current_dir(root))?;
+    Ok(built(root, "release", program))
+}
+
+/// Runs a command whose failure is an error.
+pub fn succeed(command: &mut Command) -> io::Result<()> {
+    let status = command.status()?;
+    if status.success() { Ok(()) } else { Err(io::Error::other(format!("{command:?}: {status}"))) }
+}
