@@ -48,8 +48,7 @@ enum Command {
     Limits,
     /// Simulate seeds of the core, or print the trace of one seed
     #[command(override_usage = "cargo xtask sim [--runs N] [--start SEED] [--threads N]
-       cargo xtask sim --seed SEED
-       cargo xtask sim --outages")]
+       cargo xtask sim --seed SEED")]
     Sim {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         args: Vec<String>,

@@ -140,25 +140,17 @@ impl ApiCall {
         let failures_before = self.failures;
         self.failures = self.failures.saturating_add(1);
         let server_not_before = retry_after.map(|span| now.at + span);
+        let give_up = |reason, not_before| CallDecision::GiveUp { reason, not_before };
         if !error.is_transient() {
-            return CallDecision::GiveUp {
-                reason: GiveUpReason::NotRetryable,
-                not_before: server_not_before,
-            };
+            return give_up(GiveUpReason::NotRetryable, server_not_before);
         }
         if failures_before >= policy.retries_max {
-            return CallDecision::GiveUp {
-                reason: GiveUpReason::RetriesExhausted,
-                not_before: server_not_before,
-            };
+            return give_up(GiveUpReason::RetriesExhausted, server_not_before);
         }
         let at = now.at + policy.backoff.delay(failures_before, retry_after, now.roll);
         if at + ANSWER_MIN > self.started_at + policy.time_budget {
             // Our own backoff alone says nothing about the API.
-            return CallDecision::GiveUp {
-                reason: GiveUpReason::OutOfTime,
-                not_before: server_not_before.map(|_| at),
-            };
+            return give_up(GiveUpReason::OutOfTime, server_not_before.map(|_| at));
         }
         CallDecision::Retry { at }
     }

@@ -6,7 +6,7 @@ use crate::{Continuity, RateLimit, SessionId, StopCause, Tokens, Usd};
 use serde::{Deserialize, Serialize};
 
 /// How a process ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Exit {
@@ -15,6 +15,7 @@ pub enum Exit {
     /// This signal ended it.
     Signal(i32),
     /// It ended while no supervisor ran, so its exit status is unknown.
+    #[default]
     Unobserved,
     /// It was never spawned.
     NeverSpawned,
@@ -23,7 +24,7 @@ pub enum Exit {
 /// Everything that decides why an attempt ended.
 ///
 /// `classify` reads the fields from top to bottom: later evidence never overrides earlier evidence.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Evidence {
     /// Reason why Longhaul stopped the agent, if it did. The run sets it, not the dialect.
@@ -79,27 +80,7 @@ pub struct Evidence {
 impl Evidence {
     /// Returns the evidence of a process of which only the exit is known.
     pub fn from_exit(exit: Exit) -> Evidence {
-        Evidence {
-            stop_cause: None,
-            exit,
-            oom_killed: false,
-            startup: None,
-            result: None,
-            exchange_open: false,
-            rate_limit: None,
-            guard_lapsed: false,
-            denied_calls: 0,
-            questions: Questions::default(),
-            session: None,
-            session_named_by_agent: false,
-            continuity: None,
-            made_progress: false,
-            claimed_done: false,
-            results: 0,
-            background: 0,
-            workspace_fingerprint: None,
-            usage: Usage::default(),
-        }
+        Evidence { exit, ..Evidence::default() }
     }
 }
 

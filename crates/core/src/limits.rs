@@ -5,7 +5,6 @@
 
 use crate::{OutcomeKind, Span, Usage, Usd, word_enum};
 use serde::{Deserialize, Serialize};
-use std::fmt;
 
 // A tenth of the time suffices to save the work of the rest. A wrap-up takes a commit, and the hooks of a
 // large repository may delay that for minutes.
@@ -53,23 +52,25 @@ pub struct WrapUp {
     pub reserve: Option<Span>,
 }
 
-/// A limit that ends a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum Limit {
-    /// The budget.
-    Budget,
-    /// The limit on tokens.
-    Tokens,
-    /// The limit on the time that the run works.
-    Time,
-    /// The limit on the time since the run started.
-    Wall,
-    /// The limit on turns.
-    Turns,
-    /// The limit on attempts, regardless of progress. Unlike the others, it leads to no wrap-up.
-    Attempts,
+word_enum! {
+    /// A limit that ends a run.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    #[serde(rename_all = "snake_case")]
+    pub enum Limit {
+        /// The budget.
+        Budget = "budget",
+        /// The limit on tokens.
+        Tokens = "tokens",
+        /// The limit on the time that the run works.
+        Time = "time",
+        /// The limit on the time since the run started.
+        Wall = "wall",
+        /// The limit on turns.
+        Turns = "turns",
+        /// The limit on attempts, regardless of progress. Unlike the others, it leads to no wrap-up.
+        Attempts = "attempts",
+    }
 }
 
 word_enum! {
@@ -112,6 +113,15 @@ pub(crate) struct TurnSize {
     pub(crate) tokens: u64,
 }
 
+/// The use of one limit that is set.
+struct LimitUse {
+    limit: Limit,
+    used: u64,
+    max: u64,
+    /// Reserve, before it is capped at half of the limit.
+    reserve: u64,
+}
+
 /// Remaining amounts of the limits that are set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -150,52 +160,42 @@ impl Limits {
         *self != Limits { memory: self.memory, ..Limits::default() }
     }
 
+    /// Returns the uses of the limits that are set.
+    fn uses(&self, wrap_up: Option<WrapUp>, used: &LimitUsage) -> impl Iterator<Item = LimitUse> {
+        let set = |limit, used, max: Option<u64>, reserve| Some(LimitUse { limit, used, max: max?, reserve });
+        let timed = |limit, used: Span, max: Option<Span>| {
+            set(limit, used.0, max.map(|span| span.0), max.map_or(0, |max| time_reserve(wrap_up, max).0))
+        };
+        let tokens_reserve = used.largest_turn_tokens.saturating_mul(WRAP_UP_TURNS.into());
+        let money_reserve = used.largest_turn_cost.max(MONEY_MIN);
+        let uses = [
+            set(Limit::Budget, used.cost.0, self.budget.map(|usd| usd.0), money_reserve.0),
+            set(Limit::Tokens, used.tokens, self.tokens, tokens_reserve),
+            timed(Limit::Time, used.time, self.time),
+            timed(Limit::Wall, used.wall, self.wall),
+            set(Limit::Turns, used.turns.into(), self.turns.map(u64::from), WRAP_UP_TURNS.into()),
+        ];
+        uses.into_iter().flatten()
+    }
+
     /// Returns the reached limit and its threshold. An exhausted limit precedes one at its reserve.
     pub fn reached(&self, wrap_up: Option<WrapUp>, used: &LimitUsage) -> Option<(Limit, LimitThreshold)> {
-        let threshold = |used: u64, limit: Option<u64>, reserve: u64| {
-            let limit = limit?;
-            let reserve = if wrap_up.is_some() { reserve.min(limit / 2) } else { 0 };
-            let at_reserve = reserve > 0 && used >= limit - reserve;
-            if used >= limit {
-                Some(LimitThreshold::Exhausted)
-            } else {
-                at_reserve.then_some(LimitThreshold::Reserve)
-            }
-        };
-        let time_reserve = |limit: Option<Span>| limit.map_or(0, |limit| time_reserve(wrap_up, limit).0);
-        [
-            (
-                Limit::Budget,
-                threshold(used.cost.0, self.budget.map(|usd| usd.0), used.largest_turn_cost.max(MONEY_MIN).0),
-            ),
-            (
-                Limit::Tokens,
-                threshold(
-                    used.tokens,
-                    self.tokens,
-                    used.largest_turn_tokens.saturating_mul(WRAP_UP_TURNS.into()),
-                ),
-            ),
-            (Limit::Time, threshold(used.time.0, self.time.map(|span| span.0), time_reserve(self.time))),
-            (Limit::Wall, threshold(used.wall.0, self.wall.map(|span| span.0), time_reserve(self.wall))),
-            (Limit::Turns, threshold(used.turns.into(), self.turns.map(u64::from), WRAP_UP_TURNS.into())),
-        ]
-        .into_iter()
-        .filter_map(|(limit, threshold)| Some((limit, threshold?)))
-        .max_by_key(|(limit, threshold)| (*threshold, std::cmp::Reverse(*limit)))
+        self.uses(wrap_up, used)
+            .filter_map(|LimitUse { limit, used, max, reserve }| {
+                let reserve = if wrap_up.is_some() { reserve.min(max / 2) } else { 0 };
+                if used >= max {
+                    return Some((limit, LimitThreshold::Exhausted));
+                }
+                (reserve > 0 && used >= max - reserve).then_some((limit, LimitThreshold::Reserve))
+            })
+            .max_by_key(|(limit, threshold)| (*threshold, std::cmp::Reverse(*limit)))
     }
 
     /// Returns whether a limit is near, so that little more than its reserve remains.
     pub(crate) fn is_near(&self, wrap_up: Option<WrapUp>, used: &LimitUsage) -> bool {
-        let near = |used: u64, limit: Option<u64>, reserve: u64| {
-            limit.is_some_and(|limit| used >= limit - reserve.saturating_mul(NEAR_RESERVES).min(limit / 2))
-        };
-        let time = |limit: Option<Span>| limit.map_or(0, |limit| time_reserve(wrap_up, limit).0);
-        near(used.cost.0, self.budget.map(|usd| usd.0), used.largest_turn_cost.max(MONEY_MIN).0)
-            || near(used.tokens, self.tokens, used.largest_turn_tokens.saturating_mul(WRAP_UP_TURNS.into()))
-            || near(used.time.0, self.time.map(|span| span.0), time(self.time))
-            || near(used.wall.0, self.wall.map(|span| span.0), time(self.wall))
-            || near(used.turns.into(), self.turns.map(u64::from), WRAP_UP_TURNS.into())
+        self.uses(wrap_up, used).any(|LimitUse { used, max, reserve, .. }| {
+            used >= max - reserve.saturating_mul(NEAR_RESERVES).min(max / 2)
+        })
     }
 
     /// Returns the amounts that remain after this usage.
@@ -253,19 +253,8 @@ impl LimitUsage {
 
 impl Limit {
     /// Every limit that a run uses up gradually.
-    pub const ALL: &'static [Limit] = &[Limit::Budget, Limit::Tokens, Limit::Time, Limit::Wall, Limit::Turns];
-
-    /// Returns the wire word.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Limit::Budget => "budget",
-            Limit::Tokens => "tokens",
-            Limit::Time => "time",
-            Limit::Wall => "wall",
-            Limit::Turns => "turns",
-            Limit::Attempts => "attempts",
-        }
-    }
+    pub const GRADUAL: &'static [Limit] =
+        &[Limit::Budget, Limit::Tokens, Limit::Time, Limit::Wall, Limit::Turns];
 
     /// Returns the limit as a noun phrase for people.
     pub fn describe(self) -> &'static str {
@@ -286,12 +275,6 @@ impl Limit {
             Limit::Time | Limit::Wall | Limit::Turns => OutcomeKind::OutOfTime,
             Limit::Attempts => OutcomeKind::Failed,
         }
-    }
-}
-
-impl fmt::Display for Limit {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.pad(self.as_str())
     }
 }
 

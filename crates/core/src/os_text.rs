@@ -63,33 +63,9 @@ impl From<OsText> for Wire {
     }
 }
 
-impl From<&str> for OsText {
-    fn from(text: &str) -> OsText {
+impl<T: Into<OsString>> From<T> for OsText {
+    fn from(text: T) -> OsText {
         OsText(text.into())
-    }
-}
-
-impl From<String> for OsText {
-    fn from(text: String) -> OsText {
-        OsText(text.into())
-    }
-}
-
-impl From<OsString> for OsText {
-    fn from(text: OsString) -> OsText {
-        OsText(text)
-    }
-}
-
-impl From<PathBuf> for OsText {
-    fn from(path: PathBuf) -> OsText {
-        OsText(path.into())
-    }
-}
-
-impl From<&Path> for OsText {
-    fn from(path: &Path) -> OsText {
-        OsText(path.into())
     }
 }
 

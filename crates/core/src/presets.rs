@@ -45,11 +45,7 @@ impl Preset {
             Preset::Openclawpack => Policy {
                 retries_max: 3,
                 progress_resets_retries: false,
-                backoff: Backoff {
-                    base: Span::from_secs(2),
-                    cap: Span::from_secs(60),
-                    jitter: Jitter::Percent(50),
-                },
+                backoff: backoff(2, 60, Jitter::Percent(50)),
                 outage_bound: OutageBound::Retries,
                 attempt_timeout_action: TimeoutAction::Final,
                 session_loss: SessionLoss::FreshWithWarning,
@@ -59,31 +55,19 @@ impl Preset {
                 retries_max: 2,
                 // The delays used are 30 s and 60 s. The original has no jitter, so its parallel provers
                 // retry at the same moment. ±25 % spreads them.
-                backoff: Backoff {
-                    base: Span::from_secs(30),
-                    cap: Span::from_secs(120),
-                    jitter: Jitter::Percent(25),
-                },
+                backoff: backoff(30, 120, Jitter::Percent(25)),
                 session_loss: SessionLoss::SpendAttempt,
                 ..counted_retries()
             },
             Preset::Researchgym => Policy {
                 wrap_up: Some(WrapUp { reserve: Some(Span::from_secs(60)) }),
                 retries_max: 5,
-                backoff: Backoff {
-                    base: Span::from_secs(30),
-                    cap: Span::from_secs(300),
-                    jitter: Jitter::None,
-                },
+                backoff: backoff(30, 300, Jitter::None),
                 ..counted_retries()
             },
             Preset::Keypoints => Policy {
                 retries_max: 2,
-                backoff: Backoff {
-                    base: Span::from_secs(2),
-                    cap: Span::from_secs(4),
-                    jitter: Jitter::Percent(25),
-                },
+                backoff: backoff(2, 4, Jitter::Percent(25)),
                 // The timeout is per request, and a request that timed out is retried like any other.
                 attempt_timeout: Some(Span::from_secs(30)),
                 attempt_timeout_action: TimeoutAction::Retry,
@@ -92,6 +76,10 @@ impl Preset {
             Preset::Drill => drill(),
         }
     }
+}
+
+fn backoff(base_s: u64, cap_s: u64, jitter: Jitter) -> Backoff {
+    Backoff { base: Span::from_secs(base_s), cap: Span::from_secs(cap_s), jitter }
 }
 
 fn default() -> Policy {
@@ -103,7 +91,7 @@ fn default() -> Policy {
         retries_max: 5,
         attempts_max: attempts_max(),
         progress_resets_retries: true,
-        backoff: Backoff { base: Span::from_secs(2), cap: Span::from_secs(300), jitter: Jitter::Full },
+        backoff: backoff(2, 300, Jitter::Full),
         early_overload_cap: Span::from_secs(15),
         early_overload_period: Span::from_mins(3),
         outage_bound: OutageBound::Time(Some(Span::from_hours(6))),

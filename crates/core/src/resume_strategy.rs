@@ -130,19 +130,10 @@ pub(crate) fn strategy_for_new_session(
     tried: StrategySet,
     has_history: bool,
 ) -> (ResumeStrategy, StrategyReason) {
-    match plan.prompt {
-        PromptKind::TaskAfterLoss(fault) if has_history && !tried.contains(ResumeStrategy::Handoff) => {
-            (ResumeStrategy::Handoff, StrategyReason::Fault(fault))
-        }
-        PromptKind::TaskAfterLoss(fault) => (ResumeStrategy::Fresh, StrategyReason::Fault(fault)),
-        PromptKind::Task
-        | PromptKind::FollowUp
-        | PromptKind::Continue(_)
-        | PromptKind::Nudge(_)
-        | PromptKind::WrapUp(_)
-        | PromptKind::LimitRaised(_)
-        | PromptKind::KeepGoing(_)
-        | PromptKind::ConfirmDone
-        | PromptKind::CheckFailed(_) => (ResumeStrategy::Fresh, StrategyReason::NeverOpened),
-    }
+    let PromptKind::TaskAfterLoss(fault) = plan.prompt else {
+        return (ResumeStrategy::Fresh, StrategyReason::NeverOpened);
+    };
+    let is_handoff = has_history && !tried.contains(ResumeStrategy::Handoff);
+    let strategy = if is_handoff { ResumeStrategy::Handoff } else { ResumeStrategy::Fresh };
+    (strategy, StrategyReason::Fault(fault))
 }

@@ -22,13 +22,15 @@ pub use observations::Observations;
 pub use recovery::RecoveryFinding;
 pub use state::{FaultSet, LimitState, Phase, State, WrapUpStage};
 
-use crate::{Action, Outcome, Record};
+use crate::{Action, Outcome, Record, Step};
 
 /// One request and its progress to an outcome.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Run {
     state: State,
     observations: Observations,
+    /// The step in progress. It is empty between steps.
+    step: Step,
 }
 
 impl Run {

@@ -28,7 +28,7 @@ pub use coverage::Coverage;
 pub use failed_seeds::{parse_failed, with_failed};
 pub use forecast::{Forecast, forecast};
 pub use oracles::{Oracle, Violation};
-pub use outages::{OutageRun, OutageStats, simulate_outages};
+pub use outages::{OutageRun, simulate_outages};
 pub use profile::{Profile, ProfileError, Rate};
 pub use quantiles::Quantiles;
 pub use swarm::{SeedFailure, SwarmStats, journal, rerun, swarm, trace};

@@ -4,16 +4,14 @@
 use crate::coverage::Coverage;
 use crate::fault_mix::{FaultMix, Interval};
 use crate::oracles::Violation;
-use crate::quantiles::Quantiles;
 use crate::seed_plan::SeedPlan;
 use crate::sim_run::{START, SimRun, Trace};
 use crate::world::server::Outage;
 use longhaul_core::{AgentResult, Fault, Policy, Span, StopReason, TerminalReason};
-use serde::Serialize;
 use std::ops::Range;
 
 /// One outage and the reaction of a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OutageRun {
     /// The seed.
     pub seed: u64,
@@ -25,30 +23,6 @@ pub struct OutageRun {
     pub failed_requests: u64,
 }
 
-/// Statistics of many outages.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct OutageStats {
-    /// The simulated runs.
-    pub runs: Vec<OutageRun>,
-    /// Lateness of all runs.
-    pub lateness: Quantiles<Span>,
-    /// Rejected requests of all runs.
-    pub failed_requests: Quantiles<u64>,
-    /// Percentage of runs with a lateness of at most 30 % of their outage or 10 s, whichever is longer.
-    pub in_time_percent: u64,
-}
-
-/// The limit of the lateness: 30 % of the outage, or 10 s.
-const LATE_PERCENT_MAX: u64 = 30;
-const LATE_MAX: Span = Span::from_secs(10);
-
-impl OutageRun {
-    /// Returns whether the run continued in time.
-    pub fn is_in_time(&self) -> bool {
-        self.lateness <= LATE_MAX.max(Span(self.outage.0 * LATE_PERCENT_MAX / 100))
-    }
-}
-
 /// Simulates one run of `policy` for each seed. The lengths of the outages are uniformly distributed from
 /// `outage_min` to `outage_max`.
 pub fn simulate_outages(
@@ -56,16 +30,8 @@ pub fn simulate_outages(
     seeds: Range<u64>,
     outage_min: Span,
     outage_max: Span,
-) -> Result<OutageStats, Violation> {
-    let runs: Vec<OutageRun> =
-        seeds.map(|seed| run(policy, seed, outage_min, outage_max)).collect::<Result<_, _>>()?;
-    let in_time = runs.iter().filter(|run| run.is_in_time()).count() as u64;
-    Ok(OutageStats {
-        lateness: Quantiles::new(runs.iter().map(|run| run.lateness).collect()),
-        failed_requests: Quantiles::new(runs.iter().map(|run| run.failed_requests).collect()),
-        in_time_percent: in_time * 100 / (runs.len() as u64).max(1),
-        runs,
-    })
+) -> Result<Vec<OutageRun>, Violation> {
+    seeds.map(|seed| run(policy, seed, outage_min, outage_max)).collect()
 }
 
 fn run(policy: &Policy, seed: u64, outage_min: Span, outage_max: Span) -> Result<OutageRun, Violation> {

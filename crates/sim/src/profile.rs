@@ -5,7 +5,7 @@ use crate::fault_mix::{FaultMix, FaultPoint, Interval};
 use longhaul_core::{AttemptHistory, Fault, Remedy, RunHistory, Span, Usd};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::fmt;
+use thiserror::Error;
 
 const BUILT_IN: &[(&str, &str)] = &[
     ("calm", include_str!("../profiles/calm.toml")),
@@ -63,16 +63,9 @@ fn reset_seconds() -> [f64; 2] {
 }
 
 /// An unusable profile.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{0}")]
 pub struct ProfileError(String);
-
-impl fmt::Display for ProfileError {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for ProfileError {}
 
 impl Profile {
     /// Returns the names of the built-in profiles.

@@ -86,7 +86,7 @@ fn simulate() -> io::Result<Vec<OutageResult>> {
         refused: run.failed_requests as f64,
         done: true,
     };
-    Ok(found.runs.into_iter().map(result).collect())
+    Ok(found.into_iter().map(result).collect())
 }
 
 fn run_real_agent(bench: &Bench, simulated: &[OutageResult]) -> io::Result<Vec<OutageResult>> {

@@ -11,36 +11,18 @@ use crate::{
 impl Run {
     /// Applies one record.
     pub fn apply(&mut self, record: &Record) {
-        match record {
-            Record::AttemptStarted { at, .. } | Record::AttemptSpawned { at, .. } => {
-                self.observations = Observations::new(*at)
-            }
-            Record::Downtime { duration: span } => self.observations.add_downtime(*span),
-            Record::PromptSent { at, .. } => self.observations.on_prompt_sent(*at),
-            // From here on the usage is part of the run's total.
-            Record::AttemptEnded { at, .. } => self.observations = Observations::new(*at),
-            Record::RunStarted { .. }
-            | Record::RunReopened { .. }
-            | Record::ResumeStrategyChosen { .. }
-            | Record::SummaryStarted { .. }
-            | Record::SummaryStopOrdered { .. }
-            | Record::SummaryEnded { .. }
-            | Record::SessionOpened { .. }
-            | Record::ProgressMade { .. }
-            | Record::LimitReached { .. }
-            | Record::AgentStopped { .. }
-            | Record::InputClosed { .. }
-            | Record::StopOrdered { .. }
-            | Record::StallDeferred { .. }
-            | Record::Recovered { .. }
-            | Record::Swept { .. }
-            | Record::CheckStarted { .. }
-            | Record::CheckStopOrdered { .. }
-            | Record::CheckEnded { .. }
-            | Record::CancelRequested { .. }
-            | Record::SuspendOrdered { .. }
-            | Record::Suspended { .. }
-            | Record::RunFinished { .. } => {}
+        // From the end of an attempt on, its usage is part of the run's total.
+        if let Record::AttemptStarted { at, .. }
+        | Record::AttemptSpawned { at, .. }
+        | Record::AttemptEnded { at, .. } = record
+        {
+            self.observations = Observations::new(*at);
+        }
+        if let Record::Downtime { duration } = record {
+            self.observations.add_downtime(*duration);
+        }
+        if let Record::PromptSent { at, .. } = record {
+            self.observations.on_prompt_sent(*at);
         }
         self.state.apply(record);
     }
@@ -99,13 +81,7 @@ impl State {
             Record::ProgressMade { resets_retries, .. } => {
                 self.made_progress = true;
                 if *resets_retries {
-                    self.failures_since_progress = 0;
-                    self.outage_started_at = None;
-                    self.outage_waits = 0;
-                    self.malformed_responses = 0;
-                    self.parks = 0;
-                    self.faults_with_new_session = FaultSet::default();
-                    self.strategies_tried = StrategySet::default();
+                    self.reset_progress_counts();
                 }
             }
             Record::LimitReached { limit, threshold, results, .. } => {
@@ -263,14 +239,19 @@ impl State {
         self.done_claims = 0;
         self.idle_stops = 0;
         self.limit_warning_sent = false;
+        self.reset_progress_counts();
+        self.answer_nudges = 0;
+        self.smaller_steps_nudges = 0;
+        self.faults_retried_once = FaultSet::default();
+    }
+
+    /// Resets what counts only since the last progress.
+    fn reset_progress_counts(&mut self) {
         self.failures_since_progress = 0;
         self.outage_started_at = None;
         self.outage_waits = 0;
         self.malformed_responses = 0;
         self.parks = 0;
-        self.answer_nudges = 0;
-        self.smaller_steps_nudges = 0;
-        self.faults_retried_once = FaultSet::default();
         self.faults_with_new_session = FaultSet::default();
         self.strategies_tried = StrategySet::default();
     }

@@ -5,35 +5,31 @@
 use super::{Phase, Run, WrapUpStage};
 use crate::{
     Action, AttemptPlan, CheckResult, Fault, Limit, Moment, Now, Outcome, OutcomeKind, Policy, PromptKind,
-    Record, SessionPlan, Step, StopCause,
+    Record, SessionPlan, StopCause,
 };
 
 impl Run {
     /// Finishes the run if the check passed, or resumes the session with the failure.
-    pub(super) fn on_check_ended(&mut self, policy: &Policy, now: Now, result: CheckResult, step: &mut Step) {
+    pub(super) fn on_check_ended(&mut self, policy: &Policy, now: Now, result: CheckResult) {
         let Phase::Checking { .. } = self.state.phase else { return };
         // The next supervisor runs the check again.
         if result == CheckResult::Stopped && self.is_suspending() {
-            return self.finish_suspend(now.at, step);
+            return self.finish_suspend(now.at);
         }
-        self.record(step, Record::CheckEnded { at: now.at, result });
+        self.record(Record::CheckEnded { at: now.at, result });
         let failures_max = policy.checks.as_ref().map_or(0, |checks| checks.failures_max);
         let reached = self.state.limit_state.filter(|reached| reached.stage == WrapUpStage::Exhausted);
         match (result, self.state.cancelled_by, reached) {
-            (CheckResult::Passed, _, _) => self.finish(now.at, Outcome::DONE, step),
-            (_, Some(source), _) => self.finish(now.at, Outcome::cancelled(source), step),
-            (_, None, Some(reached)) => self.finish(now.at, Outcome::from_limit(reached.limit, None), step),
-            _ if self.state.checks_failed >= failures_max => self.finish(now.at, CHECK_FAILED, step),
+            (CheckResult::Passed, _, _) => self.finish(now.at, Outcome::DONE),
+            (_, Some(source), _) => self.finish(now.at, Outcome::cancelled(source)),
+            (_, None, Some(reached)) => self.finish(now.at, Outcome::from_limit(reached.limit, None)),
+            _ if self.state.checks_failed >= failures_max => self.finish(now.at, CHECK_FAILED),
             _ if self.is_last_attempt(policy) => {
-                self.finish(now.at, Outcome::from_limit(Limit::Attempts, None), step)
+                self.finish(now.at, Outcome::from_limit(Limit::Attempts, None))
             }
             (CheckResult::Failed | CheckResult::Stopped, None, None) => {
                 let Some(session) = self.state.session.clone() else {
-                    return self.finish(
-                        now.at,
-                        Outcome::from_fault(OutcomeKind::Failed, Fault::SessionLost),
-                        step,
-                    );
+                    return self.finish(now.at, Outcome::from_fault(OutcomeKind::Failed, Fault::SessionLost));
                 };
                 let prompt = PromptKind::CheckFailed(self.state.checks);
                 let attempt = self.state.attempts() + 1;
@@ -41,15 +37,14 @@ impl Run {
                     policy,
                     now.at,
                     AttemptPlan::new(attempt, SessionPlan::Resume(session), prompt),
-                    step,
                 );
             }
         }
     }
 
-    pub(super) fn stop_checking(&mut self, at: Moment, cause: StopCause, step: &mut Step) {
-        self.record(step, Record::CheckStopOrdered { at, cause });
-        step.actions.push(Action::StopCheck);
+    pub(super) fn stop_checking(&mut self, at: Moment, cause: StopCause) {
+        self.record(Record::CheckStopOrdered { at, cause });
+        self.step.actions.push(Action::StopCheck);
     }
 }
 

@@ -92,17 +92,16 @@ fn wrap_up(
 /// Plans the attempt that resumes a finished run, in its session if it has one.
 pub(super) fn plan_reopened(state: &State, now: Now, request: &ResumeRequest) -> AttemptPlan {
     let fault = state.fault.unwrap_or(Fault::Interrupted);
-    let (session, prompt) = match (&state.session, request) {
-        (Some(session), ResumeRequest::Continue) => {
-            (SessionPlan::Resume(session.clone()), continue_prompt(state))
+    let (session, prompt) = match &state.session {
+        Some(session) => {
+            let prompt = match request {
+                ResumeRequest::Continue => continue_prompt(state),
+                ResumeRequest::RepeatTask => PromptKind::Task,
+                ResumeRequest::Prompt(_) => PromptKind::FollowUp,
+            };
+            (SessionPlan::Resume(session.clone()), prompt)
         }
-        (Some(session), ResumeRequest::RepeatTask) => {
-            (SessionPlan::Resume(session.clone()), PromptKind::Task)
-        }
-        (Some(session), ResumeRequest::Prompt(_)) => {
-            (SessionPlan::Resume(session.clone()), PromptKind::FollowUp)
-        }
-        (None, _) => {
+        None => {
             let prompt =
                 if state.usage.is_empty() { PromptKind::Task } else { PromptKind::TaskAfterLoss(fault) };
             (SessionPlan::New(draw_uuid(now.roll, SALT_SESSION)), prompt)
@@ -119,12 +118,6 @@ fn continue_prompt(state: &State) -> PromptKind {
         // Without a fault, nothing interrupted the agent.
         (None, _) => state.fault.map_or(PromptKind::Nudge(Nudge::Answer), PromptKind::Continue),
     }
-}
-
-/// A prompt and the session that receives it.
-struct SessionPrompt {
-    session: SessionPlan,
-    prompt: PromptKind,
 }
 
 /// One failed attempt and the input for the decision about it.
@@ -180,7 +173,7 @@ impl FailedAttempt<'_> {
         if exhausted {
             self.end_with_retry_at(at)
         } else {
-            self.attempt(Remedy::WaitOut, at, self.resume_target())
+            self.attempt(Remedy::WaitOut, at, self.resume_plan())
         }
     }
 
@@ -197,21 +190,21 @@ impl FailedAttempt<'_> {
         if self.policy.max_reset_wait.is_some_and(|longest| at.since(self.now.at) > longest) {
             return self.end_with_retry_at(at);
         }
-        self.attempt(Remedy::Park, at, self.resume_target())
+        self.attempt(Remedy::Park, at, self.resume_plan())
     }
 
     fn resume(&self, remedy: Remedy) -> AfterAttempt {
         // The signal of the suspension ended the attempt. It did not fail, and the next supervisor need not
         // wait.
         if self.fault == Fault::Interrupted && self.state.suspended_by.is_some() {
-            return self.attempt(remedy, self.now.at, self.resume_target());
+            return self.attempt(remedy, self.now.at, self.resume_plan());
         }
         if self.retries_used() >= self.policy.retries_max {
             return self.end();
         }
         let at = self.backoff_end(&self.policy.backoff, self.retries_used());
         let at = if self.fault == Fault::SessionLost { at.max(self.earliest_start()) } else { at };
-        self.attempt(remedy, at, self.resume_target())
+        self.attempt(remedy, at, self.resume_plan())
     }
 
     fn retry_once(&self, remedy: Remedy) -> AfterAttempt {
@@ -223,7 +216,7 @@ impl FailedAttempt<'_> {
         self.attempt(
             remedy,
             self.backoff_end(&self.policy.backoff, UNKNOWN_FAULT_BACKOFF_STEP),
-            self.resume_target(),
+            self.resume_plan(),
         )
     }
 
@@ -234,7 +227,7 @@ impl FailedAttempt<'_> {
             TimeoutAction::Retry => return self.resume(Remedy::ResumeWhileProgressing),
         };
         if may_continue {
-            self.attempt(Remedy::ResumeWhileProgressing, self.now.at, self.resume_target())
+            self.attempt(Remedy::ResumeWhileProgressing, self.now.at, self.resume_plan())
         } else {
             self.end()
         }
@@ -254,7 +247,7 @@ impl FailedAttempt<'_> {
                 AfterAttempt::Finish(Outcome::from_limit(limit, Some(self.fault)))
             }
             Some(_) | None if self.state.made_progress => {
-                self.attempt(remedy, self.now.at, self.resume_target())
+                self.attempt(remedy, self.now.at, self.resume_plan())
             }
             Some(_) | None => self.end(),
         }
@@ -272,7 +265,7 @@ impl FailedAttempt<'_> {
         }
         let Some(plan) = &self.state.plan else { return self.end() };
         let session = SessionPlan::Resume(plan.session.id().clone());
-        self.attempt(Remedy::ResumeExisting, self.now.at, SessionPrompt { session, prompt: plan.prompt })
+        self.attempt(Remedy::ResumeExisting, self.now.at, self.plan(session, plan.prompt))
     }
 
     fn session_lost(&self) -> AfterAttempt {
@@ -283,13 +276,12 @@ impl FailedAttempt<'_> {
             SessionLoss::FallBack if is_first => {
                 AfterAttempt::Finish(Outcome::from_fault(OutcomeKind::NotStarted, self.fault))
             }
-            SessionLoss::FallBack if self.session_is_unused() => self.replace_unused_session(),
-            SessionLoss::FallBack => self.fresh_session(Remedy::ReplaceLostSession),
-            SessionLoss::FreshWithWarning | SessionLoss::Fresh if is_first => self.attempt(
-                Remedy::ReplaceLostSession,
-                self.earliest_start(),
-                self.new_session_with(PromptKind::Task),
-            ),
+            SessionLoss::FallBack if !self.session_is_unused() => {
+                self.fresh_session(Remedy::ReplaceLostSession)
+            }
+            SessionLoss::FallBack if self.state.faults_with_new_session.contains(self.fault) => self.end(),
+            SessionLoss::FallBack => self.send_task(),
+            SessionLoss::FreshWithWarning | SessionLoss::Fresh if is_first => self.send_task(),
             SessionLoss::FreshWithWarning | SessionLoss::Fresh => {
                 self.fresh_session(Remedy::ReplaceLostSession)
             }
@@ -303,15 +295,9 @@ impl FailedAttempt<'_> {
     }
 
     /// Sends the task in a new session, as if the lost one had never existed.
-    fn replace_unused_session(&self) -> AfterAttempt {
-        if self.state.faults_with_new_session.contains(self.fault) {
-            return self.end();
-        }
-        self.attempt(
-            Remedy::ReplaceLostSession,
-            self.earliest_start(),
-            self.new_session_with(PromptKind::Task),
-        )
+    fn send_task(&self) -> AfterAttempt {
+        let plan = self.new_session_with(PromptKind::Task);
+        self.attempt(Remedy::ReplaceLostSession, self.earliest_start(), plan)
     }
 
     /// Starts a new session for the same task, once for each fault until the run makes progress. After a
@@ -337,10 +323,8 @@ impl FailedAttempt<'_> {
         let fork = match &self.state.session {
             Some(from) => {
                 let to = draw_uuid(self.now.roll, SALT_SESSION);
-                SessionPrompt {
-                    session: SessionPlan::Fork { from: from.clone(), to },
-                    prompt: PromptKind::Continue(self.fault),
-                }
+                let session = SessionPlan::Fork { from: from.clone(), to };
+                self.plan(session, PromptKind::Continue(self.fault))
             }
             None => self.new_session_with(PromptKind::Task),
         };
@@ -354,11 +338,8 @@ impl FailedAttempt<'_> {
         };
         match &self.state.session {
             Some(session) if nudges < NUDGES_MAX => {
-                let target = SessionPrompt {
-                    session: SessionPlan::Resume(session.clone()),
-                    prompt: PromptKind::Nudge(nudge),
-                };
-                self.attempt(Remedy::Nudge(nudge), self.now.at, target)
+                let plan = self.plan(SessionPlan::Resume(session.clone()), PromptKind::Nudge(nudge));
+                self.attempt(Remedy::Nudge(nudge), self.now.at, plan)
             }
             Some(_) | None => self.end(),
         }
@@ -375,7 +356,7 @@ impl FailedAttempt<'_> {
         })
     }
 
-    fn attempt(&self, remedy: Remedy, at: Moment, target: SessionPrompt) -> AfterAttempt {
+    fn attempt(&self, remedy: Remedy, at: Moment, plan: AttemptPlan) -> AfterAttempt {
         let waits_for_reset = self.reset().is_some_and(|reset| at >= reset);
         if waits_for_reset
             && self.policy.max_reset_wait.is_some_and(|longest| at.since(self.now.at) > longest)
@@ -394,11 +375,7 @@ impl FailedAttempt<'_> {
             (Some((limit, LimitThreshold::Exhausted)), _) => {
                 AfterAttempt::Finish(Outcome::from_limit(limit, Some(self.fault)))
             }
-            (Some((_, LimitThreshold::Reserve)) | None, _) => AfterAttempt::Attempt {
-                at,
-                remedy,
-                plan: AttemptPlan::new(self.state.attempts() + 1, target.session, target.prompt),
-            },
+            (Some((_, LimitThreshold::Reserve)) | None, _) => AfterAttempt::Attempt { at, remedy, plan },
         }
     }
 
@@ -429,18 +406,21 @@ impl FailedAttempt<'_> {
         }
     }
 
+    fn plan(&self, session: SessionPlan, prompt: PromptKind) -> AttemptPlan {
+        AttemptPlan::new(self.state.attempts() + 1, session, prompt)
+    }
+
     /// Returns the plan that continues the session, if the agent ever opened it. Otherwise nothing was paid
     /// for, and the same plan is repeated with a new session id.
-    fn resume_target(&self) -> SessionPrompt {
+    fn resume_plan(&self) -> AttemptPlan {
         match (&self.state.session, &self.state.plan) {
-            // A prompt that never reached the session is sent again.
-            (Some(session), Some(plan)) if self.is_prompt_lost(plan.prompt) => {
-                SessionPrompt { session: SessionPlan::Resume(session.clone()), prompt: plan.prompt }
+            (Some(session), plan) => {
+                // A prompt that never reached the session is sent again.
+                let lost =
+                    plan.as_ref().map(|plan| plan.prompt).filter(|prompt| self.is_prompt_lost(*prompt));
+                let prompt = lost.unwrap_or(PromptKind::Continue(self.fault));
+                self.plan(SessionPlan::Resume(session.clone()), prompt)
             }
-            (Some(session), _) => SessionPrompt {
-                session: SessionPlan::Resume(session.clone()),
-                prompt: PromptKind::Continue(self.fault),
-            },
             (None, Some(plan)) => {
                 let session = match &plan.session {
                     SessionPlan::New(_) => self.new_session(),
@@ -449,7 +429,7 @@ impl FailedAttempt<'_> {
                         SessionPlan::Fork { from: from.clone(), to: draw_uuid(self.now.roll, SALT_SESSION) }
                     }
                 };
-                SessionPrompt { session, prompt: plan.prompt }
+                self.plan(session, plan.prompt)
             }
             (None, None) => self.new_session_with(PromptKind::Task),
         }
@@ -460,8 +440,8 @@ impl FailedAttempt<'_> {
         self.evidence.continuity == Some(Continuity::Unchanged) && !matches!(prompt, PromptKind::Continue(_))
     }
 
-    fn new_session_with(&self, prompt: PromptKind) -> SessionPrompt {
-        SessionPrompt { session: self.new_session(), prompt }
+    fn new_session_with(&self, prompt: PromptKind) -> AttemptPlan {
+        self.plan(self.new_session(), prompt)
     }
 
     fn new_session(&self) -> SessionPlan {

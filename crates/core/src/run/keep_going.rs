@@ -8,7 +8,7 @@ use crate::classify::classify_reported_success;
 use crate::{
     Action, AfterAttempt, AgentResult, AttemptPlan, Evidence, Fault, KeepGoing, KeepGoingPrompt,
     LimitThreshold, LimitUsage, Moment, Now, Outcome, OutcomeKind, Policy, PromptKind, Record, Remedy,
-    SessionPlan, Step,
+    SessionPlan,
 };
 
 // After the first claim, the agent is asked to confirm it.
@@ -27,7 +27,7 @@ enum AfterStop {
 impl Run {
     /// Prompts an agent that stopped on its own, with no exchange open, to continue. Returns `false` if
     /// keep-going does not apply or the run does not continue.
-    pub(super) fn keep_going(&mut self, policy: &Policy, at: Moment, step: &mut Step) -> bool {
+    pub(super) fn keep_going(&mut self, policy: &Policy, at: Moment) -> bool {
         let ended_well = self.observations.result.is_some_and(|(_, result)| ended_well(policy, &result));
         let Some(keep_going) = keep_going_policy(policy).filter(|_| ended_well && self.may_continue()) else {
             return false;
@@ -39,19 +39,16 @@ impl Run {
             background_tasks: background,
             ..
         } = self.observations;
-        self.record(
-            step,
-            Record::AgentStopped { at, claimed_done, workspace_fingerprint, results, background },
-        );
+        self.record(Record::AgentStopped { at, claimed_done, workspace_fingerprint, results, background });
         let used = self.limit_usage(at);
         let AfterStop::Prompt(prompt) = self.after_stop(policy, keep_going, at, &used) else { return false };
-        self.record_limit(policy, at, step);
+        self.record_limit(policy, at);
         let prompt = match self.state.limit_state {
             None => prompt,
             Some(LimitState { limit, stage: WrapUpStage::Due }) => PromptKind::WrapUp(limit),
             Some(_) => return false,
         };
-        self.send_prompt(policy, at, prompt, step);
+        self.send_prompt(policy, at, prompt);
         true
     }
 
@@ -63,7 +60,6 @@ impl Run {
         now: Now,
         evidence: &Evidence,
         fault: Option<Fault>,
-        step: &mut Step,
     ) -> Option<AfterAttempt> {
         let is_wrapping_up = self.state.limit_state.is_some_and(|reached| reached.stage != WrapUpStage::Due);
         let keep_going =
@@ -72,10 +68,13 @@ impl Run {
         let Evidence { claimed_done, workspace_fingerprint, results, .. } = *evidence;
         if results > self.state.results_before {
             let background = 0;
-            self.record(
-                step,
-                Record::AgentStopped { at: now.at, claimed_done, workspace_fingerprint, results, background },
-            );
+            self.record(Record::AgentStopped {
+                at: now.at,
+                claimed_done,
+                workspace_fingerprint,
+                results,
+                background,
+            });
         }
         // The agent may have run without a supervisor, so its usage comes from the evidence.
         let usage = self.state.usage.plus(evidence.usage);
@@ -162,10 +161,10 @@ impl Run {
     }
 
     /// Sends a prompt in the agent's open session.
-    pub(super) fn send_prompt(&mut self, policy: &Policy, at: Moment, prompt: PromptKind, step: &mut Step) {
+    pub(super) fn send_prompt(&mut self, policy: &Policy, at: Moment, prompt: PromptKind) {
         let (remaining, results) = (self.remaining(policy, at), self.observations.results);
-        self.record(step, Record::PromptSent { at, prompt, remaining, results });
-        step.actions.push(Action::SendPrompt(prompt, remaining));
+        self.record(Record::PromptSent { at, prompt, remaining, results });
+        self.step.actions.push(Action::SendPrompt(prompt, remaining));
     }
 }
 

@@ -7,7 +7,7 @@
 use super::{LimitState, Phase, Run, WrapUpStage};
 use crate::{
     AgentResult, AttemptPlan, Limit, LimitThreshold, LimitUsage, Moment, Outcome, Policy, PromptKind, Record,
-    Remaining, SessionPlan, Step, StopCause, StopLevel, TerminalReason,
+    Remaining, SessionPlan, StopCause, StopLevel, TerminalReason,
 };
 
 impl Run {
@@ -48,45 +48,45 @@ impl Run {
         self.state.limit_state.is_some_and(|reached| reached.stage == WrapUpStage::Exhausted)
     }
 
-    pub(super) fn record_limit(&mut self, policy: &Policy, at: Moment, step: &mut Step) {
+    pub(super) fn record_limit(&mut self, policy: &Policy, at: Moment) {
         if let Some((limit, threshold)) = self.newly_reached_limit(policy, at) {
-            self.record_threshold(at, limit, threshold, step);
+            self.record_threshold(at, limit, threshold);
         }
     }
 
     /// Records the limit only if it is exhausted.
-    pub(super) fn record_exhausted_limit(&mut self, policy: &Policy, at: Moment, step: &mut Step) {
+    pub(super) fn record_exhausted_limit(&mut self, policy: &Policy, at: Moment) {
         if let Some((limit, LimitThreshold::Exhausted)) = self.newly_reached_limit(policy, at) {
-            self.record_threshold(at, limit, LimitThreshold::Exhausted, step);
+            self.record_threshold(at, limit, LimitThreshold::Exhausted);
         }
     }
 
-    fn record_threshold(&mut self, at: Moment, limit: Limit, threshold: LimitThreshold, step: &mut Step) {
+    fn record_threshold(&mut self, at: Moment, limit: Limit, threshold: LimitThreshold) {
         let results = self.observations.results;
-        self.record(step, Record::LimitReached { at, limit, threshold, results });
+        self.record(Record::LimitReached { at, limit, threshold, results });
     }
 
     /// Interrupts the exchange at the reserve; stops the agent when the limit is exhausted.
-    pub(super) fn enforce_limits(&mut self, policy: &Policy, at: Moment, step: &mut Step) {
+    pub(super) fn enforce_limits(&mut self, policy: &Policy, at: Moment) {
         let Some((limit, threshold)) = self.newly_reached_limit(policy, at) else { return };
         let is_running = self.state.phase == Phase::Running;
         match (threshold, self.observations.result) {
             (LimitThreshold::Reserve, None) if is_running => {
-                self.record_threshold(at, limit, threshold, step);
-                self.stop(at, StopCause::WrapUp, StopLevel::Interrupt, step);
+                self.record_threshold(at, limit, threshold);
+                self.stop(at, StopCause::WrapUp, StopLevel::Interrupt);
             }
             (LimitThreshold::Exhausted, None) => {
-                self.record_threshold(at, limit, threshold, step);
-                self.stop(at, StopCause::LimitReached, StopLevel::Term, step);
+                self.record_threshold(at, limit, threshold);
+                self.stop(at, StopCause::LimitReached, StopLevel::Term);
             }
             // No exchange is open that could be interrupted.
             (LimitThreshold::Reserve, Some(_)) if is_running && self.waits_for_background(policy) => {
-                self.record_threshold(at, limit, threshold, step);
-                self.send_prompt(policy, at, PromptKind::WrapUp(limit), step);
+                self.record_threshold(at, limit, threshold);
+                self.send_prompt(policy, at, PromptKind::WrapUp(limit));
             }
             // The agent's result decides; only its background work still uses anything.
             (LimitThreshold::Exhausted, Some(_)) if self.observations.background_tasks > 0 && is_running => {
-                self.stop(at, StopCause::BackgroundStopped, StopLevel::Term, step);
+                self.stop(at, StopCause::BackgroundStopped, StopLevel::Term);
             }
             (LimitThreshold::Reserve | LimitThreshold::Exhausted, _) => {}
         }
@@ -99,14 +99,13 @@ impl Run {
         at: Moment,
         cause: StopCause,
         result: AgentResult,
-        step: &mut Step,
     ) {
         // The exchange started on its own after the previous one, and the input is closed: no prompt can be
         // sent.
         if self.state.input_closed {
             return;
         }
-        self.record_limit(policy, at, step);
+        self.record_limit(policy, at);
         match self.state.limit_state {
             // An exchange that ended on its own at the same moment was not interrupted. The next step is
             // decided once the agent is gone.
@@ -116,9 +115,9 @@ impl Run {
                     && self.state.suspended_by.is_none()
                     && result.terminal_reason == TerminalReason::Aborted =>
             {
-                self.send_prompt(policy, at, PromptKind::WrapUp(limit), step);
+                self.send_prompt(policy, at, PromptKind::WrapUp(limit));
             }
-            Some(_) | None => self.close_input(at, step),
+            Some(_) | None => self.close_input(at),
         }
     }
 
@@ -129,9 +128,8 @@ impl Run {
         policy: &Policy,
         at: Moment,
         plan: AttemptPlan,
-        step: &mut Step,
     ) -> Option<AttemptPlan> {
-        self.record_limit(policy, at, step);
+        self.record_limit(policy, at);
         let prompt = match self.state.limit_state {
             None => plan.prompt,
             Some(LimitState { limit, stage: WrapUpStage::Due | WrapUpStage::Requested })
@@ -140,7 +138,7 @@ impl Run {
                 PromptKind::WrapUp(limit)
             }
             Some(LimitState { limit, .. }) => {
-                self.finish(at, Outcome::from_limit(limit, self.state.fault), step);
+                self.finish(at, Outcome::from_limit(limit, self.state.fault));
                 return None;
             }
         };

@@ -1,10 +1,10 @@
 //! Decides when an agent counts as stalled: it is silent for too long and its processes are idle, or it sends
 //! output without completing anything.
 
-use super::{Deadline, DeadlineKind, Phase, Run};
+use super::{Deadline, DeadlineKind, Run};
 use crate::stall_report::PROBE_TIMEOUT;
 use crate::{
-    Action, Moment, Policy, ProcessActivity, ProcessState, Record, StallReport, Step, StopCause, StopLevel,
+    Action, Moment, Policy, ProcessActivity, ProcessState, Record, StallReport, StopCause, StopLevel,
 };
 
 impl Run {
@@ -30,12 +30,12 @@ impl Run {
 
     /// Starts a probe of the processes of an agent that was silent for too long, or stops the agent if the
     /// probe timed out.
-    pub(super) fn on_silence(&mut self, at: Moment, step: &mut Step) {
+    pub(super) fn on_silence(&mut self, at: Moment) {
         if self.observations.probing_since.is_some() {
-            return self.stop_stalled_agent(at, StopCause::Stalled, None, step);
+            return self.stop_stalled_agent(at, StopCause::Stalled, None);
         }
         self.observations.probing_since = Some(at);
-        step.actions.push(Action::ProbeProcesses);
+        self.step.actions.push(Action::ProbeProcesses);
     }
 
     /// Judges the silence with the result of the probe.
@@ -44,16 +44,17 @@ impl Run {
         policy: &Policy,
         at: Moment,
         processes: Option<ProcessActivity>,
-        step: &mut Step,
     ) {
-        let is_working = matches!(self.state.phase, Phase::Running | Phase::Closing { .. });
         // An agent that sent output meanwhile is no longer silent.
-        let (true, Some(_)) = (is_working, self.observations.probing_since.take()) else { return };
+        let probed = self.observations.probing_since.take().filter(|_| self.is_agent_working());
+        if probed.is_none() {
+            return;
+        }
         let stall = self.stall_report(at, processes);
         let deferred_until = policy.stall_timeout.and_then(|limit| stall.deferred_until(at, limit));
         match deferred_until.filter(|_| !self.observations.frozen) {
-            Some(until) => self.record(step, Record::StallDeferred { at, until, stall }),
-            None => self.stop_stalled_agent(at, StopCause::Stalled, processes, step),
+            Some(until) => self.record(Record::StallDeferred { at, until, stall }),
+            None => self.stop_stalled_agent(at, StopCause::Stalled, processes),
         }
     }
 
@@ -63,15 +64,14 @@ impl Run {
         at: Moment,
         cause: StopCause,
         processes: Option<ProcessActivity>,
-        step: &mut Step,
     ) {
         let is_frozen = self.observations.frozen
             || processes.is_some_and(|activity| activity.agent == ProcessState::Frozen);
         // A frozen process reacts to no other signal.
         let level = if is_frozen { StopLevel::Kill } else { StopLevel::Term };
         let stall = Some(self.stall_report(at, processes));
-        self.record(step, Record::StopOrdered { at, cause, level, stall });
-        step.actions.push(Action::Stop(level));
+        self.record(Record::StopOrdered { at, cause, level, stall });
+        self.step.actions.push(Action::Stop(level));
     }
 
     fn stall_report(&self, at: Moment, processes: Option<ProcessActivity>) -> StallReport {

@@ -210,23 +210,9 @@ impl State {
 
     /// Returns the outcome, or `None` if the run has not finished.
     pub fn outcome(&self) -> Option<Outcome> {
-        match &self.phase {
-            Phase::Finished { outcome } => Some(*outcome),
-            Phase::New
-            | Phase::Starting
-            | Phase::Summarizing { .. }
-            | Phase::Running
-            | Phase::Closing { .. }
-            | Phase::Stopping { .. }
-            | Phase::Sweeping { .. }
-            | Phase::Checking { .. }
-            | Phase::Waiting { .. }
-            | Phase::Suspended { .. } => None,
-        }
+        if let Phase::Finished { outcome } = self.phase { Some(outcome) } else { None }
     }
-}
 
-impl State {
     /// Returns the proof that the work is done. A run with checks is done only after a check that passed.
     pub fn verified(&self) -> Verified {
         match self.outcome() {

@@ -5,9 +5,7 @@
 //! run.
 
 use super::{Phase, Run};
-use crate::{
-    Action, CancelSource, Moment, OnTerminate, Outcome, Policy, Record, Span, Step, StopCause, StopLevel,
-};
+use crate::{Action, CancelSource, Moment, OnTerminate, Outcome, Policy, Record, Span, StopCause, StopLevel};
 
 // A system may kill processes 10 s after it asks them to stop. An interrupt, a SIGTERM and a SIGKILL with
 // this grace, and the sweep, take less than 8 s.
@@ -40,19 +38,19 @@ impl Run {
     }
 
     /// Stops all running processes. The run is suspended once they are gone.
-    pub(super) fn suspend(&mut self, at: Moment, source: CancelSource, step: &mut Step) {
+    pub(super) fn suspend(&mut self, at: Moment, source: CancelSource) {
         if self.is_idle() || self.state.suspended_by.is_some() {
             return;
         }
-        self.record(step, Record::SuspendOrdered { at, source });
+        self.record(Record::SuspendOrdered { at, source });
         match &self.state.phase {
             // An interrupted exchange ends with a result that reports its cost.
-            Phase::Running => self.stop(at, StopCause::Suspended, StopLevel::Interrupt, step),
+            Phase::Running => self.stop(at, StopCause::Suspended, StopLevel::Interrupt),
             // The agent already returned its result.
-            Phase::Closing { .. } => self.stop(at, StopCause::Suspended, StopLevel::Term, step),
-            Phase::Waiting { .. } => self.finish_suspend(at, step),
-            Phase::Summarizing { stop_cause: None, .. } => self.stop_summary(at, StopCause::Suspended, step),
-            Phase::Checking { stop_cause: None, .. } => self.stop_checking(at, StopCause::Suspended, step),
+            Phase::Closing { .. } => self.stop(at, StopCause::Suspended, StopLevel::Term),
+            Phase::Waiting { .. } => self.finish_suspend(at),
+            Phase::Summarizing { stop_cause: None, .. } => self.stop_summary(at, StopCause::Suspended),
+            Phase::Checking { stop_cause: None, .. } => self.stop_checking(at, StopCause::Suspended),
             // The next event of the supervisor finds the suspension in the state.
             Phase::Summarizing { stop_cause: Some(_), .. }
             | Phase::Checking { stop_cause: Some(_), .. }
@@ -66,9 +64,9 @@ impl Run {
     }
 
     /// Records the suspension once no process is left, so that the supervisor may exit.
-    pub(super) fn finish_suspend(&mut self, at: Moment, step: &mut Step) {
+    pub(super) fn finish_suspend(&mut self, at: Moment) {
         let Some(source) = self.state.suspended_by else { return };
-        self.record(step, Record::Suspended { at, source });
-        step.actions.push(Action::Finish(Outcome::suspended(source)));
+        self.record(Record::Suspended { at, source });
+        self.step.actions.push(Action::Finish(Outcome::suspended(source)));
     }
 }

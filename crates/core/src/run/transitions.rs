@@ -21,48 +21,41 @@ impl Run {
     /// Decides what follows an event. The records are already applied; the caller writes them to disk and
     /// then performs the actions.
     pub fn step(&mut self, policy: &Policy, now: Now, event: Event) -> Step {
-        let mut step = Step::default();
-        self.step_into(policy, now, event, &mut step);
-        step
-    }
-
-    /// Does the same as [`Run::step`], but appends to a step whose buffers are reused, for callers that take
-    /// millions of steps.
-    pub fn step_into(&mut self, policy: &Policy, now: Now, event: Event, step: &mut Step) {
         match event {
-            Event::Started(session) => self.on_started(policy, now.at, session, step),
-            Event::Reopened(request, changes) => self.on_reopened(policy, now, request, changes, step),
-            Event::SessionInspected(file_state) => self.on_session_inspected(policy, now, file_state, step),
-            Event::SummaryEnded(summary_report) => self.on_summary_ended(policy, now, summary_report, step),
-            Event::CheckEnded(result) => self.on_check_ended(policy, now, result, step),
-            Event::Spawned(process) => self.on_spawned(now.at, process, step),
-            Event::SpawnFailed(error) => self.on_spawn_failed(policy, now, error, step),
-            Event::Noticed(notice) => self.on_notice(policy, now.at, &notice, step),
-            Event::Exited(evidence) => self.on_exited(policy, now, evidence, step),
-            Event::ProcessesProbed(processes) => self.on_processes_probed(policy, now.at, processes, step),
-            Event::Swept(stopped_processes) => self.on_swept(policy, now.at, stopped_processes, step),
-            Event::Ticked => self.on_ticked(policy, now, step),
-            Event::Downtime(span) => self.on_downtime(span, step),
-            Event::Cancelled(source) if self.suspends(policy, source) => self.suspend(now.at, source, step),
-            Event::Cancelled(source) => self.on_cancelled(now.at, source, step),
+            Event::Started(session) => self.on_started(policy, now.at, session),
+            Event::Reopened(request, changes) => self.on_reopened(policy, now, request, changes),
+            Event::SessionInspected(file_state) => self.on_session_inspected(policy, now, file_state),
+            Event::SummaryEnded(summary_report) => self.on_summary_ended(policy, now, summary_report),
+            Event::CheckEnded(result) => self.on_check_ended(policy, now, result),
+            Event::Spawned(process) => self.on_spawned(now.at, process),
+            Event::SpawnFailed(error) => self.on_spawn_failed(policy, now, error),
+            Event::Noticed(notice) => self.on_notice(policy, now.at, &notice),
+            Event::Exited(evidence) => self.on_exited(policy, now, evidence),
+            Event::ProcessesProbed(processes) => self.on_processes_probed(policy, now.at, processes),
+            Event::Swept(stopped_processes) => self.on_swept(policy, now.at, stopped_processes),
+            Event::Ticked => self.on_ticked(policy, now),
+            Event::Downtime(span) => self.on_downtime(span),
+            Event::Cancelled(source) if self.suspends(policy, source) => self.suspend(now.at, source),
+            Event::Cancelled(source) => self.on_cancelled(now.at, source),
             Event::Recovered { found, last_record_at, changes } => {
-                self.on_recovered(policy, now, found, last_record_at, changes, step);
+                self.on_recovered(policy, now, found, last_record_at, changes);
             }
         }
+        std::mem::take(&mut self.step)
     }
 
-    pub(super) fn record(&mut self, step: &mut Step, record: Record) {
+    pub(super) fn record(&mut self, record: Record) {
         self.apply(&record);
-        step.records.push(record);
+        self.step.records.push(record);
     }
 
-    fn on_started(&mut self, policy: &Policy, at: Moment, session: SessionPlan, step: &mut Step) {
+    fn on_started(&mut self, policy: &Policy, at: Moment, session: SessionPlan) {
         if self.state.phase != Phase::New {
             return;
         }
-        self.record(step, Record::RunStarted { at });
+        self.record(Record::RunStarted { at });
         let plan = AttemptPlan::new(1, session, PromptKind::Task);
-        self.start_attempt(policy, at, plan, step);
+        self.start_attempt(policy, at, plan);
     }
 
     fn on_reopened(
@@ -71,41 +64,40 @@ impl Run {
         now: Now,
         request: ResumeRequest,
         changes: Vec<SettingChange>,
-        step: &mut Step,
     ) {
         if self.state.outcome().is_none() {
             return;
         }
         let plan = decide::plan_reopened(&self.state, now, &request);
-        self.record(step, Record::RunReopened { at: now.at, request, changes });
-        self.start_attempt(policy, now.at, plan, step);
+        self.record(Record::RunReopened { at: now.at, request, changes });
+        self.start_attempt(policy, now.at, plan);
     }
 
-    pub(super) fn start_attempt(&mut self, policy: &Policy, at: Moment, plan: AttemptPlan, step: &mut Step) {
-        let Some(plan) = self.apply_limits_to_plan(policy, at, plan, step) else { return };
-        self.record(step, Record::AttemptStarted { at, plan: plan.clone() });
+    pub(super) fn start_attempt(&mut self, policy: &Policy, at: Moment, plan: AttemptPlan) {
+        let Some(plan) = self.apply_limits_to_plan(policy, at, plan) else { return };
+        self.record(Record::AttemptStarted { at, plan: plan.clone() });
         if source_session(&plan.session).is_none() && plan.attempt > 1 {
             let (strategy, reason) = resume_strategy::strategy_for_new_session(
                 &plan,
                 self.state.strategies_tried,
                 !self.state.usage.is_empty(),
             );
-            self.record(step, Record::ResumeStrategyChosen { at, strategy, reason });
+            self.record(Record::ResumeStrategyChosen { at, strategy, reason });
             // Only once per handoff: that strategy is not repeated without progress.
             if strategy == ResumeStrategy::Handoff && policy.handoff_summary.is_some() {
-                self.record(step, Record::SummaryStarted { at });
+                self.record(Record::SummaryStarted { at });
             }
         }
-        self.launch_next(at, step);
+        self.launch_next(at);
     }
 
     /// Continues with the planned attempt. If the run is being suspended, the next supervisor continues with
     /// it.
-    fn launch_next(&mut self, at: Moment, step: &mut Step) {
+    fn launch_next(&mut self, at: Moment) {
         if self.is_suspending() {
-            self.finish_suspend(at, step);
+            self.finish_suspend(at);
         } else {
-            step.actions.extend(self.launch_action());
+            self.step.actions.extend(self.launch_action());
         }
     }
 
@@ -125,116 +117,90 @@ impl Run {
         )
     }
 
-    fn on_session_inspected(
-        &mut self,
-        policy: &Policy,
-        now: Now,
-        file_state: SessionFileState,
-        step: &mut Step,
-    ) {
+    fn on_session_inspected(&mut self, policy: &Policy, now: Now, file_state: SessionFileState) {
         let Some(plan) = self.state.plan.as_ref().filter(|_| self.state.phase == Phase::Starting) else {
             return;
         };
         let strategy = resume_strategy::strategy_for(&plan.session, file_state, self.state.strategies_tried);
         match strategy.filter(|_| self.state.cancelled_by.is_none()) {
             Some(strategy) => {
-                self.record(
-                    step,
-                    Record::ResumeStrategyChosen {
-                        at: now.at,
-                        strategy,
-                        reason: StrategyReason::SessionFile(file_state),
-                    },
-                );
-                self.launch_next(now.at, step);
+                self.record(Record::ResumeStrategyChosen {
+                    at: now.at,
+                    strategy,
+                    reason: StrategyReason::SessionFile(file_state),
+                });
+                self.launch_next(now.at);
             }
             // This case is handled like an agent that started and did not find the session.
             None => {
                 let startup = strategy.is_none().then_some(StartupError::SessionUnknown);
                 let evidence = Evidence { startup, ..Evidence::from_exit(Exit::NeverSpawned) };
-                self.on_exited(policy, now, evidence, step);
+                self.on_exited(policy, now, evidence);
             }
         }
     }
 
     /// Starts the attempt, with or without a summary. No second summary is requested.
-    fn on_summary_ended(
-        &mut self,
-        policy: &Policy,
-        now: Now,
-        mut summary_report: SummaryReport,
-        step: &mut Step,
-    ) {
+    fn on_summary_ended(&mut self, policy: &Policy, now: Now, mut summary_report: SummaryReport) {
         let Phase::Summarizing { stop_cause, .. } = self.state.phase else { return };
         if let SummaryReport::Ended(evidence) = &mut summary_report {
             evidence.stop_cause = stop_cause;
         }
         let (result, usage) = summary_result(&summary_report);
-        self.record(step, Record::SummaryEnded { at: now.at, result, usage });
-        self.record_exhausted_limit(policy, now.at, step);
+        self.record(Record::SummaryEnded { at: now.at, result, usage });
+        self.record_exhausted_limit(policy, now.at);
         if self.state.cancelled_by.is_some() || self.is_exhausted() {
-            self.on_exited(policy, now, Evidence::from_exit(Exit::NeverSpawned), step);
+            self.on_exited(policy, now, Evidence::from_exit(Exit::NeverSpawned));
         } else {
-            self.launch_next(now.at, step);
+            self.launch_next(now.at);
         }
     }
 
-    pub(super) fn stop_summary(&mut self, at: Moment, cause: StopCause, step: &mut Step) {
-        self.record(step, Record::SummaryStopOrdered { at, cause });
-        step.actions.push(Action::StopSummary);
+    pub(super) fn stop_summary(&mut self, at: Moment, cause: StopCause) {
+        self.record(Record::SummaryStopOrdered { at, cause });
+        self.step.actions.push(Action::StopSummary);
     }
 
-    fn on_spawned(&mut self, at: Moment, process: ProcessId, step: &mut Step) {
+    fn on_spawned(&mut self, at: Moment, process: ProcessId) {
         if self.state.phase != Phase::Starting {
             return;
         }
-        self.record(step, Record::AttemptSpawned { at, process });
+        self.record(Record::AttemptSpawned { at, process });
         match (self.state.cancelled_by, self.state.suspended_by) {
-            (Some(source), _) => self.stop(at, StopCause::Cancelled, first_stop_level(source), step),
-            (None, Some(_)) => self.stop(at, StopCause::Suspended, StopLevel::Interrupt, step),
+            (Some(source), _) => self.stop(at, StopCause::Cancelled, first_stop_level(source)),
+            (None, Some(_)) => self.stop(at, StopCause::Suspended, StopLevel::Interrupt),
             (None, None) => {}
         }
     }
 
-    fn on_spawn_failed(&mut self, policy: &Policy, now: Now, error: SpawnError, step: &mut Step) {
+    fn on_spawn_failed(&mut self, policy: &Policy, now: Now, error: SpawnError) {
         let evidence = Evidence { startup: error.startup(), ..Evidence::from_exit(Exit::NeverSpawned) };
-        self.on_exited(policy, now, evidence, step);
+        self.on_exited(policy, now, evidence);
     }
 
-    fn on_notice(&mut self, policy: &Policy, at: Moment, notice: &Notice, step: &mut Step) {
+    fn on_notice(&mut self, policy: &Policy, at: Moment, notice: &Notice) {
         self.observations.observe(at, notice);
-        match &self.state.phase {
-            // An exchange may start just as the input closes. It counts like any other.
-            Phase::Running | Phase::Closing { .. } => {}
+        if let Phase::Stopping { level: StopLevel::Interrupt, cause, .. } = self.state.phase {
             // The agent answers an interrupt with a result.
-            Phase::Stopping { level: StopLevel::Interrupt, cause, .. } => {
-                let cause = *cause;
-                match notice {
-                    Notice::ExchangeEnded(result) if self.has_new_result() => {
-                        self.on_interrupted_exchange_ended(policy, at, cause, *result, step);
-                    }
-                    _ => self.enforce_limits(policy, at, step),
+            return match notice {
+                Notice::ExchangeEnded(result) if self.has_new_result() => {
+                    self.on_interrupted_exchange_ended(policy, at, cause, *result);
                 }
-                return;
-            }
-            Phase::New
-            | Phase::Starting
-            | Phase::Summarizing { .. }
-            | Phase::Stopping { .. }
-            | Phase::Sweeping { .. }
-            | Phase::Checking { .. }
-            | Phase::Waiting { .. }
-            | Phase::Suspended { .. }
-            | Phase::Finished { .. } => return,
+                _ => self.enforce_limits(policy, at),
+            };
+        }
+        // An exchange may start just as the input closes. It counts like any other.
+        if !self.is_agent_working() {
+            return;
         }
         match notice {
-            Notice::SessionOpened(session) => self.on_session_opened(at, session, step),
-            Notice::ToolEnded => self.on_progress(policy, at, step),
-            Notice::ExchangeEnded(result) if result.is_progress() => self.on_progress(policy, at, step),
+            Notice::SessionOpened(session) => self.on_session_opened(at, session),
+            Notice::ToolEnded => self.on_progress(policy, at),
+            Notice::ExchangeEnded(result) if result.is_progress() => self.on_progress(policy, at),
             Notice::Retrying { .. } if self.observations.auth_retries >= AUTH_RETRIES_MAX => {
-                self.stop(at, StopCause::AuthRejected, StopLevel::Term, step);
+                self.stop(at, StopCause::AuthRejected, StopLevel::Term);
             }
-            Notice::MemoryExceeded => self.stop(at, StopCause::MemoryLimit, StopLevel::Term, step),
+            Notice::MemoryExceeded => self.stop(at, StopCause::MemoryLimit, StopLevel::Term),
             Notice::Activity
             | Notice::MessageEnded
             | Notice::ExchangeStarted
@@ -249,18 +215,23 @@ impl Run {
             | Notice::RateLimitChanged(_)
             | Notice::ProcessFrozen => {}
         }
-        if matches!(self.state.phase, Phase::Running | Phase::Closing { .. }) {
-            self.enforce_limits(policy, at, step);
+        if self.is_agent_working() {
+            self.enforce_limits(policy, at);
         }
         if self.state.phase == Phase::Running && self.agent_is_idle() {
             let has_background_work = self.observations.background_tasks > 0;
             // If the agent claims to be done, ask at once whether its background work is still needed.
             let continues =
-                (!has_background_work || self.observations.claimed_done) && self.keep_going(policy, at, step);
+                (!has_background_work || self.observations.claimed_done) && self.keep_going(policy, at);
             if !continues && !has_background_work {
-                self.close_input(at, step);
+                self.close_input(at);
             }
         }
+    }
+
+    /// Returns whether the agent runs and is not being stopped.
+    pub(super) fn is_agent_working(&self) -> bool {
+        matches!(self.state.phase, Phase::Running | Phase::Closing { .. })
     }
 
     /// Returns whether the agent has a result and reported that no exchange is open. Background work may be
@@ -275,14 +246,14 @@ impl Run {
         self.observations.results > self.state.results_before
     }
 
-    fn on_session_opened(&mut self, at: Moment, session: &SessionId, step: &mut Step) {
+    fn on_session_opened(&mut self, at: Moment, session: &SessionId) {
         if self.is_wrong_session(session) {
             // An agent that is already closing or stopping needs no further stop.
             if self.state.phase == Phase::Running {
-                self.stop(at, StopCause::WrongSession, StopLevel::Term, step);
+                self.stop(at, StopCause::WrongSession, StopLevel::Term);
             }
         } else if self.state.session.as_ref() != Some(session) {
-            self.record(step, Record::SessionOpened { at, session: session.clone() });
+            self.record(Record::SessionOpened { at, session: session.clone() });
         }
     }
 
@@ -310,24 +281,24 @@ impl Run {
         }
     }
 
-    fn on_progress(&mut self, policy: &Policy, at: Moment, step: &mut Step) {
+    fn on_progress(&mut self, policy: &Policy, at: Moment) {
         // One record per attempt is sufficient.
         if !self.state.made_progress {
-            self.record(step, Record::ProgressMade { at, resets_retries: policy.progress_resets_retries });
+            self.record(Record::ProgressMade { at, resets_retries: policy.progress_resets_retries });
         }
     }
 
-    pub(super) fn close_input(&mut self, at: Moment, step: &mut Step) {
-        self.record(step, Record::InputClosed { at });
-        step.actions.push(Action::CloseInput);
+    pub(super) fn close_input(&mut self, at: Moment) {
+        self.record(Record::InputClosed { at });
+        self.step.actions.push(Action::CloseInput);
     }
 
-    pub(super) fn stop(&mut self, at: Moment, cause: StopCause, level: StopLevel, step: &mut Step) {
-        self.record(step, Record::StopOrdered { at, cause, level, stall: None });
-        step.actions.push(Action::Stop(level));
+    pub(super) fn stop(&mut self, at: Moment, cause: StopCause, level: StopLevel) {
+        self.record(Record::StopOrdered { at, cause, level, stall: None });
+        self.step.actions.push(Action::Stop(level));
     }
 
-    fn on_exited(&mut self, policy: &Policy, now: Now, mut evidence: Evidence, step: &mut Step) {
+    fn on_exited(&mut self, policy: &Policy, now: Now, mut evidence: Evidence) {
         evidence.stop_cause = match &self.state.phase {
             Phase::Stopping { cause, .. } => Some(*cause),
             // The summary may have used the rest of the limit.
@@ -353,14 +324,14 @@ impl Run {
             {
                 evidence.stop_cause = Some(StopCause::WrongSession)
             }
-            Some(session) => self.on_session_opened(now.at, session, step),
+            Some(session) => self.on_session_opened(now.at, session),
             None => {}
         }
         if evidence.made_progress {
-            self.on_progress(policy, now.at, step);
+            self.on_progress(policy, now.at);
         }
         let fault = classify(&evidence);
-        let after_stop = self.after_agent_stop(policy, now, &evidence, fault, step);
+        let after_stop = self.after_agent_stop(policy, now, &evidence, fault);
         let next =
             after_stop.unwrap_or_else(|| decide::next_step(&self.state, policy, now, &evidence, fault));
         let next = match next {
@@ -373,22 +344,19 @@ impl Run {
         // Users need the evidence: no other record describes the observations.
         let is_kept = matches!(fault, Some(Fault::Unknown | Fault::AgentUnusable));
         let evidence = is_kept.then(|| Box::new(evidence));
-        self.record(
-            step,
-            Record::AttemptEnded {
-                at: now.at,
-                fault,
-                usage,
-                result,
-                denied_calls,
-                questions,
-                background,
-                continuity,
-                evidence,
-                next,
-            },
-        );
-        step.actions.push(Action::Sweep);
+        self.record(Record::AttemptEnded {
+            at: now.at,
+            fault,
+            usage,
+            result,
+            denied_calls,
+            questions,
+            background,
+            continuity,
+            evidence,
+            next,
+        });
+        self.step.actions.push(Action::Sweep);
     }
 
     /// Returns whether the run may make no further attempt.
@@ -396,114 +364,110 @@ impl Run {
         self.state.attempts() - self.state.attempts_before >= policy.attempts_max
     }
 
-    fn on_swept(&mut self, policy: &Policy, at: Moment, stopped_processes: u32, step: &mut Step) {
+    fn on_swept(&mut self, policy: &Policy, at: Moment, stopped_processes: u32) {
         let Phase::Sweeping { next } = &self.state.phase else { return };
         let next = next.clone();
-        self.record(step, Record::Swept { at, stopped_processes });
+        self.record(Record::Swept { at, stopped_processes });
         match (next, self.state.cancelled_by) {
-            (AfterAttempt::Finish(outcome), _) => self.finish(at, outcome, step),
+            (AfterAttempt::Finish(outcome), _) => self.finish(at, outcome),
             (AfterAttempt::Attempt { .. } | AfterAttempt::Check, None) if self.is_suspending() => {
-                self.finish_suspend(at, step)
+                self.finish_suspend(at)
             }
             (AfterAttempt::Check, None) => {
-                self.record(step, Record::CheckStarted { at });
-                step.actions.push(Action::StartCheck(self.state.checks));
+                self.record(Record::CheckStarted { at });
+                self.step.actions.push(Action::StartCheck(self.state.checks));
             }
             (AfterAttempt::Attempt { .. } | AfterAttempt::Check, Some(source)) => {
-                self.finish(at, Outcome::cancelled(source), step)
+                self.finish(at, Outcome::cancelled(source))
             }
             (AfterAttempt::Attempt { at: until, plan, .. }, None) if until <= at => {
-                self.start_attempt(policy, at, plan, step)
+                self.start_attempt(policy, at, plan)
             }
             // The deadline starts the attempt.
             (AfterAttempt::Attempt { .. }, None) => {}
         }
     }
 
-    pub(super) fn finish(&mut self, at: Moment, outcome: Outcome, step: &mut Step) {
-        self.record(step, Record::RunFinished { at, outcome });
-        step.actions.push(Action::Finish(outcome));
+    pub(super) fn finish(&mut self, at: Moment, outcome: Outcome) {
+        self.record(Record::RunFinished { at, outcome });
+        self.step.actions.push(Action::Finish(outcome));
     }
 
-    fn on_ticked(&mut self, policy: &Policy, now: Now, step: &mut Step) {
+    fn on_ticked(&mut self, policy: &Policy, now: Now) {
         let Some(deadline) = self.deadline(policy).filter(|deadline| deadline.at <= now.at) else { return };
         match (deadline.kind, &self.state.phase) {
             (DeadlineKind::NextAttempt, Phase::Waiting { plan, .. }) => {
                 let plan = plan.clone();
-                self.start_attempt(policy, now.at, plan, step);
+                self.start_attempt(policy, now.at, plan);
             }
-            (DeadlineKind::CheckTimeout, _) => self.stop_checking(now.at, StopCause::TimedOut, step),
+            (DeadlineKind::CheckTimeout, _) => self.stop_checking(now.at, StopCause::TimedOut),
             (DeadlineKind::Limit, Phase::Checking { .. }) => {
-                self.record_limit(policy, now.at, step);
-                self.stop_checking(now.at, StopCause::LimitReached, step);
+                self.record_limit(policy, now.at);
+                self.stop_checking(now.at, StopCause::LimitReached);
             }
-            (DeadlineKind::SummaryTimeout, _) => self.stop_summary(now.at, StopCause::TimedOut, step),
-            (DeadlineKind::Stall, _) => self.on_silence(now.at, step),
-            (DeadlineKind::NoProgress, _) => {
-                self.stop_stalled_agent(now.at, StopCause::NoProgress, None, step)
-            }
-            (DeadlineKind::AttemptTimeout, _) => {
-                self.stop(now.at, StopCause::TimedOut, StopLevel::Term, step)
-            }
+            (DeadlineKind::SummaryTimeout, _) => self.stop_summary(now.at, StopCause::TimedOut),
+            (DeadlineKind::Stall, _) => self.on_silence(now.at),
+            (DeadlineKind::NoProgress, _) => self.stop_stalled_agent(now.at, StopCause::NoProgress, None),
+            (DeadlineKind::AttemptTimeout, _) => self.stop(now.at, StopCause::TimedOut, StopLevel::Term),
             (DeadlineKind::BackgroundTimeout, _) => {
-                if !self.has_new_result() || !self.keep_going(policy, now.at, step) {
-                    self.stop(now.at, StopCause::BackgroundStopped, StopLevel::Term, step);
+                if !self.has_new_result() || !self.keep_going(policy, now.at) {
+                    self.stop(now.at, StopCause::BackgroundStopped, StopLevel::Term);
                 }
             }
             (DeadlineKind::ExitTimeout, _) if self.observations.background_tasks > 0 => {
-                self.stop(now.at, StopCause::BackgroundStopped, StopLevel::Term, step);
+                self.stop(now.at, StopCause::BackgroundStopped, StopLevel::Term);
             }
-            (DeadlineKind::ExitTimeout, _) => self.stop(now.at, StopCause::DidNotExit, StopLevel::Term, step),
-            (DeadlineKind::Limit, _) => self.enforce_limits(policy, now.at, step),
+            (DeadlineKind::ExitTimeout, _) => self.stop(now.at, StopCause::DidNotExit, StopLevel::Term),
+            (DeadlineKind::Limit, _) => self.enforce_limits(policy, now.at),
             (DeadlineKind::IdleAfterResult, _) => {
                 // An agent without a result since the last prompt did not receive it.
-                if !self.has_new_result() || !self.keep_going(policy, now.at, step) {
-                    self.close_input(now.at, step);
+                if !self.has_new_result() || !self.keep_going(policy, now.at) {
+                    self.close_input(now.at);
                 }
             }
             (DeadlineKind::EscalateStop, Phase::Stopping { cause, level, .. }) => {
                 let (cause, level) = (*cause, *level);
-                self.escalate_stop(now.at, cause, level, step);
+                self.escalate_stop(now.at, cause, level);
             }
             (DeadlineKind::NextAttempt | DeadlineKind::EscalateStop, _) => {}
         }
     }
 
-    fn escalate_stop(&mut self, at: Moment, cause: StopCause, level: StopLevel, step: &mut Step) {
+    fn escalate_stop(&mut self, at: Moment, cause: StopCause, level: StopLevel) {
         match level {
-            StopLevel::Interrupt => self.stop(at, cause, StopLevel::Term, step),
-            StopLevel::Term => self.stop(at, cause, StopLevel::Kill, step),
-            StopLevel::Kill if self.state.kills < KILLS_MAX => self.stop(at, cause, StopLevel::Kill, step),
+            StopLevel::Interrupt => self.stop(at, cause, StopLevel::Term),
+            StopLevel::Term => self.stop(at, cause, StopLevel::Kill),
+            StopLevel::Kill if self.state.kills < KILLS_MAX => self.stop(at, cause, StopLevel::Kill),
             // The agent cannot be stopped, and no other process may run next to it.
             StopLevel::Kill => {
                 let outcome =
                     Outcome { fault: None, ..Outcome::from_fault(OutcomeKind::Bug, Fault::Unknown) };
-                self.finish(at, outcome, step);
+                self.finish(at, outcome);
             }
         }
     }
 
-    fn on_downtime(&mut self, span: Span, step: &mut Step) {
+    fn on_downtime(&mut self, span: Span) {
         if !self.is_idle() && span > Span::ZERO {
-            self.record(step, Record::Downtime { duration: span });
+            self.record(Record::Downtime { duration: span });
         }
     }
 
-    fn on_cancelled(&mut self, at: Moment, source: CancelSource, step: &mut Step) {
+    fn on_cancelled(&mut self, at: Moment, source: CancelSource) {
         if self.is_idle() || self.state.cancelled_by == Some(source) {
             return;
         }
-        self.record(step, Record::CancelRequested { at, source });
+        self.record(Record::CancelRequested { at, source });
         match &self.state.phase {
             Phase::Running | Phase::Closing { .. } => {
-                self.stop(at, StopCause::Cancelled, first_stop_level(source), step)
+                self.stop(at, StopCause::Cancelled, first_stop_level(source))
             }
             Phase::Stopping { level, .. } if *level < first_stop_level(source) => {
-                self.stop(at, StopCause::Cancelled, first_stop_level(source), step);
+                self.stop(at, StopCause::Cancelled, first_stop_level(source));
             }
-            Phase::Waiting { .. } => self.finish(at, Outcome::cancelled(source), step),
-            Phase::Summarizing { stop_cause: None, .. } => self.stop_summary(at, StopCause::Cancelled, step),
-            Phase::Checking { stop_cause: None, .. } => self.stop_checking(at, StopCause::Cancelled, step),
+            Phase::Waiting { .. } => self.finish(at, Outcome::cancelled(source)),
+            Phase::Summarizing { stop_cause: None, .. } => self.stop_summary(at, StopCause::Cancelled),
+            Phase::Checking { stop_cause: None, .. } => self.stop_checking(at, StopCause::Cancelled),
             // The next event from the supervisor finds the cancellation in the state.
             Phase::Summarizing { stop_cause: Some(_), .. }
             | Phase::Checking { stop_cause: Some(_), .. }
@@ -523,36 +487,35 @@ impl Run {
         found: FoundAttempt,
         last_record_at: Option<Moment>,
         changes: Vec<SettingChange>,
-        step: &mut Step,
     ) {
         if let Some(finding) = finding(&self.state.phase, &found) {
-            self.record(step, Record::Recovered { at: now.at, finding, last_record_at, changes });
+            self.record(Record::Recovered { at: now.at, finding, last_record_at, changes });
         }
         match (&self.state.phase, found) {
             // The attempt was planned but never started. It still starts, unless the run was cancelled.
             (Phase::Starting, FoundAttempt::Ended(evidence))
                 if evidence.exit == Exit::NeverSpawned && self.state.cancelled_by.is_none() =>
             {
-                step.actions.extend(self.launch_action());
+                self.step.actions.extend(self.launch_action());
             }
-            (Phase::Starting, FoundAttempt::Running(process)) => self.on_spawned(now.at, process, step),
+            (Phase::Starting, FoundAttempt::Running(process)) => self.on_spawned(now.at, process),
             // A summary written before the supervisor died is used. It is not requested again.
             (Phase::Summarizing { .. }, FoundAttempt::Ended(evidence)) => {
-                self.on_summary_ended(policy, now, SummaryReport::Ended(evidence), step);
+                self.on_summary_ended(policy, now, SummaryReport::Ended(evidence));
             }
             // No process of the check is left: it runs again, or was being stopped anyway.
             (Phase::Checking { stop_cause: Some(_), .. }, FoundAttempt::Ended(_)) => {
-                self.on_check_ended(policy, now, CheckResult::Stopped, step);
+                self.on_check_ended(policy, now, CheckResult::Stopped);
             }
             (_, FoundAttempt::Running(_)) => {
                 self.observations = Observations::new(now.at);
-                step.actions.extend(self.unfinished_actions());
+                self.step.actions.extend(self.unfinished_actions());
             }
             (
                 Phase::Starting | Phase::Running | Phase::Closing { .. } | Phase::Stopping { .. },
                 FoundAttempt::Ended(evidence),
             ) => {
-                self.on_exited(policy, now, evidence, step);
+                self.on_exited(policy, now, evidence);
             }
             (
                 Phase::New
@@ -563,7 +526,7 @@ impl Run {
                 | Phase::Finished { .. },
                 FoundAttempt::Ended(_),
             ) => {
-                step.actions.extend(self.unfinished_actions());
+                self.step.actions.extend(self.unfinished_actions());
             }
         }
     }

@@ -39,13 +39,11 @@ impl World {
                 agent.has_open_exchange = true;
                 agent.evidence.claimed_done = false;
                 agent.evidence.exchange_open = agent.evidence.result.is_some();
-                let at = self.think_half();
-                agent.enter(Stage::Think, at);
+                agent.enter(Stage::Think, self.think_half());
                 self.emit(agent, Notice::ExchangeStarted)
             }
             Stage::Think => {
-                let at = self.think_half();
-                agent.enter(Stage::Answer, at);
+                agent.enter(Stage::Answer, self.think_half());
                 // A part of the message may be complete. This is no random draw, so that older seeds give the
                 // same runs.
                 let ended = now.0 & 1 == 1;
@@ -55,8 +53,7 @@ impl World {
             Stage::Evaluate => self.act(agent),
             Stage::WaitForSupervisor => self.keep_silent(agent),
             Stage::ReportUsage => {
-                let tool_until = agent.tool_ends_at;
-                agent.enter(Stage::Tool, tool_until);
+                agent.enter(Stage::Tool, agent.tool_ends_at);
                 self.report_usage(agent)
             }
             Stage::Tool if self.rng.chance(self.mix.frozen) => self.freeze(agent),
@@ -68,8 +65,7 @@ impl World {
                 self.change_workspace();
                 agent.tool_open = false;
                 agent.evidence.made_progress = true;
-                let at = self.think_half();
-                agent.enter(Stage::Think, at);
+                agent.enter(Stage::Think, self.think_half());
                 self.emit(agent, Notice::ToolEnded)
             }
             Stage::Finish => self.finish_exchange(agent),
@@ -88,13 +84,11 @@ impl World {
                 agent.shells_end_at = NEVER;
                 self.change_workspace();
                 if self.rng.chance(self.mix.shell_starts_exchange) {
-                    let at = self.soon();
-                    agent.enter(Stage::Wake, at);
+                    agent.enter(Stage::Wake, self.soon());
                 } else if agent.never_idle {
                     agent.enter(Stage::Idle, NEVER);
                 } else {
-                    let at = self.soon();
-                    agent.enter(Stage::ReportIdle, at);
+                    agent.enter(Stage::ReportIdle, self.soon());
                 }
                 self.emit(agent, Notice::BackgroundChanged(0))
             }
@@ -137,8 +131,7 @@ impl World {
     fn freeze(&mut self, mut agent: Box<Agent>) -> Option<Event> {
         agent.responds_to = RespondsTo::From(StopLevel::Kill);
         agent.frozen = true;
-        let at = self.now + Span(self.rng.log_uniform(self.mix.hang));
-        agent.enter(Stage::Hang, at);
+        agent.enter(Stage::Hang, self.now + Span(self.rng.log_uniform(self.mix.hang)));
         self.emit(agent, Notice::ProcessFrozen)
     }
 
@@ -375,8 +368,7 @@ impl World {
                 return self.keep_silent(agent);
             }
             if self.memory_limited && self.draw_extra_fault(self.mix.exceeds_memory) {
-                let at = self.soon();
-                agent.enter(Stage::Evaluate, at);
+                agent.enter(Stage::Evaluate, self.soon());
                 return self.emit(agent, Notice::MemoryExceeded);
             }
             let struck = self.draw_fault(FaultPoint::Tool);
@@ -410,8 +402,7 @@ impl World {
     /// Ends the exchange with a result.
     fn finish_exchange(&mut self, mut agent: Box<Agent>) -> Option<Event> {
         if agent.has_unreported_usage {
-            let now = self.now;
-            agent.enter(Stage::Finish, now);
+            agent.enter(Stage::Finish, self.now);
             return self.report_usage(agent);
         }
         let (result, meaning) = agent.next_result;
@@ -423,8 +414,7 @@ impl World {
         agent.evidence.exchange_open = false;
         agent.evidence.made_progress |= result.is_progress();
         agent.evidence.results += 1;
-        let at = self.now + Span(1);
-        agent.enter(Stage::ReportIdle, at);
+        agent.enter(Stage::ReportIdle, self.now + Span(1));
         self.emit(agent, Notice::ExchangeEnded(result))
     }
 
@@ -434,8 +424,7 @@ impl World {
             (true, _) if agent.lingers => agent.enter(Stage::Idle, agent.shells_end_at),
             (true, true) => agent.enter(Stage::Exit, agent.shells_end_at.max(self.now)),
             (true, false) => {
-                let at = self.now + Span(self.rng.uniform(Interval::new(5, 1_500)));
-                agent.enter(Stage::Exit, at);
+                agent.enter(Stage::Exit, self.now + Span(self.rng.uniform(Interval::new(5, 1_500))));
             }
             (false, _) => agent.enter(Stage::Idle, agent.shells_end_at),
         }
