@@ -132,7 +132,8 @@ impl EventSender {
     fn send(&mut self, event: impl FnOnce() -> RunEvent) {
         // The last place is for the notice that events are missing.
         let is_full = self.events.capacity() <= 1;
-        if !self.events.is_closed() && !(is_full && self.is_missing) {
+        let is_noted = is_full && self.is_missing;
+        if !is_noted && !self.events.is_closed() {
             // The reader may leave meanwhile.
             let _ = self.events.try_send(if is_full { RunEvent::Missed } else { event() });
         }

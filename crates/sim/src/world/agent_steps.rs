@@ -238,8 +238,8 @@ impl World {
             }
             Fault::Auth | Fault::Billing | Fault::ModelUnknown => self.fail_permanently(fault),
             Fault::BadRequest if self.rng.one_in(3) => self.fail_permanently(fault),
-            Fault::BadRequest => self.session_of(&agent).rejected = true,
-            Fault::ContextFull => self.session_of(&agent).full = true,
+            Fault::BadRequest => self.session_of(agent).rejected = true,
+            Fault::ContextFull => self.session_of(agent).full = true,
             Fault::Crashed | Fault::OutOfMemory => {
                 agent.death = Some(fault);
                 agent.death_at = now + Span(self.rng.log_uniform(self.mix.think));
