@@ -1,18 +1,23 @@
 //! Reads an answers file: one object of keys and answers, in JSON or in TOML.
 
 use serde::Deserialize;
-use std::collections::BTreeMap;
+use serde::de::{Deserializer, MapAccess, Visitor};
+use std::fmt;
 
-/// Reads the keys and answers of a file. Errors state the position.
+/// Reads the keys and answers of a file, including repeated keys in JSON. Errors state the position.
 pub(super) fn read(text: &str) -> Result<Vec<(String, String)>, String> {
     // No TOML document starts like this.
-    let answers: Result<BTreeMap<String, AnswerValue>, String> = if text.trim_start().starts_with('{') {
+    let pairs: Result<Pairs, String> = if text.trim_start().starts_with('{') {
         serde_json::from_str(text).map_err(|error| error.to_string())
     } else {
         toml::from_str(text).map_err(|error| error.to_string().trim_end().to_owned())
     };
-    answers?.into_iter().map(|(key, answer)| answer.text(&key).map(|answer| (key, answer))).collect()
+    let pairs = pairs?.0.into_iter();
+    pairs.map(|(key, answer)| answer.text(&key).map(|answer| (key, answer))).collect()
 }
+
+/// An object with repeated keys: a map would keep only the last of two answers.
+struct Pairs(Vec<(String, AnswerValue)>);
 
 #[derive(Deserialize)]
 #[serde(untagged)]
@@ -35,6 +40,26 @@ impl AnswerValue {
                 Err(format!("the answer to `{key}` is neither a string, a number nor a list of strings"))
             }
         }
+    }
+}
+
+impl<'de> Deserialize<'de> for Pairs {
+    fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
+        struct PairsVisitor;
+        impl<'de> Visitor<'de> for PairsVisitor {
+            type Value = Pairs;
+            fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+                out.write_str("an object of keys and answers")
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Pairs, A::Error> {
+                let mut pairs = Vec::new();
+                while let Some(pair) = map.next_entry()? {
+                    pairs.push(pair);
+                }
+                Ok(Pairs(pairs))
+            }
+        }
+        input.deserialize_map(PairsVisitor)
     }
 }
 
