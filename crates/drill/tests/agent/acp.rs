@@ -65,6 +65,8 @@ fn load_repeats_history_and_resume_does_not() -> TestResult {
         &json!({"jsonrpc": "2.0", "id": 3, "method": "session/prompt", "params": prompt(&session, "Go.")}),
     )?;
     agent.read_until(|message| message["params"]["update"]["sessionUpdate"] == "tool_call_update")?;
+    // The agent states a result before it stores it; the next call proves that the result is stored.
+    agent.read_until(|message| message["params"]["update"]["sessionUpdate"] == "tool_call")?;
     agent.signal(rustix::process::Signal::KILL)?;
     let (loaded, _) = open(&drill, "session/load", Some(&session), "bypassPermissions", &[])?;
     assert_eq!(updates(&loaded, "user_message_chunk")[0]["content"]["text"], "Go.");
