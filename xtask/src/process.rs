@@ -39,6 +39,8 @@ pub struct MemoryShare {
 
 // The kernel keeps the peak itself, so only a rise after the last probe can be missed.
 const PROBE_INTERVAL: Duration = Duration::from_millis(5);
+// The kernel walks the whole address space of the measured process to answer, which would slow it down.
+const SHARE_INTERVAL: Duration = Duration::from_millis(200);
 // `/proc/PID/stat` counts in USER_HZ, which is 100 on every Linux that Rust runs on.
 const TICK: Duration = Duration::from_millis(10);
 
@@ -46,9 +48,13 @@ const TICK: Duration = Duration::from_millis(10);
 pub fn measure_command(command: &mut Command) -> io::Result<ProcessUsage> {
     let mut child = command.spawn()?;
     let (mut peak_kib, mut memory_share) = (0, MemoryShare::default());
+    let mut share_at = Instant::now();
     loop {
         peak_kib = peak_kib.max(peak_kib_of(child.id()).unwrap_or(0));
-        memory_share = memory_share.max(MemoryShare::of(child.id()).unwrap_or_default());
+        if share_at <= Instant::now() {
+            memory_share = memory_share.max(MemoryShare::of(child.id()).unwrap_or_default());
+            share_at = Instant::now() + SHARE_INTERVAL;
+        }
         let Stat { state, cpu, children_cpu } = stat(child.id())?;
         if state == 'Z' {
             return match child.wait()? {
@@ -62,7 +68,8 @@ pub fn measure_command(command: &mut Command) -> io::Result<ProcessUsage> {
 
 impl MemoryShare {
     fn of(pid: u32) -> Option<MemoryShare> {
-        let kib = |name: &str| number_in(&format!("/proc/{pid}/smaps_rollup"), name);
+        let rollup = fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).ok()?;
+        let kib = |name: &str| number_after(&rollup, name);
         let private = kib("Private_Clean:")? + kib("Private_Dirty:")?;
         Some(MemoryShare { proportional: kib("Pss:")?, private })
     }
@@ -104,7 +111,10 @@ pub fn peak_kib_of(pid: u32) -> Option<u64> {
 
 /// Returns the number that follows this name in a file of `/proc`.
 fn number_in(file: &str, name: &str) -> Option<u64> {
-    let text = fs::read_to_string(file).ok()?;
+    number_after(&fs::read_to_string(file).ok()?, name)
+}
+
+fn number_after(text: &str, name: &str) -> Option<u64> {
     let rest = text.lines().find_map(|line| line.strip_prefix(name))?;
     rest.split_whitespace().next()?.parse().ok()
 }

@@ -38,6 +38,10 @@ impl<'a> Raw<'a> {
     /// Returns the value if it is a string. Half surrogate pairs, which the agent writes when it truncates a
     /// text within a character, become replacement characters.
     pub(in crate::claude) fn text(self) -> Option<String> {
+        let plain = self.json().strip_prefix('"').and_then(|text| text.strip_suffix('"'));
+        if let Some(plain) = plain.filter(|text| !text.contains('\\')) {
+            return Some(plain.to_owned());
+        }
         serde_json::from_str::<Lossy>(self.json()).ok().map(|text| text.0)
     }
 
