@@ -1,6 +1,7 @@
 //! Measures the usage of a process from what the agent states: tokens per request, tokens per turn, and the
 //! cost of the session so far. Without a stated cost, the price table gives one. A message whose tokens the
-//! agent never states counts as truncated, with its output estimated from its text.
+//! agent never states counts as truncated: its output is estimated from its text, its input from the context
+//! before it.
 
 use crate::Prices;
 use crate::prices::{BilledTokens, usd_from_nano};
@@ -21,6 +22,8 @@ pub(super) struct AcpUsageMeter {
     cost_before: Option<Usd>,
     /// The session's cost.
     cost: Option<Usd>,
+    /// Tokens in the session's context, as last stated. 0 if they are unknown.
+    context: u64,
     has_update: bool,
 }
 
@@ -48,6 +51,7 @@ impl AcpUsageMeter {
             turn: TurnUsage::default(),
             cost_before: None,
             cost: None,
+            context: 0,
             has_update: false,
         }
     }
@@ -89,11 +93,13 @@ impl AcpUsageMeter {
         self.turn.bytes = 0;
         self.turn.stated += 1;
         self.turn.tokens += tokens(stated);
+        self.context = tokens(stated).total();
         self.has_update = true;
     }
 
-    /// Records the session's cost so far.
-    pub(super) fn on_cost(&mut self, update: &UsageUpdate) {
+    /// Records the session's context and its cost so far.
+    pub(super) fn on_session_usage(&mut self, update: &UsageUpdate) {
+        self.context = update.used;
         let dollars = update.cost.as_ref().filter(|cost| cost.currency == "USD");
         if let Some(cost) = dollars.and_then(|cost| Usd::from_dollars(cost.amount)) {
             self.has_update |= self.cost != Some(cost) && self.cost_before.is_some();
@@ -117,8 +123,12 @@ impl AcpUsageMeter {
     /// Returns the usage so far.
     pub(super) fn usage(&self, model: Option<&str>) -> Usage {
         let TurnUsage { tokens, stated, unstated, is_open, bytes, .. } = self.turn;
-        let output = bytes / BYTES_PER_TOKEN;
-        let truncated = Tokens { output, ..Tokens::default() };
+        let truncated_messages = unstated + u32::from(is_open);
+        let truncated = Tokens {
+            input: self.context * u64::from(truncated_messages),
+            output: bytes / BYTES_PER_TOKEN,
+            ..Tokens::default()
+        };
         let reported = self.cost_before.zip(self.cost).map(|(before, now)| now.saturating_sub(before));
         let all = tokens + truncated;
         let price = self
@@ -129,7 +139,7 @@ impl AcpUsageMeter {
             tokens,
             truncated_tokens: truncated,
             messages: stated,
-            truncated_messages: unstated + u32::from(is_open),
+            truncated_messages,
             turns: stated + unstated,
             reported_cost: reported.unwrap_or(Usd::ZERO),
             estimated_cost: estimated.map_or(Usd::ZERO, usd_from_nano),

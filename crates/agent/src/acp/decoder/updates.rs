@@ -25,7 +25,7 @@ impl AcpDecoder {
             }
             SessionUpdate::ToolCall(call) => self.tool_call(&ToolCallUpdate::from(call), out),
             SessionUpdate::ToolCallUpdate(update) => self.tool_call(&update, out),
-            SessionUpdate::UsageUpdate(update) => self.usage_meter.on_cost(&update),
+            SessionUpdate::UsageUpdate(update) => self.usage_meter.on_session_usage(&update),
             SessionUpdate::CurrentModeUpdate(update) => {
                 self.snapshot.permission_mode = Some(update.current_mode_id.to_string());
             }
