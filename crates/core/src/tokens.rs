@@ -23,6 +23,16 @@ impl Tokens {
     pub fn total(self) -> u64 {
         [self.output, self.cache_read, self.cache_write].into_iter().fold(self.input, u64::saturating_add)
     }
+
+    /// Returns these tokens minus `other`. A category of which `other` has more becomes 0.
+    pub fn saturating_sub(self, other: Tokens) -> Tokens {
+        Tokens {
+            input: self.input.saturating_sub(other.input),
+            output: self.output.saturating_sub(other.output),
+            cache_read: self.cache_read.saturating_sub(other.cache_read),
+            cache_write: self.cache_write.saturating_sub(other.cache_write),
+        }
+    }
 }
 
 impl Add for Tokens {

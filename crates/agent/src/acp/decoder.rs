@@ -189,7 +189,7 @@ impl AcpDecoder {
                 self.snapshot.events.count("history");
                 // The cost of a session before its prompt is that of earlier attempts.
                 if let SessionUpdate::UsageUpdate(update) = update.update {
-                    self.usage_meter.on_cost(&update);
+                    self.usage_meter.on_session_usage(&update);
                 }
             }
             Incoming::Update { update: None, .. } => self.snapshot.unknown_events += 1,

@@ -1,11 +1,13 @@
 //! Measures the usage of a process from what the agent states: tokens per request, tokens per turn, and the
 //! cost of the session so far. Without a stated cost, the price table gives one. A message whose tokens the
-//! agent never states counts as truncated, with its output estimated from its text.
+//! agent never states counts as truncated: its output is estimated from its text, its input from the context
+//! before it, and its price is added to a cost that does not contain it.
 
 use crate::Prices;
 use crate::prices::{BilledTokens, usd_from_nano};
 use agent_client_protocol_schema::{Usage as StatedUsage, UsageUpdate};
 use longhaul_core::{Tokens, Usage, Usd};
+use std::mem;
 
 // English and code are about four bytes a token.
 const BYTES_PER_TOKEN: u64 = 4;
@@ -21,23 +23,51 @@ pub(super) struct AcpUsageMeter {
     cost_before: Option<Usd>,
     /// The session's cost.
     cost: Option<Usd>,
+    /// The session's context, which is the input of the next message. Zero if it is unknown.
+    context: Tokens,
     has_update: bool,
 }
 
 /// The usage of the open turn.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct TurnUsage {
     tokens: Tokens,
     /// Messages whose tokens are stated.
     stated: u32,
-    /// Messages whose tokens are not stated yet.
-    unstated: u32,
-    /// Whether a message is in progress.
+    /// Messages whose tokens are not stated, with the one in progress.
+    unstated: UnstatedMessages,
+    /// Tokens of those messages, if the result states them.
+    truncated: Option<Tokens>,
+    /// Those of them that the stated cost does not cover.
+    uncovered: UnstatedMessages,
+    /// Bytes of the last message. `None` if its tokens are stated.
+    last: Option<u64>,
+    /// Whether the last message is in progress.
     is_open: bool,
+    /// Id of the last message, if the agent states ids.
+    message: Option<String>,
     /// Whether the tokens of the last message are stated and its tools may follow.
     awaits_tools: bool,
-    /// Bytes of text in messages whose tokens are not stated.
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct UnstatedMessages {
+    messages: u32,
+    /// Bytes of their text and of the input of their calls.
     bytes: u64,
+}
+
+impl UnstatedMessages {
+    /// Returns an estimate of their tokens.
+    fn tokens(self, context: Tokens) -> Tokens {
+        let messages = u64::from(self.messages);
+        Tokens {
+            input: context.input.saturating_mul(messages),
+            cache_read: context.cache_read.saturating_mul(messages),
+            output: self.bytes / BYTES_PER_TOKEN,
+            cache_write: 0,
+        }
+    }
 }
 
 impl AcpUsageMeter {
@@ -48,6 +78,7 @@ impl AcpUsageMeter {
             turn: TurnUsage::default(),
             cost_before: None,
             cost: None,
+            context: Tokens::default(),
             has_update: false,
         }
     }
@@ -62,51 +93,86 @@ impl AcpUsageMeter {
         self.cost_before = if is_new { Some(Usd::ZERO) } else { self.cost };
     }
 
-    /// Records text of the model.
-    pub(super) fn on_text(&mut self, bytes: usize) {
-        self.turn.is_open = true;
+    /// Records text of the model. A text with another id belongs to another message.
+    pub(super) fn on_text(&mut self, message: Option<&str>, bytes: usize) {
+        if let Some(id) = message
+            && self.turn.message.as_deref() != message
+            && self.turn.message.replace(id.to_owned()).is_some()
+        {
+            self.on_message_end();
+        }
         self.turn.awaits_tools = false;
-        self.turn.bytes += bytes as u64;
+        self.on_content(bytes);
     }
 
     /// Records a tool call. Agents state the tokens of a message before or after its calls.
-    pub(super) fn on_call(&mut self) {
-        self.turn.is_open |= !self.turn.awaits_tools;
+    pub(super) fn on_call(&mut self, bytes: usize) {
+        if !self.turn.awaits_tools {
+            self.on_content(bytes);
+        }
+    }
+
+    fn on_content(&mut self, bytes: usize) {
+        let turn = &mut self.turn;
+        if !mem::replace(&mut turn.is_open, true) {
+            turn.unstated.messages += 1;
+            turn.uncovered.messages += 1;
+            turn.last = Some(0);
+        }
+        let bytes = bytes as u64;
+        turn.unstated.bytes += bytes;
+        turn.uncovered.bytes += bytes;
+        turn.last = turn.last.map(|before| before + bytes);
     }
 
     /// Records that the message in progress is complete: its tools have run.
     pub(super) fn on_message_end(&mut self) {
         self.turn.awaits_tools = false;
-        if std::mem::take(&mut self.turn.is_open) {
-            self.turn.unstated += 1;
-            self.has_update = true;
-        }
+        self.has_update |= mem::take(&mut self.turn.is_open);
     }
 
     /// Records the tokens of one request.
     pub(super) fn on_request(&mut self, stated: &StatedUsage) {
-        (self.turn.is_open, self.turn.awaits_tools) = (false, true);
-        self.turn.bytes = 0;
-        self.turn.stated += 1;
-        self.turn.tokens += tokens(stated);
+        let turn = &mut self.turn;
+        turn.is_open = false;
+        if let Some(bytes) = turn.last.take() {
+            turn.unstated.messages -= 1;
+            turn.unstated.bytes -= bytes;
+            turn.uncovered.messages = turn.uncovered.messages.min(turn.unstated.messages);
+            turn.uncovered.bytes = turn.uncovered.bytes.saturating_sub(bytes);
+        }
+        turn.awaits_tools = true;
+        turn.stated += 1;
+        let tokens = tokens(stated);
+        turn.tokens += tokens;
+        self.context = Tokens {
+            input: tokens.input.saturating_add(tokens.output),
+            cache_read: tokens.cache_read.saturating_add(tokens.cache_write),
+            ..Tokens::default()
+        };
         self.has_update = true;
     }
 
-    /// Records the session's cost so far.
-    pub(super) fn on_cost(&mut self, update: &UsageUpdate) {
+    /// Records the session's context and its cost so far.
+    pub(super) fn on_session_usage(&mut self, update: &UsageUpdate) {
+        // Agents send what they sent before, and the API serves it from its cache.
+        self.context.input = self.context.input.min(update.used);
+        self.context.cache_read = update.used - self.context.input;
         let dollars = update.cost.as_ref().filter(|cost| cost.currency == "USD");
-        if let Some(cost) = dollars.and_then(|cost| Usd::from_dollars(cost.amount)) {
-            self.has_update |= self.cost != Some(cost) && self.cost_before.is_some();
-            self.cost = Some(cost);
+        let cost = dollars.and_then(|cost| Usd::from_dollars(cost.amount));
+        // The cost stays zero if the session is free. Another cost that stays lacks the new messages.
+        if cost.is_some_and(|cost| cost == Usd::ZERO || self.cost != Some(cost)) {
+            self.has_update |= self.cost_before.is_some();
+            self.cost = cost;
+            self.turn.uncovered = UnstatedMessages::default();
         }
     }
 
-    /// Ends the turn. Tokens that its result states replace those of its requests.
+    /// Ends the turn. Tokens that its result states are those of all its messages.
     pub(super) fn on_result(&mut self, stated: Option<&StatedUsage>, model: Option<&str>) {
         self.on_message_end();
-        if let Some(stated) = stated {
-            let messages = (self.turn.stated + self.turn.unstated).max(1);
-            self.turn = TurnUsage { tokens: tokens(stated), stated: messages, ..TurnUsage::default() };
+        if let Some(total) = stated.map(tokens) {
+            self.turn.set_total(total);
         }
         self.committed = self.usage(model);
         self.turn = TurnUsage::default();
@@ -116,31 +182,50 @@ impl AcpUsageMeter {
 
     /// Returns the usage so far.
     pub(super) fn usage(&self, model: Option<&str>) -> Usage {
-        let TurnUsage { tokens, stated, unstated, is_open, bytes, .. } = self.turn;
-        let output = bytes / BYTES_PER_TOKEN;
-        let truncated = Tokens { output, ..Tokens::default() };
+        let turn = &self.turn;
+        let truncated = turn.truncated.unwrap_or_else(|| turn.unstated.tokens(self.context));
         let reported = self.cost_before.zip(self.cost).map(|(before, now)| now.saturating_sub(before));
-        let all = tokens + truncated;
-        let price = self
-            .prices
-            .price(model.unwrap_or_default(), BilledTokens { tokens: all, ..BilledTokens::default() });
-        let estimated = if reported.is_some() { None } else { price };
-        let turn = Usage {
-            tokens,
+        let all = turn.tokens + truncated;
+        let priced = if reported.is_some() { turn.uncovered.tokens(self.context) } else { all };
+        let priced = BilledTokens { tokens: priced, ..BilledTokens::default() };
+        let price = self.prices.price(model.unwrap_or_default(), priced);
+        let usage = Usage {
+            tokens: turn.tokens,
             truncated_tokens: truncated,
-            messages: stated,
-            truncated_messages: unstated + u32::from(is_open),
-            turns: stated + unstated,
+            messages: turn.stated,
+            truncated_messages: turn.unstated.messages,
+            turns: turn.stated + turn.unstated.messages - u32::from(turn.is_open),
             reported_cost: reported.unwrap_or(Usd::ZERO),
-            estimated_cost: estimated.map_or(Usd::ZERO, usd_from_nano),
+            estimated_cost: price.map_or(Usd::ZERO, usd_from_nano),
             unpriced: reported.is_none() && price.is_none() && all.total() > 0,
         };
-        self.committed.plus(turn)
+        self.committed.plus(usage)
     }
 
     /// Returns whether the usage changed since the last call.
     pub(super) fn take_update(&mut self) -> bool {
-        std::mem::take(&mut self.has_update)
+        mem::take(&mut self.has_update)
+    }
+}
+
+impl TurnUsage {
+    /// Records the tokens of all messages. Those that no message states belong to truncated messages, unless
+    /// the agent states tokens only for turns.
+    fn set_total(&mut self, total: Tokens) {
+        if self.stated == 0 {
+            let stated = self.unstated.messages.max(1);
+            *self = TurnUsage { tokens: total, stated, ..TurnUsage::default() };
+            return;
+        }
+        let rest = total.saturating_sub(self.tokens);
+        if rest.total() > 0 {
+            // All output that was sent is billed. Agents state less of it.
+            let output = rest.output.max(self.unstated.bytes / BYTES_PER_TOKEN);
+            self.truncated = Some(Tokens { output, ..rest });
+            self.unstated.messages = self.unstated.messages.max(1);
+            let bytes = (output - rest.output).saturating_mul(BYTES_PER_TOKEN);
+            self.uncovered = UnstatedMessages { messages: 0, bytes };
+        }
     }
 }
 

@@ -22,6 +22,9 @@ use std::env;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+// The Agent Client Protocol has no sign of a paused turn.
+const NOT_OVER_ACP: &str = "pause-turn";
+
 /// Runs the scenarios and returns the exit code: 0 only if every scorecard passes.
 pub fn drill(global: &GlobalArgs, args: &DrillArgs) -> Result<u8, Failure> {
     let format = output::format(global);
@@ -85,7 +88,13 @@ fn selected_scenarios(args: &DrillArgs) -> Result<Vec<Scenario>, Failure> {
     };
     match names.as_slice() {
         [] => find("storm").map(|storm| vec![storm]).map_err(unknown),
-        ["all"] => all().map_err(unknown),
+        ["all"] => {
+            let mut scenarios = all().map_err(unknown)?;
+            if args.agent == DrillAgentKind::Acp {
+                scenarios.retain(|scenario| scenario.name != NOT_OVER_ACP);
+            }
+            Ok(scenarios)
+        }
         names => names.iter().map(|name| find(name).map_err(unknown)).collect(),
     }
 }

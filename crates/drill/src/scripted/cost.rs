@@ -26,12 +26,7 @@ impl Usage {
         let mut difference = Self::default();
         for (model, (tokens, cost)) in &self.0 {
             let (before, cost_before) = earlier.0.get(model).copied().unwrap_or_default();
-            let tokens = Tokens {
-                input: tokens.input.saturating_sub(before.input),
-                cache_write: tokens.cache_write.saturating_sub(before.cache_write),
-                cache_read: tokens.cache_read.saturating_sub(before.cache_read),
-                output: tokens.output.saturating_sub(before.output),
-            };
+            let tokens = tokens.saturating_sub(before);
             if tokens.total() > 0 {
                 difference.add(model, tokens, Nanodollars(cost.0.saturating_sub(cost_before.0)));
             }

@@ -62,7 +62,11 @@ impl Agent {
         let tokens = message.tokens();
         self.cost_meter.add(&model, tokens);
         exchange.usage += tokens;
-        self.out.usage(&message.id, &tokens, self.cost_meter.dollars());
+        // The final usage of an incomplete message is unknown.
+        if message.complete {
+            self.out.usage(&message.id, &tokens);
+        }
+        self.out.cost(tokens.total(), self.cost_meter.dollars());
     }
 
     /// Writes a message's blocks to the session, with its final usage, and appends it to the conversation.

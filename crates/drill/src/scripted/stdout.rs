@@ -51,11 +51,17 @@ impl EventWriter {
         }
     }
 
-    /// Reports the usage of message `id` and the cost of the session so far, in dollars. Claude Code's protocol
-    /// reports them in other events.
-    pub(super) fn usage(&self, id: &str, tokens: &Tokens, cost: f64) {
+    /// Reports the usage of message `id`. Claude Code's protocol reports it in other events.
+    pub(super) fn usage(&self, id: &str, tokens: &Tokens) {
         if self.format == Output::Acp {
-            self.acp.usage(&self.session_id, id, tokens, cost);
+            self.acp.usage(&self.session_id, id, tokens);
+        }
+    }
+
+    /// Reports the size of the context in tokens and the cost of the session so far, in dollars.
+    pub(super) fn cost(&self, context: u64, cost: f64) {
+        if self.format == Output::Acp {
+            self.acp.cost(&self.session_id, context, cost);
         }
     }
 

@@ -283,3 +283,46 @@ fn usage_is_counted_as_stated() {
     assert_eq!(usage(&unstated), (0, 0, 1, 1));
     assert_eq!(evidence(&unstated).usage.truncated_tokens.output, 2);
 }
+
+#[test]
+fn stated_cost_lacks_only_messages_after_it() {
+    let stated = |input: u64, output: u64| json!({"totalTokens": input + output, "inputTokens": 0, "cachedReadTokens": input, "outputTokens": output});
+    let chunk = |id: &str, text: &str| {
+        update(json!({"sessionUpdate": "agent_message_chunk", "messageId": id,
+            "content": {"type": "text", "text": text}}))
+    };
+    let usage = |id: &str, input: u64, output: u64| {
+        update(json!({"sessionUpdate": "agent_message_chunk", "messageId": id,
+            "content": {"type": "text", "text": ""}, "_meta": {"usage": stated(input, output)}}))
+    };
+    let cost = |used: u64, amount: f64| {
+        update(json!({"sessionUpdate": "usage_update", "used": used, "size": 9,
+            "cost": {"amount": amount, "currency": "USD"}}))
+    };
+    let killed = [chunk("m1", "one"), usage("m1", 900, 100), cost(1000, 2.0), chunk("m2", "abcdefgh")];
+    let found = evidence(&killed).usage;
+    assert_eq!((found.messages, found.truncated_messages), (1, 1));
+    assert_eq!((found.tokens.total(), found.truncated_tokens.total()), (1000, 1002));
+    assert_eq!(found.reported_cost, Usd::from_dollars(2.0).expect("an amount"));
+    // 900 tokens from the cache, 100 of input, 2 of output.
+    assert_eq!(found.estimated_cost, Usd(180 + 400 + 40));
+    // The agent sent a message again. The result and the cost contain both.
+    let repeated = [
+        chunk("m1", "one"),
+        usage("m1", 900, 100),
+        cost(1000, 2.0),
+        chunk("m2", "abcd"),
+        cost(1000, 2.5),
+        chunk("m3", "abcdefgh"),
+        usage("m3", 1000, 200),
+        cost(1200, 3.0),
+    ];
+    let found = evidence(&repeated).usage;
+    assert_eq!((found.messages, found.truncated_messages), (2, 1));
+    assert_eq!((found.reported_cost, found.estimated_cost), (Usd(3_000_000), Usd::ZERO));
+    let result = answer(json!({"stopReason": "end_turn", "usage": stated(2900, 310)}));
+    let found = evidence(&[repeated.as_slice(), &[result]].concat()).usage;
+    assert_eq!((found.messages, found.truncated_messages), (2, 1));
+    assert_eq!((found.tokens.total(), found.truncated_tokens.total()), (2200, 1010));
+    assert_eq!((found.reported_cost, found.estimated_cost), (Usd(3_000_000), Usd::ZERO));
+}

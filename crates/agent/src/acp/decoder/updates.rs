@@ -20,12 +20,12 @@ impl AcpDecoder {
             SessionUpdate::AgentMessageChunk(chunk) => self.text(&chunk, out),
             SessionUpdate::AgentThoughtChunk(chunk) => {
                 self.output(out);
-                self.usage_meter.on_text(chunk_text(&chunk).len());
+                self.usage_meter.on_text(message_id(&chunk), chunk_text(&chunk).len());
                 self.set_activity("thinking");
             }
             SessionUpdate::ToolCall(call) => self.tool_call(&ToolCallUpdate::from(call), out),
             SessionUpdate::ToolCallUpdate(update) => self.tool_call(&update, out),
-            SessionUpdate::UsageUpdate(update) => self.usage_meter.on_cost(&update),
+            SessionUpdate::UsageUpdate(update) => self.usage_meter.on_session_usage(&update),
             SessionUpdate::CurrentModeUpdate(update) => {
                 self.snapshot.permission_mode = Some(update.current_mode_id.to_string());
             }
@@ -37,7 +37,7 @@ impl AcpDecoder {
         let text = chunk_text(chunk);
         if !text.is_empty() {
             self.output(out);
-            self.usage_meter.on_text(text.len());
+            self.usage_meter.on_text(message_id(chunk), text.len());
             if self.snapshot.last_text.len() < TEXT_BYTES_MAX {
                 self.snapshot.last_text.push_str(text);
             }
@@ -69,10 +69,12 @@ impl AcpDecoder {
         }
         if !is_known {
             self.output(out);
-            self.usage_meter.on_call();
             self.snapshot.last_text.clear();
         }
         let Some(call) = self.calls.merge(update) else { return };
+        if !is_known {
+            self.usage_meter.on_call(call.input.len());
+        }
         // Some agents state the input only after the start of the call.
         if !call.input.is_empty() || status.is_some_and(|status| status != ToolCallStatus::Pending) {
             if call.start(&id, &mut self.side_effects, &self.effects) {
@@ -106,4 +108,8 @@ impl AcpDecoder {
             activity.clone_into(&mut self.snapshot.activity);
         }
     }
+}
+
+fn message_id(chunk: &ContentChunk) -> Option<&str> {
+    chunk.message_id.as_ref().map(|id| &*id.0)
 }

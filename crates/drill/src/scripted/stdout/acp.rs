@@ -67,11 +67,12 @@ impl AcpOutput {
 
     fn stream_event(&mut self, fields: &Value) -> Option<Value> {
         let delta = &fields["event"]["delta"];
+        let id = fields["api_message_id"].as_str().unwrap_or_default();
         if let Some(text) = delta["text"].as_str() {
-            fields["api_message_id"].as_str().unwrap_or_default().clone_into(&mut self.streamed);
-            return Some(text_update("agent_message_chunk", text));
+            id.clone_into(&mut self.streamed);
+            return Some(message_update("agent_message_chunk", id, text));
         }
-        Some(text_update("agent_thought_chunk", delta["thinking"].as_str()?))
+        Some(message_update("agent_thought_chunk", id, delta["thinking"].as_str()?))
     }
 
     fn message(&mut self, kind: &str, message: &Value) -> Vec<Value> {
@@ -81,7 +82,8 @@ impl AcpOutput {
             "tool_use" => Some(tool_update(block)),
             "tool_result" => Some(result_update(block)),
             "text" if kind == "assistant" && !is_streamed => {
-                Some(text_update("agent_message_chunk", block["text"].as_str()?))
+                let id = message["id"].as_str().unwrap_or_default();
+                Some(message_update("agent_message_chunk", id, block["text"].as_str()?))
             }
             _ => None,
         });
@@ -93,15 +95,15 @@ impl AcpOutput {
         updates
     }
 
-    /// Reports the usage of message `id` and the cost of the session so far, in dollars.
-    pub(in crate::scripted) fn usage(&self, session: &str, id: &str, tokens: &Tokens, cost: f64) {
-        let mut chunk = text_update("agent_message_chunk", "");
-        chunk["messageId"] = json!(id);
+    pub(in crate::scripted) fn usage(&self, session: &str, id: &str, tokens: &Tokens) {
+        let mut chunk = message_update("agent_message_chunk", id, "");
         chunk["_meta"] = json!({"usage": usage(tokens)});
         self.update(session, &chunk);
+    }
+
+    pub(in crate::scripted) fn cost(&self, session: &str, context: u64, cost: f64) {
         let cost = json!({"amount": cost, "currency": "USD"});
-        let used = tokens.total();
-        let update = json!({"sessionUpdate": "usage_update", "used": used, "size": 200_000, "cost": cost});
+        let update = json!({"sessionUpdate": "usage_update", "used": context, "size": 200_000, "cost": cost});
         self.update(session, &update);
     }
 
@@ -169,6 +171,12 @@ fn usage(tokens: &Tokens) -> Value {
 
 pub(in crate::scripted) fn text_update(kind: &str, text: &str) -> Value {
     json!({"sessionUpdate": kind, "content": {"type": "text", "text": text}})
+}
+
+fn message_update(kind: &str, id: &str, text: &str) -> Value {
+    let mut update = text_update(kind, text);
+    update["messageId"] = json!(id);
+    update
 }
 
 /// Returns the update for a tool call that starts.
