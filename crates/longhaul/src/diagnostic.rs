@@ -30,9 +30,7 @@ const STDERR_BYTES_MAX: usize = 4 * 1024;
 
 /// Writes the diagnostics of one supervisor.
 pub(crate) struct Diagnostic {
-    /// Whether the run's request enables them.
     requested: bool,
-    /// Whether the project's file enables them.
     flagged: bool,
     dir: RunDir,
     cwd: PathBuf,

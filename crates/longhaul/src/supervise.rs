@@ -114,8 +114,12 @@ impl RunningSupervisor<'_> {
                 // run has changed the workspace. If this supervisor is killed here, the next one records the
                 // end.
                 record_end(world.home(), world.dir(), &world.spec().cwd, run.state().reopen_count).await;
-                let notification =
-                    world.claim_notification(Notification::for_outcome(&report, run, &world.task()));
+                let notification = world.claim_notification(Notification::for_outcome(
+                    &report,
+                    run,
+                    &world.task(),
+                    world.notified_command(run),
+                ));
                 write_final_status(world.dir(), run, policy, &report);
                 // Comes after the status, so that a notified command finds the final state.
                 world.call(notification);

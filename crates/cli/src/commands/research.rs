@@ -218,7 +218,11 @@ fn check_unchanged(args: &ResearchArgs, dir: &RunDir, plan: &Plan) -> Result<(),
                 "cannot resume the run with another model: it uses {}",
                 plan.spec.model.as_deref().unwrap_or("the default")
             ),
-            format!("change it with `longhaul resume {} --model {}`", dir.id(), longhaul::quoted(model)),
+            format!(
+                "change it with `longhaul resume {} --model {}`",
+                dir.id(),
+                crate::next_commands::quoted(model)
+            ),
         ));
     }
     let flags = [
@@ -269,7 +273,7 @@ fn print(resume: &ResumeArgs, format: OutputFormat) -> Result<u8, Failure> {
             output::pretty(&ResumeDryRun { command: TypedCommand { program: "longhaul", args } })
         }
         OutputFormat::Text => {
-            let args: Vec<_> = args.iter().map(|word| longhaul::quoted(word)).collect();
+            let args: Vec<_> = args.iter().map(|word| crate::next_commands::quoted(word)).collect();
             format!("Command: longhaul {}\n", args.join(" "))
         }
     });

@@ -378,6 +378,10 @@ impl LiveWorld<'_> {
         self.spec().prompt.clone()
     }
 
+    pub(crate) fn notified_command(&self, run: &Run) -> Option<String> {
+        self.config.notified_command(run)
+    }
+
     /// Returns the state of the last attempt's stream, for the report.
     pub(crate) fn snapshot(&self) -> &AttemptSnapshot {
         self.ended.snapshot()

@@ -1,11 +1,11 @@
 //! Sums up usage and cost in the ledger.
 
-use super::entry::{LedgerSpend, Quarter};
+use super::entry::{LedgerSpend, Quarter, quarter_of};
 use super::query::spend;
 use super::row::number;
 use super::{Ledger, LedgerError};
 use longhaul_core::Moment;
-use rusqlite::{Connection, Result};
+use rusqlite::Row;
 
 /// The key that usage is grouped by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,12 +37,15 @@ impl Ledger {
     ///
     /// # Errors
     /// Returns a [`LedgerError`] if the ledger cannot be read.
-    pub fn costs(
-        &self,
-        by: CostBy,
-        since: Option<Moment>,
-    ) -> std::result::Result<Vec<CostRow<String>>, LedgerError> {
-        self.query(|db| costs(db, by, first_quarter(since)))
+    pub fn costs(&self, by: CostBy, since: Option<Moment>) -> Result<Vec<CostRow<String>>, LedgerError> {
+        let (key, join) = match by {
+            CostBy::Model => ("model", ""),
+            CostBy::Project => ("project", "JOIN runs USING (run)"),
+            CostBy::Run => ("id", "JOIN runs USING (run)"),
+            CostBy::Agent => ("agent", "JOIN runs USING (run)"),
+        };
+        let order = "sum(cost + estimated_cost) DESC, 1";
+        self.sums(&format!("{key}, {SUMS} FROM spend {join}"), order, since, |row| row.get(0))
     }
 
     /// Returns the usage of each quarter of an hour since `since`, oldest first. A caller that knows the time
@@ -50,47 +53,24 @@ impl Ledger {
     ///
     /// # Errors
     /// Returns a [`LedgerError`] if the ledger cannot be read.
-    pub fn costs_by_quarter(
+    pub fn costs_by_quarter(&self, since: Option<Moment>) -> Result<Vec<CostRow<Quarter>>, LedgerError> {
+        self.sums(&format!("quarter, {SUMS} FROM spend"), "1", since, |row| number(row, 0))
+    }
+
+    fn sums<K>(
         &self,
+        columns: &str,
+        order: &str,
         since: Option<Moment>,
-    ) -> std::result::Result<Vec<CostRow<Quarter>>, LedgerError> {
+        key: fn(&Row<'_>) -> rusqlite::Result<K>,
+    ) -> Result<Vec<CostRow<K>>, LedgerError> {
+        let first = since.map_or(0, |since| quarter_of(since).cast_signed());
+        let query = format!("SELECT {columns} WHERE quarter >= ? GROUP BY 1 ORDER BY {order}");
         self.query(|db| {
-            let query = format!("SELECT quarter, {SUMS} FROM spend WHERE quarter >= ? GROUP BY quarter");
             let mut statement = db.prepare(&query)?;
-            let rows = statement.query_map([first_quarter(since)], |row| {
-                Ok(CostRow { key: number(row, 0)?, spend: spend(row, 1)? })
-            })?;
+            let rows =
+                statement.query_map([first], |row| Ok(CostRow { key: key(row)?, spend: spend(row, 1)? }))?;
             rows.collect()
         })
     }
-}
-
-fn costs(db: &Connection, by: CostBy, since: i64) -> Result<Vec<CostRow<String>>> {
-    let (key, from) = match by {
-        CostBy::Model => ("model", "spend"),
-        // The usage of each run is added up before its names are joined.
-        CostBy::Project => ("runs.project", ""),
-        CostBy::Run => ("runs.id", ""),
-        CostBy::Agent => ("runs.agent", ""),
-    };
-    let from = if from.is_empty() {
-        "(SELECT run, sum(cost) AS cost, sum(estimated_cost) AS estimated_cost, max(unpriced) AS unpriced,
-             sum(input) AS input, sum(output) AS output, sum(cache_read) AS cache_read,
-             sum(cache_write) AS cache_write, sum(truncated) AS truncated, sum(messages) AS messages
-          FROM spend WHERE quarter >= ?1 GROUP BY run) AS spent JOIN runs USING (run)"
-    } else {
-        "(SELECT * FROM spend WHERE quarter >= ?1) AS spent"
-    };
-    let sums = SUMS.replace('(', "(spent.");
-    let query = format!(
-        "SELECT {key}, {sums} FROM {from} GROUP BY {key} ORDER BY sum(spent.cost + spent.estimated_cost) DESC, {key}"
-    );
-    let mut statement = db.prepare(&query)?;
-    let rows = statement.query_map([since], |row| Ok(CostRow { key: row.get(0)?, spend: spend(row, 1)? }))?;
-    rows.collect()
-}
-
-/// Returns the quarter of an hour that contains `since`, or 0 without it.
-fn first_quarter(since: Option<Moment>) -> i64 {
-    since.map_or(0, |since| super::entry::quarter_of(since).cast_signed())
 }

@@ -64,7 +64,6 @@ fn line(row: &Row, now: Moment, width: usize) -> Vec<String> {
     vec![id, row.state().to_owned(), ago(row.entry.started_at.0, now), active, cost(row), task]
 }
 
-/// Returns the width that the other columns leave for the task.
 fn room(cells: &[Vec<String>], columns: &[usize], width: usize) -> usize {
     let others = columns.iter().filter(|column| COLUMNS[**column].1 != Column::Last);
     width.saturating_sub(others.map(|column| column_width(cells, *column) + 2).sum())
@@ -80,7 +79,6 @@ fn style(row: &Row) -> Option<Style> {
     }
 }
 
-/// Returns the style of an outcome.
 pub fn outcome_style(outcome: OutcomeKind) -> Option<Style> {
     match outcome {
         OutcomeKind::Done => Some(Style::Good),
@@ -101,19 +99,11 @@ pub fn outcome_style(outcome: OutcomeKind) -> Option<Style> {
 /// Returns the cost of the attempts that ended. A first attempt that has not ended has none yet.
 fn cost(row: &Row) -> String {
     let at_least = if row.entry.unpriced { ">" } else { "" };
-    match row.state {
-        RowState::Running | RowState::Orphaned
-            if row.entry.attempts <= 1 && row.total_cost_usd.0 == Usd::ZERO =>
-        {
-            "-".to_owned()
-        }
-        RowState::Running
-        | RowState::Waiting
-        | RowState::Orphaned
-        | RowState::Suspended
-        | RowState::Finished
-        | RowState::Unreadable => format!("{at_least}{}", phrases::money(row.total_cost_usd.0)),
+    let is_first = matches!(row.state, RowState::Running | RowState::Orphaned) && row.entry.attempts <= 1;
+    if is_first && row.total_cost_usd.0 == Usd::ZERO {
+        return "-".to_owned();
     }
+    format!("{at_least}{}", phrases::money(row.total_cost_usd.0))
 }
 
 #[cfg(test)]
