@@ -12,6 +12,7 @@ mod failure;
 mod flag_order;
 mod guard_flags;
 mod limit_flags;
+mod next_commands;
 mod open_home;
 mod open_ledger;
 mod output;
