@@ -11,6 +11,7 @@ mod config;
 mod failure;
 mod flag_order;
 mod guard_flags;
+mod hints;
 mod limit_flags;
 mod next_commands;
 mod open_home;

@@ -1,6 +1,7 @@
 //! Opens the user's home of runs and finds runs in it.
 
 use crate::failure::{Failure, USAGE};
+use crate::hints::Hint;
 use crate::next_commands::quoted;
 use crate::open_ledger;
 use longhaul::find_agent::{claude_config_dir, claude_session_file};

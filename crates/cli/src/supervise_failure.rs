@@ -1,6 +1,7 @@
 //! Explains why a run did not start, continue or finish, and what the user can type.
 
 use crate::failure::Failure;
+use crate::hints::agent_hint;
 use crate::next_commands::commands_of;
 use crate::open_home;
 use longhaul::find_agent::AgentError;
@@ -21,7 +22,7 @@ impl From<AgentError> for Failure {
             }
             AgentError::NotExecutable(_) => Fault::AgentUnusable,
         };
-        Failure::not_started(error.to_string(), error.hint(), Some(fault))
+        Failure::not_started(error.to_string(), agent_hint(&error), Some(fault))
     }
 }
 

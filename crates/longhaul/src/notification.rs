@@ -93,7 +93,7 @@ pub struct NotificationBody {
     task: String,
     /// The run's directory.
     dir: String,
-    /// Command that continues or inspects the run.
+    /// Command that continues, follows or shows the run. `longhaul` always names one.
     next: Option<String>,
 }
 

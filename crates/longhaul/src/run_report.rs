@@ -130,7 +130,7 @@ fn describe_refused_start(startup: StartupError, plan: &Plan) -> Option<String> 
             Some(format!("{program} is not Claude Code: it exited without a line of the agent's protocol"))
         }
         StartupError::SandboxMissing => {
-            let needs = "the run's --network needs the agent's sandbox: install the missing programs that the agent lists";
+            let needs = "the run's network rules need the agent's sandbox: install the missing programs that the agent lists";
             plan.spec.network.as_ref().map(|_| needs.to_owned())
         }
         StartupError::UnknownPermissionMode

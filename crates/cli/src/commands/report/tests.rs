@@ -273,15 +273,21 @@ fn summary_is_sum_of_ledger() {
             running: 1,
             cancelled: 0,
             attempts: 8,
-            cost: Usd(
-                3600000,
+            cost: Dollars(
+                Usd(
+                    3600000,
+                ),
             ),
-            estimated_cost: Usd(
-                150000,
+            estimated_cost: Dollars(
+                Usd(
+                    150000,
+                ),
             ),
             unpriced: false,
-            cost_before: Usd(
-                0,
+            cost_before: Dollars(
+                Usd(
+                    0,
+                ),
             ),
             tokens: 18126240,
             active: Span(
