@@ -82,7 +82,7 @@ fn every_command_parses_as_printed() {
                     check(&run(Outcome::from_fault(*kind, *fault), None, spent), context);
                 }
             }
-            for limit in Limit::GRADUAL {
+            for limit in Limit::ALL {
                 assert_eq!(
                     check(&run(Outcome::from_limit(*limit, None), None, spent), context),
                     1,
