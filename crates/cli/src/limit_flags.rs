@@ -3,8 +3,8 @@
 use crate::args::{AddLimitArgs, LimitArgs, WrapUpArgs};
 use crate::commands::show::limit_used;
 use crate::failure::Failure;
+use crate::next_commands::flags_to_raise_limits;
 use crate::policy_flags::{ResolvedPolicy, unless_zero};
-use longhaul::flags_to_raise_limits;
 use longhaul_core::{LimitThreshold, Limits, Policy, Run, RunId, WrapUp};
 
 /// Applies the flags of a new run to its policy.

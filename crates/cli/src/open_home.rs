@@ -1,9 +1,10 @@
 //! Opens the user's home of runs and finds runs in it.
 
 use crate::failure::{Failure, USAGE};
+use crate::hints::Hint;
+use crate::next_commands::quoted;
 use crate::open_ledger;
 use longhaul::find_agent::{claude_config_dir, claude_session_file};
-use longhaul::quoted;
 use longhaul_agent::did_you_mean;
 use longhaul_store::{Home, RunDir, RunFilter, StoreError, is_run_id};
 use std::path::{Path, PathBuf};

@@ -2,6 +2,7 @@
 //! used, the run directories are read instead, which is slower but gives the same answers.
 
 use crate::failure::Failure;
+use crate::hints::Hint;
 use crate::output;
 use longhaul_store::{DatabaseError, Home, Ledger, LedgerError};
 use std::time::Duration;

@@ -1,12 +1,12 @@
 //! Explains why a run did not start, continue or finish, and what the user can type.
 
 use crate::failure::Failure;
+use crate::hints::agent_hint;
+use crate::next_commands::commands_of;
 use crate::open_home;
 use longhaul::find_agent::AgentError;
-use longhaul::{RunError, SuperviseError, next_commands};
-use longhaul_core::{Fault, Run};
-use longhaul_store::{Journal, RunDir};
-use std::path::Path;
+use longhaul::{RunError, SuperviseError};
+use longhaul_core::Fault;
 
 impl From<SuperviseError> for Failure {
     fn from(error: SuperviseError) -> Failure {
@@ -22,7 +22,7 @@ impl From<AgentError> for Failure {
             }
             AgentError::NotExecutable(_) => Fault::AgentUnusable,
         };
-        Failure::not_started(error.to_string(), error.hint(), Some(fault))
+        Failure::not_started(error.to_string(), agent_hint(&error), Some(fault))
     }
 }
 
@@ -58,7 +58,7 @@ fn hint(error: &SuperviseError) -> Option<String> {
             "set the variables and type `longhaul recover {run}`, or continue without them with `longhaul resume {run}`; \
                  the service that `longhaul recover --install` writes reads variables from a file"
         )),
-        SuperviseError::AlreadyFinished { run, dir, .. } => Some(match next_command(dir) {
+        SuperviseError::AlreadyFinished { run, dir, .. } => Some(match commands_of(dir).first() {
             Some(command) => format!("continue it with `{command}`"),
             None => {
                 format!(
@@ -75,11 +75,4 @@ fn hint(error: &SuperviseError) -> Option<String> {
         }
         SuperviseError::Io(_) => None,
     }
-}
-
-/// Returns the likeliest command that continues the finished run of this directory, or `None` if it needs none.
-fn next_command(dir: &Path) -> Option<String> {
-    let dir = RunDir::from_path(dir.to_owned())?;
-    let (plan, history) = (dir.plan().ok()?, Journal::load(&dir.journal_path()).ok()?);
-    next_commands(dir.id(), &Run::replay(history.records()), &plan).into_iter().next()
 }

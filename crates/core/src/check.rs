@@ -32,7 +32,6 @@ word_enum! {
     /// The result of a check.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
     #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-    #[serde(rename_all = "snake_case")]
     pub enum CheckResult {
         /// Every command exited with 0.
         Passed = "passed",

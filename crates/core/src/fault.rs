@@ -9,7 +9,6 @@ word_enum! {
     /// The reason why an attempt failed. JSON, drills, tools and `why` use the same words.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
     #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-    #[serde(rename_all = "snake_case")]
     pub enum Fault {
         /// The API answered 429 without a usage limit.
         RateLimited = "rate_limited",

@@ -56,7 +56,6 @@ word_enum! {
     /// A limit that ends a run.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
     #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-    #[serde(rename_all = "snake_case")]
     pub enum Limit {
         /// The budget.
         Budget = "budget",
@@ -77,7 +76,6 @@ word_enum! {
     /// A threshold of a limit: how much of it is used.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
     #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-    #[serde(rename_all = "snake_case")]
     pub enum LimitThreshold {
         /// Only the reserve remains.
         Reserve = "reserve",
@@ -252,10 +250,6 @@ impl LimitUsage {
 }
 
 impl Limit {
-    /// Every limit that a run uses up gradually.
-    pub const GRADUAL: &'static [Limit] =
-        &[Limit::Budget, Limit::Tokens, Limit::Time, Limit::Wall, Limit::Turns];
-
     /// Returns the limit as a noun phrase for people.
     pub fn describe(self) -> &'static str {
         match self {

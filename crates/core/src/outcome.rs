@@ -7,7 +7,6 @@ word_enum! {
     /// How a run finished.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
     #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-    #[serde(rename_all = "snake_case")]
     pub enum OutcomeKind {
         /// The work is done.
         Done = "done",
@@ -40,7 +39,6 @@ word_enum! {
     /// The source of a request to stop the run.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
     #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-    #[serde(rename_all = "snake_case")]
     pub enum CancelSource {
         /// The user pressed Ctrl-C: interrupt first, to keep the result and its cost.
         Person = "person",

@@ -14,7 +14,6 @@ word_enum! {
     /// A named policy.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
     #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-    #[serde(rename_all = "lowercase")]
     pub enum Preset {
         /// Waits for as long as needed and resumes whenever possible.
         Default = "default",

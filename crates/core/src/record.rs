@@ -291,7 +291,6 @@ word_enum! {
     /// Reason why Longhaul stopped an agent, a summary or a check.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
     #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-    #[serde(rename_all = "snake_case")]
     pub enum StopCause {
         /// The agent was silent for too long with no tool running.
         Stalled = "stalled",

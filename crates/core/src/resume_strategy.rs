@@ -10,7 +10,6 @@ word_enum! {
     /// How the history of a conversation reaches an attempt.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
     #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-    #[serde(rename_all = "snake_case")]
     pub enum ResumeStrategy {
         /// The session, unchanged.
         AsIs = "as_is",
@@ -31,7 +30,6 @@ word_enum! {
     /// The state of the file of a session to resume.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
     #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-    #[serde(rename_all = "snake_case")]
     pub enum SessionFileState {
         /// The file is complete and where the agent searches. Also used if only the agent can read it.
         Ready = "ready",

@@ -52,7 +52,6 @@ word_enum! {
     /// follows.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
     #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-    #[serde(rename_all = "snake_case")]
     pub enum StopLevel {
         /// Interrupt through the control protocol. The agent answers with a result that includes its cost.
         Interrupt = "interrupt",

@@ -1,13 +1,14 @@
 //! Declares closed lists: enums whose variants have wire words.
 
-/// Declares an enum with a wire word for each variant, its list `ALL`, `as_str` and `Display`.
+/// Declares an enum with a wire word for each variant, its list `ALL`, `as_str` and `Display`. It derives
+/// `Serialize`, which uses the same words.
 #[macro_export]
 #[doc(hidden)]
 macro_rules! word_enum {
     ($(#[$meta:meta])* $vis:vis enum $name:ident { $($(#[$doc:meta])* $variant:ident = $word:literal,)* }) => {
         $(#[$meta])*
         $vis enum $name {
-            $($(#[$doc])* $variant,)*
+            $($(#[$doc])* #[serde(rename = $word)] $variant,)*
         }
 
         impl $name {

@@ -8,7 +8,7 @@
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 use longhaul::find_agent::find_claude;
-use longhaul::{CancelSource, Preset, RunReport, RunSpec, Supervisor};
+use longhaul::{CancelSource, OutcomeKind, Preset, RunReport, RunSpec, Supervisor};
 use std::env;
 use std::error::Error;
 use std::process::ExitCode;
@@ -60,7 +60,7 @@ fn print(report: &RunReport) {
     for error in &report.errors {
         eprintln!("  {error}");
     }
-    if let Some(command) = report.resume_command() {
-        eprintln!("to continue: {command}");
+    if report.outcome.kind != OutcomeKind::Done {
+        eprintln!("to continue: longhaul resume {}", report.run);
     }
 }

@@ -29,9 +29,7 @@ const NOTES_MAX: u32 = 4_000;
 const STDERR_BYTES_MAX: usize = 4 * 1024;
 
 pub(crate) struct Diagnostic {
-    /// Whether the run's request enables them.
     requested: bool,
-    /// Whether the project's file enables them.
     flagged: bool,
     dir: RunDir,
     cwd: PathBuf,

@@ -1,11 +1,14 @@
 //! The environment of an agent: its variables and the helper programs. It starts nothing.
 
 use longhaul_agent::{AgentContext, Dialect, DoneSignals, GuardError, Program};
-use longhaul_core::{RunId, RunSpec};
+use longhaul_core::{Run, RunId, RunSpec};
 use longhaul_store::{Plan, RunDir, harness_variables};
 use std::collections::{BTreeMap, BTreeSet};
 use std::env;
 use std::ffi::OsString;
+
+/// Names the command that a notification offers for a run: it continues, follows or shows the run.
+pub type NotifiedCommand = fn(&RunId, &Run, &RunSpec) -> String;
 
 /// The environment of an agent: its variables, before the dialect adds and removes some, and the helper
 /// programs.
@@ -31,6 +34,8 @@ pub struct Environment {
     /// The program, by its absolute path, that the agent's hooks call if its sessions are learned from; see
     /// [`AgentContext::hook`]. `None` disables the hooks.
     pub hook: Option<Program>,
+    /// Names the command in notifications. `None` leaves it out.
+    pub notified_command: Option<NotifiedCommand>,
 }
 
 impl Environment {

@@ -31,20 +31,6 @@ pub enum AgentError {
     NotExecutable(PathBuf),
 }
 
-impl AgentError {
-    /// Returns what the user can do about the error.
-    pub fn hint(&self) -> &'static str {
-        match self {
-            AgentError::NotFound { .. } => {
-                "install it with `npm install -g @anthropic-ai/claude-code`, or name it with --agent-path"
-            }
-            AgentError::NotInPath(_) => "install it, or name its file after `--`",
-            AgentError::Missing(_) => "check --agent-path",
-            AgentError::NotExecutable(_) => "check --agent-path, or make the file executable with `chmod +x`",
-        }
-    }
-}
-
 fn join_dirs(dirs: &[PathBuf]) -> String {
     let names: Vec<String> = dirs.iter().map(|dir| dir.display().to_string()).collect();
     if names.is_empty() { "PATH (which is empty)".to_owned() } else { names.join(", ") }

@@ -72,7 +72,6 @@ mod follow;
 mod git;
 mod handoff;
 mod live;
-mod next_commands;
 mod notification;
 mod observer;
 mod recover;
@@ -92,11 +91,10 @@ mod world;
 
 pub use canceller::Canceller;
 pub use channel::{Channel, ChannelError};
-pub use environment::Environment;
+pub use environment::{Environment, NotifiedCommand};
 pub use git::GitError;
 pub use handoff::{HandoffError, RecordedWork};
 pub use live::{MARKER_VARIABLE, RUN_VARIABLE, RunMarker, processes_with, sweep};
-pub use next_commands::{CommandContext, flags_to_raise_limits, next_commands, quoted};
 #[cfg(feature = "schema")]
 pub use notification::NotificationBody;
 pub use notification::{NotificationKind, NotifyFailure};

@@ -93,13 +93,18 @@ pub struct NotificationBody {
     task: String,
     /// The run's directory.
     dir: String,
-    /// Command that continues or inspects the run.
-    next: String,
+    /// Command that continues, follows or shows the run. `longhaul` always names one.
+    next: Option<String>,
 }
 
 impl Notification {
     /// Creates the notification of a run's outcome.
-    pub(crate) fn for_outcome(report: &RunReport, run: &Run, task: &str) -> Notification {
+    pub(crate) fn for_outcome(
+        report: &RunReport,
+        run: &Run,
+        task: &str,
+        next: Option<String>,
+    ) -> Notification {
         let outcome = report.outcome;
         let kind = match outcome.kind {
             OutcomeKind::NeedsPerson => NotificationKind::NeedsPerson,
@@ -115,7 +120,6 @@ impl Notification {
             | OutcomeKind::Cancelled
             | OutcomeKind::Suspended => NotificationKind::Outcome,
         };
-        let next = report.resume_command().unwrap_or_else(|| format!("longhaul show {}", report.run));
         let body = NotificationBody {
             outcome: Some(outcome.kind),
             exit_code: Some(outcome.exit_code()),
@@ -135,12 +139,13 @@ impl Notification {
         run: &Run,
         at: Moment,
         task: &str,
+        next: Option<String>,
     ) -> Option<Notification> {
         let Phase::Waiting { since, until, plan } = &run.state().phase else { return None };
         if until.since(*since) <= LONG_WAIT {
             return None;
         }
-        let (kind, next) = (NotificationKind::Waiting, format!("longhaul attach {id}"));
+        let kind = NotificationKind::Waiting;
         let body = NotificationBody {
             fault: run.state().fault,
             until: Some(Rfc3339(*until)),
@@ -162,9 +167,10 @@ impl Notification {
             (fault.map(|fault| format!(" ({})", fault.as_str())), total_cost_usd.0.as_dollars());
         let fault = fault.unwrap_or_default();
         let attempts = if *attempts == 1 { "1 attempt".to_owned() } else { format!("{attempts} attempts") };
+        let next = next.as_ref().map(|next| format!("\nNext: {next}")).unwrap_or_default();
         Message {
             title: format!("run {run}: {state}{fault}"),
-            body: format!("{project}: {attempts}, ${cost:.2}\nNext: {next}"),
+            body: format!("{project}: {attempts}, ${cost:.2}{next}"),
             is_urgent: *kind == NotificationKind::NeedsPerson,
         }
     }
@@ -185,7 +191,7 @@ impl NotificationBody {
         run: &Run,
         at: Moment,
         task: &str,
-        next: String,
+        next: Option<String>,
     ) -> NotificationBody {
         NotificationBody {
             kind,

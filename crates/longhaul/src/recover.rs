@@ -119,7 +119,8 @@ async fn open_run<'a>(
         dir.replace_plan(&plan)?;
     }
     check_workspace(&plan.spec.cwd)?;
-    if matches!(run.state().phase, Phase::New) && matches!(dir.changes(), Ok(None)) {
+    let is_new = loaded.entries.is_empty();
+    if is_new && matches!(dir.changes(), Ok(None)) {
         // No process has started, because the journal would record it. A recorded start is kept.
         record_start(home, &dir, &plan.spec.cwd).await;
     }
@@ -155,7 +156,7 @@ async fn open_run<'a>(
         world.ended.prior.added = added;
         return Ok((RunningSupervisor { run, policy, world }, Event::Reopened(request, changes)));
     }
-    let first = if matches!(run.state().phase, Phase::New) {
+    let first = if is_new {
         // The supervisor died before its first step.
         let session = plan.spec.session;
         Event::Started(session.unwrap_or_else(|| SessionPlan::New(draw_uuid(random_seed(), 0))))

@@ -3,7 +3,6 @@
 mod errors;
 
 use crate::cost_breakdown::CostBreakdownReader;
-use crate::next_commands::next_commands;
 pub use errors::FailedCheck;
 use errors::errors;
 use longhaul_agent::AttemptSnapshot;
@@ -43,8 +42,6 @@ pub struct RunReport {
     pub fault: Option<Fault>,
     /// Why the agent refused to start, if it did.
     pub startup: Option<StartupError>,
-    /// Commands that continue the run, the likeliest first; each works as printed.
-    pub next: Vec<String>,
     /// The last result, in wire words.
     pub last_result: Option<AgentResult>,
     /// Usage of the run.
@@ -98,7 +95,6 @@ impl RunReport {
             attempts: state.attempts(),
             fault: state.fault,
             startup: state.startup,
-            next: plan.map_or_else(Vec::new, |plan| next_commands(dir.id(), run, &plan)),
             last_result: state.result,
             usage: state.usage,
             denied_calls: state.denied_calls,
@@ -107,11 +103,6 @@ impl RunReport {
             clocks: state.clocks,
             finished_at,
         }
-    }
-
-    /// Returns the likeliest command that continues the run, or `None` if nothing needs to be done.
-    pub fn resume_command(&self) -> Option<String> {
-        self.next.first().cloned()
     }
 
     /// Returns the time from the run's start to its end.
@@ -139,7 +130,7 @@ fn describe_refused_start(startup: StartupError, plan: &Plan) -> Option<String> 
             Some(format!("{program} is not Claude Code: it exited without a line of the agent's protocol"))
         }
         StartupError::SandboxMissing => {
-            let needs = "the run's --network needs the agent's sandbox: install the missing programs that the agent lists";
+            let needs = "the run's network rules need the agent's sandbox: install the missing programs that the agent lists";
             plan.spec.network.as_ref().map(|_| needs.to_owned())
         }
         StartupError::UnknownPermissionMode

@@ -110,8 +110,10 @@ impl RunningSupervisor<'_> {
                 // run has changed the workspace. If this supervisor is killed here, the next one records the
                 // end.
                 record_end(config.home, dir, &spec.cwd, run.state().reopen_count).await;
+                let next = config.notified_command(run);
                 let notifier = &mut world.subscribers.notifier;
-                let notification = notifier.claim(Notification::for_outcome(&report, run, &spec.prompt));
+                let notification =
+                    notifier.claim(Notification::for_outcome(&report, run, &spec.prompt, next));
                 write_final_status(dir, run, policy, &report);
                 // Comes after the status, so that a notified command finds the final state.
                 if let Some(notification) = notification {

@@ -112,7 +112,9 @@ fn expected() -> Vec<Item> {
     add("summary", vec!["written", "not_needed", "failed"]);
     add("check", CheckResult::ALL.iter().map(|result| result.as_str()).collect());
     for threshold in LimitThreshold::ALL {
-        items.extend(Limit::GRADUAL.iter().map(|limit| ["limit", threshold.as_str(), limit.as_str()]));
+        // The limit on attempts has no threshold.
+        let limits = Limit::ALL.iter().filter(|limit| **limit != Limit::Attempts);
+        items.extend(limits.map(|limit| ["limit", threshold.as_str(), limit.as_str()]));
     }
     let live = ["starting", "running", "closing", "stopping"];
     let active = ["sweeping", "waiting", "summarizing", "checking"];

@@ -9,9 +9,7 @@ use std::io::{self, BufRead, BufReader, BufWriter, Seek, SeekFrom, Write};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-/// End of an array that is not empty.
 const END: &[u8] = b"\n]\n";
-/// Length of an empty array.
 const EMPTY_BYTES: u64 = 3;
 
 /// A file of lines, open for appending.
@@ -56,10 +54,7 @@ impl LineLog {
 /// # Errors
 /// Returns [`StoreError::Io`] if the file cannot be read.
 pub fn read_lines(path: &Path, each: impl FnMut(&[u8]) -> ControlFlow<()>) -> Result<(), StoreError> {
-    match open_regular(path).and_then(|file| whole_lines(&file, each)) {
-        Err(cause) if cause.kind() != io::ErrorKind::NotFound => Err(StoreError::io("read", path)(cause)),
-        Ok(_) | Err(_) => Ok(()),
-    }
+    read_lines_from(path, 0, each).map(drop)
 }
 
 /// Reads lines as [`read_lines`] does, from the offset `from` of the start of a line. Returns the offset

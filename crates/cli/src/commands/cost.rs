@@ -32,10 +32,8 @@ const WIDTHS: [(&[usize], Count); 3] = [
 // Room for a name and the first words of a task.
 const TASK_WIDTH_MIN: usize = 16;
 
-/// Format of numbers in a table.
 type Count = fn(u64) -> String;
 
-/// Agent of the judge's spending.
 const JUDGE: &str = "playbook";
 /// Run of the judge's spending: none.
 const NO_RUN: &str = "-";
@@ -172,7 +170,6 @@ fn judge_costs(home: &Home, since: Option<Moment>) -> Vec<JudgeCost> {
     })
 }
 
-/// Adds the judge's spending to the rows and keeps them sorted.
 fn with_judge(mut rows: Vec<CostRow<String>>, paid: &[JudgeCost], by: GroupBy) -> Vec<CostRow<String>> {
     let clock = TimeFormat::here();
     for paid in paid {
@@ -215,7 +212,6 @@ fn group_label(by: GroupBy) -> &'static str {
     }
 }
 
-/// Sums quarters of an hour to local days, newest first.
 fn days(quarters: Vec<CostRow<u64>>) -> Vec<CostRow<String>> {
     let clock = TimeFormat::here();
     let mut days: BTreeMap<String, LedgerSpend> = BTreeMap::new();
@@ -238,7 +234,6 @@ fn plus(one: LedgerSpend, other: &LedgerSpend) -> LedgerSpend {
 }
 
 impl Row {
-    /// Returns the run's name and task, for people.
     fn title(&self) -> String {
         let parts = [self.name.as_deref(), self.task.as_deref()].into_iter().flatten();
         parts.collect::<Vec<_>>().join(": ")
@@ -292,7 +287,6 @@ fn text(costs: &CostOutput, width: usize) -> String {
     format!("{}\n{basis}", table(&cells, &columns, width))
 }
 
-/// Returns these columns of the table, with the headings first and the total last.
 fn cells(costs: &CostOutput, columns: &[usize], count: Count) -> Vec<Vec<String>> {
     let names =
         [costs.by, "reported", "estimated", "total", "messages", "input", "output", "cached", "written"];

@@ -144,7 +144,6 @@ fn state(state: &WorkspaceState) -> DiffState<'_> {
     }
 }
 
-/// Converts an error and adds a hint on what to do instead.
 fn failure(dir: &RunDir, error: ChangesError) -> Failure {
     let action = format!("cannot show what run {} changed", dir.id());
     match &error {

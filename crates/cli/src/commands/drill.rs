@@ -9,11 +9,11 @@ pub use scorecard::Scorecard;
 
 use crate::args::{DrillAgentKind, DrillArgs, GlobalArgs, OutputFormat, Seed};
 use crate::failure::Failure;
+use crate::next_commands::quoted;
 use crate::output;
 use crate::output::color::Colors;
 use crate::output::wrap::wrap;
 use longhaul::find_agent::find_claude;
-use longhaul::quoted;
 use longhaul_agent::Program;
 use longhaul_core::{Moment, draw};
 use longhaul_drill::Scenario;

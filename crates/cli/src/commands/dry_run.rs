@@ -3,7 +3,8 @@
 use super::watchdog::environment;
 use crate::args::{NONE, OutputFormat};
 use crate::failure::Failure;
-use longhaul::{MARKER_VARIABLE, quoted};
+use crate::next_commands::quoted;
+use longhaul::MARKER_VARIABLE;
 use longhaul_agent::{Invocation, PriorAttempts, dialect_for};
 use longhaul_core::flag_span as span;
 use longhaul_core::{

@@ -2,6 +2,7 @@
 
 use crate::args::{ExportArgs, GlobalArgs};
 use crate::failure::Failure;
+use crate::hints::Hint;
 use crate::open_home;
 use crate::output::envelope_text::grouped;
 use crate::output::{self, print_status};

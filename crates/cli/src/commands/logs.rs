@@ -29,14 +29,12 @@ trait LogReader {
     /// output has been written.
     fn print_new(&mut self, attempts: &Attempts, out: &mut dyn Write) -> Result<(), ReadError>;
 
-    /// Returns whether anything was printed.
     fn has_printed(&self) -> bool;
 
     /// Returns a file to watch in addition to the journal and the transcript.
     fn watched(&self) -> Option<&Path>;
 }
 
-/// Why printing stopped.
 enum ReadError {
     /// The output was closed.
     OutputClosed,
@@ -98,7 +96,6 @@ pub fn logs(global: &GlobalArgs, args: &LogsArgs) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// Rejects contradictory options.
 fn check(args: &LogsArgs, format: Option<OutputFormat>) -> Result<(), Failure> {
     let usage = |error: &str, hint: &str| Err(Failure { exit_code: USAGE, ..Failure::usage(error, hint) });
     match format {
@@ -114,7 +111,6 @@ fn check(args: &LogsArgs, format: Option<OutputFormat>) -> Result<(), Failure> {
     }
 }
 
-/// Prints the messages as one array.
 fn array(dir: &RunDir, filter: LogFilter) -> Result<u8, Failure> {
     let mut out = BufWriter::new(out::printer());
     let (mut filter, mut count) = (filter.filter(), 0_u64);

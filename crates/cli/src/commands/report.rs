@@ -99,7 +99,6 @@ fn is_page(args: &ReportArgs) -> bool {
     ending.is_some_and(|ending| ending.eq_ignore_ascii_case("html") || ending.eq_ignore_ascii_case("htm"))
 }
 
-/// Describes the scope of a report.
 fn about(report: &ReportData, clock: &TimeFormat) -> String {
     let runs = match (&report.run, report.since) {
         (Some(run), _) => format!("Run {run}"),
@@ -164,7 +163,6 @@ fn agent_and_files(run: &ReportRun) -> String {
     format!("By {agent}, in {}. Files: {}", run.project, run.dir)
 }
 
-/// Returns how long an attempt took.
 fn took(attempt: &TimelineAttempt) -> String {
     attempt.duration.map_or_else(|| "-".to_owned(), |duration| duration.to_string())
 }

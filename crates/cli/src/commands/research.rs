@@ -12,6 +12,7 @@ use crate::args::{
     ResumeArgs, RunArgs, WrapUpArgs,
 };
 use crate::failure::{Failure, USAGE};
+use crate::next_commands::quoted;
 use crate::output::events;
 use crate::{changes, guard_flags, open_home, output, table_files};
 use longhaul_agent::{HandoffContext, HandoffReason, UrlPattern, estimated_tokens, handoff_prompt};
@@ -215,7 +216,7 @@ fn check_unchanged(args: &ResearchArgs, dir: &RunDir, plan: &Plan) -> Result<(),
                 "cannot resume the run with another model: it uses {}",
                 plan.spec.model.as_deref().unwrap_or("the default")
             ),
-            format!("change it with `longhaul resume {} --model {}`", dir.id(), longhaul::quoted(model)),
+            format!("change it with `longhaul resume {} --model {}`", dir.id(), quoted(model)),
         ));
     }
     let flags = [
@@ -262,7 +263,7 @@ fn print(resume: &ResumeArgs, global: &GlobalArgs) -> Result<u8, Failure> {
     args.extend(resume.prompt.clone());
     let printed = ResumeDryRun { command: TypedCommand { program: "longhaul", args } };
     output::print_output(global, &printed, || {
-        let args: Vec<_> = printed.command.args.iter().map(|word| longhaul::quoted(word)).collect();
+        let args: Vec<_> = printed.command.args.iter().map(|word| quoted(word)).collect();
         format!("Command: longhaul {}\n", args.join(" "))
     });
     Ok(0)

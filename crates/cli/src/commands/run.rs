@@ -10,6 +10,7 @@ use crate::args::{AgentKind, GlobalArgs, OutputFormat, RunArgs};
 use crate::command_flags::check_channels;
 use crate::config::ConfiguredValues;
 use crate::failure::{Failure, USAGE};
+use crate::next_commands::commands_of;
 use crate::output::color::Style;
 use crate::output::events::{self, Events, Queue, Writer};
 use crate::output::lifecycle::Lifecycle;
@@ -407,7 +408,8 @@ fn print_outcome(global: &GlobalArgs, report: &RunReport) {
     if global.quiet || outcome.kind == OutcomeKind::Done {
         return;
     }
-    let commands: Vec<String> = report.next.iter().map(|command| format!("`{command}`")).collect();
+    let commands: Vec<String> =
+        commands_of(&report.dir).iter().map(|command| format!("`{command}`")).collect();
     let commands = Some(commands.join(" or ")).filter(|commands| !commands.is_empty());
     let advice = outcome.fault.and_then(phrases::advice).map(str::to_owned);
     let hint = advice.into_iter().chain(commands).collect::<Vec<_>>().join(": ");

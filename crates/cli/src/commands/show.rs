@@ -83,7 +83,6 @@ pub struct ShowOutput {
     next: NextStep,
 }
 
-/// Describes the usage of a limit: `budget $0.0350: $0.0194 used, $0.0156 left`.
 pub fn limit_used(state: &State, limits: Limits, limit: Limit) -> Option<String> {
     let figures = figures(state, limits, state.finished_at);
     figures.limits.iter().find(|status| status.limit == limit).map(text::limit_line)
@@ -175,7 +174,7 @@ pub fn load(dir: &RunDir, clock: &TimeFormat) -> Result<Loaded, Failure> {
         changed: changed_by(dir, outcome.map(|_| state.reopen_count)),
         files: files_of(dir),
         supervised: status.is_supervised,
-        next: next_step(dir.id(), history.run(), (&plan).into(), status, clock),
+        next: next_step(dir.id(), history.run(), (&plan.spec).into(), status, clock),
     };
     Ok(Loaded { show_output, outcome, as_of, history })
 }
@@ -186,12 +185,10 @@ fn unsupervised(event: &HistoryEvent) -> Option<Span> {
     Some(unsupervised.unwrap_or_default())
 }
 
-/// Returns the recorded changes of a finished run that was resumed this many times.
 fn changed_by(dir: &RunDir, resume_generation: Option<u32>) -> Option<DiffStat> {
     dir.changes().ok()??.end(resume_generation?)?.changed
 }
 
-/// Returns the start of the task, on one line.
 fn task(plan: &Plan) -> String {
     let line = plan.spec.prompt.split_whitespace().collect::<Vec<_>>().join(" ");
     match line.char_indices().nth(TASK_CHARS_MAX) {

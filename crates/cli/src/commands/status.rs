@@ -83,7 +83,6 @@ pub fn status(global: &GlobalArgs, args: &StatusArgs) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// Returns the unfinished runs, newest first.
 fn unfinished(home: &Home) -> Result<Vec<Row>, Failure> {
     let mut ledger = open_ledger::open(home)?;
     let states = vec![RunState::Running, RunState::Waiting, RunState::Suspended];

@@ -6,6 +6,7 @@
 use super::finish_tool;
 use crate::args::WatchdogArgs;
 use crate::failure::Failure;
+use crate::next_commands::notified_command;
 use crate::run_learning;
 use crate::runtime;
 use longhaul::Environment;
@@ -26,6 +27,7 @@ pub fn environment() -> Environment {
         watchdog,
         finish_tool: finish_tool::program(),
         hook: run_learning::hook(),
+        notified_command: Some(notified_command),
         ..Environment::default()
     }
 }

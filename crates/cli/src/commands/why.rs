@@ -51,7 +51,7 @@ pub fn why(global: &GlobalArgs, args: &ShowArgs) -> Result<u8, Failure> {
     let entries = entries_of(&dir, &history);
     let clock = TimeFormat::here();
     let plan = dir.plan().map_err(|error| open_home::store_failure(&error))?;
-    let mut next = next_step(dir.id(), history.run(), (&plan).into(), run_status(&dir)?, &clock);
+    let mut next = next_step(dir.id(), history.run(), (&plan.spec).into(), run_status(&dir)?, &clock);
     let outcome = history.state().outcome();
     let background = dir.status().map(|status| status.background).unwrap_or_default();
     if outcome.is_none() && !background.is_empty() {
@@ -89,7 +89,6 @@ fn entries_of(dir: &RunDir, history: &RunHistory) -> Vec<TimelineEntry> {
     timeline(history, &files)
 }
 
-/// Returns the current status of the run in this directory.
 pub fn run_status(dir: &RunDir) -> Result<RunStatus, Failure> {
     let is_supervised =
         Journal::is_locked(&dir.journal_path()).map_err(|error| open_home::store_failure(&error))?;

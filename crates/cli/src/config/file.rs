@@ -5,7 +5,7 @@ use super::keys::{DEFAULT_PROFILE, Key, Keys, PROFILE, RUN, TABLES, ValueKind, f
 use super::trust::ProjectTrust;
 use super::{FileOwner, Origin};
 use crate::failure::Failure;
-use longhaul::quoted;
+use crate::next_commands::quoted;
 use longhaul_agent::did_you_mean;
 use std::collections::BTreeMap;
 use std::path::Path;

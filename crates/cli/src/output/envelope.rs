@@ -1,5 +1,6 @@
 //! The JSON envelope: one object with the result of a run. Keys are only ever added.
 
+use crate::next_commands::commands_of;
 use jiff::Timestamp;
 use longhaul::RunReport;
 use longhaul_core::{Fault, Limit, OutcomeKind, Questions, Usage, Verified};
@@ -95,7 +96,7 @@ pub struct RunInfo {
 impl Envelope {
     /// Creates the envelope of a finished run.
     pub fn new(report: &RunReport) -> Envelope {
-        let outcome = report.outcome;
+        let (outcome, next) = (report.outcome, commands_of(&report.dir));
         Envelope {
             success: outcome.kind == OutcomeKind::Done,
             result: report.result.clone(),
@@ -122,8 +123,8 @@ impl Envelope {
                 downtime_ms: report.clocks.downtime.millis(),
                 model: report.model.clone(),
                 dir: Some(report.dir.display().to_string()),
-                resume: report.resume_command(),
-                next: report.next.clone(),
+                resume: next.first().cloned(),
+                next,
             },
         }
     }

@@ -42,7 +42,6 @@ pub fn read_attempt_files(dir: &RunDir, attempts: &[AttemptHistory]) -> BTreeMap
     attempts.iter().map(read).collect()
 }
 
-/// Identifies the attempt and the kind of a transcript line.
 #[derive(Deserialize)]
 struct MessageHeader {
     attempt: u32,

@@ -225,7 +225,6 @@ pub struct WorkDone {
 }
 
 impl WorkDone {
-    /// Returns the sum of both.
     pub fn plus(self, other: WorkDone) -> WorkDone {
         let calls = self.tool_calls.into_iter().chain(other.tool_calls).reduce(|one, other| one + other);
         WorkDone {

@@ -1,7 +1,7 @@
 //! Determines what comes next in a run and which commands the user can type.
 
+use crate::next_commands::{CommandContext, next_commands};
 use crate::output::{phrases, time::TimeFormat};
-use longhaul::{CommandContext, next_commands};
 use longhaul_core::{Moment, Outcome, OutcomeKind, Phase, Run, RunId, State};
 use serde::Serialize;
 
@@ -25,7 +25,6 @@ pub struct RunStatus {
     pub now: Moment,
 }
 
-/// Returns the next step of this run.
 pub fn next_step(
     id: &RunId,
     run: &Run,
@@ -87,7 +86,6 @@ fn current_activity(state: &State, clock: &TimeFormat, now: Moment) -> String {
     }
 }
 
-/// Describes what the user can do about a finished run.
 fn advice_text(state: &State, outcome: Outcome, clock: &TimeFormat, now: Moment) -> String {
     let advice = outcome.fault.and_then(phrases::advice).map(str::to_owned);
     match outcome.kind {

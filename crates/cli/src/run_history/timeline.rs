@@ -211,7 +211,6 @@ fn work(duration_ms: Span, usage: Usage) -> WorkDone {
     }
 }
 
-/// Returns whether the attempt ended with an accepted done claim.
 fn is_accepted(ended: &AttemptEnd) -> bool {
     match &ended.next {
         AfterAttempt::Check => true,
@@ -268,7 +267,6 @@ fn is_same_outage(before: &AttemptsEnded, after: &AttemptsEnded) -> bool {
 }
 
 impl AttemptsEnded {
-    /// Adds the next attempt of the same outage.
     fn add(&mut self, next: &AttemptsEnded) {
         let sum = |one: Option<Span>, other: Option<Span>| {
             one.into_iter().chain(other).reduce(|one, other| one + other)

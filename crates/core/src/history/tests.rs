@@ -1,7 +1,7 @@
 use super::*;
 use crate::{
-    AfterAttempt, AttemptPlan, CancelSource, Fault, Outcome, PromptKind, Questions, RecoveryFinding, Remedy,
-    SessionPlan, Span, StopCause, StopLevel, SummaryResult, Usd,
+    AfterAttempt, AttemptPlan, CancelSource, Fault, Limit, Outcome, PromptKind, Questions, RecoveryFinding,
+    Remaining, Remedy, SessionPlan, Span, StopCause, StopLevel, SummaryResult, Usd,
 };
 
 fn at(seconds: u64) -> Moment {
@@ -58,6 +58,31 @@ fn first_stop_is_the_reason() {
     let [attempt] = history.attempts() else { panic!("one attempt") };
     assert_eq!((attempt.stop_cause(), attempt.stops.len()), (Some(StopCause::Stalled), 2));
     assert!(attempt.is_killed());
+}
+
+#[test]
+fn wrap_up_belongs_to_its_attempt() {
+    let prompt = |seconds, prompt, results| {
+        (seconds, Record::PromptSent { at: at(seconds), prompt, remaining: Remaining::default(), results })
+    };
+    let wrap_up = PromptKind::WrapUp(Limit::Budget);
+    let sent = [
+        prompt(10, PromptKind::ConfirmDone, 1),
+        prompt(20, wrap_up, 2),
+        prompt(30, wrap_up, 3),
+        fails(60, 0),
+        swept(60),
+        starts(60),
+    ];
+    let results = |history: &RunHistory| -> Vec<Option<u32>> {
+        history.attempts().iter().map(|attempt| attempt.wrap_up_after_results).collect()
+    };
+    assert_eq!(results(&history(&sent)), [Some(2), None]);
+    let last = history(&[&sent[3..], &[prompt(70, wrap_up, 1)]].concat());
+    assert_eq!(results(&last), [None, Some(1)]);
+    let plan = AttemptPlan { prompt: wrap_up, ..plan(2) };
+    let starts_with = (60, Record::AttemptStarted { at: at(60), plan });
+    assert_eq!(results(&history(&[fails(60, 0), swept(60), starts_with])), [None, Some(0)]);
 }
 
 #[test]

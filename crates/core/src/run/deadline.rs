@@ -17,7 +17,6 @@ word_enum! {
     /// The event at a deadline.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
     #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-    #[serde(rename_all = "snake_case")]
     pub enum DeadlineKind {
         /// The next attempt starts.
         NextAttempt = "next_attempt",

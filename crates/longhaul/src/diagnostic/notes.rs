@@ -85,8 +85,7 @@ pub(super) fn describe_record(record: &Record, run: &Run) -> Vec<DiagnosticNote>
             vec![DiagnosticNote::new("cancel", "cancel requested").with("source", wire_text(source))]
         }
         Record::SuspendOrdered { source, .. } => {
-            let title =
-                format!("{}: the run is suspended, and `longhaul recover` continues it", source.signal());
+            let title = format!("{}: the run is suspended until it is recovered", source.signal());
             vec![DiagnosticNote::new("suspended", title)]
         }
         Record::Downtime { duration } => {

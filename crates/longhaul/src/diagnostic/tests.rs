@@ -1,5 +1,7 @@
 //! Tests of the diagnostic texts and of the conditions under which they are written.
 
+mod agreement;
+
 use super::{Diagnostic, end_of};
 use crate::Environment;
 use crate::live::{Subscriber, WorldView};

@@ -138,7 +138,8 @@ impl Subscriber for Notifier<'_> {
         if spec.notify.is_empty() || self.last_wait_attempt == attempt {
             return;
         }
-        let notification = Notification::for_wait(dir.id(), dir.path(), run, view.at, &spec.prompt);
+        let next = self.config.notified_command(run);
+        let notification = Notification::for_wait(dir.id(), dir.path(), run, view.at, &spec.prompt, next);
         if notification.is_some() {
             self.last_wait_attempt = attempt;
             self.due = notification;

@@ -49,9 +49,7 @@ impl RunSessions {
                 Ok(Ok(()))
             }
             Err(busy @ (StoreError::SessionBusy { .. } | StoreError::SessionOrphaned { .. })) => {
-                let hint = busy.hint().map(|hint| format!(" ({hint})")).unwrap_or_default();
-                let message = format!("{busy}{hint}");
-                Ok(Err(SessionRefusal { startup: StartupError::SessionHeld, message }))
+                Ok(Err(SessionRefusal { startup: StartupError::SessionHeld, message: busy.to_string() }))
             }
             Err(error) => Err(error),
         }

@@ -6,7 +6,7 @@ use super::run_marker::RunMarker;
 use super::workspace_fingerprint::fingerprint;
 use crate::Environment;
 use longhaul_agent::{AgentContext, Decoder, Dialect, Invocation};
-use longhaul_core::RunSpec;
+use longhaul_core::{Run, RunSpec};
 use longhaul_store::{Home, RunDir};
 use std::fs::File;
 use std::io;
@@ -27,6 +27,11 @@ pub(crate) struct WorldConfig<'a> {
 impl WorldConfig<'_> {
     pub(crate) fn spec(&self) -> &RunSpec {
         &self.context.spec
+    }
+
+    /// Returns the command that a notification offers for the run in this state.
+    pub(crate) fn notified_command(&self, run: &Run) -> Option<String> {
+        self.environment.notified_command.map(|name| name(self.dir.id(), run, self.spec()))
     }
 
     /// Returns a decoder for the stream of an attempt. It collects the messages.

@@ -57,8 +57,16 @@ fn check(notification: &Notification, expected: &Expect) {
 #[test]
 fn notifies_of_a_long_wait() {
     let dir = dir();
-    let notification =
-        |span| Notification::for_wait(dir.id(), dir.path(), &waiting(span), AT, " fix \"the\" tests\n");
+    let notification = |span| {
+        Notification::for_wait(
+            dir.id(),
+            dir.path(),
+            &waiting(span),
+            AT,
+            " fix \"the\" tests\n",
+            Some("longhaul attach kmzxqp".to_owned()),
+        )
+    };
     assert!(notification(Span::from_mins(15)).is_none());
     check(
         &notification(Span::from_mins(300)).expect("it is long"),
@@ -87,7 +95,7 @@ fn notifies_of_an_outcome() {
     let check_outcome = |outcome: Outcome, expected: &Expect| {
         let run = waiting(Span::from_mins(1));
         let report = RunReport::new(&dir(), &run, outcome, AT, &AttemptSnapshot::default(), None);
-        check(&Notification::for_outcome(&report, &run, &"word ".repeat(100)), expected);
+        check(&Notification::for_outcome(&report, &run, &"word ".repeat(100), None), expected);
     };
     check_outcome(
         Outcome::DONE,
@@ -100,7 +108,7 @@ fn notifies_of_an_outcome() {
           "fault": null,
           "kind": "outcome",
           "limit": null,
-          "next": "longhaul show kmzxqp",
+          "next": null,
           "outcome": "done",
           "run": "kmzxqp",
           "task": "word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word …",
@@ -121,7 +129,7 @@ fn notifies_of_an_outcome() {
               "fault": "usage_limit",
               "kind": "outcome",
               "limit": null,
-              "next": "longhaul show kmzxqp",
+              "next": null,
               "outcome": "retry_later",
               "run": "kmzxqp",
               "task": "word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word …",
@@ -141,7 +149,7 @@ fn notifies_of_an_outcome() {
               "fault": "auth",
               "kind": "needs_person",
               "limit": null,
-              "next": "longhaul show kmzxqp",
+              "next": null,
               "outcome": "needs_person",
               "run": "kmzxqp",
               "task": "word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word …",

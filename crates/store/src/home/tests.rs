@@ -1,5 +1,6 @@
 use super::*;
 use std::fs;
+use std::io;
 use std::os::unix::fs::PermissionsExt;
 
 /// Returns a lookup of variables in a list.
@@ -31,7 +32,6 @@ fn first_source_wins() {
 fn home_is_unknown_without_variables() {
     let error = Home::locate(None, variables(&[])).expect_err("no home");
     assert!(matches!(error, StoreError::HomeUnknown));
-    assert!(error.hint().expect("a hint").contains("LONGHAUL_HOME"));
 }
 
 #[test]
@@ -57,18 +57,19 @@ fn error_names_blocking_file() {
             error.to_string(),
             format!("cannot open home {}: {} is not a directory", home.display(), file.display())
         );
-        assert!(error.hint().expect("a hint").contains("LONGHAUL_HOME"));
     }
 }
 
 #[test]
-fn unwritable_home_has_hint() {
+fn unwritable_home_is_an_error() {
     let dir = tempfile::tempdir().expect("temporary directory");
     fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o500)).expect("mode");
     // Root may write anywhere except in the kernel's own tree.
     let parent = if rustix::process::geteuid().is_root() { Path::new("/sys") } else { dir.path() };
     let error = Home::open(Some(parent.join("longhaul")), variables(&[])).expect_err("unwritable");
     assert!(error.to_string().starts_with("cannot create home /"), "{error}");
-    assert!(error.hint().expect("a hint").contains("LONGHAUL_HOME"), "{error}");
+    let StoreError::Io { cause, .. } = &error else { panic!("{error}") };
+    let kinds = [io::ErrorKind::PermissionDenied, io::ErrorKind::ReadOnlyFilesystem];
+    assert!(kinds.contains(&cause.kind()), "{error}");
     assert!(!error.is_disk_full());
 }

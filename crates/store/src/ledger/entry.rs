@@ -434,7 +434,6 @@ fn unread_run(dir: &RunDir) -> LedgerRun {
     }
 }
 
-/// Returns the start of a task, on one line.
 fn task(prompt: &str) -> String {
     let mut line = String::new();
     for word in prompt.split_whitespace() {

@@ -34,21 +34,6 @@ pub enum LedgerError {
     Runs(#[from] StoreError),
 }
 
-impl LedgerError {
-    /// Returns what the user can do about the error.
-    pub fn hint(&self) -> Option<String> {
-        let hint = match self {
-            LedgerError::Runs(error) => return error.hint(),
-            LedgerError::Database(DatabaseError::Newer { .. }) => {
-                "update longhaul, or: longhaul ledger rebuild"
-            }
-            LedgerError::Database(DatabaseError::Damaged { .. }) => "rebuild it: longhaul ledger rebuild",
-            LedgerError::Database(error) => error.hint(),
-        };
-        Some(hint.to_owned())
-    }
-}
-
 impl Ledger {
     /// Returns the path of the ledger of a home.
     pub fn path_in(home: &Home) -> PathBuf {

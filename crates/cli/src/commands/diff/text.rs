@@ -1,8 +1,8 @@
 //! Text around the changes in `longhaul diff`: a summary, and notes on the comparison and on omitted files.
 
+use crate::next_commands::quoted;
 use crate::output::envelope_text::grouped;
 use longhaul::changes::{LiveReason, WorkspaceDiff};
-use longhaul::quoted;
 use longhaul_core::RunId;
 use longhaul_store::{DiffStat, OsText, RunDir, UnrecordedReason, WorkspaceState};
 use std::collections::BTreeSet;
@@ -23,7 +23,6 @@ pub fn summary(run: &RunId, diff: &WorkspaceDiff) -> String {
     }
 }
 
-/// Formats the totals as git does.
 fn totals_text(totals: DiffStat) -> String {
     let counted = |count: u64, one: &str, many: &str| match count {
         1 => format!("1 {one}"),
@@ -59,7 +58,6 @@ fn short(state: &WorkspaceState) -> &str {
     state.head.as_deref().map_or("nothing", |head| head.get(..ID_CHARS).unwrap_or(head))
 }
 
-/// Returns notes on the comparison.
 pub fn notes(diff: &WorkspaceDiff) -> Vec<String> {
     let mut notes = Vec::new();
     notes.extend(diff.live.map(|live| match live {

@@ -2,6 +2,7 @@
 
 use super::finding::Finding;
 use crate::failure::Failure;
+use crate::hints::agent_hint;
 use crate::runtime;
 use longhaul::find_agent::find_claude;
 use longhaul_agent::default_dialect;
@@ -29,7 +30,7 @@ const VERSION_CHARS_MAX: usize = 60;
 pub fn check(agent_path: Option<&Path>) -> Result<Vec<Finding>, Failure> {
     let path = match find_claude(agent_path) {
         Ok(path) => path,
-        Err(error) => return Ok(vec![Finding::problem(AGENT, error.to_string(), error.hint())]),
+        Err(error) => return Ok(vec![Finding::problem(AGENT, error.to_string(), agent_hint(&error))]),
     };
     let output = runtime::new()?.block_on(ask(&path));
     Ok(vec![Finding::ok(AGENT, path.display().to_string()), version(output)])

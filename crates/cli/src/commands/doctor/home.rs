@@ -2,9 +2,9 @@
 
 use super::finding::Finding;
 use super::writable_dir::WritableDir;
+use crate::next_commands::quoted;
 use crate::open_home;
 use crate::output::phrases::bytes;
-use longhaul::quoted;
 use rustix::fs::{StatFs, statfs, statvfs};
 use rustix::process::geteuid;
 use std::fs;

@@ -2,6 +2,7 @@
 
 use super::finding::Finding;
 use crate::commands::runs::{Row, RowState};
+use crate::hints::Hint;
 use crate::open_home;
 use longhaul_core::{Moment, Span};
 use longhaul_store::{Home, Ledger, LedgerError, LedgerRun, RunFilter, RunState, rfc3339};

@@ -1,6 +1,6 @@
 //! Checks whether a directory can be written to, without writing.
 
-use longhaul::quoted;
+use crate::next_commands::quoted;
 use rustix::fs::{Access, access};
 use std::io;
 use std::path::{Path, PathBuf};

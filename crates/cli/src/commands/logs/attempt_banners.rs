@@ -28,7 +28,6 @@ impl Attempts {
         }
     }
 
-    /// Reads and applies the journal's new records.
     pub fn update(&mut self) -> Result<(), StoreError> {
         let journal = match &mut self.journal {
             Some(journal) => journal,
@@ -60,7 +59,6 @@ impl Attempts {
         self.history.attempt(number).is_some_and(|attempt| attempt.end.is_some())
     }
 
-    /// Returns an error if there is no such attempt.
     pub fn check(&self, number: u32) -> Result<(), Failure> {
         if self.history.attempt(number).is_some() {
             return Ok(());

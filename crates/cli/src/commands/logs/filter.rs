@@ -17,7 +17,6 @@ impl LogFilter {
         self.attempt.is_none() && self.since.is_none()
     }
 
-    /// Returns a filter for a conversation, from its start.
     pub fn filter(self) -> LogFilterState {
         LogFilterState { filter: self, has_started: self.since.is_none() }
     }
@@ -30,7 +29,6 @@ pub struct LogFilterState {
     has_started: bool,
 }
 
-/// The fields of a transcript line that are needed for filtering.
 #[derive(Deserialize)]
 struct LineHeader<'a> {
     attempt: u32,
@@ -39,7 +37,6 @@ struct LineHeader<'a> {
 }
 
 impl LogFilterState {
-    /// Returns whether this message is selected.
     pub fn selects(&mut self, attempt: u32, timestamp: Option<&str>) -> bool {
         if let (false, Some(since), Some(at)) =
             (self.has_started, self.filter.since, timestamp.and_then(moment))
@@ -60,7 +57,6 @@ impl LogFilterState {
     }
 }
 
-/// Parses a moment in RFC 3339.
 pub fn moment(text: &str) -> Option<Moment> {
     let timestamp: Timestamp = text.parse().ok()?;
     u64::try_from(timestamp.as_millisecond()).ok().map(Moment)

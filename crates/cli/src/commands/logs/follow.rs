@@ -12,7 +12,6 @@ use longhaul_store::{Journal, RunDir, StoreError};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io::Write;
 
-/// Prints existing output and new output.
 pub fn follow(
     dir: &RunDir,
     attempts: &mut Attempts,
@@ -67,7 +66,6 @@ async fn print(
     }
 }
 
-/// Prints the output since the last call.
 fn print_new(
     attempts: &mut Attempts,
     reader: &mut dyn LogReader,

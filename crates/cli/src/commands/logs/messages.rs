@@ -14,14 +14,11 @@ use std::path::{Path, PathBuf};
 
 pub struct MessageLog {
     path: PathBuf,
-    /// Number of bytes read.
     read: u64,
     filter: LogFilterState,
     as_text: bool,
     has_printed: bool,
-    /// Attempt of the last printed message. 0 before the first.
     attempt: u32,
-    /// Whether the end of that attempt was printed.
     end_printed: bool,
 }
 
@@ -86,7 +83,6 @@ impl MessageLog {
         Ok(())
     }
 
-    /// Prints how the attempt ended, if it has.
     fn end(&mut self, attempts: &Attempts, out: &mut dyn Write) -> io::Result<()> {
         if let Some(ending) = attempts.ending(self.attempt).filter(|_| self.has_printed && !self.end_printed)
         {

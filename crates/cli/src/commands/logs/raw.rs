@@ -46,7 +46,6 @@ impl Raw {
         Raw { dir: dir.clone(), filter, follows, stream: None, done: 0, has_printed: false }
     }
 
-    /// Opens the stream of the next selected attempt, if it exists.
     fn open(&mut self, attempts: &Attempts) -> Result<Option<Stream>, ReadError> {
         let done = self.done;
         for attempt in attempts.all().iter().filter(|attempt| attempt.number > done) {
@@ -115,7 +114,6 @@ impl LogReader for Raw {
     }
 }
 
-/// The timestamp of a stream event.
 #[derive(Deserialize)]
 struct LineHeader<'a> {
     #[serde(borrow, default)]
@@ -123,7 +121,6 @@ struct LineHeader<'a> {
 }
 
 impl Stream {
-    /// Prints the new content. Returns whether there was any.
     fn print(&mut self, out: &mut dyn Write) -> Result<bool, ReadError> {
         let failed = |path: &Path, cause| {
             ReadError::Failed(StoreError::Io { action: "read", path: path.to_owned(), cause })
@@ -149,7 +146,6 @@ impl Stream {
         }
     }
 
-    /// Skips the events before the start of the selection.
     fn skip_early_events(&mut self) -> io::Result<()> {
         let Some(since) = self.since else { return Ok(()) };
         self.file.seek(SeekFrom::Start(self.offset))?;

@@ -12,6 +12,7 @@ use crate::api_judge;
 use crate::args::playbook::ExtractArgs;
 use crate::args::{GlobalArgs, OutputFormat};
 use crate::failure::{Failure, USAGE};
+use crate::hints::Hint;
 use crate::run_learning::destination;
 use crate::{open_home, output};
 use longhaul_playbook::database::JudgeKind;

@@ -3,7 +3,7 @@
 //! The user writes it. This module never writes it and reads only the names of the variables.
 
 use crate::config::find::user_file;
-use longhaul::quoted;
+use crate::next_commands::quoted;
 use longhaul_agent::default_dialect;
 use longhaul_store::read_regular;
 use std::collections::BTreeSet;

@@ -313,6 +313,18 @@ impl ReportData {
 }
 
 impl ReportSummary {
+    /// Returns the number of runs by health. Cancelled runs are listed only if there are any.
+    pub fn counts(&self) -> impl Iterator<Item = (RunHealth, u32)> {
+        let counts = [
+            (RunHealth::Done, self.done),
+            (RunHealth::Failed, self.failed),
+            (RunHealth::NeedsPerson, self.needs_person),
+            (RunHealth::Running, self.running),
+            (RunHealth::Cancelled, self.cancelled),
+        ];
+        counts.into_iter().filter(|(health, count)| *count > 0 || *health != RunHealth::Cancelled)
+    }
+
     fn count(&mut self, run: &ReportRun) {
         self.runs += 1;
         *match run.health {
@@ -393,7 +405,6 @@ impl ReportRun {
         }
     }
 
-    /// Returns the number of attempts that the report omits.
     pub fn omitted_attempts(&self) -> usize {
         (self.attempts_total as usize).saturating_sub(self.attempts.len())
     }

@@ -7,14 +7,13 @@ use super::calls::ToolCalls;
 use super::data::{Bounds, RunInput};
 use super::run_timeline::RunTimeline;
 use crate::failure::Failure;
+use crate::next_commands::next_commands;
 use crate::{open_home, open_ledger};
-use longhaul::next_commands;
 use longhaul_core::Moment;
 use longhaul_store::{
     Home, Journal, Ledger, LedgerEntry, LedgerError, LedgerRun, RunDir, RunFilter, RunState,
 };
 
-/// Collects the input of one run.
 pub fn one(dir: &RunDir, now: Moment) -> RunInput {
     read(LedgerEntry::read(dir), Bounds::new(1), now)
 }
@@ -52,7 +51,6 @@ fn was_active(run: &LedgerRun, since: Moment) -> bool {
         || run.state != RunState::Finished && is_attended(run)
 }
 
-/// Returns whether a supervisor is attached to the run.
 fn is_attended(run: &LedgerRun) -> bool {
     Journal::is_locked(&run.run_dir().journal_path()).unwrap_or_default()
 }
@@ -66,7 +64,7 @@ fn read(mut entry: LedgerEntry, bounds: Bounds, now: Moment) -> RunInput {
             let history = journal.history();
             // An orphaned run is known up to its last decision.
             if let Ok(plan) = dir.plan() {
-                commands = next_commands(dir.id(), history.run(), &plan);
+                commands = next_commands(dir.id(), history.run(), &plan.spec);
             }
             let until = if has_supervisor { Some(now) } else { journal.last_step_at() };
             (Some(RunTimeline::new(&history, until.unwrap_or(now))), None)

@@ -82,7 +82,6 @@ fn contents(report: &ReportData) -> Markup {
     }
 }
 
-/// Returns a section with its heading.
 fn section(id: &str, heading: &str, content: Markup) -> Markup {
     let heading_id = format!("{id}-heading");
     html! {
@@ -104,20 +103,11 @@ fn table(class: Option<&str>, columns: &[(&str, Option<&str>)], rows: Markup) ->
     }
 }
 
-/// Class of a column of numbers.
 const NUMBER: Option<&str> = Some("number");
 
 fn summary(report: &ReportData) -> Markup {
-    let ReportSummary { runs, done, failed, needs_person, running, cancelled, .. } = report.summary;
-    let ReportSummary { cost, estimated_cost, tokens, active, lost_time, .. } = report.summary;
+    let ReportSummary { runs, cost, estimated_cost, tokens, active, lost_time, .. } = report.summary;
     let attempts = counted(report.summary.attempts.into(), "attempt");
-    let counts = [
-        (RunHealth::Done, done),
-        (RunHealth::Failed, failed),
-        (RunHealth::NeedsPerson, needs_person),
-        (RunHealth::Running, running),
-        (RunHealth::Cancelled, cancelled),
-    ];
     let mut notes = vec!["reported by the vendor".to_owned()];
     if estimated_cost.0 > Usd::ZERO {
         notes.push(format!("about {} estimated", money(estimated_cost.0)));
@@ -131,11 +121,11 @@ fn summary(report: &ReportData) -> Markup {
                 (tile(&class, "The run", &capital(run.health.label()), &attempts))
             } @else {
                 (tile("tile first", "Runs", &runs.to_string(), &attempts))
-                @for (health, count) in counts {
+                @for (health, count) in report.summary.counts() {
                     @if count > 0 {
                         @let class = format!("tile some-{}", health.as_str());
                         (tile(&class, &capital(health.label()), &count.to_string(), ""))
-                    } @else if health != RunHealth::Cancelled {
+                    } @else {
                         (tile("tile none", &capital(health.label()), "0", ""))
                     }
                 }
@@ -173,7 +163,6 @@ fn badge(health: RunHealth) -> Markup {
     html! { span class={ "badge " (health.as_str()) } { (health.label()) } }
 }
 
-/// Lists the urgent runs with the command to type next.
 fn attention(report: &ReportData, clock: &TimeFormat) -> Markup {
     let mut urgent = report.runs.iter().filter(|run| run.health.is_urgent()).peekable();
     let content = html! {
@@ -219,7 +208,6 @@ fn prose(text: &str) -> Markup {
     }
 }
 
-/// Returns the command to type next.
 fn next(run: &ReportRun) -> Markup {
     html! { @if let Some(next) = &run.next { p.next { "Next: " code { (next) } } } }
 }

@@ -23,7 +23,6 @@ pub enum RunHealth {
 }
 
 impl RunHealth {
-    /// Returns the label for people.
     pub fn label(self) -> &'static str {
         match self {
             RunHealth::NeedsPerson => "needs a person",
@@ -34,7 +33,6 @@ impl RunHealth {
         }
     }
 
-    /// Returns the wire word.
     pub fn as_str(self) -> &'static str {
         match self {
             RunHealth::NeedsPerson => "needs_person",
@@ -54,7 +52,6 @@ impl RunHealth {
     }
 }
 
-/// Classifies this run.
 pub fn health(run: &LedgerRun, outcome: Option<Outcome>, has_supervisor: bool) -> RunHealth {
     match (outcome.map(|outcome| outcome.kind), run.state) {
         (_, RunState::Unreadable) => RunHealth::NeedsPerson,

@@ -131,7 +131,6 @@ impl SliceKind {
         SliceKind::Finished,
     ];
 
-    /// Returns the text for a legend.
     pub fn label(self) -> &'static str {
         match self {
             SliceKind::Working => "an attempt that did not fail",
@@ -172,7 +171,6 @@ pub enum LostTimeCause {
 }
 
 impl LostTimeCause {
-    /// Returns the wire word.
     pub fn as_str(self) -> &'static str {
         match self {
             LostTimeCause::Fault(fault) => fault.as_str(),
@@ -182,7 +180,6 @@ impl LostTimeCause {
         }
     }
 
-    /// Returns the label for people.
     pub fn label(self) -> &'static str {
         match self {
             LostTimeCause::Fault(fault) => phrases::fault_text(fault),
@@ -203,7 +200,6 @@ pub struct LostTime {
 }
 
 impl LostTime {
-    /// Returns the sum of both.
     pub fn total(self) -> Span {
         self.waiting + self.wasted
     }

@@ -67,7 +67,6 @@ pub fn over_time(
     bars
 }
 
-/// Returns the cost before the quarter of an hour that contains `since`.
 pub fn before(spent: &[(u64, &String, LedgerSpend)], since: Moment) -> Usd {
     let before = spent.iter().filter(|(quarter, _, _)| *quarter < since.0 / QUARTER_MS);
     before.map(|(_, _, spend)| spend.cost + spend.estimated_cost).sum()

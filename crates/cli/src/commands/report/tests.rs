@@ -9,10 +9,10 @@ use super::data::{ReportData, ReportScope, RunInput};
 use super::run_health::RunHealth;
 use super::run_timeline::RunTimeline;
 use super::{html, text};
+use crate::next_commands::next_commands;
 use crate::output::time::TimeFormat;
 use expect_test::expect;
 use jiff::tz::TimeZone;
-use longhaul::next_commands;
 use longhaul_core::{
     AfterAttempt, AttemptPlan, Fault, Limit, Moment, Outcome, OutcomeKind, Preset, PromptKind, Record,
     Remedy, RunHistory, RunSpec, SessionPlan, Span, Tokens, Usage, Usd,
@@ -141,7 +141,7 @@ impl RunRecords {
         entry.update_rows();
         let has_supervisor = entry.run.state != RunState::Finished;
         let timeline = Some(RunTimeline::new(&history, at(now)));
-        let commands = next_commands(&entry.run.id, history.run(), &plan(""));
+        let commands = next_commands(&entry.run.id, history.run(), &plan("").spec);
         RunInput { timeline, has_supervisor, hint: None, commands, calls: calls(), entry }
     }
 }

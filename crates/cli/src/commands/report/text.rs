@@ -2,7 +2,6 @@
 
 use super::data::{Bounds, ReportData, ReportRun, ReportSummary};
 use super::format::cost;
-use super::run_health::RunHealth;
 use super::run_timeline::SliceKind;
 use crate::output::envelope_text::one_line;
 use crate::output::envelope_text::{cut, short_count};
@@ -55,31 +54,12 @@ fn heading(out: &mut String, name: &str) -> Result {
 }
 
 fn summary(out: &mut String, report: &ReportData) -> Result {
-    let ReportSummary {
-        runs,
-        done,
-        failed,
-        needs_person,
-        running,
-        cancelled,
-        attempts,
-        tokens,
-        active,
-        lost_time: lost,
-        ..
-    } = report.summary;
+    let ReportSummary { runs, attempts, tokens, active, lost_time: lost, cost, estimated_cost, .. } =
+        report.summary;
     heading(out, "SUMMARY")?;
-    let healths = [
-        (RunHealth::Done, done),
-        (RunHealth::Failed, failed),
-        (RunHealth::NeedsPerson, needs_person),
-        (RunHealth::Running, running),
-        (RunHealth::Cancelled, cancelled),
-    ];
-    let counts = healths.into_iter().filter(|(health, count)| *count > 0 || *health != RunHealth::Cancelled);
-    let counts: Vec<String> = counts.map(|(health, count)| format!("{count} {}", health.label())).collect();
+    let counts: Vec<String> =
+        report.summary.counts().map(|(health, count)| format!("{count} {}", health.label())).collect();
     row(out, "runs", &format!("{runs}, in {}: {}", counted(attempts.into(), "attempt"), counts.join(", ")))?;
-    let ReportSummary { cost, estimated_cost, .. } = report.summary;
     let mut spent = format!("{} reported by the vendor", money(cost.0));
     if estimated_cost.0 > Usd::ZERO {
         write!(spent, "; about {} estimated", money(estimated_cost.0))?;
@@ -286,7 +266,6 @@ fn wrapped(out: &mut String, first: &str, text: &str) -> Result {
     writeln!(out, "{}", line.trim_end())
 }
 
-/// Returns the start of a text that fits, on one line.
 fn line(text: &str, columns: usize) -> String {
     cut(&one_line(text).replace(['\n', '\t'], " "), columns)
 }

@@ -64,7 +64,6 @@ fn line(row: &Row, now: Moment, width: usize) -> Vec<String> {
     vec![id, row.state().to_owned(), ago(row.entry.started_at.0, now), active, cost(row), task]
 }
 
-/// Returns the width that the other columns leave for the task.
 fn room(cells: &[Vec<String>], columns: &[usize], width: usize) -> usize {
     let others = columns.iter().filter(|column| COLUMNS[**column].1 != Column::Last);
     width.saturating_sub(others.map(|column| column_width(cells, *column) + 2).sum())
@@ -80,7 +79,6 @@ fn style(row: &Row) -> Option<Style> {
     }
 }
 
-/// Returns the style of an outcome.
 pub fn outcome_style(outcome: OutcomeKind) -> Option<Style> {
     match outcome {
         OutcomeKind::Done => Some(Style::Good),

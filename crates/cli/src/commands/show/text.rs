@@ -106,7 +106,6 @@ pub fn summary(output: &ShowOutput, report: &RunReport, colors: Colors) -> Strin
     out
 }
 
-/// Returns the agent's last answer, followed by an empty line.
 fn answer(report: &RunReport) -> String {
     let text = report.result.as_deref().map(one_line).unwrap_or_default();
     let text = text.trim();
@@ -318,7 +317,6 @@ fn ended_by(attempt: &Attempt) -> String {
     }
 }
 
-/// Describes the remedy for the fault and the wait.
 fn then(attempt: &Attempt, history: &AttemptHistory, times: &RunTimes<'_>) -> String {
     match (attempt.remedy, attempt.waited_ms, history.end.as_ref().zip(history.planned_wait())) {
         (Some(remedy), Some(waited), _) => phrases::describe_applied(remedy, waited),
@@ -329,7 +327,6 @@ fn then(attempt: &Attempt, history: &AttemptHistory, times: &RunTimes<'_>) -> St
     }
 }
 
-/// Writes notes on noteworthy facts of an attempt.
 fn notes(out: &mut String, attempt: &Attempt) {
     let is_ordinary = matches!(
         (attempt.strategy, attempt.reason),

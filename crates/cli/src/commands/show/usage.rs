@@ -65,7 +65,7 @@ pub fn figures(state: &State, limits: Limits, at: Moment) -> RunUsage {
         Limit::Turns => limits.turns.map(|limit_value| (f64::from(limit_value), f64::from(usage.turns))),
         Limit::Attempts => None,
     };
-    let limits = Limit::GRADUAL.iter().filter_map(|limit| {
+    let limits = Limit::ALL.iter().filter_map(|limit| {
         let (limit_value, used) = used(*limit)?;
         Some(LimitStatus { limit: *limit, limit_value, used, remaining: (limit_value - used).max(0.0) })
     });

@@ -20,7 +20,6 @@ use tokio::task::{JoinSet, LocalSet};
 // Short enough that a run started in another terminal appears promptly.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
-/// A run on the screen.
 enum Watched {
     /// A supervisor is attached.
     Live(Box<LiveView>),
@@ -165,7 +164,6 @@ fn frame(board: &BTreeMap<PathBuf, Watched>, width: usize, height: usize) -> Vec
     lines
 }
 
-/// Updates a run on the board.
 struct Watcher {
     board: Board,
     dir: PathBuf,

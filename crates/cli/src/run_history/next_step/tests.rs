@@ -1,8 +1,8 @@
 //! Parses each command that can follow a finished run, as if the user had typed it.
 
 use crate::args::Cli;
+use crate::next_commands::{CommandContext, next_commands};
 use clap::CommandFactory;
-use longhaul::{CommandContext, next_commands};
 use longhaul_core::{
     AfterAttempt, Evidence, Exit, Fault, Limit, Limits, Moment, Outcome, OutcomeKind, Policy, Preset,
     Questions, Record, Run, RunId, Span, StartupError, Usage, Usd,
@@ -82,7 +82,7 @@ fn every_command_parses_as_printed() {
                     check(&run(Outcome::from_fault(*kind, *fault), None, spent), context);
                 }
             }
-            for limit in Limit::GRADUAL {
+            for limit in Limit::ALL {
                 assert_eq!(
                     check(&run(Outcome::from_limit(*limit, None), None, spent), context),
                     1,

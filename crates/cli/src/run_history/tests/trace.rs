@@ -5,10 +5,10 @@
 //! pass, and `tick` lets it pass until the deadline. The records are formatted like the output of `longhaul
 //! why`.
 
+use crate::next_commands::CommandContext;
 use crate::output::time::TimeFormat;
 use crate::output::timeline_text::{next_text, text};
 use crate::run_history::{AttemptFiles, RunStatus, next_step, timeline};
-use longhaul::CommandContext;
 use longhaul_core::{
     Action, AgentResult, ApiError, CancelSource, CheckResult, Continuity, Event, Evidence, Exit,
     FoundAttempt, Jitter, Moment, Notice, Now, Policy, Preset, ProcessActivity, ProcessId, ProcessState,

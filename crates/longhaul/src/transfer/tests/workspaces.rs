@@ -219,7 +219,6 @@ fn reports_errors_of_git() {
     let snapshot = WorkspaceSnapshot::take(&work, &work, &[], &homes.path("scratch"));
     let error = snapshot.err().expect("git adds no repository without a commit");
     assert!(error.to_string().starts_with("git add: error: 'nested/' does not have a commit"), "{error}");
-    assert!(error.hint().is_some());
     fs::write(work.join(".git"), "gitdir: /nowhere").expect_err("it is a directory");
     fs::remove_dir_all(work.join(".git")).expect("the test created it");
     fs::write(work.join(".git"), "gitdir: /nowhere").expect("written");

@@ -71,7 +71,6 @@ fn merge(small: &mut Vec<BarSegment>) -> Option<BarSegment> {
     Some(BarSegment { kind, from: first.from, length: last.from + last.length - first.from })
 }
 
-/// Draws a run's timeline.
 pub fn timeline(slices: &[TimelineSlice], finest: usize, clock: &TimeFormat) -> Markup {
     let (Some(first), Some(last)) = (slices.first(), slices.last()) else { return Markup::default() };
     html! {
@@ -87,12 +86,10 @@ pub fn timeline(slices: &[TimelineSlice], finest: usize, clock: &TimeFormat) -> 
     }
 }
 
-/// Returns the caption below a drawing: start, label, end.
 fn axis(from: &str, label: &str, to: &str) -> Markup {
     html! { figcaption.axis { span { (from) } span.label { (label) } span { (to) } } }
 }
 
-/// Returns the duration of each activity as text.
 fn label(slices: &[TimelineSlice]) -> String {
     let mut kinds: BTreeMap<SliceKind, Span> = BTreeMap::new();
     for slice in slices {
@@ -136,7 +133,6 @@ pub fn legend<'a>(slices: impl Iterator<Item = &'a TimelineSlice>) -> Markup {
     }
 }
 
-/// Draws a bar below a figure that shows its share of the whole.
 pub fn bar(part: u64, whole: u64) -> Markup {
     let width = short(part as f64 / whole.max(1) as f64 * 100.0);
     html! {
@@ -146,7 +142,6 @@ pub fn bar(part: u64, whole: u64) -> Markup {
     }
 }
 
-/// Draws spending over time.
 pub fn spending(bars: &[Bucket], clock: &TimeFormat) -> Markup {
     let (Some(first), Some(last)) = (bars.first(), bars.last()) else { return Markup::default() };
     let total = |bar: &Bucket| bar.cost.0 + bar.estimated_cost.0;

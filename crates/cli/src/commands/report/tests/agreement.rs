@@ -1,12 +1,12 @@
-//! Simulated runs: the history, the state of the core, the ledger, the report, `show` and `why` agree about the
-//! attempts, costs, waits and clocks of a run.
+//! Simulated runs: the history, the state of the core, the ledger, `status.json`, the report, `show` and `why`
+//! agree about the attempts, costs, waits and clocks of a run.
 
 use super::super::gather;
 use super::*;
 use crate::commands::show;
 use crate::run_history::{TimelineEvent, timeline};
 use longhaul_core::{HistoryEventKind, State};
-use longhaul_store::{Home, NewRun};
+use longhaul_store::{Home, NewRun, Status};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -111,6 +111,16 @@ fn check_ledger(run: &Renderings) {
     }
 }
 
+/// `status.json` has the same totals as the other forms.
+fn check_status(run: &Renderings) {
+    let (state, row) = (run.state(), &run.ledger.run);
+    let status = Status::new(&row.id, run.history.run(), &Preset::Default.policy(), 1, run.as_of);
+    assert_eq!((status.attempt, status.resume_generation), (row.attempts, row.reopen_count));
+    assert_eq!((status.fault, status.retry_at), (row.fault, row.retry_at));
+    assert_eq!((status.total_cost_usd.0, status.usage_of(state)), (row.total_cost(), state.usage));
+    assert_eq!(status.returncode, state.outcome().as_ref().map(Outcome::exit_code));
+}
+
 fn check_report(run: &Renderings) {
     let (report, state) = (&run.report, run.state());
     assert_eq!(report["attempts_total"], state.attempts());
@@ -181,7 +191,7 @@ fn all_reports_of_simulated_runs_agree() {
             records.retain(|(at, _)| *at <= last);
         }
         let run = Renderings::new(&home, seed, &records);
-        let checks = [check_history, check_ledger, check_report, check_show, check_why];
+        let checks = [check_history, check_ledger, check_status, check_report, check_show, check_why];
         let checked = catch_unwind(AssertUnwindSafe(|| checks.iter().for_each(|check| check(&run))));
         assert!(checked.is_ok(), "the reports of seed {seed} disagree");
         let attempts = run.history.attempts();

@@ -1,12 +1,12 @@
 //! Commands that a user can type to continue a finished run. Each works as printed: it has no placeholder,
 //! and `longhaul` accepts it for this run. This module reads no file except to find an installed agent.
 
-use crate::find_agent::find_claude;
+use longhaul::find_agent::find_claude;
 use longhaul_core::{
-    Fault, Limit, LimitUsage, Limits, Outcome, OutcomeKind, Phase, Policy, Run, RunId, StartupError, Usd,
-    flag_span,
+    Fault, Limit, LimitUsage, Limits, Outcome, OutcomeKind, Phase, Policy, Run, RunId, RunSpec, StartupError,
+    Usd, flag_span,
 };
-use longhaul_store::Plan;
+use longhaul_store::{Journal, RunDir};
 use std::path::Path;
 
 /// The settings of a run that its commands depend on.
@@ -22,15 +22,33 @@ pub struct CommandContext<'a> {
     pub program: &'a Path,
 }
 
-impl<'a> From<&'a Plan> for CommandContext<'a> {
-    fn from(plan: &'a Plan) -> CommandContext<'a> {
+impl<'a> From<&'a RunSpec> for CommandContext<'a> {
+    fn from(spec: &'a RunSpec) -> CommandContext<'a> {
         CommandContext {
-            policy: &plan.spec.policy,
-            model: plan.spec.model.as_deref(),
-            permission_mode: plan.spec.permission_mode.as_deref(),
-            program: &plan.spec.agent.program,
+            policy: &spec.policy,
+            model: spec.model.as_deref(),
+            permission_mode: spec.permission_mode.as_deref(),
+            program: &spec.agent.program,
         }
     }
+}
+
+/// Returns the commands that continue the finished run of this directory, the likeliest first. The list is empty
+/// if nothing needs to be done or its files cannot be read.
+pub fn commands_of(dir: &Path) -> Vec<String> {
+    let read = || {
+        let dir = RunDir::from_path(dir.to_owned())?;
+        let (plan, journal) = (dir.plan().ok()?, Journal::load(&dir.journal_path()).ok()?);
+        Some(next_commands(dir.id(), &Run::replay(journal.records()), &plan.spec))
+    };
+    read().unwrap_or_default()
+}
+
+/// Returns the command of a notification: it continues the run, or follows or shows it.
+pub fn notified_command(id: &RunId, run: &Run, spec: &RunSpec) -> String {
+    let other = if run.state().outcome().is_some() { "show" } else { "attach" };
+    let next = next_commands(id, run, spec).into_iter().next();
+    next.unwrap_or_else(|| format!("longhaul {other} {id}"))
 }
 
 /// Returns the commands that continue a finished or suspended run, the likeliest first. The list is empty if

@@ -1,0 +1,263 @@
+//! Hints for errors of the libraries: what the user can type or do about them.
+
+use longhaul::GitError;
+use longhaul::find_agent::AgentError;
+use longhaul::transfer::TransferError;
+use longhaul_store::{DatabaseError, LedgerError, StoreError};
+use std::io;
+use std::path::Path;
+
+/// An error that a user can do something about.
+pub trait Hint {
+    /// Returns what the user can do, without a period, or `None` if that is unknown.
+    fn hint(&self) -> Option<String>;
+}
+
+impl Hint for StoreError {
+    fn hint(&self) -> Option<String> {
+        let hint = match self {
+            StoreError::Io { cause, .. } => return home_hint(self, cause.kind()),
+            StoreError::HomeUnknown | StoreError::HomeNotDirectory { .. } => {
+                "set LONGHAUL_HOME to a directory you can write to".to_owned()
+            }
+            StoreError::NoSuchRun { .. } => "list runs with `longhaul runs`".to_owned(),
+            StoreError::AmbiguousRun { .. } => "type more of the id".to_owned(),
+            StoreError::MalformedRun(_) => "`@` is the last run, `@-1` the one before".to_owned(),
+            StoreError::JournalLocked(path) => {
+                let run = path.parent().and_then(Path::file_name).unwrap_or_default().to_string_lossy();
+                format!("follow it with `longhaul attach {run}`, or stop it with `longhaul cancel {run}`")
+            }
+            StoreError::JournalDamaged { .. } => {
+                "the run cannot be recovered from it; its session can still be resumed by its id".to_owned()
+            }
+            StoreError::JournalNewer { .. } => "use the newer longhaul for this run".to_owned(),
+            StoreError::JournalWriteFailed(_) => {
+                "see the first error; its session can still be resumed by its id".to_owned()
+            }
+            StoreError::Untrusted { path, .. } => format!(
+                "look at its plan.json; if the run is yours, `chown` it to you and `chmod go-w {}`",
+                path.display()
+            ),
+            StoreError::Unreadable { written_by, .. } => {
+                let version = written_by.as_ref()?;
+                format!("longhaul {version} wrote it; use that version for this run")
+            }
+            StoreError::SessionBusy { holder: Some(run), .. } => {
+                format!("wait for run {run} to finish, or stop it with `longhaul cancel {run}`")
+            }
+            StoreError::SessionOrphaned { run, .. } => {
+                format!("continue it with `longhaul recover {run}`, or stop it with `longhaul cancel {run}`")
+            }
+            StoreError::SessionBusy { holder: None, .. } => "wait for the other run to finish".to_owned(),
+            StoreError::RunExists { run, .. } => {
+                format!("continue it with `longhaul resume {run}`, or set LONGHAUL_HOME to another directory")
+            }
+            StoreError::RunIdInUse { dir, .. } => format!(
+                "choose another --run-id, or continue that run with `longhaul resume {}`",
+                dir.display()
+            ),
+            StoreError::InvalidRunId(_) => {
+                "an id is a few letters like `kmzxqp`; use a file that longhaul wrote".to_owned()
+            }
+            StoreError::StreamStillGrowing(_) => return None,
+        };
+        Some(hint)
+    }
+}
+
+fn home_hint(error: &StoreError, kind: io::ErrorKind) -> Option<String> {
+    let hint = match kind {
+        _ if error.is_disk_full() => "free some space, or set LONGHAUL_HOME to a directory on another disk",
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+            "set LONGHAUL_HOME to a directory you can write to"
+        }
+        io::ErrorKind::Unsupported => {
+            "this file system cannot lock files; set LONGHAUL_HOME to a directory on a local disk"
+        }
+        _ => return None,
+    };
+    Some(hint.to_owned())
+}
+
+impl Hint for LedgerError {
+    fn hint(&self) -> Option<String> {
+        let hint = match self {
+            LedgerError::Runs(error) => return error.hint(),
+            LedgerError::Database(DatabaseError::Newer { .. }) => {
+                "update longhaul, or: longhaul ledger rebuild"
+            }
+            LedgerError::Database(DatabaseError::Damaged { .. }) => "rebuild it: longhaul ledger rebuild",
+            LedgerError::Database(error) => error.hint(),
+        };
+        Some(hint.to_owned())
+    }
+}
+
+impl Hint for TransferError {
+    fn hint(&self) -> Option<String> {
+        let hint = match self {
+            TransferError::Store(error) => return error.hint(),
+            TransferError::Supervised(run) => {
+                format!(
+                    "wait until it finishes with `longhaul attach {run}`, or stop it with `longhaul cancel {run}`"
+                )
+            }
+            TransferError::StillRunning { run, .. } => {
+                format!("continue it with `longhaul recover {run}`, or stop it with `longhaul cancel {run}`")
+            }
+            TransferError::FileExists(_) => {
+                "name another file with --output, or overwrite it with --force".to_owned()
+            }
+            TransferError::InvalidArchive { .. } => "export the run again and copy the file again".to_owned(),
+            TransferError::Large { .. } => "if you trust the file, import it with --allow-large".to_owned(),
+            TransferError::Newer { .. } => "import it with that version, or a later one".to_owned(),
+            TransferError::RunningHere { run, .. } => {
+                format!("stop them with `longhaul cancel {run}`; a run may continue in one place only")
+            }
+            TransferError::NoWorkspace(_) => {
+                "copy the workspace there yourself, then pass --use-existing".to_owned()
+            }
+            TransferError::NotEmpty(_) => {
+                "name a new directory, or use the existing workspace with --use-existing".to_owned()
+            }
+            TransferError::Workspace { .. } => "name the directory that contains the workspace".to_owned(),
+            TransferError::Agent(error) => agent_hint(error).to_owned(),
+            TransferError::Git(GitError::NotStarted(_)) => {
+                "install git and make sure that it is on PATH".to_owned()
+            }
+            TransferError::Git(GitError::Failed { .. }) => {
+                "fix what git reports, then try again; nothing was changed".to_owned()
+            }
+            TransferError::Io { source, .. } => return path_hint(source.kind()),
+        };
+        Some(hint)
+    }
+}
+
+fn path_hint(kind: io::ErrorKind) -> Option<String> {
+    let hint = match kind {
+        io::ErrorKind::NotFound => "check the path",
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+            "name a path that you can read and write"
+        }
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge => {
+            "free some space, or name a path on another disk"
+        }
+        io::ErrorKind::IsADirectory | io::ErrorKind::InvalidInput => "name a regular file",
+        _ => return None,
+    };
+    Some(hint.to_owned())
+}
+
+/// Returns what the user can do about an agent that cannot be started.
+pub fn agent_hint(error: &AgentError) -> &'static str {
+    match error {
+        AgentError::NotFound { .. } => {
+            "install it with `npm install -g @anthropic-ai/claude-code`, or name it with --agent-path"
+        }
+        AgentError::NotInPath(_) => "install it, or name its file after `--`",
+        AgentError::Missing(_) => "check --agent-path",
+        AgentError::NotExecutable(_) => "check --agent-path, or make the file executable with `chmod +x`",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Hint, agent_hint};
+    use longhaul::GitError;
+    use longhaul::find_agent::AgentError;
+    use longhaul::transfer::TransferError;
+    use longhaul_core::{RunId, SessionId};
+    use longhaul_store::{DatabaseError, LedgerError, StoreError};
+    use std::io;
+    use std::path::PathBuf;
+
+    fn check(error: &dyn Hint, expected: &str) {
+        let hint = error.hint().expect("a hint");
+        assert!(hint.contains(expected), "`{expected}` is not in `{hint}`");
+    }
+
+    #[test]
+    fn store_errors_name_what_helps() {
+        let (path, run) = (PathBuf::from("/runs/kmzxqp/journal.jsonl"), RunId::from("kmzxqp"));
+        let session = SessionId::from("s");
+        let io = |kind: io::ErrorKind| StoreError::Io {
+            action: "create home",
+            path: path.clone(),
+            cause: kind.into(),
+        };
+        check(&StoreError::HomeUnknown, "LONGHAUL_HOME");
+        check(&StoreError::HomeNotDirectory { home: path.clone(), path: path.clone() }, "LONGHAUL_HOME");
+        check(&io(io::ErrorKind::PermissionDenied), "a directory you can write to");
+        check(&io(io::ErrorKind::ReadOnlyFilesystem), "a directory you can write to");
+        check(&io(io::ErrorKind::StorageFull), "another disk");
+        check(&io(io::ErrorKind::Unsupported), "a local disk");
+        assert_eq!(io(io::ErrorKind::NotFound).hint(), None);
+        check(&StoreError::NoSuchRun { request: "k".to_owned(), runs: path.clone() }, "longhaul runs");
+        check(
+            &StoreError::AmbiguousRun { request: "k".to_owned(), candidates: Vec::new() },
+            "more of the id",
+        );
+        check(&StoreError::MalformedRun("-".to_owned()), "`@-1`");
+        check(&StoreError::JournalLocked(path.clone()), "longhaul cancel kmzxqp");
+        let busy = |holder| StoreError::SessionBusy { session: session.clone(), holder };
+        check(&busy(Some(run.clone())), "wait for run kmzxqp to finish");
+        check(&busy(None), "wait for the other run");
+        check(
+            &StoreError::SessionOrphaned { session: session.clone(), run: run.clone() },
+            "longhaul recover kmzxqp",
+        );
+        check(&StoreError::RunExists { run: run.clone(), dir: path.clone() }, "longhaul resume kmzxqp");
+        check(&StoreError::RunIdInUse { run, dir: path.clone() }, "choose another --run-id");
+        let unreadable = |written_by| StoreError::Unreadable {
+            description: "plan",
+            path: path.clone(),
+            cause: serde_json::from_str::<u8>("{").expect_err("not a number"),
+            written_by,
+        };
+        assert_eq!(
+            unreadable(Some("9.1.0".to_owned())).hint().expect("a hint"),
+            "longhaul 9.1.0 wrote it; use that version for this run"
+        );
+        assert_eq!(unreadable(None).hint(), None);
+        check(&LedgerError::Runs(busy(None)), "wait for the other run");
+        let database = |error: DatabaseError| LedgerError::Database(error);
+        check(&database(DatabaseError::Newer(path.clone())), "longhaul ledger rebuild");
+        check(
+            &database(DatabaseError::Damaged { path: path.clone(), cause: String::new() }),
+            "longhaul ledger rebuild",
+        );
+        check(
+            &database(DatabaseError::refused(&path, &io::Error::other("refused"))),
+            "its directory is writable",
+        );
+    }
+
+    #[test]
+    fn transfer_errors_name_what_helps() {
+        let (path, run) = (PathBuf::from("/tmp/file"), RunId::from("kmzxqp"));
+        let source = || io::Error::from(io::ErrorKind::IsADirectory);
+        let (agent, git) = (AgentError::Missing(path.clone()), GitError::NotStarted(source()));
+        assert_eq!(
+            TransferError::Agent(AgentError::Missing(path.clone())).hint().as_deref(),
+            Some(agent_hint(&agent))
+        );
+        check(&TransferError::Git(git), "install git");
+        check(&TransferError::Store(StoreError::HomeUnknown), "LONGHAUL_HOME");
+        check(&TransferError::Supervised(run.clone()), "longhaul attach kmzxqp");
+        check(&TransferError::StillRunning { run: run.clone(), processes: 1 }, "longhaul recover kmzxqp");
+        check(&TransferError::RunningHere { run, processes: 1 }, "longhaul cancel kmzxqp");
+        check(&TransferError::FileExists(path.clone()), "--force");
+        check(
+            &TransferError::InvalidArchive { path: path.clone(), reason: String::new() },
+            "export the run again",
+        );
+        check(&TransferError::Large { path: path.clone(), unpacked: 1 }, "--allow-large");
+        let newer = TransferError::Newer { path: path.clone(), format: 9, written_by: "9.1.0".to_owned() };
+        check(&newer, "import it with that version");
+        check(&TransferError::NoWorkspace(path.clone()), "--use-existing");
+        check(&TransferError::NotEmpty(path.clone()), "--use-existing");
+        check(&TransferError::Workspace { path: path.clone(), source: source() }, "name the directory");
+        check(&TransferError::Io { action: "read", path, source: source() }, "name a regular file");
+    }
+}
