@@ -17,7 +17,7 @@ pub fn open() -> Result<Home, Failure> {
     Home::open(None, |name| env::var_os(name)).map_err(|error| {
         let hint =
             error.hint().unwrap_or_else(|| "set LONGHAUL_HOME to a directory you can write to".to_owned());
-        Failure::not_started(error.to_string(), hint, None)
+        Failure::not_started(error.to_string(), hint)
     })
 }
 
@@ -98,7 +98,7 @@ impl From<StoreError> for Failure {
 
 /// Converts a storage error to a failure with a hint.
 pub fn store_failure(error: &StoreError) -> Failure {
-    Failure { hint: hint(error), ..Failure::not_started(error.to_string(), "", None) }
+    Failure { hint: hint(error), ..Failure::not_started(error.to_string(), "") }
 }
 
 /// Returns the hint for a storage error. The work of a run with an unreadable plan or journal can still be

@@ -61,5 +61,5 @@ impl From<LedgerError> for Failure {
 
 /// Converts a ledger error to a failure, for a command that needs the ledger.
 pub fn failure(error: &LedgerError) -> Failure {
-    Failure { hint: error.hint(), ..Failure::not_started(error.to_string(), "", None) }
+    Failure { hint: error.hint(), ..Failure::not_started(error.to_string(), "") }
 }

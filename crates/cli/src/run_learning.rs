@@ -32,7 +32,7 @@ pub fn options(args: &RunLearnArgs) -> Result<Option<LearnOptions>, Failure> {
     if hook().is_none_or(|hook| hook.path.to_str().is_none()) {
         let error = "cannot let the agent's hooks call longhaul: the path of this program is not valid UTF-8";
         let hint = "move it to a directory whose path is valid UTF-8";
-        return Err(Failure::not_started(error, hint, None));
+        return Err(Failure::not_started(error, hint));
     }
     let judge = args.learn_judge.map_or(JudgeKind::Api, JudgeKind::from);
     Ok(Some(LearnOptions { judge: judge.as_str().to_owned(), tokens_max: args.learn_tokens }))

@@ -1,7 +1,7 @@
 //! Maps the process's signals to cancel requests: the first Ctrl-C interrupts, the second stops at once;
 //! SIGTERM and SIGHUP stop gracefully.
 
-use crate::failure::Failure;
+use crate::failure::{Failure, OrFailure};
 use longhaul::Canceller;
 use longhaul_core::CancelSource;
 use std::io;
@@ -13,8 +13,7 @@ const CANCELS_MAX: usize = 8;
 
 /// Cancels this run with each signal of this process. Must be called on a runtime.
 pub fn cancel(canceller: Canceller) -> Result<(), Failure> {
-    let mut cancels =
-        cancels().map_err(|error| Failure::unexpected(format!("cannot listen to signals: {error}")))?;
+    let mut cancels = cancels().or_unexpected("cannot listen to signals")?;
     tokio::spawn(async move {
         while let Some(source) = cancels.recv().await {
             canceller.cancel_by(source);

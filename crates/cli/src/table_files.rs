@@ -2,7 +2,7 @@
 //! anything starts.
 
 use crate::args::RunArgs;
-use crate::failure::Failure;
+use crate::failure::{Failure, OrFailure};
 use longhaul_agent::{UserTables, UserTablesError, dialect_with_tables};
 use longhaul_store::open_regular;
 use std::io::{self, Read};
@@ -44,7 +44,5 @@ pub fn read(flag: &str, path: &Path) -> Result<String, Failure> {
         }
         Ok(text)
     };
-    read().map_err(|error| {
-        Failure::usage(format!("cannot read {}: {error}", path.display()), format!("check {flag}"))
-    })
+    read().or_usage(format!("cannot read {}", path.display()), format!("check {flag}"))
 }

@@ -156,17 +156,14 @@ fn failure(dir: &RunDir, error: ChangesError) -> Failure {
         ChangesError::WorkspaceMoved(_) => Failure::not_started(
             format!("{action}: {error}"),
             "move the repository back; `longhaul logs` prints the conversation",
-            None,
         ),
         ChangesError::Git(GitError::NotStarted(_)) => Failure::not_started(
             format!("{action}: {error}"),
             "install git, and make sure that it is on PATH",
-            None,
         ),
         ChangesError::Git(GitError::Failed { .. }) => Failure::not_started(
             format!("{action}: {error}"),
             "fix the problem that git reports; a missing object may belong to commits that git has removed since",
-            None,
         ),
     }
 }

@@ -123,7 +123,7 @@ impl From<TransferError> for Failure {
         let failure = match error {
             TransferError::Agent(agent) => Failure { error: message, ..agent.into() },
             error if error.is_usage() => Failure::usage(message, ""),
-            _ => Failure::not_started(message, "", None),
+            _ => Failure::not_started(message, ""),
         };
         Failure { hint, ..failure }
     }

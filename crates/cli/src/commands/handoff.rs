@@ -2,7 +2,7 @@
 //! session. It changes nothing.
 
 use crate::args::HandoffArgs;
-use crate::failure::Failure;
+use crate::failure::{Failure, OrFailure};
 use crate::output::phrases;
 use crate::{open_home, output, runtime, signals};
 use longhaul::find_agent::find_claude;
@@ -60,8 +60,7 @@ fn summary(args: &HandoffArgs, model: &str, work: &RecordedWork) -> Result<Summa
     };
     let summary = HandoffSummary { model: model.to_owned(), timeout: Preset::Default.summary_timeout() };
     let result = runtime::new()?.block_on(async {
-        let mut cancels = signals::cancels()
-            .map_err(|error| Failure::unexpected(format!("cannot listen to signals: {error}")))?;
+        let mut cancels = signals::cancels().or_unexpected("cannot listen to signals")?;
         let cancelled = async {
             match cancels.recv().await {
                 Some(source) => source,
@@ -98,12 +97,10 @@ fn one_line(text: &str) -> String {
 fn from_files(args: &HandoffArgs) -> Result<RecordedWork, Failure> {
     let files = &args.from_transcript;
     let task = match &args.task_file {
-        Some(file) => Some(read_regular_to_string(file).map_err(|error| {
-            Failure::usage(
-                format!("cannot read the task file {}: {error}", file.display()),
-                "check --task-file",
-            )
-        })?),
+        Some(file) => Some(
+            read_regular_to_string(file)
+                .or_usage(format!("cannot read the task file {}", file.display()), "check --task-file")?,
+        ),
         None => args.task.clone(),
     };
     let task = task.or_else(|| files.first().and_then(|file| task_of_stream(file)));

@@ -98,5 +98,5 @@ fn done_failure(run: &RunId) -> Failure {
     let hint = format!(
         "`longhaul resume {run} --repeat-task` repeats the task in the same session; to ask for more, pass a PROMPT instead of `--repeat-task`"
     );
-    Failure::not_started(format!("cannot resume run {run}: it has finished as done"), hint, None)
+    Failure::not_started(format!("cannot resume run {run}: it has finished as done"), hint)
 }

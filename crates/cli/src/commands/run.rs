@@ -395,7 +395,7 @@ fn session(args: &RunArgs, policy: &Policy) -> Result<Option<SessionPlan>, Failu
             };
             let error =
                 format!("cannot resume session {id}: there is no such session in {}", config.display());
-            return Err(Failure::not_started(error, hint, Some(Fault::SessionLost)));
+            return Err(Failure { fault: Some(Fault::SessionLost), ..Failure::not_started(error, hint) });
         }
     }
     Ok(Some(SessionPlan::Resume(SessionId::from(id.as_str()))))

@@ -10,7 +10,7 @@ use crate::api_judge::SystemClock;
 use crate::args::GlobalArgs;
 use crate::args::playbook::LearnArgs;
 use crate::commands::detach;
-use crate::failure::Failure;
+use crate::failure::{Failure, OrFailure};
 use crate::output::phrases::counted;
 use crate::output::time::future_time;
 use crate::run_learning::destination;
@@ -151,8 +151,7 @@ impl WorkerTarget {
         global: &GlobalArgs,
         is_worker: bool,
     ) -> Result<Result<WorkerReport, CancelSource>, Failure> {
-        let mut cancels = signals::cancels()
-            .map_err(|error| Failure::unexpected(format!("cannot listen for signals: {error}")))?;
+        let mut cancels = signals::cancels().or_unexpected("cannot listen for signals")?;
         tokio::select! {
             result = self.work(global, is_worker) => Ok(Ok(result?)),
             Some(source) = cancels.recv() => {

@@ -5,7 +5,7 @@
 use super::env_file::{EnvFile, Variable, set_here};
 use super::unit::{LABEL, MARK, UnencodableValue, Unit};
 use crate::args::GlobalArgs;
-use crate::failure::Failure;
+use crate::failure::{Failure, OrFailure};
 use crate::output::{self, print_status};
 use longhaul_core::Span;
 use longhaul_store::{Durability, Home, read_regular, replace};
@@ -25,7 +25,6 @@ pub fn unit(home: &Home, active_within: Option<Span>) -> Result<Unit, Failure> {
         Failure::not_started(
             format!("cannot write a service: {item} has characters that its file cannot contain"),
             "use names that consist of plain text",
-            None,
         )
     };
     // The current configuration is fixed in the arguments. A broken configuration file must not prevent
@@ -57,13 +56,10 @@ pub fn install(unit: &Unit, global: &GlobalArgs) -> Result<u8, Failure> {
     is_own_file(&path)?;
     let folder = path.parent().unwrap_or(Path::new("/"));
     let created = DirBuilder::new().mode(0o700).recursive(true).create(folder);
-    created.map_err(|error| {
-        Failure::not_started(
-            format!("cannot create directory {}: {error}", folder.display()),
-            "check its owner and permissions",
-            None,
-        )
-    })?;
+    created.or_not_started(
+        format!("cannot create directory {}", folder.display()),
+        "check its owner and permissions",
+    )?;
     replace(&path, text(unit).as_bytes(), Durability::Power)?;
     print(&format!("wrote {}", path.display()));
     if is_macos() {
@@ -72,13 +68,10 @@ pub fn install(unit: &Unit, global: &GlobalArgs) -> Result<u8, Failure> {
         return Ok(0);
     }
     let enabled = systemctl(&["daemon-reload"]).and_then(|()| systemctl(&["enable", SERVICE]));
-    enabled.map_err(|error| {
-        Failure::not_started(
-            format!("cannot enable {SERVICE}: {error}"),
-            format!("{} was written; enable it with `systemctl --user enable {SERVICE}`", path.display()),
-            None,
-        )
-    })?;
+    enabled.or_not_started(
+        format!("cannot enable {SERVICE}"),
+        format!("{} was written; enable it with `systemctl --user enable {SERVICE}`", path.display()),
+    )?;
     print(&format!("enabled {SERVICE}: it recovers orphaned runs from the next login"));
     if !lingers() {
         print("to recover them at boot, before any login: loginctl enable-linger");
@@ -91,13 +84,8 @@ pub fn install(unit: &Unit, global: &GlobalArgs) -> Result<u8, Failure> {
 fn print_variables(print: impl Fn(&str)) -> Result<(), Failure> {
     let path = env_file_path()?;
     print(&format!("it reads the agent's variables from {}", path.display()));
-    let file = EnvFile::read(path.clone()).map_err(|error| {
-        Failure::not_started(
-            format!("cannot read {}: {error}", path.display()),
-            "check its owner and permissions",
-            None,
-        )
-    })?;
+    let file = EnvFile::read(path.clone())
+        .or_not_started(format!("cannot read {}", path.display()), "check its owner and permissions")?;
     if let Some(command) = file.protect() {
         print(&format!("warning: other users can read this file; type `{command}`"));
     }
@@ -146,9 +134,8 @@ pub fn uninstall(global: &GlobalArgs) -> Result<u8, Failure> {
             );
         }
     }
-    fs::remove_file(&path).map_err(|error| {
-        Failure::not_started(format!("cannot remove {}: {error}", path.display()), "remove it yourself", None)
-    })?;
+    fs::remove_file(&path)
+        .or_not_started(format!("cannot remove {}", path.display()), "remove it yourself")?;
     if !is_macos() {
         let _ = systemctl(&["daemon-reload"]);
     }
@@ -184,7 +171,7 @@ fn path() -> Result<PathBuf, Failure> {
 }
 
 fn no_home() -> Failure {
-    Failure::not_started("cannot find the services of this user: HOME is not set", "set HOME", None)
+    Failure::not_started("cannot find the services of this user: HOME is not set", "set HOME")
 }
 
 /// Returns whether the unit file exists. Returns an error if another program wrote it.
@@ -194,13 +181,11 @@ fn is_own_file(path: &Path) -> Result<bool, Failure> {
         Ok(_) => Err(Failure::not_started(
             format!("cannot replace or remove {}: longhaul did not write it", path.display()),
             "move it out of the way if it is not needed",
-            None,
         )),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
         Err(error) => Err(Failure::not_started(
             format!("cannot read {}: {error}", path.display()),
             "check its owner and permissions",
-            None,
         )),
     }
 }

@@ -7,7 +7,7 @@ use super::output::{BootstrapOutput, SessionProgress};
 use crate::api_judge::SystemClock;
 use crate::args::GlobalArgs;
 use crate::commands::playbook::learn::{self, WorkerTarget, progress::name_of};
-use crate::failure::Failure;
+use crate::failure::{Failure, OrFailure};
 use crate::output::envelope_text::fit;
 use crate::output::phrases::{money, one_line};
 use crate::output::region::Region;
@@ -51,8 +51,7 @@ impl BootstrapLearner {
         command_output: &mut BootstrapOutput,
     ) -> Result<u8, Failure> {
         runtime::new()?.block_on(async {
-            let mut cancels = signals::cancels()
-                .map_err(|error| Failure::unexpected(format!("cannot listen for signals: {error}")))?;
+            let mut cancels = signals::cancels().or_unexpected("cannot listen for signals")?;
             let screen = Screen::new(global, plan.included.len());
             let stop =
                 self.learn_sessions(global, &mut state, plan, command_output, &screen, &mut cancels).await;
