@@ -15,6 +15,7 @@ mod limit_flags;
 mod open_home;
 mod open_ledger;
 mod output;
+mod own_program;
 mod policy_flags;
 mod prompt_arg;
 mod run_history;

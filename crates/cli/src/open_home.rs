@@ -53,9 +53,9 @@ pub fn find_run(home: &Home, request: &str) -> Result<RunDir, Failure> {
                 Failure::usage(error.to_string(), hint)
             }
             StoreError::AmbiguousRun { .. } | StoreError::MalformedRun { .. } => {
-                Failure { exit_code: USAGE, ..store_failure(&error) }
+                Failure { exit_code: USAGE, ..error.into() }
             }
-            _ => store_failure(&error),
+            _ => error.into(),
         }
     })
 }
@@ -92,13 +92,8 @@ fn by_path(request: &str) -> Option<RunDir> {
 
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Failure {
-        store_failure(&error)
+        Failure { hint: hint(&error), ..Failure::not_started(error.to_string(), "") }
     }
-}
-
-/// Converts a storage error to a failure with a hint.
-pub fn store_failure(error: &StoreError) -> Failure {
-    Failure { hint: hint(error), ..Failure::not_started(error.to_string(), "") }
 }
 
 /// Returns the hint for a storage error. The work of a run with an unreadable plan or journal can still be

@@ -22,7 +22,7 @@ pub fn tables(args: &RunArgs) -> Result<UserTables, Failure> {
         prices: args.prices_file.as_deref().map(|path| read("--prices-file", path)).transpose()?,
         effects: args.effects_file.as_deref().map(|path| read("--effects-file", path)).transpose()?,
     };
-    dialect_with_tables(args.agent_kind.name(), tables.clone()).map_err(|error| {
+    dialect_with_tables(args.agent_kind.as_str(), tables.clone()).map_err(|error| {
         let (path, hint) = match &error {
             UserTablesError::Prices(_) => (&args.prices_file, PRICES_HINT),
             UserTablesError::Effects(_) => (&args.effects_file, EFFECTS_HINT),

@@ -42,7 +42,6 @@ struct ExportedRun<'a> {
     outcome: Option<OutcomeKind>,
 }
 
-/// Runs the command and returns its exit code.
 pub fn export(global: &GlobalArgs, args: &ExportArgs) -> Result<u8, Failure> {
     let home = open_home::locate()?;
     let dir = open_home::find_run(&home, &args.run)?;

@@ -3,7 +3,6 @@
 
 use crate::args::HandoffArgs;
 use crate::failure::{Failure, OrFailure};
-use crate::output::phrases;
 use crate::{open_home, output, runtime, signals};
 use longhaul::find_agent::find_claude;
 use longhaul::{HandoffError, RecordedWork, SummarizeError, summarize};
@@ -18,7 +17,6 @@ use std::{env, fs};
 // An error message of a model's program must fit one line.
 const MESSAGE_CHARS_MAX: usize = 200;
 
-/// Runs the command and returns its exit code.
 pub fn handoff(args: &HandoffArgs) -> Result<u8, Failure> {
     let work = match &args.run {
         Some(selector) => {
@@ -60,7 +58,7 @@ fn summary(args: &HandoffArgs, model: &str, work: &RecordedWork) -> Result<Summa
     };
     let summary = HandoffSummary { model: model.to_owned(), timeout: Preset::Default.summary_timeout() };
     let result = runtime::new()?.block_on(async {
-        let mut cancels = signals::cancels().or_unexpected("cannot listen to signals")?;
+        let mut cancels = signals::cancels()?;
         let cancelled = async {
             match cancels.recv().await {
                 Some(source) => source,
@@ -75,7 +73,7 @@ fn summary(args: &HandoffArgs, model: &str, work: &RecordedWork) -> Result<Summa
         Err(SummarizeError::TimedOut(timeout)) => no_summary(&format!("no answer within {timeout}")),
         Err(SummarizeError::Failed { fault, message }) => {
             let message = message.map(|message| format!(" ({})", one_line(&message))).unwrap_or_default();
-            no_summary(&format!("{}{message}", phrases::fault_text(fault)))
+            no_summary(&format!("{}{message}", fault.describe()))
         }
         Err(
             error @ (SummarizeError::Io(_) | SummarizeError::Start { .. } | SummarizeError::NotPossible(_)),

@@ -8,7 +8,6 @@ use clap_mangen::Man;
 use std::fs;
 use std::io::{self, Write};
 
-/// Runs the command and returns its exit code.
 pub fn man(args: &ManArgs) -> Result<u8, Failure> {
     let tree = visible_commands::tree(&Cli::command());
     let Some(dir) = &args.dir else {

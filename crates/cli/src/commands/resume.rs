@@ -13,7 +13,6 @@ use longhaul_store::{Journal, Plan, RunDir};
 // Default prompt of a fork.
 const CONTINUE_PROMPT: &str = "Continue with the task.";
 
-/// Runs the command and returns its exit code.
 pub fn resume(global: &GlobalArgs, args: &ResumeArgs) -> Result<u8, Failure> {
     if args.detach {
         return super::detach::start(global);

@@ -36,7 +36,6 @@ pub struct SimulateOutput<'a> {
     forecast: &'a Forecast,
 }
 
-/// Runs the command and returns its exit code.
 pub fn simulate(global: &GlobalArgs, args: &SimulateArgs) -> Result<u8, Failure> {
     let mut resolved = resolve(&args.policy, false);
     global.configured.values.record(&mut resolved.origins);

@@ -28,7 +28,6 @@ pub struct ConfigTrust {
     settings: BTreeMap<String, String>,
 }
 
-/// Runs the command and returns its exit code.
 pub fn trust(global: &GlobalArgs, args: &TrustArgs) -> Result<u8, Failure> {
     let dir = directory(args.cwd.as_deref())?;
     let path = project_file(&dir).ok_or_else(|| {

@@ -7,6 +7,7 @@ use super::unit::{LABEL, MARK, UnencodableValue, Unit};
 use crate::args::GlobalArgs;
 use crate::failure::{Failure, OrFailure};
 use crate::output::{self, print_status};
+use crate::own_program::lasting_path;
 use longhaul_core::Span;
 use longhaul_store::{Durability, Home, read_regular, replace};
 use std::env;
@@ -34,7 +35,8 @@ pub fn unit(home: &Home, active_within: Option<Span>) -> Result<Unit, Failure> {
         active_within
             .map(|active_within| format!("--active-within={}s", active_within.to_std().as_secs_f64())),
     );
-    let mut unit = Unit::new(program()?.as_os_str(), args, env_file_path()?.as_os_str()).map_err(failure)?;
+    let mut unit =
+        Unit::new(lasting_path()?.as_os_str(), args, env_file_path()?.as_os_str()).map_err(failure)?;
     // A service starts with a bare environment. It must find these runs, the agent and its tools.
     unit = unit.with_env("LONGHAUL_HOME", home.path().as_os_str()).map_err(failure)?;
     if let Some(path) = variable("PATH") {
@@ -188,19 +190,6 @@ fn is_own_file(path: &Path) -> Result<bool, Failure> {
             "check its owner and permissions",
         )),
     }
-}
-
-/// Returns the path of this program that stays valid after an update: a link in `PATH` rather than its
-/// target.
-fn program() -> Result<PathBuf, Failure> {
-    let broken = |error: io::Error| Failure::unexpected(format!("cannot find this program: {error}"));
-    let exe = env::current_exe().map_err(broken)?;
-    let name = exe.file_name().map(OsString::from).unwrap_or_default();
-    let path = variable("PATH").unwrap_or_default();
-    let candidates = env::split_paths(&path).filter(|dir| dir.is_absolute()).map(|dir| dir.join(&name));
-    let real = fs::canonicalize(&exe).map_err(broken)?;
-    let is_same = |candidate: &PathBuf| fs::canonicalize(candidate).is_ok_and(|path| path == real);
-    Ok(candidates.into_iter().find(is_same).unwrap_or(exe))
 }
 
 /// Calls the user's service manager. systemctl times out by itself.

@@ -2,7 +2,7 @@
 
 use super::unfinished;
 use crate::commands::run::supervisor;
-use crate::failure::{Failure, OrFailure};
+use crate::failure::Failure;
 use crate::output::live::{self, LiveView, label};
 use crate::output::region::{self, Region};
 use crate::output::timeline_text::describe_outcome;
@@ -55,7 +55,7 @@ pub fn watch() -> Result<u8, Failure> {
 
 /// Follows all current and new unfinished runs, until a signal arrives.
 async fn follow_all(home: &Home, board: &Board, region: Option<&Region>) -> Result<u8, Failure> {
-    let mut cancels = signals::cancels().or_unexpected("cannot listen to signals")?;
+    let mut cancels = signals::cancels()?;
     let mut following: JoinSet<(RunDir, Result<RunReport, RunError>)> = JoinSet::new();
     let mut ticks = tokio::time::interval(POLL_INTERVAL);
     loop {

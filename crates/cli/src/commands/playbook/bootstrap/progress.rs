@@ -7,7 +7,7 @@ use super::output::{BootstrapOutput, SessionProgress};
 use crate::api_judge::SystemClock;
 use crate::args::GlobalArgs;
 use crate::commands::playbook::learn::{self, WorkerTarget, progress::name_of};
-use crate::failure::{Failure, OrFailure};
+use crate::failure::Failure;
 use crate::output::envelope_text::fit;
 use crate::output::phrases::{money, one_line};
 use crate::output::region::Region;
@@ -51,7 +51,7 @@ impl BootstrapLearner {
         command_output: &mut BootstrapOutput,
     ) -> Result<u8, Failure> {
         runtime::new()?.block_on(async {
-            let mut cancels = signals::cancels().or_unexpected("cannot listen for signals")?;
+            let mut cancels = signals::cancels()?;
             let screen = Screen::new(global, plan.included.len());
             let stop =
                 self.learn_sessions(global, &mut state, plan, command_output, &screen, &mut cancels).await;
@@ -85,7 +85,7 @@ impl BootstrapLearner {
         for (index, planned) in plan.included.iter().enumerate() {
             let learning = LearningDb::open(&self.target.home)?;
             let spent = spent_since(&learning, started)?;
-            command_output.cost_usd = spent.as_dollars();
+            command_output.cost_usd = spent.into();
             if let Some(budget) = self.budget.filter(|budget| spent >= *budget) {
                 let message =
                     format!("the budget of {} is exhausted; run it again to continue", money(budget));
@@ -118,7 +118,7 @@ impl BootstrapLearner {
             let learning = LearningDb::open(&self.target.home)?;
             let result = self.record_progress(&learning, state, &planned.session.path)?;
             command_output.record_result(index, result, message);
-            command_output.cost_usd = spent_since(&learning, started)?.as_dollars();
+            command_output.cost_usd = spent_since(&learning, started)?.into();
             drop(learning);
             if let Some(stop) = stop(report, result) {
                 return Ok(Some(stop));
