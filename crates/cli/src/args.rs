@@ -18,8 +18,8 @@ mod run;
 pub use agent::{AgentArgs, AgentKind, ChangeArgs};
 pub use continue_run::{AttachArgs, CancelArgs, HandoffArgs, RecoverArgs, RerunArgs, ResumeArgs};
 pub use inspect::{
-    CostArgs, DiffArgs, GroupBy, LedgerArgs, LedgerCommand, LogsArgs, ReportArgs, ReportFormat, RunsArgs,
-    ShowArgs, StateFilter, StatusArgs,
+    CostArgs, DiffArgs, GroupBy, LedgerArgs, LedgerCommand, LogsArgs, ReportArgs, ReportFormat, RowState,
+    RunsArgs, ShowArgs, StateFilter, StatusArgs,
 };
 pub use keep_going::KeepGoingArgs;
 pub use limits::{AddLimitArgs, LimitArgs, NONE, WrapUpArgs};

@@ -5,13 +5,13 @@
 //! other. It must never be learned from or receive a playbook itself: a variable disables Longhaul's hooks,
 //! and the agent calls no hooks at all.
 
+use crate::output::envelope::{Envelope, RunInfo};
 use async_trait::async_trait;
 use jiff::Timestamp;
 use longhaul_core::{Fault, Moment, OutcomeKind, Tokens};
 use longhaul_playbook::judge::{RequestObserver, RetryAdvice};
 use longhaul_playbook::{Judge, JudgeError, JudgeReply, LearningPaths};
 use rustix::process::{Pid, Signal, kill_process};
-use serde::Deserialize;
 use std::ffi::OsString;
 use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt;
@@ -54,35 +54,6 @@ pub struct ClaudeJudge {
     model: String,
     /// The agent's working directory. Longhaul owns it, so no project settings apply.
     dir: PathBuf,
-}
-
-/// The fields of the output of `longhaul run` that a judge needs.
-#[derive(Debug, Deserialize)]
-struct RunOutput {
-    success: bool,
-    #[serde(default)]
-    result: Option<String>,
-    #[serde(default)]
-    errors: Vec<String>,
-    usage: Usage,
-    run: Run,
-}
-
-#[derive(Debug, Deserialize)]
-struct Usage {
-    input_tokens: u64,
-    output_tokens: u64,
-    cache_read_input_tokens: u64,
-    cache_creation_input_tokens: u64,
-}
-
-#[derive(Debug, Deserialize)]
-struct Run {
-    outcome: OutcomeKind,
-    fault: Option<Fault>,
-    attempts: u32,
-    retry_at: Option<String>,
-    model: Option<String>,
 }
 
 impl ClaudeJudge {
@@ -205,7 +176,7 @@ fn model(variable: impl Fn(&str) -> Option<String>) -> String {
 }
 
 fn reply(stdout: &[u8], stderr: &[u8], model: &str) -> Result<JudgeReply, JudgeError> {
-    let Ok(printed) = serde_json::from_slice::<RunOutput>(stdout) else {
+    let Ok(printed) = serde_json::from_slice::<Envelope>(stdout) else {
         let stderr = String::from_utf8_lossy(stderr);
         let line = stderr.trim().lines().last().unwrap_or("it printed nothing");
         return Err(JudgeError {
@@ -215,7 +186,7 @@ fn reply(stdout: &[u8], stderr: &[u8], model: &str) -> Result<JudgeReply, JudgeE
             requests: 0,
         });
     };
-    let RunOutput { success, result, errors, usage, run } = printed;
+    let Envelope { success, result, errors, usage, run, .. } = printed;
     if success {
         let tokens = Tokens {
             input: usage.input_tokens,
@@ -240,7 +211,7 @@ fn reply(stdout: &[u8], stderr: &[u8], model: &str) -> Result<JudgeReply, JudgeE
     Err(JudgeError { fault, retry: retry_advice(&run), message, requests: run.attempts })
 }
 
-fn retry_advice(run: &Run) -> RetryAdvice {
+fn retry_advice(run: &RunInfo) -> RetryAdvice {
     let retry_at = run.retry_at.as_deref().and_then(|at| at.parse::<Timestamp>().ok());
     let retry_at = retry_at.map(|at| Moment(at.as_millisecond().max(0).cast_unsigned()));
     match run.outcome {
@@ -269,8 +240,7 @@ fn shorten(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{ClaudeJudge, JudgeRun, model, read_all, reply};
-    use crate::output::envelope::Envelope;
+    use super::{ClaudeJudge, Envelope, JudgeRun, model, read_all, reply};
     use expect_test::expect;
     use longhaul_core::{Fault, OutcomeKind};
     use std::process::Stdio;

@@ -1,6 +1,7 @@
 //! The failure of a command: the message, the hint and the exit code.
 
 use longhaul_core::{Fault, Outcome, OutcomeKind, RunId, SpecError};
+use std::fmt::Display;
 
 /// Exit code of wrong usage: bad flags, a missing prompt, a missing directory.
 pub const USAGE: u8 = 2;
@@ -22,19 +23,19 @@ pub struct Failure {
 impl Failure {
     /// Creates the failure of an invalid request. Nothing was started.
     pub fn usage(error: impl Into<String>, hint: impl Into<String>) -> Failure {
-        Failure { exit_code: USAGE, ..Failure::not_started(error, hint, None) }
+        Failure { exit_code: USAGE, ..Failure::not_started(error, hint) }
     }
 
     /// Creates the failure of a run that cannot start here and now. Nothing was started, and nothing was
     /// spent.
-    pub fn not_started(error: impl Into<String>, hint: impl Into<String>, fault: Option<Fault>) -> Failure {
+    pub fn not_started(error: impl Into<String>, hint: impl Into<String>) -> Failure {
         let outcome = OutcomeKind::NotStarted;
         Failure {
             error: error.into(),
             hint: Some(hint.into()),
             exit_code: code(outcome),
             outcome,
-            fault,
+            fault: None,
             run: None,
         }
     }
@@ -43,13 +44,34 @@ impl Failure {
     pub fn aborted(run: RunId, error: impl Into<String>, hint: impl Into<String>) -> Failure {
         let outcome = OutcomeKind::Incomplete;
         let exit_code = code(outcome);
-        Failure { exit_code, outcome, run: Some(run), ..Failure::not_started(error, hint, None) }
+        Failure { exit_code, outcome, run: Some(run), ..Failure::not_started(error, hint) }
     }
 
     /// Creates the failure of an unexpected error.
     pub fn unexpected(error: impl Into<String>) -> Failure {
         let (exit_code, outcome) = (UNEXPECTED_ERROR, OutcomeKind::Bug);
-        Failure { hint: None, exit_code, outcome, ..Failure::not_started(error, "", None) }
+        Failure { hint: None, exit_code, outcome, ..Failure::not_started(error, "") }
+    }
+}
+
+/// Converts an error to a failure with the message `ACTION: ERROR`.
+pub trait OrFailure<T> {
+    fn or_usage(self, action: impl Display, hint: impl Into<String>) -> Result<T, Failure>;
+    fn or_not_started(self, action: impl Display, hint: impl Into<String>) -> Result<T, Failure>;
+    fn or_unexpected(self, action: impl Display) -> Result<T, Failure>;
+}
+
+impl<T, E: Display> OrFailure<T> for Result<T, E> {
+    fn or_usage(self, action: impl Display, hint: impl Into<String>) -> Result<T, Failure> {
+        self.map_err(|error| Failure::usage(format!("{action}: {error}"), hint))
+    }
+
+    fn or_not_started(self, action: impl Display, hint: impl Into<String>) -> Result<T, Failure> {
+        self.map_err(|error| Failure::not_started(format!("{action}: {error}"), hint))
+    }
+
+    fn or_unexpected(self, action: impl Display) -> Result<T, Failure> {
+        self.map_err(|error| Failure::unexpected(format!("{action}: {error}")))
     }
 }
 

@@ -1,7 +1,7 @@
 //! Guards and network access from flags. Invalid ones are rejected before anything starts.
 
 use crate::args::{NONE, RunArgs};
-use crate::failure::Failure;
+use crate::failure::{Failure, OrFailure};
 use crate::{answer_flags, table_files};
 use longhaul_agent::{Guards, UrlPattern, check_hosts, url_patterns};
 use longhaul_core::GuardRules;
@@ -31,11 +31,10 @@ pub fn from_flags(args: &RunArgs, cwd: &Path) -> Result<GuardRules, Failure> {
         home,
         answers: answer_flags::parse_answers(args)?.map(|answers| answers.entries().clone()),
     };
-    let guards = Guards::compile(&rules, cwd).map_err(|error| {
-        let hint =
-            "name each path with --block-path: absolute, below `~/`, or relative to the working directory";
-        Failure::usage(format!("cannot block a path: {error}"), hint)
-    })?;
+    let guards = Guards::compile(&rules, cwd).or_usage(
+        "cannot block a path",
+        "name each path with --block-path: absolute, below `~/`, or relative to the working directory",
+    )?;
     check_agent_args("guards of commands", guards.must_disable_skill_commands(), &args.agent_args)?;
     Ok(rules)
 }
@@ -47,7 +46,7 @@ pub fn texts(patterns: &[impl ToString]) -> Vec<String> {
 
 /// Parses a list of URL patterns in any of the supported formats. `source` names its origin in errors.
 pub fn url_list(source: &str, text: &str) -> Result<Vec<UrlPattern>, Failure> {
-    url_patterns(text).map_err(|error| Failure::usage(format!("cannot read {source}: {error}"), LIST_HINT))
+    url_patterns(text).or_usage(format!("cannot read {source}"), LIST_HINT)
 }
 
 /// Returns the hosts that the flag allows, or `None` if the flag is not given.

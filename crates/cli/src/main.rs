@@ -17,6 +17,7 @@ mod next_commands;
 mod open_home;
 mod open_ledger;
 mod output;
+mod own_program;
 mod policy_flags;
 mod prompt_arg;
 mod run_history;

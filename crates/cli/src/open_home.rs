@@ -18,7 +18,7 @@ pub fn open() -> Result<Home, Failure> {
     Home::open(None, |name| env::var_os(name)).map_err(|error| {
         let hint =
             error.hint().unwrap_or_else(|| "set LONGHAUL_HOME to a directory you can write to".to_owned());
-        Failure::not_started(error.to_string(), hint, None)
+        Failure::not_started(error.to_string(), hint)
     })
 }
 
@@ -54,9 +54,9 @@ pub fn find_run(home: &Home, request: &str) -> Result<RunDir, Failure> {
                 Failure::usage(error.to_string(), hint)
             }
             StoreError::AmbiguousRun { .. } | StoreError::MalformedRun { .. } => {
-                Failure { exit_code: USAGE, ..store_failure(&error) }
+                Failure { exit_code: USAGE, ..error.into() }
             }
-            _ => store_failure(&error),
+            _ => error.into(),
         }
     })
 }
@@ -93,13 +93,8 @@ fn by_path(request: &str) -> Option<RunDir> {
 
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Failure {
-        store_failure(&error)
+        Failure { hint: hint(&error), ..Failure::not_started(error.to_string(), "") }
     }
-}
-
-/// Converts a storage error to a failure with a hint.
-pub fn store_failure(error: &StoreError) -> Failure {
-    Failure { hint: hint(error), ..Failure::not_started(error.to_string(), "", None) }
 }
 
 /// Returns the hint for a storage error. The work of a run with an unreadable plan or journal can still be

@@ -56,11 +56,6 @@ fn temporary(home: &Home) -> Result<Ledger, Failure> {
 
 impl From<LedgerError> for Failure {
     fn from(error: LedgerError) -> Failure {
-        failure(&error)
+        Failure { hint: error.hint(), ..Failure::not_started(error.to_string(), "") }
     }
-}
-
-/// Converts a ledger error to a failure, for a command that needs the ledger.
-pub fn failure(error: &LedgerError) -> Failure {
-    Failure { hint: error.hint(), ..Failure::not_started(error.to_string(), "", None) }
 }

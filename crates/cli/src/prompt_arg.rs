@@ -1,6 +1,6 @@
 //! Reads the prompt (from the command line, stdin or a file) and the working directory.
 
-use crate::failure::Failure;
+use crate::failure::{Failure, OrFailure};
 use longhaul_store::read_regular;
 use std::fs;
 use std::io::{self, Read};
@@ -15,22 +15,16 @@ pub fn read_optional(prompt: Option<&str>, file: Option<&Path>) -> Result<Option
 pub fn read(prompt: Option<&str>, file: Option<&Path>) -> Result<String, Failure> {
     let (bytes, source) = match (file, prompt) {
         (Some(file), _) => {
-            let bytes = read_regular(file).map_err(|error| {
-                Failure::usage(
-                    format!("cannot read the prompt file {}: {error}", file.display()),
-                    "check --prompt-file",
-                )
-            })?;
+            let bytes = read_regular(file)
+                .or_usage(format!("cannot read the prompt file {}", file.display()), "check --prompt-file")?;
             (bytes, file.display().to_string())
         }
         (None, Some("-")) => {
             let mut bytes = Vec::new();
-            io::stdin().lock().read_to_end(&mut bytes).map_err(|error| {
-                Failure::usage(
-                    format!("cannot read the prompt from stdin: {error}"),
-                    "pass the prompt as an argument instead",
-                )
-            })?;
+            io::stdin()
+                .lock()
+                .read_to_end(&mut bytes)
+                .or_usage("cannot read the prompt from stdin", "pass the prompt as an argument instead")?;
             (bytes, "stdin".to_owned())
         }
         (None, Some(prompt)) => (prompt.as_bytes().to_vec(), "the command line".to_owned()),
@@ -55,8 +49,8 @@ pub fn read(prompt: Option<&str>, file: Option<&Path>) -> Result<String, Failure
 /// Returns the directory that the arguments name, with symbolic links resolved.
 pub fn directory(path: &Path) -> Result<PathBuf, Failure> {
     let usable = fs::canonicalize(path).and_then(|dir| fs::read_dir(&dir).map(|_| dir));
-    usable.map_err(|error| {
-        let error = format!("cannot use the directory {}: {error}", path.display());
-        Failure::usage(error, "name an existing directory with --cwd")
-    })
+    usable.or_usage(
+        format!("cannot use the directory {}", path.display()),
+        "name an existing directory with --cwd",
+    )
 }

@@ -3,7 +3,7 @@
 
 use crate::args::learn::RunLearnArgs;
 use crate::failure::Failure;
-use crate::{open_home, output};
+use crate::{open_home, output, own_program};
 use longhaul::{MARKER_VARIABLE, RUN_VARIABLE};
 use longhaul_agent::Program;
 use longhaul_core::{LearnOptions, RunSpec};
@@ -20,8 +20,7 @@ const MARKER_VARIABLES: [&str; 3] = [RUN_VARIABLE, MARKER_VARIABLE, "LONGHAUL_AT
 
 /// Returns this program as the agent's hooks call it, or `None` if its own path is unknown.
 pub fn hook() -> Option<Program> {
-    let path = env::current_exe().ok()?;
-    Some(Program { path, leading_args: vec!["hook".to_owned()] })
+    own_program::subcommand("hook")
 }
 
 /// Returns the options that the flags set, or `None` without `--learn`.
@@ -32,7 +31,7 @@ pub fn options(args: &RunLearnArgs) -> Result<Option<LearnOptions>, Failure> {
     if hook().is_none_or(|hook| hook.path.to_str().is_none()) {
         let error = "cannot let the agent's hooks call longhaul: the path of this program is not valid UTF-8";
         let hint = "move it to a directory whose path is valid UTF-8";
-        return Err(Failure::not_started(error, hint, None));
+        return Err(Failure::not_started(error, hint));
     }
     let judge = args.learn_judge.map_or(JudgeKind::Api, JudgeKind::from);
     Ok(Some(LearnOptions { judge: judge.as_str().to_owned(), tokens_max: args.learn_tokens }))

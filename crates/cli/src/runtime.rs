@@ -1,10 +1,10 @@
 //! The async runtime of a command. Everything runs on this thread.
 
-use crate::failure::Failure;
+use crate::failure::{Failure, OrFailure};
 use tokio::runtime::{Builder, Runtime};
 
 /// Creates a single-threaded runtime.
 pub fn new() -> Result<Runtime, Failure> {
     let runtime = Builder::new_current_thread().enable_all().build();
-    runtime.map_err(|error| Failure::unexpected(format!("cannot start the runtime: {error}")))
+    runtime.or_unexpected("cannot start the runtime")
 }

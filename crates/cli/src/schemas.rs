@@ -1,16 +1,20 @@
 //! The JSON Schemas of everything that Longhaul prints or stores, as checked in under `docs/schemas`. Only
 //! tests derive them, from the printed types; every output of the end-to-end tests is validated against them.
 
+use serde::Serialize;
+
 #[cfg(test)]
 mod tests;
 
-/// A schema.
+/// One schema.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct SchemaEntry {
     /// The name of its file and the argument of `longhaul schema`: the command's name if a command prints it.
     pub name: &'static str,
     /// One-line description.
     pub about: &'static str,
-    /// The schema itself.
+    #[serde(skip)]
     pub text: &'static str,
 }
 

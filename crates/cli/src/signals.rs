@@ -1,10 +1,9 @@
 //! Maps the process's signals to cancel requests: the first Ctrl-C interrupts, the second stops at once;
 //! SIGTERM and SIGHUP stop gracefully.
 
-use crate::failure::Failure;
+use crate::failure::{Failure, OrFailure};
 use longhaul::Canceller;
 use longhaul_core::CancelSource;
-use std::io;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 
@@ -13,8 +12,7 @@ const CANCELS_MAX: usize = 8;
 
 /// Cancels this run with each signal of this process. Must be called on a runtime.
 pub fn cancel(canceller: Canceller) -> Result<(), Failure> {
-    let mut cancels =
-        cancels().map_err(|error| Failure::unexpected(format!("cannot listen to signals: {error}")))?;
+    let mut cancels = cancels()?;
     tokio::spawn(async move {
         while let Some(source) = cancels.recv().await {
             canceller.cancel_by(source);
@@ -24,10 +22,11 @@ pub fn cancel(canceller: Canceller) -> Result<(), Failure> {
 }
 
 /// Starts listening for signals. Must be called on a runtime.
-pub fn cancels() -> io::Result<mpsc::Receiver<CancelSource>> {
-    let mut interrupt = signal(SignalKind::interrupt())?;
-    let mut terminate = signal(SignalKind::terminate())?;
-    let mut hang_up = signal(SignalKind::hangup())?;
+pub fn cancels() -> Result<mpsc::Receiver<CancelSource>, Failure> {
+    let listen = |kind| signal(kind).or_unexpected("cannot listen to signals");
+    let mut interrupt = listen(SignalKind::interrupt())?;
+    let mut terminate = listen(SignalKind::terminate())?;
+    let mut hang_up = listen(SignalKind::hangup())?;
     let (sender, receiver) = mpsc::channel(CANCELS_MAX);
     tokio::spawn(async move {
         let mut presses = 0_u32;

@@ -10,7 +10,7 @@ use longhaul_core::Fault;
 
 impl From<SuperviseError> for Failure {
     fn from(error: SuperviseError) -> Failure {
-        Failure { hint: hint(&error), ..Failure::not_started(error.to_string(), "", None) }
+        Failure { hint: hint(&error), ..Failure::not_started(error.to_string(), "") }
     }
 }
 
@@ -22,7 +22,7 @@ impl From<AgentError> for Failure {
             }
             AgentError::NotExecutable(_) => Fault::AgentUnusable,
         };
-        Failure::not_started(error.to_string(), agent_hint(&error), Some(fault))
+        Failure { fault: Some(fault), ..Failure::not_started(error.to_string(), agent_hint(&error)) }
     }
 }
 

@@ -2,7 +2,7 @@
 //! anything starts.
 
 use crate::args::RunArgs;
-use crate::failure::Failure;
+use crate::failure::{Failure, OrFailure};
 use longhaul_agent::{UserTables, UserTablesError, dialect_with_tables};
 use longhaul_store::open_regular;
 use std::io::{self, Read};
@@ -22,7 +22,7 @@ pub fn tables(args: &RunArgs) -> Result<UserTables, Failure> {
         prices: args.prices_file.as_deref().map(|path| read("--prices-file", path)).transpose()?,
         effects: args.effects_file.as_deref().map(|path| read("--effects-file", path)).transpose()?,
     };
-    dialect_with_tables(args.agent_kind.name(), tables.clone()).map_err(|error| {
+    dialect_with_tables(args.agent_kind.as_str(), tables.clone()).map_err(|error| {
         let (path, hint) = match &error {
             UserTablesError::Prices(_) => (&args.prices_file, PRICES_HINT),
             UserTablesError::Effects(_) => (&args.effects_file, EFFECTS_HINT),
@@ -44,7 +44,5 @@ pub fn read(flag: &str, path: &Path) -> Result<String, Failure> {
         }
         Ok(text)
     };
-    read().map_err(|error| {
-        Failure::usage(format!("cannot read {}: {error}", path.display()), format!("check {flag}"))
-    })
+    read().or_usage(format!("cannot read {}", path.display()), format!("check {flag}"))
 }

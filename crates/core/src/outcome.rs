@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 word_enum! {
     /// How a run finished.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
     #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
     pub enum OutcomeKind {
         /// The work is done.
@@ -21,6 +21,7 @@ word_enum! {
         /// A check never passed.
         CheckFailed = "check_failed",
         /// The run was not started and cost nothing.
+        #[default]
         NotStarted = "not_started",
         /// Longhaul could not continue: no space for its journal, or some of several runs are not done.
         Incomplete = "incomplete",
@@ -72,13 +73,14 @@ impl CancelSource {
 }
 
 /// The proof that the work of a run is done.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Verified {
     /// Every check passed.
     Checks,
     /// There is no proof: no check was configured, or the work is not done.
+    #[default]
     None,
 }
 

@@ -2,6 +2,7 @@
 //! progress. Progress resets the count.
 
 use crate::{OutageBound, Policy, Span};
+use serde::Serialize;
 
 // Claude Code 2.1.330 waits 0.5 s · 2^n, at most 32 s, before its inner retry n.
 const INNER_BASE: Span = Span(500);
@@ -10,13 +11,17 @@ const INNER_CAP: Span = Span::from_secs(32);
 const START_MIN: Span = Span(300);
 
 /// The worst case of one stretch without progress.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WorstCase {
     /// Requests to the API. `None` if unlimited.
+    #[serde(rename = "requests_without_progress")]
     pub requests: Option<u64>,
     /// Longest single wait, except for the reset of a usage window.
+    #[serde(rename = "longest_backoff_ms")]
     pub backoff_max: Span,
     /// Longest wait for a reset. `None` if it is only bounded by the window.
+    #[serde(rename = "longest_park_ms")]
     pub park_max: Option<Span>,
 }
 

@@ -3,25 +3,19 @@
 use super::{AddLimitArgs, LimitArgs, NotifyArgs, PolicyValueArgs};
 use clap::{Args, ValueEnum};
 use longhaul_agent::ToolPattern;
+use longhaul_core::word_enum;
+use serde::Serialize;
 use std::path::PathBuf;
 
-/// The protocol of an agent.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum AgentKind {
-    /// Claude Code
-    #[default]
-    Claude,
-    /// An agent that speaks the Agent Client Protocol; its command follows `--`
-    Acp,
-}
-
-impl AgentKind {
-    /// Returns the name of the dialect.
-    pub fn name(self) -> &'static str {
-        match self {
-            AgentKind::Claude => "claude",
-            AgentKind::Acp => "acp",
-        }
+word_enum! {
+    /// The protocol of an agent. Its word is the name of the dialect.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, ValueEnum)]
+    pub enum AgentKind {
+        /// Claude Code
+        #[default]
+        Claude = "claude",
+        /// An agent that speaks the Agent Client Protocol; its command follows `--`
+        Acp = "acp",
     }
 }
 

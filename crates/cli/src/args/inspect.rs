@@ -2,7 +2,8 @@
 
 use crate::time_arg::when;
 use clap::{Args, Subcommand, ValueEnum};
-use longhaul_core::{Moment, OutcomeKind};
+use longhaul_core::{Moment, OutcomeKind, word_enum};
+use serde::Serialize;
 use std::ffi::OsString;
 use std::num::NonZeroU64;
 use std::path::PathBuf;
@@ -49,29 +50,37 @@ pub struct StatusArgs {
 /// A state or an outcome to filter by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StateFilter {
-    Running,
-    Waiting,
-    Suspended,
-    Orphaned,
-    Unreadable,
-    Finished,
+    State(RowState),
     Outcome(OutcomeKind),
 }
 
-const STATES: [(&str, StateFilter); 6] = [
-    ("running", StateFilter::Running),
-    ("waiting", StateFilter::Waiting),
-    ("suspended", StateFilter::Suspended),
-    ("orphaned", StateFilter::Orphaned),
-    ("unreadable", StateFilter::Unreadable),
-    ("finished", StateFilter::Finished),
-];
+word_enum! {
+    /// State of a run, including whether a supervisor is attached.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+    #[cfg_attr(test, derive(schemars::JsonSchema))]
+    #[serde(rename_all = "snake_case")]
+    pub enum RowState {
+        /// An agent is working, or a step for one is running.
+        Running = "running",
+        /// Waiting for the next attempt. No process is running.
+        Waiting = "waiting",
+        /// SIGTERM or SIGHUP stopped it; `recover` continues it.
+        Suspended = "suspended",
+        /// Unfinished, without a supervisor.
+        Orphaned = "orphaned",
+        /// The files cannot be read.
+        Unreadable = "unreadable",
+        /// Finished with an outcome.
+        Finished = "finished",
+    }
+}
 
 pub(super) fn state(text: &str) -> Result<StateFilter, String> {
     // A suspended run has no outcome: it is a state above.
     let outcomes = OutcomeKind::ALL.iter().filter(|kind| **kind != OutcomeKind::Suspended);
     let outcomes = outcomes.map(|kind| (kind.as_str(), StateFilter::Outcome(*kind)));
-    let all: Vec<(&str, StateFilter)> = STATES.into_iter().chain(outcomes).collect();
+    let states = RowState::ALL.iter().map(|state| (state.as_str(), StateFilter::State(*state)));
+    let all: Vec<(&str, StateFilter)> = states.chain(outcomes).collect();
     let found = all.iter().find(|(word, _)| *word == text);
     found.map(|(_, state)| *state).ok_or_else(|| {
         let words: Vec<&str> = all.iter().map(|(word, _)| *word).collect();
@@ -97,18 +106,20 @@ pub struct CostArgs {
     pub csv: bool,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum GroupBy {
-    /// The local date
-    Day,
-    /// The model
-    Model,
-    /// The working directory
-    Project,
-    /// The run
-    Run,
-    /// The agent
-    Agent,
+word_enum! {
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
+    pub enum GroupBy {
+        /// The local date
+        Day = "day",
+        /// The model
+        Model = "model",
+        /// The working directory
+        Project = "project",
+        /// The run
+        Run = "run",
+        /// The agent
+        Agent = "agent",
+    }
 }
 
 #[derive(Debug, Args)]

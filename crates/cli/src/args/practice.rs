@@ -2,6 +2,8 @@
 
 use super::PolicyArgs;
 use clap::{Args, ValueEnum};
+use longhaul_core::word_enum;
+use serde::Serialize;
 use std::path::PathBuf;
 
 #[derive(Debug, Args)]
@@ -26,22 +28,13 @@ pub struct DrillArgs {
     pub keep: bool,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum DrillAgentKind {
-    Scripted,
-    /// The scripted agent, over the Agent Client Protocol
-    Acp,
-    Claude,
-}
-
-impl DrillAgentKind {
-    /// Returns the name, as in the scorecard.
-    pub fn name(self) -> &'static str {
-        match self {
-            DrillAgentKind::Scripted => "scripted",
-            DrillAgentKind::Acp => "acp",
-            DrillAgentKind::Claude => "claude",
-        }
+word_enum! {
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
+    pub enum DrillAgentKind {
+        Scripted = "scripted",
+        /// The scripted agent, over the Agent Client Protocol
+        Acp = "acp",
+        Claude = "claude",
     }
 }
 

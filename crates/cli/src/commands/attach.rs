@@ -9,7 +9,7 @@ use crate::output::events::{self, Events, Writer};
 use crate::output::progress::ProgressDisplay;
 use crate::output::stream::Stream;
 use crate::{open_home, runtime, signals};
-use longhaul::{Observer, RunError, RunReport, RunStart};
+use longhaul::{Observer, RunReport, RunStart};
 use longhaul_core::CancelSource;
 
 enum AttachEnd {
@@ -34,7 +34,7 @@ pub fn attach(global: &GlobalArgs, args: &AttachArgs) -> Result<u8, Failure> {
         None => supervisor.observe(start, observer).await,
     };
     let result = runtime.block_on(async {
-        let mut cancels = signals::cancels().map_err(|error| RunError::NotStarted(error.into()))?;
+        let mut cancels = signals::cancels()?;
         let follow_run = async {
             match format {
                 OutputFormat::StreamJson => follow(&mut Stream::new(&mut screen)).await,
@@ -42,8 +42,8 @@ pub fn attach(global: &GlobalArgs, args: &AttachArgs) -> Result<u8, Failure> {
             }
         };
         tokio::select! {
-            followed = follow_run => followed.map(|report| AttachEnd::Followed(Box::new(report))),
-            Some(by) = cancels.recv() => Ok(AttachEnd::Detached(by)),
+            followed = follow_run => Ok(AttachEnd::Followed(Box::new(followed?))),
+            Some(by) = cancels.recv() => Ok::<_, Failure>(AttachEnd::Detached(by)),
         }
     });
     screen.close();

@@ -50,7 +50,6 @@ async fn finish(
         RunError::NotStarted(SuperviseError::AlreadyFinished { run, outcome, .. }) => Failure::not_started(
             format!("run {run} has already finished: {}", outcome.kind),
             format!("see `longhaul why {run}`"),
-            None,
         ),
         error => error.into(),
     })

@@ -46,7 +46,6 @@ pub struct ConfigWritten {
     written: PathBuf,
 }
 
-/// Runs the command and returns its exit code.
 pub fn config(global: &GlobalArgs, args: &ConfigArgs) -> Result<u8, Failure> {
     match &args.command {
         ConfigCommand::Show(args) => show::show(global, args),

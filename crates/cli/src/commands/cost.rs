@@ -89,7 +89,6 @@ struct Row {
     truncated_tokens: u64,
 }
 
-/// Runs the command and returns its exit code.
 pub fn cost(global: &GlobalArgs, args: &CostArgs) -> Result<u8, Failure> {
     let month = || Moment(output::now().0.saturating_sub(DAYS * DAY_MS));
     let since = args.since.or_else(|| (!args.all).then(month));
@@ -102,7 +101,7 @@ pub fn cost(global: &GlobalArgs, args: &CostArgs) -> Result<u8, Failure> {
         GroupBy::Run => ledger.costs(CostBy::Run, since),
         GroupBy::Agent => ledger.costs(CostBy::Agent, since),
     };
-    let found = found.map_err(|error| open_ledger::failure(&error))?;
+    let found = found?;
     let found = with_judge(found, &judge_costs(&home, since), args.group_by);
     let total = found.iter().fold(LedgerSpend::default(), |total, row| plus(total, &row.spend));
     let mut rows: Vec<Row> = found.iter().map(|row| Row::new(Some(&row.key), &row.spend)).collect();
@@ -110,7 +109,7 @@ pub fn cost(global: &GlobalArgs, args: &CostArgs) -> Result<u8, Failure> {
         name_runs(&mut rows, &mut ledger)?;
     }
     let costs = CostOutput {
-        by: group_label(args.group_by),
+        by: args.group_by.as_str(),
         since: since.map(Rfc3339),
         basis: BASIS,
         rows,
@@ -137,7 +136,7 @@ pub fn cost(global: &GlobalArgs, args: &CostArgs) -> Result<u8, Failure> {
 
 /// Adds the names and tasks of runs, because ids alone are hard to recognize.
 fn name_runs(rows: &mut [Row], ledger: &mut Ledger) -> Result<(), Failure> {
-    let runs = ledger.runs(&RunFilter::default()).map_err(|error| open_ledger::failure(&error))?;
+    let runs = ledger.runs(&RunFilter::default())?;
     let mut runs: BTreeMap<String, LedgerRun> =
         runs.into_iter().map(|run| (run.id.to_string(), run)).collect();
     for row in rows {
@@ -200,16 +199,6 @@ fn with_judge(mut rows: Vec<CostRow<String>>, paid: &[JudgeCost], by: GroupBy) -
         }
     }
     rows
-}
-
-fn group_label(by: GroupBy) -> &'static str {
-    match by {
-        GroupBy::Day => "day",
-        GroupBy::Model => "model",
-        GroupBy::Project => "project",
-        GroupBy::Run => "run",
-        GroupBy::Agent => "agent",
-    }
 }
 
 fn days(quarters: Vec<CostRow<u64>>) -> Vec<CostRow<String>> {

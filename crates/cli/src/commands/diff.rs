@@ -7,7 +7,7 @@ mod text;
 
 use crate::args::{DiffArgs, GlobalArgs, OutputFormat};
 use crate::failure::Failure;
-use crate::open_home::{self, store_failure};
+use crate::open_home;
 use crate::output::color::Colors;
 use crate::output::{self, out, pager, print_status};
 use crate::runtime;
@@ -15,7 +15,6 @@ use longhaul::GitError;
 use longhaul::changes::{
     ChangedFile, ChangesError, Commit, DiffFormat, WorkspaceDiff, diff as workspace_diff,
 };
-use longhaul_core::Rfc3339;
 use longhaul_store::{DiffStat, OsText, RunDir, WorkspaceState};
 use serde::Serialize;
 use std::io::Write;
@@ -29,7 +28,7 @@ pub struct DiffOutput<'a> {
     /// Working directory of the agent.
     workspace: OsText,
     /// State when the run started.
-    from: DiffState<'a>,
+    from: &'a WorkspaceState,
     /// State when the run finished, or the current state.
     to: DiffEnd<'a>,
     /// New commits, oldest first. `None` if the history was rewritten or is gone.
@@ -42,30 +41,15 @@ pub struct DiffOutput<'a> {
     omitted: Vec<&'a OsText>,
 }
 
-/// A state of the workspace.
-#[derive(Debug, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-struct DiffState<'a> {
-    /// Time of the snapshot.
-    at: Rfc3339,
-    /// Commit that was checked out. `None` before the first commit.
-    head: Option<&'a str>,
-    /// Branch that was checked out. `None` for a detached head.
-    branch: Option<&'a str>,
-    /// Git tree of all files except ignored ones.
-    tree: Option<&'a str>,
-}
-
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct DiffEnd<'a> {
     #[serde(flatten)]
-    state: DiffState<'a>,
+    state: &'a WorkspaceState,
     /// Whether this is the current state, because the run is not finished or its end was not recorded.
     live: bool,
 }
 
-/// Runs the command and returns its exit code.
 pub fn diff(global: &GlobalArgs, args: &DiffArgs) -> Result<u8, Failure> {
     let dir = open_home::find_run(&open_home::locate()?, &args.run)?;
     let home = open_home::locate()?;
@@ -120,13 +104,13 @@ fn without_last_line(text: &[u8]) -> &[u8] {
 }
 
 fn print_json(dir: &RunDir, diff: &WorkspaceDiff) -> Result<(), Failure> {
-    let workspace = dir.plan().map_err(|error| store_failure(&error))?.spec.cwd;
+    let workspace = dir.plan()?.spec.cwd;
     let omitted = text::omitted(diff);
     output::print_json(&DiffOutput {
         run: dir.id().as_str(),
         workspace: workspace.into(),
-        from: state(&diff.from),
-        to: DiffEnd { state: state(&diff.to), live: diff.live.is_some() },
+        from: &diff.from,
+        to: DiffEnd { state: &diff.to, live: diff.live.is_some() },
         commits: diff.commits.as_deref(),
         files: &diff.files,
         totals: diff.stat(),
@@ -135,37 +119,21 @@ fn print_json(dir: &RunDir, diff: &WorkspaceDiff) -> Result<(), Failure> {
     Ok(())
 }
 
-fn state(state: &WorkspaceState) -> DiffState<'_> {
-    DiffState {
-        at: state.at,
-        head: state.head.as_deref(),
-        branch: state.branch.as_deref(),
-        tree: state.tree.as_deref(),
-    }
-}
-
 fn failure(dir: &RunDir, error: ChangesError) -> Failure {
     let action = format!("cannot show what run {} changed", dir.id());
-    match &error {
-        ChangesError::Store(error) => store_failure(error),
+    let hint = match error {
+        ChangesError::Store(error) => return error.into(),
         ChangesError::Unrecorded(reason) => {
-            let (reason, hint) = text::unrecorded(dir, *reason);
-            Failure::usage(format!("{action}: {reason}"), hint)
+            let (reason, hint) = text::unrecorded(dir, reason);
+            return Failure::usage(format!("{action}: {reason}"), hint);
         }
-        ChangesError::WorkspaceMoved(_) => Failure::not_started(
-            format!("{action}: {error}"),
-            "move the repository back; `longhaul logs` prints the conversation",
-            None,
-        ),
-        ChangesError::Git(GitError::NotStarted(_)) => Failure::not_started(
-            format!("{action}: {error}"),
-            "install git, and make sure that it is on PATH",
-            None,
-        ),
-        ChangesError::Git(GitError::Failed { .. }) => Failure::not_started(
-            format!("{action}: {error}"),
-            "fix the problem that git reports; a missing object may belong to commits that git has removed since",
-            None,
-        ),
-    }
+        ChangesError::WorkspaceMoved(_) => {
+            "move the repository back; `longhaul logs` prints the conversation"
+        }
+        ChangesError::Git(GitError::NotStarted(_)) => "install git, and make sure that it is on PATH",
+        ChangesError::Git(GitError::Failed { .. }) => {
+            "fix the problem that git reports; a missing object may belong to commits that git has removed since"
+        }
+    };
+    Failure::not_started(format!("{action}: {error}"), hint)
 }

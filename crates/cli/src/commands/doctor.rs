@@ -35,7 +35,6 @@ pub struct DoctorOutput<'a> {
     findings: &'a [Finding],
 }
 
-/// Runs the command and returns its exit code.
 pub fn doctor(global: &GlobalArgs, args: &DoctorArgs) -> Result<u8, Failure> {
     let findings = run_checks(global, args)?;
     let count = |state| findings.iter().filter(|finding| finding.state == state).count();

@@ -100,19 +100,15 @@ fn selected_scenarios(args: &DrillArgs) -> Result<Vec<Scenario>, Failure> {
 }
 
 fn program(args: &DrillArgs) -> Result<Program, Failure> {
-    match args.agent {
-        DrillAgentKind::Scripted => {
-            let path = env::current_exe().map_err(unexpected)?;
-            Ok(Program { path, leading_args: vec![AGENT_SUBCOMMAND.to_owned()] })
-        }
-        DrillAgentKind::Acp => {
-            let path = env::current_exe().map_err(unexpected)?;
-            Ok(Program { path, leading_args: vec![AGENT_SUBCOMMAND.to_owned(), "--acp".to_owned()] })
-        }
+    let flags: &[&str] = match args.agent {
+        DrillAgentKind::Scripted => &[AGENT_SUBCOMMAND],
+        DrillAgentKind::Acp => &[AGENT_SUBCOMMAND, "--acp"],
         DrillAgentKind::Claude => {
-            Ok(Program { path: find_claude(args.agent_path.as_deref())?, leading_args: Vec::new() })
+            return Ok(Program { path: find_claude(args.agent_path.as_deref())?, leading_args: Vec::new() });
         }
-    }
+    };
+    let path = env::current_exe().map_err(unexpected)?;
+    Ok(Program { path, leading_args: flags.iter().map(ToString::to_string).collect() })
 }
 
 fn random_seed() -> u64 {

@@ -9,7 +9,7 @@ use longhaul_agent::{Invocation, PriorAttempts, dialect_for};
 use longhaul_core::flag_span as span;
 use longhaul_core::{
     AttemptPlan, GuardRules, LimitUsage, Policy, Preset, PromptKind, RunId, RunSpec, SessionId, SessionPlan,
-    Span,
+    Span, WorstCase,
 };
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -39,7 +39,7 @@ pub struct DryRun<'a> {
     /// Origins of the policy values that were set.
     changed: &'a BTreeMap<String, String>,
     /// Worst case of the policy.
-    worst_case: WorstCaseOutput,
+    worst_case: WorstCase,
 }
 
 /// A program, its arguments and its working directory.
@@ -80,21 +80,9 @@ struct HandoffSummary<'a> {
     /// Model to ask.
     model: &'a str,
     /// Command as it would be typed.
-    command: &'a str,
+    command: String,
     /// Timeout of the request.
     timeout_ms: Span,
-}
-
-/// Upper bounds for a run that makes no progress.
-#[derive(Debug, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-struct WorstCaseOutput {
-    /// Maximum number of requests to the API. `None` if unlimited.
-    requests_without_progress: Option<u64>,
-    /// Longest wait between two attempts.
-    longest_backoff_ms: Span,
-    /// Longest wait for the reset of a usage window. `None` if unlimited.
-    longest_park_ms: Option<Span>,
 }
 
 /// Prints what a run would do.
@@ -118,7 +106,8 @@ pub fn print(
     invocation.env_set.push((MARKER_VARIABLE.to_owned(), format!("{}/<random>", context.run_id)));
     let summary = policy.handoff_summary.as_ref().and_then(|summary| {
         let invocation = dialect.summary_invocation(&context, plan.attempt, &summary.model, "")?;
-        Some((&summary.model, command_line(&invocation), summary.timeout))
+        let (command, timeout_ms) = (command_line(&invocation), summary.timeout);
+        Some(HandoffSummary { model: &summary.model, command, timeout_ms })
     });
     let checks = policy.checks.as_ref().map_or(&[][..], |checks| &checks.commands);
     let guards = guards(&spec.guards);
@@ -130,21 +119,13 @@ pub fn print(
                 command: Command { program: &invocation.program, args: &invocation.args, cwd: &spec.cwd },
                 env: Env { set: variables.collect(), removed: &invocation.env_remove },
                 stdin: String::from_utf8_lossy(&invocation.stdin).into_owned(),
-                handoff_summary: summary.as_ref().map(|(model, command, timeout)| HandoffSummary {
-                    model,
-                    command,
-                    timeout_ms: *timeout,
-                }),
+                handoff_summary: summary,
                 guards,
                 checks,
                 preset: preset.as_str(),
                 policy,
                 changed: origins,
-                worst_case: WorstCaseOutput {
-                    requests_without_progress: worst.requests,
-                    longest_backoff_ms: worst.backoff_max,
-                    longest_park_ms: worst.park_max,
-                },
+                worst_case: worst,
             })
         }
         OutputFormat::Text => {
@@ -162,8 +143,8 @@ pub fn print(
                 invocation.env_remove.join(", "),
                 String::from_utf8_lossy(&invocation.stdin),
                 summary
-                    .map(|(_, command, timeout)| {
-                        format!("Summary of older work for a new session, within {timeout}: {command}\n")
+                    .map(|HandoffSummary { command, timeout_ms, .. }| {
+                        format!("Summary of older work for a new session, within {timeout_ms}: {command}\n")
                     })
                     .unwrap_or_default(),
                 guards

@@ -43,7 +43,6 @@ struct ExportedRun<'a> {
     outcome: Option<OutcomeKind>,
 }
 
-/// Runs the command and returns its exit code.
 pub fn export(global: &GlobalArgs, args: &ExportArgs) -> Result<u8, Failure> {
     let home = open_home::locate()?;
     let dir = open_home::find_run(&home, &args.run)?;
@@ -124,7 +123,7 @@ impl From<TransferError> for Failure {
         let failure = match error {
             TransferError::Agent(agent) => Failure { error: message, ..agent.into() },
             error if error.is_usage() => Failure::usage(message, ""),
-            _ => Failure::not_started(message, "", None),
+            _ => Failure::not_started(message, ""),
         };
         Failure { hint, ..failure }
     }

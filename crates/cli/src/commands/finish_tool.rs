@@ -6,7 +6,6 @@
 
 use crate::failure::Failure;
 use crate::runtime;
-use longhaul_agent::Program;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation, ListToolsResult,
     PaginatedRequestParams, ServerCapabilities, ServerConfig, Tool, ToolAnnotations,
@@ -15,11 +14,10 @@ use rmcp::service::{RequestContext, RoleServer, ServerInitializeError};
 use rmcp::transport::async_rw::AsyncRwTransport;
 use rmcp::{ErrorData, ServerHandler, ServiceExt};
 use serde_json::{Value, json};
-use std::env;
 use std::fmt::Display;
 use tokio::io::{AsyncRead, AsyncWrite};
 
-const SUBCOMMAND: &str = "finish-tool";
+pub const SUBCOMMAND: &str = "finish-tool";
 
 const NAME: &str = "finish";
 const DESCRIPTION: &str = "Call this when the whole task is done and verified. You will be asked once to confirm. Do not call it to report progress or ask a question; while work remains, continue.";
@@ -28,13 +26,6 @@ const ANSWER: &str = "Recorded. You will be asked once to confirm that the work 
 // A call has a name and a few sentences. Longer lines are skipped.
 const LINE_BYTES_MAX: usize = 1 << 20;
 
-/// Returns the program that serves the tool. `None` if this program's own path is unknown.
-pub fn program() -> Option<Program> {
-    let path = env::current_exe().ok()?;
-    Some(Program { path, leading_args: vec![SUBCOMMAND.to_owned()] })
-}
-
-/// Runs the command and returns its exit code.
 pub fn finish_tool() -> Result<u8, Failure> {
     let (stdin, stdout) = rmcp::transport::stdio();
     runtime::new()?.block_on(serve(stdin, stdout)).map(|()| 0)

@@ -45,11 +45,8 @@ struct Removed {
     bytes: u64,
     /// Start of the task.
     task: String,
-    #[serde(skip)]
-    ended: Moment,
 }
 
-/// Runs the command and returns its exit code.
 pub fn gc(global: &GlobalArgs, args: &GcArgs) -> Result<u8, Failure> {
     let home = open_home::locate()?;
     let mut ledger = open_ledger::open(&home)?;
@@ -67,7 +64,7 @@ pub fn gc(global: &GlobalArgs, args: &GcArgs) -> Result<u8, Failure> {
         let row = Row::new(LedgerEntry::read(&row.entry.run_dir()).run);
         match keep_reason(&home, args, index, &row) {
             Some(reason) => *collected.retained.entry(reason).or_default() += 1,
-            None => collect(&home, &row, ended, &mut collected)?,
+            None => collect(&home, &row, &mut collected)?,
         }
     }
     if !args.dry_run {
@@ -83,12 +80,7 @@ fn keep_reason(home: &Home, args: &GcArgs, index: usize, row: &Row) -> Option<&'
     let dir = row.entry.run_dir();
     let is_named = |filter: &StateFilter| match filter {
         StateFilter::Outcome(kind) => row.entry.outcome == Some(*kind),
-        StateFilter::Finished => row.state == RowState::Finished,
-        StateFilter::Running
-        | StateFilter::Waiting
-        | StateFilter::Suspended
-        | StateFilter::Orphaned
-        | StateFilter::Unreadable => false,
+        StateFilter::State(state) => row.state == *state,
     };
     if row.state != RowState::Finished {
         Some("unfinished")
@@ -105,7 +97,7 @@ fn keep_reason(home: &Home, args: &GcArgs, index: usize, row: &Row) -> Option<&'
     }
 }
 
-fn collect(home: &Home, row: &Row, ended: Moment, collected: &mut GcOutput) -> Result<(), Failure> {
+fn collect(home: &Home, row: &Row, collected: &mut GcOutput) -> Result<(), Failure> {
     let dir = row.entry.run_dir();
     let bytes = if collected.dry_run {
         dir.disk_bytes()
@@ -127,7 +119,6 @@ fn collect(home: &Home, row: &Row, ended: Moment, collected: &mut GcOutput) -> R
         ended_at: row.entry.ended_at,
         bytes,
         task: row.entry.task.clone(),
-        ended,
     });
     Ok(())
 }
@@ -140,7 +131,7 @@ fn text(collected: &GcOutput, now: Moment) -> String {
             vec![
                 run.id.clone(),
                 run.outcome.to_owned(),
-                ago(run.ended, now),
+                run.ended_at.map_or_else(String::new, |ended| ago(ended.0, now)),
                 phrases::bytes(run.bytes),
                 run.task.clone(),
             ]

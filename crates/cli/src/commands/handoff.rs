@@ -2,8 +2,7 @@
 //! session. It changes nothing.
 
 use crate::args::HandoffArgs;
-use crate::failure::Failure;
-use crate::output::phrases;
+use crate::failure::{Failure, OrFailure};
 use crate::{open_home, output, runtime, signals};
 use longhaul::find_agent::find_claude;
 use longhaul::{HandoffError, RecordedWork, SummarizeError, summarize};
@@ -18,7 +17,6 @@ use std::{env, fs};
 // An error message of a model's program must fit one line.
 const MESSAGE_CHARS_MAX: usize = 200;
 
-/// Runs the command and returns its exit code.
 pub fn handoff(args: &HandoffArgs) -> Result<u8, Failure> {
     let work = match &args.run {
         Some(selector) => {
@@ -60,8 +58,7 @@ fn summary(args: &HandoffArgs, model: &str, work: &RecordedWork) -> Result<Summa
     };
     let summary = HandoffSummary { model: model.to_owned(), timeout: Preset::Default.summary_timeout() };
     let result = runtime::new()?.block_on(async {
-        let mut cancels = signals::cancels()
-            .map_err(|error| Failure::unexpected(format!("cannot listen to signals: {error}")))?;
+        let mut cancels = signals::cancels()?;
         let cancelled = async {
             match cancels.recv().await {
                 Some(source) => source,
@@ -76,7 +73,7 @@ fn summary(args: &HandoffArgs, model: &str, work: &RecordedWork) -> Result<Summa
         Err(SummarizeError::TimedOut(timeout)) => no_summary(&format!("no answer within {timeout}")),
         Err(SummarizeError::Failed { fault, message }) => {
             let message = message.map(|message| format!(" ({})", one_line(&message))).unwrap_or_default();
-            no_summary(&format!("{}{message}", phrases::fault_text(fault)))
+            no_summary(&format!("{}{message}", fault.describe()))
         }
         Err(
             error @ (SummarizeError::Io(_) | SummarizeError::Start { .. } | SummarizeError::NotPossible(_)),
@@ -98,12 +95,10 @@ fn one_line(text: &str) -> String {
 fn from_files(args: &HandoffArgs) -> Result<RecordedWork, Failure> {
     let files = &args.from_transcript;
     let task = match &args.task_file {
-        Some(file) => Some(read_regular_to_string(file).map_err(|error| {
-            Failure::usage(
-                format!("cannot read the task file {}: {error}", file.display()),
-                "check --task-file",
-            )
-        })?),
+        Some(file) => Some(
+            read_regular_to_string(file)
+                .or_usage(format!("cannot read the task file {}", file.display()), "check --task-file")?,
+        ),
         None => args.task.clone(),
     };
     let task = task.or_else(|| files.first().and_then(|file| task_of_stream(file)));

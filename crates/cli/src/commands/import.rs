@@ -18,7 +18,7 @@ pub struct ImportOutput<'a> {
     /// Working directory of the agent.
     cwd: String,
     /// State of the workspace.
-    workspace: WorkspaceMatchWord,
+    workspace: WorkspaceMatch,
     /// Sessions that the run has worked on.
     sessions: &'a [SessionEntry],
     /// Command that continues or shows the run.
@@ -37,22 +37,6 @@ struct ImportedRun<'a> {
     outcome: Option<OutcomeKind>,
 }
 
-/// State of the workspace after the import, in one word for programs.
-#[derive(Debug, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-enum WorkspaceMatchWord {
-    /// The workspace was unpacked from the file.
-    Unpacked,
-    /// The existing files match the exported ones.
-    Same,
-    /// The existing files differ from the exported ones.
-    Different,
-    /// Git cannot compare the files.
-    Unknown,
-}
-
-/// Runs the command and returns its exit code.
 pub fn import(global: &GlobalArgs, args: &ImportArgs) -> Result<u8, Failure> {
     // The import creates the home if needed.
     let home = open_home::locate()?;
@@ -78,7 +62,7 @@ fn print(imported: &ImportReport, global: &GlobalArgs) {
     let printed = ImportOutput {
         run: ImportedRun { id: dir.id(), dir: dir.path().display().to_string(), outcome },
         cwd: cwd.display().to_string(),
-        workspace: match_word(*workspace),
+        workspace: *workspace,
         sessions: &manifest.sessions,
         next: next(imported),
     };
@@ -91,15 +75,6 @@ fn next(imported: &ImportReport) -> String {
     let is_done = imported.outcome.is_some_and(|outcome| outcome.kind == OutcomeKind::Done);
     let command = if is_done { "show" } else { "resume" };
     format!("longhaul {command} {}", imported.dir.id())
-}
-
-fn match_word(workspace: WorkspaceMatch) -> WorkspaceMatchWord {
-    match workspace {
-        WorkspaceMatch::Unpacked => WorkspaceMatchWord::Unpacked,
-        WorkspaceMatch::Same => WorkspaceMatchWord::Same,
-        WorkspaceMatch::Different => WorkspaceMatchWord::Different,
-        WorkspaceMatch::Unknown => WorkspaceMatchWord::Unknown,
-    }
 }
 
 fn notes(imported: &ImportReport) -> Vec<String> {

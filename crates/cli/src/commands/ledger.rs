@@ -12,7 +12,6 @@ use std::time::{Duration, Instant};
 // A user who runs this command accepts a wait.
 const WAIT: Duration = Duration::from_secs(30);
 
-/// Runs the command and returns its exit code.
 pub fn ledger(global: &GlobalArgs, args: &LedgerArgs) -> Result<u8, Failure> {
     let home = open_home::open()?;
     match args.command {

@@ -48,7 +48,6 @@ impl From<io::Error> for ReadError {
     }
 }
 
-/// Runs the command and returns its exit code.
 pub fn logs(global: &GlobalArgs, args: &LogsArgs) -> Result<u8, Failure> {
     let dir = open_home::find_run(&open_home::locate()?, &args.run)?;
     // Text is the default even for a pager. Programs select a format.
@@ -58,10 +57,10 @@ pub fn logs(global: &GlobalArgs, args: &LogsArgs) -> Result<u8, Failure> {
     let mut attempts = Attempts::new(&dir);
     let result = attempts.update();
     if let Some(number) = filter.attempt {
-        result.map_err(|error| open_home::store_failure(&error))?;
+        result?;
         attempts.check(number)?;
     } else if args.follow || args.raw {
-        result.map_err(|error| open_home::store_failure(&error))?;
+        result?;
     }
     let mut reader: Box<dyn LogReader> = match format {
         _ if args.raw => Box::new(Raw::new(&dir, filter, args.follow)),
@@ -85,7 +84,7 @@ pub fn logs(global: &GlobalArgs, args: &LogsArgs) -> Result<u8, Failure> {
     match result {
         Ok(()) => {}
         Err(ReadError::OutputClosed) => return Ok(0),
-        Err(ReadError::Failed(error)) => return Err(open_home::store_failure(&error)),
+        Err(ReadError::Failed(error)) => return Err(error.into()),
     }
     // The printer keeps a write error until the end of the command.
     let _ = out.flush();
@@ -126,7 +125,7 @@ fn array(dir: &RunDir, filter: LogFilter) -> Result<u8, Failure> {
             Err(_) => ControlFlow::Break(()),
         }
     });
-    result.map_err(|error| open_home::store_failure(&error))?;
+    result?;
     let _ = out.write_all(if count == 0 { b"[]\n" } else { b"\n]\n" }).and_then(|()| out.flush());
     Ok(0)
 }

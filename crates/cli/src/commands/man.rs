@@ -1,20 +1,19 @@
 //! `longhaul man`: generates manual pages from the command tree.
 
 use crate::args::{Cli, ManArgs};
-use crate::failure::Failure;
+use crate::failure::{Failure, OrFailure};
 use crate::{output, visible_commands};
 use clap::CommandFactory;
 use clap_mangen::Man;
 use std::fs;
 use std::io::{self, Write};
 
-/// Runs the command and returns its exit code.
 pub fn man(args: &ManArgs) -> Result<u8, Failure> {
     let tree = visible_commands::tree(&Cli::command());
     let Some(dir) = &args.dir else {
         let mut page = Vec::new();
         let result = Man::new(tree).render(&mut page);
-        result.map_err(|error| Failure::unexpected(format!("cannot write the manual page: {error}")))?;
+        result.or_unexpected("cannot write the manual page")?;
         // The printer keeps a write error until the end of the command.
         let _ = output::out::printer_of_bytes().write_all(&page);
         return Ok(0);
@@ -23,9 +22,9 @@ pub fn man(args: &ManArgs) -> Result<u8, Failure> {
         fs::create_dir_all(dir)?;
         clap_mangen::generate_to(tree, dir)
     };
-    write().map_err(|error| {
-        let error = format!("cannot write manual pages to {}: {error}", dir.display());
-        Failure::usage(error, "name a directory that you can write to, like ~/.local/share/man/man1")
-    })?;
+    write().or_usage(
+        format!("cannot write manual pages to {}", dir.display()),
+        "name a directory that you can write to, like ~/.local/share/man/man1",
+    )?;
     Ok(0)
 }

@@ -1,4 +1,4 @@
-//! The commands, one file each.
+//! The commands, one file each. The function with the name of the command runs it and returns its exit code.
 
 pub mod attach;
 pub mod cancel;

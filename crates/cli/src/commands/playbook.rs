@@ -22,7 +22,6 @@ use crate::args::GlobalArgs;
 use crate::args::playbook::{PlaybookArgs, PlaybookCommand};
 use crate::failure::Failure;
 
-/// Runs the command and returns its exit code.
 pub fn playbook(global: &GlobalArgs, args: &PlaybookArgs) -> Result<u8, Failure> {
     match &args.command {
         PlaybookCommand::Show(args) => show::show(global, args),

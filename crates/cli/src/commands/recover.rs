@@ -29,7 +29,6 @@ use longhaul_store::{Home, Journal, LedgerEntry, RunDir};
 use std::fs;
 use tokio::task::{JoinSet, LocalSet};
 
-/// Runs the command and returns its exit code.
 pub fn recover(global: &GlobalArgs, args: &RecoverArgs) -> Result<u8, Failure> {
     let format = output::format(global);
     let home = open_home::locate()?;

@@ -37,7 +37,6 @@ use std::path::Path;
 // Default period of a report: reports are often made once a day.
 const LAST: Span = Span::from_hours(24);
 
-/// Runs the command and returns its exit code.
 pub fn report(global: &GlobalArgs, args: &ReportArgs) -> Result<u8, Failure> {
     let now = Zoned::now();
     let format = format(global, args)?;

@@ -34,7 +34,6 @@ struct RerunTarget {
     task: String,
 }
 
-/// Runs the command and returns its exit code.
 pub fn rerun(global: &GlobalArgs, args: &RerunArgs) -> Result<u8, Failure> {
     let home = open_home::locate()?;
     let dirs = if args.failed { failed(&home, args.since)? } else { find_runs(&home, &args.runs)? };

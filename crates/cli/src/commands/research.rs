@@ -51,7 +51,6 @@ const INPUT: &str = "input";
 const PERMISSION_MODE: &str = "bypassPermissions";
 const TASK_HINT: &str = "name the directory of a task: longhaul research tasks/test/continual-learning";
 
-/// Runs the command and returns its exit code.
 pub fn research(global: &GlobalArgs, args: &ResearchArgs) -> Result<u8, Failure> {
     check_runtime(args)?;
     if args.detach {

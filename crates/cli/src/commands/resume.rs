@@ -13,7 +13,6 @@ use longhaul_store::{Journal, Plan, RunDir};
 // Default prompt of a fork.
 const CONTINUE_PROMPT: &str = "Continue with the task.";
 
-/// Runs the command and returns its exit code.
 pub fn resume(global: &GlobalArgs, args: &ResumeArgs) -> Result<u8, Failure> {
     if args.detach {
         return super::detach::start(global);
@@ -98,5 +97,5 @@ fn done_failure(run: &RunId) -> Failure {
     let hint = format!(
         "`longhaul resume {run} --repeat-task` repeats the task in the same session; to ask for more, pass a PROMPT instead of `--repeat-task`"
     );
-    Failure::not_started(format!("cannot resume run {run}: it has finished as done"), hint, None)
+    Failure::not_started(format!("cannot resume run {run}: it has finished as done"), hint)
 }

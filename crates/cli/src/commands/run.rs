@@ -37,7 +37,6 @@ const NEIGHBORS_MAX: usize = 100;
 /// Variable that enables diagnostic texts without a flag.
 const DIAGNOSTIC: &str = "LONGHAUL_DIAGNOSTIC";
 
-/// Runs the command and returns its exit code.
 pub fn run(global: &GlobalArgs, args: &RunArgs) -> Result<u8, Failure> {
     if !args.dry_run && !args.detached && args.key.is_none() && !global.quiet {
         warn_of_neighbor(&cwd(args)?, None);
@@ -118,7 +117,7 @@ impl PreparedRun {
     /// Starts the run, supervises it and returns its exit code.
     pub fn start(self, global: &GlobalArgs, options: DisplayOptions) -> Result<u8, Failure> {
         // Other agents have modes of their own.
-        let is_claude = self.spec.agent.name == AgentKind::Claude.name();
+        let is_claude = self.spec.agent.name == AgentKind::Claude.as_str();
         let has_permission_mode = self.spec.permission_mode.is_some() || !is_claude;
         let options = DisplayOptions { has_permission_mode, ..options };
         let PreparedRun { spec, placement, inherited, origins, .. } = self;
@@ -327,7 +326,7 @@ fn spec(args: &RunArgs, preset: Preset, mut policy: Policy) -> Result<RunSpec, F
         spec.name.clone_from(&args.name);
         spec.model.clone_from(&args.agent.model);
         spec.permission_mode.clone_from(&args.agent.permission_mode);
-        args.agent_kind.name().clone_into(&mut spec.agent.name);
+        args.agent_kind.as_str().clone_into(&mut spec.agent.name);
         match acp {
             Some(program) => spec.agent.leading_args = program.leading_args,
             None => spec.agent.args.clone_from(&args.agent_args),
@@ -396,7 +395,7 @@ fn session(args: &RunArgs, policy: &Policy) -> Result<Option<SessionPlan>, Failu
             };
             let error =
                 format!("cannot resume session {id}: there is no such session in {}", config.display());
-            return Err(Failure::not_started(error, hint, Some(Fault::SessionLost)));
+            return Err(Failure { fault: Some(Fault::SessionLost), ..Failure::not_started(error, hint) });
         }
     }
     Ok(Some(SessionPlan::Resume(SessionId::from(id.as_str()))))

@@ -5,6 +5,7 @@ mod activity;
 mod row;
 pub mod table;
 
+pub use crate::args::RowState;
 use crate::args::{GlobalArgs, OutputFormat, RunsArgs, StateFilter};
 use crate::failure::Failure;
 use crate::output::color::Colors;
@@ -12,7 +13,7 @@ use crate::output::pager::page;
 use crate::{open_home, open_ledger, output};
 pub use activity::activity;
 use longhaul_store::{RunFilter, RunState};
-pub use row::{Row, RowState};
+pub use row::Row;
 use serde::Serialize;
 use std::fs;
 use std::num::NonZeroU64;
@@ -31,12 +32,11 @@ pub struct RunsOutput<'a> {
     more: bool,
 }
 
-/// Runs the command and returns its exit code.
 pub fn runs(global: &GlobalArgs, args: &RunsArgs) -> Result<u8, Failure> {
     let limit = limit(args);
     let filter = filter(args, limit);
     let mut ledger = open_ledger::open(&open_home::locate()?)?;
-    let mut found = ledger.runs(&filter).map_err(|error| open_ledger::failure(&error))?;
+    let mut found = ledger.runs(&filter)?;
     let more = limit.is_some_and(|limit| found.len() as u64 > limit);
     if more {
         found.pop();
@@ -95,13 +95,7 @@ fn filter(args: &RunsArgs, limit: Option<u64>) -> RunFilter {
     };
     for state in &args.state {
         match state {
-            StateFilter::Running => filter.states.push(RunState::Running),
-            StateFilter::Waiting => filter.states.push(RunState::Waiting),
-            StateFilter::Suspended => filter.states.push(RunState::Suspended),
-            // The ledger does not know whether a supervisor is attached.
-            StateFilter::Orphaned => filter.states.extend([RunState::Running, RunState::Waiting]),
-            StateFilter::Unreadable => filter.states.push(RunState::Unreadable),
-            StateFilter::Finished => filter.states.push(RunState::Finished),
+            StateFilter::State(state) => filter.states.extend(stored_states(*state)),
             StateFilter::Outcome(kind) => {
                 filter.states.push(RunState::Finished);
                 filter.outcomes.push(*kind);
@@ -109,6 +103,18 @@ fn filter(args: &RunsArgs, limit: Option<u64>) -> RunFilter {
         }
     }
     filter
+}
+
+/// Returns the states in the ledger, which does not know whether a supervisor is attached.
+fn stored_states(state: RowState) -> &'static [RunState] {
+    match state {
+        RowState::Running => &[RunState::Running],
+        RowState::Waiting => &[RunState::Waiting],
+        RowState::Suspended => &[RunState::Suspended],
+        RowState::Orphaned => &[RunState::Running, RunState::Waiting],
+        RowState::Unreadable => &[RunState::Unreadable],
+        RowState::Finished => &[RunState::Finished],
+    }
 }
 
 /// Returns a project directory in the form that runs store. The directory may no longer exist.
@@ -120,12 +126,7 @@ fn project(path: &Path) -> String {
 /// Returns whether a row is in one of the requested states. Rows know whether a supervisor is attached.
 fn matches_state(states: &[StateFilter], row: &Row) -> bool {
     let matches = |state: &StateFilter| match state {
-        StateFilter::Running => row.state == RowState::Running,
-        StateFilter::Waiting => row.state == RowState::Waiting,
-        StateFilter::Suspended => row.state == RowState::Suspended,
-        StateFilter::Orphaned => row.state == RowState::Orphaned,
-        StateFilter::Unreadable => row.state == RowState::Unreadable,
-        StateFilter::Finished => row.state == RowState::Finished,
+        StateFilter::State(state) => row.state == *state,
         StateFilter::Outcome(kind) => row.entry.outcome == Some(*kind),
     };
     states.is_empty() || states.iter().any(matches)

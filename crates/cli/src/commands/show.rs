@@ -12,7 +12,7 @@ use crate::args::{GlobalArgs, OutputFormat, ShowArgs};
 use crate::failure::Failure;
 use crate::output::color::Colors;
 use crate::output::envelope::Envelope;
-use crate::output::pager::page;
+use crate::output::pager::page_output;
 use crate::output::time::TimeFormat;
 use crate::run_history::{NextStep, next_step, read_attempt_files};
 use crate::{open_home, output};
@@ -96,20 +96,12 @@ pub struct Loaded {
     history: RunHistory,
 }
 
-/// Runs the command and returns its exit code.
 pub fn show(global: &GlobalArgs, args: &ShowArgs) -> Result<u8, Failure> {
     let dir = open_home::find_run(&open_home::locate()?, &args.run)?;
     let clock = TimeFormat::here();
     let Loaded { show_output, outcome, as_of, history } = load(&dir, &clock)?;
-    match output::format(global) {
-        OutputFormat::Text => {
-            let times = text::RunTimes { as_of, history: &history, clock: &clock };
-            page(global, &text::text(&show_output, outcome, &times));
-        }
-        OutputFormat::Json | OutputFormat::StreamJson => {
-            output::print_json(&show_output);
-        }
-    }
+    let times = text::RunTimes { as_of, history: &history, clock: &clock };
+    page_output(global, &show_output, || text::text(&show_output, outcome, &times));
     Ok(0)
 }
 
@@ -137,8 +129,8 @@ fn summary(report: &RunReport) -> Result<String, Failure> {
 /// # Errors
 /// Returns an error for people if the plan or the journal cannot be read.
 pub fn load(dir: &RunDir, clock: &TimeFormat) -> Result<Loaded, Failure> {
-    let plan = dir.plan().map_err(|error| open_home::store_failure(&error))?;
-    let journal = Journal::load(&dir.journal_path()).map_err(|error| open_home::store_failure(&error))?;
+    let plan = dir.plan()?;
+    let journal = Journal::load(&dir.journal_path())?;
     let history = journal.history();
     let state = &State { usage: dir.usage(history.state()), ..history.state().clone() };
     let (outcome, status) = (state.outcome(), run_status(dir)?);

@@ -1,7 +1,7 @@
 //! `longhaul simulate`: forecasts the behavior of a policy under faults.
 
 use crate::args::{GlobalArgs, SimulateArgs};
-use crate::failure::Failure;
+use crate::failure::{Failure, OrFailure};
 use crate::output;
 use crate::output::envelope_text::grouped;
 use crate::output::phrases::counted;
@@ -36,7 +36,6 @@ pub struct SimulateOutput<'a> {
     forecast: &'a Forecast,
 }
 
-/// Runs the command and returns its exit code.
 pub fn simulate(global: &GlobalArgs, args: &SimulateArgs) -> Result<u8, Failure> {
     let mut resolved = resolve(&args.policy, false);
     global.configured.values.record(&mut resolved.origins);
@@ -67,11 +66,9 @@ fn profile(name: &str) -> Result<Profile, Failure> {
     }
     let hint = format!("name a built-in profile ({}), a TOML file, or `history`", built_in());
     if Path::new(name).is_file() {
-        let text = read_regular_to_string(Path::new(name)).map_err(|error| {
-            Failure::usage(format!("cannot read the fault profile {name}: {error}"), hint.clone())
-        })?;
-        return Profile::parse(&text)
-            .map_err(|error| Failure::usage(format!("cannot read the fault profile {name}: {error}"), hint));
+        let text = read_regular_to_string(Path::new(name))
+            .or_usage(format!("cannot read the fault profile {name}"), hint.clone())?;
+        return Profile::parse(&text).or_usage(format!("cannot read the fault profile {name}"), hint);
     }
     Profile::built_in(name).map_err(|error| Failure::usage(error.to_string(), hint))
 }

@@ -55,7 +55,6 @@ fn background_of(row: &Row) -> Vec<String> {
     dir.and_then(|dir| dir.status().ok()).map(|status| status.background).unwrap_or_default()
 }
 
-/// Runs the command and returns its exit code.
 pub fn status(global: &GlobalArgs, args: &StatusArgs) -> Result<u8, Failure> {
     if args.watch {
         return watch::watch();
@@ -87,7 +86,7 @@ fn unfinished(home: &Home) -> Result<Vec<Row>, Failure> {
     let mut ledger = open_ledger::open(home)?;
     let states = vec![RunState::Running, RunState::Waiting, RunState::Suspended];
     let found = ledger.runs(&RunFilter { states, ..RunFilter::default() });
-    let rows = found.map_err(|error| open_ledger::failure(&error))?.into_iter().map(Row::new);
+    let rows = found?.into_iter().map(Row::new);
     // A run may have finished since the ledger was read.
     Ok(rows.filter(|row| row.state != RowState::Finished).collect())
 }

@@ -7,32 +7,28 @@ use super::finish_tool;
 use crate::args::WatchdogArgs;
 use crate::failure::Failure;
 use crate::next_commands::notified_command;
+use crate::own_program::subcommand;
 use crate::run_learning;
 use crate::runtime;
 use longhaul::Environment;
 use longhaul::watchdog::watch;
-use longhaul_agent::Program;
 use longhaul_core::ProcessId;
 use longhaul_store::RunDir;
-use std::env;
 
 const SUBCOMMAND: &str = "watchdog";
 
 /// Returns the environment of every agent: this process's variables, and this program as watchdog and as
 /// server of the finish tool. Both are missing if the program's own path is unknown.
 pub fn environment() -> Environment {
-    let program = |path| Program { path, leading_args: vec![SUBCOMMAND.to_owned()] };
-    let watchdog = env::current_exe().ok().map(program);
     Environment {
-        watchdog,
-        finish_tool: finish_tool::program(),
+        watchdog: subcommand(SUBCOMMAND),
+        finish_tool: subcommand(finish_tool::SUBCOMMAND),
         hook: run_learning::hook(),
         notified_command: Some(notified_command),
         ..Environment::default()
     }
 }
 
-/// Runs the command and returns its exit code.
 pub fn watchdog(args: &WatchdogArgs) -> Result<u8, Failure> {
     super::detach::leave_terminal();
     let dir = RunDir::from_path(args.run_dir.clone()).ok_or_else(|| {

@@ -2,16 +2,16 @@
 //! run's files.
 
 use super::runs::table::outcome_style;
-use crate::args::{GlobalArgs, OutputFormat, ShowArgs};
+use crate::args::{GlobalArgs, ShowArgs};
 use crate::failure::Failure;
+use crate::open_home;
 use crate::output::color::Colors;
-use crate::output::pager::page;
+use crate::output::pager::page_output;
 use crate::output::time::TimeFormat;
 use crate::output::timeline_text::{describe_outcome, next_text, sentence, text};
 use crate::run_history::{
     NextStep, RunStatus, TimelineEntry, next_step, read_attempt_files, timeline, tool_calls_of,
 };
-use crate::{open_home, output};
 use jiff::Timestamp;
 use longhaul_core::{Fault, Moment, OutcomeKind, RunHistory};
 use longhaul_store::{Journal, RunDir};
@@ -43,41 +43,33 @@ struct EntryWithText<'a> {
     text: String,
 }
 
-/// Runs the command and returns its exit code.
 pub fn why(global: &GlobalArgs, args: &ShowArgs) -> Result<u8, Failure> {
     let dir = open_home::find_run(&open_home::locate()?, &args.run)?;
-    let journal = Journal::load(&dir.journal_path()).map_err(|error| open_home::store_failure(&error))?;
+    let journal = Journal::load(&dir.journal_path())?;
     let history = journal.history();
     let entries = entries_of(&dir, &history);
     let clock = TimeFormat::here();
-    let plan = dir.plan().map_err(|error| open_home::store_failure(&error))?;
+    let plan = dir.plan()?;
     let mut next = next_step(dir.id(), history.run(), (&plan.spec).into(), run_status(&dir)?, &clock);
     let outcome = history.state().outcome();
     let background = dir.status().map(|status| status.background).unwrap_or_default();
     if outcome.is_none() && !background.is_empty() {
         next.text.push_str(&format!("; in the background: {}", background.join("; ")));
     }
-    match output::format(global) {
-        OutputFormat::Text => {
-            let status_text = outcome.map_or_else(|| "unfinished".to_owned(), describe_outcome);
-            let style = outcome.and_then(|outcome| outcome_style(outcome.kind));
-            let status_text = Colors::stdout().styled(&status_text, style);
-            let text = text(&entries, &clock);
-            page(global, &format!("run {}: {status_text}\n\n{text}\n{}", dir.id(), next_text(&next)));
-        }
-        OutputFormat::Json | OutputFormat::StreamJson => {
-            let entries =
-                entries.iter().map(|entry| EntryWithText { entry, text: sentence(entry, &clock) }).collect();
-            let why_output = WhyOutput {
-                id: dir.id().to_string(),
-                outcome: outcome.map(|outcome| outcome.kind),
-                fault: outcome.and_then(|outcome| outcome.fault),
-                entries,
-                next,
-            };
-            output::print_json(&why_output);
-        }
-    }
+    let why_output = WhyOutput {
+        id: dir.id().to_string(),
+        outcome: outcome.map(|outcome| outcome.kind),
+        fault: outcome.and_then(|outcome| outcome.fault),
+        entries: entries.iter().map(|entry| EntryWithText { entry, text: sentence(entry, &clock) }).collect(),
+        next,
+    };
+    page_output(global, &why_output, || {
+        let status_text = outcome.map_or_else(|| "unfinished".to_owned(), describe_outcome);
+        let style = outcome.and_then(|outcome| outcome_style(outcome.kind));
+        let status_text = Colors::stdout().styled(&status_text, style);
+        let next = next_text(&why_output.next);
+        format!("run {}: {status_text}\n\n{}\n{next}", dir.id(), text(&entries, &clock))
+    });
     Ok(0)
 }
 
@@ -90,8 +82,7 @@ fn entries_of(dir: &RunDir, history: &RunHistory) -> Vec<TimelineEntry> {
 }
 
 pub fn run_status(dir: &RunDir) -> Result<RunStatus, Failure> {
-    let is_supervised =
-        Journal::is_locked(&dir.journal_path()).map_err(|error| open_home::store_failure(&error))?;
+    let is_supervised = Journal::is_locked(&dir.journal_path())?;
     let is_outcome_published = dir.status().is_ok_and(|status| status.returncode.is_some());
     let now = u64::try_from(Timestamp::now().as_millisecond()).unwrap_or_default();
     Ok(RunStatus { is_supervised, is_outcome_published, now: Moment(now) })

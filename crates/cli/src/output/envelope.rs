@@ -3,12 +3,12 @@
 use crate::next_commands::commands_of;
 use jiff::Timestamp;
 use longhaul::RunReport;
-use longhaul_core::{Fault, Limit, OutcomeKind, Questions, Usage, Verified};
+use longhaul_core::{Dollars, Fault, Limit, OutcomeKind, Questions, Span, Usage, Verified};
 use longhaul_store::StoppedTask;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// The JSON output of `longhaul run`.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Envelope {
     /// Whether the work is done. False for every outcome but `done`.
@@ -22,13 +22,13 @@ pub struct Envelope {
     pub session_id: Option<String>,
     pub usage: EnvelopeUsage,
     /// Time from start to finish, waits included.
-    pub duration_ms: u64,
+    pub duration_ms: Span,
     /// Everything specific to Longhaul.
     pub run: RunInfo,
 }
 
 /// Tokens and cost. Costs appear only here.
-#[derive(Debug, Default, Serialize)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct EnvelopeUsage {
     /// Input tokens that no cache served.
@@ -40,18 +40,16 @@ pub struct EnvelopeUsage {
     /// Input tokens written to the prompt cache.
     pub cache_creation_input_tokens: u64,
     /// Reported cost plus estimated cost.
-    #[cfg_attr(test, schemars(with = "longhaul_core::schema::Dollars"))]
-    pub total_cost_usd: f64,
+    pub total_cost_usd: Dollars,
     /// The part of the cost that Longhaul estimates, for processes that ended without reporting theirs.
-    #[cfg_attr(test, schemars(with = "longhaul_core::schema::Dollars"))]
-    pub estimated_cost_usd: f64,
+    pub estimated_cost_usd: Dollars,
     /// Estimated tokens of truncated messages. The counts above do not include them.
     pub truncated_tokens: u64,
     /// Whether some tokens have no known price.
     pub unpriced: bool,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct RunInfo {
     /// Id of the run. `None` if none was started.
@@ -78,11 +76,11 @@ pub struct RunInfo {
     #[cfg_attr(test, schemars(with = "Option<longhaul_core::schema::Rfc3339>"))]
     pub retry_at: Option<String>,
     /// Time in which the run worked.
-    pub active_ms: u64,
+    pub active_ms: Span,
     /// Time in which the run waited with no process running.
-    pub waiting_ms: u64,
+    pub waiting_ms: Span,
     /// Time in which nothing ran: the machine slept, or the run had no supervisor.
-    pub downtime_ms: u64,
+    pub downtime_ms: Span,
     /// Model that did the work, as the agent reported it.
     pub model: Option<String>,
     /// Directory of the run.
@@ -103,7 +101,7 @@ impl Envelope {
             errors: report.errors.clone(),
             session_id: report.session.as_ref().map(ToString::to_string),
             usage: usage(report.usage),
-            duration_ms: report.wall().millis(),
+            duration_ms: report.wall(),
             run: RunInfo {
                 id: Some(report.run.to_string()),
                 outcome: outcome.kind,
@@ -118,9 +116,9 @@ impl Envelope {
                 retry_at: outcome
                     .retry_at
                     .and_then(|at| Some(Timestamp::from_millisecond(at.0 as i64).ok()?.to_string())),
-                active_ms: report.clocks.active(report.finished_at).millis(),
-                waiting_ms: report.clocks.waiting.millis(),
-                downtime_ms: report.clocks.downtime.millis(),
+                active_ms: report.clocks.active(report.finished_at),
+                waiting_ms: report.clocks.waiting,
+                downtime_ms: report.clocks.downtime,
                 model: report.model.clone(),
                 dir: Some(report.dir.display().to_string()),
                 resume: next.first().cloned(),
@@ -132,34 +130,8 @@ impl Envelope {
     /// Creates the envelope of a command that started no run, or whose run was interrupted, with this exit
     /// code.
     pub fn without_run(outcome: OutcomeKind, exit_code: u8, fault: Option<Fault>, error: String) -> Envelope {
-        Envelope {
-            success: false,
-            result: None,
-            errors: vec![error],
-            session_id: None,
-            usage: EnvelopeUsage::default(),
-            duration_ms: 0,
-            run: RunInfo {
-                id: None,
-                outcome,
-                exit_code,
-                verified: Verified::None,
-                fault,
-                limit: None,
-                attempts: 0,
-                denied_calls: 0,
-                questions: Questions::default(),
-                background_stopped: Vec::new(),
-                retry_at: None,
-                active_ms: 0,
-                waiting_ms: 0,
-                downtime_ms: 0,
-                model: None,
-                dir: None,
-                resume: None,
-                next: Vec::new(),
-            },
-        }
+        let run = RunInfo { outcome, exit_code, fault, ..RunInfo::default() };
+        Envelope { errors: vec![error], run, ..Envelope::default() }
     }
 }
 
@@ -169,8 +141,8 @@ fn usage(usage: Usage) -> EnvelopeUsage {
         output_tokens: usage.tokens.output,
         cache_read_input_tokens: usage.tokens.cache_read,
         cache_creation_input_tokens: usage.tokens.cache_write,
-        total_cost_usd: (usage.reported_cost + usage.estimated_cost).as_dollars(),
-        estimated_cost_usd: usage.estimated_cost.as_dollars(),
+        total_cost_usd: usage.total_cost().into(),
+        estimated_cost_usd: usage.estimated_cost.into(),
         truncated_tokens: usage.truncated_tokens.total(),
         unpriced: usage.unpriced,
     }

@@ -114,7 +114,7 @@ impl Observer for Events<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::destination::OpenedDestination;
+    use super::sink::Sink;
     use super::{Events, Writer};
     use longhaul::{NoObserver, Observer, StepView};
     use longhaul_core::{Event, Moment, Now, Preset, Run, SessionId, SessionPlan};
@@ -126,7 +126,7 @@ mod tests {
         let path = dir.path().join("events");
         let written = |is_synced: bool| {
             let file = File::options().read(true).append(true).create(true).open(&path);
-            let opened = OpenedDestination::File(file.expect("it can be made"));
+            let opened = Sink::File(file.expect("it can be made"));
             let writer = Writer::start("events".to_owned(), false, opened);
             let (mut run, policy, mut inner) = (Run::new(), Preset::Default.policy(), NoObserver);
             let mut events = Events::new(&mut inner, writer.queue());

@@ -130,20 +130,8 @@ fn action(state: &State) -> &'static str {
         Phase::Checking { .. } => "checking the work",
         Phase::Waiting { .. } => "waiting",
         Phase::Suspended { .. } => "suspended",
-        Phase::Finished { outcome } => match outcome.kind {
-            OutcomeKind::Done => "done",
-            OutcomeKind::Failed
-            | OutcomeKind::OverBudget
-            | OutcomeKind::OutOfTime
-            | OutcomeKind::NeedsPerson
-            | OutcomeKind::CheckFailed
-            | OutcomeKind::NotStarted
-            | OutcomeKind::Incomplete
-            | OutcomeKind::Bug
-            | OutcomeKind::RetryLater
-            | OutcomeKind::Suspended
-            | OutcomeKind::Cancelled => "finished",
-        },
+        Phase::Finished { outcome } if outcome.kind == OutcomeKind::Done => "done",
+        Phase::Finished { .. } => "finished",
     }
 }
 
@@ -154,7 +142,7 @@ fn wait_line(view: &LiveView, now: Moment) -> Option<String> {
         Span::ZERO => String::new(),
         remaining => format!(" (in {remaining})"),
     };
-    let cause = view.state.fault.map(|fault| format!(": {}", phrases::fault_text(fault))).unwrap_or_default();
+    let cause = view.state.fault.map(|fault| format!(": {}", fault.describe())).unwrap_or_default();
     Some(format!("until {}{remaining}{cause}{}", time::future_time(*until), view.retries))
 }
 

@@ -3,7 +3,8 @@
 //! goes straight to stdout.
 
 use super::out::{self, Filter};
-use crate::args::GlobalArgs;
+use crate::args::{GlobalArgs, OutputFormat};
+use serde::Serialize;
 use signal_hook::consts::SIGINT;
 use std::env;
 use std::io::{self, Write};
@@ -46,6 +47,14 @@ pub fn open(global: &GlobalArgs) -> Box<dyn Write> {
 /// Opens the pager for bytes, or stdout. Bytes are sanitized only for a terminal.
 pub fn open_for_bytes(global: &GlobalArgs) -> Box<dyn Write> {
     if out::stdout_is_terminal() { open(global) } else { out::printer_of_bytes() }
+}
+
+/// Prints the output of a command: an object for programs, paged text for people.
+pub fn page_output(global: &GlobalArgs, value: &impl Serialize, text: impl FnOnce() -> String) {
+    match super::format(global) {
+        OutputFormat::Text => page(global, &text()),
+        OutputFormat::Json | OutputFormat::StreamJson => super::print_json(value),
+    }
 }
 
 /// Prints text, through the pager if there is one.

@@ -3,7 +3,7 @@
 mod faults;
 mod remedies;
 
-pub use faults::{advice, attempt_cause, evidence, fault_text};
+pub use faults::{advice, attempt_cause, evidence};
 pub use remedies::{describe_applied, describe_next, describe_remedy};
 
 use super::{envelope_text, time};
@@ -139,7 +139,7 @@ pub fn summary(outcome: SummaryResult) -> String {
         SummaryResult::Failed(Fault::AttemptTimeout) => {
             "no summary of older work: it took too long".to_owned()
         }
-        SummaryResult::Failed(fault) => format!("no summary of older work: {}", fault_text(fault)),
+        SummaryResult::Failed(fault) => format!("no summary of older work: {}", fault.describe()),
     }
 }
 
@@ -161,7 +161,7 @@ pub fn strategy_text(strategy: Option<ResumeStrategy>, reason: Option<StrategyRe
         Some(StrategyReason::SessionFile(SessionFileState::Elsewhere)) => "found elsewhere",
         Some(StrategyReason::SessionFile(SessionFileState::Empty)) => "empty",
         Some(StrategyReason::SessionFile(SessionFileState::Missing)) => "missing",
-        Some(StrategyReason::Fault(fault)) => fault_text(fault),
+        Some(StrategyReason::Fault(fault)) => fault.describe(),
         Some(StrategyReason::NeverOpened) => "never opened",
     };
     format!("{text} ({reason_text})")

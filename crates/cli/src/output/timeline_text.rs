@@ -283,7 +283,7 @@ fn describe_cancel(source: CancelSource) -> &'static str {
 pub fn describe_outcome(outcome: Outcome) -> String {
     let reason = match (outcome.limit, outcome.fault) {
         (Some(limit), _) => Some(format!("{} is exhausted", limit.describe())),
-        (None, Some(fault)) => Some(phrases::fault_text(fault).to_owned()),
+        (None, Some(fault)) => Some(fault.describe().to_owned()),
         (None, None) => None,
     };
     let reason = reason.map(|reason| format!(" ({reason})")).unwrap_or_default();

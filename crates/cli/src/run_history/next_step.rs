@@ -71,8 +71,7 @@ fn current_activity(state: &State, clock: &TimeFormat, now: Moment) -> String {
         Phase::Sweeping { .. } => "leftover processes are being stopped".to_owned(),
         Phase::Checking { .. } => format!("check {} is running", state.checks),
         Phase::Waiting { until, plan, .. } => {
-            let cause =
-                state.fault.map_or_else(String::new, |fault| format!(": {}", phrases::fault_text(fault)));
+            let cause = state.fault.map_or_else(String::new, |fault| format!(": {}", fault.describe()));
             let until = match until.since(now).millis() {
                 0 => "is due".to_owned(),
                 _ => format!("starts at {} (in {})", clock.near(*until, now), until.since(now)),

@@ -12,6 +12,7 @@ use crate::live::{RunMarker, processes_with};
 use jiff::Zoned;
 use longhaul_core::{Moment, Outcome, Run};
 use longhaul_store::{Binary, Home, ImportedRunDir, Journal, Plan, RunDir};
+use serde::Serialize;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -48,7 +49,9 @@ pub struct ImportReport {
 }
 
 /// The origin of an imported run's workspace.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
 pub enum WorkspaceMatch {
     /// It was unpacked from the file.
     Unpacked,

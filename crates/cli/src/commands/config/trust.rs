@@ -8,7 +8,7 @@ use crate::config::find::{PROJECT_FILE, project_file, text, user_file};
 use crate::config::keys::Keys;
 use crate::config::trust::ProjectTrust;
 use crate::config::{FileOwner, format_value, trusted};
-use crate::failure::Failure;
+use crate::failure::{Failure, OrFailure};
 use crate::{open_home, output};
 use clap::CommandFactory;
 use serde::Serialize;
@@ -28,7 +28,6 @@ pub struct ConfigTrust {
     settings: BTreeMap<String, String>,
 }
 
-/// Runs the command and returns its exit code.
 pub fn trust(global: &GlobalArgs, args: &TrustArgs) -> Result<u8, Failure> {
     let dir = directory(args.cwd.as_deref())?;
     let path = project_file(&dir).ok_or_else(|| {
@@ -42,10 +41,10 @@ pub fn trust(global: &GlobalArgs, args: &TrustArgs) -> Result<u8, Failure> {
         true => trusted::revoke(&home, &path).map(drop),
         false => trusted::trust(&home, &path, &content),
     };
-    result.map_err(|error| {
-        let hint = "set LONGHAUL_HOME to a directory you can write to";
-        Failure::usage(format!("cannot record the trust in {}: {error}", home.path().display()), hint)
-    })?;
+    result.or_usage(
+        format!("cannot record the trust in {}", home.path().display()),
+        "set LONGHAUL_HOME to a directory you can write to",
+    )?;
     let changed = ConfigTrust { path, trusted: !args.revoke, settings };
     output::print_output(global, &changed, || {
         let state = if args.revoke { "not trusted" } else { "trusted until it changes" };

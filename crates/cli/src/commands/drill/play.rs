@@ -39,7 +39,7 @@ pub fn play(
     let dir = tempfile::Builder::new().prefix("longhaul-drill-").tempdir().map_err(unexpected)?;
     let runtime = crate::runtime::new()?;
     let result = runtime.block_on(run_scenario(global, args.agent, scenario, program, seed, dir.path()))?;
-    let card = Scorecard::new(scenario, seed, args.agent.name(), &result);
+    let card = Scorecard::new(scenario, seed, args.agent.as_str(), &result);
     let kept_dir = args.keep.then(|| dir.keep());
     Ok((card, kept_dir))
 }
@@ -77,7 +77,7 @@ async fn run_scenario(
     let api = Api::start(scenario, seed).await.map_err(unexpected)?;
     let spec = RunSpec::new(&program.path, &work, &scenario.prompt, policy(scenario)?).with(|spec| {
         if agent == DrillAgentKind::Acp {
-            AgentKind::Acp.name().clone_into(&mut spec.agent.name);
+            AgentKind::Acp.as_str().clone_into(&mut spec.agent.name);
         }
         spec.agent.leading_args.clone_from(&program.leading_args);
         spec.agent.args = agent_args(scenario);

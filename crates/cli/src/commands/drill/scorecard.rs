@@ -152,7 +152,7 @@ impl Scorecard {
     ) -> Scorecard {
         let (report, request_log) = (&result.report, &result.request_log);
         let survived = &result.survived;
-        let is_acp = agent == DrillAgentKind::Acp.name();
+        let is_acp = agent == DrillAgentKind::Acp.as_str();
         let reported = |word: &String| {
             let reported = ACP_FAULTS.iter().find(|(fault, _)| is_acp && fault.as_str() == word);
             reported.map_or_else(|| word.clone(), |(_, reported)| reported.to_string())
@@ -235,7 +235,7 @@ impl Scorecard {
                 && self.tokens.completed_counted == self.tokens.completed_billed,
             "the tokens of completed messages differ from the API's".to_owned(),
         );
-        let error_max = if self.agent == DrillAgentKind::Acp.name() { ACP_ERROR_MAX } else { ERROR_MAX };
+        let error_max = if self.agent == DrillAgentKind::Acp.as_str() { ACP_ERROR_MAX } else { ERROR_MAX };
         require(
             self.tokens.all.error() <= error_max,
             format!("tokens are off by {:.1}%", self.tokens.all.error() * 100.0),

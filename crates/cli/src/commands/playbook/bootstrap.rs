@@ -10,7 +10,7 @@ use super::project;
 use crate::api_judge::SystemClock;
 use crate::args::GlobalArgs;
 use crate::args::playbook::{BootstrapArgs, OrderArg};
-use crate::failure::Failure;
+use crate::failure::{Failure, OrFailure};
 use crate::open_home;
 use crate::output::phrases::counted;
 use crate::run_learning::destination;
@@ -84,19 +84,13 @@ fn make_plan(
         None => TranscriptSource::Project {
             config_dir: claude_config_dir().ok_or_else(|| {
                 let hint = "set HOME or CLAUDE_CONFIG_DIR, or set AGENTIC_CONTEXT_TRANSCRIPT_DIR";
-                Failure::not_started(
-                    "cannot find Claude Code's sessions: their directory is unknown",
-                    hint,
-                    None,
-                )
+                Failure::not_started("cannot find Claude Code's sessions: their directory is unknown", hint)
             })?,
             project: project.to_owned(),
         },
     };
-    let past_sessions = sessions(&source).map_err(|error| {
-        let error = format!("cannot look for past sessions: {error}");
-        Failure::not_started(error, "check that the directory is readable", None)
-    })?;
+    let past_sessions = sessions(&source)
+        .or_not_started("cannot look for past sessions", "check that the directory is readable")?;
     let filter = SessionFilter {
         limit: args.limit.map(Into::into),
         newest_first: args.order == OrderArg::Newest,
@@ -135,6 +129,5 @@ fn confirm_cost(plan: &BootstrapPlan) -> Result<(), Failure> {
     Err(Failure::not_started(
         "nothing was learned: not confirmed",
         "--limit and --since select fewer sessions",
-        None,
     ))
 }

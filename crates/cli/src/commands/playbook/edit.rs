@@ -7,7 +7,7 @@ use super::change_report::ChangeReport;
 use super::project;
 use crate::args::GlobalArgs;
 use crate::args::playbook::EditArgs;
-use crate::failure::{Failure, UNEXPECTED_ERROR};
+use crate::failure::{Failure, OrFailure, UNEXPECTED_ERROR};
 use crate::next_commands::quoted;
 use crate::output;
 use longhaul_playbook::Playbook;
@@ -33,8 +33,7 @@ pub fn edit(global: &GlobalArgs, args: &EditArgs) -> Result<u8, Failure> {
         let failure = Failure { exit_code: UNEXPECTED_ERROR, ..Failure::usage(error, "nothing was changed") };
         return Err(keep_copy(copy, &initial, failure));
     }
-    let edited = fs::read(copy.path())
-        .map_err(|error| Failure::unexpected(format!("cannot read the edited copy: {error}")))?;
+    let edited = fs::read(copy.path()).or_unexpected("cannot read the edited copy")?;
     if edited == initial && args.from.is_none() {
         ChangeReport::unchanged(&file).print(global);
         return Ok(0);
@@ -65,9 +64,9 @@ fn editor() -> Result<String, Failure> {
 /// Returns the text to edit: `--from`, or the current file, even if it is damaged.
 fn initial_text(args: &EditArgs, original: Option<&[u8]>) -> Result<Vec<u8>, Failure> {
     match (&args.from, original) {
-        (Some(from), _) => read_regular(from).map_err(|error| {
-            Failure::usage(format!("cannot read {}: {error}", from.display()), "check --from")
-        }),
+        (Some(from), _) => {
+            read_regular(from).or_usage(format!("cannot read {}", from.display()), "check --from")
+        }
         (None, Some(original)) => Ok(original.to_owned()),
         (None, None) => Ok((Playbook::default().text() + "\n").into_bytes()),
     }
@@ -81,7 +80,6 @@ fn copy(text: &[u8]) -> Result<NamedTempFile, Failure> {
             Failure::not_started(
                 format!("cannot write a copy in {}: {error}", dir.display()),
                 "set TMPDIR to another directory",
-                None,
             )
         },
     )

@@ -101,7 +101,7 @@ fn try_queue(source: &Source, project: PathBuf) -> Result<PathBuf, Failure> {
         Some(path) => path.clone(),
         None => retain_transcript(&paths, &source.bytes).map_err(|error| {
             let hint = error.hint().unwrap_or_else(|| "check for free disk space".to_owned());
-            Failure::not_started(error.to_string(), hint, None)
+            Failure::not_started(error.to_string(), hint)
         })?,
     };
     let project = std::path::absolute(&project).unwrap_or(project);

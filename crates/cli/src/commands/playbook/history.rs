@@ -8,10 +8,9 @@ use crate::output;
 use crate::output::pager::page;
 use crate::output::table::{Column, table};
 use crate::time_arg::ago;
-use longhaul_core::Moment;
+use longhaul_core::{Moment, Rfc3339};
 use longhaul_playbook::database::{Revision, RevisionCause};
 use longhaul_playbook::points::ChangeSummary;
-use longhaul_store::rfc3339;
 use serde::Serialize;
 
 /// Output of the command.
@@ -33,8 +32,7 @@ struct Change {
     /// Number of the change, which `undo` accepts.
     change: i64,
     /// Time of the change.
-    #[cfg_attr(test, schemars(with = "longhaul_core::schema::Rfc3339"))]
-    at: String,
+    at: Rfc3339,
     /// Cause: `slice 17` of a session, `edit`, `undo 3`, or `found` for a change by another program or a
     /// person.
     cause: String,
@@ -45,8 +43,6 @@ struct Change {
     changes: ChangeSummary,
     #[serde(skip)]
     revision_cause: RevisionCause,
-    #[serde(skip)]
-    made_at: Moment,
 }
 
 pub fn history(global: &GlobalArgs, args: &HistoryArgs) -> Result<u8, Failure> {
@@ -82,15 +78,7 @@ pub fn history(global: &GlobalArgs, args: &HistoryArgs) -> Result<u8, Failure> {
 
 fn change(revision: Revision, kept: bool) -> Change {
     let Revision { id, at, cause, changes, .. } = revision;
-    Change {
-        change: id,
-        at: rfc3339(at),
-        cause: cause.to_string(),
-        kept,
-        changes,
-        revision_cause: cause,
-        made_at: at,
-    }
+    Change { change: id, at: at.into(), cause: cause.to_string(), kept, changes, revision_cause: cause }
 }
 
 fn text(history: &HistoryOutput, now: Moment) -> String {
@@ -98,7 +86,7 @@ fn text(history: &HistoryOutput, now: Moment) -> String {
     cells.extend(history.changes.iter().map(|change| {
         vec![
             change.change.to_string(),
-            ago(change.made_at, now),
+            ago(change.at.0, now),
             cause(change.revision_cause),
             change.changes.summary_line(),
         ]

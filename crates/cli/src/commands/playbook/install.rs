@@ -7,14 +7,16 @@ use crate::args::playbook::{InstallArgs, UninstallArgs};
 use crate::failure::Failure;
 use crate::next_commands::quoted;
 use crate::output;
+use crate::own_program::lasting_path;
 use longhaul_playbook::hooks::{HookEntry, HookEvent, SettingsFile, SettingsWarning};
-use std::path::PathBuf;
-use std::{env, fs};
 
 pub fn install(global: &GlobalArgs, args: &InstallArgs) -> Result<u8, Failure> {
-    let program = program()?;
+    let path = lasting_path()?;
+    let program = path.to_str().ok_or_else(|| {
+        Failure::unexpected(format!("cannot find this program: {} is not valid UTF-8", path.display()))
+    })?;
     let flags: String = args.learning.flags().iter().map(|flag| format!(" {}", quoted(flag))).collect();
-    let command = |event: HookEvent| format!("{} hook {event}{flags}", quoted(&program));
+    let command = |event: HookEvent| format!("{} hook {event}{flags}", quoted(program));
     let hooks: Vec<HookEntry> =
         HookEvent::ALL.iter().map(|event| HookEntry { event: *event, command: command(*event) }).collect();
     let file = settings::file(&args.scope)?;
@@ -55,18 +57,4 @@ pub fn uninstall(global: &GlobalArgs, args: &UninstallArgs) -> Result<u8, Failur
     // Warnings about other settings do not matter when hooks are removed.
     change.warnings.clear();
     settings::apply_change(global, &file, &change, args.dry_run, "uninstalled")
-}
-
-/// Returns the path of this program as found in `PATH`, because that path stays valid after an update.
-fn program() -> Result<String, Failure> {
-    let failure = |reason: String| Failure::unexpected(format!("cannot find this program: {reason}"));
-    let exe = env::current_exe().map_err(|error| failure(error.to_string()))?;
-    let name = exe.file_name().unwrap_or_default();
-    let dirs: Vec<PathBuf> = env::var_os("PATH").iter().flat_map(env::split_paths).collect();
-    let by_name = dirs.into_iter().filter(|dir| dir.is_absolute()).map(|dir| dir.join(name));
-    let canonical = fs::canonicalize(&exe).ok();
-    let found =
-        by_name.into_iter().find(|path| canonical.is_some() && fs::canonicalize(path).ok() == canonical);
-    let path = found.unwrap_or(exe);
-    path.to_str().map(str::to_owned).ok_or_else(|| failure(format!("{} is not valid UTF-8", path.display())))
 }

@@ -15,11 +15,11 @@ use crate::output::phrases::counted;
 use crate::output::time::future_time;
 use crate::run_learning::destination;
 use crate::{open_home, output, runtime, signals};
-use longhaul_core::{CancelSource, Moment, Outcome, OutcomeKind, Span};
-use longhaul_playbook::database::{JudgeKind, NextItem, QueueStatus, Queued, QueuedEvent};
+use longhaul_core::{CancelSource, Moment, Outcome, OutcomeKind, Rfc3339, Span};
+use longhaul_playbook::database::{JudgeKind, NextItem, QueueEntry, QueueStatus, Queued, QueuedEvent};
 use longhaul_playbook::worker::{LearnSteps, Worker, WorkerEvent, WorkerReport};
 use longhaul_playbook::{LearningDb, LearningPaths};
-use longhaul_store::{DatabaseError, rfc3339};
+use longhaul_store::DatabaseError;
 use progress::Progress;
 use serde::Serialize;
 use std::fs;
@@ -36,12 +36,11 @@ pub struct LearnOutput {
     /// Number of lessons learned.
     learned: u64,
     /// Transcripts that failed. They are kept for `--retry-failed`.
-    failed: Vec<Failed>,
+    failed: Vec<QueueEntry>,
     /// Number of transcripts still queued for this judge.
     waiting: u64,
     /// When the next of them is due. `None` if none is due, or if a person must act first.
-    #[cfg_attr(test, schemars(with = "Option<longhaul_core::schema::Rfc3339>"))]
-    due_at: Option<String>,
+    due_at: Option<Rfc3339>,
     /// Change that a person must make before learning can continue.
     needs_person: Option<String>,
     /// Number of transcripts queued for another judge or another API.
@@ -49,18 +48,6 @@ pub struct LearnOutput {
     /// The requested judge, and the number of transcripts above that are for another judge.
     #[serde(skip)]
     judge: (JudgeKind, u64),
-}
-
-/// A transcript that failed.
-#[derive(Debug, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-struct Failed {
-    /// Path of the transcript.
-    transcript: PathBuf,
-    /// Directory whose playbook was to learn.
-    project: PathBuf,
-    /// Why it failed.
-    reason: Option<String>,
 }
 
 pub(super) struct WorkerTarget {
@@ -151,8 +138,7 @@ impl WorkerTarget {
         global: &GlobalArgs,
         is_worker: bool,
     ) -> Result<Result<WorkerReport, CancelSource>, Failure> {
-        let mut cancels = signals::cancels()
-            .map_err(|error| Failure::unexpected(format!("cannot listen for signals: {error}")))?;
+        let mut cancels = signals::cancels()?;
         tokio::select! {
             result = self.work(global, is_worker) => Ok(Ok(result?)),
             Some(source) = cancels.recv() => {
@@ -213,15 +199,9 @@ impl WorkerTarget {
         let failed = after.failed.into_iter().filter(|entry| is_new(entry.id));
         let learned = LearnOutput {
             learned: after.learned.saturating_sub(before.learned),
-            failed: failed
-                .map(|entry| Failed {
-                    transcript: entry.transcript,
-                    project: entry.project,
-                    reason: entry.reason,
-                })
-                .collect(),
+            failed: failed.collect(),
             waiting: this_judge.len() as u64,
-            due_at: due.map(rfc3339),
+            due_at: due.map(Rfc3339),
             needs_person: report.needs_person,
             for_other_judges: others.len() as u64,
             judge: (self.kind, others.iter().filter(|entry| entry.judge != self.kind).count() as u64),
@@ -280,7 +260,7 @@ fn text(learned: &LearnOutput, due: Option<Moment>) -> String {
     if !learned.failed.is_empty() {
         let retry = command(learned.judge.0);
         text += &format!("{} failed; retry with `{retry} --retry-failed`:\n", learned.failed.len());
-        for Failed { transcript, reason, .. } in &learned.failed {
+        for QueueEntry { transcript, reason, .. } in &learned.failed {
             text += &format!("  {}: {}\n", transcript.display(), reason.as_deref().unwrap_or_default());
         }
     }
@@ -310,16 +290,23 @@ pub(super) fn command(judge: JudgeKind) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use super::{Failed, JudgeKind, LearnOutput, text};
+    use super::{JudgeKind, LearnOutput, Moment, QueueEntry, text};
     use expect_test::expect;
 
     #[test]
     fn suggested_commands_name_requested_judge() {
         let output = |judge: JudgeKind| LearnOutput {
             learned: 0,
-            failed: vec![Failed {
-                transcript: "/t".into(),
+            failed: vec![QueueEntry {
+                id: 1,
                 project: "/p".into(),
+                transcript: "/t".into(),
+                event: "manual".to_owned(),
+                queued_at: Moment(0),
+                judge,
+                destination: String::new(),
+                tries: 1,
+                due_at: None,
                 reason: Some("it".to_owned()),
             }],
             waiting: 0,

@@ -1,7 +1,7 @@
 //! Finds the project, its playbook and its learning database.
 
 use crate::args::playbook::ProjectArgs;
-use crate::failure::{Failure, USAGE};
+use crate::failure::{Failure, OrFailure, USAGE};
 use crate::open_home;
 use longhaul::find_agent::claude_config_dir;
 use longhaul_playbook::judging::Templates;
@@ -31,9 +31,7 @@ pub fn current_project() -> Result<PathBuf, Failure> {
     if let Some(project) = env::var_os("CLAUDE_PROJECT_DIR").filter(|project| !project.is_empty()) {
         return Ok(project.into());
     }
-    let here = env::current_dir().map_err(|error| {
-        Failure::usage(format!("cannot find the project: {error}"), "name its directory with --project")
-    })?;
+    let here = env::current_dir().or_usage("cannot find the project", "name its directory with --project")?;
     let above: Option<PathBuf> =
         here.ancestors().find(|dir| PlaybookFile::in_project(dir).path().exists()).map(ToOwned::to_owned);
     Ok(above.unwrap_or(here))
@@ -65,19 +63,19 @@ pub fn similarity_threshold() -> (f64, Option<String>) {
 impl From<FileError> for Failure {
     fn from(error: FileError) -> Failure {
         let exit_code = matches!(error, FileError::Undo(_)).then_some(USAGE);
-        let failure = Failure::not_started(error.to_string(), error.hint(), None);
+        let failure = Failure::not_started(error.to_string(), error.hint());
         Failure { exit_code: exit_code.unwrap_or(failure.exit_code), ..failure }
     }
 }
 
 impl From<DatabaseError> for Failure {
     fn from(error: DatabaseError) -> Failure {
-        Failure::not_started(error.to_string(), error.hint(), None)
+        Failure::not_started(error.to_string(), error.hint())
     }
 }
 
 impl From<UserError> for Failure {
     fn from(error: UserError) -> Failure {
-        Failure::not_started(error.message, error.hint, None)
+        Failure::not_started(error.message, error.hint)
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::args::playbook::ScopeArgs;
 use crate::args::{GlobalArgs, OutputFormat};
-use crate::failure::Failure;
+use crate::failure::{Failure, OrFailure};
 use crate::output;
 use longhaul::find_agent::claude_config_dir;
 use longhaul_playbook::UserError;
@@ -45,9 +45,7 @@ pub fn file(scope: &ScopeArgs) -> Result<SettingsFile, Failure> {
         })?;
         Ok(dir.join("settings.json"))
     };
-    let path = path.map_err(|error| {
-        Failure::usage(format!("cannot find the project: {error}"), "change to its directory")
-    })?;
+    let path = path.or_usage("cannot find the project", "change to its directory")?;
     // A renamed program also recognizes the hooks that it installed under its current name.
     let program = env::current_exe().ok();
     let name = program.as_deref().and_then(Path::file_name).unwrap_or_default().to_string_lossy();

@@ -2,16 +2,16 @@
 
 use super::learn::command;
 use super::settings;
+use crate::args::GlobalArgs;
 use crate::args::playbook::PlaybookStatusArgs;
-use crate::args::{GlobalArgs, OutputFormat};
 use crate::failure::Failure;
 use crate::output::envelope_text::short_count;
-use crate::output::pager::page;
+use crate::output::pager::page_output;
 use crate::output::phrases::{bytes, counted, money};
 use crate::output::time::future_time;
 use crate::time_arg::ago;
 use crate::{open_home, output};
-use longhaul_core::{Moment, Tokens, Usd};
+use longhaul_core::{Dollars, Moment, Tokens, Usd};
 use longhaul_playbook::database::{
     JudgeCost, JudgeKind, Lesson, PausedJudge, QueueEntry, QueueStatus, SliceInProgress,
 };
@@ -49,8 +49,7 @@ struct Spent {
     /// Number of answers.
     answers: u64,
     /// Cost according to the bundled prices.
-    #[cfg_attr(test, schemars(with = "longhaul_core::schema::Dollars"))]
-    estimated_cost_usd: f64,
+    estimated_cost_usd: Dollars,
     /// Whether some usage has no known price. The cost is then a lower bound.
     unpriced: bool,
     /// Input tokens that were not read from a cache.
@@ -75,10 +74,7 @@ pub fn status(global: &GlobalArgs, args: &PlaybookStatusArgs) -> Result<u8, Fail
         hook_errors: logged_errors(&paths),
         spent: Spent::new(&judge_costs),
     };
-    match output::format(global) {
-        OutputFormat::Text => page(global, &text(&status, now)),
-        OutputFormat::Json | OutputFormat::StreamJson => output::print_json(&status),
-    }
+    page_output(global, &status, || text(&status, now));
     Ok(0)
 }
 
@@ -87,7 +83,7 @@ impl Spent {
         let tokens = paid.iter().fold(Tokens::default(), |sum, paid| sum + paid.tokens);
         Spent {
             answers: paid.len() as u64,
-            estimated_cost_usd: paid.iter().filter_map(|paid| paid.cost).sum::<Usd>().as_dollars(),
+            estimated_cost_usd: paid.iter().filter_map(|paid| paid.cost).sum::<Usd>().into(),
             unpriced: paid.iter().any(|paid| paid.cost.is_none()),
             input_tokens: tokens.input,
             output_tokens: tokens.output,
@@ -155,11 +151,10 @@ fn text(status: &LearningStatus, now: Moment) -> String {
     }
     if spent.answers > 0 {
         let at_least = if spent.unpriced { "at least " } else { "" };
-        let cost = Usd::from_dollars(spent.estimated_cost_usd).unwrap_or_default();
         lines.push(format!(
             "{}: {at_least}{} (estimated), {} tokens in and {} out",
             counted(spent.answers, "answer"),
-            money(cost),
+            money(spent.estimated_cost_usd.0),
             short_count(spent.input_tokens),
             short_count(spent.output_tokens)
         ));

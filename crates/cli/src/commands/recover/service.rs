@@ -5,8 +5,9 @@
 use super::env_file::{EnvFile, Variable, set_here};
 use super::unit::{LABEL, MARK, UnencodableValue, Unit};
 use crate::args::GlobalArgs;
-use crate::failure::Failure;
+use crate::failure::{Failure, OrFailure};
 use crate::output::{self, print_status};
+use crate::own_program::lasting_path;
 use longhaul_core::Span;
 use longhaul_store::{Durability, Home, read_regular, replace};
 use std::env;
@@ -25,7 +26,6 @@ pub fn unit(home: &Home, active_within: Option<Span>) -> Result<Unit, Failure> {
         Failure::not_started(
             format!("cannot write a service: {item} has characters that its file cannot contain"),
             "use names that consist of plain text",
-            None,
         )
     };
     // The current configuration is fixed in the arguments. A broken configuration file must not prevent
@@ -35,7 +35,8 @@ pub fn unit(home: &Home, active_within: Option<Span>) -> Result<Unit, Failure> {
         active_within
             .map(|active_within| format!("--active-within={}s", active_within.to_std().as_secs_f64())),
     );
-    let mut unit = Unit::new(program()?.as_os_str(), args, env_file_path()?.as_os_str()).map_err(failure)?;
+    let mut unit =
+        Unit::new(lasting_path()?.as_os_str(), args, env_file_path()?.as_os_str()).map_err(failure)?;
     // A service starts with a bare environment. It must find these runs, the agent and its tools.
     unit = unit.with_env("LONGHAUL_HOME", home.path().as_os_str()).map_err(failure)?;
     if let Some(path) = variable("PATH") {
@@ -57,13 +58,10 @@ pub fn install(unit: &Unit, global: &GlobalArgs) -> Result<u8, Failure> {
     is_own_file(&path)?;
     let folder = path.parent().unwrap_or(Path::new("/"));
     let created = DirBuilder::new().mode(0o700).recursive(true).create(folder);
-    created.map_err(|error| {
-        Failure::not_started(
-            format!("cannot create directory {}: {error}", folder.display()),
-            "check its owner and permissions",
-            None,
-        )
-    })?;
+    created.or_not_started(
+        format!("cannot create directory {}", folder.display()),
+        "check its owner and permissions",
+    )?;
     replace(&path, text(unit).as_bytes(), Durability::Power)?;
     print(&format!("wrote {}", path.display()));
     if is_macos() {
@@ -72,13 +70,10 @@ pub fn install(unit: &Unit, global: &GlobalArgs) -> Result<u8, Failure> {
         return Ok(0);
     }
     let enabled = systemctl(&["daemon-reload"]).and_then(|()| systemctl(&["enable", SERVICE]));
-    enabled.map_err(|error| {
-        Failure::not_started(
-            format!("cannot enable {SERVICE}: {error}"),
-            format!("{} was written; enable it with `systemctl --user enable {SERVICE}`", path.display()),
-            None,
-        )
-    })?;
+    enabled.or_not_started(
+        format!("cannot enable {SERVICE}"),
+        format!("{} was written; enable it with `systemctl --user enable {SERVICE}`", path.display()),
+    )?;
     print(&format!("enabled {SERVICE}: it recovers orphaned runs from the next login"));
     if !lingers() {
         print("to recover them at boot, before any login: loginctl enable-linger");
@@ -91,13 +86,8 @@ pub fn install(unit: &Unit, global: &GlobalArgs) -> Result<u8, Failure> {
 fn print_variables(print: impl Fn(&str)) -> Result<(), Failure> {
     let path = env_file_path()?;
     print(&format!("it reads the agent's variables from {}", path.display()));
-    let file = EnvFile::read(path.clone()).map_err(|error| {
-        Failure::not_started(
-            format!("cannot read {}: {error}", path.display()),
-            "check its owner and permissions",
-            None,
-        )
-    })?;
+    let file = EnvFile::read(path.clone())
+        .or_not_started(format!("cannot read {}", path.display()), "check its owner and permissions")?;
     if let Some(command) = file.protect() {
         print(&format!("warning: other users can read this file; type `{command}`"));
     }
@@ -146,9 +136,8 @@ pub fn uninstall(global: &GlobalArgs) -> Result<u8, Failure> {
             );
         }
     }
-    fs::remove_file(&path).map_err(|error| {
-        Failure::not_started(format!("cannot remove {}: {error}", path.display()), "remove it yourself", None)
-    })?;
+    fs::remove_file(&path)
+        .or_not_started(format!("cannot remove {}", path.display()), "remove it yourself")?;
     if !is_macos() {
         let _ = systemctl(&["daemon-reload"]);
     }
@@ -184,7 +173,7 @@ fn path() -> Result<PathBuf, Failure> {
 }
 
 fn no_home() -> Failure {
-    Failure::not_started("cannot find the services of this user: HOME is not set", "set HOME", None)
+    Failure::not_started("cannot find the services of this user: HOME is not set", "set HOME")
 }
 
 /// Returns whether the unit file exists. Returns an error if another program wrote it.
@@ -194,28 +183,13 @@ fn is_own_file(path: &Path) -> Result<bool, Failure> {
         Ok(_) => Err(Failure::not_started(
             format!("cannot replace or remove {}: longhaul did not write it", path.display()),
             "move it out of the way if it is not needed",
-            None,
         )),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
         Err(error) => Err(Failure::not_started(
             format!("cannot read {}: {error}", path.display()),
             "check its owner and permissions",
-            None,
         )),
     }
-}
-
-/// Returns the path of this program that stays valid after an update: a link in `PATH` rather than its
-/// target.
-fn program() -> Result<PathBuf, Failure> {
-    let broken = |error: io::Error| Failure::unexpected(format!("cannot find this program: {error}"));
-    let exe = env::current_exe().map_err(broken)?;
-    let name = exe.file_name().map(OsString::from).unwrap_or_default();
-    let path = variable("PATH").unwrap_or_default();
-    let candidates = env::split_paths(&path).filter(|dir| dir.is_absolute()).map(|dir| dir.join(&name));
-    let real = fs::canonicalize(&exe).map_err(broken)?;
-    let is_same = |candidate: &PathBuf| fs::canonicalize(candidate).is_ok_and(|path| path == real);
-    Ok(candidates.into_iter().find(is_same).unwrap_or(exe))
 }
 
 /// Calls the user's service manager. systemctl times out by itself.

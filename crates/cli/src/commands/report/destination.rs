@@ -3,7 +3,7 @@
 //! Checks that the destination is writable before any data is read, so that a report is never computed for
 //! nothing.
 
-use crate::failure::Failure;
+use crate::failure::{Failure, OrFailure};
 use crate::output::out;
 use longhaul_store::Home;
 use std::fs::{self, DirBuilder, File};
@@ -75,10 +75,10 @@ impl ReportDestination {
     pub fn in_home(home: &Home, name: &str) -> Result<ReportDestination, Failure> {
         let folder = home.path().join("reports");
         let created = DirBuilder::new().recursive(true).mode(0o700).create(&folder);
-        created.map_err(|error| {
-            let error = format!("cannot create the report directory {}: {error}", folder.display());
-            Failure::usage(error, "name a file with --output, or `-` for stdout")
-        })?;
+        created.or_usage(
+            format!("cannot create the report directory {}", folder.display()),
+            "name a file with --output, or `-` for stdout",
+        )?;
         ReportDestination::new(&folder.join(name))
     }
 

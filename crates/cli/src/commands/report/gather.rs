@@ -24,7 +24,7 @@ pub fn one(dir: &RunDir, now: Moment) -> RunInput {
 /// Returns an error for people if the runs cannot be read.
 pub fn since(home: &Home, since: Moment, now: Moment) -> Result<Vec<RunInput>, Failure> {
     let mut ledger = open_ledger::open(home)?;
-    let entries = entries(&mut ledger, since).map_err(|error| open_ledger::failure(&error))?;
+    let entries = entries(&mut ledger, since)?;
     let bounds = Bounds::new(entries.len());
     Ok(entries.into_iter().map(|entry| read(entry, bounds, now)).collect())
 }

@@ -9,7 +9,7 @@ use super::data::{Bounds, LostTimeRow, ModelRow, ReportData, ReportRun, ReportSu
 use super::format::cost;
 use super::run_health::RunHealth;
 use crate::output::envelope_text::{grouped, is_control_like, short_count};
-use crate::output::phrases::{self, counted, money};
+use crate::output::phrases::{counted, money};
 use crate::output::time::TimeFormat;
 use longhaul_core::{Span, Usd};
 use maud::{Markup, PreEscaped, html};
@@ -244,7 +244,7 @@ fn faults(report: &ReportData) -> Markup {
     let lines = html! {
         @for row in &report.faults {
             tr {
-                th scope="row" { (phrases::fault_text(row.fault)) (charts::bar(row.attempts.into(), whole)) }
+                th scope="row" { (row.fault.describe()) (charts::bar(row.attempts.into(), whole)) }
                 @for count in [row.attempts, row.runs, row.ended_runs] { td.number { (count) } }
             }
         }

@@ -1,6 +1,5 @@
 //! Classifies a run as a person sees it: fine, failed, or waiting for a person. Pure.
 
-use crate::output::phrases;
 use longhaul_core::{Fault, Outcome, OutcomeKind};
 use longhaul_store::{LedgerRun, RunState};
 use serde::Serialize;
@@ -82,7 +81,7 @@ pub fn health(run: &LedgerRun, outcome: Option<Outcome>, has_supervisor: bool) -
 
 /// Returns the outcome or state as text for people, without repeating the health label.
 pub fn explanation(run: &LedgerRun, outcome: Option<Outcome>, has_supervisor: bool) -> String {
-    let cause = |fault: Option<Fault>| fault.map(phrases::fault_text);
+    let cause = |fault: Option<Fault>| fault.map(Fault::describe);
     match (outcome, run.state) {
         (_, RunState::Unreadable) => {
             run.error.clone().unwrap_or_else(|| "its files cannot be read".to_owned())

@@ -182,7 +182,7 @@ impl LostTimeCause {
 
     pub fn label(self) -> &'static str {
         match self {
-            LostTimeCause::Fault(fault) => phrases::fault_text(fault),
+            LostTimeCause::Fault(fault) => fault.describe(),
             LostTimeCause::BetweenAttempts => "pauses between attempts",
             LostTimeCause::Unsupervised => "the run had no supervisor",
             LostTimeCause::Downtime => "the machine slept, or the run had no supervisor",

@@ -5,7 +5,7 @@ use super::format::cost;
 use super::run_timeline::SliceKind;
 use crate::output::envelope_text::one_line;
 use crate::output::envelope_text::{cut, short_count};
-use crate::output::phrases::{self, counted, money};
+use crate::output::phrases::{counted, money};
 use crate::output::time::TimeFormat;
 use longhaul_core::{Span, Usd};
 use std::fmt::{Result, Write};
@@ -123,7 +123,7 @@ fn tables(out: &mut String, report: &ReportData, clock: &TimeFormat) -> Result {
         writeln!(out, "  {:<52}{:>14}{:>14}{:>8}", "fault", "attempts", "ended runs", "runs")?;
     }
     for row in &report.faults {
-        let fault = phrases::fault_text(row.fault);
+        let fault = row.fault.describe();
         writeln!(out, "  {fault:<52}{:>14}{:>14}{:>8}", row.attempts, row.ended_runs, row.runs)?;
     }
     spending(out, report, clock)?;

@@ -3,7 +3,7 @@
 
 use super::INPUT;
 use super::task::Task;
-use crate::failure::Failure;
+use crate::failure::{Failure, OrFailure};
 use std::fs::{self, DirBuilder, Metadata};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt, symlink};
@@ -25,12 +25,8 @@ const IDENTITY: [(&str, &str); 2] =
 pub fn prepare(task: &Task, runs: &Path) -> Result<TempDir, Failure> {
     let created =
         DirBuilder::new().recursive(true).mode(OWNER_MODE).create(runs).and_then(|()| fs::canonicalize(runs));
-    let runs = created.map_err(|error| {
-        Failure::usage(
-            format!("cannot keep runs in {}: {error}", runs.display()),
-            "name a directory with --runs_dir",
-        )
-    })?;
+    let runs = created
+        .or_usage(format!("cannot keep runs in {}", runs.display()), "name a directory with --runs_dir")?;
     if runs.starts_with(&task.files) {
         return Err(Failure::usage(
             format!(
@@ -52,7 +48,7 @@ pub fn prepare(task: &Task, runs: &Path) -> Result<TempDir, Failure> {
 
 fn copy_failure(path: &Path, error: &io::Error) -> Failure {
     let hint = "fix the cause; nothing was started, and the partial copy was removed";
-    Failure::not_started(format!("cannot copy the task: {}: {error}", path.display()), hint, None)
+    Failure::not_started(format!("cannot copy the task: {}: {error}", path.display()), hint)
 }
 
 struct TaskCopy<'a> {
@@ -136,7 +132,6 @@ fn git(input: &Path, args: &[&str]) -> Result<String, Failure> {
         Failure::not_started(
             format!("cannot create a git repository in the workspace: {reason}"),
             "check that `git init` works",
-            None,
         )
     };
     match result {

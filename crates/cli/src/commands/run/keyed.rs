@@ -48,7 +48,6 @@ pub fn run(global: &GlobalArgs, args: &RunArgs, key: &str) -> Result<u8, Failure
     Err(Failure::not_started(
         format!("the supervisor of run {key} changed {CHECKS_MAX} times while this command checked it"),
         format!("follow it with `longhaul attach {key}`"),
-        None,
     ))
 }
 
@@ -101,7 +100,7 @@ fn follow_running(global: &GlobalArgs, args: &RunArgs, dir: &RunDir) -> Result<u
     let run = dir.id();
     if args.no_attach {
         let hint = format!("follow it with `longhaul attach {run}`, or leave out --no-attach");
-        return Err(Failure::not_started(format!("run {run} is already running"), hint, None));
+        return Err(Failure::not_started(format!("run {run} is already running"), hint));
     }
     if args.detached {
         detach::announce(run, dir.path());

@@ -26,7 +26,7 @@ pub fn activity(row: &Row, now: Moment) -> Option<String> {
 }
 
 fn waiting(row: &Row, until: Option<Moment>) -> String {
-    let cause = row.entry.fault.map(|fault| format!(": {}", phrases::fault_text(fault))).unwrap_or_default();
+    let cause = row.entry.fault.map(|fault| format!(": {}", fault.describe())).unwrap_or_default();
     match until {
         Some(until) => format!("waiting until {}{cause}", time::future_time(until)),
         None => format!("waiting{cause}"),

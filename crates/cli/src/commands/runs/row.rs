@@ -1,5 +1,6 @@
 //! A run in a list: data from the ledger, whether a supervisor is attached, and the command to type next.
 
+use crate::args::RowState;
 use longhaul_core::{Dollars, OutcomeKind};
 use longhaul_store::{Journal, LedgerRun, RunState};
 use serde::Serialize;
@@ -20,25 +21,6 @@ pub struct Row {
     pub next: Option<String>,
 }
 
-/// State of a run, including whether a supervisor is attached.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum RowState {
-    /// An agent is working, or a step for one is running.
-    Running,
-    /// Waiting for the next attempt. No process is running.
-    Waiting,
-    /// SIGTERM or SIGHUP stopped it; `recover` continues it.
-    Suspended,
-    /// Unfinished, without a supervisor.
-    Orphaned,
-    /// Finished with an outcome.
-    Finished,
-    /// The files cannot be read.
-    Unreadable,
-}
-
 impl Row {
     pub fn new(run: LedgerRun) -> Row {
         let state = row_state(&run);
@@ -55,12 +37,7 @@ impl Row {
     pub fn state(&self) -> &'static str {
         match (self.state, self.entry.outcome) {
             (RowState::Finished, Some(outcome)) => outcome.as_str(),
-            (RowState::Finished, None) => "finished",
-            (RowState::Running, _) => "running",
-            (RowState::Waiting, _) => "waiting",
-            (RowState::Suspended, _) => "suspended",
-            (RowState::Orphaned, _) => "orphaned",
-            (RowState::Unreadable, _) => "unreadable",
+            (state, _) => state.as_str(),
         }
     }
 }

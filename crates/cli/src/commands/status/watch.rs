@@ -54,8 +54,7 @@ pub fn watch() -> Result<u8, Failure> {
 
 /// Follows all current and new unfinished runs, until a signal arrives.
 async fn follow_all(home: &Home, board: &Board, region: Option<&Region>) -> Result<u8, Failure> {
-    let mut cancels = signals::cancels()
-        .map_err(|error| Failure::unexpected(format!("cannot listen to signals: {error}")))?;
+    let mut cancels = signals::cancels()?;
     let mut following: JoinSet<(RunDir, Result<RunReport, RunError>)> = JoinSet::new();
     let mut ticks = tokio::time::interval(POLL_INTERVAL);
     loop {

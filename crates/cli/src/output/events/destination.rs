@@ -1,6 +1,7 @@
 //! Opens the destination of events. A destination that cannot be written to is rejected before anything
 //! starts.
 
+use super::sink::Sink;
 use crate::args::{EventsDestination, GlobalArgs};
 use crate::failure::Failure;
 use crate::output::out;
@@ -9,26 +10,12 @@ use rustix::process::{PidfdFlags, PidfdGetfdFlags, getpid, pidfd_getfd, pidfd_op
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 const HINT: &str = "name a file that you can write to, `-` for stdout, or an open descriptor like `fd:3`";
 
-/// An open destination.
-pub enum OpenedDestination {
-    /// A file. Existing events stay, and are not written again.
-    File(File),
-    /// A stream. Its reader gets only new events.
-    Stream(File),
-    /// A FIFO, which becomes a stream once it has a reader.
-    Fifo(PathBuf),
-}
-
 /// Opens a destination. A `detached` supervisor's stdout has no reader.
-pub fn open(
-    destination: &EventsDestination,
-    global: &GlobalArgs,
-    detached: bool,
-) -> Result<OpenedDestination, Failure> {
+pub fn open(destination: &EventsDestination, global: &GlobalArgs, detached: bool) -> Result<Sink, Failure> {
     match destination {
         EventsDestination::Stdout if detached => Err(Failure::usage(
             "--events -: a detached run has no stdout",
@@ -39,10 +26,10 @@ pub fn open(
             "leave out --output-format, or name a file with --events FILE",
         )),
         EventsDestination::Stdout => out::clone_stdout()
-            .map(|stdout| OpenedDestination::Stream(stdout.into()))
+            .map(|stdout| Sink::Stream(stdout.into()))
             .map_err(|error| open_failure("stdout", &error)),
         EventsDestination::Descriptor(number) => {
-            let opened = descriptor(i32::from(*number)).map(OpenedDestination::Stream);
+            let opened = descriptor(i32::from(*number)).map(Sink::Stream);
             opened.map_err(|error| open_failure(&format!("fd:{number}"), &error))
         }
         EventsDestination::File(path) => {
@@ -72,17 +59,17 @@ fn descriptor(number: i32) -> io::Result<File> {
     }
 }
 
-fn file(path: &Path) -> io::Result<OpenedDestination> {
+fn file(path: &Path) -> io::Result<Sink> {
     match fs::metadata(path) {
         // Opening a FIFO waits for a reader, which only the writer thread may do.
-        Ok(found) if found.file_type().is_fifo() => Ok(OpenedDestination::Fifo(path.to_owned())),
+        Ok(found) if found.file_type().is_fifo() => Ok(Sink::Fifo(path.to_owned())),
         Ok(found) if found.file_type().is_char_device() => {
-            File::options().write(true).open(path).map(OpenedDestination::Stream)
+            File::options().write(true).open(path).map(Sink::Stream)
         }
         Ok(_) | Err(_) => {
             // Events contain prompts.
             let file = File::options().read(true).append(true).create(true).mode(0o600).open(path);
-            file.map(OpenedDestination::File)
+            file.map(Sink::File)
         }
     }
 }

@@ -1,9 +1,9 @@
 //! Writes events to their destination. Runs on a separate thread, which may wait for a reader forever.
 
-use super::destination::OpenedDestination;
 use super::line::EventPosition;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
+use std::path::PathBuf;
 use std::thread;
 use std::time::Duration;
 
@@ -14,26 +14,29 @@ const BEGIN: &[u8] = b"{\"run\":";
 
 /// A destination being written to.
 pub enum Sink {
+    /// A file. Existing events stay, and are not written again.
     File(File),
+    /// A stream. Its reader gets only new events.
     Stream(File),
-    /// A destination that could not be opened.
+    /// A FIFO, which becomes a stream once it has a reader.
+    Fifo(PathBuf),
+    /// A FIFO that could not be opened.
     Closed(io::Error),
 }
 
 impl Sink {
-    /// Opens the sink. For a FIFO it waits for a reader.
-    pub fn new(opened: OpenedDestination) -> Sink {
-        match opened {
-            OpenedDestination::File(file) => {
+    /// Prepares the sink for writing. For a FIFO it waits for a reader.
+    pub fn prepared(self) -> Sink {
+        match self {
+            Sink::File(file) => {
                 // Without the repair, a new line could follow half of an old one.
                 let _ = repair(&file);
                 Sink::File(file)
             }
-            OpenedDestination::Stream(stream) => Sink::Stream(stream),
-            OpenedDestination::Fifo(path) => match File::options().write(true).open(path) {
-                Ok(stream) => Sink::Stream(stream),
-                Err(error) => Sink::Closed(error),
-            },
+            Sink::Fifo(path) => {
+                File::options().write(true).open(path).map_or_else(Sink::Closed, Sink::Stream)
+            }
+            ready @ (Sink::Stream(_) | Sink::Closed(_)) => ready,
         }
     }
 
@@ -42,7 +45,7 @@ impl Sink {
     pub fn last_of(&self, run: &str) -> u64 {
         match self {
             Sink::File(file) => last_of(file, run).unwrap_or_default(),
-            Sink::Stream(_) | Sink::Closed(_) => 0,
+            Sink::Stream(_) | Sink::Fifo(_) | Sink::Closed(_) => 0,
         }
     }
 
@@ -58,6 +61,7 @@ impl Sink {
                 })
             }),
             Sink::Stream(stream) => write(stream, lines),
+            Sink::Fifo(_) => Err(io::ErrorKind::NotConnected.into()),
             Sink::Closed(error) => Err(io::Error::new(error.kind(), error.to_string())),
         }
     }
@@ -124,7 +128,7 @@ fn last_of(mut file: &File, run: &str) -> io::Result<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{OpenedDestination, Sink};
+    use super::Sink;
     use std::fs::{self, File};
 
     #[test]
@@ -134,7 +138,7 @@ mod tests {
         let check = |before: &str, last: u64, after: &str| {
             fs::write(&path, before).expect("written");
             let file = File::options().read(true).append(true).open(&path).expect("it is there");
-            let mut sink = Sink::new(OpenedDestination::File(file));
+            let mut sink = Sink::File(file).prepared();
             assert_eq!(sink.last_of("a"), last, "{before}");
             sink.add(b"next\n").expect("it can be written");
             assert_eq!(fs::read_to_string(&path).expect("text"), after);

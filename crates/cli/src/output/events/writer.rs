@@ -1,7 +1,6 @@
 //! A bounded queue between a run and the reader of its events, and the thread that empties it.
 //! Never makes the run wait. Dropped events are counted and reported in a line of their own.
 
-use super::destination::OpenedDestination;
 use super::line::gap_line;
 use super::sink::Sink;
 use std::collections::BTreeMap;
@@ -89,15 +88,15 @@ struct DroppedEvents {
 
 impl Writer {
     /// Starts writing to a destination with this name, which may be this process's stdout.
-    pub fn start(name: String, is_on_stdout: bool, opened: OpenedDestination) -> Writer {
+    pub fn start(name: String, is_on_stdout: bool, sink: Sink) -> Writer {
         let (sender, items) = mpsc::channel();
         let (result_sender, result) = mpsc::channel();
         let shared = Arc::new(Shared::default());
-        let continues = matches!(opened, OpenedDestination::File(_));
+        let continues = matches!(sink, Sink::File(_));
         let queue = Queue { sender, shared: Arc::clone(&shared), continues };
         // If the thread cannot start, all events count as dropped.
         let _ = thread::Builder::new().name("events".to_owned()).spawn(move || {
-            let dropped = WriterThread::new(Sink::new(opened)).write_all(&items, &shared);
+            let dropped = WriterThread::new(sink.prepared()).write_all(&items, &shared);
             let _ = result_sender.send(dropped);
         });
         Writer { name, is_on_stdout, queue, result }

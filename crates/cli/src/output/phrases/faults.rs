@@ -6,11 +6,6 @@ use longhaul_core::{
     TerminalReason,
 };
 
-/// Returns the meaning of a fault, as a clause.
-pub fn fault_text(fault: Fault) -> &'static str {
-    fault.describe()
-}
-
 /// Returns the cause of a failed attempt. An interrupt that Longhaul sent is described by its reason.
 pub fn attempt_cause(fault: Fault, stop_cause: Option<StopCause>) -> &'static str {
     match (fault, stop_cause) {
@@ -19,7 +14,7 @@ pub fn attempt_cause(fault: Fault, stop_cause: Option<StopCause>) -> &'static st
             "the agent was stopped at the limit"
         }
         (Fault::Interrupted, Some(StopCause::Suspended)) => "the agent was stopped to suspend the run",
-        (fault, _) => fault_text(fault),
+        (fault, _) => fault.describe(),
     }
 }
 

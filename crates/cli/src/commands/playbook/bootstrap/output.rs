@@ -4,10 +4,9 @@ use crate::args::GlobalArgs;
 use crate::args::playbook::BootstrapArgs;
 use crate::output;
 use crate::output::phrases::{bytes, counted, money};
-use longhaul_core::Usd;
+use longhaul_core::{Dollars, Rfc3339, Usd};
 use longhaul_playbook::Judge;
 use longhaul_playbook::bootstrap::{BootstrapPlan, PastSession, PlannedSession, SkipReason};
-use longhaul_store::rfc3339;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
@@ -28,11 +27,9 @@ pub struct BootstrapOutput {
     /// Estimated number of tokens.
     estimated_tokens: u64,
     /// Estimated cost. `None` for a model without a known price.
-    #[cfg_attr(test, schemars(with = "Option<longhaul_core::schema::Dollars>"))]
-    estimated_cost_usd: Option<f64>,
+    estimated_cost_usd: Option<Dollars>,
     /// Cost of the judge's requests, if known here. Requests of Claude Code are counted by its runs.
-    #[cfg_attr(test, schemars(with = "longhaul_core::schema::Dollars"))]
-    pub cost_usd: f64,
+    pub cost_usd: Dollars,
     /// Why the bootstrap stopped early. `None` if it completed.
     pub stopped: Option<String>,
 }
@@ -46,13 +43,11 @@ struct Session {
     /// Size of the transcript.
     bytes: u64,
     /// Time of the last write.
-    #[cfg_attr(test, schemars(with = "longhaul_core::schema::Rfc3339"))]
-    last_written_at: String,
+    last_written_at: Rfc3339,
     /// Estimated number of tokens.
     estimated_tokens: u64,
     /// Estimated cost.
-    #[cfg_attr(test, schemars(with = "Option<longhaul_core::schema::Dollars>"))]
-    estimated_cost_usd: Option<f64>,
+    estimated_cost_usd: Option<Dollars>,
     /// Progress of the session.
     result: SessionProgress,
     /// Short description of the result.
@@ -99,9 +94,9 @@ impl BootstrapOutput {
         let session = |planned: &PlannedSession| Session {
             transcript: planned.session.path.clone(),
             bytes: planned.session.bytes,
-            last_written_at: rfc3339(planned.session.at),
+            last_written_at: planned.session.at.into(),
             estimated_tokens: planned.estimate.tokens.total(),
-            estimated_cost_usd: planned.estimate.cost.map(Usd::as_dollars),
+            estimated_cost_usd: planned.estimate.cost.map(Dollars),
             result: SessionProgress::Open,
             message: None,
         };
@@ -117,8 +112,8 @@ impl BootstrapOutput {
             sessions: plan.included.iter().map(session).collect(),
             skipped: plan.skipped.iter().map(skipped).collect(),
             estimated_tokens: plan.estimate.tokens.total(),
-            estimated_cost_usd: plan.estimate.cost.map(Usd::as_dollars),
-            cost_usd: 0.0,
+            estimated_cost_usd: plan.estimate.cost.map(Dollars),
+            cost_usd: Dollars::default(),
             stopped: None,
         }
     }
@@ -158,7 +153,7 @@ impl BootstrapOutput {
         }
         let (sessions, skipped) = (self.sessions.len() as u64, self.skipped.len());
         if is_plan {
-            let cost = cost(self.estimated_cost_usd.and_then(Usd::from_dollars));
+            let cost = cost(self.estimated_cost_usd.map(|cost| cost.0));
             let tokens = self.estimated_tokens;
             text += &format!(
                 "{} to learn from, {skipped} skipped; {cost} (an estimate: about {tokens} tokens of {})\n",
@@ -166,8 +161,10 @@ impl BootstrapOutput {
                 self.model
             );
         } else {
-            let spent = Usd::from_dollars(self.cost_usd).filter(|spent| *spent > Usd::ZERO);
-            let spent = spent.map(|spent| format!(", for {}", money(spent))).unwrap_or_default();
+            let spent = match self.cost_usd.0 {
+                Usd::ZERO => String::new(),
+                spent => format!(", for {}", money(spent)),
+            };
             let learned = self.count(SessionProgress::Learned);
             text += &format!("{learned} of {} learned{spent}\n", counted(sessions, "session"));
         }

@@ -51,8 +51,7 @@ impl BootstrapLearner {
         command_output: &mut BootstrapOutput,
     ) -> Result<u8, Failure> {
         runtime::new()?.block_on(async {
-            let mut cancels = signals::cancels()
-                .map_err(|error| Failure::unexpected(format!("cannot listen for signals: {error}")))?;
+            let mut cancels = signals::cancels()?;
             let screen = Screen::new(global, plan.included.len());
             let stop =
                 self.learn_sessions(global, &mut state, plan, command_output, &screen, &mut cancels).await;
@@ -86,7 +85,7 @@ impl BootstrapLearner {
         for (index, planned) in plan.included.iter().enumerate() {
             let learning = LearningDb::open(&self.target.home)?;
             let spent = spent_since(&learning, started)?;
-            command_output.cost_usd = spent.as_dollars();
+            command_output.cost_usd = spent.into();
             if let Some(budget) = self.budget.filter(|budget| spent >= *budget) {
                 let message =
                     format!("the budget of {} is exhausted; run it again to continue", money(budget));
@@ -119,7 +118,7 @@ impl BootstrapLearner {
             let learning = LearningDb::open(&self.target.home)?;
             let result = self.record_progress(&learning, state, &planned.session.path)?;
             command_output.record_result(index, result, message);
-            command_output.cost_usd = spent_since(&learning, started)?.as_dollars();
+            command_output.cost_usd = spent_since(&learning, started)?.into();
             drop(learning);
             if let Some(stop) = stop(report, result) {
                 return Ok(Some(stop));

@@ -5,7 +5,7 @@ use crate::api_judge::{self, SystemClock};
 use crate::args::GlobalArgs;
 use crate::args::playbook::ExtractArgs;
 use crate::commands::playbook::templates;
-use crate::failure::Failure;
+use crate::failure::{Failure, OrFailure};
 use crate::output::time::TimeFormat;
 use crate::{open_home, output, runtime};
 use jiff::tz::TimeZone;
@@ -85,10 +85,10 @@ fn playbook(args: &ExtractArgs, project: &Path) -> Result<Playbook, Failure> {
             return Err(Failure::usage(error, "check --playbook"));
         }
     };
-    let (playbook, _) = Playbook::read(&text).map_err(|error| {
-        let error = format!("cannot read the playbook {}: {error}", path.display());
-        Failure::not_started(error, "`longhaul playbook check` shows details", None)
-    })?;
+    let (playbook, _) = Playbook::read(&text).or_not_started(
+        format!("cannot read the playbook {}", path.display()),
+        "`longhaul playbook check` shows details",
+    )?;
     Ok(playbook)
 }
 
@@ -102,7 +102,7 @@ fn check_length(prompt: &str, judge: &dyn Judge) -> Result<(), Failure> {
         judge.model()
     );
     let hint = "`longhaul playbook learn` judges it in parts; a model whose name ends in [1m] has more room";
-    Err(Failure::not_started(error, hint, Some(Fault::ContextFull)))
+    Err(Failure { fault: Some(Fault::ContextFull), ..Failure::not_started(error, hint) })
 }
 
 fn print_retry(global: &GlobalArgs, event: RequestEvent<'_>) {

@@ -1,7 +1,7 @@
 //! Reads a transcript completely and parses it before any other step.
 
 use crate::args::playbook::ExtractArgs;
-use crate::failure::Failure;
+use crate::failure::{Failure, OrFailure};
 use crate::open_home;
 use longhaul_playbook::judging::Excerpt;
 use longhaul_store::open_regular;
@@ -30,10 +30,10 @@ impl Source {
             (None, Some(path)) => (path.clone(), None),
             (None, None) => unreachable!("clap requires one of the two"),
         };
-        let bytes = open_regular(&path).and_then(read).map_err(|error| {
-            let error = format!("cannot read {}: {error}", path.display());
-            Failure::usage(error, "name a session file, such as ~/.claude/projects/*/*.jsonl")
-        })?;
+        let bytes = open_regular(&path).and_then(read).or_usage(
+            format!("cannot read {}", path.display()),
+            "name a session file, such as ~/.claude/projects/*/*.jsonl",
+        )?;
         let slice = excerpt(&bytes, &path.display().to_string())?;
         // Other processes read the queue, in other directories.
         let path = std::path::absolute(&path).unwrap_or(path);
@@ -56,12 +56,8 @@ fn run_transcript(selector: &str) -> Result<(PathBuf, Option<PathBuf>), Failure>
 }
 
 fn from_stdin() -> Result<Source, Failure> {
-    let bytes = read(io::stdin().lock()).map_err(|error| {
-        Failure::usage(
-            format!("cannot read the transcript from stdin: {error}"),
-            "name its file instead of `-`",
-        )
-    })?;
+    let bytes = read(io::stdin().lock())
+        .or_usage("cannot read the transcript from stdin", "name its file instead of `-`")?;
     let slice = excerpt(&bytes, "stdin")?;
     Ok(Source { path: None, bytes, slice, run_directory: None })
 }
