@@ -3,7 +3,7 @@
 use super::super::content::chunk_text;
 use super::super::tool_calls::{CallVerdict, has_ended};
 use super::AcpDecoder;
-use crate::one_line;
+use crate::activity::one_line;
 use agent_client_protocol_schema::{
     ContentChunk, SessionUpdate, ToolCallStatus, ToolCallUpdate, Usage as StatedUsage,
 };
