@@ -10,7 +10,7 @@ mod sessions;
 mod table;
 mod targets;
 
-use crate::programs::{Programs, SeedOptions, debug_build};
+use crate::programs::{AgentChoice, Programs, SeedOptions, debug_build};
 use crate::results::{FAULTS, RESILIENCE, ResultSection};
 use crate::{machine, real_agent};
 use case::Case;
@@ -103,6 +103,9 @@ fn selected_cases(options: &FaultOptions) -> io::Result<Vec<Case>> {
         let names = names.join(", ");
         return Err(io::Error::other(format!("no scenario `{name}`; the scenarios are: {names}")));
     }
-    let is_selected = |case: &Case| options.only.is_empty() || options.only.contains(&case.name);
+    let is_acp = options.rig.agent == AgentChoice::Acp;
+    let is_selected = |case: &Case| {
+        options.only.contains(&case.name) || (options.only.is_empty() && !(is_acp && case.claude_only))
+    };
     Ok(cases.into_iter().filter(|case| is_selected(case) && !(options.quick && case.slow)).collect())
 }

@@ -15,10 +15,11 @@ mod tool_calls;
 mod transcript_decoder;
 mod usage_meter;
 
+use crate::prompts::{background_note, prompt, prompt_text};
 use crate::{
     AgentContext, AgentEnvironment, AttemptSnapshot, BackgroundTask, Conversation, Decoder, Dialect,
     DoneSignals, EffectRules, Guards, Invocation, Prices, PriorAttempts, SessionLayout, UserTables,
-    UserTablesError, background_note, prompt, prompt_text,
+    UserTablesError,
 };
 use agent_client_protocol_schema::{AGENT_METHOD_NAMES, CancelNotification};
 use longhaul_core::{AttemptPlan, PromptKind, Remaining};

@@ -3,13 +3,11 @@
 //! Claude Code reads and writes JSON lines. Its exit code, its `subtype` and single events are no proof: the
 //! last `result` decides, unless a new exchange started after it.
 
-mod activity;
 mod background;
 mod compaction;
 mod control;
 mod conversation_reducer;
 mod decoder;
-mod done_claim;
 mod effect_tracker;
 pub mod environment;
 mod event_kind;
@@ -19,10 +17,8 @@ mod guard_hooks;
 mod invocation;
 mod learn_hooks;
 mod network;
-mod prompts;
 mod questions;
 mod recent_messages;
-mod reminder;
 pub mod researchgym;
 mod session_conversation;
 mod session_file;
@@ -33,6 +29,7 @@ mod usage_meter;
 mod vendor_terms;
 mod wire;
 
+use crate::prompts::{background_note, prompt_text};
 use crate::{
     AgentContext, AgentEnvironment, AttemptSnapshot, BackgroundTask, Conversation, Decoder, Dialect,
     DoneSignals, EffectRules, Guards, Invocation, Prices, PriorAttempts, SessionLayout, UserTables,
@@ -41,11 +38,7 @@ use crate::{
 use longhaul_core::{AttemptPlan, PromptKind, Remaining};
 use std::sync::Arc;
 
-pub(crate) use activity::{one_line, with_detail};
 pub use control::{end_session, initialize, interrupt, user_line};
-pub(crate) use done_claim::DoneClaim;
-pub use finish_tool::FINISH;
-pub(crate) use prompts::{background_note, prompt, prompt_text};
 
 /// The model name of messages that the agent program writes itself.
 const SYNTHETIC: &str = "<synthetic>";

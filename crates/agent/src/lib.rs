@@ -8,12 +8,14 @@
 //! short documented list of the vendor's messages. The one exception is opt-in: [`DoneSignals::line`].
 
 mod acp;
+mod activity;
 mod agent_environment;
 mod answers;
 pub mod claude;
 mod conversation;
 mod dialect;
 mod did_you_mean;
+mod done_claim;
 mod effects;
 mod guards;
 mod handoff;
@@ -22,6 +24,7 @@ mod messages;
 mod network;
 mod pattern;
 mod prices;
+mod prompts;
 mod python_repr;
 mod session_layout;
 mod side_effects;
@@ -35,8 +38,6 @@ mod user_tables;
 pub use agent_environment::AgentEnvironment;
 pub use answers::{Answers, AnswersError, GivenAnswer, Question};
 pub use claude::researchgym;
-// Parts of the first dialect that hold for every agent.
-pub(crate) use claude::{DoneClaim, background_note, one_line, prompt, prompt_text, with_detail};
 pub use conversation::Conversation;
 pub use dialect::{
     AgentContext, AgentRequest, Decoder, Dialect, DoneSignals, Invocation, PriorAttempts, Program,

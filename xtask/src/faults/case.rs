@@ -29,6 +29,8 @@ pub struct Case {
     pub unrecoverable: bool,
     #[serde(default)]
     pub slow: bool,
+    #[serde(default)]
+    pub claude_only: bool,
     pub idle_s: Option<u32>,
     pub calls: Option<u32>,
     pub claim: Option<Claim>,

@@ -8,7 +8,8 @@ use crate::process::KillOnDrop;
 use crate::programs::{AgentChoice, Programs};
 use crate::sandbox::{PERMISSION, Sandbox};
 use crate::{journal, processes};
-use longhaul_core::draw;
+use longhaul_agent::default_dialect;
+use longhaul_core::{Preset, draw};
 use longhaul_drill::{RequestLog, Scenario, announced_message_ids, scenario, workspace};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
@@ -154,6 +155,11 @@ impl TestRig {
         let log = |name: &str| File::options().create(true).append(true).open(sandbox.path().join(name));
         let mut command = sandbox.agent_command(&self.programs.longhaul, loopback);
         command.args(["--output-format", "json", "--verbose"]).stdout(log(STDOUT)?).stderr(log("stderr")?);
+        if self.agent == AgentChoice::Acp {
+            // The Agent Client Protocol has no such setting.
+            let retries = Preset::Default.policy().inner_retries.to_string();
+            command.env(default_dialect().environment().max_retries, retries);
+        }
         Ok(command)
     }
 }

@@ -10,6 +10,11 @@ pub(super) fn chunk_text(chunk: &ContentChunk) -> &str {
     }
 }
 
+/// Returns the id of a chunk's message, if the agent states ids.
+pub(super) fn message_id(chunk: &ContentChunk) -> Option<&str> {
+    chunk.message_id.as_ref().map(|id| &*id.0)
+}
+
 /// Returns the text of a call's content, one paragraph per part.
 pub(super) fn content_text(content: &[ToolCallContent]) -> String {
     let texts = content.iter().filter_map(|part| match part {

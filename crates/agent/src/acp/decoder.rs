@@ -13,11 +13,12 @@ use super::rpc::{self, Incoming};
 use super::tool_calls::AcpCalls;
 use super::transcript_decoder::AcpTranscriptDecoder;
 use super::usage_meter::AcpUsageMeter;
+use crate::done_claim::DoneClaim;
 use crate::line_splitter::{Line, LineSplitter};
 use crate::transcript_message::TranscriptMessage;
 use crate::{
-    AgentRequest, AttemptSnapshot, Decoder, DoneClaim, DoneSignals, EffectRules, Guards, Prices,
-    SessionStart, SideEffects,
+    AgentRequest, AttemptSnapshot, Decoder, DoneSignals, EffectRules, Guards, Prices, SessionStart,
+    SideEffects,
 };
 use agent_client_protocol_schema::{CLIENT_METHOD_NAMES, SessionNotification, SessionUpdate};
 use longhaul_core::{AgentResult, Evidence, Exit, Notice, SessionId, StartupError, Usage};

@@ -1,8 +1,9 @@
 //! Tracks the tool calls of a process. The protocol names no tools, only their kinds, so each kind has the
 //! name under which guards and effect rules know it.
 
+use crate::activity::with_detail;
 use crate::tool_input::{ToolArgument, ToolInput};
-use crate::{EffectRules, EffectScope, SideEffects, UnresolvedCall, with_detail};
+use crate::{EffectRules, EffectScope, SideEffects, UnresolvedCall};
 use agent_client_protocol_schema::{ToolCallStatus, ToolCallUpdate, ToolKind};
 use serde_json::Value;
 use std::collections::BTreeMap;

@@ -1,7 +1,7 @@
 //! Converts a stream into transcript messages as it arrives. Text arrives in chunks and is complete when
 //! something else follows.
 
-use super::content::{chunk_text, content_text};
+use super::content::{chunk_text, content_text, message_id};
 use super::handshake::{Handshake, Stage};
 use super::rpc::{self, Incoming};
 use super::tool_calls::{has_ended, tool_name};
@@ -39,6 +39,8 @@ pub(super) struct AcpTranscriptDecoder {
     session: Option<String>,
     /// The text in progress, with its kind.
     text: Option<TranscriptMessage>,
+    /// The id of its message, if the agent states ids.
+    text_id: Option<String>,
     /// Messages of the response in progress, whose usage may follow.
     queue: Vec<TranscriptMessage>,
     open_calls: BTreeSet<String>,
@@ -68,6 +70,7 @@ impl AcpTranscriptDecoder {
             session_open: false,
             session: None,
             text: None,
+            text_id: None,
             queue: Vec::new(),
             open_calls: BTreeSet::new(),
             has_usage: false,
@@ -107,8 +110,11 @@ impl AcpTranscriptDecoder {
     fn chunk(&mut self, kind: EventKind, chunk: &ContentChunk, out: &mut Vec<TranscriptMessage>) {
         let text = chunk_text(chunk);
         if !text.is_empty() {
-            if self.text.as_ref().is_none_or(|message| message.kind != kind) {
+            let id = message_id(chunk);
+            let is_same = self.text.as_ref().is_some_and(|message| message.kind == kind);
+            if !is_same || self.text_id.as_deref() != id {
                 self.close_text();
+                self.text_id = id.map(str::to_owned);
                 self.text = Some(self.message(kind, MessageOrigin::Model));
             }
             if let Some(message) = &mut self.text {

@@ -93,16 +93,17 @@ impl AcpUsageMeter {
         self.cost_before = if is_new { Some(Usd::ZERO) } else { self.cost };
     }
 
-    /// Records text of the model. A text with another id belongs to another message.
-    pub(super) fn on_text(&mut self, message: Option<&str>, bytes: usize) {
-        if let Some(id) = message
-            && self.turn.message.as_deref() != message
-            && self.turn.message.replace(id.to_owned()).is_some()
-        {
+    /// Records text of the model. Returns whether it starts another message: its id differs from the last.
+    pub(super) fn on_text(&mut self, message: Option<&str>, bytes: usize) -> bool {
+        let is_other = message.is_some_and(|id| {
+            self.turn.message.as_deref() != message && self.turn.message.replace(id.to_owned()).is_some()
+        });
+        if is_other {
             self.on_message_end();
         }
         self.turn.awaits_tools = false;
         self.on_content(bytes);
+        is_other
     }
 
     /// Records a tool call. Agents state the tokens of a message before or after its calls.

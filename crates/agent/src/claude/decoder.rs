@@ -4,10 +4,8 @@
 //! exchange is open; its sibling modules interpret them.
 
 use super::SYNTHETIC;
-use super::activity;
 use super::background::Background;
 use super::conversation_reducer::ConversationReducer;
-use super::done_claim::DoneClaim;
 use super::effect_tracker;
 use super::event_kind::Kind;
 use super::exchange::ExchangeState;
@@ -17,6 +15,8 @@ use super::tool_calls::ToolCalls;
 use super::usage_meter::UsageMeter;
 use super::vendor_terms;
 use super::wire::{Note, ResultLine, StreamLine, parse};
+use crate::activity;
+use crate::done_claim::{DoneClaim, FINISH};
 use crate::line_splitter::{Line, LineSplitter};
 use crate::transcript_message::TranscriptMessage;
 use crate::{AttemptSnapshot, Decoder, DoneSignals, EffectRules, Guards, Prices, SideEffects};
@@ -326,7 +326,9 @@ impl ClaudeDecoder {
             if self.exchange_open && self.tools.start(call.id.as_str(), &label) {
                 self.snapshot.tool = Some(label.clone());
                 self.snapshot.activity = label;
-                self.claim.on_call(call, thread);
+                if thread.is_empty() && call.name.is(FINISH) {
+                    self.claim.on_call(call.id.as_str());
+                }
                 out.push(Notice::ToolStarted);
             }
         }
@@ -349,7 +351,7 @@ impl ClaudeDecoder {
                 self.set_activity("thinking");
                 self.snapshot.tool = self.tools.open_label().map(str::to_owned);
                 out.push(Notice::ToolEnded);
-                if self.claim.on_result(block) {
+                if self.claim.on_result(block.tool_use_id.as_str(), block.is_error.is_set()) {
                     out.push(Notice::ClaimedDone);
                 }
             }

@@ -1,8 +1,8 @@
 //! Records the agent's tool calls as side effects of its attempt.
 
-use super::activity::{main_argument, with_detail};
 use super::vendor_terms;
 use super::wire::{Block, StreamLine};
+use crate::activity::{main_argument, with_detail};
 use crate::tool_input::ToolInput;
 use crate::{EffectRules, EffectScope, SideEffects, UnresolvedCall};
 

@@ -2,10 +2,9 @@
 //! the server of the tool.
 
 use crate::Program;
+use crate::done_claim::FINISH;
 use serde_json::json;
 
-/// The tool's name in Claude Code, which includes the name of our server.
-pub const FINISH: &str = "mcp__longhaul__finish";
 const SERVER: &str = "longhaul";
 
 /// Returns the arguments that offer the tool. They add to the user's own servers and to further flags of the

@@ -3,9 +3,9 @@
 
 use super::compaction::fingerprint;
 use super::control::{INTERRUPT, hook_answer, initialize, permission_denial};
-use super::finish_tool::FINISH;
 use super::questions::{self, QUESTION_TOOL};
 use super::wire::{HookInput, Note, Request, Response};
+use crate::done_claim::FINISH;
 use crate::snapshot::{BlockedCall, truncate_to_bytes};
 use crate::{GivenAnswer, GuardedCall, Guards, Verdict};
 use longhaul_core::Questions;

@@ -7,8 +7,8 @@ use super::finish_tool;
 use super::guard_hooks::register;
 use super::learn_hooks;
 use super::network;
-use super::prompts::prompt;
 use super::questions::ENABLING_ARGS;
+use crate::prompts::prompt;
 use crate::{AgentContext, Invocation, PriorAttempts};
 use longhaul_core::{AttemptPlan, SessionPlan};
 use serde_json::{Map, Value};
@@ -183,21 +183,13 @@ fn env_set(context: &AgentContext, attempt: u32) -> Vec<(String, String)> {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+mod tests {
     use super::{invocation, summary_invocation};
+    use crate::prompts::tests::context;
     use crate::{AgentContext, PriorAttempts, Program};
     use expect_test::{Expect, expect};
-    use longhaul_core::{
-        AttemptPlan, Fault, Limit, Preset, PromptKind, RunId, RunSpec, SessionId, SessionPlan,
-    };
+    use longhaul_core::{AttemptPlan, Fault, Limit, PromptKind, SessionId, SessionPlan};
     use std::collections::BTreeMap;
-
-    /// Returns the context of a run that `edit` changed.
-    pub(in crate::claude) fn context(edit: impl FnOnce(&mut RunSpec)) -> AgentContext {
-        let policy = Preset::Default.policy();
-        let spec = RunSpec::new("/bin/claude", "/home/demo/project", "Fix the tests.", policy).with(edit);
-        AgentContext::new(spec, RunId::from("kqzr")).expect("the guards are valid")
-    }
 
     fn check(context: &AgentContext, session: SessionPlan, kind: PromptKind, expected: Expect) {
         let found = invocation(context, &AttemptPlan::new(2, session, kind), &PriorAttempts::default());

@@ -5,6 +5,8 @@
 //! Parts are classified by their origin, never by their text: work that mentions "500" or "timeout" is work.
 //! ResearchGym's own prompts are recognized by their first sentence.
 
+pub use crate::prompts::RESEARCHGYM_WRAP_UP as WRAP_UP;
+
 use super::SYNTHETIC;
 use super::vendor_terms::is_interruption_marker;
 use crate::Conversation;
@@ -13,8 +15,6 @@ use crate::transcript_message::{EventKind, MessageOrigin, TranscriptMessage};
 use serde_json::value::to_raw_value;
 use serde_json::{Deserializer, Value};
 
-/// The prompt with which ResearchGym ends a run. The turns after it are not part of the work.
-pub const WRAP_UP: &str = "Time limit reached. Commit any uncommitted changes and stop.";
 const CONTINUES: [&str; 2] =
     ["Please proceed to the next step using your best judgement.", "Continue from where you left off."];
 const NOTES: [&str; 3] =

@@ -6,11 +6,11 @@
 
 use super::SYNTHETIC;
 use super::conversation_reducer::{content_text, model_part, tool_result};
-use super::prompts::{is_longhaul_prompt, is_wrap_up, split_task};
 use super::session_file::{lines, rows};
 use super::vendor_terms::is_interruption_marker;
 use super::wire::{Row, parse};
 use crate::Conversation;
+use crate::prompts::{is_longhaul_prompt, is_wrap_up, split_task};
 use crate::transcript_message::{EventKind, MessageOrigin, TranscriptMessage};
 
 /// Returns whether a file is a session file or else a stream, or `None` if it is neither.

@@ -326,3 +326,24 @@ fn stated_cost_lacks_only_messages_after_it() {
     assert_eq!((found.tokens.total(), found.truncated_tokens.total()), (2200, 1010));
     assert_eq!((found.reported_cost, found.estimated_cost), (Usd(3_000_000), Usd::ZERO));
 }
+
+#[test]
+fn result_is_the_last_message() {
+    let chunk = |id: &str, text: &str| {
+        update(json!({"sessionUpdate": "agent_message_chunk", "messageId": id,
+            "content": {"type": "text", "text": text}}))
+    };
+    let mut decoder = decoder(Guards::default());
+    let lines = [
+        chunk("m1", "It wor"),
+        chunk("m2", "It works"),
+        chunk("m2", "."),
+        answer(json!({"stopReason": "end_turn"})),
+    ];
+    decoder.collect_messages(1);
+    feed(&mut decoder, &[INITIALIZED, OPENED]);
+    feed(&mut decoder, &lines.iter().map(String::as_str).collect::<Vec<_>>());
+    assert_eq!(decoder.snapshot().result.as_deref(), Some("It works."));
+    let texts: Vec<_> = decoder.take_messages().into_iter().filter_map(|message| message.content).collect();
+    assert_eq!(texts, ["It wor", "It works."]);
+}

@@ -1,9 +1,9 @@
 //! Reads the session updates of an open exchange: text, thinking, tool calls and costs.
 
-use super::super::content::chunk_text;
+use super::super::content::{chunk_text, message_id};
 use super::super::tool_calls::{CallVerdict, has_ended};
 use super::AcpDecoder;
-use crate::one_line;
+use crate::activity::one_line;
 use agent_client_protocol_schema::{
     ContentChunk, SessionUpdate, ToolCallStatus, ToolCallUpdate, Usage as StatedUsage,
 };
@@ -37,7 +37,9 @@ impl AcpDecoder {
         let text = chunk_text(chunk);
         if !text.is_empty() {
             self.output(out);
-            self.usage_meter.on_text(message_id(chunk), text.len());
+            if self.usage_meter.on_text(message_id(chunk), text.len()) {
+                self.snapshot.last_text.clear();
+            }
             if self.snapshot.last_text.len() < TEXT_BYTES_MAX {
                 self.snapshot.last_text.push_str(text);
             }
@@ -108,8 +110,4 @@ impl AcpDecoder {
             activity.clone_into(&mut self.snapshot.activity);
         }
     }
-}
-
-fn message_id(chunk: &ContentChunk) -> Option<&str> {
-    chunk.message_id.as_ref().map(|id| &*id.0)
 }

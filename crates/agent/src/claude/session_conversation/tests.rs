@@ -1,7 +1,7 @@
 use super::{from_file as from_session, is_session};
 use crate::claude::Claude;
-use crate::claude::invocation::tests::context;
-use crate::claude::prompts::prompt;
+use crate::prompts::prompt;
+use crate::prompts::tests::context;
 use crate::transcript_message::{EventKind, MessageOrigin, TranscriptMessage};
 use crate::{Conversation, Dialect, PriorAttempts, RecordedAttempt};
 use expect_test::{Expect, expect};

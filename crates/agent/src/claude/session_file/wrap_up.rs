@@ -5,9 +5,9 @@
 
 use super::ClaudeSession;
 use super::session_row::{RowKind, SessionRow};
-use crate::claude::prompts::is_wrap_up;
 use crate::claude::vendor_terms::is_interruption_marker;
 use crate::claude::wire::{Row, parse};
+use crate::prompts::is_wrap_up;
 use std::collections::BTreeMap;
 
 /// Returns the last message before the wrap-up. `None` unless the wrap-up comes last and follows a message to

@@ -1,10 +1,11 @@
 //! Detects the agent's claim that its work is done: a call of the finish tool, or a line that the user agreed
 //! on. Does not decide what follows from it.
 
-use super::finish_tool::FINISH;
-use super::wire::Block;
 use crate::DoneSignals;
 use std::collections::BTreeSet;
+
+/// The name of the finish tool, as an agent lists it: it includes the name of our server.
+pub(crate) const FINISH: &str = "mcp__longhaul__finish";
 
 // An agent claims it once. More open calls than this indicate a damaged stream.
 const CALLS_MAX: usize = 64;
@@ -28,18 +29,18 @@ impl DoneClaim {
         self.open.clear();
     }
 
-    /// Records a tool call. A sub-agent's claim covers only its part of the work.
-    pub(super) fn on_call(&mut self, call: &Block<'_>, thread: &str) {
-        let counts = self.signals.tool && thread.is_empty() && call.name.is(FINISH);
-        if counts && self.open.len() < CALLS_MAX {
-            self.open.insert(call.id.as_str().to_owned());
+    /// Records a call of the finish tool in the main conversation. A sub-agent's claim covers only its part of
+    /// the work.
+    pub(crate) fn on_call(&mut self, id: &str) {
+        if self.signals.tool && self.open.len() < CALLS_MAX {
+            self.open.insert(id.to_owned());
         }
     }
 
     /// Records the result of a call and returns whether it makes the claim. A failed call does not, because
     /// the agent did not receive the confirmation.
-    pub(super) fn on_result(&mut self, result: &Block<'_>) -> bool {
-        let is_claim = self.open.remove(result.tool_use_id.as_str()) && !result.is_error.is_set();
+    pub(crate) fn on_result(&mut self, id: &str, is_error: bool) -> bool {
+        let is_claim = self.open.remove(id) && !is_error;
         self.made |= is_claim;
         is_claim
     }

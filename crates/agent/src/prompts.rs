@@ -2,12 +2,13 @@
 //! because they stay in the conversation.
 
 mod keep_going;
+mod reminder;
 
-use super::reminder::{Recipient, is_reminder, reminder, stopped_tasks_note};
 use crate::handoff::quote::{fenced, inline};
 use crate::handoff::{AFTER_TASK, interruption};
 use crate::{AgentContext, BackgroundTask, HandoffContext, HandoffReason, PriorAttempts, handoff_prompt};
 use longhaul_core::{AttemptPlan, Fault, Limit, Nudge, PromptKind, Remaining, ResumeStrategy};
+use reminder::{Recipient, is_reminder, reminder, stopped_tasks_note};
 
 const COMMAND_CHARS_MAX: usize = 200;
 
@@ -16,7 +17,9 @@ const CHECK_FAILED: &str = "The check of your work failed.";
 const LIMIT_RAISED: &str = "The work stopped because ";
 
 const RAISED: &str = " The limits were raised: ";
-/// The start of ResearchGym's wrap-up prompt, which is only correct for time limits.
+/// The prompt with which ResearchGym ends a run. The turns after it are not part of the work.
+pub const RESEARCHGYM_WRAP_UP: &str = "Time limit reached. Commit any uncommitted changes and stop.";
+/// Its start. It is only correct for time limits.
 const TIME_LIMIT: &str = "Time limit reached.";
 
 /// The text between the task and the rest if there is no record of earlier work.
@@ -198,7 +201,7 @@ fn nudge_prompt(nudge: Nudge) -> &'static str {
 
 /// Returns whether a prompt in a session is one that Longhaul sent on its own behalf, with or without a
 /// reminder.
-pub(super) fn is_longhaul_prompt(text: &str) -> bool {
+pub(crate) fn is_longhaul_prompt(text: &str) -> bool {
     let nudges = [Nudge::Answer, Nudge::SmallerSteps].map(|nudge| nudge_prompt(nudge).to_owned());
     let is_known =
         Fault::ALL.iter().map(|fault| interrupted_prompt(*fault)).chain(nudges).any(|own_prompt| {
@@ -213,27 +216,33 @@ pub(super) fn is_longhaul_prompt(text: &str) -> bool {
 }
 
 /// Returns whether a prompt in a session is a wrap-up prompt of Longhaul or ResearchGym.
-pub(super) fn is_wrap_up(text: &str) -> bool {
-    text.starts_with(WRAP_UP) || text.starts_with(super::researchgym::WRAP_UP)
+pub(crate) fn is_wrap_up(text: &str) -> bool {
+    text.starts_with(WRAP_UP) || text.starts_with(RESEARCHGYM_WRAP_UP)
 }
 
 /// Splits a handoff prompt into its task and the record of earlier work.
-pub(super) fn split_task(text: &str) -> Option<(&str, &str)> {
+pub(crate) fn split_task(text: &str) -> Option<(&str, &str)> {
     let separators = AFTER_TASK.into_iter().chain([AFTER_LOSS]);
     let offset = separators.filter_map(|opening| text.find(opening)).min()?;
     Some((&text[..offset], text[offset..].trim_start()))
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::{background_note, is_longhaul_prompt, prompt};
-    use crate::claude::invocation::tests::context;
     use crate::{AgentContext, BackgroundTask, PriorAttempts};
     use expect_test::expect;
     use longhaul_core::{
-        AttemptPlan, Fault, KeepGoingPrompt, Limit, Nudge, PromptKind, Remaining, SessionId, SessionPlan,
-        Span, Usd,
+        AttemptPlan, Fault, KeepGoingPrompt, Limit, Nudge, Preset, PromptKind, Remaining, RunId, RunSpec,
+        SessionId, SessionPlan, Span, Usd,
     };
+
+    /// Returns the context of a run that `edit` changed.
+    pub(crate) fn context(edit: impl FnOnce(&mut RunSpec)) -> AgentContext {
+        let policy = Preset::Default.policy();
+        let spec = RunSpec::new("/bin/claude", "/home/demo/project", "Fix the tests.", policy).with(edit);
+        AgentContext::new(spec, RunId::from("kqzr")).expect("the guards are valid")
+    }
 
     fn training() -> BackgroundTask {
         BackgroundTask {

@@ -1,6 +1,6 @@
 //! Prompts for an agent that stopped before the task was done.
 
-use crate::claude::finish_tool::FINISH;
+use crate::done_claim::FINISH;
 use crate::{AgentContext, DoneSignals};
 use longhaul_core::{KeepGoingPrompt, Remaining};
 
@@ -65,7 +65,7 @@ pub(super) fn is_keep_going_prompt(text: &str) -> bool {
 mod tests {
     use super::{confirm_prompt, continue_prompt, is_keep_going_prompt};
     use crate::Program;
-    use crate::claude::invocation::tests::context;
+    use crate::prompts::tests::context;
     use expect_test::expect;
     use longhaul_core::{KeepGoing, KeepGoingPrompt, Remaining, Span, Usd};
 

@@ -7,12 +7,12 @@ const CHARS_MAX: usize = 80;
 // Enough for 80 characters and for control characters, which are dropped.
 const BYTES_MAX: usize = 8 * CHARS_MAX;
 
-pub(super) fn describe_call(tool: &str, input: &ToolInput<'_>) -> String {
+pub(crate) fn describe_call(tool: &str, input: &ToolInput<'_>) -> String {
     one_line(&with_detail(tool, first_line(&main_argument(tool, input))))
 }
 
 /// Returns the most informative argument, or an empty text if no known one is present.
-pub(super) fn main_argument(tool: &str, input: &ToolInput<'_>) -> String {
+pub(crate) fn main_argument(tool: &str, input: &ToolInput<'_>) -> String {
     input.argument(tool).map_or_else(String::new, |argument| argument.as_str().to_owned())
 }
 
