@@ -1,6 +1,6 @@
 //! Declares closed lists: enums whose variants have wire words.
 
-/// Declares an enum with a wire word for each variant, its list `ALL`, `as_str` and `Display`. It derives
+/// Declares an enum with a wire word for each variant, its list `ALL`, `as_str` and `Display`. The enum derives
 /// `Serialize`, which uses the same words.
 #[macro_export]
 #[doc(hidden)]

@@ -28,6 +28,10 @@ impl SessionRefusal {
         SessionRefusal { startup: StartupError::SessionUnknown, message }
     }
 
+    fn held(message: String) -> SessionRefusal {
+        SessionRefusal { startup: StartupError::SessionHeld, message }
+    }
+
     pub(crate) fn evidence(&self) -> Evidence {
         Evidence { startup: Some(self.startup), ..Evidence::from_exit(Exit::NeverSpawned) }
     }
@@ -48,8 +52,9 @@ impl RunSessions {
                 self.locks.push((session.clone(), lock));
                 Ok(Ok(()))
             }
-            Err(busy @ (StoreError::SessionBusy { .. } | StoreError::SessionOrphaned { .. })) => {
-                Ok(Err(SessionRefusal { startup: StartupError::SessionHeld, message: busy.to_string() }))
+            Err(busy @ StoreError::SessionBusy { .. }) => Ok(Err(SessionRefusal::held(busy.to_string()))),
+            Err(orphaned @ StoreError::SessionOrphaned { .. }) => {
+                Ok(Err(SessionRefusal::held(format!("{orphaned}; recover or cancel that run first"))))
             }
             Err(error) => Err(error),
         }

@@ -1,4 +1,4 @@
-//! Tests a full disk: every write fails with a hint and leaves nothing partial. A limit on the file size
+//! Tests a full disk: every write fails and leaves nothing partial. A limit on the file size
 //! simulates the full disk.
 
 use crate::role;
