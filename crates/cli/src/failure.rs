@@ -47,7 +47,6 @@ impl Failure {
         Failure { exit_code, outcome, run: Some(run), ..Failure::not_started(error, hint) }
     }
 
-    /// Creates the failure of an unexpected error.
     pub fn unexpected(error: impl Into<String>) -> Failure {
         let (exit_code, outcome) = (UNEXPECTED_ERROR, OutcomeKind::Bug);
         Failure { hint: None, exit_code, outcome, ..Failure::not_started(error, "") }
@@ -75,7 +74,6 @@ impl<T, E: Display> OrFailure<T> for Result<T, E> {
     }
 }
 
-/// Returns the exit code of a run with this outcome.
 pub fn code(kind: OutcomeKind) -> u8 {
     Outcome { kind, ..Outcome::DONE }.exit_code()
 }

@@ -113,7 +113,6 @@ fn check(args: &LogsArgs, format: Option<OutputFormat>) -> Result<(), Failure> {
     }
 }
 
-/// Prints the messages as one array.
 fn array(dir: &RunDir, filter: LogFilter) -> Result<u8, Failure> {
     let mut out = BufWriter::new(out::printer());
     let (mut filter, mut count) = (filter.filter(), 0_u64);

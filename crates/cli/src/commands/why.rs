@@ -81,7 +81,6 @@ fn entries_of(dir: &RunDir, history: &RunHistory) -> Vec<TimelineEntry> {
     timeline(history, &files)
 }
 
-/// Returns the current status of the run in this directory.
 pub fn run_status(dir: &RunDir) -> Result<RunStatus, Failure> {
     let is_supervised = Journal::is_locked(&dir.journal_path())?;
     let is_outcome_published = dir.status().is_ok_and(|status| status.returncode.is_some());

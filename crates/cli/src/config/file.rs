@@ -342,7 +342,6 @@ struct Section<'a> {
     profile: Option<&'a str>,
 }
 
-/// Returns a hint for an unknown profile.
 pub fn profiles_hint<'a>(name: &str, names: impl Iterator<Item = &'a String>) -> String {
     let names: Vec<&str> = names.map(String::as_str).collect();
     match (names.as_slice(), did_you_mean(name, names.iter().copied()).first()) {

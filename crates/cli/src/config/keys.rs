@@ -123,7 +123,6 @@ pub struct Keys<'a> {
 }
 
 impl<'a> Keys<'a> {
-    /// Collects the keys of this command tree.
     pub fn for_command(root: &'a Command) -> Keys<'a> {
         let args = |name| root.find_subcommand(name).expect("there is such a command").get_arguments();
         let plain = root.get_arguments().chain(args(RUN)).map(|arg| (None, arg));

@@ -124,7 +124,6 @@ impl ProgressDisplay {
         }
     }
 
-    /// Warns of each question that was answered by default.
     fn warn_default_answers(&mut self, view: StepView<'_>) {
         let Some(snapshot) = view.snapshot else { return };
         let attempt = view.run.state().attempts();

@@ -54,7 +54,6 @@ pub fn colored_table(
     out
 }
 
-/// Returns the width of this column: that of its widest cell.
 pub fn column_width(rows: &[Vec<String>], column: usize) -> usize {
     rows.iter().map(|row| row[column].width()).max().unwrap_or(0)
 }

@@ -25,7 +25,6 @@ pub struct RunStatus {
     pub now: Moment,
 }
 
-/// Returns the next step of this run.
 pub fn next_step(
     id: &RunId,
     run: &Run,

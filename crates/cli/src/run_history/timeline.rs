@@ -9,7 +9,6 @@ use longhaul_core::{
 };
 use std::collections::BTreeMap;
 
-/// Builds the timeline of a run from its history and the files of its attempts.
 pub fn timeline(history: &RunHistory, files: &BTreeMap<u32, AttemptFiles>) -> Vec<TimelineEntry> {
     let mut builder = TimelineBuilder { history, files, entries: Vec::new() };
     history.events().iter().for_each(|event| builder.add(event));
@@ -211,7 +210,6 @@ fn work(duration_ms: Span, usage: Usage) -> WorkDone {
     }
 }
 
-/// Returns whether the attempt ended with an accepted done claim.
 fn is_accepted(ended: &AttemptEnd) -> bool {
     match &ended.next {
         AfterAttempt::Check => true,
@@ -268,7 +266,6 @@ fn is_same_outage(before: &AttemptsEnded, after: &AttemptsEnded) -> bool {
 }
 
 impl AttemptsEnded {
-    /// Adds the next attempt of the same outage.
     fn add(&mut self, next: &AttemptsEnded) {
         let sum = |one: Option<Span>, other: Option<Span>| {
             one.into_iter().chain(other).reduce(|one, other| one + other)

@@ -4,7 +4,6 @@
 use crate::output::color::{Colors, Style};
 use crate::output::envelope_text::is_control_like;
 
-/// Renders the patch.
 pub fn colored(text: &[u8], colors: Colors) -> String {
     let mut out = String::with_capacity(text.len() + text.len() / 8);
     let mut hunk = Hunk::default();

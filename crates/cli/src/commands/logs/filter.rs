@@ -39,7 +39,6 @@ struct LineHeader<'a> {
 }
 
 impl LogFilterState {
-    /// Returns whether this message is selected.
     pub fn selects(&mut self, attempt: u32, timestamp: Option<&str>) -> bool {
         if let (false, Some(since), Some(at)) =
             (self.has_started, self.filter.since, timestamp.and_then(moment))

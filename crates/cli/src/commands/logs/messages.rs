@@ -86,7 +86,6 @@ impl MessageLog {
         Ok(())
     }
 
-    /// Prints how the attempt ended, if it has.
     fn end(&mut self, attempts: &Attempts, out: &mut dyn Write) -> io::Result<()> {
         if let Some(ending) = attempts.ending(self.attempt).filter(|_| self.has_printed && !self.end_printed)
         {

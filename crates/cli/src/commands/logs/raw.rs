@@ -46,7 +46,6 @@ impl Raw {
         Raw { dir: dir.clone(), filter, follows, stream: None, done: 0, has_printed: false }
     }
 
-    /// Opens the stream of the next selected attempt, if it exists.
     fn open(&mut self, attempts: &Attempts) -> Result<Option<Stream>, ReadError> {
         let done = self.done;
         for attempt in attempts.all().iter().filter(|attempt| attempt.number > done) {

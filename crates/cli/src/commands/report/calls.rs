@@ -60,7 +60,6 @@ pub enum CallEnd {
 }
 
 impl CallEnd {
-    /// Returns the label for people.
     pub fn label(self) -> &'static str {
         match self {
             CallEnd::Unknown => "no result",

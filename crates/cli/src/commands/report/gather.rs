@@ -14,7 +14,6 @@ use longhaul_store::{
     Home, Journal, Ledger, LedgerEntry, LedgerError, LedgerRun, RunDir, RunFilter, RunState,
 };
 
-/// Collects the input of one run.
 pub fn one(dir: &RunDir, now: Moment) -> RunInput {
     read(LedgerEntry::read(dir), Bounds::new(1), now)
 }

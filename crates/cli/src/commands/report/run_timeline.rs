@@ -182,7 +182,6 @@ impl LostTimeCause {
         }
     }
 
-    /// Returns the label for people.
     pub fn label(self) -> &'static str {
         match self {
             LostTimeCause::Fault(fault) => fault.describe(),

@@ -80,7 +80,6 @@ fn style(row: &Row) -> Option<Style> {
     }
 }
 
-/// Returns the style of an outcome.
 pub fn outcome_style(outcome: OutcomeKind) -> Option<Style> {
     match outcome {
         OutcomeKind::Done => Some(Style::Good),

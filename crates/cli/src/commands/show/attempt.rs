@@ -154,7 +154,6 @@ pub struct Check {
     pub output: String,
 }
 
-/// Returns the checks of a run, in order.
 pub fn checks_of(history: &RunHistory, dir: &RunDir) -> Vec<Check> {
     let check = |(number, check): (u32, &CheckHistory)| Check {
         number,

@@ -94,7 +94,6 @@ pub struct StreamSize {
     pub bytes: u64,
 }
 
-/// Returns the sizes of the run's files.
 pub fn files_of(dir: &RunDir) -> RunFiles {
     let size = |path: &Path| fs::metadata(path).ok().map(|metadata| metadata.len());
     let attempts = dir.attempts().unwrap_or_default();

@@ -102,7 +102,6 @@ impl Writer {
         Writer { name, is_on_stdout, queue, result }
     }
 
-    /// Returns whether stdout carries only events.
     pub fn is_on_stdout(&self) -> bool {
         self.is_on_stdout
     }

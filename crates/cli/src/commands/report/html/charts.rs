@@ -116,7 +116,6 @@ fn rect(kind: SliceKind, x: f64, width: f64) -> Markup {
     html! { rect class=(class) x=(short(x)) y=(y) width=(short(width)) height=(height) {} }
 }
 
-/// Returns a legend of the shapes and colors in these timelines.
 pub fn legend<'a>(slices: impl Iterator<Item = &'a TimelineSlice>) -> Markup {
     let drawn: BTreeSet<SliceKind> = slices.map(|slice| slice.kind).collect();
     if drawn.is_empty() {
@@ -146,7 +145,6 @@ pub fn bar(part: u64, whole: u64) -> Markup {
     }
 }
 
-/// Draws spending over time.
 pub fn spending(bars: &[Bucket], clock: &TimeFormat) -> Markup {
     let (Some(first), Some(last)) = (bars.first(), bars.last()) else { return Markup::default() };
     let total = |bar: &Bucket| bar.cost.0 + bar.estimated_cost.0;
