@@ -5,7 +5,6 @@ use std::fmt::Display;
 
 /// Exit code of wrong usage: bad flags, a missing prompt, a missing directory.
 pub const USAGE: u8 = 2;
-/// Exit code of an unexpected error.
 pub const UNEXPECTED_ERROR: u8 = 1;
 
 /// The reason why a command ended without doing its work.

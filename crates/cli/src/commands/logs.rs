@@ -38,7 +38,6 @@ trait LogReader {
 
 /// Why printing stopped.
 enum ReadError {
-    /// The output was closed.
     OutputClosed,
     Failed(StoreError),
 }

@@ -14,7 +14,7 @@ use longhaul_core::{
     RecoveryFinding, ResumeStrategy, SessionFileState, SessionPlan, Span, StallReport, State, StopCause,
     StopLevel, StrategyReason, SummaryResult, Usd,
 };
-use longhaul_store::{AnsweredQuestion, WatchdogStop};
+use longhaul_store::{AnsweredQuestion, OsText, WatchdogStop};
 
 /// Returns a record as a sentence, or `None` if it is not printed. `state` is the run's state after the step;
 /// `verbose` adds the records that only `--verbose` prints.
@@ -330,6 +330,15 @@ pub fn notify_failure(failure: &NotifyFailure) -> String {
     let NotifyFailure { command, kind, reason, log } = failure;
     let (kind, log) = (kind.as_str(), log.display());
     format!("warning: `{command}` failed ({kind}): {reason}; its output is in {log}")
+}
+
+/// Lists the first paths, which fit a line or two, and the number of the others.
+pub fn first_paths<'a>(paths: impl IntoIterator<Item = &'a OsText, IntoIter: ExactSizeIterator>) -> String {
+    const PATHS_MAX: usize = 8;
+    let paths = paths.into_iter();
+    let more = paths.len().checked_sub(PATHS_MAX + 1).map(|more| format!("{} more", more + 1));
+    let names = paths.take(PATHS_MAX).map(|path| path.as_path().display().to_string());
+    names.chain(more).collect::<Vec<_>>().join(", ")
 }
 
 /// Formats an amount of memory or a file size.

@@ -14,7 +14,6 @@ use std::sync::{Arc, Mutex};
 
 const WARNING: &str = "warning:";
 
-/// The display of one run.
 pub struct ProgressDisplay {
     quiet: bool,
     verbose: bool,

@@ -4,7 +4,6 @@ use super::color::{Colors, Style};
 use super::envelope_text::fit;
 use unicode_width::UnicodeWidthStr;
 
-/// The alignment of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Column {
     Left,

@@ -55,7 +55,6 @@ pub struct SurvivedFault {
     pub remedy: Remedy,
 }
 
-/// Result of a played scenario.
 pub(super) struct DrillResult {
     pub(super) report: RunReport,
     pub(super) request_log: RequestLog,

@@ -21,7 +21,6 @@ pub struct MessageLog {
     has_printed: bool,
     /// Attempt of the last printed message. 0 before the first.
     attempt: u32,
-    /// Whether the end of that attempt was printed.
     end_printed: bool,
 }
 

@@ -151,20 +151,16 @@ pub struct ReportRun {
     pub calls: ToolCalls,
 }
 
-/// The collected data of one run.
 #[derive(Debug)]
 pub struct RunInput {
-    /// Data from the ledger.
     pub entry: LedgerEntry,
     /// Timeline from the journal. `None` if the journal cannot be read.
     pub timeline: Option<RunTimeline>,
-    /// Whether a supervisor is attached.
     pub has_supervisor: bool,
     /// What to do about unreadable files.
     pub hint: Option<String>,
     /// Commands that continue the run, most likely first.
     pub commands: Vec<String>,
-    /// The tool calls that were read.
     pub calls: ToolCalls,
 }
 

@@ -34,7 +34,6 @@ pub struct EventGap<'a> {
     omitted: u64,
 }
 
-/// Identifies the event of a line.
 #[derive(Deserialize)]
 pub struct EventPosition {
     pub run: String,
