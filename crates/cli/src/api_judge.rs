@@ -6,14 +6,12 @@ use longhaul_agent::Prices;
 use longhaul_core::{Moment, Now, Preset, Span, draw};
 use longhaul_playbook::judge::{ApiJudge, Clock};
 use longhaul_playbook::{JudgeError, JudgeSettings};
-use rustix::rand::{GetRandomFlags, getrandom};
 use std::env;
-use std::process;
+use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-/// Reads the judge's settings from the environment.
 pub fn settings() -> JudgeSettings {
     JudgeSettings::from_variables(|name| env::var(name).ok())
 }
@@ -52,19 +50,10 @@ impl SystemClock {
         SystemClock {
             started_at: output::now(),
             start: Instant::now(),
-            seed: seed(),
+            // Random for each process.
+            seed: RandomState::new().hash_one(()),
             rolls: AtomicU64::new(0),
         }
-    }
-}
-
-/// Returns a seed from the system's random source. If the source fails, the seed still differs between
-/// processes.
-fn seed() -> u64 {
-    let mut bytes = [0; 8];
-    match getrandom(&mut bytes, GetRandomFlags::empty()) {
-        Ok(_) => u64::from_le_bytes(bytes),
-        Err(_) => output::now().0 ^ u64::from(process::id()) << 44,
     }
 }
 

@@ -18,14 +18,14 @@ mod run;
 pub use agent::{AgentArgs, AgentKind, ChangeArgs};
 pub use continue_run::{AttachArgs, CancelArgs, HandoffArgs, RecoverArgs, RerunArgs, ResumeArgs};
 pub use inspect::{
-    CostArgs, DiffArgs, GroupBy, LedgerArgs, LedgerCommand, LogsArgs, ReportArgs, ReportFormat, RowState,
-    RunsArgs, ShowArgs, StateFilter, StatusArgs,
+    CostArgs, DiffArgs, GroupBy, LedgerCommand, LogsArgs, ReportArgs, ReportFormat, RowState, RunsArgs,
+    ShowArgs, StateFilter, StatusArgs,
 };
 pub use keep_going::KeepGoingArgs;
 pub use limits::{AddLimitArgs, LimitArgs, NONE, WrapUpArgs};
 pub use maintain::{
-    CompletionsArgs, ConfigArgs, ConfigCommand, ConfigSourceArgs, DoctorArgs, ExportArgs, GcArgs, ImportArgs,
-    InitArgs, ManArgs, PathArgs, SchemaArgs, ShowConfigArgs, TrustArgs,
+    CompletionsArgs, ConfigCommand, ConfigSourceArgs, DoctorArgs, ExportArgs, GcArgs, ImportArgs, InitArgs,
+    ManArgs, PathArgs, SchemaArgs, ShowConfigArgs, TrustArgs,
 };
 pub use notify::{EventsArgs, EventsDestination, NotifyArgs};
 pub use policy::{DURATIONS, PolicyArgs, PolicyValueArgs};
@@ -155,11 +155,11 @@ pub enum Command {
     #[command(after_help = help::GC)]
     Gc(GcArgs),
     /// Rebuild the index of runs, or compare it with the journals
-    #[command(after_help = help::LEDGER)]
-    Ledger(LedgerArgs),
+    #[command(subcommand, after_help = help::LEDGER)]
+    Ledger(LedgerCommand),
     /// Learn from past sessions
-    #[command(after_help = help::PLAYBOOK)]
-    Playbook(playbook::PlaybookArgs),
+    #[command(subcommand, after_help = help::PLAYBOOK)]
+    Playbook(playbook::PlaybookCommand),
     /// Practice on injected faults; needs no agent, key or money
     #[command(after_help = help::DRILL)]
     Drill(DrillArgs),
@@ -170,8 +170,8 @@ pub enum Command {
     #[command(after_help = help::DOCTOR)]
     Doctor(DoctorArgs),
     /// Show the configuration, or create a configuration file
-    #[command(after_help = help::CONFIG)]
-    Config(ConfigArgs),
+    #[command(subcommand, after_help = help::CONFIG)]
+    Config(ConfigCommand),
     /// Print a JSON Schema, or list them
     #[command(after_help = help::SCHEMA)]
     Schema(SchemaArgs),

@@ -3,10 +3,10 @@
 
 use crate::args::ChangeArgs;
 use crate::command_flags::check_channels;
-use crate::commands::run::agent_program;
 use crate::failure::Failure;
 use crate::guard_flags::{check_agent_args, texts};
 use crate::{limit_flags, policy_flags};
+use longhaul::find_agent::find_claude;
 use longhaul_core::RunSpec;
 use std::path::PathBuf;
 
@@ -24,7 +24,7 @@ pub fn from_flags(args: &ChangeArgs, old: &RunSpec, cwd: Option<PathBuf>) -> Res
     spec.model = agent.model.clone().or(spec.model);
     spec.permission_mode = agent.permission_mode.clone().or(spec.permission_mode);
     if let Some(path) = &agent.agent_path {
-        spec.agent.program = agent_program(Some(path))?;
+        spec.agent.program = find_claude(Some(path))?;
     }
     if !agent.allow_tools.is_empty() {
         spec.guards.allow_tools = texts(&agent.allow_tools);

@@ -47,9 +47,7 @@ const ERROR_CHARS_MAX: usize = 400;
 
 #[derive(Clone, Debug)]
 pub struct ClaudeJudge {
-    /// Path of this program.
     longhaul: PathBuf,
-    /// Path of the agent, if the user names one.
     agent_path: Option<PathBuf>,
     model: String,
     /// The agent's working directory. Longhaul owns it, so no project settings apply.

@@ -5,7 +5,6 @@ use std::fmt::Display;
 
 /// Exit code of wrong usage: bad flags, a missing prompt, a missing directory.
 pub const USAGE: u8 = 2;
-/// Exit code of an unexpected error.
 pub const UNEXPECTED_ERROR: u8 = 1;
 
 /// The reason why a command ended without doing its work.
@@ -47,7 +46,6 @@ impl Failure {
         Failure { exit_code, outcome, run: Some(run), ..Failure::not_started(error, hint) }
     }
 
-    /// Creates the failure of an unexpected error.
     pub fn unexpected(error: impl Into<String>) -> Failure {
         let (exit_code, outcome) = (UNEXPECTED_ERROR, OutcomeKind::Bug);
         Failure { hint: None, exit_code, outcome, ..Failure::not_started(error, "") }
@@ -75,7 +73,6 @@ impl<T, E: Display> OrFailure<T> for Result<T, E> {
     }
 }
 
-/// Returns the exit code of a run with this outcome.
 pub fn code(kind: OutcomeKind) -> u8 {
     Outcome { kind, ..Outcome::DONE }.exit_code()
 }

@@ -14,7 +14,6 @@ const LIST_HINT: &str = "write one pattern per line, as in `example.com` or `htt
 /// The agent uses only the last `--settings`; the other two turn off hooks and settings (2.1.330).
 const CONFLICTING: [&str; 3] = ["--bare", "--safe-mode", "--settings"];
 
-/// Returns the guards that the flags request.
 pub fn from_flags(args: &RunArgs, cwd: &Path) -> Result<GuardRules, Failure> {
     let mut block_urls = args.block_urls.clone();
     if let Some(path) = &args.block_urls_file {

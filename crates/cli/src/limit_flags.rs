@@ -1,13 +1,13 @@
 //! Limits from flags.
 
 use crate::args::{AddLimitArgs, LimitArgs, WrapUpArgs};
-use crate::commands::show::limit_used;
 use crate::failure::Failure;
+use crate::figures::figures;
 use crate::next_commands::flags_to_raise_limits;
+use crate::output::phrases;
 use crate::policy_flags::{ResolvedPolicy, unless_zero};
 use longhaul_core::{LimitThreshold, Limits, Policy, Run, RunId, WrapUp};
 
-/// Applies the flags of a new run to its policy.
 pub fn apply(args: &LimitArgs, wrap_up: &WrapUpArgs, resolved: &mut ResolvedPolicy) {
     let policy = &mut resolved.policy;
     set(args, &mut policy.limits);
@@ -55,9 +55,10 @@ pub fn require_remaining(id: &RunId, run: &Run, policy: &Policy, before: &Policy
         LimitThreshold::Exhausted => "exhausted",
         LimitThreshold::Reserve => "used up except for the wrap-up reserve",
     };
-    let figures =
-        limit_used(run.state(), policy.limits, limit).map(|used| format!(" ({used})")).unwrap_or_default();
-    let error = format!("cannot continue run {id}: {} is {state}{figures}", limit.describe());
+    let state_figures = figures(run.state(), policy.limits, run.state().finished_at);
+    let status = state_figures.limits.iter().find(|status| status.limit == limit);
+    let usage = status.map(|status| format!(" ({})", phrases::limit_line(status))).unwrap_or_default();
+    let error = format!("cannot continue run {id}: {} is {state}{usage}", limit.describe());
     let hint = match flags_to_raise_limits(before, &used, Some(limit)) {
         Some(flags) => format!("raise it: `longhaul resume {id} {flags}`"),
         // The run had no such limit before.

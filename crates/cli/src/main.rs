@@ -9,6 +9,7 @@ mod command_flags;
 mod commands;
 mod config;
 mod failure;
+mod figures;
 mod flag_order;
 mod guard_flags;
 mod hints;
@@ -120,7 +121,7 @@ fn run() -> ExitCode {
         Command::Status(args) => commands::status::status(&cli.global, &args),
         Command::Cost(args) => commands::cost::cost(&cli.global, &args),
         Command::Gc(args) => commands::gc::gc(&cli.global, &args),
-        Command::Ledger(args) => commands::ledger::ledger(&cli.global, &args),
+        Command::Ledger(command) => commands::ledger::ledger(&cli.global, command),
         Command::Show(args) => commands::show::show(&cli.global, &args),
         Command::Why(args) => commands::why::why(&cli.global, &args),
         Command::Logs(args) => commands::logs::logs(&cli.global, &args),

@@ -10,7 +10,6 @@ use std::time::Duration;
 // A person waits this long without wondering why.
 const WAIT: Duration = Duration::from_secs(2);
 
-/// Opens the ledger of this home.
 pub fn open(home: &Home) -> Result<Ledger, Failure> {
     // Reading creates no files in an empty home.
     if !home.runs_path().exists() {
@@ -28,7 +27,6 @@ pub fn open(home: &Home) -> Result<Ledger, Failure> {
     }
 }
 
-/// Opens the ledger of this home if it is usable as it is.
 pub fn usable(home: &Home) -> Result<Ledger, LedgerError> {
     let mut ledger = Ledger::open(home, WAIT)?;
     match ledger.catch_up() {
@@ -47,7 +45,6 @@ fn without_file(home: &Home, error: &LedgerError) -> Result<Ledger, Failure> {
     temporary(home)
 }
 
-/// Creates a temporary ledger, which is deleted with this process.
 fn temporary(home: &Home) -> Result<Ledger, Failure> {
     let mut ledger = Ledger::temporary(home)?;
     ledger.catch_up()?;

@@ -79,7 +79,6 @@ pub fn unless_zero<T: Default + PartialEq>(amount: T) -> Option<T> {
     (amount != T::default()).then_some(amount)
 }
 
-/// Applies the flags of the checks to the policy of a new run.
 pub fn apply_checks(args: &RunArgs, resolved: &mut ResolvedPolicy) -> Result<(), Failure> {
     let (commands, values) = (&args.agent.check, &args.policy.values);
     change_checks(commands, values, args.cwd.as_deref().unwrap_or(Path::new(".")), &mut resolved.policy)?;
@@ -121,7 +120,6 @@ pub fn change_checks(
     Ok(())
 }
 
-/// Applies the keep-going flags to the policy of a new run, whose limits are set.
 pub fn apply_keep_going(flags: &KeepGoingArgs, resolved: &mut ResolvedPolicy) {
     if !flags.keep_going {
         return;

@@ -11,7 +11,6 @@ pub fn read_optional(prompt: Option<&str>, file: Option<&Path>) -> Result<Option
     if prompt.is_none() && file.is_none() { Ok(None) } else { read(prompt, file).map(Some) }
 }
 
-/// Reads the prompt that the arguments name.
 pub fn read(prompt: Option<&str>, file: Option<&Path>) -> Result<String, Failure> {
     let (bytes, source) = match (file, prompt) {
         (Some(file), _) => {

@@ -18,7 +18,6 @@ pub struct SchemaEntry {
     pub text: &'static str,
 }
 
-/// Returns the names of all schemas.
 pub fn names() -> impl Iterator<Item = &'static str> {
     ALL.iter().map(|schema| schema.name)
 }

@@ -17,7 +17,6 @@ use longhaul::Observer;
 pub struct TelemetryInfo {
     /// Which signals are sent where.
     pub targets: String,
-    /// An error in these settings.
     pub error: Option<String>,
 }
 

@@ -122,12 +122,6 @@ word_enum! {
     }
 }
 
-#[derive(Debug, Args)]
-pub struct LedgerArgs {
-    #[command(subcommand)]
-    pub command: LedgerCommand,
-}
-
 #[derive(Clone, Copy, Debug, Subcommand)]
 pub enum LedgerCommand {
     /// Rebuild the ledger from the directories of all runs

@@ -81,7 +81,6 @@ pub(super) fn budget(text: &str) -> Result<Usd, String> {
     limit(text, dollars, "a budget of 0 allows no request; `--budget none` means unlimited")
 }
 
-/// Reads a limit on time.
 pub(super) fn duration_limit(text: &str) -> Result<Span, String> {
     limit(text, duration, "a limit of 0 allows no time; `none` means unlimited")
 }

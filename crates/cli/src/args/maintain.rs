@@ -25,12 +25,6 @@ pub struct ConfigSourceArgs {
     pub values: ConfiguredValues,
 }
 
-#[derive(Debug, Args)]
-pub struct ConfigArgs {
-    #[command(subcommand)]
-    pub command: ConfigCommand,
-}
-
 #[derive(Debug, Subcommand)]
 pub enum ConfigCommand {
     /// Print the configuration that a run in a directory would use
@@ -48,9 +42,8 @@ pub struct ShowConfigArgs {
     /// Print the origin of each value
     #[arg(long)]
     pub origin: bool,
-    /// Directory of the run [default: this one]
-    #[arg(long, short = 'C', value_name = "DIR")]
-    pub cwd: Option<PathBuf>,
+    #[command(flatten)]
+    pub path: PathArgs,
 }
 
 #[derive(Debug, Args)]
@@ -62,9 +55,8 @@ pub struct PathArgs {
 
 #[derive(Debug, Args)]
 pub struct TrustArgs {
-    /// Directory of the run [default: this one]
-    #[arg(long, short = 'C', value_name = "DIR")]
-    pub cwd: Option<PathBuf>,
+    #[command(flatten)]
+    pub path: PathArgs,
     /// Revoke the trust
     #[arg(long)]
     pub revoke: bool,

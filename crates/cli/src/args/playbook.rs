@@ -9,12 +9,6 @@ use longhaul_playbook::diagnostics::is_name;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-#[derive(Debug, Args)]
-pub struct PlaybookArgs {
-    #[command(subcommand)]
-    pub command: PlaybookCommand,
-}
-
 #[derive(Debug, Subcommand)]
 pub enum PlaybookCommand {
     /// Show the playbook of a project

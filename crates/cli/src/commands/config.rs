@@ -6,7 +6,7 @@ mod trust;
 #[cfg(test)]
 pub use trust::ConfigTrust;
 
-use crate::args::{Cli, ConfigArgs, ConfigCommand, GlobalArgs, InitArgs, PathArgs};
+use crate::args::{Cli, ConfigCommand, GlobalArgs, InitArgs, PathArgs};
 use crate::config::find::{PROJECT_FILE, project_file, user_file};
 use crate::config::keys::Keys;
 use crate::config::{FileOwner, template};
@@ -46,8 +46,8 @@ pub struct ConfigWritten {
     written: PathBuf,
 }
 
-pub fn config(global: &GlobalArgs, args: &ConfigArgs) -> Result<u8, Failure> {
-    match &args.command {
+pub fn config(global: &GlobalArgs, command: &ConfigCommand) -> Result<u8, Failure> {
+    match command {
         ConfigCommand::Show(args) => show::show(global, args),
         ConfigCommand::Path(args) => path(global, args),
         ConfigCommand::Init(args) => init(global, args),

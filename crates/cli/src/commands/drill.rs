@@ -15,12 +15,12 @@ use crate::output::color::Colors;
 use crate::output::wrap::wrap;
 use longhaul::find_agent::find_claude;
 use longhaul_agent::Program;
-use longhaul_core::{Moment, draw};
+use longhaul_core::draw;
 use longhaul_drill::Scenario;
 use longhaul_drill::scenario::{all, find};
 use std::env;
+use std::hash::{BuildHasher, RandomState};
 use std::path::Path;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 // The Agent Client Protocol has no sign of a paused turn.
 const NOT_OVER_ACP: &str = "pause-turn";
@@ -37,7 +37,8 @@ pub fn drill(global: &GlobalArgs, args: &DrillArgs) -> Result<u8, Failure> {
     let program = program(args)?;
     let seed = match args.seed {
         Seed::Number(seed) => seed,
-        Seed::Random => random_seed(),
+        // Short enough to type.
+        Seed::Random => draw(RandomState::new().hash_one(()), 0, 999_999),
     };
     let mut cards = Vec::new();
     for scenario in &scenarios {
@@ -46,7 +47,8 @@ pub fn drill(global: &GlobalArgs, args: &DrillArgs) -> Result<u8, Failure> {
             wrap(&mut text, &scenario.summary, 4);
             output::print_status(text.trim_end());
         }
-        let (card, kept_dir) = play::play(global, args, scenario, &program, seed)?;
+        let (result, kept_dir) = play::play(global, args, scenario, &program, seed)?;
+        let card = Scorecard::new(scenario, seed, args.agent.as_str(), &result);
         if format == OutputFormat::Text {
             output::print_text(&text::card(&card, Colors::stdout()));
         }
@@ -109,12 +111,6 @@ fn program(args: &DrillArgs) -> Result<Program, Failure> {
     };
     let path = env::current_exe().map_err(unexpected)?;
     Ok(Program { path, leading_args: flags.iter().map(ToString::to_string).collect() })
-}
-
-fn random_seed() -> u64 {
-    let nanos = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64);
-    // Short enough to type.
-    draw(nanos ^ Moment(nanos).0.rotate_left(17), 0, 999_999)
 }
 
 fn unexpected(error: impl std::fmt::Display) -> Failure {

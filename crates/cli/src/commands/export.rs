@@ -5,17 +5,14 @@ use crate::failure::Failure;
 use crate::hints::Hint;
 use crate::open_home;
 use crate::output::envelope_text::grouped;
+use crate::output::phrases::first_paths;
 use crate::output::{self, print_status};
 use longhaul::transfer::{
     Exported, Manifest, SessionEntry, TransferError, WorkspaceManifest, WorkspaceOmitted, export as pack,
 };
 use longhaul_core::{OutcomeKind, RunId};
-use longhaul_store::OsText;
 use serde::Serialize;
 use std::path::PathBuf;
-
-// Fits a line or two.
-const NAMES_MAX: usize = 8;
 
 /// Output of the command. JSON keys are only added, never removed.
 #[derive(Debug, Serialize)]
@@ -100,18 +97,13 @@ fn notes(exported: &Exported) -> Vec<String> {
 /// Returns notes on the parts of the workspace that the file lacks, except ignored files.
 pub fn omission_notes(manifest: &Manifest) -> Vec<String> {
     let Some(workspace) = &manifest.workspace else { return Vec::new() };
-    let list = |paths: &[OsText]| {
-        let names = paths.iter().take(NAMES_MAX).map(|path| path.as_path().display().to_string());
-        let more = paths.len().checked_sub(NAMES_MAX + 1).map(|more| format!("{} more", more + 1));
-        names.chain(more).collect::<Vec<_>>().join(", ")
-    };
     let mut notes = Vec::new();
     if !workspace.omitted.is_empty() {
-        let names = list(&workspace.omitted);
+        let names = first_paths(&workspace.omitted);
         notes.push(format!("not in the file, because they are separate repositories: {names}"));
     }
     if !workspace.filtered.is_empty() {
-        let names = list(&workspace.filtered);
+        let names = first_paths(&workspace.filtered);
         notes.push(format!("in the file only in the form that git's filters produce: {names}"));
     }
     notes

@@ -49,7 +49,6 @@ pub fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Runs the command.
 pub fn hook(args: &HookArgs) {
     // Sessions of the judge are skipped. Otherwise, judging would never end.
     if env::var_os(JUDGE_MARKER).is_some_and(|value| !value.is_empty()) {

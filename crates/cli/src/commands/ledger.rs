@@ -1,6 +1,6 @@
 //! `longhaul ledger`: rebuilds the index of all runs, or compares it with the journals.
 
-use crate::args::{GlobalArgs, LedgerArgs, LedgerCommand};
+use crate::args::{GlobalArgs, LedgerCommand};
 use crate::failure::{Failure, UNEXPECTED_ERROR};
 use crate::output::phrases::counted;
 use crate::{open_home, output};
@@ -12,9 +12,9 @@ use std::time::{Duration, Instant};
 // A user who runs this command accepts a wait.
 const WAIT: Duration = Duration::from_secs(30);
 
-pub fn ledger(global: &GlobalArgs, args: &LedgerArgs) -> Result<u8, Failure> {
+pub fn ledger(global: &GlobalArgs, command: LedgerCommand) -> Result<u8, Failure> {
     let home = open_home::open()?;
-    match args.command {
+    match command {
         LedgerCommand::Rebuild => rebuild(global, &home),
         LedgerCommand::Verify => verify(global, &home),
     }

@@ -36,7 +36,6 @@ trait LogReader {
 }
 
 enum ReadError {
-    /// The output was closed.
     OutputClosed,
     Failed(StoreError),
 }

@@ -19,11 +19,11 @@ pub use inject::injection_for_prompt;
 pub use project::{current_project, templates};
 
 use crate::args::GlobalArgs;
-use crate::args::playbook::{PlaybookArgs, PlaybookCommand};
+use crate::args::playbook::PlaybookCommand;
 use crate::failure::Failure;
 
-pub fn playbook(global: &GlobalArgs, args: &PlaybookArgs) -> Result<u8, Failure> {
-    match &args.command {
+pub fn playbook(global: &GlobalArgs, command: &PlaybookCommand) -> Result<u8, Failure> {
+    match command {
         PlaybookCommand::Show(args) => show::show(global, args),
         PlaybookCommand::Inject(args) => inject::inject(global, args),
         PlaybookCommand::Edit(args) => edit::edit(global, args),

@@ -26,7 +26,7 @@ use crate::output::envelope_text::short_count;
 use crate::output::phrases::{counted, money};
 use crate::output::time::TimeFormat;
 use crate::{open_home, output};
-use data::{ReportData, ReportRun, ReportScope};
+use data::{ReportData, ReportRun};
 use destination::ReportDestination;
 use format::cost;
 use jiff::Zoned;
@@ -50,14 +50,14 @@ pub fn report(global: &GlobalArgs, args: &ReportArgs) -> Result<u8, Failure> {
     };
     let at = Moment(u64::try_from(now.timestamp().as_millisecond()).unwrap_or_default());
     let since = args.since.unwrap_or(Moment(at.0.saturating_sub(LAST.0)));
-    let (scope, inputs) = match &args.run {
+    let ((run, since), inputs) = match &args.run {
         Some(selector) => {
             let dir = open_home::find_run(&home, selector)?;
-            (ReportScope { run: Some(dir.id().to_string()), since: None }, vec![gather::one(&dir, at)])
+            ((Some(dir.id().to_string()), None), vec![gather::one(&dir, at)])
         }
-        None => (ReportScope { run: None, since: Some(since) }, gather::since(&home, since, at)?),
+        None => ((None, Some(since)), gather::since(&home, since, at)?),
     };
-    let report = ReportData::new(scope, inputs, at, now.time_zone());
+    let report = ReportData::new(run, since, inputs, at, now.time_zone());
     let clock = TimeFormat::here();
     let rendered = match format {
         ReportFormat::Html => html::page(&report, &clock),
@@ -112,6 +112,10 @@ fn about(report: &ReportData, clock: &TimeFormat) -> String {
 /// Notes that qualify the amounts of the summary.
 fn notes(report: &ReportData) -> Vec<String> {
     let mut notes = Vec::new();
+    if report.summary.estimated_cost.0 > Usd::ZERO {
+        notes.push(format!("about {} estimated", money(report.summary.estimated_cost.0)));
+    }
+    notes.push(format!("{} tokens", short_count(report.summary.tokens)));
     if report.summary.cost_before.0 > Usd::ZERO {
         notes.push(format!("{} of it was spent before this period", money(report.summary.cost_before.0)));
     }
@@ -152,7 +156,6 @@ fn facts(run: &ReportRun, clock: &TimeFormat) -> String {
     facts.join("; ")
 }
 
-/// Returns the agent, the project and the location of the run's files.
 fn agent_and_files(run: &ReportRun) -> String {
     let agent = match (&run.model, run.agent.as_str()) {
         (_, "") => return format!("Files: {}", run.dir),

@@ -6,14 +6,14 @@ mod researchgym_run;
 mod task;
 mod workspace;
 
-use super::{detach, resume, run};
+use super::run::{self, DisplayOptions};
+use super::{detach, resume};
 use crate::args::{
     AgentArgs, ChangeArgs, GlobalArgs, KeepGoingArgs, LimitArgs, PolicyArgs, PolicyValueArgs, ResearchArgs,
     ResumeArgs, RunArgs, WrapUpArgs,
 };
 use crate::failure::{Failure, USAGE};
 use crate::next_commands::quoted;
-use crate::output::events;
 use crate::{changes, guard_flags, open_home, output, table_files};
 use longhaul_agent::{HandoffContext, HandoffReason, UrlPattern, estimated_tokens, handoff_prompt};
 use longhaul_core::{HANDOFF_TOKENS_MAX, Preset, Span, Usd};
@@ -121,8 +121,7 @@ fn start(global: &GlobalArgs, args: &ResearchArgs) -> Result<u8, Failure> {
     let workspace = workspace::prepare(&task, &runs)?;
     prepared.spec.cwd = PathBuf::from(INPUT);
     prepared.placement.workspace = Some(workspace.path().to_owned());
-    let events = events::open(&args.events, global, args.detached)?;
-    prepared.start(global, run::DisplayOptions::new(args.detached, events))
+    prepared.start(global, DisplayOptions::open(global, &args.events, args.detached)?)
 }
 
 /// Continues a run of ResearchGym in its workspace, with the remaining amounts of its limits.
@@ -159,8 +158,7 @@ fn continue_researchgym_run(global: &GlobalArgs, args: &ResearchArgs, dir: &Path
     if args.dry_run {
         return prepared.print(output::format(global));
     }
-    let events = events::open(&args.events, global, args.detached)?;
-    prepared.start(global, run::DisplayOptions::new(args.detached, events))
+    prepared.start(global, DisplayOptions::open(global, &args.events, args.detached)?)
 }
 
 fn resume_own_run(global: &GlobalArgs, args: &ResearchArgs, selector: &str) -> Result<u8, Failure> {

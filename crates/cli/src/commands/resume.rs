@@ -4,11 +4,11 @@ use super::run::{DisplayOptions, supervise_and_print, warn_of_neighbor};
 use crate::args::{GlobalArgs, ResumeArgs};
 use crate::failure::Failure;
 use crate::output::lifecycle::Lifecycle;
-use crate::output::{events, print_status};
+use crate::output::print_status;
 use crate::{changes, limit_flags, open_home, prompt_arg};
 use longhaul::{ResumeOptions, RunStart, fork_request};
 use longhaul_core::{OutcomeKind, Policy, ResumeRequest, Run, RunId};
-use longhaul_store::{Journal, Plan, RunDir};
+use longhaul_store::{Journal, RunDir};
 
 // Default prompt of a fork.
 const CONTINUE_PROMPT: &str = "Continue with the task.";
@@ -54,13 +54,9 @@ pub fn resume(global: &GlobalArgs, args: &ResumeArgs) -> Result<u8, Failure> {
         let options = Box::new(ResumeOptions { request, spec: Some(spec) });
         RunStart::Resume { dir, options }
     };
-    supervise_and_print(global, display_options(global, args, &plan)?, &home, start)
-}
-
-fn display_options(global: &GlobalArgs, args: &ResumeArgs, plan: &Plan) -> Result<DisplayOptions, Failure> {
-    let events = events::open(&args.events, global, args.detached)?;
-    let lifecycle = Lifecycle::for_plan(global, plan).filter(|_| !args.detached);
-    Ok(DisplayOptions { lifecycle, ..DisplayOptions::new(args.detached, events) })
+    let lifecycle = Lifecycle::for_plan(global, &plan).filter(|_| !args.detached);
+    let display = DisplayOptions::open(global, &args.events, args.detached)?;
+    supervise_and_print(global, DisplayOptions { lifecycle, ..display }, &home, start)
 }
 
 /// Rejects limits that are already exhausted.
@@ -83,12 +79,10 @@ fn print_supervisor_death(dir: &RunDir, global: &GlobalArgs) -> Result<(), Failu
     Ok(())
 }
 
-/// Returns whether the run is done.
 pub fn is_done(dir: &RunDir) -> Result<bool, Failure> {
     Ok(replay(dir)?.state().outcome().is_some_and(|outcome| outcome.kind == OutcomeKind::Done))
 }
 
-/// Returns the run as its journal describes it.
 pub fn replay(dir: &RunDir) -> Result<Run, Failure> {
     Ok(Run::replay(Journal::load(&dir.journal_path())?.records()))
 }

@@ -6,7 +6,7 @@ mod keyed;
 use super::resume::replay;
 use super::runs::table::outcome_style;
 use super::show::{finish, print_end};
-use crate::args::{AgentKind, GlobalArgs, OutputFormat, RunArgs};
+use crate::args::{AgentKind, EventsArgs, GlobalArgs, OutputFormat, RunArgs};
 use crate::command_flags::check_channels;
 use crate::config::ConfiguredValues;
 use crate::failure::{Failure, USAGE};
@@ -69,9 +69,9 @@ fn start(global: &GlobalArgs, args: &RunArgs) -> Result<u8, Failure> {
     if args.dry_run {
         return prepared.print(format);
     }
-    let events = events::open(&args.events, global, args.detached)?;
+    let options = DisplayOptions::open(global, &args.events, args.detached)?;
     let lifecycle = lifecycle(&prepared.spec.prompt);
-    prepared.start(global, DisplayOptions { lifecycle, ..DisplayOptions::new(args.detached, events) })
+    prepared.start(global, DisplayOptions { lifecycle, ..options })
 }
 
 /// Warns of another live run in this directory, because both change the same files.
@@ -135,13 +135,11 @@ fn resume_prepared(global: &GlobalArgs, args: &RunArgs, home: &Home, dir: &RunDi
     spec.policy.limits = limits;
     spec.notify = args.notify.commands().unwrap_or(spec.notify);
     limit_flags::require_remaining(dir.id(), &run, &spec.policy, &plan.spec.policy)?;
-    let events = events::open(&args.events, global, args.detached)?;
+    let display = DisplayOptions::open(global, &args.events, args.detached)?;
     let options = Box::new(ResumeOptions { spec: Some(spec), ..ResumeOptions::default() });
-    let resumed = RunStart::Resume { dir: dir.clone(), options };
-    supervise_and_print(global, DisplayOptions::new(args.detached, events), home, resumed)
+    supervise_and_print(global, display, home, RunStart::Resume { dir: dir.clone(), options })
 }
 
-/// Validates the flags and prepares a run.
 pub fn prepare(args: &RunArgs) -> Result<PreparedRun, Failure> {
     let mut resolved = resolve(&args.policy, args.resume_or_new.is_some());
     resolved
@@ -178,6 +176,11 @@ pub struct DisplayOptions {
 impl DisplayOptions {
     pub fn new(detached: bool, events: Option<Writer>) -> DisplayOptions {
         DisplayOptions { detached, has_permission_mode: true, events, lifecycle: None }
+    }
+
+    /// Opens the destination of events.
+    pub fn open(global: &GlobalArgs, args: &EventsArgs, detached: bool) -> Result<DisplayOptions, Failure> {
+        Ok(DisplayOptions::new(detached, events::open(args, global, detached)?))
     }
 }
 
@@ -298,11 +301,6 @@ fn check_agent_args(args: &[String]) -> Result<(), Failure> {
     }
 }
 
-/// Returns the agent's program: the given path or the installed one.
-pub fn agent_program(path: Option<&Path>) -> Result<PathBuf, Failure> {
-    Ok(find_claude(path)?)
-}
-
 fn spec(args: &RunArgs, preset: Preset, mut policy: Policy) -> Result<RunSpec, Failure> {
     let prompt = prompt_arg::read(args.prompt.as_deref(), args.prompt_file.as_deref())?;
     let acp = acp_agent::from_flags(args)?;
@@ -320,7 +318,7 @@ fn spec(args: &RunArgs, preset: Preset, mut policy: Policy) -> Result<RunSpec, F
     guard_flags::check_agent_args("--learn", learn.is_some(), &args.agent_args)?;
     let program = match &acp {
         Some(program) => program.path.clone(),
-        None => agent_program(args.agent.agent_path.as_deref())?,
+        None => find_claude(args.agent.agent_path.as_deref())?,
     };
     Ok(RunSpec::new(program, cwd, prompt, policy).with(|spec| {
         spec.name.clone_from(&args.name);

@@ -74,7 +74,6 @@ fn limit(args: &RunsArgs) -> Option<u64> {
     args.limit.map(NonZeroU64::get).or_else(screen_limit)
 }
 
-/// Returns whether all runs are requested.
 fn lists_all(args: &RunsArgs) -> bool {
     let RunsArgs { text, state, since, project, agent, session, limit: _, all: _ } = args;
     state.is_empty()

@@ -5,11 +5,11 @@
 mod attempt;
 mod files;
 mod text;
-mod usage;
 
 use super::why::run_status;
 use crate::args::{GlobalArgs, OutputFormat, ShowArgs};
 use crate::failure::Failure;
+use crate::figures::{RunUsage, figures};
 use crate::output::color::Colors;
 use crate::output::envelope::Envelope;
 use crate::output::pager::page_output;
@@ -20,14 +20,12 @@ use attempt::{Attempt, Check, checks_of};
 use files::{AgentInfo, RunFiles, agent_info, files_of};
 use longhaul::RunReport;
 use longhaul_core::{
-    Dollars, Fault, HistoryEvent, HistoryEventKind, Limit, Limits, Moment, Outcome, OutcomeKind, Rfc3339,
-    RunHistory, Span, State, Verified,
+    Dollars, Fault, HistoryEvent, HistoryEventKind, Limit, Moment, Outcome, OutcomeKind, Rfc3339, RunHistory,
+    Span, State, Verified,
 };
 use longhaul_store::{DiffStat, Journal, Plan, RunDir};
 use serde::Serialize;
 pub use text::finish;
-use usage::RunUsage;
-pub use usage::{LimitStatus, figures};
 
 const TASK_CHARS_MAX: usize = 200;
 
@@ -83,15 +81,11 @@ pub struct ShowOutput {
     next: NextStep,
 }
 
-pub fn limit_used(state: &State, limits: Limits, limit: Limit) -> Option<String> {
-    let figures = figures(state, limits, state.finished_at);
-    figures.limits.iter().find(|status| status.limit == limit).map(text::limit_line)
-}
-
 /// A run to show, with its history for local times.
 pub struct Loaded {
     pub show_output: ShowOutput,
     outcome: Option<Outcome>,
+    /// When the run finished, or the time as of which it is shown.
     as_of: Moment,
     history: RunHistory,
 }
@@ -99,9 +93,8 @@ pub struct Loaded {
 pub fn show(global: &GlobalArgs, args: &ShowArgs) -> Result<u8, Failure> {
     let dir = open_home::find_run(&open_home::locate()?, &args.run)?;
     let clock = TimeFormat::here();
-    let Loaded { show_output, outcome, as_of, history } = load(&dir, &clock)?;
-    let times = text::RunTimes { as_of, history: &history, clock: &clock };
-    page_output(global, &show_output, || text::text(&show_output, outcome, &times));
+    let loaded = load(&dir, &clock)?;
+    page_output(global, &loaded.show_output, || text::text(&loaded, &clock));
     Ok(0)
 }
 

@@ -8,6 +8,7 @@ use crate::failure::Failure;
 use crate::next_commands::quoted;
 use longhaul_agent::did_you_mean;
 use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::path::Path;
 use toml::Spanned;
 use toml::de::{DeString, DeTable, DeValue};
@@ -20,7 +21,6 @@ pub struct Setting {
     pub origin: Origin,
 }
 
-/// A parsed file.
 #[derive(Clone, Debug, Default)]
 pub struct File {
     pub plain: Vec<Setting>,
@@ -34,11 +34,9 @@ pub struct File {
 /// Whether the user allowed a project's file to set keys with [`ProjectTrust::Trusted`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileTrust {
-    /// Never trusted.
     Unknown,
     /// Trusted with different content.
     Changed,
-    /// Trusted with this content.
     Trusted,
 }
 
@@ -61,7 +59,7 @@ impl Reader<'_> {
         let syntax_error = |error: toml::de::Error| {
             let line = lines.at(error.span().map_or(0, |span| span.start));
             let message = error.message().lines().collect::<Vec<_>>().join(" ");
-            self.failure_at(line, &message, "write TOML: `key = value`, with strings in quotes")
+            self.failure_at(line, message, "write TOML: `key = value`, with strings in quotes")
         };
         let table = DeTable::parse(text).map_err(syntax_error)?;
         let mut file = File::default();
@@ -74,7 +72,7 @@ impl Reader<'_> {
                     let hint = format!(
                         "select one with `{DEFAULT_PROFILE} = \"NAME\"`, define one with `[profile.NAME]`"
                     );
-                    return Err(self.failure_at(line, "`profile` must be a table of profiles", &hint));
+                    return Err(self.failure_at(line, "`profile` must be a table of profiles", hint));
                 }
                 (DEFAULT_PROFILE, DeValue::String(name)) => {
                     default_profile = Some((line, name.clone().into_owned()))
@@ -101,8 +99,8 @@ impl Reader<'_> {
                 let hint = profiles_hint(&name, file.profiles.keys());
                 return Err(self.failure_at(
                     line,
-                    &format!("there is no profile `{name}` in this file"),
-                    &hint,
+                    format!("there is no profile `{name}` in this file"),
+                    hint,
                 ));
             }
             file.profile = Some(name);
@@ -122,7 +120,7 @@ impl Reader<'_> {
             let DeValue::Table(keys) = value.get_ref() else {
                 return Err(self.failure_at(
                     line,
-                    &format!("profile `{name}` must be a table"),
+                    format!("profile `{name}` must be a table"),
                     "define it with `[profile.NAME]`",
                 ));
             };
@@ -156,7 +154,7 @@ impl Reader<'_> {
                 format!("there are {} and [profile.NAME]", tables.join(", ")),
             )
         };
-        Err(self.failure_at(line, &error, &hint))
+        Err(self.failure_at(line, error, hint))
     }
 
     fn settings(
@@ -192,7 +190,7 @@ impl Reader<'_> {
                 let file = self
                     .user_file
                     .map_or_else(|| "your own file".to_owned(), |path| path.display().to_string());
-                Err(self.failure_at(line, &error, &format!("put it into {file}, or pass it with each run")))
+                Err(self.failure_at(line, error, format!("put it into {file}, or pass it with each run")))
             }
             (FileOwner::Project, ProjectTrust::Trusted(reason)) if self.trust != FileTrust::Trusted => {
                 let cause = match self.trust {
@@ -203,7 +201,7 @@ impl Reader<'_> {
                 let folder = self.path.parent().unwrap_or(Path::new("/")).display().to_string();
                 let hint =
                     format!("read the file, then type `longhaul config trust --cwd {}`", quoted(&folder));
-                Err(self.failure_at(line, &error, &hint))
+                Err(self.failure_at(line, error, hint))
             }
             (
                 FileOwner::Project,
@@ -222,13 +220,13 @@ impl Reader<'_> {
         if let Some(key) = self.keys.find(table, &flat) {
             return self.failure_at(
                 line,
-                &format!("there is no key `{name}`"),
-                &format!("it is spelled `{}`", key.name),
+                format!("there is no key `{name}`"),
+                format!("it is spelled `{}`", key.name),
             );
         }
         if let Some(reason) = flag_only_reason(&flat) {
             let error = format!("`{name}` cannot be configured: {reason}");
-            return self.failure_at(line, &error, "remove it, and pass the flag where you need it");
+            return self.failure_at(line, error, "remove it, and pass the flag where you need it");
         }
         let other_table = self.keys.all().find(|key| key.name == flat);
         let near = did_you_mean(&flat, self.keys.in_table(table).map(|key| key.name.as_str()));
@@ -240,7 +238,7 @@ impl Reader<'_> {
             ([], None) => "`longhaul config init` writes a file with every key".to_owned(),
             (near, _) => format!("did you mean {}?", near.join(" or ")),
         };
-        self.failure_at(line, &format!("there is no key `{name}`"), &hint)
+        self.failure_at(line, format!("there is no key `{name}`"), hint)
     }
 
     /// Returns the values as they would be typed, after its flag has validated them.
@@ -255,7 +253,7 @@ impl Reader<'_> {
             let error = format!("`{}` must be {}", key.path(), key.kind.expected());
             self.failure_at(
                 line,
-                &error,
+                error,
                 "write it as its flag accepts it; `longhaul config init` shows every key",
             )
         };
@@ -295,7 +293,7 @@ impl Reader<'_> {
         for (line, word) in &values_by_line {
             self.keys.validate(key, word).map_err(|reason| {
                 let error = format!("`{}` is `{word}`: {reason}", key.path());
-                self.failure_at(*line, &error, "write it as its flag accepts it")
+                self.failure_at(*line, error, "write it as its flag accepts it")
             })?;
         }
         // A project's model must not be interpreted as a flag of the agent.
@@ -303,7 +301,7 @@ impl Reader<'_> {
             && (self.owner, key.kind) == (FileOwner::Project, ValueKind::Text)
         {
             let error = format!("`{}` is `{word}`, which looks like a flag", key.path());
-            return Err(self.failure_at(*line, &error, "such a value cannot begin with `-`"));
+            return Err(self.failure_at(*line, error, "such a value cannot begin with `-`"));
         }
         // A project's paths are relative to its file, in whatever subdirectory a run starts.
         let is_path = self.owner == FileOwner::Project && key.name == "block_path";
@@ -321,7 +319,7 @@ impl Reader<'_> {
         path.display().to_string()
     }
 
-    fn failure_at(&self, line: usize, error: &str, hint: &str) -> Failure {
+    fn failure_at(&self, line: usize, error: impl Display, hint: impl Into<String>) -> Failure {
         Failure::usage(format!("cannot read {}:{line}: {error}", self.path.display()), hint)
     }
 }
@@ -342,7 +340,6 @@ struct Section<'a> {
     profile: Option<&'a str>,
 }
 
-/// Returns a hint for an unknown profile.
 pub fn profiles_hint<'a>(name: &str, names: impl Iterator<Item = &'a String>) -> String {
     let names: Vec<&str> = names.map(String::as_str).collect();
     match (names.as_slice(), did_you_mean(name, names.iter().copied()).first()) {

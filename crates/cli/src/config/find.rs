@@ -12,7 +12,6 @@ use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-/// Name of a project's file.
 pub const PROJECT_FILE: &str = "longhaul.toml";
 const USER_FILE: &str = "longhaul/config.toml";
 

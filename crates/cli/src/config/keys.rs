@@ -53,7 +53,6 @@ const FLAG_ONLY: &[(&str, &str)] = &[
 /// Keys that exclude each other although clap accepts both: see `failure.rs`.
 const EXCLUDED: &[(&str, &str)] = &[("keep_going", "check")];
 
-/// The kind of value that a key takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ValueKind {
     /// `true` or `false`.
@@ -83,7 +82,6 @@ impl ValueKind {
     }
 }
 
-/// A configuration key.
 #[derive(Clone, Debug)]
 pub struct Key<'a> {
     /// The table of the key, named after a command. `None` for plain keys: those of `run` and of the global
@@ -123,7 +121,6 @@ pub struct Keys<'a> {
 }
 
 impl<'a> Keys<'a> {
-    /// Collects the keys of this command tree.
     pub fn for_command(root: &'a Command) -> Keys<'a> {
         let args = |name| root.find_subcommand(name).expect("there is such a command").get_arguments();
         let plain = root.get_arguments().chain(args(RUN)).map(|arg| (None, arg));

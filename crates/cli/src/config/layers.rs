@@ -33,7 +33,6 @@ impl EffectiveValue {
         EffectiveValue { values: setting.values.clone(), origins: vec![setting.origin.clone()], precedence }
     }
 
-    /// Formats the origins for people.
     pub fn origin(&self) -> String {
         self.origins.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
     }
@@ -52,7 +51,6 @@ enum Precedence {
 /// Values by the names of their keys.
 pub type Values = BTreeMap<String, EffectiveValue>;
 
-/// Merges the plain keys of all layers.
 pub fn merge(
     keys: &Keys<'_>,
     files: &ConfigFiles,

@@ -12,13 +12,16 @@ pub enum FileOwner {
     Project,
 }
 
-/// The origin of a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// An environment variable.
     Variable(String),
     /// A line of a file, in one of its profiles or outside of them.
-    File { owner: FileOwner, path: PathBuf, line: usize, profile: Option<String> },
+    File {
+        owner: FileOwner,
+        path: PathBuf,
+        line: usize,
+        profile: Option<String>,
+    },
 }
 
 impl fmt::Display for Origin {

@@ -18,7 +18,6 @@ const ABOUT_PROJECT: &str = "The configuration of Longhaul for this project. It 
 const PROFILES: &str =
     "Keys below [profile.NAME] apply with `--profile NAME`, or with `default_profile = \"NAME\"` at the top.";
 
-/// Returns the text of a new file.
 pub fn text(keys: &Keys<'_>, owner: FileOwner) -> String {
     let about = match owner {
         FileOwner::User => ABOUT_USER,

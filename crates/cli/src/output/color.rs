@@ -66,12 +66,10 @@ pub struct Colors {
 }
 
 impl Colors {
-    /// Returns the colors of stdout, with or without a pager.
     pub fn stdout() -> Colors {
         Colors { colored: out::stdout_is_terminal() && is_enabled() }
     }
 
-    /// Returns the colors of stderr.
     pub fn stderr() -> Colors {
         Colors { colored: out::stderr_is_terminal() && is_enabled() }
     }

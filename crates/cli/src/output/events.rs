@@ -56,7 +56,6 @@ impl<'a> Events<'a> {
         Events { inner, queue, follows: false, run: String::new(), seq: 0, pending: Vec::new() }
     }
 
-    /// Creates the observer of a run that is followed from its start.
     pub fn following(inner: &'a mut dyn Observer, queue: Queue) -> Events<'a> {
         Events { follows: true, ..Events::new(inner, queue) }
     }

@@ -96,7 +96,6 @@ impl Lifecycle {
         }
     }
 
-    /// Emits the end of the run, successful or not.
     pub fn emit_end(&self, result: &Result<RunReport, Failure>) {
         match result {
             Ok(report) => self.emit_outcome(report),

@@ -4,7 +4,7 @@
 use super::color::{Colors, Style};
 use super::envelope_text::{fit, grouped, short_count};
 use super::{phrases, time};
-use crate::commands::show::{LimitStatus, figures};
+use crate::figures::{LimitStatus, figures};
 use longhaul::StepView;
 use longhaul_core::{
     Limit, LimitState, Limits, Moment, OutageBound, OutcomeKind, Phase, Policy, RunId, Span, State,

@@ -46,7 +46,6 @@ pub fn print(envelope: &Envelope, format: OutputFormat) {
     print_text(&if format == OutputFormat::StreamJson { line(envelope) } else { pretty(envelope) });
 }
 
-/// Prints an error and its hint on stderr.
 pub fn print_error(error: &str, hint: Option<&str>) {
     print_labeled("error", Style::Bad, error, hint);
 }

@@ -19,12 +19,10 @@ pub fn stdout_error() -> Option<&'static io::Error> {
     FAILED.get()
 }
 
-/// Returns whether stdout is a terminal.
 pub fn stdout_is_terminal() -> bool {
     stdout().is_terminal()
 }
 
-/// Returns whether stderr is a terminal.
 pub fn stderr_is_terminal() -> bool {
     stderr().is_terminal()
 }
@@ -41,7 +39,6 @@ pub fn stderr() -> impl Write + IsTerminal + AsFd {
     io::stderr()
 }
 
-/// Prints text on stdout.
 pub fn print(text: &str) {
     // An error is reported at the end of the command.
     let _ = printer().write_all(text.as_bytes());

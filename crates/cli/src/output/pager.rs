@@ -57,7 +57,6 @@ pub fn page_output(global: &GlobalArgs, value: &impl Serialize, text: impl FnOnc
     }
 }
 
-/// Prints text, through the pager if there is one.
 pub fn page(global: &GlobalArgs, text: &str) {
     // An error is reported at the end of the command.
     let _ = open(global).write_all(text.as_bytes());

@@ -7,13 +7,14 @@ pub use faults::{advice, attempt_cause, evidence};
 pub use remedies::{describe_applied, describe_next, describe_remedy};
 
 use super::{envelope_text, time};
+use crate::figures::LimitStatus;
 use longhaul::NotifyFailure;
 use longhaul_core::{
     AfterAttempt, CheckResult, Fault, Limit, LimitThreshold, Policy, PromptKind, Questions, Record,
-    RecoveryFinding, ResumeStrategy, SessionFileState, SessionPlan, StallReport, State, StopCause, StopLevel,
-    StrategyReason, SummaryResult, Usd,
+    RecoveryFinding, ResumeStrategy, SessionFileState, SessionPlan, Span, StallReport, State, StopCause,
+    StopLevel, StrategyReason, SummaryResult, Usd,
 };
-use longhaul_store::{AnsweredQuestion, WatchdogStop};
+use longhaul_store::{AnsweredQuestion, OsText, WatchdogStop};
 
 /// Returns a record as a sentence, or `None` if it is not printed. `state` is the run's state after the step;
 /// `verbose` adds the records that only `--verbose` prints.
@@ -129,7 +130,6 @@ fn describe_stop(claimed: bool) -> &'static str {
     if claimed { "the agent reports that the work is done" } else { "the agent stopped" }
 }
 
-/// Describes the result of a summary.
 pub fn summary(outcome: SummaryResult) -> String {
     match outcome {
         SummaryResult::Written => "older work was summarized".to_owned(),
@@ -179,14 +179,12 @@ pub fn questions(questions: Questions) -> String {
     format!("{answered} {} answered{by_default}", plural(answered, "question was", "questions were"))
 }
 
-/// Describes the answer to one question.
 pub fn answer_line(answered: &AnsweredQuestion) -> String {
     let AnsweredQuestion { question, answer, key } = answered;
     let source = key.as_ref().map_or_else(|| "default".to_owned(), |key| format!("--answer {key}"));
     format!("{} → {} ({source})", one_line(question), quoted_answer(answer))
 }
 
-/// Returns the warning about a question that was answered by default.
 pub fn default_answer_warning(question: &str, answer: &str) -> String {
     let choice = match answer {
         "" => "answering with nothing".to_owned(),
@@ -284,7 +282,6 @@ fn stop_text(
     }
 }
 
-/// Describes the result of a check.
 pub fn check_text(result: CheckResult) -> &'static str {
     match result {
         CheckResult::Passed => "the check passed",
@@ -293,13 +290,25 @@ pub fn check_text(result: CheckResult) -> &'static str {
     }
 }
 
-/// Describes the state of a limit.
 pub fn limit_text(limit: Limit, threshold: LimitThreshold) -> String {
     let of = limit.describe();
     match threshold {
         LimitThreshold::Reserve => format!("{of} is used up except for the wrap-up reserve"),
         LimitThreshold::Exhausted => format!("{of} is exhausted"),
     }
+}
+
+/// Describes the usage of a limit: `budget $0.0350: $0.0194 used, $0.0156 left`.
+pub fn limit_line(used: &LimitStatus) -> String {
+    let amount = |amount: f64| match used.limit {
+        Limit::Budget => dollars(amount),
+        Limit::Tokens | Limit::Turns | Limit::Attempts => envelope_text::grouped(amount as u64),
+        Limit::Time | Limit::Wall => Span(amount as u64).to_string(),
+    };
+    let (total, spent, remaining) = (amount(used.limit_value), amount(used.used), amount(used.remaining));
+    let remaining =
+        if used.remaining > 0.0 { format!("{remaining} left") } else { "nothing left".to_owned() };
+    format!("{} {total}: {spent} used, {remaining}", used.limit)
 }
 
 /// Formats an amount of money: two decimals from $1, four below.
@@ -321,6 +330,15 @@ pub fn notify_failure(failure: &NotifyFailure) -> String {
     let NotifyFailure { command, kind, reason, log } = failure;
     let (kind, log) = (kind.as_str(), log.display());
     format!("warning: `{command}` failed ({kind}): {reason}; its output is in {log}")
+}
+
+/// Lists the first paths, which fit a line or two, and the number of the others.
+pub fn first_paths<'a>(paths: impl IntoIterator<Item = &'a OsText, IntoIter: ExactSizeIterator>) -> String {
+    const PATHS_MAX: usize = 8;
+    let paths = paths.into_iter();
+    let more = paths.len().checked_sub(PATHS_MAX + 1).map(|more| format!("{} more", more + 1));
+    let names = paths.take(PATHS_MAX).map(|path| path.as_path().display().to_string());
+    names.chain(more).collect::<Vec<_>>().join(", ")
 }
 
 /// Formats an amount of memory or a file size.

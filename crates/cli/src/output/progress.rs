@@ -14,7 +14,6 @@ use std::sync::{Arc, Mutex};
 
 const WARNING: &str = "warning:";
 
-/// The display of one run.
 pub struct ProgressDisplay {
     quiet: bool,
     verbose: bool,
@@ -124,7 +123,6 @@ impl ProgressDisplay {
         }
     }
 
-    /// Warns of each question that was answered by default.
     fn warn_default_answers(&mut self, view: StepView<'_>) {
         let Some(snapshot) = view.snapshot else { return };
         let attempt = view.run.state().attempts();

@@ -4,7 +4,6 @@ use super::color::{Colors, Style};
 use super::envelope_text::fit;
 use unicode_width::UnicodeWidthStr;
 
-/// The alignment of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Column {
     Left,
@@ -54,7 +53,6 @@ pub fn colored_table(
     out
 }
 
-/// Returns the width of this column: that of its widest cell.
 pub fn column_width(rows: &[Vec<String>], column: usize) -> usize {
     rows.iter().map(|row| row[column].width()).max().unwrap_or(0)
 }

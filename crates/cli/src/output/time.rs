@@ -7,7 +7,6 @@ use longhaul_core::{Moment, Span};
 // A moment further away is shown with its date, because its time of day could be that of another day.
 const FAR: Span = Span::from_hours(20);
 
-/// Formats moments in a time zone.
 #[derive(Clone, Debug)]
 pub struct TimeFormat(TimeZone);
 

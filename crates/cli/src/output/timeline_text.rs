@@ -57,7 +57,6 @@ fn describe_changes(changes: &[SettingChange]) -> String {
     if text.is_empty() { text } else { format!(": {text}") }
 }
 
-/// Formats one entry as a sentence.
 pub fn sentence(entry: &TimelineEntry, clock: &TimeFormat) -> String {
     match &entry.kind {
         TimelineEvent::Started { session } => match session {

@@ -18,7 +18,6 @@ pub struct NextStep {
 /// Facts about a run that its journal does not contain.
 #[derive(Clone, Copy, Debug)]
 pub struct RunStatus {
-    /// Whether a process supervises it.
     pub is_supervised: bool,
     /// Whether its outcome is written to the files that people read.
     pub is_outcome_published: bool,

@@ -9,7 +9,6 @@ use longhaul_core::{
 };
 use std::collections::BTreeMap;
 
-/// Builds the timeline of a run from its history and the files of its attempts.
 pub fn timeline(history: &RunHistory, files: &BTreeMap<u32, AttemptFiles>) -> Vec<TimelineEntry> {
     let mut builder = TimelineBuilder { history, files, entries: Vec::new() };
     history.events().iter().for_each(|event| builder.add(event));

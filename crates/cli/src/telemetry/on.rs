@@ -30,7 +30,6 @@ pub fn info() -> Option<TelemetryInfo> {
 }
 
 impl TelemetryHandle {
-    /// Starts telemetry as the environment configures it.
     pub fn start(global: &GlobalArgs) -> TelemetryHandle {
         let settings = settings();
         settings.warnings.iter().for_each(|warning| warn(global, warning));
@@ -40,7 +39,6 @@ impl TelemetryHandle {
         }))
     }
 
-    /// Returns the exporter for a run.
     pub fn exporter(&self) -> TelemetryExporter {
         TelemetryExporter(self.0.as_ref().map(Telemetry::exporter))
     }

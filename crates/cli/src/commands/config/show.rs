@@ -22,7 +22,7 @@ struct Row<'a> {
 pub fn show(global: &GlobalArgs, args: &ShowConfigArgs) -> Result<u8, Failure> {
     let root = Cli::command();
     let keys = Keys::for_command(&root);
-    let directory = super::directory(args.cwd.as_deref())?;
+    let directory = super::directory(args.path.cwd.as_deref())?;
     let loaded = LoadedConfig::read(&keys, Some(&directory), &global.configured, |_| true)?;
     let mut rows = rows(&keys, None, &loaded.plain);
     for table in TABLES {

@@ -29,7 +29,7 @@ pub struct ConfigTrust {
 }
 
 pub fn trust(global: &GlobalArgs, args: &TrustArgs) -> Result<u8, Failure> {
-    let dir = directory(args.cwd.as_deref())?;
+    let dir = directory(args.path.cwd.as_deref())?;
     let path = project_file(&dir).ok_or_else(|| {
         let hint = "name the project's directory with --cwd; `longhaul config init` writes a file";
         Failure::usage(format!("there is no {PROJECT_FILE} in {} or above", dir.display()), hint)

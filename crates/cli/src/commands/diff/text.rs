@@ -2,13 +2,12 @@
 
 use crate::next_commands::quoted;
 use crate::output::envelope_text::grouped;
+use crate::output::phrases::first_paths;
 use longhaul::changes::{LiveReason, WorkspaceDiff};
 use longhaul_core::RunId;
 use longhaul_store::{DiffStat, OsText, RunDir, UnrecordedReason, WorkspaceState};
 use std::collections::BTreeSet;
 
-// Fits a line or two.
-const NAMES_MAX: usize = 8;
 // Long enough to distinguish commits in all but the largest repositories.
 const ID_CHARS: usize = 10;
 
@@ -72,12 +71,9 @@ pub fn notes(diff: &WorkspaceDiff) -> Vec<String> {
     }));
     let omitted = omitted(diff);
     if !omitted.is_empty() {
-        let names = omitted.iter().take(NAMES_MAX).map(|path| path.as_path().display().to_string());
-        let more = omitted.len().checked_sub(NAMES_MAX + 1).map(|more| format!("{} more", more + 1));
-        let names = names.chain(more).collect::<Vec<_>>().join(", ");
         notes.push(format!(
             "not compared, because too large, unreadable or separate repositories: {}",
-            names.escape_debug()
+            first_paths(omitted).escape_debug()
         ));
     }
     notes

@@ -26,7 +26,6 @@ const OUTPUT_BYTES_MAX: u64 = 4096;
 // A longer line is not a version.
 const VERSION_CHARS_MAX: usize = 60;
 
-/// Finds the agent and asks for its version.
 pub fn check(agent_path: Option<&Path>) -> Result<Vec<Finding>, Failure> {
     let path = match find_claude(agent_path) {
         Ok(path) => path,

@@ -13,12 +13,10 @@ const RETRIES: &str = "inner_retries";
 const TIMEOUT: &str = "api_timeout";
 const SESSIONS: &str = "sessions";
 
-/// Returns whether the agent has a credentials file.
 pub fn has_credentials(environment: &AgentEnvironment) -> bool {
     claude_config_dir().is_some_and(|folder| folder.join(environment.credentials_file).is_file())
 }
 
-/// Checks whether the agent has credentials.
 pub fn login(
     environment: &AgentEnvironment,
     is_set: impl Fn(&str) -> bool,

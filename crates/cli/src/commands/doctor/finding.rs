@@ -2,6 +2,7 @@
 
 use crate::output::color::{Colors, Style};
 use crate::output::wrap::wrap;
+use longhaul_core::word_enum;
 use serde::Serialize;
 
 /// The finding of one check.
@@ -18,27 +19,21 @@ pub struct Finding {
     pub remedy: Option<String>,
 }
 
-/// Severity of a finding.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum Severity {
-    Ok,
-    /// Runs can start, but something may be unintended.
-    Warning,
-    /// Runs cannot start, or cannot finish.
-    Problem,
+word_enum! {
+    /// Severity of a finding.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+    #[cfg_attr(test, derive(schemars::JsonSchema))]
+    #[serde(rename_all = "snake_case")]
+    pub enum Severity {
+        Ok = "ok",
+        /// Runs can start, but something may be unintended.
+        Warning = "warning",
+        /// Runs cannot start, or cannot finish.
+        Problem = "problem",
+    }
 }
 
 impl Severity {
-    fn as_str(self) -> &'static str {
-        match self {
-            Severity::Ok => "ok",
-            Severity::Warning => "warning",
-            Severity::Problem => "problem",
-        }
-    }
-
     fn style(self) -> Style {
         match self {
             Severity::Ok => Style::Good,

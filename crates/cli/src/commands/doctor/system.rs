@@ -13,7 +13,6 @@ const SANDBOX: &str = "sandbox";
 /// Programs that the agent's sandbox needs, and their packages.
 const TOOLS: [(&str, &str); 2] = [("bwrap", "bubblewrap"), ("socat", "socat")];
 
-/// Runs all checks.
 pub fn check() -> Vec<Finding> {
     let environment = fs::read("/proc/self/environ").map(drop);
     let handle = pidfd_open(getpid(), PidfdFlags::empty()).map(drop).map_err(io::Error::from);

@@ -1,7 +1,6 @@
 //! Plays one scenario: starts a loopback API and an agent in a temporary workspace, supervises the agent, and
 //! signals it at the moments that the scenario defines.
 
-use super::scorecard::{Scorecard, SurvivedFault};
 use super::unexpected;
 use crate::args::{AgentKind, DrillAgentKind, DrillArgs, GlobalArgs};
 use crate::commands::watchdog;
@@ -12,10 +11,13 @@ use longhaul::{
     Environment, Observer, RunMarker, RunReport, RunRequest, StepView, Supervisor, processes_with,
 };
 use longhaul_agent::{Program, default_dialect};
-use longhaul_core::{AfterAttempt, OutageBound, Policy, Preset, Record, RunId, RunSpec, Span, Step};
+use longhaul_core::{
+    AfterAttempt, Fault, OutageBound, Policy, Preset, Record, Remedy, RunId, RunSpec, Span, Step,
+};
 use longhaul_drill::{Api, RequestLog, Scenario, announced_message_ids, workspace};
 use longhaul_store::{Home, RunDir, StoreError};
 use rustix::process::{Pid, kill_process};
+use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -35,16 +37,24 @@ pub fn play(
     scenario: &Scenario,
     program: &Program,
     seed: u64,
-) -> Result<(Scorecard, Option<PathBuf>), Failure> {
+) -> Result<(DrillResult, Option<PathBuf>), Failure> {
     let dir = tempfile::Builder::new().prefix("longhaul-drill-").tempdir().map_err(unexpected)?;
     let runtime = crate::runtime::new()?;
     let result = runtime.block_on(run_scenario(global, args.agent, scenario, program, seed, dir.path()))?;
-    let card = Scorecard::new(scenario, seed, args.agent.as_str(), &result);
     let kept_dir = args.keep.then(|| dir.keep());
-    Ok((card, kept_dir))
+    Ok((result, kept_dir))
 }
 
-/// Result of a played scenario.
+/// A fault that did not finish the run, and its remedy.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct SurvivedFault {
+    /// The fault.
+    pub fault: Fault,
+    /// The remedy.
+    pub remedy: Remedy,
+}
+
 pub(super) struct DrillResult {
     pub(super) report: RunReport,
     pub(super) request_log: RequestLog,

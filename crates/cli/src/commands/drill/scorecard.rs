@@ -1,8 +1,8 @@
 //! Compares a drill's result with the scenario, and the run's own accounting with the API's.
 
-use super::play::DrillResult;
+use super::play::{DrillResult, SurvivedFault};
 use crate::args::DrillAgentKind;
-use longhaul_core::{Fault, OutcomeKind, Remedy};
+use longhaul_core::{Fault, OutcomeKind};
 use longhaul_drill::api::Billed;
 use longhaul_drill::{RequestLog, Scenario};
 use serde::Serialize;
@@ -74,16 +74,6 @@ pub struct Scorecard {
     pub processes_left: usize,
     /// Whether everything is as expected and both accounts agree.
     pub passed: bool,
-}
-
-/// A fault that did not finish the run, and its remedy.
-#[derive(Clone, Copy, Debug, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct SurvivedFault {
-    /// The fault.
-    pub fault: Fault,
-    /// The remedy.
-    pub remedy: Remedy,
 }
 
 /// An expected and an actual value.

@@ -1,6 +1,7 @@
 //! Renders scorecards for people.
 
-use super::scorecard::{CountedAndBilled, Scorecard, SurvivedFault};
+use super::play::SurvivedFault;
+use super::scorecard::{CountedAndBilled, Scorecard};
 use crate::output::color::{Colors, Style};
 use crate::output::envelope_text::grouped;
 use crate::output::phrases;
@@ -26,7 +27,6 @@ pub fn list(scenarios: &[Scenario], for_people: bool) -> String {
     out
 }
 
-/// Renders one scorecard.
 pub fn card(card: &Scorecard, colors: Colors) -> String {
     let mut out = String::new();
     write_card(&mut out, card, colors).expect("writing to a string cannot fail");

@@ -8,7 +8,6 @@ use longhaul_core::{AttemptHistory, Moment, Run, RunHistory};
 use longhaul_store::{JournalFollower, RunDir, StoreError};
 use std::collections::BTreeMap;
 
-/// The attempts of a run.
 pub struct Attempts {
     dir: RunDir,
     journal: Option<JournalFollower>,

@@ -118,7 +118,6 @@ fn readable(path: &Path) -> Result<PathBuf, Failure> {
 }
 
 impl WorkerTarget {
-    /// Returns the queue entry of a transcript that a person names.
     pub(super) fn queued(&self, project: &Path, transcript: PathBuf) -> Queued {
         Queued {
             project: project.to_owned(),
@@ -150,7 +149,6 @@ impl WorkerTarget {
         }
     }
 
-    /// Works, or waits for the worker that does.
     async fn work(&self, global: &GlobalArgs, is_worker: bool) -> Result<WorkerReport, DatabaseError> {
         let clock = Arc::new(SystemClock::new());
         let judge = judge::create(self.kind, &self.home, &clock);

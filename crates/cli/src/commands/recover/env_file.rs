@@ -50,7 +50,6 @@ impl EnvFile {
         is_open.then(|| format!("chmod 600 {}", self.quoted()))
     }
 
-    /// Returns the variables that the file does not set.
     pub fn missing(&self, variables: &[Variable]) -> Vec<Variable> {
         let has = |name: &str| self.content.as_ref().is_some_and(|(_, names)| names.contains(name));
         variables.iter().filter(|variable| !has(&variable.name)).cloned().collect()

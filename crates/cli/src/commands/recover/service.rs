@@ -45,7 +45,6 @@ pub fn unit(home: &Home, active_within: Option<Span>) -> Result<Unit, Failure> {
     Ok(unit)
 }
 
-/// Prints the unit file.
 pub fn print(unit: &Unit) -> u8 {
     output::print_text(&text(unit));
     0
@@ -111,7 +110,6 @@ fn print_variables(print: impl Fn(&str)) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Returns whether the service is installed.
 pub fn is_installed() -> bool {
     path().is_ok_and(|path| is_own_file(&path).unwrap_or(false))
 }

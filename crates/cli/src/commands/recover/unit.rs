@@ -50,7 +50,6 @@ impl Unit {
         systemd::text(self)
     }
 
-    /// Renders a launchd property list.
     pub fn launchd(&self) -> String {
         launchd::text(self)
     }

@@ -4,15 +4,15 @@
 
 use super::calls::ToolCalls;
 use super::run_health::{RunHealth, explanation, health};
-use super::run_timeline::{LostTimeCause, RunTimeline, TimelineAttempt, TimelineSlice};
+use super::run_timeline::{RunTimeline, TimelineAttempt, TimelineSlice};
 use super::spend::{self, Bucket};
-use super::totals;
+use super::totals::{self, FaultRow, LostTimeRow, ModelRow};
 use crate::output::envelope_text::cut;
 use crate::output::phrases;
 use jiff::tz::TimeZone;
-use longhaul_core::{Dollars, Fault, Limit, Moment, OutcomeKind, Rfc3339, Span, Tokens, Usd};
+use longhaul_core::{Dollars, Fault, Limit, Moment, OutcomeKind, Rfc3339, Span, Usd};
 use longhaul_store::{LedgerEntry, LedgerSpend, RunState};
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 use std::cmp::Reverse;
 
 // Three lines on most screens. `longhaul show` and the plan have the full task.
@@ -151,74 +151,16 @@ pub struct ReportRun {
     pub calls: ToolCalls,
 }
 
-/// A fault that ended attempts.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct FaultRow {
-    /// The fault.
-    pub fault: Fault,
-    /// Number of attempts that the fault ended.
-    pub attempts: u32,
-    /// Number of runs with such attempts.
-    pub runs: u32,
-    /// Number of runs that the fault finished.
-    pub ended_runs: u32,
-}
-
-/// A cause of lost time.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct LostTimeRow {
-    /// The cause.
-    #[serde(serialize_with = "cause")]
-    #[cfg_attr(test, schemars(with = "String"))]
-    pub cause: LostTimeCause,
-    /// Time lost between attempts.
-    #[serde(rename = "waiting_ms")]
-    pub waiting: Span,
-    /// Time lost in attempts without progress and in stalls.
-    #[serde(rename = "wasted_ms")]
-    pub wasted: Span,
-    /// Number of runs that lost time to this cause.
-    pub runs: u32,
-}
-
-/// Usage of one model.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct ModelRow {
-    /// Name of the model. Empty if unknown.
-    pub model: String,
-    /// Tokens of completed messages.
-    pub tokens: Tokens,
-    /// Estimated output tokens of truncated messages.
-    pub truncated_tokens: u64,
-    /// Number of completed messages.
-    pub messages: u64,
-    /// Cost reported by the vendor.
-    #[serde(rename = "reported_cost_usd")]
-    pub cost: Dollars,
-    /// Cost estimated by Longhaul, in addition to the reported cost.
-    #[serde(rename = "estimated_cost_usd")]
-    pub estimated_cost: Dollars,
-    /// Whether some usage has no known price.
-    pub unpriced: bool,
-}
-
-/// The collected data of one run.
 #[derive(Debug)]
 pub struct RunInput {
-    /// Data from the ledger.
     pub entry: LedgerEntry,
     /// Timeline from the journal. `None` if the journal cannot be read.
     pub timeline: Option<RunTimeline>,
-    /// Whether a supervisor is attached.
     pub has_supervisor: bool,
     /// What to do about unreadable files.
     pub hint: Option<String>,
     /// Commands that continue the run, most likely first.
     pub commands: Vec<String>,
-    /// The tool calls that were read.
     pub calls: ToolCalls,
 }
 
@@ -238,7 +180,6 @@ pub struct Bounds {
 }
 
 impl Bounds {
-    /// Returns the bounds for a report on this many runs.
     pub fn new(runs: usize) -> Bounds {
         // 500 runs take at most 5 MB: about 200 bytes for an attempt or call and 60 for a slice of a
         // timeline.
@@ -254,20 +195,12 @@ impl Bounds {
     }
 }
 
-/// The selection of runs to report on.
-#[derive(Clone, Debug, Default)]
-pub struct ReportScope {
-    /// A single run.
-    pub run: Option<String>,
-    /// All runs active since this time.
-    pub since: Option<Moment>,
-}
-
 impl ReportData {
     /// Builds a report from the collected inputs, generated at this time, with calendar days of this time
     /// zone.
     pub fn new(
-        scope: ReportScope,
+        run: Option<String>,
+        since: Option<Moment>,
         inputs: Vec<RunInput>,
         generated_at: Moment,
         zone: &TimeZone,
@@ -278,24 +211,25 @@ impl ReportData {
             .flat_map(|input| &input.entry.spend)
             .map(|((quarter, model), spend)| (*quarter, model, *spend));
         let spent: Vec<(u64, &String, LedgerSpend)> = spent.collect();
+        let timelines: Vec<&RunTimeline> =
+            inputs.iter().filter_map(|input| input.timeline.as_ref()).collect();
         let mut report = ReportData {
             generated_at: generated_at.into(),
-            since: scope.since.map(Rfc3339),
+            since: since.map(Rfc3339),
             summary: ReportSummary::default(),
             runs: Vec::new(),
             spend: spend::over_time(
                 spent.iter().map(|(quarter, _, spend)| (*quarter, *spend)),
-                scope.since,
+                since,
                 generated_at,
                 zone,
             ),
-            faults: totals::faults(&inputs),
-            lost_time: totals::lost_time(&inputs),
+            faults: totals::faults(&timelines),
+            lost_time: totals::lost_time(&timelines),
             models: totals::models(&spent),
-            run: scope.run,
+            run,
         };
-        report.summary.cost_before =
-            scope.since.map_or(Usd::ZERO, |since| spend::before(&spent, since)).into();
+        report.summary.cost_before = since.map_or(Usd::ZERO, |since| spend::before(&spent, since)).into();
         report.runs = inputs.into_iter().map(|input| ReportRun::new(input, bounds)).collect();
         report.runs.sort_by(|one, other| {
             let newest = |run: &ReportRun| Reverse(run.started_at);
@@ -313,16 +247,15 @@ impl ReportData {
 }
 
 impl ReportSummary {
-    /// Returns the number of runs by health. Cancelled runs are listed only if there are any.
-    pub fn counts(&self) -> impl Iterator<Item = (RunHealth, u32)> {
-        let counts = [
+    /// Returns the number of runs in each state of health.
+    pub fn healths(&self) -> [(RunHealth, u32); 5] {
+        [
             (RunHealth::Done, self.done),
             (RunHealth::Failed, self.failed),
             (RunHealth::NeedsPerson, self.needs_person),
             (RunHealth::Running, self.running),
             (RunHealth::Cancelled, self.cancelled),
-        ];
-        counts.into_iter().filter(|(health, count)| *count > 0 || *health != RunHealth::Cancelled)
+        ]
     }
 
     fn count(&mut self, run: &ReportRun) {
@@ -408,9 +341,4 @@ impl ReportRun {
     pub fn omitted_attempts(&self) -> usize {
         (self.attempts_total as usize).saturating_sub(self.attempts.len())
     }
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
-fn cause<S: Serializer>(cause: &LostTimeCause, out: S) -> Result<S::Ok, S::Error> {
-    out.serialize_str(cause.as_str())
 }

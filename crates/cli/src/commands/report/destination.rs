@@ -12,7 +12,6 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
-/// Destination of a report.
 pub enum ReportDestination {
     /// Standard output.
     Stdout,

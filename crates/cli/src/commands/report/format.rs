@@ -3,7 +3,6 @@
 use crate::output::phrases::money;
 use longhaul_core::{Dollars, Usd};
 
-/// Formats the reported and the estimated cost separately.
 pub fn cost(Dollars(reported): Dollars, Dollars(estimated): Dollars, unpriced: bool) -> String {
     let more = if unpriced { " or more: partly unpriced" } else { "" };
     match (reported, estimated) {

@@ -5,13 +5,14 @@
 mod charts;
 
 use super::calls::{CallEnd, ToolCalls};
-use super::data::{Bounds, LostTimeRow, ModelRow, ReportData, ReportRun, ReportSummary};
+use super::data::{Bounds, ReportData, ReportRun, ReportSummary};
 use super::format::cost;
 use super::run_health::RunHealth;
+use super::totals::{LostTimeRow, ModelRow};
 use crate::output::envelope_text::{grouped, is_control_like, short_count};
 use crate::output::phrases::{counted, money};
 use crate::output::time::TimeFormat;
-use longhaul_core::{Span, Usd};
+use longhaul_core::Span;
 use maud::{Markup, PreEscaped, html};
 
 /// Content security policy. It forbids everything except the inline style sheet, whatever the report
@@ -19,7 +20,6 @@ use maud::{Markup, PreEscaped, html};
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
 const SHEET: &str = include_str!("html/report.css");
 
-/// Renders the report as a page, with times in this format.
 pub fn page(report: &ReportData, clock: &TimeFormat) -> String {
     let page = html! {
         html lang="en" {
@@ -93,7 +93,6 @@ fn section(id: &str, heading: &str, content: Markup) -> Markup {
     }
 }
 
-/// Returns a table with the name and the class of each column.
 fn table(class: Option<&str>, columns: &[(&str, Option<&str>)], rows: Markup) -> Markup {
     html! {
         table class=[class] {
@@ -106,14 +105,9 @@ fn table(class: Option<&str>, columns: &[(&str, Option<&str>)], rows: Markup) ->
 const NUMBER: Option<&str> = Some("number");
 
 fn summary(report: &ReportData) -> Markup {
-    let ReportSummary { runs, cost, estimated_cost, tokens, active, lost_time, .. } = report.summary;
+    let ReportSummary { runs, cost, active, lost_time, .. } = report.summary;
     let attempts = counted(report.summary.attempts.into(), "attempt");
-    let mut notes = vec!["reported by the vendor".to_owned()];
-    if estimated_cost.0 > Usd::ZERO {
-        notes.push(format!("about {} estimated", money(estimated_cost.0)));
-    }
-    notes.push(format!("{} tokens", short_count(tokens)));
-    notes.extend(super::notes(report));
+    let notes = [vec!["reported by the vendor".to_owned()], super::notes(report)].concat();
     let content = html! {
         dl.tiles {
             @if let (Some(_), [run]) = (&report.run, report.runs.as_slice()) {
@@ -121,7 +115,7 @@ fn summary(report: &ReportData) -> Markup {
                 (tile(&class, "The run", &capital(run.health.label()), &attempts))
             } @else {
                 (tile("tile first", "Runs", &runs.to_string(), &attempts))
-                @for (health, count) in report.summary.counts() {
+                @for (health, count) in report.summary.healths() {
                     @if count > 0 {
                         @let class = format!("tile some-{}", health.as_str());
                         (tile(&class, &capital(health.label()), &count.to_string(), ""))

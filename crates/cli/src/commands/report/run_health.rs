@@ -1,45 +1,31 @@
 //! Classifies a run as a person sees it: fine, failed, or waiting for a person. Pure.
 
-use longhaul_core::{Fault, Outcome, OutcomeKind};
+use longhaul_core::{Fault, Outcome, OutcomeKind, word_enum};
 use longhaul_store::{LedgerRun, RunState};
 use serde::Serialize;
 
-/// State of a run as a person sees it. Urgent states sort first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum RunHealth {
-    /// Only a person can continue the run.
-    NeedsPerson,
-    /// The run finished without being done.
-    Failed,
-    /// The run is unfinished and has a supervisor.
-    Running,
-    /// The run was cancelled.
-    Cancelled,
-    /// The run is done.
-    Done,
+word_enum! {
+    /// State of a run as a person sees it. Urgent states sort first.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+    #[cfg_attr(test, derive(schemars::JsonSchema))]
+    #[serde(rename_all = "snake_case")]
+    pub enum RunHealth {
+        /// Only a person can continue the run.
+        NeedsPerson = "needs_person",
+        /// The run finished without being done.
+        Failed = "failed",
+        /// The run is unfinished and has a supervisor.
+        Running = "running",
+        /// The run was cancelled.
+        Cancelled = "cancelled",
+        /// The run is done.
+        Done = "done",
+    }
 }
 
 impl RunHealth {
     pub fn label(self) -> &'static str {
-        match self {
-            RunHealth::NeedsPerson => "needs a person",
-            RunHealth::Failed => "failed",
-            RunHealth::Running => "running",
-            RunHealth::Cancelled => "cancelled",
-            RunHealth::Done => "done",
-        }
-    }
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            RunHealth::NeedsPerson => "needs_person",
-            RunHealth::Failed => "failed",
-            RunHealth::Running => "running",
-            RunHealth::Cancelled => "cancelled",
-            RunHealth::Done => "done",
-        }
+        if self == RunHealth::NeedsPerson { "needs a person" } else { self.as_str() }
     }
 
     /// Returns whether a person must act.

@@ -15,9 +15,7 @@ pub struct RunTimeline {
     pub attempts: Vec<TimelineAttempt>,
     /// Activity over time. Gaps are at most a few milliseconds.
     pub timeline: Vec<TimelineSlice>,
-    /// Time lost, by cause.
     pub lost_time: BTreeMap<LostTimeCause, LostTime>,
-    /// Outcome, if the run is finished.
     pub outcome: Option<Outcome>,
     /// Duration so far, without the time between finish and resume.
     pub wall: Span,
@@ -157,10 +155,8 @@ impl SliceKind {
     }
 }
 
-/// A cause of lost time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LostTimeCause {
-    /// A fault.
     Fault(Fault),
     /// Pauses between attempts without a fault.
     BetweenAttempts,
@@ -190,7 +186,6 @@ impl LostTimeCause {
     }
 }
 
-/// Time lost to one cause.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LostTime {
     /// Time lost between attempts.

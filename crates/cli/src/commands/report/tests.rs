@@ -5,7 +5,7 @@ mod pages;
 mod timelines;
 
 use super::calls::{CallEnd, ToolCallRow, ToolCalls};
-use super::data::{ReportData, ReportScope, RunInput};
+use super::data::{ReportData, RunInput};
 use super::run_health::RunHealth;
 use super::run_timeline::RunTimeline;
 use super::{html, text};
@@ -207,7 +207,7 @@ fn runs() -> Vec<RunInput> {
 }
 
 fn report_of(inputs: Vec<RunInput>) -> ReportData {
-    ReportData::new(ReportScope { run: None, since: Some(at(0)) }, inputs, at(9_000), &TimeZone::UTC)
+    ReportData::new(None, Some(at(0)), inputs, at(9_000), &TimeZone::UTC)
 }
 
 fn clock() -> TimeFormat {
@@ -308,8 +308,8 @@ fn earlier_cost_is_separate() {
         .fails(10, Fault::Overloaded, 10_000)
         .attempt(10_010)
         .finished(10_020, None, Outcome::DONE);
-    let scope = ReportScope { run: None, since: Some(at(9_000)) };
-    let report = ReportData::new(scope, vec![read.read("aaa", "t", 10_100)], at(10_100), &TimeZone::UTC);
+    let inputs = vec![read.read("aaa", "t", 10_100)];
+    let report = ReportData::new(None, Some(at(9_000)), inputs, at(10_100), &TimeZone::UTC);
     assert_eq!(report.summary.cost_before.0, cents(5));
     assert_eq!((report.summary.cost.0, report.summary.estimated_cost.0), (cents(120), cents(5)));
 }

@@ -16,7 +16,6 @@ const TIMELINE_COLUMNS: usize = 64;
 // Width of the bars for spending.
 const BAR_COLUMNS: usize = 50;
 
-/// Renders the report as text, with times in this format.
 pub fn text(report: &ReportData, clock: &TimeFormat) -> String {
     let mut out = String::new();
     write_text(&mut out, report, clock).expect("writing to a string cannot fail");
@@ -54,20 +53,13 @@ fn heading(out: &mut String, name: &str) -> Result {
 }
 
 fn summary(out: &mut String, report: &ReportData) -> Result {
-    let ReportSummary { runs, attempts, tokens, active, lost_time: lost, cost, estimated_cost, .. } =
-        report.summary;
+    let ReportSummary { runs, attempts, cost, active, lost_time: lost, .. } = report.summary;
     heading(out, "SUMMARY")?;
-    let counts: Vec<String> =
-        report.summary.counts().map(|(health, count)| format!("{count} {}", health.label())).collect();
+    let healths = report.summary.healths();
+    let counts = healths.into_iter().filter(|(health, count)| *count > 0 || *health != RunHealth::Cancelled);
+    let counts: Vec<String> = counts.map(|(health, count)| format!("{count} {}", health.label())).collect();
     row(out, "runs", &format!("{runs}, in {}: {}", counted(attempts.into(), "attempt"), counts.join(", ")))?;
-    let mut spent = format!("{} reported by the vendor", money(cost.0));
-    if estimated_cost.0 > Usd::ZERO {
-        write!(spent, "; about {} estimated", money(estimated_cost.0))?;
-    }
-    write!(spent, "; {} tokens", short_count(tokens))?;
-    for note in super::notes(report) {
-        write!(spent, "; {note}")?;
-    }
+    let spent = format!("{} reported by the vendor; {}", money(cost.0), super::notes(report).join("; "));
     row(out, "spent", &spent)?;
     row(out, "time lost", &format!("{lost}; attempts ran for {active}"))
 }

@@ -1,16 +1,70 @@
 //! Sums over several runs. Pure.
 
-use super::data::{FaultRow, LostTimeRow, ModelRow, RunInput};
-use super::run_timeline::{LostTime, LostTimeCause};
-use longhaul_core::{Dollars, Fault, Tokens};
+use super::run_timeline::{LostTime, LostTimeCause, RunTimeline};
+use longhaul_core::{Dollars, Fault, Span, Tokens};
 use longhaul_store::LedgerSpend;
+use serde::{Serialize, Serializer};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
+/// A fault that ended attempts.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct FaultRow {
+    /// The fault.
+    pub fault: Fault,
+    /// Number of attempts that the fault ended.
+    pub attempts: u32,
+    /// Number of runs with such attempts.
+    pub runs: u32,
+    /// Number of runs that the fault finished.
+    pub ended_runs: u32,
+}
+
+/// A cause of lost time.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct LostTimeRow {
+    /// The cause.
+    #[serde(serialize_with = "cause")]
+    #[cfg_attr(test, schemars(with = "String"))]
+    pub cause: LostTimeCause,
+    /// Time lost between attempts.
+    #[serde(rename = "waiting_ms")]
+    pub waiting: Span,
+    /// Time lost in attempts without progress and in stalls.
+    #[serde(rename = "wasted_ms")]
+    pub wasted: Span,
+    /// Number of runs that lost time to this cause.
+    pub runs: u32,
+}
+
+/// Usage of one model.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct ModelRow {
+    /// Name of the model. Empty if unknown.
+    pub model: String,
+    /// Tokens of completed messages.
+    pub tokens: Tokens,
+    /// Estimated output tokens of truncated messages.
+    pub truncated_tokens: u64,
+    /// Number of completed messages.
+    pub messages: u64,
+    /// Cost reported by the vendor.
+    #[serde(rename = "reported_cost_usd")]
+    pub cost: Dollars,
+    /// Cost estimated by Longhaul, in addition to the reported cost.
+    #[serde(rename = "estimated_cost_usd")]
+    pub estimated_cost: Dollars,
+    /// Whether some usage has no known price.
+    pub unpriced: bool,
+}
+
 /// Returns the faults that ended attempts, most frequent first.
-pub fn faults(inputs: &[RunInput]) -> Vec<FaultRow> {
+pub fn faults(timelines: &[&RunTimeline]) -> Vec<FaultRow> {
     let mut rows: BTreeMap<Fault, FaultRow> = BTreeMap::new();
-    for timeline in inputs.iter().filter_map(|input| input.timeline.as_ref()) {
+    for timeline in timelines {
         let failed: Vec<Fault> = timeline.attempts.iter().filter_map(|attempt| attempt.fault).collect();
         failed.iter().for_each(|fault| fault_row(&mut rows, *fault).attempts += 1);
         let ended = timeline.outcome.and_then(|outcome| outcome.fault);
@@ -28,11 +82,9 @@ fn fault_row(rows: &mut BTreeMap<Fault, FaultRow>, fault: Fault) -> &mut FaultRo
 }
 
 /// Returns the causes of lost time, longest first.
-pub fn lost_time(inputs: &[RunInput]) -> Vec<LostTimeRow> {
+pub fn lost_time(timelines: &[&RunTimeline]) -> Vec<LostTimeRow> {
     let mut rows: BTreeMap<LostTimeCause, (LostTime, u32)> = BTreeMap::new();
-    for (cause, lost) in
-        inputs.iter().filter_map(|input| input.timeline.as_ref()).flat_map(|timeline| &timeline.lost_time)
-    {
+    for (cause, lost) in timelines.iter().flat_map(|timeline| &timeline.lost_time) {
         let (sum, runs) = rows.entry(*cause).or_default();
         (sum.waiting, sum.wasted) = (sum.waiting + lost.waiting, sum.wasted + lost.wasted);
         *runs += 1;
@@ -71,4 +123,9 @@ pub fn models(spent: &[(u64, &String, LedgerSpend)]) -> Vec<ModelRow> {
     let mut rows: Vec<ModelRow> = rows.into_values().collect();
     rows.sort_by_key(|row| Reverse(row.cost.0 + row.estimated_cost.0));
     rows
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+fn cause<S: Serializer>(cause: &LostTimeCause, out: S) -> Result<S::Ok, S::Error> {
+    out.serialize_str(cause.as_str())
 }

@@ -1,7 +1,7 @@
 //! Reads a run directory of ResearchGym: its usage and the record of its work.
 
 use super::RequestedTotals;
-use crate::failure::Failure;
+use crate::failure::{Failure, OrFailure};
 use crate::guard_flags;
 use longhaul_agent::{Conversation, UrlPattern, researchgym};
 use longhaul_core::{Span, Usd};
@@ -12,10 +12,11 @@ use std::{fs, io};
 
 const DIR_HINT: &str = "name the directory of a run: `runs/<date>/<run id>`, with `logs` in it";
 
+const RESTORE_HINT: &str = "restore the original file";
+
 pub const TOTALS: &str =
     "raise --claude_hours or --budget_limit, which are totals that include earlier usage";
 
-/// A run of ResearchGym.
 #[derive(Debug)]
 pub struct ResearchGymRun {
     /// Run directory, absolute.
@@ -126,8 +127,7 @@ fn transcript(logs: &Path) -> Result<Option<Conversation>, Failure> {
     for name in ["previous_transcript.json", "transcript.json"] {
         let path = logs.join(name);
         let Some(bytes) = bytes(&path)? else { continue };
-        let later =
-            researchgym::transcript(&bytes).map_err(|error| read_failure(&path, &error.to_string()))?;
+        let later = researchgym::transcript(&bytes).or_usage(cannot_read(&path), RESTORE_HINT)?;
         conversation = Some(conversation.unwrap_or_default().then(later));
     }
     Ok(conversation)
@@ -141,18 +141,17 @@ fn blocked(logs: &Path) -> Result<Vec<UrlPattern>, Failure> {
 
 fn json(path: &Path) -> Result<Option<Value>, Failure> {
     let value = bytes(path)?.map(|bytes| serde_json::from_slice(&bytes));
-    value.transpose().map_err(|error| read_failure(path, &error.to_string()))
+    value.transpose().or_usage(cannot_read(path), RESTORE_HINT)
 }
 
 /// Reads a file. `None` if it does not exist.
 fn bytes(path: &Path) -> Result<Option<Vec<u8>>, Failure> {
     match read_regular(path) {
-        Ok(bytes) => Ok(Some(bytes)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(read_failure(path, &error.to_string())),
+        result => result.map(Some).or_usage(cannot_read(path), RESTORE_HINT),
     }
 }
 
-fn read_failure(path: &Path, reason: &str) -> Failure {
-    Failure::usage(format!("cannot read {}: {reason}", path.display()), "restore the original file")
+fn cannot_read(path: &Path) -> String {
+    format!("cannot read {}", path.display())
 }

@@ -19,7 +19,6 @@ const SETUP: [&str; 3] = ["requirements.txt", "install.sh", "setup.sh"];
 /// Files that the agent does not need. A Git history could reveal what is hidden.
 const NOISE: [&str; 3] = [".git", "__pycache__", ".DS_Store"];
 
-/// A ResearchGym task.
 #[derive(Debug)]
 pub struct Task {
     /// Directory to copy for the agent, absolute.

@@ -9,7 +9,6 @@ use crate::commands::resume::replay;
 use crate::commands::show::print_end;
 use crate::commands::{attach, detach};
 use crate::failure::Failure;
-use crate::output::events;
 use crate::output::{self, print_status};
 use crate::{open_home, runtime};
 use longhaul::{NoObserver, RunError, RunStart, SuperviseError};
@@ -70,9 +69,9 @@ fn handle_existing(global: &GlobalArgs, args: &RunArgs, home: &Home, dir: &RunDi
     match key_state(dir)? {
         KeyState::Running => follow_running(global, args, dir),
         KeyState::Unfinished => {
-            let events = events::open(&args.events, global, args.detached)?;
+            let display = DisplayOptions::open(global, &args.events, args.detached)?;
             let recovery = RunStart::Recover { dir: dir.clone(), notify: args.notify.commands() };
-            supervise_and_print(global, DisplayOptions::new(args.detached, events), home, recovery)
+            supervise_and_print(global, display, home, recovery)
         }
         // Nothing was spent, so the work can still start.
         KeyState::Finished(OutcomeKind::NotStarted) => resume_prepared(global, args, home, dir),

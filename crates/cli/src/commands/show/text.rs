@@ -1,9 +1,8 @@
 //! Renders a run as text: figures, a table of attempts, notes, files and commands to type next.
 
-use super::ShowOutput;
 use super::attempt::{Attempt, Check};
 use super::files::RunFiles;
-use super::usage::LimitStatus;
+use super::{Loaded, ShowOutput};
 use crate::commands::runs::table::outcome_style;
 use crate::output::color::Colors;
 use crate::output::envelope_text::{cut, grouped, one_line};
@@ -13,8 +12,8 @@ use crate::output::timeline_text::describe_outcome;
 use crate::output::wrap::{COLUMNS, columns, wrap};
 use longhaul::{RunReport, describe_stopped_task};
 use longhaul_core::{
-    AttemptHistory, Limit, Moment, Outcome, OutcomeKind, ResumeStrategy, RunHistory, SessionFileState, Span,
-    StrategyReason, Usd, Verified,
+    AttemptHistory, Outcome, OutcomeKind, ResumeStrategy, RunHistory, SessionFileState, Span, StrategyReason,
+    Usd, Verified,
 };
 use longhaul_store::DiffStat;
 use std::fmt::Write;
@@ -30,18 +29,11 @@ const THEN_CHARS: usize = 24;
 const ENDED_BY_CHARS_MIN: usize = 13;
 const THEN_CHARS_MIN: usize = 21;
 
-/// The moments behind the printed times, for local time.
-pub struct RunTimes<'a> {
-    /// When the run finished, or the time as of which it is shown.
-    pub as_of: Moment,
-    pub history: &'a RunHistory,
-    pub clock: &'a TimeFormat,
-}
-
 /// Renders the run as text. Each line ends with a line break.
-pub fn text(output: &ShowOutput, outcome: Option<Outcome>, times: &RunTimes<'_>) -> String {
+pub fn text(loaded: &Loaded, clock: &TimeFormat) -> String {
+    let Loaded { show_output: output, outcome, as_of, history } = loaded;
     let mut out = format!("{}\n", output.id);
-    let outcome_text = match outcome {
+    let outcome_text = match *outcome {
         Some(outcome) => outcome_line(outcome, output),
         None if output.supervised => "unfinished".to_owned(),
         None => "unfinished, without a supervisor".to_owned(),
@@ -54,10 +46,10 @@ pub fn text(output: &ShowOutput, outcome: Option<Outcome>, times: &RunTimes<'_>)
     line(&mut out, "directory", &output.cwd);
     line(&mut out, "session", output.session_id.as_deref().unwrap_or("none"));
     line(&mut out, "agent", &agent(output));
-    if let Some(started_at) = times.history.started_at() {
-        line(&mut out, "started", &times.clock.whole(started_at));
+    if let Some(started_at) = history.started_at() {
+        line(&mut out, "started", &clock.whole(started_at));
         if outcome.is_some() {
-            line(&mut out, "finished", &times.clock.whole(times.as_of));
+            line(&mut out, "finished", &clock.whole(*as_of));
         }
         line(&mut out, "time", &time(output));
     }
@@ -65,7 +57,7 @@ pub fn text(output: &ShowOutput, outcome: Option<Outcome>, times: &RunTimes<'_>)
         line(&mut out, "recovered", &recovered(output));
     }
     usage_lines(&mut out, output);
-    table(&mut out, output, times);
+    table(&mut out, output, history, clock);
     for attempt in &output.attempts {
         notes(&mut out, attempt);
     }
@@ -140,7 +132,7 @@ fn usage_lines(out: &mut String, output: &ShowOutput) {
     line(out, "cost", &cost(output));
     line(out, "tokens", &tokens(output));
     for (index, limit) in output.figures.limits.iter().enumerate() {
-        line(out, if index == 0 { "limits" } else { "" }, &limit_line(limit));
+        line(out, if index == 0 { "limits" } else { "" }, &phrases::limit_line(limit));
     }
     if !output.checks.is_empty() {
         line(out, "checks", &checks(&output.checks));
@@ -226,18 +218,6 @@ fn tokens(output: &ShowOutput) -> String {
     )
 }
 
-pub fn limit_line(used: &LimitStatus) -> String {
-    let amount = |amount: f64| match used.limit {
-        Limit::Budget => phrases::dollars(amount),
-        Limit::Tokens | Limit::Turns | Limit::Attempts => grouped(amount as u64),
-        Limit::Time | Limit::Wall => Span(amount as u64).to_string(),
-    };
-    let (total, spent, remaining) = (amount(used.limit_value), amount(used.used), amount(used.remaining));
-    let remaining =
-        if used.remaining > 0.0 { format!("{remaining} left") } else { "nothing left".to_owned() };
-    format!("{} {total}: {spent} used, {remaining}", used.limit)
-}
-
 fn checks(checks: &[Check]) -> String {
     let texts = checks.iter().map(|check| match (check.result, check.duration_ms) {
         (Some(result), Some(duration)) => {
@@ -269,7 +249,7 @@ fn column_chars() -> (usize, usize) {
     (room.saturating_sub(then).max(ENDED_BY_CHARS_MIN), then)
 }
 
-fn table(out: &mut String, output: &ShowOutput, times: &RunTimes<'_>) {
+fn table(out: &mut String, output: &ShowOutput, history: &RunHistory, clock: &TimeFormat) {
     let (ended_by_chars, then_chars) = column_chars();
     let mut row = |cells: [&str; 7]| {
         let [number, start, strategy, duration, ended, then, cost] = cells;
@@ -281,9 +261,9 @@ fn table(out: &mut String, output: &ShowOutput, times: &RunTimes<'_>) {
     };
     row(["", "", "", "", "", "", ""]);
     row(["#", "started", "resume", "took", "ended by", "then", "cost"]);
-    let mut day = times.history.started_at().map_or_else(String::new, |start| times.clock.day(start));
-    for (attempt, history) in output.attempts.iter().zip(times.history.attempts()) {
-        let today = times.clock.day(history.agent_started_at());
+    let mut day = history.started_at().map_or_else(String::new, |start| clock.day(start));
+    for (attempt, history) in output.attempts.iter().zip(history.attempts()) {
+        let today = clock.day(history.agent_started_at());
         if today != day {
             row(["", &today, "", "", "", "", ""]);
             day = today;
@@ -291,11 +271,11 @@ fn table(out: &mut String, output: &ShowOutput, times: &RunTimes<'_>) {
         let duration = attempt.duration_ms.map_or_else(|| "-".to_owned(), |duration| duration.to_string());
         row([
             &attempt.number.to_string(),
-            &times.clock.time(history.agent_started_at()),
+            &clock.time(history.agent_started_at()),
             attempt.strategy.map_or("new", ResumeStrategy::as_str),
             &duration,
             &cut(&ended_by(attempt), ended_by_chars),
-            &cut(&then(attempt, history, times), then_chars),
+            &cut(&then(attempt, history, clock), then_chars),
             &phrases::money(attempt.total_cost_usd.0),
         ]);
         if let Some(summary) = &attempt.summary {
@@ -317,11 +297,11 @@ fn ended_by(attempt: &Attempt) -> String {
     }
 }
 
-fn then(attempt: &Attempt, history: &AttemptHistory, times: &RunTimes<'_>) -> String {
+fn then(attempt: &Attempt, history: &AttemptHistory, clock: &TimeFormat) -> String {
     match (attempt.remedy, attempt.waited_ms, history.end.as_ref().zip(history.planned_wait())) {
         (Some(remedy), Some(waited), _) => phrases::describe_applied(remedy, waited),
         (Some(_), None, Some((ended, planned))) => {
-            format!("waits until {}", times.clock.time(ended.at + planned))
+            format!("waits until {}", clock.time(ended.at + planned))
         }
         (_, _, _) => String::new(),
     }

@@ -3,7 +3,7 @@
 
 use super::sink::Sink;
 use crate::args::{EventsDestination, GlobalArgs};
-use crate::failure::Failure;
+use crate::failure::{Failure, OrFailure};
 use crate::output::out;
 use rustix::fs::{OFlags, fcntl_getfl};
 use rustix::process::{PidfdFlags, PidfdGetfdFlags, getpid, pidfd_getfd, pidfd_open};
@@ -27,19 +27,14 @@ pub fn open(destination: &EventsDestination, global: &GlobalArgs, detached: bool
         )),
         EventsDestination::Stdout => out::clone_stdout()
             .map(|stdout| Sink::Stream(stdout.into()))
-            .map_err(|error| open_failure("stdout", &error)),
-        EventsDestination::Descriptor(number) => {
-            let opened = descriptor(i32::from(*number)).map(Sink::Stream);
-            opened.map_err(|error| open_failure(&format!("fd:{number}"), &error))
-        }
+            .or_usage("cannot write events to stdout", HINT),
+        EventsDestination::Descriptor(number) => descriptor(i32::from(*number))
+            .map(Sink::Stream)
+            .or_usage(format!("cannot write events to fd:{number}"), HINT),
         EventsDestination::File(path) => {
-            file(path).map_err(|error| open_failure(&path.display().to_string(), &error))
+            file(path).or_usage(format!("cannot write events to {}", path.display()), HINT)
         }
     }
-}
-
-fn open_failure(name: &str, error: &io::Error) -> Failure {
-    Failure::usage(format!("cannot write events to {name}: {error}"), HINT)
 }
 
 /// Duplicates an inherited descriptor for this process alone. The inherited one stays unchanged, because the

@@ -34,7 +34,6 @@ pub struct EventGap<'a> {
     omitted: u64,
 }
 
-/// Identifies the event of a line.
 #[derive(Deserialize)]
 pub struct EventPosition {
     pub run: String,
@@ -61,7 +60,6 @@ fn line_of_type(r#type: Option<&'static str>, run: &str, seq: u64, at: Moment, r
     line(&Line { r#type, run, seq, at: rfc3339(decided_at.map_or(at, Moment)), record, rest })
 }
 
-/// Formats the gap left by missing events.
 pub fn gap_line(run: &str, from: u64, to: u64) -> Vec<u8> {
     line(&EventGap { run, seq: to, omitted: to + 1 - from })
 }

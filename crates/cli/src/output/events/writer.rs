@@ -17,7 +17,6 @@ const FLUSH: Duration = Duration::from_secs(2);
 /// Consecutive events of a run.
 pub struct QueuedEvents {
     pub run: String,
-    /// Number of the first event.
     pub first: u64,
     /// The events as lines, each with its newline.
     pub lines: Vec<Vec<u8>>,
@@ -102,7 +101,6 @@ impl Writer {
         Writer { name, is_on_stdout, queue, result }
     }
 
-    /// Returns whether stdout carries only events.
     pub fn is_on_stdout(&self) -> bool {
         self.is_on_stdout
     }

@@ -18,7 +18,6 @@ pub fn attempt_cause(fault: Fault, stop_cause: Option<StopCause>) -> &'static st
     }
 }
 
-/// Returns advice for a run that finished with this fault.
 pub fn advice(fault: Fault) -> Option<&'static str> {
     match fault {
         Fault::Auth => Some("check the key or log in with `claude`, then resume the session"),

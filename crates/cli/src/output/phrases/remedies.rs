@@ -17,7 +17,6 @@ pub fn describe_next(remedy: Remedy, until: &str, wait: Span) -> String {
     }
 }
 
-/// Describes an applied remedy, after a wait.
 pub fn describe_applied(remedy: Remedy, waited: Span) -> String {
     let after = if waited == Span::ZERO { "at once".to_owned() } else { format!("after {waited}") };
     forms(remedy).1.replace('@', &after)

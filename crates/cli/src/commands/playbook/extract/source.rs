@@ -16,7 +16,6 @@ pub struct Source {
     pub path: Option<PathBuf>,
     /// Content of the transcript.
     pub bytes: Vec<u8>,
-    /// Excerpt for the judge.
     pub slice: Excerpt,
     /// Working directory of the run, if the transcript belongs to one.
     pub run_directory: Option<PathBuf>,

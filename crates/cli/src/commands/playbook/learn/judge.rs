@@ -16,7 +16,6 @@ use std::sync::Arc;
 // Same as for a single request: two minutes allow three attempts of full length.
 const TIME_BUDGET: Span = Span::from_secs(120);
 
-/// Creates the judge of this kind, as configured by the environment.
 pub fn create(kind: JudgeKind, paths: &LearningPaths, clock: &Arc<SystemClock>) -> Box<dyn Judge> {
     match kind {
         JudgeKind::Api => {

@@ -13,7 +13,6 @@ use std::path::Path;
 
 pub struct Progress {
     pub quiet: bool,
-    /// The judge.
     pub kind: JudgeKind,
 }
 

@@ -113,7 +113,6 @@ fn rect(kind: SliceKind, x: f64, width: f64) -> Markup {
     html! { rect class=(class) x=(short(x)) y=(y) width=(short(width)) height=(height) {} }
 }
 
-/// Returns a legend of the shapes and colors in these timelines.
 pub fn legend<'a>(slices: impl Iterator<Item = &'a TimelineSlice>) -> Markup {
     let drawn: BTreeSet<SliceKind> = slices.map(|slice| slice.kind).collect();
     if drawn.is_empty() {

@@ -37,8 +37,8 @@ impl Renderings {
         let last = records.last().map_or(Moment(0), |(at, _)| *at);
         let state = history.state();
         let as_of = if state.outcome().is_some() { state.finished_at } else { last };
-        let scope = ReportScope { run: Some(dir.id().to_string()), since: None };
-        let report = ReportData::new(scope, vec![gather::one(&dir, last)], last, &TimeZone::UTC);
+        let (run, inputs) = (Some(dir.id().to_string()), vec![gather::one(&dir, last)]);
+        let report = ReportData::new(run, None, inputs, last, &TimeZone::UTC);
         let report = serde_json::to_value(&report.runs[0]).expect("JSON");
         let loaded =
             show::load(&dir, &TimeFormat::utc()).unwrap_or_else(|failure| panic!("{}", failure.error));
