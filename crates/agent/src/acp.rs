@@ -16,12 +16,12 @@ mod transcript_decoder;
 mod usage_meter;
 
 use crate::{
-    AgentContext, AgentEnvironment, AttemptSnapshot, BackgroundTask, Conversation, Decoder, Dialect,
-    DoneSignals, EffectRules, Guards, Invocation, Prices, PriorAttempts, SessionLayout, UserTables,
-    UserTablesError, background_note, prompt, prompt_text,
+    AgentContext, AgentEnvironment, AttemptSnapshot, Conversation, Decoder, Dialect, DoneSignals,
+    EffectRules, Guards, Invocation, Prices, PriorAttempts, SessionLayout, UserTables, UserTablesError,
+    background_note, prompt, prompt_text,
 };
 use agent_client_protocol_schema::{AGENT_METHOD_NAMES, CancelNotification};
-use longhaul_core::{AttemptPlan, PromptKind, Remaining};
+use longhaul_core::{AttemptPlan, BackgroundTask, PromptKind, Remaining};
 use std::sync::Arc;
 
 /// Ends of the names of variables with credentials and addresses of APIs.

@@ -34,11 +34,10 @@ mod vendor_terms;
 mod wire;
 
 use crate::{
-    AgentContext, AgentEnvironment, AttemptSnapshot, BackgroundTask, Conversation, Decoder, Dialect,
-    DoneSignals, EffectRules, Guards, Invocation, Prices, PriorAttempts, SessionLayout, UserTables,
-    UserTablesError,
+    AgentContext, AgentEnvironment, AttemptSnapshot, Conversation, Decoder, Dialect, DoneSignals,
+    EffectRules, Guards, Invocation, Prices, PriorAttempts, SessionLayout, UserTables, UserTablesError,
 };
-use longhaul_core::{AttemptPlan, PromptKind, Remaining};
+use longhaul_core::{AttemptPlan, BackgroundTask, PromptKind, Remaining};
 use std::sync::Arc;
 
 pub(crate) use activity::{one_line, with_detail};

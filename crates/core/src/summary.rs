@@ -2,6 +2,7 @@
 
 use crate::{Evidence, Fault, Span, Usage, classify};
 use serde::{Deserialize, Serialize};
+use strum::IntoStaticStr;
 
 /// How a model summarizes older work for a handoff prompt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,9 +25,10 @@ pub enum SummaryReport {
 }
 
 /// The result of a summary.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, IntoStaticStr)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum SummaryResult {
     /// The summary exists.
     Written,

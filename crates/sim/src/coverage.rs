@@ -3,8 +3,8 @@
 
 use crate::kill_point::KillPoint;
 use longhaul_core::{
-    CancelSource, CheckResult, DeadlineKind, Fault, Limit, LimitThreshold, Nudge, OutcomeKind, Phase,
-    PromptKind, Remedy, ResumeStrategy, SessionFileState, StopCause, StopLevel, SummaryResult,
+    CancelSource, CheckResult, DeadlineKind, Fault, Limit, LimitThreshold, OutcomeKind, PromptKind, Remedy,
+    ResumeStrategy, SessionFileState, StopCause, StopLevel,
 };
 use std::collections::BTreeMap;
 use std::fmt;
@@ -23,6 +23,10 @@ impl Coverage {
 
     pub(crate) fn count_pair(&mut self, kind: &'static str, first: &'static str, second: &'static str) {
         *self.0.entry([kind, first, second]).or_default() += 1;
+    }
+
+    pub(crate) fn remedy(&mut self, remedy: Remedy) {
+        *self.0.entry(remedy_item(remedy)).or_default() += 1;
     }
 
     /// Returns the number of attempts that ended with this fault.
@@ -97,7 +101,6 @@ fn expected() -> Vec<Item> {
     let remedies =
         Remedy::ALL.iter().filter(|remedy| !matches!(remedy, Remedy::End | Remedy::EndUnlessAllowed));
     add("fault", Fault::ALL.iter().map(|fault| fault.as_str()).collect());
-    add("remedy", remedies.map(|remedy| remedy_word(*remedy)).collect());
     add("outcome", outcomes.clone().map(OutcomeKind::as_str).collect());
     add("reopened", outcomes.filter(|kind| !is_final(kind)).map(OutcomeKind::as_str).collect());
     add("deadline", DeadlineKind::ALL.iter().map(|kind| kind.as_str()).collect());
@@ -111,6 +114,7 @@ fn expected() -> Vec<Item> {
     add("session", SessionFileState::ALL.iter().map(|state| state.as_str()).collect());
     add("summary", vec!["written", "not_needed", "failed"]);
     add("check", CheckResult::ALL.iter().map(|result| result.as_str()).collect());
+    items.extend(remedies.map(|remedy| remedy_item(*remedy)));
     for threshold in LimitThreshold::ALL {
         items.extend(Limit::GRADUAL.iter().map(|limit| ["limit", threshold.as_str(), limit.as_str()]));
     }
@@ -126,47 +130,7 @@ fn expected() -> Vec<Item> {
     items
 }
 
-pub(crate) fn phase_word(phase: &Phase) -> &'static str {
-    match phase {
-        Phase::New => "new",
-        Phase::Starting => "starting",
-        Phase::Summarizing { .. } => "summarizing",
-        Phase::Checking { .. } => "checking",
-        Phase::Running => "running",
-        Phase::Closing { .. } => "closing",
-        Phase::Stopping { .. } => "stopping",
-        Phase::Sweeping { .. } => "sweeping",
-        Phase::Waiting { .. } => "waiting",
-        Phase::Suspended { .. } => "suspended",
-        Phase::Finished { .. } => "finished",
-    }
-}
-
-pub(crate) fn summary_word(result: SummaryResult) -> &'static str {
-    match result {
-        SummaryResult::Written => "written",
-        SummaryResult::NotNeeded => "not_needed",
-        SummaryResult::Failed(_) => "failed",
-    }
-}
-
-pub(crate) fn remedy_word(remedy: Remedy) -> &'static str {
-    match remedy {
-        Remedy::WaitOut => "wait_out",
-        Remedy::Park => "park",
-        Remedy::Resume => "resume",
-        Remedy::ResumeOnce => "resume_once",
-        Remedy::ResumeWhileProgressing => "resume_while_progressing",
-        Remedy::ResumeWithinLimit => "resume_within_limit",
-        Remedy::ResumeExisting => "resume_existing",
-        Remedy::ReplaceLostSession => "replace_lost_session",
-        Remedy::ReplaceFullSession => "replace_full_session",
-        Remedy::TryFork => "try_fork",
-        Remedy::Nudge(Nudge::Answer) => "nudge_answer",
-        Remedy::Nudge(Nudge::SmallerSteps) => "nudge_smaller_steps",
-        Remedy::KeepGoing => "keep_going",
-        Remedy::RetryOnce => "retry_once",
-        Remedy::End => "end",
-        Remedy::EndUnlessAllowed => "end_unless_allowed",
-    }
+fn remedy_item(remedy: Remedy) -> Item {
+    let nudge = if let Remedy::Nudge(nudge) = remedy { nudge.into() } else { "" };
+    ["remedy", remedy.into(), nudge]
 }

@@ -8,7 +8,7 @@ mod watch;
 
 pub(crate) use trace::Trace;
 
-use crate::coverage::{Coverage, phase_word};
+use crate::coverage::Coverage;
 use crate::fault_mix::Interval;
 use crate::kill_point::KillPoint;
 use crate::oracles::{
@@ -19,7 +19,7 @@ use crate::seed_plan::SeedPlan;
 use crate::world::World;
 use crate::world::agent::NEVER;
 use longhaul_core::{
-    Action, Event, Fault, FoundAttempt, Moment, Notice, Now, Outcome, OutcomeKind, Phase, Record,
+    Action, Event, Fault, FoundAttempt, Moment, Notice, Now, Outcome, OutcomeKind, Phase, PhaseKind, Record,
     ResumeRequest, Run, Span, Step, Usd,
 };
 use std::mem;
@@ -209,7 +209,8 @@ impl<'a> SimRun<'a> {
         match event {
             Event::SessionInspected(found) => self.coverage.count("session", found.as_str()),
             Event::Cancelled(source) => {
-                self.coverage.count_pair("cancel", source.as_str(), phase_word(&self.run.state().phase));
+                let phase = PhaseKind::from(self.phase());
+                self.coverage.count_pair("cancel", source.as_str(), phase.into());
             }
             _ => {}
         }
@@ -279,7 +280,7 @@ impl<'a> SimRun<'a> {
         };
         let is_running = matches!(found, FoundAttempt::Running(_));
         let agent_word = if is_running { "running" } else { "gone" };
-        self.coverage.count_pair("recovery", agent_word, phase_word(phase));
+        self.coverage.count_pair("recovery", agent_word, PhaseKind::from(phase).into());
         self.stream_index = if is_running { 0 } else { self.world.stream.len() };
         self.must_inspect_workspace = false;
         self.pending = Some(match phase {

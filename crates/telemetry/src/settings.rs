@@ -3,6 +3,7 @@
 //! The exporters read endpoint, headers and sampling themselves. This module also reads the request timeout,
 //! because Longhaul provides the HTTP client.
 
+use longhaul_core::word_enum;
 use std::fmt;
 use std::time::Duration;
 
@@ -31,16 +32,18 @@ pub struct Target {
     pub timeout: Duration,
 }
 
-/// The transport of OTLP.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Protocol {
-    /// gRPC.
-    Grpc,
-    /// HTTP with protocol buffers, the default that the specification recommends.
-    #[default]
-    HttpProtobuf,
-    /// HTTP with JSON.
-    HttpJson,
+word_enum! {
+    /// The transport of OTLP, with the word that variables use.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum Protocol {
+        /// gRPC.
+        Grpc = "grpc",
+        /// HTTP with protocol buffers, the default that the specification recommends.
+        #[default]
+        HttpProtobuf = "http/protobuf",
+        /// HTTP with JSON.
+        HttpJson = "http/json",
+    }
 }
 
 impl Settings {
@@ -122,18 +125,7 @@ impl<F: Fn(&str) -> Option<String>> SettingReader<'_, F> {
 
 impl Protocol {
     fn parse(word: &str) -> Option<Protocol> {
-        [Protocol::Grpc, Protocol::HttpProtobuf, Protocol::HttpJson]
-            .into_iter()
-            .find(|protocol| protocol.as_str().eq_ignore_ascii_case(word))
-    }
-
-    /// Returns the word that variables use.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Protocol::Grpc => "grpc",
-            Protocol::HttpProtobuf => "http/protobuf",
-            Protocol::HttpJson => "http/json",
-        }
+        Protocol::ALL.iter().copied().find(|protocol| protocol.as_str().eq_ignore_ascii_case(word))
     }
 
     /// Returns the default endpoint of a collector.
@@ -142,12 +134,6 @@ impl Protocol {
             Protocol::Grpc => "http://localhost:4317",
             Protocol::HttpProtobuf | Protocol::HttpJson => "http://localhost:4318",
         }
-    }
-}
-
-impl fmt::Display for Protocol {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(self.as_str())
     }
 }
 

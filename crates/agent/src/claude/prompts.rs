@@ -6,8 +6,10 @@ mod keep_going;
 use super::reminder::{Recipient, is_reminder, reminder, stopped_tasks_note};
 use crate::handoff::quote::{fenced, inline};
 use crate::handoff::{AFTER_TASK, interruption};
-use crate::{AgentContext, BackgroundTask, HandoffContext, HandoffReason, PriorAttempts, handoff_prompt};
-use longhaul_core::{AttemptPlan, Fault, Limit, Nudge, PromptKind, Remaining, ResumeStrategy};
+use crate::{AgentContext, HandoffContext, HandoffReason, PriorAttempts, handoff_prompt};
+use longhaul_core::{
+    AttemptPlan, BackgroundTask, Fault, Limit, Nudge, PromptKind, Remaining, ResumeStrategy,
+};
 
 const COMMAND_CHARS_MAX: usize = 200;
 
@@ -228,18 +230,18 @@ pub(super) fn split_task(text: &str) -> Option<(&str, &str)> {
 mod tests {
     use super::{background_note, is_longhaul_prompt, prompt};
     use crate::claude::invocation::tests::context;
-    use crate::{AgentContext, BackgroundTask, PriorAttempts};
+    use crate::{AgentContext, PriorAttempts};
     use expect_test::expect;
     use longhaul_core::{
-        AttemptPlan, Fault, KeepGoingPrompt, Limit, Nudge, PromptKind, Remaining, SessionId, SessionPlan,
-        Span, Usd,
+        AttemptPlan, BackgroundTask, Fault, KeepGoingPrompt, Limit, Nudge, PromptKind, Remaining, SessionId,
+        SessionPlan, Span, Usd,
     };
 
     fn training() -> BackgroundTask {
         BackgroundTask {
             call: "toolu_1".to_owned(),
             command: "python train.py".to_owned(),
-            output: Some("/tmp/b1.output".to_owned()),
+            output_file: Some("/tmp/b1.output".to_owned()),
             last_lines: Some("step 3\nstep `4`\n".to_owned()),
         }
     }

@@ -2,8 +2,7 @@
 
 use jiff::Timestamp;
 use longhaul::RunReport;
-use longhaul_core::{Fault, Limit, OutcomeKind, Questions, Usage, Verified};
-use longhaul_store::StoppedTask;
+use longhaul_core::{BackgroundTask, Fault, Limit, OutcomeKind, Questions, Usage, Verified};
 use serde::Serialize;
 
 /// The JSON output of `longhaul run`.
@@ -72,7 +71,7 @@ pub struct RunInfo {
     /// How the agent's questions were answered.
     pub questions: Questions,
     /// Background commands that were stopped with the agent of the last attempt.
-    pub background_stopped: Vec<StoppedTask>,
+    pub background_stopped: Vec<BackgroundTask>,
     /// When to retry (`retry_later`), as an RFC 3339 time.
     #[cfg_attr(test, schemars(with = "Option<longhaul_core::schema::Rfc3339>"))]
     pub retry_at: Option<String>,

@@ -9,11 +9,11 @@ pub use remedies::{describe_applied, describe_next, describe_remedy};
 use super::{envelope_text, time};
 use longhaul::NotifyFailure;
 use longhaul_core::{
-    AfterAttempt, CheckResult, Fault, Limit, LimitThreshold, Policy, PromptKind, Questions, Record,
-    RecoveryFinding, ResumeStrategy, SessionFileState, SessionPlan, StallReport, State, StopCause, StopLevel,
-    StrategyReason, SummaryResult, Usd,
+    AfterAttempt, AnsweredQuestion, CheckResult, Fault, Limit, LimitThreshold, Policy, PromptKind, Questions,
+    Record, RecoveryFinding, ResumeStrategy, SessionFileState, SessionPlan, StallReport, State, StopCause,
+    StopLevel, StrategyReason, SummaryResult, Usd,
 };
-use longhaul_store::{AnsweredQuestion, WatchdogStop};
+use longhaul_store::WatchdogStop;
 
 /// Returns a record as a sentence, or `None` if it is not printed. `state` is the run's state after the step;
 /// `verbose` adds the records that only `--verbose` prints.

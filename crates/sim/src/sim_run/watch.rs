@@ -1,6 +1,6 @@
 //! Passes the events and records of a run to the oracles that check it step by step.
 
-use crate::coverage::{Coverage, remedy_word, summary_word};
+use crate::coverage::Coverage;
 use crate::oracles::{
     AttemptCase, Bounds, CheckWatch, Facts, KeepGoingWatch, LimitWatch, Oracle, OracleResult, SessionWatch,
     StallWatch, StopWatch, StrategyWatch, SummaryWatch, check_reaction, check_truth, check_wait, ensure,
@@ -130,7 +130,7 @@ impl<'a> OracleSet<'a> {
                 "a process outlives the suspension".to_owned()
             })?,
             Record::ResumeStrategyChosen { strategy, .. } => coverage.count("strategy", strategy.as_str()),
-            Record::SummaryEnded { result, .. } => coverage.count("summary", summary_word(*result)),
+            Record::SummaryEnded { result, .. } => coverage.count("summary", result.into()),
             Record::StopOrdered { cause, level, .. } => {
                 coverage.count("stop", cause.as_str());
                 coverage.count("level", level.as_str());
@@ -238,7 +238,7 @@ impl<'a> OracleSet<'a> {
         }
         let by_limit = self.limits.decides(&self.facts, now, fault, evidence, next)?;
         if let AfterAttempt::Attempt { remedy: remedy @ Remedy::KeepGoing, plan, .. } = next {
-            coverage.count("remedy", remedy_word(*remedy));
+            coverage.remedy(*remedy);
             coverage.prompt(plan.prompt);
             return self.sessions.check_keep_going(plan);
         }
@@ -277,7 +277,7 @@ impl<'a> OracleSet<'a> {
         }
         self.sessions.check_next(&plan, fault, evidence.continuity, next)?;
         if let AfterAttempt::Attempt { at, remedy, .. } = next {
-            coverage.count("remedy", remedy_word(*remedy));
+            coverage.remedy(*remedy);
             check_reaction(policy, fault, *remedy)?;
             let spread = check_wait(&self.bounds, &case, *remedy, *at)?;
             self.last_wait = Some((*at, spread));
