@@ -47,8 +47,7 @@ impl Home {
     /// Returns every run, newest first. The directory of a day is read only when the iterator reaches it.
     /// Directories that are still being created are not included.
     ///
-    /// # Errors
-    /// Returns [`StoreError::Io`] if the home cannot be read. A home that does not exist has no runs.
+    /// A home that does not exist has no runs.
     pub fn runs_newest_first(&self) -> Result<impl Iterator<Item = RunDir> + use<>, StoreError> {
         Ok(self.days_newest_first()?.into_iter().flat_map(|day| runs_of_day(&day)))
     }

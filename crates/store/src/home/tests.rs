@@ -2,7 +2,6 @@ use super::*;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-/// Returns a lookup of variables in a list.
 fn variables<'a>(list: &'a [(&str, &str)]) -> impl Fn(&str) -> Option<OsString> + 'a {
     move |requested| list.iter().find(|(name, _)| *name == requested).map(|(_, value)| (*value).into())
 }

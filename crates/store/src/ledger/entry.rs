@@ -245,7 +245,6 @@ impl LedgerEntry {
         }
     }
 
-    /// Creates an entry from stored rows.
     pub(super) fn from_stored(
         run: LedgerRun,
         attempts: Vec<LedgerAttempt>,
@@ -393,7 +392,6 @@ fn add(sums: &mut BTreeMap<(Quarter, String), LedgerSpend>, quarter: Quarter, mo
     sum.messages += u64::from(model_usage.messages);
 }
 
-/// Returns the quarter of an hour that contains `at`.
 pub(super) fn quarter_of(at: Moment) -> Quarter {
     at.0 / QUARTER_MS
 }
@@ -403,7 +401,6 @@ pub fn model_usage_of(dir: &RunDir, attempt: u32) -> Vec<ModelUsage> {
     dir.attempt(attempt).read_or_default()
 }
 
-/// Returns a run of which only the directory is known.
 fn unread_run(dir: &RunDir) -> LedgerRun {
     let day = dir.path().parent().and_then(Path::file_name).unwrap_or_default();
     LedgerRun {
