@@ -113,7 +113,6 @@ pub(crate) struct TurnSize {
     pub(crate) tokens: u64,
 }
 
-/// The use of one limit that is set.
 struct LimitUse {
     limit: Limit,
     used: u64,
@@ -160,7 +159,6 @@ impl Limits {
         *self != Limits { memory: self.memory, ..Limits::default() }
     }
 
-    /// Returns the uses of the limits that are set.
     fn uses(&self, wrap_up: Option<WrapUp>, used: &LimitUsage) -> impl Iterator<Item = LimitUse> {
         let set = |limit, used, max: Option<u64>, reserve| Some(LimitUse { limit, used, max: max?, reserve });
         let timed = |limit, used: Span, max: Option<Span>| {

@@ -38,7 +38,6 @@ pub enum SummaryResult {
     Failed(Fault),
 }
 
-/// Returns the result and the usage of a summary.
 pub(crate) fn summary_result(summary_report: &SummaryReport) -> (SummaryResult, Usage) {
     match summary_report {
         SummaryReport::NotNeeded => (SummaryResult::NotNeeded, Usage::default()),

@@ -29,7 +29,6 @@ impl Coverage {
         *self.0.entry(remedy_item(remedy)).or_default() += 1;
     }
 
-    /// Returns the number of attempts that ended with this fault.
     pub(crate) fn attempts_with(&self, fault: Fault) -> u64 {
         self.0.get(&["fault", fault.as_str(), ""]).copied().unwrap_or_default()
     }
@@ -71,7 +70,6 @@ impl Coverage {
     }
 }
 
-/// Prints the names and counts in three aligned columns.
 impl fmt::Display for Coverage {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let items: Vec<(&Item, &u64)> = self.0.iter().collect();
@@ -89,7 +87,6 @@ fn name(item: Item) -> String {
     item.join(" ").trim_end().to_owned()
 }
 
-/// Returns everything that a swarm should reach.
 fn expected() -> Vec<Item> {
     let mut items: Vec<Item> = Vec::new();
     let mut add = |kind, words: Vec<&'static str>| items.extend(words.iter().map(|word| [kind, *word, ""]));

@@ -38,7 +38,6 @@ const SPREAD_SAMPLE: u64 = 32;
 /// Start of every run: a round moment of 2026.
 pub(crate) const START: Moment = Moment::from_unix_seconds(1_790_000_000);
 
-/// The result of a run.
 #[derive(Clone, Debug)]
 pub(crate) struct SimResult {
     pub steps: u64,
@@ -51,7 +50,6 @@ pub(crate) struct SimResult {
     pub failed_requests: u64,
 }
 
-/// A run in progress and its world.
 pub(crate) struct SimRun<'a> {
     plan: &'a SeedPlan,
     coverage: &'a mut Coverage,
@@ -99,7 +97,6 @@ impl<'a> SimRun<'a> {
         }
     }
 
-    /// Simulates the run to its end.
     pub(crate) fn run(&mut self) -> Result<SimResult, Violation> {
         // A supervisor that dies after the finish is replaced by one that finds the run finished.
         while self.pending.is_some() || !matches!(self.phase(), Phase::Finished { .. }) {
@@ -144,7 +141,6 @@ impl<'a> SimRun<'a> {
         self.watch.facts.clocks.check(&self.run, self.world.now)
     }
 
-    /// Runs one iteration of the supervisor's loop.
     fn step(&mut self, event: Event) -> OracleResult {
         let (kill, at) = (self.draw_kill(), self.world.now);
         if let Some(point @ KillPoint::BeforeStep) = kill {
@@ -290,7 +286,6 @@ impl<'a> SimRun<'a> {
         Ok(down)
     }
 
-    /// Checks a finished run and returns its result.
     fn finish(&mut self) -> Result<SimResult, Violation> {
         let at = self.world.now;
         self.replayed = Run::replay(self.journal.iter().map(|(_, record)| record));

@@ -11,7 +11,6 @@ use std::io::{self, Write};
 use std::os::unix::fs::{FileExt, symlink};
 use std::path::Path;
 
-/// Opens a file, possibly creating it.
 pub(crate) fn open(options: &OpenOptions, path: &Path) -> io::Result<File> {
     faults::pass("open", path)?;
     options.open(path)

@@ -72,7 +72,6 @@ impl Home {
     }
 }
 
-/// Returns the directory below `runs` that has this id.
 pub(crate) fn dir_with_id(runs: &Path, id: &RunId) -> Result<Option<PathBuf>, StoreError> {
     let mut paths = days_newest_first(runs)?.into_iter().map(|day| day.join(id.as_str()));
     Ok(paths.find(|path| path.exists()).map(|path| fs::read_link(&path).unwrap_or(path)))

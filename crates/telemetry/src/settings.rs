@@ -91,7 +91,6 @@ fn target(
     Some(Target { protocol, endpoint, timeout: Duration::from_millis(timeout) })
 }
 
-/// Reads the settings of one signal.
 struct SettingReader<'a, F> {
     signal: &'a str,
     variable: &'a F,
@@ -128,7 +127,6 @@ impl Protocol {
         Protocol::ALL.iter().copied().find(|protocol| protocol.as_str().eq_ignore_ascii_case(word))
     }
 
-    /// Returns the default endpoint of a collector.
     fn endpoint(self) -> &'static str {
         match self {
             Protocol::Grpc => "http://localhost:4317",

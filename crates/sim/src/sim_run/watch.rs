@@ -11,7 +11,6 @@ use longhaul_core::{
     Policy, Record, Remedy, Span, StopCause,
 };
 
-/// The state of all oracles for one run.
 #[derive(Debug)]
 pub(crate) struct OracleSet<'a> {
     pub facts: Facts<'a>,
@@ -30,7 +29,6 @@ pub(crate) struct OracleSet<'a> {
     attempts_before: u32,
     /// Source of the cancel that the decision after the last attempt used.
     cancel_decided: Option<CancelSource>,
-    /// Fault of the last attempt, if it failed.
     fault: Option<Fault>,
     /// The last decided wait, and the width of its jitter.
     pub last_wait: Option<(Moment, Span)>,
@@ -57,7 +55,6 @@ impl<'a> OracleSet<'a> {
         }
     }
 
-    /// Receives an event before the run does.
     pub(crate) fn receive(&mut self, now: Moment, event: &Event) -> OracleResult {
         if !matches!(event, Event::Ticked | Event::Downtime(_) | Event::Recovered { .. }) {
             // Events of this moment are processed next.
@@ -92,7 +89,6 @@ impl<'a> OracleSet<'a> {
         })
     }
 
-    /// Checks the plan of a process that is about to start.
     pub(crate) fn check_spawn(&mut self, plan: &AttemptPlan) -> OracleResult {
         self.sessions.check_spawn(plan)?;
         self.strategies.check_spawn(plan)?;
@@ -100,7 +96,6 @@ impl<'a> OracleSet<'a> {
         self.limits.check_spawn(plan)
     }
 
-    /// Receives a record that is on disk.
     pub(crate) fn on_record(
         &mut self,
         record: &Record,
@@ -178,7 +173,6 @@ impl<'a> OracleSet<'a> {
         self.facts.plan.as_ref().map_or(0, |plan| plan.attempt)
     }
 
-    /// Returns the number of attempts that the run may still make.
     fn remaining_attempts(&self) -> u32 {
         self.facts.policy.attempts_max.saturating_sub(self.attempts() - self.attempts_before)
     }
