@@ -20,7 +20,6 @@ pub fn records(sandbox: &Sandbox) -> Vec<Value> {
     records_in(&sandbox.longhaul_home())
 }
 
-/// Returns the records of the newest run in this home of Longhaul.
 pub fn records_in(home: &Path) -> Vec<Value> {
     let journal = run_dir_in(home).and_then(|dir| fs::read_to_string(dir.join("journal.jsonl")).ok());
     let steps = journal.unwrap_or_default();
@@ -28,20 +27,17 @@ pub fn records_in(home: &Path) -> Vec<Value> {
     steps.filter_map(|mut step| Some(step["records"].as_array_mut()?.split_off(0))).flatten().collect()
 }
 
-/// Returns the process of the last started attempt.
 pub fn agent(sandbox: &Sandbox) -> Option<Pid> {
     let records = records(sandbox);
     let spawned = records.iter().rev().find(|record| record["record"] == "attempt_spawned")?;
     Pid::from_raw(spawned["process"]["pid"].as_i64()?.try_into().ok()?)
 }
 
-/// Returns the faults that ended attempts but not the run.
 pub fn survived(records: &[Value]) -> Vec<String> {
     let end_records = records.iter().filter(|record| record["record"] == "attempt_ended");
     end_records.filter_map(|record| record["fault"].as_str().map(str::to_owned)).collect()
 }
 
-/// Returns how many checks failed.
 pub fn checks_failed(records: &[Value]) -> usize {
     records.iter().filter(|record| record["record"] == "check_ended" && record["result"] == "failed").count()
 }

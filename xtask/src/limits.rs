@@ -25,13 +25,11 @@ const ABOUT: &str = "`cargo xtask limits` writes this part: the real Claude Code
 const TABLE: &str = "| limit | in the middle of | outcome | exit code | wrap-up | saved | attempts | used | beyond |\n\
     |---|---|---|---|---|---|---|---|---|\n";
 
-/// A case and its observations.
 struct CaseResult {
     case: &'static LimitCase,
     case_run: LimitRun,
 }
 
-/// Plays the cases, measures the tool calls, and writes the results.
 pub fn limits(root: &Path) -> io::Result<()> {
     let programs = Programs { longhaul: debug_build(root)?, claude: real_agent::locate(root)? };
     let markdown = machine::measure(root, &programs, LIMITS, || {
@@ -54,7 +52,6 @@ pub fn limits(root: &Path) -> io::Result<()> {
     RESILIENCE.save(root, LIMITS, &markdown)
 }
 
-/// Renders one row of the table.
 fn line(CaseResult { case, case_run }: &CaseResult) -> String {
     let yes = |holds: bool| if holds { "yes" } else { "no" }.to_owned();
     let excess = match case_run.excess(case) {

@@ -7,7 +7,6 @@ use std::path::Path;
 use std::process::Command;
 use std::{fs, io, thread};
 
-/// Measures, prints the section, and returns it in Markdown.
 pub fn measure(
     root: &Path,
     programs: &Programs,
@@ -47,7 +46,6 @@ impl Ticks {
     }
 }
 
-/// Returns one line with date, machine and versions.
 fn describe(root: &Path, programs: &Programs) -> String {
     let cores = thread::available_parallelism().map_or(0, |cores| cores.get());
     let first_word = |file: &str, index: usize| {

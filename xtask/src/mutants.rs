@@ -30,7 +30,6 @@ struct Mutant {
     replace: String,
 }
 
-/// The first violation of a mutant.
 struct Catch {
     seed: u64,
     oracle: String,

@@ -10,7 +10,6 @@ use std::time::Duration;
 const ROUNDS_MAX: u32 = 50;
 const ROUND: Duration = Duration::from_millis(50);
 
-/// Returns the live processes of the sandbox that belong to a run.
 pub fn matching(sandbox: &Sandbox) -> Vec<Pid> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     entries

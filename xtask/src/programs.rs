@@ -64,13 +64,11 @@ pub fn debug_build(root: &Path) -> io::Result<PathBuf> {
     Ok(built(root, "debug", "longhaul"))
 }
 
-/// Makes a release build of a program and returns its path.
 pub fn release_build(root: &Path, args: &[&str], program: &str) -> io::Result<PathBuf> {
     succeed(cargo().args(["build", "--quiet", "--release"]).args(args).current_dir(root))?;
     Ok(built(root, "release", program))
 }
 
-/// Runs a command whose failure is an error.
 pub fn succeed(command: &mut Command) -> io::Result<()> {
     let status = command.status()?;
     if status.success() { Ok(()) } else { Err(io::Error::other(format!("{command:?}: {status}"))) }

@@ -98,7 +98,6 @@ impl ResultRow {
         self
     }
 
-    /// Adds the origin of the bar in parentheses.
     pub fn origin(&mut self, origin: &str) -> &mut ResultRow {
         self.bar = format!("{} ({origin})", self.bar);
         self
@@ -119,12 +118,10 @@ fn figure(value: f64) -> String {
     }
 }
 
-/// Renders one row of a Markdown table.
 pub fn table_row(cells: &[String]) -> String {
     format!("| {} |\n", cells.join(" | "))
 }
 
-/// A file of results.
 pub struct ResultFile<'a> {
     pub path: &'static str,
     pub head: &'static str,
@@ -137,7 +134,6 @@ pub const SWEEPS_SCRIPTED: &str = "Sweeps with the scripted agent";
 pub const WALKTHROUGHS: &str = "Walkthroughs";
 pub const LIMITS: &str = "Limits";
 
-/// The results of all commands that measure resilience.
 pub const RESILIENCE: ResultFile = ResultFile {
     path: "benches/RESILIENCE.md",
     head: "# Resilience\n",
@@ -145,7 +141,6 @@ pub const RESILIENCE: ResultFile = ResultFile {
 };
 
 impl ResultFile<'_> {
-    /// Replaces a section of the file in the workspace at `root`.
     pub fn save(&self, root: &Path, name: &str, section: &str) -> io::Result<()> {
         let file = root.join(self.path);
         let old = fs::read_to_string(&file).unwrap_or_default();

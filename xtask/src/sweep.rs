@@ -30,7 +30,6 @@ pub struct SweepOptions {
     points: Option<u64>,
 }
 
-/// Sweeps, prints the table, and writes it if it has enough points.
 pub fn sweep(root: &Path, options: &SweepOptions) -> io::Result<()> {
     let is_scripted = options.rig.is_scripted();
     let seeds = options.rig.seeds(SEEDS);

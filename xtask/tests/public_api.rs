@@ -9,7 +9,6 @@ use syn::{Attribute, Fields, File, ImplItem, Item, TraitItem, Type, UseTree, Vis
 
 const SNAPSHOT: &str = "crates/longhaul/public-api.txt";
 
-/// An item of a crate, as its users see it.
 struct PublicItem {
     /// Name of the item, or of the type that an `impl` block is for.
     name: String,
@@ -19,7 +18,6 @@ struct PublicItem {
     tokio_names: BTreeSet<String>,
 }
 
-/// The library, and the crates that it exports items of.
 struct Library {
     /// The directory of all crates.
     crates: PathBuf,
@@ -85,7 +83,6 @@ impl Library {
         }
     }
 
-    /// Appends the definition of an exported item, with its methods.
     fn render_export(&self, dir: &Path, export: &Export, text: &mut String) {
         let (sources, path) = match export.path.split_first() {
             Some((first, rest)) if first.starts_with("longhaul_") => {
@@ -196,7 +193,6 @@ fn retain_attributes(attrs: &mut Vec<Attribute>) {
     attrs.retain(|attr| attr.path().is_ident("derive"));
 }
 
-/// Collects the public items and all `impl` blocks of the files below `dir`, except those of tests.
 fn collect_items(dir: &Path, items: &mut Vec<PublicItem>) {
     let entries = fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path());
     let mut paths: Vec<PathBuf> = entries.filter(|path| !path.ends_with("tests")).collect();
@@ -240,7 +236,6 @@ fn public_name(item: &Item) -> Option<String> {
     is_public(vis).then(|| ident.to_string())
 }
 
-/// Returns the name of the type that an `impl` block is for.
 fn impl_name(item: &Item) -> Option<String> {
     let Item::Impl(block) = item else { return None };
     let Type::Path(path) = &*block.self_ty else { return None };

@@ -17,12 +17,11 @@ mod usage_meter;
 
 use crate::prompts::{background_note, prompt, prompt_text};
 use crate::{
-    AgentContext, AgentEnvironment, AttemptSnapshot, BackgroundTask, Conversation, Decoder, Dialect,
-    DoneSignals, EffectRules, Guards, Invocation, Prices, PriorAttempts, SessionLayout, UserTables,
-    UserTablesError,
+    AgentContext, AgentEnvironment, AttemptSnapshot, Conversation, Decoder, Dialect, DoneSignals,
+    EffectRules, Guards, Invocation, Prices, PriorAttempts, SessionLayout, UserTables, UserTablesError,
 };
 use agent_client_protocol_schema::{AGENT_METHOD_NAMES, CancelNotification};
-use longhaul_core::{AttemptPlan, PromptKind, Remaining};
+use longhaul_core::{AttemptPlan, BackgroundTask, PromptKind, Remaining};
 use std::sync::Arc;
 
 /// Ends of the names of variables with credentials and addresses of APIs.

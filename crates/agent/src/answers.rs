@@ -3,6 +3,7 @@
 
 mod file;
 
+use longhaul_core::AnsweredQuestion;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
@@ -24,17 +25,6 @@ pub struct Question<'a> {
     pub labels: Vec<&'a str>,
     /// Whether several options may be chosen.
     pub is_multiple: bool,
-}
-
-/// A question and its answer.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct GivenAnswer {
-    /// The question.
-    pub question: String,
-    /// The answer, possibly empty.
-    pub answer: String,
-    /// The key that matched, or `None` for the default.
-    pub key: Option<String>,
 }
 
 /// Prepared answers that cannot be used.
@@ -107,12 +97,12 @@ impl Answers {
 
     /// Returns the answer to a question. A key that equals the question comes first, then the longest key
     /// within it, as the most specific one. Otherwise it is the first option, or empty.
-    pub fn answer(&self, question: &Question<'_>) -> GivenAnswer {
+    pub fn answer(&self, question: &Question<'_>) -> AnsweredQuestion {
         let (answer, key) = match self.find(question.text) {
             Some((key, answer)) => (resolve_labels(answer, question), Some(key.to_owned())),
             None => (question.labels.first().copied().unwrap_or_default().to_owned(), None),
         };
-        GivenAnswer { question: question.text.to_owned(), answer, key }
+        AnsweredQuestion { question: question.text.to_owned(), answer, key }
     }
 
     fn find(&self, text: &str) -> Option<(&str, &str)> {

@@ -31,11 +31,10 @@ mod wire;
 
 use crate::prompts::{background_note, prompt_text};
 use crate::{
-    AgentContext, AgentEnvironment, AttemptSnapshot, BackgroundTask, Conversation, Decoder, Dialect,
-    DoneSignals, EffectRules, Guards, Invocation, Prices, PriorAttempts, SessionLayout, UserTables,
-    UserTablesError,
+    AgentContext, AgentEnvironment, AttemptSnapshot, Conversation, Decoder, Dialect, DoneSignals,
+    EffectRules, Guards, Invocation, Prices, PriorAttempts, SessionLayout, UserTables, UserTablesError,
 };
-use longhaul_core::{AttemptPlan, PromptKind, Remaining};
+use longhaul_core::{AttemptPlan, BackgroundTask, PromptKind, Remaining};
 use std::sync::Arc;
 
 pub use control::{end_session, initialize, interrupt, user_line};

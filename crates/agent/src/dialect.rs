@@ -4,11 +4,11 @@ use crate::acp::Acp;
 use crate::claude::Claude;
 use crate::transcript_message::TranscriptMessage;
 use crate::{
-    AgentEnvironment, AttemptSnapshot, BackgroundTask, Conversation, GuardError, Guards, SessionLayout,
-    SideEffects, UserTables, UserTablesError, WrittenSummary, check_hosts,
+    AgentEnvironment, AttemptSnapshot, Conversation, GuardError, Guards, SessionLayout, SideEffects,
+    UserTables, UserTablesError, WrittenSummary, check_hosts,
 };
 use longhaul_core::{
-    AttemptPlan, Evidence, Exit, Notice, Policy, PromptKind, Remaining, RunId, RunSpec, Usage,
+    AttemptPlan, BackgroundTask, Evidence, Exit, Notice, Policy, PromptKind, Remaining, RunId, RunSpec, Usage,
 };
 use std::borrow::Cow;
 use std::collections::BTreeSet;

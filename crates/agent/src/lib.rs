@@ -36,7 +36,7 @@ pub mod transcript_message;
 mod user_tables;
 
 pub use agent_environment::AgentEnvironment;
-pub use answers::{Answers, AnswersError, GivenAnswer, Question};
+pub use answers::{Answers, AnswersError, Question};
 pub use claude::researchgym;
 pub use conversation::Conversation;
 pub use dialect::{
@@ -58,7 +58,7 @@ pub use network::{NetworkError, check_hosts};
 pub use prices::Prices;
 pub use session_layout::{Health, SessionDocument, SessionHistory, SessionLayout};
 pub use side_effects::{BoundedLog, EndedCall, SideEffects, UnresolvedCall};
-pub use snapshot::{AttemptSnapshot, BackgroundTask, BlockedCall, EventCounts};
+pub use snapshot::{AttemptSnapshot, EventCounts};
 pub use stream_report::{StreamReport, stream_report};
 pub use toml_table::TableError;
 pub use tool_input::ToolArgument;

@@ -6,8 +6,10 @@ mod reminder;
 
 use crate::handoff::quote::{fenced, inline};
 use crate::handoff::{AFTER_TASK, interruption};
-use crate::{AgentContext, BackgroundTask, HandoffContext, HandoffReason, PriorAttempts, handoff_prompt};
-use longhaul_core::{AttemptPlan, Fault, Limit, Nudge, PromptKind, Remaining, ResumeStrategy};
+use crate::{AgentContext, HandoffContext, HandoffReason, PriorAttempts, handoff_prompt};
+use longhaul_core::{
+    AttemptPlan, BackgroundTask, Fault, Limit, Nudge, PromptKind, Remaining, ResumeStrategy,
+};
 use reminder::{Recipient, is_reminder, reminder, stopped_tasks_note};
 
 const COMMAND_CHARS_MAX: usize = 200;
@@ -230,11 +232,11 @@ pub(crate) fn split_task(text: &str) -> Option<(&str, &str)> {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::{background_note, is_longhaul_prompt, prompt};
-    use crate::{AgentContext, BackgroundTask, PriorAttempts};
+    use crate::{AgentContext, PriorAttempts};
     use expect_test::expect;
     use longhaul_core::{
-        AttemptPlan, Fault, KeepGoingPrompt, Limit, Nudge, Preset, PromptKind, Remaining, RunId, RunSpec,
-        SessionId, SessionPlan, Span, Usd,
+        AttemptPlan, BackgroundTask, Fault, KeepGoingPrompt, Limit, Nudge, Preset, PromptKind, Remaining,
+        RunId, RunSpec, SessionId, SessionPlan, Span, Usd,
     };
 
     /// Returns the context of a run that `edit` changed.
@@ -248,7 +250,7 @@ pub(crate) mod tests {
         BackgroundTask {
             call: "toolu_1".to_owned(),
             command: "python train.py".to_owned(),
-            output: Some("/tmp/b1.output".to_owned()),
+            output_file: Some("/tmp/b1.output".to_owned()),
             last_lines: Some("step 3\nstep `4`\n".to_owned()),
         }
     }

@@ -1,7 +1,7 @@
 //! The state of a running attempt, for people. No decision uses it.
 
-use crate::{GivenAnswer, for_user};
-use longhaul_core::{SessionId, Usage};
+use crate::for_user;
+use longhaul_core::{AnsweredQuestion, BackgroundTask, BlockedCall, SessionId, Usage};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
@@ -16,17 +16,6 @@ const ANSWERED_MAX: usize = 100;
 const ANSWERED_BYTES_MAX: usize = 500;
 // A line may be four times as long; three copies of it must fit into 200 MB.
 const RESULT_BYTES_MAX: usize = 16 << 20;
-
-/// A call that a guard denied because it names a blocked URL.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BlockedCall {
-    /// The tool.
-    pub tool: String,
-    /// The URL, command or question of the call, truncated.
-    pub target: String,
-    /// The pattern that matched.
-    pub pattern: String,
-}
 
 /// The current state of an attempt.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -54,7 +43,7 @@ pub struct AttemptSnapshot {
     /// Errors that the agent reported, oldest first, bounded.
     pub errors: Vec<String>,
     /// The agent's questions with their answers, oldest first, bounded.
-    pub answers: Vec<GivenAnswer>,
+    pub answers: Vec<AnsweredQuestion>,
     /// Calls that were denied because they name a blocked URL, oldest first, bounded.
     pub blocked: Vec<BlockedCall>,
     /// Running background commands and sub-agents, oldest first. At the end of the stream, those that ended
@@ -68,19 +57,6 @@ pub struct AttemptSnapshot {
     pub unknown_events: u64,
     /// Number of lines that are not events: not JSON, not UTF-8, too long or truncated.
     pub invalid_lines: u64,
-}
-
-/// A command or sub-agent that the agent does not wait for.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct BackgroundTask {
-    /// The tool call that started it.
-    pub call: String,
-    /// The command, or the description of a sub-agent, on one line.
-    pub command: String,
-    /// The file that receives its output.
-    pub output: Option<String>,
-    /// The last lines of its output. The decoder leaves this empty.
-    pub last_lines: Option<String>,
 }
 
 impl AttemptSnapshot {
@@ -98,11 +74,11 @@ impl AttemptSnapshot {
         }
     }
 
-    pub(crate) fn push_answer(&mut self, given_answer: GivenAnswer) {
+    pub(crate) fn push_answer(&mut self, given_answer: AnsweredQuestion) {
         if self.answers.len() < ANSWERED_MAX {
             let short = |text: String| truncate_to_bytes(&text, ANSWERED_BYTES_MAX).to_owned();
-            let GivenAnswer { question, answer, key } = given_answer;
-            self.answers.push(GivenAnswer { question: short(question), answer: short(answer), key });
+            let AnsweredQuestion { question, answer, key } = given_answer;
+            self.answers.push(AnsweredQuestion { question: short(question), answer: short(answer), key });
         }
     }
 

@@ -8,6 +8,7 @@
 //! forbids it.
 
 mod api_call;
+mod attempt_notes;
 mod backoff;
 mod calendar;
 mod check;
@@ -43,6 +44,7 @@ mod words;
 mod worst_case;
 
 pub use api_call::{ApiCall, ApiCallError, ApiCallPolicy, CallDecision, GiveUpReason};
+pub use attempt_notes::{AnsweredQuestion, BackgroundTask, BlockedCall};
 pub use calendar::{parse_rfc3339, rfc3339};
 pub use check::{CheckResult, Checks};
 pub use classify::classify;
@@ -73,7 +75,8 @@ pub use record::{AfterAttempt, Record, StopCause};
 pub use remedy::{Remedy, final_outcome, remedy};
 pub use resume_strategy::{Continuity, ResumeStrategy, SessionFileState, StrategyReason, StrategySet};
 pub use run::{
-    Deadline, DeadlineKind, LimitState, Observations, Phase, RecoveryFinding, Run, State, WrapUpStage,
+    Deadline, DeadlineKind, LimitState, Observations, Phase, PhaseKind, RecoveryFinding, Run, State,
+    WrapUpStage,
 };
 pub use spec::{
     AgentProgram, GuardRules, HANDOFF_TOKENS_MAX, Harness, LearnOptions, RunSpec, SettingChange, SpecError,

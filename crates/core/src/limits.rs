@@ -111,7 +111,6 @@ pub(crate) struct TurnSize {
     pub(crate) tokens: u64,
 }
 
-/// The use of one limit that is set.
 struct LimitUse {
     limit: Limit,
     used: u64,
@@ -158,7 +157,6 @@ impl Limits {
         *self != Limits { memory: self.memory, ..Limits::default() }
     }
 
-    /// Returns the uses of the limits that are set.
     fn uses(&self, wrap_up: Option<WrapUp>, used: &LimitUsage) -> impl Iterator<Item = LimitUse> {
         let set = |limit, used, max: Option<u64>, reserve| Some(LimitUse { limit, used, max: max?, reserve });
         let timed = |limit, used: Span, max: Option<Span>| {

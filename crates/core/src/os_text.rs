@@ -24,12 +24,10 @@ impl OsText {
     }
 }
 
-/// Serializes a path as an [`OsText`].
 pub(crate) fn serialize<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
     OsText::from(path).serialize(serializer)
 }
 
-/// Deserializes a path from an [`OsText`].
 pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<PathBuf, D::Error> {
     OsText::deserialize(deserializer).map(|text| text.0.into())
 }

@@ -2,11 +2,13 @@
 
 use crate::{Fault, Nudge, OutcomeKind};
 use serde::{Deserialize, Serialize};
+use strum::IntoStaticStr;
 
 /// The reaction to a fault.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, IntoStaticStr)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum Remedy {
     /// Wait for the server, then resume. Limited by time, not by attempts.
     WaitOut,

@@ -20,7 +20,7 @@ mod transitions;
 pub use deadline::{Deadline, DeadlineKind};
 pub use observations::Observations;
 pub use recovery::RecoveryFinding;
-pub use state::{FaultSet, LimitState, Phase, State, WrapUpStage};
+pub use state::{FaultSet, LimitState, Phase, PhaseKind, State, WrapUpStage};
 
 use crate::{Action, Outcome, Record, Step};
 

@@ -7,6 +7,7 @@ use crate::{
     Fault, KeepGoingPrompt, Limit, Outcome, Record, Remaining, ResumeStrategy, SessionId, word_enum,
 };
 use serde::{Deserialize, Serialize};
+use strum::IntoStaticStr;
 
 /// The records and actions of one event. The records must be on disk before any action is performed.
 #[must_use = "records must be written and actions performed"]
@@ -162,9 +163,10 @@ pub enum PromptKind {
 
 /// A short prompt on the same session, sent after an unusable answer rather than after a fault of the
 /// environment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, IntoStaticStr)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum Nudge {
     /// The answer was missing: ask for it.
     Answer,

@@ -2,6 +2,7 @@
 
 use crate::{Evidence, Fault, Span, Usage, classify};
 use serde::{Deserialize, Serialize};
+use strum::IntoStaticStr;
 
 /// How a model summarizes older work for a handoff prompt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,9 +25,10 @@ pub enum SummaryReport {
 }
 
 /// The result of a summary.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, IntoStaticStr)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum SummaryResult {
     /// The summary exists.
     Written,
@@ -36,7 +38,6 @@ pub enum SummaryResult {
     Failed(Fault),
 }
 
-/// Returns the result and the usage of a summary.
 pub(crate) fn summary_result(summary_report: &SummaryReport) -> (SummaryResult, Usage) {
     match summary_report {
         SummaryReport::NotNeeded => (SummaryResult::NotNeeded, Usage::default()),

@@ -114,12 +114,11 @@ pub use supervisor::Supervisor;
 pub use longhaul_agent::transcript_message::TranscriptMessage;
 pub use longhaul_agent::{AttemptSnapshot, GuardError, Program, UserTablesError};
 pub use longhaul_core::{
-    AfterAttempt, AgentResult, CancelSource, Checks, Clocks, Fault, KeepGoing, Limit, Limits, Moment,
-    Outcome, OutcomeKind, Policy, Preset, Questions, Record, ResumeRequest, Run, RunId, RunSpec, SessionId,
-    SessionPlan, Span, SpecError, StartupError, Step, Usage, Usd, Verified,
+    AfterAttempt, AgentResult, BackgroundTask, CancelSource, Checks, Clocks, Fault, KeepGoing, Limit, Limits,
+    Moment, Outcome, OutcomeKind, Policy, Preset, Questions, Record, ResumeRequest, Run, RunId, RunSpec,
+    SessionId, SessionPlan, Span, SpecError, StartupError, Step, Usage, Usd, Verified,
 };
 pub use longhaul_store::{
-    CostBy, Home, Inherited, JournalEntry, Ledger, LedgerRun, Placement, RunDir, RunFilter, StoppedTask,
-    StoreError,
+    CostBy, Home, Inherited, JournalEntry, Ledger, LedgerRun, Placement, RunDir, RunFilter, StoreError,
 };
 use world::World;

@@ -7,10 +7,10 @@ pub use errors::FailedCheck;
 use errors::errors;
 use longhaul_agent::AttemptSnapshot;
 use longhaul_core::{
-    AgentResult, Clocks, Fault, Harness, Limits, Moment, Outcome, OutcomeKind, Policy, Questions, Run, RunId,
-    SessionId, Span, StartupError, State, Usage, Verified,
+    AgentResult, BackgroundTask, Clocks, Fault, Harness, Limits, Moment, Outcome, OutcomeKind, Policy,
+    Questions, Run, RunId, SessionId, Span, StartupError, State, Usage, Verified,
 };
-use longhaul_store::{CostBreakdown, CostSummary, Plan, RunDir, SessionSummary, Status, StoppedTask};
+use longhaul_store::{CostBreakdown, CostSummary, Plan, RunDir, SessionSummary, Status};
 use std::path::PathBuf;
 use std::process;
 
@@ -51,7 +51,7 @@ pub struct RunReport {
     /// How the agent's questions were answered.
     pub questions: Questions,
     /// Background tasks that ended with the agent of the last attempt.
-    pub background_stopped: Vec<StoppedTask>,
+    pub background_stopped: Vec<BackgroundTask>,
     /// How the run spent its time.
     pub clocks: Clocks,
     /// When the run finished.
@@ -72,7 +72,7 @@ impl RunReport {
         let state = run.state();
         let plan = dir.plan().ok();
         // If the file cannot be read, the report lists no stopped tasks.
-        let background_stopped: Vec<StoppedTask> = dir.attempt(state.attempts()).read_or_default();
+        let background_stopped: Vec<BackgroundTask> = dir.attempt(state.attempts()).read_or_default();
         let failed_check = FailedCheck::read(dir, state, outcome);
         let mut errors = errors(state, outcome, failed_check.as_ref(), snapshot, error);
         if outcome.kind != OutcomeKind::Done {
@@ -112,7 +112,7 @@ impl RunReport {
 }
 
 /// Describes a background task that ended with its agent, in one line.
-pub fn describe_stopped_task(task: &StoppedTask) -> String {
+pub fn describe_stopped_task(task: &BackgroundTask) -> String {
     let last = task.last_lines.as_ref().and_then(|lines| lines.lines().next_back());
     let last = last.map_or_else(String::new, |line| format!(" (last line of its output: {line})"));
     format!("the background command `{}` was stopped{last}", task.command)

@@ -26,7 +26,6 @@ pub use reflection::{PointVerdict, Reflection, Tag};
 pub use reply::object_with;
 pub use templates::{Template, Templates};
 
-/// Truncates a text and marks the truncation with an ellipsis.
 fn truncate(text: &str, chars_max: usize) -> String {
     match text.char_indices().nth(chars_max) {
         Some((end, _)) => format!("{}…", &text[..end]),

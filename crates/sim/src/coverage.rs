@@ -3,8 +3,8 @@
 
 use crate::kill_point::KillPoint;
 use longhaul_core::{
-    CancelSource, CheckResult, DeadlineKind, Fault, Limit, LimitThreshold, Nudge, OutcomeKind, Phase,
-    PromptKind, Remedy, ResumeStrategy, SessionFileState, StopCause, StopLevel, SummaryResult,
+    CancelSource, CheckResult, DeadlineKind, Fault, Limit, LimitThreshold, OutcomeKind, PromptKind, Remedy,
+    ResumeStrategy, SessionFileState, StopCause, StopLevel,
 };
 use std::collections::BTreeMap;
 use std::fmt;
@@ -25,7 +25,10 @@ impl Coverage {
         *self.0.entry([kind, first, second]).or_default() += 1;
     }
 
-    /// Returns the number of attempts that ended with this fault.
+    pub(crate) fn remedy(&mut self, remedy: Remedy) {
+        *self.0.entry(remedy_item(remedy)).or_default() += 1;
+    }
+
     pub(crate) fn attempts_with(&self, fault: Fault) -> u64 {
         self.0.get(&["fault", fault.as_str(), ""]).copied().unwrap_or_default()
     }
@@ -67,7 +70,6 @@ impl Coverage {
     }
 }
 
-/// Prints the names and counts in three aligned columns.
 impl fmt::Display for Coverage {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let items: Vec<(&Item, &u64)> = self.0.iter().collect();
@@ -85,7 +87,6 @@ fn name(item: Item) -> String {
     item.join(" ").trim_end().to_owned()
 }
 
-/// Returns everything that a swarm should reach.
 fn expected() -> Vec<Item> {
     let mut items: Vec<Item> = Vec::new();
     let mut add = |kind, words: Vec<&'static str>| items.extend(words.iter().map(|word| [kind, *word, ""]));
@@ -97,7 +98,6 @@ fn expected() -> Vec<Item> {
     let remedies =
         Remedy::ALL.iter().filter(|remedy| !matches!(remedy, Remedy::End | Remedy::EndUnlessAllowed));
     add("fault", Fault::ALL.iter().map(|fault| fault.as_str()).collect());
-    add("remedy", remedies.map(|remedy| remedy_word(*remedy)).collect());
     add("outcome", outcomes.clone().map(OutcomeKind::as_str).collect());
     add("reopened", outcomes.filter(|kind| !is_final(kind)).map(OutcomeKind::as_str).collect());
     add("deadline", DeadlineKind::ALL.iter().map(|kind| kind.as_str()).collect());
@@ -111,6 +111,7 @@ fn expected() -> Vec<Item> {
     add("session", SessionFileState::ALL.iter().map(|state| state.as_str()).collect());
     add("summary", vec!["written", "not_needed", "failed"]);
     add("check", CheckResult::ALL.iter().map(|result| result.as_str()).collect());
+    items.extend(remedies.map(|remedy| remedy_item(*remedy)));
     for threshold in LimitThreshold::ALL {
         // The limit on attempts has no threshold.
         let limits = Limit::ALL.iter().filter(|limit| **limit != Limit::Attempts);
@@ -128,47 +129,7 @@ fn expected() -> Vec<Item> {
     items
 }
 
-pub(crate) fn phase_word(phase: &Phase) -> &'static str {
-    match phase {
-        Phase::New => "new",
-        Phase::Starting => "starting",
-        Phase::Summarizing { .. } => "summarizing",
-        Phase::Checking { .. } => "checking",
-        Phase::Running => "running",
-        Phase::Closing { .. } => "closing",
-        Phase::Stopping { .. } => "stopping",
-        Phase::Sweeping { .. } => "sweeping",
-        Phase::Waiting { .. } => "waiting",
-        Phase::Suspended { .. } => "suspended",
-        Phase::Finished { .. } => "finished",
-    }
-}
-
-pub(crate) fn summary_word(result: SummaryResult) -> &'static str {
-    match result {
-        SummaryResult::Written => "written",
-        SummaryResult::NotNeeded => "not_needed",
-        SummaryResult::Failed(_) => "failed",
-    }
-}
-
-pub(crate) fn remedy_word(remedy: Remedy) -> &'static str {
-    match remedy {
-        Remedy::WaitOut => "wait_out",
-        Remedy::Park => "park",
-        Remedy::Resume => "resume",
-        Remedy::ResumeOnce => "resume_once",
-        Remedy::ResumeWhileProgressing => "resume_while_progressing",
-        Remedy::ResumeWithinLimit => "resume_within_limit",
-        Remedy::ResumeExisting => "resume_existing",
-        Remedy::ReplaceLostSession => "replace_lost_session",
-        Remedy::ReplaceFullSession => "replace_full_session",
-        Remedy::TryFork => "try_fork",
-        Remedy::Nudge(Nudge::Answer) => "nudge_answer",
-        Remedy::Nudge(Nudge::SmallerSteps) => "nudge_smaller_steps",
-        Remedy::KeepGoing => "keep_going",
-        Remedy::RetryOnce => "retry_once",
-        Remedy::End => "end",
-        Remedy::EndUnlessAllowed => "end_unless_allowed",
-    }
+fn remedy_item(remedy: Remedy) -> Item {
+    let nudge = if let Remedy::Nudge(nudge) = remedy { nudge.into() } else { "" };
+    ["remedy", remedy.into(), nudge]
 }

@@ -20,7 +20,6 @@ impl Interval {
 /// Number of faults: the length of tables by fault.
 pub(crate) const FAULTS: usize = Fault::ALL.len();
 
-/// The point of an attempt at which a fault strikes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FaultPoint {
     /// The process starts.
@@ -162,7 +161,6 @@ pub(crate) struct FaultMix {
 }
 
 impl FaultMix {
-    /// Returns a world without faults.
     pub(crate) fn calm() -> FaultMix {
         FaultMix {
             faults_max: u32::MAX,
@@ -186,7 +184,6 @@ impl FaultMix {
         }
     }
 
-    /// Sets the chance of `fault`, per million.
     pub(crate) fn set_odds(&mut self, fault: Fault, per_million: u32) {
         self.odds[fault as usize] = per_million;
         let point = FaultPoint::new(fault);

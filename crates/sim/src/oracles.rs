@@ -122,7 +122,6 @@ impl fmt::Display for Violation {
     }
 }
 
-/// An oracle's verdict.
 pub(crate) type OracleResult = Result<(), Violation>;
 
 /// Returns a violation unless `holds`. The message is only built if needed.

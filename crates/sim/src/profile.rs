@@ -165,7 +165,6 @@ fn interval([min, max]: [f64; 2]) -> Interval {
     Interval::new((min * 1e3) as u64, (max * 1e3) as u64)
 }
 
-/// Counts from past runs.
 #[derive(Default)]
 struct RunCounts {
     faults: BTreeMap<Fault, u64>,

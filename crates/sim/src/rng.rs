@@ -4,7 +4,6 @@
 use crate::Interval;
 use longhaul_core::split_mix;
 
-/// The state of a SplitMix64 generator.
 #[derive(Clone, Debug)]
 pub(crate) struct Rng(u64);
 

@@ -27,7 +27,6 @@ pub(crate) struct SeedPlan {
     pub policy: Policy,
     pub mix: FaultMix,
     pub session: SessionPlan,
-    /// Whether the session to resume exists.
     pub session_exists: bool,
 }
 
@@ -39,7 +38,6 @@ impl SeedPlan {
     }
 }
 
-/// Returns the plan of this seed.
 pub(crate) fn plan(seed: u64) -> SeedPlan {
     let mut rng = Rng::new(!seed);
     let mut policy = policy(&mut rng);

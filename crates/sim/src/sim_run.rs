@@ -8,7 +8,7 @@ mod watch;
 
 pub(crate) use trace::Trace;
 
-use crate::coverage::{Coverage, phase_word};
+use crate::coverage::Coverage;
 use crate::fault_mix::Interval;
 use crate::kill_point::KillPoint;
 use crate::oracles::{
@@ -19,7 +19,7 @@ use crate::seed_plan::SeedPlan;
 use crate::world::World;
 use crate::world::agent::NEVER;
 use longhaul_core::{
-    Action, Event, Fault, FoundAttempt, Moment, Notice, Now, Outcome, OutcomeKind, Phase, Record,
+    Action, Event, Fault, FoundAttempt, Moment, Notice, Now, Outcome, OutcomeKind, Phase, PhaseKind, Record,
     ResumeRequest, Run, Span, Step, Usd,
 };
 use std::mem;
@@ -38,7 +38,6 @@ const SPREAD_SAMPLE: u64 = 32;
 /// Start of every run: a round moment of 2026.
 pub(crate) const START: Moment = Moment::from_unix_seconds(1_790_000_000);
 
-/// The result of a run.
 #[derive(Clone, Debug)]
 pub(crate) struct SimResult {
     pub steps: u64,
@@ -51,7 +50,6 @@ pub(crate) struct SimResult {
     pub failed_requests: u64,
 }
 
-/// A run in progress and its world.
 pub(crate) struct SimRun<'a> {
     plan: &'a SeedPlan,
     coverage: &'a mut Coverage,
@@ -99,7 +97,6 @@ impl<'a> SimRun<'a> {
         }
     }
 
-    /// Simulates the run to its end.
     pub(crate) fn run(&mut self) -> Result<SimResult, Violation> {
         // A supervisor that dies after the finish is replaced by one that finds the run finished.
         while self.pending.is_some() || !matches!(self.phase(), Phase::Finished { .. }) {
@@ -144,7 +141,6 @@ impl<'a> SimRun<'a> {
         self.watch.facts.clocks.check(&self.run, self.world.now)
     }
 
-    /// Runs one iteration of the supervisor's loop.
     fn step(&mut self, event: Event) -> OracleResult {
         let (kill, at) = (self.draw_kill(), self.world.now);
         if let Some(point @ KillPoint::BeforeStep) = kill {
@@ -209,7 +205,8 @@ impl<'a> SimRun<'a> {
         match event {
             Event::SessionInspected(found) => self.coverage.count("session", found.as_str()),
             Event::Cancelled(source) => {
-                self.coverage.count_pair("cancel", source.as_str(), phase_word(&self.run.state().phase));
+                let phase = PhaseKind::from(self.phase());
+                self.coverage.count_pair("cancel", source.as_str(), phase.into());
             }
             _ => {}
         }
@@ -279,7 +276,7 @@ impl<'a> SimRun<'a> {
         };
         let is_running = matches!(found, FoundAttempt::Running(_));
         let agent_word = if is_running { "running" } else { "gone" };
-        self.coverage.count_pair("recovery", agent_word, phase_word(phase));
+        self.coverage.count_pair("recovery", agent_word, PhaseKind::from(phase).into());
         self.stream_index = if is_running { 0 } else { self.world.stream.len() };
         self.must_inspect_workspace = false;
         self.pending = Some(match phase {
@@ -289,7 +286,6 @@ impl<'a> SimRun<'a> {
         Ok(down)
     }
 
-    /// Checks a finished run and returns its result.
     fn finish(&mut self) -> Result<SimResult, Violation> {
         let at = self.world.now;
         self.replayed = Run::replay(self.journal.iter().map(|(_, record)| record));

@@ -27,7 +27,6 @@ use sessions::Sessions;
 // An agent that always finds more work would never let a run finish.
 const FOUND_WORK_MAX: u32 = 12;
 
-/// An ended process and the truth about it.
 #[derive(Clone, Debug)]
 pub(crate) struct EndedAttempt {
     pub attempt: u32,
@@ -37,7 +36,6 @@ pub(crate) struct EndedAttempt {
 }
 
 impl EndedAttempt {
-    /// Returns an attempt without a process.
     pub(crate) fn unspawned(attempt: u32, truth: Fault, startup: Option<StartupError>) -> EndedAttempt {
         let evidence = Evidence { startup, ..Evidence::from_exit(Exit::NeverSpawned) };
         EndedAttempt { attempt, truth: Some(truth), evidence }
@@ -76,7 +74,6 @@ impl Timer {
     ];
 }
 
-/// The world of one run.
 #[derive(Debug)]
 pub(crate) struct World {
     pub now: Moment,
@@ -85,7 +82,6 @@ pub(crate) struct World {
     pub server: Server,
     pub sessions: Sessions,
     timers: [Moment; Timer::ALL.len()],
-    /// The running process.
     pub agent: Option<Box<Agent>>,
     /// The last ended process of an agent.
     pub ended_attempt: Option<EndedAttempt>,
@@ -99,7 +95,6 @@ pub(crate) struct World {
     pub stream: Vec<Notice>,
     /// Tool calls that the work still needs.
     pub remaining_work: u32,
-    /// Usage of all ended processes.
     pub billed_usage: Usage,
     pub requests: u64,
     pub failed_requests: u64,
@@ -108,9 +103,7 @@ pub(crate) struct World {
     /// Whether an agent without a supervisor waits at its next tool call.
     needs_supervisor: bool,
     is_unsupervised: bool,
-    /// Whether the run uses keep-going.
     keeps_going: bool,
-    /// Fingerprint of the workspace.
     workspace: u64,
     /// Number of times that an agent may still find more work.
     remaining_finds: u32,
@@ -130,7 +123,6 @@ pub(crate) struct World {
 }
 
 impl World {
-    /// Creates a world at `start`.
     pub(crate) fn new(seed: u64, mix: FaultMix, policy: &Policy, start: Moment) -> World {
         let mut rng = Rng::new(seed);
         let mut timers = [NEVER; Timer::ALL.len()];
@@ -189,7 +181,6 @@ impl World {
         self.timers[timer as usize] = at;
     }
 
-    /// Returns the moment of the next event.
     pub(crate) fn next_at(&self) -> Moment {
         let agent = self.agent.as_ref().map_or(NEVER, |agent| agent.next_at());
         self.timers.iter().copied().fold(agent, Moment::min)
@@ -256,7 +247,6 @@ impl World {
         Event::Downtime(span)
     }
 
-    /// Draws the fault of the mix that strikes at this point, if any.
     fn draw_fault(&mut self, point: FaultPoint) -> Option<Fault> {
         if self.remaining_faults == 0 {
             return None;
@@ -274,7 +264,6 @@ impl World {
         strikes
     }
 
-    /// Returns whether any process of the run is alive.
     pub(crate) fn has_live_process(&self) -> bool {
         self.agent.is_some()
             || self.summarizer.is_some()

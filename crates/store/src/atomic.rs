@@ -79,7 +79,6 @@ impl TempFile {
         failpoint_io::open(private().write(true).create(true).truncate(true), &self.path)
     }
 
-    /// Renames the temporary file or directory to its final name.
     pub(crate) fn persist(&self, path: &Path) -> io::Result<()> {
         failpoint_io::rename(&self.path, path)
     }

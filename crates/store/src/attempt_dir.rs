@@ -121,9 +121,6 @@ impl AttemptDir {
 
     /// Adds the id of a request that is about to be sent to the agent to `requests.txt`, without a disk flush:
     /// the agent dies with the machine.
-    ///
-    /// # Errors
-    /// Returns [`StoreError::Io`] if the file cannot be written.
     pub fn add_sent_request(&self, id: &str) -> Result<(), StoreError> {
         let path = self.sent_requests_path();
         let written = open_append(&path)?.write_all(format!("{id}\n").as_bytes());
@@ -131,9 +128,6 @@ impl AttemptDir {
     }
 
     /// Returns the ids of the requests that were sent to the agent one after the other.
-    ///
-    /// # Errors
-    /// Returns [`StoreError::Io`] if the file cannot be read.
     pub fn sent_requests(&self) -> Result<Vec<String>, StoreError> {
         let path = self.sent_requests_path();
         match read_regular_to_string(&path) {

@@ -2,7 +2,9 @@
 //! read them, and the core classifies what they record.
 
 use crate::{Durability, OsText};
-use longhaul_core::{Dollars, Exit, ProcessId, Rfc3339, SessionId, Span, Tokens, Usage};
+use longhaul_core::{
+    AnsweredQuestion, BackgroundTask, Dollars, Exit, ProcessId, Rfc3339, SessionId, Span, Tokens, Usage,
+};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -134,36 +136,12 @@ impl AttemptFile for SessionBaseline {
     const DESCRIPTION: &str = "session";
 }
 
-/// A question that was answered. Long texts are truncated.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct AnsweredQuestion {
-    /// The agent's question.
-    pub question: String,
-    /// The answer the agent received. Empty if there was none.
-    pub answer: String,
-    /// Key of the configured answer that matched. `None` if none matched and the default was sent.
-    pub key: Option<String>,
-}
-
 impl AttemptFile for Vec<AnsweredQuestion> {
     const NAME: &str = "answers.json";
     const DESCRIPTION: &str = "answers";
 }
 
-/// A background task that was stopped with its agent.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct StoppedTask {
-    /// The command, or the description of a sub-agent, on one line.
-    pub command: String,
-    /// File with its output, if the agent named it.
-    pub output_file: Option<String>,
-    /// Last lines of its output, if any.
-    pub last_lines: Option<String>,
-}
-
-impl AttemptFile for Vec<StoppedTask> {
+impl AttemptFile for Vec<BackgroundTask> {
     const NAME: &str = "background.json";
     const DESCRIPTION: &str = "background tasks";
 }

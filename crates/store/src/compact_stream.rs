@@ -59,7 +59,6 @@ pub fn compact(path: &Path, keep: impl FnMut(&[u8]) -> bool) -> Result<Compactio
     stats.ok_or_else(|| StoreError::StreamStillGrowing(path.to_owned()))
 }
 
-/// Copies the lines that `keep` accepts.
 fn copy(
     source: impl Read,
     target: &File,

@@ -37,8 +37,7 @@ impl Home {
     /// Creates a run under the local date `day`, with an id drawn from `roll`, and makes it durable. This
     /// takes two disk flushes, and two more for the first run of a day.
     ///
-    /// # Errors
-    /// Returns [`StoreError::Io`] if the directory cannot be created. Nothing of the run then remains.
+    /// Nothing of the run remains after a failure.
     pub fn create_run(&self, day: &Day, roll: u64, plan: &Plan) -> Result<NewRun, StoreError> {
         self.create_run_at(&Placement::default(), day, roll, plan)
     }

@@ -11,13 +11,11 @@ use std::io::{self, Write};
 use std::os::unix::fs::{FileExt, symlink};
 use std::path::Path;
 
-/// Opens a file, possibly creating it.
 pub(crate) fn open(options: &OpenOptions, path: &Path) -> io::Result<File> {
     faults::pass("open", path)?;
     options.open(path)
 }
 
-/// Creates a directory.
 pub(crate) fn make_dir(builder: &DirBuilder, path: &Path) -> io::Result<()> {
     faults::pass("mkdir", path)?;
     builder.create(path)
@@ -29,7 +27,6 @@ pub(crate) fn make_fifo(path: &Path) -> io::Result<()> {
     Ok(mknodat(CWD, path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0)?)
 }
 
-/// Creates a symbolic link.
 pub(crate) fn make_link(target: &Path, path: &Path) -> io::Result<()> {
     faults::pass("symlink", path)?;
     symlink(target, path)
@@ -44,7 +41,6 @@ pub(crate) fn write_all(mut file: &File, path: &Path, content: &[u8]) -> io::Res
     file.write_all(content)
 }
 
-/// Writes to a file at an offset.
 pub(crate) fn write_at(file: &File, path: &Path, content: &[u8], offset: u64) -> io::Result<()> {
     faults::pass("write", path)?;
     file.write_all_at(content, offset)
@@ -62,7 +58,6 @@ pub(crate) fn sync_all(file: &File, path: &Path) -> io::Result<()> {
     file.sync_all()
 }
 
-/// Renames a file or a directory.
 pub(crate) fn rename(from: &Path, to: &Path) -> io::Result<()> {
     faults::pass("rename", to)?;
     fs::rename(from, to)
@@ -93,7 +88,6 @@ mod faults {
 
     static CALLS: AtomicU32 = AtomicU32::new(0);
 
-    /// Counts the call, and fails it if the configured fault applies.
     pub(super) fn pass(call: &str, path: &Path) -> io::Result<()> {
         let number = CALLS.fetch_add(1, Ordering::Relaxed) + 1;
         if let Ok(log) = env::var("LONGHAUL_STORE_LOG") {

@@ -17,7 +17,6 @@ pub(crate) fn private() -> OpenOptions {
     options
 }
 
-/// Creates a directory that only its owner may enter.
 pub(crate) fn make_dir(path: &Path) -> io::Result<()> {
     failpoint_io::make_dir(DirBuilder::new().mode(0o700), path)
 }

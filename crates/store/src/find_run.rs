@@ -47,8 +47,7 @@ impl Home {
     /// Returns every run, newest first. The directory of a day is read only when the iterator reaches it.
     /// Directories that are still being created are not included.
     ///
-    /// # Errors
-    /// Returns [`StoreError::Io`] if the home cannot be read. A home that does not exist has no runs.
+    /// A home that does not exist has no runs.
     pub fn runs_newest_first(&self) -> Result<impl Iterator<Item = RunDir> + use<>, StoreError> {
         Ok(self.days_newest_first()?.into_iter().flat_map(|day| runs_of_day(&day)))
     }
@@ -73,7 +72,6 @@ impl Home {
     }
 }
 
-/// Returns the directory below `runs` that has this id.
 pub(crate) fn dir_with_id(runs: &Path, id: &RunId) -> Result<Option<PathBuf>, StoreError> {
     let mut paths = days_newest_first(runs)?.into_iter().map(|day| day.join(id.as_str()));
     Ok(paths.find(|path| path.exists()).map(|path| fs::read_link(&path).unwrap_or(path)))

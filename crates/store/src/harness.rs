@@ -2,7 +2,7 @@
 
 use crate::atomic::Durability;
 use crate::{RunDir, StoreError, read_regular, replace_json};
-use longhaul_core::{Harness, RunId, RunSpec, SessionId, Span};
+use longhaul_core::{BlockedCall, Harness, RunId, RunSpec, SessionId, Span};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
@@ -58,12 +58,9 @@ pub struct Metadata {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BlockedUrl {
-    /// Name of the tool.
-    pub tool: String,
-    /// The URL, or the command or question that names it, shortened.
-    pub url: String,
-    /// The pattern that blocks it.
-    pub pattern: String,
+    /// The call.
+    #[serde(flatten)]
+    pub call: BlockedCall,
     /// Time of the denial, in seconds since 1970.
     pub timestamp: f64,
     /// Attempt that made the call.

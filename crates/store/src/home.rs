@@ -74,7 +74,6 @@ impl Home {
         self.path.join("runs")
     }
 
-    /// Returns the directory of all session locks, by agent.
     pub(crate) fn sessions_path(&self) -> PathBuf {
         self.path.join("sessions")
     }

@@ -42,7 +42,6 @@ pub struct Journal {
 /// raises it.
 const FORMAT: u32 = 1;
 
-/// One step as it is written.
 #[derive(Serialize)]
 struct JournalLine<'a> {
     /// In the first line only.
@@ -162,7 +161,6 @@ impl Journal {
         Ok(true)
     }
 
-    /// Sets the path after the run's directory was renamed.
     pub(crate) fn set_path(&mut self, path: PathBuf) {
         self.path = path;
     }

@@ -47,8 +47,7 @@ mod workspace_record;
 pub use atomic::{Durability, replace, replace_json};
 pub use attempt_dir::AttemptDir;
 pub use attempt_files::{
-    AnsweredQuestion, Argv, AttemptExit, AttemptFile, EnvNames, ModelUsage, SessionBaseline, StoppedTask,
-    WatchdogStop,
+    Argv, AttemptExit, AttemptFile, EnvNames, ModelUsage, SessionBaseline, WatchdogStop,
 };
 pub use compact_stream::{CompactionStats, compact};
 pub use cost_summary::{
@@ -77,7 +76,7 @@ pub use run_dir::RunDir;
 pub use run_id::is_run_id;
 pub use section_log::add_section;
 pub use session_lock::SessionLock;
-pub use status::{Status, StatusPhase};
+pub use status::Status;
 pub use supervisor_requests::SupervisorRequest;
 pub use workspace_record::{
     DiffStat, RunBoundary, UnrecordedReason, WorkspaceEnd, WorkspaceRecord, WorkspaceState,

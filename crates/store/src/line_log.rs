@@ -22,9 +22,6 @@ pub struct LineLog {
 impl LineLog {
     /// Opens the file for appending, creating it if necessary, and passes each existing line to `each`. An
     /// unfinished last line is cut off.
-    ///
-    /// # Errors
-    /// Returns [`StoreError::Io`] if the file cannot be opened or read.
     pub fn open(path: &Path, mut each: impl FnMut(&[u8])) -> Result<LineLog, StoreError> {
         let file = failpoint_io::open(private().read(true).append(true).create(true), path)
             .map_err(StoreError::io("open", path))?;
@@ -41,18 +38,13 @@ impl LineLog {
 
     /// Appends complete lines.
     ///
-    /// # Errors
-    /// Returns [`StoreError::Io`] if the write failed. Part of a line may then be in the file, so it must be
-    /// reopened.
+    /// A failed write may leave part of a line in the file, so it must be reopened.
     pub fn add(&mut self, lines: &[u8]) -> Result<(), StoreError> {
         failpoint_io::write_all(&self.file, &self.path, lines).map_err(StoreError::io("write", &self.path))
     }
 }
 
 /// Passes each complete line of a file to `each` until that returns `Break`. A missing file has no lines.
-///
-/// # Errors
-/// Returns [`StoreError::Io`] if the file cannot be read.
 pub fn read_lines(path: &Path, each: impl FnMut(&[u8]) -> ControlFlow<()>) -> Result<(), StoreError> {
     read_lines_from(path, 0, each).map(drop)
 }
@@ -62,9 +54,6 @@ pub fn read_lines(path: &Path, each: impl FnMut(&[u8]) -> ControlFlow<()>) -> Re
 ///
 /// A later call with that offset reads the lines added since. An unfinished last line is not counted, because
 /// its writer may have died and the next one replaces it.
-///
-/// # Errors
-/// Returns [`StoreError::Io`] if the file cannot be read.
 pub fn read_lines_from(
     path: &Path,
     from: u64,
@@ -91,9 +80,6 @@ pub struct ArrayFile {
 
 impl ArrayFile {
     /// Writes the lines of `lines`, which are JSON, to the file `to` as an array, and opens it for additions.
-    ///
-    /// # Errors
-    /// Returns [`StoreError::Io`] if a file cannot be read or written.
     pub fn create(lines: &Path, to: &Path) -> Result<ArrayFile, StoreError> {
         write_array(lines, to)?;
         let result = failpoint_io::open(private().read(true).write(true), to);
@@ -104,9 +90,7 @@ impl ArrayFile {
 
     /// Appends lines of JSON.
     ///
-    /// # Errors
-    /// Returns [`StoreError::Io`] if the write failed. The array may then lack its end and must be created
-    /// again.
+    /// A failed write may leave the array without its end, and it must be created again.
     pub fn add(&mut self, lines: &[u8]) -> Result<(), StoreError> {
         let (offset, separator) = match self.bytes {
             0..=EMPTY_BYTES => (0, "[\n"),
@@ -128,8 +112,7 @@ impl ArrayFile {
 
 /// Writes the lines of `lines`, which are JSON, to the file `to` as an array, replacing it.
 ///
-/// # Errors
-/// Returns [`StoreError::Io`] if a file cannot be read or written. The old file is then unchanged.
+/// A failure leaves the old file unchanged.
 fn write_array(lines: &Path, to: &Path) -> Result<(), StoreError> {
     let scratch = TempFile::next_to(to);
     let result = scratch.create().and_then(|file| {

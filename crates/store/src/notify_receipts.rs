@@ -16,9 +16,7 @@ impl RunDir {
 
     /// Records a notification durably before it is sent. Returns `false` if it was recorded already.
     ///
-    /// # Errors
-    /// Returns [`StoreError::Io`] if it cannot be recorded. The notification may have been sent before, so
-    /// the caller must not send it.
+    /// After a failure, the notification may have been sent before, so the caller must not send it.
     pub fn claim_notification(&self, name: &str, text: &[u8]) -> Result<bool, StoreError> {
         let path = self.notification_path(name);
         let folder = self.path().join("notified");

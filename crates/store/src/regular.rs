@@ -27,7 +27,6 @@ pub fn read_regular_to_string(path: &Path) -> io::Result<String> {
     Ok(text)
 }
 
-/// Opens a regular file with the caller's options.
 pub(crate) fn open_regular_with(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
     // The flag has no effect on a regular file, and a pipe opens without waiting.
     let file = options.custom_flags(rustix::fs::OFlags::NONBLOCK.bits() as i32).open(path)?;

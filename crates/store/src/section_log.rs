@@ -10,9 +10,7 @@ use std::path::Path;
 /// Appends a section with the output of an attempt, unless the log already has it. The section contains the
 /// lines of the source file for which `keep` returns `true`. A missing file counts as empty.
 ///
-/// # Errors
-/// Returns [`StoreError::Io`] if a file cannot be read or written. The next writer cuts off a partial
-/// section.
+/// After a failed write, the next writer cuts off the partial section.
 pub fn add_section(
     dir: &RunDir,
     log: &Path,

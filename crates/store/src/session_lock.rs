@@ -89,7 +89,6 @@ fn open(path: &Path) -> io::Result<File> {
     failpoint_io::open(private().read(true).write(true).create(true).truncate(false), path)
 }
 
-/// Returns the run that the lock's file names.
 fn holder(file: &File) -> Option<RunId> {
     let mut text = String::new();
     file.take(64).read_to_string(&mut text).ok()?;

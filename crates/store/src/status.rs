@@ -2,8 +2,8 @@
 //! no decision depends on it. It may lag behind the journal; recovering the run updates it.
 
 use longhaul_core::{
-    DeadlineKind, Dollars, Fault, Moment, Outcome, OutcomeKind, Phase, Policy, Rfc3339, Run, RunId,
-    SessionId, State, Tokens, Usage,
+    DeadlineKind, Dollars, Fault, Moment, Outcome, OutcomeKind, Phase, PhaseKind, Policy, Rfc3339, Run,
+    RunId, SessionId, State, Tokens, Usage,
 };
 use serde::{Deserialize, Serialize};
 
@@ -18,7 +18,7 @@ pub struct Status {
     /// Exit code of the outcome.
     pub returncode: Option<u8>,
     /// Phase of the run.
-    pub phase: StatusPhase,
+    pub phase: PhaseKind,
     /// Last fault: why the run waits or what ended it.
     pub fault: Option<Fault>,
     /// When the run next acts without an event.
@@ -100,40 +100,11 @@ impl StatusUsage {
     }
 }
 
-/// The phases of the core, without their data.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum StatusPhase {
-    /// The run has not started.
-    New,
-    /// An attempt is being started.
-    Starting,
-    /// A model summarizes older work for the attempt.
-    Summarizing,
-    /// The agent works.
-    Running,
-    /// The agent is expected to exit on its own.
-    Closing,
-    /// The supervisor stops the agent.
-    Stopping,
-    /// The supervisor stops leftover processes.
-    Sweeping,
-    /// A check runs.
-    Checking,
-    /// No process is running; the next attempt is scheduled.
-    Waiting,
-    /// SIGTERM or SIGHUP stopped the run; `recover` continues it.
-    Suspended,
-    /// The run is finished.
-    Finished,
-}
-
 impl Status {
     /// Creates the status of `run` at `at`, driven by process `supervisor_pid`.
     pub fn new(run_id: &RunId, run: &Run, policy: &Policy, supervisor_pid: u32, at: Moment) -> Status {
         let state = run.state();
-        let phase = phase(&state.phase);
+        let phase = PhaseKind::from(&state.phase);
         let outcome = state.outcome();
         let deadline = run.deadline(policy);
         Status {
@@ -178,28 +149,12 @@ impl Status {
     }
 }
 
-fn status_word(phase: StatusPhase, outcome: Option<OutcomeKind>) -> &'static str {
+fn status_word(phase: PhaseKind, outcome: Option<OutcomeKind>) -> &'static str {
     match (outcome, phase) {
         (Some(kind), _) => kind.as_str(),
-        (None, StatusPhase::Waiting) => "waiting",
-        (None, StatusPhase::Suspended) => "suspended",
+        (None, PhaseKind::Waiting) => "waiting",
+        (None, PhaseKind::Suspended) => "suspended",
         (None, _) => "running",
-    }
-}
-
-fn phase(phase: &Phase) -> StatusPhase {
-    match phase {
-        Phase::New => StatusPhase::New,
-        Phase::Starting => StatusPhase::Starting,
-        Phase::Summarizing { .. } => StatusPhase::Summarizing,
-        Phase::Running => StatusPhase::Running,
-        Phase::Closing { .. } => StatusPhase::Closing,
-        Phase::Stopping { .. } => StatusPhase::Stopping,
-        Phase::Sweeping { .. } => StatusPhase::Sweeping,
-        Phase::Checking { .. } => StatusPhase::Checking,
-        Phase::Waiting { .. } => StatusPhase::Waiting,
-        Phase::Suspended { .. } => StatusPhase::Suspended,
-        Phase::Finished { .. } => StatusPhase::Finished,
     }
 }
 

@@ -3,27 +3,19 @@
 
 use crate::files::{make_dirs, private};
 use crate::{RunDir, StoreError};
+use longhaul_core::word_enum;
+use serde::Serialize;
 use std::fs;
 use std::path::PathBuf;
 
-/// A request to the supervisor.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SupervisorRequest {
-    /// Cancel the run: interrupt the agent, so that its result and cost are recorded.
-    Cancel,
-    /// Cancel the run without waiting for the agent.
-    CancelNow,
-}
-
-impl SupervisorRequest {
-    // The stronger request comes first, so it is taken first.
-    const ALL: [SupervisorRequest; 2] = [SupervisorRequest::CancelNow, SupervisorRequest::Cancel];
-
-    fn file_name(self) -> &'static str {
-        match self {
-            SupervisorRequest::Cancel => "cancel",
-            SupervisorRequest::CancelNow => "cancel-now",
-        }
+word_enum! {
+    /// A request to the supervisor, with the name of its file. The stronger one comes first, so it is taken first.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+    pub enum SupervisorRequest {
+        /// Cancel the run without waiting for the agent.
+        CancelNow = "cancel-now",
+        /// Cancel the run: interrupt the agent, so that its result and cost are recorded.
+        Cancel = "cancel",
     }
 }
 
@@ -32,7 +24,7 @@ impl RunDir {
     pub fn send_request(&self, request: SupervisorRequest) -> Result<(), StoreError> {
         // Runs of older versions have no such directory.
         let dir = self.open_requests()?;
-        let path = dir.join(request.file_name());
+        let path = dir.join(request.as_str());
         let file = private().write(true).create(true).truncate(true).open(&path);
         file.map(drop).map_err(StoreError::io("write request", &path))
     }
@@ -40,9 +32,8 @@ impl RunDir {
     /// Removes the strongest pending request and returns it.
     pub fn take_request(&self) -> Option<SupervisorRequest> {
         let dir = self.requests_path();
-        SupervisorRequest::ALL
-            .into_iter()
-            .find(|request| fs::remove_file(dir.join(request.file_name())).is_ok())
+        let is_taken = |request: &SupervisorRequest| fs::remove_file(dir.join(request.as_str())).is_ok();
+        SupervisorRequest::ALL.iter().copied().find(is_taken)
     }
 
     /// Returns the directory of requests, creating it if necessary.

@@ -3,7 +3,6 @@
 
 use opentelemetry::{KeyValue, Value};
 
-/// Returns the attribute if it has a value.
 pub(crate) fn attribute(name: &'static str, value: Option<impl Into<Value>>) -> Option<KeyValue> {
     value.map(|value| KeyValue::new(name, value))
 }

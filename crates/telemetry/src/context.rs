@@ -73,7 +73,6 @@ impl Trace {
         id.filter(|id| *id != SpanId::INVALID)
     }
 
-    /// Returns the ids of the span with this key.
     pub(crate) fn span(&self, key: &str) -> (TraceId, SpanId) {
         let digest =
             Sha256::new().chain_update(&self.trace_id).chain_update("\0").chain_update(key).finalize();
@@ -82,7 +81,6 @@ impl Trace {
         (self.id().unwrap_or(TraceId::INVALID), SpanId::from_bytes(bytes))
     }
 
-    /// Returns the context of the run's parent.
     pub(crate) fn parent_context(&self) -> Context {
         let sampled = self.parent.as_ref().is_some_and(|parent| parent.sampled);
         match (self.id(), self.parent()) {
@@ -92,7 +90,6 @@ impl Trace {
     }
 }
 
-/// Returns the context of children of this span.
 pub(crate) fn context_of(trace: TraceId, span: SpanId, sampled: bool, is_remote: bool) -> Context {
     let flags = TraceFlags::default().with_sampled(sampled);
     let span = SpanContext::new(trace, span, flags, is_remote, TraceState::default());
@@ -109,7 +106,6 @@ fn parse_trace(bytes: &[u8]) -> Option<Trace> {
 pub(crate) struct Ids(Arc<Mutex<Option<(TraceId, SpanId)>>>);
 
 impl Ids {
-    /// Sets the ids of the next span.
     pub(crate) fn set(&self, ids: (TraceId, SpanId)) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(ids);
     }

@@ -8,7 +8,6 @@ use longhaul_agent::transcript_message::{EventKind, MessageOrigin, MessageUsage,
 use longhaul_core::{Moment, parse_rfc3339};
 use std::collections::BTreeMap;
 
-/// The conversation of one attempt.
 pub(crate) struct ConversationSpans {
     /// Time at which the model had all its input, for the main conversation and for each sub-agent.
     input_times: BTreeMap<Thread, Moment>,
@@ -22,7 +21,6 @@ pub(crate) struct ConversationSpans {
 /// A conversation: `None` for the main one, else the id of the call that started the sub-agent.
 type Thread = Option<String>;
 
-/// A completed span.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum CompletedSpan {
     /// A turn.
@@ -31,7 +29,6 @@ pub(crate) enum CompletedSpan {
     Call(ToolCallSpan),
 }
 
-/// A message of the model.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct TurnSpan {
     /// The API's id of the message.
@@ -48,7 +45,6 @@ pub(crate) struct TurnSpan {
     pub(crate) is_already_sent: bool,
 }
 
-/// A tool call.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ToolCallSpan {
     pub(crate) id: String,
@@ -59,7 +55,6 @@ pub(crate) struct ToolCallSpan {
     pub(crate) outcome: ToolOutcome,
 }
 
-/// How a tool call ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ToolOutcome {
     Returned,
@@ -77,7 +72,6 @@ impl ConversationSpans {
         ConversationSpans { input_times, turns: BTreeMap::new(), calls: BTreeMap::new(), reported }
     }
 
-    /// Records that the agent received a prompt.
     pub(crate) fn on_prompt(&mut self, at: Moment) {
         self.input_times.insert(None, at);
     }

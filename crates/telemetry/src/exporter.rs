@@ -179,7 +179,6 @@ impl Exporter {
         self.metrics.as_ref()
     }
 
-    /// Sets the ids of the next span.
     pub(crate) fn set_next_ids(&self, ids: (TraceId, SpanId)) {
         self.ids.set(ids);
     }

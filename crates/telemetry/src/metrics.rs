@@ -10,7 +10,6 @@ use opentelemetry::metrics::{Counter, Histogram, Meter};
 // Of tokens, in powers of four, and of the seconds of a turn, in powers of two: as in the conventions.
 const BOUNDS: i32 = 14;
 
-/// The instruments.
 #[derive(Clone)]
 pub(crate) struct Metrics {
     tokens: Histogram<u64>,

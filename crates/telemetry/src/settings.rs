@@ -3,6 +3,8 @@
 //! The exporters read endpoint, headers and sampling themselves. This module also reads the request timeout,
 //! because Longhaul provides the HTTP client.
 
+use longhaul_core::word_enum;
+use serde::Serialize;
 use std::fmt;
 use std::time::Duration;
 
@@ -31,16 +33,18 @@ pub struct Target {
     pub timeout: Duration,
 }
 
-/// The transport of OTLP.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Protocol {
-    /// gRPC.
-    Grpc,
-    /// HTTP with protocol buffers, the default that the specification recommends.
-    #[default]
-    HttpProtobuf,
-    /// HTTP with JSON.
-    HttpJson,
+word_enum! {
+    /// The transport of OTLP, with the word that variables use.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+    pub enum Protocol {
+        /// gRPC.
+        Grpc = "grpc",
+        /// HTTP with protocol buffers, the default that the specification recommends.
+        #[default]
+        HttpProtobuf = "http/protobuf",
+        /// HTTP with JSON.
+        HttpJson = "http/json",
+    }
 }
 
 impl Settings {
@@ -88,7 +92,6 @@ fn target(
     Some(Target { protocol, endpoint, timeout: Duration::from_millis(timeout) })
 }
 
-/// Reads the settings of one signal.
 struct SettingReader<'a, F> {
     signal: &'a str,
     variable: &'a F,
@@ -122,32 +125,14 @@ impl<F: Fn(&str) -> Option<String>> SettingReader<'_, F> {
 
 impl Protocol {
     fn parse(word: &str) -> Option<Protocol> {
-        [Protocol::Grpc, Protocol::HttpProtobuf, Protocol::HttpJson]
-            .into_iter()
-            .find(|protocol| protocol.as_str().eq_ignore_ascii_case(word))
+        Protocol::ALL.iter().copied().find(|protocol| protocol.as_str().eq_ignore_ascii_case(word))
     }
 
-    /// Returns the word that variables use.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Protocol::Grpc => "grpc",
-            Protocol::HttpProtobuf => "http/protobuf",
-            Protocol::HttpJson => "http/json",
-        }
-    }
-
-    /// Returns the default endpoint of a collector.
     fn endpoint(self) -> &'static str {
         match self {
             Protocol::Grpc => "http://localhost:4317",
             Protocol::HttpProtobuf | Protocol::HttpJson => "http://localhost:4318",
         }
-    }
-}
-
-impl fmt::Display for Protocol {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(self.as_str())
     }
 }
 

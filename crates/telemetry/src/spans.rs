@@ -24,7 +24,6 @@ use opentelemetry_sdk::trace::Span;
 use span_data::{RunInfo, SpanData, call_span_key, span_key, usage_attributes, wire_name};
 use std::collections::BTreeMap;
 
-/// Records the spans of one run.
 pub(crate) struct SpanRecorder {
     exporter: Exporter,
     trace: Trace,
@@ -37,7 +36,6 @@ pub(crate) struct SpanRecorder {
     reported: BTreeMap<u32, usize>,
 }
 
-/// The current attempt.
 struct OpenAttempt {
     number: u32,
     conversation: ConversationSpans,
@@ -66,12 +64,10 @@ impl SpanRecorder {
         self.exporter = exporter;
     }
 
-    /// Sends the spans of records that were decided at `at`.
     pub(crate) fn record(&mut self, at: Moment, records: &[Record]) {
         records.iter().for_each(|record| self.apply(at, record));
     }
 
-    /// Sends the spans of messages that arrived at `now`.
     pub(crate) fn on_messages(&mut self, messages: &[TranscriptMessage], now: Moment) {
         let Some(mut attempt) = self.attempt.take() else { return };
         let completed = attempt.conversation.add(messages, now);
@@ -161,7 +157,6 @@ impl SpanRecorder {
         self.measure(|metrics, common| metrics.attempt(fault, &usage, common));
     }
 
-    /// Sends the span of a wait that ended at `at`.
     fn end_wait(&mut self, wait: WaitHistory, at: Moment) {
         self.send(None, SpanData::wait(&wait, at));
         self.measure(|metrics, common| metrics.wait(wait.fault, at.since(wait.from), common));

@@ -3,12 +3,10 @@
 use longhaul_core::{Moment, Span};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// Returns the moment as the standard library's type.
 pub(crate) fn system_time(at: Moment) -> SystemTime {
     UNIX_EPOCH + Duration::from_millis(at.0)
 }
 
-/// Returns the span in seconds.
 pub(crate) fn seconds(span: Span) -> f64 {
     Duration::from_millis(span.0).as_secs_f64()
 }

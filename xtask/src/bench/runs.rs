@@ -105,7 +105,6 @@ pub fn write(home: &Path, fixture: &RunFixture) -> io::Result<PathBuf> {
     Ok(dir)
 }
 
-/// Creates the empty transcript of a run.
 pub fn transcript(dir: &Path) -> io::Result<BufWriter<File>> {
     fs::create_dir_all(dir.join("logs"))?;
     Ok(BufWriter::new(File::create(dir.join("logs/transcript.jsonl"))?))

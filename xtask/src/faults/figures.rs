@@ -12,12 +12,10 @@ impl CaseRun {
         self.envelope.as_ref().and_then(|envelope| envelope.pointer(pointer)).unwrap_or(&Value::Null)
     }
 
-    /// Returns whether the run reported success.
     pub fn is_success(&self) -> bool {
         *self.field("/success") == true
     }
 
-    /// Returns whether the work is complete.
     pub fn is_completed(&self) -> bool {
         self.differences.is_empty()
     }

@@ -34,7 +34,6 @@ pub struct TestRig {
     pub keep: bool,
 }
 
-/// One played case: one row of the table.
 pub struct CaseRun {
     pub case: Case,
     pub scenario: Scenario,
@@ -57,7 +56,6 @@ pub struct CaseRun {
     /// Messages whose final usage is in the agent's streams.
     pub announced: BTreeSet<String>,
     pub records: Vec<Value>,
-    /// Path of the sandbox, if it was kept.
     pub kept: Option<PathBuf>,
 }
 

@@ -9,7 +9,6 @@ use std::path::Path;
 /// Types of rows that belong to the conversation.
 const CONVERSATION: &[&str] = &["user", "assistant", "attachment", "system"];
 
-/// The numbers of session files and branches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sessions {
     pub files: usize,

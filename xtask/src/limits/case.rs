@@ -4,14 +4,11 @@ use crate::api;
 use longhaul_drill::Scenario;
 use std::io;
 
-/// One limit and the work that reaches it.
 pub struct LimitCase {
     pub flags: &'static [&'static str],
     pub work: Work,
     pub unit: LimitUnit,
-    /// Value of the limit.
     pub limit: f64,
-    /// Expected exit code.
     pub code: i32,
     /// Whether the agent gets a wrap-up before the limit ends the run.
     pub has_wrap_up: bool,

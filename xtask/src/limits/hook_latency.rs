@@ -15,7 +15,6 @@ const PAIRS: usize = 3;
 // The agent is still starting during the first requests.
 const SKIPPED_REQUESTS: usize = 2;
 
-/// Measures and adds the rows of the table.
 pub fn add_rows(section: &mut ResultSection, programs: &Programs) -> io::Result<()> {
     let work = scenario(&[":"; CALLS])?;
     let (mut alone, mut limited) = (Vec::new(), Vec::new());
@@ -32,7 +31,6 @@ pub fn add_rows(section: &mut ResultSection, programs: &Programs) -> io::Result<
     Ok(())
 }
 
-/// Returns the times between requests of the conversation.
 fn gaps_ms(case_run: &LimitRun) -> Vec<f64> {
     let requests = case_run.request_log.requests.iter().filter(|request| request.kind == RequestKind::Model);
     let at_ms: Vec<u64> = requests.map(|request| request.at_ms).skip(SKIPPED_REQUESTS).collect();

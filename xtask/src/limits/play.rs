@@ -18,7 +18,6 @@ use std::time::{Duration, Instant};
 // Several times the duration of the longest case, which waits half a minute between its attempts.
 const TIMEOUT: Duration = Duration::from_secs(180);
 
-/// The observations of one played run.
 pub struct LimitRun {
     pub envelope: Value,
     pub code: Option<i32>,
@@ -26,13 +25,11 @@ pub struct LimitRun {
     pub wall: Duration,
     /// Peak resident memory of all processes of the run together, in bytes.
     pub resident: u64,
-    /// Whether the work is in the repository.
     pub has_saved_work: bool,
     pub records: Vec<Value>,
     pub leftover_processes: usize,
 }
 
-/// Plays the scenario to its end or to a timeout.
 pub fn play(programs: &Programs, scenario: &Scenario, flags: &[&str]) -> io::Result<LimitRun> {
     let (loopback, sandbox) = (Loopback::start(scenario, 1)?, Sandbox::new()?);
     sandbox.init_repository()?;
@@ -58,12 +55,10 @@ pub fn play(programs: &Programs, scenario: &Scenario, flags: &[&str]) -> io::Res
 }
 
 impl LimitRun {
-    /// Returns whether the agent received the wrap-up prompt.
     pub fn has_wrap_up(&self) -> bool {
         self.records.iter().any(|record| record["record"] == "prompt_sent")
     }
 
-    /// Returns how much of the unit the run used.
     pub fn used(&self, unit: LimitUnit) -> f64 {
         match unit {
             LimitUnit::Dollars => self.request_log.cost().dollars(),
@@ -74,7 +69,6 @@ impl LimitRun {
         }
     }
 
-    /// Returns the used amount beyond the limit.
     pub fn excess(&self, case: &LimitCase) -> f64 {
         (self.used(case.unit) - case.limit).max(0.0)
     }

@@ -33,7 +33,6 @@ pub fn section(results: &[PointResult], seeds: &[u64], aborted: &[String], is_re
     section
 }
 
-/// Renders one row for each kind of strike.
 fn table(results: &[PointResult], seeds_played: &[u64]) -> String {
     let strikes: BTreeSet<&str> = results.iter().map(|one| one.victim.as_str()).collect();
     let mut out = HEAD.to_owned();
@@ -66,7 +65,6 @@ fn table(results: &[PointResult], seeds_played: &[u64]) -> String {
     out
 }
 
-/// Adds the bars for all points together.
 fn add_bars(section: &mut ResultSection, results: &[PointResult], is_real: bool) {
     let all: Vec<&PointResult> = results.iter().collect();
     let (alone, others): (Vec<&PointResult>, Vec<&PointResult>) =
@@ -94,7 +92,6 @@ fn add_bars(section: &mut ResultSection, results: &[PointResult], is_real: bool)
     section.figure("tokens off, including truncated messages", IN_ALL_BAR, "%", off_in_all(&all_figures));
 }
 
-/// Renders the failed points, each with its reason.
 fn failed(results: &[PointResult], aborted: &[String]) -> String {
     let mut out = String::new();
     for one in results.iter().filter(|one| !one.failed.is_empty()) {

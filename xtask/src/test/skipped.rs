@@ -8,7 +8,6 @@ use std::fmt::Write;
 use std::path::Path;
 use std::{fs, io};
 
-/// A note about a skipped test.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 pub struct SkippedTest {
     /// Description of the skipped part.

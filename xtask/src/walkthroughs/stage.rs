@@ -41,13 +41,11 @@ const TIMEOUT: Duration = Duration::from_secs(120);
 // A killed process has exited by the time a person has typed the next line.
 const TYPING: Duration = Duration::from_secs(1);
 
-/// The end of a walkthrough.
 pub struct WalkthroughRun {
     /// Envelope, indented, with neutral paths.
     pub envelope: String,
     pub commits: Vec<String>,
     pub steps: Vec<String>,
-    /// Unexpected results.
     pub problems: Vec<String>,
 }
 

@@ -2,8 +2,8 @@
 //! is for people and prompts. No decision uses it.
 
 use super::wire::{Block, Note};
-use crate::snapshot::BackgroundTask;
 use crate::tool_input::ToolInput;
+use longhaul_core::BackgroundTask;
 use std::collections::VecDeque;
 
 // An agent starts a handful of tasks; a hostile stream could invent more.
@@ -69,15 +69,16 @@ impl Background {
     }
 
     pub(super) fn awaits_output(&self) -> bool {
-        self.tasks.iter().any(|task| task.is_running && task.info.output.is_none())
+        self.tasks.iter().any(|task| task.is_running && task.info.output_file.is_none())
     }
 
     /// Records the results of calls. The result of a background call states where its output goes.
     pub(super) fn on_results(&mut self, blocks: &[Block<'_>]) {
         for result in blocks {
-            let mut waiting = self.tasks.iter_mut().filter(|task| task.info.output.is_none());
+            let mut waiting = self.tasks.iter_mut().filter(|task| task.info.output_file.is_none());
             if let Some(task) = waiting.find(|task| result.tool_use_id.is(&task.info.call)) {
-                task.info.output = result.content.text().as_deref().and_then(output_path).map(str::to_owned);
+                task.info.output_file =
+                    result.content.text().as_deref().and_then(output_path).map(str::to_owned);
             }
         }
     }

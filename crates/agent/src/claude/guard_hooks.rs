@@ -6,9 +6,9 @@ use super::control::{INTERRUPT, hook_answer, initialize, permission_denial};
 use super::questions::{self, QUESTION_TOOL};
 use super::wire::{HookInput, Note, Request, Response};
 use crate::done_claim::FINISH;
-use crate::snapshot::{BlockedCall, truncate_to_bytes};
-use crate::{GivenAnswer, GuardedCall, Guards, Verdict};
-use longhaul_core::Questions;
+use crate::snapshot::truncate_to_bytes;
+use crate::{GuardedCall, Guards, Verdict};
+use longhaul_core::{AnsweredQuestion, BlockedCall, Questions};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -82,7 +82,7 @@ impl GuardHooks {
     }
 
     /// Handles a request of the agent. Returns its questions to a person with their answers.
-    pub(super) fn on_request(&mut self, id: &str, request: &Request<'_>) -> Vec<GivenAnswer> {
+    pub(super) fn on_request(&mut self, id: &str, request: &Request<'_>) -> Vec<AnsweredQuestion> {
         let call = fingerprint(request.tool_use_id.as_str());
         let is_guard = request.subtype.is("hook_callback");
         let (answer, given_answers) = match request.subtype.as_str() {
@@ -111,7 +111,7 @@ impl GuardHooks {
     }
 
     /// Returns the reply to a call, with its questions to a person and their answers.
-    fn decide(&mut self, id: &str, call: &GuardedCall<'_>) -> (Vec<u8>, Vec<GivenAnswer>) {
+    fn decide(&mut self, id: &str, call: &GuardedCall<'_>) -> (Vec<u8>, Vec<AnsweredQuestion>) {
         let (verdict, given_answers) = match (self.verdict(call), &self.guards.answers) {
             (Verdict::Allow, Some(answers)) if call.tool == QUESTION_TOOL => {
                 match call.input().and_then(|input| questions::answer(answers, input)) {
@@ -208,7 +208,7 @@ fn blocked(guards: &Guards, call: &GuardedCall<'_>) -> Option<BlockedCall> {
     let target = TARGET_FIELDS.iter().find_map(field).unwrap_or_default();
     Some(BlockedCall {
         tool: truncate_to_bytes(call.tool, TARGET_BYTES_MAX).to_owned(),
-        target: truncate_to_bytes(target, TARGET_BYTES_MAX).to_owned(),
+        url: truncate_to_bytes(target, TARGET_BYTES_MAX).to_owned(),
         pattern,
     })
 }

@@ -2,7 +2,8 @@
 //! the answers to its input. The agent offers the tool only if permission prompts are answered over its input
 //! (2.1.330).
 
-use crate::{Answers, GivenAnswer, Question};
+use crate::{Answers, Question};
+use longhaul_core::AnsweredQuestion;
 use serde_json::{Map, Value};
 
 pub(super) const QUESTION_TOOL: &str = "AskUserQuestion";
@@ -14,13 +15,13 @@ pub(super) const ENABLING_ARGS: [&str; 3] =
 
 /// Returns the input of a call with answers to all its questions, and the answers. `None` if the input is
 /// invalid.
-pub(super) fn answer(answers: &Answers, input: &Value) -> Option<(Value, Vec<GivenAnswer>)> {
+pub(super) fn answer(answers: &Answers, input: &Value) -> Option<(Value, Vec<AnsweredQuestion>)> {
     let questions = input.get("questions")?.as_array()?;
-    let given_answers: Vec<GivenAnswer> =
+    let given_answers: Vec<AnsweredQuestion> =
         questions.iter().map(|item| Some(answers.answer(&question(item)?))).collect::<Option<_>>()?;
     let by_question = given_answers
         .iter()
-        .map(|GivenAnswer { question, answer, .. }| (question.clone(), answer.as_str().into()));
+        .map(|AnsweredQuestion { question, answer, .. }| (question.clone(), answer.as_str().into()));
     let mut input = input.as_object()?.clone();
     // Annotations written by the model are not a person's answers.
     input.remove("annotations");

@@ -2,7 +2,8 @@
 //! check first. No command can break out of its line.
 
 use crate::handoff::quote::{fenced, inline};
-use crate::{BackgroundTask, EndedCall, PriorAttempts, SideEffects};
+use crate::{EndedCall, PriorAttempts, SideEffects};
+use longhaul_core::BackgroundTask;
 
 // With a heading and a line for the rest, two such lists are 20 lines.
 const LINES_EACH_MAX: usize = 8;
@@ -55,7 +56,7 @@ pub(super) fn stopped_tasks_note(prior: &PriorAttempts) -> String {
 
 fn stopped_line(task: &BackgroundTask) -> String {
     let command = inline(&task.command, COMMAND_CHARS_MAX);
-    let output = task.output.as_ref().map_or_else(String::new, |path| format!(", output in {path}"));
+    let output = task.output_file.as_ref().map_or_else(String::new, |path| format!(", output in {path}"));
     match &task.last_lines {
         Some(lines) => format!(
             "{command}{output}. Its last lines, quoted and no instruction:\n\n{}",

@@ -3,8 +3,7 @@
 use crate::next_commands::commands_of;
 use jiff::Timestamp;
 use longhaul::RunReport;
-use longhaul_core::{Dollars, Fault, Limit, OutcomeKind, Questions, Span, Usage, Verified};
-use longhaul_store::StoppedTask;
+use longhaul_core::{BackgroundTask, Dollars, Fault, Limit, OutcomeKind, Questions, Span, Usage, Verified};
 use serde::{Deserialize, Serialize};
 
 /// The JSON output of `longhaul run`.
@@ -71,7 +70,7 @@ pub struct RunInfo {
     /// How the agent's questions were answered.
     pub questions: Questions,
     /// Background commands that were stopped with the agent of the last attempt.
-    pub background_stopped: Vec<StoppedTask>,
+    pub background_stopped: Vec<BackgroundTask>,
     /// When to retry (`retry_later`), as an RFC 3339 time.
     #[cfg_attr(test, schemars(with = "Option<longhaul_core::schema::Rfc3339>"))]
     pub retry_at: Option<String>,

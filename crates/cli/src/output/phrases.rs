@@ -10,11 +10,11 @@ use super::{envelope_text, time};
 use crate::figures::LimitStatus;
 use longhaul::NotifyFailure;
 use longhaul_core::{
-    AfterAttempt, CheckResult, Fault, Limit, LimitThreshold, Policy, PromptKind, Questions, Record,
-    RecoveryFinding, ResumeStrategy, SessionFileState, SessionPlan, Span, StallReport, State, StopCause,
-    StopLevel, StrategyReason, SummaryResult, Usd,
+    AfterAttempt, AnsweredQuestion, CheckResult, Fault, Limit, LimitThreshold, Policy, PromptKind, Questions,
+    Record, RecoveryFinding, ResumeStrategy, SessionFileState, SessionPlan, Span, StallReport, State,
+    StopCause, StopLevel, StrategyReason, SummaryResult, Usd,
 };
-use longhaul_store::{AnsweredQuestion, OsText, WatchdogStop};
+use longhaul_store::{OsText, WatchdogStop};
 
 /// Returns a record as a sentence, or `None` if it is not printed. `state` is the run's state after the step;
 /// `verbose` adds the records that only `--verbose` prints.

@@ -1,8 +1,8 @@
 //! Reads what the files of a run's attempts add to its journal. Unreadable files are skipped.
 
 use longhaul_agent::transcript_message::EventKind;
-use longhaul_core::{AttemptHistory, Exit};
-use longhaul_store::{AttemptExit, RunDir, StoppedTask, WatchdogStop, read_lines};
+use longhaul_core::{AttemptHistory, BackgroundTask, Exit};
+use longhaul_store::{AttemptExit, RunDir, WatchdogStop, read_lines};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -15,7 +15,7 @@ pub struct AttemptFiles {
     /// The stop by a watchdog, after the supervisor died without a replacement.
     pub watchdog_stop: Option<WatchdogStop>,
     /// Background commands that were stopped with the agent.
-    pub background_stopped: Vec<StoppedTask>,
+    pub background_stopped: Vec<BackgroundTask>,
     /// Number of tool calls. `None` if they were not counted.
     pub tool_calls: Option<u64>,
 }

@@ -1,11 +1,10 @@
 //! An entry of a run's timeline, as data. `output/timeline_text.rs` formats it.
 
 use longhaul_core::{
-    AgentResult, CancelSource, CheckResult, Dollars, Exit, Fault, Limit, LimitThreshold, Outcome, PromptKind,
-    RecoveryFinding, Remedy, ResumeRequest, ResumeStrategy, Rfc3339, SessionPlan, SettingChange, Span,
-    StallReport, StopCause, StrategyReason, SummaryResult,
+    AgentResult, BackgroundTask, CancelSource, CheckResult, Dollars, Exit, Fault, Limit, LimitThreshold,
+    Outcome, PromptKind, RecoveryFinding, Remedy, ResumeRequest, ResumeStrategy, Rfc3339, SessionPlan,
+    SettingChange, Span, StallReport, StopCause, StrategyReason, SummaryResult,
 };
-use longhaul_store::StoppedTask;
 use serde::Serialize;
 
 /// One entry of a timeline. Keys are only ever added.
@@ -194,7 +193,7 @@ pub struct AttemptsEnded {
     /// Number of questions that were answered.
     pub questions: u32,
     /// Background commands that were stopped with the agent.
-    pub background_stopped: Vec<StoppedTask>,
+    pub background_stopped: Vec<BackgroundTask>,
     /// Remedy for the fault. `None` if no attempt follows.
     pub remedy: Option<Remedy>,
     /// Planned wait, in total.

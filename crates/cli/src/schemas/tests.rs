@@ -17,11 +17,11 @@ use clap::{Command, CommandFactory};
 use expect_test::expect_file;
 use longhaul_agent::transcript_message::TranscriptMessage;
 use longhaul_core::schema::Rfc3339;
-use longhaul_core::{Moment, Record, RunId};
+use longhaul_core::{AnsweredQuestion, BackgroundTask, Moment, Record, RunId};
 use longhaul_playbook::keypoints::Extraction;
 use longhaul_store::{
-    AnsweredQuestion, Argv, AttemptExit, BlockedUrl, CostSummary, Metadata, ModelUsage, Plan,
-    SessionBaseline, SessionSummary, Status, StoppedTask, WatchdogStop, WorkspaceRecord,
+    Argv, AttemptExit, BlockedUrl, CostSummary, Metadata, ModelUsage, Plan, SessionBaseline, SessionSummary,
+    Status, WatchdogStop, WorkspaceRecord,
 };
 use longhaul_telemetry::Trace;
 use schemars::JsonSchema;
@@ -152,7 +152,7 @@ fn derive(name: &str) -> Value {
         "exit" => schema_of::<AttemptExit>(),
         "usage" => schema_of::<Vec<ModelUsage>>(),
         "answers" => schema_of::<Vec<AnsweredQuestion>>(),
-        "background" => schema_of::<Vec<StoppedTask>>(),
+        "background" => schema_of::<Vec<BackgroundTask>>(),
         "watchdog" => schema_of::<WatchdogStop>(),
         "changes" => schema_of::<WorkspaceRecord>(),
         "diff" => schema_of::<diff::DiffOutput<'_>>(),

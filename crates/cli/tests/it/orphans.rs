@@ -9,7 +9,8 @@ use crate::server::Server;
 use crate::stopping::OUTAGE;
 use crate::tidy;
 use longhaul::{MARKER_VARIABLE, RUN_VARIABLE};
-use longhaul_store::{RunDir, StatusPhase, WatchdogStop};
+use longhaul_core::PhaseKind;
+use longhaul_store::{RunDir, WatchdogStop};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::fs;
@@ -223,7 +224,7 @@ fn watchdog_exits_while_the_run_waits() {
     let slow = ["--inner-retries", "0", "--retry-base", "1h", "--retry-cap", "1h", "--retry-jitter", "none"];
     let args = [&["p", "--permission-mode", "bypassPermissions"], &slow[..]].concat();
     let run = stage.run(&stage.agent(), &args).against(&server).start();
-    let waits = || stage.runs().first()?.status().ok().map(|status| status.phase == StatusPhase::Waiting);
+    let waits = || stage.runs().first()?.status().ok().map(|status| status.phase == PhaseKind::Waiting);
     wait_until("the run waits", || waits() == Some(true));
     let watchdog = watchdog(&stage);
     run.kill();

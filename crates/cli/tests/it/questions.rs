@@ -6,7 +6,7 @@ use crate::call::{Output, wait_until};
 use crate::harness::Stage;
 use crate::recovering::{play_with_each_agent, recover, run_to_mid_tool_with, slow_step_then};
 use crate::server::Server;
-use longhaul_store::AnsweredQuestion;
+use longhaul_core::AnsweredQuestion;
 use serde_json::{Value, json};
 use std::fs;
 use std::path::Path;

@@ -4,8 +4,7 @@ use crate::call::{Output, Running, wait_until};
 use crate::harness::{Stage, claude_code};
 use crate::server::Server;
 use crate::tidy;
-use longhaul_core::{CancelSource, OutcomeKind};
-use longhaul_store::StatusPhase;
+use longhaul_core::{CancelSource, OutcomeKind, PhaseKind};
 use rustix::process::Signal;
 use serde_json::Value;
 use std::fs;
@@ -148,8 +147,7 @@ fn waiting_run_stops_at_once_and_can_be_resumed() {
             ["--inner-retries", "0", "--retry-base", "1h", "--retry-cap", "1h", "--retry-jitter", "none"];
         let slow = [&slow[..], &["--on-terminate", "cancel"]].concat();
         let run = start(&stage, &stage.agent(), &slow, &server);
-        let waiting =
-            || stage.runs().first()?.status().ok().map(|status| status.phase == StatusPhase::Waiting);
+        let waiting = || stage.runs().first()?.status().ok().map(|status| status.phase == PhaseKind::Waiting);
         wait_until("the run waits", || waiting() == Some(true));
         let requests = server.api.request_log().model_requests();
         run.signal(signal);

@@ -11,8 +11,8 @@ use crate::recovering::{
 use crate::server::Server;
 use crate::stopping::{OUTAGE, SESSION, UNRESPONSIVE};
 use crate::tidy;
-use longhaul_core::Record;
-use longhaul_store::{Journal, StatusPhase};
+use longhaul_core::{PhaseKind, Record};
+use longhaul_store::Journal;
 use rustix::process::{Signal, kill_process};
 use serde_json::Value;
 use std::time::{Duration, Instant};
@@ -151,7 +151,7 @@ fn start_waiting_run(stage: &Stage, server: &Server) -> Running {
     let run = call.args(slow).against(server).start();
     wait_until("the run waits", || {
         let status = stage.runs().first().and_then(|run| run.status().ok());
-        status.is_some_and(|status| status.phase == StatusPhase::Waiting)
+        status.is_some_and(|status| status.phase == PhaseKind::Waiting)
     });
     run
 }
@@ -167,7 +167,7 @@ fn waiting_run_is_suspended_at_once_and_continues_to_wait() {
 
     let again = recover(&stage, &server, &[]);
     wait_until("the run waits again", || {
-        stage.only_run().status().is_ok_and(|status| status.phase == StatusPhase::Waiting)
+        stage.only_run().status().is_ok_and(|status| status.phase == PhaseKind::Waiting)
     });
     let status = stage.only_run().status().expect("the status can be read");
     assert_eq!(status.deadline_at, deadline_before, "the wait keeps its end");

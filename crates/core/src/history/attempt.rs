@@ -130,7 +130,6 @@ impl AttemptHistory {
         summary
     }
 
-    /// Ends the attempt, if the record is its end.
     pub(super) fn end(&mut self, at: Moment, record: &Record) {
         if let Record::AttemptEnded {
             fault, usage, result, denied_calls, questions, continuity, next, ..

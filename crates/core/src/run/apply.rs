@@ -206,7 +206,6 @@ impl State {
         }
     }
 
-    /// Counts a voluntary stop of the agent.
     fn apply_agent_stop(&mut self, claimed_done: bool, workspace: Option<u64>) {
         let unchanged = workspace.is_some() && workspace == self.workspace;
         self.voluntary_stops += 1;
@@ -215,7 +214,6 @@ impl State {
         self.workspace = workspace;
     }
 
-    /// Applies the effects of a sent prompt.
     fn apply_prompt(&mut self, prompt: PromptKind) {
         self.limit_warning_sent |=
             matches!(prompt, PromptKind::KeepGoing(KeepGoingPrompt { limit_near: true, .. }));
@@ -245,7 +243,6 @@ impl State {
         self.faults_retried_once = FaultSet::default();
     }
 
-    /// Resets what counts only since the last progress.
     fn reset_progress_counts(&mut self) {
         self.failures_since_progress = 0;
         self.outage_started_at = None;

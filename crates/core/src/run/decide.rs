@@ -44,7 +44,6 @@ pub(super) fn next_step(
     }
 }
 
-/// Returns the step after a done claim.
 fn after_done_claim(policy: &Policy) -> AfterAttempt {
     if policy.checks.is_some() { AfterAttempt::Check } else { AfterAttempt::Finish(Outcome::DONE) }
 }
@@ -110,7 +109,6 @@ pub(super) fn plan_reopened(state: &State, now: Now, request: &ResumeRequest) ->
     AttemptPlan::new(state.attempts() + 1, session, prompt)
 }
 
-/// Returns the prompt for an agent that continues at the user's request.
 fn continue_prompt(state: &State) -> PromptKind {
     match (state.limit_state, state.outcome().map(|outcome| outcome.kind)) {
         (Some(LimitState { limit, .. }), _) => PromptKind::LimitRaised(limit),

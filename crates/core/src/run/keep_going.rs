@@ -14,7 +14,6 @@ use crate::{
 // After the first claim, the agent is asked to confirm it.
 const DONE_CLAIMS_REQUIRED: u32 = 2;
 
-/// The step after a stop.
 enum AfterStop {
     /// The agent confirmed that the work is done.
     Finished,
@@ -160,7 +159,6 @@ impl Run {
         }
     }
 
-    /// Sends a prompt in the agent's open session.
     pub(super) fn send_prompt(&mut self, policy: &Policy, at: Moment, prompt: PromptKind) {
         let (remaining, results) = (self.remaining(policy, at), self.observations.results);
         self.record(Record::PromptSent { at, prompt, remaining, results });
@@ -178,7 +176,6 @@ fn ended_well(policy: &Policy, result: &AgentResult) -> bool {
     !result.is_error && is_acceptable(policy, classify_reported_success(result))
 }
 
-/// Returns whether an attempt with this fault counts as successful.
 fn is_acceptable(policy: &Policy, fault: Option<Fault>) -> bool {
     fault.is_none_or(|fault| fault == Fault::Permission && policy.allow_denials)
 }

@@ -43,7 +43,6 @@ impl Run {
         (recorded < Some(reached.1)).then_some(reached)
     }
 
-    /// Returns whether a limit is recorded as exhausted.
     pub(super) fn is_exhausted(&self) -> bool {
         self.state.limit_state.is_some_and(|reached| reached.stage == WrapUpStage::Exhausted)
     }

@@ -49,12 +49,10 @@ pub struct Observations {
 }
 
 impl Observations {
-    /// Creates the observations of a process that started at `at`.
     pub(super) fn new(at: Moment) -> Observations {
         Observations { last_activity_at: at, last_progress_at: at, ..Observations::default() }
     }
 
-    /// Applies one notice of the stream.
     pub(super) fn observe(&mut self, at: Moment, notice: &Notice) {
         if *notice == Notice::MemoryExceeded {
             return;

@@ -4,9 +4,19 @@ use crate::{
     AfterAttempt, AgentResult, AttemptPlan, CancelSource, Clocks, Fault, Limit, Moment, Outcome, OutcomeKind,
     ProcessId, Questions, SessionId, Span, StartupError, StopCause, StopLevel, StrategySet, Usage, Verified,
 };
+use serde::{Deserialize, Serialize};
+use strum::{EnumDiscriminants, IntoStaticStr};
 
 /// The phase of a run.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, EnumDiscriminants)]
+#[strum_discriminants(
+    name(PhaseKind),
+    doc = "The phases of a run, without their data.",
+    derive(Serialize, Deserialize, IntoStaticStr),
+    cfg_attr(feature = "schema", derive(schemars::JsonSchema)),
+    serde(rename_all = "snake_case"),
+    strum(serialize_all = "snake_case")
+)]
 pub enum Phase {
     /// Not started.
     #[default]

@@ -21,7 +21,6 @@ impl Run {
         from_system && policy.on_terminate == OnTerminate::Suspend && self.state.cancelled_by.is_none()
     }
 
-    /// Returns whether the run is being suspended.
     pub(super) fn is_suspending(&self) -> bool {
         self.state.suspended_by.is_some() && self.state.cancelled_by.is_none()
     }
@@ -32,7 +31,6 @@ impl Run {
         matches!(self.state.phase, Phase::New | Phase::Suspended { .. } | Phase::Finished { .. })
     }
 
-    /// Returns the time between two levels of a stop.
     pub(super) fn stop_grace(&self, policy: &Policy) -> Span {
         if self.is_suspending() { policy.stop_grace.min(GRACE) } else { policy.stop_grace }
     }

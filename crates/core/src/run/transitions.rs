@@ -229,7 +229,6 @@ impl Run {
         }
     }
 
-    /// Returns whether the agent runs and is not being stopped.
     pub(super) fn is_agent_working(&self) -> bool {
         matches!(self.state.phase, Phase::Running | Phase::Closing { .. })
     }
@@ -359,7 +358,6 @@ impl Run {
         self.step.actions.push(Action::Sweep);
     }
 
-    /// Returns whether the run may make no further attempt.
     pub(super) fn is_last_attempt(&self, policy: &Policy) -> bool {
         self.state.attempts() - self.state.attempts_before >= policy.attempts_max
     }

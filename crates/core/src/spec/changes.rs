@@ -138,7 +138,6 @@ impl RunSpec {
     }
 }
 
-/// The value of a setting, for a comparison.
 #[derive(PartialEq)]
 enum SettingValue<'a> {
     Text(String),

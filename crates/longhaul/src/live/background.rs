@@ -2,8 +2,8 @@
 //! It never starts or stops a task.
 
 use super::stream_replay::tail_of;
-use longhaul_agent::BackgroundTask;
-use longhaul_store::{AttemptDir, StoppedTask};
+use longhaul_core::BackgroundTask;
+use longhaul_store::AttemptDir;
 use std::fs;
 use std::path::Path;
 
@@ -18,23 +18,18 @@ pub(crate) fn record_stopped_tasks(dir: &AttemptDir, tasks: &[BackgroundTask]) -
         return Vec::new();
     }
     // An earlier supervisor may have read output that no longer exists.
-    let stored: Vec<StoppedTask> = dir.read_or_default();
+    let stored: Vec<BackgroundTask> = dir.read_or_default();
     let last_lines = |task: &BackgroundTask| {
-        let earlier = stored.iter().find(|earlier| earlier.output_file == task.output)?;
+        let earlier = stored.iter().find(|earlier| earlier.output_file == task.output_file)?;
         earlier.last_lines.clone()
     };
     let describe = |task: &BackgroundTask| {
-        let lines = last_lines(task).or_else(|| last_lines_of(Path::new(task.output.as_ref()?)));
+        let lines = last_lines(task).or_else(|| last_lines_of(Path::new(task.output_file.as_ref()?)));
         BackgroundTask { last_lines: lines, ..task.clone() }
     };
     let tasks: Vec<BackgroundTask> = tasks.iter().map(describe).collect();
-    let for_people = tasks.iter().map(|task| StoppedTask {
-        command: task.command.clone(),
-        output_file: task.output.clone(),
-        last_lines: task.last_lines.clone(),
-    });
     // A failed write does not fail the run.
-    let _ = dir.write(&for_people.collect::<Vec<_>>());
+    let _ = dir.write(&tasks);
     tasks
 }
 

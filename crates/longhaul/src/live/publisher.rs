@@ -7,11 +7,9 @@ use super::subscriber::{Subscriber, WorldView};
 use super::world_config::WorldConfig;
 use crate::cost_breakdown::CostBreakdownReader;
 use crate::run_report::cost_summary;
-use longhaul_agent::{AttemptSnapshot, BlockedCall, Decoder, GivenAnswer};
-use longhaul_core::{Limits, Moment, Policy, Run, Span, State, Step, Usage};
-use longhaul_store::{
-    AnsweredQuestion, AttemptDir, BlockedUrl, ModelUsage, RunDir, Status, StoreError, add_section,
-};
+use longhaul_agent::{AttemptSnapshot, Decoder};
+use longhaul_core::{AnsweredQuestion, BlockedCall, Limits, Moment, Policy, Run, Span, State, Step, Usage};
+use longhaul_store::{AttemptDir, BlockedUrl, ModelUsage, RunDir, Status, StoreError, add_section};
 use std::process;
 use std::rc::Rc;
 
@@ -126,14 +124,8 @@ fn background_of(attempt: Option<&AttemptProcess>) -> Vec<String> {
     running.unwrap_or_default().iter().map(|task| task.command.clone()).collect()
 }
 
-fn write_answers(dir: &AttemptDir, answered: &[GivenAnswer]) -> Result<(), StoreError> {
-    if answered.is_empty() {
-        return Ok(());
-    }
-    let answers = answered.iter().cloned();
-    let answers =
-        answers.map(|GivenAnswer { question, answer, key }| AnsweredQuestion { question, answer, key });
-    dir.write(&answers.collect::<Vec<_>>())
+fn write_answers(dir: &AttemptDir, answered: &Vec<AnsweredQuestion>) -> Result<(), StoreError> {
+    if answered.is_empty() { Ok(()) } else { dir.write(answered) }
 }
 
 fn usage_entries(decoder: &dyn Decoder) -> Vec<ModelUsage> {
@@ -147,13 +139,8 @@ fn write_blocked(
     snapshot: &AttemptSnapshot,
     now: Moment,
 ) -> Result<(), StoreError> {
-    let entry = |call: &BlockedCall| BlockedUrl {
-        tool: call.tool.clone(),
-        url: call.target.clone(),
-        pattern: call.pattern.clone(),
-        timestamp: now.0 as f64 / 1000.0,
-        attempt,
-    };
+    let entry =
+        |call: &BlockedCall| BlockedUrl { call: call.clone(), timestamp: now.0 as f64 / 1000.0, attempt };
     match snapshot.blocked.as_slice() {
         [] => Ok(()),
         calls => dir.write_blocked_urls(attempt, calls.iter().map(entry).collect()),

@@ -16,7 +16,6 @@ use tempfile::TempDir;
 
 const MODEL: &str = "claude-sonnet-4-5";
 
-/// A home with the sessions of two projects.
 struct Stage(TempDir);
 
 impl Stage {
@@ -96,7 +95,6 @@ fn default_filter() -> SessionFilter {
     SessionFilter { limit, newest_first: false, since, force: false, skip_sub_agents: true, bytes_max: 2_000 }
 }
 
-/// Describes the plan, one session per line.
 fn planned(stage: &Stage, filter: &SessionFilter, learning: Option<&LearningDb>) -> String {
     let estimator = Estimator {
         prices: Prices::bundled(),

@@ -34,9 +34,7 @@ pub(super) struct LockedPlaybook {
     pub(super) warnings: Vec<String>,
     /// Bytes of the file, damaged or not, or `None` if there is no file.
     pub(super) bytes: Option<Vec<u8>>,
-    /// Backup of a damaged file.
     pub(super) damaged_copy: Option<PathBuf>,
-    /// Last recorded revision.
     pub(super) last: Option<Revision>,
 }
 
@@ -169,7 +167,6 @@ impl PlaybookFile {
     }
 }
 
-/// What happened to a revision that is not recorded as written.
 enum WriteResult {
     /// The file was written.
     Written,

@@ -20,7 +20,6 @@ const BYTES_MAX: u64 = 16 << 20;
 /// The file itself, with all links resolved.
 #[derive(Clone, Debug)]
 pub(super) struct Target {
-    /// Resolved path.
     pub(super) path: PathBuf,
     dir: PathBuf,
     /// Whether links lead out of the project. The project's author may have created them, not the user.
@@ -52,7 +51,6 @@ impl Target {
         Ok(Target { path, dir, is_outside })
     }
 
-    /// Returns the bytes of the file, or `None` if there is no file.
     pub(super) fn bytes(&self) -> Result<Option<Vec<u8>>, FileError> {
         let mut bytes = Vec::new();
         let read = open_regular(&self.path).and_then(|file| file.take(BYTES_MAX + 1).read_to_end(&mut bytes));

@@ -51,7 +51,6 @@ impl Stage {
         fs::read_to_string(self.file.path()).expect("read")
     }
 
-    /// Adds a point for a slice.
     fn learn(&self, slice: i64, text: &str) -> Result<ChangeResult, FileError> {
         self.file.change(&mut self.learning(), &RevisionCause::SliceRow(slice), AT, |playbook| {
             added(playbook, text)

@@ -121,7 +121,6 @@ impl SettingsFile {
         }
     }
 
-    /// Verifies that the text is a JSON object or empty.
     fn check_json(&self, text: &str) -> Result<(), UserError> {
         if text.trim().is_empty() {
             return Ok(());

@@ -18,7 +18,6 @@ use std::path::Path;
 const ANSWER: &str =
     r#"{"new_key_points": ["Run the tests."], "evaluations": [{"name": "pat-001", "rating": "helpful"}]}"#;
 
-/// Asks this API for a project.
 async fn ask(api: &Api, project: &Path) -> (ExtractionResult, usize) {
     let clock = SimulatedClock::new();
     let diagnostics = Diagnostics::in_project(project, TimeZone::UTC);

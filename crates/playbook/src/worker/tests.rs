@@ -212,7 +212,6 @@ impl Stage {
         runtime.block_on(worker.work())
     }
 
-    /// Checks the events since the last call.
     #[track_caller]
     fn check(&self, expected: &Expect) {
         expected.assert_eq(

@@ -68,7 +68,6 @@ pub(super) fn read(path: &Path, part: ByteRange) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The ids of rows, as hashes.
 pub(super) struct Rows {
     pub(super) all: BTreeSet<i64>,
     /// Whether all lines are rows with an id.

@@ -31,7 +31,6 @@ pub(crate) struct Bounds {
     nudges: [u32; 2],
 }
 
-/// How the policy bounds the retries after a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Bound {
     /// A fault of a server: by time or by a count.
@@ -93,7 +92,6 @@ pub(crate) struct AttemptCase<'a> {
 }
 
 impl Bounds {
-    /// Resets the counts after progress.
     pub(crate) fn on_progress(&mut self, policy: &Policy) {
         if policy.progress_resets_retries {
             let Bounds { faults_retried_once, nudges, .. } = *self;
@@ -110,7 +108,6 @@ impl Bounds {
         }
     }
 
-    /// Returns whether the policy forbids another attempt.
     fn is_exhausted(&self, case: &AttemptCase<'_>) -> bool {
         let AttemptCase { policy, fault, .. } = *case;
         let exhausted_retries = self.retries_used(policy, fault) >= policy.retries_max;
@@ -193,7 +190,6 @@ impl Bounds {
         }
     }
 
-    /// Counts a decided attempt.
     pub(crate) fn count(&mut self, case: &AttemptCase<'_>) {
         let fault = case.fault;
         match bound(fault) {
@@ -215,7 +211,6 @@ impl Bounds {
         }
     }
 
-    /// Returns the age of the current outage.
     pub(crate) fn outage_age(&self, now: Moment) -> Span {
         self.outage_started_at.map_or(Span::ZERO, |started_at| now.since(started_at))
     }

@@ -55,7 +55,6 @@ pub(crate) fn check_truth(
     })
 }
 
-/// Returns the documented outcome of a run that a limit finishes.
 fn outcome_of_limit(limit: Limit) -> OutcomeKind {
     match limit {
         Limit::Budget | Limit::Tokens => OutcomeKind::OverBudget,

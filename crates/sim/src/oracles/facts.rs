@@ -21,7 +21,6 @@ pub(crate) struct Facts<'a> {
     pub reached: Option<(Limit, LimitThreshold)>,
 }
 
-/// The output of the current process since its start.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct AgentFacts {
     pub tools: u32,

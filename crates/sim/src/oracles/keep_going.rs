@@ -9,14 +9,12 @@ use longhaul_core::{
     PromptKind, Record, Remedy,
 };
 
-/// The stops of one run.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct KeepGoingWatch {
     /// Number of ended exchanges at the last prompt or the last counted stop.
     results_before: u32,
     /// Whether a stop was counted and no prompt followed yet.
     needs_prompt: bool,
-    /// Whether the agent is being stopped.
     stopping: bool,
     stops: u32,
     /// Number of consecutive stops with a done claim.
@@ -117,7 +115,6 @@ impl KeepGoingWatch {
         ensure(stop == self.stops, Oracle::KeepsGoing, || format!("{prompt:?} after stop {}", self.stops))
     }
 
-    /// Returns the expected reaction to the last stop.
     fn expected_next(
         &self,
         keep_going: &KeepGoing,
@@ -144,7 +141,6 @@ impl KeepGoingWatch {
         }))
     }
 
-    /// Checks that the agent's input may close.
     fn check_input_closed(&self, at: Moment, facts: &Facts) -> OracleResult {
         let Some(keep_going) = facts.keep_going() else { return Ok(()) };
         let stopped = facts.agent.results > self.results_before || self.needs_prompt;
@@ -157,7 +153,6 @@ impl KeepGoingWatch {
         })
     }
 
-    /// Checks the decision at the end of an attempt.
     fn check_end(
         &self,
         at: Moment,

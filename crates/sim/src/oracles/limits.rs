@@ -127,7 +127,6 @@ impl LimitWatch {
         self.ended_usage.plus(self.attempt_usage)
     }
 
-    /// Returns the use of each limit at `at`.
     fn uses(&self, facts: &Facts, at: Moment) -> impl Iterator<Item = LimitUse> {
         let (limits, wrap_up) = (facts.policy.limits, facts.policy.wrap_up);
         let recent = || self.responses.iter().rev().take(RECENT);
@@ -160,7 +159,6 @@ impl LimitWatch {
         })
     }
 
-    /// Returns the limits that are reached at `at`, with their thresholds.
     fn reached(&self, facts: &Facts, at: Moment) -> Vec<(Limit, LimitThreshold)> {
         let threshold = |LimitUse { limit, used, max, reserve }| {
             let reserve = if facts.policy.wrap_up.is_some() { reserve.min(max / 2) } else { 0 };
@@ -173,7 +171,6 @@ impl LimitWatch {
         self.uses(facts, at).filter_map(threshold).collect()
     }
 
-    /// Returns the remaining amounts at `at`, for an attempt or an exchange.
     fn remaining_at(&self, facts: &Facts, at: Moment) -> Remaining {
         let (limits, all) = (facts.policy.limits, self.usage());
         let time = limits.time.map(|time| time - facts.clocks.active(at));
@@ -195,7 +192,6 @@ impl LimitWatch {
         self.uses(facts, at).any(|limit| limit.used >= limit.max)
     }
 
-    /// Receives a record and checks that it obeys the limits.
     pub(crate) fn on_record(&mut self, record: &Record, facts: &Facts) -> OracleResult {
         match record {
             Record::LimitReached { at, limit, threshold, .. } => {

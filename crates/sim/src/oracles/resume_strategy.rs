@@ -7,7 +7,6 @@ use longhaul_core::{
     AttemptPlan, Event, Record, ResumeStrategy, SessionFileState, SessionPlan, StrategyReason,
 };
 
-/// Inspected states and tried strategies.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct StrategyWatch {
     /// Result of the current attempt's last inspection.
@@ -21,7 +20,6 @@ pub(crate) struct StrategyWatch {
 }
 
 impl StrategyWatch {
-    /// Receives an event before the run does.
     pub(crate) fn receive(&mut self, event: &Event) {
         if let Event::SessionInspected(found) = event {
             self.inspected_state = Some(*found);
@@ -101,7 +99,6 @@ impl StrategyWatch {
         }
     }
 
-    /// Checks the plan of a process that is about to start.
     pub(crate) fn check_spawn(&self, plan: &AttemptPlan) -> OracleResult {
         let inspected = match &plan.session {
             SessionPlan::New(_) => true,

@@ -7,7 +7,6 @@ use longhaul_core::{
     AfterAttempt, AttemptPlan, Continuity, Fault, PromptKind, Remedy, SessionId, SessionPlan,
 };
 
-/// The true state of the sessions of one run.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SessionWatch {
     /// Ids of new sessions, with the attempt that used them.
@@ -23,7 +22,6 @@ impl SessionWatch {
         self.current.is_some()
     }
 
-    /// Checks the plan of a process that is about to start.
     pub(crate) fn check_spawn(&mut self, plan: &AttemptPlan) -> OracleResult {
         match &plan.session {
             SessionPlan::New(id) | SessionPlan::Fork { to: id, .. } => {
@@ -99,7 +97,6 @@ impl SessionWatch {
         })
     }
 
-    /// Checks that keep-going continues the same session.
     pub(crate) fn check_keep_going(&self, plan: &AttemptPlan) -> OracleResult {
         let has_prompt =
             matches!(plan.prompt, PromptKind::KeepGoing(_) | PromptKind::ConfirmDone | PromptKind::WrapUp(_));

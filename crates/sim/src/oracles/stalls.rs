@@ -12,7 +12,6 @@ const PROBE_TIME: Span = Span::from_secs(30);
 // A silence is deferred at most to this multiple of the stall timeout.
 const DEFERRED_TIMES: u64 = 9;
 
-/// The times of the current process.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct StallWatch {
     is_running: bool,
@@ -154,7 +153,6 @@ impl StallWatch {
         }
     }
 
-    /// Receives a record and checks that a stop has its reason.
     pub(crate) fn on_record(&mut self, record: &Record, facts: &Facts) -> OracleResult {
         match record {
             Record::AttemptStarted { at, plan } => {

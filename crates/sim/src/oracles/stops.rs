@@ -10,7 +10,6 @@ const KILLS_MAX: u32 = 3;
 // Grace period between two stops of a run that is being suspended.
 const SUSPEND_GRACE: Span = Span::from_secs(2);
 
-/// The stops of the current attempt.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct StopWatch {
     last: Option<(Moment, StopLevel, StopCause)>,
@@ -23,12 +22,10 @@ pub(crate) struct StopWatch {
 }
 
 impl StopWatch {
-    /// Returns the reason for stopping the current attempt, or `None` if it is not being stopped.
     pub(crate) fn cause(&self) -> Option<StopCause> {
         self.last.map(|(_, _, cause)| cause)
     }
 
-    /// Receives an event before the run does.
     pub(crate) fn receive(&mut self, now: Moment, event: &Event) {
         if let Event::Noticed(notice) = event {
             self.is_frozen = *notice == Notice::ProcessFrozen;

@@ -11,7 +11,6 @@ use longhaul_core::{
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SummaryWatch {
-    /// Resume strategy of the current attempt.
     strategy: Option<ResumeStrategy>,
     /// Whether a summary was started since the last progress that resets retries.
     was_requested: bool,
@@ -112,7 +111,6 @@ impl SummaryWatch {
         })
     }
 
-    /// Checks the plan of a process that is about to start.
     pub(crate) fn check_spawn(&self, plan: &AttemptPlan, facts: &Facts) -> OracleResult {
         ensure(self.result.is_some() == self.is_required(facts), Oracle::Summaries, || {
             format!("attempt {} starts with the summary result {:?}", plan.attempt, self.result)

@@ -1,6 +1,6 @@
 //! Passes the events and records of a run to the oracles that check it step by step.
 
-use crate::coverage::{Coverage, remedy_word, summary_word};
+use crate::coverage::Coverage;
 use crate::oracles::{
     AttemptCase, Bounds, CheckWatch, Facts, KeepGoingWatch, LimitWatch, Oracle, OracleResult, SessionWatch,
     StallWatch, StopWatch, StrategyWatch, SummaryWatch, check_reaction, check_truth, check_wait, ensure,
@@ -11,7 +11,6 @@ use longhaul_core::{
     Policy, Record, Remedy, Span, StopCause,
 };
 
-/// The state of all oracles for one run.
 #[derive(Debug)]
 pub(crate) struct OracleSet<'a> {
     pub facts: Facts<'a>,
@@ -30,7 +29,6 @@ pub(crate) struct OracleSet<'a> {
     attempts_before: u32,
     /// Source of the cancel that the decision after the last attempt used.
     cancel_decided: Option<CancelSource>,
-    /// Fault of the last attempt, if it failed.
     fault: Option<Fault>,
     /// The last decided wait, and the width of its jitter.
     pub last_wait: Option<(Moment, Span)>,
@@ -57,7 +55,6 @@ impl<'a> OracleSet<'a> {
         }
     }
 
-    /// Receives an event before the run does.
     pub(crate) fn receive(&mut self, now: Moment, event: &Event) -> OracleResult {
         if !matches!(event, Event::Ticked | Event::Downtime(_) | Event::Recovered { .. }) {
             // Events of this moment are processed next.
@@ -92,7 +89,6 @@ impl<'a> OracleSet<'a> {
         })
     }
 
-    /// Checks the plan of a process that is about to start.
     pub(crate) fn check_spawn(&mut self, plan: &AttemptPlan) -> OracleResult {
         self.sessions.check_spawn(plan)?;
         self.strategies.check_spawn(plan)?;
@@ -100,7 +96,6 @@ impl<'a> OracleSet<'a> {
         self.limits.check_spawn(plan)
     }
 
-    /// Receives a record that is on disk.
     pub(crate) fn on_record(
         &mut self,
         record: &Record,
@@ -130,7 +125,7 @@ impl<'a> OracleSet<'a> {
                 "a process outlives the suspension".to_owned()
             })?,
             Record::ResumeStrategyChosen { strategy, .. } => coverage.count("strategy", strategy.as_str()),
-            Record::SummaryEnded { result, .. } => coverage.count("summary", summary_word(*result)),
+            Record::SummaryEnded { result, .. } => coverage.count("summary", result.into()),
             Record::StopOrdered { cause, level, .. } => {
                 coverage.count("stop", cause.as_str());
                 coverage.count("level", level.as_str());
@@ -178,7 +173,6 @@ impl<'a> OracleSet<'a> {
         self.facts.plan.as_ref().map_or(0, |plan| plan.attempt)
     }
 
-    /// Returns the number of attempts that the run may still make.
     fn remaining_attempts(&self) -> u32 {
         self.facts.policy.attempts_max.saturating_sub(self.attempts() - self.attempts_before)
     }
@@ -238,7 +232,7 @@ impl<'a> OracleSet<'a> {
         }
         let by_limit = self.limits.decides(&self.facts, now, fault, evidence, next)?;
         if let AfterAttempt::Attempt { remedy: remedy @ Remedy::KeepGoing, plan, .. } = next {
-            coverage.count("remedy", remedy_word(*remedy));
+            coverage.remedy(*remedy);
             coverage.prompt(plan.prompt);
             return self.sessions.check_keep_going(plan);
         }
@@ -277,7 +271,7 @@ impl<'a> OracleSet<'a> {
         }
         self.sessions.check_next(&plan, fault, evidence.continuity, next)?;
         if let AfterAttempt::Attempt { at, remedy, .. } = next {
-            coverage.count("remedy", remedy_word(*remedy));
+            coverage.remedy(*remedy);
             check_reaction(policy, fault, *remedy)?;
             let spread = check_wait(&self.bounds, &case, *remedy, *at)?;
             self.last_wait = Some((*at, spread));

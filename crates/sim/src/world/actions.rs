@@ -182,7 +182,6 @@ impl World {
         }
     }
 
-    /// Draws faults that kill the process from outside.
     fn draw_death(&mut self, agent: &mut Agent, spawned_at: Moment) {
         for fault in [Fault::Crashed, Fault::OutOfMemory, Fault::Interrupted] {
             if self.draw_extra_fault(self.mix.fault_odds(fault)) {
@@ -263,7 +262,6 @@ impl World {
         }
     }
 
-    /// Advances the time without a supervisor.
     pub(crate) fn pass_time(&mut self, until: Moment) {
         while self.next_at() <= until {
             // The notice is in the stream file, or it is lost.

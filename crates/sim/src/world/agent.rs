@@ -152,7 +152,6 @@ impl Agent {
         }
     }
 
-    /// Returns the session of its plan.
     pub(crate) fn session(&self) -> &SessionId {
         self.plan.session.id()
     }
@@ -186,12 +185,10 @@ impl Agent {
         }
     }
 
-    /// Returns whether it opened another session than requested.
     pub(crate) fn opened_other_session(&self) -> bool {
         self.opens_other_session && self.evidence.session.is_some()
     }
 
-    /// Returns the last reported state of the usage window.
     pub(crate) fn reported_limit(&self) -> Option<RateLimit> {
         self.evidence.rate_limit
     }

@@ -21,7 +21,6 @@ const INNER_HINT_MAX: Span = Span(60_000);
 const STOP_DELAY: Interval = Interval::new(5, 2_500);
 
 impl World {
-    /// Performs the agent's next step.
     pub(super) fn step_agent(&mut self, mut agent: Box<Agent>) -> Option<Event> {
         let now = self.now;
         if agent.stop_at <= now {
@@ -115,7 +114,6 @@ impl World {
         self.now + Span(self.rng.below(400))
     }
 
-    /// Returns the agent to the world without output.
     fn keep_silent(&mut self, agent: Box<Agent>) -> Option<Event> {
         self.agent = Some(agent);
         None
@@ -163,7 +161,6 @@ impl World {
         result.is_some()
     }
 
-    /// Processes one request at the API.
     fn answer_request(&mut self, mut agent: Box<Agent>) -> Option<Event> {
         if self.ends_by_its_budget(&mut agent) {
             return self.finish_exchange(agent);
@@ -332,7 +329,6 @@ impl World {
         self.emit(agent, Notice::RateLimitChanged(limit.reported))
     }
 
-    /// Serves a request.
     fn serve(&mut self, mut agent: Box<Agent>) -> Option<Event> {
         let now = self.now;
         self.session_of(&agent).has_content = true;
@@ -345,7 +341,6 @@ impl World {
         if agent.has_unreported_usage { self.keep_silent(agent) } else { self.report_usage(agent) }
     }
 
-    /// Reports the usage so far.
     fn report_usage(&mut self, mut agent: Box<Agent>) -> Option<Event> {
         agent.has_unreported_usage = false;
         let usage = agent.evidence.usage;
@@ -399,7 +394,6 @@ impl World {
         self.finish_exchange(agent)
     }
 
-    /// Ends the exchange with a result.
     fn finish_exchange(&mut self, mut agent: Box<Agent>) -> Option<Event> {
         if agent.has_unreported_usage {
             agent.enter(Stage::Finish, self.now);
@@ -430,7 +424,6 @@ impl World {
         }
     }
 
-    /// Applies a stop, if the agent obeys it.
     fn apply_stop(&mut self, mut agent: Box<Agent>, level: StopLevel) -> Option<Event> {
         if !agent.responds_to.obeys(level) {
             return self.keep_silent(agent);
@@ -475,7 +468,6 @@ impl World {
         self.end(agent, fault)
     }
 
-    /// Lets the agent exit on its own after a result.
     fn exit(&mut self, mut agent: Box<Agent>, cause: Fault) -> Option<Event> {
         let failed = agent.evidence.result.is_some_and(|result| result.is_error);
         agent.evidence.exit = Exit::Code(i32::from(failed));

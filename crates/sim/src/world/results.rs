@@ -12,10 +12,8 @@ const ERROR: AgentResult = AgentResult {
     ..AgentResult::COMPLETED
 };
 
-/// An interrupted exchange.
 pub(crate) const ABORTED: AgentResult = AgentResult { terminal_reason: TerminalReason::Aborted, ..ERROR };
 
-/// An unreachable API.
 const UNREACHED: AgentResult = AgentResult {
     api_error: Some(ApiError::ConnectionFailed),
     message_error: Some(MessageError::ServerError),

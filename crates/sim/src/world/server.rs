@@ -4,14 +4,10 @@
 use super::World;
 use longhaul_core::{AgentResult, Fault, Moment, RateLimit, Span, Tokens, Usage};
 
-/// The state of the API.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Server {
-    /// The current outage.
     pub outage: Option<Outage>,
-    /// The exhausted usage window.
     pub limit: Option<UsageLimit>,
-    /// The permanent failure of this account or request, if any.
     pub permanent_failure: Option<PermanentFailure>,
 }
 
@@ -25,7 +21,6 @@ pub(crate) struct Outage {
     pub hint: Option<Span>,
 }
 
-/// An exhausted usage window.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct UsageLimit {
     pub until: Moment,
@@ -33,7 +28,6 @@ pub(crate) struct UsageLimit {
     pub reported: RateLimit,
 }
 
-/// A permanent failure.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PermanentFailure {
     pub fault: Fault,
@@ -41,7 +35,6 @@ pub(crate) struct PermanentFailure {
 }
 
 impl Server {
-    /// Removes an outage or a usage limit that has ended.
     pub(crate) fn refresh(&mut self, now: Moment) {
         self.outage = self.outage.filter(|outage| now < outage.until);
         self.limit = self.limit.filter(|limit| now < limit.until);
@@ -56,7 +49,6 @@ impl World {
         Usage { tokens: Tokens { cache_read, ..response.tokens }, ..response }
     }
 
-    /// Returns the maximum usage of one response.
     pub(crate) fn max_response_usage(&self) -> Usage {
         Usage {
             tokens: Tokens { input: 300, output: 60, cache_read: 9_000, cache_write: 200 },

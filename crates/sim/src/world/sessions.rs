@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 
 pub(crate) type Sessions = BTreeMap<SessionId, Session>;
 
-/// One session.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Session {
     /// Whether it exceeds the model's context.

@@ -68,7 +68,6 @@ impl World {
         }
     }
 
-    /// Draws the end of a summary that is not stopped.
     fn answer(&mut self, attempt: u32) -> EndedAttempt {
         let fails = self.rng.chance(self.mix.summary_fails);
         let truth = fails.then(|| self.rng.pick(FAILURES));
@@ -116,7 +115,6 @@ impl World {
         self.set_timer(Timer::Summary, at);
     }
 
-    /// Ends the process and reports it.
     pub(super) fn end_summary(&mut self) -> Event {
         self.set_timer(Timer::Summary, NEVER);
         self.summary = self.summarizer.take();
@@ -125,7 +123,6 @@ impl World {
         Event::SummaryEnded(self.summary_report())
     }
 
-    /// Returns the report of an ended summary.
     pub(crate) fn summary_report(&self) -> SummaryReport {
         let ended = self.summary.as_ref().map(|ended| ended.evidence.clone());
         ended.map_or(SummaryReport::NotNeeded, SummaryReport::Ended)

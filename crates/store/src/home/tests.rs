@@ -3,7 +3,6 @@ use std::fs;
 use std::io;
 use std::os::unix::fs::PermissionsExt;
 
-/// Returns a lookup of variables in a list.
 fn variables<'a>(list: &'a [(&str, &str)]) -> impl Fn(&str) -> Option<OsString> + 'a {
     move |requested| list.iter().find(|(name, _)| *name == requested).map(|(_, value)| (*value).into())
 }

@@ -44,9 +44,7 @@ impl AddAssign for CatchUpStats {
 impl Ledger {
     /// Brings the ledger up to date.
     ///
-    /// # Errors
-    /// Returns a [`LedgerError`] if the ledger or the home cannot be read or written. Entries written until
-    /// then stay.
+    /// Entries written before a failure stay.
     pub fn catch_up(&mut self) -> Result<CatchUpStats, LedgerError> {
         let home = self.home.clone();
         clear_next_to(&Ledger::path_in(&home));
@@ -57,7 +55,7 @@ impl Ledger {
             states: RunState::ALL.iter().copied().filter(|state| *state != RunState::Finished).collect(),
             ..RunFilter::default()
         };
-        let unfinished = self.select(&unfinished)?;
+        let unfinished = self.stored_runs(&unfinished)?;
         let outdated = unfinished
             .iter()
             .filter(|run| JournalPosition::from_run_dir(&run.run_dir(), run.attempts) != run.journal);
@@ -78,9 +76,7 @@ impl Ledger {
 
     /// Derives the whole ledger again from the run directories.
     ///
-    /// # Errors
-    /// Returns a [`LedgerError`] if the ledger or the home cannot be read or written. Entries written until
-    /// then stay.
+    /// Entries written before a failure stay.
     pub fn rebuild(&mut self) -> Result<CatchUpStats, LedgerError> {
         let stats = self.derive_if(|_| true)?;
         self.store_location(&LedgerLocation::new(&self.home))?;
@@ -106,7 +102,7 @@ impl Ledger {
 
     /// Lists all days, and derives the runs for which `is_stale` returns `true` again.
     fn derive_if(&mut self, is_stale: impl Fn(&LedgerRun) -> bool) -> Result<CatchUpStats, LedgerError> {
-        let recorded = self.select(&RunFilter::default())?;
+        let recorded = self.stored_runs(&RunFilter::default())?;
         let stale: Vec<RunId> = recorded.into_iter().filter(is_stale).map(|run| run.id).collect();
         self.transaction(|db| {
             db.execute("DELETE FROM days", [])?;
@@ -116,7 +112,7 @@ impl Ledger {
         })?;
         let home = self.home.clone();
         let mut stats = self.list_days(&home)?;
-        let recorded = self.select(&RunFilter::default())?;
+        let recorded = self.stored_runs(&RunFilter::default())?;
         let stale = recorded.iter().filter(|run| run.journal == JournalPosition::default());
         let dirs: Vec<RunDir> = stale.map(|run| current_dir(&home, run)).collect();
         stats.derived += dirs.len() as u64;

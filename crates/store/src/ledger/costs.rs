@@ -34,9 +34,6 @@ const SUMS: &str = "sum(cost), sum(estimated_cost), max(unpriced), sum(input), s
 
 impl Ledger {
     /// Returns the usage since `since` by key, most expensive first.
-    ///
-    /// # Errors
-    /// Returns a [`LedgerError`] if the ledger cannot be read.
     pub fn costs(
         &self,
         by: CostBy,
@@ -47,9 +44,6 @@ impl Ledger {
 
     /// Returns the usage of each quarter of an hour since `since`, oldest first. A caller that knows the time
     /// zone adds them up to days.
-    ///
-    /// # Errors
-    /// Returns a [`LedgerError`] if the ledger cannot be read.
     pub fn costs_by_quarter(
         &self,
         since: Option<Moment>,

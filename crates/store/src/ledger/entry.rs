@@ -4,7 +4,7 @@
 use crate::{Journal, ModelUsage, Plan, RunDir, StoreError};
 use longhaul_core::{
     AttemptHistory, Dollars, Fault, HistoryEventKind, Moment, OutcomeKind, Phase, Record, Rfc3339,
-    RunHistory, RunId, SessionId, Span, Tokens, Usage, Usd,
+    RunHistory, RunId, SessionId, Span, Tokens, Usage, Usd, word_enum,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -118,41 +118,21 @@ impl LedgerRun {
     }
 }
 
-/// The state of a run in the ledger.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum RunState {
-    /// An agent works, or Longhaul prepares or checks its work.
-    #[default]
-    Running,
-    /// No process is running; the next attempt is scheduled.
-    Waiting,
-    /// SIGTERM or SIGHUP stopped it; `recover` continues it.
-    Suspended,
-    /// It has an outcome.
-    Finished,
-    /// Its files cannot be read.
-    Unreadable,
-}
-
-impl RunState {
-    /// All states.
-    pub const ALL: &'static [RunState] = &[
-        RunState::Running,
-        RunState::Waiting,
-        RunState::Suspended,
-        RunState::Finished,
-        RunState::Unreadable,
-    ];
-
-    /// Returns the wire word.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            RunState::Running => "running",
-            RunState::Waiting => "waiting",
-            RunState::Suspended => "suspended",
-            RunState::Finished => "finished",
-            RunState::Unreadable => "unreadable",
-        }
+word_enum! {
+    /// The state of a run in the ledger.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+    pub enum RunState {
+        /// An agent works, or Longhaul prepares or checks its work.
+        #[default]
+        Running = "running",
+        /// No process is running; the next attempt is scheduled.
+        Waiting = "waiting",
+        /// SIGTERM or SIGHUP stopped it; `recover` continues it.
+        Suspended = "suspended",
+        /// It has an outcome.
+        Finished = "finished",
+        /// Its files cannot be read.
+        Unreadable = "unreadable",
     }
 }
 
@@ -265,7 +245,6 @@ impl LedgerEntry {
         }
     }
 
-    /// Creates an entry from stored rows.
     pub(super) fn from_stored(
         run: LedgerRun,
         attempts: Vec<LedgerAttempt>,
@@ -413,7 +392,6 @@ fn add(sums: &mut BTreeMap<(Quarter, String), LedgerSpend>, quarter: Quarter, mo
     sum.messages += u64::from(model_usage.messages);
 }
 
-/// Returns the quarter of an hour that contains `at`.
 pub(super) fn quarter_of(at: Moment) -> Quarter {
     at.0 / QUARTER_MS
 }
@@ -423,7 +401,6 @@ pub fn model_usage_of(dir: &RunDir, attempt: u32) -> Vec<ModelUsage> {
     dir.attempt(attempt).read_or_default()
 }
 
-/// Returns a run of which only the directory is known.
 fn unread_run(dir: &RunDir) -> LedgerRun {
     let day = dir.path().parent().and_then(Path::file_name).unwrap_or_default();
     LedgerRun {

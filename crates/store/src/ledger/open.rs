@@ -16,7 +16,8 @@ use thiserror::Error;
 const VERSION: i64 = 4;
 const SCHEMA: &str = include_str!("schema.sql");
 
-/// The index of all runs of a home.
+/// The index of all runs of a home. Its methods fail with [`LedgerError`] if the database or the home cannot be
+/// read or written.
 #[derive(Debug)]
 pub struct Ledger {
     pub(super) database: Database,
@@ -70,17 +71,11 @@ impl Ledger {
 
     /// Opens a temporary ledger, for use if the home's ledger is unusable. No other process sees it, and it
     /// is deleted on drop.
-    ///
-    /// # Errors
-    /// Returns [`LedgerError`] if the database cannot be created.
     pub fn temporary(home: &Home) -> Result<Ledger, LedgerError> {
         Ok(Ledger { database: Database::temporary(SCHEMA)?, home: home.clone() })
     }
 
     /// Renames the ledger of a home to `ledger.sqlite3.old`, replacing an earlier one.
-    ///
-    /// # Errors
-    /// Returns [`LedgerError`] if the file cannot be renamed.
     pub fn set_aside(home: &Home) -> Result<(), LedgerError> {
         let path = Ledger::path_in(home);
         for suffix in ["-wal", "-shm"] {
@@ -93,7 +88,6 @@ impl Ledger {
         }
     }
 
-    /// Reads from the database and turns its errors into [`LedgerError`].
     pub(super) fn query<T>(
         &self,
         read: impl FnOnce(&Connection) -> rusqlite::Result<T>,

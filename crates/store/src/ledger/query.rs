@@ -41,32 +41,24 @@ pub struct RunFilter {
 impl Ledger {
     /// Returns the matching runs, newest first. Entries whose run has changed since, such as a finished run
     /// that was resumed, are updated first.
-    ///
-    /// # Errors
-    /// Returns a [`LedgerError`] if the ledger cannot be read or written.
     pub fn runs(&mut self, filter: &RunFilter) -> std::result::Result<Vec<LedgerRun>, LedgerError> {
-        let runs = self.select(filter)?;
+        let runs = self.stored_runs(filter)?;
         let outdated: Vec<RunDir> = runs.iter().take(REFRESHED_MAX).filter_map(outdated_dir).collect();
         if outdated.is_empty() {
             return Ok(runs);
         }
         self.derive(outdated)?;
-        self.select(filter)
+        self.stored_runs(filter)
     }
 
     /// Returns the matching runs, newest first, as stored. Reads no run directory.
-    ///
-    /// # Errors
-    /// Returns a [`LedgerError`] if the ledger cannot be read.
     pub fn stored_runs(&self, filter: &RunFilter) -> std::result::Result<Vec<LedgerRun>, LedgerError> {
-        self.select(filter)
+        let runs = self.home.runs_path();
+        self.query(|db| select(db, &runs, filter))
     }
 
     /// Returns the directories of at most `limit` runs whose ids start with `id`. With a limit of two, the
     /// caller sees whether `id` is ambiguous.
-    ///
-    /// # Errors
-    /// Returns a [`LedgerError`] if the ledger cannot be read.
     pub fn by_prefix(&self, id: &str, limit: u64) -> std::result::Result<Vec<RunDir>, LedgerError> {
         // Greater than every id with this prefix: no character is larger.
         let end = format!("{id}\u{10FFFF}");
@@ -81,18 +73,9 @@ impl Ledger {
     }
 
     /// Returns the stored entry of a run, or `None` if there is none.
-    ///
-    /// # Errors
-    /// Returns a [`LedgerError`] if the ledger cannot be read.
     pub fn entry(&self, id: &RunId) -> std::result::Result<Option<LedgerEntry>, LedgerError> {
         let runs = self.home.runs_path();
         self.query(|db| entry(db, &runs, id))
-    }
-
-    /// Returns the matching runs, newest first, as stored.
-    pub(super) fn select(&self, filter: &RunFilter) -> std::result::Result<Vec<LedgerRun>, LedgerError> {
-        let runs = self.home.runs_path();
-        self.query(|db| select(db, &runs, filter))
     }
 }
 

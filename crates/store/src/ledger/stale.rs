@@ -11,9 +11,6 @@ use std::path::PathBuf;
 
 impl Home {
     /// Marks the ledger entry of this run as possibly stale, until a reader has updated it.
-    ///
-    /// # Errors
-    /// Returns [`StoreError::Io`] if the mark cannot be created.
     pub fn mark_stale(&self, run: &RunDir) -> Result<(), StoreError> {
         let path = self.stale_path();
         make_dirs(&path).map_err(StoreError::io("create directory", &path))?;
@@ -29,7 +26,6 @@ impl Home {
         drop(fs::remove_file(self.stale_path().join(run.as_str())));
     }
 
-    /// Returns the marked runs.
     pub(super) fn stale_runs(&self) -> Result<Vec<RunId>, StoreError> {
         let path = self.stale_path();
         match fs::read_dir(&path) {

@@ -97,14 +97,12 @@ fn complete_run() -> Vec<Record> {
     [started(1, 0), overloaded(1, 60, 30), started(2, 95), finished(1_000, 20)].concat()
 }
 
-/// Creates a run whose journal has these records.
 fn run(home: &Home, roll: u64, records: &[Record]) -> NewRun {
     let mut run = home.create_run(&day(), roll, &plan()).expect("a run");
     append(&mut run, records);
     run
 }
 
-/// Appends a step for each of these records.
 fn append(run: &mut NewRun, records: &[Record]) {
     for record in records {
         run.journal.append(time_of(record), std::slice::from_ref(record)).expect("an entry");

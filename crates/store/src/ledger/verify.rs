@@ -53,9 +53,6 @@ impl fmt::Display for Difference {
 impl Ledger {
     /// Compares each run with its journal, reports the differences and returns the number of runs. It changes
     /// neither the ledger nor a run.
-    ///
-    /// # Errors
-    /// Returns a [`LedgerError`] if the ledger or the home cannot be read.
     pub fn verify(&self, mut report: impl FnMut(Difference)) -> Result<u64, LedgerError> {
         let mut on_disk = BTreeSet::new();
         for day in days_newest_first(&self.home.runs_path())? {
@@ -64,7 +61,7 @@ impl Ledger {
                 self.compare(&dir, &mut report)?;
             }
         }
-        let recorded = self.select(&RunFilter::default())?;
+        let recorded = self.stored_runs(&RunFilter::default())?;
         for run in recorded.into_iter().filter(|run| !on_disk.contains(&run.id) && !run.dir.exists()) {
             report(Difference { run: run.id, kind: DifferenceKind::Gone });
         }

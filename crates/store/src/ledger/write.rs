@@ -13,19 +13,16 @@ use std::path::Path;
 impl Ledger {
     /// Writes the entry of a run, unless the ledger has a newer one.
     ///
-    /// # Errors
-    /// Returns a [`LedgerError`] if the ledger cannot be written. Nothing of the entry is then written.
+    /// A failure leaves nothing of the entry.
     pub fn upsert(&mut self, entry: &LedgerEntry) -> Result<(), LedgerError> {
         self.upsert_all(std::slice::from_ref(entry))
     }
 
-    /// Writes several entries in one transaction.
     pub(super) fn upsert_all(&mut self, entries: &[LedgerEntry]) -> Result<(), LedgerError> {
         let home = self.home.clone();
         self.transaction(|db| entries.iter().try_for_each(|entry| upsert(db, &home, entry)))
     }
 
-    /// Removes these runs from the ledger.
     pub(super) fn remove(&mut self, ids: &[RunId]) -> Result<(), LedgerError> {
         self.transaction(|db| {
             for id in ids {

@@ -1,6 +1,6 @@
 use super::*;
-use crate::{AnsweredQuestion, Argv, AttemptExit, EnvNames, WatchdogStop};
-use longhaul_core::{Exit, Moment, Span};
+use crate::{Argv, AttemptExit, EnvNames, WatchdogStop};
+use longhaul_core::{AnsweredQuestion, Exit, Moment, Span};
 use std::io::Write;
 
 fn run_dir() -> (tempfile::TempDir, RunDir) {

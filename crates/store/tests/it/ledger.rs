@@ -81,12 +81,10 @@ fn twenty_processes_store_two_hundred_runs_once_each() {
     assert!(differences.is_empty(), "{differences:?}");
 }
 
-/// Starts a process that prints only if it fails.
 fn start_process(dir: &Path) -> Child {
     role::call(ROLE, dir, "").stdout(Stdio::null()).spawn().expect("a process")
 }
 
-/// Returns the number of runs that a reader lists.
 fn count_listed_runs(home: &Home) -> u64 {
     let mut ledger = Ledger::open(home, WAIT).expect("a ledger");
     // After a timeout, the reader lists the stored entries.

@@ -9,13 +9,11 @@ use opentelemetry::trace::{Event, SpanBuilder, SpanKind};
 use opentelemetry::{Array, KeyValue, StringValue, Value};
 use serde::Serialize;
 
-/// The run that all spans belong to.
 pub(super) struct RunInfo {
     pub(super) run: String,
     pub(super) plan: Plan,
 }
 
-/// A completed span.
 pub(super) struct SpanData {
     /// Key from which the span's id is derived. A later supervisor derives the same id from it.
     pub(super) key: String,
@@ -66,7 +64,6 @@ impl SpanData {
         SpanData { key, builder, ended_at: ended_at.max(started_at), error: None }
     }
 
-    /// Builds the span of an attempt that ended at `ended_at`.
     pub(super) fn attempt(
         info: &RunInfo,
         attempt: &AttemptHistory,
@@ -150,7 +147,6 @@ impl SpanData {
     }
 }
 
-/// Returns the key of an attempt's span.
 pub(super) fn span_key(attempt: u32) -> String {
     format!("attempt {attempt}")
 }
@@ -160,7 +156,6 @@ pub(super) fn call_span_key(attempt: u32, call: &str) -> String {
     format!("{} call {call}", span_key(attempt))
 }
 
-/// Returns the attributes for the usage of an attempt or a run.
 pub(super) fn usage_attributes(usage: &Usage) -> Vec<KeyValue> {
     let total = usage.tokens + usage.truncated_tokens;
     let mut attributes = token_attributes(total.input, total.output, total.cache_read, total.cache_write);

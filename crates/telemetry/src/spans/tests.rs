@@ -16,7 +16,6 @@ use std::time::Duration;
 
 const SEEDS: u64 = 200;
 
-/// Keeps the spans in memory.
 #[derive(Clone, Debug, Default)]
 struct MemoryExporter(Arc<Mutex<Vec<SpanData>>>);
 

@@ -1,8 +1,8 @@
 use super::output_path;
 use crate::claude::Claude;
-use crate::{BackgroundTask, Dialect, DoneSignals, Guards};
+use crate::{Dialect, DoneSignals, Guards};
 use expect_test::{Expect, expect};
-use longhaul_core::Exit;
+use longhaul_core::{BackgroundTask, Exit};
 
 const CALL: &str = r#"{"type":"assistant","message":{"id":"m1","model":"m","content":[{"type":"tool_use","id":"toolu_1","name":"Bash","input":{"command":"python\n  train.py","description":"Train","run_in_background":true}}]}}"#;
 const LISTED: &str = r#"{"type":"system","subtype":"background_tasks_changed","tasks":[{"task_id":"b1","task_type":"local_bash","description":"Train"}]}"#;
@@ -19,7 +19,7 @@ fn check(lines: &[&str], running: Expect, ended: u32) {
     let mut decoder = Claude::new().decoder(&Guards::default(), &DoneSignals::default());
     let stream: String = lines.iter().map(|line| format!("{line}\n")).collect();
     decoder.feed(stream.as_bytes(), &mut Vec::new());
-    let line = |task: &BackgroundTask| format!("{} {} {:?}", task.call, task.command, task.output);
+    let line = |task: &BackgroundTask| format!("{} {} {:?}", task.call, task.command, task.output_file);
     let tasks: Vec<String> = decoder.snapshot().background.iter().map(line).collect();
     running.assert_eq(&tasks.join("; "));
     assert_eq!(decoder.evidence(Exit::Code(143), "").background, ended, "{lines:#?}");

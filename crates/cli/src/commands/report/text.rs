@@ -2,6 +2,7 @@
 
 use super::data::{Bounds, ReportData, ReportRun, ReportSummary};
 use super::format::cost;
+use super::run_health::RunHealth;
 use super::run_timeline::SliceKind;
 use crate::output::envelope_text::one_line;
 use crate::output::envelope_text::{cut, short_count};

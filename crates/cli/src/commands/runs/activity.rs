@@ -3,8 +3,8 @@
 use super::{Row, RowState};
 use crate::commands::report::calls::{CallEnd, ToolCalls};
 use crate::output::{phrases, time};
-use longhaul_core::Moment;
-use longhaul_store::{RunDir, StatusPhase};
+use longhaul_core::{Moment, PhaseKind};
+use longhaul_store::RunDir;
 
 // An open tool call is among the last lines of the transcript; one line may hold a whole file.
 const TRANSCRIPT_BYTES_MAX: u64 = 256 << 10;
@@ -35,13 +35,13 @@ fn waiting(row: &Row, until: Option<Moment>) -> String {
 
 fn working(dir: &RunDir) -> String {
     match dir.status().ok().map(|status| status.phase) {
-        Some(StatusPhase::Checking) => "checking the work".to_owned(),
-        Some(StatusPhase::Summarizing) => "summarizing older work".to_owned(),
-        Some(
-            StatusPhase::Closing | StatusPhase::Stopping | StatusPhase::Sweeping | StatusPhase::Suspended,
-        ) => "ending the attempt".to_owned(),
-        Some(StatusPhase::New | StatusPhase::Starting) => "starting the agent".to_owned(),
-        Some(StatusPhase::Running | StatusPhase::Waiting | StatusPhase::Finished) | None => {
+        Some(PhaseKind::Checking) => "checking the work".to_owned(),
+        Some(PhaseKind::Summarizing) => "summarizing older work".to_owned(),
+        Some(PhaseKind::Closing | PhaseKind::Stopping | PhaseKind::Sweeping | PhaseKind::Suspended) => {
+            "ending the attempt".to_owned()
+        }
+        Some(PhaseKind::New | PhaseKind::Starting) => "starting the agent".to_owned(),
+        Some(PhaseKind::Running | PhaseKind::Waiting | PhaseKind::Finished) | None => {
             open_tool(dir).unwrap_or_else(|| "waiting for the model".to_owned())
         }
     }

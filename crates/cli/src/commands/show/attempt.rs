@@ -3,11 +3,11 @@
 use crate::output::phrases;
 use crate::run_history::AttemptFiles;
 use longhaul_core::{
-    AttemptHistory, CheckHistory, CheckResult, Continuity, Dollars, Exit, Fault, Questions, Remedy,
-    ResumeStrategy, Rfc3339, RunHistory, SessionPlan, Span, StallReport, StopCause, StrategyReason,
-    SummaryResult, Usage,
+    AnsweredQuestion, AttemptHistory, BackgroundTask, CheckHistory, CheckResult, Continuity, Dollars, Exit,
+    Fault, Questions, Remedy, ResumeStrategy, Rfc3339, RunHistory, SessionPlan, Span, StallReport, StopCause,
+    StrategyReason, SummaryResult, Usage,
 };
-use longhaul_store::{AnsweredQuestion, AttemptDir, ModelUsage, RunDir, StoppedTask, WatchdogStop};
+use longhaul_store::{AttemptDir, ModelUsage, RunDir, WatchdogStop};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -38,7 +38,7 @@ pub struct Attempt {
     /// The agent's first hundred questions.
     pub answers: Vec<AnsweredQuestion>,
     /// Background commands that were stopped together with the agent.
-    pub background_stopped: Vec<StoppedTask>,
+    pub background_stopped: Vec<BackgroundTask>,
     /// Remedy for the fault.
     pub remedy: Option<Remedy>,
     /// Cost of the attempt, without its summary.

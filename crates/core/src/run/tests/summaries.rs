@@ -12,7 +12,6 @@ pub(super) fn with_summary() -> Policy {
     Policy { handoff_summary: Some(summary), ..plain() }
 }
 
-/// Checks what follows while a summary is running.
 fn check(then: &str, expected: Expect) {
     check_rest_with(&with_summary(), &format!("{FULL}; swept"), then, expected);
 }

@@ -78,11 +78,9 @@ struct TraceRun<'a> {
     /// A second run that only applies the records.
     replayed: Run,
     journal: Vec<Record>,
-    /// Evidence of the current process so far.
     evidence: Evidence,
     /// Sessions in the order of their appearance: `s1`, `s2`, ...
     sessions: Vec<SessionId>,
-    /// The last announced attempt.
     announced: Option<AttemptPlan>,
     text: String,
 }
@@ -537,7 +535,6 @@ fn reason_text(reason: StrategyReason) -> String {
     }
 }
 
-/// Returns a value's wire word.
 fn as_str<T: serde::Serialize>(value: &T) -> String {
     let json = serde_json::to_string(value).expect("plain data serializes");
     json.replace(['"', '{', '}'], "").replace(':', " ")

@@ -107,7 +107,6 @@ fn pretty(value: &impl Serialize, unit: &str) -> String {
     String::from_utf8(bytes).unwrap_or_default()
 }
 
-/// Returns the indentation of the line at this offset.
 fn indent(text: &str, offset: usize) -> String {
     let line_start = text[..offset].rfind('\n').map_or(0, |end| end + 1);
     text[line_start..offset].chars().take_while(|c| matches!(c, ' ' | '\t')).collect()

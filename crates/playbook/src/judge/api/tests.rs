@@ -10,7 +10,6 @@ use longhaul_core::{ApiCallPolicy, Fault, Moment, Span, draw};
 use longhaul_drill::api::{DUMMY_KEY, DUMMY_TOKEN};
 use std::sync::Mutex;
 
-/// Describes an observed event.
 fn describe(at: Moment, event: RequestEvent<'_>) -> String {
     let text = match event {
         RequestEvent::Retrying { request, requests_max, error, wait } => {
@@ -24,7 +23,6 @@ fn describe(at: Moment, event: RequestEvent<'_>) -> String {
     format!("{}: {text}", at.since(START))
 }
 
-/// The result of one question, with all requests and delays.
 struct AskResult {
     replied: Result<String, JudgeError>,
     requests: usize,

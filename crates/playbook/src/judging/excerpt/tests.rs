@@ -15,7 +15,6 @@ macro_rules! stream {
     };
 }
 
-/// Renders one line per message.
 fn render(slice: &Excerpt) -> String {
     let lines = slice.messages.iter().map(|message| {
         let author = match message.role {
@@ -41,7 +40,6 @@ fn file(rows: &[Value]) -> Vec<u8> {
     rows.iter().map(|row| format!("{row}\n")).collect::<String>().into_bytes()
 }
 
-/// Builds a row of a session file.
 fn row(kind: &str, content: impl Into<Value>, others: Value) -> Value {
     let content: Value = content.into();
     let mut row = json!({ "type": kind, "sessionId": "s", "message": { "role": kind, "content": content } });
