@@ -177,8 +177,8 @@ fn diff_shows_the_changes_of_a_run() {
         };
         expect![[r#"
             commits files from omitted run to totals workspace
-            at branch head tree
-            at branch head live tree
+            at branch git_error head omitted tree unrecorded_reason
+            at branch git_error head live omitted tree unrecorded_reason
             binary deletions from insertions path status"#]]
         .assert_eq(&[&summary, &summary["from"], &summary["to"], &summary["files"][0]].map(keys).join("\n"));
         assert_eq!(

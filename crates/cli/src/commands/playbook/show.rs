@@ -10,7 +10,7 @@ use crate::output::pager::page;
 use crate::output::phrases::one_line;
 use crate::output::wrap::wrap;
 use longhaul_agent::did_you_mean;
-use longhaul_playbook::{Playbook, Point, Section};
+use longhaul_playbook::{Playbook, Point, PointId, Section};
 use serde::Serialize;
 
 /// Output of the command.
@@ -29,10 +29,16 @@ pub struct PlaybookShowOutput {
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct ShownPoint {
+    /// Name of the point, by which it is cited.
+    name: PointId,
     /// Section of the point.
     section: Section,
-    #[serde(flatten)]
-    point: Point,
+    /// Text of the point.
+    text: String,
+    /// Number of times the point was judged helpful.
+    helpful: u64,
+    /// Number of times the point was judged harmful.
+    harmful: u64,
 }
 
 pub fn show(global: &GlobalArgs, args: &ShowPlaybookArgs) -> Result<u8, Failure> {
@@ -45,7 +51,13 @@ pub fn show(global: &GlobalArgs, args: &ShowPlaybookArgs) -> Result<u8, Failure>
             && (args.points.is_empty() || args.points.iter().any(|name| name == point.name.as_str()))
     };
     let points = loaded.playbook.points().filter(|(section, point)| is_selected(*section, point));
-    let points = points.map(|(section, point)| ShownPoint { section, point: point.clone() });
+    let points = points.map(|(section, point)| ShownPoint {
+        name: point.name.clone(),
+        section,
+        text: point.text.clone(),
+        helpful: point.helpful,
+        harmful: point.harmful,
+    });
     let shown = PlaybookShowOutput {
         path: file.path().display().to_string(),
         last_updated: loaded.playbook.last_updated.clone(),
@@ -107,7 +119,7 @@ fn text(shown: &PlaybookShowOutput, colors: Colors) -> String {
             out.push('\n');
         }
         out += &format!("{}\n", colors.styled(section.title(), Some(Style::Heading)));
-        for ShownPoint { point, .. } in points {
+        for point in points {
             let record = format!("helped {}, harmful {}", point.helpful, point.harmful);
             out += &format!("  {}  ", one_line(point.name.as_str()));
             wrap(&mut out, &format!("{}  ({record})", one_line(&point.text)), 4);
