@@ -2,13 +2,16 @@
 
 use longhaul_agent::{AgentContext, Dialect, DoneSignals, GuardError, Program};
 use longhaul_core::{Run, RunId, RunSpec};
-use longhaul_store::{Plan, RunDir, harness_variables};
+use longhaul_store::{Plan, RunDir, StoreError, harness_variables};
 use std::collections::{BTreeMap, BTreeSet};
 use std::env;
 use std::ffi::OsString;
 
 /// Names the command that a notification offers for a run: it continues, follows or shows the run.
 pub type NotifiedCommand = fn(&RunId, &Run, &RunSpec) -> String;
+
+/// Says what the user can do about an error of the store. `None` if that is unknown.
+pub type StoreHint = fn(&StoreError) -> Option<String>;
 
 /// The environment of an agent: its variables, before the dialect adds and removes some, and the helper
 /// programs.
@@ -36,6 +39,8 @@ pub struct Environment {
     pub hook: Option<Program>,
     /// Names the command in notifications. `None` leaves it out.
     pub notified_command: Option<NotifiedCommand>,
+    /// Adds a hint to a session that another run holds. `None` leaves it out.
+    pub store_hint: Option<StoreHint>,
 }
 
 impl Environment {

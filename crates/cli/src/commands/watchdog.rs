@@ -6,6 +6,7 @@
 use super::finish_tool;
 use crate::args::WatchdogArgs;
 use crate::failure::Failure;
+use crate::hints::Hint;
 use crate::next_commands::notified_command;
 use crate::own_program::subcommand;
 use crate::run_learning;
@@ -13,7 +14,7 @@ use crate::runtime;
 use longhaul::Environment;
 use longhaul::watchdog::watch;
 use longhaul_core::ProcessId;
-use longhaul_store::RunDir;
+use longhaul_store::{RunDir, StoreError};
 
 const SUBCOMMAND: &str = "watchdog";
 
@@ -25,6 +26,7 @@ pub fn environment() -> Environment {
         finish_tool: subcommand(finish_tool::SUBCOMMAND),
         hook: run_learning::hook(),
         notified_command: Some(notified_command),
+        store_hint: Some(StoreError::hint),
         ..Environment::default()
     }
 }

@@ -28,10 +28,6 @@ impl SessionRefusal {
         SessionRefusal { startup: StartupError::SessionUnknown, message }
     }
 
-    fn held(message: String) -> SessionRefusal {
-        SessionRefusal { startup: StartupError::SessionHeld, message }
-    }
-
     pub(crate) fn evidence(&self) -> Evidence {
         Evidence { startup: Some(self.startup), ..Evidence::from_exit(Exit::NeverSpawned) }
     }
@@ -52,9 +48,11 @@ impl RunSessions {
                 self.locks.push((session.clone(), lock));
                 Ok(Ok(()))
             }
-            Err(busy @ StoreError::SessionBusy { .. }) => Ok(Err(SessionRefusal::held(busy.to_string()))),
-            Err(orphaned @ StoreError::SessionOrphaned { .. }) => {
-                Ok(Err(SessionRefusal::held(format!("{orphaned}; recover or cancel that run first"))))
+            Err(busy @ (StoreError::SessionBusy { .. } | StoreError::SessionOrphaned { .. })) => {
+                let hint = config.environment.store_hint.and_then(|hint| hint(&busy));
+                let hint = hint.map(|hint| format!(" ({hint})")).unwrap_or_default();
+                let message = format!("{busy}{hint}");
+                Ok(Err(SessionRefusal { startup: StartupError::SessionHeld, message }))
             }
             Err(error) => Err(error),
         }
