@@ -58,7 +58,6 @@ word_enum! {
     /// State of a run, including whether a supervisor is attached.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
     #[cfg_attr(test, derive(schemars::JsonSchema))]
-    #[serde(rename_all = "snake_case")]
     pub enum RowState {
         /// An agent is working, or a step for one is running.
         Running = "running",

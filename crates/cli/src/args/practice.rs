@@ -30,6 +30,7 @@ pub struct DrillArgs {
 
 word_enum! {
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
+    #[cfg_attr(test, derive(schemars::JsonSchema))]
     pub enum DrillAgentKind {
         Scripted = "scripted",
         /// The scripted agent, over the Agent Client Protocol

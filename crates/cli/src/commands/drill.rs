@@ -48,7 +48,7 @@ pub fn drill(global: &GlobalArgs, args: &DrillArgs) -> Result<u8, Failure> {
             output::print_status(text.trim_end());
         }
         let (result, kept_dir) = play::play(global, args, scenario, &program, seed)?;
-        let card = Scorecard::new(scenario, seed, args.agent.as_str(), &result);
+        let card = Scorecard::new(scenario, seed, args.agent, &result);
         if format == OutputFormat::Text {
             output::print_text(&text::card(&card, Colors::stdout()));
         }

@@ -38,8 +38,7 @@ impl<'a> Raw<'a> {
     /// Returns the value if it is a string. Half surrogate pairs, which the agent writes when it truncates a
     /// text within a character, become replacement characters.
     pub(in crate::claude) fn text(self) -> Option<String> {
-        let plain = self.json().strip_prefix('"').and_then(|text| text.strip_suffix('"'));
-        if let Some(plain) = plain.filter(|text| !text.contains('\\')) {
+        if let Some(plain) = self.quoted().filter(|text| !text.contains('\\')) {
             return Some(plain.to_owned());
         }
         serde_json::from_str::<Lossy>(self.json()).ok().map(|text| text.0)
@@ -66,8 +65,11 @@ impl<'a> Raw<'a> {
     /// Returns the length of a string on the wire, in bytes, or zero for another value. Deltas are most of a
     /// stream, so their text is not decoded.
     pub(in crate::claude) fn text_bytes(self) -> u64 {
-        let text = self.json().strip_prefix('"').and_then(|text| text.strip_suffix('"'));
-        text.unwrap_or_default().len() as u64
+        self.quoted().unwrap_or_default().len() as u64
+    }
+
+    fn quoted(self) -> Option<&'a str> {
+        self.json().strip_prefix('"')?.strip_suffix('"')
     }
 
     /// Parses content into blocks. A plain string is one text block.

@@ -23,7 +23,6 @@ word_enum! {
     /// Severity of a finding.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
     #[cfg_attr(test, derive(schemars::JsonSchema))]
-    #[serde(rename_all = "snake_case")]
     pub enum Severity {
         Ok = "ok",
         /// Runs can start, but something may be unintended.

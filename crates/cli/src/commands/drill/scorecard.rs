@@ -29,7 +29,7 @@ pub struct Scorecard {
     /// Name of the scenario.
     pub scenario: String,
     /// The agent: `scripted`, `acp` (the scripted agent over the Agent Client Protocol) or `claude`.
-    pub agent: &'static str,
+    pub agent: DrillAgentKind,
     /// Seed from which the faults were drawn.
     pub seed: u64,
     /// Id of the run.
@@ -137,12 +137,12 @@ impl Scorecard {
     pub(super) fn new(
         scenario: &Scenario,
         seed: u64,
-        agent: &'static str,
+        agent: DrillAgentKind,
         result: &DrillResult,
     ) -> Scorecard {
         let (report, request_log) = (&result.report, &result.request_log);
         let survived = &result.survived;
-        let is_acp = agent == DrillAgentKind::Acp.as_str();
+        let is_acp = agent == DrillAgentKind::Acp;
         let reported = |word: &String| {
             let reported = ACP_FAULTS.iter().find(|(fault, _)| is_acp && fault.as_str() == word);
             reported.map_or_else(|| word.clone(), |(_, reported)| reported.to_string())
@@ -225,7 +225,7 @@ impl Scorecard {
                 && self.tokens.completed_counted == self.tokens.completed_billed,
             "the tokens of completed messages differ from the API's".to_owned(),
         );
-        let error_max = if self.agent == DrillAgentKind::Acp.as_str() { ACP_ERROR_MAX } else { ERROR_MAX };
+        let error_max = if self.agent == DrillAgentKind::Acp { ACP_ERROR_MAX } else { ERROR_MAX };
         require(
             self.tokens.all.error() <= error_max,
             format!("tokens are off by {:.1}%", self.tokens.all.error() * 100.0),

@@ -247,15 +247,16 @@ impl ReportData {
 }
 
 impl ReportSummary {
-    /// Returns the number of runs in each state of health.
-    pub fn healths(&self) -> [(RunHealth, u32); 5] {
-        [
+    /// Returns the number of runs by health. Cancelled runs are listed only if there are any.
+    pub fn counts(&self) -> impl Iterator<Item = (RunHealth, u32)> {
+        let counts = [
             (RunHealth::Done, self.done),
             (RunHealth::Failed, self.failed),
             (RunHealth::NeedsPerson, self.needs_person),
             (RunHealth::Running, self.running),
             (RunHealth::Cancelled, self.cancelled),
-        ]
+        ];
+        counts.into_iter().filter(|(health, count)| *count > 0 || *health != RunHealth::Cancelled)
     }
 
     fn count(&mut self, run: &ReportRun) {

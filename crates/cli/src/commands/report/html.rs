@@ -115,7 +115,7 @@ fn summary(report: &ReportData) -> Markup {
                 (tile(&class, "The run", &capital(run.health.label()), &attempts))
             } @else {
                 (tile("tile first", "Runs", &runs.to_string(), &attempts))
-                @for (health, count) in report.summary.healths() {
+                @for (health, count) in report.summary.counts() {
                     @if count > 0 {
                         @let class = format!("tile some-{}", health.as_str());
                         (tile(&class, &capital(health.label()), &count.to_string(), ""))

@@ -8,7 +8,6 @@ word_enum! {
     /// State of a run as a person sees it. Urgent states sort first.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
     #[cfg_attr(test, derive(schemars::JsonSchema))]
-    #[serde(rename_all = "snake_case")]
     pub enum RunHealth {
         /// Only a person can continue the run.
         NeedsPerson = "needs_person",

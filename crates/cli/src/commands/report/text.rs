@@ -2,7 +2,6 @@
 
 use super::data::{Bounds, ReportData, ReportRun, ReportSummary};
 use super::format::cost;
-use super::run_health::RunHealth;
 use super::run_timeline::SliceKind;
 use crate::output::envelope_text::one_line;
 use crate::output::envelope_text::{cut, short_count};
@@ -56,9 +55,8 @@ fn heading(out: &mut String, name: &str) -> Result {
 fn summary(out: &mut String, report: &ReportData) -> Result {
     let ReportSummary { runs, attempts, cost, active, lost_time: lost, .. } = report.summary;
     heading(out, "SUMMARY")?;
-    let healths = report.summary.healths();
-    let counts = healths.into_iter().filter(|(health, count)| *count > 0 || *health != RunHealth::Cancelled);
-    let counts: Vec<String> = counts.map(|(health, count)| format!("{count} {}", health.label())).collect();
+    let counts = report.summary.counts().map(|(health, count)| format!("{count} {}", health.label()));
+    let counts: Vec<String> = counts.collect();
     row(out, "runs", &format!("{runs}, in {}: {}", counted(attempts.into(), "attempt"), counts.join(", ")))?;
     let spent = format!("{} reported by the vendor; {}", money(cost.0), super::notes(report).join("; "));
     row(out, "spent", &spent)?;
