@@ -41,6 +41,7 @@ mod summary;
 mod time;
 mod tokens;
 mod words;
+mod workflow;
 mod worst_case;
 
 pub use api_call::{ApiCall, ApiCallError, ApiCallPolicy, CallDecision, GiveUpReason};
@@ -89,4 +90,8 @@ pub use step::{Action, AttemptPlan, Nudge, PromptKind, SessionPlan, Step, StopLe
 pub use summary::{HandoffSummary, SummaryReport, SummaryResult};
 pub use time::{Moment, Span};
 pub use tokens::Tokens;
+pub use workflow::{
+    PhasePolicy, Reaction, Reactions, RunEnd, RunKey, RunShare, WorkflowAction, WorkflowEvent,
+    WorkflowLimits, WorkflowPolicy, WorkflowRecord,
+};
 pub use worst_case::WorstCase;

@@ -25,6 +25,8 @@ word_enum! {
         NotStarted = "not_started",
         /// Longhaul could not continue: no space for its journal, or some of several runs are not done.
         Incomplete = "incomplete",
+        /// The iterations of a workflow ran out before its condition held, or some of its runs are not done.
+        Partial = "partial",
         /// An invariant of Longhaul was violated.
         Bug = "bug",
         /// An outage or a usage limit outlasts the allowed wait. The run can be resumed later.
@@ -140,6 +142,7 @@ impl Outcome {
             OutcomeKind::CheckFailed => 24,
             OutcomeKind::NotStarted => 25,
             OutcomeKind::Incomplete => 26,
+            OutcomeKind::Partial => 27,
             OutcomeKind::Bug => 70,
             OutcomeKind::RetryLater => 75,
             OutcomeKind::Cancelled => self.cancelled_by.map_or(130, CancelSource::exit_code),
