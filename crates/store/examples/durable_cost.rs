@@ -48,7 +48,7 @@ fn measure(dir: &Path) -> Result<(), Box<dyn Error>> {
     }
     drop(journal);
     once("load a journal of 100,100 steps", || {
-        Journal::load(&dir.join("journal.jsonl"))?;
+        <Journal>::load(&dir.join("journal.jsonl"))?;
         Ok(())
     })?;
     report("lock and release a session", || {

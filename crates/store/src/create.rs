@@ -7,6 +7,7 @@ use crate::find_run::dir_with_id;
 use crate::run_id::ids;
 use crate::{Day, Home, Journal, Plan, RunDir, StoreError, failpoint_io};
 use longhaul_core::RunId;
+use serde::Serialize;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -154,9 +155,10 @@ impl Home {
         Ok(None)
     }
 
-    /// Returns the directory that has this id, in the home or below `runs`.
+    /// Returns the directory of a run or a workflow that has this id, in the home or below `runs`.
     fn existing_dir(&self, runs: &Path, id: &RunId) -> Result<Option<PathBuf>, StoreError> {
-        Ok(self.find_exact(id)?.or(dir_with_id(runs, id)?))
+        let workflow = dir_with_id(&self.workflows_path(), id)?;
+        Ok(self.find_exact(id)?.or(dir_with_id(runs, id)?).or(workflow))
     }
 
     /// Makes a run outside the home durable and links to it from the home. Directories above its day belong
@@ -176,7 +178,7 @@ impl Home {
     }
 }
 
-fn open_day(runs: &Path, day: &Day) -> Result<(PathBuf, bool), StoreError> {
+pub(crate) fn open_day(runs: &Path, day: &Day) -> Result<(PathBuf, bool), StoreError> {
     let day_path = runs.join(day.to_string());
     let first_of_day = !day_path.exists();
     make_dirs(&day_path).map_err(StoreError::io("create directory", &day_path))?;
@@ -184,7 +186,7 @@ fn open_day(runs: &Path, day: &Day) -> Result<(PathBuf, bool), StoreError> {
 }
 
 /// Locks the directory until the returned file is dropped.
-fn lock_dir(dir: &Path) -> Option<File> {
+pub(crate) fn lock_dir(dir: &Path) -> Option<File> {
     let dir = File::open(dir).ok()?;
     dir.lock().ok()?;
     Some(dir)
@@ -205,17 +207,21 @@ fn fill(dir: &RunDir, plan: &Plan) -> Result<Journal, StoreError> {
         make_dir(&path).map_err(StoreError::io("create run directory", &path))?;
     }
     let journal = Journal::create(&dir.journal_path())?;
-    let path = dir.plan_path();
-    let text = to_json(&path, plan)?;
-    let write = || {
-        let file = failpoint_io::open(private().write(true).create_new(true), &path)?;
-        failpoint_io::write_all(&file, &path, &text)?;
-        // No other process knows this directory yet, so the plan needs no rename. The first flush of the plan
-        // also makes its name durable, and that of the older journal (ext4, XFS, btrfs, APFS).
-        failpoint_io::sync_all(&file, &path)
-    };
-    write().map_err(StoreError::io("write plan", &path))?;
+    write_plan(&dir.plan_path(), plan)?;
     Ok(journal)
+}
+
+/// Writes the plan into a directory that no other process knows yet, so that it needs no rename.
+pub(crate) fn write_plan(path: &Path, plan: &impl Serialize) -> Result<(), StoreError> {
+    let text = to_json(path, plan)?;
+    let write = || {
+        let file = failpoint_io::open(private().write(true).create_new(true), path)?;
+        failpoint_io::write_all(&file, path, &text)?;
+        // The first flush of the plan also makes its name durable, and that of the older journal (ext4, XFS,
+        // btrfs, APFS).
+        failpoint_io::sync_all(&file, path)
+    };
+    write().map_err(StoreError::io("write plan", path))
 }
 
 /// Returns whether a rename failed because the target name is in use.

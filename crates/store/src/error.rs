@@ -129,6 +129,14 @@ pub enum StoreError {
         /// Directory of the other run.
         dir: PathBuf,
     },
+    /// Another live workflow works on the project.
+    #[error("cannot start a workflow in {}: workflow {holder} works there", project.display())]
+    ProjectBusy {
+        /// Project directory.
+        project: PathBuf,
+        /// The other workflow.
+        holder: RunId,
+    },
     /// A stream grew while it was being compacted. It is unchanged.
     #[error("cannot compact {}: it is still being written to", .0.display())]
     StreamStillGrowing(PathBuf),
@@ -167,6 +175,7 @@ impl StoreError {
             | StoreError::Untrusted { .. }
             | StoreError::RunExists { .. }
             | StoreError::RunIdInUse { .. }
+            | StoreError::ProjectBusy { .. }
             | StoreError::StreamStillGrowing(_) => return None,
         };
         let is_plan_or_journal =

@@ -135,7 +135,7 @@ fn runs_of_day(day: &Path) -> Vec<RunDir> {
 }
 
 /// Returns the names in a directory that are UTF-8, as all names of runs and days are.
-fn names(dir: &Path) -> io::Result<Vec<String>> {
+pub(crate) fn names(dir: &Path) -> io::Result<Vec<String>> {
     let entries = fs::read_dir(dir)?;
     Ok(entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect())
 }

@@ -1,4 +1,4 @@
-//! The journal, a run's append-only truth: `journal.jsonl`, one line per step,
+//! The journal, the append-only truth of a run or a workflow: `journal.jsonl`, one line per step,
 //! `{"seq":2,"at":…,"records":[…]}`. The first line also names the format: `{"format":1,"seq":1,…}`.
 //!
 //! A step is on disk completely or not at all: it is written by one write of one line. Loading drops a line
@@ -16,14 +16,16 @@ use crate::regular::open_regular_with;
 use crate::{StoreError, failpoint_io, open_regular, read_regular};
 use longhaul_core::{Moment, Record};
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 use std::fs::{File, TryLockError};
 use std::io::Read;
+use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 
-/// A journal open for appending. It is locked until it is dropped or its process dies, so that two
-/// supervisors never drive the same run.
+/// A journal open for appending, of a run unless `R` is another type of record. It is locked until it is
+/// dropped or its process dies, so that two supervisors never drive the same run.
 #[derive(Debug)]
-pub struct Journal {
+pub struct Journal<R = Record> {
     file: File,
     path: PathBuf,
     /// Number of the next step, starting at 1.
@@ -36,6 +38,7 @@ pub struct Journal {
     is_broken: bool,
     /// Buffer for the line being written.
     line: Vec<u8>,
+    records: PhantomData<R>,
 }
 
 /// The format that this version writes. A version that changes the meaning of a record, or removes one,
@@ -43,18 +46,18 @@ pub struct Journal {
 const FORMAT: u32 = 1;
 
 #[derive(Serialize)]
-struct JournalLine<'a> {
+struct JournalLine<'a, R> {
     /// In the first line only.
     #[serde(skip_serializing_if = "Option::is_none")]
     format: Option<u32>,
     seq: u64,
     at: Moment,
-    records: &'a [Record],
+    records: &'a [R],
 }
 
-impl Journal {
+impl<R: Serialize + DeserializeOwned> Journal<R> {
     /// Creates an empty journal and locks it.
-    pub fn create(path: &Path) -> Result<Journal, StoreError> {
+    pub fn create(path: &Path) -> Result<Journal<R>, StoreError> {
         let file = failpoint_io::open(private().append(true).create_new(true), path)
             .map_err(StoreError::io("create journal", path))?;
         Journal::lock_file(file, path)
@@ -65,7 +68,7 @@ impl Journal {
     /// # Errors
     /// Returns [`StoreError::JournalLocked`] if another process holds it, and otherwise the errors of
     /// [`Journal::load`].
-    pub fn open_append(path: &Path) -> Result<(Journal, LoadedJournal), StoreError> {
+    pub fn open_append(path: &Path) -> Result<(Journal<R>, LoadedJournal<R>), StoreError> {
         let file = open_regular_with(private().read(true).append(true), path)
             .map_err(StoreError::io("open journal", path))?;
         let mut journal = Journal::lock_file(file, path)?;
@@ -80,37 +83,13 @@ impl Journal {
         Ok((journal, history))
     }
 
-    /// Returns whether another process holds the journal of a run.
-    pub fn is_locked(path: &Path) -> Result<bool, StoreError> {
-        let file = open_regular(path).map_err(StoreError::io("open journal", path))?;
-        match file.try_lock_shared() {
-            Ok(()) => Ok(false),
-            Err(TryLockError::WouldBlock) => Ok(true),
-            Err(TryLockError::Error(cause)) => Err(StoreError::io("lock journal", path)(cause)),
-        }
-    }
-
-    /// Locks a journal, so that no supervisor can drive the run until the lock is dropped. It reads and
-    /// changes nothing, so that an unreadable journal can be locked too.
-    ///
-    /// # Errors
-    /// Returns [`StoreError::JournalLocked`] if another process holds the journal, and [`StoreError::Io`] if
-    /// it cannot be opened or locked.
-    pub fn lock(path: &Path) -> Result<JournalLock, StoreError> {
-        // Some file systems lock only files that are open for writing.
-        let file = open_regular_with(private().read(true).append(true), path)
-            .map_err(StoreError::io("open journal", path))?;
-        lock(&file, path)?;
-        Ok(JournalLock(file))
-    }
-
     /// Reads a journal, whether it is locked or not. A torn last line is dropped: one without a newline, or
     /// one that is not JSON.
     ///
     /// # Errors
     /// Returns [`StoreError::Io`] if the file cannot be read, and [`StoreError::JournalDamaged`] or
     /// [`StoreError::JournalNewer`] with the line that is malformed.
-    pub fn load(path: &Path) -> Result<LoadedJournal, StoreError> {
+    pub fn load(path: &Path) -> Result<LoadedJournal<R>, StoreError> {
         let text = read_regular(path).map_err(StoreError::io("read journal", path))?;
         LoadedJournal::parse(path, &text)
     }
@@ -122,7 +101,7 @@ impl Journal {
     /// Returns [`StoreError::Io`] if the write failed. The file then holds nothing of the step, and the
     /// journal can be continued, for example once the disk has space. Returns
     /// [`StoreError::JournalWriteFailed`] after a failure that could not be undone.
-    pub fn append(&mut self, at: Moment, records: &[Record]) -> Result<(), StoreError> {
+    pub fn append(&mut self, at: Moment, records: &[R]) -> Result<(), StoreError> {
         self.check()?;
         if records.is_empty() {
             return Ok(());
@@ -165,7 +144,7 @@ impl Journal {
         self.path = path;
     }
 
-    fn lock_file(file: File, path: &Path) -> Result<Journal, StoreError> {
+    fn lock_file(file: File, path: &Path) -> Result<Journal<R>, StoreError> {
         lock(&file, path)?;
         let path = path.to_owned();
         Ok(Journal {
@@ -176,6 +155,7 @@ impl Journal {
             has_unsynced_steps: false,
             is_broken: false,
             line: Vec::new(),
+            records: PhantomData,
         })
     }
 
@@ -184,7 +164,34 @@ impl Journal {
     }
 }
 
-impl Drop for Journal {
+/// The lock is the same for every type of record.
+impl Journal {
+    /// Returns whether another process holds the journal of a run.
+    pub fn is_locked(path: &Path) -> Result<bool, StoreError> {
+        let file = open_regular(path).map_err(StoreError::io("open journal", path))?;
+        match file.try_lock_shared() {
+            Ok(()) => Ok(false),
+            Err(TryLockError::WouldBlock) => Ok(true),
+            Err(TryLockError::Error(cause)) => Err(StoreError::io("lock journal", path)(cause)),
+        }
+    }
+
+    /// Locks a journal, so that no supervisor can drive the run until the lock is dropped. It reads and
+    /// changes nothing, so that an unreadable journal can be locked too.
+    ///
+    /// # Errors
+    /// Returns [`StoreError::JournalLocked`] if another process holds the journal, and [`StoreError::Io`] if
+    /// it cannot be opened or locked.
+    pub fn lock(path: &Path) -> Result<JournalLock, StoreError> {
+        // Some file systems lock only files that are open for writing.
+        let file = open_regular_with(private().read(true).append(true), path)
+            .map_err(StoreError::io("open journal", path))?;
+        lock(&file, path)?;
+        Ok(JournalLock(file))
+    }
+}
+
+impl<R> Drop for Journal<R> {
     fn drop(&mut self) {
         // Closing is not enough: a child that another thread is starting has a copy of the file until it runs
         // its program. The copy would keep the lock until then.

@@ -19,12 +19,14 @@ mod attempt_files;
 mod compact_stream;
 mod cost_summary;
 mod create;
+mod create_workflow;
 mod database;
 mod diagnostic_file;
 mod error;
 mod failpoint_io;
 mod files;
 mod find_run;
+mod find_workflow;
 mod harness;
 mod home;
 mod import;
@@ -42,6 +44,9 @@ mod section_log;
 mod session_lock;
 mod status;
 mod supervisor_requests;
+mod trust;
+mod workflow_dir;
+mod workflow_plan;
 mod workspace_record;
 
 pub use atomic::{Durability, replace, replace_json};
@@ -54,6 +59,7 @@ pub use cost_summary::{
     CostBreakdown, CostSummary, SessionSummary, SubagentCost, TimeSummary, TotalTokens, TurnCost,
 };
 pub use create::{NewRun, Placement};
+pub use create_workflow::{NewWorkflow, WorkflowStartLock};
 pub use database::{Database, DatabaseError, empty_database, with_suffix};
 pub use diagnostic_file::write_diagnostic;
 pub use error::StoreError;
@@ -78,6 +84,8 @@ pub use section_log::add_section;
 pub use session_lock::SessionLock;
 pub use status::Status;
 pub use supervisor_requests::SupervisorRequest;
+pub use workflow_dir::{WorkflowDir, WorkflowHint, WorkflowResult};
+pub use workflow_plan::{WorkflowPlan, WorkflowPosition, WorkflowSource};
 pub use workspace_record::{
     DiffStat, RunBoundary, UnrecordedReason, WorkspaceEnd, WorkspaceRecord, WorkspaceState,
 };

@@ -1,7 +1,7 @@
 //! Stores the plan of a run, fixed when the run is created: its description and the facts of its creation. It
 //! names environment variables without their values, and has no field for a secret.
 
-use crate::{EnvNames, OsText};
+use crate::{EnvNames, OsText, WorkflowPosition};
 use longhaul_core::{Moment, Rfc3339, RunSpec, Span, Usd};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -40,6 +40,9 @@ pub struct Plan {
     /// the amounts that remained then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inherited: Option<Inherited>,
+    /// Position in the workflow that started the run. `None` if no workflow did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workflow: Option<WorkflowPosition>,
 }
 
 impl Plan {
@@ -55,6 +58,7 @@ impl Plan {
             marker: None,
             imported: None,
             inherited: None,
+            workflow: None,
         }
     }
 }

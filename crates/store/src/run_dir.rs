@@ -26,10 +26,11 @@
 
 use crate::atomic::{Durability, replace_json};
 use crate::files::{make_dirs, read_json};
+use crate::trust::check_trusted;
 use crate::{AttemptDir, CostSummary, Plan, SessionSummary, Status, StoreError};
 use longhaul_core::{RunId, State, Usage};
 use std::fs::{self, File};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 /// The directory of a run.
@@ -139,17 +140,7 @@ impl RunDir {
     /// Returns [`StoreError::Untrusted`] if the directory, the plan or the journal belongs to another user or
     /// can be written by others, and otherwise the errors of [`RunDir::plan`].
     pub fn trusted_plan(&self) -> Result<Plan, StoreError> {
-        for path in [self.path().to_owned(), self.plan_path(), self.journal_path()] {
-            let metadata = fs::metadata(&path).map_err(StoreError::io("read", &path))?;
-            let reason = if metadata.uid() != rustix::process::geteuid().as_raw() {
-                "belongs to another user"
-            } else if metadata.mode() & 0o022 != 0 {
-                "can be written by other users"
-            } else {
-                continue;
-            };
-            return Err(StoreError::Untrusted { path, reason });
-        }
+        check_trusted([self.path.clone(), self.plan_path(), self.journal_path()])?;
         self.plan()
     }
 

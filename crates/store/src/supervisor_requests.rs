@@ -6,7 +6,7 @@ use crate::{RunDir, StoreError};
 use longhaul_core::word_enum;
 use serde::Serialize;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 word_enum! {
     /// A request to the supervisor, with the name of its file. The stronger one comes first, so it is taken first.
@@ -22,18 +22,12 @@ word_enum! {
 impl RunDir {
     /// Writes a request for the current or next supervisor of the run.
     pub fn send_request(&self, request: SupervisorRequest) -> Result<(), StoreError> {
-        // Runs of older versions have no such directory.
-        let dir = self.open_requests()?;
-        let path = dir.join(request.as_str());
-        let file = private().write(true).create(true).truncate(true).open(&path);
-        file.map(drop).map_err(StoreError::io("write request", &path))
+        send_to(&self.requests_path(), request)
     }
 
     /// Removes the strongest pending request and returns it.
     pub fn take_request(&self) -> Option<SupervisorRequest> {
-        let dir = self.requests_path();
-        let is_taken = |request: &SupervisorRequest| fs::remove_file(dir.join(request.as_str())).is_ok();
-        SupervisorRequest::ALL.iter().copied().find(is_taken)
+        take_from(&self.requests_path())
     }
 
     /// Returns the directory of requests, creating it if necessary.
@@ -42,4 +36,19 @@ impl RunDir {
         make_dirs(&dir).map_err(StoreError::io("create directory", &dir))?;
         Ok(dir)
     }
+}
+
+/// Writes a request into this directory of requests.
+pub(crate) fn send_to(dir: &Path, request: SupervisorRequest) -> Result<(), StoreError> {
+    // Runs of older versions have no such directory.
+    make_dirs(dir).map_err(StoreError::io("create directory", dir))?;
+    let path = dir.join(request.as_str());
+    let file = private().write(true).create(true).truncate(true).open(&path);
+    file.map(drop).map_err(StoreError::io("write request", &path))
+}
+
+/// Removes the strongest request in this directory and returns it.
+pub(crate) fn take_from(dir: &Path) -> Option<SupervisorRequest> {
+    let is_taken = |request: &SupervisorRequest| fs::remove_file(dir.join(request.as_str())).is_ok();
+    SupervisorRequest::ALL.iter().copied().find(is_taken)
 }

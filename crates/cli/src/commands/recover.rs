@@ -120,7 +120,7 @@ fn print_unreadable_runs(home: &Home, active_within: Option<Span>) -> Result<Vec
     let runs = home.runs_newest_first()?;
     let open = runs.filter(|run| !run.status().is_ok_and(|status| status.returncode.is_some()));
     let failures = open.filter(|run| is_recent(run, active_within)).filter_map(|run| {
-        let failure = Failure::from(Journal::load(&run.journal_path()).err()?);
+        let failure = Failure::from(<Journal>::load(&run.journal_path()).err()?);
         output::print_error(&failure.error, failure.hint.as_deref());
         Some(failure.exit_code)
     });

@@ -207,7 +207,7 @@ fn filling_disk_aborts_the_run() {
     let output = call.env("LONGHAUL_SCRIPTED_REPLAY", stream).env("LONGHAUL_SCRIPTED_EXIT", "1").output();
     assert_eq!(output.envelope(26)["run"]["outcome"], "incomplete");
     output.assert_error(&["was aborted", "journal.jsonl", "hint: free disk space"]);
-    let history = Journal::load(&stage.only_run().journal_path()).expect("the journal can be read");
+    let history = <Journal>::load(&stage.only_run().journal_path()).expect("the journal can be read");
     assert!(history.torn_bytes == 0 && history.entries.len() > 3, "{history:?}");
 }
 

@@ -27,7 +27,7 @@ fn events(path: &Path) -> Vec<Value> {
 
 /// Returns the events that correspond to the journal's records.
 fn journaled_events(run: &RunDir) -> Vec<Value> {
-    let history = Journal::load(&run.journal_path()).expect("the journal can be read");
+    let history = <Journal>::load(&run.journal_path()).expect("the journal can be read");
     let mut events = Vec::new();
     for entry in &history.entries {
         for record in &entry.records {

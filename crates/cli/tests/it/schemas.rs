@@ -161,7 +161,7 @@ pub fn check_runs(stage: &Stage) {
             validate_text("notify", &fs::read_to_string(notification.path()).expect("the text is UTF-8"));
         }
         // A test may have made the journal unreadable.
-        if Journal::load(&run.journal_path()).is_ok() {
+        if <Journal>::load(&run.journal_path()).is_ok() {
             validate_complete_lines("journal", &run.journal_path());
         }
         validate_complete_lines("message", &run.transcript_path());

@@ -45,9 +45,9 @@ fn new_run_holds_its_journal_lock() {
     let (_dir, home) = home();
     let run = home.create_run(&day(), 7, &plan()).expect("run");
     let path = run.dir.journal_path();
-    assert!(matches!(Journal::open_append(&path), Err(StoreError::JournalLocked { .. })));
+    assert!(matches!(<Journal>::open_append(&path), Err(StoreError::JournalLocked { .. })));
     drop(run);
-    assert_eq!(Journal::open_append(&path).expect("journal").1.entries, []);
+    assert_eq!(<Journal>::open_append(&path).expect("journal").1.entries, []);
 }
 
 #[test]

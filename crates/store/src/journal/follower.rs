@@ -4,30 +4,35 @@
 use super::loaded::{JournalEntry, parse_entry};
 use crate::StoreError;
 use crate::open_regular;
+use longhaul_core::Record;
+use serde::de::DeserializeOwned;
 use std::fs::File;
 use std::io::Read;
+use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 
 /// A reader with its position in the journal.
 #[derive(Debug)]
-pub struct JournalFollower {
+pub struct JournalFollower<R = Record> {
     file: File,
     path: PathBuf,
     /// Start of a line whose newline is not written yet.
     partial: Vec<u8>,
     /// Number of steps read so far.
     entries: u64,
+    records: PhantomData<R>,
 }
 
-impl JournalFollower {
+impl<R: DeserializeOwned> JournalFollower<R> {
     /// Opens the journal at its start.
-    pub fn open(path: &Path) -> Result<JournalFollower, StoreError> {
+    pub fn open(path: &Path) -> Result<JournalFollower<R>, StoreError> {
         let file = open_regular(path).map_err(StoreError::io("open journal", path))?;
-        Ok(JournalFollower { file, path: path.to_owned(), partial: Vec::new(), entries: 0 })
+        let path = path.to_owned();
+        Ok(JournalFollower { file, path, partial: Vec::new(), entries: 0, records: PhantomData })
     }
 
     /// Returns the steps added since the last call.
-    pub fn read(&mut self) -> Result<Vec<JournalEntry>, StoreError> {
+    pub fn read(&mut self) -> Result<Vec<JournalEntry<R>>, StoreError> {
         self.file.read_to_end(&mut self.partial).map_err(StoreError::io("read journal", &self.path))?;
         let whole_bytes = self.partial.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
         let rest = self.partial.split_off(whole_bytes);

@@ -5,40 +5,48 @@ use super::FORMAT;
 use crate::StoreError;
 use longhaul_core::{Moment, Record, RunHistory};
 use serde::Deserialize;
-use serde::de::IgnoredAny;
+use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::value::RawValue;
 use std::path::Path;
 
 /// The content of a journal.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct LoadedJournal {
+#[derive(Clone, Debug, PartialEq)]
+pub struct LoadedJournal<R = Record> {
     /// Complete steps, in order.
-    pub entries: Vec<JournalEntry>,
+    pub entries: Vec<JournalEntry<R>>,
     /// Length of the torn last line that was dropped, in bytes.
     pub torn_bytes: u64,
 }
 
+impl<R> Default for LoadedJournal<R> {
+    fn default() -> LoadedJournal<R> {
+        LoadedJournal { entries: Vec::new(), torn_bytes: 0 }
+    }
+}
+
 /// One step as it was journaled.
 #[derive(Clone, Debug, PartialEq)]
-pub struct JournalEntry {
+pub struct JournalEntry<R = Record> {
     /// Number of the step, starting at 1.
     pub seq: u64,
     /// When the step was decided.
     pub at: Moment,
     /// Records of the step; never empty.
-    pub records: Vec<Record>,
+    pub records: Vec<R>,
 }
 
 impl LoadedJournal {
-    /// Returns every record in order, as `Run::replay` expects them.
-    pub fn records(&self) -> impl Iterator<Item = &Record> {
-        self.entries.iter().flat_map(|entry| &entry.records)
-    }
-
     /// Folds the records to the history of the run.
     pub fn history(&self) -> RunHistory {
         let steps = self.entries.iter();
         RunHistory::new(steps.flat_map(|entry| entry.records.iter().map(|record| (entry.at, record))))
+    }
+}
+
+impl<R: DeserializeOwned> LoadedJournal<R> {
+    /// Returns every record in order, as the core replays them.
+    pub fn records(&self) -> impl Iterator<Item = &R> {
+        self.entries.iter().flat_map(|entry| &entry.records)
     }
 
     /// Returns when the last step was decided, or `None` if there is none.
@@ -46,7 +54,7 @@ impl LoadedJournal {
         self.entries.last().map(|entry| entry.at)
     }
 
-    pub(super) fn parse(path: &Path, text: &[u8]) -> Result<LoadedJournal, StoreError> {
+    pub(super) fn parse(path: &Path, text: &[u8]) -> Result<LoadedJournal<R>, StoreError> {
         let mut journal = LoadedJournal::default();
         let mut rest = text;
         while let Some(end) = rest.iter().position(|byte| *byte == b'\n') {
@@ -76,7 +84,11 @@ struct RawJournalLine<'a> {
 }
 
 /// Parses the step in line `number`, which must also be the number of the step.
-pub(super) fn parse_entry(path: &Path, line: &[u8], number: u64) -> Result<JournalEntry, StoreError> {
+pub(super) fn parse_entry<R: DeserializeOwned>(
+    path: &Path,
+    line: &[u8],
+    number: u64,
+) -> Result<JournalEntry<R>, StoreError> {
     let damaged = |cause| StoreError::JournalDamaged { path: path.to_owned(), line: number, cause };
     let newer = |cause| StoreError::JournalNewer { path: path.to_owned(), line: number, cause };
     let envelope: RawJournalLine<'_> =

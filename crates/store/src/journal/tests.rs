@@ -172,7 +172,7 @@ fn truncated_journal_loads_a_prefix_and_continues() {
 fn empty_step_writes_nothing() {
     let dir = dir();
     let path = dir.path().join("journal.jsonl");
-    let mut journal = Journal::create(&path).expect("journal");
+    let mut journal = <Journal>::create(&path).expect("journal");
     journal.append(Moment(1), &[]).expect("no write");
     journal.sync().expect("no write");
     assert_eq!(fs::metadata(&path).expect("metadata").len(), 0);
@@ -187,8 +187,8 @@ fn check(change: impl Fn(&mut Vec<String>), expected: &str) {
     let mut lines: Vec<String> = text.split_inclusive('\n').map(str::to_owned).collect();
     change(&mut lines);
     fs::write(&path, lines.concat()).expect("written");
-    let error = Journal::load(&path).expect_err("an error").to_string();
-    assert_eq!(error, Journal::open_append(&path).expect_err("an error").to_string());
+    let error = <Journal>::load(&path).expect_err("an error").to_string();
+    assert_eq!(error, <Journal>::open_append(&path).expect_err("an error").to_string());
     let (head, tail) = error.split_once(": ").expect("path and cause");
     assert_eq!(head, format!("cannot read journal {}", path.display()));
     assert_eq!(tail, expected);
@@ -247,15 +247,15 @@ fn unknown_fields_are_ignored() {
 fn only_one_supervisor_holds_a_journal() {
     let dir = dir();
     let path = dir.path().join("journal.jsonl");
-    let journal = Journal::create(&path).expect("journal");
-    let error = Journal::open_append(&path).expect_err("locked");
+    let journal = <Journal>::create(&path).expect("journal");
+    let error = <Journal>::open_append(&path).expect_err("locked");
     assert!(matches!(error, StoreError::JournalLocked { .. }));
-    Journal::load(&path).expect("reading needs no lock");
+    <Journal>::load(&path).expect("reading needs no lock");
     // A child keeps the lock neither while it is being started, when it has a copy of the file, nor later.
     let _copy = journal.file.try_clone().expect("copy");
     let mut child = Command::new("sleep").arg("60").spawn().expect("child");
     drop(journal);
-    let reopened = Journal::open_append(&path);
+    let reopened = <Journal>::open_append(&path);
     child.kill().and_then(|()| child.wait()).expect("ended");
     reopened.expect("free");
 }
@@ -264,17 +264,17 @@ fn only_one_supervisor_holds_a_journal() {
 fn lock_keeps_supervisors_out() {
     let dir = dir();
     let path = dir.path().join("journal.jsonl");
-    drop(Journal::create(&path).expect("journal"));
+    drop(<Journal>::create(&path).expect("journal"));
     // Half a line, as a crash leaves it. Only the next supervisor may cut it off.
     fs::write(&path, "{\"seq\":").expect("written");
     let lock = Journal::lock(&path).expect("free");
-    for error in [Journal::open_append(&path).map(drop), Journal::lock(&path).map(drop)] {
+    for error in [<Journal>::open_append(&path).map(drop), Journal::lock(&path).map(drop)] {
         assert!(matches!(error, Err(StoreError::JournalLocked { .. })), "{error:?}");
     }
     assert!(Journal::is_locked(&path).expect("the journal exists"));
     drop(lock);
     assert_eq!(fs::read_to_string(&path).expect("read"), "{\"seq\":");
-    Journal::open_append(&path).expect("free");
+    <Journal>::open_append(&path).expect("free");
 }
 
 #[test]
@@ -376,7 +376,7 @@ proptest! {
 
     #[test]
     fn any_bytes_parse_or_fail(text in prop::collection::vec(any::<u8>(), 0..200)) {
-        drop(LoadedJournal::parse(Path::new("journal"), &text));
+        drop(<LoadedJournal>::parse(Path::new("journal"), &text));
     }
 }
 

@@ -18,6 +18,8 @@ pub enum CostBy {
     Run,
     /// Name of the agent.
     Agent,
+    /// Id of the workflow; empty for runs that no workflow started.
+    Workflow,
 }
 
 /// The usage of one key.
@@ -66,6 +68,7 @@ fn costs(db: &Connection, by: CostBy, since: i64) -> Result<Vec<CostRow<String>>
         CostBy::Project => ("runs.project", ""),
         CostBy::Run => ("runs.id", ""),
         CostBy::Agent => ("runs.agent", ""),
+        CostBy::Workflow => ("runs.workflow", ""),
     };
     let from = if from.is_empty() {
         "(SELECT run, sum(cost) AS cost, sum(estimated_cost) AS estimated_cost, max(unpriced) AS unpriced,

@@ -1,7 +1,7 @@
 //! Derives a run's ledger entry from its plan and its journal. Only [`LedgerEntry::read`] and
 //! [`LedgerEntry::from_journal`] read files on their own.
 
-use crate::{Journal, ModelUsage, Plan, RunDir, StoreError};
+use crate::{Journal, ModelUsage, Plan, RunDir, StoreError, WorkflowPosition};
 use longhaul_core::{
     AttemptHistory, Dollars, Fault, HistoryEventKind, Moment, OutcomeKind, Phase, Record, Rfc3339,
     RunHistory, RunId, SessionId, Span, Tokens, Usage, Usd, word_enum,
@@ -99,6 +99,9 @@ pub struct LedgerRun {
     /// Number of tokens of all kinds, including truncated messages.
     #[serde(rename = "total_tokens")]
     pub tokens: u64,
+    /// Position in the workflow that started the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workflow: Option<WorkflowPosition>,
     /// Why no further data is available.
     pub error: Option<String>,
     /// Position of the journal that this entry was derived from.
@@ -228,6 +231,7 @@ impl LedgerEntry {
             project: plan.spec.cwd.display().to_string(),
             task: task(&plan.spec.prompt),
             started_at: plan.started_at,
+            workflow: plan.workflow.clone(),
             ..unread_run(dir)
         };
         let summary = plan.spec.policy.handoff_summary.as_ref();

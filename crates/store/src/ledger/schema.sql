@@ -19,7 +19,10 @@ CREATE TABLE runs (
     task              TEXT AS (entry ->> 'task') STORED,
     outcome           TEXT AS (entry ->> 'outcome') STORED,
     started_at        TEXT AS (entry ->> 'started_at') STORED,
-    ended_at          TEXT AS (entry ->> 'ended_at') STORED
+    ended_at          TEXT AS (entry ->> 'ended_at') STORED,
+    -- The workflow that started the run, and the phase. Empty if no workflow did.
+    workflow          TEXT AS (coalesce(entry ->> '$.workflow.id', '')) STORED,
+    phase             TEXT AS (coalesce(entry ->> '$.workflow.phase', '')) STORED
 ) STRICT;
 
 CREATE INDEX runs_newest ON runs (started_at DESC, id);

@@ -41,13 +41,13 @@ fn killed_supervisor_leaves_no_lock() {
     let mut lines = BufReader::new(supervisor.stdout.take().expect("piped")).lines();
     assert!(lines.any(|line| line.expect("text").ends_with("ready")));
 
-    assert!(matches!(Journal::open_append(&path), Err(StoreError::JournalLocked { .. })));
+    assert!(matches!(<Journal>::open_append(&path), Err(StoreError::JournalLocked { .. })));
     let other_run = RunId::from("kkkkkk");
     let busy = SessionLock::acquire(&home(dir.path()), "claude", &session(), &other_run).expect_err("busy");
     assert_eq!(busy.to_string(), "cannot lock session 3f2a: run bcdfgh is working on it");
 
     supervisor.kill().and_then(|()| supervisor.wait()).expect("killed");
-    let (_journal, history) = Journal::open_append(&path).expect("journal");
+    let (_journal, history) = <Journal>::open_append(&path).expect("journal");
     assert_eq!(history.records().count(), 1);
     SessionLock::acquire(&home(dir.path()), "claude", &session(), &other_run).expect("free");
 }

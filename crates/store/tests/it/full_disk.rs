@@ -43,11 +43,11 @@ fn plays_a_run_on_a_full_disk() {
     let path = run.dir.journal_path();
     run.journal.append(Moment(1), &step("a")).expect("room");
     assert_full(&run.journal.append(Moment(2), &step(&long)).expect_err("no room"));
-    assert_eq!(Journal::load(&path).expect("history").torn_bytes, 0);
+    assert_eq!(<Journal>::load(&path).expect("history").torn_bytes, 0);
     // The disk has space again.
     run.journal.append(Moment(3), &step("b")).expect("room");
     run.journal.sync().expect("synced");
-    let history = Journal::load(&path).expect("history");
+    let history = <Journal>::load(&path).expect("history");
     assert_eq!(history.records().cloned().collect::<Vec<_>>(), [step("a"), step("b")].concat());
 
     let before = names(run.dir.path());

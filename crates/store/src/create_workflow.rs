@@ -1,0 +1,99 @@
+//! Creates a workflow's directory, in the manner of `create.rs`: under a hidden name, renamed once it has its plan
+//! and journal. This module never starts a process.
+
+use crate::atomic::TempFile;
+use crate::create::{is_occupied, lock_dir, open_day, write_plan};
+use crate::files::{make_dir, make_dirs, sync_dir};
+use crate::run_id::ids;
+use crate::{Day, Home, Journal, StoreError, WorkflowDir, WorkflowPlan};
+use longhaul_core::{RunId, WorkflowRecord};
+use std::fs::File;
+use std::io;
+use std::path::Path;
+
+/// A workflow that has just been created. Its journal is empty and locked.
+#[derive(Debug)]
+pub struct NewWorkflow {
+    /// Directory of the workflow.
+    pub dir: WorkflowDir,
+    /// Journal of the workflow, locked.
+    pub journal: Journal<WorkflowRecord>,
+}
+
+impl Home {
+    /// Creates a workflow under the local date `day`, with an id drawn from `roll` that no run has, and makes it
+    /// durable. Nothing of it remains after a failure.
+    pub fn create_workflow(
+        &self,
+        day: &Day,
+        roll: u64,
+        plan: &WorkflowPlan,
+    ) -> Result<NewWorkflow, StoreError> {
+        let workflows = self.workflows_path();
+        make_dirs(&workflows).map_err(StoreError::io("create directory", &workflows))?;
+        let (day_path, first_of_day) = open_day(&workflows, day)?;
+        let scratch = TempFile::next_to(&day_path.join("workflow"));
+        make_dir(&scratch.path).map_err(StoreError::io("create workflow directory", &scratch.path))?;
+        let hidden = WorkflowDir::new(scratch.path.clone(), RunId::from(""));
+        let requests = hidden.requests_path();
+        make_dir(&requests).map_err(StoreError::io("create directory", &requests))?;
+        let mut journal = Journal::create(&hidden.journal_path())?;
+        write_plan(&hidden.plan_path(), plan)?;
+        for id in ids(roll) {
+            if self.find_exact(&id)?.is_some() {
+                continue;
+            }
+            let path = day_path.join(id.as_str());
+            match scratch.persist(&path) {
+                Ok(()) => {
+                    sync_dir(&day_path)?;
+                    if first_of_day {
+                        sync_dir(&workflows).and_then(|()| sync_dir(self.path()))?;
+                    }
+                    let dir = WorkflowDir::new(path, id);
+                    journal.set_path(dir.journal_path());
+                    return Ok(NewWorkflow { dir, journal });
+                }
+                Err(cause) if is_occupied(cause.kind()) => {}
+                Err(cause) => {
+                    return Err(StoreError::Io { action: "create workflow directory", path, cause });
+                }
+            }
+        }
+        let cause = io::Error::other("every id that was drawn is taken");
+        Err(StoreError::Io { action: "create workflow directory", path: day_path, cause })
+    }
+}
+
+/// A lock under which workflows start, so that two that start at the same time see each other.
+#[derive(Debug)]
+pub struct WorkflowStartLock {
+    _dir: Option<File>,
+}
+
+impl Home {
+    /// Waits for other starts of workflows, and locks them out until the returned value is dropped. Fails if a
+    /// workflow other than `own` has a supervisor and works on this project.
+    ///
+    /// # Errors
+    /// Returns [`StoreError::ProjectBusy`] with the other workflow.
+    pub fn lock_project(
+        &self,
+        project_dir: &Path,
+        own: Option<&RunId>,
+    ) -> Result<WorkflowStartLock, StoreError> {
+        let workflows = self.workflows_path();
+        make_dirs(&workflows).map_err(StoreError::io("create directory", &workflows))?;
+        let lock = WorkflowStartLock { _dir: lock_dir(&workflows) };
+        for other in self.workflows_newest_first()? {
+            let works_here = own != Some(other.id())
+                && Journal::is_locked(&other.journal_path()).unwrap_or(false)
+                && other.plan().is_ok_and(|plan| plan.project_dir.as_path() == project_dir);
+            if works_here {
+                let (project, holder) = (project_dir.to_owned(), other.id().clone());
+                return Err(StoreError::ProjectBusy { project, holder });
+            }
+        }
+        Ok(lock)
+    }
+}

@@ -1,0 +1,239 @@
+//! The files of a workflow's directory, with their names in one place. This module never decides what to write or
+//! when.
+//!
+//! ```text
+//! plan.json        the plan, written once
+//! journal.jsonl    the journal: see `journal.rs`
+//! status.json      derived, for people and other programs
+//! results/2/prove/3.json    result of item 3 of phase `prove` in iteration 2
+//! commands/001.log output of the commands that list items or check `until`
+//! hints/001.json   hint of a person; once a phase receives it: hints/<iteration>-<phase>/001.json
+//! requests/        requests of other processes to the supervisor: `cancel`, `cancel-now`
+//! ```
+
+use crate::atomic::{Durability, replace_json};
+use crate::files::{make_dirs, read_json};
+use crate::supervisor_requests::{send_to, take_from};
+use crate::trust::check_trusted;
+use crate::{StoreError, SupervisorRequest, WorkflowPlan, failpoint_io};
+use longhaul_core::{Moment, Rfc3339, RunId};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+/// The directory of a workflow.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WorkflowDir {
+    path: PathBuf,
+    id: RunId,
+}
+
+/// The stored result of a run of a workflow.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct WorkflowResult {
+    /// Id of the run.
+    pub run: RunId,
+    /// Result as JSON: for a phase without a schema, the agent's last answer. `None` if there is none.
+    pub value: Option<Value>,
+    /// Why the result is not valid, or why the run did not start.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
+}
+
+/// A hint of a person to the next phase.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct WorkflowHint {
+    /// When it was given.
+    pub at: Rfc3339,
+    /// Text.
+    pub text: String,
+}
+
+impl WorkflowDir {
+    pub(crate) fn new(path: PathBuf, id: RunId) -> WorkflowDir {
+        WorkflowDir { path, id }
+    }
+
+    /// Returns the workflow's id, which is the directory's name.
+    pub fn id(&self) -> &RunId {
+        &self.id
+    }
+
+    /// Returns the path of the directory.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Returns the path of the plan.
+    pub fn plan_path(&self) -> PathBuf {
+        self.path.join("plan.json")
+    }
+
+    /// Returns the path of the journal.
+    pub fn journal_path(&self) -> PathBuf {
+        self.path.join("journal.jsonl")
+    }
+
+    /// Returns the directory for requests of other processes to the supervisor.
+    pub fn requests_path(&self) -> PathBuf {
+        self.path.join("requests")
+    }
+
+    fn hints_path(&self) -> PathBuf {
+        self.path.join("hints")
+    }
+
+    /// Removes temporary files that killed writers left.
+    pub fn clear_scratch(&self) {
+        crate::atomic::clear(&self.path);
+    }
+
+    /// Reads the plan.
+    pub fn plan(&self) -> Result<WorkflowPlan, StoreError> {
+        read_json("plan", &self.plan_path())
+    }
+
+    /// Reads the plan of a workflow that is about to continue. A plan names programs to start, so it must be
+    /// trustworthy.
+    ///
+    /// # Errors
+    /// Returns [`StoreError::Untrusted`] if the directory, the plan or the journal belongs to another user or can
+    /// be written by others, and otherwise the errors of [`WorkflowDir::plan`].
+    pub fn trusted_plan(&self) -> Result<WorkflowPlan, StoreError> {
+        check_trusted([self.path.clone(), self.plan_path(), self.journal_path()])?;
+        self.plan()
+    }
+
+    /// Reads the status as last written. It may lag behind the journal.
+    pub fn status<S: DeserializeOwned>(&self) -> Result<S, StoreError> {
+        read_json("status", &self.path.join("status.json"))
+    }
+
+    /// Replaces `status.json`, without a disk flush, because it can be derived again.
+    pub fn write_status(&self, status: &impl Serialize) -> Result<(), StoreError> {
+        replace_json(&self.path.join("status.json"), status, Durability::Process)
+    }
+
+    /// Opens the output of own command `number` (from 1), empty.
+    pub fn create_command_output(&self, number: u64) -> Result<(PathBuf, File), StoreError> {
+        let dir = self.path.join("commands");
+        make_dirs(&dir).map_err(StoreError::io("create directory", &dir))?;
+        let path = dir.join(format!("{number:03}.log"));
+        let mut options = File::options();
+        options.create(true).write(true).truncate(true).mode(0o600);
+        let file = options.open(&path).map_err(StoreError::io("create file", &path))?;
+        Ok((path, file))
+    }
+
+    fn result_path(&self, iteration: u32, phase: &str, item: u32) -> PathBuf {
+        self.path.join(format!("results/{iteration}/{phase}/{}.json", item + 1))
+    }
+
+    /// Stores the result of an item (from 0), durably.
+    pub fn write_result(
+        &self,
+        iteration: u32,
+        phase: &str,
+        item: u32,
+        result: &WorkflowResult,
+    ) -> Result<(), StoreError> {
+        let path = self.result_path(iteration, phase, item);
+        let dir = path.parent().unwrap_or(&self.path);
+        make_dirs(dir).map_err(StoreError::io("create directory", dir))?;
+        replace_json(&path, result, Durability::Power)
+    }
+
+    /// Reads the result of an item (from 0). `None` if it has none.
+    pub fn result(
+        &self,
+        iteration: u32,
+        phase: &str,
+        item: u32,
+    ) -> Result<Option<WorkflowResult>, StoreError> {
+        let path = self.result_path(iteration, phase, item);
+        if path.exists() { read_json("result", &path).map(Some) } else { Ok(None) }
+    }
+
+    /// Stores a hint durably, for the next phase that receives hints.
+    pub fn add_hint(&self, text: &str, at: Moment) -> Result<(), StoreError> {
+        let dir = self.hints_path();
+        make_dirs(&dir).map_err(StoreError::io("create directory", &dir))?;
+        let _lock = crate::create::lock_dir(&dir);
+        // Numbers of received hints are not reused, so that the order stays visible.
+        let number = hint_files(&dir).len()
+            + subdirs(&dir).iter().map(|received| hint_files(received).len()).sum::<usize>();
+        let path = dir.join(format!("{:03}.json", number + 1));
+        replace_json(&path, &WorkflowHint { at: at.into(), text: text.to_owned() }, Durability::Power)
+    }
+
+    /// Returns the hints that no phase has received, oldest first.
+    pub fn pending_hints(&self) -> Result<Vec<WorkflowHint>, StoreError> {
+        read_hints(&self.hints_path())
+    }
+
+    /// Gives all pending hints to a phase of an iteration. Each hint moves by a rename, so exactly one phase
+    /// receives it, whenever this process is killed.
+    pub fn receive_hints(&self, iteration: u32, phase: &str) -> Result<(), StoreError> {
+        let pending = hint_files(&self.hints_path());
+        if pending.is_empty() {
+            return Ok(());
+        }
+        let received = self.received_path(iteration, phase);
+        make_dirs(&received).map_err(StoreError::io("create directory", &received))?;
+        for path in pending {
+            let target = received.join(path.file_name().unwrap_or_default());
+            failpoint_io::rename(&path, &target).map_err(StoreError::io("move hint", &path))?;
+        }
+        crate::files::sync_dir(&received).and_then(|()| crate::files::sync_dir(&self.hints_path()))
+    }
+
+    /// Returns the hints that a phase received in an iteration, oldest first.
+    pub fn received_hints(&self, iteration: u32, phase: &str) -> Result<Vec<WorkflowHint>, StoreError> {
+        read_hints(&self.received_path(iteration, phase))
+    }
+
+    fn received_path(&self, iteration: u32, phase: &str) -> PathBuf {
+        self.hints_path().join(format!("{iteration}-{phase}"))
+    }
+
+    /// Writes a request for the current or next supervisor of the workflow.
+    pub fn send_request(&self, request: SupervisorRequest) -> Result<(), StoreError> {
+        send_to(&self.requests_path(), request)
+    }
+
+    /// Removes the strongest pending request and returns it.
+    pub fn take_request(&self) -> Option<SupervisorRequest> {
+        take_from(&self.requests_path())
+    }
+}
+
+fn read_hints(dir: &Path) -> Result<Vec<WorkflowHint>, StoreError> {
+    hint_files(dir).iter().map(|path| read_json("hint", path)).collect()
+}
+
+/// Returns the hint files of a directory, in order. A missing directory has none.
+fn hint_files(dir: &Path) -> Vec<PathBuf> {
+    let is_hint = |path: &PathBuf| {
+        let is_hidden = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
+        !is_hidden && path.extension().is_some_and(|extension| extension == "json")
+    };
+    entries(dir).into_iter().filter(is_hint).collect()
+}
+
+fn subdirs(dir: &Path) -> Vec<PathBuf> {
+    entries(dir).into_iter().filter(|path| path.is_dir()).collect()
+}
+
+fn entries(dir: &Path) -> Vec<PathBuf> {
+    let listed: io::Result<Vec<PathBuf>> =
+        fs::read_dir(dir).and_then(|entries| entries.map(|entry| Ok(entry?.path())).collect());
+    let mut paths = listed.unwrap_or_default();
+    paths.sort_unstable();
+    paths
+}

@@ -1,0 +1,67 @@
+//! Stores the plan of a workflow, fixed when the workflow is created: its file, its parameters, and the resolved
+//! policy and run settings. It has no field for a secret.
+
+use crate::OsText;
+use longhaul_core::{Rfc3339, RunId, RunSpec, WorkflowPolicy};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// `plan.json` of a workflow.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct WorkflowPlan {
+    /// Version of Longhaul that wrote the file, so that another version can name it in an error.
+    pub longhaul_version: String,
+    /// When the workflow was created.
+    pub started_at: Rfc3339,
+    /// The user's name for the workflow. Several workflows may share a name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Directory that the workflow works on, absolute, with links resolved.
+    pub project_dir: OsText,
+    /// The workflow file.
+    pub file: WorkflowSource,
+    /// Parameters of the command line.
+    #[serde(default)]
+    pub parameters: Vec<(String, String)>,
+    /// Text that prompts can quote as `focus`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub focus: Option<String>,
+    /// Graph, limits and reactions.
+    pub policy: WorkflowPolicy,
+    /// Description of the runs of each phase, in the order of the policy. The prompt is empty: it is rendered when
+    /// a run starts.
+    pub runs: Vec<RunSpec>,
+    /// Origin of each setting of the runs, for each phase: `model` → `phase plan`.
+    #[serde(default)]
+    pub origins: Vec<BTreeMap<String, String>>,
+    /// Memory that must be available before a run starts, in bytes.
+    pub memory_reserve: u64,
+    /// Random value of the marker of its own commands. It distinguishes them from those of another workflow.
+    pub marker: String,
+}
+
+/// A workflow file as it was when the workflow was created.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct WorkflowSource {
+    /// Path of the file, absolute; for a built-in workflow, its name.
+    pub path: OsText,
+    /// Content of the file.
+    pub text: String,
+}
+
+/// A run's position in the workflow that started it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct WorkflowPosition {
+    /// Id of the workflow.
+    pub id: RunId,
+    /// Name of the phase.
+    pub phase: String,
+    /// Iteration, starting at 1.
+    pub iteration: u32,
+    /// Item, as text, if the phase has items.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub item: Option<String>,
+}
