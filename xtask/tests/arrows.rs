@@ -28,8 +28,10 @@ const ARROWS: &[(&str, &[&str])] = &[
             "longhaul-sim",
             "longhaul-store",
             "longhaul-telemetry",
+            "longhaul-workflow",
         ],
     ),
+    ("longhaul-workflow", &["longhaul-core"]),
     ("xtask", &["longhaul-agent", "longhaul-core", "longhaul-drill", "longhaul-sim"]),
 ];
 

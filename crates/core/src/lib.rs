@@ -91,7 +91,9 @@ pub use summary::{HandoffSummary, SummaryReport, SummaryResult};
 pub use time::{Moment, Span};
 pub use tokens::Tokens;
 pub use workflow::{
-    PhasePolicy, Reaction, Reactions, RunEnd, RunKey, RunShare, WorkflowAction, WorkflowEvent,
-    WorkflowLimits, WorkflowPolicy, WorkflowRecord,
+    AfterRun, ItemState, ItemStatus, PhasePolicy, PhaseStage, PhaseState, PhaseStatus, Reaction, Reactions,
+    RunEnd, RunKey, RunShare, UntilState, WorkClock, Workflow, WorkflowAction, WorkflowDeadline,
+    WorkflowDeadlineKind, WorkflowEvent, WorkflowLimits, WorkflowPolicy, WorkflowRecord, WorkflowStage,
+    WorkflowState, WorkflowStep,
 };
 pub use worst_case::WorstCase;

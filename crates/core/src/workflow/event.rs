@@ -73,6 +73,8 @@ pub enum WorkflowEvent {
     },
     /// The deadline passed.
     Tick,
+    /// The machine slept for this long.
+    Downtime(Span),
     /// The user or a signal cancels the workflow.
     CancelRequested(CancelSource),
     /// SIGTERM or SIGHUP arrived.
@@ -94,14 +96,17 @@ pub enum WorkflowAction {
         /// Its share of the limits.
         share: RunShare,
     },
-    /// Resume this finished run, with this share as its limits.
+    /// Resume this finished run, with this share as its limits. If it was resumed `resumes` times already,
+    /// continue it as [`WorkflowAction::StartRun`] does.
     ResumeRun {
         /// Position of the run.
         key: RunKey,
         /// Its share of the limits.
         share: RunShare,
+        /// Number of times that the run was resumed, with this one.
+        resumes: u32,
     },
-    /// Stop a live run: a person's source cancels it, a signal suspends it.
+    /// Stop a live run: a person's source cancels it, a signal suspends it. Its end is still reported.
     StopRun {
         /// Position of the run.
         key: RunKey,

@@ -29,6 +29,14 @@ pub struct WorkflowPolicy {
     pub start_gap: Span,
 }
 
+impl WorkflowPolicy {
+    /// Returns whether `from` or `only` leaves out this phase in this iteration.
+    pub fn is_skipped(&self, iteration: u32, phase: usize) -> bool {
+        self.only.is_some_and(|only| phase != only)
+            || iteration == 1 && self.from.is_some_and(|from| phase < from)
+    }
+}
+
 /// Limits of a workflow over all its runs. `None` is unlimited.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -81,7 +89,8 @@ pub struct Reactions(pub BTreeMap<OutcomeKind, Reaction>);
 pub enum Reaction {
     /// No further run starts. When the live runs have finished, the workflow finishes with this outcome.
     Stop,
-    /// The workflow continues without the result. It cannot finish as `done` in this iteration.
+    /// The workflow continues without the result. Without a condition, it cannot finish as `done` in this
+    /// iteration.
     Continue,
     /// A new run of the same item starts, at most this often; then as `Stop`.
     Retry(u32),

@@ -45,6 +45,28 @@ pub struct RunShare {
     pub time: Option<Span>,
 }
 
+/// What follows a run that ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum AfterRun {
+    /// The item is complete: the run is done.
+    #[default]
+    Complete,
+    /// The workflow continues without the result.
+    Continue,
+    /// A new run of the same item starts.
+    Retry,
+    /// The run is resumed at `parked_until`.
+    Park,
+    /// The run used up its share of the budget and waits for a larger one.
+    Raise,
+    /// The run continues with the workflow, which is being suspended.
+    Suspend,
+    /// No further run starts, and the workflow finishes.
+    Stop,
+}
+
 /// A decision in the journal of a workflow. Only `Workflow::apply` turns it into state.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -80,6 +102,9 @@ pub enum WorkflowRecord {
         at: Moment,
         /// Index of the phase.
         phase: usize,
+        /// Whether its items are being listed.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        has_items: bool,
     },
     /// The items of the phase were listed.
     ItemsListed {
@@ -113,9 +138,26 @@ pub enum WorkflowRecord {
         key: RunKey,
         /// How it ended.
         end: RunEnd,
+        /// What follows.
+        #[serde(default)]
+        next: AfterRun,
         /// When it is resumed, with jitter included, if it is parked.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         parked_until: Option<Moment>,
+    },
+    /// A run that waited for a larger share does not get one, because too little is left.
+    ShareRefused {
+        /// Time of the record.
+        at: Moment,
+        /// Position of the run.
+        key: RunKey,
+        /// What follows: the reaction to `over_budget`.
+        next: AfterRun,
+    },
+    /// The working time is exhausted. Live runs that are left are cancelled.
+    TimeExhausted {
+        /// Time of the record.
+        at: Moment,
     },
     /// Every run of the phase finished; their worktrees are being merged.
     MergeStarted {
@@ -160,6 +202,11 @@ pub enum WorkflowRecord {
     ClockStarted {
         /// Time of the record.
         at: Moment,
+    },
+    /// The machine slept.
+    WorkflowDowntime {
+        /// Length of the sleep, which does not count as working time.
+        duration: Span,
     },
     /// No supervisor ran for a while.
     TakenOver {

@@ -1,0 +1,22 @@
+//! Workflow files: a graph of phases with prompts, items, conditions and limits, in TOML.
+//!
+//! This crate parses and checks them, renders prompts, and reads items and conditions from files of the project.
+//! It never starts a process, reads a clock or prints.
+
+mod builtin;
+mod condition;
+mod error;
+mod file;
+mod items;
+mod options;
+mod result_schema;
+mod template;
+
+pub use builtin::{BUILTINS, builtin};
+pub use condition::{Condition, FileCondition, ResultCondition};
+pub use error::WorkflowFileError;
+pub use file::{Isolation, PhaseFile, Until, WorkflowFile};
+pub use items::{GlobPattern, ItemSource, item_text, items_from_lines, items_from_pointer};
+pub use options::LoopOptions;
+pub use result_schema::ResultSchema;
+pub use template::{PromptContext, PromptTemplate, TemplateError};
