@@ -225,6 +225,7 @@ fn retry_advice(run: &RunInfo) -> RetryAdvice {
         | OutcomeKind::OutOfTime
         | OutcomeKind::CheckFailed
         | OutcomeKind::Incomplete
+        | OutcomeKind::Partial
         | OutcomeKind::Bug
         | OutcomeKind::RetryLater
         | OutcomeKind::Cancelled

@@ -115,6 +115,7 @@ impl Notification {
             | OutcomeKind::CheckFailed
             | OutcomeKind::NotStarted
             | OutcomeKind::Incomplete
+            | OutcomeKind::Partial
             | OutcomeKind::Bug
             | OutcomeKind::RetryLater
             | OutcomeKind::Cancelled

@@ -92,8 +92,9 @@ fn expected() -> Vec<Item> {
     let mut add = |kind, words: Vec<&'static str>| items.extend(words.iter().map(|word| [kind, *word, ""]));
     // No run can be resumed after these outcomes.
     let is_final = |kind: &OutcomeKind| matches!(kind, OutcomeKind::Bug | OutcomeKind::Suspended);
-    // This outcome belongs to loops of runs.
-    let outcomes = OutcomeKind::ALL.iter().copied().filter(|kind| *kind != OutcomeKind::Incomplete);
+    // These outcomes belong to several runs: of a command, or of a workflow.
+    let is_of_several = |kind: &OutcomeKind| matches!(kind, OutcomeKind::Incomplete | OutcomeKind::Partial);
+    let outcomes = OutcomeKind::ALL.iter().copied().filter(|kind| !is_of_several(kind));
     // These two lead to no attempt.
     let remedies =
         Remedy::ALL.iter().filter(|remedy| !matches!(remedy, Remedy::End | Remedy::EndUnlessAllowed));

@@ -94,6 +94,7 @@ fn has_failed(run: &LedgerRun) -> bool {
         | OutcomeKind::NeedsPerson
         | OutcomeKind::CheckFailed
         | OutcomeKind::Incomplete
+        | OutcomeKind::Partial
         | OutcomeKind::Bug
         | OutcomeKind::RetryLater => true,
     };

@@ -102,7 +102,7 @@ fn advice_text(state: &State, outcome: Outcome, clock: &TimeFormat, now: Moment)
         OutcomeKind::NotStarted => {
             advice.unwrap_or_else(|| "fix what kept the agent from starting, then resume the run".to_owned())
         }
-        OutcomeKind::Incomplete => "resume to continue".to_owned(),
+        OutcomeKind::Incomplete | OutcomeKind::Partial => "resume to continue".to_owned(),
         OutcomeKind::Bug => {
             "check whether a process of the run is still running: it could not be stopped".to_owned()
         }

@@ -76,6 +76,7 @@ fn reason(state: &State, outcome: Outcome, check: Option<&FailedCheck>) -> Strin
         OutcomeKind::CheckFailed => "the check failed",
         OutcomeKind::NotStarted => "the run was not started",
         OutcomeKind::Incomplete => "Longhaul could not continue the run",
+        OutcomeKind::Partial => "some of the work is not done",
         OutcomeKind::Bug => "Longhaul has a bug",
         OutcomeKind::RetryLater => "the API is not available",
         OutcomeKind::Cancelled => return format!("{} cancelled the run", actor(outcome.cancelled_by)),

@@ -117,6 +117,7 @@ impl MessagesError {
             | OutcomeKind::CheckFailed
             | OutcomeKind::NotStarted
             | OutcomeKind::Incomplete
+            | OutcomeKind::Partial
             | OutcomeKind::Bug
             | OutcomeKind::Cancelled
             | OutcomeKind::Suspended => RetryAdvice::Never,

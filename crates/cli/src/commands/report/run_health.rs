@@ -51,6 +51,7 @@ pub fn health(run: &LedgerRun, outcome: Option<Outcome>, has_supervisor: bool) -
                 | OutcomeKind::CheckFailed
                 | OutcomeKind::NotStarted
                 | OutcomeKind::Incomplete
+                | OutcomeKind::Partial
                 | OutcomeKind::Bug
                 | OutcomeKind::RetryLater,
             ),
@@ -97,6 +98,7 @@ fn outcome_text(kind: OutcomeKind, reason: Option<&str>) -> String {
         | OutcomeKind::CheckFailed
         | OutcomeKind::NotStarted
         | OutcomeKind::Incomplete
+        | OutcomeKind::Partial
         | OutcomeKind::Bug
         | OutcomeKind::RetryLater => {
             // These all mean failure; the outcome's name distinguishes them.

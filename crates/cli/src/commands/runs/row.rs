@@ -70,6 +70,7 @@ fn next(run: &LedgerRun, state: RowState) -> Option<String> {
             | OutcomeKind::NotStarted => Some(format!("longhaul show {id}")),
             OutcomeKind::CheckFailed
             | OutcomeKind::Incomplete
+            | OutcomeKind::Partial
             | OutcomeKind::Bug
             | OutcomeKind::RetryLater
             | OutcomeKind::Cancelled => Some(format!("longhaul resume {id}")),

@@ -91,6 +91,7 @@ pub fn outcome_style(outcome: OutcomeKind) -> Option<Style> {
         | OutcomeKind::CheckFailed
         | OutcomeKind::NotStarted
         | OutcomeKind::Incomplete
+        | OutcomeKind::Partial
         | OutcomeKind::Bug => Some(Style::Bad),
         OutcomeKind::Cancelled => None,
     }
