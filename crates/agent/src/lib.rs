@@ -14,7 +14,6 @@ mod answers;
 pub mod claude;
 mod conversation;
 mod dialect;
-mod did_you_mean;
 mod done_claim;
 mod effects;
 mod guards;
@@ -43,7 +42,7 @@ pub use dialect::{
     AgentContext, AgentRequest, Decoder, Dialect, DoneSignals, Invocation, PriorAttempts, Program,
     RecordedAttempt, SessionStart, default_dialect, dialect_for, dialect_with_tables, task_with_follow_ups,
 };
-pub use did_you_mean::did_you_mean;
+pub use longhaul_core::did_you_mean;
 pub use effects::{EffectRules, EffectScope};
 pub use guards::{
     BlockedPathError, BlockedPaths, GuardError, GuardedCall, Guards, ToolPattern, UrlListError, UrlPattern,

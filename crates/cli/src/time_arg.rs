@@ -1,18 +1,9 @@
-//! Parses durations and moments in the past, and formats how long ago a moment was.
+//! Parses moments in the past, and formats how long ago a moment was.
 
 use jiff::civil::{Date, DateTime, Time};
-use jiff::{SignedDuration, Timestamp, ToSpan, Zoned};
-use longhaul_core::{Moment, Span};
-
-/// Parses `90`, `90s`, `5m`, `1h30m`, `250ms`. A bare number is seconds.
-pub fn duration(text: &str) -> Result<Span, String> {
-    let hint = "expected a duration like 90s, 5m or 1h30m; a bare number is seconds";
-    if let Ok(seconds) = text.trim().parse::<u64>() {
-        return Ok(Span::from_secs(seconds));
-    }
-    let parsed: SignedDuration = text.trim().parse().map_err(|_| hint.to_owned())?;
-    u64::try_from(parsed.as_millis()).map(Span).map_err(|_| hint.to_owned())
-}
+use jiff::{Timestamp, ToSpan, Zoned};
+use longhaul_core::Moment;
+pub use longhaul_core::parse_duration as duration;
 
 /// Parses a moment: a duration before now, a date or time of the local calendar, or an RFC 3339 timestamp.
 pub fn when(text: &str) -> Result<Moment, String> {
@@ -82,18 +73,6 @@ pub fn ago(moment: Moment, now: Moment) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn parses_durations() {
-        for (text, millis) in
-            [("90", 90_000), ("90s", 90_000), ("5m", 300_000), ("1h30m", 5_400_000), ("250ms", 250)]
-        {
-            assert_eq!(duration(text), Ok(Span(millis)), "{text}");
-        }
-        for text in ["", "soon", "-5s", "5 parsecs"] {
-            assert!(duration(text).is_err(), "{text}");
-        }
-    }
 
     #[test]
     fn parses_moments() {

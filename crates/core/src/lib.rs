@@ -7,6 +7,7 @@
 //! This crate never reads a clock, an environment variable, a file or a random number. Its `clippy.toml`
 //! forbids it.
 
+mod amounts;
 mod api_call;
 mod attempt_notes;
 mod backoff;
@@ -14,6 +15,7 @@ mod calendar;
 mod check;
 mod classify;
 mod clocks;
+mod did_you_mean;
 mod event;
 mod evidence;
 mod fault;
@@ -44,12 +46,14 @@ mod words;
 mod workflow;
 mod worst_case;
 
+pub use amounts::{parse_bytes, parse_dollars, parse_duration};
 pub use api_call::{ApiCall, ApiCallError, ApiCallPolicy, CallDecision, GiveUpReason};
 pub use attempt_notes::{AnsweredQuestion, BackgroundTask, BlockedCall};
 pub use calendar::{parse_rfc3339, rfc3339};
 pub use check::{CheckResult, Checks};
 pub use classify::classify;
 pub use clocks::Clocks;
+pub use did_you_mean::did_you_mean;
 pub use event::{
     Event, FoundAttempt, Notice, ProcessId, RateLimit, RateLimitStatus, ResumeRequest, SpawnError,
 };

@@ -54,7 +54,10 @@ pub struct Workflow {
 struct Observations {
     /// Live runs that wait for their API.
     waiting: BTreeSet<RunKey>,
+    /// Last measurement of the free memory.
     memory: Memory,
+    /// Time of the last step.
+    stepped_at: Moment,
 }
 
 /// The last measurement of the free memory.

@@ -1,9 +1,13 @@
-//! Conditions of `until`.
+//! Conditions of `until`. Commands are run elsewhere.
 
+use crate::project_file::read_project_file;
 use regex::Regex;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+
+/// Size limit of the file of a condition. Notes of an agent grow, but never to this size.
+const FILE_BYTES_MAX: u64 = 4 << 20;
 
 /// The condition of `until`.
 #[derive(Clone, Debug)]
@@ -19,8 +23,10 @@ pub enum Condition {
 /// A file of the project matches a regular expression.
 #[derive(Clone, Debug)]
 pub struct FileCondition {
-    path: PathBuf,
-    regex: Regex,
+    /// Path, relative to the project directory.
+    pub path: PathBuf,
+    /// Regular expression; it matches anywhere in the file.
+    pub regex: Regex,
 }
 
 impl FileCondition {
@@ -30,8 +36,8 @@ impl FileCondition {
     ///
     /// Returns an error if the file cannot be read, is too large or is outside the project.
     pub fn holds(&self, project_dir: &Path) -> Result<bool, String> {
-        let _ = (project_dir, &self.path, &self.regex);
-        todo!()
+        let text = read_project_file(project_dir, &self.path, FILE_BYTES_MAX)?;
+        Ok(text.is_some_and(|text| self.regex.is_match(&text)))
     }
 }
 
@@ -47,13 +53,55 @@ pub struct ResultCondition {
 }
 
 impl ResultCondition {
-    /// Returns whether the value is as required: for a phase with items, in each result.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the phase has no result, or if it has no such value.
-    pub fn holds(&self, results: &BTreeMap<String, Value>) -> Result<bool, String> {
-        let _ = results;
-        todo!()
+    /// Returns whether the value is as required: for a phase with items, in the result of each. A missing result
+    /// or value is not.
+    pub fn holds(&self, results: &BTreeMap<String, Value>) -> bool {
+        let is_met = |result: &Value| result.pointer(&self.pointer) == Some(&self.equals);
+        match results.get(&self.phase) {
+            Some(Value::Array(runs)) => !runs.is_empty() && runs.iter().all(is_met),
+            Some(result) => is_met(result),
+            None => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{FileCondition, ResultCondition};
+    use regex::Regex;
+    use serde_json::{Value, json};
+    use std::collections::BTreeMap;
+    use std::fs;
+
+    #[test]
+    fn file_matches() {
+        let project = tempfile::tempdir().expect("a directory");
+        let regex = Regex::new("(?m)^COMPLETE$").expect("a regular expression");
+        let condition = FileCondition { path: "PROGRESS.md".into(), regex };
+        assert_eq!(condition.holds(project.path()), Ok(false), "the file is missing");
+        for (text, expected) in [("# Notes\nCOMPLETE\n", true), ("not COMPLETE\n", false), ("", false)] {
+            fs::write(project.path().join("PROGRESS.md"), text).expect("a file");
+            assert_eq!(condition.holds(project.path()), Ok(expected), "{text}");
+        }
+        let outside = FileCondition { path: "../PROGRESS.md".into(), ..condition };
+        assert!(outside.holds(project.path()).is_err());
+    }
+
+    #[test]
+    fn result_equals() {
+        let condition =
+            ResultCondition { phase: "review".into(), pointer: "/complete".into(), equals: json!(true) };
+        let check = |result: Value, expected: bool| {
+            let results = BTreeMap::from([("review".to_owned(), result.clone())]);
+            assert_eq!(condition.holds(&results), expected, "{result}");
+        };
+        check(json!({ "complete": true }), true);
+        check(json!({ "complete": false }), false);
+        check(json!({ "complete": "true" }), false);
+        check(json!({}), false);
+        check(json!([{ "complete": true }, { "complete": true }]), true);
+        check(json!([{ "complete": true }, null]), false);
+        check(json!([]), false);
+        assert!(!condition.holds(&BTreeMap::new()));
     }
 }

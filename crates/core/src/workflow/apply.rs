@@ -1,8 +1,277 @@
-//! Applies records to a workflow; nothing else changes it.
+//! Applies records to a workflow; nothing else changes it. Every record applies to every state, so journals of
+//! older versions load forever.
 
-use super::{Workflow, WorkflowRecord};
+use super::{
+    AfterRun, ItemState, ItemStatus, Memory, Observations, PhaseStage, PhaseState, RunEnd, RunKey,
+    UntilState, Workflow, WorkflowRecord, WorkflowStage, WorkflowState,
+};
+use crate::{Limit, Moment, Outcome, OutcomeKind};
 
 impl Workflow {
     /// Applies one record.
-    pub fn apply(&mut self, _record: &WorkflowRecord) {}
+    pub fn apply(&mut self, record: &WorkflowRecord) {
+        // Each start needs a measurement of its own.
+        if let WorkflowRecord::RunPlanned { .. } = record {
+            self.observations.memory = Memory::Unknown;
+        }
+        if let WorkflowRecord::RunEnded { key, .. } = record {
+            self.observations.waiting.remove(key);
+        }
+        if let WorkflowRecord::TakenOver { at, .. } = record {
+            self.observations = Observations { stepped_at: *at, ..Observations::default() };
+        }
+        self.state.apply(record);
+    }
+}
+
+impl WorkflowState {
+    fn apply(&mut self, record: &WorkflowRecord) {
+        match record {
+            WorkflowRecord::WorkflowStarted { at } => {
+                self.started_at = *at;
+                self.stage = WorkflowStage::Running;
+            }
+            WorkflowRecord::WorkflowReopened { limits, iterations_max, .. } => {
+                self.limits = limits.or(self.limits);
+                self.iterations_max = iterations_max.or(self.iterations_max);
+                self.reopen();
+            }
+            WorkflowRecord::IterationStarted { iteration, .. } => {
+                self.iteration = *iteration;
+                self.phases.clear();
+                self.until = UntilState::Open;
+            }
+            WorkflowRecord::PhaseStarted { phase, has_items, .. } => {
+                let phase = self.phase_mut(*phase);
+                phase.stage = if *has_items { PhaseStage::Listing } else { PhaseStage::Running };
+                if !has_items {
+                    phase.items = vec![ItemState::default()];
+                }
+            }
+            WorkflowRecord::ItemsListed { phase, items, deferred, .. } => {
+                self.phase_mut(*phase).set_items(items, *deferred);
+            }
+            WorkflowRecord::RunPlanned { at, key, share, resumed } => {
+                self.last_start_at = Some(*at);
+                self.clock.since.get_or_insert(*at);
+                if let Some(item) = self.item_mut(*key) {
+                    if key.retry != item.retry {
+                        item.reset_for_run(key.retry);
+                    }
+                    item.resumes += u32::from(*resumed);
+                    item.share = Some(*share);
+                    item.status = ItemStatus::Live;
+                }
+            }
+            WorkflowRecord::RunEnded { at, key, end, next, parked_until } => {
+                self.end_run(*at, *key, end, *next, *parked_until);
+            }
+            WorkflowRecord::ShareRefused { key, next, .. } => {
+                let item = self.item_mut(*key);
+                let refused = item.and_then(|item| {
+                    let ItemStatus::Limited { outcome } = item.status else { return None };
+                    item.status = ItemStatus::Ended { outcome };
+                    Some(outcome)
+                });
+                self.stop_if(*next == AfterRun::Stop, refused);
+            }
+            WorkflowRecord::TimeExhausted { .. } => {
+                self.is_time_exhausted = true;
+                self.stop_if(true, Some(Outcome::from_limit(Limit::Time, None)));
+            }
+            WorkflowRecord::MergeStarted { phase, .. } => self.phase_mut(*phase).stage = PhaseStage::Merging,
+            WorkflowRecord::PhaseEnded { phase, outcome, problem, stops, .. } => {
+                let phase = self.phase_mut(*phase);
+                phase.stage = PhaseStage::Ended;
+                phase.outcome = Some(*outcome);
+                phase.problem.clone_from(problem);
+                self.stop_if(*stops, Some(*outcome));
+            }
+            WorkflowRecord::UntilStarted { .. } => self.until = UntilState::Checking,
+            WorkflowRecord::UntilEnded { holds, problem, .. } => {
+                self.until = UntilState::Ended { holds: *holds, problem: problem.clone() };
+                let failed = Outcome { kind: OutcomeKind::Failed, ..Outcome::DONE };
+                self.stop_if(holds.is_none(), Some(failed));
+            }
+            WorkflowRecord::ClockStopped { at } => self.stop_clock(*at),
+            WorkflowRecord::ClockStarted { at } => self.clock.since = Some(*at),
+            WorkflowRecord::WorkflowDowntime { duration } => {
+                self.clock.since = self.clock.since.map(|since| since + *duration);
+            }
+            WorkflowRecord::TakenOver { at, idle_since } => self.take_over(*at, *idle_since),
+            WorkflowRecord::CancelOrdered { source, .. } => self.cancelled_by = Some(*source),
+            WorkflowRecord::WorkflowSuspendOrdered { source, .. } => self.suspended_by = Some(*source),
+            WorkflowRecord::WorkflowSuspended { at, source } => {
+                self.stop_clock(*at);
+                self.stage = WorkflowStage::Suspended { since: *at, source: *source };
+            }
+            WorkflowRecord::WorkflowFinished { at, outcome } => {
+                self.stop_clock(*at);
+                self.stage = WorkflowStage::Finished { at: *at, outcome: *outcome };
+            }
+        }
+    }
+
+    fn end_run(
+        &mut self,
+        at: Moment,
+        key: RunKey,
+        end: &RunEnd,
+        next: AfterRun,
+        parked_until: Option<Moment>,
+    ) {
+        if let Some(item) = self.item_mut(key) {
+            // The end states the cost of the whole run, with earlier ends of the same run.
+            let before = item.cost;
+            item.cost = item.cost.max(end.cost);
+            item.active = item.active.max(end.active);
+            let added = item.cost.saturating_sub(before);
+            item.parks = if next == AfterRun::Park { item.parks + 1 } else { 0 };
+            let outcome = end.outcome;
+            match next {
+                AfterRun::Complete | AfterRun::Continue | AfterRun::Stop => {
+                    item.status = ItemStatus::Ended { outcome };
+                }
+                AfterRun::Retry => {
+                    let retries = item.retries + 1;
+                    item.reset_for_run(item.retry + 1);
+                    item.retries = retries;
+                }
+                AfterRun::Park => item.status = ItemStatus::Parked { until: parked_until.unwrap_or(at) },
+                AfterRun::Raise => item.status = ItemStatus::Limited { outcome },
+                AfterRun::Suspend => item.status = ItemStatus::Suspended,
+            }
+            self.cost += added;
+        }
+        self.stop_if(next == AfterRun::Stop, Some(end.outcome));
+        if self.live().next().is_none() {
+            self.stop_clock(at);
+        }
+    }
+
+    /// Continues under a new supervisor: suspended runs are live again.
+    fn take_over(&mut self, at: Moment, idle_since: Moment) {
+        self.suspended_by = None;
+        self.stop_clock(idle_since);
+        if let WorkflowStage::Suspended { .. } = self.stage {
+            self.stage = WorkflowStage::Running;
+        }
+        for item in self.phases.iter_mut().flat_map(|phase| &mut phase.items) {
+            if item.status == ItemStatus::Suspended {
+                item.status = ItemStatus::Live;
+            }
+        }
+        if self.live().next().is_some() {
+            self.clock.since = Some(at);
+        }
+    }
+
+    /// Continues a finished workflow. Everything that did not finish as `done` takes place again.
+    fn reopen(&mut self) {
+        self.stage = WorkflowStage::Running;
+        self.stop = None;
+        self.is_time_exhausted = false;
+        self.cancelled_by = None;
+        self.suspended_by = None;
+        self.until = UntilState::Open;
+        for phase in &mut self.phases {
+            phase.reopen();
+        }
+    }
+
+    /// Sets the outcome of the workflow. The first one counts.
+    fn stop_if(&mut self, stops: bool, outcome: Option<Outcome>) {
+        // A workflow that finished is not suspended: a takeover would not continue it.
+        let outcome = outcome.map(|outcome| {
+            let is_suspended = outcome.kind == OutcomeKind::Suspended;
+            if is_suspended { Outcome { kind: OutcomeKind::Incomplete, ..outcome } } else { outcome }
+        });
+        if stops {
+            self.stop = self.stop.or(outcome);
+        }
+    }
+
+    fn stop_clock(&mut self, at: Moment) {
+        self.clock.before = self.clock.at(at);
+        self.clock.since = None;
+    }
+
+    fn phase_mut(&mut self, phase: usize) -> &mut PhaseState {
+        if self.phases.len() <= phase {
+            self.phases.resize_with(phase + 1, PhaseState::default);
+        }
+        &mut self.phases[phase]
+    }
+
+    fn item_mut(&mut self, key: RunKey) -> Option<&mut ItemState> {
+        self.phases.get_mut(key.phase)?.items.get_mut(key.item as usize)
+    }
+}
+
+impl PhaseState {
+    /// Sets the items. An item of an earlier list keeps its run if it has the same place and name.
+    fn set_items(&mut self, names: &[String], deferred: u32) {
+        let mut old = std::mem::take(&mut self.items).into_iter();
+        self.items = names
+            .iter()
+            .map(|name| match old.next().filter(|item| item.name == *name) {
+                Some(item) => item,
+                None => ItemState { name: name.clone(), retry: self.retry_base, ..ItemState::default() },
+            })
+            .collect();
+        self.deferred = deferred;
+        self.stage = PhaseStage::Running;
+    }
+
+    fn reopen(&mut self) {
+        if self.stage == PhaseStage::Pending || self.is_done() {
+            return;
+        }
+        for item in &mut self.items {
+            item.reopen();
+        }
+        self.retry_base = self.items.iter().map(|item| item.retry + 1).max().unwrap_or(self.retry_base);
+        let needs_list = self.stage == PhaseStage::Listing || self.items.is_empty() || self.deferred > 0;
+        self.stage = if needs_list { PhaseStage::Listing } else { PhaseStage::Running };
+        self.outcome = None;
+        self.problem = None;
+    }
+}
+
+impl ItemState {
+    fn reopen(&mut self) {
+        self.retries = 0;
+        self.parks = 0;
+        let outcome = match self.status {
+            ItemStatus::Ended { outcome }
+            | ItemStatus::Limited { outcome }
+            | ItemStatus::Resuming { outcome } => outcome,
+            ItemStatus::Parked { .. } => Outcome { kind: OutcomeKind::RetryLater, ..Outcome::DONE },
+            ItemStatus::Live | ItemStatus::Suspended => {
+                Outcome { kind: OutcomeKind::Suspended, ..Outcome::DONE }
+            }
+            ItemStatus::Pending => return,
+        };
+        match outcome.kind {
+            OutcomeKind::Done => {}
+            // These runs did not fail: they continue where they stopped.
+            OutcomeKind::OverBudget
+            | OutcomeKind::OutOfTime
+            | OutcomeKind::NeedsPerson
+            | OutcomeKind::RetryLater
+            | OutcomeKind::Cancelled
+            | OutcomeKind::Suspended => self.status = ItemStatus::Resuming { outcome },
+            OutcomeKind::Failed
+            | OutcomeKind::CheckFailed
+            | OutcomeKind::NotStarted
+            | OutcomeKind::Incomplete
+            | OutcomeKind::Partial
+            | OutcomeKind::Bug => self.reset_for_run(self.retry + 1),
+        }
+    }
+
+    /// Prepares a new run of the item.
+    fn reset_for_run(&mut self, retry: u32) {
+        *self = ItemState { name: std::mem::take(&mut self.name), retry, ..ItemState::default() };
+    }
 }

@@ -1,8 +1,15 @@
 //! When to tick next, and why.
 
-use super::Workflow;
-use crate::{Moment, WorkflowPolicy, word_enum};
+use super::schedule::NextStart;
+use super::{ItemStatus, Memory, Workflow, WorkflowStage};
+use crate::{Moment, Span, WorkflowPolicy, word_enum};
 use serde::Serialize;
+
+/// Time between two measurements while too little memory is free. Builds and tests end within seconds.
+pub(super) const MEMORY_INTERVAL: Span = Span::from_secs(5);
+// A run that works without a pause ends by its own limit, after it saved its work. A minute later, only runs
+// that waited in the meantime are left.
+pub(super) const TIME_GRACE: Span = Span::from_mins(1);
 
 word_enum! {
     /// The reason for a tick of a workflow.
@@ -30,7 +37,49 @@ pub struct WorkflowDeadline {
 
 impl Workflow {
     /// Returns when to tick next, or `None` if only another event can change anything.
-    pub fn deadline(&self, _policy: &WorkflowPolicy) -> Option<WorkflowDeadline> {
-        None
+    pub fn deadline(&self, policy: &WorkflowPolicy) -> Option<WorkflowDeadline> {
+        if self.state.stage != WorkflowStage::Running {
+            return None;
+        }
+        let deadlines = [self.time_deadline(policy), self.start_deadline(policy)];
+        deadlines.into_iter().flatten().min_by_key(|deadline| deadline.at)
+    }
+
+    /// Returns when live runs that are left are cancelled.
+    pub(super) fn time_deadline(&self, policy: &WorkflowPolicy) -> Option<WorkflowDeadline> {
+        // Live runs are being stopped already.
+        if self.state.stop_source().is_some() {
+            return None;
+        }
+        let limit = self.state.limits(policy).time?;
+        let clock = self.state.clock;
+        let at = clock.since? + (limit - clock.before) + TIME_GRACE;
+        Some(WorkflowDeadline { at, kind: WorkflowDeadlineKind::Time })
+    }
+
+    /// Returns when the next run can start.
+    fn start_deadline(&self, policy: &WorkflowPolicy) -> Option<WorkflowDeadline> {
+        let park = self.parked_until(policy).map(|at| (at, WorkflowDeadlineKind::Park));
+        let gap =
+            self.state.last_start_at.map(|last| (last + policy.start_gap, WorkflowDeadlineKind::StartGap));
+        let memory = match self.observations.memory {
+            Memory::Unknown => None,
+            Memory::Measuring => return None,
+            Memory::Short { at } => Some((at + MEMORY_INTERVAL, WorkflowDeadlineKind::Memory)),
+        };
+        let (at, kind) = [gap, memory, park].into_iter().flatten().max_by_key(|(at, _)| *at)?;
+        let can_start =
+            matches!(self.next_start(policy, at.max(self.observations.stepped_at)), NextStart::Run { .. });
+        can_start.then_some(WorkflowDeadline { at, kind })
+    }
+
+    /// Returns when the first parked run that has a slot is resumed.
+    fn parked_until(&self, policy: &WorkflowPolicy) -> Option<Moment> {
+        let free = |phase| self.free_slots(policy, phase) > 0;
+        let parked = self.state.all_items().filter_map(|(key, item)| {
+            let ItemStatus::Parked { until } = item.status else { return None };
+            free(key.phase).then_some(until)
+        });
+        parked.min()
     }
 }

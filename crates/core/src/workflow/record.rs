@@ -177,6 +177,9 @@ pub enum WorkflowRecord {
         /// Problem that is not a run's: the items could not be listed, a merge has conflicts.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         problem: Option<String>,
+        /// Whether the workflow stops because of the problem.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        stops: bool,
     },
     /// The condition of `until` is being evaluated.
     UntilStarted {

@@ -1,0 +1,339 @@
+//! Decides which phases and runs start, and when the workflow finishes.
+
+use super::deadline::MEMORY_INTERVAL;
+use super::reaction::configured;
+use super::shares::{is_at_own_limit, is_raised};
+use super::state::is_done;
+use super::{
+    ItemState, ItemStatus, Memory, PhaseStage, RunKey, RunShare, UntilState, Workflow, WorkflowAction,
+    WorkflowRecord, WorkflowStage,
+};
+use crate::{Limit, Moment, Outcome, OutcomeKind, WorkflowPolicy};
+
+/// The next start of a run, as far as limits and slots allow one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum NextStart {
+    /// This run can start.
+    Run { key: RunKey, share: RunShare, resumed: bool },
+    /// A run has a slot, but the budget is used up or reserved.
+    OutOfBudget,
+    /// A run has a slot, but the working time is used up.
+    OutOfTime,
+    /// Only runs are left that wait for a larger share, and no run can release any.
+    RefuseShare(RunKey),
+    /// No run has a slot.
+    None,
+}
+
+impl Workflow {
+    /// Orders everything that the state allows.
+    pub(super) fn advance(&mut self, policy: &WorkflowPolicy, at: Moment) {
+        self.update_clock(at);
+        while self.state.stage == WorkflowStage::Running {
+            let is_changed = self.end_phase(policy, at)
+                || self.finish_if_due(at)
+                || self.exhaust_time(policy, at)
+                || self.continue_iteration(policy, at)
+                || self.order_start(policy, at);
+            if !is_changed {
+                return;
+            }
+        }
+    }
+
+    /// Stops the clock of the working time while every live run waits.
+    fn update_clock(&mut self, at: Moment) {
+        let is_running = self.state.clock.since.is_some();
+        let works = self.state.live().any(|(key, _)| !self.observations.waiting.contains(&key));
+        if works && !is_running {
+            self.record(WorkflowRecord::ClockStarted { at });
+        } else if is_running && !works {
+            self.record(WorkflowRecord::ClockStopped { at });
+        }
+    }
+
+    /// Ends the first phase whose items have all ended, or merges its worktrees.
+    fn end_phase(&mut self, policy: &WorkflowPolicy, at: Moment) -> bool {
+        let can_merge = !self.state.is_stopping();
+        for (phase, state) in self.state.phases.iter().enumerate() {
+            let has_ended = state.items.iter().all(|item| item.outcome().is_some());
+            if state.stage != PhaseStage::Running || !has_ended {
+                continue;
+            }
+            let has_results = state.items.iter().filter_map(ItemState::outcome).any(|end| is_done(&end));
+            if !(policy.phases[phase].has_worktrees && has_results) {
+                let outcome = state.item_outcome();
+                self.record(WorkflowRecord::PhaseEnded { at, phase, outcome, problem: None, stops: false });
+                return true;
+            }
+            if can_merge {
+                self.record(WorkflowRecord::MergeStarted { at, phase });
+                self.step.actions.push(WorkflowAction::Merge(phase));
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Finishes or suspends the workflow if nothing further starts and no run or merge is left.
+    fn finish_if_due(&mut self, at: Moment) -> bool {
+        let state = &self.state;
+        if !self.is_quiet() {
+            return false;
+        }
+        let has_suspended = state.all_items().any(|(_, item)| item.status == ItemStatus::Suspended);
+        let held = self.until_holds().then_some(Outcome::DONE);
+        let outcome = match (state.cancelled_by, state.suspended_by) {
+            (Some(source), _) => Some(Outcome::cancelled(source)),
+            (None, Some(source)) if has_suspended || state.stop.or(held).is_none() => {
+                self.record(WorkflowRecord::WorkflowSuspended { at, source });
+                self.step.actions.push(WorkflowAction::Finish(Outcome::suspended(source)));
+                return true;
+            }
+            (None, Some(_) | None) => state.stop.or(held),
+        };
+        outcome.is_some_and(|outcome| self.finish(at, outcome))
+    }
+
+    fn finish(&mut self, at: Moment, outcome: Outcome) -> bool {
+        self.record(WorkflowRecord::WorkflowFinished { at, outcome });
+        self.step.actions.push(WorkflowAction::Finish(outcome));
+        true
+    }
+
+    /// Cancels live runs that are left after the working time is exhausted.
+    fn exhaust_time(&mut self, policy: &WorkflowPolicy, at: Moment) -> bool {
+        if self.time_deadline(policy).is_none_or(|deadline| deadline.at > at) {
+            return false;
+        }
+        self.record(WorkflowRecord::TimeExhausted { at });
+        self.stop_live_runs();
+        true
+    }
+
+    /// Starts phases, evaluates the condition, or continues with the next iteration.
+    fn continue_iteration(&mut self, policy: &WorkflowPolicy, at: Moment) -> bool {
+        if !self.can_start() {
+            return false;
+        }
+        if self.is_until_due(policy) {
+            self.record(WorkflowRecord::UntilStarted { at });
+            self.step.actions.push(WorkflowAction::CheckUntil);
+            return true;
+        }
+        if let Some(phase) = (0..policy.phases.len()).find(|phase| self.is_phase_due(policy, *phase)) {
+            let has_items = policy.phases[phase].has_items;
+            self.record(WorkflowRecord::PhaseStarted { at, phase, has_items });
+            if has_items {
+                self.step.actions.push(WorkflowAction::ListItems(phase));
+            }
+            return true;
+        }
+        if !self.have_phases_ended(policy) {
+            return false;
+        }
+        if self.state.iteration < self.state.iterations_max(policy) {
+            self.record(WorkflowRecord::IterationStarted { at, iteration: self.state.iteration + 1 });
+            return true;
+        }
+        let is_done = policy.until_after.is_none()
+            && self.state.phases.iter().all(|phase| phase.stage == PhaseStage::Pending || phase.is_done());
+        let partial = Outcome { kind: OutcomeKind::Partial, ..Outcome::DONE };
+        self.finish(at, if is_done { Outcome::DONE } else { partial })
+    }
+
+    fn is_phase_due(&self, policy: &WorkflowPolicy, phase: usize) -> bool {
+        let is_pending = self.stage_of(phase) == PhaseStage::Pending;
+        is_pending
+            && !policy.is_skipped(self.state.iteration, phase)
+            && policy.phases[phase].needs.iter().all(|need| self.is_complete(policy, *need))
+    }
+
+    /// Returns whether the condition must be evaluated now: after its phase, or at the end of the iteration if
+    /// that phase is skipped.
+    fn is_until_due(&self, policy: &WorkflowPolicy) -> bool {
+        self.state.until == UntilState::Open
+            && policy.until_after.is_some_and(|phase| {
+                if policy.is_skipped(self.state.iteration, phase) {
+                    self.have_phases_ended(policy)
+                } else {
+                    self.stage_of(phase) == PhaseStage::Ended
+                }
+            })
+    }
+
+    fn have_phases_ended(&self, policy: &WorkflowPolicy) -> bool {
+        (0..policy.phases.len()).all(|phase| self.is_complete(policy, phase))
+    }
+
+    fn is_complete(&self, policy: &WorkflowPolicy, phase: usize) -> bool {
+        policy.is_skipped(self.state.iteration, phase) || self.stage_of(phase) == PhaseStage::Ended
+    }
+
+    fn stage_of(&self, phase: usize) -> PhaseStage {
+        self.state.phases.get(phase).map_or(PhaseStage::Pending, |state| state.stage)
+    }
+
+    /// Returns whether phases and runs may start.
+    fn can_start(&self) -> bool {
+        let is_checking = self.state.until == UntilState::Checking;
+        !self.state.is_stopping() && !is_checking && !self.until_holds()
+    }
+
+    pub(super) fn until_holds(&self) -> bool {
+        matches!(self.state.until, UntilState::Ended { holds: Some(true), .. })
+    }
+
+    /// Returns whether no run is live and no merge is in progress.
+    fn is_quiet(&self) -> bool {
+        self.state.live().next().is_none()
+            && self.state.phases.iter().all(|phase| phase.stage != PhaseStage::Merging)
+    }
+
+    /// Has the memory measured before a run starts, or finishes if none can start.
+    fn order_start(&mut self, policy: &WorkflowPolicy, at: Moment) -> bool {
+        match self.next_start(policy, at) {
+            NextStart::Run { .. } => {
+                self.measure_memory(policy, at);
+                false
+            }
+            NextStart::OutOfBudget if self.is_quiet() => {
+                self.finish(at, Outcome::from_limit(Limit::Budget, None))
+            }
+            NextStart::OutOfTime if self.is_quiet() => {
+                self.record(WorkflowRecord::TimeExhausted { at });
+                true
+            }
+            NextStart::RefuseShare(key) => {
+                let phase = &policy.phases[key.phase];
+                let next = self.state.item(key).map(|item| configured(phase, item, OutcomeKind::OverBudget));
+                let next = next.unwrap_or_default();
+                self.record(WorkflowRecord::ShareRefused { at, key, next });
+                true
+            }
+            NextStart::OutOfBudget | NextStart::OutOfTime | NextStart::None => false,
+        }
+    }
+
+    fn measure_memory(&mut self, policy: &WorkflowPolicy, at: Moment) {
+        let is_due = match self.observations.memory {
+            Memory::Unknown => true,
+            Memory::Measuring => false,
+            Memory::Short { at: since } => at < since || at >= since + MEMORY_INTERVAL,
+        };
+        if is_due && self.has_gap_passed(policy, at) {
+            self.observations.memory = Memory::Measuring;
+            self.step.actions.push(WorkflowAction::MeasureMemory);
+        }
+    }
+
+    fn has_gap_passed(&self, policy: &WorkflowPolicy, at: Moment) -> bool {
+        // A clock that was set back must not delay a start by hours.
+        self.state.last_start_at.is_none_or(|last| at < last || at >= last + policy.start_gap)
+    }
+
+    /// Starts the next run. A workflow without a live run must not wait for memory: it could wait forever.
+    pub(super) fn on_memory_measured(&mut self, policy: &WorkflowPolicy, at: Moment, is_enough: bool) {
+        if self.observations.memory != Memory::Measuring {
+            return;
+        }
+        self.observations.memory = Memory::Unknown;
+        if !is_enough && self.state.live().next().is_some() {
+            self.observations.memory = Memory::Short { at };
+        } else if let NextStart::Run { key, share, resumed } = self.next_start(policy, at) {
+            self.record(WorkflowRecord::RunPlanned { at, key, share, resumed });
+            let item = self.state.item(key).cloned().unwrap_or_default();
+            self.step.actions.push(item.start_action(key));
+        }
+    }
+
+    /// Returns the next run that can start, by limits and slots. Resumes come first.
+    pub(super) fn next_start(&self, policy: &WorkflowPolicy, at: Moment) -> NextStart {
+        let candidates = self.candidates(policy, at);
+        let Some((first, _)) = candidates.first() else { return NextStart::None };
+        let is_limited = |item: &ItemState| matches!(item.status, ItemStatus::Limited { .. });
+        let has_other = candidates.iter().any(|(_, item)| !is_limited(item));
+        if !self.state.has_time(policy, at) {
+            return NextStart::OutOfTime;
+        }
+        if has_other && !self.state.has_budget(policy) {
+            return NextStart::OutOfBudget;
+        }
+        for (key, item) in &candidates {
+            let phase = &policy.phases[key.phase];
+            let count = self.startable_count(policy, &candidates, is_limited(item));
+            if is_at_own_limit(item, phase) {
+                let key = RunKey { retry: key.retry + 1, ..*key };
+                let share = self.state.share(policy, phase, &ItemState::default(), count, at);
+                return NextStart::Run { key, share, resumed: false };
+            }
+            let share = self.state.share(policy, phase, item, count, at);
+            if !is_limited(item) || is_raised(item, &share) {
+                let resumed = item.status != ItemStatus::Pending;
+                return NextStart::Run { key: *key, share, resumed };
+            }
+        }
+        if self.is_quiet() { NextStart::RefuseShare(*first) } else { NextStart::None }
+    }
+
+    /// Returns the items that have a slot, resumes first. While a run is parked, only parked runs start.
+    fn candidates(&self, policy: &WorkflowPolicy, at: Moment) -> Vec<(RunKey, &ItemState)> {
+        if !self.can_start() {
+            return Vec::new();
+        }
+        let is_parked = |item: &ItemState| matches!(item.status, ItemStatus::Parked { .. });
+        let has_parked = self.state.all_items().any(|(_, item)| is_parked(item));
+        let free: Vec<u32> =
+            (0..self.state.phases.len()).map(|phase| self.free_slots(policy, phase)).collect();
+        let rank = |item: &ItemState| match item.status {
+            ItemStatus::Parked { until } if until <= at => Some(0),
+            ItemStatus::Resuming { .. } if !has_parked => Some(1),
+            ItemStatus::Limited { .. } if !has_parked => Some(2),
+            ItemStatus::Pending if !has_parked => Some(3),
+            ItemStatus::Parked { .. }
+            | ItemStatus::Resuming { .. }
+            | ItemStatus::Limited { .. }
+            | ItemStatus::Pending
+            | ItemStatus::Live
+            | ItemStatus::Suspended
+            | ItemStatus::Ended { .. } => None,
+        };
+        let mut ranked: Vec<(u8, (RunKey, &ItemState))> = self
+            .state
+            .all_items()
+            .filter(|(key, _)| free[key.phase] > 0)
+            .filter_map(|(key, item)| Some((rank(item)?, (key, item))))
+            .collect();
+        ranked.sort_by_key(|(rank, _)| *rank);
+        ranked.into_iter().map(|(_, candidate)| candidate).collect()
+    }
+
+    /// Returns how many runs can start now. Runs that wait for a larger share count only if one of them is
+    /// about to be raised.
+    fn startable_count(
+        &self,
+        policy: &WorkflowPolicy,
+        candidates: &[(RunKey, &ItemState)],
+        is_limited: bool,
+    ) -> u64 {
+        let mut by_phase = vec![0_u32; self.state.phases.len()];
+        for (key, item) in candidates {
+            by_phase[key.phase] += u32::from(!matches!(item.status, ItemStatus::Limited { .. }));
+        }
+        let slots = by_phase.iter().zip(0..).map(|(count, phase)| self.free_slots(policy, phase).min(*count));
+        let live = self.state.live().count() as u64;
+        let startable = slots.map(u64::from).sum::<u64>() + u64::from(is_limited);
+        startable.min(u64::from(policy.parallel_max).saturating_sub(live)).max(1)
+    }
+
+    /// Returns how many runs of a phase can start next to the live ones.
+    pub(super) fn free_slots(&self, policy: &WorkflowPolicy, phase: usize) -> u32 {
+        let (mut live, mut live_of_phase) = (0, 0);
+        for (key, _) in self.state.live() {
+            live += 1;
+            live_of_phase += u32::from(key.phase == phase);
+        }
+        let of_phase = policy.phases[phase].parallel_max.saturating_sub(live_of_phase);
+        of_phase.min(policy.parallel_max.saturating_sub(live))
+    }
+}

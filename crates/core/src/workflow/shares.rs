@@ -1,0 +1,75 @@
+//! Divides the rest of the limits among the runs that can start.
+
+use super::{ItemState, ItemStatus, PhasePolicy, RunShare, WorkflowState};
+use crate::{Moment, Span, Usd, WorkflowPolicy};
+
+// Less than this, or than a hundredth of the limit, does not suffice for one response.
+const BUDGET_MIN: Usd = Usd(10_000);
+const TIME_MIN: Span = Span::from_secs(10);
+const LIMIT_PARTS: u64 = 100;
+
+impl WorkflowState {
+    /// Returns the part of the budget that no run used or may use. `None` is unlimited.
+    pub fn unreserved(&self, policy: &WorkflowPolicy) -> Option<Usd> {
+        let limit = self.limits(policy).budget?;
+        Some(limit.saturating_sub(self.cost).saturating_sub(self.reserved()))
+    }
+
+    /// Returns the remaining working time. `None` is unlimited.
+    pub fn remaining_time(&self, policy: &WorkflowPolicy, at: Moment) -> Option<Span> {
+        Some(self.limits(policy).time? - self.clock.at(at))
+    }
+
+    /// Returns whether the budget suffices for another run.
+    pub(super) fn has_budget(&self, policy: &WorkflowPolicy) -> bool {
+        self.unreserved(policy).is_none_or(|rest| rest >= self.budget_min(policy))
+    }
+
+    /// Returns whether the working time suffices for another run.
+    pub(super) fn has_time(&self, policy: &WorkflowPolicy, at: Moment) -> bool {
+        let limit = self.limits(policy).time.unwrap_or_default();
+        let min = TIME_MIN.at_most(Span(limit.0 / LIMIT_PARTS)).max(Span(1));
+        self.remaining_time(policy, at).is_none_or(|rest| rest >= min)
+    }
+
+    fn budget_min(&self, policy: &WorkflowPolicy) -> Usd {
+        let limit = self.limits(policy).budget.unwrap_or_default();
+        BUDGET_MIN.min(Usd(limit.0 / LIMIT_PARTS)).max(Usd(1))
+    }
+
+    /// Returns the share of a run if `count` runs, with this one, can start now. A resumed run keeps its own
+    /// usage on top.
+    pub(super) fn share(
+        &self,
+        policy: &WorkflowPolicy,
+        phase: &PhasePolicy,
+        item: &ItemState,
+        count: u64,
+        at: Moment,
+    ) -> RunShare {
+        let budget = self.unreserved(policy).map(|rest| {
+            let part = Usd(rest.0 / count.max(1)).max(self.budget_min(policy)).min(rest);
+            item.cost + part
+        });
+        let time = self.remaining_time(policy, at).map(|rest| item.active + rest);
+        RunShare {
+            budget: budget.into_iter().chain(phase.budget).min(),
+            time: time.into_iter().chain(phase.time).min(),
+        }
+    }
+}
+
+/// Returns whether a run that used up its share is worth resuming with the new one.
+pub(super) fn is_raised(item: &ItemState, share: &RunShare) -> bool {
+    let old = item.share.and_then(|share| share.budget);
+    // A slightly larger share would resume the run again and again, for a few responses each.
+    old.zip(share.budget).is_none_or(|(old, new)| new.0.saturating_mul(2) >= old.0.saturating_mul(3))
+}
+
+/// Returns whether the run ended by the limits that its phase sets. To resume it would end it again.
+pub(super) fn is_at_own_limit(item: &ItemState, phase: &PhasePolicy) -> bool {
+    let ItemStatus::Resuming { outcome } = item.status else { return false };
+    outcome.limit.is_some()
+        && (phase.budget.is_some_and(|budget| item.cost >= budget)
+            || phase.time.is_some_and(|time| item.active >= time))
+}

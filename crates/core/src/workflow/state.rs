@@ -24,6 +24,8 @@ pub struct WorkflowState {
     pub last_start_at: Option<Moment>,
     /// Outcome with which the workflow finishes once its live runs have ended.
     pub stop: Option<Outcome>,
+    /// Whether live runs are cancelled because the working time is exhausted.
+    pub is_time_exhausted: bool,
     /// Source of the cancellation.
     pub cancelled_by: Option<CancelSource>,
     /// Signal of the suspension.
@@ -166,8 +168,11 @@ pub enum ItemStatus {
     /// Its run is about to start.
     #[default]
     Pending,
-    /// Its run ended in an earlier stay of the workflow and is about to be resumed.
-    Resuming,
+    /// Its run ended before the workflow was reopened and is about to be resumed.
+    Resuming {
+        /// Outcome of the run so far.
+        outcome: Outcome,
+    },
     /// Its run is live.
     Live,
     /// Its run ended as `retry_later` and is resumed at this moment.
@@ -224,9 +229,10 @@ impl WorkflowState {
     pub fn items(&self, phase: usize) -> impl Iterator<Item = (RunKey, &ItemState)> {
         let iteration = self.iteration;
         let items = self.phases.get(phase).map_or(&[][..], |state| &state.items);
-        items.iter().zip(0..).map(move |(item, index)| {
-            (RunKey { iteration, phase, item: index, retry: item.retry }, item)
-        })
+        items
+            .iter()
+            .zip(0..)
+            .map(move |(item, index)| (RunKey { iteration, phase, item: index, retry: item.retry }, item))
     }
 
     /// Returns all items of the iteration with their keys, in order.
@@ -259,13 +265,45 @@ impl WorkflowState {
 
     /// Returns the source with which live runs are being stopped.
     pub(super) fn stop_source(&self) -> Option<CancelSource> {
-        let is_out_of_time = self.stop.is_some_and(|outcome| outcome.kind == OutcomeKind::OutOfTime && outcome.fault.is_none());
         let cancelled = self.cancelled_by.map(cancelling);
-        cancelled.or(self.suspended_by).or(is_out_of_time.then_some(CancelSource::Person))
+        cancelled.or(self.suspended_by).or(self.is_time_exhausted.then_some(CancelSource::Person))
     }
 }
 
+impl PhaseState {
+    /// Returns `done`, or the outcome of the first item that did not finish as `done`.
+    pub(super) fn item_outcome(&self) -> Outcome {
+        self.items
+            .iter()
+            .filter_map(ItemState::outcome)
+            .find(|outcome| !is_done(outcome))
+            .unwrap_or(Outcome::DONE)
+    }
+
+    /// Returns whether the phase ended with every item done and none deferred.
+    pub(super) fn is_done(&self) -> bool {
+        self.outcome.as_ref().is_some_and(is_done) && self.deferred == 0
+    }
+}
+
+pub(super) fn is_done(outcome: &Outcome) -> bool {
+    outcome.kind == OutcomeKind::Done
+}
+
 impl ItemState {
+    /// Returns the outcome of an item whose run ended for good.
+    pub fn outcome(&self) -> Option<Outcome> {
+        match self.status {
+            ItemStatus::Ended { outcome } => Some(outcome),
+            ItemStatus::Pending
+            | ItemStatus::Resuming { .. }
+            | ItemStatus::Live
+            | ItemStatus::Parked { .. }
+            | ItemStatus::Limited { .. }
+            | ItemStatus::Suspended => None,
+        }
+    }
+
     /// Returns the action that starts the planned run, or continues it after a takeover.
     pub(super) fn start_action(&self, key: RunKey) -> WorkflowAction {
         let share = self.share.unwrap_or_default();

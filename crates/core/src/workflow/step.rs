@@ -1,12 +1,184 @@
-//! The workflow's transition table.
+//! The workflow's transition table: decides for each event what follows.
 
-use super::{Workflow, WorkflowEvent, WorkflowStep};
-use crate::{Now, WorkflowPolicy};
+use super::reaction::{after_run, configured};
+use super::{
+    AfterRun, ItemState, ItemStatus, PhaseStage, RunEnd, RunKey, UntilState, Workflow, WorkflowAction,
+    WorkflowEvent, WorkflowRecord, WorkflowStage, WorkflowStep, cancelling,
+};
+use crate::{CancelSource, Now, Outcome, OutcomeKind, WorkflowPolicy};
+
+/// Problem of a phase whose list of items is empty.
+const NO_ITEMS: &str = "no items";
 
 impl Workflow {
     /// Decides what follows an event. The records are already applied; the caller writes them to disk and
     /// then performs the actions.
-    pub fn step(&mut self, _policy: &WorkflowPolicy, _now: Now, _event: WorkflowEvent) -> WorkflowStep {
+    pub fn step(&mut self, policy: &WorkflowPolicy, now: Now, event: WorkflowEvent) -> WorkflowStep {
+        let Now { at, .. } = now;
+        self.observations.stepped_at = at;
+        match event {
+            WorkflowEvent::Started => self.on_started(now),
+            WorkflowEvent::TakenOver { idle_since } => {
+                if self.state.stage != WorkflowStage::New {
+                    self.record(WorkflowRecord::TakenOver { at, idle_since });
+                    self.step.actions = self.unfinished_actions();
+                }
+            }
+            WorkflowEvent::Reopened { limits, iterations_max } => {
+                if self.state.outcome().is_some() {
+                    self.record(WorkflowRecord::WorkflowReopened { at, limits, iterations_max });
+                    self.list_again();
+                }
+            }
+            WorkflowEvent::ItemsListed { phase, items } => self.on_items_listed(policy, now, phase, items),
+            WorkflowEvent::RunEnded { key, end } => self.on_run_ended(policy, now, key, end),
+            WorkflowEvent::RunWaits { key, waits } => {
+                if waits && self.is_live(key) {
+                    self.observations.waiting.insert(key);
+                } else {
+                    self.observations.waiting.remove(&key);
+                }
+            }
+            WorkflowEvent::Merged { phase, problem } => self.on_merged(policy, now, phase, problem),
+            WorkflowEvent::UntilEnded { holds } => {
+                if self.state.until == UntilState::Checking {
+                    let problem = holds.as_ref().err().cloned();
+                    self.record(WorkflowRecord::UntilEnded { at, holds: holds.ok(), problem });
+                }
+            }
+            WorkflowEvent::MemoryMeasured { is_enough } => self.on_memory_measured(policy, at, is_enough),
+            WorkflowEvent::Tick => {}
+            WorkflowEvent::Downtime(duration) => {
+                if self.state.clock.since.is_some() {
+                    self.record(WorkflowRecord::WorkflowDowntime { duration });
+                }
+            }
+            WorkflowEvent::CancelRequested(source) => self.on_cancel(now, source),
+            WorkflowEvent::SuspendRequested(source) => self.on_suspend(now, source),
+        }
+        self.advance(policy, at);
         std::mem::take(&mut self.step)
+    }
+
+    pub(super) fn record(&mut self, record: WorkflowRecord) {
+        self.apply(&record);
+        self.step.records.push(record);
+    }
+
+    fn on_started(&mut self, now: Now) {
+        if self.state.stage == WorkflowStage::New {
+            self.record(WorkflowRecord::WorkflowStarted { at: now.at });
+            self.record(WorkflowRecord::IterationStarted { at: now.at, iteration: 1 });
+        }
+    }
+
+    /// Lists the items again of phases whose reopening needs it.
+    fn list_again(&mut self) {
+        let listing =
+            self.state.phases.iter().zip(0..).filter(|(phase, _)| phase.stage == PhaseStage::Listing);
+        self.step.actions.extend(listing.map(|(_, phase)| WorkflowAction::ListItems(phase)));
+    }
+
+    fn on_items_listed(
+        &mut self,
+        policy: &WorkflowPolicy,
+        now: Now,
+        phase: usize,
+        items: Result<Vec<String>, String>,
+    ) {
+        let Now { at, .. } = now;
+        let Some(state) = self.state.phases.get(phase).filter(|state| state.stage == PhaseStage::Listing)
+        else {
+            return;
+        };
+        match items {
+            Ok(mut items) => {
+                // Items of an earlier list that are done leave their places to deferred ones.
+                let done = state.items.iter().filter(|item| item.outcome() == Some(Outcome::DONE)).count();
+                let max = done.saturating_add(policy.phases[phase].items_max as usize);
+                let deferred = u32::try_from(items.len().saturating_sub(max)).unwrap_or(u32::MAX);
+                items.truncate(max);
+                let is_empty = items.is_empty();
+                self.record(WorkflowRecord::ItemsListed { at, phase, items, deferred });
+                if is_empty {
+                    let problem = Some(NO_ITEMS.to_owned());
+                    let outcome = Outcome::DONE;
+                    self.record(WorkflowRecord::PhaseEnded { at, phase, outcome, problem, stops: false });
+                }
+            }
+            Err(problem) => self.end_with_problem(policy, now, phase, OutcomeKind::Failed, problem),
+        }
+    }
+
+    fn on_merged(&mut self, policy: &WorkflowPolicy, now: Now, phase: usize, problem: Option<String>) {
+        let Some(state) = self.state.phases.get(phase).filter(|state| state.stage == PhaseStage::Merging)
+        else {
+            return;
+        };
+        let outcome = state.item_outcome();
+        match problem {
+            Some(problem) => {
+                self.end_with_problem(policy, now, phase, OutcomeKind::NeedsPerson, problem);
+            }
+            None => self.record(WorkflowRecord::PhaseEnded {
+                at: now.at,
+                phase,
+                outcome,
+                problem: None,
+                stops: false,
+            }),
+        }
+    }
+
+    fn end_with_problem(
+        &mut self,
+        policy: &WorkflowPolicy,
+        now: Now,
+        phase: usize,
+        kind: OutcomeKind,
+        problem: String,
+    ) {
+        // No run can be retried, so that only one reaction does not stop.
+        let stops = configured(&policy.phases[phase], &ItemState::default(), kind) != AfterRun::Continue;
+        let outcome = Outcome { kind, ..Outcome::DONE };
+        self.record(WorkflowRecord::PhaseEnded { at: now.at, phase, outcome, problem: Some(problem), stops });
+    }
+
+    fn on_run_ended(&mut self, policy: &WorkflowPolicy, now: Now, key: RunKey, end: RunEnd) {
+        let Some(item) = self.state.item(key).filter(|item| item.status == ItemStatus::Live) else { return };
+        let (next, parked_until) = after_run(&self.state, &policy.phases[key.phase], item, &end, now);
+        self.record(WorkflowRecord::RunEnded { at: now.at, key, end, next, parked_until });
+    }
+
+    fn is_live(&self, key: RunKey) -> bool {
+        self.state.item(key).is_some_and(|item| item.status == ItemStatus::Live)
+    }
+
+    /// Cancels the live runs. A second, harder cancellation is passed on.
+    fn on_cancel(&mut self, now: Now, source: CancelSource) {
+        let is_new = match self.state.cancelled_by.map(cancelling) {
+            None => true,
+            Some(before) => before != CancelSource::PersonNow && source == CancelSource::PersonNow,
+        };
+        if self.state.stage == WorkflowStage::Running && is_new {
+            self.record(WorkflowRecord::CancelOrdered { at: now.at, source });
+            self.stop_live_runs();
+        }
+    }
+
+    /// Suspends the live runs. A workflow that is being cancelled stays cancelled.
+    fn on_suspend(&mut self, now: Now, source: CancelSource) {
+        let is_stopped = self.state.cancelled_by.or(self.state.suspended_by).is_some();
+        if self.state.stage == WorkflowStage::Running && !is_stopped {
+            self.record(WorkflowRecord::WorkflowSuspendOrdered { at: now.at, source });
+            self.stop_live_runs();
+        }
+    }
+
+    pub(super) fn stop_live_runs(&mut self) {
+        if let Some(source) = self.state.stop_source() {
+            let live: Vec<RunKey> = self.state.live().map(|(key, _)| key).collect();
+            self.step.actions.extend(live.into_iter().map(|key| WorkflowAction::StopRun { key, source }));
+        }
     }
 }
