@@ -12,7 +12,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("longhaul-core", &[]),
     ("longhaul-agent", &["longhaul-core"]),
     ("longhaul-store", &["longhaul-core"]),
-    ("longhaul", &["longhaul-agent", "longhaul-core", "longhaul-store"]),
+    ("longhaul", &["longhaul-agent", "longhaul-core", "longhaul-store", "longhaul-workflow"]),
     ("longhaul-drill", &["longhaul-agent", "longhaul-core"]),
     ("longhaul-playbook", &["longhaul-agent", "longhaul-core", "longhaul-store"]),
     ("longhaul-sim", &["longhaul-agent", "longhaul-core"]),

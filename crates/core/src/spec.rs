@@ -72,6 +72,9 @@ pub struct RunSpec {
     /// that file.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub diagnostic: bool,
+    /// JSON schema of the agent's last answer, as JSON text. `None` for an answer in any form.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub result_schema: Option<String>,
     /// The user's price table as text, because its file may change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prices: Option<String>,
@@ -112,6 +115,7 @@ impl RunSpec {
             handoff_tokens: HANDOFF_TOKENS_MAX,
             keep_partial_messages: false,
             diagnostic: false,
+            result_schema: None,
             prices: None,
             effects: None,
         }

@@ -87,6 +87,7 @@ mod supervise_error;
 mod supervisor;
 pub mod transfer;
 pub mod watchdog;
+pub mod workflow;
 mod world;
 
 pub use canceller::Canceller;

@@ -1,7 +1,7 @@
 //! The request for a new run: its description, and where it is stored.
 
 use longhaul_core::RunSpec;
-use longhaul_store::{Inherited, Placement};
+use longhaul_store::{Inherited, Placement, WorkflowPosition};
 use std::collections::BTreeMap;
 
 /// A request for a new run. A [`RunSpec`] converts into one.
@@ -15,10 +15,13 @@ pub struct RunRequest {
     pub inherited: Option<Inherited>,
     /// Origins of the description's values, for the plan.
     pub origins: BTreeMap<String, String>,
+    /// Position in the workflow that starts the run, if one does.
+    pub workflow: Option<WorkflowPosition>,
 }
 
 impl From<RunSpec> for RunRequest {
     fn from(spec: RunSpec) -> RunRequest {
-        RunRequest { placement: Placement::default(), spec, inherited: None, origins: BTreeMap::new() }
+        let placement = Placement::default();
+        RunRequest { placement, spec, inherited: None, origins: BTreeMap::new(), workflow: None }
     }
 }

@@ -156,7 +156,7 @@ fn prepare(
     started_at: Moment,
 ) -> Result<PreparedPlan, SuperviseError> {
     let cwd = resolve_workspace(home, request, day)?;
-    let RunRequest { spec, inherited, origins, .. } = request;
+    let RunRequest { spec, inherited, origins, workflow, .. } = request;
     spec.validate()?;
     // Salt 0 separates the first session's id from the draws of the steps.
     let session = spec.session.get_or_insert_with(|| SessionPlan::New(draw_uuid(random_seed(), 0))).clone();
@@ -172,6 +172,7 @@ fn prepare(
         origins: origins.clone(),
         marker: Some(RunMarker::random()),
         inherited: inherited.clone(),
+        workflow: workflow.clone(),
         ..Plan::new(spec.clone().with(|spec| spec.cwd = cwd), started_at)
     };
     // The run gets its id with its directory.

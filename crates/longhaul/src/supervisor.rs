@@ -1,6 +1,7 @@
 //! The library's entry point: supervises the runs of one home. It never decides how a run continues.
 
 use crate::run_handle::HandleSender;
+use crate::workflow::{ObservedWorkflow, WorkflowObserver, WorkflowStart};
 use crate::{
     Canceller, Environment, ObservedRun, Observer, ResumeOptions, RunHandle, RunRequest, RunStart,
     SuperviseError,
@@ -107,6 +108,16 @@ impl Supervisor {
         // If the thread ends, the handle reports it.
         let _ = sender.send(run);
         Ok(handle)
+    }
+
+    /// Drives a workflow on the caller's thread, with an observer of its decisions.
+    pub fn observe_workflow<'a>(
+        &self,
+        start: WorkflowStart,
+        observer: &'a mut dyn WorkflowObserver,
+    ) -> ObservedWorkflow<'a> {
+        let (home, environment) = (self.home.clone(), self.environment.clone());
+        ObservedWorkflow::new(start, home, environment, observer, Canceller::new())
     }
 
     /// Drives a run on the caller's thread, with an observer that borrows the run's state after each step.

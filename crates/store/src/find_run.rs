@@ -61,6 +61,11 @@ impl Home {
             .is_ok_and(|history| Run::replay(history.records()).state().outcome().is_none())
     }
 
+    /// Returns the run with this complete id. `None` if there is none.
+    pub fn run_with_id(&self, id: &RunId) -> Result<Option<RunDir>, StoreError> {
+        Ok(self.find_exact(id)?.map(|path| RunDir::new(path, id.clone())))
+    }
+
     /// Returns the directory with this id, whatever it contains. A link to a missing directory does not
     /// count.
     pub(crate) fn find_exact(&self, id: &RunId) -> Result<Option<PathBuf>, StoreError> {

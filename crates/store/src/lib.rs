@@ -47,6 +47,7 @@ mod supervisor_requests;
 mod trust;
 mod workflow_dir;
 mod workflow_plan;
+mod workflow_status;
 mod workspace_record;
 
 pub use atomic::{Durability, replace, replace_json};
@@ -86,6 +87,7 @@ pub use status::Status;
 pub use supervisor_requests::SupervisorRequest;
 pub use workflow_dir::{WorkflowDir, WorkflowHint, WorkflowResult};
 pub use workflow_plan::{WorkflowPlan, WorkflowPosition, WorkflowSource};
+pub use workflow_status::{ItemReport, PhaseReport, WorkflowStatus};
 pub use workspace_record::{
     DiffStat, RunBoundary, UnrecordedReason, WorkspaceEnd, WorkspaceRecord, WorkspaceState,
 };

@@ -6,23 +6,21 @@
 //! journal.jsonl    the journal: see `journal.rs`
 //! status.json      derived, for people and other programs
 //! results/2/prove/3.json    result of item 3 of phase `prove` in iteration 2
-//! commands/001.log output of the commands that list items or check `until`
+//! commands/001.stdout.log, 001.stderr.log    output of the commands that list items or check `until`
 //! hints/001.json   hint of a person; once a phase receives it: hints/<iteration>-<phase>/001.json
 //! requests/        requests of other processes to the supervisor: `cancel`, `cancel-now`
 //! ```
 
 use crate::atomic::{Durability, replace_json};
-use crate::files::{make_dirs, read_json};
+use crate::files::{make_dirs, private, read_json};
 use crate::supervisor_requests::{send_to, take_from};
 use crate::trust::check_trusted;
-use crate::{StoreError, SupervisorRequest, WorkflowPlan, failpoint_io};
+use crate::{StoreError, SupervisorRequest, WorkflowPlan, WorkflowStatus, failpoint_io};
 use longhaul_core::{Moment, Rfc3339, RunId};
-use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::fs::{self, File};
 use std::io;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 /// The directory of a workflow.
@@ -111,24 +109,25 @@ impl WorkflowDir {
     }
 
     /// Reads the status as last written. It may lag behind the journal.
-    pub fn status<S: DeserializeOwned>(&self) -> Result<S, StoreError> {
+    pub fn status(&self) -> Result<WorkflowStatus, StoreError> {
         read_json("status", &self.path.join("status.json"))
     }
 
     /// Replaces `status.json`, without a disk flush, because it can be derived again.
-    pub fn write_status(&self, status: &impl Serialize) -> Result<(), StoreError> {
+    pub fn write_status(&self, status: &WorkflowStatus) -> Result<(), StoreError> {
         replace_json(&self.path.join("status.json"), status, Durability::Process)
     }
 
-    /// Opens the output of own command `number` (from 1), empty.
-    pub fn create_command_output(&self, number: u64) -> Result<(PathBuf, File), StoreError> {
+    /// Opens the standard output and the standard error of own command `number` (from 1), empty.
+    pub fn create_command_output(&self, number: u64) -> Result<[(PathBuf, File); 2], StoreError> {
         let dir = self.path.join("commands");
         make_dirs(&dir).map_err(StoreError::io("create directory", &dir))?;
-        let path = dir.join(format!("{number:03}.log"));
-        let mut options = File::options();
-        options.create(true).write(true).truncate(true).mode(0o600);
-        let file = options.open(&path).map_err(StoreError::io("create file", &path))?;
-        Ok((path, file))
+        let create = |name: &str| {
+            let path = dir.join(format!("{number:03}.{name}.log"));
+            let file = private().create(true).write(true).truncate(true).open(&path);
+            Ok((path.clone(), file.map_err(StoreError::io("create file", &path))?))
+        };
+        Ok([create("stdout")?, create("stderr")?])
     }
 
     fn result_path(&self, iteration: u32, phase: &str, item: u32) -> PathBuf {

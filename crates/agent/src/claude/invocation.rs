@@ -127,6 +127,9 @@ fn args(context: &AgentContext, plan: &AttemptPlan, prior: &PriorAttempts) -> Ve
     if let Some(mode) = &spec.permission_mode {
         add(&["--permission-mode", mode]);
     }
+    if let Some(schema) = &spec.result_schema {
+        add(&["--json-schema", schema]);
+    }
     // A second safeguard for times without a supervisor. The agent enforces it per process.
     if let Some(money) = plan.remaining.budget {
         add(&["--max-budget-usd", &format!("{:.6}", money.as_dollars())]);

@@ -121,7 +121,7 @@ impl PreparedRun {
         let has_permission_mode = self.spec.permission_mode.is_some() || !is_claude;
         let options = DisplayOptions { has_permission_mode, ..options };
         let PreparedRun { spec, placement, inherited, origins, .. } = self;
-        let request = RunRequest { placement, spec, inherited, origins };
+        let request = RunRequest { placement, spec, inherited, origins, workflow: None };
         supervise_and_print(global, options, &open_home::open()?, request.into())
     }
 }

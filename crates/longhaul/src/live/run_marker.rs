@@ -39,6 +39,11 @@ impl RunMarker {
         RunMarker { run: run.clone(), token: plan.marker.clone() }
     }
 
+    /// Creates the marker of a workflow's own commands.
+    pub(crate) fn for_workflow(workflow: &RunId, token: &str) -> RunMarker {
+        RunMarker { run: workflow.clone(), token: Some(token.to_owned()) }
+    }
+
     /// Creates a marker for a process that belongs to no run.
     pub(crate) fn unowned() -> RunMarker {
         RunMarker { run: RunId::from(RunMarker::random().as_str()), token: None }

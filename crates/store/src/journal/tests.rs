@@ -298,7 +298,7 @@ fn failed_write_keeps_earlier_steps() {
 fn handles_missing_and_empty_journals() {
     let dir = dir();
     let missing = dir.path().join("none");
-    let error = Journal::load(&missing).expect_err("missing");
+    let error = <Journal>::load(&missing).expect_err("missing");
     assert_eq!(
         error.to_string(),
         format!("cannot read journal {}: no such file or directory", missing.display())

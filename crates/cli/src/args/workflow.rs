@@ -1,0 +1,103 @@
+//! The arguments of `longhaul loop` and `longhaul hint`.
+
+use super::limits::{budget, duration_limit};
+use super::{AgentArgs, PolicyArgs};
+use clap::{Args, Subcommand};
+use longhaul_core::{Span, Usd, parse_bytes};
+use longhaul_store::is_run_id;
+use std::num::NonZeroU32;
+use std::path::PathBuf;
+
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+pub struct LoopArgs {
+    #[command(subcommand)]
+    pub command: Option<LoopCommand>,
+    /// Workflow file, or the name of a built-in workflow
+    #[arg(value_name = "FILE", required = true, help_heading = "Workflow")]
+    pub file: Option<PathBuf>,
+    /// Set a parameter of the workflow; repeatable
+    #[arg(long = "set", value_name = "KEY=VALUE", value_parser = parameter, help_heading = "Workflow")]
+    pub parameters: Vec<(String, String)>,
+    /// Text for prompts that quote `focus`
+    #[arg(long, value_name = "TEXT", help_heading = "Workflow")]
+    pub focus: Option<String>,
+    /// Start the first iteration with this phase
+    #[arg(long, value_name = "PHASE", help_heading = "Workflow")]
+    pub from: Option<String>,
+    /// Run only this phase
+    #[arg(long, value_name = "PHASE", conflicts_with = "from", help_heading = "Workflow")]
+    pub only: Option<String>,
+    /// Maximum number of iterations [default: as in the file]
+    #[arg(long, value_name = "N", help_heading = "Workflow")]
+    pub max_iterations: Option<NonZeroU32>,
+    /// Maximum number of runs at the same time [default: as in the file]
+    #[arg(long, value_name = "N", conflicts_with = "serial", help_heading = "Workflow")]
+    pub max_parallel: Option<NonZeroU32>,
+    /// One run after another
+    #[arg(long, help_heading = "Workflow")]
+    pub serial: bool,
+    /// Maximum cost of all runs in dollars; `none` means unlimited [default: as in the file]
+    #[arg(long, value_name = "USD", value_parser = budget, allow_hyphen_values = true, help_heading = "Workflow")]
+    pub budget: Option<Usd>,
+    /// Maximum working time; parks and API waits do not count [default: as in the file]
+    #[arg(long, value_name = "DURATION", value_parser = duration_limit, allow_hyphen_values = true, help_heading = "Workflow")]
+    pub time_limit: Option<Span>,
+    /// Memory that must be available before a run starts [default: as in the file, or 500 MB]
+    #[arg(long, value_name = "SIZE", value_parser = parse_bytes, help_heading = "Workflow", hide_short_help = true)]
+    pub memory_reserve: Option<u64>,
+    /// Name of the workflow; commands accept it for the newest workflow with this name
+    #[arg(long, value_name = "NAME", value_parser = name, help_heading = "Workflow")]
+    pub name: Option<String>,
+    /// Run in the background; the workflow survives this terminal
+    #[arg(long, conflicts_with = "dry_run", help_heading = "Workflow")]
+    pub detach: bool,
+    /// Marks the supervisor that `--detach` starts
+    #[arg(long, hide = true)]
+    pub detached: bool,
+    /// Print the policy and each prompt that can be rendered now; start nothing
+    #[arg(long, help_heading = "Workflow")]
+    pub dry_run: bool,
+    /// Defaults for the runs of all phases. Last, because their help headings apply to all flags after them.
+    #[command(flatten)]
+    pub agent: AgentArgs,
+    #[command(flatten)]
+    pub policy: PolicyArgs,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum LoopCommand {
+    /// Check a workflow file and draw its phases; needs no agent
+    Validate(ValidateArgs),
+}
+
+#[derive(Debug, Args)]
+pub struct ValidateArgs {
+    /// Workflow file, or the name of a built-in workflow
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// Set a parameter of the workflow; repeatable
+    #[arg(long = "set", value_name = "KEY=VALUE", value_parser = parameter)]
+    pub parameters: Vec<(String, String)>,
+}
+
+#[derive(Debug, Args)]
+pub struct HintArgs {
+    /// Workflow id prefix, name, or `@` for the latest workflow
+    #[arg(value_name = "WORKFLOW")]
+    pub workflow: String,
+    /// Text for the next phase whose prompt uses `hints`; `-` reads it from stdin
+    #[arg(value_name = "TEXT")]
+    pub text: String,
+}
+
+fn parameter(text: &str) -> Result<(String, String), String> {
+    let parts = text.split_once('=').filter(|(key, _)| !key.is_empty());
+    let parts = parts.map(|(key, value)| (key.to_owned(), value.to_owned()));
+    parts.ok_or_else(|| "expected KEY=VALUE".to_owned())
+}
+
+fn name(text: &str) -> Result<String, String> {
+    let hint = "expected up to 64 letters, digits, `-`, `_` and `.`, beginning with a letter or a digit";
+    is_run_id(text).then(|| text.to_owned()).ok_or_else(|| hint.to_owned())
+}

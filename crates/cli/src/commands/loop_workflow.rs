@@ -1,0 +1,148 @@
+//! `longhaul loop`: runs a workflow and supervises it until it finishes.
+
+mod dry_run;
+mod envelope;
+mod next_commands;
+mod phase_run;
+mod progress;
+mod supervise;
+
+pub use envelope::{WorkflowEnvelope, print_end};
+pub use next_commands::next_commands;
+pub use supervise::{drive, supervise_and_print};
+
+use crate::args::{GlobalArgs, LoopArgs, LoopCommand, OutputFormat, ValidateArgs};
+use crate::failure::Failure;
+use crate::{open_home, output, prompt_arg};
+use clap::ArgMatches;
+use longhaul::workflow::{WorkflowRequest, WorkflowStart, recoverable_workflows};
+use longhaul_store::{Home, WorkflowSource};
+use longhaul_workflow::{BUILTINS, Isolation, LoopOptions, WorkflowFile, WorkflowFileError, builtin};
+use phase_run::{PhaseRuns, TypedFlags};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Enough for the parts of a run that are no agent: a build or a test of the project.
+const MEMORY_RESERVE_BYTES: u64 = 500_000_000;
+
+pub fn run(global: &GlobalArgs, args: &LoopArgs, matches: &ArgMatches) -> Result<u8, Failure> {
+    if let Some(LoopCommand::Validate(validate_args)) = &args.command {
+        return validate(validate_args, global);
+    }
+    if args.detach {
+        return super::detach::start(global);
+    }
+    if args.detached {
+        super::detach::leave_terminal();
+    }
+    let request = prepare(args, &TypedFlags::read(matches))?;
+    if args.dry_run {
+        return dry_run::print(&request, global);
+    }
+    let home = open_home::open()?;
+    warn_of_orphan(&home, &request.project_dir, global);
+    supervise_and_print(global, &home, WorkflowStart::New(Box::new(request)), args.detached)
+}
+
+/// Checks everything that can be wrong before a model is called.
+fn prepare(args: &LoopArgs, typed: &TypedFlags) -> Result<WorkflowRequest, Failure> {
+    let path = args.file.as_deref().unwrap_or(Path::new(""));
+    let source = read_source(path)?;
+    let file = parse(&source, &args.parameters)?;
+    let mut policy = file.policy(&LoopOptions {
+        from: args.from.clone(),
+        only: args.only.clone(),
+        iterations_max: args.max_iterations.map(Into::into),
+        parallel_max: args.max_parallel.map(Into::into),
+        serial: args.serial,
+        budget: args.budget,
+        time: args.time_limit,
+    })?;
+    check_isolation(&file)?;
+    let PhaseRuns { runs, origins } = PhaseRuns::resolve(&file, &source, typed)?;
+    for (phase, run) in policy.phases.iter_mut().zip(&runs) {
+        // A limit may also come from the user's configuration.
+        (phase.budget, phase.time) = (run.policy.limits.budget, run.policy.limits.time);
+    }
+    Ok(WorkflowRequest {
+        name: args.name.clone(),
+        project_dir: prompt_arg::directory(Path::new("."))?,
+        parameters: args.parameters.clone(),
+        focus: args.focus.clone(),
+        memory_reserve: args.memory_reserve.or(file.memory_reserve()).unwrap_or(MEMORY_RESERVE_BYTES),
+        file: source,
+        policy,
+        runs,
+        origins,
+    })
+}
+
+fn check_isolation(file: &WorkflowFile) -> Result<(), Failure> {
+    match file.phases().iter().find(|phase| phase.isolation == Isolation::Worktree) {
+        Some(phase) => Err(Failure::usage(
+            format!("phase `{}`: `isolation = \"worktree\"` is not available yet", phase.name),
+            "remove the key: the runs of the phase then share the project directory",
+        )),
+        None => Ok(()),
+    }
+}
+
+/// Reads a workflow file, or a built-in one if there is no such file.
+fn read_source(path: &Path) -> Result<WorkflowSource, Failure> {
+    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    match fs::read_to_string(path) {
+        Ok(text) => Ok(WorkflowSource { path: absolute.into(), text }),
+        Err(error) => {
+            let name = path.to_string_lossy();
+            if let Some(text) = builtin(&name).filter(|_| error.kind() == std::io::ErrorKind::NotFound) {
+                return Ok(WorkflowSource { path: PathBuf::from(name.as_ref()).into(), text: text.to_owned() });
+            }
+            let names: Vec<&str> = BUILTINS.iter().map(|(name, _)| *name).collect();
+            Err(Failure::usage(
+                format!("cannot read workflow {name}: {error}"),
+                format!("name a workflow file, or a built-in workflow: {}", names.join(", ")),
+            ))
+        }
+    }
+}
+
+fn parse(source: &WorkflowSource, parameters: &[(String, String)]) -> Result<WorkflowFile, Failure> {
+    Ok(WorkflowFile::parse(&source.text, source.path.as_path(), parameters)?)
+}
+
+impl From<WorkflowFileError> for Failure {
+    fn from(error: WorkflowFileError) -> Failure {
+        Failure::usage(error.to_string(), error.hint())
+    }
+}
+
+/// Checks a workflow file and draws its graph.
+fn validate(args: &ValidateArgs, global: &GlobalArgs) -> Result<u8, Failure> {
+    let source = read_source(&args.file)?;
+    let file = parse(&source, &args.parameters)?;
+    check_isolation(&file)?;
+    phase_run::check_settings(&file)?;
+    match output::format(global) {
+        OutputFormat::Text => output::print_text(&file.graph()),
+        OutputFormat::Json | OutputFormat::StreamJson => {
+            // A file can be valid although a required parameter is not set yet.
+            output::print_json(&dry_run::ValidateOutput::new(&file));
+        }
+    }
+    Ok(0)
+}
+
+/// Warns of an unfinished workflow of this project, which would continue the same work.
+fn warn_of_orphan(home: &Home, project_dir: &Path, global: &GlobalArgs) {
+    let is_here = |plan: longhaul_store::WorkflowPlan| plan.project_dir.as_path() == project_dir;
+    let orphaned = recoverable_workflows(home).unwrap_or_default();
+    let orphan = orphaned.iter().find(|dir| dir.plan().is_ok_and(is_here));
+    if let Some(orphan) = orphan.filter(|_| !global.quiet) {
+        let hint = format!(
+            "continue it with `longhaul recover {0}`, stop it with `longhaul cancel {0}`",
+            orphan.id()
+        );
+        let text = format!("workflow {} of this directory has not finished", orphan.id());
+        output::print_warning(&text, Some(&hint));
+    }
+}

@@ -1,0 +1,166 @@
+//! The JSON output of `longhaul loop`, and its text: the outcome, what failed, and what to type next.
+
+use super::next_commands::next_commands;
+use crate::args::{GlobalArgs, OutputFormat};
+use crate::commands::runs::table::outcome_style;
+use crate::output::color::{Colors, Style};
+use crate::output;
+use longhaul::workflow::WorkflowReport;
+use longhaul_core::{Dollars, Outcome, OutcomeKind, Span};
+use longhaul_store::{PhaseReport, WorkflowStatus};
+use serde::Serialize;
+
+/// The JSON output of `longhaul loop`. Keys are only ever added.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct WorkflowEnvelope {
+    /// Whether the work is done. False for every outcome but `done`.
+    pub success: bool,
+    /// Errors, for people: first the reason for the outcome. Empty only if the work is done.
+    pub errors: Vec<String>,
+    pub usage: WorkflowUsage,
+    /// Time from start to finish, waits included.
+    pub duration_ms: Span,
+    pub workflow: WorkflowInfo,
+}
+
+/// Cost of all runs.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct WorkflowUsage {
+    /// Reported cost plus estimated cost.
+    pub total_cost_usd: Dollars,
+}
+
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct WorkflowInfo {
+    /// Id of the workflow.
+    pub id: String,
+    /// Outcome of the workflow.
+    pub outcome: OutcomeKind,
+    /// The outcome as the exit code of the command that supervised the workflow.
+    pub exit_code: u8,
+    /// Last iteration.
+    pub iteration: u32,
+    /// Maximum number of iterations.
+    pub iterations_max: u32,
+    /// Phases of the last iteration with their runs.
+    pub phases: Vec<PhaseReport>,
+    /// Whether the condition of `until` held. `None` if it was not evaluated.
+    pub until_holds: Option<bool>,
+    /// Time in which at least one run worked.
+    pub active_ms: Span,
+    /// Directory of the workflow.
+    pub dir: String,
+    /// Command that continues the work, if that makes sense.
+    pub resume: Option<String>,
+    /// All commands that continue the work or explain the outcome, the most likely first. Each works as printed.
+    pub next: Vec<String>,
+}
+
+impl WorkflowEnvelope {
+    pub fn new(report: &WorkflowReport) -> WorkflowEnvelope {
+        let (outcome, status) = (report.outcome, report.status.clone());
+        let next = next_commands(&status, outcome);
+        WorkflowEnvelope {
+            success: outcome.kind == OutcomeKind::Done,
+            errors: report.errors.clone(),
+            usage: WorkflowUsage { total_cost_usd: status.total_cost_usd },
+            duration_ms: report.wall,
+            workflow: WorkflowInfo {
+                id: report.workflow.to_string(),
+                outcome: outcome.kind,
+                exit_code: outcome.exit_code(),
+                iteration: status.iteration,
+                iterations_max: status.iterations_max,
+                phases: status.phases,
+                until_holds: status.until_holds,
+                active_ms: report.active,
+                dir: report.dir.display().to_string(),
+                resume: next.iter().find(|command| !command.contains(" why ")).cloned(),
+                next,
+            },
+        }
+    }
+}
+
+/// Prints how a workflow finished: an object for programs, text for people.
+pub fn print_end(global: &GlobalArgs, report: &WorkflowReport) {
+    let format = output::format(global);
+    let envelope = WorkflowEnvelope::new(report);
+    match format {
+        OutputFormat::Text => output::print_text(&text(report)),
+        OutputFormat::Json => output::print_json(&envelope),
+        OutputFormat::StreamJson => output::print_text(&output::line(&envelope)),
+    }
+    print_outcome(global, report, &envelope.workflow.next);
+}
+
+fn text(report: &WorkflowReport) -> String {
+    let status = &report.status;
+    let colors = Colors::stdout();
+    let word = colors.styled(report.outcome.kind.as_str(), outcome_style(report.outcome.kind));
+    let mut text = format!(
+        "workflow {}: {word} after {} ({} of {} iterations, {})\n",
+        report.workflow,
+        report.wall,
+        status.iteration,
+        status.iterations_max,
+        dollars(status.total_cost_usd)
+    );
+    text += &phase_lines(status, colors);
+    text
+}
+
+/// Returns a line for each phase, and for each of its runs if it has items or the run is not done.
+pub fn phase_lines(status: &WorkflowStatus, colors: Colors) -> String {
+    let mut text = String::new();
+    for phase in &status.phases {
+        let runs = phase.items.iter().filter(|item| item.run.is_some()).count();
+        let of_runs = if runs > 1 { format!(", {runs} runs") } else { String::new() };
+        let cost: Dollars = Dollars(phase.items.iter().map(|item| item.total_cost_usd.0).sum());
+        let word = colors.styled(&phase.status, status_style(&phase.status));
+        text += &format!("  {:<16} {word}{of_runs}, {}\n", phase.name, dollars(cost));
+        let problem = phase.problem.iter().cloned();
+        let deferred = (phase.deferred > 0).then(|| format!("{} more items are deferred", phase.deferred));
+        for note in problem.chain(deferred) {
+            text += &format!("    {note}\n");
+        }
+        for item in phase.items.iter().filter(|item| phase.items.len() > 1 || item.status != "done") {
+            let Some(run) = &item.run else { continue };
+            let name = item.item.as_ref().map_or_else(String::new, |name| format!("  {name}"));
+            let problem = item.problem.as_ref().map_or_else(String::new, |problem| format!(": {problem}"));
+            let word = colors.styled(&item.status, status_style(&item.status));
+            text += &format!("    {run}  {word}{problem}{name}\n");
+        }
+    }
+    text
+}
+
+fn status_style(word: &str) -> Option<Style> {
+    let kind = OutcomeKind::ALL.iter().find(|kind| kind.as_str() == word);
+    kind.and_then(|kind| outcome_style(*kind))
+}
+
+fn dollars(cost: Dollars) -> String {
+    format!("${:.2}", cost.0.as_dollars())
+}
+
+/// Prints the outcome on stderr, because a program may read stdout.
+fn print_outcome(global: &GlobalArgs, report: &WorkflowReport, next: &[String]) {
+    let Outcome { kind, .. } = report.outcome;
+    if global.quiet || kind == OutcomeKind::Done {
+        return;
+    }
+    let hint = next.iter().map(|command| format!("`{command}`")).collect::<Vec<_>>().join(" or ");
+    let hint = Some(hint.as_str()).filter(|hint| !hint.is_empty());
+    let reason = report.errors.first().map_or_else(String::new, |reason| format!(": {reason}"));
+    let text = format!("workflow {} finished: {kind}{reason}", report.workflow);
+    match outcome_style(kind) {
+        Some(Style::Bad) => output::print_error(&text, hint),
+        Some(Style::Good | Style::Warning | Style::Hint | Style::Heading) | None => {
+            output::print_warning(&text, hint);
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! Resolves the description of the runs of each phase, exactly as `longhaul run` would: from the configuration, the
+//! flags of `longhaul loop`, and the keys of `[phase.run]`, the strongest last. It starts nothing.
+
+use crate::args::{Cli, Command};
+use crate::commands::run::prepare;
+use crate::config::arguments::configure;
+use crate::config::keys::{Keys, RUN, ValueKind, excluded, flag_only_reason, name};
+use crate::failure::{Failure, OrFailure};
+use clap::parser::ValueSource;
+use clap::{ArgMatches, CommandFactory, FromArgMatches};
+use longhaul_agent::did_you_mean;
+use longhaul_core::RunSpec;
+use longhaul_store::WorkflowSource;
+use longhaul_workflow::{PhaseFile, WorkflowFile, WorkflowFileError};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::Path;
+
+/// Stands for the prompt while flags are parsed. Each run gets its own.
+const PROMPT: &str = "workflow";
+/// Flags of `loop` that have another meaning for `run`.
+const OF_WORKFLOW: [&str; 5] = ["budget", "time_limit", "name", "detach", "dry_run"];
+
+/// The descriptions of the runs of all phases.
+pub struct PhaseRuns {
+    pub runs: Vec<RunSpec>,
+    pub origins: Vec<BTreeMap<String, String>>,
+}
+
+/// The typed flags that `loop` shares with `run`: by key, the words as they are typed for `run`.
+pub struct TypedFlags(BTreeMap<String, Vec<OsString>>);
+
+impl TypedFlags {
+    /// Reads the flags from the parsed arguments of `loop`.
+    pub fn read(matches: &ArgMatches) -> TypedFlags {
+        let root = Cli::command();
+        let run = root.find_subcommand(RUN).expect("there is such a command");
+        let flags = root.get_arguments().chain(run.get_arguments()).filter_map(|arg| {
+            let (key, id, long) = (name(arg), arg.get_id().as_str(), arg.get_long()?);
+            let is_typed = !OF_WORKFLOW.contains(&key.as_str())
+                && matches.try_contains_id(id).unwrap_or(false)
+                && matches.value_source(id) == Some(ValueSource::CommandLine);
+            let words = |value: OsString| [OsString::from(format!("--{long}")), value];
+            let words = match (is_typed, arg.get_action().takes_values()) {
+                (false, _) => return None,
+                (true, false) => vec![OsString::from(format!("--{long}"))],
+                (true, true) => {
+                    matches.get_raw(id)?.flat_map(|value| words(value.to_owned())).collect()
+                }
+            };
+            Some((key, words))
+        });
+        TypedFlags(flags.collect())
+    }
+}
+
+impl PhaseRuns {
+    /// Resolves the runs of all phases.
+    pub fn resolve(
+        file: &WorkflowFile,
+        source: &WorkflowSource,
+        typed: &TypedFlags,
+    ) -> Result<PhaseRuns, Failure> {
+        let mut resolved = PhaseRuns { runs: Vec::new(), origins: Vec::new() };
+        for (index, phase) in file.phases().iter().enumerate() {
+            let settings = settings(file, index, phase, source.path.as_path())?;
+            let (run, origins) = resolve_phase(phase, &settings, typed)?;
+            resolved.runs.push(run);
+            resolved.origins.push(origins);
+        }
+        Ok(resolved)
+    }
+}
+
+/// Checks the settings of all phases, without an agent.
+pub fn check_settings(file: &WorkflowFile) -> Result<(), Failure> {
+    for (index, phase) in file.phases().iter().enumerate() {
+        settings(file, index, phase, Path::new(""))?;
+    }
+    Ok(())
+}
+
+/// The words of each key of `[phase.run]`, as they are typed for `run`.
+type Settings = BTreeMap<String, Vec<OsString>>;
+
+fn settings(
+    file: &WorkflowFile,
+    index: usize,
+    phase: &PhaseFile,
+    path: &Path,
+) -> Result<Settings, WorkflowFileError> {
+    let root = Cli::command();
+    let keys = Keys::for_command(&root);
+    let mut settings = Settings::new();
+    for (typed_name, value) in &phase.settings {
+        // The contract of the file calls the list of checks by its plural.
+        let key_name = if typed_name == "checks" { "check" } else { typed_name };
+        let error = |message: String, hint: &str| file.setting_error(index, typed_name, message, hint);
+        let Some(key) = keys.find(None, key_name).filter(|key| !key.arg.is_global_set()) else {
+            let message = match flag_only_reason(key_name) {
+                Some(reason) => format!("`{typed_name}` cannot be set for a phase: {reason}"),
+                None => format!("there is no setting `{typed_name}` of a run"),
+            };
+            let near = did_you_mean(key_name, keys.in_table(None).map(|key| key.name.as_str()));
+            let hint = match near.first() {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => "`longhaul config init` writes a file with every key".to_owned(),
+            };
+            return Err(error(message, &hint));
+        };
+        let Some(mut values) = texts(key.kind, value) else {
+            let message = format!("`{typed_name}` must be {}", key.kind.expected());
+            return Err(error(message, "write it as in longhaul.toml"));
+        };
+        if key.kind == ValueKind::Path {
+            let folder = path.parent().unwrap_or(Path::new("/"));
+            values = values.iter().map(|text| folder.join(text).display().to_string()).collect();
+        }
+        for text in &values {
+            keys.validate(key, text).map_err(|reason| {
+                error(format!("`{typed_name}` is `{text}`: {reason}"), "write it as its flag accepts it")
+            })?;
+        }
+        let Some(long) = key.arg.get_long() else { continue };
+        let flag = OsString::from(format!("--{long}"));
+        let words = match key.kind {
+            ValueKind::Switch => values.iter().map(|_| flag.clone()).collect(),
+            ValueKind::Count | ValueKind::Amount | ValueKind::Text | ValueKind::Path | ValueKind::List => {
+                values.iter().flat_map(|text| [flag.clone(), OsString::from(text)]).collect()
+            }
+        };
+        settings.insert(key.name.clone(), words);
+    }
+    Ok(settings)
+}
+
+/// Returns the values of a key as they would be typed. A switch that is off has none. Returns `None` if the value
+/// has the wrong type.
+fn texts(kind: ValueKind, value: &toml::Value) -> Option<Vec<String>> {
+    match (kind, value) {
+        (ValueKind::Switch, toml::Value::Boolean(is_on)) => {
+            Some(if *is_on { vec!["true".to_owned()] } else { Vec::new() })
+        }
+        (ValueKind::List, toml::Value::Array(elements)) => {
+            elements.iter().map(|element| element.as_str().map(str::to_owned)).collect()
+        }
+        (ValueKind::Text | ValueKind::Amount | ValueKind::Path, toml::Value::String(text)) => {
+            Some(vec![text.clone()])
+        }
+        (ValueKind::Count | ValueKind::Amount, toml::Value::Integer(number)) => {
+            Some(vec![number.to_string()])
+        }
+        (ValueKind::Amount, toml::Value::Float(number)) => Some(vec![number.to_string()]),
+        (
+            ValueKind::Switch
+            | ValueKind::List
+            | ValueKind::Text
+            | ValueKind::Amount
+            | ValueKind::Path
+            | ValueKind::Count,
+            _,
+        ) => None,
+    }
+}
+
+fn resolve_phase(
+    phase: &PhaseFile,
+    settings: &Settings,
+    typed: &TypedFlags,
+) -> Result<(RunSpec, BTreeMap<String, String>), Failure> {
+    let mut command = Cli::command();
+    let exclusions = excluded(&command, RUN);
+    // A setting of the phase replaces the flag, and flags that it excludes.
+    let is_replaced = |key: &String| {
+        settings.contains_key(key)
+            || exclusions.iter().any(|(one, other)| {
+                (one == key && settings.contains_key(other)) || (other == key && settings.contains_key(one))
+            })
+    };
+    let flags = typed.0.iter().filter(|(key, _)| !is_replaced(key)).map(|(_, words)| words);
+    let words: Vec<OsString> = ["longhaul", RUN]
+        .map(OsString::from)
+        .into_iter()
+        .chain(flags.chain(settings.values()).flatten().cloned())
+        .chain([OsString::from(PROMPT)])
+        .collect();
+    let configured = configure(&mut command, &words)?;
+    let of_phase = || format!("cannot run phase `{}`", phase.name);
+    let parsed = command.try_get_matches_from_mut(words).and_then(|matches| Cli::from_arg_matches(&matches));
+    let hint = "correct the settings of the phase, or the flags of `longhaul loop`";
+    let parsed = parsed.map_err(|error| first_line(&error.to_string())).or_usage(of_phase(), hint)?;
+    let Command::Run(args) = parsed.command else {
+        return Err(Failure::unexpected(format!("{}: the flags start no run", of_phase())));
+    };
+    let prepared = prepare(&args).map_err(|failure| Failure {
+        error: format!("{}: {}", of_phase(), failure.error),
+        ..configured.values.add_origin(failure)
+    })?;
+    let mut prepared = prepared.configured(&configured.values);
+    let of_file = settings.keys().map(|key| (key.clone(), format!("phase `{}`", phase.name)));
+    prepared.origins.extend(of_file);
+    Ok((prepared.spec, prepared.origins))
+}
+
+fn first_line(error: &str) -> String {
+    let line = error.lines().next().unwrap_or_default();
+    line.strip_prefix("error: ").unwrap_or(line).to_owned()
+}

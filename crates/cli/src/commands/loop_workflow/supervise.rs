@@ -1,0 +1,101 @@
+//! Supervises a workflow: signals cancel or suspend it, its progress and its outcome are printed.
+
+use super::envelope::print_end;
+use super::progress::{Progress, Stream};
+use crate::args::{GlobalArgs, OutputFormat};
+use crate::commands::detach;
+use crate::commands::run::supervisor;
+use crate::failure::Failure;
+use crate::{open_home, output, run_learning, runtime, signals};
+use longhaul::workflow::{WorkflowError, WorkflowObserver, WorkflowReport, WorkflowStart};
+use longhaul_store::{Home, WorkflowDir, WorkflowPlan};
+
+/// Supervises one workflow on this thread, prints the outcome and returns the exit code.
+pub fn supervise_and_print(
+    global: &GlobalArgs,
+    home: &Home,
+    start: WorkflowStart,
+    detached: bool,
+) -> Result<u8, Failure> {
+    if detached {
+        let result = runtime::new()?.block_on(drive(home, start, &mut DetachedProgress));
+        return result.map(|report| report.outcome.exit_code());
+    }
+    let format = output::format(global);
+    let mut progress = Progress::new(global);
+    let report = runtime::new()?.block_on(async {
+        match format {
+            OutputFormat::StreamJson => drive(home, start, &mut Stream::new(&mut progress)).await,
+            OutputFormat::Json | OutputFormat::Text => drive(home, start, &mut progress).await,
+        }
+    })?;
+    print_end(global, &report);
+    Ok(report.outcome.exit_code())
+}
+
+/// Drives a workflow to its outcome. Signals of this process cancel or suspend it.
+pub async fn drive(
+    home: &Home,
+    start: WorkflowStart,
+    observer: &mut dyn WorkflowObserver,
+) -> Result<WorkflowReport, Failure> {
+    let supervisor = supervisor(home);
+    let workflow = supervisor.observe_workflow(start, observer);
+    signals::cancel(workflow.canceller())?;
+    let report = workflow.await?;
+    for run in report.status.phases.iter().flat_map(|phase| &phase.items).filter_map(|item| item.run.as_ref()) {
+        if let Ok(Some(dir)) = home.run_with_id(run) {
+            run_learning::queue_sessions(dir.path());
+        }
+    }
+    Ok(report)
+}
+
+/// Reports the start of the workflow to the parent process and ignores everything else.
+struct DetachedProgress;
+
+impl WorkflowObserver for DetachedProgress {
+    fn on_start(&mut self, dir: &WorkflowDir, _plan: &WorkflowPlan) {
+        detach::announce(dir.id(), dir.path());
+    }
+}
+
+impl From<WorkflowError> for Failure {
+    fn from(error: WorkflowError) -> Failure {
+        let text = error.to_string();
+        match error {
+            WorkflowError::Store(error) => error.into(),
+            WorkflowError::File(error) => error.into(),
+            WorkflowError::AlreadyFinished { workflow, .. } => {
+                Failure::not_started(text, format!("continue it with `longhaul resume {workflow}`"))
+            }
+            WorkflowError::NotFinished(workflow) => Failure::not_started(
+                text,
+                format!(
+                    "continue it with `longhaul recover {workflow}`, or stop it with `longhaul cancel {workflow}`"
+                ),
+            ),
+            WorkflowError::Aborted { workflow, source } => {
+                let remedy = if source.is_disk_full() { "free disk space" } else { "fix the cause" };
+                let hint = format!("{remedy}, and continue it with `longhaul recover {workflow}`");
+                Failure::aborted(workflow, text, hint)
+            }
+            WorkflowError::Io(_) => Failure::unexpected(text),
+        }
+    }
+}
+
+/// Finds a workflow by its id, a prefix of it, its name, or `@` for the latest one.
+///
+/// # Errors
+/// Returns wrong usage if there is no such workflow.
+pub fn find(home: &Home, request: &str) -> Result<WorkflowDir, Failure> {
+    open_home::find_workflow(home, request)?.ok_or_else(|| {
+        let last = home.workflows_newest_first().ok().and_then(|all| all.first().map(|dir| dir.id().clone()));
+        let hint = match last {
+            Some(last) => format!("the last workflow is {last}"),
+            None => "there are no workflows yet; `longhaul loop` starts one".to_owned(),
+        };
+        Failure::usage(format!("no workflow `{request}`"), hint)
+    })
+}

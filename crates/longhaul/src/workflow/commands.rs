@@ -1,0 +1,120 @@
+//! Runs the workflow's own commands, which list items or check `until`: each in a shell, in the project directory,
+//! with the marker of the workflow. No process of a command outlives it.
+
+use crate::live::{LaunchSpec, OneShotProcess, RunMarker, sweep};
+use crate::{Environment, failpoints};
+use longhaul_agent::Invocation;
+use longhaul_core::{Exit, Span};
+use longhaul_store::{WorkflowDir, read_regular};
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use tokio::sync::Mutex;
+
+// As long as one check may take by default.
+const COMMAND_TIMEOUT: Span = Span::from_mins(30);
+// A list of a million short paths.
+const OUTPUT_BYTES_MAX: u64 = 64 << 20;
+// Enough to recognize a failed command in one line.
+const ERROR_CHARS_MAX: usize = 200;
+
+/// Starts commands one after another, because a sweep of one would stop another.
+pub(super) struct Commands {
+    dir: WorkflowDir,
+    project_dir: PathBuf,
+    environment: Environment,
+    marker: RunMarker,
+    number: Mutex<u64>,
+}
+
+/// A command that ended on its own.
+pub(super) struct EndedCommand {
+    exit: Exit,
+    stdout: PathBuf,
+    stderr: PathBuf,
+}
+
+impl Commands {
+    pub(super) fn new(
+        dir: WorkflowDir,
+        project_dir: PathBuf,
+        environment: Environment,
+        marker: RunMarker,
+    ) -> Rc<Commands> {
+        Rc::new(Commands { dir, project_dir, environment, marker, number: Mutex::new(0) })
+    }
+
+    /// Stops all processes of commands, also those that a dead supervisor started.
+    pub(super) async fn stop_all(&self) {
+        // A process that cannot be stopped is reported by the next command.
+        let _ = sweep(&self.marker).await;
+    }
+
+    /// Runs a command to its end. The error is for people.
+    pub(super) async fn run(&self, command: &str) -> Result<EndedCommand, String> {
+        let mut number = self.number.lock().await;
+        *number += 1;
+        let failed = |cause: &dyn std::fmt::Display| format!("cannot run `{command}`: {cause}");
+        let files = self.dir.create_command_output(*number).map_err(|error| failed(&error))?;
+        let [(stdout, out), (stderr, err)] = files;
+        let invocation = Invocation {
+            program: "/bin/sh".into(),
+            args: vec!["-c".to_owned(), command.to_owned()],
+            cwd: self.project_dir.clone(),
+            env_set: Vec::new(),
+            env_remove: Vec::new(),
+            stdin: Vec::new(),
+            prompt: String::new(),
+            input_outlives_supervisor: false,
+        };
+        let launch = LaunchSpec::new(&invocation, &self.environment, &self.marker, out, err);
+        let started = OneShotProcess::start(launch, Vec::new()).map_err(|(_, error)| failed(&error))?;
+        let (mut process, process_id) = started;
+        failpoints::agent_is(process_id.pid);
+        let waited = tokio::time::timeout(COMMAND_TIMEOUT.to_std(), process.wait_for_exit()).await;
+        let exit = process.stop(&self.marker).await.map_err(|error| failed(&error))?;
+        match waited {
+            Ok(Ok(_)) => Ok(EndedCommand { exit, stdout, stderr }),
+            Ok(Err(error)) => Err(failed(&error)),
+            Err(_) => Err(format!("`{command}` did not end within {COMMAND_TIMEOUT}")),
+        }
+    }
+
+    /// Runs a command that succeeds or fails by its exit code.
+    pub(super) async fn succeeds(&self, command: &str) -> Result<bool, String> {
+        let ended = self.run(command).await?;
+        match ended.exit {
+            // A shell reports with these that it could not run the command at all.
+            Exit::Code(code @ (126 | 127)) => {
+                Err(format!("`{command}` exited with {code}: {}", last_line(&ended.stderr)))
+            }
+            Exit::Code(code) => Ok(code == 0),
+            Exit::Signal(_) | Exit::Unobserved | Exit::NeverSpawned => Ok(false),
+        }
+    }
+
+    /// Runs a command that must succeed, and returns its output.
+    pub(super) async fn output(&self, command: &str) -> Result<String, String> {
+        let ended = self.run(command).await?;
+        if ended.exit != Exit::Code(0) {
+            let end = match ended.exit {
+                Exit::Code(code) => format!("exited with {code}"),
+                Exit::Signal(signal) => format!("was ended by signal {signal}"),
+                Exit::Unobserved | Exit::NeverSpawned => "did not run".to_owned(),
+            };
+            return Err(format!("`{command}` {end}: {}", last_line(&ended.stderr)));
+        }
+        let length = std::fs::metadata(&ended.stdout).map_or(0, |metadata| metadata.len());
+        if length > OUTPUT_BYTES_MAX {
+            return Err(format!("`{command}` wrote {length} bytes, more than {OUTPUT_BYTES_MAX}"));
+        }
+        let bytes = read_regular(&ended.stdout);
+        let bytes = bytes.map_err(|error| format!("cannot read the output of `{command}`: {error}"))?;
+        String::from_utf8(bytes).map_err(|_| format!("the output of `{command}` is not UTF-8"))
+    }
+}
+
+fn last_line(stderr: &Path) -> String {
+    let text = crate::live::tail_of(stderr);
+    let line = text.lines().rev().find(|line| !line.trim().is_empty());
+    line.map_or_else(|| "it wrote no error".to_owned(), |line| line.chars().take(ERROR_CHARS_MAX).collect())
+}

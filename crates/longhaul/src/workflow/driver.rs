@@ -1,0 +1,443 @@
+//! The loop between a workflow and the world: step, append, perform, wait. It makes no decisions.
+
+use super::commands::Commands;
+use super::memory::available_bytes;
+use super::results::{Results, result_of_run};
+use super::run_task::{RunSource, RunTask, RunWait, with_share};
+use super::{WorkflowError, WorkflowObserver, WorkflowReport, WorkflowView};
+use crate::failpoints::{self, Failpoint};
+use crate::live::LiveClock;
+use crate::{Canceller, Environment, RunError, RunReport, RunRequest, SuperviseError};
+use longhaul_core::{
+    CancelSource, Moment, Outcome, OutcomeKind, RunEnd, RunId, RunKey, RunShare, Workflow, WorkflowAction,
+    WorkflowEvent, WorkflowRecord,
+};
+use longhaul_store::{
+    Home, Journal, Placement, StoreError, SupervisorRequest, WorkflowDir, WorkflowPlan, WorkflowPosition,
+    WorkflowResult, WorkflowStatus,
+};
+use longhaul_workflow::{
+    Condition, ItemSource, PromptContext, WorkflowFile, item_text, items_from_lines, items_from_pointer,
+};
+use std::collections::{BTreeMap, VecDeque};
+use std::process;
+use std::rc::Rc;
+use std::time::Duration;
+use tokio::sync::mpsc;
+use tokio::task::{JoinError, JoinSet};
+
+// Requests of other processes are looked for this often.
+const POLL_INTERVAL: Duration = Duration::from_millis(500);
+
+pub(super) struct Driver<'a> {
+    home: Home,
+    environment: Environment,
+    dir: WorkflowDir,
+    plan: WorkflowPlan,
+    file: WorkflowFile,
+    workflow: Workflow,
+    journal: Journal<WorkflowRecord>,
+    commands: Rc<Commands>,
+    results: Results,
+    observer: &'a mut dyn WorkflowObserver,
+    cancels: mpsc::Receiver<CancelSource>,
+    clock: LiveClock,
+    /// Live runs, as tasks of this thread.
+    runs: JoinSet<(RunKey, Result<RunReport, RunError>)>,
+    cancellers: BTreeMap<RunKey, Canceller>,
+    /// Own commands, each of which ends with an event.
+    tasks: JoinSet<WorkflowEvent>,
+    waits: (mpsc::UnboundedSender<RunWait>, mpsc::UnboundedReceiver<RunWait>),
+    events: VecDeque<WorkflowEvent>,
+    problems: BTreeMap<RunKey, String>,
+}
+
+impl<'a> Driver<'a> {
+    #[expect(clippy::too_many_arguments, reason = "the parts of one value, which only `open` creates")]
+    pub(super) fn new(
+        home: Home,
+        environment: Environment,
+        dir: WorkflowDir,
+        plan: WorkflowPlan,
+        file: WorkflowFile,
+        workflow: Workflow,
+        journal: Journal<WorkflowRecord>,
+        commands: Rc<Commands>,
+        results: Results,
+        observer: &'a mut dyn WorkflowObserver,
+        cancels: mpsc::Receiver<CancelSource>,
+    ) -> Driver<'a> {
+        Driver {
+            home,
+            environment,
+            dir,
+            plan,
+            file,
+            workflow,
+            journal,
+            commands,
+            results,
+            observer,
+            cancels,
+            clock: LiveClock::new(),
+            runs: JoinSet::new(),
+            cancellers: BTreeMap::new(),
+            tasks: JoinSet::new(),
+            waits: mpsc::unbounded_channel(),
+            events: VecDeque::new(),
+            problems: BTreeMap::new(),
+        }
+    }
+
+    /// Drives the workflow from `first` to its outcome.
+    pub(super) async fn drive(mut self, first: WorkflowEvent) -> Result<WorkflowReport, WorkflowError> {
+        let result = self.drive_to_outcome(first).await;
+        self.tasks.shutdown().await;
+        self.commands.stop_all().await;
+        match result {
+            Ok(outcome) => Ok(self.report(outcome)),
+            Err(source) => {
+                // The runs keep their work, and the next supervisor continues them.
+                self.cancellers.values().for_each(|run| run.cancel_by(CancelSource::Sigterm));
+                while self.runs.join_next().await.is_some() {}
+                Err(WorkflowError::Aborted { workflow: self.dir.id().clone(), source })
+            }
+        }
+    }
+
+    async fn drive_to_outcome(&mut self, mut event: WorkflowEvent) -> Result<Outcome, SuperviseError> {
+        loop {
+            failpoints::hit(Failpoint::EventTaken);
+            let now = self.clock.now();
+            let step = self.workflow.step(&self.plan.policy, now, event);
+            if !step.records.is_empty() {
+                failpoints::hit(Failpoint::Stepped);
+                self.journal.append(now.at, &step.records)?;
+                self.journal.sync()?;
+                failpoints::hit(Failpoint::Appended);
+                for record in &step.records {
+                    self.results.apply(&self.dir, &self.plan.policy, record)?;
+                }
+                self.publish(now.at, &step.records);
+            }
+            for action in step.actions {
+                if let WorkflowAction::Finish(outcome) = action {
+                    return Ok(outcome);
+                }
+                self.perform(action)?;
+                failpoints::hit(Failpoint::Performed);
+            }
+            event = self.next().await?;
+        }
+    }
+
+    /// Writes the status and informs the observer.
+    fn publish(&mut self, at: Moment, records: &[WorkflowRecord]) {
+        if self.workflow.state().outcome().is_none() {
+            // The status can be derived again.
+            let _ = self.dir.write_status(&self.status(at));
+        }
+        let view = WorkflowView { workflow: &self.workflow, policy: &self.plan.policy, at };
+        self.observer.on_step(view, records);
+    }
+
+    fn status(&self, at: Moment) -> WorkflowStatus {
+        let problem = |key: RunKey| {
+            let stored = || {
+                let phase = &self.plan.policy.phases[key.phase].name;
+                self.dir.result(key.iteration, phase, key.item).ok().flatten()?.problem
+            };
+            self.problems.get(&key).cloned().or_else(stored)
+        };
+        WorkflowStatus::new(self.dir.id(), &self.workflow, &self.plan.policy, problem, process::id(), at)
+    }
+
+    fn report(&self, outcome: Outcome) -> WorkflowReport {
+        let finished_at = self.clock.at();
+        let status = self.status(finished_at);
+        // Comes last, because readers that wait for the outcome then expect all other files.
+        let _ = self.dir.write_status(&status);
+        let errors = super::report::errors(&status, outcome, &self.plan.policy, self.workflow.state());
+        WorkflowReport {
+            workflow: self.dir.id().clone(),
+            dir: self.dir.path().to_owned(),
+            outcome,
+            errors,
+            wall: finished_at.since(self.plan.started_at.0),
+            active: self.workflow.state().clock.at(finished_at),
+            status,
+            finished_at,
+        }
+    }
+
+    fn perform(&mut self, action: WorkflowAction) -> Result<(), SuperviseError> {
+        match action {
+            WorkflowAction::ListItems(phase) => self.list_items(phase),
+            WorkflowAction::MeasureMemory => self.measure_memory(),
+            WorkflowAction::StartRun { key, share } => self.start_run(key, share, 0)?,
+            WorkflowAction::ResumeRun { key, share, resumes } => self.start_run(key, share, resumes)?,
+            WorkflowAction::StopRun { key, source } => {
+                if let Some(run) = self.cancellers.get(&key) {
+                    run.cancel_by(source);
+                }
+            }
+            WorkflowAction::Merge(phase) => {
+                let problem = Some("this version cannot merge worktrees".to_owned());
+                self.events.push_back(WorkflowEvent::Merged { phase, problem });
+            }
+            WorkflowAction::CheckUntil => self.check_until(),
+            // The caller returns with the outcome.
+            WorkflowAction::Finish(_) => {}
+        }
+        Ok(())
+    }
+
+    fn list_items(&mut self, phase: usize) {
+        let Some(source) = &self.file.phases()[phase].fan_out else { return };
+        let texts = |items: Vec<serde_json::Value>| items.iter().map(item_text).collect::<Vec<String>>();
+        match source {
+            ItemSource::List(items) => {
+                let items = Ok(texts(items.clone()));
+                self.events.push_back(WorkflowEvent::ItemsListed { phase, items });
+            }
+            ItemSource::Pointer { phase: source, pointer } => {
+                let name = &self.plan.policy.phases[*source].name;
+                let items = match self.results.by_phase().get(name) {
+                    Some(result) => items_from_pointer(result, pointer).map(texts),
+                    None => Err(format!("phase `{name}` has no result")),
+                };
+                self.events.push_back(WorkflowEvent::ItemsListed { phase, items });
+            }
+            ItemSource::Lines(command) => {
+                let (commands, command) = (Rc::clone(&self.commands), command.clone());
+                self.tasks.spawn_local(async move {
+                    let items = commands.output(&command).await;
+                    let items = items.map(|output| texts(items_from_lines(&output)));
+                    WorkflowEvent::ItemsListed { phase, items }
+                });
+            }
+            ItemSource::Glob(pattern) => {
+                let (pattern, project) = (pattern.clone(), self.plan.project_dir.as_path().to_owned());
+                self.tasks.spawn_blocking(move || {
+                    let items = pattern.items(&project).map(texts);
+                    WorkflowEvent::ItemsListed { phase, items }
+                });
+            }
+        }
+    }
+
+    fn measure_memory(&mut self) {
+        let available = available_bytes();
+        let is_enough = available.is_none_or(|bytes| bytes >= self.plan.memory_reserve);
+        if let Some(bytes) = available.filter(|_| !is_enough) {
+            self.observer.on_memory_short(bytes);
+        }
+        self.events.push_back(WorkflowEvent::MemoryMeasured { is_enough });
+    }
+
+    fn check_until(&mut self) {
+        let Some(until) = self.file.until() else { return };
+        let holds = match &until.condition {
+            Condition::Command(command) => {
+                let (commands, command) = (Rc::clone(&self.commands), command.clone());
+                self.tasks.spawn_local(async move {
+                    WorkflowEvent::UntilEnded { holds: commands.succeeds(&command).await }
+                });
+                return;
+            }
+            Condition::FileMatches(file) => file.holds(self.plan.project_dir.as_path()),
+            Condition::Result(result) => result.holds(self.results.by_phase()),
+        };
+        self.events.push_back(WorkflowEvent::UntilEnded { holds });
+    }
+
+    fn start_run(&mut self, key: RunKey, share: RunShare, resumes: u32) -> Result<(), SuperviseError> {
+        let id = self.run_id(key);
+        let source = match self.home.run_with_id(&id)? {
+            Some(dir) => RunSource::Existing(dir),
+            None => match self.request(key, &id, share)? {
+                Ok(request) => RunSource::New(Box::new(request)),
+                Err(problem) => return self.end_unstarted(key, id, problem),
+            },
+        };
+        let (canceller, cancels) = Canceller::new();
+        self.cancellers.insert(key, canceller.clone());
+        let task = RunTask {
+            key,
+            share,
+            resumes,
+            home: self.home.clone(),
+            environment: self.environment.clone(),
+            waits: self.waits.0.clone(),
+        };
+        self.runs.spawn_local(async move { (key, task.drive(source, canceller, cancels).await) });
+        Ok(())
+    }
+
+    fn run_id(&self, key: RunKey) -> RunId {
+        key.run_id(self.dir.id(), &self.plan.policy.phases[key.phase].name)
+    }
+
+    /// Renders the prompt and returns the request for a new run, or why there is none.
+    fn request(
+        &self,
+        key: RunKey,
+        id: &RunId,
+        share: RunShare,
+    ) -> Result<Result<RunRequest, String>, StoreError> {
+        let (policy, state) = (&self.plan.policy, self.workflow.state());
+        let (phase, file) = (&policy.phases[key.phase], &self.file.phases()[key.phase]);
+        let hints = if file.prompt.uses_hints() { self.receive_hints(key, &phase.name)? } else { Vec::new() };
+        let item = self.results.item(key);
+        let limits = state.limits(policy);
+        let prompt = file.prompt.render(&PromptContext {
+            workflow: self.dir.id().as_str(),
+            iteration: key.iteration,
+            iterations_max: state.iterations_max(policy),
+            item: item.map(|item| (item, key.item + 1)),
+            focus: self.plan.focus.as_deref(),
+            hints: &hints,
+            results: self.results.by_phase(),
+            remaining_budget: limits.budget.map(|budget| budget.saturating_sub(state.cost)),
+            remaining_time: limits.time.map(|time| time - state.clock.at(self.clock.at())),
+            parameters: self.file.parameters(),
+            project_dir: self.plan.project_dir.as_path(),
+        });
+        let prompt = match prompt {
+            Ok(prompt) => prompt,
+            Err(error) => return Ok(Err(error.to_string())),
+        };
+        let spec = with_share(self.plan.runs[key.phase].clone(), share).with(|spec| {
+            spec.prompt = prompt;
+            spec.result_schema = file.schema.as_ref().map(|schema| schema.as_json().to_string());
+        });
+        let position = WorkflowPosition {
+            id: self.dir.id().clone(),
+            phase: phase.name.clone(),
+            iteration: key.iteration,
+            item: item.map(item_text),
+        };
+        let placement = Placement { id: Some(id.clone()), ..Placement::default() };
+        let origins = self.plan.origins.get(key.phase).cloned().unwrap_or_default();
+        Ok(Ok(RunRequest { placement, origins, workflow: Some(position), ..RunRequest::from(spec) }))
+    }
+
+    /// Returns the hints that this phase received in this iteration. The first run of the phase receives all
+    /// pending ones, so that every run of the phase sees the same hints.
+    fn receive_hints(&self, key: RunKey, phase: &str) -> Result<Vec<String>, StoreError> {
+        let is_first = !self.home_has_run_of(key);
+        if is_first {
+            self.dir.receive_hints(key.iteration, phase)?;
+        }
+        let received = self.dir.received_hints(key.iteration, phase)?;
+        Ok(received.into_iter().map(|hint| hint.text).collect())
+    }
+
+    /// Returns whether another run of the phase was started in this iteration.
+    fn home_has_run_of(&self, key: RunKey) -> bool {
+        let is_other = |(other, item): (RunKey, &longhaul_core::ItemState)| {
+            (other.item != key.item && item.share.is_some()) || other.item == key.item && other.retry > 0
+        };
+        self.workflow.state().items(key.phase).any(is_other)
+    }
+
+    fn end_unstarted(&mut self, key: RunKey, run: RunId, problem: String) -> Result<(), SuperviseError> {
+        let outcome = Outcome { kind: OutcomeKind::NotStarted, ..Outcome::DONE };
+        let result = WorkflowResult { run, value: None, problem: Some(problem) };
+        let event = self.end_with(key, self.end_of(key, outcome), &result)?;
+        self.events.push_back(event);
+        Ok(())
+    }
+
+    /// Returns the end of a run with the usage of its earlier ends.
+    fn end_of(&self, key: RunKey, outcome: Outcome) -> RunEnd {
+        let item = self.workflow.state().items(key.phase).find(|(other, _)| *other == key);
+        let (cost, active) = item.map(|(_, item)| (item.cost, item.active)).unwrap_or_default();
+        RunEnd { outcome, cost, active }
+    }
+
+    /// Stores the result of a run, and returns the event of its end.
+    fn end_with(
+        &mut self,
+        key: RunKey,
+        end: RunEnd,
+        result: &WorkflowResult,
+    ) -> Result<WorkflowEvent, SuperviseError> {
+        if let Some(problem) = &result.problem {
+            self.problems.insert(key, problem.clone());
+            self.observer.on_run_problem(&result.run, problem);
+        }
+        let phase = &self.plan.policy.phases[key.phase].name;
+        self.dir.write_result(key.iteration, phase, key.item, result)?;
+        Ok(WorkflowEvent::RunEnded { key, end })
+    }
+
+    fn run_ended(
+        &mut self,
+        joined: Result<(RunKey, Result<RunReport, RunError>), JoinError>,
+    ) -> Result<WorkflowEvent, SuperviseError> {
+        let (key, result) = joined.map_err(std::io::Error::from)?;
+        self.cancellers.remove(&key);
+        let report = match result {
+            Ok(report) => report,
+            Err(RunError::Aborted { source, .. }) => return Err(source),
+            Err(error @ (RunError::NotStarted(_) | RunError::ThreadEnded)) => {
+                let outcome = Outcome { kind: OutcomeKind::NotStarted, ..Outcome::DONE };
+                let run = self.run_id(key);
+                let result = WorkflowResult { run, value: None, problem: Some(error.to_string()) };
+                return self.end_with(key, self.end_of(key, outcome), &result);
+            }
+        };
+        let (cost, active) = (report.usage.total_cost(), report.clocks.active(report.finished_at));
+        let mut end = RunEnd { outcome: report.outcome, cost, active };
+        if end.outcome.kind != OutcomeKind::Done {
+            return Ok(WorkflowEvent::RunEnded { key, end });
+        }
+        let schema = self.file.phases()[key.phase].schema.as_ref();
+        let answer = report.result.as_deref();
+        let result = result_of_run(report.run, answer, schema);
+        if result.problem.is_some() {
+            end.outcome = Outcome { kind: OutcomeKind::CheckFailed, ..Outcome::DONE };
+        }
+        self.end_with(key, end, &result)
+    }
+
+    /// Waits for the next event.
+    async fn next(&mut self) -> Result<WorkflowEvent, SuperviseError> {
+        loop {
+            if let Some(event) = self.events.pop_front() {
+                return Ok(event);
+            }
+            if let Some(slept) = self.clock.sleep_since_last_call() {
+                return Ok(WorkflowEvent::Downtime(slept));
+            }
+            if let Some(request) = self.dir.take_request() {
+                return Ok(WorkflowEvent::CancelRequested(match request {
+                    SupervisorRequest::Cancel => CancelSource::Person,
+                    SupervisorRequest::CancelNow => CancelSource::PersonNow,
+                }));
+            }
+            let deadline = self.workflow.deadline(&self.plan.policy).map(|deadline| deadline.at);
+            let remaining = deadline.map(|at| at.since(self.clock.at()).to_std());
+            if remaining == Some(Duration::ZERO) {
+                return Ok(WorkflowEvent::Tick);
+            }
+            tokio::select! {
+                // If there is no task or run, `select!` disables its branch.
+                Some(joined) = self.runs.join_next() => return self.run_ended(joined),
+                Some(event) = self.tasks.join_next() => {
+                    return Ok(event.map_err(std::io::Error::from)?);
+                }
+                Some(RunWait { key, wait }) = self.waits.1.recv() => {
+                    self.observer.on_run_wait(&self.run_id(key), key, wait);
+                    return Ok(WorkflowEvent::RunWaits { key, waits: wait.is_some() });
+                }
+                Some(source) = self.cancels.recv() => return Ok(match source {
+                    CancelSource::Person | CancelSource::PersonNow => WorkflowEvent::CancelRequested(source),
+                    CancelSource::Sigterm | CancelSource::Sighup => WorkflowEvent::SuspendRequested(source),
+                }),
+                () = tokio::time::sleep(remaining.map_or(POLL_INTERVAL, |left| left.min(POLL_INTERVAL))) => {}
+            }
+        }
+    }
+}

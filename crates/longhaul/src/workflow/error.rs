@@ -1,0 +1,41 @@
+//! The reasons why a workflow cannot start or continue.
+
+use crate::SuperviseError;
+use longhaul_core::{Outcome, RunId};
+use longhaul_store::StoreError;
+use longhaul_workflow::WorkflowFileError;
+use std::io;
+use thiserror::Error;
+
+/// The reason why a workflow could not start or continue.
+#[derive(Debug, Error)]
+pub enum WorkflowError {
+    /// The workflow's directory could not be read or written, or another workflow works on the project.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The stored workflow file cannot be read by this version.
+    #[error("{0}")]
+    File(#[from] WorkflowFileError),
+    /// The workflow has already finished.
+    #[error("workflow {workflow} has already finished: {}", outcome.kind)]
+    AlreadyFinished {
+        /// Id of the workflow.
+        workflow: RunId,
+        /// How it finished.
+        outcome: Outcome,
+    },
+    /// The workflow has not finished, so it cannot be resumed.
+    #[error("cannot resume workflow {0}: it has not finished")]
+    NotFinished(RunId),
+    /// The workflow was interrupted because a journal could no longer be written. It can be recovered.
+    #[error("workflow {workflow} was aborted: {source}")]
+    Aborted {
+        /// Id of the workflow.
+        workflow: RunId,
+        /// Cause.
+        source: SuperviseError,
+    },
+    /// The system refused an operation that a workflow needs.
+    #[error("cannot drive the workflow: {0}")]
+    Io(#[from] io::Error),
+}

@@ -1,0 +1,148 @@
+//! Opens a workflow: creates it, takes it over from a dead supervisor, or resumes it. If it cannot start, nothing
+//! is changed.
+
+use super::commands::Commands;
+use super::driver::Driver;
+use super::results::Results;
+use super::{WorkflowError, WorkflowObserver, WorkflowRequest, WorkflowStart};
+use crate::Environment;
+use crate::recover::{EXIT_POLL_INTERVAL, EXIT_POLLS_MAX};
+use crate::live::{RunMarker, random_seed};
+use jiff::Zoned;
+use longhaul_core::{CancelSource, Moment, Workflow, WorkflowEvent, WorkflowRecord};
+use longhaul_store::{
+    Home, Journal, LoadedJournal, NewWorkflow, StoreError, WorkflowDir, WorkflowPlan,
+};
+use longhaul_workflow::WorkflowFile;
+use std::path::Path;
+use tokio::sync::mpsc;
+
+pub(super) async fn open(
+    home: Home,
+    environment: Environment,
+    start: WorkflowStart,
+    observer: &mut dyn WorkflowObserver,
+    cancels: mpsc::Receiver<CancelSource>,
+) -> Result<(Driver<'_>, WorkflowEvent), WorkflowError> {
+    let (dir, plan, journal, loaded, first) = match start {
+        WorkflowStart::New(request) => {
+            let (dir, plan, journal) = create(&home, *request)?;
+            (dir, plan, journal, LoadedJournal::default(), WorkflowEvent::Started)
+        }
+        WorkflowStart::Recover(dir) => {
+            let (plan, journal, loaded) = take_over(&home, &dir).await?;
+            if let Some(outcome) = Workflow::replay(loaded.records()).state().outcome()
+                && dir.status().is_ok_and(|status| status.returncode.is_some())
+            {
+                return Err(WorkflowError::AlreadyFinished { workflow: dir.id().clone(), outcome });
+            }
+            let first = match loaded.last_step_at() {
+                // The supervisor died before its first step.
+                None => WorkflowEvent::Started,
+                Some(idle_since) => WorkflowEvent::TakenOver { idle_since },
+            };
+            (dir, plan, journal, loaded, first)
+        }
+        WorkflowStart::Resume { dir, resume } => {
+            let (plan, journal, loaded) = take_over(&home, &dir).await?;
+            if Workflow::replay(loaded.records()).state().outcome().is_none() {
+                return Err(WorkflowError::NotFinished(dir.id().clone()));
+            }
+            let (limits, iterations_max) = (resume.limits, resume.iterations_max);
+            (dir, plan, journal, loaded, WorkflowEvent::Reopened { limits, iterations_max })
+        }
+    };
+    let file = WorkflowFile::parse(&plan.file.text, plan.file.path.as_path(), &plan.parameters)?;
+    observer.on_start(&dir, &plan);
+    let marker = RunMarker::for_workflow(dir.id(), &plan.marker);
+    let project_dir = plan.project_dir.as_path().to_owned();
+    let commands = Commands::new(dir.clone(), project_dir, environment.clone(), marker);
+    if !loaded.entries.is_empty() {
+        commands.stop_all().await;
+    }
+    let mut results = Results::default();
+    for record in loaded.records() {
+        results.apply(&dir, &plan.policy, record)?;
+    }
+    let workflow = Workflow::replay(loaded.records());
+    let driver =
+        Driver::new(home, environment, dir, plan, file, workflow, journal, commands, results, observer, cancels);
+    Ok((driver, first))
+}
+
+fn create(
+    home: &Home,
+    request: WorkflowRequest,
+) -> Result<(WorkflowDir, WorkflowPlan, Journal<WorkflowRecord>), WorkflowError> {
+    let now = Zoned::now();
+    let started_at = Moment(now.timestamp().as_millisecond() as u64);
+    let _lock = home.lock_project(&request.project_dir, None)?;
+    let WorkflowRequest {
+        name,
+        project_dir,
+        file,
+        parameters,
+        focus,
+        policy,
+        runs,
+        origins,
+        memory_reserve,
+    } = request;
+    let plan = WorkflowPlan {
+        longhaul_version: env!("CARGO_PKG_VERSION").to_owned(),
+        started_at: started_at.into(),
+        name,
+        project_dir: project_dir.into(),
+        file,
+        parameters,
+        focus,
+        policy,
+        runs: runs.into_iter().map(|spec| spec.with(|spec| spec.prompt.clear())).collect(),
+        origins,
+        memory_reserve,
+        marker: RunMarker::random(),
+    };
+    let NewWorkflow { dir, journal } = home.create_workflow(&now.date(), random_seed(), &plan)?;
+    Ok((dir, plan, journal))
+}
+
+type Opened = (WorkflowPlan, Journal<WorkflowRecord>, LoadedJournal<WorkflowRecord>);
+
+/// Opens and locks the journal of a workflow. Waits a moment for a supervisor that was just killed.
+async fn take_over(home: &Home, dir: &WorkflowDir) -> Result<Opened, WorkflowError> {
+    let plan = dir.trusted_plan()?;
+    let _lock = home.lock_project(plan.project_dir.as_path(), Some(dir.id()))?;
+    let mut polls = 0;
+    let (journal, loaded) = loop {
+        match Journal::open_append(&dir.journal_path()) {
+            Err(StoreError::JournalLocked { .. }) if polls < EXIT_POLLS_MAX => {
+                polls += 1;
+                tokio::time::sleep(EXIT_POLL_INTERVAL).await;
+            }
+            opened => break opened?,
+        }
+    };
+    dir.clear_scratch();
+    check_project(plan.project_dir.as_path())?;
+    Ok((plan, journal, loaded))
+}
+
+fn check_project(path: &Path) -> Result<(), WorkflowError> {
+    Ok(std::fs::read_dir(path).map(drop).map_err(StoreError::io("open project", path))?)
+}
+
+/// Returns the workflows that have no supervisor and either no outcome or an unpublished one, newest first. It
+/// omits workflows whose files cannot be read.
+///
+/// # Errors
+/// Returns an error if the home cannot be read.
+pub fn recoverable_workflows(home: &Home) -> Result<Vec<WorkflowDir>, StoreError> {
+    let is_orphaned = |dir: &WorkflowDir| match Journal::<WorkflowRecord>::open_append(&dir.journal_path()) {
+        Ok((_, loaded)) => {
+            let is_published = dir.status().is_ok_and(|status| status.returncode.is_some());
+            Workflow::replay(loaded.records()).state().outcome().is_none() || !is_published
+        }
+        Err(_) => false,
+    };
+    Ok(home.workflows_newest_first()?.into_iter().filter(is_orphaned).collect())
+}

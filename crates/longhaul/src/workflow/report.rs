@@ -1,0 +1,87 @@
+//! The report of a finished workflow.
+
+use longhaul_core::{Moment, Outcome, OutcomeKind, RunId, Span, WorkflowPolicy, WorkflowState};
+use longhaul_store::WorkflowStatus;
+use std::path::PathBuf;
+
+/// The report of a finished or suspended workflow.
+#[derive(Clone, Debug)]
+pub struct WorkflowReport {
+    /// The workflow.
+    pub workflow: RunId,
+    /// Its directory.
+    pub dir: PathBuf,
+    /// How it finished.
+    pub outcome: Outcome,
+    /// Its state: phases, runs and costs of the last iteration.
+    pub status: WorkflowStatus,
+    /// Errors for people: first the reason for the outcome, then the problems of runs and phases. Empty only if
+    /// the work is done.
+    pub errors: Vec<String>,
+    /// Time from start to finish.
+    pub wall: Span,
+    /// Working time.
+    pub active: Span,
+    /// When it finished.
+    pub finished_at: Moment,
+}
+
+/// Returns the errors of a workflow, for people.
+pub(super) fn errors(
+    status: &WorkflowStatus,
+    outcome: Outcome,
+    policy: &WorkflowPolicy,
+    state: &WorkflowState,
+) -> Vec<String> {
+    if outcome.kind == OutcomeKind::Done {
+        return Vec::new();
+    }
+    let mut errors = vec![reason(status, outcome, policy, state)];
+    for phase in &status.phases {
+        errors.extend(phase.problem.iter().map(|problem| format!("phase `{}`: {problem}", phase.name)));
+        let failed = phase.items.iter().filter(|item| {
+            let unfailed = ["pending", "running", OutcomeKind::Done.as_str(), OutcomeKind::Suspended.as_str()];
+            !unfailed.contains(&item.status.as_str())
+        });
+        errors.extend(failed.filter_map(|item| {
+            let run = item.run.as_ref()?;
+            let problem = item.problem.as_ref().map_or_else(String::new, |problem| format!(": {problem}"));
+            Some(format!("run {run} finished as {}{problem}", item.status))
+        }));
+    }
+    errors
+}
+
+fn reason(
+    status: &WorkflowStatus,
+    outcome: Outcome,
+    policy: &WorkflowPolicy,
+    state: &WorkflowState,
+) -> String {
+    if let Some(problem) = &status.until_problem {
+        return format!("the condition of `until` could not be evaluated: {problem}");
+    }
+    match outcome.kind {
+        OutcomeKind::Partial if policy.until_after.is_some() => {
+            format!("the condition of `until` does not hold after iteration {}", status.iteration)
+        }
+        OutcomeKind::Partial => "some runs of the workflow are not done".to_owned(),
+        OutcomeKind::OverBudget => {
+            let used = status.total_cost_usd;
+            format!("the budget of the workflow is exhausted: ${:.2} used", used.0.as_dollars())
+        }
+        OutcomeKind::OutOfTime => {
+            format!("the time limit is exhausted: {} worked", state.clock.before)
+        }
+        OutcomeKind::Cancelled => "the workflow was cancelled".to_owned(),
+        OutcomeKind::Suspended => "a signal suspended the workflow".to_owned(),
+        OutcomeKind::Done
+        | OutcomeKind::Failed
+        | OutcomeKind::NeedsPerson
+        | OutcomeKind::CheckFailed
+        | OutcomeKind::NotStarted
+        | OutcomeKind::Incomplete
+        | OutcomeKind::Bug
+        | OutcomeKind::RetryLater => format!("a phase of the workflow finished as {}", outcome.kind),
+    }
+}

@@ -1,0 +1,120 @@
+//! The last results of all phases, as prompts and conditions see them. Files hold each result; this value is
+//! rebuilt from the journal and the files after a takeover.
+
+use longhaul_core::{OutcomeKind, RunId, RunKey, WorkflowPolicy, WorkflowRecord};
+use longhaul_store::{StoreError, WorkflowDir, WorkflowResult};
+use longhaul_workflow::ResultSchema;
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// The last result of each phase: with items, a list with `null` for each run without a result.
+#[derive(Debug, Default)]
+pub(super) struct Results {
+    by_phase: BTreeMap<String, Value>,
+    /// Items of each phase in the current iteration.
+    items: BTreeMap<usize, Vec<Value>>,
+}
+
+impl Results {
+    pub(super) fn by_phase(&self) -> &BTreeMap<String, Value> {
+        &self.by_phase
+    }
+
+    /// Returns an item of a phase with items.
+    pub(super) fn item(&self, key: RunKey) -> Option<&Value> {
+        self.items.get(&key.phase)?.get(key.item as usize)
+    }
+
+    /// Follows a record. A result is in its file before the end of its run is journaled.
+    pub(super) fn apply(
+        &mut self,
+        dir: &WorkflowDir,
+        policy: &WorkflowPolicy,
+        record: &WorkflowRecord,
+    ) -> Result<(), StoreError> {
+        match record {
+            WorkflowRecord::IterationStarted { .. } => self.items.clear(),
+            WorkflowRecord::ItemsListed { phase, items, .. } => {
+                let nulls = vec![Value::Null; items.len()];
+                self.by_phase.insert(policy.phases[*phase].name.clone(), Value::Array(nulls));
+                self.items.insert(*phase, items.iter().map(|text| item_value(text)).collect());
+            }
+            WorkflowRecord::RunEnded { key, end, .. } if end.outcome.kind == OutcomeKind::Done => {
+                let phase = &policy.phases[key.phase];
+                let stored = dir.result(key.iteration, &phase.name, key.item)?;
+                let value = stored.and_then(|result| result.value).unwrap_or(Value::Null);
+                match self.by_phase.get_mut(&phase.name) {
+                    Some(Value::Array(list)) if phase.has_items => {
+                        if let Some(slot) = list.get_mut(key.item as usize) {
+                            *slot = value;
+                        }
+                    }
+                    Some(_) | None => {
+                        self.by_phase.insert(phase.name.clone(), value);
+                    }
+                }
+            }
+            WorkflowRecord::WorkflowStarted { .. }
+            | WorkflowRecord::WorkflowReopened { .. }
+            | WorkflowRecord::PhaseStarted { .. }
+            | WorkflowRecord::RunPlanned { .. }
+            | WorkflowRecord::RunEnded { .. }
+            | WorkflowRecord::ShareRefused { .. }
+            | WorkflowRecord::TimeExhausted { .. }
+            | WorkflowRecord::MergeStarted { .. }
+            | WorkflowRecord::PhaseEnded { .. }
+            | WorkflowRecord::UntilStarted { .. }
+            | WorkflowRecord::UntilEnded { .. }
+            | WorkflowRecord::ClockStopped { .. }
+            | WorkflowRecord::ClockStarted { .. }
+            | WorkflowRecord::WorkflowDowntime { .. }
+            | WorkflowRecord::TakenOver { .. }
+            | WorkflowRecord::CancelOrdered { .. }
+            | WorkflowRecord::WorkflowSuspendOrdered { .. }
+            | WorkflowRecord::WorkflowSuspended { .. }
+            | WorkflowRecord::WorkflowFinished { .. } => {}
+        }
+        Ok(())
+    }
+}
+
+/// Returns the value of an item that the journal holds as text: JSON objects and lists are stored as JSON.
+fn item_value(text: &str) -> Value {
+    let is_compound = |value: &Value| value.is_object() || value.is_array();
+    serde_json::from_str(text).ok().filter(is_compound).unwrap_or_else(|| Value::from(text))
+}
+
+/// Returns the value of a run's answer, or why it is not valid.
+pub(super) fn result_of_run(
+    run: RunId,
+    answer: Option<&str>,
+    schema: Option<&ResultSchema>,
+) -> WorkflowResult {
+    let Some(schema) = schema else {
+        return WorkflowResult { run, value: answer.map(Value::from), problem: None };
+    };
+    let Some(value) = answer.and_then(json_in) else {
+        let problem = Some("the agent's answer is not JSON, but the phase has a schema".to_owned());
+        return WorkflowResult { run, value: None, problem };
+    };
+    match schema.validate(&value) {
+        Ok(()) => WorkflowResult { run, value: Some(value), problem: None },
+        Err(problems) => {
+            let problem = format!("the result does not match the schema: {}", problems.join("; "));
+            WorkflowResult { run, value: Some(value), problem: Some(problem) }
+        }
+    }
+}
+
+/// Returns the JSON of an answer: the whole text, or its last fenced block.
+fn json_in(answer: &str) -> Option<Value> {
+    let whole = serde_json::from_str(answer.trim()).ok();
+    whole.or_else(|| {
+        let (_, block) = answer.trim_end().strip_suffix("```")?.rsplit_once("```")?;
+        let block = block.split_once('\n').map_or(block, |(_, block)| block);
+        serde_json::from_str(block.trim()).ok()
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,152 @@
+//! One run of a workflow, as a task of this process: starts, continues or follows the run and reports its waits. It
+//! never decides what follows.
+
+use crate::observer::{Observer, StepView};
+use crate::recover::is_outcome_published;
+use crate::run_start::{ObservedRun, RunStart};
+use crate::{Canceller, Environment, ResumeOptions, RunError, RunReport, RunRequest, SuperviseError};
+use longhaul_core::{CancelSource, Fault, Limits, Moment, Phase, Run, RunKey, RunShare, RunSpec, Step};
+use longhaul_store::{Home, Journal, RunDir, StoreError};
+use tokio::sync::mpsc;
+
+// A supervisor that starts or exits between two checks changes the required action, once or twice.
+const CHECKS_MAX: u32 = 4;
+
+/// What a run needs from its workflow.
+pub(super) struct RunTask {
+    pub(super) key: RunKey,
+    pub(super) share: RunShare,
+    /// Number of times that the run was resumed, with this one. 0 starts it.
+    pub(super) resumes: u32,
+    pub(super) home: Home,
+    pub(super) environment: Environment,
+    pub(super) waits: mpsc::UnboundedSender<RunWait>,
+}
+
+/// A run starts to wait for its API, or works again.
+pub(super) struct RunWait {
+    pub(super) key: RunKey,
+    /// Reason and end of the wait. `None` if the run works.
+    pub(super) wait: Option<(Option<Fault>, Moment)>,
+}
+
+/// The directory of an existing run, or the request that creates it.
+pub(super) enum RunSource {
+    Existing(RunDir),
+    New(Box<RunRequest>),
+}
+
+impl RunTask {
+    /// Drives the run to its outcome. If it has finished already, its report is read.
+    pub(super) async fn drive(
+        self,
+        source: RunSource,
+        canceller: Canceller,
+        mut cancels: mpsc::Receiver<CancelSource>,
+    ) -> Result<RunReport, RunError> {
+        let dir = match source {
+            RunSource::New(request) => {
+                return self.observe(RunStart::New(request), canceller, cancels).await;
+            }
+            RunSource::Existing(dir) => dir,
+        };
+        for _ in 1..CHECKS_MAX {
+            let start = self.start_of(&dir)?;
+            // A run that another process takes over meanwhile must still be cancelled.
+            let (own, own_cancels) = Canceller::new();
+            let result = {
+                let run = self.observe(start, own.clone(), own_cancels);
+                tokio::pin!(run);
+                loop {
+                    tokio::select! {
+                        result = &mut run => break result,
+                        Some(source) = cancels.recv() => own.cancel_by(source),
+                    }
+                }
+            };
+            match result {
+                Err(RunError::NotStarted(
+                    SuperviseError::Orphaned(_)
+                    | SuperviseError::AlreadyFinished { .. }
+                    | SuperviseError::Store(StoreError::JournalLocked(_)),
+                )) => {}
+                result => return result,
+            }
+        }
+        let start = self.start_of(&dir)?;
+        self.observe(start, canceller, cancels).await
+    }
+
+    fn start_of(&self, dir: &RunDir) -> Result<RunStart, RunError> {
+        self.state_of(dir).map_err(RunError::NotStarted)
+    }
+
+    fn state_of(&self, dir: &RunDir) -> Result<RunStart, SuperviseError> {
+        if Journal::is_locked(&dir.journal_path())? {
+            return Ok(RunStart::Attach(dir.clone()));
+        }
+        let run = Run::replay(<Journal>::load(&dir.journal_path())?.records());
+        if run.state().outcome().is_none() || !is_outcome_published(dir) {
+            return Ok(RunStart::Recover { dir: dir.clone(), notify: None });
+        }
+        if run.state().reopen_count >= self.resumes {
+            return Ok(RunStart::Attach(dir.clone()));
+        }
+        let spec = dir.plan()?.spec;
+        let spec = spec.clone().with(|spec| spec.policy.limits = limits(&spec.policy.limits, self.share));
+        let options = Box::new(ResumeOptions { spec: Some(spec), ..ResumeOptions::default() });
+        Ok(RunStart::Resume { dir: dir.clone(), options })
+    }
+
+    async fn observe(
+        &self,
+        start: RunStart,
+        canceller: Canceller,
+        cancels: mpsc::Receiver<CancelSource>,
+    ) -> Result<RunReport, RunError> {
+        let mut observer = WaitObserver { key: self.key, waits: self.waits.clone(), is_waiting: false };
+        let (home, environment) = (self.home.clone(), self.environment.clone());
+        ObservedRun::new(start, home, environment, &mut observer, (canceller, cancels)).await
+    }
+}
+
+/// Returns the description of a run with its share of the limits.
+pub(super) fn with_share(spec: RunSpec, share: RunShare) -> RunSpec {
+    spec.with(|spec| spec.policy.limits = limits(&spec.policy.limits, share))
+}
+
+/// Returns the limits of a run under its share. The share already respects the limits of the phase.
+fn limits(limits: &Limits, share: RunShare) -> Limits {
+    Limits { budget: share.budget.or(limits.budget), time: share.time.or(limits.time), ..*limits }
+}
+
+/// Reports when the run starts to wait and when it works again.
+struct WaitObserver {
+    key: RunKey,
+    waits: mpsc::UnboundedSender<RunWait>,
+    is_waiting: bool,
+}
+
+impl Observer for WaitObserver {
+    fn on_step(&mut self, view: StepView<'_>, _step: &Step) {
+        let state = view.run.state();
+        let wait = match &state.phase {
+            Phase::Waiting { until, .. } => Some((state.fault, *until)),
+            Phase::New
+            | Phase::Starting
+            | Phase::Running
+            | Phase::Closing { .. }
+            | Phase::Stopping { .. }
+            | Phase::Sweeping { .. }
+            | Phase::Summarizing { .. }
+            | Phase::Checking { .. }
+            | Phase::Suspended { .. }
+            | Phase::Finished { .. } => None,
+        };
+        if wait.is_some() != self.is_waiting {
+            self.is_waiting = wait.is_some();
+            // The workflow may have ended.
+            let _ = self.waits.send(RunWait { key: self.key, wait });
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! Derives `status.json` of a workflow: its state, for people and other programs. No decision depends on it. It may
+//! lag behind the journal; recovering the workflow updates it.
+
+use longhaul_core::{
+    Dollars, ItemState, ItemStatus, Moment, Outcome, OutcomeKind, PhaseStatus, Rfc3339, RunId, RunKey, Span,
+    Workflow, WorkflowDeadline, WorkflowDeadlineKind, WorkflowPolicy, WorkflowStage, UntilState,
+};
+use serde::{Deserialize, Serialize};
+
+/// The state of a workflow.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct WorkflowStatus {
+    /// Id of the workflow.
+    pub workflow_id: RunId,
+    /// `running`, `waiting`, `suspended` or the outcome's word.
+    pub status: String,
+    /// Exit code of the outcome.
+    pub returncode: Option<u8>,
+    /// When a retry makes sense (`retry_later`).
+    pub retry_at: Option<Rfc3339>,
+    /// Current or last iteration, starting at 1; 0 before the first.
+    pub iteration: u32,
+    /// Maximum number of iterations.
+    pub iterations_max: u32,
+    /// Phases of this iteration, in the order of the file.
+    pub phases: Vec<PhaseReport>,
+    /// Whether the condition of `until` held in this iteration. `None` if it was not evaluated.
+    pub until_holds: Option<bool>,
+    /// Why the condition could not be evaluated.
+    pub until_problem: Option<String>,
+    /// Cost of all runs that ended.
+    pub total_cost_usd: Dollars,
+    /// Limit on the cost.
+    pub budget_usd: Option<Dollars>,
+    /// Working time.
+    pub active_ms: Span,
+    /// Limit on the working time.
+    pub time_limit_ms: Option<Span>,
+    /// When the workflow next acts without an event.
+    pub deadline_at: Option<Rfc3339>,
+    /// Reason for that.
+    pub deadline: Option<String>,
+    /// PID of the supervisor.
+    pub supervisor_pid: u32,
+    /// When the file was written.
+    pub updated_at: Rfc3339,
+}
+
+/// A phase in the current iteration.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct PhaseReport {
+    /// Name of the phase.
+    pub name: String,
+    /// `pending`, `running`, `skipped` or the outcome's word.
+    pub status: String,
+    /// Runs of the phase, in the order of its items.
+    pub items: Vec<ItemReport>,
+    /// Number of items above the maximum, deferred to a later iteration.
+    pub deferred: u32,
+    /// Problem that is not a run's: there were no items, or they could not be listed.
+    pub problem: Option<String>,
+}
+
+/// An item of a phase, with its current run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ItemReport {
+    /// Item as text. `None` for a phase without items.
+    pub item: Option<String>,
+    /// Id of the run. `None` before it is planned.
+    pub run: Option<RunId>,
+    /// `pending`, `running`, `parked`, `limited`, `suspended` or the outcome's word.
+    pub status: String,
+    /// When a parked run is resumed.
+    pub until: Option<Rfc3339>,
+    /// Cost of the run up to its last end.
+    pub total_cost_usd: Dollars,
+    /// Number of runs of the item before this one.
+    pub retries: u32,
+    /// Why the run has no valid result, or did not start.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
+}
+
+impl WorkflowStatus {
+    /// Creates the status of `workflow` at `at`, driven by process `supervisor_pid`. `problem` returns the problem
+    /// of a run.
+    pub fn new(
+        id: &RunId,
+        workflow: &Workflow,
+        policy: &WorkflowPolicy,
+        problem: impl Fn(RunKey) -> Option<String>,
+        supervisor_pid: u32,
+        at: Moment,
+    ) -> WorkflowStatus {
+        let state = workflow.state();
+        let outcome = state.outcome();
+        let deadline = workflow.deadline(policy);
+        let limits = state.limits(policy);
+        let (until_holds, until_problem) = match &state.until {
+            UntilState::Open | UntilState::Checking => (None, None),
+            UntilState::Ended { holds, problem } => (*holds, problem.clone()),
+        };
+        let phase = |index: usize| {
+            let phase = &policy.phases[index];
+            let shown = state.phases.get(index);
+            let status = match state.phase_status(policy, index) {
+                PhaseStatus::Pending => "pending",
+                PhaseStatus::Running => "running",
+                PhaseStatus::Skipped => "skipped",
+                PhaseStatus::Ended => shown
+                    .and_then(|state| state.outcome)
+                    .map_or("done", |outcome| outcome.kind.as_str()),
+            };
+            let item = |(key, item): (RunKey, &ItemState)| ItemReport {
+                item: phase.has_items.then(|| item.name.clone()),
+                run: item.share.map(|_| key.run_id(id, &phase.name)),
+                status: item_status(item.status).to_owned(),
+                until: match item.status {
+                    ItemStatus::Parked { until } => Some(until.into()),
+                    ItemStatus::Pending
+                    | ItemStatus::Resuming { .. }
+                    | ItemStatus::Live
+                    | ItemStatus::Limited { .. }
+                    | ItemStatus::Suspended
+                    | ItemStatus::Ended { .. } => None,
+                },
+                total_cost_usd: item.cost.into(),
+                retries: item.retry,
+                problem: problem(key),
+            };
+            PhaseReport {
+                name: phase.name.clone(),
+                status: status.to_owned(),
+                items: state.items(index).map(item).collect(),
+                deferred: shown.map_or(0, |state| state.deferred),
+                problem: shown.and_then(|state| state.problem.clone()),
+            }
+        };
+        WorkflowStatus {
+            workflow_id: id.clone(),
+            status: status_word(state.stage, outcome, deadline).to_owned(),
+            returncode: outcome.as_ref().map(Outcome::exit_code),
+            retry_at: outcome.and_then(|outcome| outcome.retry_at).map(Rfc3339),
+            iteration: state.iteration,
+            iterations_max: state.iterations_max(policy),
+            phases: (0..policy.phases.len()).map(phase).collect(),
+            until_holds,
+            until_problem,
+            total_cost_usd: state.cost.into(),
+            budget_usd: limits.budget.map(Into::into),
+            active_ms: state.clock.at(at),
+            time_limit_ms: limits.time,
+            deadline_at: deadline.map(|deadline| deadline.at.into()),
+            deadline: deadline.map(|deadline| deadline.kind.as_str().to_owned()),
+            supervisor_pid,
+            updated_at: at.into(),
+        }
+    }
+}
+
+fn status_word(
+    stage: WorkflowStage,
+    outcome: Option<Outcome>,
+    deadline: Option<WorkflowDeadline>,
+) -> &'static str {
+    match (stage, outcome) {
+        (_, Some(outcome)) => outcome.kind.as_str(),
+        (WorkflowStage::Suspended { .. }, None) => OutcomeKind::Suspended.as_str(),
+        (WorkflowStage::New | WorkflowStage::Running | WorkflowStage::Finished { .. }, None) => {
+            match deadline.map(|deadline| deadline.kind) {
+                Some(WorkflowDeadlineKind::Park | WorkflowDeadlineKind::Memory) => "waiting",
+                Some(WorkflowDeadlineKind::StartGap | WorkflowDeadlineKind::Time) | None => "running",
+            }
+        }
+    }
+}
+
+fn item_status(status: ItemStatus) -> &'static str {
+    match status {
+        ItemStatus::Pending | ItemStatus::Resuming { .. } => "pending",
+        ItemStatus::Live => "running",
+        ItemStatus::Parked { .. } => "parked",
+        ItemStatus::Limited { .. } => "limited",
+        ItemStatus::Suspended => OutcomeKind::Suspended.as_str(),
+        ItemStatus::Ended { outcome } => outcome.kind.as_str(),
+    }
+}
