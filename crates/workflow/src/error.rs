@@ -1,5 +1,6 @@
 //! Errors of workflow files: position, excerpt and hint.
 
+use longhaul_core::did_you_mean;
 use std::fmt::{self, Display};
 use std::ops::Range;
 use std::path::Path;
@@ -114,4 +115,14 @@ fn excerpt(number: usize, line: &str, column: usize, width: usize) -> String {
         " ".repeat(column),
         "^".repeat(width)
     )
+}
+
+/// Returns the similar names, or all of them.
+pub(crate) fn suggestion(kind: &str, name: &str, known: &[&str]) -> String {
+    let near = did_you_mean(name, known.iter().copied());
+    match (near.as_slice(), known) {
+        ([], []) => format!("there are no {kind}"),
+        ([], known) => format!("the {kind} are {}", known.join(", ")),
+        (near, _) => format!("did you mean {}?", near.join(" or ")),
+    }
 }

@@ -1,17 +1,33 @@
 //! A workflow file, parsed and checked.
 
-use crate::{Condition, ItemSource, LoopOptions, PromptTemplate, ResultSchema, WorkflowFileError};
-use longhaul_core::WorkflowPolicy;
+mod fan_out;
+mod graph;
+mod parse;
+mod phase;
+mod policy;
+mod reactions;
+mod repeat;
+
+use crate::error::SourceText;
+use crate::parameters::Parameters;
+use crate::{Condition, ItemSource, PromptTemplate, ResultSchema, WorkflowFileError};
+use longhaul_core::{Reactions, Span, Usd, WorkflowLimits};
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::fmt::Display;
+use std::ops::Range;
 
 /// A workflow file, parsed and checked.
 #[derive(Clone, Debug)]
 pub struct WorkflowFile {
+    source: SourceText,
     description: Option<String>,
+    parameters: Parameters,
     phases: Vec<PhaseFile>,
     until: Option<Until>,
-    parameters: BTreeMap<String, String>,
+    iterations_max: u32,
+    parallel_max: u32,
+    limits: WorkflowLimits,
+    start_gap: Span,
     memory_reserve: Option<u64>,
 }
 
@@ -24,14 +40,22 @@ pub struct PhaseFile {
     pub prompt: PromptTemplate,
     /// Source of the items. `None` starts one run.
     pub fan_out: Option<ItemSource>,
-    /// Schema of each result.
+    /// Schema of each result. Without one, a result is the text of the agent's last message.
     pub schema: Option<ResultSchema>,
     /// Working directory of each run.
     pub isolation: Isolation,
-    /// Settings of its runs: the keys of `longhaul.toml`, not checked here.
+    /// Settings of its runs: the keys of `longhaul.toml`. Only `budget` and `time_limit` are checked here.
     pub settings: toml::Table,
-    /// Line of the settings in the file, for errors.
+    /// Line of the settings in the file.
     pub settings_line: usize,
+    /// Position of each setting.
+    setting_spans: BTreeMap<String, Range<usize>>,
+    needs: Vec<usize>,
+    parallel_max: Option<u32>,
+    items_max: u32,
+    budget: Option<Usd>,
+    time: Option<Span>,
+    reactions: Reactions,
 }
 
 /// Where the runs of a phase work.
@@ -53,42 +77,13 @@ pub struct Until {
 }
 
 impl WorkflowFile {
-    /// Parses a workflow file. `settings` are the parameters of the command line (`--set KEY=VALUE`). Files that
-    /// it names are relative to `path`.
-    ///
-    /// # Errors
-    ///
-    /// Returns the first error of the file, with its position.
-    pub fn parse(
-        text: &str,
-        path: &Path,
-        settings: &[(String, String)],
-    ) -> Result<WorkflowFile, WorkflowFileError> {
-        let _ = (text, path, settings);
-        todo!()
-    }
-
-    /// Returns the policy.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if a required parameter is empty, or if an option names an unknown phase.
-    pub fn policy(&self, options: &LoopOptions) -> Result<WorkflowPolicy, WorkflowFileError> {
-        let _ = options;
-        todo!()
-    }
-
-    /// Draws the graph of phases for people.
-    pub fn graph(&self) -> String {
-        todo!()
-    }
-
-    /// Returns what the workflow is for.
+    /// Returns the purpose of the workflow.
     pub fn description(&self) -> Option<&str> {
         self.description.as_deref()
     }
 
-    /// Returns the phases in the order of the file, with the indices of the policy.
+    /// Returns the phases, with the indices of the policy: each after those that it needs, otherwise as in the
+    /// file.
     pub fn phases(&self) -> &[PhaseFile] {
         &self.phases
     }
@@ -100,11 +95,26 @@ impl WorkflowFile {
 
     /// Returns the parameters, with those of the command line.
     pub fn parameters(&self) -> &BTreeMap<String, String> {
-        &self.parameters
+        &self.parameters.values
     }
 
     /// Returns the memory in bytes that must be free before a run starts, if the file sets it.
     pub fn memory_reserve(&self) -> Option<u64> {
         self.memory_reserve
     }
+
+    /// Creates an error at a setting of this phase: a key that does not exist, or a value that is wrong.
+    pub fn setting_error(
+        &self,
+        phase: usize,
+        key: &str,
+        message: impl Display,
+        hint: impl Into<String>,
+    ) -> WorkflowFileError {
+        let span = self.phases.get(phase).and_then(|phase| phase.setting_spans.get(key));
+        self.source.error(span.cloned().unwrap_or_default(), message, hint)
+    }
 }
+
+#[cfg(test)]
+mod tests;

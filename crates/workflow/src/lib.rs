@@ -9,6 +9,10 @@ mod error;
 mod file;
 mod items;
 mod options;
+mod order;
+mod parameters;
+mod project_file;
+mod reader;
 mod result_schema;
 mod template;
 

@@ -1,9 +1,23 @@
-//! Prompts with variables.
+//! Prompts with variables, in the syntax of Jinja. A template reads files of the project, and never anything else.
 
+mod check;
+mod environment;
+mod lines;
+
+use crate::error::SourceText;
+use environment::{environment, undefined_error};
 use longhaul_core::{Span, Usd};
+use minijinja::value::Serde;
+use minijinja::{ErrorKind, Value as Variable, context};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+
+pub(crate) use check::PromptScope;
+pub(crate) use lines::template_lines;
+
+/// Size limit of a rendered prompt: more than any context window holds.
+const PROMPT_BYTES_MAX: usize = 1 << 20;
 
 /// The values of the variables of a prompt.
 #[derive(Clone, Copy, Debug)]
@@ -32,11 +46,39 @@ pub struct PromptContext<'a> {
     pub project_dir: &'a Path,
 }
 
+impl PromptContext<'_> {
+    fn variables(&self) -> Variable {
+        let remaining = context! {
+            budget_usd => self.remaining_budget.map(Usd::as_dollars),
+            seconds => self.remaining_time.map(|time| time.millis() / 1000),
+        };
+        let variables = context! {
+            workflow => self.workflow,
+            iteration => self.iteration,
+            iterations_max => self.iterations_max,
+            focus => self.focus.unwrap_or_default(),
+            hints => self.hints.to_vec(),
+            results => Variable::from(Serde(self.results)),
+            parameters => Variable::from(Serde(self.parameters)),
+            remaining,
+        };
+        match self.item {
+            None => variables,
+            Some((item, number)) => {
+                context! { item => Variable::from(Serde(item)), item_number => number, ..variables }
+            }
+        }
+    }
+}
+
 /// A prompt with variables, checked when the file was parsed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PromptTemplate {
-    source: String,
-    path: PathBuf,
+    template: String,
+    source: SourceText,
+    /// Line of the file for each line of the template.
+    lines: Vec<usize>,
+    uses_hints: bool,
 }
 
 impl PromptTemplate {
@@ -44,15 +86,46 @@ impl PromptTemplate {
     ///
     /// # Errors
     ///
-    /// Returns an error if a value is missing, if a file cannot be read, or if the prompt becomes too long.
+    /// Returns an error if a value is missing, if a file cannot be read, or if the prompt is empty or too long.
     pub fn render(&self, context: &PromptContext<'_>) -> Result<String, TemplateError> {
-        let _ = (context, &self.path, &self.source);
-        todo!()
+        let environment = environment(context.project_dir);
+        let template = environment.template_from_str(&self.template);
+        let rendered = template.and_then(|template| template.render(context.variables()));
+        let prompt = rendered.map_err(|error| self.error(error.line(), reason(&error, &self.template)))?;
+        if prompt.trim().is_empty() {
+            return Err(self.error(None, "the prompt is empty".to_owned()));
+        }
+        if prompt.len() > PROMPT_BYTES_MAX {
+            let reason = format!("the prompt is larger than {} KiB", PROMPT_BYTES_MAX / 1024);
+            return Err(self.error(None, reason));
+        }
+        Ok(prompt)
     }
 
     /// Returns whether the prompt uses `hints`.
     pub fn uses_hints(&self) -> bool {
-        todo!()
+        self.uses_hints
+    }
+
+    fn error(&self, line: Option<usize>, reason: String) -> TemplateError {
+        TemplateError { path: self.source.path.to_path_buf(), line: self.file_line(line), reason }
+    }
+
+    /// Returns the line of the file for a line of the template.
+    fn file_line(&self, line: Option<usize>) -> usize {
+        let index = line.unwrap_or(1).saturating_sub(1);
+        self.lines.get(index).or(self.lines.last()).copied().unwrap_or(1)
+    }
+}
+
+/// Returns what failed, for people.
+fn reason(error: &minijinja::Error, template: &str) -> String {
+    let detail = error.detail().map(str::to_owned);
+    match error.kind() {
+        ErrorKind::UndefinedError => undefined_error(error, template),
+        ErrorKind::OutOfFuel => "the template does too much work: use fewer or smaller loops".to_owned(),
+        ErrorKind::InvalidOperation => detail.unwrap_or_else(|| error.kind().to_string()),
+        kind => detail.map_or_else(|| kind.to_string(), |detail| format!("{kind}: {detail}")),
     }
 }
 
@@ -67,3 +140,6 @@ pub struct TemplateError {
     /// Cause.
     pub reason: String,
 }
+
+#[cfg(test)]
+mod tests;

@@ -211,7 +211,12 @@ impl WorkflowState {
 impl PhaseState {
     /// Sets the items. An item of an earlier list keeps its run if it has the same place and name.
     fn set_items(&mut self, names: &[String], deferred: u32) {
-        let mut old = std::mem::take(&mut self.items).into_iter();
+        let old = std::mem::take(&mut self.items);
+        let is_kept = |(index, item): (usize, &ItemState)| names.get(index) == Some(&item.name);
+        // A replaced item may have had runs; their keys must not repeat.
+        let replaced = old.iter().enumerate().filter(|item| !is_kept(*item));
+        self.retry_base = replaced.map(|(_, item)| item.retry + 1).fold(self.retry_base, u32::max);
+        let mut old = old.into_iter();
         self.items = names
             .iter()
             .map(|name| match old.next().filter(|item| item.name == *name) {
@@ -230,7 +235,6 @@ impl PhaseState {
         for item in &mut self.items {
             item.reopen();
         }
-        self.retry_base = self.items.iter().map(|item| item.retry + 1).max().unwrap_or(self.retry_base);
         let needs_list = self.stage == PhaseStage::Listing || self.items.is_empty() || self.deferred > 0;
         self.stage = if needs_list { PhaseStage::Listing } else { PhaseStage::Running };
         self.outcome = None;

@@ -16,20 +16,33 @@ impl Workflow {
     pub fn step(&mut self, policy: &WorkflowPolicy, now: Now, event: WorkflowEvent) -> WorkflowStep {
         let Now { at, .. } = now;
         self.observations.stepped_at = at;
+        match (self.state.stage, event) {
+            (WorkflowStage::New, WorkflowEvent::Started) => {
+                self.record(WorkflowRecord::WorkflowStarted { at });
+                self.record(WorkflowRecord::IterationStarted { at, iteration: 1 });
+            }
+            (WorkflowStage::Finished { .. }, WorkflowEvent::Reopened { limits, iterations_max }) => {
+                self.record(WorkflowRecord::WorkflowReopened { at, limits, iterations_max });
+                self.list_again();
+            }
+            (
+                WorkflowStage::Running | WorkflowStage::Suspended { .. } | WorkflowStage::Finished { .. },
+                WorkflowEvent::TakenOver { idle_since },
+            ) => {
+                self.record(WorkflowRecord::TakenOver { at, idle_since });
+                self.step.actions = self.unfinished_actions();
+            }
+            (WorkflowStage::Running, event) => self.on_event(policy, now, event),
+            // Late reports of what was in progress when the workflow ended.
+            (WorkflowStage::New | WorkflowStage::Suspended { .. } | WorkflowStage::Finished { .. }, _) => {}
+        }
+        self.advance(policy, at);
+        std::mem::take(&mut self.step)
+    }
+
+    fn on_event(&mut self, policy: &WorkflowPolicy, now: Now, event: WorkflowEvent) {
+        let Now { at, .. } = now;
         match event {
-            WorkflowEvent::Started => self.on_started(now),
-            WorkflowEvent::TakenOver { idle_since } => {
-                if self.state.stage != WorkflowStage::New {
-                    self.record(WorkflowRecord::TakenOver { at, idle_since });
-                    self.step.actions = self.unfinished_actions();
-                }
-            }
-            WorkflowEvent::Reopened { limits, iterations_max } => {
-                if self.state.outcome().is_some() {
-                    self.record(WorkflowRecord::WorkflowReopened { at, limits, iterations_max });
-                    self.list_again();
-                }
-            }
             WorkflowEvent::ItemsListed { phase, items } => self.on_items_listed(policy, now, phase, items),
             WorkflowEvent::RunEnded { key, end } => self.on_run_ended(policy, now, key, end),
             WorkflowEvent::RunWaits { key, waits } => {
@@ -55,21 +68,13 @@ impl Workflow {
             }
             WorkflowEvent::CancelRequested(source) => self.on_cancel(now, source),
             WorkflowEvent::SuspendRequested(source) => self.on_suspend(now, source),
+            WorkflowEvent::Started | WorkflowEvent::TakenOver { .. } | WorkflowEvent::Reopened { .. } => {}
         }
-        self.advance(policy, at);
-        std::mem::take(&mut self.step)
     }
 
     pub(super) fn record(&mut self, record: WorkflowRecord) {
         self.apply(&record);
         self.step.records.push(record);
-    }
-
-    fn on_started(&mut self, now: Now) {
-        if self.state.stage == WorkflowStage::New {
-            self.record(WorkflowRecord::WorkflowStarted { at: now.at });
-            self.record(WorkflowRecord::IterationStarted { at: now.at, iteration: 1 });
-        }
     }
 
     /// Lists the items again of phases whose reopening needs it.
@@ -160,7 +165,7 @@ impl Workflow {
             None => true,
             Some(before) => before != CancelSource::PersonNow && source == CancelSource::PersonNow,
         };
-        if self.state.stage == WorkflowStage::Running && is_new {
+        if is_new {
             self.record(WorkflowRecord::CancelOrdered { at: now.at, source });
             self.stop_live_runs();
         }
@@ -169,7 +174,7 @@ impl Workflow {
     /// Suspends the live runs. A workflow that is being cancelled stays cancelled.
     fn on_suspend(&mut self, now: Now, source: CancelSource) {
         let is_stopped = self.state.cancelled_by.or(self.state.suspended_by).is_some();
-        if self.state.stage == WorkflowStage::Running && !is_stopped {
+        if !is_stopped {
             self.record(WorkflowRecord::WorkflowSuspendOrdered { at: now.at, source });
             self.stop_live_runs();
         }

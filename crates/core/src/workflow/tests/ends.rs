@@ -10,10 +10,10 @@ fn failed_run_stops_after_the_live_runs() {
         &policy("work*"),
         "start; items work a b; ends work1 failed 1; ends work2 needs_person 1",
         expect![[r#"
-            start                    started; iteration 1; phase work; > list work
-            items work a b           items a b; run work1; > start work1; run work2; > start work2
-            ends work1 failed 1      work1 failed -> stop
-            ends work2 needs_person 1 work2 needs_person -> stop; work ended failed; failed; > finish 20
+            start                      started; iteration 1; phase work; > list work
+            items work a b             items a b; run work1; > start work1; run work2; > start work2
+            ends work1 failed 1        work1 failed -> stop
+            ends work2 needs_person 1  work2 needs_person -> stop; work ended failed; failed; > finish 20
         "#]],
     );
 }
@@ -24,9 +24,9 @@ fn no_run_starts_after_a_failure() {
         &WorkflowPolicy { parallel_max: 1, ..policy("work* review") },
         "start; items work a b; ends work1 failed",
         expect![[r#"
-            start                    started; iteration 1; phase work; > list work
-            items work a b           items a b; run work1; > start work1
-            ends work1 failed        work1 failed -> stop; failed; > finish 20
+            start                      started; iteration 1; phase work; > list work
+            items work a b             items a b; run work1; > start work1
+            ends work1 failed          work1 failed -> stop; failed; > finish 20
         "#]],
     );
 }
@@ -37,11 +37,11 @@ fn continue_leads_to_partial() {
         &with_reaction(policy("work* review"), OutcomeKind::Failed, Reaction::Continue),
         "start; items work a b; ends work1 failed; ends work2 done; ends review done",
         expect![[r#"
-            start                    started; iteration 1; phase work; > list work
-            items work a b           items a b; run work1; > start work1; run work2; > start work2
-            ends work1 failed        work1 failed -> continue
-            ends work2 done          work2 done -> complete; work ended failed; phase review; run review; > start review
-            ends review done         review done -> complete; review ended done; partial; > finish 27
+            start                      started; iteration 1; phase work; > list work
+            items work a b             items a b; run work1; > start work1; run work2; > start work2
+            ends work1 failed          work1 failed -> continue
+            ends work2 done            work2 done -> complete; work ended failed; phase review; run review; > start review
+            ends review done           review done -> complete; review ended done; partial; > finish 27
         "#]],
     );
 }
@@ -52,9 +52,9 @@ fn retry_starts_a_new_run() {
         &with_reaction(policy("work"), OutcomeKind::CheckFailed, Reaction::Retry(1)),
         "start; ends work check_failed 1; ends work check_failed 1",
         expect![[r#"
-            start                    started; iteration 1; phase work; run work; > start work
-            ends work check_failed 1 work check_failed -> retry; run workr1; > start workr1
-            ends work check_failed 1 workr1 check_failed -> stop; work ended check_failed; check_failed; > finish 24
+            start                      started; iteration 1; phase work; run work; > start work
+            ends work check_failed 1   work check_failed -> retry; run workr1; > start workr1
+            ends work check_failed 1   workr1 check_failed -> stop; work ended check_failed; check_failed; > finish 24
         "#]],
     );
 }
@@ -66,9 +66,9 @@ fn reopening_repeats_failed_items() {
         "start; items work a b; ends work1 failed; ends work2 done",
         "reopen - -; ends work1 done; ends review done",
         expect![[r#"
-            reopen - -               reopened; run work1r1; > start work1r1
-            ends work1 done          work1r1 done -> complete; work ended done; phase review; run review; > start review
-            ends review done         review done -> complete; review ended done; done; > finish 0
+            reopen - -                 reopened; run work1r1; > start work1r1
+            ends work1 done            work1r1 done -> complete; work ended done; phase review; run review; > start review
+            ends review done           review done -> complete; review ended done; done; > finish 0
         "#]],
     );
 }
@@ -79,21 +79,25 @@ fn reopening_resumes_cancelled_runs() {
         &policy("work"),
         "start; cancel person; ends work cancelled 1; reopen - -; ends work done 2",
         expect![[r#"
-            start                    started; iteration 1; phase work; run work; > start work
-            cancel person            cancel by person; > stop work person
-            ends work cancelled 1    work cancelled -> stop; work ended cancelled; cancelled; > finish 130
-            reopen - -               reopened; resume work; > resume work 1
-            ends work done 2         work done -> complete; work ended done; done; > finish 0
+            start                      started; iteration 1; phase work; run work; > start work
+            cancel person              cancel by person; > stop work person
+            ends work cancelled 1      work cancelled -> stop; work ended cancelled; cancelled; > finish 130
+            reopen - -                 reopened; resume work; > resume work 1
+            ends work done 2           work done -> complete; work ended done; done; > finish 0
         "#]],
     );
 }
 
 #[test]
 fn run_suspended_by_others_does_not_suspend_the_workflow() {
-    check(&policy("work"), "start; ends work suspended", expect![[r#"
-        start                    started; iteration 1; phase work; run work; > start work
-        ends work suspended      work suspended -> stop; work ended suspended; incomplete; > finish 26
-    "#]]);
+    check(
+        &policy("work"),
+        "start; ends work suspended",
+        expect![[r#"
+            start                      started; iteration 1; phase work; run work; > start work
+            ends work suspended        work suspended -> stop; work ended suspended; incomplete; > finish 26
+        "#]],
+    );
 }
 
 #[test]
@@ -102,13 +106,13 @@ fn events_of_other_runs_are_ignored() {
         &policy("work"),
         "start; ends work done; items work a; merged work; until yes; memory enough; start",
         expect![[r#"
-            start                    started; iteration 1; phase work; run work; > start work
-            ends work done           work done -> complete; work ended done; done; > finish 0
-            items work a             -
-            merged work              -
-            until yes                -
-            memory enough            -
-            start                    -
+            start                      started; iteration 1; phase work; run work; > start work
+            ends work done             work done -> complete; work ended done; done; > finish 0
+            items work a               -
+            merged work                -
+            until yes                  -
+            memory enough              -
+            start                      -
         "#]],
     );
 }

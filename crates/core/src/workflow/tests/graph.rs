@@ -10,11 +10,15 @@ fn repeated(phases: &str, iterations_max: u32, until_after: usize) -> WorkflowPo
 
 #[test]
 fn serial_phases_run_in_order() {
-    check(&policy("plan work"), "start; ends plan done 1; ends work done 2", expect![[r#"
-        start                    started; iteration 1; phase plan; run plan; > start plan
-        ends plan done 1         plan done -> complete; plan ended done; phase work; run work; > start work
-        ends work done 2         work done -> complete; work ended done; done; > finish 0
-    "#]]);
+    check(
+        &policy("plan work"),
+        "start; ends plan done 1; ends work done 2",
+        expect![[r#"
+            start                      started; iteration 1; phase plan; run plan; > start plan
+            ends plan done 1           plan done -> complete; plan ended done; phase work; run work; > start work
+            ends work done 2           work done -> complete; work ended done; done; > finish 0
+        "#]],
+    );
 }
 
 #[test]
@@ -23,10 +27,10 @@ fn independent_phases_run_together() {
         &policy("plan< docs< work<plan+docs"),
         "start; ends docs done; ends plan done; ends work done",
         expect![[r#"
-            start                    started; iteration 1; phase plan; phase docs; run plan; > start plan; run docs; > start docs
-            ends docs done           docs done -> complete; docs ended done
-            ends plan done           plan done -> complete; plan ended done; phase work; run work; > start work
-            ends work done           work done -> complete; work ended done; done; > finish 0
+            start                      started; iteration 1; phase plan; phase docs; run plan; > start plan; run docs; > start docs
+            ends docs done             docs done -> complete; docs ended done
+            ends plan done             plan done -> complete; plan ended done; phase work; run work; > start work
+            ends work done             work done -> complete; work ended done; done; > finish 0
         "#]],
     );
 }
@@ -37,11 +41,11 @@ fn items_run_in_parallel_up_to_the_maximum() {
         &WorkflowPolicy { parallel_max: 2, ..policy("work*") },
         "start; items work a b c; ends work2 done; ends work1 done; ends work3 done",
         expect![[r#"
-            start                    started; iteration 1; phase work; > list work
-            items work a b c         items a b c; run work1; > start work1; run work2; > start work2
-            ends work2 done          work2 done -> complete; run work3; > start work3
-            ends work1 done          work1 done -> complete
-            ends work3 done          work3 done -> complete; work ended done; done; > finish 0
+            start                      started; iteration 1; phase work; > list work
+            items work a b c           items a b c; run work1; > start work1; run work2; > start work2
+            ends work2 done            work2 done -> complete; run work3; > start work3
+            ends work1 done            work1 done -> complete
+            ends work3 done            work3 done -> complete; work ended done; done; > finish 0
         "#]],
     );
 }
@@ -56,11 +60,11 @@ fn phase_limits_its_own_runs() {
         },
         "start; items work a b; ends work1 done; ends docs done; ends work2 done",
         expect![[r#"
-            start                    started; iteration 1; phase work; phase docs; > list work; run docs; > start docs
-            items work a b           items a b; run work1; > start work1
-            ends work1 done          work1 done -> complete; run work2; > start work2
-            ends docs done           docs done -> complete; docs ended done
-            ends work2 done          work2 done -> complete; work ended done; done; > finish 0
+            start                      started; iteration 1; phase work; phase docs; > list work; run docs; > start docs
+            items work a b             items a b; run work1; > start work1
+            ends work1 done            work1 done -> complete; run work2; > start work2
+            ends docs done             docs done -> complete; docs ended done
+            ends work2 done            work2 done -> complete; work ended done; done; > finish 0
         "#]],
     );
 }
@@ -75,33 +79,41 @@ fn items_above_the_maximum_are_deferred() {
         },
         "start; items work a b c; ends work1 done; reopen - -; items work a b c; ends work2 done",
         expect![[r#"
-            start                    started; iteration 1; phase work; > list work
-            items work a b c         items a, 2 deferred; run work1; > start work1
-            ends work1 done          work1 done -> complete; work ended done; partial; > finish 27
-            reopen - -               reopened; > list work
-            items work a b c         items a b, 1 deferred; run work2r1; > start work2r1
-            ends work2 done          work2r1 done -> complete; work ended done; partial; > finish 27
+            start                      started; iteration 1; phase work; > list work
+            items work a b c           items a, 2 deferred; run work1; > start work1
+            ends work1 done            work1 done -> complete; work ended done; partial; > finish 27
+            reopen - -                 reopened; > list work
+            items work a b c           items a b, 1 deferred; run work2; > start work2
+            ends work2 done            work2 done -> complete; work ended done; partial; > finish 27
         "#]],
     );
 }
 
 #[test]
 fn empty_list_is_a_warning() {
-    check(&policy("work* review"), "start; items work; ends review done", expect![[r#"
-        start                    started; iteration 1; phase work; > list work
-        items work               items ; work ended done (no items); phase review; run review; > start review
-        ends review done         review done -> complete; review ended done; done; > finish 0
-    "#]]);
+    check(
+        &policy("work* review"),
+        "start; items work; ends review done",
+        expect![[r#"
+            start                      started; iteration 1; phase work; > list work
+            items work                 items ; work ended done (no items); phase review; run review; > start review
+            ends review done           review done -> complete; review ended done; done; > finish 0
+        "#]],
+    );
 }
 
 #[test]
 fn failed_list_stops() {
-    check(&policy("work* review"), "start; items work error; reopen - -; items work a", expect![[r#"
-        start                    started; iteration 1; phase work; > list work
-        items work error         work ended failed (exit 1), stops; failed; > finish 20
-        reopen - -               reopened; > list work
-        items work a             items a; run work1; > start work1
-    "#]]);
+    check(
+        &policy("work* review"),
+        "start; items work error; reopen - -; items work a",
+        expect![[r#"
+            start                      started; iteration 1; phase work; > list work
+            items work error           work ended failed (exit 1), stops; failed; > finish 20
+            reopen - -                 reopened; > list work
+            items work a               items a; run work1; > start work1
+        "#]],
+    );
 }
 
 #[test]
@@ -110,11 +122,11 @@ fn starts_have_a_gap() {
         &WorkflowPolicy { start_gap: Span::from_secs(2), ..policy("work*") },
         "start; items work a b; +1s; tick; ends work1 done; ends work2 done",
         expect![[r#"
-            start                    started; iteration 1; phase work; > list work
-            items work a b           items a b; run work1; > start work1
-            [start_gap 2s] tick                     run work2; > start work2
-            ends work1 done          work1 done -> complete
-            ends work2 done          work2 done -> complete; work ended done; done; > finish 0
+            start                      started; iteration 1; phase work; > list work
+            items work a b             items a b; run work1; > start work1
+            tick (start_gap 2s)        run work2; > start work2
+            ends work1 done            work1 done -> complete
+            ends work2 done            work2 done -> complete; work ended done; done; > finish 0
         "#]],
     );
 }
@@ -125,15 +137,15 @@ fn short_memory_delays_all_but_the_first_run() {
         &policy("work*"),
         "start; items work a b; memory short; memory short; tick; memory short; tick; memory enough; ends work1 done",
         expect![[r#"
-            start                    started; iteration 1; phase work; > list work
-            items work a b           items a b; > measure
-            memory short             run work1; > start work1; > measure
-            memory short             -
-            [memory 5s] tick                     > measure
-            memory short             -
-            [memory 10s] tick                     > measure
-            memory enough            run work2; > start work2
-            ends work1 done          work1 done -> complete
+            start                      started; iteration 1; phase work; > list work
+            items work a b             items a b; > measure
+            memory short               run work1; > start work1; > measure
+            memory short               -
+            tick (memory 5s)           > measure
+            memory short               -
+            tick (memory 10s)          > measure
+            memory enough              run work2; > start work2
+            ends work1 done            work1 done -> complete
         "#]],
     );
 }
@@ -144,13 +156,13 @@ fn until_ends_the_workflow() {
         &repeated("work review", 3, 1),
         "start; ends work done; ends review done; until no; ends work done; ends review done; until yes",
         expect![[r#"
-            start                    started; iteration 1; phase work; run work; > start work
-            ends work done           work done -> complete; work ended done; phase review; run review; > start review
-            ends review done         review done -> complete; review ended done; until; > check until
-            until no                 until false; iteration 2; phase work; run work; > start work
-            ends work done           work done -> complete; work ended done; phase review; run review; > start review
-            ends review done         review done -> complete; review ended done; until; > check until
-            until yes                until true; done; > finish 0
+            start                      started; iteration 1; phase work; run work; > start work
+            ends work done             work done -> complete; work ended done; phase review; run review; > start review
+            ends review done           review done -> complete; review ended done; until; > check until
+            until no                   until false; iteration 2; phase work; run work; > start work
+            ends work done             work done -> complete; work ended done; phase review; run review; > start review
+            ends review done           review done -> complete; review ended done; until; > check until
+            until yes                  until true; done; > finish 0
         "#]],
     );
 }
@@ -161,13 +173,13 @@ fn iterations_run_out() {
         &repeated("work", 1, 0),
         "start; ends work done; until no; reopen - 2; until no; ends work done; until yes",
         expect![[r#"
-            start                    started; iteration 1; phase work; run work; > start work
-            ends work done           work done -> complete; work ended done; until; > check until
-            until no                 until false; partial; > finish 27
-            reopen - 2               reopened; until; > check until
-            until no                 until false; iteration 2; phase work; run work; > start work
-            ends work done           work done -> complete; work ended done; until; > check until
-            until yes                until true; done; > finish 0
+            start                      started; iteration 1; phase work; run work; > start work
+            ends work done             work done -> complete; work ended done; until; > check until
+            until no                   until false; partial; > finish 27
+            reopen - 2                 reopened; until; > check until
+            until no                   until false; iteration 2; phase work; run work; > start work
+            ends work done             work done -> complete; work ended done; until; > check until
+            until yes                  until true; done; > finish 0
         "#]],
     );
 }
@@ -178,22 +190,26 @@ fn until_waits_for_live_runs_of_other_phases() {
         &repeated("work< docs<work slow<work", 2, 1),
         "start; ends work done; ends docs done; until yes; ends slow failed",
         expect![[r#"
-            start                    started; iteration 1; phase work; run work; > start work
-            ends work done           work done -> complete; work ended done; phase docs; phase slow; run docs; > start docs; run slow; > start slow
-            ends docs done           docs done -> complete; docs ended done; until; > check until
-            until yes                until true
-            ends slow failed         slow failed -> continue; slow ended failed; done; > finish 0
+            start                      started; iteration 1; phase work; run work; > start work
+            ends work done             work done -> complete; work ended done; phase docs; phase slow; run docs; > start docs; run slow; > start slow
+            ends docs done             docs done -> complete; docs ended done; until; > check until
+            until yes                  until true
+            ends slow failed           slow failed -> continue; slow ended failed; done; > finish 0
         "#]],
     );
 }
 
 #[test]
 fn until_that_cannot_be_evaluated_stops() {
-    check(&repeated("work", 2, 0), "start; ends work done; until exit-127", expect![[r#"
-        start                    started; iteration 1; phase work; run work; > start work
-        ends work done           work done -> complete; work ended done; until; > check until
-        until exit-127           until exit-127; failed; > finish 20
-    "#]]);
+    check(
+        &repeated("work", 2, 0),
+        "start; ends work done; until exit-127",
+        expect![[r#"
+            start                      started; iteration 1; phase work; run work; > start work
+            ends work done             work done -> complete; work ended done; until; > check until
+            until exit-127             until exit-127; failed; > finish 20
+        "#]],
+    );
 }
 
 #[test]
@@ -202,9 +218,9 @@ fn every_iteration_takes_place_without_until() {
         &WorkflowPolicy { iterations_max: 2, ..policy("work") },
         "start; ends work done; ends work done",
         expect![[r#"
-            start                    started; iteration 1; phase work; run work; > start work
-            ends work done           work done -> complete; work ended done; iteration 2; phase work; run work; > start work
-            ends work done           work done -> complete; work ended done; done; > finish 0
+            start                      started; iteration 1; phase work; run work; > start work
+            ends work done             work done -> complete; work ended done; iteration 2; phase work; run work; > start work
+            ends work done             work done -> complete; work ended done; done; > finish 0
         "#]],
     );
 }
@@ -215,10 +231,10 @@ fn from_skips_phases_of_the_first_iteration() {
         &WorkflowPolicy { iterations_max: 2, from: Some(1), ..policy("plan work") },
         "start; ends work done; ends plan done; ends work done",
         expect![[r#"
-            start                    started; iteration 1; phase work; run work; > start work
-            ends work done           work done -> complete; work ended done; iteration 2; phase plan; run plan; > start plan
-            ends plan done           plan done -> complete; plan ended done; phase work; run work; > start work
-            ends work done           work done -> complete; work ended done; done; > finish 0
+            start                      started; iteration 1; phase work; run work; > start work
+            ends work done             work done -> complete; work ended done; iteration 2; phase plan; run plan; > start plan
+            ends plan done             plan done -> complete; plan ended done; phase work; run work; > start work
+            ends work done             work done -> complete; work ended done; done; > finish 0
         "#]],
     );
 }
@@ -229,11 +245,11 @@ fn only_runs_one_phase() {
         &WorkflowPolicy { only: Some(1), ..repeated("plan work review", 2, 2) },
         "start; ends work done; until no; ends work done; until yes",
         expect![[r#"
-            start                    started; iteration 1; phase work; run work; > start work
-            ends work done           work done -> complete; work ended done; until; > check until
-            until no                 until false; iteration 2; phase work; run work; > start work
-            ends work done           work done -> complete; work ended done; until; > check until
-            until yes                until true; done; > finish 0
+            start                      started; iteration 1; phase work; run work; > start work
+            ends work done             work done -> complete; work ended done; until; > check until
+            until no                   until false; iteration 2; phase work; run work; > start work
+            ends work done             work done -> complete; work ended done; until; > check until
+            until yes                  until true; done; > finish 0
         "#]],
     );
 }
@@ -248,12 +264,12 @@ fn worktrees_are_merged() {
         },
         "start; items work a b; ends work1 done; ends work2 done; merged work; ends review done",
         expect![[r#"
-            start                    started; iteration 1; phase work; > list work
-            items work a b           items a b; run work1; > start work1; run work2; > start work2
-            ends work1 done          work1 done -> complete
-            ends work2 done          work2 done -> complete; merge work; > merge work
-            merged work              work ended done; phase review; run review; > start review
-            ends review done         review done -> complete; review ended done; done; > finish 0
+            start                      started; iteration 1; phase work; > list work
+            items work a b             items a b; run work1; > start work1; run work2; > start work2
+            ends work1 done            work1 done -> complete
+            ends work2 done            work2 done -> complete; merge work; > merge work
+            merged work                work ended done; phase review; run review; > start review
+            ends review done           review done -> complete; review ended done; done; > finish 0
         "#]],
     );
 }
@@ -268,13 +284,13 @@ fn conflicts_need_a_person() {
         },
         "start; items work a; ends work1 done; merged work conflict; reopen - -; merged work; ends review done",
         expect![[r#"
-            start                    started; iteration 1; phase work; > list work
-            items work a             items a; run work1; > start work1
-            ends work1 done          work1 done -> complete; merge work; > merge work
-            merged work conflict     work ended needs_person (conflict), stops; needs_person; > finish 23
-            reopen - -               reopened; merge work; > merge work
-            merged work              work ended done; phase review; run review; > start review
-            ends review done         review done -> complete; review ended done; done; > finish 0
+            start                      started; iteration 1; phase work; > list work
+            items work a               items a; run work1; > start work1
+            ends work1 done            work1 done -> complete; merge work; > merge work
+            merged work conflict       work ended needs_person (conflict), stops; needs_person; > finish 23
+            reopen - -                 reopened; merge work; > merge work
+            merged work                work ended done; phase review; run review; > start review
+            ends review done           review done -> complete; review ended done; done; > finish 0
         "#]],
     );
 }

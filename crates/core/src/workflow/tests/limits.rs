@@ -20,11 +20,11 @@ fn budget_is_divided_among_the_free_slots() {
         &with_budget("work*", 2, 10.0),
         "start; items work a b c; ends work1 done 1; ends work2 done 1; ends work3 done 1",
         expect![[r#"
-            start                    started; iteration 1; phase work; > list work
-            items work a b c         items a b c; run work1 $5.0000; > start work1; run work2 $5.0000; > start work2
-            ends work1 done 1        work1 done -> complete; run work3 $4.0000; > start work3
-            ends work2 done 1        work2 done -> complete
-            ends work3 done 1        work3 done -> complete; work ended done; done; > finish 0
+            start                      started; iteration 1; phase work; > list work
+            items work a b c           items a b c; run work1 $5.0000; > start work1; run work2 $5.0000; > start work2
+            ends work1 done 1          work1 done -> complete; run work3 $4.0000; > start work3
+            ends work2 done 1          work2 done -> complete
+            ends work3 done 1          work3 done -> complete; work ended done; done; > finish 0
         "#]],
     );
 }
@@ -39,8 +39,8 @@ fn phase_budget_caps_the_share() {
         },
         "start; ends work over_budget 2",
         expect![[r#"
-            start                    started; iteration 1; phase work; run work $2.0000; > start work
-            ends work over_budget 2  work over_budget -> stop; work ended over_budget; over_budget; > finish 21
+            start                      started; iteration 1; phase work; run work $2.0000; > start work
+            ends work over_budget 2    work over_budget -> stop; work ended over_budget; over_budget; > finish 21
         "#]],
     );
 }
@@ -51,11 +51,11 @@ fn share_that_is_used_up_is_raised() {
         &with_budget("work*", 2, 10.0),
         "start; items work a b; ends work1 over_budget 5; ends work2 done 1; ends work1 done 8",
         expect![[r#"
-            start                    started; iteration 1; phase work; > list work
-            items work a b           items a b; run work1 $5.0000; > start work1; run work2 $5.0000; > start work2
-            ends work1 over_budget 5 work1 over_budget -> raise
-            ends work2 done 1        work2 done -> complete; resume work1 $9.0000; > resume work1 1
-            ends work1 done 8        work1 done -> complete; work ended done; done; > finish 0
+            start                      started; iteration 1; phase work; > list work
+            items work a b             items a b; run work1 $5.0000; > start work1; run work2 $5.0000; > start work2
+            ends work1 over_budget 5   work1 over_budget -> raise
+            ends work2 done 1          work2 done -> complete; resume work1 $9.0000; > resume work1 1
+            ends work1 done 8          work1 done -> complete; work ended done; done; > finish 0
         "#]],
     );
 }
@@ -66,10 +66,10 @@ fn slightly_larger_share_is_refused() {
         &with_budget("work*", 2, 10.0),
         "start; items work a b; ends work1 over_budget 5; ends work2 done 3",
         expect![[r#"
-            start                    started; iteration 1; phase work; > list work
-            items work a b           items a b; run work1 $5.0000; > start work1; run work2 $5.0000; > start work2
-            ends work1 over_budget 5 work1 over_budget -> raise
-            ends work2 done 3        work2 done -> complete; work1 refused -> stop; work ended over_budget; over_budget; > finish 21
+            start                      started; iteration 1; phase work; > list work
+            items work a b             items a b; run work1 $5.0000; > start work1; run work2 $5.0000; > start work2
+            ends work1 over_budget 5   work1 over_budget -> raise
+            ends work2 done 3          work2 done -> complete; work1 refused -> stop; work ended over_budget; over_budget; > finish 21
         "#]],
     );
 }
@@ -80,11 +80,11 @@ fn refused_share_can_continue() {
         &with_reaction(with_budget("work* review", 2, 10.0), OutcomeKind::OverBudget, Reaction::Continue),
         "start; items work a b; ends work1 over_budget 5; ends work2 done 3; ends review done 1",
         expect![[r#"
-            start                    started; iteration 1; phase work; > list work
-            items work a b           items a b; run work1 $5.0000; > start work1; run work2 $5.0000; > start work2
-            ends work1 over_budget 5 work1 over_budget -> raise
-            ends work2 done 3        work2 done -> complete; work1 refused -> continue; work ended over_budget; phase review; run review $2.0000; > start review
-            ends review done 1       review done -> complete; review ended done; partial; > finish 27
+            start                      started; iteration 1; phase work; > list work
+            items work a b             items a b; run work1 $5.0000; > start work1; run work2 $5.0000; > start work2
+            ends work1 over_budget 5   work1 over_budget -> raise
+            ends work2 done 3          work2 done -> complete; work1 refused -> continue; work ended over_budget; phase review; run review $2.0000; > start review
+            ends review done 1         review done -> complete; review ended done; partial; > finish 27
         "#]],
     );
 }
@@ -95,10 +95,10 @@ fn exhausted_budget_finishes() {
         &with_budget("plan work", 1, 10.0),
         "start; ends plan done 10.1; reopen 20 -; ends work done 1",
         expect![[r#"
-            start                    started; iteration 1; phase plan; run plan $10.0000; > start plan
-            ends plan done 10.1      plan done -> complete; plan ended done; phase work; over_budget; > finish 21
-            reopen 20 -              reopened; run work $9.9000; > start work
-            ends work done 1         work done -> complete; work ended done; done; > finish 0
+            start                      started; iteration 1; phase plan; run plan $10.0000; > start plan
+            ends plan done 10.1        plan done -> complete; plan ended done; phase work; over_budget; > finish 21
+            reopen 20 -                reopened; run work $9.9000; > start work
+            ends work done 1           work done -> complete; work ended done; done; > finish 0
         "#]],
     );
 }
@@ -109,20 +109,24 @@ fn retries_share_the_budget() {
         &with_reaction(with_budget("work", 1, 10.0), OutcomeKind::Failed, Reaction::Retry(2)),
         "start; ends work failed 4; ends work failed 4",
         expect![[r#"
-            start                    started; iteration 1; phase work; run work $10.0000; > start work
-            ends work failed 4       work failed -> retry; run workr1 $6.0000; > start workr1
-            ends work failed 4       workr1 failed -> retry; run workr2 $2.0000; > start workr2
+            start                      started; iteration 1; phase work; run work $10.0000; > start work
+            ends work failed 4         work failed -> retry; run workr1 $6.0000; > start workr1
+            ends work failed 4         workr1 failed -> retry; run workr2 $2.0000; > start workr2
         "#]],
     );
 }
 
 #[test]
 fn exhausted_time_finishes() {
-    check(&with_time("plan work", 1), "start; +1h; ends plan done; reopen - -", expect![[r#"
-        start                    started; iteration 1; phase plan; run plan 1h; > start plan
-        ends plan done           plan done -> complete; plan ended done; phase work; time exhausted; out_of_time; > finish 22
-        reopen - -               reopened; time exhausted; out_of_time; > finish 22
-    "#]]);
+    check(
+        &with_time("plan work", 1),
+        "start; +1h; ends plan done; reopen - -",
+        expect![[r#"
+            start                      started; iteration 1; phase plan; run plan 1h; > start plan
+            ends plan done             plan done -> complete; plan ended done; phase work; time exhausted; out_of_time; > finish 22
+            reopen - -                 reopened; time exhausted; out_of_time; > finish 22
+        "#]],
+    );
 }
 
 #[test]
@@ -131,13 +135,13 @@ fn time_in_which_every_run_waits_does_not_count() {
         &with_time("work* review", 2),
         "start; items work a b; +1h; waits work1; waits work2; +5h; works work1; +30m; ends work1 done; ends work2 done",
         expect![[r#"
-            start                    started; iteration 1; phase work; > list work
-            items work a b           items a b; run work1 2h; > start work1; run work2 2h; > start work2
-            waits work1              -
-            waits work2              clock stopped
-            works work1              clock started
-            ends work1 done          work1 done -> complete; clock stopped
-            ends work2 done          work2 done -> complete; work ended done; phase review; run review 30m; > start review
+            start                      started; iteration 1; phase work; > list work
+            items work a b             items a b; run work1 2h; > start work1; run work2 2h; > start work2
+            waits work1                -
+            waits work2                clock stopped
+            works work1                clock started
+            ends work1 done            work1 done -> complete; clock stopped
+            ends work2 done            work2 done -> complete; work ended done; phase review; run review 30m; > start review
         "#]],
     );
 }
@@ -148,10 +152,10 @@ fn sleep_and_downtime_do_not_count() {
         &with_time("work review", 2),
         "start; +30m; sleep 8h; +30m; +3h; taken 3h; +30m; ends work done",
         expect![[r#"
-            start                    started; iteration 1; phase work; run work 2h; > start work
-            sleep 8h                 downtime 8h
-            taken 3h                 taken over; > start work
-            ends work done           work done -> complete; work ended done; phase review; run review 30m; > start review
+            start                      started; iteration 1; phase work; run work 2h; > start work
+            sleep 8h                   downtime 8h
+            taken 3h                   taken over; > start work
+            ends work done             work done -> complete; work ended done; phase review; run review 30m; > start review
         "#]],
     );
 }
@@ -162,13 +166,13 @@ fn run_that_waited_is_cancelled_at_the_limit() {
         &with_time("work*", 1),
         "start; items work a b; waits work2; +59m; works work2; tick; ends work1 out_of_time; ends work2 cancelled",
         expect![[r#"
-            start                    started; iteration 1; phase work; > list work
-            items work a b           items a b; run work1 1h; > start work1; run work2 1h; > start work2
-            waits work2              -
-            works work2              -
-            [time 1h 1m] tick                     time exhausted; > stop work1 person; > stop work2 person
-            ends work1 out_of_time   work1 out_of_time -> stop
-            ends work2 cancelled     work2 cancelled -> stop; work ended out_of_time; out_of_time; > finish 22
+            start                      started; iteration 1; phase work; > list work
+            items work a b             items a b; run work1 1h; > start work1; run work2 1h; > start work2
+            waits work2                -
+            works work2                -
+            tick (time 1h 1m)          time exhausted; > stop work1 person; > stop work2 person
+            ends work1 out_of_time     work1 out_of_time -> stop
+            ends work2 cancelled       work2 cancelled -> stop; work ended out_of_time; out_of_time; > finish 22
         "#]],
     );
 }

@@ -6,21 +6,29 @@ use expect_test::expect;
 
 #[test]
 fn parked_run_is_resumed_at_its_time() {
-    check(&policy("work"), "start; ends work retry_later@1h 1; tick; ends work done 2", expect![[r#"
-        start                    started; iteration 1; phase work; run work; > start work
-        ends work retry_later@1h 1 work retry_later -> park 1h
-        [park 1h] tick                     resume work; > resume work 1
-        ends work done 2         work done -> complete; work ended done; done; > finish 0
-    "#]]);
+    check(
+        &policy("work"),
+        "start; ends work retry_later@1h 1; tick; ends work done 2",
+        expect![[r#"
+            start                      started; iteration 1; phase work; run work; > start work
+            ends work retry_later@1h 1 work retry_later -> park 1h
+            tick (park 1h)             resume work; > resume work 1
+            ends work done 2           work done -> complete; work ended done; done; > finish 0
+        "#]],
+    );
 }
 
 #[test]
 fn unknown_time_parks_for_half_an_hour() {
-    check(&policy("work"), "start; ends work retry_later; tick", expect![[r#"
-        start                    started; iteration 1; phase work; run work; > start work
-        ends work retry_later    work retry_later -> park 30m 20s
-        [park 30m 20s] tick                     resume work; > resume work 1
-    "#]]);
+    check(
+        &policy("work"),
+        "start; ends work retry_later; tick",
+        expect![[r#"
+            start                      started; iteration 1; phase work; run work; > start work
+            ends work retry_later      work retry_later -> park 30m 20s
+            tick (park 30m 20s)        resume work; > resume work 1
+        "#]],
+    );
 }
 
 #[test]
@@ -29,13 +37,13 @@ fn no_run_starts_while_one_is_parked() {
         &WorkflowPolicy { parallel_max: 2, ..policy("work*") },
         "start; items work a b c; ends work1 retry_later@1h; ends work2 done; tick; ends work3 done; ends work1 done",
         expect![[r#"
-            start                    started; iteration 1; phase work; > list work
-            items work a b c         items a b c; run work1; > start work1; run work2; > start work2
-            ends work1 retry_later@1h work1 retry_later -> park 1h
-            ends work2 done          work2 done -> complete
-            [park 1h] tick                     resume work1; > resume work1 1; run work3; > start work3
-            ends work3 done          work3 done -> complete
-            ends work1 done          work1 done -> complete; work ended done; done; > finish 0
+            start                      started; iteration 1; phase work; > list work
+            items work a b c           items a b c; run work1; > start work1; run work2; > start work2
+            ends work1 retry_later@1h  work1 retry_later -> park 1h
+            ends work2 done            work2 done -> complete
+            tick (park 1h)             resume work1; > resume work1 1; run work3; > start work3
+            ends work3 done            work3 done -> complete
+            ends work1 done            work1 done -> complete; work ended done; done; > finish 0
         "#]],
     );
 }
@@ -48,7 +56,7 @@ fn parks_are_bounded() {
         &format!("start; ends work retry_later; {parks}"),
         "reopen - -",
         expect![[r#"
-            reopen - -               reopened; resume work; > resume work 11
+            reopen - -                 reopened; resume work; > resume work 11
         "#]],
     );
 }
@@ -59,9 +67,9 @@ fn retry_later_can_stop() {
         &with_reaction(policy("work"), OutcomeKind::RetryLater, Reaction::Stop),
         "start; ends work retry_later@1h; reopen - -",
         expect![[r#"
-            start                    started; iteration 1; phase work; run work; > start work
-            ends work retry_later@1h work retry_later -> stop; work ended retry_later; retry_later; > finish 75
-            reopen - -               reopened; resume work; > resume work 1
+            start                      started; iteration 1; phase work; run work; > start work
+            ends work retry_later@1h   work retry_later -> stop; work ended retry_later; retry_later; > finish 75
+            reopen - -                 reopened; resume work; > resume work 1
         "#]],
     );
 }
@@ -72,10 +80,10 @@ fn parks_end_with_the_workflow() {
         &policy("work*"),
         "start; items work a b; ends work1 retry_later@1h; ends work2 failed",
         expect![[r#"
-            start                    started; iteration 1; phase work; > list work
-            items work a b           items a b; run work1; > start work1; run work2; > start work2
-            ends work1 retry_later@1h work1 retry_later -> park 1h
-            ends work2 failed        work2 failed -> stop; failed; > finish 20
+            start                      started; iteration 1; phase work; > list work
+            items work a b             items a b; run work1; > start work1; run work2; > start work2
+            ends work1 retry_later@1h  work1 retry_later -> park 1h
+            ends work2 failed          work2 failed -> stop; failed; > finish 20
         "#]],
     );
 }

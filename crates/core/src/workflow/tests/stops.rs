@@ -10,32 +10,40 @@ fn cancel_stops_live_runs() {
         &WorkflowPolicy { parallel_max: 2, ..policy("work*") },
         "start; items work a b c; cancel person; cancel now; ends work1 cancelled; ends work2 done",
         expect![[r#"
-            start                    started; iteration 1; phase work; > list work
-            items work a b c         items a b c; run work1; > start work1; run work2; > start work2
-            cancel person            cancel by person; > stop work1 person; > stop work2 person
-            cancel now               cancel by person_now; > stop work1 person_now; > stop work2 person_now
-            ends work1 cancelled     work1 cancelled -> stop
-            ends work2 done          work2 done -> complete; cancelled; > finish 130
+            start                      started; iteration 1; phase work; > list work
+            items work a b c           items a b c; run work1; > start work1; run work2; > start work2
+            cancel person              cancel by person; > stop work1 person; > stop work2 person
+            cancel now                 cancel by person_now; > stop work1 person_now; > stop work2 person_now
+            ends work1 cancelled       work1 cancelled -> stop
+            ends work2 done            work2 done -> complete; cancelled; > finish 130
         "#]],
     );
 }
 
 #[test]
 fn cancel_by_a_signal_does_not_suspend_runs() {
-    check(&policy("work"), "start; cancel term; ends work cancelled", expect![[r#"
-        start                    started; iteration 1; phase work; run work; > start work
-        cancel term              cancel by sigterm; > stop work person
-        ends work cancelled      work cancelled -> stop; work ended cancelled; cancelled; > finish 143
-    "#]]);
+    check(
+        &policy("work"),
+        "start; cancel term; ends work cancelled",
+        expect![[r#"
+            start                      started; iteration 1; phase work; run work; > start work
+            cancel term                cancel by sigterm; > stop work person
+            ends work cancelled        work cancelled -> stop; work ended cancelled; cancelled; > finish 143
+        "#]],
+    );
 }
 
 #[test]
 fn cancel_without_live_runs_finishes_at_once() {
-    check(&policy("work*"), "start; cancel person; items work a", expect![[r#"
-        start                    started; iteration 1; phase work; > list work
-        cancel person            cancel by person; cancelled; > finish 130
-        items work a             items a
-    "#]]);
+    check(
+        &policy("work*"),
+        "start; cancel person; items work a",
+        expect![[r#"
+            start                      started; iteration 1; phase work; > list work
+            cancel person              cancel by person; cancelled; > finish 130
+            items work a               -
+        "#]],
+    );
 }
 
 #[test]
@@ -44,14 +52,14 @@ fn suspension_is_continued() {
         &policy("work* review"),
         "start; items work a b; suspend term; ends work1 suspended 1; ends work2 done 1; +1h; taken 1h; ends work1 done 2; ends review done",
         expect![[r#"
-            start                    started; iteration 1; phase work; > list work
-            items work a b           items a b; run work1; > start work1; run work2; > start work2
-            suspend term             suspend by sigterm; > stop work1 sigterm; > stop work2 sigterm
-            ends work1 suspended 1   work1 suspended -> suspend
-            ends work2 done 1        work2 done -> complete; suspended; > finish 143
-            taken 1h                 taken over; > start work1
-            ends work1 done 2        work1 done -> complete; work ended done; phase review; run review; > start review
-            ends review done         review done -> complete; review ended done; done; > finish 0
+            start                      started; iteration 1; phase work; > list work
+            items work a b             items a b; run work1; > start work1; run work2; > start work2
+            suspend term               suspend by sigterm; > stop work1 sigterm; > stop work2 sigterm
+            ends work1 suspended 1     work1 suspended -> suspend
+            ends work2 done 1          work2 done -> complete; suspended; > finish 143
+            taken 1h                   taken over; > start work1
+            ends work1 done 2          work1 done -> complete; work ended done; phase review; run review; > start review
+            ends review done           review done -> complete; review ended done; done; > finish 0
         "#]],
     );
 }
@@ -62,11 +70,11 @@ fn suspension_ends_while_runs_are_parked() {
         &policy("work"),
         "start; ends work retry_later@1h; suspend hup; +2h; taken 2h; ends work done",
         expect![[r#"
-            start                    started; iteration 1; phase work; run work; > start work
-            ends work retry_later@1h work retry_later -> park 1h
-            suspend hup              suspend by sighup; suspended; > finish 129
-            taken 2h                 taken over; resume work; > resume work 1
-            ends work done           work done -> complete; work ended done; done; > finish 0
+            start                      started; iteration 1; phase work; run work; > start work
+            ends work retry_later@1h   work retry_later -> park 1h
+            suspend hup                suspend by sighup; suspended; > finish 129
+            taken 2h                   taken over; resume work; > resume work 1
+            ends work done             work done -> complete; work ended done; done; > finish 0
         "#]],
     );
 }
@@ -77,46 +85,58 @@ fn takeover_repeats_orders() {
         &WorkflowPolicy { until_after: Some(0), ..policy("work list*< merge*<") },
         "start; items merge a; taken 1s; ends work done; taken 1s; until yes; ends merge done; taken 1s",
         expect![[r#"
-            start                    started; iteration 1; phase work; phase list; phase merge; > list list; > list merge; run work; > start work
-            items merge a            items a; run merge1; > start merge1
-            taken 1s                 taken over; > list list; > start work; > start merge1
-            ends work done           work done -> complete; work ended done; until; > check until
-            taken 1s                 taken over; > list list; > start merge1; > check until
-            until yes                until true
-            ends merge done          merge1 done -> complete; merge ended done; done; > finish 0
-            taken 1s                 taken over; > finish 0
+            start                      started; iteration 1; phase work; phase list; phase merge; > list list; > list merge; run work; > start work
+            items merge a              items a; run merge1; > start merge1
+            taken 1s                   taken over; > list list; > start work; > start merge1
+            ends work done             work done -> complete; work ended done; until; > check until
+            taken 1s                   taken over; > list list; > start merge1; > check until
+            until yes                  until true
+            ends merge done            merge1 done -> complete; merge ended done; done; > finish 0
+            taken 1s                   taken over; > finish 0
         "#]],
     );
 }
 
 #[test]
 fn takeover_repeats_cancellation() {
-    check(&policy("work"), "start; cancel person; taken 1s; ends work cancelled; taken 1s", expect![[r#"
-        start                    started; iteration 1; phase work; run work; > start work
-        cancel person            cancel by person; > stop work person
-        taken 1s                 taken over; > start work; > stop work person
-        ends work cancelled      work cancelled -> stop; work ended cancelled; cancelled; > finish 130
-        taken 1s                 taken over; > finish 130
-    "#]]);
+    check(
+        &policy("work"),
+        "start; cancel person; taken 1s; ends work cancelled; taken 1s",
+        expect![[r#"
+            start                      started; iteration 1; phase work; run work; > start work
+            cancel person              cancel by person; > stop work person
+            taken 1s                   taken over; > start work; > stop work person
+            ends work cancelled        work cancelled -> stop; work ended cancelled; cancelled; > finish 130
+            taken 1s                   taken over; > finish 130
+        "#]],
+    );
 }
 
 #[test]
 fn takeover_repeats_resumes() {
-    check(&policy("work"), "start; ends work retry_later; tick; taken 1s; ends work done", expect![[r#"
-        start                    started; iteration 1; phase work; run work; > start work
-        ends work retry_later    work retry_later -> park 30m 20s
-        [park 30m 20s] tick                     resume work; > resume work 1
-        taken 1s                 taken over; > resume work 1
-        ends work done           work done -> complete; work ended done; done; > finish 0
-    "#]]);
+    check(
+        &policy("work"),
+        "start; ends work retry_later; tick; taken 1s; ends work done",
+        expect![[r#"
+            start                      started; iteration 1; phase work; run work; > start work
+            ends work retry_later      work retry_later -> park 30m 20s
+            tick (park 30m 20s)        resume work; > resume work 1
+            taken 1s                   taken over; > resume work 1
+            ends work done             work done -> complete; work ended done; done; > finish 0
+        "#]],
+    );
 }
 
 #[test]
 fn takeover_measures_the_memory_again() {
-    check(&policy("work"), "start; memory enough; taken 1s; ends work done", expect![[r#"
-        start                    started; iteration 1; phase work; > measure
-        memory enough            run work; > start work
-        taken 1s                 taken over; > start work
-        ends work done           work done -> complete; work ended done; done; > finish 0
-    "#]]);
+    check(
+        &policy("work"),
+        "start; memory enough; taken 1s; ends work done",
+        expect![[r#"
+            start                      started; iteration 1; phase work; > measure
+            memory enough              run work; > start work
+            taken 1s                   taken over; > start work
+            ends work done             work done -> complete; work ended done; done; > finish 0
+        "#]],
+    );
 }

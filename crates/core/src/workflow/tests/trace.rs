@@ -91,6 +91,8 @@ struct TraceRun<'a> {
     /// A second workflow that only applies the records.
     replayed: Workflow,
     journal: Vec<WorkflowRecord>,
+    /// Reason and time of the tick in progress.
+    tick: String,
     text: String,
 }
 
@@ -102,6 +104,7 @@ impl TraceRun<'_> {
             workflow: Workflow::new(),
             replayed: Workflow::new(),
             journal: Vec::new(),
+            tick: String::new(),
             text: String::new(),
         };
         let mut words = trace.split(';').map(str::trim).filter(|words| !words.is_empty()).peekable();
@@ -132,7 +135,8 @@ impl TraceRun<'_> {
             step = self.step(WorkflowEvent::MemoryMeasured { is_enough: true });
         }
         let results = if results.is_empty() { "-".to_owned() } else { results.join("; ") };
-        self.text.push_str(&format!("{words:<24} {results}\n"));
+        let words = format!("{words}{}", std::mem::take(&mut self.tick));
+        self.text.push_str(&format!("{words:<26} {results}\n"));
     }
 
     fn step(&mut self, event: WorkflowEvent) -> WorkflowStep {
@@ -185,7 +189,7 @@ impl TraceRun<'_> {
             ["tick"] => {
                 let deadline = self.workflow.deadline(self.policy).expect("a deadline");
                 self.at = self.at.max(deadline.at);
-                self.text.push_str(&format!("[{} {}] ", deadline.kind, self.at.since(START)));
+                self.tick = format!(" ({} {})", deadline.kind, self.at.since(START));
                 WorkflowEvent::Tick
             }
             ["sleep", span] => {

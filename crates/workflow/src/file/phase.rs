@@ -1,0 +1,210 @@
+//! Parses one phase: needs, prompt, schema, limits and settings of its runs.
+
+use super::fan_out::{items_max, parse_fan_out};
+use super::parse::PARALLEL_MAX;
+use super::reactions::parse_reactions;
+use super::{Isolation, PhaseFile};
+use crate::error::{SourceText, suggestion};
+use crate::reader::{Located, TableReader, plain_value, to_json};
+use crate::template::{PromptScope, template_lines};
+use crate::{ItemSource, PromptTemplate, ResultSchema, WorkflowFileError};
+use longhaul_core::{Span, Usd, parse_dollars, parse_duration};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+pub const PHASE_KEYS: [&str; 12] = [
+    "name",
+    "needs",
+    "prompt",
+    "prompt_file",
+    "fan_out",
+    "max_parallel",
+    "max_objectives",
+    "isolation",
+    "schema",
+    "schema_file",
+    "on",
+    "run",
+];
+/// Size limit of `prompt_file` and `schema_file`: more than any context window holds.
+const FILE_BYTES_MAX: u64 = 1 << 20;
+
+/// The phases that others can name, in the order of the file.
+pub struct PhaseNames(pub Vec<PhaseName>);
+
+pub struct PhaseName {
+    pub name: String,
+    /// Whether its results have a schema. Otherwise, they are texts, which have no values to point at.
+    pub has_schema: bool,
+}
+
+impl PhaseNames {
+    /// Returns the index of a phase.
+    pub fn index(&self, source: &SourceText, name: &Located<String>) -> Result<usize, WorkflowFileError> {
+        let names = self.as_strs();
+        names.iter().position(|known| *known == name.value).ok_or_else(|| {
+            let message = format!("there is no phase `{}`", name.value);
+            source.error(name.span.clone(), message, suggestion("phases", &name.value, &names))
+        })
+    }
+
+    pub fn as_strs(&self) -> Vec<&str> {
+        self.0.iter().map(|phase| phase.name.as_str()).collect()
+    }
+}
+
+pub fn parse_phase(table: &TableReader<'_>, names: &PhaseNames) -> Result<PhaseFile, WorkflowFileError> {
+    let source = table.file.source;
+    let mut needs = Vec::new();
+    for need in table.texts("needs")? {
+        let index = names.index(source, &need)?;
+        if needs.contains(&index) {
+            let message = format!("`needs` lists `{}` twice", need.value);
+            return Err(source.error(need.span, message, "remove one of them"));
+        }
+        needs.push(index);
+    }
+    let fan_out = parse_fan_out(table, names)?;
+    // Items from the result of a phase exist only after it.
+    if let Some(ItemSource::Pointer { phase, .. }) = &fan_out
+        && !needs.contains(phase)
+    {
+        needs.push(*phase);
+    }
+    let mut phase = PhaseFile {
+        name: table.text("name")?.map(|name| name.value).unwrap_or_default(),
+        prompt: prompt(table, names, fan_out.is_some())?,
+        schema: schema(table)?,
+        isolation: isolation(table)?,
+        settings: toml::Table::new(),
+        settings_line: source.line_number(table.key_span("run").start),
+        setting_spans: Default::default(),
+        needs,
+        parallel_max: table.count("max_parallel", 1..=PARALLEL_MAX)?,
+        items_max: items_max(table, fan_out.as_ref())?,
+        fan_out,
+        budget: None,
+        time: None,
+        reactions: parse_reactions(table)?,
+    };
+    if let Some(run) = table.table("run")? {
+        phase.budget = run.amount("budget", parse_dollars)?.filter(|budget| *budget > Usd::ZERO);
+        phase.time = run.amount("time_limit", parse_duration)?.filter(|time| *time > Span::ZERO);
+        for (key, value) in run.entries() {
+            let mut setting = plain_value(source, value)?;
+            let replace = |text: &str| table.file.parameters.replace_in(text, source, value.span());
+            replace_texts(&mut setting, &replace)?;
+            phase.setting_spans.insert(key.get_ref().to_string(), key.span());
+            phase.settings.insert(key.get_ref().to_string(), setting);
+        }
+    }
+    Ok(phase)
+}
+
+fn prompt(
+    table: &TableReader<'_>,
+    names: &PhaseNames,
+    has_items: bool,
+) -> Result<PromptTemplate, WorkflowFileError> {
+    let source = table.file.source;
+    let phases = names.as_strs();
+    let scope = PromptScope { phases: &phases, parameters: &table.file.parameters.values, has_items };
+    match (table.text("prompt")?, table.text("prompt_file")?) {
+        (Some(Located { value, span }), None) => {
+            let lines = template_lines(&source.text[span.clone()], source.line_number(span.start));
+            scope.check(value, source.clone(), lines)
+        }
+        (None, Some(file)) => {
+            let (path, text) = read_sibling(source, &file)?;
+            if text.trim().is_empty() {
+                let message = format!("{} is empty", path.display());
+                return Err(source.error(file.span, message, "write the prompt into it"));
+            }
+            let lines = (1..=text.split('\n').count()).collect();
+            let prompt_source = SourceText::new(&path, &text);
+            scope.check(text, prompt_source, lines)
+        }
+        (Some(_), Some(file)) => {
+            let message = "a phase has `prompt` or `prompt_file`, not both";
+            Err(source.error(file.span, message, "remove one of them"))
+        }
+        (None, None) => {
+            Err(table.error("it has no prompt", "add `prompt = \"…\"` or `prompt_file = \"FILE.md\"`"))
+        }
+    }
+}
+
+fn schema(table: &TableReader<'_>) -> Result<Option<ResultSchema>, WorkflowFileError> {
+    let source = table.file.source;
+    let (value, span) = match (table.value("schema"), table.text("schema_file")?) {
+        (None, None) => return Ok(None),
+        (Some(value), None) => (to_json(plain_value(source, value)?), table.key_span("schema")),
+        (None, Some(file)) => {
+            let (path, text) = read_sibling(source, &file)?;
+            let value = serde_json::from_str(&text).map_err(|error| {
+                let message = format!("{} is not JSON: {error}", path.display());
+                source.error(file.span.clone(), message, "correct the file, or write the schema as `schema = { … }`")
+            })?;
+            (value, file.span)
+        }
+        (Some(_), Some(file)) => {
+            let message = "a phase has `schema` or `schema_file`, not both";
+            return Err(source.error(file.span, message, "remove one of them"));
+        }
+    };
+    let hint = "write a JSON schema, like { type = \"object\", properties = { complete = { type = \"boolean\" } } }";
+    ResultSchema::new(value)
+        .map(Some)
+        .map_err(|error| source.error(span, format!("the schema is wrong: {error}"), hint))
+}
+
+fn isolation(table: &TableReader<'_>) -> Result<Isolation, WorkflowFileError> {
+    let hint = "write \"none\" (all runs in the project directory) or \"worktree\" (each in a git worktree)";
+    let parse = |text: &str| match text {
+        "none" => Ok(Isolation::None),
+        "worktree" => Ok(Isolation::Worktree),
+        _ => Err(format!("there is no isolation `{text}`")),
+    };
+    let isolation = table.parsed_text("isolation", hint, parse)?;
+    Ok(isolation.map_or(Isolation::None, |isolation| isolation.value))
+}
+
+/// Reads a file that the workflow file names, relative to its directory.
+fn read_sibling(
+    source: &SourceText,
+    file: &Located<String>,
+) -> Result<(PathBuf, String), WorkflowFileError> {
+    let path = source.path.parent().unwrap_or(Path::new("")).join(&file.value);
+    let read = || match fs::metadata(&path)? {
+        metadata if !metadata.is_file() => Err(std::io::Error::other("it is not a regular file")),
+        metadata if metadata.len() > FILE_BYTES_MAX => Err(std::io::Error::other("it is larger than 1 MiB")),
+        _ => fs::read_to_string(&path),
+    };
+    match read() {
+        Ok(text) => Ok((path, text)),
+        Err(error) => {
+            let message = format!("cannot read {}: {error}", path.display());
+            let hint = "the path is relative to the directory of the workflow file";
+            Err(source.error(file.span.clone(), message, hint))
+        }
+    }
+}
+
+/// Replaces the parameters in each text of a value.
+fn replace_texts(
+    value: &mut toml::Value,
+    replace: &impl Fn(&str) -> Result<String, WorkflowFileError>,
+) -> Result<(), WorkflowFileError> {
+    match value {
+        toml::Value::String(text) => *text = replace(text)?,
+        toml::Value::Array(values) => values.iter_mut().try_for_each(|value| replace_texts(value, replace))?,
+        toml::Value::Table(table) => {
+            table.iter_mut().try_for_each(|(_, value)| replace_texts(value, replace))?;
+        }
+        toml::Value::Integer(_)
+        | toml::Value::Float(_)
+        | toml::Value::Boolean(_)
+        | toml::Value::Datetime(_) => {}
+    }
+    Ok(())
+}

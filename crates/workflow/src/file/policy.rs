@@ -1,0 +1,62 @@
+//! The policy of a workflow file, with the options of the command line.
+
+use super::{Isolation, PhaseFile, WorkflowFile};
+use crate::error::suggestion;
+use crate::{LoopOptions, WorkflowFileError};
+use longhaul_core::{PhasePolicy, Span, Usd, WorkflowLimits, WorkflowPolicy};
+
+impl WorkflowFile {
+    /// Returns the policy.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if a required parameter has no value, or if an option names an unknown phase.
+    pub fn policy(&self, options: &LoopOptions) -> Result<WorkflowPolicy, WorkflowFileError> {
+        self.parameters.require(&self.source)?;
+        let parallel_max =
+            if options.serial { 1 } else { options.parallel_max.unwrap_or(self.parallel_max).max(1) };
+        let limits = WorkflowLimits {
+            budget: options.budget.map_or(self.limits.budget, |budget| Some(budget).filter(|it| *it > Usd::ZERO)),
+            time: options.time.map_or(self.limits.time, |time| Some(time).filter(|it| *it > Span::ZERO)),
+        };
+        Ok(WorkflowPolicy {
+            phases: self.phases.iter().map(|phase| phase.policy(parallel_max)).collect(),
+            iterations_max: options.iterations_max.unwrap_or(self.iterations_max).max(1),
+            until_after: self.until.as_ref().map(|until| until.after),
+            from: self.option_phase("--from", options.from.as_deref())?,
+            only: self.option_phase("--only", options.only.as_deref())?,
+            parallel_max,
+            limits,
+            start_gap: self.start_gap,
+        })
+    }
+
+    /// Returns the index of the phase that an option names.
+    fn option_phase(&self, option: &str, name: Option<&str>) -> Result<Option<usize>, WorkflowFileError> {
+        let Some(name) = name else { return Ok(None) };
+        match self.phases.iter().position(|phase| phase.name == name) {
+            Some(index) => Ok(Some(index)),
+            None => {
+                let names: Vec<&str> = self.phases.iter().map(|phase| phase.name.as_str()).collect();
+                let message = format!("{option} {name}: there is no phase `{name}` in {}", self.source.path.display());
+                Err(WorkflowFileError::new(message, suggestion("phases", name, &names)))
+            }
+        }
+    }
+}
+
+impl PhaseFile {
+    fn policy(&self, parallel_max: u32) -> PhasePolicy {
+        PhasePolicy {
+            name: self.name.clone(),
+            needs: self.needs.clone(),
+            has_items: self.fan_out.is_some(),
+            parallel_max: self.parallel_max.unwrap_or(parallel_max).min(parallel_max),
+            items_max: self.items_max,
+            has_worktrees: self.isolation == Isolation::Worktree,
+            budget: self.budget,
+            time: self.time,
+            reactions: self.reactions.clone(),
+        }
+    }
+}

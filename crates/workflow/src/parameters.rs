@@ -1,0 +1,103 @@
+//! Parameters of a workflow: values that its file declares and `--set` replaces. A required parameter has an empty
+//! default.
+
+use crate::WorkflowFileError;
+use crate::error::{SourceText, suggestion};
+use crate::reader::in_order;
+use regex::{Captures, Regex};
+use std::collections::BTreeMap;
+use std::ops::Range;
+use toml::Spanned;
+use toml::de::DeValue;
+
+#[derive(Clone, Debug, Default)]
+pub struct Parameters {
+    pub values: BTreeMap<String, String>,
+    spans: BTreeMap<String, Range<usize>>,
+}
+
+impl Parameters {
+    /// Reads the table `[parameters]` and replaces values with those of the command line.
+    pub fn parse(
+        source: &SourceText,
+        table: Option<&Spanned<DeValue<'_>>>,
+        settings: &[(String, String)],
+    ) -> Result<Parameters, WorkflowFileError> {
+        let mut parameters = Parameters::default();
+        match table.map(|value| (value.span(), value.get_ref())) {
+            None => {}
+            Some((_, DeValue::Table(table))) => {
+                for (key, value) in in_order(table) {
+                    parameters.insert(source, key.get_ref(), key.span(), value)?;
+                }
+            }
+            Some((span, _)) => {
+                let hint = "write `[parameters]`, then `NAME = \"default\"`";
+                return Err(source.error(span, "`parameters` must be a table", hint));
+            }
+        }
+        for (name, value) in settings {
+            let Some(known) = parameters.values.get_mut(name) else {
+                let names: Vec<&str> = parameters.values.keys().map(String::as_str).collect();
+                let path = source.path.display();
+                let message = format!("--set {name}: there is no parameter `{name}` in {path}");
+                return Err(WorkflowFileError::new(message, suggestion("parameters", name, &names)));
+            };
+            known.clone_from(value);
+        }
+        Ok(parameters)
+    }
+
+    fn insert(
+        &mut self,
+        source: &SourceText,
+        name: &str,
+        span: Range<usize>,
+        value: &Spanned<DeValue<'_>>,
+    ) -> Result<(), WorkflowFileError> {
+        let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        if !name.chars().all(is_word) || !name.starts_with(|c: char| c.is_ascii_alphabetic()) {
+            let message = format!("`{name}` cannot be the name of a parameter");
+            let hint = "use letters, digits and `_`, so that `{{ parameters.NAME }}` works";
+            return Err(source.error(span, message, hint));
+        }
+        let DeValue::String(text) = value.get_ref() else {
+            let message = format!("the parameter `{name}` must be a string");
+            return Err(source.error(value.span(), message, "put the value in quotes; \"\" is required"));
+        };
+        self.values.insert(name.to_owned(), text.clone().into_owned());
+        self.spans.insert(name.to_owned(), span);
+        Ok(())
+    }
+
+    /// Replaces each `{{ parameters.NAME }}` of a text that has a value. Other braces stay, because commands use
+    /// them.
+    pub fn replace_in(
+        &self,
+        text: &str,
+        source: &SourceText,
+        span: Range<usize>,
+    ) -> Result<String, WorkflowFileError> {
+        let pattern = Regex::new(r"\{\{\s*parameters\.(\w+)\s*\}\}").expect("a regular expression");
+        if let Some(unknown) = pattern.captures_iter(text).find(|found| !self.values.contains_key(&found[1])) {
+            let names: Vec<&str> = self.values.keys().map(String::as_str).collect();
+            let message = format!("there is no parameter `{}`", &unknown[1]);
+            return Err(source.error(span, message, suggestion("parameters", &unknown[1], &names)));
+        }
+        let value = |found: &Captures<'_>| {
+            let value = self.values.get(&found[1]).filter(|value| !value.trim().is_empty());
+            value.map_or_else(|| found[0].to_owned(), String::clone)
+        };
+        Ok(pattern.replace_all(text, value).into_owned())
+    }
+
+    /// Rejects an empty parameter.
+    pub fn require(&self, source: &SourceText) -> Result<(), WorkflowFileError> {
+        let Some((name, _)) = self.values.iter().find(|(_, value)| value.trim().is_empty()) else {
+            return Ok(());
+        };
+        let span = self.spans.get(name).cloned().unwrap_or_default();
+        let message = format!("the parameter `{name}` has no value");
+        Err(source.error(span, message, format!("pass it: `--set {name}=TEXT`")))
+    }
+}
