@@ -14,6 +14,7 @@ mod policy;
 mod practice;
 mod research;
 mod run;
+mod workflow;
 
 pub use agent::{AgentArgs, AgentKind, ChangeArgs};
 pub use continue_run::{AttachArgs, CancelArgs, HandoffArgs, RecoverArgs, RerunArgs, ResumeArgs};
@@ -32,6 +33,7 @@ pub use policy::{DURATIONS, PolicyArgs, PolicyValueArgs};
 pub use practice::{DrillAgentKind, DrillArgs, Seed, SimulateArgs};
 pub use research::ResearchArgs;
 pub use run::RunArgs;
+pub use workflow::{HintArgs, LoopArgs, LoopCommand, ValidateArgs};
 
 use clap::{ArgAction, ArgMatches, Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
@@ -60,7 +62,7 @@ pub struct Cli {
 pub struct GlobalArgs {
     /// Output format [default: text; json in a pipe, for commands that drive a run]
     ///
-    /// Commands that drive a run: run, resume, rerun, research, recover, attach, cancel.
+    /// Commands that drive a run: run, resume, rerun, loop, research, recover, attach, cancel.
     #[arg(long, global = true, value_enum, value_name = "FORMAT")]
     pub output_format: Option<OutputFormat>,
     /// Print JSON; short for `--output-format json`
@@ -109,6 +111,12 @@ pub enum Command {
     /// Run a ResearchGym task, with the flags of its Claude Code agent
     #[command(after_help = help::RESEARCH)]
     Research(Box<ResearchArgs>),
+    /// Run a workflow: phases of runs, repeated until a condition holds
+    #[command(after_help = help::LOOP)]
+    Loop(Box<LoopArgs>),
+    /// Leave a text for the next phase of a workflow
+    #[command(after_help = help::HINT)]
+    Hint(HintArgs),
     /// Take over runs whose supervisor died
     #[command(after_help = help::RECOVER)]
     Recover(RecoverArgs),
@@ -199,8 +207,8 @@ pub enum Command {
 }
 
 /// Commands that print the envelope of a run.
-pub const ENVELOPE_COMMANDS: [&str; 7] =
-    ["run", "resume", "rerun", "research", "recover", "attach", "cancel"];
+pub const ENVELOPE_COMMANDS: [&str; 8] =
+    ["run", "resume", "rerun", "loop", "research", "recover", "attach", "cancel"];
 
 impl Cli {
     /// Applies `--json`, and the default format of the parsed command, to the global flags. Programs call the

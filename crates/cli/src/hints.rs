@@ -56,6 +56,9 @@ impl Hint for StoreError {
                 "choose another --run-id, or continue that run with `longhaul resume {}`",
                 dir.display()
             ),
+            StoreError::ProjectBusy { holder, .. } => {
+                format!("follow it with `longhaul attach {holder}`, or stop it with `longhaul cancel {holder}`")
+            }
             StoreError::InvalidRunId(_) => {
                 "an id is a few letters like `kmzxqp`; use a file that longhaul wrote".to_owned()
             }
@@ -208,6 +211,8 @@ mod tests {
             "longhaul recover kmzxqp",
         );
         check(&StoreError::RunExists { run: run.clone(), dir: path.clone() }, "longhaul resume kmzxqp");
+        let holder = run.clone();
+        check(&StoreError::ProjectBusy { project: path.clone(), holder }, "longhaul attach kmzxqp");
         check(&StoreError::RunIdInUse { run, dir: path.clone() }, "choose another --run-id");
         let unreadable = |written_by| StoreError::Unreadable {
             description: "plan",

@@ -115,6 +115,11 @@ fn run() -> ExitCode {
         Command::Resume(args) => commands::resume::resume(&cli.global, &args),
         Command::Rerun(args) => commands::rerun::rerun(&cli.global, &args),
         Command::Research(args) => commands::research::research(&cli.global, &args),
+        Command::Loop(args) => {
+            let matches = matches.subcommand_matches("loop").expect("it was parsed");
+            commands::loop_workflow::run(&cli.global, &args, matches)
+        }
+        Command::Hint(args) => commands::hint::hint(&cli.global, &args),
         Command::Recover(args) => commands::recover::recover(&cli.global, &args),
         Command::Attach(args) => commands::attach::attach(&cli.global, &args),
         Command::Runs(args) => commands::runs::runs(&cli.global, &args),

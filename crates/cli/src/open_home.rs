@@ -6,7 +6,8 @@ use crate::next_commands::quoted;
 use crate::open_ledger;
 use longhaul::find_agent::{claude_config_dir, claude_session_file};
 use longhaul_agent::did_you_mean;
-use longhaul_store::{Home, RunDir, RunFilter, StoreError, is_run_id};
+use longhaul_core::RunId;
+use longhaul_store::{Home, RunDir, RunFilter, StoreError, WorkflowDir, is_run_id};
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
@@ -83,6 +84,42 @@ fn find_by_id_or_name(home: &Home, request: &str) -> Result<RunDir, StoreError> 
             request: request.to_owned(),
             candidates: by_prefix.iter().map(|run| run.id().clone()).collect(),
         }),
+    }
+}
+
+/// Finds a workflow by its id, its name, a prefix of its id, its directory, or `@` for the latest one. A prefix that
+/// fits a workflow also fits all of its runs, and means the workflow.
+pub fn find_workflow(home: &Home, request: &str) -> Result<Option<WorkflowDir>, Failure> {
+    if request == "@" {
+        return Ok(home.workflows_newest_first()?.into_iter().next());
+    }
+    if request.contains('/') {
+        let path = fs::canonicalize(request).ok();
+        return Ok(home.workflows_newest_first()?.into_iter().find(|dir| Some(dir.path()) == path.as_deref()));
+    }
+    home.find_workflow(request).map_err(|error| Failure { exit_code: USAGE, ..error.into() })
+}
+
+/// A run or a workflow.
+pub enum Target {
+    Run(RunDir),
+    Workflow(WorkflowDir),
+}
+
+/// Finds a run or a workflow by the user's input. A complete id wins; then a workflow wins over its own runs. `@` is
+/// the latest of both, and a run of a workflow means the workflow.
+pub fn find_target(home: &Home, request: &str) -> Result<Target, Failure> {
+    if request.starts_with('@') {
+        let run = find_run(home, request)?;
+        let position = run.plan().ok().and_then(|plan| plan.workflow);
+        let workflow = position.and_then(|position| find_workflow(home, position.id.as_str()).ok().flatten());
+        return Ok(workflow.map_or(Target::Run(run), Target::Workflow));
+    }
+    let is_run = home.run_with_id(&RunId::from(request)).is_ok_and(|run| run.is_some());
+    match find_workflow(home, request) {
+        Ok(Some(workflow)) if !is_run => Ok(Target::Workflow(workflow)),
+        Err(failure) if !is_run => Err(failure),
+        Ok(_) | Err(_) => find_run(home, request).map(Target::Run),
     }
 }
 

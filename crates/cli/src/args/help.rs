@@ -16,6 +16,8 @@ Run:
   run          Run a task to completion
   resume       Continue a finished run in its session
   rerun        Run the same task again in a new session
+  loop         Run a workflow: phases of runs, repeated until a condition holds
+  hint         Leave a text for the next phase of a workflow
   recover      Take over runs whose supervisor died
   cancel       Stop a run and everything it started
   attach       Follow a running run
@@ -74,6 +76,21 @@ Examples:
   longhaul run 'refactor the parser' --dry-run
 
 Durations are like 90s, 5m or 1h30m; a bare number is seconds; `none` means unlimited.";
+
+pub(super) const LOOP: &str = "\
+Examples:
+  longhaul loop workflow.toml --budget 20 --time-limit 8h
+  longhaul loop ralph --set task='fix the failing tests' --set check='cargo test'
+  longhaul loop workflow.toml --dry-run
+  longhaul loop validate workflow.toml
+
+See docs/workflows.md for the format of workflow files.";
+
+pub(super) const HINT: &str = "\
+Examples:
+  longhaul hint @ 'prefer the iterative solver'
+
+The next phase whose prompt uses `hints` receives the text, once.";
 
 pub(super) const RESUME: &str = "\
 Examples:

@@ -9,7 +9,7 @@ mod supervise;
 
 pub use envelope::{WorkflowEnvelope, print_end};
 pub use next_commands::next_commands;
-pub use supervise::{drive, supervise_and_print};
+pub use supervise::{drive, find, supervise_and_print};
 
 use crate::args::{GlobalArgs, LoopArgs, LoopCommand, OutputFormat, ValidateArgs};
 use crate::failure::Failure;

@@ -99,7 +99,7 @@ pub struct PreparedRun {
     pub placement: Placement,
     pub inherited: Option<Inherited>,
     preset: Preset,
-    origins: BTreeMap<String, String>,
+    pub origins: BTreeMap<String, String>,
 }
 
 impl PreparedRun {

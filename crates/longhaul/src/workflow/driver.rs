@@ -246,7 +246,7 @@ impl<'a> Driver<'a> {
                 return;
             }
             Condition::FileMatches(file) => file.holds(self.plan.project_dir.as_path()),
-            Condition::Result(result) => result.holds(self.results.by_phase()),
+            Condition::Result(result) => Ok(result.holds(self.results.by_phase())),
         };
         self.events.push_back(WorkflowEvent::UntilEnded { holds });
     }

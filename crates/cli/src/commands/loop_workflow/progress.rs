@@ -2,7 +2,7 @@
 
 use crate::args::GlobalArgs;
 use crate::output::time::{TimeFormat, future_time};
-use crate::output::{self, phrases};
+use crate::output;
 use longhaul::workflow::{WorkflowObserver, WorkflowView};
 use longhaul_core::{
     AfterRun, Fault, Moment, OutcomeKind, RunId, RunKey, WorkflowPolicy, WorkflowRecord,
@@ -145,7 +145,7 @@ impl WorkflowObserver for Progress {
     fn on_run_wait(&mut self, run: &RunId, _key: RunKey, wait: Option<(Option<Fault>, Moment)>) {
         let text = match wait {
             Some((fault, until)) => {
-                let cause = fault.map_or("", phrases::fault);
+                let cause = fault.map_or("no fault", Fault::describe);
                 format!("{run}: {cause}; waiting until {}", future_time(until))
             }
             None => format!("{run}: works again"),

@@ -1,0 +1,41 @@
+//! `longhaul hint`: leaves a text for the next phase of a workflow that reads hints.
+
+use super::loop_workflow::find;
+use crate::args::{GlobalArgs, HintArgs};
+use crate::failure::Failure;
+use crate::output::{self, print_status};
+use crate::{open_home, prompt_arg};
+use longhaul_core::Workflow;
+use longhaul_store::{Journal, WorkflowDir};
+use longhaul_workflow::WorkflowFile;
+
+pub fn hint(global: &GlobalArgs, args: &HintArgs) -> Result<u8, Failure> {
+    let home = open_home::locate()?;
+    let dir = find(&home, &args.workflow)?;
+    let text = prompt_arg::read(Some(&args.text), None)?;
+    let id = dir.id();
+    let plan = dir.plan()?;
+    let file = WorkflowFile::parse(&plan.file.text, plan.file.path.as_path(), &plan.parameters)?;
+    if !file.phases().iter().any(|phase| phase.prompt.uses_hints()) {
+        return Err(Failure::usage(
+            format!("workflow {id} cannot receive hints: none of its prompts uses `hints`"),
+            "add `{% for hint in hints %}{{ hint }}{% endfor %}` to a prompt of the workflow file, and start it again",
+        ));
+    }
+    dir.add_hint(&text, output::now())?;
+    if !global.quiet {
+        print_status(&state_of(&dir)?);
+    }
+    Ok(0)
+}
+
+fn state_of(dir: &WorkflowDir) -> Result<String, Failure> {
+    let id = dir.id();
+    let loaded = Journal::load(&dir.journal_path())?;
+    Ok(match Workflow::replay(loaded.records()).state().outcome() {
+        Some(_) => {
+            format!("the hint is stored; workflow {id} has finished: `longhaul resume {id}` continues it")
+        }
+        None => format!("the next phase of workflow {id} whose prompt uses `hints` receives the hint"),
+    })
+}
