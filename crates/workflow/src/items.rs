@@ -70,7 +70,9 @@ impl GlobPattern {
             .hidden(!self.names_hidden)
             .git_global(false)
             .filter_entry(|entry| entry.file_name() != ".git")
-            .build();
+            .build()
+            // The first entry is the directory itself.
+            .skip(1);
         for entry in walk {
             let entry = entry.map_err(|error| error.to_string())?;
             let is_candidate = entry

@@ -75,7 +75,7 @@ impl<'a> TableReader<'a> {
         };
         if text.trim().is_empty() {
             let message = format!("`{key}` is empty");
-            return Err(self.file.source.error(value.span(), message, format!("write a text, or remove `{key}`")));
+            return Err(self.file.source.error(value.span(), message, "write a text between the quotes"));
         }
         Ok(Some(Located { value: text.clone().into_owned(), span: value.span() }))
     }
@@ -133,15 +133,15 @@ impl<'a> TableReader<'a> {
     /// Returns a whole number in this range.
     pub fn count(&self, key: &str, range: RangeInclusive<u32>) -> Result<Option<u32>, WorkflowFileError> {
         let Some(value) = self.value(key) else { return Ok(None) };
-        let number = match value.get_ref() {
-            DeValue::Integer(number) if number.radix() == 10 => number.as_str().replace('_', "").parse().ok(),
-            _ => None,
+        let expected = format!("a whole number from {} to {}", range.start(), range.end());
+        let DeValue::Integer(number) = value.get_ref() else {
+            return Err(self.type_error(key, value, &expected));
         };
-        match number.filter(|number| range.contains(number)) {
-            Some(number) => Ok(Some(number)),
-            None => {
-                let expected = format!("a whole number from {} to {}", range.start(), range.end());
-                Err(self.type_error(key, value, &expected))
+        match u32::from_str_radix(&number.as_str().replace('_', ""), number.radix()) {
+            Ok(number) if range.contains(&number) => Ok(Some(number)),
+            Ok(_) | Err(_) => {
+                let message = format!("`{key}` of {} is out of range", self.title);
+                Err(self.file.source.error(value.span(), message, format!("write {expected}")))
             }
         }
     }

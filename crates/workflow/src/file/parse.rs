@@ -171,9 +171,9 @@ fn check_name(name: &str) -> Result<(), (String, &'static str)> {
         let message = format!("the name has {length} characters, and at most {NAME_BYTES_MAX} are possible");
         return Err((message, "the name is part of the ids of its runs: choose a short one"));
     }
-    if !name.chars().all(is_allowed) {
+    if !name.chars().all(is_allowed) || name.starts_with(['-', '_']) {
         let message = format!("`{name}` cannot be the name of a phase");
-        return Err((message, "use lower-case letters, digits, `-` and `_`"));
+        return Err((message, "use lower-case letters, digits, `-` and `_`, with a letter or digit first"));
     }
     Ok(())
 }

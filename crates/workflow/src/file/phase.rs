@@ -183,7 +183,7 @@ fn read_sibling(
     match read() {
         Ok(text) => Ok((path, text)),
         Err(error) => {
-            let message = format!("cannot read {}: {error}", path.display());
+            let message = format!("{}: {error}", path.display());
             let hint = "the path is relative to the directory of the workflow file";
             Err(source.error(file.span.clone(), message, hint))
         }
