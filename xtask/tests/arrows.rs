@@ -16,6 +16,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("longhaul-drill", &["longhaul-agent", "longhaul-core"]),
     ("longhaul-playbook", &["longhaul-agent", "longhaul-core", "longhaul-store"]),
     ("longhaul-sim", &["longhaul-agent", "longhaul-core"]),
+    ("longhaul-workflow", &["longhaul-core"]),
     ("longhaul-telemetry", &["longhaul", "longhaul-agent", "longhaul-core", "longhaul-store"]),
     (
         "longhaul-cli",
@@ -28,14 +29,15 @@ const ARROWS: &[(&str, &[&str])] = &[
             "longhaul-sim",
             "longhaul-store",
             "longhaul-telemetry",
+            "longhaul-workflow",
         ],
     ),
-    ("xtask", &["longhaul-agent", "longhaul-core", "longhaul-drill", "longhaul-sim"]),
+    ("xtask", &["longhaul-agent", "longhaul-core", "longhaul-drill", "longhaul-sim", "longhaul-workflow"]),
 ];
 
 /// The pure crates may never depend on [`IMPURE`] crates, directly or not: runtimes, clocks, randomness, the
 /// network.
-const PURE: &[&str] = &["longhaul-core", "longhaul-agent"];
+const PURE: &[&str] = &["longhaul-core", "longhaul-agent", "longhaul-workflow"];
 const IMPURE: &[&str] =
     &["tokio", "rustix", "libc", "rand", "getrandom", "chrono", "time", "reqwest", "ureq"];
 
