@@ -37,7 +37,7 @@ const ARROWS: &[(&str, &[&str])] = &[
 
 /// The pure crates may never depend on [`IMPURE`] crates, directly or not: runtimes, clocks, randomness, the
 /// network.
-const PURE: &[&str] = &["longhaul-core", "longhaul-agent", "longhaul-workflow"];
+const PURE: &[&str] = &["longhaul-core", "longhaul-agent"];
 const IMPURE: &[&str] =
     &["tokio", "rustix", "libc", "rand", "getrandom", "chrono", "time", "reqwest", "ureq"];
 

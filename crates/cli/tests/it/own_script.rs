@@ -2,7 +2,7 @@
 //! killed, and the logs tell the truth about costs.
 
 use crate::call::wait_until;
-use crate::harness::{LONGHAUL, Stage};
+use crate::harness::{LONGHAUL, Stage, claude_code};
 use crate::recovering::kill_agent;
 use crate::server::Server;
 use longhaul_drill::{Nanodollars, price};
@@ -72,10 +72,18 @@ fn check_log(stage: &Stage, name: &str, server: &Server, attempts: u64) {
 #[test]
 fn killed_prover_of_a_script_is_resumed_and_counted_once() {
     let stage = Stage::new();
+    let agent = stage.agent();
+    check_script(&stage, &agent);
+    if let Some(claude) = claude_code("a script with two provers") {
+        check_script(&Stage::new(), &claude);
+    }
+}
+
+/// Runs the script with this agent, and kills the agent of one prover.
+fn check_script(stage: &Stage, agent: &Path) {
     let (server_a, server_b) = (Server::start(PROOF_A), Server::start(PROOF_B));
     let (functions, script) =
         (stage.file("functions.sh", documented_function()), stage.file("loop.sh", LOOP));
-    let agent = stage.agent();
     let program_dir = Path::new(LONGHAUL).parent().expect("the program has a directory");
     let path = format!("{}:{}", program_dir.display(), env::var("PATH").expect("there is a path"));
     let running = stage
@@ -84,7 +92,7 @@ fn killed_prover_of_a_script_is_resumed_and_counted_once() {
         .args([script, functions])
         .args([server_a.api.url(), server_b.api.url()])
         .args(["--retry-backoff", "1", "--agent-path"])
-        .args([&agent])
+        .args([agent])
         .against(&server_a)
         .env("PATH", path)
         .start();
@@ -95,8 +103,8 @@ fn killed_prover_of_a_script_is_resumed_and_counted_once() {
     assert_eq!(output.stderr, "", "the runs are quiet");
     let proof = |name: &str| fs::read_to_string(stage.work().join(name)).expect("there is a proof");
     assert_eq!((proof("A.lean"), proof("B.lean")), ("theorem_a\n".to_owned(), "theorem_b\n".to_owned()));
-    check_log(&stage, "A", &server_a, 2);
-    check_log(&stage, "B", &server_b, 1);
+    check_log(stage, "A", &server_a, 2);
+    check_log(stage, "B", &server_b, 1);
 }
 
 #[test]
