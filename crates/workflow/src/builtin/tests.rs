@@ -11,7 +11,7 @@ fn parse(name: &str, settings: &[(&str, &str)]) -> WorkflowFile {
     let text = builtin(name).expect("a built-in workflow");
     let settings: Vec<(String, String)> =
         settings.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
-    WorkflowFile::parse(text, Path::new(name), &settings).unwrap_or_else(|error| panic!("{error}"))
+    WorkflowFile::parse(text, Path::new(name), &settings).expect("no error")
 }
 
 #[test]
@@ -33,14 +33,21 @@ fn check_graph(name: &str, settings: &[(&str, &str)], expected: Expect) {
 
 #[test]
 fn graphs() {
-    check_graph("ralph", &[("task", "Port it"), ("check", "make test")], expect![[r#"
+    check_graph(
+        "ralph",
+        &[("task", "Port it"), ("check", "make test")],
+        expect![[r#"
         up to 20 iterations, at most 4 runs at a time
         │
         ├─ work
         │    failed, out_of_time, check_failed: continue
         ╰ done when `make test` exits with 0, after work
-    "#]]);
-    check_graph("plan-work-review", &[("task", "Port it")], expect![[r#"
+    "#]],
+    );
+    check_graph(
+        "plan-work-review",
+        &[("task", "Port it")],
+        expect![[r#"
         up to 5 iterations, at most 4 runs at a time
         │
         ├─ plan
@@ -53,11 +60,17 @@ fn graphs() {
         ├─ review, after work
         │    result as JSON
         ╰ done when `/complete` of review is true, after review
-    "#]]);
+    "#]],
+    );
 }
 
 /// Renders the prompt of a phase with an example of everything.
-fn render(workflow: &WorkflowFile, phase: usize, iteration: u32, results: &BTreeMap<String, Value>) -> String {
+fn render(
+    workflow: &WorkflowFile,
+    phase: usize,
+    iteration: u32,
+    results: &BTreeMap<String, Value>,
+) -> String {
     let project = tempfile::tempdir().expect("a directory");
     let phase = &workflow.phases()[phase];
     let item = json!({ "title": "Parse dates", "details": "In date.rs.", "verify": "cargo test" });
@@ -75,7 +88,7 @@ fn render(workflow: &WorkflowFile, phase: usize, iteration: u32, results: &BTree
         parameters: workflow.parameters(),
         project_dir: project.path(),
     };
-    phase.prompt.render(&context).unwrap_or_else(|error| panic!("{error}"))
+    phase.prompt.render(&context).expect("no error")
 }
 
 #[test]
@@ -103,9 +116,13 @@ fn ralph_renders() {
 
         There are none: this is the first session.
 
-    "#]].assert_eq(&first[..first.find("# What to do now").expect("the steps")]);
+    "#]]
+    .assert_eq(&first[..first.find("# What to do now").expect("the steps")]);
     let second = render(&workflow, 0, 2, &BTreeMap::new());
-    assert!(second.contains("\n\nWork on this part first: the parser\n\nHint from the user: Use jiff.\n\n#"), "{second}");
+    assert!(
+        second.contains("\n\nWork on this part first: the parser\n\nHint from the user: Use jiff.\n\n#"),
+        "{second}"
+    );
 }
 
 #[test]
@@ -116,13 +133,19 @@ fn plan_work_review_renders() {
     assert!(!plan.contains("Review of the last round"), "{plan}");
     results.insert("plan".to_owned(), json!({ "tasks": [{ "title": "A", "details": "B", "verify": "C" }] }));
     let work = render(&workflow, 1, 1, &results);
-    assert!(work.contains("# Your part: Parse dates\n\nIn date.rs.\n\nHow to verify it: cargo test\n"), "{work}");
+    assert!(
+        work.contains("# Your part: Parse dates\n\nIn date.rs.\n\nHow to verify it: cargo test\n"),
+        "{work}"
+    );
     let review = render(&workflow, 2, 1, &results);
     assert!(review.contains("# Plan of this round\n\n1. A (to verify: C)\n\n# What"), "{review}");
     let verdict = json!({ "complete": false, "summary": "Half.", "problems": ["No tests.", "No docs."] });
     results.insert("review".to_owned(), verdict);
     let plan = render(&workflow, 0, 2, &results);
-    assert!(plan.contains("The reviewer found:\n\nHalf.\n- No tests.\n- No docs.\n\nPlan only what"), "{plan}");
+    assert!(
+        plan.contains("The reviewer found:\n\nHalf.\n- No tests.\n- No docs.\n\nPlan only what"),
+        "{plan}"
+    );
 }
 
 #[test]

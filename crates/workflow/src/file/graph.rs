@@ -81,11 +81,20 @@ impl WorkflowFile {
                 }
             };
             let parallel = phase.parallel_max.map(|runs| format!(", {runs} at a time")).unwrap_or_default();
-            let is_capped = !matches!(items, ItemSource::List(items) if items.len() as u64 <= u64::from(phase.items_max));
-            let cap = is_capped.then(|| format!(", at most {}", phase.items_max)).unwrap_or_default();
+            let cap = match items {
+                ItemSource::List(items) if items.len() as u64 <= u64::from(phase.items_max) => String::new(),
+                ItemSource::List(_)
+                | ItemSource::Lines(_)
+                | ItemSource::Glob(_)
+                | ItemSource::Pointer { .. } => {
+                    format!(", at most {}", phase.items_max)
+                }
+            };
             notes.push(format!("a run for {source}{cap}{parallel}"));
         }
-        notes.extend((phase.isolation == Isolation::Worktree).then(|| "each run in a git worktree".to_owned()));
+        notes.extend(
+            (phase.isolation == Isolation::Worktree).then(|| "each run in a git worktree".to_owned()),
+        );
         notes.extend(phase.schema.is_some().then(|| "result as JSON".to_owned()));
         notes.extend(reactions(phase));
         notes

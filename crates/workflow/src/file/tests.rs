@@ -65,7 +65,10 @@ fn full_file() {
         policy.phases.iter().map(|phase| (phase.name.as_str(), phase.needs.as_slice())).collect();
     assert_eq!(phases, [("plan", &[][..]), ("docs", &[0]), ("prove", &[0]), ("review", &[1, 2])]);
     assert_eq!((policy.iterations_max, policy.parallel_max, policy.until_after), (10, 3, Some(3)));
-    assert_eq!((policy.limits.budget, policy.limits.time), (Some(Usd(20_000_000)), Some(Span::from_hours(8))));
+    assert_eq!(
+        (policy.limits.budget, policy.limits.time),
+        (Some(Usd(20_000_000)), Some(Span::from_hours(8)))
+    );
     assert_eq!((policy.start_gap, workflow.memory_reserve()), (Span::from_secs(1), Some(500 << 20)));
     assert!((policy.from, policy.only) == (None, None));
 
@@ -89,7 +92,9 @@ fn full_file() {
     let until = workflow.until().expect("a condition");
     assert!(matches!(&until.condition, Condition::Command(command) if command == "make check"));
     let prove = &workflow.phases()[2];
-    assert!(matches!(&prove.fan_out, Some(ItemSource::Pointer { phase: 0, pointer }) if pointer == "/objectives"));
+    assert!(
+        matches!(&prove.fan_out, Some(ItemSource::Pointer { phase: 0, pointer }) if pointer == "/objectives")
+    );
     assert_eq!(prove.isolation, Isolation::Worktree);
     let settings = "budget = 2\nchecks = [\"make check\"]\nmodel = \"opus\"\ntime_limit = \"1h\"\n";
     assert_eq!(prove.settings.to_string(), settings);
@@ -122,7 +127,8 @@ fn graph_of_the_full_file() {
         ▼
         ├─ review, after docs, prove
         ╰ done when `{{ parameters.check }}` exits with 0, after review
-    "#]].assert_eq(&graph);
+    "#]]
+    .assert_eq(&graph);
 }
 
 #[test]
@@ -155,7 +161,8 @@ fn graph_of_other_sources_and_conditions() {
         │    a run for each file **/*.lean, at most 100
         │    result as JSON
         ╰ done when every phase is complete
-    "#]].assert_eq(&graph("max_parallel = 1"));
+    "#]]
+    .assert_eq(&graph("max_parallel = 1"));
     let file = "[repeat]\nuntil = { file = \"PROGRESS.md\", matches = '(?m)^COMPLETE$' }";
     let verdict = "[repeat]\nuntil = { phase = \"glob\", pointer = \"/complete\", equals = true }";
     let ends: Vec<String> = [file, verdict, "[repeat]\niterations = 3"]
@@ -165,7 +172,8 @@ fn graph_of_other_sources_and_conditions() {
     expect![[r#"
         ╰ done when PROGRESS.md matches `(?m)^COMPLETE$`, after glob
         ╰ done when `/complete` of glob is true, after glob
-        ╰ done after 3 iterations"#]].assert_eq(&ends.join("\n"));
+        ╰ done after 3 iterations"#]]
+    .assert_eq(&ends.join("\n"));
 }
 
 #[test]
@@ -202,7 +210,8 @@ fn defaults() {
     assert_eq!((policy.start_gap, workflow.memory_reserve()), (Span::from_secs(2), None));
     assert!(policy.phases[0].reactions.0.is_empty() && workflow.phases()[0].settings.is_empty());
     let unlimited = format!("budget = \"none\"\nstart_gap = \"none\"\n{text}");
-    let policy = parse(&unlimited, &[]).expect("a workflow").policy(&LoopOptions::default()).expect("a policy");
+    let policy =
+        parse(&unlimited, &[]).expect("a workflow").policy(&LoopOptions::default()).expect("a policy");
     assert_eq!((policy.limits.budget, policy.start_gap), (None, Span::ZERO));
 }
 
@@ -215,16 +224,16 @@ fn parameters_are_replaced() {
     let expected = "docker ps --format '{{.ID}}' x y";
     assert!(matches!(source, Some(ItemSource::Lines(command)) if command == expected), "{source:?}");
     let error = parse(text, &[("nmae", "x")]).expect_err("an unknown parameter");
-    assert_eq!(
-        error,
-        "--set nmae: there is no parameter `nmae` in loop.toml\n= did you mean name?"
-    );
+    assert_eq!(error, "--set nmae: there is no parameter `nmae` in loop.toml\n= did you mean name?");
     // Only a value that a command needs is required; the graph shows the others.
     let required = text.replacen("\"a\"", "\"\"", 1);
     let workflow = parse(&required, &[]).expect("a workflow");
     let error = workflow.policy(&LoopOptions::default()).expect_err("a required parameter");
     assert_eq!(error.hint(), "pass it: `--set name=TEXT`");
-    assert!(error.to_string().starts_with("cannot read loop.toml:2:1: the parameter `name` has no value\n"), "{error}");
+    assert!(
+        error.to_string().starts_with("cannot read loop.toml:2:1: the parameter `name` has no value\n"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -239,7 +248,8 @@ fn prompts_and_schemas_can_be_files() {
     let read = |line: &str| {
         let text = format!("[[phase]]\nname = \"plan\"\n{line}\n");
         let shorten = |error: String| error.replace(&dir.path().display().to_string(), "DIR");
-        WorkflowFile::parse(&text, &path, &[]).map_err(|error| shorten(format!("{error}\n= {}", error.hint())))
+        WorkflowFile::parse(&text, &path, &[])
+            .map_err(|error| shorten(format!("{error}\n= {}", error.hint())))
     };
     let workflow = read("prompt_file = \"plan.md\"\nschema_file = \"schema.json\"").expect("a workflow");
     assert!(workflow.phases()[0].schema.is_some());
@@ -282,7 +292,8 @@ fn prompts_and_schemas_can_be_files() {
           |
         4 | schema_file = "plan.md"
           |               ^^^^^^^^^
-        = correct the file, or write the schema as `schema = { … }`"#]].assert_eq(&errors.join("\n\n"));
+        = correct the file, or write the schema as `schema = { … }`"#]]
+    .assert_eq(&errors.join("\n\n"));
 }
 
 /// Wrong files: what is wrong, and the text.
@@ -307,24 +318,45 @@ const WRONG: &[(&str, &str)] = &[
     ("zero budget", "budget = 0\n[[phase]]\nname = \"a\"\nprompt = \"b\"\n"),
     ("wrong duration", "time_limit = \"soon\"\n[[phase]]\nname = \"a\"\nprompt = \"b\"\n"),
     ("wrong size", "memory_reserve = \"500\"\n[[phase]]\nname = \"a\"\nprompt = \"b\"\n"),
-    ("unknown phase", "[[phase]]\nname = \"plan\"\nprompt = \"b\"\n[[phase]]\nname = \"a\"\nneeds = [\"paln\"]\nprompt = \"b\"\n"),
-    ("double need", "[[phase]]\nname = \"a\"\nprompt = \"b\"\n[[phase]]\nname = \"b\"\nneeds = [\"a\", \"a\"]\nprompt = \"b\"\n"),
+    (
+        "unknown phase",
+        "[[phase]]\nname = \"plan\"\nprompt = \"b\"\n[[phase]]\nname = \"a\"\nneeds = [\"paln\"]\nprompt = \"b\"\n",
+    ),
+    (
+        "double need",
+        "[[phase]]\nname = \"a\"\nprompt = \"b\"\n[[phase]]\nname = \"b\"\nneeds = [\"a\", \"a\"]\nprompt = \"b\"\n",
+    ),
     ("need of itself", "[[phase]]\nname = \"a\"\nneeds = [\"a\"]\nprompt = \"b\"\n"),
-    ("cycle", "[[phase]]\nname = \"a\"\nneeds = [\"b\"]\nprompt = \"b\"\n[[phase]]\nname = \"b\"\nneeds = [\"a\"]\nprompt = \"b\"\n"),
+    (
+        "cycle",
+        "[[phase]]\nname = \"a\"\nneeds = [\"b\"]\nprompt = \"b\"\n[[phase]]\nname = \"b\"\nneeds = [\"a\"]\nprompt = \"b\"\n",
+    ),
     ("template", "[[phase]]\nname = \"a\"\nprompt = \"\"\"\nWork on\n{{ item }}\n\"\"\"\n"),
     ("template syntax", "[[phase]]\nname = \"a\"\nprompt = \"\"\"Work\n{% if iteration %}\n\"\"\"\n"),
     ("isolation", "[[phase]]\nname = \"a\"\nprompt = \"b\"\nisolation = \"container\"\n"),
     ("schema of the wrong type", "[[phase]]\nname = \"a\"\nprompt = \"b\"\nschema = { type = \"array\" }\n"),
-    ("wrong schema", "[[phase]]\nname = \"a\"\nprompt = \"b\"\nschema = { type = \"object\", required = 1 }\n"),
+    (
+        "wrong schema",
+        "[[phase]]\nname = \"a\"\nprompt = \"b\"\nschema = { type = \"object\", required = 1 }\n",
+    ),
     ("items without a source", "[[phase]]\nname = \"a\"\nprompt = \"b\"\nfan_out = {}\n"),
-    ("two sources of items", "[[phase]]\nname = \"a\"\nprompt = \"b\"\nfan_out = { list = [1], glob = \"*\" }\n"),
+    (
+        "two sources of items",
+        "[[phase]]\nname = \"a\"\nprompt = \"b\"\nfan_out = { list = [1], glob = \"*\" }\n",
+    ),
     ("empty list", "[[phase]]\nname = \"a\"\nprompt = \"b\"\nfan_out = { list = [] }\n"),
     ("wrong glob", "[[phase]]\nname = \"a\"\nprompt = \"b\"\nfan_out = { glob = \"[a\" }\n"),
     ("glob out of the project", "[[phase]]\nname = \"a\"\nprompt = \"b\"\nfan_out = { glob = \"../*\" }\n"),
     ("pointer without phase", "[[phase]]\nname = \"a\"\nprompt = \"b\"\nfan_out = { pointer = \"/a\" }\n"),
     ("phase without pointer", "[[phase]]\nname = \"a\"\nprompt = \"b\"\nfan_out = { phase = \"a\" }\n"),
-    ("wrong pointer", "[[phase]]\nname = \"a\"\nprompt = \"b\"\nfan_out = { phase = \"a\", pointer = \"tasks\" }\n"),
-    ("pointer to a text", "[[phase]]\nname = \"a\"\nprompt = \"b\"\n[[phase]]\nname = \"b\"\nprompt = \"b\"\nfan_out = { phase = \"a\", pointer = \"/a\" }\n"),
+    (
+        "wrong pointer",
+        "[[phase]]\nname = \"a\"\nprompt = \"b\"\nfan_out = { phase = \"a\", pointer = \"tasks\" }\n",
+    ),
+    (
+        "pointer to a text",
+        "[[phase]]\nname = \"a\"\nprompt = \"b\"\n[[phase]]\nname = \"b\"\nprompt = \"b\"\nfan_out = { phase = \"a\", pointer = \"/a\" }\n",
+    ),
     ("maximum without items", "[[phase]]\nname = \"a\"\nprompt = \"b\"\nmax_objectives = 2\n"),
     ("park", "[[phase]]\nname = \"a\"\nprompt = \"b\"\non = { failed = \"park\" }\n"),
     ("unknown outcome", "[[phase]]\nname = \"a\"\nprompt = \"b\"\non = { faild = \"stop\" }\n"),
@@ -333,19 +365,49 @@ const WRONG: &[(&str, &str)] = &[
     ("retry without number", "[[phase]]\nname = \"a\"\nprompt = \"b\"\non = { failed = \"retry\" }\n"),
     ("too many retries", "[[phase]]\nname = \"a\"\nprompt = \"b\"\non = { failed = { retry = 1000 } }\n"),
     ("run is no table", "[[phase]]\nname = \"a\"\nprompt = \"b\"\nrun = \"fast\"\n"),
-    ("budget of a run", "[[phase]]\nname = \"a\"\nprompt = \"b\"\n[phase.run]\nmodel = \"opus\"\nbudget = \"cheap\"\n"),
-    ("until without condition", "[repeat]\nuntil = { after = \"a\" }\n[[phase]]\nname = \"a\"\nprompt = \"b\"\n"),
-    ("until after an unknown phase", "[repeat]\nuntil = { after = \"b\", command = \"true\" }\n[[phase]]\nname = \"a\"\nprompt = \"b\"\n"),
-    ("two conditions", "[repeat]\nuntil = { command = \"true\", file = \"a\", matches = \"b\" }\n[[phase]]\nname = \"a\"\nprompt = \"b\"\n"),
-    ("file without expression", "[repeat]\nuntil = { file = \"a\" }\n[[phase]]\nname = \"a\"\nprompt = \"b\"\n"),
-    ("file out of the project", "[repeat]\nuntil = { file = \"/a\", matches = \"b\" }\n[[phase]]\nname = \"a\"\nprompt = \"b\"\n"),
-    ("wrong regular expression", "[repeat]\nuntil = { file = \"a\", matches = \"(b\" }\n[[phase]]\nname = \"a\"\nprompt = \"b\"\n"),
-    ("equals without phase", "[repeat]\nuntil = { command = \"true\", equals = 1 }\n[[phase]]\nname = \"a\"\nprompt = \"b\"\n"),
-    ("phase without equals", "[repeat]\nuntil = { phase = \"a\", pointer = \"/b\" }\n[[phase]]\nname = \"a\"\nprompt = \"b\"\nschema = { type = \"object\" }\n"),
+    (
+        "budget of a run",
+        "[[phase]]\nname = \"a\"\nprompt = \"b\"\n[phase.run]\nmodel = \"opus\"\nbudget = \"cheap\"\n",
+    ),
+    (
+        "until without condition",
+        "[repeat]\nuntil = { after = \"a\" }\n[[phase]]\nname = \"a\"\nprompt = \"b\"\n",
+    ),
+    (
+        "until after an unknown phase",
+        "[repeat]\nuntil = { after = \"b\", command = \"true\" }\n[[phase]]\nname = \"a\"\nprompt = \"b\"\n",
+    ),
+    (
+        "two conditions",
+        "[repeat]\nuntil = { command = \"true\", file = \"a\", matches = \"b\" }\n[[phase]]\nname = \"a\"\nprompt = \"b\"\n",
+    ),
+    (
+        "file without expression",
+        "[repeat]\nuntil = { file = \"a\" }\n[[phase]]\nname = \"a\"\nprompt = \"b\"\n",
+    ),
+    (
+        "file out of the project",
+        "[repeat]\nuntil = { file = \"/a\", matches = \"b\" }\n[[phase]]\nname = \"a\"\nprompt = \"b\"\n",
+    ),
+    (
+        "wrong regular expression",
+        "[repeat]\nuntil = { file = \"a\", matches = \"(b\" }\n[[phase]]\nname = \"a\"\nprompt = \"b\"\n",
+    ),
+    (
+        "equals without phase",
+        "[repeat]\nuntil = { command = \"true\", equals = 1 }\n[[phase]]\nname = \"a\"\nprompt = \"b\"\n",
+    ),
+    (
+        "phase without equals",
+        "[repeat]\nuntil = { phase = \"a\", pointer = \"/b\" }\n[[phase]]\nname = \"a\"\nprompt = \"b\"\nschema = { type = \"object\" }\n",
+    ),
     ("iterations", "[repeat]\niterations = 1.5\n[[phase]]\nname = \"a\"\nprompt = \"b\"\n"),
     ("parameter is no text", "[parameters]\nn = 5\n[[phase]]\nname = \"a\"\nprompt = \"b\"\n"),
     ("name of a parameter", "[parameters]\nmy-task = \"\"\n[[phase]]\nname = \"a\"\nprompt = \"b\"\n"),
-    ("unknown parameter", "[parameters]\ntask = \"a\"\n[[phase]]\nname = \"a\"\nprompt = \"b\"\nrun = { model = \"{{ parameters.modl }}\" }\n"),
+    (
+        "unknown parameter",
+        "[parameters]\ntask = \"a\"\n[[phase]]\nname = \"a\"\nprompt = \"b\"\nrun = { model = \"{{ parameters.modl }}\" }\n",
+    ),
 ];
 
 #[test]
@@ -366,7 +428,11 @@ fn wrong_files_are_rejected_with_position_and_hint() {
 
 #[test]
 fn long_lines_are_cut_around_the_error() {
-    let text = format!("[[phase]]\nname = \"a\"\nprompt = \"{}{{{{ itme }}}}{}\"\n", "x".repeat(300), "y".repeat(300));
+    let text = format!(
+        "[[phase]]\nname = \"a\"\nprompt = \"{}{{{{ itme }}}}{}\"\n",
+        "x".repeat(300),
+        "y".repeat(300)
+    );
     let error = parse(&text, &[]).expect_err("an unknown variable");
     let lines: Vec<&str> = error.lines().collect();
     assert!(lines[0].starts_with("cannot read loop.toml:3:314: "), "{error}");
