@@ -75,14 +75,10 @@ pub(crate) fn check_finish(model: &Model<'_>, outcome: &Outcome, facts: &Facts) 
     let has_until = model.policy.until_after.is_some();
     let is_done = if has_until { model.holds == Some(true) } else { has_ended && model.is_iteration_done() };
     let kind = outcome.kind;
-    ensure(
-        model.cancelled_by.is_none() == (kind != OutcomeKind::Cancelled || model.stop == Some(kind)),
-        Oracle::Cancels,
-        || format!("{kind} after a cancellation by {:?}", model.cancelled_by),
-    )?;
     if model.cancelled_by.is_some() {
-        return ensure(outcome.cancelled_by == model.cancelled_by, Oracle::Cancels, || {
-            format!("cancelled by {:?}, not by {:?}", outcome.cancelled_by, model.cancelled_by)
+        let is_cancelled = kind == OutcomeKind::Cancelled && outcome.cancelled_by == model.cancelled_by;
+        return ensure(is_cancelled, Oracle::Cancels, || {
+            format!("{kind} by {:?} after a cancellation by {:?}", outcome.cancelled_by, model.cancelled_by)
         });
     }
     ensure(kind != OutcomeKind::Done || is_done, Oracle::NoFalseSuccess, || {

@@ -10,8 +10,8 @@ use crate::kill_point::KillPoint;
 use crate::oracles::{Oracle, OracleResult, Violation, ensure};
 use crate::sim_run::{START, Trace};
 use longhaul_core::{
-    CancelSource, Now, Outcome, RunEnd, Span, Usd, Workflow, WorkflowAction, WorkflowEvent, WorkflowLimits,
-    WorkflowRecord, WorkflowStage, WorkflowStep,
+    CancelSource, Moment, Now, Outcome, RunEnd, Span, Usd, Workflow, WorkflowAction, WorkflowEvent,
+    WorkflowLimits, WorkflowRecord, WorkflowStage, WorkflowStep,
 };
 
 // The largest workflow has 4 iterations of 6 phases of 12 items, each with several retries and parks.
@@ -34,6 +34,8 @@ pub(crate) struct WorkflowSim<'a> {
     replayed: Workflow,
     /// An event that precedes all others: a start, a reopening or a takeover.
     pending: Option<WorkflowEvent>,
+    /// Time of the last heartbeat: a supervisor sends none before its takeover is journaled.
+    heartbeat_at: Moment,
     steps: u64,
     idle_ticks: u32,
     remaining_kills: u32,
@@ -57,6 +59,7 @@ impl<'a> WorkflowSim<'a> {
             workflow: Workflow::new(),
             replayed: Workflow::new(),
             pending: Some(WorkflowEvent::Started),
+            heartbeat_at: START,
             steps: 0,
             idle_ticks: 0,
             remaining_kills: KILLS_MAX,
@@ -99,6 +102,12 @@ impl<'a> WorkflowSim<'a> {
     fn step(&mut self, event: WorkflowEvent) -> OracleResult {
         let (kill, now) = (self.draw_kill(), Now { at: self.world.clock(), roll: self.world.rng.bits() });
         self.trace.line(|| format!("{:>9}  {event:?}", self.world.now.since(START)));
+        self.heartbeat_at = match event {
+            WorkflowEvent::TakenOver { .. } => self.heartbeat_at,
+            // The last heartbeat was sent before the machine slept.
+            WorkflowEvent::Downtime(span) => Moment(now.at.0 - span.0),
+            _ => now.at,
+        };
         if kill == Some(KillPoint::BeforeStep) {
             return self.crash(KillPoint::BeforeStep);
         }
@@ -119,6 +128,7 @@ impl<'a> WorkflowSim<'a> {
             self.watch.on_record(&record, &facts, self.coverage)?;
             self.journal.push(record);
         }
+        self.heartbeat_at = now.at;
         self.check_state(&facts)?;
         if kill == Some(KillPoint::AfterAppend) {
             return self.crash(KillPoint::AfterAppend);
@@ -207,7 +217,7 @@ impl<'a> WorkflowSim<'a> {
 
     /// Advances the time and starts a new supervisor, which replays the journal.
     fn take_over(&mut self) {
-        let idle_since = self.world.clock();
+        let idle_since = self.heartbeat_at;
         self.world.kill_supervisor();
         let down = Span(self.world.rng.log_uniform(self.plan.mix.downtime));
         self.world.pass_downtime(down);
