@@ -1,22 +1,25 @@
 //! Simulates a swarm and prints its results. `cargo xtask sim` runs this example in release mode.
 #![allow(clippy::print_stdout, reason = "an example is a program that prints for people")]
 
-use longhaul_sim::{SwarmStats, parse_failed, rerun, swarm, trace, with_failed};
+use longhaul_sim::{Subject, SwarmStats, parse_failed, rerun, swarm, trace, with_failed};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;
 use std::{fs, thread};
 
-const USAGE: &str = "swarm [--runs N] [--start SEED] [--threads N] [--failed FILE] [--brief] | --seed SEED";
+const USAGE: &str = "swarm [--runs N] [--workflows N] [--start SEED] [--threads N] [--failed DIR] [--brief] | --seed SEED | --workflow-seed SEED";
+// Counts of a swarm without `--runs` and `--workflows`. With one of them, the other is zero.
+const COUNTS: [(Subject, u64); 2] = [(Subject::Run, 500_000), (Subject::Workflow, 500_000)];
 // Only this many of the last lines of a trace are printed.
 const TRACE_LINES_MAX: usize = 120;
 
 struct Args {
-    runs: u64,
+    counts: Vec<(Subject, u64)>,
     start: u64,
     threads: usize,
-    failed: Option<String>,
+    failed: Option<PathBuf>,
     brief: bool,
-    seed: Option<u64>,
+    seed: Option<(Subject, u64)>,
 }
 
 fn main() -> ExitCode {
@@ -27,33 +30,45 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    if let Some(seed) = args.seed {
-        println!("{}", trace(seed));
-        return ExitCode::from(u8::from(!rerun(&[seed]).failures.is_empty()));
+    if let Some((subject, seed)) = args.seed {
+        println!("{}", trace(subject, seed));
+        return ExitCode::from(u8::from(!rerun(subject, &[seed]).failures.is_empty()));
     }
-    let failed_text = args.failed.as_ref().and_then(|file| fs::read_to_string(file).ok()).unwrap_or_default();
-    let mut stats = rerun(&parse_failed(&failed_text));
+    let counts = if args.counts.is_empty() { &COUNTS[..] } else { &args.counts };
+    let is_clean = counts.iter().all(|(subject, count)| simulate(&args, *subject, *count));
+    ExitCode::from(u8::from(!is_clean))
+}
+
+/// Simulates the seeds that failed before, then a swarm. Returns whether no oracle was violated.
+fn simulate(args: &Args, subject: Subject, count: u64) -> bool {
+    let failed_file = args.failed.as_ref().map(|dir| dir.join(failed_file(subject)));
+    let failed_text = failed_file.as_ref().and_then(|file| fs::read_to_string(file).ok()).unwrap_or_default();
+    let mut stats = rerun(subject, &parse_failed(&failed_text));
     let (started, cpu_at_start) = (Instant::now(), cpu_seconds());
     if stats.failures.is_empty() {
-        stats = swarm(args.start..args.start + args.runs, args.threads);
+        stats = swarm(subject, args.start..args.start + count, args.threads);
     }
     let wall = started.elapsed().as_secs_f64();
     let cpu = cpu_seconds().zip(cpu_at_start).map_or(wall * args.threads as f64, |(end, start)| end - start);
-    print(&stats, wall, cpu, args.brief);
-    if stats.failures.is_empty() {
-        return ExitCode::SUCCESS;
-    }
-    if let Some(file) = &args.failed
-        && fs::write(file, with_failed(&failed_text, &stats.failures)).is_err()
+    print(subject, &stats, wall, cpu, args.brief);
+    if let Some(file) = failed_file.filter(|_| !stats.failures.is_empty())
+        && fs::write(&file, with_failed(&failed_text, &stats.failures)).is_err()
     {
-        println!("cannot write the failed seeds to {file}");
+        println!("cannot write the failed seeds to {}", file.display());
     }
-    ExitCode::FAILURE
+    stats.failures.is_empty()
+}
+
+fn failed_file(subject: Subject) -> &'static str {
+    match subject {
+        Subject::Run => "failed.txt",
+        Subject::Workflow => "failed-workflows.txt",
+    }
 }
 
 fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Args, String> {
     let threads = thread::available_parallelism().map_or(1, |count| count.get());
-    let mut args = Args { runs: 500_000, start: 0, threads, failed: None, brief: false, seed: None };
+    let mut args = Args { counts: Vec::new(), start: 0, threads, failed: None, brief: false, seed: None };
     while let Some(argument) = arguments.next() {
         if argument == "--brief" {
             args.brief = true;
@@ -62,40 +77,46 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Args, String> {
         let value = arguments.next().ok_or_else(|| argument.clone())?;
         let number = || value.replace('_', "").parse::<u64>().map_err(|_| value.clone());
         match argument.as_str() {
-            "--runs" => args.runs = number()?,
+            "--runs" => args.counts.push((Subject::Run, number()?)),
+            "--workflows" => args.counts.push((Subject::Workflow, number()?)),
             "--start" => args.start = number()?,
             "--threads" => args.threads = (number()? as usize).max(1),
-            "--seed" => args.seed = Some(number()?),
-            "--failed" => args.failed = Some(value),
+            "--seed" => args.seed = Some((Subject::Run, number()?)),
+            "--workflow-seed" => args.seed = Some((Subject::Workflow, number()?)),
+            "--failed" => args.failed = Some(PathBuf::from(value)),
             _ => return Err(argument),
         }
     }
     Ok(args)
 }
 
-fn print(stats: &SwarmStats, wall: f64, cpu: f64, brief: bool) {
+fn print(subject: Subject, stats: &SwarmStats, wall: f64, cpu: f64, brief: bool) {
     if !brief {
         println!("{}", stats.coverage);
-        match stats.coverage.missing().as_slice() {
+        match stats.coverage.missing(subject).as_slice() {
             [] => println!("every item is reached"),
             missing => println!("not reached: {}", missing.join(", ")),
         }
     }
-    let runs = stats.runs.max(1) as f64;
+    let seeds = stats.seeds.max(1) as f64;
+    let (name, part, flag) = match subject {
+        Subject::Run => ("run", "attempts", "--seed"),
+        Subject::Workflow => ("workflow", "runs", "--workflow-seed"),
+    };
     println!(
-        "{} runs, {} steps: {:.1} steps and {:.2} attempts per run; {wall:.1} s, {:.2} million steps per second and core",
-        stats.runs,
+        "{} {name}s, {} steps: {:.1} steps and {:.2} {part} per {name}; {wall:.1} s, {:.2} million steps per second and core",
+        stats.seeds,
         stats.steps,
-        stats.steps as f64 / runs,
-        stats.attempts as f64 / runs,
+        stats.steps as f64 / seeds,
+        stats.starts as f64 / seeds,
         stats.steps as f64 / cpu.max(1e-9) / 1e6,
     );
     for failure in &stats.failures {
         println!("seed {}: {}", failure.seed, failure.violation);
-        println!("    cargo xtask sim --seed {}", failure.seed);
+        println!("    cargo xtask sim {flag} {}", failure.seed);
     }
     if let (Some(failure), false) = (stats.failures.first(), brief) {
-        let trace_text = trace(failure.seed);
+        let trace_text = trace(subject, failure.seed);
         let lines: Vec<&str> = trace_text.lines().collect();
         let (omitted, shown) = lines.split_at(lines.len().saturating_sub(TRACE_LINES_MAX));
         println!("{}{}", if omitted.is_empty() { "" } else { "...\n" }, shown.join("\n"));

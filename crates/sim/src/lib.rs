@@ -3,6 +3,8 @@
 //! A swarm of seeds ([`swarm`]) simulates runs of the core in worlds of faults. Each seed has its own policy
 //! and fault mix. The supervisor is killed at its weak points, and oracles check every step.
 //!
+//! Workflows are simulated in the same way, with runs that only have ends.
+//!
 //! The same worlds answer two questions of a user: the results of a policy under a fault profile
 //! ([`forecast`]), and the delay of a run after an outage ([`simulate_outages`]).
 //!
@@ -22,6 +24,7 @@ mod rng;
 mod seed_plan;
 mod sim_run;
 mod swarm;
+mod workflow;
 mod world;
 
 pub use coverage::Coverage;
@@ -31,6 +34,6 @@ pub use oracles::{Oracle, Violation};
 pub use outages::{OutageRun, simulate_outages};
 pub use profile::{Profile, ProfileError, Rate};
 pub use quantiles::Quantiles;
-pub use swarm::{SeedFailure, SwarmStats, journal, rerun, swarm, trace};
+pub use swarm::{SeedFailure, Subject, SwarmStats, journal, rerun, swarm, trace};
 
 use fault_mix::Interval;

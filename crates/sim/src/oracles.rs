@@ -96,8 +96,18 @@ word_enum! {
         Clocks = "clocks",
         /// The recorded usage is what the world billed.
         Usage = "usage",
-        /// A finished run does not change.
+        /// A finished run or workflow does not change.
         Stable = "stable",
+        /// A phase or an iteration of a workflow starts after everything that it needs.
+        Needs = "needs",
+        /// The numbers of live runs and of items stay within their maxima.
+        Parallel = "parallel",
+        /// The cost and the shares of all runs stay within the limits of the workflow, and are divided fairly.
+        Shares = "shares",
+        /// Each planned run of a workflow ends once, and starts again only if it is resumed or retried.
+        OneEnd = "one_end",
+        /// No run of a workflow starts after a stop, while another is parked, or without a measurement.
+        NoStart = "no_start",
     }
 }
 

@@ -3,7 +3,8 @@
 use crate::coverage::Coverage;
 use crate::oracles::Violation;
 use crate::seed_plan;
-use crate::sim_run::{SimResult, SimRun, Trace};
+use crate::sim_run::{SimRun, Trace};
+use crate::workflow;
 use longhaul_core::{Moment, Record};
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -14,16 +15,25 @@ const CHUNK: u64 = 1_000;
 // A broken core fails most seeds; the first few are enough.
 const FAILURES_MAX: usize = 20;
 
+/// What a swarm simulates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Subject {
+    /// Runs.
+    Run,
+    /// Workflows.
+    Workflow,
+}
+
 /// The results of a swarm.
 #[derive(Clone, Debug, Default)]
 pub struct SwarmStats {
-    /// Number of simulated runs.
-    pub runs: u64,
+    /// Number of simulated seeds.
+    pub seeds: u64,
     /// Number of steps of the core.
     pub steps: u64,
-    /// Number of attempts.
-    pub attempts: u64,
-    /// Counts of everything that the runs reached.
+    /// Number of attempts of runs, or of runs of workflows.
+    pub starts: u64,
+    /// Counts of everything that the seeds reached.
     pub coverage: Coverage,
     /// Seeds that violated an oracle, in order. None is expected.
     pub failures: Vec<SeedFailure>,
@@ -40,9 +50,9 @@ pub struct SeedFailure {
 
 impl SwarmStats {
     fn add(&mut self, other: SwarmStats) {
-        self.runs += other.runs;
+        self.seeds += other.seeds;
         self.steps += other.steps;
-        self.attempts += other.attempts;
+        self.starts += other.starts;
         self.coverage.add(&other.coverage);
         self.failures.extend(other.failures);
         self.failures.sort_by_key(|failure| failure.seed);
@@ -50,7 +60,7 @@ impl SwarmStats {
 }
 
 /// Simulates all `seeds` on `threads` threads. Stops early after enough failures.
-pub fn swarm(seeds: Range<u64>, threads: usize) -> SwarmStats {
+pub fn swarm(subject: Subject, seeds: Range<u64>, threads: usize) -> SwarmStats {
     let next = AtomicU64::new(seeds.start);
     let should_stop = AtomicBool::new(false);
     let work = || {
@@ -60,7 +70,7 @@ pub fn swarm(seeds: Range<u64>, threads: usize) -> SwarmStats {
             if start >= seeds.end {
                 break;
             }
-            run_chunk(start..seeds.end.min(start.saturating_add(CHUNK)), &mut stats);
+            run_chunk(subject, start..seeds.end.min(start.saturating_add(CHUNK)), &mut stats);
             if stats.failures.len() >= FAILURES_MAX {
                 should_stop.store(true, Ordering::Relaxed);
             }
@@ -79,27 +89,37 @@ pub fn swarm(seeds: Range<u64>, threads: usize) -> SwarmStats {
 }
 
 /// Simulates these seeds in order, on one thread.
-pub fn rerun(seeds: &[u64]) -> SwarmStats {
+pub fn rerun(subject: Subject, seeds: &[u64]) -> SwarmStats {
     let mut stats = SwarmStats::default();
-    run_chunk(seeds.iter().copied(), &mut stats);
+    run_chunk(subject, seeds.iter().copied(), &mut stats);
     stats
 }
 
-fn run_chunk(seeds: impl Iterator<Item = u64>, stats: &mut SwarmStats) {
+fn run_chunk(subject: Subject, seeds: impl Iterator<Item = u64>, stats: &mut SwarmStats) {
     for seed in seeds {
-        stats.runs += 1;
-        match run(seed, &mut stats.coverage) {
-            Ok(result) => {
-                stats.steps += result.steps;
-                stats.attempts += u64::from(result.attempts);
+        stats.seeds += 1;
+        match simulate(subject, seed, &mut stats.coverage) {
+            Ok((steps, starts)) => {
+                stats.steps += steps;
+                stats.starts += starts;
             }
             Err(violation) => stats.failures.push(SeedFailure { seed, violation }),
         }
     }
 }
 
-fn run(seed: u64, coverage: &mut Coverage) -> Result<SimResult, Violation> {
-    SimRun::new(seed, &seed_plan::plan(seed), coverage, Trace::off()).run()
+/// Simulates one seed. Returns the number of steps, and of attempts or runs.
+fn simulate(subject: Subject, seed: u64, coverage: &mut Coverage) -> Result<(u64, u64), Violation> {
+    match subject {
+        Subject::Run => {
+            let result = SimRun::new(seed, &seed_plan::plan(seed), coverage, Trace::off()).run()?;
+            Ok((result.steps, result.attempts.into()))
+        }
+        Subject::Workflow => {
+            let size = workflow::simulate(seed, coverage)?;
+            Ok((size.steps, size.runs))
+        }
+    }
 }
 
 /// Returns the journal of one seed's run: its records, each with the time of its step. It ends early if an
@@ -112,7 +132,14 @@ pub fn journal(seed: u64) -> Vec<(Moment, Record)> {
 }
 
 /// Returns the trace of one seed, line by line. It ends with the outcome or the violation.
-pub fn trace(seed: u64) -> String {
+pub fn trace(subject: Subject, seed: u64) -> String {
+    match subject {
+        Subject::Run => trace_run(seed),
+        Subject::Workflow => workflow::trace(seed),
+    }
+}
+
+fn trace_run(seed: u64) -> String {
     let (plan, mut coverage, mut trace) = (seed_plan::plan(seed), Coverage::default(), Trace::on());
     trace.line(|| format!("seed {seed}: {:#?}\n{:?}", plan.policy, plan.mix));
     let mut sim_run = SimRun::new(seed, &plan, &mut coverage, trace);

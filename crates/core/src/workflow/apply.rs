@@ -17,7 +17,7 @@ impl Workflow {
         if let WorkflowRecord::RunEnded { key, .. } = record {
             self.observations.waiting.remove(key);
         }
-        if let WorkflowRecord::TakenOver { at, .. } = record {
+        if let WorkflowRecord::TakenOver { at, .. } | WorkflowRecord::WorkflowReopened { at, .. } = record {
             self.observations = Observations { stepped_at: *at, ..Observations::default() };
         }
         self.state.apply(record);
@@ -66,11 +66,11 @@ impl WorkflowState {
             WorkflowRecord::RunEnded { at, key, end, next, parked_until } => {
                 self.end_run(*at, *key, end, *next, *parked_until);
             }
-            WorkflowRecord::ShareRefused { key, next, .. } => {
+            WorkflowRecord::ShareRefused { at, key, next } => {
                 let item = self.item_mut(*key);
                 let refused = item.and_then(|item| {
                     let ItemStatus::Limited { outcome } = item.status else { return None };
-                    item.status = ItemStatus::Ended { outcome };
+                    item.settle(outcome, *next, *at);
                     Some(outcome)
                 });
                 self.stop_if(*next == AfterRun::Stop, refused);
@@ -127,20 +127,7 @@ impl WorkflowState {
             item.active = item.active.max(end.active);
             let added = item.cost.saturating_sub(before);
             item.parks = if next == AfterRun::Park { item.parks + 1 } else { 0 };
-            let outcome = end.outcome;
-            match next {
-                AfterRun::Complete | AfterRun::Continue | AfterRun::Stop => {
-                    item.status = ItemStatus::Ended { outcome };
-                }
-                AfterRun::Retry => {
-                    let retries = item.retries + 1;
-                    item.reset_for_run(item.retry + 1);
-                    item.retries = retries;
-                }
-                AfterRun::Park => item.status = ItemStatus::Parked { until: parked_until.unwrap_or(at) },
-                AfterRun::Raise => item.status = ItemStatus::Limited { outcome },
-                AfterRun::Suspend => item.status = ItemStatus::Suspended,
-            }
+            item.settle(end.outcome, next, parked_until.unwrap_or(at));
             self.cost += added;
         }
         self.stop_if(next == AfterRun::Stop, Some(end.outcome));
@@ -271,6 +258,23 @@ impl ItemState {
             | OutcomeKind::Incomplete
             | OutcomeKind::Partial
             | OutcomeKind::Bug => self.reset_for_run(self.retry + 1),
+        }
+    }
+
+    /// Sets the status after the end of a run.
+    fn settle(&mut self, outcome: Outcome, next: AfterRun, parked_until: Moment) {
+        match next {
+            AfterRun::Complete | AfterRun::Continue | AfterRun::Stop => {
+                self.status = ItemStatus::Ended { outcome };
+            }
+            AfterRun::Retry => {
+                let retries = self.retries + 1;
+                self.reset_for_run(self.retry + 1);
+                self.retries = retries;
+            }
+            AfterRun::Park => self.status = ItemStatus::Parked { until: parked_until },
+            AfterRun::Raise => self.status = ItemStatus::Limited { outcome },
+            AfterRun::Suspend => self.status = ItemStatus::Suspended,
         }
     }
 

@@ -68,9 +68,13 @@ impl Workflow {
             Memory::Short { at } => Some((at + MEMORY_INTERVAL, WorkflowDeadlineKind::Memory)),
         };
         let (at, kind) = [gap, memory, park].into_iter().flatten().max_by_key(|(at, _)| *at)?;
-        let can_start =
-            matches!(self.next_start(policy, at.max(self.observations.stepped_at)), NextStart::Run { .. });
-        can_start.then_some(WorkflowDeadline { at, kind })
+        let has_decision = match self.next_start(policy, at.max(self.observations.stepped_at)) {
+            NextStart::Run { .. } => true,
+            // A parked run cannot be resumed, and no live run can release anything.
+            NextStart::OutOfBudget | NextStart::OutOfTime => self.is_quiet(),
+            NextStart::RefuseShare(_) | NextStart::None => false,
+        };
+        has_decision.then_some(WorkflowDeadline { at, kind })
     }
 
     /// Returns when the first parked run that has a slot is resumed.

@@ -23,7 +23,8 @@ pub enum WorkflowEvent {
     Started,
     /// A new supervisor took over the workflow, or continues a suspended one.
     TakenOver {
-        /// When the supervisor before it was last known to run.
+        /// Time of the last record or heartbeat before the takeover. A supervisor sends heartbeats only after
+        /// its own takeover is journaled.
         idle_since: Moment,
     },
     /// A user resumes the finished workflow.

@@ -5,8 +5,8 @@ use super::reaction::configured;
 use super::shares::{is_at_own_limit, is_raised};
 use super::state::is_done;
 use super::{
-    ItemState, ItemStatus, Memory, PhaseStage, RunKey, RunShare, UntilState, Workflow, WorkflowAction,
-    WorkflowRecord, WorkflowStage,
+    ItemState, ItemStatus, Memory, PhaseStage, PhaseState, RunKey, RunShare, UntilState, Workflow,
+    WorkflowAction, WorkflowRecord, WorkflowStage,
 };
 use crate::{Limit, Moment, Outcome, OutcomeKind, WorkflowPolicy};
 
@@ -185,7 +185,7 @@ impl Workflow {
     }
 
     /// Returns whether no run is live and no merge is in progress.
-    fn is_quiet(&self) -> bool {
+    pub(super) fn is_quiet(&self) -> bool {
         self.state.live().next().is_none()
             && self.state.phases.iter().all(|phase| phase.stage != PhaseStage::Merging)
     }
@@ -283,8 +283,10 @@ impl Workflow {
         }
         let is_parked = |item: &ItemState| matches!(item.status, ItemStatus::Parked { .. });
         let has_parked = self.state.all_items().any(|(_, item)| is_parked(item));
-        let free: Vec<u32> =
-            (0..self.state.phases.len()).map(|phase| self.free_slots(policy, phase)).collect();
+        let free_slots = |(phase, state): (usize, &PhaseState)| {
+            if state.stage == PhaseStage::Running { self.free_slots(policy, phase) } else { 0 }
+        };
+        let free: Vec<u32> = self.state.phases.iter().enumerate().map(free_slots).collect();
         let rank = |item: &ItemState| match item.status {
             ItemStatus::Parked { until } if until <= at => Some(0),
             ItemStatus::Resuming { .. } if !has_parked => Some(1),
