@@ -1,11 +1,14 @@
 //! `longhaul resume`: continues a finished run in its session, or forks a new run from it.
 
+use super::loop_workflow;
 use super::run::{DisplayOptions, supervise_and_print, warn_of_neighbor};
 use crate::args::{GlobalArgs, ResumeArgs};
 use crate::failure::Failure;
+use crate::open_home::Target;
 use crate::output::lifecycle::Lifecycle;
 use crate::output::print_status;
 use crate::{changes, limit_flags, open_home, prompt_arg};
+use clap::ArgMatches;
 use longhaul::{ResumeOptions, RunStart, fork_request};
 use longhaul_core::{OutcomeKind, Policy, ResumeRequest, Run, RunId};
 use longhaul_store::{Journal, RunDir};
@@ -13,7 +16,7 @@ use longhaul_store::{Journal, RunDir};
 // Default prompt of a fork.
 const CONTINUE_PROMPT: &str = "Continue with the task.";
 
-pub fn resume(global: &GlobalArgs, args: &ResumeArgs) -> Result<u8, Failure> {
+pub fn resume(global: &GlobalArgs, args: &ResumeArgs, matches: &ArgMatches) -> Result<u8, Failure> {
     if args.detach {
         return super::detach::start(global);
     }
@@ -21,7 +24,14 @@ pub fn resume(global: &GlobalArgs, args: &ResumeArgs) -> Result<u8, Failure> {
         super::detach::leave_terminal();
     }
     let home = open_home::locate()?;
-    let dir = open_home::find_run(&home, &args.run)?;
+    let dir = match open_home::find_target(&home, &args.run)? {
+        Target::Run(dir) => dir,
+        Target::Workflow(dir) => return loop_workflow::resume(global, args, matches, &home, dir),
+    };
+    if args.max_iterations.is_some() {
+        let hint = format!("leave it out, or raise a limit of run {} with --add-budget or --add-time", dir.id());
+        return Err(Failure::usage("`--max-iterations` applies to a workflow, not to a run", hint));
+    }
     let prompt = prompt_arg::read_optional(args.prompt.as_deref(), args.prompt_file.as_deref())?;
     let cwd = args.cwd.as_deref().map(prompt_arg::directory).transpose()?;
     let plan = dir.plan()?;
