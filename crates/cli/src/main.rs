@@ -31,6 +31,7 @@ mod table_files;
 mod telemetry;
 mod time_arg;
 mod visible_commands;
+mod workflow_history;
 
 use args::{Cli, Command, OutputFormat};
 use clap::{CommandFactory, FromArgMatches};

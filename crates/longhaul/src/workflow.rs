@@ -21,5 +21,5 @@ mod run_task;
 pub use error::WorkflowError;
 pub use observer::{NoWorkflowObserver, WorkflowObserver, WorkflowView};
 pub use open::recoverable_workflows;
-pub use report::WorkflowReport;
+pub use report::{WorkflowReport, workflow_status};
 pub use request::{ObservedWorkflow, WorkflowRequest, WorkflowResume, WorkflowStart};

@@ -15,7 +15,8 @@ pub use dry_run::ValidateOutput;
 pub use envelope::WorkflowEnvelope;
 #[cfg(test)]
 pub use progress::WorkflowLine;
-pub use envelope::{phase_lines, print_end};
+pub use envelope::{phase_lines, print_end, status_style};
+pub use next_commands::next_commands;
 pub use supervise::{find, supervise_and_print};
 pub use targets::{attach, cancel, recover, recover_one, resume};
 

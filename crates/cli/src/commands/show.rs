@@ -1,10 +1,11 @@
-//! `longhaul show`: one run, its usage and the decisions of each attempt.
+//! `longhaul show`: one run, its usage and the decisions of each attempt; or one workflow with all its runs.
 //!
-//! Reads only the run's files, and only the start of the large ones.
+//! Reads only their files, and only the start of the large ones.
 
 mod attempt;
 mod files;
 mod text;
+mod workflow;
 
 use super::why::run_status;
 use crate::args::{GlobalArgs, OutputFormat, ShowArgs};
@@ -16,6 +17,7 @@ use crate::output::pager::page_output;
 use crate::output::result_event::ResultEvent;
 use crate::output::time::TimeFormat;
 use crate::run_history::{NextStep, next_step, read_attempt_files};
+use crate::open_home::Target;
 use crate::{open_home, output};
 use attempt::{Attempt, Check, checks_of};
 use files::{AgentInfo, RunFiles, agent_info, files_of};
@@ -27,6 +29,8 @@ use longhaul_core::{
 use longhaul_store::{DiffStat, Journal, Plan, RunDir};
 use serde::Serialize;
 pub use text::finish;
+#[cfg(test)]
+pub use workflow::ShowWorkflowOutput;
 
 const TASK_CHARS_MAX: usize = 200;
 
@@ -92,8 +96,11 @@ pub struct Loaded {
 }
 
 pub fn show(global: &GlobalArgs, args: &ShowArgs) -> Result<u8, Failure> {
-    let dir = open_home::find_run(&open_home::locate()?, &args.run)?;
-    let clock = TimeFormat::here();
+    let (home, clock) = (open_home::locate()?, TimeFormat::here());
+    let dir = match open_home::find_target(&home, &args.run)? {
+        Target::Run(dir) => dir,
+        Target::Workflow(dir) => return workflow::show(global, &home, dir, &clock),
+    };
     let loaded = load(&dir, &clock)?;
     page_output(global, &loaded.show_output, || text::text(&loaded, &clock));
     Ok(0)

@@ -1,10 +1,12 @@
-//! `longhaul why`: explains what happened in a run, the remedies, and what happens next. It reads only the
-//! run's files.
+//! `longhaul why`: explains what happened in a run or a workflow, the remedies, and what happens next. It reads only
+//! their files.
+
+mod workflow;
 
 use super::runs::table::outcome_style;
 use crate::args::{GlobalArgs, ShowArgs};
 use crate::failure::Failure;
-use crate::open_home;
+use crate::open_home::{self, Target};
 use crate::output::color::Colors;
 use crate::output::pager::page_output;
 use crate::output::time::TimeFormat;
@@ -16,6 +18,8 @@ use jiff::Timestamp;
 use longhaul_core::{Fault, Moment, OutcomeKind, RunHistory};
 use longhaul_store::{Journal, RunDir};
 use serde::Serialize;
+#[cfg(test)]
+pub use workflow::WhyWorkflowOutput;
 
 /// Timeline of a run. Output of the command.
 #[derive(Debug, Serialize)]
@@ -44,7 +48,11 @@ struct EntryWithText<'a> {
 }
 
 pub fn why(global: &GlobalArgs, args: &ShowArgs) -> Result<u8, Failure> {
-    let dir = open_home::find_run(&open_home::locate()?, &args.run)?;
+    let home = open_home::locate()?;
+    let dir = match open_home::find_target(&home, &args.run)? {
+        Target::Run(dir) => dir,
+        Target::Workflow(dir) => return workflow::why(global, &home, dir),
+    };
     let journal = Journal::load(&dir.journal_path())?;
     let history = journal.history();
     let entries = entries_of(&dir, &history);

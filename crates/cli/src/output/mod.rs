@@ -18,6 +18,7 @@ pub mod table;
 pub mod time;
 pub mod timeline_text;
 pub mod usage;
+pub mod workflow_text;
 pub mod wrap;
 
 pub use out::print as print_text;

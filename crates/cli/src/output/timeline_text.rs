@@ -12,7 +12,7 @@ use longhaul_core::{
 };
 
 // `22:04:10  +1h02m  `.
-const INDENT: usize = 18;
+pub const INDENT: usize = 18;
 // An agent needs this long to start and to be rejected by its API.
 const BRIEF_ATTEMPT_MAX: Span = Span::from_mins(1);
 // A supervisor that is replaced immediately leaves no gap.

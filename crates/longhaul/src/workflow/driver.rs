@@ -2,7 +2,7 @@
 
 use super::commands::Commands;
 use super::memory::available_bytes;
-use super::report::status;
+use super::report::workflow_status;
 use super::results::{Results, result_of_run};
 use super::run_task::{RunSource, RunTask, RunWait, with_share};
 use super::{WorkflowError, WorkflowObserver, WorkflowReport, WorkflowView};
@@ -133,7 +133,7 @@ impl<'a> Driver<'a> {
     fn publish(&mut self, at: Moment, records: &[WorkflowRecord]) {
         if self.workflow.state().outcome().is_none() {
             // The status can be derived again.
-            let _ = self.dir.write_status(&status(&self.dir, &self.plan, &self.workflow, at));
+            let _ = self.dir.write_status(&workflow_status(&self.dir, &self.plan, &self.workflow, at));
         }
         let view = WorkflowView { workflow: &self.workflow, policy: &self.plan.policy, at };
         self.observer.on_step(view, records);

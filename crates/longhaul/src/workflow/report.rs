@@ -30,14 +30,15 @@ pub struct WorkflowReport {
 }
 
 impl WorkflowReport {
-    pub(super) fn new(
+    /// Creates the report of a workflow that finished at `finished_at`, or that was suspended then.
+    pub fn new(
         dir: &WorkflowDir,
         plan: &WorkflowPlan,
         workflow: &Workflow,
         outcome: Outcome,
         finished_at: Moment,
     ) -> WorkflowReport {
-        let status = status(dir, plan, workflow, finished_at);
+        let status = workflow_status(dir, plan, workflow, finished_at);
         let state = workflow.state();
         WorkflowReport {
             workflow: dir.id().clone(),
@@ -52,8 +53,8 @@ impl WorkflowReport {
     }
 }
 
-/// Returns the state of a workflow, with the problems of its runs.
-pub(super) fn status(
+/// Returns the state of a workflow as of `at`, with the problems of its runs. It names this process as supervisor.
+pub fn workflow_status(
     dir: &WorkflowDir,
     plan: &WorkflowPlan,
     workflow: &Workflow,

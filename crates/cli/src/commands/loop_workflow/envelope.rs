@@ -138,7 +138,7 @@ pub fn phase_lines(status: &WorkflowStatus, colors: Colors) -> String {
     text
 }
 
-fn status_style(word: &str) -> Option<Style> {
+pub fn status_style(word: &str) -> Option<Style> {
     let kind = OutcomeKind::ALL.iter().find(|kind| kind.as_str() == word);
     kind.and_then(|kind| outcome_style(*kind))
 }

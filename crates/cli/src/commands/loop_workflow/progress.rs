@@ -2,11 +2,10 @@
 
 use crate::args::GlobalArgs;
 use crate::output::time::{TimeFormat, future_time};
+use crate::output::workflow_text::{WorkflowContext, sentence};
 use crate::output;
 use longhaul::workflow::{WorkflowObserver, WorkflowView};
-use longhaul_core::{
-    AfterRun, Fault, Moment, OutcomeKind, RunId, RunKey, WorkflowPolicy, WorkflowRecord,
-};
+use longhaul_core::{Fault, Moment, OutcomeKind, RunId, RunKey, WorkflowPolicy, WorkflowRecord};
 use longhaul_store::{WorkflowDir, WorkflowPlan};
 use serde::Serialize;
 
@@ -37,102 +36,36 @@ impl Progress {
     }
 
     fn record(&mut self, view: WorkflowView<'_>, record: &WorkflowRecord) {
-        let at = view.at;
-        let phase = |index: &usize| view.policy.phases[*index].name.as_str();
-        match record {
-            WorkflowRecord::IterationStarted { iteration, .. } => {
-                let max = view.workflow.state().iterations_max(view.policy);
-                if max > 1 {
-                    self.line(at, &format!("iteration {iteration} of {max}"));
-                }
-            }
-            WorkflowRecord::PhaseStarted { phase: index, has_items: true, .. } => {
-                self.line(at, &format!("{}: listing items", phase(index)));
-            }
-            WorkflowRecord::ItemsListed { phase: index, items, deferred, .. } => {
-                let deferred = if *deferred > 0 { format!(", {deferred} more are deferred") } else { String::new() };
-                self.line(at, &format!("{}: {} items{deferred}", phase(index), items.len()));
-            }
-            WorkflowRecord::RunPlanned { key, resumed, .. } => {
-                self.has_reported_memory = false;
-                let verb = if *resumed { "resumed" } else { "started" };
-                self.line(at, &format!("{}: {verb}{}", self.run(view.policy, *key), item(view, *key)));
-            }
-            WorkflowRecord::RunEnded { key, end, next, parked_until, .. } => {
-                let cost = end.cost.as_dollars();
-                let next = describe_next(*next, *parked_until);
-                let text =
-                    format!("{}: {}, ${cost:.2}{next}", self.run(view.policy, *key), end.outcome.kind);
-                self.line(at, &text);
-            }
-            WorkflowRecord::PhaseEnded { phase: index, outcome, problem, .. } => {
-                let name = phase(index);
-                match problem {
-                    Some(problem) if outcome.kind == OutcomeKind::Done => {
-                        output::print_warning(&format!("phase `{name}`: {problem}"), None);
-                    }
-                    Some(problem) => self.line(at, &format!("{name}: {}: {problem}", outcome.kind)),
-                    None => self.line(at, &format!("{name}: {}", outcome.kind)),
-                }
-            }
-            WorkflowRecord::UntilEnded { holds, .. } => {
-                let text = match holds {
-                    Some(true) => "the condition holds",
-                    Some(false) => "the condition does not hold yet",
-                    None => "the condition could not be evaluated",
-                };
-                self.line(at, text);
-            }
-            WorkflowRecord::TimeExhausted { .. } => self.line(at, "the time limit is exhausted"),
-            WorkflowRecord::TakenOver { .. } => {
-                self.line(at, &format!("workflow {} recovered", self.workflow));
-            }
-            WorkflowRecord::WorkflowReopened { .. } => {
-                self.line(at, &format!("workflow {} resumed", self.workflow));
-            }
-            WorkflowRecord::CancelOrdered { .. } => self.line(at, "stopping all runs"),
-            WorkflowRecord::WorkflowSuspendOrdered { source, .. } => {
-                self.line(at, &format!("{}: suspending all runs", source.signal()));
-            }
-            WorkflowRecord::ShareRefused { key, .. } => {
-                let run = self.run(view.policy, *key);
-                self.line(at, &format!("{run}: too little of the budget is left to continue it"));
-            }
+        if matches!(record, WorkflowRecord::RunPlanned { .. }) {
+            self.has_reported_memory = false;
+        }
+        // The command itself reports the start and the end.
+        let is_bound = matches!(
+            record,
             WorkflowRecord::WorkflowStarted { .. }
-            | WorkflowRecord::PhaseStarted { .. }
-            | WorkflowRecord::MergeStarted { .. }
-            | WorkflowRecord::UntilStarted { .. }
-            | WorkflowRecord::ClockStopped { .. }
-            | WorkflowRecord::ClockStarted { .. }
-            | WorkflowRecord::WorkflowDowntime { .. }
-            | WorkflowRecord::WorkflowSuspended { .. }
-            | WorkflowRecord::WorkflowFinished { .. } => {}
+                | WorkflowRecord::WorkflowSuspended { .. }
+                | WorkflowRecord::WorkflowFinished { .. }
+        );
+        let context = WorkflowContext {
+            id: &self.workflow,
+            policy: view.policy,
+            state: view.workflow.state(),
+            at: view.at,
+            clock: &self.clock,
+        };
+        match (warning(view.policy, record), sentence(record, context)) {
+            (Some(warning), _) => output::print_warning(&warning, None),
+            (None, Some(text)) if !is_bound => self.line(view.at, &text),
+            (None, Some(_) | None) => {}
         }
-    }
-
-    fn run(&self, policy: &WorkflowPolicy, key: RunKey) -> RunId {
-        key.run_id(&self.workflow, &policy.phases[key.phase].name)
     }
 }
 
-fn item(view: WorkflowView<'_>, key: RunKey) -> String {
-    let phase = &view.policy.phases[key.phase];
-    let name = view.workflow.state().items(key.phase).nth(key.item as usize).map(|(_, item)| &item.name);
-    name.filter(|_| phase.has_items).map_or_else(String::new, |name| format!(" ({name})"))
-}
-
-fn describe_next(next: AfterRun, parked_until: Option<Moment>) -> String {
-    match next {
-        AfterRun::Complete | AfterRun::Suspend => String::new(),
-        AfterRun::Continue => "; continuing without it".to_owned(),
-        AfterRun::Retry => "; running it again".to_owned(),
-        AfterRun::Park => {
-            let until = parked_until.map_or_else(String::new, |at| format!(" until {}", future_time(at)));
-            format!("; waiting{until}")
-        }
-        AfterRun::Raise => "; waiting for a larger share of the budget".to_owned(),
-        AfterRun::Stop => "; no further run starts".to_owned(),
-    }
+/// Returns the warning about a phase that is done although something is unusual: it had no items.
+fn warning(policy: &WorkflowPolicy, record: &WorkflowRecord) -> Option<String> {
+    let WorkflowRecord::PhaseEnded { phase, outcome, problem: Some(problem), .. } = record else { return None };
+    let is_done = outcome.kind == OutcomeKind::Done;
+    is_done.then(|| format!("phase `{}`: {problem}", policy.phases[*phase].name))
 }
 
 impl WorkflowObserver for Progress {

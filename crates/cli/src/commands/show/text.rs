@@ -149,7 +149,7 @@ fn next_lines(out: &mut String, output: &ShowOutput) {
     }
 }
 
-fn line(out: &mut String, name: &str, value: &str) {
+pub(super) fn line(out: &mut String, name: &str, value: &str) {
     write!(out, "  {name:<12}").expect("a string takes all");
     wrap(out, value, INDENT);
 }

@@ -1,0 +1,309 @@
+//! Folds the records of a workflow into its iterations, with all runs, and into a timeline. It only reads the
+//! workflow's files and the status of its live runs.
+
+use crate::failure::Failure;
+use crate::output;
+use crate::output::time::TimeFormat;
+use crate::output::workflow_text::{WorkflowContext, sentence};
+use crate::run_history::NextStep;
+use longhaul::workflow::{WorkflowReport, workflow_status};
+use longhaul_core::{
+    AfterRun, Dollars, Moment, Outcome, OutcomeKind, Rfc3339, RunEnd, RunId, RunKey, Span, Usd, Workflow,
+    WorkflowRecord, WorkflowStage,
+};
+use longhaul_store::{Home, ItemReport, Journal, PhaseReport, WorkflowDir, WorkflowPlan, WorkflowStatus};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// A workflow as its files describe it.
+pub struct WorkflowHistory {
+    pub dir: WorkflowDir,
+    pub plan: WorkflowPlan,
+    pub workflow: Workflow,
+    /// State of the workflow, including the cost of live runs so far.
+    pub status: WorkflowStatus,
+    pub iterations: Vec<WorkflowIteration>,
+    pub entries: Vec<WorkflowEntry>,
+    pub is_supervised: bool,
+    /// Errors of a finished or suspended workflow, for people.
+    pub errors: Vec<String>,
+    /// When it finished, or the time as of which it is described: now, or the last decision of a dead supervisor.
+    pub as_of: Moment,
+}
+
+/// An iteration of a workflow.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct WorkflowIteration {
+    /// Number of the iteration, starting at 1.
+    pub iteration: u32,
+    pub started_at: Rfc3339,
+    /// Phases in the order of the file.
+    pub phases: Vec<WorkflowPhase>,
+    /// Whether the condition of `until` held. `None` if it was not evaluated.
+    pub until_holds: Option<bool>,
+    /// Why the condition could not be evaluated.
+    pub until_problem: Option<String>,
+}
+
+/// A phase of an iteration.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct WorkflowPhase {
+    #[serde(flatten)]
+    pub report: PhaseReport,
+    /// Runs that a newer run of the same item replaced, in order.
+    pub replaced: Vec<ItemReport>,
+}
+
+/// A decision of a workflow.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct WorkflowEntry {
+    /// Time of the decision.
+    pub at: Rfc3339,
+    /// Time since the start of the workflow.
+    pub elapsed_ms: Span,
+    /// Run that the decision is about.
+    pub run: Option<RunId>,
+    /// Decision, as in the journal: lengths of time in milliseconds, money in millionths of a dollar.
+    pub decision: WorkflowRecord,
+    /// Sentence for people.
+    pub text: String,
+    /// Whether the decision belongs to a short timeline: it is not one of the many starts and ends of runs that
+    /// finished as `done`.
+    #[serde(skip)]
+    pub is_noteworthy: bool,
+}
+
+/// The iteration that is being folded.
+#[derive(Default)]
+struct OpenIteration {
+    number: u32,
+    started_at: Moment,
+    /// Ends of its runs, with the name of the item.
+    ends: BTreeMap<RunKey, (RunEnd, Option<String>)>,
+}
+
+impl WorkflowHistory {
+    /// Reads a workflow.
+    ///
+    /// # Errors
+    /// Returns an error for people if its plan or its journal cannot be read.
+    pub fn read(home: &Home, dir: WorkflowDir, clock: &TimeFormat) -> Result<WorkflowHistory, Failure> {
+        let plan = dir.plan()?;
+        // Checked first: a workflow that finishes meanwhile is then only shown as unfinished.
+        let is_supervised = Journal::is_locked(&dir.journal_path())?;
+        let journal = Journal::<WorkflowRecord>::load(&dir.journal_path())?;
+        let last_step_at = journal.entries.last().map_or(plan.started_at.0, |entry| entry.at);
+        let (mut workflow, mut open) = (Workflow::new(), OpenIteration::default());
+        let (mut iterations, mut entries) = (Vec::new(), Vec::new());
+        for entry in journal.entries {
+            for record in entry.records {
+                if let WorkflowRecord::IterationStarted { iteration, at } = record {
+                    let next = OpenIteration { number: iteration, started_at: at, ..OpenIteration::default() };
+                    let ended = std::mem::replace(&mut open, next);
+                    iterations.extend(ended.close(&dir, &plan, &workflow, entry.at));
+                }
+                workflow.apply(&record);
+                let (policy, state) = (&plan.policy, workflow.state());
+                if let WorkflowRecord::RunEnded { key, end, .. } = &record {
+                    let item = state.items(key.phase).nth(key.item as usize).map(|(_, item)| item.name.clone());
+                    let item = item.filter(|_| policy.phases[key.phase].has_items);
+                    open.ends.insert(*key, (*end, item));
+                }
+                let context = WorkflowContext { id: dir.id(), policy, state, at: entry.at, clock };
+                if let Some(text) = sentence(&record, context) {
+                    entries.push(WorkflowEntry {
+                        at: entry.at.into(),
+                        elapsed_ms: entry.at.since(plan.started_at.0),
+                        run: key_of(&record).map(|key| context.run(key)),
+                        is_noteworthy: is_noteworthy(&record),
+                        decision: record,
+                        text,
+                    });
+                }
+            }
+        }
+        let (as_of, outcome) = match workflow.state().stage {
+            WorkflowStage::Finished { at, outcome } => (at, Some(outcome)),
+            WorkflowStage::Suspended { since, source } if !is_supervised => (since, Some(Outcome::suspended(source))),
+            WorkflowStage::New | WorkflowStage::Running | WorkflowStage::Suspended { .. } => {
+                (if is_supervised { output::now() } else { last_step_at }, None)
+            }
+        };
+        iterations.extend(open.close(&dir, &plan, &workflow, as_of));
+        let mut status = workflow_status(&dir, &plan, &workflow, as_of);
+        if let Some(last) = iterations.last_mut() {
+            let added = add_live_costs(home, &mut last.phases);
+            status.total_cost_usd = Dollars(status.total_cost_usd.0 + added);
+            status.phases = last.phases.iter().map(|phase| phase.report.clone()).collect();
+        }
+        let report = outcome.map(|outcome| WorkflowReport::new(&dir, &plan, &workflow, outcome, as_of));
+        let errors = report.map(|report| report.errors).unwrap_or_default();
+        Ok(WorkflowHistory { dir, plan, workflow, status, iterations, entries, is_supervised, errors, as_of })
+    }
+
+    /// Returns the outcome of a finished workflow.
+    pub fn outcome(&self) -> Option<OutcomeKind> {
+        self.workflow.state().outcome().map(|outcome| outcome.kind)
+    }
+
+    /// Returns the state as a sentence: the outcome with its reason, or what the workflow does.
+    pub fn state_text(&self, clock: &TimeFormat) -> String {
+        let status = &self.status;
+        match self.workflow.state().stage {
+            WorkflowStage::Finished { outcome, .. } => match self.errors.first() {
+                Some(reason) => format!("{} ({reason})", outcome.kind),
+                None => outcome.kind.to_string(),
+            },
+            WorkflowStage::Suspended { source, .. } => format!("suspended by {}", source.signal()),
+            WorkflowStage::New | WorkflowStage::Running if !self.is_supervised => {
+                "unfinished, without a supervisor".to_owned()
+            }
+            WorkflowStage::New | WorkflowStage::Running => match (status.status.as_str(), status.deadline_at) {
+                ("waiting", Some(until)) => format!("waiting until {}", clock.near(until.0, self.as_of)),
+                _ => "running".to_owned(),
+            },
+        }
+    }
+
+    /// Returns what happens next and the commands to type.
+    pub fn next_step(&self, clock: &TimeFormat) -> NextStep {
+        let id = self.dir.id();
+        let recover = vec![format!("longhaul recover {id}"), format!("longhaul cancel {id}")];
+        let is_published = self.dir.status().is_ok_and(|status| status.returncode.is_some());
+        match self.workflow.state().stage {
+            WorkflowStage::Finished { outcome, .. } if is_published || self.is_supervised => {
+                let text = match self.errors.first() {
+                    None => "nothing to do".to_owned(),
+                    Some(reason) => reason.clone(),
+                };
+                NextStep { text, commands: crate::commands::loop_workflow::next_commands(&self.status, outcome) }
+            }
+            WorkflowStage::Finished { .. } => NextStep {
+                text: "recover the workflow to report its outcome: its supervisor died before it did".to_owned(),
+                commands: vec![format!("longhaul recover {id}")],
+            },
+            WorkflowStage::New | WorkflowStage::Running if self.is_supervised => NextStep {
+                text: self.activity(clock),
+                commands: vec![format!("longhaul attach {id}")],
+            },
+            WorkflowStage::Suspended { source, .. } => {
+                NextStep { text: format!("{} suspended the workflow", source.signal()), commands: recover }
+            }
+            WorkflowStage::New | WorkflowStage::Running => {
+                NextStep { text: "the workflow has no supervisor".to_owned(), commands: recover }
+            }
+        }
+    }
+
+    /// Describes what a supervised workflow does now.
+    fn activity(&self, clock: &TimeFormat) -> String {
+        let items = || self.status.phases.iter().flat_map(|phase| &phase.items);
+        let count = |word: &str| items().filter(|item| item.status == word).count() as u64;
+        let waits = self.status.deadline_at.filter(|_| self.status.status == "waiting");
+        let waits = waits.map(|until| {
+            let reason = match self.status.deadline.as_deref() {
+                Some("memory") => "too little memory is available",
+                Some(_) | None => "a parked run is resumed then",
+            };
+            format!("waiting until {}: {reason}", clock.near(until.0, self.as_of))
+        });
+        let live = match count("running") {
+            0 => None,
+            live => Some(format!("{} live", output::phrases::counted(live, "run"))),
+        };
+        let parts: Vec<String> = live.into_iter().chain(waits).collect();
+        if parts.is_empty() { "the workflow is running".to_owned() } else { parts.join("; ") }
+    }
+}
+
+impl OpenIteration {
+    /// Returns the iteration as `workflow` has it. `None` before the first one.
+    fn close(
+        self,
+        dir: &WorkflowDir,
+        plan: &WorkflowPlan,
+        workflow: &Workflow,
+        at: Moment,
+    ) -> Option<WorkflowIteration> {
+        if self.number == 0 {
+            return None;
+        }
+        let status = workflow_status(dir, plan, workflow, at);
+        let phases = status.phases.into_iter().enumerate().map(|(index, report)| {
+            let is_replaced = |key: &RunKey| {
+                let current = workflow.state().items(index).nth(key.item as usize);
+                key.phase == index && current.is_none_or(|(current, _)| current.retry > key.retry)
+            };
+            let replaced = self.ends.iter().filter(|(key, _)| is_replaced(key)).map(|(key, (end, item))| ItemReport {
+                item: item.clone(),
+                run: Some(key.run_id(dir.id(), &report.name)),
+                status: end.outcome.kind.as_str().to_owned(),
+                until: None,
+                total_cost_usd: end.cost.into(),
+                retries: key.retry,
+                problem: None,
+            });
+            WorkflowPhase { replaced: replaced.collect(), report }
+        });
+        Some(WorkflowIteration {
+            iteration: self.number,
+            started_at: self.started_at.into(),
+            phases: phases.collect(),
+            until_holds: status.until_holds,
+            until_problem: status.until_problem,
+        })
+    }
+}
+
+/// Adds the cost of live runs so far, and returns the sum of what was added.
+fn add_live_costs(home: &Home, phases: &mut [WorkflowPhase]) -> Usd {
+    let mut added = Usd::ZERO;
+    for item in phases.iter_mut().flat_map(|phase| &mut phase.report.items) {
+        let run = item.run.as_ref().filter(|_| item.status == "running");
+        let dir = run.and_then(|run| home.run_with_id(run).ok().flatten());
+        if let Some(status) = dir.and_then(|dir| dir.status().ok()) {
+            let cost = status.total_cost_usd.0.max(item.total_cost_usd.0);
+            added = added + cost.saturating_sub(item.total_cost_usd.0);
+            item.total_cost_usd = cost.into();
+        }
+    }
+    added
+}
+
+fn key_of(record: &WorkflowRecord) -> Option<RunKey> {
+    match record {
+        WorkflowRecord::RunPlanned { key, .. }
+        | WorkflowRecord::RunEnded { key, .. }
+        | WorkflowRecord::ShareRefused { key, .. } => Some(*key),
+        WorkflowRecord::WorkflowStarted { .. }
+        | WorkflowRecord::WorkflowReopened { .. }
+        | WorkflowRecord::IterationStarted { .. }
+        | WorkflowRecord::PhaseStarted { .. }
+        | WorkflowRecord::ItemsListed { .. }
+        | WorkflowRecord::TimeExhausted { .. }
+        | WorkflowRecord::MergeStarted { .. }
+        | WorkflowRecord::PhaseEnded { .. }
+        | WorkflowRecord::UntilStarted { .. }
+        | WorkflowRecord::UntilEnded { .. }
+        | WorkflowRecord::ClockStopped { .. }
+        | WorkflowRecord::ClockStarted { .. }
+        | WorkflowRecord::WorkflowDowntime { .. }
+        | WorkflowRecord::TakenOver { .. }
+        | WorkflowRecord::CancelOrdered { .. }
+        | WorkflowRecord::WorkflowSuspendOrdered { .. }
+        | WorkflowRecord::WorkflowSuspended { .. }
+        | WorkflowRecord::WorkflowFinished { .. } => None,
+    }
+}
+
+/// Returns whether a timeline shows the record: a first start and an end as `done` are summarized by the end of the
+/// phase.
+fn is_noteworthy(record: &WorkflowRecord) -> bool {
+    if let WorkflowRecord::RunPlanned { key, resumed, .. } = record {
+        return *resumed || key.retry > 0;
+    }
+    !matches!(record, WorkflowRecord::RunEnded { next: AfterRun::Complete, .. })
+}
