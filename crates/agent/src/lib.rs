@@ -42,7 +42,6 @@ pub use dialect::{
     AgentContext, AgentRequest, Decoder, Dialect, DoneSignals, Invocation, PriorAttempts, Program,
     RecordedAttempt, SessionStart, default_dialect, dialect_for, dialect_with_tables, task_with_follow_ups,
 };
-pub use longhaul_core::did_you_mean;
 pub use effects::{EffectRules, EffectScope};
 pub use guards::{
     BlockedPathError, BlockedPaths, GuardError, GuardedCall, Guards, ToolPattern, UrlListError, UrlPattern,
@@ -52,6 +51,7 @@ pub use handoff::{
     HandoffContext, HandoffReason, SUMMARY_TOKENS_MAX, WrittenSummary, estimated_tokens, handoff_prompt,
     summary_prompt, truncate_middle,
 };
+pub use longhaul_core::did_you_mean;
 pub use messages::for_user;
 pub use network::{NetworkError, check_hosts};
 pub use prices::Prices;

@@ -70,7 +70,9 @@ impl GlobPattern {
             .hidden(!self.names_hidden)
             .git_global(false)
             .filter_entry(|entry| entry.file_name() != ".git")
-            .build();
+            .build()
+            // The first entry is the directory itself.
+            .skip(1);
         for entry in walk {
             let entry = entry.map_err(|error| error.to_string())?;
             let is_candidate = entry
@@ -122,11 +124,7 @@ pub fn items_from_pointer(result: &Value, pointer: &str) -> Result<Vec<Value>, S
 pub(crate) fn single_results(result: &Value) -> Vec<&Value> {
     match result {
         Value::Array(results) => results.iter().filter(|result| !result.is_null()).collect(),
-        Value::Null
-        | Value::Bool(_)
-        | Value::Number(_)
-        | Value::String(_)
-        | Value::Object(_) => vec![result],
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_) => vec![result],
     }
 }
 
@@ -176,7 +174,8 @@ mod tests {
     #[test]
     fn glob_matches_visible_files() {
         let project = tempfile::tempdir().expect("a directory");
-        let files = ["a.lean", "b.txt", "x/b.lean", "x/y/c.lean", ".lake/d.lean", "out/e.lean", ".git/f.lean"];
+        let files =
+            ["a.lean", "b.txt", "x/b.lean", "x/y/c.lean", ".lake/d.lean", "out/e.lean", ".git/f.lean"];
         for file in files {
             let path = project.path().join(file);
             fs::create_dir_all(path.parent().expect("a parent")).expect("a directory");

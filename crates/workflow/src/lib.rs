@@ -3,6 +3,7 @@
 //! This crate parses and checks them, renders prompts, and reads items and conditions from files of the project.
 //! It never starts a process, reads a clock or prints.
 
+pub mod archon;
 mod builtin;
 mod condition;
 mod error;

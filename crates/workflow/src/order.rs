@@ -39,7 +39,11 @@ mod tests {
     fn orders_phases() {
         let check = |needs: &[&[usize]], expected: Result<&[usize], &[usize]>| {
             let needs: Vec<Vec<usize>> = needs.iter().map(|needs| needs.to_vec()).collect();
-            assert_eq!(order(&needs), expected.map(<[usize]>::to_vec).map_err(<[usize]>::to_vec), "{needs:?}");
+            assert_eq!(
+                order(&needs),
+                expected.map(<[usize]>::to_vec).map_err(<[usize]>::to_vec),
+                "{needs:?}"
+            );
         };
         check(&[], Ok(&[]));
         check(&[&[], &[0], &[0], &[1, 2]], Ok(&[0, 1, 2, 3]));

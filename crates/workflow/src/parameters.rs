@@ -79,7 +79,8 @@ impl Parameters {
         span: Range<usize>,
     ) -> Result<String, WorkflowFileError> {
         let pattern = Regex::new(r"\{\{\s*parameters\.(\w+)\s*\}\}").expect("a regular expression");
-        if let Some(unknown) = pattern.captures_iter(text).find(|found| !self.values.contains_key(&found[1])) {
+        if let Some(unknown) = pattern.captures_iter(text).find(|found| !self.values.contains_key(&found[1]))
+        {
             let names: Vec<&str> = self.values.keys().map(String::as_str).collect();
             let message = format!("there is no parameter `{}`", &unknown[1]);
             return Err(source.error(span, message, suggestion("parameters", &unknown[1], &names)));

@@ -75,7 +75,7 @@ impl<'a> TableReader<'a> {
         };
         if text.trim().is_empty() {
             let message = format!("`{key}` is empty");
-            return Err(self.file.source.error(value.span(), message, format!("write a text, or remove `{key}`")));
+            return Err(self.file.source.error(value.span(), message, "write a text between the quotes"));
         }
         Ok(Some(Located { value: text.clone().into_owned(), span: value.span() }))
     }
@@ -110,9 +110,7 @@ impl<'a> TableReader<'a> {
     ) -> Result<Option<T>, WorkflowFileError> {
         let Some(value) = self.value(key) else { return Ok(None) };
         let text = match value.get_ref() {
-            DeValue::String(text) => {
-                self.file.parameters.replace_in(text, self.file.source, value.span())?
-            }
+            DeValue::String(text) => self.file.parameters.replace_in(text, self.file.source, value.span())?,
             DeValue::Integer(number) if number.radix() == 10 => number.as_str().to_owned(),
             DeValue::Float(number) => number.as_str().to_owned(),
             _ => return Err(self.type_error(key, value, "an amount, like 10 or \"2h\"")),
@@ -133,15 +131,15 @@ impl<'a> TableReader<'a> {
     /// Returns a whole number in this range.
     pub fn count(&self, key: &str, range: RangeInclusive<u32>) -> Result<Option<u32>, WorkflowFileError> {
         let Some(value) = self.value(key) else { return Ok(None) };
-        let number = match value.get_ref() {
-            DeValue::Integer(number) if number.radix() == 10 => number.as_str().replace('_', "").parse().ok(),
-            _ => None,
+        let expected = format!("a whole number from {} to {}", range.start(), range.end());
+        let DeValue::Integer(number) = value.get_ref() else {
+            return Err(self.type_error(key, value, &expected));
         };
-        match number.filter(|number| range.contains(number)) {
-            Some(number) => Ok(Some(number)),
-            None => {
-                let expected = format!("a whole number from {} to {}", range.start(), range.end());
-                Err(self.type_error(key, value, &expected))
+        match u32::from_str_radix(&number.as_str().replace('_', ""), number.radix()) {
+            Ok(number) if range.contains(&number) => Ok(Some(number)),
+            Ok(_) | Err(_) => {
+                let message = format!("`{key}` of {} is out of range", self.title);
+                Err(self.file.source.error(value.span(), message, format!("write {expected}")))
             }
         }
     }
@@ -169,18 +167,15 @@ impl<'a> TableReader<'a> {
         elements
             .iter()
             .map(|element| match element.get_ref() {
-                DeValue::String(text) => Ok(Located { value: text.clone().into_owned(), span: element.span() }),
+                DeValue::String(text) => {
+                    Ok(Located { value: text.clone().into_owned(), span: element.span() })
+                }
                 _ => Err(error(element)),
             })
             .collect()
     }
 
-    pub fn type_error(
-        &self,
-        key: &str,
-        value: &Spanned<DeValue<'_>>,
-        expected: &str,
-    ) -> WorkflowFileError {
+    pub fn type_error(&self, key: &str, value: &Spanned<DeValue<'_>>, expected: &str) -> WorkflowFileError {
         let message = format!("`{key}` of {} must be {expected}", self.title);
         let found = value.get_ref().type_str();
         self.file.source.error(value.span(), message, format!("it is of the type {found}: write {expected}"))
@@ -188,19 +183,19 @@ impl<'a> TableReader<'a> {
 }
 
 /// Returns the entries of a table in file order, so that the first of several errors is reported.
-pub fn in_order<'a>(
-    table: &'a DeTable<'a>,
-) -> Vec<(&'a Spanned<DeString<'a>>, &'a Spanned<DeValue<'a>>)> {
+pub fn in_order<'a>(table: &'a DeTable<'a>) -> Vec<(&'a Spanned<DeString<'a>>, &'a Spanned<DeValue<'a>>)> {
     let mut entries: Vec<_> = table.iter().collect();
     entries.sort_by_key(|(key, _)| key.span().start);
     entries
 }
 
 /// Returns a value of the file without positions.
-pub fn plain_value(source: &SourceText, value: &Spanned<DeValue<'_>>) -> Result<toml::Value, WorkflowFileError> {
-    serde::Deserialize::deserialize(ValueDeserializer::from(value.clone())).map_err(|error: toml::de::Error| {
-        source.error(value.span(), error.message(), "write a TOML value")
-    })
+pub fn plain_value(
+    source: &SourceText,
+    value: &Spanned<DeValue<'_>>,
+) -> Result<toml::Value, WorkflowFileError> {
+    serde::Deserialize::deserialize(ValueDeserializer::from(value.clone()))
+        .map_err(|error: toml::de::Error| source.error(value.span(), error.message(), "write a TOML value"))
 }
 
 /// Returns a TOML value as JSON. Dates become texts.

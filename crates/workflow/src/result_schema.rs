@@ -94,7 +94,10 @@ mod tests {
         check(json!({ "type": "array" }), "needs `type = \"object\"`");
         check(json!("object"), "needs `type = \"object\"`");
         check(json!({ "type": "object", "required": "complete" }), "\"complete\" is not of type \"array\"");
-        check(json!({ "type": "object", "properties": { "a": { "type": "text" } } }), "\"text\" is not valid");
+        check(
+            json!({ "type": "object", "properties": { "a": { "type": "text" } } }),
+            "\"text\" is not valid",
+        );
         let remote = json!({ "type": "object", "$ref": "https://127.0.0.1:1/schema.json" });
         check(remote, "127.0.0.1");
     }

@@ -124,7 +124,11 @@ fn reason(error: &minijinja::Error, template: &str) -> String {
     match error.kind() {
         ErrorKind::UndefinedError => undefined_error(error, template),
         ErrorKind::OutOfFuel => "the template does too much work: use fewer or smaller loops".to_owned(),
-        ErrorKind::InvalidOperation => detail.unwrap_or_else(|| error.kind().to_string()),
+        // The detail says it all.
+        ErrorKind::InvalidOperation
+        | ErrorKind::UnknownFilter
+        | ErrorKind::UnknownTest
+        | ErrorKind::UnknownFunction => detail.unwrap_or_else(|| error.kind().to_string()),
         kind => detail.map_or_else(|| kind.to_string(), |detail| format!("{kind}: {detail}")),
     }
 }

@@ -90,10 +90,7 @@ fn check_pointer(pointer: &str) -> Result<String, String> {
 }
 
 /// Returns the maximum number of items of one iteration.
-pub fn items_max(
-    table: &TableReader<'_>,
-    fan_out: Option<&ItemSource>,
-) -> Result<u32, WorkflowFileError> {
+pub fn items_max(table: &TableReader<'_>, fan_out: Option<&ItemSource>) -> Result<u32, WorkflowFileError> {
     let configured = table.count("max_objectives", 1..=ITEMS_MAX)?;
     match (configured, fan_out) {
         (Some(_), None) => {
@@ -104,7 +101,9 @@ pub fn items_max(
         (Some(items_max), Some(_)) => Ok(items_max),
         (None, None) => Ok(1),
         // A list in the file is no mistake of a command.
-        (None, Some(ItemSource::List(items))) => Ok(u32::try_from(items.len()).unwrap_or(ITEMS_MAX).min(ITEMS_MAX)),
+        (None, Some(ItemSource::List(items))) => {
+            Ok(u32::try_from(items.len()).unwrap_or(ITEMS_MAX).min(ITEMS_MAX))
+        }
         (None, Some(ItemSource::Lines(_) | ItemSource::Glob(_) | ItemSource::Pointer { .. })) => {
             Ok(ITEMS_DEFAULT)
         }

@@ -5,17 +5,17 @@ use crate::{Condition, ItemSource};
 use longhaul_core::{Reaction, flag_span};
 
 impl WorkflowFile {
-    /// Draws the graph of phases: one line for each, below those that it needs.
+    /// Draws the graph of phases: each below those that it needs.
     pub fn graph(&self) -> String {
         let layers = self.layers();
-        let width = self.phases.iter().map(|phase| phase.name.len()).max().unwrap_or_default();
         let mut text = format!("{}\n", self.repetition());
         for layer in 0..=layers.iter().copied().max().unwrap_or_default() {
             text.push_str(if layer == 0 { "│\n" } else { "▼\n" });
             for (phase, _) in self.phases.iter().zip(&layers).filter(|(_, at)| **at == layer) {
-                let line = format!("├─ {:width$}  {}", phase.name, self.notes(phase).join("; "));
-                text.push_str(line.trim_end());
-                text.push('\n');
+                text.push_str(&format!("├─ {}{}\n", phase.name, self.needs(phase)));
+                for note in self.notes(phase) {
+                    text.push_str(&format!("│    {note}\n"));
+                }
             }
         }
         text.push_str(&format!("╰ {}\n", self.end()));
@@ -64,12 +64,13 @@ impl WorkflowFile {
         format!("done when {condition}, after {}", self.phases[until.after].name)
     }
 
+    fn needs(&self, phase: &PhaseFile) -> String {
+        let names: Vec<&str> = phase.needs.iter().map(|needed| self.phases[*needed].name.as_str()).collect();
+        if names.is_empty() { String::new() } else { format!(", after {}", names.join(", ")) }
+    }
+
     fn notes(&self, phase: &PhaseFile) -> Vec<String> {
         let mut notes = Vec::new();
-        if !phase.needs.is_empty() {
-            let names: Vec<&str> = phase.needs.iter().map(|needed| self.phases[*needed].name.as_str()).collect();
-            notes.push(format!("after {}", names.join(", ")));
-        }
         if let Some(items) = &phase.fan_out {
             let source = match items {
                 ItemSource::List(items) => format!("each of {} items", items.len()),
@@ -80,20 +81,43 @@ impl WorkflowFile {
                 }
             };
             let parallel = phase.parallel_max.map(|runs| format!(", {runs} at a time")).unwrap_or_default();
-            notes.push(format!("a run for {source}, at most {}{parallel}", phase.items_max));
+            let cap = match items {
+                ItemSource::List(items) if items.len() as u64 <= u64::from(phase.items_max) => String::new(),
+                ItemSource::List(_)
+                | ItemSource::Lines(_)
+                | ItemSource::Glob(_)
+                | ItemSource::Pointer { .. } => {
+                    format!(", at most {}", phase.items_max)
+                }
+            };
+            notes.push(format!("a run for {source}{cap}{parallel}"));
         }
-        notes.extend((phase.isolation == Isolation::Worktree).then(|| "in worktrees".to_owned()));
+        notes.extend(
+            (phase.isolation == Isolation::Worktree).then(|| "each run in a git worktree".to_owned()),
+        );
         notes.extend(phase.schema.is_some().then(|| "result as JSON".to_owned()));
-        for (outcome, reaction) in &phase.reactions.0 {
-            notes.push(match reaction {
-                Reaction::Stop => format!("{outcome} stops"),
-                Reaction::Continue => format!("{outcome} continues"),
-                Reaction::Retry(retries) => format!("{outcome} is retried up to {retries} times"),
-                Reaction::Park => format!("{outcome} parks"),
-            });
-        }
+        notes.extend(reactions(phase));
         notes
     }
+}
+
+/// Returns one line for each reaction, with its outcomes.
+fn reactions(phase: &PhaseFile) -> Vec<String> {
+    let mut lines: Vec<(String, Vec<&str>)> = Vec::new();
+    for (outcome, reaction) in &phase.reactions.0 {
+        let reaction = match reaction {
+            Reaction::Stop => "stop".to_owned(),
+            Reaction::Continue => "continue".to_owned(),
+            Reaction::Retry(1) => "retry once".to_owned(),
+            Reaction::Retry(retries) => format!("retry up to {retries} times"),
+            Reaction::Park => "park".to_owned(),
+        };
+        match lines.iter_mut().find(|(known, _)| *known == reaction) {
+            Some((_, outcomes)) => outcomes.push(outcome.as_str()),
+            None => lines.push((reaction, vec![outcome.as_str()])),
+        }
+    }
+    lines.into_iter().map(|(reaction, outcomes)| format!("{}: {reaction}", outcomes.join(", "))).collect()
 }
 
 /// Returns the first line, for a command of several lines.

@@ -1,8 +1,8 @@
 //! Parses the top level of a workflow file.
 
+use super::WorkflowFile;
 use super::phase::{PHASE_KEYS, PhaseName, PhaseNames, parse_phase};
 use super::repeat::parse_repeat;
-use super::WorkflowFile;
 use crate::error::SourceText;
 use crate::order::order;
 use crate::parameters::Parameters;
@@ -93,7 +93,11 @@ impl WorkflowFile {
             names.push(names[0]);
             let span = tables[cycle[0]].key_span("needs");
             let message = format!("the phases need each other: {}", names.join(" needs "));
-            self.source.error(span, message, "remove one of these needs: a phase starts after those that it needs")
+            self.source.error(
+                span,
+                message,
+                "remove one of these needs: a phase starts after those that it needs",
+            )
         })?;
         let mut position = vec![0; order.len()];
         for (new, old) in order.iter().enumerate() {
@@ -126,7 +130,8 @@ fn phase_tables<'a>(root: &TableReader<'a>) -> Result<Vec<TableReader<'a>>, Work
         return Err(root.file.source.error(root.key_span("phase"), "`phase` must be a list of tables", hint));
     };
     if elements.len() > PHASES_MAX {
-        let message = format!("the file has {} phases, and at most {PHASES_MAX} are possible", elements.len());
+        let message =
+            format!("the file has {} phases, and at most {PHASES_MAX} are possible", elements.len());
         let hint = "let one phase start many runs: `fan_out`";
         return Err(root.file.source.error(elements[PHASES_MAX].span(), message, hint));
     }
@@ -171,9 +176,9 @@ fn check_name(name: &str) -> Result<(), (String, &'static str)> {
         let message = format!("the name has {length} characters, and at most {NAME_BYTES_MAX} are possible");
         return Err((message, "the name is part of the ids of its runs: choose a short one"));
     }
-    if !name.chars().all(is_allowed) {
+    if !name.chars().all(is_allowed) || name.starts_with(['-', '_']) {
         let message = format!("`{name}` cannot be the name of a phase");
-        return Err((message, "use lower-case letters, digits, `-` and `_`"));
+        return Err((message, "use lower-case letters, digits, `-` and `_`, with a letter or digit first"));
     }
     Ok(())
 }

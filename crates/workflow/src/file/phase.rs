@@ -143,7 +143,11 @@ fn schema(table: &TableReader<'_>) -> Result<Option<ResultSchema>, WorkflowFileE
             let (path, text) = read_sibling(source, &file)?;
             let value = serde_json::from_str(&text).map_err(|error| {
                 let message = format!("{} is not JSON: {error}", path.display());
-                source.error(file.span.clone(), message, "correct the file, or write the schema as `schema = { … }`")
+                source.error(
+                    file.span.clone(),
+                    message,
+                    "correct the file, or write the schema as `schema = { … }`",
+                )
             })?;
             (value, file.span)
         }
@@ -152,7 +156,8 @@ fn schema(table: &TableReader<'_>) -> Result<Option<ResultSchema>, WorkflowFileE
             return Err(source.error(file.span, message, "remove one of them"));
         }
     };
-    let hint = "write a JSON schema, like { type = \"object\", properties = { complete = { type = \"boolean\" } } }";
+    let hint =
+        "write a JSON schema, like { type = \"object\", properties = { complete = { type = \"boolean\" } } }";
     ResultSchema::new(value)
         .map(Some)
         .map_err(|error| source.error(span, format!("the schema is wrong: {error}"), hint))
@@ -170,10 +175,7 @@ fn isolation(table: &TableReader<'_>) -> Result<Isolation, WorkflowFileError> {
 }
 
 /// Reads a file that the workflow file names, relative to its directory.
-fn read_sibling(
-    source: &SourceText,
-    file: &Located<String>,
-) -> Result<(PathBuf, String), WorkflowFileError> {
+fn read_sibling(source: &SourceText, file: &Located<String>) -> Result<(PathBuf, String), WorkflowFileError> {
     let path = source.path.parent().unwrap_or(Path::new("")).join(&file.value);
     let read = || match fs::metadata(&path)? {
         metadata if !metadata.is_file() => Err(std::io::Error::other("it is not a regular file")),
@@ -183,7 +185,7 @@ fn read_sibling(
     match read() {
         Ok(text) => Ok((path, text)),
         Err(error) => {
-            let message = format!("cannot read {}: {error}", path.display());
+            let message = format!("{}: {error}", path.display());
             let hint = "the path is relative to the directory of the workflow file";
             Err(source.error(file.span.clone(), message, hint))
         }
@@ -197,7 +199,9 @@ fn replace_texts(
 ) -> Result<(), WorkflowFileError> {
     match value {
         toml::Value::String(text) => *text = replace(text)?,
-        toml::Value::Array(values) => values.iter_mut().try_for_each(|value| replace_texts(value, replace))?,
+        toml::Value::Array(values) => {
+            values.iter_mut().try_for_each(|value| replace_texts(value, replace))?
+        }
         toml::Value::Table(table) => {
             table.iter_mut().try_for_each(|(_, value)| replace_texts(value, replace))?;
         }

@@ -16,7 +16,9 @@ impl WorkflowFile {
         let parallel_max =
             if options.serial { 1 } else { options.parallel_max.unwrap_or(self.parallel_max).max(1) };
         let limits = WorkflowLimits {
-            budget: options.budget.map_or(self.limits.budget, |budget| Some(budget).filter(|it| *it > Usd::ZERO)),
+            budget: options
+                .budget
+                .map_or(self.limits.budget, |budget| Some(budget).filter(|it| *it > Usd::ZERO)),
             time: options.time.map_or(self.limits.time, |time| Some(time).filter(|it| *it > Span::ZERO)),
         };
         Ok(WorkflowPolicy {
@@ -38,7 +40,8 @@ impl WorkflowFile {
             Some(index) => Ok(Some(index)),
             None => {
                 let names: Vec<&str> = self.phases.iter().map(|phase| phase.name.as_str()).collect();
-                let message = format!("{option} {name}: there is no phase `{name}` in {}", self.source.path.display());
+                let message =
+                    format!("{option} {name}: there is no phase `{name}` in {}", self.source.path.display());
                 Err(WorkflowFileError::new(message, suggestion("phases", name, &names)))
             }
         }

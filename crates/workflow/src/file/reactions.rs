@@ -1,8 +1,8 @@
 //! Parses `on`: the reactions to runs that did not finish as `done`.
 
 use crate::WorkflowFileError;
-use crate::reader::TableReader;
 use crate::error::suggestion;
+use crate::reader::TableReader;
 use longhaul_core::{OutcomeKind, Reaction, Reactions};
 use toml::Spanned;
 use toml::de::DeValue;

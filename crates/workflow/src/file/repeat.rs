@@ -51,7 +51,8 @@ fn parse_until(
         return Err(source.error(until.key_span(second), message, UNTIL_HINT));
     }
     let only_with = [("matches", "file"), ("pointer", "phase"), ("equals", "phase")];
-    let orphan = only_with.into_iter().find(|(key, kind)| until.value(key).is_some() && !present.contains(kind));
+    let orphan =
+        only_with.into_iter().find(|(key, kind)| until.value(key).is_some() && !present.contains(kind));
     if let Some((key, kind)) = orphan {
         let message = format!("`{key}` needs `{kind}`");
         return Err(source.error(until.key_span(key), message, UNTIL_HINT));
@@ -78,9 +79,8 @@ fn file_condition(
     path: Located<String>,
 ) -> Result<FileCondition, WorkflowFileError> {
     let source = until.file.source;
-    check_path(Path::new(&path.value)).map_err(|error| {
-        source.error(path.span.clone(), error, "name a file below the project directory")
-    })?;
+    check_path(Path::new(&path.value))
+        .map_err(|error| source.error(path.span.clone(), error, "name a file below the project directory"))?;
     let hint = "write a regular expression; `(?m)^COMPLETE$` matches a line";
     let parse = |text: &str| Regex::new(text).map_err(|error| regex_reason(&error));
     let Some(regex) = until.parsed_text("matches", hint, parse)? else {

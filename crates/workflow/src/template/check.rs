@@ -125,7 +125,12 @@ impl PromptScope<'_> {
         let rendered = environment.template_from_str(&prompt.template).and_then(|it| it.render(variables));
         match rendered {
             // Other errors can be due to the samples.
-            Err(error) if matches!(error.kind(), ErrorKind::UnknownFilter | ErrorKind::UnknownTest | ErrorKind::UnknownFunction) => {
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    ErrorKind::UnknownFilter | ErrorKind::UnknownTest | ErrorKind::UnknownFunction
+                ) =>
+            {
                 Err(engine_error(prompt, &error))
             }
             Ok(_) | Err(_) => Ok(()),
@@ -167,8 +172,8 @@ fn engine_error(prompt: &PromptTemplate, error: &minijinja::Error) -> WorkflowFi
 
 /// Returns an error at the first use of `word` in a tag of the template.
 fn name_error(prompt: &PromptTemplate, word: &str, message: String, hint: String) -> WorkflowFileError {
-    let line = position(&prompt.template, word)
-        .map(|offset| 1 + prompt.template[..offset].matches('\n').count());
+    let line =
+        position(&prompt.template, word).map(|offset| 1 + prompt.template[..offset].matches('\n').count());
     prompt.source.error_on_line(prompt.file_line(line), word, message, hint)
 }
 

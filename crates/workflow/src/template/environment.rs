@@ -38,7 +38,9 @@ pub fn bare_environment<'source>() -> Environment<'source> {
     environment.set_syntax(syntax.expect("the delimiters are those of Jinja"));
     environment.add_filter("tojson", to_json);
     environment.set_formatter(|out, state, value| match value.kind() {
-        ValueKind::Map | ValueKind::Seq | ValueKind::Iterable => {
+        // An unlimited rest, in the word of every limit.
+        ValueKind::None => out.write_str("none").map_err(Error::from),
+        ValueKind::Map | ValueKind::Seq | ValueKind::Iterable | ValueKind::Bool => {
             let json = serde_json::to_string(value).map_err(|error| invalid(error.to_string()))?;
             out.write_str(&json).map_err(Error::from)
         }
