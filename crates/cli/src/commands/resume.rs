@@ -16,7 +16,28 @@ use longhaul_store::{Journal, RunDir};
 // Default prompt of a fork.
 const CONTINUE_PROMPT: &str = "Continue with the task.";
 
+/// Resumes a run or a workflow.
 pub fn resume(global: &GlobalArgs, args: &ResumeArgs, matches: &ArgMatches) -> Result<u8, Failure> {
+    let home = open_home::locate()?;
+    match open_home::find_target(&home, &args.run)? {
+        Target::Workflow(_) if args.detach => super::detach::start(global),
+        Target::Workflow(dir) => {
+            if args.detached {
+                super::detach::leave_terminal();
+            }
+            loop_workflow::resume(global, args, matches, &home, dir)
+        }
+        Target::Run(dir) if args.max_iterations.is_some() => {
+            let run = dir.id();
+            let hint = format!("leave it out; `longhaul resume {run} --add-budget 5` raises the budget of a run");
+            Err(Failure::usage("`--max-iterations` applies to a workflow, not to a run", hint))
+        }
+        Target::Run(_) => resume_run(global, args),
+    }
+}
+
+/// Resumes a run.
+pub fn resume_run(global: &GlobalArgs, args: &ResumeArgs) -> Result<u8, Failure> {
     if args.detach {
         return super::detach::start(global);
     }
@@ -24,14 +45,7 @@ pub fn resume(global: &GlobalArgs, args: &ResumeArgs, matches: &ArgMatches) -> R
         super::detach::leave_terminal();
     }
     let home = open_home::locate()?;
-    let dir = match open_home::find_target(&home, &args.run)? {
-        Target::Run(dir) => dir,
-        Target::Workflow(dir) => return loop_workflow::resume(global, args, matches, &home, dir),
-    };
-    if args.max_iterations.is_some() {
-        let hint = format!("leave it out, or raise a limit of run {} with --add-budget or --add-time", dir.id());
-        return Err(Failure::usage("`--max-iterations` applies to a workflow, not to a run", hint));
-    }
+    let dir = open_home::find_run(&home, &args.run)?;
     let prompt = prompt_arg::read_optional(args.prompt.as_deref(), args.prompt_file.as_deref())?;
     let cwd = args.cwd.as_deref().map(prompt_arg::directory).transpose()?;
     let plan = dir.plan()?;
