@@ -42,7 +42,7 @@ pub fn find_run(home: &Home, request: &str) -> Result<RunDir, Failure> {
         let workflow = home.find_workflow(request).ok().flatten().filter(|_| is_unclear);
         if let Some(workflow) = workflow {
             let id = workflow.id();
-            let hint = format!("`longhaul status {id}` lists its runs");
+            let hint = format!("name one of its runs: `longhaul show {id}` lists them");
             return Failure::usage(format!("`{request}` is a workflow, not a run"), hint);
         }
         match error {

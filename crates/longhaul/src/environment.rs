@@ -1,14 +1,17 @@
 //! The environment of an agent: its variables and the helper programs. It starts nothing.
 
 use longhaul_agent::{AgentContext, Dialect, DoneSignals, GuardError, Program};
-use longhaul_core::{Run, RunId, RunSpec};
-use longhaul_store::{Plan, RunDir, StoreError, harness_variables};
+use longhaul_core::{Outcome, Run, RunId, RunSpec};
+use longhaul_store::{Plan, RunDir, StoreError, WorkflowStatus, harness_variables};
 use std::collections::{BTreeMap, BTreeSet};
 use std::env;
 use std::ffi::OsString;
 
 /// Names the command that a notification offers for a run: it continues, follows or shows the run.
 pub type NotifiedCommand = fn(&RunId, &Run, &RunSpec) -> String;
+
+/// Names the command that a notification offers for a workflow with this outcome, or for an unfinished one.
+pub type NotifiedWorkflowCommand = fn(&WorkflowStatus, Option<Outcome>) -> String;
 
 /// Says what the user can do about an error of the store. `None` if that is unknown.
 pub type StoreHint = fn(&StoreError) -> Option<String>;
@@ -39,6 +42,8 @@ pub struct Environment {
     pub hook: Option<Program>,
     /// Names the command in notifications. `None` leaves it out.
     pub notified_command: Option<NotifiedCommand>,
+    /// Names the command in notifications of workflows. `None` leaves it out.
+    pub notified_workflow_command: Option<NotifiedWorkflowCommand>,
     /// Adds a hint to a session that another run holds. `None` leaves it out.
     pub store_hint: Option<StoreHint>,
 }

@@ -92,7 +92,7 @@ mod world;
 
 pub use canceller::Canceller;
 pub use channel::{Channel, ChannelError};
-pub use environment::{Environment, NotifiedCommand, StoreHint};
+pub use environment::{Environment, NotifiedCommand, NotifiedWorkflowCommand, StoreHint};
 pub use git::GitError;
 pub use handoff::{HandoffError, RecordedWork};
 pub use live::{MARKER_VARIABLE, RUN_VARIABLE, RunMarker, processes_with, sweep};

@@ -2,7 +2,8 @@
 //! The object contains wire words, numbers and the start of the task, but no text of the agent.
 
 use crate::RunReport;
-use longhaul_core::{Dollars, Fault, Limit, Moment, OutcomeKind, Phase, Rfc3339, Run, RunId, Span};
+use longhaul_core::{Dollars, Fault, Limit, Moment, Outcome, OutcomeKind, Phase, Rfc3339, Run, RunId, Span};
+use longhaul_store::{WorkflowDir, WorkflowStatus};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
@@ -71,8 +72,11 @@ pub struct NotifyFailure {
 pub struct NotificationBody {
     /// Kind of the notification.
     kind: NotificationKind,
-    /// The run's id.
+    /// The run's id. For a workflow, the workflow's id.
     run: RunId,
+    /// Whether this is the notification of a workflow. Its runs do not send any.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    workflow: bool,
     /// When the run finished or started to wait.
     at: Rfc3339,
     /// How the run finished. `None` while it waits.
@@ -85,11 +89,11 @@ pub struct NotificationBody {
     limit: Option<Limit>,
     /// When the wait ends. For an outcome, when a retry makes sense.
     until: Option<Rfc3339>,
-    /// Number of attempts.
+    /// Number of attempts. For a workflow, number of runs in the last iteration.
     attempts: u32,
     /// Cost of the run so far, including estimates.
     total_cost_usd: Dollars,
-    /// Start of the prompt.
+    /// Start of the prompt. For a workflow, its name or its file.
     task: String,
     /// The run's directory.
     dir: String,
@@ -106,21 +110,7 @@ impl Notification {
         next: Option<String>,
     ) -> Notification {
         let outcome = report.outcome;
-        let kind = match outcome.kind {
-            OutcomeKind::NeedsPerson => NotificationKind::NeedsPerson,
-            OutcomeKind::Done
-            | OutcomeKind::Failed
-            | OutcomeKind::OverBudget
-            | OutcomeKind::OutOfTime
-            | OutcomeKind::CheckFailed
-            | OutcomeKind::NotStarted
-            | OutcomeKind::Incomplete
-            | OutcomeKind::Partial
-            | OutcomeKind::Bug
-            | OutcomeKind::RetryLater
-            | OutcomeKind::Cancelled
-            | OutcomeKind::Suspended => NotificationKind::Outcome,
-        };
+        let kind = kind_of(outcome.kind);
         let body = NotificationBody {
             outcome: Some(outcome.kind),
             exit_code: Some(outcome.exit_code()),
@@ -155,6 +145,44 @@ impl Notification {
         Some(Notification { name: format!("wait-{}", plan.attempt), kind, body })
     }
 
+    /// Creates the notification of a workflow: of its outcome, or of a run that only a person can continue.
+    pub(crate) fn for_workflow_outcome(
+        workflow: WorkflowSubject<'_>,
+        outcome: Outcome,
+        next: Option<String>,
+    ) -> Notification {
+        let kind = kind_of(outcome.kind);
+        let body = NotificationBody {
+            outcome: Some(outcome.kind),
+            exit_code: Some(outcome.exit_code()),
+            fault: outcome.fault,
+            limit: outcome.limit,
+            until: outcome.retry_at.map(Rfc3339),
+            ..NotificationBody::for_workflow(kind, workflow, next)
+        };
+        Notification { name: format!("outcome-{}", workflow.reopen_count), kind, body }
+    }
+
+    /// Creates the notification of a wait of a whole workflow, or returns `None` if it is not a long one.
+    pub(crate) fn for_workflow_wait(
+        workflow: WorkflowSubject<'_>,
+        until: Moment,
+        fault: Option<Fault>,
+        next: Option<String>,
+    ) -> Option<Notification> {
+        if until.since(workflow.at) <= LONG_WAIT {
+            return None;
+        }
+        let kind = NotificationKind::Waiting;
+        let body = NotificationBody {
+            fault,
+            until: Some(Rfc3339(until)),
+            ..NotificationBody::for_workflow(kind, workflow, next)
+        };
+        // The end of the wait is journaled, so another supervisor finds the same name.
+        Some(Notification { name: format!("wait-{}", until.0), kind, body })
+    }
+
     /// Returns the message for people. `project` is the name of the run's project.
     pub(crate) fn message(&self, project: &str) -> Message {
         let NotificationBody { kind, run, outcome, fault, until, attempts, total_cost_usd, next, .. } =
@@ -167,10 +195,11 @@ impl Notification {
         let (fault, cost) =
             (fault.map(|fault| format!(" ({})", fault.as_str())), total_cost_usd.0.as_dollars());
         let fault = fault.unwrap_or_default();
-        let attempts = if *attempts == 1 { "1 attempt".to_owned() } else { format!("{attempts} attempts") };
+        let (subject, unit) = if self.body.workflow { ("workflow", "run") } else { ("run", "attempt") };
+        let attempts = if *attempts == 1 { format!("1 {unit}") } else { format!("{attempts} {unit}s") };
         let next = next.as_ref().map(|next| format!("\nNext: {next}")).unwrap_or_default();
         Message {
-            title: format!("run {run}: {state}{fault}"),
+            title: format!("{subject} {run}: {state}{fault}"),
             body: format!("{project}: {attempts}, ${cost:.2}{next}"),
             is_urgent: *kind == NotificationKind::NeedsPerson,
         }
@@ -185,6 +214,31 @@ impl Notification {
 }
 
 impl NotificationBody {
+    fn for_workflow(
+        kind: NotificationKind,
+        workflow: WorkflowSubject<'_>,
+        next: Option<String>,
+    ) -> NotificationBody {
+        let WorkflowSubject { status, dir, task, at, .. } = workflow;
+        let items = status.phases.iter().flat_map(|phase| &phase.items);
+        NotificationBody {
+            kind,
+            run: dir.id().clone(),
+            workflow: true,
+            at: at.into(),
+            outcome: None,
+            exit_code: None,
+            fault: None,
+            limit: None,
+            until: None,
+            attempts: u32::try_from(items.filter(|item| item.run.is_some()).count()).unwrap_or(u32::MAX),
+            total_cost_usd: status.total_cost_usd,
+            task: shorten(task),
+            dir: dir.path().display().to_string(),
+            next,
+        }
+    }
+
     fn new(
         kind: NotificationKind,
         id: &RunId,
@@ -197,6 +251,7 @@ impl NotificationBody {
         NotificationBody {
             kind,
             run: id.clone(),
+            workflow: false,
             at: at.into(),
             outcome: None,
             exit_code: None,
@@ -209,6 +264,36 @@ impl NotificationBody {
             dir: dir.display().to_string(),
             next,
         }
+    }
+}
+
+/// A workflow that a notification is about.
+#[derive(Clone, Copy)]
+pub(crate) struct WorkflowSubject<'a> {
+    pub(crate) status: &'a WorkflowStatus,
+    pub(crate) dir: &'a WorkflowDir,
+    /// Name or file of the workflow.
+    pub(crate) task: &'a str,
+    /// How often the finished workflow was resumed.
+    pub(crate) reopen_count: usize,
+    pub(crate) at: Moment,
+}
+
+fn kind_of(outcome: OutcomeKind) -> NotificationKind {
+    match outcome {
+        OutcomeKind::NeedsPerson => NotificationKind::NeedsPerson,
+        OutcomeKind::Done
+        | OutcomeKind::Failed
+        | OutcomeKind::OverBudget
+        | OutcomeKind::OutOfTime
+        | OutcomeKind::CheckFailed
+        | OutcomeKind::NotStarted
+        | OutcomeKind::Incomplete
+        | OutcomeKind::Partial
+        | OutcomeKind::Bug
+        | OutcomeKind::RetryLater
+        | OutcomeKind::Cancelled
+        | OutcomeKind::Suspended => NotificationKind::Outcome,
     }
 }
 

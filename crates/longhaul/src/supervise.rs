@@ -111,7 +111,7 @@ impl RunningSupervisor<'_> {
                 // end.
                 record_end(config.home, dir, &spec.cwd, run.state().reopen_count).await;
                 let next = config.notified_command(run);
-                let notifier = &mut world.subscribers.notifier;
+                let notifier = &mut world.subscribers.notifier.sender;
                 let notification =
                     notifier.claim(Notification::for_outcome(&report, run, &spec.prompt, next));
                 write_final_status(dir, run, policy, &report);

@@ -11,6 +11,7 @@ mod driver;
 mod error;
 mod follow;
 mod memory;
+mod notifier;
 mod observer;
 mod open;
 mod report;

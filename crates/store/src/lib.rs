@@ -75,6 +75,7 @@ pub use ledger::{
 };
 pub use line_log::{ArrayFile, LineLog, read_lines, read_lines_from};
 pub use longhaul_core::{OsText, rfc3339};
+pub use notify_receipts::NotifyFiles;
 pub use plan::{Binary, ImportOrigin, Inherited, Plan};
 pub use redact::redact;
 pub use regular::{open_regular, read_regular, read_regular_to_string};

@@ -3,23 +3,33 @@
 //! depends on it.
 
 use crate::files::{make_dirs, private, sync_dir};
-use crate::{RunDir, StoreError, failpoint_io};
+use crate::{RunDir, StoreError, WorkflowDir, failpoint_io};
 use std::fs::File;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-impl RunDir {
+/// The records and logs of the notifications of a run or a workflow.
+#[derive(Clone, Debug)]
+pub struct NotifyFiles {
+    dir: PathBuf,
+}
+
+impl NotifyFiles {
+    pub(crate) fn new(dir: &Path) -> NotifyFiles {
+        NotifyFiles { dir: dir.to_owned() }
+    }
+
     /// Returns the path of the record of this notification.
-    pub fn notification_path(&self, name: &str) -> PathBuf {
-        self.path().join("notified").join(format!("{name}.json"))
+    pub fn record_path(&self, name: &str) -> PathBuf {
+        self.dir.join("notified").join(format!("{name}.json"))
     }
 
     /// Records a notification durably before it is sent. Returns `false` if it was recorded already.
     ///
     /// After a failure, the notification may have been sent before, so the caller must not send it.
-    pub fn claim_notification(&self, name: &str, text: &[u8]) -> Result<bool, StoreError> {
-        let path = self.notification_path(name);
-        let folder = self.path().join("notified");
+    pub fn claim(&self, name: &str, text: &[u8]) -> Result<bool, StoreError> {
+        let path = self.record_path(name);
+        let folder = self.dir.join("notified");
         make_dirs(&folder).map_err(StoreError::io("create directory", &folder))?;
         let file = match failpoint_io::open(private().write(true).create_new(true), &path) {
             Ok(file) => file,
@@ -29,40 +39,56 @@ impl RunDir {
         // Only the existence of the file counts; its text is for people.
         let _ = failpoint_io::write_all(&file, &path, text);
         sync_dir(&folder)?;
-        sync_dir(self.path())?;
+        sync_dir(&self.dir)?;
         Ok(true)
     }
 
-    /// Returns the path of the output of command `index` of the list for this notification.
-    pub fn notify_log_path(&self, name: &str, index: usize) -> PathBuf {
-        self.logs_path().join(format!("notify-{name}.{}.log", index + 1))
+    /// Returns the path of the output of command `index` (from 0) for this notification.
+    pub fn log_path(&self, name: &str, index: usize) -> PathBuf {
+        self.dir.join("logs").join(format!("notify-{name}.{}.log", index + 1))
     }
 
     /// Opens the output of this command for appending.
-    pub fn create_notify_log(&self, name: &str, index: usize) -> Result<File, StoreError> {
-        let path = self.notify_log_path(name, index);
+    pub fn create_log(&self, name: &str, index: usize) -> Result<File, StoreError> {
+        let path = self.log_path(name, index);
+        let folder = self.dir.join("logs");
+        make_dirs(&folder).map_err(StoreError::io("create directory", &folder))?;
         failpoint_io::open(private().append(true).create(true), &path)
             .map_err(StoreError::io("create", &path))
     }
 }
 
+impl RunDir {
+    /// Returns the records and logs of the run's notifications.
+    pub fn notify_files(&self) -> NotifyFiles {
+        NotifyFiles::new(self.path())
+    }
+}
+
+impl WorkflowDir {
+    /// Returns the records and logs of the workflow's notifications.
+    pub fn notify_files(&self) -> NotifyFiles {
+        NotifyFiles::new(self.path())
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use crate::RunDir;
+    use super::NotifyFiles;
     use std::fs;
 
     #[test]
     fn notifies_once() {
         let home = tempfile::tempdir().expect("a directory");
-        let dir = RunDir::from_path(home.path().to_owned()).expect("an absolute path");
-        let claim = |name: &str, text: &str| dir.claim_notification(name, text.as_bytes()).expect("claimed");
+        let files = NotifyFiles::new(home.path());
+        let claim = |name: &str, text: &str| files.claim(name, text.as_bytes()).expect("claimed");
         assert!(claim("outcome-0", "one"));
         assert!(!claim("outcome-0", "two"));
         assert!(claim("outcome-1", "three"));
-        assert_eq!(fs::read_to_string(dir.notification_path("outcome-0")).expect("text"), "one");
+        assert_eq!(fs::read_to_string(files.record_path("outcome-0")).expect("text"), "one");
         fs::remove_dir_all(home.path()).expect("it is there");
         fs::write(home.path(), "").expect("written");
-        assert!(dir.claim_notification("outcome-0", b"").is_err());
+        assert!(files.claim("outcome-0", b"").is_err());
         fs::remove_file(home.path()).expect("it is there");
     }
 }

@@ -1,7 +1,7 @@
-//! Removes runs. A removed run disappears at once for every process, even if this one is killed meanwhile.
+//! Removes runs and workflows. A removed run disappears at once for every process, even if this one is killed meanwhile.
 
 use crate::atomic::is_leftover;
-use crate::{Home, Journal, RunDir, StoreError};
+use crate::{Home, Journal, RunDir, StoreError, WorkflowDir};
 use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt;
@@ -34,6 +34,33 @@ impl Home {
         Ok(bytes)
     }
 
+    /// Removes a workflow with its runs, and returns the bytes of disk space it frees. It never removes a workflow or
+    /// a run that has a supervisor; a run that another process has just resumed stays.
+    ///
+    /// # Errors
+    /// Returns [`StoreError::JournalLocked`] if another process holds the workflow, and [`StoreError::Io`] if a
+    /// directory cannot be removed.
+    pub fn remove_workflow(&self, workflow: &WorkflowDir, runs: &[RunDir]) -> Result<u64, StoreError> {
+        let _lock = Journal::lock(&workflow.journal_path())?;
+        let mut bytes = disk_bytes(workflow.path());
+        let day = workflow.path().parent().unwrap_or(workflow.path());
+        let hidden = day.join(format!("{REMOVED_PREFIX}{}", workflow.id()));
+        // Hidden first: if this process is killed, the other runs are runs of their own, not parts of a workflow that
+        // could be resumed.
+        fs::rename(workflow.path(), &hidden).map_err(StoreError::io("remove workflow", workflow.path()))?;
+        for run in runs {
+            match self.remove_run(run) {
+                Ok(freed) => bytes += freed,
+                Err(StoreError::JournalLocked { .. }) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        fs::remove_dir_all(&hidden).map_err(StoreError::io("remove workflow", &hidden))?;
+        // This succeeds only if the day has no other workflow.
+        drop(fs::remove_dir(day));
+        Ok(bytes)
+    }
+
     /// Removes leftovers of killed removals, exports, imports and other writers, and returns the bytes of
     /// disk space it frees.
     pub fn remove_leftovers(&self) -> Result<u64, StoreError> {
@@ -43,7 +70,9 @@ impl Home {
             Err(cause) if cause.kind() == io::ErrorKind::NotFound => None,
             Err(cause) => return Err(StoreError::io("list runs", &self.runs_path())(cause)),
         };
-        let in_days = days.into_iter().flatten().flatten().flat_map(|day| list(&day.path()));
+        let workflow_days = list(&self.workflows_path());
+        let days = days.into_iter().flatten().flatten().chain(workflow_days);
+        let in_days = days.flat_map(|day| list(&day.path()));
         let mut bytes = 0;
         for entry in list(self.path()).chain(in_days) {
             let name = entry.file_name();
@@ -70,6 +99,13 @@ fn remove(path: &Path) -> u64 {
     let is_dir = fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_dir());
     let result = if is_dir { fs::remove_dir_all(path) } else { fs::remove_file(path) };
     result.map_or(0, |()| freed)
+}
+
+impl WorkflowDir {
+    /// Returns the disk space that the workflow uses without its runs, in bytes. Unreadable parts do not count.
+    pub fn disk_bytes(&self) -> u64 {
+        disk_bytes(self.path())
+    }
 }
 
 impl RunDir {

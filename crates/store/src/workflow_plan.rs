@@ -37,6 +37,9 @@ pub struct WorkflowPlan {
     pub origins: Vec<BTreeMap<String, String>>,
     /// Memory that must be available before a run starts, in bytes.
     pub memory_reserve: u64,
+    /// Notification channels of the workflow, as in the plan of a run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notify: Vec<String>,
     /// Random value of the marker of its own commands. It distinguishes them from those of another workflow.
     pub marker: String,
 }

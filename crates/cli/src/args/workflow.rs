@@ -1,7 +1,7 @@
 //! The arguments of `longhaul loop` and `longhaul hint`.
 
 use super::limits::{budget, duration_limit};
-use super::{AgentArgs, PolicyArgs};
+use super::{AgentArgs, NotifyArgs, PolicyArgs};
 use clap::{Args, Subcommand};
 use longhaul_core::{Span, Usd, parse_bytes};
 use longhaul_store::is_run_id;
@@ -63,6 +63,8 @@ pub struct LoopArgs {
     pub agent: AgentArgs,
     #[command(flatten)]
     pub policy: PolicyArgs,
+    #[command(flatten)]
+    pub notify: NotifyArgs,
 }
 
 #[derive(Debug, Subcommand)]

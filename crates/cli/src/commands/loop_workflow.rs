@@ -1,5 +1,6 @@
 //! `longhaul loop`: runs a workflow and supervises it until it finishes.
 
+mod board;
 mod dry_run;
 mod envelope;
 mod next_commands;
@@ -16,7 +17,7 @@ pub use envelope::WorkflowEnvelope;
 #[cfg(test)]
 pub use progress::WorkflowLine;
 pub use envelope::{phase_lines, print_end, status_style};
-pub use next_commands::next_commands;
+pub use next_commands::{next_commands, notified_workflow_command};
 pub use supervise::{find, supervise_and_print};
 pub use targets::{attach, cancel, recover, recover_one, resume};
 
@@ -68,7 +69,7 @@ fn prepare(args: &LoopArgs, typed: &TypedFlags) -> Result<WorkflowRequest, Failu
         time: args.time_limit,
     })?;
     check_isolation(&file)?;
-    let PhaseRuns { runs, origins } = PhaseRuns::resolve(&file, &source, typed)?;
+    let PhaseRuns { runs, origins, notify } = PhaseRuns::resolve(&file, &source, typed)?;
     for (phase, run) in policy.phases.iter_mut().zip(&runs) {
         // A limit may also come from the user's configuration.
         (phase.budget, phase.time) = (run.policy.limits.budget, run.policy.limits.time);
@@ -83,6 +84,7 @@ fn prepare(args: &LoopArgs, typed: &TypedFlags) -> Result<WorkflowRequest, Failu
         policy,
         runs,
         origins,
+        notify,
     })
 }
 

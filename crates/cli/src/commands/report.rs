@@ -14,6 +14,7 @@ mod run_timeline;
 mod spend;
 mod text;
 mod totals;
+mod workflows;
 
 #[cfg(test)]
 mod tests;
@@ -25,6 +26,7 @@ use crate::failure::Failure;
 use crate::output::envelope_text::short_count;
 use crate::output::phrases::{counted, money};
 use crate::output::time::TimeFormat;
+use crate::open_home::Target;
 use crate::{open_home, output};
 use data::{ReportData, ReportRun};
 use destination::ReportDestination;
@@ -50,14 +52,21 @@ pub fn report(global: &GlobalArgs, args: &ReportArgs) -> Result<u8, Failure> {
     };
     let at = Moment(u64::try_from(now.timestamp().as_millisecond()).unwrap_or_default());
     let since = args.since.unwrap_or(Moment(at.0.saturating_sub(LAST.0)));
-    let ((run, since), inputs) = match &args.run {
-        Some(selector) => {
-            let dir = open_home::find_run(&home, selector)?;
-            ((Some(dir.id().to_string()), None), vec![gather::one(&dir, at)])
+    let target = args.run.as_deref().map(|selector| open_home::find_target(&home, selector)).transpose()?;
+    let ((run, since), inputs, workflows) = match target {
+        Some(Target::Run(dir)) => {
+            ((Some(dir.id().to_string()), None), vec![gather::one(&dir, at)], Vec::new())
         }
-        None => ((None, Some(since)), gather::since(&home, since, at)?),
+        Some(Target::Workflow(dir)) => {
+            let runs = gather::of_workflow(&home, dir.id(), at)?;
+            ((None, None), runs, vec![workflows::one(&dir)?])
+        }
+        None => {
+            ((None, Some(since)), gather::since(&home, since, at)?, workflows::since(&home, since)?)
+        }
     };
-    let report = ReportData::new(run, since, inputs, at, now.time_zone());
+    let mut report = ReportData::new(run, since, inputs, at, now.time_zone());
+    report.workflows = workflows;
     let clock = TimeFormat::here();
     let rendered = match format {
         ReportFormat::Html => html::page(&report, &clock),
@@ -104,7 +113,10 @@ fn about(report: &ReportData, clock: &TimeFormat) -> String {
         (None, Some(since)) => {
             format!("{} active since {}", counted(report.summary.runs.into(), "run"), clock.minute(since.0))
         }
-        (None, None) => counted(report.summary.runs.into(), "run"),
+        (None, None) => {
+            let ids: Vec<&str> = report.workflows.iter().map(|workflow| workflow.id.as_str()).collect();
+            format!("{} of workflow {}", counted(report.summary.runs.into(), "run"), ids.join(", "))
+        }
     };
     format!("{runs}; generated {}.", clock.minute(report.generated_at.0))
 }

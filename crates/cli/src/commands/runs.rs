@@ -11,7 +11,7 @@ use crate::failure::Failure;
 use crate::output::color::Colors;
 use crate::output::pager::page;
 use crate::{open_home, open_ledger, output};
-pub use activity::activity;
+pub use activity::{activity, working};
 use longhaul_store::{RunFilter, RunState};
 pub use row::Row;
 use serde::Serialize;

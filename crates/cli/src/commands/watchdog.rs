@@ -8,6 +8,7 @@ use crate::args::WatchdogArgs;
 use crate::failure::Failure;
 use crate::hints::Hint;
 use crate::next_commands::notified_command;
+use super::loop_workflow::notified_workflow_command;
 use crate::own_program::subcommand;
 use crate::run_learning;
 use crate::runtime;
@@ -26,6 +27,7 @@ pub fn environment() -> Environment {
         finish_tool: subcommand(finish_tool::SUBCOMMAND),
         hook: run_learning::hook(),
         notified_command: Some(notified_command),
+        notified_workflow_command: Some(notified_workflow_command),
         store_hint: Some(StoreError::hint),
         ..Environment::default()
     }

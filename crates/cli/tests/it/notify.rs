@@ -63,7 +63,7 @@ fn notifies_of_outcome() {
         )
         .expect("JSON");
         assert_eq!(shown["outcome"], "done", "{shown}");
-        let stored = fs::read(run.notification_path("outcome-0")).expect("the notification is stored");
+        let stored = fs::read(run.notify_files().record_path("outcome-0")).expect("the notification is stored");
         assert_eq!(serde_json::from_slice::<Value>(&stored).expect("JSON"), expected);
     });
 }
@@ -97,7 +97,7 @@ fn notifies_of_outcome_once_after_recovery() {
     fs::remove_file(run.status_path()).expect("the file exists");
     recover(&stage, &server, &[]).output().envelope(0);
     assert_eq!(received(&stage).len(), 1);
-    for path in [run.status_path(), run.notification_path("outcome-0")] {
+    for path in [run.status_path(), run.notify_files().record_path("outcome-0")] {
         fs::remove_file(path).expect("the file exists");
     }
     recover(&stage, &server, &[]).output().envelope(0);
@@ -191,7 +191,7 @@ fn failing_command_does_not_affect_run() {
     output.envelope(0);
     assert_eq!(received(&stage).len(), 1);
     let run = stage.only_run();
-    let log = run.notify_log_path("outcome-0", 0);
+    let log = run.notify_files().log_path("outcome-0", 0);
     assert_eq!(
         fs::read_to_string(&log).expect("the output is stored"),
         "$ cat > /dev/null; echo no server; exit 3\nno server\nlonghaul: it exited with 3\n"

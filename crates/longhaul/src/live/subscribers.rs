@@ -65,13 +65,13 @@ impl<'a> Subscribers<'a> {
     /// Waits for the running notification commands until they exit or time out, or until a user cancels
     /// again.
     pub(crate) async fn finish_calls(&mut self, cancels: &mut mpsc::Receiver<CancelSource>) {
-        while self.notifier.wait_for_call(cancels).await {
+        while self.notifier.sender.wait_for_call(cancels).await {
             self.report_notify_failures();
         }
     }
 
     fn report_notify_failures(&mut self) {
-        for failure in self.notifier.take_failures() {
+        for failure in self.notifier.sender.take_failures() {
             self.observer.0.on_notify_failure(&failure);
         }
     }

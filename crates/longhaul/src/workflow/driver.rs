@@ -2,6 +2,7 @@
 
 use super::commands::Commands;
 use super::memory::available_bytes;
+use super::notifier::WorkflowNotifier;
 use super::report::workflow_status;
 use super::results::{Results, result_of_run};
 use super::run_task::{RunSource, RunTask, RunWait, with_share};
@@ -39,6 +40,7 @@ pub(super) struct Driver<'a> {
     journal: Journal<WorkflowRecord>,
     commands: Rc<Commands>,
     results: Results,
+    notifier: WorkflowNotifier,
     observer: &'a mut dyn WorkflowObserver,
     cancels: mpsc::Receiver<CancelSource>,
     clock: LiveClock,
@@ -63,6 +65,7 @@ impl<'a> Driver<'a> {
         journal: Journal<WorkflowRecord>,
         commands: Rc<Commands>,
         results: Results,
+        notifier: WorkflowNotifier,
         observer: &'a mut dyn WorkflowObserver,
         cancels: mpsc::Receiver<CancelSource>,
     ) -> Driver<'a> {
@@ -76,6 +79,7 @@ impl<'a> Driver<'a> {
             journal,
             commands,
             results,
+            notifier,
             observer,
             cancels,
             clock: LiveClock::new(),
@@ -93,7 +97,7 @@ impl<'a> Driver<'a> {
         self.tasks.shutdown().await;
         self.commands.stop_all().await;
         match result {
-            Ok(outcome) => Ok(self.report(outcome)),
+            Ok(outcome) => Ok(self.finish(outcome).await),
             Err(source) => {
                 // The runs keep their work, and the next supervisor continues them.
                 self.cancellers.values().for_each(|run| run.cancel_by(CancelSource::Sigterm));
@@ -137,12 +141,18 @@ impl<'a> Driver<'a> {
         }
         let view = WorkflowView { workflow: &self.workflow, policy: &self.plan.policy, at };
         self.observer.on_step(view, records);
+        self.notifier.on_step(&self.dir, &self.plan, &self.workflow, records, at);
     }
 
-    fn report(&self, outcome: Outcome) -> WorkflowReport {
+    /// Publishes the outcome and notifies the user of it.
+    async fn finish(&mut self, outcome: Outcome) -> WorkflowReport {
         let report = WorkflowReport::new(&self.dir, &self.plan, &self.workflow, outcome, self.clock.at());
+        let (status, at) = (&report.status, report.finished_at);
+        // Claimed before the outcome is published: a supervisor that finds it unpublished notifies, no other one.
+        let claimed = self.notifier.claim_outcome(&self.dir, &self.plan, status, outcome, at);
         // Comes last, because readers that wait for the outcome then expect all other files.
-        let _ = self.dir.write_status(&report.status);
+        let _ = self.dir.write_status(status);
+        self.notifier.finish(claimed, self.observer, &mut self.cancels).await;
         report
     }
 
@@ -405,6 +415,7 @@ impl<'a> Driver<'a> {
                 }
                 Some(RunWait { key, wait }) = self.waits.1.recv() => {
                     self.observer.on_run_wait(&self.run_id(key), key, wait);
+                    self.notifier.on_run_wait(key, wait);
                     return Ok(WorkflowEvent::RunWaits { key, waits: wait.is_some() });
                 }
                 Some(source) = self.cancels.recv() => return Ok(match source {

@@ -1,5 +1,6 @@
 //! Observers of a workflow, such as a terminal or a test. An observer never changes the workflow.
 
+use crate::NotifyFailure;
 use longhaul_core::{Fault, Moment, RunId, RunKey, Workflow, WorkflowPolicy, WorkflowRecord};
 use longhaul_store::{WorkflowDir, WorkflowPlan};
 
@@ -31,6 +32,9 @@ pub trait WorkflowObserver {
 
     /// Called when a run waits because too little memory is available, with the available bytes.
     fn on_memory_short(&mut self, _available: u64) {}
+
+    /// Called after a notification command failed. This changes nothing else.
+    fn on_notify_failure(&mut self, _failure: &NotifyFailure) {}
 }
 
 /// Ignores everything.

@@ -3,6 +3,7 @@
 
 use super::commands::Commands;
 use super::driver::Driver;
+use super::notifier::WorkflowNotifier;
 use super::results::Results;
 use super::{WorkflowError, WorkflowObserver, WorkflowRequest, WorkflowStart};
 use crate::Environment;
@@ -62,12 +63,14 @@ pub(super) async fn open(
         commands.stop_all().await;
     }
     let mut results = Results::default();
+    let mut notifier = WorkflowNotifier::new(&dir, &plan, environment.clone());
     for record in loaded.records() {
         results.apply(&dir, &plan.policy, record)?;
+        notifier.apply(record);
     }
     let workflow = Workflow::replay(loaded.records());
     let driver =
-        Driver::new(home, environment, dir, plan, file, workflow, journal, commands, results, observer, cancels);
+        Driver::new(home, environment, dir, plan, file, workflow, journal, commands, results, notifier, observer, cancels);
     Ok((driver, first))
 }
 
@@ -88,6 +91,7 @@ fn create(
         runs,
         origins,
         memory_reserve,
+        notify,
     } = request;
     let plan = WorkflowPlan {
         longhaul_version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -101,6 +105,7 @@ fn create(
         runs: runs.into_iter().map(|spec| spec.with(|spec| spec.prompt.clear())).collect(),
         origins,
         memory_reserve,
+        notify,
         marker: RunMarker::random(),
     };
     let NewWorkflow { dir, journal } = home.create_workflow(&now.date(), random_seed(), &plan)?;

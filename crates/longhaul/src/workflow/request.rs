@@ -34,6 +34,8 @@ pub struct WorkflowRequest {
     pub origins: Vec<BTreeMap<String, String>>,
     /// Memory that must be available before a run starts, in bytes.
     pub memory_reserve: u64,
+    /// Notification channels of the workflow.
+    pub notify: Vec<String>,
 }
 
 /// How to resume a finished workflow. By default it continues under its old limits.

@@ -39,3 +39,11 @@ pub fn next_commands(status: &WorkflowStatus, outcome: Outcome) -> Vec<String> {
         | OutcomeKind::Cancelled => why.into_iter().chain([resume]).collect(),
     }
 }
+
+/// Returns the command of a notification: it continues the workflow, or follows or shows it.
+pub fn notified_workflow_command(status: &WorkflowStatus, outcome: Option<Outcome>) -> String {
+    let id = &status.workflow_id;
+    let Some(outcome) = outcome else { return format!("longhaul attach {id}") };
+    let next = next_commands(status, outcome).into_iter().next();
+    next.unwrap_or_else(|| format!("longhaul show {id}"))
+}

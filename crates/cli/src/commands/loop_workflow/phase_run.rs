@@ -21,10 +21,15 @@ const PROMPT: &str = "workflow";
 /// Flags of `loop` that have another meaning for `run`.
 const OF_WORKFLOW: [&str; 5] = ["budget", "time_limit", "name", "detach", "dry_run"];
 
+const NOTIFY: &str = "notify";
+
 /// The descriptions of the runs of all phases.
 pub struct PhaseRuns {
     pub runs: Vec<RunSpec>,
     pub origins: Vec<BTreeMap<String, String>>,
+    /// Channels of the flags or the configuration. The workflow notifies, and its runs do not, except in phases that
+    /// set their own channels.
+    pub notify: Vec<String>,
 }
 
 /// The typed flags that `loop` shares with `run`: by key, the words as they are typed for `run`.
@@ -61,10 +66,15 @@ impl PhaseRuns {
         source: &WorkflowSource,
         typed: &TypedFlags,
     ) -> Result<PhaseRuns, Failure> {
-        let mut resolved = PhaseRuns { runs: Vec::new(), origins: Vec::new() };
+        let mut resolved = PhaseRuns { runs: Vec::new(), origins: Vec::new(), notify: Vec::new() };
         for (index, phase) in file.phases().iter().enumerate() {
             let settings = settings(file, index, phase, source.path.as_path())?;
-            let (run, origins) = resolve_phase(phase, &settings, typed)?;
+            let (mut run, mut origins) = resolve_phase(phase, &settings, typed)?;
+            if !settings.contains_key(NOTIFY) {
+                resolved.notify.clone_from(&run.notify);
+                origins.remove(NOTIFY);
+                run = run.with(|spec| spec.notify.clear());
+            }
             resolved.runs.push(run);
             resolved.origins.push(origins);
         }

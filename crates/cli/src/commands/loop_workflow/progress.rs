@@ -1,13 +1,19 @@
-//! Shows the progress of a workflow: one line for each decision. Never affects the workflow.
+//! Shows the progress of a workflow: one line for each decision and, on a terminal, the live view below them. Never
+//! affects the workflow.
 
+use super::board::{Board, colored_lines};
 use crate::args::GlobalArgs;
+use crate::output::phrases::notify_failure;
+use crate::output::region::Region;
 use crate::output::time::{TimeFormat, future_time};
 use crate::output::workflow_text::{WorkflowContext, sentence};
-use crate::output;
+use crate::{open_home, output};
+use longhaul::NotifyFailure;
 use longhaul::workflow::{WorkflowObserver, WorkflowView};
 use longhaul_core::{Fault, Moment, OutcomeKind, RunId, RunKey, WorkflowPolicy, WorkflowRecord};
 use longhaul_store::{WorkflowDir, WorkflowPlan};
 use serde::Serialize;
+use std::sync::{Arc, Mutex};
 
 /// Prints lines on stderr.
 pub struct Progress {
@@ -16,22 +22,66 @@ pub struct Progress {
     clock: TimeFormat,
     /// Whether a shortage of memory was reported and no run has started since.
     has_reported_memory: bool,
+    /// Whether there is no live view.
+    has_lines_only: bool,
+    board: Option<Arc<Mutex<Board>>>,
+    region: Option<Region>,
 }
 
 impl Progress {
     pub fn new(global: &GlobalArgs) -> Progress {
-        let (quiet, clock) = (global.quiet, TimeFormat::here());
-        Progress { quiet, workflow: RunId::from(""), clock, has_reported_memory: false }
+        Progress {
+            quiet: global.quiet,
+            workflow: RunId::from(""),
+            clock: TimeFormat::here(),
+            has_reported_memory: false,
+            has_lines_only: global.quiet,
+            board: None,
+            region: None,
+        }
+    }
+
+    /// Creates the progress of one of several workflows.
+    pub fn lines_only(global: &GlobalArgs) -> Progress {
+        Progress { has_lines_only: true, ..Progress::new(global) }
+    }
+
+    /// Removes the live view.
+    pub fn close(&mut self) {
+        if let Some(region) = self.region.take() {
+            region.close();
+        }
+    }
+
+    /// Opens the live view, if stderr is a terminal.
+    fn open_view(&mut self, dir: &WorkflowDir, plan: &WorkflowPlan) {
+        let Ok(home) = open_home::locate() else { return };
+        let board = Board::new(home, dir.id(), plan.name.as_deref(), plan.started_at.0);
+        let board = Arc::new(Mutex::new(board));
+        let drawn = Arc::clone(&board);
+        self.region = Region::open(move |width, height| {
+            let mut board = drawn.lock().expect("no step panics");
+            colored_lines(&mut board, output::now(), width, height)
+        });
+        self.board = self.region.is_some().then_some(board);
+    }
+
+    /// Prints above the live view.
+    fn above(&self, print: impl FnOnce()) {
+        match &self.region {
+            Some(region) => region.print_above(print),
+            None => print(),
+        }
     }
 
     /// Creates the progress of a workflow that is being stopped: no line for each decision.
     pub fn following(global: &GlobalArgs) -> Progress {
-        Progress { quiet: true, ..Progress::new(global) }
+        Progress { quiet: true, has_lines_only: true, ..Progress::new(global) }
     }
 
     fn line(&self, at: Moment, text: &str) {
         if !self.quiet {
-            output::print_status(&format!("{} {text}", self.clock.time(at)));
+            self.above(|| output::print_status(&format!("{} {text}", self.clock.time(at))));
         }
     }
 
@@ -54,7 +104,7 @@ impl Progress {
             clock: &self.clock,
         };
         match (warning(view.policy, record), sentence(record, context)) {
-            (Some(warning), _) => output::print_warning(&warning, None),
+            (Some(warning), _) => self.above(|| output::print_warning(&warning, None)),
             (None, Some(text)) if !is_bound => self.line(view.at, &text),
             (None, Some(_) | None) => {}
         }
@@ -74,10 +124,19 @@ impl WorkflowObserver for Progress {
         if !self.quiet {
             output::print_status(&format!("workflow {} in {}", dir.id(), plan.project_dir.as_path().display()));
         }
+        if !self.has_lines_only {
+            self.open_view(dir, plan);
+        }
     }
 
     fn on_step(&mut self, view: WorkflowView<'_>, records: &[WorkflowRecord]) {
+        if let Some(board) = &self.board {
+            board.lock().expect("no drawing panics").update(&self.workflow, view);
+        }
         records.iter().for_each(|record| self.record(view, record));
+        if let Some(region) = &self.region {
+            region.redraw();
+        }
     }
 
     fn on_run_wait(&mut self, run: &RunId, _key: RunKey, wait: Option<(Option<Fault>, Moment)>) {
@@ -100,6 +159,12 @@ impl WorkflowObserver for Progress {
             self.has_reported_memory = true;
             let text = format!("waiting: only {} MB of memory are available", available / 1_000_000);
             self.line(output::now(), &text);
+        }
+    }
+
+    fn on_notify_failure(&mut self, failure: &NotifyFailure) {
+        if !self.quiet {
+            self.above(|| output::print_status(&notify_failure(failure)));
         }
     }
 }
@@ -152,5 +217,9 @@ impl WorkflowObserver for Stream<'_> {
 
     fn on_memory_short(&mut self, available: u64) {
         self.inner.on_memory_short(available);
+    }
+
+    fn on_notify_failure(&mut self, failure: &NotifyFailure) {
+        self.inner.on_notify_failure(failure);
     }
 }

@@ -28,7 +28,9 @@ pub fn supervise_and_print(
             OutputFormat::StreamJson => drive(home, start, &mut Stream::new(&mut progress)).await,
             OutputFormat::Json | OutputFormat::Text => drive(home, start, &mut progress).await,
         }
-    })?;
+    });
+    progress.close();
+    let report = report?;
     print_end(global, &report);
     Ok(report.outcome.exit_code())
 }

@@ -6,6 +6,7 @@ use super::calls::ToolCalls;
 use super::run_health::{RunHealth, explanation, health};
 use super::run_timeline::{RunTimeline, TimelineAttempt, TimelineSlice};
 use super::spend::{self, Bucket};
+use super::workflows::ReportWorkflow;
 use super::totals::{self, FaultRow, LostTimeRow, ModelRow};
 use crate::output::envelope_text::cut;
 use crate::output::phrases;
@@ -30,6 +31,8 @@ pub struct ReportData {
     pub since: Option<Rfc3339>,
     /// Totals over all runs.
     pub summary: ReportSummary,
+    /// The workflows, newest first.
+    pub workflows: Vec<ReportWorkflow>,
     /// The runs: urgent ones first, then newest first.
     pub runs: Vec<ReportRun>,
     /// Spending over time.
@@ -217,6 +220,7 @@ impl ReportData {
             generated_at: generated_at.into(),
             since: since.map(Rfc3339),
             summary: ReportSummary::default(),
+            workflows: Vec::new(),
             runs: Vec::new(),
             spend: spend::over_time(
                 spent.iter().map(|(quarter, _, spend)| (*quarter, *spend)),

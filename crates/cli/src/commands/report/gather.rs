@@ -9,7 +9,7 @@ use super::run_timeline::RunTimeline;
 use crate::failure::Failure;
 use crate::next_commands::next_commands;
 use crate::{open_home, open_ledger};
-use longhaul_core::Moment;
+use longhaul_core::{Moment, RunId};
 use longhaul_store::{
     Home, Journal, Ledger, LedgerEntry, LedgerError, LedgerRun, RunDir, RunFilter, RunState,
 };
@@ -25,6 +25,19 @@ pub fn one(dir: &RunDir, now: Moment) -> RunInput {
 pub fn since(home: &Home, since: Moment, now: Moment) -> Result<Vec<RunInput>, Failure> {
     let mut ledger = open_ledger::open(home)?;
     let entries = entries(&mut ledger, since)?;
+    let bounds = Bounds::new(entries.len());
+    Ok(entries.into_iter().map(|entry| read(entry, bounds, now)).collect())
+}
+
+/// Collects the inputs of all runs of a workflow.
+///
+/// # Errors
+/// Returns an error for people if the runs cannot be read.
+pub fn of_workflow(home: &Home, workflow: &RunId, now: Moment) -> Result<Vec<RunInput>, Failure> {
+    let mut ledger = open_ledger::open(home)?;
+    let runs = ledger.runs(&RunFilter::default())?.into_iter();
+    let runs = runs.filter(|run| run.workflow.as_ref().is_some_and(|position| position.id == *workflow));
+    let entries: Vec<LedgerEntry> = runs.map(|run| LedgerEntry::read(&run.run_dir())).collect();
     let bounds = Bounds::new(entries.len());
     Ok(entries.into_iter().map(|entry| read(entry, bounds, now)).collect())
 }

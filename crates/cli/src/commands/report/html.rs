@@ -46,6 +46,7 @@ pub fn page(report: &ReportData, clock: &TimeFormat) -> String {
                     div.columns { (lost_time(&report.lost_time)) (faults(report)) }
                     (spending(report, clock))
                     (models(&report.models))
+                    @if !report.workflows.is_empty() { (workflows(report, clock)) }
                     (runs(report, clock))
                 }
                 footer {
@@ -69,6 +70,7 @@ fn contents(report: &ReportData) -> Markup {
         ("faults", "Faults", true),
         ("spent", "Spent", !report.spend.is_empty()),
         ("models", "Models", !report.models.is_empty()),
+        ("workflows", "Workflows", !report.workflows.is_empty()),
         ("runs", "Runs", true),
     ];
     html! {
@@ -281,6 +283,30 @@ fn model(row: &ModelRow) -> Markup {
             td class="number cost" { (cost(row.cost, row.estimated_cost, row.unpriced)) }
         }
     }
+}
+
+fn workflows(report: &ReportData, clock: &TimeFormat) -> Markup {
+    let lines = html! {
+        @for workflow in &report.workflows {
+            tr {
+                th scope="row" { (workflow.id) " " span.dim { (workflow.title()) } }
+                td { (workflow.status) }
+                td.number { (workflow.iteration) " of " (workflow.iterations_max) }
+                td.number { (money(workflow.cost.0)) }
+                td { (clock.short(workflow.started_at.0)) }
+                td { @if let Some(next) = &workflow.next { code { (next) } } }
+            }
+        }
+    };
+    let columns = [
+        ("Workflow", None),
+        ("Outcome or state", None),
+        ("Iteration", NUMBER),
+        ("Cost", NUMBER),
+        ("Started", None),
+        ("Next", None),
+    ];
+    section("workflows", "Workflows", table(None, &columns, lines))
 }
 
 fn runs(report: &ReportData, clock: &TimeFormat) -> Markup {

@@ -3,6 +3,7 @@
 use super::data::{Bounds, ReportData, ReportRun, ReportSummary};
 use super::format::cost;
 use super::run_timeline::SliceKind;
+use super::workflows::ReportWorkflow;
 use crate::output::envelope_text::one_line;
 use crate::output::envelope_text::{cut, short_count};
 use crate::output::phrases::{counted, money};
@@ -29,6 +30,7 @@ fn write_text(out: &mut String, report: &ReportData, clock: &TimeFormat) -> Resu
     summary(out, report)?;
     attention(out, report, clock)?;
     tables(out, report, clock)?;
+    workflows(out, report, clock)?;
     heading(out, "RUNS")?;
     let bounds = Bounds::new(report.runs.len());
     if report.runs.is_empty() {
@@ -44,6 +46,24 @@ fn write_text(out: &mut String, report: &ReportData, clock: &TimeFormat) -> Resu
             "",
             &format!("{} {}; {}", run.id, super::explanation(run, clock), super::facts(run, clock)),
         )?;
+    }
+    Ok(())
+}
+
+fn workflows(out: &mut String, report: &ReportData, clock: &TimeFormat) -> Result {
+    if !report.workflows.is_empty() {
+        heading(out, "WORKFLOWS")?;
+    }
+    for workflow in &report.workflows {
+        let ReportWorkflow { id, status, iteration, iterations_max, cost, started_at, next, .. } = workflow;
+        let started = clock.short(started_at.0);
+        let facts = format!("iteration {iteration} of {iterations_max}; {}; started {started}", money(cost.0));
+        writeln!(out, "  {id}  {status}; {facts}")?;
+        writeln!(out, "    {}", line(&workflow.title(), COLUMNS - 4))?;
+        if let Some(next) = next {
+            // A command is never broken across lines.
+            writeln!(out, "    $ {next}")?;
+        }
     }
     Ok(())
 }

@@ -33,7 +33,8 @@ fn waiting(row: &Row, until: Option<Moment>) -> String {
     }
 }
 
-fn working(dir: &RunDir) -> String {
+/// Returns what a running run does.
+pub fn working(dir: &RunDir) -> String {
     match dir.status().ok().map(|status| status.phase) {
         Some(PhaseKind::Checking) => "checking the work".to_owned(),
         Some(PhaseKind::Summarizing) => "summarizing older work".to_owned(),

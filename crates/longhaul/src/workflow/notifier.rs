@@ -1,0 +1,159 @@
+//! Notifies the user of a workflow: when it finishes, when a run stops it that only a person can continue, and when
+//! all of it waits for long. Its runs send no notifications of their own. No notification is sent twice, also
+//! across a crash: the store records it first.
+
+use super::{WorkflowObserver, workflow_status};
+use crate::Environment;
+use crate::live::NotifySender;
+use crate::notification::{Notification, WorkflowSubject};
+use longhaul_core::{
+    AfterRun, CancelSource, Fault, Moment, Outcome, OutcomeKind, RunKey, Workflow, WorkflowDeadlineKind,
+    WorkflowRecord,
+};
+use longhaul_store::{WorkflowDir, WorkflowPlan, WorkflowStatus};
+use std::collections::BTreeMap;
+use tokio::sync::mpsc;
+
+pub(super) struct WorkflowNotifier {
+    sender: NotifySender,
+    environment: Environment,
+    is_enabled: bool,
+    reopen_count: usize,
+    /// Reason and end of the wait of each live run that waits.
+    waits: BTreeMap<RunKey, (Option<Fault>, Moment)>,
+    /// End of the last wait that was reported, so that the files are asked once.
+    reported_wait: Option<Moment>,
+}
+
+impl WorkflowNotifier {
+    pub(super) fn new(dir: &WorkflowDir, plan: &WorkflowPlan, environment: Environment) -> WorkflowNotifier {
+        let cwd = plan.project_dir.as_path();
+        WorkflowNotifier {
+            sender: NotifySender::new(&plan.notify, cwd, dir.notify_files(), environment.clone()),
+            environment,
+            is_enabled: !plan.notify.is_empty(),
+            reopen_count: 0,
+            waits: BTreeMap::new(),
+            reported_wait: None,
+        }
+    }
+
+    /// Follows a record, without a notification.
+    pub(super) fn apply(&mut self, record: &WorkflowRecord) {
+        if matches!(record, WorkflowRecord::WorkflowReopened { .. }) {
+            self.reopen_count += 1;
+        }
+        if let WorkflowRecord::RunEnded { key, .. } = record {
+            self.waits.remove(key);
+        }
+    }
+
+    /// Follows a live run that starts to wait, or works again.
+    pub(super) fn on_run_wait(&mut self, key: RunKey, wait: Option<(Option<Fault>, Moment)>) {
+        match wait {
+            Some(wait) => self.waits.insert(key, wait),
+            None => self.waits.remove(&key),
+        };
+    }
+
+    /// Sends what a journaled step makes due.
+    pub(super) fn on_step(
+        &mut self,
+        dir: &WorkflowDir,
+        plan: &WorkflowPlan,
+        workflow: &Workflow,
+        records: &[WorkflowRecord],
+        at: Moment,
+    ) {
+        records.iter().for_each(|record| self.apply(record));
+        self.sender.collect_failures();
+        if !self.is_enabled || workflow.state().outcome().is_some() {
+            return;
+        }
+        let stop = records.iter().find_map(|record| {
+            let WorkflowRecord::RunEnded { end, next: AfterRun::Stop, .. } = record else { return None };
+            Some(end.outcome).filter(|outcome| outcome.kind == OutcomeKind::NeedsPerson)
+        });
+        let wait = self.wait_end(plan, workflow).filter(|(until, _)| self.reported_wait != Some(*until));
+        if stop.is_none() && wait.is_none() {
+            return;
+        }
+        let status = workflow_status(dir, plan, workflow, at);
+        let subject = self.subject(dir, plan, &status, at);
+        if let Some(outcome) = stop {
+            let next = self.next(&status, Some(outcome));
+            self.send(Notification::for_workflow_outcome(subject, outcome, next));
+        } else if let Some((until, fault)) = wait {
+            self.reported_wait = Some(until);
+            let notification =
+                Notification::for_workflow_wait(subject, until, fault, self.next(&status, None));
+            notification.into_iter().for_each(|notification| self.send(notification));
+        }
+    }
+
+    /// Claims the notification of the outcome. `None` if none is to be sent: a workflow that was suspended
+    /// continues later.
+    pub(super) fn claim_outcome(
+        &self,
+        dir: &WorkflowDir,
+        plan: &WorkflowPlan,
+        status: &WorkflowStatus,
+        outcome: Outcome,
+        at: Moment,
+    ) -> Option<Notification> {
+        if !self.is_enabled || outcome.kind == OutcomeKind::Suspended {
+            return None;
+        }
+        let subject = self.subject(dir, plan, status, at);
+        let next = self.next(status, Some(outcome));
+        self.sender.claim(Notification::for_workflow_outcome(subject, outcome, next))
+    }
+
+    /// Sends a claimed notification, waits for all calls, and reports those that failed.
+    pub(super) async fn finish(
+        &mut self,
+        claimed: Option<Notification>,
+        observer: &mut dyn WorkflowObserver,
+        cancels: &mut mpsc::Receiver<CancelSource>,
+    ) {
+        claimed.iter().for_each(|notification| self.sender.call(notification));
+        while self.sender.wait_for_call(cancels).await {}
+        for failure in self.sender.take_failures() {
+            observer.on_notify_failure(&failure);
+        }
+    }
+
+    fn send(&mut self, notification: Notification) {
+        if let Some(claimed) = self.sender.claim(notification) {
+            self.sender.call(&claimed);
+        }
+    }
+
+    /// Returns the end of the current wait, with its reason, if nothing of the workflow works.
+    fn wait_end(&self, plan: &WorkflowPlan, workflow: &Workflow) -> Option<(Moment, Option<Fault>)> {
+        let state = workflow.state();
+        if state.clock.since.is_some() || state.live().any(|(key, _)| !self.waits.contains_key(&key)) {
+            return None;
+        }
+        let parks = workflow.deadline(&plan.policy).filter(|deadline| deadline.kind == WorkflowDeadlineKind::Park);
+        let parks = parks.map(|deadline| (deadline.at, None));
+        let waits = self.waits.values().map(|(fault, until)| (*until, *fault));
+        waits.chain(parks).min_by_key(|(until, _)| *until)
+    }
+
+    fn subject<'a>(
+        &self,
+        dir: &'a WorkflowDir,
+        plan: &'a WorkflowPlan,
+        status: &'a WorkflowStatus,
+        at: Moment,
+    ) -> WorkflowSubject<'a> {
+        let file = plan.file.path.as_path().file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        let task = plan.name.as_deref().unwrap_or(file);
+        WorkflowSubject { status, dir, task, reopen_count: self.reopen_count, at }
+    }
+
+    fn next(&self, status: &WorkflowStatus, outcome: Option<Outcome>) -> Option<String> {
+        self.environment.notified_workflow_command.map(|name| name(status, outcome))
+    }
+}
