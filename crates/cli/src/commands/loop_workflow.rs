@@ -106,7 +106,10 @@ fn read_source(path: &Path) -> Result<WorkflowSource, Failure> {
         Err(error) => {
             let name = path.to_string_lossy();
             if let Some(text) = builtin(&name).filter(|_| error.kind() == std::io::ErrorKind::NotFound) {
-                return Ok(WorkflowSource { path: PathBuf::from(name.as_ref()).into(), text: text.to_owned() });
+                return Ok(WorkflowSource {
+                    path: PathBuf::from(name.as_ref()).into(),
+                    text: text.to_owned(),
+                });
             }
             let names: Vec<&str> = BUILTINS.iter().map(|(name, _)| *name).collect();
             Err(Failure::usage(

@@ -7,13 +7,11 @@ use super::notifier::WorkflowNotifier;
 use super::results::Results;
 use super::{WorkflowError, WorkflowObserver, WorkflowRequest, WorkflowStart};
 use crate::Environment;
-use crate::recover::{EXIT_POLL_INTERVAL, EXIT_POLLS_MAX};
 use crate::live::{RunMarker, random_seed};
+use crate::recover::{EXIT_POLL_INTERVAL, EXIT_POLLS_MAX};
 use jiff::Zoned;
 use longhaul_core::{CancelSource, Moment, Workflow, WorkflowEvent, WorkflowRecord};
-use longhaul_store::{
-    Home, Journal, LoadedJournal, NewWorkflow, StoreError, WorkflowDir, WorkflowPlan,
-};
+use longhaul_store::{Home, Journal, LoadedJournal, NewWorkflow, StoreError, WorkflowDir, WorkflowPlan};
 use longhaul_workflow::WorkflowFile;
 use std::path::Path;
 use tokio::sync::mpsc;

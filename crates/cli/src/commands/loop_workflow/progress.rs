@@ -122,7 +122,11 @@ impl WorkflowObserver for Progress {
     fn on_start(&mut self, dir: &WorkflowDir, plan: &WorkflowPlan) {
         self.workflow = dir.id().clone();
         if !self.quiet {
-            output::print_status(&format!("workflow {} in {}", dir.id(), plan.project_dir.as_path().display()));
+            output::print_status(&format!(
+                "workflow {} in {}",
+                dir.id(),
+                plan.project_dir.as_path().display()
+            ));
         }
         if !self.has_lines_only {
             self.open_view(dir, plan);
