@@ -101,14 +101,16 @@ impl WorkflowHistory {
         for entry in journal.entries {
             for record in entry.records {
                 if let WorkflowRecord::IterationStarted { iteration, at } = record {
-                    let next = OpenIteration { number: iteration, started_at: at, ..OpenIteration::default() };
+                    let next =
+                        OpenIteration { number: iteration, started_at: at, ..OpenIteration::default() };
                     let ended = std::mem::replace(&mut open, next);
                     iterations.extend(ended.close(&dir, &plan, &workflow, entry.at));
                 }
                 workflow.apply(&record);
                 let (policy, state) = (&plan.policy, workflow.state());
                 if let WorkflowRecord::RunEnded { key, end, .. } = &record {
-                    let item = state.items(key.phase).nth(key.item as usize).map(|(_, item)| item.name.clone());
+                    let item =
+                        state.items(key.phase).nth(key.item as usize).map(|(_, item)| item.name.clone());
                     let item = item.filter(|_| policy.phases[key.phase].has_items);
                     open.ends.insert(*key, (*end, item));
                 }
@@ -127,7 +129,9 @@ impl WorkflowHistory {
         }
         let (as_of, outcome) = match workflow.state().stage {
             WorkflowStage::Finished { at, outcome } => (at, Some(outcome)),
-            WorkflowStage::Suspended { since, source } if !is_supervised => (since, Some(Outcome::suspended(source))),
+            WorkflowStage::Suspended { since, source } if !is_supervised => {
+                (since, Some(Outcome::suspended(source)))
+            }
             WorkflowStage::New | WorkflowStage::Running | WorkflowStage::Suspended { .. } => {
                 (if is_supervised { output::now() } else { last_step_at }, None)
             }
@@ -161,7 +165,8 @@ impl WorkflowHistory {
             WorkflowStage::New | WorkflowStage::Running if !self.is_supervised => {
                 "unfinished, without a supervisor".to_owned()
             }
-            WorkflowStage::New | WorkflowStage::Running => match (status.status.as_str(), status.deadline_at) {
+            WorkflowStage::New | WorkflowStage::Running => match (status.status.as_str(), status.deadline_at)
+            {
                 ("waiting", Some(until)) => format!("waiting until {}", clock.near(until.0, self.as_of)),
                 _ => "running".to_owned(),
             },
@@ -179,16 +184,19 @@ impl WorkflowHistory {
                     None => "nothing to do".to_owned(),
                     Some(reason) => reason.clone(),
                 };
-                NextStep { text, commands: crate::commands::loop_workflow::next_commands(&self.status, outcome) }
+                NextStep {
+                    text,
+                    commands: crate::commands::loop_workflow::next_commands(&self.status, outcome),
+                }
             }
             WorkflowStage::Finished { .. } => NextStep {
-                text: "recover the workflow to report its outcome: its supervisor died before it did".to_owned(),
+                text: "recover the workflow to report its outcome: its supervisor died before it did"
+                    .to_owned(),
                 commands: vec![format!("longhaul recover {id}")],
             },
-            WorkflowStage::New | WorkflowStage::Running if self.is_supervised => NextStep {
-                text: self.activity(clock),
-                commands: vec![format!("longhaul attach {id}")],
-            },
+            WorkflowStage::New | WorkflowStage::Running if self.is_supervised => {
+                NextStep { text: self.activity(clock), commands: vec![format!("longhaul attach {id}")] }
+            }
             WorkflowStage::Suspended { source, .. } => {
                 NextStep { text: format!("{} suspended the workflow", source.signal()), commands: recover }
             }
@@ -237,15 +245,16 @@ impl OpenIteration {
                 let current = workflow.state().items(index).nth(key.item as usize);
                 key.phase == index && current.is_none_or(|(current, _)| current.retry > key.retry)
             };
-            let replaced = self.ends.iter().filter(|(key, _)| is_replaced(key)).map(|(key, (end, item))| ItemReport {
-                item: item.clone(),
-                run: Some(key.run_id(dir.id(), &report.name)),
-                status: end.outcome.kind.as_str().to_owned(),
-                until: None,
-                total_cost_usd: end.cost.into(),
-                retries: key.retry,
-                problem: None,
-            });
+            let replaced =
+                self.ends.iter().filter(|(key, _)| is_replaced(key)).map(|(key, (end, item))| ItemReport {
+                    item: item.clone(),
+                    run: Some(key.run_id(dir.id(), &report.name)),
+                    status: end.outcome.kind.as_str().to_owned(),
+                    until: None,
+                    total_cost_usd: end.cost.into(),
+                    retries: key.retry,
+                    problem: None,
+                });
             WorkflowPhase { replaced: replaced.collect(), report }
         });
         Some(WorkflowIteration {

@@ -174,7 +174,7 @@ pub struct DiffArgs {
 
 #[derive(Debug, Args)]
 pub struct ReportArgs {
-    /// Run id prefix, name, directory, or `@` for the latest run [default: all of the last 24 hours]
+    /// Run or workflow: id prefix, name, directory, or `@` [default: all of the last 24 hours]
     #[arg(value_name = "RUN", conflicts_with = "since")]
     pub run: Option<String>,
     /// All runs active since WHEN: a duration like 12h or 7d, or a date and time like 2026-05-01T18:30
@@ -201,7 +201,7 @@ pub enum ReportFormat {
 
 #[derive(Debug, Args)]
 pub struct ShowArgs {
-    /// Run id prefix, name, directory, or `@` for the latest run
+    /// Run or workflow: id prefix, name, directory, or `@` for the latest one
     #[arg(value_name = "RUN", default_value = "@")]
     pub run: String,
 }

@@ -71,10 +71,10 @@ pub struct InitArgs {
 
 #[derive(Debug, Args)]
 pub struct GcArgs {
-    /// Delete runs that finished longer ago than this
+    /// Delete runs and workflows that finished longer ago than this
     #[arg(long, value_name = "DURATION", value_parser = age)]
     pub older_than: Span,
-    /// Number of newest runs to keep, however old they are
+    /// Number of newest runs and workflows to keep, however old they are
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub keep_last: usize,
     /// Keep runs with these outcomes

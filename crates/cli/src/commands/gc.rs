@@ -73,7 +73,8 @@ pub fn gc(global: &GlobalArgs, args: &GcArgs) -> Result<u8, Failure> {
     let finished = ledger.runs(&RunFilter { states: vec![RunState::Finished], ..RunFilter::default() })?;
     let unfinished = vec![RunState::Running, RunState::Waiting, RunState::Suspended, RunState::Unreadable];
     let unfinished = ledger.runs(&RunFilter { states: unfinished, ..RunFilter::default() })?;
-    let unfinished: BTreeSet<RunId> = unfinished.into_iter().filter_map(|run| Some(run.workflow?.id)).collect();
+    let unfinished: BTreeSet<RunId> =
+        unfinished.into_iter().filter_map(|run| Some(run.workflow?.id)).collect();
     let now = output::now();
     let mut collected = GcOutput {
         dry_run: args.dry_run,

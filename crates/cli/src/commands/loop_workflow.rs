@@ -14,10 +14,10 @@ pub use dry_run::LoopDryRun;
 pub use dry_run::ValidateOutput;
 #[cfg(test)]
 pub use envelope::WorkflowEnvelope;
-#[cfg(test)]
-pub use progress::WorkflowLine;
 pub use envelope::{phase_lines, print_end, status_style};
 pub use next_commands::{next_commands, notified_workflow_command};
+#[cfg(test)]
+pub use progress::WorkflowLine;
 pub use supervise::{find, supervise_and_print};
 pub use targets::{attach, cancel, recover, recover_one, resume};
 

@@ -23,10 +23,10 @@ pub use data::ReportData as Printed;
 
 use crate::args::{GlobalArgs, OutputFormat, ReportArgs, ReportFormat};
 use crate::failure::Failure;
+use crate::open_home::Target;
 use crate::output::envelope_text::short_count;
 use crate::output::phrases::{counted, money};
 use crate::output::time::TimeFormat;
-use crate::open_home::Target;
 use crate::{open_home, output};
 use data::{ReportData, ReportRun};
 use destination::ReportDestination;
@@ -61,9 +61,7 @@ pub fn report(global: &GlobalArgs, args: &ReportArgs) -> Result<u8, Failure> {
             let runs = gather::of_workflow(&home, dir.id(), at)?;
             ((None, None), runs, vec![workflows::one(&dir)?])
         }
-        None => {
-            ((None, Some(since)), gather::since(&home, since, at)?, workflows::since(&home, since)?)
-        }
+        None => ((None, Some(since)), gather::since(&home, since, at)?, workflows::since(&home, since)?),
     };
     let mut report = ReportData::new(run, since, inputs, at, now.time_zone());
     report.workflows = workflows;

@@ -4,11 +4,11 @@
 //! Not for people. Its standard streams are closed.
 
 use super::finish_tool;
+use super::loop_workflow::notified_workflow_command;
 use crate::args::WatchdogArgs;
 use crate::failure::Failure;
 use crate::hints::Hint;
 use crate::next_commands::notified_command;
-use super::loop_workflow::notified_workflow_command;
 use crate::own_program::subcommand;
 use crate::run_learning;
 use crate::runtime;

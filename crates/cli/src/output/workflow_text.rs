@@ -156,7 +156,7 @@ fn describe_next(next: AfterRun, parked_until: Option<Moment>, context: Workflow
         AfterRun::Retry => "; running it again".to_owned(),
         AfterRun::Park => {
             let until = parked_until.map(|until| context.clock.near(until, context.at));
-            format!("; parked{}", until.map_or_else(String::new, |until| format!(" until {until}")))
+            format!("; waiting{}", until.map_or_else(String::new, |until| format!(" until {until}")))
         }
         AfterRun::Raise => "; waiting for a larger share of the budget".to_owned(),
         AfterRun::Stop => "; no further run starts".to_owned(),

@@ -81,5 +81,6 @@ mod truncated_journal;
 mod unreadable;
 mod variables;
 mod why;
+mod workflow_inspecting;
 mod workflows;
 mod workspace_diffs;

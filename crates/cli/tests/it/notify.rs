@@ -63,7 +63,8 @@ fn notifies_of_outcome() {
         )
         .expect("JSON");
         assert_eq!(shown["outcome"], "done", "{shown}");
-        let stored = fs::read(run.notify_files().record_path("outcome-0")).expect("the notification is stored");
+        let stored =
+            fs::read(run.notify_files().record_path("outcome-0")).expect("the notification is stored");
         assert_eq!(serde_json::from_slice::<Value>(&stored).expect("JSON"), expected);
     });
 }

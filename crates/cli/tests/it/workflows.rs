@@ -12,7 +12,7 @@ use std::fs;
 use std::path::Path;
 
 /// Two phases: the second runs for each item of a list in the file.
-const TWO_PHASES: &str = r#"
+pub const TWO_PHASES: &str = r#"
 start_gap = "none"
 [[phase]]
 name = "plan"
@@ -26,7 +26,7 @@ prompt = "Prove {{ item }}. The plan: {{ results.plan }}"
 "#;
 
 /// A reply to each prompt of these phases.
-const TWO_PHASES_SCRIPT: &str = "
+pub const TWO_PHASES_SCRIPT: &str = "
 No prompt matches.
 ? Make a plan
 Three lemmas.

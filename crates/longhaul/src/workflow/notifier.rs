@@ -135,7 +135,8 @@ impl WorkflowNotifier {
         if state.clock.since.is_some() || state.live().any(|(key, _)| !self.waits.contains_key(&key)) {
             return None;
         }
-        let parks = workflow.deadline(&plan.policy).filter(|deadline| deadline.kind == WorkflowDeadlineKind::Park);
+        let parks =
+            workflow.deadline(&plan.policy).filter(|deadline| deadline.kind == WorkflowDeadlineKind::Park);
         let parks = parks.map(|deadline| (deadline.at, None));
         let waits = self.waits.values().map(|(fault, until)| (*until, *fault));
         waits.chain(parks).min_by_key(|(until, _)| *until)

@@ -67,8 +67,20 @@ pub(super) async fn open(
         notifier.apply(record);
     }
     let workflow = Workflow::replay(loaded.records());
-    let driver =
-        Driver::new(home, environment, dir, plan, file, workflow, journal, commands, results, notifier, observer, cancels);
+    let driver = Driver::new(
+        home,
+        environment,
+        dir,
+        plan,
+        file,
+        workflow,
+        journal,
+        commands,
+        results,
+        notifier,
+        observer,
+        cancels,
+    );
     Ok((driver, first))
 }
 

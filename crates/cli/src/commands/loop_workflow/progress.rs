@@ -113,7 +113,9 @@ impl Progress {
 
 /// Returns the warning about a phase that is done although something is unusual: it had no items.
 fn warning(policy: &WorkflowPolicy, record: &WorkflowRecord) -> Option<String> {
-    let WorkflowRecord::PhaseEnded { phase, outcome, problem: Some(problem), .. } = record else { return None };
+    let WorkflowRecord::PhaseEnded { phase, outcome, problem: Some(problem), .. } = record else {
+        return None;
+    };
     let is_done = outcome.kind == OutcomeKind::Done;
     is_done.then(|| format!("phase `{}`: {problem}", policy.phases[*phase].name))
 }

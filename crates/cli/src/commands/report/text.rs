@@ -57,7 +57,8 @@ fn workflows(out: &mut String, report: &ReportData, clock: &TimeFormat) -> Resul
     for workflow in &report.workflows {
         let ReportWorkflow { id, status, iteration, iterations_max, cost, started_at, next, .. } = workflow;
         let started = clock.short(started_at.0);
-        let facts = format!("iteration {iteration} of {iterations_max}; {}; started {started}", money(cost.0));
+        let facts =
+            format!("iteration {iteration} of {iterations_max}; {}; started {started}", money(cost.0));
         writeln!(out, "  {id}  {status}; {facts}")?;
         writeln!(out, "    {}", line(&workflow.title(), COLUMNS - 4))?;
         if let Some(next) = next {

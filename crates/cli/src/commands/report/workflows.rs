@@ -2,7 +2,9 @@
 
 use crate::commands::loop_workflow::next_commands;
 use crate::output::envelope_text::cut;
-use longhaul_core::{Dollars, Moment, Outcome, OutcomeKind, Rfc3339, Workflow, WorkflowRecord, WorkflowStage};
+use longhaul_core::{
+    Dollars, Moment, Outcome, OutcomeKind, Rfc3339, Workflow, WorkflowRecord, WorkflowStage,
+};
 use longhaul_store::{Home, Journal, StoreError, WorkflowDir};
 use serde::Serialize;
 

@@ -85,12 +85,7 @@ struct PhaseSettings<'a> {
 }
 
 /// Prints a workflow.
-pub fn show(
-    global: &GlobalArgs,
-    home: &Home,
-    dir: WorkflowDir,
-    clock: &TimeFormat,
-) -> Result<u8, Failure> {
+pub fn show(global: &GlobalArgs, home: &Home, dir: WorkflowDir, clock: &TimeFormat) -> Result<u8, Failure> {
     let history = WorkflowHistory::read(home, dir, clock)?;
     let output = ShowWorkflowOutput::new(&history, clock);
     page_output(global, &output, || text(&output, &history, clock, Colors::stdout()));

@@ -25,7 +25,11 @@ fn phase(name: &str, needs: Vec<usize>, has_items: bool) -> PhasePolicy {
 
 fn policy() -> WorkflowPolicy {
     WorkflowPolicy {
-        phases: vec![phase("plan", vec![], false), phase("prove", vec![0], true), phase("review", vec![1], false)],
+        phases: vec![
+            phase("plan", vec![], false),
+            phase("prove", vec![0], true),
+            phase("review", vec![1], false),
+        ],
         iterations_max: 10,
         until_after: None,
         from: None,
@@ -39,8 +43,13 @@ fn policy() -> WorkflowPolicy {
 /// Returns the records of a workflow whose first phase is done and whose second one runs `items` items.
 fn records(items: u32) -> Vec<WorkflowRecord> {
     let key = |phase, item| RunKey { iteration: 1, phase, item, retry: 0 };
-    let end = |kind, cost| RunEnd { outcome: Outcome { kind, ..Outcome::DONE }, cost: Usd(cost), active: Span::ZERO };
-    let planned = |key| WorkflowRecord::RunPlanned { at: START, key, share: RunShare::default(), resumed: false };
+    let end = |kind, cost| RunEnd {
+        outcome: Outcome { kind, ..Outcome::DONE },
+        cost: Usd(cost),
+        active: Span::ZERO,
+    };
+    let planned =
+        |key| WorkflowRecord::RunPlanned { at: START, key, share: RunShare::default(), resumed: false };
     let ended = |key, end, next| WorkflowRecord::RunEnded { at: START, key, end, next, parked_until: None };
     let mut records = vec![
         WorkflowRecord::WorkflowStarted { at: START },
@@ -48,7 +57,13 @@ fn records(items: u32) -> Vec<WorkflowRecord> {
         WorkflowRecord::PhaseStarted { at: START, phase: 0, has_items: false },
         planned(key(0, 0)),
         ended(key(0, 0), end(OutcomeKind::Done, 1_500_000), AfterRun::Complete),
-        WorkflowRecord::PhaseEnded { at: START, phase: 0, outcome: Outcome::DONE, problem: None, stops: false },
+        WorkflowRecord::PhaseEnded {
+            at: START,
+            phase: 0,
+            outcome: Outcome::DONE,
+            problem: None,
+            stops: false,
+        },
         WorkflowRecord::PhaseStarted { at: START, phase: 1, has_items: true },
         WorkflowRecord::ItemsListed {
             at: START,
