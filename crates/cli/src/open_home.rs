@@ -120,7 +120,13 @@ pub enum Target {
 /// the latest of both, and a run of a workflow means the workflow.
 pub fn find_target(home: &Home, request: &str) -> Result<Target, Failure> {
     if request.starts_with('@') {
-        let run = find_run(home, request)?;
+        let run = find_run(home, request);
+        if let Some(workflow) =
+            find_workflow(home, request)?.filter(|workflow| is_newer(workflow, run.as_ref().ok()))
+        {
+            return Ok(Target::Workflow(workflow));
+        }
+        let run = run?;
         let position = run.plan().ok().and_then(|plan| plan.workflow);
         let workflow = position.and_then(|position| find_workflow(home, position.id.as_str()).ok().flatten());
         return Ok(workflow.map_or(Target::Run(run), Target::Workflow));
@@ -131,6 +137,13 @@ pub fn find_target(home: &Home, request: &str) -> Result<Target, Failure> {
         Err(failure) if !is_run => Err(failure),
         Ok(_) | Err(_) => find_run(home, request).map(Target::Run),
     }
+}
+
+/// Returns whether a workflow started after this run, or there is no run.
+fn is_newer(workflow: &WorkflowDir, run: Option<&RunDir>) -> bool {
+    let started_at = workflow.plan().map(|plan| plan.started_at.0);
+    let run_started_at = run.and_then(|run| run.plan().ok()).map(|plan| plan.started_at.0);
+    started_at.is_ok_and(|started_at| run_started_at.is_none_or(|run| run < started_at))
 }
 
 fn by_path(request: &str) -> Option<RunDir> {
