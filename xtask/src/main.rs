@@ -56,7 +56,7 @@ enum Command {
     },
     /// Break the core in known ways; an oracle must catch each
     Mutants {
-        /// The only mutant to test; no table is written
+        /// Test only mutants whose names start with this; no table is written
         name: Option<String>,
     },
     /// Reject words that are not plain English

@@ -6,6 +6,7 @@
 
 use crate::programs::{cargo, succeed};
 use serde::Deserialize;
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
 use std::{fs, io};
@@ -15,7 +16,8 @@ const SEEDS_MAX: u64 = 300_000;
 
 const HEAD: &str = "# Mutants of the core\n\n\
     `cargo xtask mutants` writes this file. It plants each bug of `mutants.toml` in a copy of the core and simulates\n\
-    seeds from 0 until an oracle reports a violation. `cargo xtask mutants NAME` tests one mutant.\n\n\
+    seeds from 0 until an oracle reports a violation. `cargo xtask mutants NAME` tests only mutants whose\n\
+    names start with `NAME`.\n\n\
     | mutant | planted bug | oracle | seed | seeds needed |\n|---|---|---|---|---|\n";
 
 #[derive(Deserialize)]
@@ -46,17 +48,18 @@ struct Catch {
     oracle: String,
 }
 
-/// Tests the mutants. With a name, only that one is tested and no table is written.
+/// Tests the mutants. With a prefix, only those whose names start with it are tested and no table is written.
 pub fn run(root: &Path, only: Option<&str>) -> io::Result<()> {
     let text = fs::read_to_string(root.join("crates/sim/mutants.toml"))?;
     let mut mutants = toml::from_str::<Mutants>(&text).map_err(io::Error::other)?.mutant;
-    mutants.retain(|mutant| only.is_none_or(|only| mutant.name == only));
+    mutants.retain(|mutant| only.is_none_or(|only| mutant.name.starts_with(only)));
     let scratch = root.join("target/mutants");
     prepare(root, &scratch)?;
     for mutant in &mutants {
         check_pattern(root, mutant)?;
     }
-    for subject in ["--runs", "--workflows"] {
+    let subjects: BTreeSet<&str> = mutants.iter().map(Mutant::subject).collect();
+    for subject in subjects {
         if let Some(Catch { seed, oracle }) = simulate(&scratch, subject)? {
             return Err(io::Error::other(format!(
                 "the unchanged core fails {subject}, seed {seed}: {oracle}"
