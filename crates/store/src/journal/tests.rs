@@ -303,7 +303,7 @@ fn handles_missing_and_empty_journals() {
         error.to_string(),
         format!("cannot read journal {}: no such file or directory", missing.display())
     );
-    let error = Journal::open_append(&missing).expect_err("missing");
+    let error = <Journal>::open_append(&missing).expect_err("missing");
     assert_eq!(
         error.to_string(),
         format!("cannot open journal {}: no such file or directory", missing.display())
