@@ -71,7 +71,7 @@ fn finished_workflow_is_shown_explained_and_reported() {
 }
 
 #[test]
-fn timeline_tells_a_retry_and_show_lists_both_runs() {
+fn timeline_explains_a_retry_and_show_lists_both_runs() {
     let file = r#"
 start_gap = "none"
 [[phase]]
