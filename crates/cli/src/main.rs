@@ -32,6 +32,7 @@ mod telemetry;
 mod time_arg;
 mod visible_commands;
 mod workflow_history;
+mod workflow_next_commands;
 
 use args::{Cli, Command, OutputFormat};
 use clap::{CommandFactory, FromArgMatches};
@@ -115,7 +116,7 @@ fn run() -> ExitCode {
         Command::Run(args) => commands::run::run(&cli.global, &args),
         Command::Resume(args) => {
             let matches = matches.subcommand_matches("resume").expect("it was parsed");
-            commands::resume::resume(&cli.global, &args, matches)
+            commands::run_or_workflow::resume(&cli.global, &args, matches)
         }
         Command::Rerun(args) => commands::rerun::rerun(&cli.global, &args),
         Command::Research(args) => commands::research::research(&cli.global, &args),
@@ -125,7 +126,7 @@ fn run() -> ExitCode {
         }
         Command::Hint(args) => commands::hint::hint(&cli.global, &args),
         Command::Recover(args) => commands::recover::recover(&cli.global, &args),
-        Command::Attach(args) => commands::attach::attach(&cli.global, &args),
+        Command::Attach(args) => commands::run_or_workflow::attach(&cli.global, &args),
         Command::Runs(args) => commands::runs::runs(&cli.global, &args),
         Command::Status(args) => commands::status::status(&cli.global, &args),
         Command::Cost(args) => commands::cost::cost(&cli.global, &args),

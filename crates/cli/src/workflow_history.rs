@@ -6,6 +6,7 @@ use crate::output;
 use crate::output::time::TimeFormat;
 use crate::output::workflow_text::{WorkflowContext, sentence};
 use crate::run_history::NextStep;
+use crate::workflow_next_commands::next_commands;
 use longhaul::workflow::{WorkflowReport, workflow_status};
 use longhaul_core::{
     AfterRun, Dollars, Moment, Outcome, OutcomeKind, Rfc3339, RunEnd, RunId, RunKey, Span, Usd, Workflow,
@@ -184,10 +185,7 @@ impl WorkflowHistory {
                     None => "nothing to do".to_owned(),
                     Some(reason) => reason.clone(),
                 };
-                NextStep {
-                    text,
-                    commands: crate::commands::loop_workflow::next_commands(&self.status, outcome),
-                }
+                NextStep { text, commands: next_commands(&self.status, outcome) }
             }
             WorkflowStage::Finished { .. } => NextStep {
                 text: "recover the workflow to report its outcome: its supervisor died before it did"

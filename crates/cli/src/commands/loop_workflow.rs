@@ -3,7 +3,6 @@
 mod board;
 mod dry_run;
 mod envelope;
-mod next_commands;
 mod phase_run;
 mod progress;
 mod supervise;
@@ -14,8 +13,7 @@ pub use dry_run::LoopDryRun;
 pub use dry_run::ValidateOutput;
 #[cfg(test)]
 pub use envelope::WorkflowEnvelope;
-pub use envelope::{phase_lines, print_end, status_style};
-pub use next_commands::{next_commands, notified_workflow_command};
+pub use envelope::{phase_lines, print_end};
 #[cfg(test)]
 pub use progress::WorkflowLine;
 pub use supervise::{find, supervise_and_print};

@@ -23,7 +23,7 @@ pub use data::ReportData as Printed;
 
 use crate::args::{GlobalArgs, OutputFormat, ReportArgs, ReportFormat};
 use crate::failure::Failure;
-use crate::open_home::Target;
+use crate::open_home::RunOrWorkflow;
 use crate::output::envelope_text::short_count;
 use crate::output::phrases::{counted, money};
 use crate::output::time::TimeFormat;
@@ -54,10 +54,10 @@ pub fn report(global: &GlobalArgs, args: &ReportArgs) -> Result<u8, Failure> {
     let since = args.since.unwrap_or(Moment(at.0.saturating_sub(LAST.0)));
     let target = args.run.as_deref().map(|selector| open_home::find_target(&home, selector)).transpose()?;
     let ((run, since), inputs, workflows) = match target {
-        Some(Target::Run(dir)) => {
+        Some(RunOrWorkflow::Run(dir)) => {
             ((Some(dir.id().to_string()), None), vec![gather::one(&dir, at)], Vec::new())
         }
-        Some(Target::Workflow(dir)) => {
+        Some(RunOrWorkflow::Workflow(dir)) => {
             let runs = gather::of_workflow(&home, dir.id(), at)?;
             ((None, None), runs, vec![workflows::one(&dir)?])
         }

@@ -11,7 +11,7 @@ use super::why::run_status;
 use crate::args::{GlobalArgs, OutputFormat, ShowArgs};
 use crate::failure::Failure;
 use crate::figures::{RunUsage, figures};
-use crate::open_home::Target;
+use crate::open_home::RunOrWorkflow;
 use crate::output::color::Colors;
 use crate::output::envelope::Envelope;
 use crate::output::pager::page_output;
@@ -98,8 +98,8 @@ pub struct Loaded {
 pub fn show(global: &GlobalArgs, args: &ShowArgs) -> Result<u8, Failure> {
     let (home, clock) = (open_home::locate()?, TimeFormat::here());
     let dir = match open_home::find_target(&home, &args.run)? {
-        Target::Run(dir) => dir,
-        Target::Workflow(dir) => return workflow::show(global, &home, dir, &clock),
+        RunOrWorkflow::Run(dir) => dir,
+        RunOrWorkflow::Workflow(dir) => return workflow::show(global, &home, dir, &clock),
     };
     let loaded = load(&dir, &clock)?;
     page_output(global, &loaded.show_output, || text::text(&loaded, &clock));

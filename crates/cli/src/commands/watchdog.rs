@@ -4,7 +4,6 @@
 //! Not for people. Its standard streams are closed.
 
 use super::finish_tool;
-use super::loop_workflow::notified_workflow_command;
 use crate::args::WatchdogArgs;
 use crate::failure::Failure;
 use crate::hints::Hint;
@@ -12,6 +11,7 @@ use crate::next_commands::notified_command;
 use crate::own_program::subcommand;
 use crate::run_learning;
 use crate::runtime;
+use crate::workflow_next_commands::notified_workflow_command;
 use longhaul::Environment;
 use longhaul::watchdog::watch;
 use longhaul_core::ProcessId;

@@ -6,7 +6,7 @@ mod workflow;
 use super::runs::table::outcome_style;
 use crate::args::{GlobalArgs, ShowArgs};
 use crate::failure::Failure;
-use crate::open_home::{self, Target};
+use crate::open_home::{self, RunOrWorkflow};
 use crate::output::color::Colors;
 use crate::output::pager::page_output;
 use crate::output::time::TimeFormat;
@@ -50,8 +50,8 @@ struct EntryWithText<'a> {
 pub fn why(global: &GlobalArgs, args: &ShowArgs) -> Result<u8, Failure> {
     let home = open_home::locate()?;
     let dir = match open_home::find_target(&home, &args.run)? {
-        Target::Run(dir) => dir,
-        Target::Workflow(dir) => return workflow::why(global, &home, dir),
+        RunOrWorkflow::Run(dir) => dir,
+        RunOrWorkflow::Workflow(dir) => return workflow::why(global, &home, dir),
     };
     let journal = Journal::load(&dir.journal_path())?;
     let history = journal.history();

@@ -309,7 +309,7 @@ fn handles_missing_and_empty_journals() {
         format!("cannot open journal {}: no such file or directory", missing.display())
     );
     fs::write(dir.path().join("empty"), "").expect("written");
-    assert_eq!(Journal::load(&dir.path().join("empty")).expect("history"), LoadedJournal::default());
+    assert_eq!(<Journal>::load(&dir.path().join("empty")).expect("history"), LoadedJournal::default());
 }
 
 prop_compose! {

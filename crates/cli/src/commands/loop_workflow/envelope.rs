@@ -1,10 +1,10 @@
 //! The JSON output of `longhaul loop`, and its text: the outcome, what failed, and what to type next.
 
-use super::next_commands::next_commands;
 use crate::args::{GlobalArgs, OutputFormat};
-use crate::commands::runs::table::outcome_style;
+use crate::commands::runs::table::{outcome_style, status_style};
 use crate::output;
 use crate::output::color::{Colors, Style};
+use crate::workflow_next_commands::next_commands;
 use longhaul::workflow::WorkflowReport;
 use longhaul_core::{Dollars, Outcome, OutcomeKind, Span};
 use longhaul_store::{PhaseReport, WorkflowStatus};
@@ -139,11 +139,6 @@ pub fn phase_lines(status: &WorkflowStatus, colors: Colors) -> String {
         }
     }
     text
-}
-
-pub fn status_style(word: &str) -> Option<Style> {
-    let kind = OutcomeKind::ALL.iter().find(|kind| kind.as_str() == word);
-    kind.and_then(|kind| outcome_style(*kind))
 }
 
 fn dollars(cost: Dollars) -> String {

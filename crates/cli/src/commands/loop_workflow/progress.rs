@@ -16,7 +16,7 @@ use serde::Serialize;
 use std::sync::{Arc, Mutex};
 
 /// Prints lines on stderr.
-pub struct Progress {
+pub struct WorkflowProgress {
     quiet: bool,
     workflow: RunId,
     clock: TimeFormat,
@@ -28,9 +28,9 @@ pub struct Progress {
     region: Option<Region>,
 }
 
-impl Progress {
-    pub fn new(global: &GlobalArgs) -> Progress {
-        Progress {
+impl WorkflowProgress {
+    pub fn new(global: &GlobalArgs) -> WorkflowProgress {
+        WorkflowProgress {
             quiet: global.quiet,
             workflow: RunId::from(""),
             clock: TimeFormat::here(),
@@ -42,8 +42,8 @@ impl Progress {
     }
 
     /// Creates the progress of one of several workflows.
-    pub fn lines_only(global: &GlobalArgs) -> Progress {
-        Progress { has_lines_only: true, ..Progress::new(global) }
+    pub fn lines_only(global: &GlobalArgs) -> WorkflowProgress {
+        WorkflowProgress { has_lines_only: true, ..WorkflowProgress::new(global) }
     }
 
     /// Removes the live view.
@@ -75,8 +75,8 @@ impl Progress {
     }
 
     /// Creates the progress of a workflow that is being stopped: no line for each decision.
-    pub fn following(global: &GlobalArgs) -> Progress {
-        Progress { quiet: true, has_lines_only: true, ..Progress::new(global) }
+    pub fn following(global: &GlobalArgs) -> WorkflowProgress {
+        WorkflowProgress { quiet: true, has_lines_only: true, ..WorkflowProgress::new(global) }
     }
 
     fn line(&self, at: Moment, text: &str) {
@@ -120,7 +120,7 @@ fn warning(policy: &WorkflowPolicy, record: &WorkflowRecord) -> Option<String> {
     is_done.then(|| format!("phase `{}`: {problem}", policy.phases[*phase].name))
 }
 
-impl WorkflowObserver for Progress {
+impl WorkflowObserver for WorkflowProgress {
     fn on_start(&mut self, dir: &WorkflowDir, plan: &WorkflowPlan) {
         self.workflow = dir.id().clone();
         if !self.quiet {
@@ -190,17 +190,17 @@ pub struct WorkflowLine<'a> {
 }
 
 /// Prints each step on stdout and forwards everything to `inner`.
-pub struct Stream<'a> {
-    inner: &'a mut Progress,
+pub struct WorkflowStream<'a> {
+    inner: &'a mut WorkflowProgress,
 }
 
-impl<'a> Stream<'a> {
-    pub fn new(inner: &'a mut Progress) -> Stream<'a> {
-        Stream { inner }
+impl<'a> WorkflowStream<'a> {
+    pub fn new(inner: &'a mut WorkflowProgress) -> WorkflowStream<'a> {
+        WorkflowStream { inner }
     }
 }
 
-impl WorkflowObserver for Stream<'_> {
+impl WorkflowObserver for WorkflowStream<'_> {
     fn on_start(&mut self, dir: &WorkflowDir, plan: &WorkflowPlan) {
         self.inner.on_start(dir, plan);
     }

@@ -1,7 +1,7 @@
 //! The commands that take a run or a workflow, for a workflow: `recover`, `attach`, `cancel` and `resume`.
 
 use super::envelope::print_end;
-use super::progress::{Progress, Stream};
+use super::progress::{WorkflowProgress, WorkflowStream};
 use super::supervise::{drive, supervise_and_print};
 use crate::args::{GlobalArgs, OutputFormat, ResumeArgs};
 use crate::commands::run::supervisor;
@@ -25,14 +25,14 @@ pub fn recover(global: &GlobalArgs, home: &Home, dir: WorkflowDir) -> Result<u8,
 /// Follows a workflow. Ctrl-C detaches.
 pub fn attach(global: &GlobalArgs, home: &Home, dir: WorkflowDir) -> Result<u8, Failure> {
     let id = dir.id().clone();
-    let mut progress = Progress::new(global);
+    let mut progress = WorkflowProgress::new(global);
     let followed = runtime::new()?.block_on(async {
         let mut cancels = signals::cancels()?;
         let supervisor = supervisor(home);
         let mut stream;
         let observer: &mut dyn WorkflowObserver = match output::format(global) {
             OutputFormat::StreamJson => {
-                stream = Stream::new(&mut progress);
+                stream = WorkflowStream::new(&mut progress);
                 &mut stream
             }
             OutputFormat::Json | OutputFormat::Text => &mut progress,
@@ -73,7 +73,7 @@ async fn finish(
     immediately: bool,
 ) -> Result<WorkflowReport, Failure> {
     let supervisor = supervisor(home);
-    let mut progress = Progress::following(global);
+    let mut progress = WorkflowProgress::following(global);
     if Journal::is_locked(&dir.journal_path())? {
         let request = if immediately { SupervisorRequest::CancelNow } else { SupervisorRequest::Cancel };
         dir.send_request(request)?;
@@ -144,8 +144,8 @@ fn check_flags(matches: &ArgMatches) -> Result<(), Failure> {
     let is_typed = |id: &str| matches.value_source(id) == Some(ValueSource::CommandLine);
     // Groups have ids too, but no value of their own.
     let ids = matches.ids().map(|id| id.as_str());
-    let typed = ids.filter(|id| matches.try_get_raw(id).is_ok_and(|raw| raw.is_some()) && is_typed(id));
-    match typed.filter(|id| !OF_WORKFLOW.contains(id) && !is_global(id)).next() {
+    let mut typed = ids.filter(|id| matches.try_get_raw(id).is_ok_and(|raw| raw.is_some()) && is_typed(id));
+    match typed.find(|id| !OF_WORKFLOW.contains(id) && !is_global(id)) {
         Some(id) => Err(Failure::usage(
             format!("`{}` applies to a run, not to a workflow", id.replace('_', "-")),
             "a workflow takes --add-budget, --add-time, --budget, --time-limit and --max-iterations",
@@ -160,6 +160,6 @@ pub async fn recover_one(
     home: &Home,
     dir: WorkflowDir,
 ) -> Result<WorkflowReport, Failure> {
-    let mut progress = Progress::lines_only(global);
+    let mut progress = WorkflowProgress::lines_only(global);
     drive(home, WorkflowStart::Recover(dir), &mut progress).await
 }

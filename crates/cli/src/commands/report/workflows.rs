@@ -1,7 +1,7 @@
 //! The workflows of a report, with their outcomes. It reads only their own files.
 
-use crate::commands::loop_workflow::next_commands;
 use crate::output::envelope_text::cut;
+use crate::workflow_next_commands::next_commands;
 use longhaul_core::{
     Dollars, Moment, Outcome, OutcomeKind, Rfc3339, Workflow, WorkflowRecord, WorkflowStage,
 };

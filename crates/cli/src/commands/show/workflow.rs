@@ -2,8 +2,7 @@
 
 use super::text::line;
 use crate::args::GlobalArgs;
-use crate::commands::loop_workflow::status_style;
-use crate::commands::runs::table::outcome_style;
+use crate::commands::runs::table::{outcome_style, status_style};
 use crate::failure::Failure;
 use crate::output::color::Colors;
 use crate::output::pager::page_output;
