@@ -273,7 +273,7 @@ fn add_live_costs(home: &Home, phases: &mut [WorkflowPhase]) -> Usd {
         let dir = run.and_then(|run| home.run_with_id(run).ok().flatten());
         if let Some(status) = dir.and_then(|dir| dir.status().ok()) {
             let cost = status.total_cost_usd.0.max(item.total_cost_usd.0);
-            added = added + cost.saturating_sub(item.total_cost_usd.0);
+            added += cost.saturating_sub(item.total_cost_usd.0);
             item.total_cost_usd = cost.into();
         }
     }

@@ -114,7 +114,7 @@ pub fn gc(global: &GlobalArgs, args: &GcArgs) -> Result<u8, Failure> {
 
 /// A run on its own, or a workflow with its finished runs. Each is kept or removed as a whole.
 enum Unit {
-    Run(Row),
+    Run(Box<Row>),
     Workflow(WorkflowDir, Vec<Row>),
 }
 
@@ -130,7 +130,7 @@ fn units(home: &Home, finished: Vec<LedgerRun>) -> Result<Vec<Unit>, Failure> {
         let started_at = run.started_at.0;
         match workflow {
             Some((_, rows)) => rows.push(Row::new(run)),
-            None => units.push((started_at, Unit::Run(Row::new(run)))),
+            None => units.push((started_at, Unit::Run(Box::new(Row::new(run))))),
         }
     }
     for (dir, rows) in workflows.into_values() {
