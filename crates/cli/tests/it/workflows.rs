@@ -484,9 +484,9 @@ fn detached_workflow_can_be_attached() {
     let attached = stage.longhaul(["attach", id]).against(&server).output();
     envelope(&attached, 0);
     assert!(attached.stderr.contains("rest: done"), "{attached:?}");
-    let shown = stage.longhaul(["show", id]).output();
-    assert_eq!(shown.code, 2, "{shown:?}");
-    shown.assert_error(&["is a workflow", &format!("longhaul status {id}")]);
+    let logs = stage.longhaul(["logs", id]).output();
+    assert_eq!(logs.code, 2, "{logs:?}");
+    logs.assert_error(&["is a workflow", &format!("longhaul show {id}")]);
     let status = stage.longhaul(["status", id]).with_text_output().output();
     assert!(status.stdout.contains(&format!("workflow {id}: done")), "{status:?}");
 }
