@@ -2,6 +2,7 @@
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a developer's tool prints to its user")]
 
 mod api;
+mod archon_labels;
 mod bench;
 mod decode;
 mod faults;
@@ -60,6 +61,8 @@ enum Command {
     },
     /// Reject words that are not plain English
     Words,
+    /// Compare labeled `.archon` trees with the stage and the objectives that Longhaul reads
+    ArchonLabels(archon_labels::ArchonLabelOptions),
     /// Decode recorded streams, one JSON line each
     Decode(decode::DecodeOptions),
 }
@@ -76,6 +79,7 @@ fn main() -> ExitCode {
         Command::Sim { args } => sim::run(root, &args),
         Command::Mutants { name } => mutants::run(root, name.as_deref()),
         Command::Words => words::words(root),
+        Command::ArchonLabels(options) => archon_labels::archon_labels(&options),
         Command::Decode(options) => decode::decode(&options),
     };
     match result {

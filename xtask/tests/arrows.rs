@@ -16,6 +16,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("longhaul-drill", &["longhaul-agent", "longhaul-core"]),
     ("longhaul-playbook", &["longhaul-agent", "longhaul-core", "longhaul-store"]),
     ("longhaul-sim", &["longhaul-agent", "longhaul-core"]),
+    ("longhaul-workflow", &["longhaul-core"]),
     ("longhaul-telemetry", &["longhaul", "longhaul-agent", "longhaul-core", "longhaul-store"]),
     (
         "longhaul-cli",
@@ -28,9 +29,10 @@ const ARROWS: &[(&str, &[&str])] = &[
             "longhaul-sim",
             "longhaul-store",
             "longhaul-telemetry",
+            "longhaul-workflow",
         ],
     ),
-    ("xtask", &["longhaul-agent", "longhaul-core", "longhaul-drill", "longhaul-sim"]),
+    ("xtask", &["longhaul-agent", "longhaul-core", "longhaul-drill", "longhaul-sim", "longhaul-workflow"]),
 ];
 
 /// The pure crates may never depend on [`IMPURE`] crates, directly or not: runtimes, clocks, randomness, the

@@ -91,7 +91,7 @@ pub enum OutputFormat {
     Json,
     /// Text for people
     Text,
-    /// The agent's and Longhaul's events as JSON lines, then the JSON object
+    /// The agent's and Longhaul's events as JSON lines, then one `result` event
     StreamJson,
 }
 

@@ -161,7 +161,7 @@ fn run() -> ExitCode {
                     envelope.run.next.extend(envelope.run.resume.clone());
                     envelope.run.id = Some(run.to_string());
                 }
-                output::print(&envelope, format);
+                output::print_without_run(&cli.global, envelope);
             }
             ExitCode::from(failure.exit_code)
         }

@@ -75,6 +75,7 @@ schema_entries! {
     "schema": "The list of these schemas",
     "events": "A line of --events",
     "stream-json": "A line of Longhaul in --output-format stream-json, between the agent's own lines",
+    "stream-result": "The last line of --output-format stream-json: the result of the run",
     "notify": "The input of --notify commands",
     "lifecycle": "An event of --preset openclawpack on stderr, after `event: `",
     "message": "A line of logs/transcript.jsonl, and of logs --output-format stream-json",

@@ -33,8 +33,14 @@ pub struct PolicyValueArgs {
     /// Maximum number of attempts, after which the run fails [default: 1000]
     #[arg(long, value_name = "N", hide_short_help = true)]
     pub max_attempts: Option<NonZeroU32>,
-    /// First wait between attempts [default: 2s]
-    #[arg(long, value_name = "DURATION", value_parser = duration, hide_short_help = true)]
+    /// First wait between attempts; the later ones double [default: 2s]
+    #[arg(
+        long,
+        visible_alias = "retry-backoff",
+        value_name = "DURATION",
+        value_parser = duration,
+        hide_short_help = true
+    )]
     pub retry_base: Option<Span>,
     /// Longest wait between attempts [default: 5m]
     #[arg(long, value_name = "DURATION", value_parser = duration, hide_short_help = true)]

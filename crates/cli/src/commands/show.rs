@@ -13,6 +13,7 @@ use crate::figures::{RunUsage, figures};
 use crate::output::color::Colors;
 use crate::output::envelope::Envelope;
 use crate::output::pager::page_output;
+use crate::output::result_event::ResultEvent;
 use crate::output::time::TimeFormat;
 use crate::run_history::{NextStep, next_step, read_attempt_files};
 use crate::{open_home, output};
@@ -98,14 +99,16 @@ pub fn show(global: &GlobalArgs, args: &ShowArgs) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// Prints how a run finished on stdout: the envelope for programs, the answer and a summary for people.
+/// Prints how a run finished on stdout: the envelope or, in a stream, the result event for programs, the answer
+/// and a summary for people.
 pub fn print_end(report: &RunReport, format: OutputFormat) {
     match format {
         OutputFormat::Text => match summary(report) {
             Ok(text) => output::print_text(&text),
             Err(failure) => output::print_error(&failure.error, failure.hint.as_deref()),
         },
-        OutputFormat::Json | OutputFormat::StreamJson => output::print(&Envelope::new(report), format),
+        OutputFormat::Json => output::print_json(&Envelope::new(report)),
+        OutputFormat::StreamJson => output::print_text(&output::line(&ResultEvent::from_report(report))),
     }
 }
 

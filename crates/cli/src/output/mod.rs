@@ -12,6 +12,7 @@ pub mod pager;
 pub mod phrases;
 pub mod progress;
 pub mod region;
+pub mod result_event;
 pub mod stream;
 pub mod table;
 pub mod time;
@@ -25,6 +26,7 @@ use crate::args::{GlobalArgs, OutputFormat};
 use color::{Colors, Style};
 use envelope::Envelope;
 use longhaul_core::Moment;
+use result_event::ResultEvent;
 use serde::Serialize;
 use std::os::fd::AsFd;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -41,9 +43,16 @@ pub fn format(global: &GlobalArgs) -> OutputFormat {
     })
 }
 
-/// Prints the envelope on stdout, on one line in stream format. People get a summary instead.
-pub fn print(envelope: &Envelope, format: OutputFormat) {
-    print_text(&if format == OutputFormat::StreamJson { line(envelope) } else { pretty(envelope) });
+/// Prints the envelope of a command without a finished run. The stream of a command that drives a run ends with
+/// a result event instead.
+pub fn print_without_run(global: &GlobalArgs, envelope: Envelope) {
+    match format(global) {
+        OutputFormat::StreamJson if global.pipes_json => {
+            print_text(&line(&ResultEvent::from_envelope(envelope)));
+        }
+        OutputFormat::StreamJson => print_text(&line(&envelope)),
+        OutputFormat::Json | OutputFormat::Text => print_json(&envelope),
+    }
 }
 
 pub fn print_error(error: &str, hint: Option<&str>) {

@@ -13,6 +13,7 @@ use crate::config::keys::{Key, Keys, ValueKind};
 use crate::output::envelope::Envelope;
 use crate::output::events::line::EventGap;
 use crate::output::lifecycle;
+use crate::output::result_event::ResultEvent;
 use clap::{Command, CommandFactory};
 use expect_test::expect_file;
 use longhaul_agent::transcript_message::TranscriptMessage;
@@ -137,6 +138,7 @@ fn derive(name: &str) -> Value {
         "schema" => schema_of::<schema::SchemaList>(),
         "events" => schema_of::<EventLine<'_>>(),
         "stream-json" => schema_of::<StreamLine>(),
+        "stream-result" => schema_of::<ResultEvent>(),
         "notify" => schema_of::<longhaul::NotificationBody>(),
         "lifecycle" => schema_of::<lifecycle::LifecycleEvent<'_>>(),
         "message" => schema_of::<TranscriptMessage>(),

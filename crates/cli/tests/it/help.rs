@@ -388,7 +388,9 @@ fn help_describes_every_flag_of_run() {
                   Maximum number of attempts, after which the run fails [default: 1000]
 
               --retry-base <DURATION>
-                  First wait between attempts [default: 2s]
+                  First wait between attempts; the later ones double [default: 2s]
+
+                  [alias: --retry-backoff]
 
               --retry-cap <DURATION>
                   Longest wait between attempts [default: 5m]
@@ -450,7 +452,7 @@ fn help_describes_every_flag_of_run() {
                   Possible values:
                   - json:        One JSON object
                   - text:        Text for people
-                  - stream-json: The agent's and Longhaul's events as JSON lines, then the JSON object
+                  - stream-json: The agent's and Longhaul's events as JSON lines, then one `result` event
 
               --json
                   Print JSON; short for `--output-format json`

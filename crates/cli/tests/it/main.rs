@@ -47,6 +47,7 @@ mod network;
 mod notify;
 mod orphans;
 mod output;
+mod own_script;
 mod paging;
 mod playbook;
 mod playbook_extract;

@@ -5,8 +5,10 @@
 
 use crate::call::Output;
 use crate::harness::Stage;
+use crate::recovering::{STEPS, run_to_mid_tool_with};
 use crate::server::{Server, WORK};
 use expect_test::expect;
+use rustix::process::Signal;
 use serde_json::Value;
 use std::fs;
 
@@ -234,14 +236,15 @@ fn text_of_a_failed_run_names_the_next_command() {
 }
 
 #[test]
-fn stream_json_has_all_events_and_ends_with_the_envelope() {
+fn stream_json_has_all_events_and_ends_with_the_result() {
     let stage = Stage::new();
     let output = run_work(&stage, &["--output-format", "stream-json"]);
     assert_eq!(output.code, 0, "{output:?}");
     let lines: Vec<Value> =
         output.stdout.lines().map(|line| serde_json::from_str(line).expect("every line is JSON")).collect();
     let (last, events) = lines.split_last().expect("there are lines");
-    assert_eq!((&last["run"]["outcome"], &last["success"]), (&"done".into(), &true.into()), "{last}");
+    assert_eq!((&last["type"], &last["subtype"]), (&"result".into(), &"success".into()), "{last}");
+    assert_eq!((&last["run"]["outcome"], &last["is_error"]), (&"done".into(), &false.into()), "{last}");
     // The order of simultaneous events of the two sources is random. The order within one source is fixed.
     let (longhaul_events, agent_events): (Vec<&Value>, Vec<&Value>) =
         events.iter().partition(|event| event["type"] == "longhaul");
@@ -279,14 +282,93 @@ fn stream_json_has_all_events_and_ends_with_the_envelope() {
         user
         system/status
         assistant
-        result/success
+        attempt_result/success
         system/session_state_changed"#]]
     .assert_eq(&names.join("\n"));
     // No line of the agent is lost: stdout has every line of the stored file, which omits partial messages.
     let stored = fs::read_to_string(stage.only_run().attempt(1).stream_path()).expect("the stream is stored");
     for line in stored.lines() {
-        assert!(output.stdout.lines().any(|printed| printed == line), "{line}");
+        let mut event: Value = serde_json::from_str(line).expect("every line is JSON");
+        let is_printed = if event["type"] == "result" {
+            event["type"] = "attempt_result".into();
+            lines.contains(&event)
+        } else {
+            output.stdout.lines().any(|printed| printed == line)
+        };
+        assert!(is_printed, "{line}");
     }
+}
+
+/// Returns the last line of a stream with exactly one result.
+fn only_result(output: &Output) -> Value {
+    let lines: Vec<Value> =
+        output.stdout.lines().map(|line| serde_json::from_str(line).expect("every line is JSON")).collect();
+    let results = lines.iter().filter(|line| line["type"] == "result").count();
+    assert_eq!(results, 1, "{output:?}");
+    lines.last().expect("there are lines").clone()
+}
+
+#[test]
+fn stream_of_a_run_without_success_ends_with_an_error_result() {
+    let check = |output: &Output, code: i32, subtype: &str, outcome: &str| {
+        assert_eq!(output.code, code, "{output:?}");
+        let result = only_result(output);
+        assert_eq!((&result["type"], &result["subtype"]), (&"result".into(), &subtype.into()), "{result}");
+        assert_eq!(result["is_error"], true, "{result}");
+        let run = &result["run"];
+        assert_eq!((&run["outcome"], &run["exit_code"]), (&outcome.into(), &code.into()), "{result}");
+        assert!(result["errors"].as_array().is_some_and(|errors| !errors.is_empty()), "{result}");
+        result
+    };
+    let stream = ["--output-format", "stream-json"];
+    let stage = Stage::new();
+    let output = stage.longhaul(["run", "p", "--agent-path", "/nowhere"]).args(stream).output();
+    let result = check(&output, 25, "error_during_execution", "not_started");
+    assert_eq!((&result["total_cost_usd"], &result["num_turns"]), (&0.0.into(), &0.into()));
+
+    let output = run_work(&stage, &["--max-turns", "1", "--no-wrap-up", "--output-format", "stream-json"]);
+    check(&output, 22, "error_max_turns", "out_of_time");
+
+    let (stage, server) = (Stage::new(), Server::start(STEPS));
+    let running = run_to_mid_tool_with(&stage, &stage.agent(), &server, &stream);
+    running.signal(Signal::INT);
+    let result = check(&running.output(), 130, "error_during_execution", "cancelled");
+    assert!(result["total_cost_usd"].as_f64() > Some(0.0), "{result}");
+    assert_eq!(result["num_turns"], 2, "{result}");
+}
+
+/// The next attempt starts a line of its own.
+#[test]
+fn incomplete_line_of_a_killed_agent_is_not_streamed() {
+    let stage = Stage::new();
+    let agent = stage.script(
+        "agent",
+        r#"echo '{"type":"system","subtype":"status"}'; printf '{"type":"assist'; kill -KILL $$"#,
+    );
+    let policy = ["p", "--max-retries", "1", "--retry-base", "1ms", "--output-format", "stream-json"];
+    let output = stage.run(&agent, &policy).output();
+    let result = only_result(&output);
+    assert_eq!((&result["run"]["fault"], &result["run"]["attempts"]), (&"crashed".into(), &2.into()));
+    assert_eq!(output.stdout.matches(r#""subtype":"status""#).count(), 2, "{output:?}");
+}
+
+/// The keys and types that the page shows are printed.
+#[test]
+fn result_event_has_the_documented_keys() {
+    let page = include_str!("../../../../docs/output.md");
+    let example = page.split("```json\n").nth(2).and_then(|rest| rest.split("```").next());
+    let mut example: Value = serde_json::from_str(example.expect("there is an example")).expect("it is JSON");
+    let stage = Stage::new();
+    let mut result = only_result(&run_work(&stage, &["--output-format", "stream-json"]));
+    // The page shows only some keys of the run, and another model.
+    let run = result["run"].as_object_mut().expect("an object");
+    run.retain(|key, _| example["run"].get(key).is_some());
+    for event in [&mut example, &mut result] {
+        let models = event["modelUsage"].as_object_mut().expect("an object");
+        assert_eq!(models.len(), 1, "{models:?}");
+        *models = models.values().map(|usage| ("model".to_owned(), usage.clone())).collect();
+    }
+    assert_same_shape("result", &example, &result);
 }
 
 #[test]

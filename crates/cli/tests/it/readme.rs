@@ -28,6 +28,7 @@ const PAGES: &[(&str, &str)] = &[
     ("docs/playbook.md", include_str!("../../../../docs/playbook.md")),
     ("docs/doctor.md", include_str!("../../../../docs/doctor.md")),
     ("docs/events.md", include_str!("../../../../docs/events.md")),
+    ("docs/workflows.md", include_str!("../../../../docs/workflows.md")),
     ("docs/schemas/README.md", include_str!("../../../../docs/schemas/README.md")),
 ];
 /// Source file that dispatches the developer commands.

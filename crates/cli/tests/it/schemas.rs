@@ -109,11 +109,18 @@ impl Invocation {
 
     fn check_run(&self, command: &str, is_lines: bool, code: i32, stdout: &str) {
         let dry_run = format!("{command}-dry-run");
+        let mut results = 0;
         for value in Deserializer::from_str(stdout).into_iter::<Value>() {
             let value =
                 value.unwrap_or_else(|error| panic!("{error} in the output of `{command}`: {stdout}"));
+            // Nothing follows the result of a run. `recover` prints several runs.
+            assert!(results == 0 || command == "recover", "{value} follows the result: {stdout}");
             if value["success"].is_boolean() && value["run"].is_object() {
+                assert!(!is_lines, "a stream ends with a result event: {value}");
                 validate("run", &value);
+            } else if is_lines && value["type"] == "result" {
+                results += 1;
+                validate("stream-result", &value);
             } else if code == 0 && self.has(&["--dry-run", "--dry_run"]) {
                 validate(&dry_run, &value);
             } else if self.has(&["--detach", "--detached"]) && value["run"].is_object() {

@@ -1,0 +1,95 @@
+//! Resolves the objectives of a plan against the project's files, and selects those that provers start with.
+//! It never picks one of several files with the same name.
+
+use super::Objective;
+
+/// Folders of dependencies, whose files belong to no project.
+const DEPENDENCY_DIRS: [&str; 2] = [".lake", "lake-packages"];
+
+/// The files of an iteration.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Assignment {
+    /// Files to work on, in the order of the plan. Each occurs once.
+    pub files: Vec<String>,
+    /// Files above the cap, for the next iteration.
+    pub deferred: Vec<String>,
+    /// Objectives whose file does not exist.
+    pub unresolved: Vec<Objective>,
+}
+
+/// An objective that names several files.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "PROGRESS.md, line {line}: `{name}` is the name of {} files: {}; write the path of one, such as `{}`",
+    matches.len(),
+    matches.join(", "),
+    path_hint(matches)
+)]
+pub struct AmbiguousObjective {
+    /// The name.
+    pub name: String,
+    /// Line that names it, starting at 1.
+    pub line: usize,
+    /// The files with this name, at least two.
+    pub matches: Vec<String>,
+}
+
+/// Returns a name that only this file has: a path without a folder needs `./`.
+fn path_hint(matches: &[String]) -> String {
+    let first = matches.first().map_or("", String::as_str);
+    if first.contains('/') { first.to_owned() } else { format!("./{first}") }
+}
+
+impl Assignment {
+    /// Resolves objectives against the project's files: paths relative to the project, separated by `/`. At
+    /// most `files_max` files are assigned.
+    ///
+    /// # Errors
+    /// Returns an error if a name without its full path belongs to several files.
+    pub fn new(
+        objectives: &[Objective],
+        project_files: &[String],
+        files_max: usize,
+    ) -> Result<Assignment, AmbiguousObjective> {
+        let mut assignment = Assignment::default();
+        for objective in objectives {
+            let mut matches = matching(&objective.name, project_files);
+            match matches.len() {
+                0 => assignment.unresolved.push(objective.clone()),
+                1 => assignment.files.append(&mut matches),
+                _ => {
+                    let Objective { name, line } = objective.clone();
+                    return Err(AmbiguousObjective { name, line, matches });
+                }
+            }
+        }
+        let mut seen = Vec::new();
+        assignment.files.retain(|file| {
+            let is_new = !seen.contains(file);
+            seen.push(file.clone());
+            is_new
+        });
+        assignment.deferred = assignment.files.split_off(files_max.min(assignment.files.len()));
+        Ok(assignment)
+    }
+}
+
+/// Returns the files that a name may mean, sorted. A path that exists means only itself.
+fn matching(name: &str, project_files: &[String]) -> Vec<String> {
+    let is_own = |file: &&String| !file.split('/').any(|folder| DEPENDENCY_DIRS.contains(&folder));
+    let own_files: Vec<&String> = project_files.iter().filter(is_own).collect();
+    let path = name.strip_prefix("./").unwrap_or(name);
+    if name.contains('/') && own_files.iter().any(|file| *file == path) {
+        return vec![path.to_owned()];
+    }
+    let is_match = |file: &&&String| {
+        file.strip_suffix(path).is_some_and(|folder| folder.is_empty() || folder.ends_with('/'))
+    };
+    let mut matches: Vec<String> = own_files.iter().filter(is_match).map(|file| (*file).clone()).collect();
+    matches.sort();
+    matches.dedup();
+    matches
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,98 @@
+use super::{IterationMeta, PhaseMeta, PhaseStatus, ProverMeta, ProverMode};
+use crate::archon::{Stage, slug};
+use expect_test::expect;
+use longhaul_core::{Dollars, Moment, Span, Usd};
+
+const START: Moment = Moment(1_774_679_984_120);
+
+fn prover(file: &str, status: PhaseStatus, cost: Option<u64>) -> (String, ProverMeta) {
+    let cost_usd = cost.map(|cents| Dollars(Usd::from_dollars(cents as f64 / 100.0).expect("an amount")));
+    (slug(file), ProverMeta { file: file.to_owned(), status, session_id: Some("4f0c".into()), cost_usd })
+}
+
+fn dollars(amount: f64) -> Usd {
+    Usd::from_dollars(amount).expect("an amount")
+}
+
+#[test]
+fn meta_has_the_keys_of_archon() {
+    let mut meta = IterationMeta::new(2, Stage::Prover, ProverMode::Parallel, START);
+    meta.plan = Some(PhaseMeta::ended(true, Span::from_secs(391), dollars(0.5)));
+    meta.provers.extend([
+        prover("A/B.lean", PhaseStatus::Done, Some(125)),
+        prover("C.lean", PhaseStatus::Error, Some(10)),
+    ]);
+    meta.end_provers(Span(698_900));
+    meta.review = Some(PhaseMeta::running());
+    meta.complete(Moment(START.0 + 1_052_999));
+    let json = serde_json::to_string_pretty(&meta).expect("string keys");
+    expect![[r#"
+        {
+          "iteration": 2,
+          "stage": "prover",
+          "mode": "parallel",
+          "startedAt": "2026-03-28T06:39:44Z",
+          "plan": {
+            "status": "done",
+            "durationSecs": 391,
+            "costUsd": 0.5
+          },
+          "prover": {
+            "status": "error",
+            "durationSecs": 698,
+            "costUsd": 1.35
+          },
+          "provers": {
+            "A_B": {
+              "file": "A/B.lean",
+              "status": "done",
+              "sessionId": "4f0c",
+              "costUsd": 1.25
+            },
+            "C": {
+              "file": "C.lean",
+              "status": "error",
+              "sessionId": "4f0c",
+              "costUsd": 0.1
+            }
+          },
+          "review": {
+            "status": "running"
+          },
+          "completedAt": "2026-03-28T06:57:17Z",
+          "wallTimeSecs": 1052,
+          "totalCostUsd": 1.85
+        }"#]]
+    .assert_eq(&json);
+}
+
+#[test]
+fn meta_of_archon_is_read() {
+    let crashed = r#"{"iteration": 2, "stage": "prover", "mode": "parallel", "startedAt": "2026-03-28T06:39:44Z",
+        "plan": {"status": "done", "durationSecs": 391}, "prover": {"status": "running"}, "newKey": {"a": 1},
+        "provers": {"C": {"file": "C.lean", "status": "running"}}}"#;
+    let meta: IterationMeta = serde_json::from_str(crashed).expect("it is a meta.json");
+    assert_eq!(meta.started_at.0, Moment(START.0 - 120));
+    assert_eq!((meta.completed_at, meta.total_cost_usd), (None, None));
+    let again = serde_json::to_value(&meta).expect("string keys");
+    assert_eq!(again["prover"], serde_json::json!({"status": "running"}));
+    assert_eq!(again.get("completedAt"), None);
+}
+
+#[test]
+fn prover_phase_is_done_only_if_all_provers_are() {
+    let status = |provers: &[PhaseStatus]| {
+        let mut meta = IterationMeta::new(1, Stage::Prover, ProverMode::Parallel, START);
+        let named = provers.iter().enumerate();
+        meta.provers.extend(named.map(|(index, status)| prover(&format!("{index}.lean"), *status, None)));
+        meta.end_provers(Span::ZERO);
+        assert!(meta.provers.values().all(|prover| prover.status != PhaseStatus::Running));
+        meta.prover.expect("it ended").status
+    };
+    assert_eq!(status(&[PhaseStatus::Done, PhaseStatus::Done]), PhaseStatus::Done);
+    assert_eq!(status(&[PhaseStatus::Done, PhaseStatus::Error]), PhaseStatus::Error);
+    assert_eq!(status(&[PhaseStatus::Running, PhaseStatus::Done]), PhaseStatus::Error);
+    let mut idle = IterationMeta::new(1, Stage::Prover, ProverMode::Parallel, START);
+    idle.end_provers(Span::ZERO);
+    assert_eq!(idle.prover, None, "no prover is no success");
+}

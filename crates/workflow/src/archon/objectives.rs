@@ -1,0 +1,167 @@
+//! Finds the objectives in a section of `PROGRESS.md`: the Lean files that head its list items. It never counts
+//! a file that a text only mentions, such as a finding, a dependency or a deferred target.
+
+mod file_names;
+mod label_purpose;
+
+use super::document::{DocumentLine, heading};
+use file_names::{bold_title, file_value, head_names, leading_names};
+use label_purpose::LabelPurpose;
+
+/// A Lean file that the plan agent assigns, as it is named in the text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Objective {
+    /// Path or bare name of the file. It ends with `.lean`.
+    pub name: String,
+    /// Line that names it, starting at 1.
+    pub line: usize,
+}
+
+/// The names in a section.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct SectionNames {
+    /// Names to assign. Each occurs once.
+    pub objectives: Vec<Objective>,
+    /// Other names at the head of an item: its label, its heading or its checkbox excludes it, or it is a plain
+    /// name below a label of unknown purpose.
+    pub excluded: Vec<Objective>,
+}
+
+/// A list item.
+struct Item<'a> {
+    /// Number of columns before its marker.
+    indent: usize,
+    /// The text after the marker and the checkbox.
+    text: &'a str,
+    is_checked: bool,
+}
+
+/// The lines that govern a list item.
+#[derive(Default)]
+struct Scope {
+    /// Levels of the excluding headings above, outermost first.
+    excluding_headings: Vec<usize>,
+    /// Whether a heading or a label above the list leaves its purpose open.
+    has_open_purpose: bool,
+    /// Whether the label of the list excludes it.
+    is_excluded: bool,
+    /// Indentation of the list's outermost items.
+    list_indent: Option<usize>,
+    /// Indentation of an item that is excluded with its nested items.
+    excluded_indent: Option<usize>,
+    /// Whether the line above belongs to an item.
+    follows_item: bool,
+}
+
+/// Returns the names in a section, in its order.
+pub(super) fn names_in(lines: &[DocumentLine]) -> SectionNames {
+    let (mut scope, mut names) = (Scope::default(), SectionNames::default());
+    for line in lines {
+        let found = scope.read_line(&line.text);
+        let list = if found.is_excluded { &mut names.excluded } else { &mut names.objectives };
+        for name in found.names {
+            if !list.iter().any(|objective| objective.name == name) {
+                list.push(Objective { name, line: line.number });
+            }
+        }
+    }
+    names
+}
+
+/// The names at the head of one line.
+#[derive(Default)]
+struct LineNames {
+    names: Vec<String>,
+    is_excluded: bool,
+}
+
+impl Scope {
+    /// Returns the names of this line, and updates the scope for the next line.
+    fn read_line(&mut self, line: &str) -> LineNames {
+        if let Some((level, title)) = heading(line) {
+            self.read_heading(level, title);
+        } else if let Some(item) = item(line) {
+            return self.read_item(&item);
+        } else {
+            self.read_paragraph(line);
+        }
+        LineNames::default()
+    }
+
+    fn read_heading(&mut self, level: usize, title: &str) {
+        let mut excluding_headings = std::mem::take(&mut self.excluding_headings);
+        excluding_headings.retain(|above| *above < level);
+        let purpose = LabelPurpose::new(title);
+        if purpose == LabelPurpose::Excluded {
+            excluding_headings.push(level);
+        }
+        *self =
+            Scope { excluding_headings, has_open_purpose: purpose == LabelPurpose::Open, ..Scope::default() };
+    }
+
+    /// A paragraph that starts bold or ends with a colon labels the list below it.
+    fn read_paragraph(&mut self, line: &str) {
+        let text = line.trim();
+        let title = bold_title(text);
+        if text.is_empty() {
+            self.follows_item = false;
+        }
+        // Indented text continues an item, as does text without a blank line between.
+        if text.is_empty() || line.starts_with([' ', '\t']) || (self.follows_item && title.is_none()) {
+            return;
+        }
+        if let Some(label) = title.or_else(|| text.strip_suffix(':')) {
+            let purpose = LabelPurpose::new(label);
+            self.has_open_purpose = purpose == LabelPurpose::Open;
+            self.is_excluded = purpose == LabelPurpose::Excluded;
+        } else if self.list_indent.is_some() {
+            // A label governs text below it, too, but only up to the end of its list.
+            self.is_excluded = false;
+        }
+        (self.list_indent, self.excluded_indent, self.follows_item) = (None, None, false);
+    }
+
+    fn read_item(&mut self, item: &Item<'_>) -> LineNames {
+        self.follows_item = true;
+        let list_indent = *self.list_indent.get_or_insert(item.indent);
+        if self.excluded_indent.is_some_and(|indent| item.indent <= indent) {
+            self.excluded_indent = None;
+        }
+        let title = bold_title(item.text).map_or(LabelPurpose::Open, LabelPurpose::new);
+        let is_finished = item.is_checked || item.text.starts_with("~~");
+        if self.excluded_indent.is_none() && (is_finished || title == LabelPurpose::Excluded) {
+            self.excluded_indent = Some(item.indent);
+        }
+        let is_excluded =
+            self.is_excluded || !self.excluding_headings.is_empty() || self.excluded_indent.is_some();
+        // A level of markers differs by at least two columns from the next.
+        let is_nested = item.indent >= list_indent + 2;
+        match file_value(item.text) {
+            Some(value) => LineNames { names: leading_names(value).0, is_excluded },
+            None if is_nested => LineNames::default(),
+            None => {
+                let (names, is_marked) = head_names(item.text);
+                LineNames { names, is_excluded: is_excluded || (self.has_open_purpose && !is_marked) }
+            }
+        }
+    }
+}
+
+/// Parses a list item such as `- text`, `2. text` or `* [ ] text`.
+fn item(line: &str) -> Option<Item<'_>> {
+    let text = line.trim_start();
+    // A tab reaches at least the next level.
+    let indent = line[..line.len() - text.len()].chars().map(|c| if c == '\t' { 4 } else { 1 }).sum();
+    let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    let rest = match digits {
+        0 => text.strip_prefix(['-', '*', '+']),
+        _ => text[digits..].strip_prefix(['.', ')']),
+    };
+    let rest = rest?.strip_prefix([' ', '\t'])?.trim_start();
+    let checked = ["[x]", "[X]"].iter().find_map(|mark| rest.strip_prefix(mark));
+    let text = checked.or_else(|| rest.strip_prefix("[ ]")).unwrap_or(rest).trim_start();
+    Some(Item { indent, text, is_checked: checked.is_some() })
+}
+
+#[cfg(test)]
+mod tests;
