@@ -37,8 +37,8 @@ struct Mutant {
 impl Mutant {
     /// Returns the flag of the swarm that simulates the mutated code.
     fn subject(&self) -> &'static str {
-        let is_of_workflows = ["core/src/workflow/", "sim/src/workflow/"];
-        let is_of_workflows = is_of_workflows.iter().any(|dir| self.file.starts_with(dir));
+        let modules = ["core/src/workflow", "sim/src/workflow"];
+        let is_of_workflows = modules.iter().any(|module| self.file.starts_with(module));
         if is_of_workflows { "--workflows" } else { "--runs" }
     }
 }
