@@ -6,13 +6,11 @@ use super::driver::Driver;
 use super::results::Results;
 use super::{WorkflowError, WorkflowObserver, WorkflowRequest, WorkflowStart};
 use crate::Environment;
-use crate::recover::{EXIT_POLL_INTERVAL, EXIT_POLLS_MAX};
 use crate::live::{RunMarker, random_seed};
+use crate::recover::{EXIT_POLL_INTERVAL, EXIT_POLLS_MAX};
 use jiff::Zoned;
 use longhaul_core::{CancelSource, Moment, Workflow, WorkflowEvent, WorkflowRecord};
-use longhaul_store::{
-    Home, Journal, LoadedJournal, NewWorkflow, StoreError, WorkflowDir, WorkflowPlan,
-};
+use longhaul_store::{Home, Journal, LoadedJournal, NewWorkflow, StoreError, WorkflowDir, WorkflowPlan};
 use longhaul_workflow::WorkflowFile;
 use std::path::Path;
 use tokio::sync::mpsc;
@@ -66,8 +64,19 @@ pub(super) async fn open(
         results.apply(&dir, &plan.policy, record)?;
     }
     let workflow = Workflow::replay(loaded.records());
-    let driver =
-        Driver::new(home, environment, dir, plan, file, workflow, journal, commands, results, observer, cancels);
+    let driver = Driver::new(
+        home,
+        environment,
+        dir,
+        plan,
+        file,
+        workflow,
+        journal,
+        commands,
+        results,
+        observer,
+        cancels,
+    );
     Ok((driver, first))
 }
 
@@ -78,17 +87,8 @@ fn create(
     let now = Zoned::now();
     let started_at = Moment(now.timestamp().as_millisecond() as u64);
     let _lock = home.lock_project(&request.project_dir, None)?;
-    let WorkflowRequest {
-        name,
-        project_dir,
-        file,
-        parameters,
-        focus,
-        policy,
-        runs,
-        origins,
-        memory_reserve,
-    } = request;
+    let WorkflowRequest { name, project_dir, file, parameters, focus, policy, runs, origins, memory_reserve } =
+        request;
     let plan = WorkflowPlan {
         longhaul_version: env!("CARGO_PKG_VERSION").to_owned(),
         started_at: started_at.into(),

@@ -43,7 +43,8 @@ pub async fn drive(
     let workflow = supervisor.observe_workflow(start, observer);
     signals::cancel(workflow.canceller())?;
     let report = workflow.await?;
-    for run in report.status.phases.iter().flat_map(|phase| &phase.items).filter_map(|item| item.run.as_ref()) {
+    for run in report.status.phases.iter().flat_map(|phase| &phase.items).filter_map(|item| item.run.as_ref())
+    {
         if let Ok(Some(dir)) = home.run_with_id(run) {
             run_learning::queue_sessions(dir.path());
         }
