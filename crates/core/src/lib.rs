@@ -31,6 +31,7 @@ mod printed;
 mod record;
 mod remedy;
 mod resume_strategy;
+mod review;
 mod run;
 #[cfg(feature = "schema")]
 pub mod schema;
@@ -46,7 +47,7 @@ mod worst_case;
 pub use api_call::{ApiCall, ApiCallError, ApiCallPolicy, CallDecision, GiveUpReason};
 pub use attempt_notes::{AnsweredQuestion, BackgroundTask, BlockedCall};
 pub use calendar::{parse_rfc3339, rfc3339};
-pub use check::{CheckResult, Checks};
+pub use check::{CheckResult, CheckStage, Checks};
 pub use classify::classify;
 pub use clocks::Clocks;
 pub use event::{
@@ -58,7 +59,7 @@ pub use evidence::{
 };
 pub use fault::Fault;
 pub use history::{
-    AttemptEnd, AttemptHistory, CheckHistory, HistoryEvent, HistoryEventKind, OutageHistory, RunHistory,
+    AttemptEnd, AttemptHistory, CheckHistory, HistoryEvent, HistoryEventKind, OutageHistory, ReviewHistory, RunHistory,
     StopOrder, SummaryHistory, WaitHistory,
 };
 pub use ids::{RunId, SessionId};
@@ -74,8 +75,9 @@ pub use printed::{Dollars, Rfc3339, Seconds};
 pub use record::{AfterAttempt, Record, StopCause};
 pub use remedy::{Remedy, final_outcome, remedy};
 pub use resume_strategy::{Continuity, ResumeStrategy, SessionFileState, StrategyReason, StrategySet};
+pub use review::{Review, ReviewResult, ReviewVerdict};
 pub use run::{
-    Deadline, DeadlineKind, LimitState, Observations, Phase, PhaseKind, RecoveryFinding, Run, State,
+    AfterWait, Deadline, DeadlineKind, LimitState, Observations, Phase, PhaseKind, RecoveryFinding, Run, State,
     WrapUpStage,
 };
 pub use spec::{

@@ -28,9 +28,16 @@ pub enum Action {
     StartSummary(AttemptPlan),
     /// Stop the summary that is running. Its result is still reported.
     StopSummary,
-    /// Run check number `n` and report its result once its processes are gone.
+    /// Run the commands of check number `n` and report their result once their processes are gone.
     StartCheck(u32),
-    /// Stop the check that is running. Its result is still reported.
+    /// Have a model review the work for this check. Report its evidence once its processes are gone.
+    StartReview {
+        /// Number of the check, starting at 1.
+        check: u32,
+        /// Number of the reviewer process in the run, starting at 1.
+        review: u32,
+    },
+    /// Stop the check that is running: its command or its reviewer. The result is still reported.
     StopCheck,
     /// Start the agent.
     Spawn(AttemptPlan),
