@@ -1,6 +1,6 @@
 //! Reviews: a model that reads the work as the last part of a check. The core reads only its structured verdict.
 
-use crate::{ApiCallPolicy, Evidence, Fault, OutageBound, Policy, Remedy, Span, classify, remedy};
+use crate::{ApiCallPolicy, Evidence, Fault, OutageBound, Policy, Remedy, Span, StopCause, classify, remedy};
 use serde::{Deserialize, Serialize};
 
 // A reviewer that crashed or gave no answer three times fails for a reason that a further request does not
@@ -69,6 +69,9 @@ pub(crate) fn review_result(evidence: &Evidence) -> ReviewResult {
             ReviewResult::Passed
         }
         (None | Some(Fault::Permission), Some(verdict)) => ReviewResult::Failed(verdict.missing),
+        (None, None) if evidence.stop_cause == Some(StopCause::LimitReached) => {
+            ReviewResult::NoVerdict(Fault::Interrupted)
+        }
         (None, None) => ReviewResult::NoVerdict(Fault::Unfinished),
         (Some(fault), _) => ReviewResult::NoVerdict(fault),
     }
