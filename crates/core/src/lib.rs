@@ -87,7 +87,7 @@ pub use spec::{
 pub use stall_report::{
     PROBE_TIMEOUT, ProcessActivity, ProcessState, STALL_DEFERRAL_FACTOR_MAX, StallReport,
 };
-pub use step::{Action, AttemptPlan, Nudge, PromptKind, SessionPlan, Step, StopLevel};
+pub use step::{Action, AttemptPlan, Nudge, PromptKind, ReviewPlan, SessionPlan, Step, StopLevel};
 pub use summary::{HandoffSummary, SummaryReport, SummaryResult};
 pub use time::{Moment, Span};
 pub use tokens::Tokens;

@@ -11,7 +11,7 @@ use crate::limits::TurnSize;
 use crate::review::{ReviewRetry, review_result};
 use crate::{
     Action, CheckResult, CheckStage, Evidence, Fault, Limit, LimitThreshold, LimitUsage, Moment, Now, Outcome,
-    OutcomeKind, Policy, Record, ReviewResult, final_outcome,
+    OutcomeKind, Policy, Record, ReviewPlan, ReviewResult, final_outcome,
 };
 
 impl Run {
@@ -22,8 +22,12 @@ impl Run {
             return self.end_check(policy, now, CheckResult::Stopped);
         }
         self.record(Record::ReviewStarted { at: now.at, after_commands: has_commands(policy) });
-        let (check, review) = (self.state.checks, self.state.reviews);
-        self.step.actions.push(Action::StartReview { check, review });
+        self.step.actions.push(Action::StartReview(ReviewPlan {
+            review: self.state.reviews,
+            check: self.state.checks,
+            attempt: self.state.attempts(),
+            remaining: self.remaining(policy, now.at),
+        }));
     }
 
     /// Ends the check with the reviewer's verdict. Without one, the reviewer starts again or the run finishes.

@@ -16,7 +16,7 @@ use crate::{
     Action, AfterAttempt, AgentResult, ApiError, AttemptPlan, CancelSource, CheckResult, Continuity, Event,
     Evidence, Exit, Fault, FoundAttempt, Jitter, KeepGoingPrompt, MessageError, Moment, Notice, Now, Outcome,
     Policy, Preset, ProcessActivity, ProcessId, ProcessState, PromptKind, RateLimit, RateLimitStatus, Record,
-    Remaining, ResumeRequest, ReviewResult, ReviewVerdict, Run, SessionFileState, SessionId, SessionPlan, Span, SpawnError, StartupError,
+    Remaining, ResumeRequest, ReviewPlan, ReviewResult, ReviewVerdict, Run, SessionFileState, SessionId, SessionPlan, Span, SpawnError, StartupError,
     Step, StopReason, StrategyReason, SummaryReport, SummaryResult, TerminalReason, Tokens, Usage, Usd,
 };
 use expect_test::Expect;
@@ -484,7 +484,9 @@ impl TraceRun<'_> {
             Action::StartSummary(plan) => format!("> summarize for {}", plan.attempt),
             Action::StopSummary => "> stop summary".to_owned(),
             Action::StartCheck(number) => format!("> check {number}"),
-            Action::StartReview { check, review } => format!("> review {review} of check {check}"),
+            Action::StartReview(ReviewPlan { review, check, remaining, .. }) => {
+                format!("> review {review} of check {check}{}", remaining_text(*remaining))
+            }
             Action::StopCheck => "> stop check".to_owned(),
             Action::Spawn(plan) if plan.with_summary => format!("> spawn {}, with summary", plan.attempt),
             Action::Spawn(plan) => format!("> spawn {}", plan.attempt),
