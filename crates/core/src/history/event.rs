@@ -63,6 +63,8 @@ pub enum HistoryEventKind {
         result: ReviewResult,
         /// Duration of the process.
         duration: Span,
+        /// Usage of the process.
+        usage: Usage,
         /// Time at which the reviewer is started again. `None` if it is not.
         retry_at: Option<Moment>,
     },

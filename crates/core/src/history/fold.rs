@@ -121,7 +121,13 @@ impl RunHistory {
                 let review = self.checks.last_mut()?.review.as_mut()?;
                 (review.result, review.usage) = (Some(*result), review.usage.plus(*usage));
                 let duration = at.since(review.started_at);
-                HistoryEventKind::ReviewEnded { check, result: *result, duration, retry_at: *retry_at }
+                HistoryEventKind::ReviewEnded {
+                    check,
+                    result: *result,
+                    duration,
+                    usage: *usage,
+                    retry_at: *retry_at,
+                }
             }
             Record::CheckEnded { result, .. } => {
                 let check = self.checks.last_mut()?;

@@ -14,6 +14,9 @@ use crate::{
     OutcomeKind, Policy, Record, ReviewPlan, ReviewResult, final_outcome,
 };
 
+// After a usage limit without a known reset, the first wait is this step of the schedule.
+const UNKNOWN_RESET_STEP: u32 = 4;
+
 impl Run {
     /// Starts the reviewer, unless a limit is exhausted or the run is being cancelled.
     pub(super) fn start_review(&mut self, policy: &Policy, now: Now) {
@@ -74,6 +77,7 @@ impl Run {
         }
         let state = &self.state;
         let started_at = state.review_started_at.unwrap_or(now.at);
+        let later = |step| now.at + policy.backoff.delay(step, None, now.roll);
         let at = match policy.review_retry(fault) {
             ReviewRetry::Within(call) if final_outcome(fault) == OutcomeKind::RetryLater => {
                 retry_at(&call, now, started_at, state.review_outages)
@@ -81,18 +85,21 @@ impl Run {
             ReviewRetry::Within(call) => retry_at(&call, now, started_at, state.review_failures),
             ReviewRetry::AfterReset => {
                 let reset = evidence.rate_limit.and_then(|limit| limit.resets_at);
-                let reset = reset.filter(|reset| *reset > now.at);
-                reset.map(|reset| after_reset(reset, policy.reset_jitter, now.roll))
+                Some(match reset.filter(|reset| *reset > now.at) {
+                    Some(reset) => after_reset(reset, policy.reset_jitter, now.roll),
+                    // The waits grow, because the window may last for hours.
+                    None => later(UNKNOWN_RESET_STEP + state.review_outages),
+                })
             }
             ReviewRetry::Never => None,
         };
         let give_up = |retry_at| AfterReview::GiveUp(without_verdict(fault, retry_at));
-        let Some(at) = at else { return give_up(None) };
+        let Some(at) = at else { return give_up(later(state.review_outages)) };
         let exceeds_reset_wait = policy.review_retry(fault) == ReviewRetry::AfterReset
             && policy.max_reset_wait.is_some_and(|longest| at.since(now.at) > longest);
         // Something of the wall time must remain after the wait.
         let exceeds_wall = policy.limits.wall.is_some_and(|wall| state.clocks.wall(at) >= wall);
-        if exceeds_reset_wait || exceeds_wall { give_up(Some(at)) } else { AfterReview::Retry(at) }
+        if exceeds_reset_wait || exceeds_wall { give_up(at) } else { AfterReview::Retry(at) }
     }
 
     /// Returns the limit that is exhausted at `at` with the usage of this reviewer, if any.
@@ -120,9 +127,9 @@ enum AfterReview {
 
 /// Returns the outcome of a run whose reviewer gave no verdict because of this fault. The work is unverified,
 /// unless the fault is one that a person or time must remove.
-fn without_verdict(fault: Fault, retry_at: Option<Moment>) -> Outcome {
+fn without_verdict(fault: Fault, retry_at: Moment) -> Outcome {
     match final_outcome(fault) {
-        kind @ OutcomeKind::RetryLater => Outcome { retry_at, ..Outcome::from_fault(kind, fault) },
+        kind @ OutcomeKind::RetryLater => Outcome { retry_at: Some(retry_at), ..Outcome::from_fault(kind, fault) },
         kind @ OutcomeKind::NeedsPerson => Outcome::from_fault(kind, fault),
         OutcomeKind::Done
         | OutcomeKind::Failed

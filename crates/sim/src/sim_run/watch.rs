@@ -2,8 +2,8 @@
 
 use crate::coverage::Coverage;
 use crate::oracles::{
-    AttemptCase, Bounds, CheckWatch, Facts, KeepGoingWatch, LimitWatch, Oracle, OracleResult, SessionWatch,
-    StallWatch, StopWatch, StrategyWatch, SummaryWatch, check_reaction, check_truth, check_wait, ensure,
+    AttemptCase, Bounds, CheckWatch, Facts, KeepGoingWatch, LimitWatch, Oracle, OracleResult, ReviewWatch,
+    SessionWatch, StallWatch, StopWatch, StrategyWatch, SummaryWatch, check_reaction, check_truth, check_wait, ensure,
 };
 use crate::world::{EndedAttempt, World};
 use longhaul_core::{
@@ -16,6 +16,7 @@ pub(crate) struct OracleSet<'a> {
     pub facts: Facts<'a>,
     bounds: Bounds,
     checks: CheckWatch,
+    reviews: ReviewWatch,
     summaries: SummaryWatch,
     keep_going: KeepGoingWatch,
     pub strategies: StrategyWatch,
@@ -40,6 +41,7 @@ impl<'a> OracleSet<'a> {
             facts: Facts::new(policy),
             bounds: Bounds::default(),
             checks: CheckWatch::default(),
+            reviews: ReviewWatch::default(),
             summaries: SummaryWatch::default(),
             keep_going: KeepGoingWatch::default(),
             strategies: StrategyWatch::default(),
@@ -60,11 +62,13 @@ impl<'a> OracleSet<'a> {
             // Events of this moment are processed next.
             let limited = self.limits.is_late(&self.facts, Moment(now.0 - 1));
             self.checks.check_overdue(now, &self.facts, limited)?;
+            self.reviews.check_overdue(now, &self.facts, limited)?;
             self.summaries.check_overdue(now, &self.facts)?;
             self.stalls.check_overdue(now, event, &self.facts)?;
         }
         self.facts.receive(now, event);
         self.strategies.receive(event);
+        self.reviews.receive(event);
         self.limits.receive(now, event, &self.facts);
         self.stops.receive(now, event);
         self.stalls.receive(now, event);
@@ -110,6 +114,8 @@ impl<'a> OracleSet<'a> {
         self.keep_going.on_record(record, &self.facts, &self.limits)?;
         self.limits.on_record(record, &self.facts)?;
         self.checks.on_record(record, &self.facts)?;
+        let is_alive = world.has_live_process();
+        self.reviews.on_record(record, &self.facts, world.reviewed.as_ref(), is_alive)?;
         // This match lists every record: consider for a new one which oracles must watch it.
         match record {
             Record::RunReopened { .. } => self.reopen(),
@@ -147,6 +153,7 @@ impl<'a> OracleSet<'a> {
                 }
             }
             Record::CheckEnded { result, .. } => coverage.count("check", result.as_str()),
+            Record::ReviewEnded { result, .. } => coverage.count("review", result.as_str()),
             Record::StallDeferred { .. } => coverage.count("stall", "deferred"),
             Record::AttemptEnded { at, fault, next, .. } => {
                 self.on_attempt_ended(*at, *fault, next, world, coverage)?;
@@ -159,6 +166,7 @@ impl<'a> OracleSet<'a> {
             | Record::ProgressMade { .. }
             | Record::InputClosed { .. }
             | Record::CheckStarted { .. }
+            | Record::ReviewStarted { .. }
             | Record::CheckStopOrdered { .. }
             | Record::Recovered { .. }
             | Record::Downtime { .. }
