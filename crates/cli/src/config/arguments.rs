@@ -26,6 +26,7 @@ const DETAILS: &[(&str, &str)] = &[
     ("max_idle_stops", "keep_going"),
     ("max_failed_checks", CHECK),
     ("check_timeout", CHECK),
+    ("review_timeout", "review"),
     ("learn_judge", "learn"),
     ("learn_tokens", "learn"),
 ];

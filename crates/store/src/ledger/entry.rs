@@ -370,7 +370,7 @@ impl LedgerEntry {
         let entry = &mut self.run;
         entry.state = run_state;
         entry.outcome = outcome.map(|outcome| outcome.kind);
-        entry.fault = outcome.map_or(state.fault, |outcome| outcome.fault);
+        entry.fault = outcome.map_or(state.wait_fault(), |outcome| outcome.fault);
         (entry.until, entry.ended_at) = (until.map(Rfc3339), ended_at.map(Rfc3339));
         entry.retry_at = outcome.and_then(|outcome| outcome.retry_at).map(Rfc3339);
         entry.active = ended_at.map(|ended| state.clocks.active(ended));
