@@ -166,7 +166,7 @@ impl State {
                 self.checks += 1;
                 self.check_has_commands = true;
                 self.review_started_at = None;
-                (self.review_outages, self.review_failures) = (0, 0);
+                (self.review_outages, self.review_failures, self.no_verdict) = (0, 0, None);
                 self.phase = Phase::Checking { since: *at, stage: CheckStage::Commands, stop_cause: None };
             }
             Record::ReviewStarted { at, after_commands } => {
@@ -178,10 +178,14 @@ impl State {
             }
             Record::ReviewEnded { at, result, usage, retry_at } => {
                 self.usage = self.usage.plus(*usage);
-                if let (ReviewResult::NoVerdict(fault), Some(until)) = (*result, *retry_at) {
-                    self.count_review_retry(fault);
-                    let next = AfterWait::Review(fault);
-                    self.phase = Phase::Waiting { since: *at, until, next };
+                match (*result, *retry_at) {
+                    (ReviewResult::NoVerdict(fault), Some(until)) => {
+                        self.count_review_retry(fault);
+                        let next = AfterWait::Review(fault);
+                        self.phase = Phase::Waiting { since: *at, until, next };
+                    }
+                    (ReviewResult::NoVerdict(fault), None) => self.no_verdict = Some(fault),
+                    (ReviewResult::Passed | ReviewResult::Failed(_), _) => {}
                 }
             }
             Record::CheckStopOrdered { cause, .. } => {

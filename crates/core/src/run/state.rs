@@ -196,6 +196,8 @@ pub struct State {
     pub review_outages: u32,
     /// Number of its other reviewers without a verdict. A suspension does not count.
     pub review_failures: u32,
+    /// Fault because of which the last check ended without a verdict of its reviewer.
+    pub no_verdict: Option<Fault>,
     /// Usage of all ended attempts, summaries and reviews.
     pub usage: Usage,
     /// Number of calls that guards denied in all ended attempts.
