@@ -222,7 +222,7 @@ fn review_is_shown_by_dry_run_and_can_be_switched_off() {
     assert_eq!(dry_run(&["--review=none"])["review"], Value::Null);
     let user_config = stage.user_home().join(".config/longhaul/config.toml");
     fs::create_dir_all(user_config.parent().expect("a parent")).expect("the stage is writable");
-    fs::write(&user_config, "[run]\nreview = \"haiku\"\n").expect("the stage is writable");
+    fs::write(&user_config, "review = \"haiku\"\n").expect("the stage is writable");
     assert_eq!(dry_run(&[])["review"]["model"], "haiku");
     assert_eq!(dry_run(&["--review=none"])["review"], Value::Null);
 }
