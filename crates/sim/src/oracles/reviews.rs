@@ -132,7 +132,10 @@ impl ReviewWatch {
         let result = match (ended.truth, ended.evidence.review) {
             (None, Some(verdict)) if verdict.complete && verdict.missing == 0 => ReviewResult::Passed,
             (None, Some(verdict)) => ReviewResult::Failed(verdict.missing),
-            (None, None) => ReviewResult::NoVerdict(Fault::Unfinished),
+            (None, None) => ReviewResult::NoVerdict(match self.process.stop_cause {
+                Some(StopCause::LimitReached) => Fault::Interrupted,
+                _ => Fault::Unfinished,
+            }),
             (Some(truth), _) => ReviewResult::NoVerdict(match (truth, self.process.stop_cause) {
                 (Fault::UsageLimit, cause) if cause != Some(StopCause::LimitReached) => Fault::UsageLimit,
                 (_, Some(StopCause::TimedOut)) => Fault::AttemptTimeout,

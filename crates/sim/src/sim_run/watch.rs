@@ -24,6 +24,8 @@ pub(crate) struct OracleSet<'a> {
     stalls: StallWatch,
     sessions: SessionWatch,
     stops: StopWatch,
+    /// End of the last sleep. Events of that moment precede its decisions.
+    woke_at: Option<Moment>,
     /// Whether the run was resumed, and its next attempt has not started yet.
     reopened: bool,
     /// Number of attempts before the run was resumed.
@@ -49,6 +51,7 @@ impl<'a> OracleSet<'a> {
             stalls: StallWatch::default(),
             sessions: SessionWatch::default(),
             stops: StopWatch::default(),
+            woke_at: None,
             reopened: false,
             attempts_before: 0,
             cancel_decided: None,
@@ -60,11 +63,15 @@ impl<'a> OracleSet<'a> {
     pub(crate) fn receive(&mut self, now: Moment, event: &Event) -> OracleResult {
         if !matches!(event, Event::Ticked | Event::Downtime(_) | Event::Recovered { .. }) {
             // Events of this moment are processed next.
-            let limited = self.limits.is_late(&self.facts, Moment(now.0 - 1));
+            let woke_now = self.woke_at == Some(now);
+            let limited = !woke_now && self.limits.is_late(&self.facts, Moment(now.0 - 1));
             self.checks.check_overdue(now, &self.facts, limited)?;
             self.reviews.check_overdue(now, &self.facts, limited)?;
             self.summaries.check_overdue(now, &self.facts)?;
             self.stalls.check_overdue(now, event, &self.facts)?;
+        }
+        if matches!(event, Event::Downtime(_)) {
+            self.woke_at = Some(now);
         }
         self.facts.receive(now, event);
         self.strategies.receive(event);

@@ -26,7 +26,6 @@ impl World {
         self.remaining_faults -= u32::from(reviewer.truth.is_some());
         if reviewer.truth.is_none() {
             reviewer.evidence.review = self.verdict();
-            reviewer.truth = reviewer.evidence.review.is_none().then_some(Fault::Unfinished);
         }
         self.reviewer = Some(reviewer);
         let hangs = self.rng.chance(self.mix.review_hangs);
