@@ -98,13 +98,13 @@ fn outage_bounds_apply_to_reviews() {
     check_rest_with(&brief, &format!("{DONE}; swept"), "review 529; tick; review 529", expect![[r#"
         review 529       no verdict (overloaded) for 5 of 14, again in 2s
         tick             review started; > review 2 of check 1
-        review 529       no verdict (overloaded) for 5 of 19; check failed; retry_later by overloaded; > finish 75
+        review 529       no verdict (overloaded) for 5 of 19; check failed; retry_later by overloaded in 4s; > finish 75
     "#]]);
     let counted = Policy { outage_bound: OutageBound::Retries, retries_max: 1, ..reviewed() };
     check_rest_with(&counted, &format!("{DONE}; swept"), "review 529; tick; review 529", expect![[r#"
         review 529       no verdict (overloaded) for 5 of 14, again in 2s
         tick             review started; > review 2 of check 1
-        review 529       no verdict (overloaded) for 5 of 19; check failed; retry_later by overloaded; > finish 75
+        review 529       no verdict (overloaded) for 5 of 19; check failed; retry_later by overloaded in 4s; > finish 75
     "#]]);
 }
 
@@ -116,7 +116,7 @@ fn review_waits_for_the_reset_of_a_usage_limit() {
         review passes    review passed for 5 of 19; check passed; done; > finish 0
     "#]]);
     check("review usage", expect![[r#"
-        review usage     no verdict (usage_limit) for 5 of 14; check failed; retry_later by usage_limit; > finish 75
+        review usage     no verdict (usage_limit) for 5 of 14, again in 32s
     "#]]);
     let impatient = Policy { max_reset_wait: Some(Span::from_hours(1)), ..reviewed() };
     check_rest_with(&impatient, &format!("{DONE}; swept"), "review usage +2h", expect![[r#"
