@@ -1,6 +1,7 @@
 //! The policy of a run: a preset, and what the flags change in it.
 
 use super::agent::model;
+use super::NONE;
 use super::limits::duration_limit;
 use crate::time_arg::duration;
 use clap::Args;
@@ -128,10 +129,9 @@ fn review_model(text: &str) -> Result<ReviewModel, String> {
 
 /// A reviewer without a time limit could keep an unattended run from finishing.
 fn review_timeout(text: &str) -> Result<Span, String> {
-    duration(text).and_then(|timeout| {
-        let is_positive = timeout > Span::ZERO;
-        is_positive.then_some(timeout).ok_or_else(|| "a review needs a time limit, such as `10m`".to_owned())
-    })
+    let timeout = if text == NONE { Span::ZERO } else { duration(text)? };
+    let is_positive = timeout > Span::ZERO;
+    is_positive.then_some(timeout).ok_or_else(|| "a review needs a time limit, such as `10m`".to_owned())
 }
 
 fn on_terminate(text: &str) -> Result<OnTerminate, String> {
