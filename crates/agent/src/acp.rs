@@ -18,7 +18,8 @@ mod usage_meter;
 use crate::prompts::{background_note, prompt, prompt_text};
 use crate::{
     AgentContext, AgentEnvironment, AttemptSnapshot, Conversation, Decoder, Dialect, DoneSignals,
-    EffectRules, Guards, Invocation, Prices, PriorAttempts, ReviewRequest, SessionLayout, UserTables, UserTablesError,
+    EffectRules, Guards, Invocation, Prices, PriorAttempts, ReviewRequest, SessionLayout, UserTables,
+    UserTablesError,
 };
 use agent_client_protocol_schema::{AGENT_METHOD_NAMES, CancelNotification};
 use longhaul_core::{AttemptPlan, BackgroundTask, PromptKind, Remaining};

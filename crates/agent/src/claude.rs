@@ -33,7 +33,8 @@ mod wire;
 use crate::prompts::{background_note, prompt_text};
 use crate::{
     AgentContext, AgentEnvironment, AttemptSnapshot, Conversation, Decoder, Dialect, DoneSignals,
-    EffectRules, Guards, Invocation, Prices, PriorAttempts, ReviewRequest, SessionLayout, UserTables, UserTablesError,
+    EffectRules, Guards, Invocation, Prices, PriorAttempts, ReviewRequest, SessionLayout, UserTables,
+    UserTablesError,
 };
 use longhaul_core::{AttemptPlan, BackgroundTask, PromptKind, Remaining};
 use std::sync::Arc;

@@ -4,8 +4,8 @@ use crate::acp::Acp;
 use crate::claude::Claude;
 use crate::transcript_message::TranscriptMessage;
 use crate::{
-    AgentEnvironment, AttemptSnapshot, Conversation, GuardError, Guards, ReviewRequest, SessionLayout, SideEffects,
-    UserTables, UserTablesError, WrittenSummary, check_hosts,
+    AgentEnvironment, AttemptSnapshot, Conversation, GuardError, Guards, ReviewRequest, SessionLayout,
+    SideEffects, UserTables, UserTablesError, WrittenSummary, check_hosts,
 };
 use longhaul_core::{
     AttemptPlan, BackgroundTask, Evidence, Exit, Notice, Policy, PromptKind, Remaining, RunId, RunSpec, Usage,

@@ -58,7 +58,9 @@ pub use handoff::{
 pub use messages::for_user;
 pub use network::{NetworkError, check_hosts};
 pub use prices::Prices;
-pub use review::{REVIEW_DIFF_BYTES_MAX, REVIEW_TURNS_MAX, ReviewAnswer, ReviewDiff, ReviewRequest, review_prompt};
+pub use review::{
+    REVIEW_DIFF_BYTES_MAX, REVIEW_TURNS_MAX, ReviewAnswer, ReviewDiff, ReviewRequest, review_prompt,
+};
 pub use session_layout::{Health, SessionDocument, SessionHistory, SessionLayout};
 pub use side_effects::{BoundedLog, EndedCall, SideEffects, UnresolvedCall};
 pub use snapshot::{AttemptSnapshot, EventCounts};

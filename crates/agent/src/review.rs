@@ -58,7 +58,10 @@ impl ReviewAnswer {
 
     /// Returns the verdict, which decides what follows.
     pub(crate) fn verdict(&self) -> ReviewVerdict {
-        ReviewVerdict { complete: self.complete, missing: u32::try_from(self.missing.len()).unwrap_or(u32::MAX) }
+        ReviewVerdict {
+            complete: self.complete,
+            missing: u32::try_from(self.missing.len()).unwrap_or(u32::MAX),
+        }
     }
 }
 
@@ -131,7 +134,8 @@ mod tests {
             assert_eq!(parse(other), None, "{other}");
         }
         assert_eq!(parse(r#"{"complete":true,"missing":[],"files":3}"#), None);
-        let many = format!(r#"{{"complete":false,"missing":["{}"{}]}}"#, "é".repeat(9_000), r#","x""#.repeat(99));
+        let many =
+            format!(r#"{{"complete":false,"missing":["{}"{}]}}"#, "é".repeat(9_000), r#","x""#.repeat(99));
         let answer = ReviewAnswer::parse(&many).expect("the answer is valid");
         assert_eq!((answer.missing.len(), answer.missing[0].len()), (50, 2_000));
     }
@@ -197,7 +201,8 @@ mod tests {
             It wrote no last message.
 
             No file has changed since the work started, except files that git ignores.
-        "#]].assert_eq(&end(ReviewDiff::Patch("\n".to_owned())));
+        "#]]
+        .assert_eq(&end(ReviewDiff::Patch("\n".to_owned())));
         let long = end(ReviewDiff::Patch("é".repeat(REVIEW_DIFF_BYTES_MAX)));
         expect![[r#"
             It wrote no last message.

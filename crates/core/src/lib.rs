@@ -59,8 +59,8 @@ pub use evidence::{
 };
 pub use fault::Fault;
 pub use history::{
-    AttemptEnd, AttemptHistory, CheckHistory, HistoryEvent, HistoryEventKind, OutageHistory, ReviewHistory, RunHistory,
-    StopOrder, SummaryHistory, WaitHistory,
+    AttemptEnd, AttemptHistory, CheckHistory, HistoryEvent, HistoryEventKind, OutageHistory, ReviewHistory,
+    RunHistory, StopOrder, SummaryHistory, WaitHistory,
 };
 pub use ids::{RunId, SessionId};
 pub use keep_going::{KeepGoing, KeepGoingPrompt};
@@ -77,8 +77,8 @@ pub use remedy::{Remedy, final_outcome, remedy};
 pub use resume_strategy::{Continuity, ResumeStrategy, SessionFileState, StrategyReason, StrategySet};
 pub use review::{Review, ReviewResult, ReviewVerdict};
 pub use run::{
-    AfterWait, Deadline, DeadlineKind, LimitState, Observations, Phase, PhaseKind, RecoveryFinding, Run, State,
-    WrapUpStage,
+    AfterWait, Deadline, DeadlineKind, LimitState, Observations, Phase, PhaseKind, RecoveryFinding, Run,
+    State, WrapUpStage,
 };
 pub use spec::{
     AgentProgram, GuardRules, HANDOFF_TOKENS_MAX, Harness, LearnOptions, RunSpec, SettingChange, SpecError,

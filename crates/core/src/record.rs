@@ -5,8 +5,8 @@
 use crate::{
     AgentResult, AttemptPlan, CancelSource, CheckResult, Continuity, Evidence, Fault, Limit, LimitThreshold,
     Moment, Outcome, ProcessId, PromptKind, Questions, RecoveryFinding, Remaining, Remedy, ResumeRequest,
-    ResumeStrategy, ReviewResult, SessionId, SettingChange, Span, StallReport, StopLevel, StrategyReason, SummaryResult,
-    Usage, word_enum,
+    ResumeStrategy, ReviewResult, SessionId, SettingChange, Span, StallReport, StopLevel, StrategyReason,
+    SummaryResult, Usage, word_enum,
 };
 use serde::{Deserialize, Serialize};
 

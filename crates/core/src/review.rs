@@ -104,10 +104,9 @@ impl Policy {
             time_budget: UNLIMITED,
         };
         match (remedy(fault), self.outage_bound) {
-            (Remedy::WaitOut, OutageBound::Time(limit)) => ReviewRetry::Within(ApiCallPolicy {
-                time_budget: limit.unwrap_or(UNLIMITED),
-                ..unlimited
-            }),
+            (Remedy::WaitOut, OutageBound::Time(limit)) => {
+                ReviewRetry::Within(ApiCallPolicy { time_budget: limit.unwrap_or(UNLIMITED), ..unlimited })
+            }
             (Remedy::WaitOut, OutageBound::Retries) => {
                 ReviewRetry::Within(ApiCallPolicy { retries_max: self.retries_max, ..unlimited })
             }
@@ -119,10 +118,7 @@ impl Policy {
                 | Remedy::RetryOnce
                 | Remedy::Nudge(_),
                 _,
-            ) => ReviewRetry::Within(ApiCallPolicy {
-                retries_max: self.review_retries_max(),
-                ..unlimited
-            }),
+            ) => ReviewRetry::Within(ApiCallPolicy { retries_max: self.review_retries_max(), ..unlimited }),
             (
                 Remedy::ResumeWithinLimit
                 | Remedy::ResumeExisting

@@ -2,7 +2,9 @@
 //! The object contains wire words, numbers and the start of the task, but no text of the agent.
 
 use crate::RunReport;
-use longhaul_core::{AfterWait, Dollars, Fault, Limit, Moment, OutcomeKind, Phase, Rfc3339, Run, RunId, Span};
+use longhaul_core::{
+    AfterWait, Dollars, Fault, Limit, Moment, OutcomeKind, Phase, Rfc3339, Run, RunId, Span,
+};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 

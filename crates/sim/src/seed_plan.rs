@@ -54,7 +54,8 @@ pub(crate) fn plan(seed: u64) -> SeedPlan {
     if rng.one_in(4) {
         let timeout = (!rng.one_in(4)).then(|| Span(rng.log_uniform(Interval::new(1_000, HOUR))));
         let commands = vec!["true".to_owned()];
-        policy.checks = Some(Checks { commands, failures_max: 1 + rng.below(6) as u32, timeout, review: None });
+        policy.checks =
+            Some(Checks { commands, failures_max: 1 + rng.below(6) as u32, timeout, review: None });
         mix.check_fails = rng.pick(&[0, 300_000, 900_000]);
         mix.check_hangs = rng.pick(&[0, 100_000]);
     }
@@ -81,9 +82,11 @@ pub(crate) fn plan(seed: u64) -> SeedPlan {
 fn review(rng: &mut Rng, policy: &mut Policy, mix: &mut FaultMix) {
     let failures_max = 1 + rng.below(6) as u32;
     let timeout = Span(rng.log_uniform(Interval::new(1_000, HOUR)));
-    let checks = policy
-        .checks
-        .get_or_insert_with(|| Checks { failures_max, timeout: None, ..Checks::new(Vec::new()) });
+    let checks = policy.checks.get_or_insert_with(|| Checks {
+        failures_max,
+        timeout: None,
+        ..Checks::new(Vec::new())
+    });
     checks.review = Some(Review { model: None, timeout });
     policy.keep_going = None;
     mix.review_fails = rng.pick(&[0, 300_000, 900_000]);

@@ -19,8 +19,8 @@ use crate::seed_plan::SeedPlan;
 use crate::world::World;
 use crate::world::agent::NEVER;
 use longhaul_core::{
-    Action, CheckStage, Event, Fault, FoundAttempt, Moment, Notice, Now, Outcome, OutcomeKind, Phase, PhaseKind, Record,
-    ResumeRequest, Run, Span, Step, Usd,
+    Action, CheckStage, Event, Fault, FoundAttempt, Moment, Notice, Now, Outcome, OutcomeKind, Phase,
+    PhaseKind, Record, ResumeRequest, Run, Span, Step, Usd,
 };
 use std::mem;
 use watch::OracleSet;

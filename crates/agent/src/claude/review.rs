@@ -81,17 +81,37 @@ mod tests {
 
     #[test]
     fn builds_command_lines() {
-        check(&context(|_| ()), None, Remaining::default(), expect!["-p --input-format stream-json --output-format stream-json --verbose --include-partial-messages --no-session-persistence --safe-mode --permission-mode dontAsk --tools Read,Grep,Glob --json-schema SCHEMA --max-turns 60"]);
+        check(
+            &context(|_| ()),
+            None,
+            Remaining::default(),
+            expect![
+                "-p --input-format stream-json --output-format stream-json --verbose --include-partial-messages --no-session-persistence --safe-mode --permission-mode dontAsk --tools Read,Grep,Glob --json-schema SCHEMA --max-turns 60"
+            ],
+        );
         let all = context(|spec| {
             spec.agent.leading_args = vec!["drill-agent".to_owned()];
             spec.agent.args = vec!["--dangerously-skip-permissions".to_owned()];
             spec.permission_mode = Some("bypassPermissions".to_owned());
             spec.model = Some("opus".to_owned());
         });
-        check(&all, None, Remaining::default(), expect!["drill-agent -p --input-format stream-json --output-format stream-json --verbose --include-partial-messages --no-session-persistence --safe-mode --permission-mode dontAsk --tools Read,Grep,Glob --json-schema SCHEMA --model opus --max-turns 60"]);
-        let remaining =
-            Remaining { budget: Some(Usd(1_500_000)), turns: Some(7), ..Remaining::default() };
-        check(&all, Some("haiku"), remaining, expect!["drill-agent -p --input-format stream-json --output-format stream-json --verbose --include-partial-messages --no-session-persistence --safe-mode --permission-mode dontAsk --tools Read,Grep,Glob --json-schema SCHEMA --model haiku --max-budget-usd 1.500000 --max-turns 7"]);
+        check(
+            &all,
+            None,
+            Remaining::default(),
+            expect![
+                "drill-agent -p --input-format stream-json --output-format stream-json --verbose --include-partial-messages --no-session-persistence --safe-mode --permission-mode dontAsk --tools Read,Grep,Glob --json-schema SCHEMA --model opus --max-turns 60"
+            ],
+        );
+        let remaining = Remaining { budget: Some(Usd(1_500_000)), turns: Some(7), ..Remaining::default() };
+        check(
+            &all,
+            Some("haiku"),
+            remaining,
+            expect![
+                "drill-agent -p --input-format stream-json --output-format stream-json --verbose --include-partial-messages --no-session-persistence --safe-mode --permission-mode dontAsk --tools Read,Grep,Glob --json-schema SCHEMA --model haiku --max-budget-usd 1.500000 --max-turns 7"
+            ],
+        );
     }
 
     #[test]
@@ -101,6 +121,13 @@ mod tests {
             spec.guards.block_paths = vec!["secrets".to_owned(), "/etc/".to_owned(), "~/.ssh".to_owned()];
             spec.guards.home = Some("/home/me".to_owned());
         });
-        check(&guarded, None, Remaining::default(), expect![[r#"-p --input-format stream-json --output-format stream-json --verbose --include-partial-messages --no-session-persistence --safe-mode --permission-mode dontAsk --tools Read --json-schema SCHEMA --max-turns 60 --settings {"permissions":{"deny":["Read(//home/demo/project/secrets)","Read(//home/demo/project/secrets/**)","Read(//etc)","Read(//etc/**)","Read(//home/me/.ssh)","Read(//home/me/.ssh/**)"]}}"#]]);
+        check(
+            &guarded,
+            None,
+            Remaining::default(),
+            expect![[
+                r#"-p --input-format stream-json --output-format stream-json --verbose --include-partial-messages --no-session-persistence --safe-mode --permission-mode dontAsk --tools Read --json-schema SCHEMA --max-turns 60 --settings {"permissions":{"deny":["Read(//home/demo/project/secrets)","Read(//home/demo/project/secrets/**)","Read(//etc)","Read(//etc/**)","Read(//home/me/.ssh)","Read(//home/me/.ssh/**)"]}}"#
+            ]],
+        );
     }
 }

@@ -1,7 +1,7 @@
 //! The policy of a run: a preset, and what the flags change in it.
 
-use super::agent::model;
 use super::NONE;
+use super::agent::model;
 use super::limits::duration_limit;
 use crate::time_arg::duration;
 use clap::Args;

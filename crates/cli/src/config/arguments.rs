@@ -162,7 +162,8 @@ fn drop_overridden(
     // `research` always keeps going: it has flags for the details but none for the main key.
     let has_flag = |whole: &str| id(command, whole).is_some();
     values.retain(|key, _| {
-        let mut wholes = DETAILS.iter().filter(|(detail, _)| detail == key).map(|(_, whole)| whole).peekable();
+        let mut wholes =
+            DETAILS.iter().filter(|(detail, _)| detail == key).map(|(_, whole)| whole).peekable();
         wholes.peek().is_none() || wholes.any(|whole| !has_flag(whole) || set.contains(*whole))
     });
 }

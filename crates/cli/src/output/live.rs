@@ -7,8 +7,8 @@ use super::{phrases, time};
 use crate::figures::{LimitStatus, figures};
 use longhaul::StepView;
 use longhaul_core::{
-    CheckStage, Limit, LimitState, Limits, Moment, OutageBound, OutcomeKind, Phase, Policy, RunId, Span, State,
-    WrapUpStage,
+    CheckStage, Limit, LimitState, Limits, Moment, OutageBound, OutcomeKind, Phase, Policy, RunId, Span,
+    State, WrapUpStage,
 };
 use longhaul_store::RunDir;
 use std::path::Path;

@@ -10,9 +10,9 @@ use super::{envelope_text, time};
 use crate::figures::LimitStatus;
 use longhaul::NotifyFailure;
 use longhaul_core::{
-    AfterAttempt, AnsweredQuestion, CheckResult, Fault, Limit, LimitThreshold, Policy, PromptKind, Questions, ReviewResult,
-    Record, RecoveryFinding, ResumeStrategy, SessionFileState, SessionPlan, Span, StallReport, State,
-    StopCause, StopLevel, StrategyReason, SummaryResult, Usd,
+    AfterAttempt, AnsweredQuestion, CheckResult, Fault, Limit, LimitThreshold, Policy, PromptKind, Questions,
+    Record, RecoveryFinding, ResumeStrategy, ReviewResult, SessionFileState, SessionPlan, Span, StallReport,
+    State, StopCause, StopLevel, StrategyReason, SummaryResult, Usd,
 };
 use longhaul_store::{OsText, WatchdogStop};
 

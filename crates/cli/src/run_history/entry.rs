@@ -2,8 +2,8 @@
 
 use longhaul_core::{
     AgentResult, BackgroundTask, CancelSource, CheckResult, Dollars, Exit, Fault, Limit, LimitThreshold,
-    Outcome, PromptKind, RecoveryFinding, Remedy, ResumeRequest, ResumeStrategy, Rfc3339, SessionPlan,
-    ReviewResult, SettingChange, Span, StallReport, StopCause, StrategyReason, SummaryResult,
+    Outcome, PromptKind, RecoveryFinding, Remedy, ResumeRequest, ResumeStrategy, ReviewResult, Rfc3339,
+    SessionPlan, SettingChange, Span, StallReport, StopCause, StrategyReason, SummaryResult,
 };
 use serde::Serialize;
 

@@ -73,7 +73,8 @@ fn current_activity(state: &State, clock: &TimeFormat, now: Moment) -> String {
             format!("a model reviews the work for check {}", state.checks)
         }
         Phase::Waiting { until, next, .. } => {
-            let cause = state.wait_fault().map_or_else(String::new, |fault| format!(": {}", fault.describe()));
+            let cause =
+                state.wait_fault().map_or_else(String::new, |fault| format!(": {}", fault.describe()));
             let until = match until.since(now).millis() {
                 0 => "is due".to_owned(),
                 _ => format!("starts at {} (in {})", clock.near(*until, now), until.since(now)),

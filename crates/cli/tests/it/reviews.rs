@@ -69,7 +69,8 @@ fn assert_billed(server: &Server, envelope: &Value, tolerance: f64) {
 
 /// Makes the working directory a repository, so that the reviewer receives the changes.
 fn start_repository(stage: &Stage) {
-    let commands = "git init -q; git -c user.name=me -c user.email=me@example.com commit -qm first --allow-empty";
+    let commands =
+        "git init -q; git -c user.name=me -c user.email=me@example.com commit -qm first --allow-empty";
     let status = Command::new("sh").args(["-c", commands]).current_dir(stage.work()).status();
     assert!(status.expect("there is a shell").success());
 }
@@ -113,7 +114,8 @@ fn reviewer_catches_a_false_done() {
         assert!(review.stream_path().exists() && stage.only_run().review(2).stream_path().exists());
 
         let shown = shown(stage);
-        let reviews: Vec<&Value> = shown["checks"].as_array().expect("checks").iter().map(|c| &c["review"]).collect();
+        let reviews: Vec<&Value> =
+            shown["checks"].as_array().expect("checks").iter().map(|c| &c["review"]).collect();
         assert_eq!(reviews[0]["result"], json!({ "failed": 2 }), "{shown}");
         assert_eq!(reviews[1]["result"], "passed", "{shown}");
         assert!(reviews[0]["total_cost_usd"].as_f64().is_some_and(|cost| cost > 0.0), "{shown}");
@@ -193,7 +195,8 @@ fn review_starts_again_after_its_supervisor_died() {
         "the death of a supervisor during a review",
         |stage, agent, server| {
             let running = stage.run(agent, &ARGS).against(server).start();
-            let is_reviewed = |log: &longhaul_drill::api::LoggedRequest| log.prompt.contains("You review its work");
+            let is_reviewed =
+                |log: &longhaul_drill::api::LoggedRequest| log.prompt.contains("You review its work");
             wait_until("a review is requested", || server.api.request_log().requests.iter().any(is_reviewed));
             running.kill();
             let envelope = recover(stage, server, &[]).output().envelope(0);

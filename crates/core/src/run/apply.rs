@@ -4,9 +4,9 @@
 use super::{AfterWait, FaultSet, LimitState, Observations, Phase, Run, State, WrapUpStage};
 use crate::resume_strategy::source_session;
 use crate::{
-    AfterAttempt, ApiError, AttemptPlan, CheckResult, CheckStage, Fault, KeepGoingPrompt, LimitThreshold, Moment,
-    Nudge, PromptKind, Record, Remedy, ReviewResult, StopCause, StopLevel, StrategySet, SummaryResult, Usage,
-    remedy,
+    AfterAttempt, ApiError, AttemptPlan, CheckResult, CheckStage, Fault, KeepGoingPrompt, LimitThreshold,
+    Moment, Nudge, PromptKind, Record, Remedy, ReviewResult, StopCause, StopLevel, StrategySet,
+    SummaryResult, Usage, remedy,
 };
 
 impl Run {

@@ -4,8 +4,8 @@
 
 use super::{Phase, Run, WrapUpStage};
 use crate::{
-    Action, AttemptPlan, CheckResult, CheckStage, Fault, Limit, Moment, Now, Outcome, OutcomeKind, Policy, PromptKind,
-    Record, SessionPlan, StopCause,
+    Action, AttemptPlan, CheckResult, CheckStage, Fault, Limit, Moment, Now, Outcome, OutcomeKind, Policy,
+    PromptKind, Record, SessionPlan, StopCause,
 };
 
 impl Run {

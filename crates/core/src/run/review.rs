@@ -10,8 +10,8 @@ use crate::backoff::after_reset;
 use crate::limits::TurnSize;
 use crate::review::{ReviewRetry, review_result};
 use crate::{
-    Action, CheckResult, CheckStage, Evidence, Fault, Limit, LimitThreshold, LimitUsage, Moment, Now, Outcome,
-    OutcomeKind, Policy, Record, ReviewPlan, ReviewResult, final_outcome,
+    Action, CheckResult, CheckStage, Evidence, Fault, Limit, LimitThreshold, LimitUsage, Moment, Now,
+    Outcome, OutcomeKind, Policy, Record, ReviewPlan, ReviewResult, final_outcome,
 };
 
 // After a usage limit without a known reset, the first wait is this step of the schedule.
@@ -129,7 +129,9 @@ enum AfterReview {
 /// unless the fault is one that a person or time must remove.
 fn without_verdict(fault: Fault, retry_at: Moment) -> Outcome {
     match final_outcome(fault) {
-        kind @ OutcomeKind::RetryLater => Outcome { retry_at: Some(retry_at), ..Outcome::from_fault(kind, fault) },
+        kind @ OutcomeKind::RetryLater => {
+            Outcome { retry_at: Some(retry_at), ..Outcome::from_fault(kind, fault) }
+        }
         kind @ OutcomeKind::NeedsPerson => Outcome::from_fault(kind, fault),
         OutcomeKind::Done
         | OutcomeKind::Failed

@@ -1,8 +1,9 @@
 //! The state of a run, as its records describe it.
 
 use crate::{
-    AfterAttempt, AgentResult, AttemptPlan, CancelSource, CheckStage, Clocks, Fault, Limit, Moment, Outcome, OutcomeKind,
-    ProcessId, Questions, SessionId, Span, StartupError, StopCause, StopLevel, StrategySet, Usage, Verified,
+    AfterAttempt, AgentResult, AttemptPlan, CancelSource, CheckStage, Clocks, Fault, Limit, Moment, Outcome,
+    OutcomeKind, ProcessId, Questions, SessionId, Span, StartupError, StopCause, StopLevel, StrategySet,
+    Usage, Verified,
 };
 use serde::{Deserialize, Serialize};
 use strum::{EnumDiscriminants, IntoStaticStr};

@@ -89,9 +89,10 @@ pub(super) fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Flags, 
             }
             "--json-schema" => {
                 let schema = value()?;
-                flags.json_schema = Some(serde_json::from_str(&schema).map_err(|_| {
-                    "Error: Invalid JSON provided to --json-schema".to_owned()
-                })?);
+                flags.json_schema = Some(
+                    serde_json::from_str(&schema)
+                        .map_err(|_| "Error: Invalid JSON provided to --json-schema".to_owned())?,
+                );
             }
             "--fork-session" => flags.fork_session = true,
             "--dangerously-skip-permissions" => flags.permission_mode = Some("bypassPermissions".to_owned()),
@@ -198,8 +199,13 @@ mod tests {
     fn parses_single_response_without_tools_or_session() {
         let arguments = ["-p", "--tools", "", "--no-session-persistence", "--safe-mode"];
         let flags = parse(arguments.into_iter().map(OsString::from));
-        let expected =
-            Flags { print: true, tools: Some(Vec::new()), no_session: true, safe_mode: true, ..Flags::default() };
+        let expected = Flags {
+            print: true,
+            tools: Some(Vec::new()),
+            no_session: true,
+            safe_mode: true,
+            ..Flags::default()
+        };
         assert_eq!(flags, Ok(expected));
         let tools = Some(vec!["Bash".to_owned(), "Read".to_owned()]);
         assert_eq!(check("-p --tools Bash,Read").map(|flags| flags.tools), Ok(tools));

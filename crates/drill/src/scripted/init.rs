@@ -16,7 +16,8 @@ pub(super) const STRUCTURED_OUTPUT: &str = "StructuredOutput";
 
 pub(super) fn tools(flags: &Flags) -> Vec<&'static str> {
     let all = if flags.prompts_host { &TOOLS[..] } else { &TOOLS[1..] };
-    let is_offered = |tool: &&str| flags.tools.as_ref().is_none_or(|names| names.iter().any(|name| name == tool));
+    let is_offered =
+        |tool: &&str| flags.tools.as_ref().is_none_or(|names| names.iter().any(|name| name == tool));
     let structured = flags.json_schema.as_ref().map(|_| STRUCTURED_OUTPUT);
     all.iter().copied().filter(is_offered).chain(structured).collect()
 }

@@ -2,8 +2,8 @@
 //! contain text of the agent.
 
 use longhaul_core::{
-    AfterAttempt, AfterWait, FoundAttempt, Phase, Record, ResumeStrategy, ReviewResult, Run, SessionFileState, StopCause,
-    StrategyReason, SummaryResult,
+    AfterAttempt, AfterWait, FoundAttempt, Phase, Record, ResumeStrategy, ReviewResult, Run,
+    SessionFileState, StopCause, StrategyReason, SummaryResult,
 };
 use longhaul_store::rfc3339;
 use serde::Serialize;

@@ -3,10 +3,10 @@
 use super::attempt_process::EndedProcess;
 use super::background::record_stopped_tasks;
 use super::check_run::check_output_for;
+use super::one_shot::EndedOneShot;
 use super::sessions::PreparedSession;
 use super::stream_replay::tail_of;
 use super::subscribers::Subscribers;
-use super::one_shot::EndedOneShot;
 use super::summary_run::summary_for;
 use super::world_config::WorldConfig;
 use crate::handoff::conversation_of;

@@ -59,12 +59,7 @@ fn review_of<'a>(config: &'a WorldConfig<'_>) -> Option<&'a Review> {
 
 /// Adds the findings of a reviewer to the log of its check, for the next prompt and for people. A failed write
 /// fails no run: the agent then learns only that the check failed.
-pub(crate) fn record_findings(
-    config: &WorldConfig<'_>,
-    check: u32,
-    ended: &EndedOneShot,
-    stopped: bool,
-) {
+pub(crate) fn record_findings(config: &WorldConfig<'_>, check: u32, ended: &EndedOneShot, stopped: bool) {
     let text = findings(ended, stopped);
     if let Ok(mut log) = config.dir.create_check_output(check, false) {
         let _ = log.write_all(text.as_bytes());

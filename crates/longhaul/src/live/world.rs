@@ -111,7 +111,8 @@ impl World for LiveWorld<'_> {
     async fn perform(&mut self, action: Action) -> Result<(), SuperviseError> {
         self.sync()?;
         if matches!(action, Action::Spawn(_) | Action::StartSummary(_) | Action::StartReview(_))
-            && !self.config.missing.is_empty() {
+            && !self.config.missing.is_empty()
+        {
             let (run, names) = (self.config.dir.id().clone(), self.config.missing.clone());
             return Err(SuperviseError::MissingVariables { run, names });
         }

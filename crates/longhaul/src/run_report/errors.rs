@@ -67,7 +67,10 @@ fn reason(state: &State, outcome: Outcome, check: Option<&FailedCheck>) -> Strin
     if let Some(FailedCheck { number, log, .. }) = check {
         if lacks_verdict(state, outcome) {
             let fault = fault.unwrap_or_default();
-            return format!("check {number}: the reviewer gave no verdict, because {fault}; see {}", log.display());
+            return format!(
+                "check {number}: the reviewer gave no verdict, because {fault}; see {}",
+                log.display()
+            );
         }
         return format!("check {number} failed; its output is in {}", log.display());
     }

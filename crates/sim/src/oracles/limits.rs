@@ -5,8 +5,8 @@ use super::facts::Facts;
 use super::{Oracle, OracleResult, Violation, ensure};
 use longhaul_core::{
     AfterAttempt, AgentResult, AttemptPlan, Event, Evidence, Fault, FoundAttempt, Limit, LimitThreshold,
-    Moment, Notice, Outcome, OutcomeKind, PromptKind, Record, Remaining, Remedy, ReviewPlan, SessionPlan, Span,
-    StopCause, StopLevel, TerminalReason, Tokens, Usage, Usd, WrapUp,
+    Moment, Notice, Outcome, OutcomeKind, PromptKind, Record, Remaining, Remedy, ReviewPlan, SessionPlan,
+    Span, StopCause, StopLevel, TerminalReason, Tokens, Usage, Usd, WrapUp,
 };
 
 // Number of recent responses that determine the reserve.

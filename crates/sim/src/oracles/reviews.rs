@@ -7,7 +7,8 @@ use super::side_process::SideProcess;
 use super::{Oracle, OracleResult, ensure};
 use crate::world::EndedAttempt;
 use longhaul_core::{
-    CheckResult, Event, Fault, Moment, OutageBound, OutcomeKind, Record, Review, ReviewResult, Span, StopCause, Usage,
+    CheckResult, Event, Fault, Moment, OutageBound, OutcomeKind, Record, Review, ReviewResult, Span,
+    StopCause, Usage,
 };
 
 // Number of times that the reviewer of one check is started again after faults that are no outages.
@@ -63,7 +64,8 @@ impl ReviewWatch {
         match record {
             Record::CheckStarted { .. } => *self = ReviewWatch::default(),
             Record::ReviewStarted { at, after_commands } => {
-                let has_commands = facts.policy.checks.as_ref().is_some_and(|checks| !checks.commands.is_empty());
+                let has_commands =
+                    facts.policy.checks.as_ref().is_some_and(|checks| !checks.commands.is_empty());
                 let is_due = self.retry_at.take().is_none_or(|retry_at| *at >= retry_at);
                 let allowed = review(facts).is_some()
                     && *after_commands == has_commands

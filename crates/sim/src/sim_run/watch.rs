@@ -3,7 +3,8 @@
 use crate::coverage::Coverage;
 use crate::oracles::{
     AttemptCase, Bounds, CheckWatch, Facts, KeepGoingWatch, LimitWatch, Oracle, OracleResult, ReviewWatch,
-    SessionWatch, StallWatch, StopWatch, StrategyWatch, SummaryWatch, check_reaction, check_truth, check_wait, ensure,
+    SessionWatch, StallWatch, StopWatch, StrategyWatch, SummaryWatch, check_reaction, check_truth,
+    check_wait, ensure,
 };
 use crate::world::{EndedAttempt, World};
 use longhaul_core::{

@@ -140,8 +140,7 @@ impl World {
 
 /// Stops a model's process before its answer.
 pub(super) fn stop_answer(process: &mut EndedAttempt, rng: &mut Rng) {
-    let (exit, truth) =
-        rng.pick(&[(Exit::Code(143), Fault::Interrupted), (Exit::Signal(9), Fault::Crashed)]);
+    let (exit, truth) = rng.pick(&[(Exit::Code(143), Fault::Interrupted), (Exit::Signal(9), Fault::Crashed)]);
     process.truth = Some(truth);
     process.evidence = Evidence { usage: truncated_usage(rng.below(50_000)), ..Evidence::from_exit(exit) };
 }

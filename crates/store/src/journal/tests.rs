@@ -2,8 +2,8 @@ use super::*;
 use longhaul_core::{
     AfterAttempt, AgentResult, AttemptPlan, CancelSource, Continuity, Evidence, Exit, Fault, Outcome,
     OutcomeKind, ProcessId, PromptKind, Questions, Remaining, Remedy, ResumeRequest, ResumeStrategy,
-    SessionFileState, SessionId, SessionPlan, SettingChange, Span, StopCause, StopLevel, StrategyReason,
-    ReviewResult, SummaryResult, Usage, Usd,
+    ReviewResult, SessionFileState, SessionId, SessionPlan, SettingChange, Span, StopCause, StopLevel,
+    StrategyReason, SummaryResult, Usage, Usd,
 };
 use proptest::prelude::*;
 use std::fs;
@@ -86,7 +86,12 @@ fn steps() -> Vec<Vec<Record>> {
                 retry_at: Some(at),
             },
             Record::ReviewStarted { at, after_commands: false },
-            Record::ReviewEnded { at, result: ReviewResult::Failed(2), usage: Usage::default(), retry_at: None },
+            Record::ReviewEnded {
+                at,
+                result: ReviewResult::Failed(2),
+                usage: Usage::default(),
+                retry_at: None,
+            },
         ],
         vec![Record::RunReopened {
             at,

@@ -1,7 +1,8 @@
 use super::ClaudeDecoder;
 use crate::{Decoder, DoneSignals, EffectRules, Guards, Prices};
 use longhaul_core::{
-    ApiError, Evidence, Exit, Fault, Notice, RateLimitStatus, ReviewVerdict, StartupError, TerminalReason, classify,
+    ApiError, Evidence, Exit, Fault, Notice, RateLimitStatus, ReviewVerdict, StartupError, TerminalReason,
+    classify,
 };
 
 const INIT: &str = r#"{"type":"system","subtype":"init","session_id":"11111111-1111-4111-8111-111111111111","model":"claude-opus-5-5","permissionMode":"default","claude_code_version":"2.1.330"}"#;

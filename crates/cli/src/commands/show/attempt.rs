@@ -3,9 +3,9 @@
 use crate::output::phrases;
 use crate::run_history::AttemptFiles;
 use longhaul_core::{
-    AnsweredQuestion, AttemptHistory, BackgroundTask, CheckHistory, CheckResult, Continuity, Dollars, Exit, ReviewResult,
-    Fault, Questions, Remedy, ResumeStrategy, Rfc3339, RunHistory, SessionPlan, Span, StallReport, StopCause,
-    StrategyReason, SummaryResult, Usage,
+    AnsweredQuestion, AttemptHistory, BackgroundTask, CheckHistory, CheckResult, Continuity, Dollars, Exit,
+    Fault, Questions, Remedy, ResumeStrategy, ReviewResult, Rfc3339, RunHistory, SessionPlan, Span,
+    StallReport, StopCause, StrategyReason, SummaryResult, Usage,
 };
 use longhaul_store::{AttemptDir, ModelUsage, RunDir, WatchdogStop};
 use serde::Serialize;

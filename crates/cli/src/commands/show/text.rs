@@ -224,7 +224,8 @@ fn checks(checks: &[Check]) -> String {
         (Some(result), Some(duration)) => {
             let result = phrases::check_text(result).trim_start_matches("the check ");
             let review = check.review.as_ref().and_then(|review| review.result);
-            let review = review.map_or_else(String::new, |result| format!(", {}", phrases::review_text(result)));
+            let review =
+                review.map_or_else(String::new, |result| format!(", {}", phrases::review_text(result)));
             format!("{} {result} ({duration}{review})", check.number)
         }
         (_, _) => format!("{} is running", check.number),

@@ -1,8 +1,8 @@
 use super::*;
 use expect_test::{Expect, expect};
-use longhaul_core::{AfterWait, CheckStage, 
-    AttemptPlan, CancelSource, Clocks, Fault, Outcome, PromptKind, SessionId, SessionPlan, StopCause,
-    StopLevel, Tokens, Usage, Usd,
+use longhaul_core::{
+    AfterWait, AttemptPlan, CancelSource, CheckStage, Clocks, Fault, Outcome, PromptKind, SessionId,
+    SessionPlan, StopCause, StopLevel, Tokens, Usage, Usd,
 };
 
 const STARTED: Moment = Moment(1_000_000_000_000);
@@ -157,7 +157,10 @@ fn headline_names_the_state() {
         (Phase::Running, "working"),
         (Phase::Closing { since: now() }, "finishing"),
         (stopping(StopCause::Cancelled), "stopping the agent"),
-        (Phase::Checking { since: now(), stage: CheckStage::Commands, stop_cause: None }, "checking the work"),
+        (
+            Phase::Checking { since: now(), stage: CheckStage::Commands, stop_cause: None },
+            "checking the work",
+        ),
         (Phase::Checking { since: now(), stage: CheckStage::Review, stop_cause: None }, "reviewing the work"),
         (
             Phase::Suspended { since: now(), source: CancelSource::Sigterm, then: Box::new(Phase::Running) },

@@ -16,8 +16,9 @@ use crate::{
     Action, AfterAttempt, AgentResult, ApiError, AttemptPlan, CancelSource, CheckResult, Continuity, Event,
     Evidence, Exit, Fault, FoundAttempt, Jitter, KeepGoingPrompt, MessageError, Moment, Notice, Now, Outcome,
     Policy, Preset, ProcessActivity, ProcessId, ProcessState, PromptKind, RateLimit, RateLimitStatus, Record,
-    Remaining, ResumeRequest, ReviewPlan, ReviewResult, ReviewVerdict, Run, SessionFileState, SessionId, SessionPlan, Span, SpawnError, StartupError,
-    Step, StopReason, StrategyReason, SummaryReport, SummaryResult, TerminalReason, Tokens, Usage, Usd,
+    Remaining, ResumeRequest, ReviewPlan, ReviewResult, ReviewVerdict, Run, SessionFileState, SessionId,
+    SessionPlan, Span, SpawnError, StartupError, Step, StopReason, StrategyReason, SummaryReport,
+    SummaryResult, TerminalReason, Tokens, Usage, Usd,
 };
 use expect_test::Expect;
 
@@ -464,7 +465,8 @@ impl TraceRun<'_> {
                     ReviewResult::Failed(missing) => format!("review found {missing}"),
                     ReviewResult::NoVerdict(fault) => format!("no verdict ({fault})"),
                 };
-                let retry = retry_at.map_or_else(String::new, |at| format!(", again in {}", at.since(self.at)));
+                let retry =
+                    retry_at.map_or_else(String::new, |at| format!(", again in {}", at.since(self.at)));
                 let total = self.run.state().usage.reported_cost.0;
                 format!("{text} for {} of {total}{retry}", usage.reported_cost.0)
             }

@@ -148,7 +148,8 @@ fn check_show(run: &Renderings) {
     assert_eq!(attempts.len() as u32, state.attempts());
     let summaries: Vec<Value> = attempts.iter().map(|attempt| attempt["summary"].clone()).collect();
     let reviews: Vec<Value> = list(&show["checks"]).iter().map(|check| check["review"].clone()).collect();
-    let cost = [sum(attempts, "total_cost_usd"), sum(&summaries, "total_cost_usd"), sum(&reviews, "total_cost_usd")];
+    let cost =
+        [sum(attempts, "total_cost_usd"), sum(&summaries, "total_cost_usd"), sum(&reviews, "total_cost_usd")];
     let cost: u64 = cost.into_iter().sum();
     assert_eq!(cost, state.usage.total_cost().0);
     assert_eq!(list(&show["checks"]).len() as u32, state.checks);
