@@ -1,7 +1,7 @@
 //! Reviews: a model reads the work as the last part of a check.
 
-use super::trace::{check_rest_with, plain};
-use crate::{Checks, Limits, OutageBound, Policy, Review, Span, Usd};
+use super::trace::{check_rest_with, plain, prompt_text, records_of};
+use crate::{Checks, Limits, OutageBound, Policy, Record, Review, Span, Usd};
 use expect_test::{Expect, expect};
 
 fn reviewed() -> Policy {
@@ -129,6 +129,21 @@ fn retries_reviewer_without_verdict() {
         review missing   no verdict (agent_missing) for 0 of 9; check failed; check_failed by agent_missing; > finish 24
     "#]],
     );
+}
+
+#[test]
+fn resumed_run_without_verdict_names_no_failure() {
+    let prompts = [("review full", "nudge to answer"), ("review finds 1", "check 1 failed")];
+    for (review, prompt) in prompts {
+        let checks = Checks { review: Some(Review::new(None)), failures_max: 1, ..Checks::new(Vec::new()) };
+        let policy = Policy { checks: Some(checks), ..plain() };
+        let records = records_of(&policy, &format!("{DONE}; swept; {review}; reopen"));
+        let started = records.iter().rev().find_map(|record| match record {
+            Record::AttemptStarted { plan, .. } => Some(prompt_text(plan.prompt)),
+            _ => None,
+        });
+        assert_eq!(started.as_deref(), Some(prompt), "{review}");
+    }
 }
 
 #[test]

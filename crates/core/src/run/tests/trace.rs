@@ -541,7 +541,7 @@ impl TraceRun<'_> {
     }
 }
 
-fn prompt_text(prompt: PromptKind) -> String {
+pub(super) fn prompt_text(prompt: PromptKind) -> String {
     match prompt {
         PromptKind::Task => "task".to_owned(),
         PromptKind::TaskAfterLoss(fault) => format!("task after loss ({fault})"),
