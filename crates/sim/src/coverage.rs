@@ -112,6 +112,7 @@ fn expected() -> Vec<Item> {
     add("session", SessionFileState::ALL.iter().map(|state| state.as_str()).collect());
     add("summary", vec!["written", "not_needed", "failed"]);
     add("check", CheckResult::ALL.iter().map(|result| result.as_str()).collect());
+    add("review", vec!["passed", "failed", "no_verdict"]);
     items.extend(remedies.map(|remedy| remedy_item(*remedy)));
     for threshold in LimitThreshold::ALL {
         // The limit on attempts has no threshold.

@@ -58,6 +58,7 @@ mod reports;
 mod research;
 mod resume_strategy;
 mod resuming;
+mod reviews;
 mod scheduling;
 mod schemas;
 mod script;

@@ -42,6 +42,9 @@ impl Agent {
         if self.flags.partial_messages && !exchange.started_messages.is_empty() {
             result["begun_message_ids"] = json!(exchange.started_messages);
         }
+        if let Some(output) = &exchange.structured_output {
+            result["structured_output"] = output.clone();
+        }
         if let Some(run_id) = &exchange.origin {
             result["origin"] =
                 json!({"kind": "task-notification", "producer": "session-task", "runId": run_id});
