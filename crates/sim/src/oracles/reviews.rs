@@ -73,6 +73,7 @@ impl ReviewWatch {
                     && self.process.since.is_none()
                     && !matches!(self.result, Some(ReviewResult::Passed | ReviewResult::Failed(_)))
                     && facts.cancel.is_none()
+                    && facts.suspending_since.is_none()
                     && !facts.is_limit_exhausted();
                 ensure(allowed && is_due && !is_alive, Oracle::Reviews, || {
                     format!("a reviewer starts without a reason: {self:?}")
