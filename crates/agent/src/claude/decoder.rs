@@ -375,7 +375,8 @@ impl ClaudeDecoder {
             self.snapshot.session = Some(session);
         }
         // An answer that a schema describes is in a field of its own; the text may be empty.
-        let structured = Some(line.structured_output).filter(|output| output.is_set()).map(|output| output.json());
+        let structured =
+            Some(line.structured_output).filter(|output| output.is_set()).map(|output| output.json());
         self.snapshot.set_result(structured.or(line.result.non_empty()).filter(|_| !result.is_error));
         let answer = structured.and_then(ReviewAnswer::parse);
         self.snapshot.review = answer.filter(|_| !result.is_error);

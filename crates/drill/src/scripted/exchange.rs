@@ -218,7 +218,9 @@ impl Agent {
             self.add_user(exchange, NUDGE, json!({"isSynthetic": true}));
             return Ok(None);
         }
-        if self.flags.json_schema.is_some() && !exchange.enforced {
+        // A script may also answer with the JSON itself.
+        let is_json = serde_json::from_str::<Value>(&message.text()).is_ok();
+        if self.flags.json_schema.is_some() && !exchange.enforced && !is_json {
             exchange.enforced = true;
             self.add_user(exchange, ENFORCE_OUTPUT, json!({"isSynthetic": true}));
             return Ok(None);

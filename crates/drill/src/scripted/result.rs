@@ -54,7 +54,7 @@ impl Agent {
             result["user_message_uuids"] = json!(exchange.uuids);
         }
         let is_error = fill(&mut result, exchange, end);
-        if let Some(value) = self.structured_output(&result) {
+        if let Some(value) = self.structured_answer(&result) {
             result["structured_output"] = value;
         }
         self.exit_code = u8::from(is_error);
@@ -63,8 +63,8 @@ impl Agent {
     }
 
     /// Returns the answer as a value. The script decides whether it matches the schema.
-    fn structured_output(&self, result: &Value) -> Option<Value> {
-        let text = result["result"].as_str().filter(|_| self.flags.json_schema)?;
+    fn structured_answer(&self, result: &Value) -> Option<Value> {
+        let text = result["result"].as_str().filter(|_| self.flags.json_schema.is_some())?;
         serde_json::from_str(text).ok()
     }
 }
