@@ -7,9 +7,13 @@ mod phase_run;
 mod progress;
 mod supervise;
 
-pub use envelope::{WorkflowEnvelope, print_end};
-pub use next_commands::next_commands;
-pub use supervise::{drive, find, supervise_and_print};
+#[cfg(test)]
+pub use dry_run::{LoopDryRun, ValidateOutput};
+#[cfg(test)]
+pub use envelope::WorkflowEnvelope;
+#[cfg(test)]
+pub use progress::WorkflowLine;
+pub use supervise::{find, supervise_and_print};
 
 use crate::args::{GlobalArgs, LoopArgs, LoopCommand, OutputFormat, ValidateArgs};
 use crate::failure::Failure;
