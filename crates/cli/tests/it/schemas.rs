@@ -120,15 +120,15 @@ impl Invocation {
             if value["success"].is_boolean() && value["run"].is_object() {
                 assert!(!is_lines, "a stream ends with a result event: {value}");
                 validate("run", &value);
-            } else if is_lines && value["type"] == "result" {
-                results += 1;
-                validate("stream-result", &value);
             } else if value["success"].is_boolean() && value["workflow"].is_object() {
                 validate("loop", &value);
             } else if command == "loop" && self.has(&["validate"]) {
                 validate("loop-validate", &value);
             } else if is_lines && value["type"] == "longhaul_workflow" {
                 validate("loop-stream", &value);
+            } else if is_lines && value["type"] == "result" {
+                results += 1;
+                validate("stream-result", &value);
             } else if code == 0 && self.has(&["--dry-run", "--dry_run"]) {
                 validate(&dry_run, &value);
             } else if self.has(&["--detach", "--detached"]) && value["run"].is_object() {

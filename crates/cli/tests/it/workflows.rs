@@ -11,7 +11,7 @@ use std::fs;
 
 /// Two phases: the second runs for each item of a list in the file.
 const TWO_PHASES: &str = r#"
-start_gap = "0s"
+start_gap = "none"
 [[phase]]
 name = "plan"
 prompt = "Make a plan."
