@@ -83,3 +83,4 @@ mod variables;
 mod why;
 mod workflows;
 mod workspace_diffs;
+mod worktrees;
