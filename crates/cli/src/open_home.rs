@@ -102,7 +102,10 @@ pub fn find_workflow(home: &Home, request: &str) -> Result<Option<WorkflowDir>, 
     }
     if request.contains('/') {
         let path = fs::canonicalize(request).ok();
-        return Ok(home.workflows_newest_first()?.into_iter().find(|dir| Some(dir.path()) == path.as_deref()));
+        return Ok(home
+            .workflows_newest_first()?
+            .into_iter()
+            .find(|dir| Some(dir.path()) == path.as_deref()));
     }
     home.find_workflow(request).map_err(|error| Failure { exit_code: USAGE, ..error.into() })
 }

@@ -374,7 +374,8 @@ impl ClaudeDecoder {
             self.snapshot.session = Some(session);
         }
         // An answer that a schema describes is in a field of its own; the text may be empty.
-        let structured = Some(line.structured_output).filter(|output| output.is_set()).map(|output| output.json());
+        let structured =
+            Some(line.structured_output).filter(|output| output.is_set()).map(|output| output.json());
         self.snapshot.set_result(structured.or(line.result.non_empty()).filter(|_| !result.is_error));
         for error in line.errors.0.iter().chain(Some(&line.result).filter(|_| result.is_error)) {
             self.snapshot.push_error(error.as_str());

@@ -13,9 +13,9 @@ pub use dry_run::LoopDryRun;
 pub use dry_run::ValidateOutput;
 #[cfg(test)]
 pub use envelope::WorkflowEnvelope;
+pub use envelope::{phase_lines, print_end};
 #[cfg(test)]
 pub use progress::WorkflowLine;
-pub use envelope::{phase_lines, print_end};
 pub use supervise::{find, supervise_and_print};
 pub use targets::{attach, cancel, recover, recover_one, resume};
 
@@ -95,7 +95,10 @@ fn read_source(path: &Path) -> Result<WorkflowSource, Failure> {
         Err(error) => {
             let name = path.to_string_lossy();
             if let Some(text) = builtin(&name).filter(|_| error.kind() == std::io::ErrorKind::NotFound) {
-                return Ok(WorkflowSource { path: PathBuf::from(name.as_ref()).into(), text: text.to_owned() });
+                return Ok(WorkflowSource {
+                    path: PathBuf::from(name.as_ref()).into(),
+                    text: text.to_owned(),
+                });
             }
             let names: Vec<&str> = BUILTINS.iter().map(|(name, _)| *name).collect();
             Err(Failure::usage(

@@ -53,7 +53,9 @@ pub fn recover(global: &GlobalArgs, args: &RecoverArgs) -> Result<u8, Failure> {
     let (workflows, runs) = match &args.run {
         Some(selector) => match open_home::find_target(&home, selector)? {
             Target::Run(run) => (Vec::new(), vec![run]),
-            Target::Workflow(workflow) if !args.list => return loop_workflow::recover(global, &home, workflow),
+            Target::Workflow(workflow) if !args.list => {
+                return loop_workflow::recover(global, &home, workflow);
+            }
             Target::Workflow(workflow) => (vec![workflow], Vec::new()),
         },
         None => {

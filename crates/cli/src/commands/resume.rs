@@ -29,7 +29,8 @@ pub fn resume(global: &GlobalArgs, args: &ResumeArgs, matches: &ArgMatches) -> R
         }
         Target::Run(dir) if args.max_iterations.is_some() => {
             let run = dir.id();
-            let hint = format!("leave it out; `longhaul resume {run} --add-budget 5` raises the budget of a run");
+            let hint =
+                format!("leave it out; `longhaul resume {run} --add-budget 5` raises the budget of a run");
             Err(Failure::usage("`--max-iterations` applies to a workflow, not to a run", hint))
         }
         Target::Run(_) => resume_run(global, args),

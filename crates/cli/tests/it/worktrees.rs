@@ -100,7 +100,10 @@ fn runs_work_in_worktrees_and_are_merged() {
     assert_eq!(Path::new(alpha.trim()), worktrees.join(format!("{}-1-prove-1", dir.id())));
     let mode = fs::metadata(&worktrees).expect("the directory exists").permissions().mode();
     assert_eq!(mode & 0o777, 0o700);
-    assert_eq!((read(&stage, "beta.txt").as_str(), read(&stage, "gamma.txt").as_str()), ("beta\n", "gamma\n"));
+    assert_eq!(
+        (read(&stage, "beta.txt").as_str(), read(&stage, "gamma.txt").as_str()),
+        ("beta\n", "gamma\n")
+    );
     let log = git(&stage.work(), &["log", "--first-parent", "--reverse", "--format=%an: %s"]);
     let id = dir.id();
     let expected = format!(
@@ -120,7 +123,11 @@ fn subdirectory_of_the_repository_stays_the_working_directory() {
     git(&stage.work(), &["commit", "--quiet", "-m", "sub"]);
     let output = run_loop(&stage, &server, PROVERS, &[]).in_dir(&sub).output();
     envelope(&output, 0);
-    assert!(read(&stage, "sub/alpha.txt").trim().ends_with("-1-prove-1/sub"), "{}", read(&stage, "sub/alpha.txt"));
+    assert!(
+        read(&stage, "sub/alpha.txt").trim().ends_with("-1-prove-1/sub"),
+        "{}",
+        read(&stage, "sub/alpha.txt")
+    );
     assert_tidy(&stage);
 }
 
@@ -132,11 +139,15 @@ fn conflict_needs_a_person_and_resume_continues_after_the_printed_commands() {
     let ended = envelope(&output, 23);
     let errors = ended["errors"].to_string();
     let id = only_workflow(&stage).id().clone();
-    let command = format!("git -C {} merge longhaul/{id}/1-prove-2", fs::canonicalize(stage.work()).unwrap().display());
+    let work = fs::canonicalize(stage.work()).expect("the directory exists");
+    let command = format!("git -C {} merge longhaul/{id}/1-prove-2", work.display());
     for text in ["1 of 3 results are not merged", "conflicts in shared.txt", &command] {
         assert!(errors.contains(text), "no {text} in {errors}");
     }
-    assert_eq!((read(&stage, "shared.txt").as_str(), read(&stage, "gamma.txt").as_str()), ("alpha\n", "gamma\n"));
+    assert_eq!(
+        (read(&stage, "shared.txt").as_str(), read(&stage, "gamma.txt").as_str()),
+        ("alpha\n", "gamma\n")
+    );
     assert_eq!(git(&stage.work(), &["status", "--porcelain"]), "");
     let merged = stage.program("sh").args(["-c", &command]).output();
     assert_eq!(merged.code, 1, "{merged:?}");
@@ -151,7 +162,8 @@ fn conflict_needs_a_person_and_resume_continues_after_the_printed_commands() {
 #[test]
 fn failed_run_keeps_its_worktree_and_the_others_are_merged() {
     // Its result does not match the schema of the file.
-    let script = PROVERS_SCRIPT.replace("echo gamma > gamma.txt\nProved.", "echo gamma > gamma.txt\n{\"ok\": 1}");
+    let script =
+        PROVERS_SCRIPT.replace("echo gamma > gamma.txt\nProved.", "echo gamma > gamma.txt\n{\"ok\": 1}");
     let file = PROVERS.replace("failed = \"continue\"", "check_failed = \"continue\"")
         + "schema = { type = \"object\", required = [\"ok\"], properties = { ok = { type = \"boolean\" } } }\n";
     let script = script.replace("\nProved.", "\n{\"ok\": true}");
@@ -207,7 +219,8 @@ fn nothing_is_lost_or_merged_twice_after_a_kill_at_any_failpoint() {
         repository(&stage);
         let target = if point % 2 == 0 { "supervisor" } else { "all" };
         let call = run_loop(&stage, &server, PROVERS, &[]);
-        let output = call.env("LONGHAUL_FAILPOINT", format!("{target}@{point}")).start().output_unless_killed();
+        let output =
+            call.env("LONGHAUL_FAILPOINT", format!("{target}@{point}")).start().output_unless_killed();
         if output.is_some() {
             assert!(killed > 5, "nothing was killed after {point} points");
             return;
@@ -223,7 +236,8 @@ fn nothing_is_lost_or_merged_twice_after_a_kill_at_any_failpoint() {
         for name in ["alpha.txt", "beta.txt", "gamma.txt"] {
             assert!(stage.work().join(name).exists(), "no {name} after point {point}");
         }
-        let counts = ["prove: alpha", "beta is proved", "prove: gamma", "Merge branch"].map(|start| commits(&stage, start));
+        let counts = ["prove: alpha", "beta is proved", "prove: gamma", "Merge branch"]
+            .map(|start| commits(&stage, start));
         assert_eq!(counts, [1, 1, 1, 2], "point {point}");
         let outcome = replayed(&only_workflow(&stage)).state().outcome();
         assert_eq!(outcome.map(|outcome| outcome.kind), Some(OutcomeKind::Done));
@@ -251,6 +265,10 @@ fn a_kill_during_the_merge_loses_nothing() {
         let outcome = replayed(&only_workflow(&stage)).state().outcome();
         assert_eq!(outcome.map(|outcome| outcome.kind), Some(OutcomeKind::Done), "{output:?}");
         assert_tidy(&stage);
-        assert_eq!((commits(&stage, "prove: gamma"), commits(&stage, "Merge branch")), (1, 2), "after {delay} ms");
+        assert_eq!(
+            (commits(&stage, "prove: gamma"), commits(&stage, "Merge branch")),
+            (1, 2),
+            "after {delay} ms"
+        );
     }
 }

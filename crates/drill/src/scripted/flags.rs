@@ -38,6 +38,8 @@ pub(super) struct Flags {
     pub no_session: bool,
     /// `--safe-mode`: hooks and other customizations are off.
     pub safe_mode: bool,
+    /// `--json-schema`: the last answer is JSON, which the result also holds as a value.
+    pub json_schema: bool,
     pub version: bool,
 }
 
@@ -101,6 +103,7 @@ pub(super) fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Flags, 
             "-r" | "--resume" => flags.resume = Some(value()?),
             "--resume-session-at" => flags.resume_at = Some(value()?),
             "--model" => flags.model = Some(value()?),
+            "--json-schema" => flags.json_schema = !value()?.is_empty(),
             "--permission-mode" => flags.permission_mode = Some(mode(value()?)?),
             "--settings" => flags.settings = Some(value()?),
             "--system-prompt" => flags.system_prompt = Some(value()?),

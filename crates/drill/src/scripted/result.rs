@@ -51,9 +51,18 @@ impl Agent {
             result["user_message_uuids"] = json!(exchange.uuids);
         }
         let is_error = fill(&mut result, exchange, end);
+        if let Some(value) = self.structured_output(&result) {
+            result["structured_output"] = value;
+        }
         self.exit_code = u8::from(is_error);
         self.results += 1;
         self.out.result(result);
+    }
+
+    /// Returns the answer as a value. The script decides whether it matches the schema.
+    fn structured_output(&self, result: &Value) -> Option<Value> {
+        let text = result["result"].as_str().filter(|_| self.flags.json_schema)?;
+        serde_json::from_str(text).ok()
     }
 }
 

@@ -11,8 +11,8 @@ use crate::failpoints::{self, Failpoint};
 use crate::live::LiveClock;
 use crate::{Canceller, Environment, RunError, RunReport, RunRequest, SuperviseError};
 use longhaul_core::{
-    CancelSource, ItemState, Moment, Outcome, OutcomeKind, RunEnd, RunId, RunKey, RunShare, Workflow, WorkflowAction,
-    WorkflowEvent, WorkflowRecord,
+    CancelSource, ItemState, Moment, Outcome, OutcomeKind, RunEnd, RunId, RunKey, RunShare, Workflow,
+    WorkflowAction, WorkflowEvent, WorkflowRecord,
 };
 use longhaul_store::{
     Home, Journal, Placement, StoreError, SupervisorRequest, WorkflowDir, WorkflowPlan, WorkflowPosition,

@@ -7,13 +7,11 @@ use super::results::Results;
 use super::worktrees::{Worktrees, check_worktrees};
 use super::{WorkflowError, WorkflowObserver, WorkflowRequest, WorkflowStart};
 use crate::Environment;
-use crate::recover::{EXIT_POLL_INTERVAL, EXIT_POLLS_MAX};
 use crate::live::{RunMarker, random_seed};
+use crate::recover::{EXIT_POLL_INTERVAL, EXIT_POLLS_MAX};
 use jiff::Zoned;
 use longhaul_core::{CancelSource, Moment, Workflow, WorkflowEvent, WorkflowPolicy, WorkflowRecord};
-use longhaul_store::{
-    Home, Journal, LoadedJournal, NewWorkflow, StoreError, WorkflowDir, WorkflowPlan,
-};
+use longhaul_store::{Home, Journal, LoadedJournal, NewWorkflow, StoreError, WorkflowDir, WorkflowPlan};
 use longhaul_workflow::WorkflowFile;
 use std::path::Path;
 use std::sync::Arc;
@@ -99,17 +97,8 @@ fn create(
     if needs_worktrees(&request.policy) {
         check_worktrees(&request.project_dir, home.path())?;
     }
-    let WorkflowRequest {
-        name,
-        project_dir,
-        file,
-        parameters,
-        focus,
-        policy,
-        runs,
-        origins,
-        memory_reserve,
-    } = request;
+    let WorkflowRequest { name, project_dir, file, parameters, focus, policy, runs, origins, memory_reserve } =
+        request;
     let plan = WorkflowPlan {
         longhaul_version: env!("CARGO_PKG_VERSION").to_owned(),
         started_at: started_at.into(),

@@ -7,7 +7,9 @@ use crate::observer::{Observer, StepView};
 use crate::recover::is_outcome_published;
 use crate::run_start::{ObservedRun, RunStart};
 use crate::{Canceller, Environment, ResumeOptions, RunError, RunReport, RunRequest, SuperviseError};
-use longhaul_core::{CancelSource, Fault, Limits, Moment, Phase, Run, RunId, RunKey, RunShare, RunSpec, Step};
+use longhaul_core::{
+    CancelSource, Fault, Limits, Moment, Phase, Run, RunId, RunKey, RunShare, RunSpec, Step,
+};
 use longhaul_store::{Home, Journal, RunDir, StoreError};
 use std::sync::Arc;
 use thiserror::Error;

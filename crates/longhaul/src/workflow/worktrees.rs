@@ -94,6 +94,9 @@ impl Worktrees {
             return Err(WorktreeError::UncommittedWork { top: self.top.clone(), files: changed });
         }
         let path = self.path(run);
+        let path_text = path.to_string_lossy();
+        // A killed call may have left an entry of this path, even a locked one. Usually there is none.
+        let _ = git.call(&["worktree", "remove", "--force", "--force", &path_text]);
         match fs::remove_dir_all(&path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
                 return Err(io_error("remove", &path)(error));
@@ -103,9 +106,7 @@ impl Worktrees {
         DirBuilder::new().mode(0o700).create(&path).map_err(io_error("create directory", &path))?;
         let start = WorktreeStart { commit: head(git)?, branch: current_branch(git)? };
         let branch = self.branch(run);
-        // A killed call may have left an entry of this path, even a locked one.
         let add = ["worktree", "add", "--quiet", "--force", "--force"];
-        let path_text = path.to_string_lossy();
         let of_branch = match known {
             Some(_) if self.tip(git, run)?.is_some() => vec![&*path_text, &branch],
             Some(_) | None => vec!["-B", &branch, &path_text, &start.commit],
@@ -178,7 +179,9 @@ fn read_if_exists<T: for<'a> Deserialize<'a>>(path: &Path) -> Result<Option<T>, 
     match read_regular(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(io_error("read", path)(error)),
-        Ok(text) => serde_json::from_slice(&text).map(Some).map_err(|error| io_error("read", path)(error.into())),
+        Ok(text) => {
+            serde_json::from_slice(&text).map(Some).map_err(|error| io_error("read", path)(error.into()))
+        }
     }
 }
 

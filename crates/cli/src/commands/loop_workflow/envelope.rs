@@ -3,8 +3,8 @@
 use super::next_commands::next_commands;
 use crate::args::{GlobalArgs, OutputFormat};
 use crate::commands::runs::table::outcome_style;
-use crate::output::color::{Colors, Style};
 use crate::output;
+use crate::output::color::{Colors, Style};
 use longhaul::workflow::WorkflowReport;
 use longhaul_core::{Dollars, Outcome, OutcomeKind, Span};
 use longhaul_store::{PhaseReport, WorkflowStatus};

@@ -1,12 +1,10 @@
 //! Shows the progress of a workflow: one line for each decision. Never affects the workflow.
 
 use crate::args::GlobalArgs;
-use crate::output::time::{TimeFormat, future_time};
 use crate::output;
+use crate::output::time::{TimeFormat, future_time};
 use longhaul::workflow::{WorkflowObserver, WorkflowView};
-use longhaul_core::{
-    AfterRun, Fault, Moment, OutcomeKind, RunId, RunKey, WorkflowPolicy, WorkflowRecord,
-};
+use longhaul_core::{AfterRun, Fault, Moment, OutcomeKind, RunId, RunKey, WorkflowPolicy, WorkflowRecord};
 use longhaul_store::{WorkflowDir, WorkflowPlan};
 use serde::Serialize;
 
@@ -50,7 +48,8 @@ impl Progress {
                 self.line(at, &format!("{}: listing items", phase(index)));
             }
             WorkflowRecord::ItemsListed { phase: index, items, deferred, .. } => {
-                let deferred = if *deferred > 0 { format!(", {deferred} more are deferred") } else { String::new() };
+                let deferred =
+                    if *deferred > 0 { format!(", {deferred} more are deferred") } else { String::new() };
                 self.line(at, &format!("{}: {} items{deferred}", phase(index), items.len()));
             }
             WorkflowRecord::RunPlanned { key, resumed, .. } => {
@@ -61,8 +60,7 @@ impl Progress {
             WorkflowRecord::RunEnded { key, end, next, parked_until, .. } => {
                 let cost = end.cost.as_dollars();
                 let next = describe_next(*next, *parked_until);
-                let text =
-                    format!("{}: {}, ${cost:.2}{next}", self.run(view.policy, *key), end.outcome.kind);
+                let text = format!("{}: {}, ${cost:.2}{next}", self.run(view.policy, *key), end.outcome.kind);
                 self.line(at, &text);
             }
             WorkflowRecord::PhaseEnded { phase: index, outcome, problem, .. } => {
@@ -139,7 +137,11 @@ impl WorkflowObserver for Progress {
     fn on_start(&mut self, dir: &WorkflowDir, plan: &WorkflowPlan) {
         self.workflow = dir.id().clone();
         if !self.quiet {
-            output::print_status(&format!("workflow {} in {}", dir.id(), plan.project_dir.as_path().display()));
+            output::print_status(&format!(
+                "workflow {} in {}",
+                dir.id(),
+                plan.project_dir.as_path().display()
+            ));
         }
     }
 

@@ -7,7 +7,7 @@ use crate::commands::detach;
 use crate::commands::run::supervisor;
 use crate::failure::Failure;
 use crate::{open_home, output, run_learning, runtime, signals};
-use longhaul::workflow::{WorktreeError, WorkflowError, WorkflowObserver, WorkflowReport, WorkflowStart};
+use longhaul::workflow::{WorkflowError, WorkflowObserver, WorkflowReport, WorkflowStart, WorktreeError};
 use longhaul_store::{Home, WorkflowDir, WorkflowPlan};
 
 /// Supervises one workflow on this thread, prints the outcome and returns the exit code.
@@ -43,7 +43,8 @@ pub async fn drive(
     let workflow = supervisor.observe_workflow(start, observer);
     signals::cancel(workflow.canceller())?;
     let report = workflow.await?;
-    for run in report.status.phases.iter().flat_map(|phase| &phase.items).filter_map(|item| item.run.as_ref()) {
+    for run in report.status.phases.iter().flat_map(|phase| &phase.items).filter_map(|item| item.run.as_ref())
+    {
         if let Ok(Some(dir)) = home.run_with_id(run) {
             run_learning::queue_sessions(dir.path());
         }

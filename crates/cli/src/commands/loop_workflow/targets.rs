@@ -41,7 +41,9 @@ pub fn attach(global: &GlobalArgs, home: &Home, dir: WorkflowDir) -> Result<u8, 
         }
         Err(source) => {
             if !global.quiet {
-                output::print_status(&format!("workflow {id} continues; stop it with `longhaul cancel {id}`"));
+                output::print_status(&format!(
+                    "workflow {id} continues; stop it with `longhaul cancel {id}`"
+                ));
             }
             Ok(source.exit_code())
         }
@@ -49,12 +51,7 @@ pub fn attach(global: &GlobalArgs, home: &Home, dir: WorkflowDir) -> Result<u8, 
 }
 
 /// Cancels a workflow, with or without a supervisor. Returns 0 once it is finished, whatever its outcome.
-pub fn cancel(
-    global: &GlobalArgs,
-    home: &Home,
-    dir: WorkflowDir,
-    immediately: bool,
-) -> Result<u8, Failure> {
+pub fn cancel(global: &GlobalArgs, home: &Home, dir: WorkflowDir, immediately: bool) -> Result<u8, Failure> {
     let report = runtime::new()?.block_on(finish(global, home, dir, immediately))?;
     print_end(global, &report);
     Ok(0)
@@ -103,8 +100,14 @@ pub fn resume(
     let workflow = Workflow::replay(loaded.records());
     let iterations_max = args.max_iterations.map(u32::from);
     if let Some(max) = iterations_max.filter(|max| *max < workflow.state().iteration) {
-        let text = format!("cannot resume workflow {id} with {max} iterations: it is in iteration {}", workflow.state().iteration);
-        return Err(Failure::usage(text, format!("pass --max-iterations {} or more", workflow.state().iteration)));
+        let text = format!(
+            "cannot resume workflow {id} with {max} iterations: it is in iteration {}",
+            workflow.state().iteration
+        );
+        return Err(Failure::usage(
+            text,
+            format!("pass --max-iterations {} or more", workflow.state().iteration),
+        ));
     }
     let limits = new_limits(args, &workflow, &plan.policy);
     let start = WorkflowStart::Resume { dir, resume: WorkflowResume { limits, iterations_max } };
@@ -126,7 +129,8 @@ fn new_limits(args: &ResumeArgs, workflow: &Workflow, policy: &WorkflowPolicy) -
 /// Rejects flags that only apply to a run.
 fn check_flags(matches: &ArgMatches) -> Result<(), Failure> {
     let is_global = |id: &str| {
-        ["output_format", "json", "quiet", "verbose", "no_pager", "no_config", "config", "profile"].contains(&id)
+        ["output_format", "json", "quiet", "verbose", "no_pager", "no_config", "config", "profile"]
+            .contains(&id)
     };
     let is_typed = |id: &str| matches.value_source(id) == Some(ValueSource::CommandLine);
     // Groups have ids too, but no value of their own.

@@ -29,7 +29,15 @@ impl Worktrees {
         }
         let intended = Move { base: base.to_owned(), tip: tip.to_owned() };
         replace_json(&self.move_path(), &intended, Durability::Power)?;
-        git.call(&["merge", "--ff-only", "--quiet", "--no-stat", "--no-autostash", "--no-verify-signatures", tip])?;
+        git.call(&[
+            "merge",
+            "--ff-only",
+            "--quiet",
+            "--no-stat",
+            "--no-autostash",
+            "--no-verify-signatures",
+            tip,
+        ])?;
         self.end_move()
     }
 

@@ -30,7 +30,10 @@ impl Worktrees {
     pub(in crate::workflow) fn merge(&self, runs: &[DoneRun]) -> Result<(), String> {
         let unmerged = self.try_merge(runs).map_err(|error| {
             let top = self.top.display();
-            format!("cannot merge into {top}: {error}. Fix the cause, then type `longhaul resume {}`", self.workflow)
+            format!(
+                "cannot merge into {top}: {error}. Fix the cause, then type `longhaul resume {}`",
+                self.workflow
+            )
         })?;
         if unmerged.is_empty() { Ok(()) } else { Err(self.explain(&unmerged, runs.len())) }
     }
@@ -99,7 +102,8 @@ impl Worktrees {
         worktree.call(&["add", "--all"])?;
         if worktree.ask(&["diff", "--cached", "--quiet"])?.is_none() {
             let message = format!("{}\n\nUncommitted changes of the Longhaul run {}", run.title, run.run);
-            let commit = ["commit", "--quiet", "--no-verify", "--no-gpg-sign", "--cleanup=verbatim", "-m", &message];
+            let commit =
+                ["commit", "--quiet", "--no-verify", "--no-gpg-sign", "--cleanup=verbatim", "-m", &message];
             worktree.call(&commit)?;
         }
         let result = head(&worktree)?;
@@ -127,7 +131,10 @@ impl Worktrees {
                     self.path(&run.run).display()
                 ),
                 Unmerged::OtherBranch(branch) => {
-                    format!(" The project is on another branch: type `git -C {top} switch {}`.", quoted(branch))
+                    format!(
+                        " The project is on another branch: type `git -C {top} switch {}`.",
+                        quoted(branch)
+                    )
                 }
                 Unmerged::Rewritten => format!(
                     " The history that {branch} started from was rewritten: type {git_merge}, or pick its commits."

@@ -43,7 +43,9 @@ pub(super) fn changed_files(git: &Git, top: &Path, home: &Path) -> Result<Vec<St
     let args: Vec<_> = status.iter().map(Into::into).chain(pathspecs(&excluded)).collect();
     let output = git.call(&args)?;
     // Two letters of the state and a space precede each path.
-    Ok(paths(&output).map(|entry| String::from_utf8_lossy(&entry[3.min(entry.len())..]).into_owned()).collect())
+    Ok(paths(&output)
+        .map(|entry| String::from_utf8_lossy(&entry[3.min(entry.len())..]).into_owned())
+        .collect())
 }
 
 pub(super) fn head(git: &Git) -> Result<String, GitError> {

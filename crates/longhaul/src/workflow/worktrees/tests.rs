@@ -147,7 +147,8 @@ fn work_of_the_user_stays() {
 #[test]
 fn an_interrupted_move_is_completed() {
     // Files as a kill can leave them: cut off, missing, or not written yet.
-    for (a, new, removed) in [("ag", Some(""), true), ("a\n", None, false), ("agent\n", Some("new\n"), true)] {
+    for (a, new, removed) in [("ag", Some(""), true), ("a\n", None, false), ("agent\n", Some("new\n"), true)]
+    {
         let project = Project::new();
         let run = project.work(1, &[("a.txt", "agent\n"), ("new.txt", "new\n")]);
         fs::remove_file(project.worktrees.path(&run.run).join("b.txt")).expect("the file exists");
