@@ -341,7 +341,7 @@ fn documentation_lists_every_schema_in_order() {
 }
 
 /// Commands that print no JSON of Longhaul's, whatever the output format.
-const TEXT_COMMANDS: &[&str] = &["handoff", "completions", "man"];
+const TEXT_COMMANDS: &[&str] = &["handoff", "completions", "man", "hint"];
 
 #[test]
 fn every_json_command_has_schema() {
