@@ -92,9 +92,9 @@ fn expected() -> Vec<Item> {
     let mut add = |kind, words: Vec<&'static str>| items.extend(words.iter().map(|word| [kind, *word, ""]));
     // No run can be resumed after these outcomes.
     let is_final = |kind: &OutcomeKind| matches!(kind, OutcomeKind::Bug | OutcomeKind::Suspended);
-    // These outcomes belong to loops of runs and to workflows.
-    let is_of_loops = |kind: &OutcomeKind| matches!(kind, OutcomeKind::Incomplete | OutcomeKind::Partial);
-    let outcomes = OutcomeKind::ALL.iter().copied().filter(|kind| !is_of_loops(kind));
+    // These outcomes belong to several runs: of a command, or of a workflow.
+    let is_of_several = |kind: &OutcomeKind| matches!(kind, OutcomeKind::Incomplete | OutcomeKind::Partial);
+    let outcomes = OutcomeKind::ALL.iter().copied().filter(|kind| !is_of_several(kind));
     // These two lead to no attempt.
     let remedies =
         Remedy::ALL.iter().filter(|remedy| !matches!(remedy, Remedy::End | Remedy::EndUnlessAllowed));
