@@ -12,7 +12,7 @@ use std::process::Command;
 
 /// One phase with three items, each in a worktree of its own.
 const PROVERS: &str = r#"
-start_gap = "0s"
+start_gap = "none"
 [[phase]]
 name = "prove"
 fan_out = { list = ["alpha", "beta", "gamma"] }
