@@ -54,10 +54,9 @@ pub(super) async fn open(
         }
     };
     let file = WorkflowFile::parse(&plan.file.text, plan.file.path.as_path(), &plan.parameters)?;
-    let worktrees = match needs_worktrees(&plan.policy) {
-        true => Some(Worktrees::open(plan.project_dir.as_path(), home.path(), &dir)?),
-        false => None,
-    };
+    let worktrees = needs_worktrees(&plan.policy)
+        .then(|| Worktrees::open(plan.project_dir.as_path(), home.path(), &dir).map(Arc::new))
+        .transpose()?;
     observer.on_start(&dir, &plan);
     let marker = RunMarker::for_workflow(dir.id(), &plan.marker);
     let project_dir = plan.project_dir.as_path().to_owned();
@@ -79,7 +78,7 @@ pub(super) async fn open(
         workflow,
         journal,
         commands,
-        worktrees.map(Arc::new),
+        worktrees,
         results,
         observer,
         cancels,
