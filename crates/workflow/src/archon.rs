@@ -13,9 +13,9 @@ mod progress;
 
 pub use assignment::{AmbiguousObjective, Assignment};
 pub use iteration_meta::{IterationMeta, MetaTime, PhaseMeta, PhaseStatus, ProverMeta, ProverMode};
-pub use log_rows::{AgentMessage, LastResult, LogEvent, Row, SessionEnd, ShellLevel};
+pub use log_rows::{AgentMessage, LastResult, LogEvent, LogRow, SessionEnd, ShellLevel};
 pub use objectives::Objective;
-pub use progress::{Progress, ProgressError, Stage};
+pub use progress::{ProgressError, ProjectProgress, Stage};
 
 /// Returns the name under which logs and `meta.json` list the prover of a file: `Algebra/Basic.lean` is
 /// `Algebra_Basic`. Two paths can share a name, as in Archon.

@@ -5,7 +5,7 @@ use super::run::supervisor;
 use super::show::print_end;
 use crate::args::{AttachArgs, GlobalArgs, OutputFormat};
 use crate::failure::Failure;
-use crate::open_home::Target;
+use crate::open_home::RunOrWorkflow;
 use crate::output;
 use crate::output::events::{self, Events, Writer};
 use crate::output::progress::ProgressDisplay;
@@ -25,8 +25,8 @@ pub fn attach(global: &GlobalArgs, args: &AttachArgs) -> Result<u8, Failure> {
     let format = output::format(global);
     let home = open_home::locate()?;
     let dir = match open_home::find_target(&home, &args.run)? {
-        Target::Run(dir) => dir,
-        Target::Workflow(dir) => return loop_workflow::attach(global, &home, dir),
+        RunOrWorkflow::Run(dir) => dir,
+        RunOrWorkflow::Workflow(dir) => return loop_workflow::attach(global, &home, dir),
     };
     let events = events::open(&args.events, global, false)?;
     let (queue, prints_report) =

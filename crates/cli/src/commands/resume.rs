@@ -4,7 +4,7 @@ use super::loop_workflow;
 use super::run::{DisplayOptions, supervise_and_print, warn_of_neighbor};
 use crate::args::{GlobalArgs, ResumeArgs};
 use crate::failure::Failure;
-use crate::open_home::Target;
+use crate::open_home::RunOrWorkflow;
 use crate::output::lifecycle::Lifecycle;
 use crate::output::print_status;
 use crate::{changes, limit_flags, open_home, prompt_arg};
@@ -20,20 +20,20 @@ const CONTINUE_PROMPT: &str = "Continue with the task.";
 pub fn resume(global: &GlobalArgs, args: &ResumeArgs, matches: &ArgMatches) -> Result<u8, Failure> {
     let home = open_home::locate()?;
     match open_home::find_target(&home, &args.run)? {
-        Target::Workflow(_) if args.detach => super::detach::start(global),
-        Target::Workflow(dir) => {
+        RunOrWorkflow::Workflow(_) if args.detach => super::detach::start(global),
+        RunOrWorkflow::Workflow(dir) => {
             if args.detached {
                 super::detach::leave_terminal();
             }
             loop_workflow::resume(global, args, matches, &home, dir)
         }
-        Target::Run(dir) if args.max_iterations.is_some() => {
+        RunOrWorkflow::Run(dir) if args.max_iterations.is_some() => {
             let run = dir.id();
             let hint =
                 format!("leave it out; `longhaul resume {run} --add-budget 5` raises the budget of a run");
             Err(Failure::usage("`--max-iterations` applies to a workflow, not to a run", hint))
         }
-        Target::Run(_) => resume_run(global, args),
+        RunOrWorkflow::Run(_) => resume_run(global, args),
     }
 }
 

@@ -240,7 +240,9 @@ impl Workflow {
         self.observations.memory = Memory::Unknown;
         if !is_enough && self.state.live().next().is_some() {
             self.observations.memory = Memory::Short { at };
-        } else if let NextStart::Run { key, share, resumed } = self.next_start(policy, at) {
+        } else if let NextStart::Run { key, share, resumed } = self.next_start(policy, at)
+            && self.has_gap_passed(policy, at)
+        {
             self.record(WorkflowRecord::RunPlanned { at, key, share, resumed });
             let item = self.state.item(key).cloned().unwrap_or_default();
             self.step.actions.push(item.start_action(key));

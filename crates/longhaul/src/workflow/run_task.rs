@@ -19,7 +19,7 @@ use tokio::task::JoinError;
 // A supervisor that starts or exits between two checks changes the required action, once or twice.
 const CHECKS_MAX: u32 = 4;
 
-/// What a run needs from its workflow.
+/// A run with everything that it needs from its workflow.
 pub(super) struct RunTask {
     pub(super) key: RunKey,
     pub(super) share: RunShare,

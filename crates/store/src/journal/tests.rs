@@ -303,13 +303,13 @@ fn handles_missing_and_empty_journals() {
         error.to_string(),
         format!("cannot read journal {}: no such file or directory", missing.display())
     );
-    let error = Journal::open_append(&missing).expect_err("missing");
+    let error = <Journal>::open_append(&missing).expect_err("missing");
     assert_eq!(
         error.to_string(),
         format!("cannot open journal {}: no such file or directory", missing.display())
     );
     fs::write(dir.path().join("empty"), "").expect("written");
-    assert_eq!(Journal::load(&dir.path().join("empty")).expect("history"), LoadedJournal::default());
+    assert_eq!(<Journal>::load(&dir.path().join("empty")).expect("history"), LoadedJournal::default());
 }
 
 prop_compose! {

@@ -9,7 +9,7 @@ use longhaul_store::{WorkflowDir, WorkflowPlan};
 use serde::Serialize;
 
 /// Prints lines on stderr.
-pub struct Progress {
+pub struct WorkflowProgress {
     quiet: bool,
     workflow: RunId,
     clock: TimeFormat,
@@ -17,15 +17,15 @@ pub struct Progress {
     has_reported_memory: bool,
 }
 
-impl Progress {
-    pub fn new(global: &GlobalArgs) -> Progress {
+impl WorkflowProgress {
+    pub fn new(global: &GlobalArgs) -> WorkflowProgress {
         let (quiet, clock) = (global.quiet, TimeFormat::here());
-        Progress { quiet, workflow: RunId::from(""), clock, has_reported_memory: false }
+        WorkflowProgress { quiet, workflow: RunId::from(""), clock, has_reported_memory: false }
     }
 
     /// Creates the progress of a workflow that is being stopped: no line for each decision.
-    pub fn following(global: &GlobalArgs) -> Progress {
-        Progress { quiet: true, ..Progress::new(global) }
+    pub fn following(global: &GlobalArgs) -> WorkflowProgress {
+        WorkflowProgress { quiet: true, ..WorkflowProgress::new(global) }
     }
 
     fn line(&self, at: Moment, text: &str) {
@@ -133,7 +133,7 @@ fn describe_next(next: AfterRun, parked_until: Option<Moment>) -> String {
     }
 }
 
-impl WorkflowObserver for Progress {
+impl WorkflowObserver for WorkflowProgress {
     fn on_start(&mut self, dir: &WorkflowDir, plan: &WorkflowPlan) {
         self.workflow = dir.id().clone();
         if !self.quiet {
@@ -188,17 +188,17 @@ pub struct WorkflowLine<'a> {
 }
 
 /// Prints each step on stdout and forwards everything to `inner`.
-pub struct Stream<'a> {
-    inner: &'a mut Progress,
+pub struct WorkflowStream<'a> {
+    inner: &'a mut WorkflowProgress,
 }
 
-impl<'a> Stream<'a> {
-    pub fn new(inner: &'a mut Progress) -> Stream<'a> {
-        Stream { inner }
+impl<'a> WorkflowStream<'a> {
+    pub fn new(inner: &'a mut WorkflowProgress) -> WorkflowStream<'a> {
+        WorkflowStream { inner }
     }
 }
 
-impl WorkflowObserver for Stream<'_> {
+impl WorkflowObserver for WorkflowStream<'_> {
     fn on_start(&mut self, dir: &WorkflowDir, plan: &WorkflowPlan) {
         self.inner.on_start(dir, plan);
     }

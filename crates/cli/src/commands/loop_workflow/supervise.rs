@@ -1,7 +1,7 @@
 //! Supervises a workflow: signals cancel or suspend it, its progress and its outcome are printed.
 
 use super::envelope::print_end;
-use super::progress::{Progress, Stream};
+use super::progress::{WorkflowProgress, WorkflowStream};
 use crate::args::{GlobalArgs, OutputFormat};
 use crate::commands::detach;
 use crate::commands::run::supervisor;
@@ -22,10 +22,10 @@ pub fn supervise_and_print(
         return result.map(|report| report.outcome.exit_code());
     }
     let format = output::format(global);
-    let mut progress = Progress::new(global);
+    let mut progress = WorkflowProgress::new(global);
     let report = runtime::new()?.block_on(async {
         match format {
-            OutputFormat::StreamJson => drive(home, start, &mut Stream::new(&mut progress)).await,
+            OutputFormat::StreamJson => drive(home, start, &mut WorkflowStream::new(&mut progress)).await,
             OutputFormat::Json | OutputFormat::Text => drive(home, start, &mut progress).await,
         }
     })?;

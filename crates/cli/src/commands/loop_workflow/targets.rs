@@ -1,7 +1,7 @@
 //! The commands that take a run or a workflow, for a workflow: `recover`, `attach`, `cancel` and `resume`.
 
 use super::envelope::print_end;
-use super::progress::Progress;
+use super::progress::WorkflowProgress;
 use super::supervise::{drive, supervise_and_print};
 use crate::args::{GlobalArgs, ResumeArgs};
 use crate::commands::run::supervisor;
@@ -25,7 +25,7 @@ pub fn recover(global: &GlobalArgs, home: &Home, dir: WorkflowDir) -> Result<u8,
 /// Follows a workflow. Ctrl-C detaches.
 pub fn attach(global: &GlobalArgs, home: &Home, dir: WorkflowDir) -> Result<u8, Failure> {
     let id = dir.id().clone();
-    let mut progress = Progress::new(global);
+    let mut progress = WorkflowProgress::new(global);
     let followed = runtime::new()?.block_on(async {
         let mut cancels = signals::cancels()?;
         let supervisor = supervisor(home);
@@ -64,7 +64,7 @@ async fn finish(
     immediately: bool,
 ) -> Result<WorkflowReport, Failure> {
     let supervisor = supervisor(home);
-    let mut progress = Progress::following(global);
+    let mut progress = WorkflowProgress::following(global);
     if Journal::is_locked(&dir.journal_path())? {
         let request = if immediately { SupervisorRequest::CancelNow } else { SupervisorRequest::Cancel };
         dir.send_request(request)?;
@@ -135,8 +135,8 @@ fn check_flags(matches: &ArgMatches) -> Result<(), Failure> {
     let is_typed = |id: &str| matches.value_source(id) == Some(ValueSource::CommandLine);
     // Groups have ids too, but no value of their own.
     let ids = matches.ids().map(|id| id.as_str());
-    let typed = ids.filter(|id| matches.try_get_raw(id).is_ok_and(|raw| raw.is_some()) && is_typed(id));
-    match typed.filter(|id| !OF_WORKFLOW.contains(id) && !is_global(id)).next() {
+    let mut typed = ids.filter(|id| matches.try_get_raw(id).is_ok_and(|raw| raw.is_some()) && is_typed(id));
+    match typed.find(|id| !OF_WORKFLOW.contains(id) && !is_global(id)) {
         Some(id) => Err(Failure::usage(
             format!("`{}` applies to a run, not to a workflow", id.replace('_', "-")),
             "a workflow takes --add-budget, --add-time, --budget, --time-limit and --max-iterations",
@@ -151,6 +151,6 @@ pub async fn recover_one(
     home: &Home,
     dir: WorkflowDir,
 ) -> Result<WorkflowReport, Failure> {
-    let mut progress = Progress::new(global);
+    let mut progress = WorkflowProgress::new(global);
     drive(home, WorkflowStart::Recover(dir), &mut progress).await
 }
