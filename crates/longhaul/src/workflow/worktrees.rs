@@ -43,7 +43,7 @@ pub(super) struct DoneRun {
     pub(super) title: String,
 }
 
-/// What a worktree started from. Its file exists once the worktree is complete.
+/// The state that a worktree started from. Its file exists once the worktree is complete.
 #[derive(Debug, Serialize, Deserialize)]
 struct WorktreeStart {
     /// Commit.

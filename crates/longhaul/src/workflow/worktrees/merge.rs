@@ -6,6 +6,7 @@ use super::project::{current_branch, head, is_ancestor};
 use super::{DoneRun, WorktreeError, WorktreeStart, Worktrees};
 use crate::git::{Git, GitError, paths};
 use std::collections::BTreeSet;
+use std::fs;
 
 /// Why a result is not merged.
 pub(super) enum Unmerged {
@@ -99,6 +100,9 @@ impl Worktrees {
             let files = paths(&conflicts).map(|path| String::from_utf8_lossy(path).into_owned());
             return Err(Unmerged::OwnConflicts(files.collect()));
         }
+        // The run has ended with all its processes, so a lock is that of a killed git. Usually there is none.
+        let lock = worktree.path(&["rev-parse", "--path-format=absolute", "--git-path", "index.lock"])?;
+        let _ = fs::remove_file(lock);
         worktree.call(&["add", "--all"])?;
         if worktree.ask(&["diff", "--cached", "--quiet"])?.is_none() {
             let message = format!("{}\n\nUncommitted changes of the Longhaul run {}", run.title, run.run);
