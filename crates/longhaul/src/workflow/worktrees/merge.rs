@@ -30,9 +30,13 @@ impl Worktrees {
     /// Returns for people what is not merged, and what to type.
     pub(in crate::workflow) fn merge(&self, runs: &[DoneRun]) -> Result<(), String> {
         let unmerged = self.try_merge(runs).map_err(|error| {
-            let top = self.top.display();
+            let (top, error) = (self.top.display(), error.to_string());
+            let remedy = match stale_lock(&error) {
+                Some(lock) => format!("If no other git is running, type `rm {}`", quoted(lock)),
+                None => "Fix the cause".to_owned(),
+            };
             format!(
-                "cannot merge into {top}: {error}. Fix the cause, then type `longhaul resume {}`",
+                "cannot merge into {top}: {error}. {remedy}, then type `longhaul resume {}`",
                 self.workflow
             )
         })?;
@@ -148,6 +152,12 @@ impl Worktrees {
         }
         text + &format!(" Then type `longhaul resume {}`.", self.workflow)
     }
+}
+
+/// Returns the lock of a killed git that an error of git names. Only a person knows that no other git holds it.
+fn stale_lock(error: &str) -> Option<&str> {
+    let (_, rest) = error.split_once("Unable to create '")?;
+    rest.split_once("': File exists").map(|(lock, _)| lock)
 }
 
 /// Checks that the project is where the worktree started, or later.
