@@ -447,7 +447,7 @@ fn help_describes_every_flag_of_run() {
               --output-format <FORMAT>
                   Output format [default: text; json in a pipe, for commands that drive a run]
 
-                  Commands that drive a run: run, resume, rerun, research, recover, attach, cancel.
+                  Commands that drive a run: run, resume, rerun, loop, research, recover, attach, cancel.
 
                   Possible values:
                   - json:        One JSON object

@@ -21,7 +21,7 @@ const STEPS_MAX: u64 = 50_000;
 const TIME_MAX: Span = Span::from_hours(24 * 365 * 10);
 const KILLS_MAX: u32 = 12;
 const REOPENS_MAX: u32 = 2;
-// A tick can be in vain if the clock was set or a limit was reached in the meantime, but not twice in a row.
+// A tick can have no effect if the clock was set or a limit was reached in the meantime, but not twice in a row.
 const IDLE_TICKS_MAX: u32 = 2;
 
 pub(crate) struct WorkflowSim<'a> {

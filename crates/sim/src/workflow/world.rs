@@ -156,9 +156,9 @@ impl WorkflowWorld {
         match event {
             WorldEvent::Driven(event) => {
                 let is_end = self.apply(&event);
-                // An end may be reported twice.
+                // An end may be reported twice, before anything else happens.
                 if is_end && self.rng.one_in(16) {
-                    self.queue_after(0, WorldEvent::Driven(event.clone()));
+                    self.queue.insert((self.now, 0), WorldEvent::Driven(event.clone()));
                 }
                 Some(event)
             }
