@@ -84,3 +84,4 @@ mod variables;
 mod why;
 mod workflows;
 mod workspace_diffs;
+mod worktrees;
