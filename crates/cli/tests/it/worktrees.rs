@@ -242,7 +242,7 @@ fn nothing_is_lost_or_merged_twice_after_a_kill_at_any_failpoint() {
         let mut output = stage.longhaul(["recover", id.as_str()]).against(&server).output();
         // A git that was killed left a lock in the user's repository. The printed command removes it.
         if !is_alone && output.code == 23 {
-            let (_, rest) = output.stdout.split_once("type `rm ").expect("a command is printed");
+            let (_, rest) = output.stdout.split_once("type `rm ").unwrap_or_else(|| panic!("{output:?}"));
             let lock = rest.split('`').next().expect("the command ends");
             fs::remove_file(lock).expect("the lock exists");
             output = stage.longhaul(["resume", id.as_str()]).against(&server).output();

@@ -30,11 +30,8 @@ impl Worktrees {
     /// Returns for people what is not merged, and what to type.
     pub(in crate::workflow) fn merge(&self, runs: &[DoneRun]) -> Result<(), String> {
         let unmerged = self.try_merge(runs).map_err(|error| {
-            let (top, error) = (self.top.display(), error.to_string());
-            let remedy = match stale_lock(&error) {
-                Some(lock) => format!("If no other git is running, type `rm {}`", quoted(lock)),
-                None => "Fix the cause".to_owned(),
-            };
+            let top = self.top.display();
+            let remedy = remedy(&error.to_string());
             format!(
                 "cannot merge into {top}: {error}. {remedy}, then type `longhaul resume {}`",
                 self.workflow
@@ -105,8 +102,10 @@ impl Worktrees {
             return Err(Unmerged::OwnConflicts(files.collect()));
         }
         // The run has ended with all its processes, so a lock is that of a killed git. Usually there is none.
-        let lock = worktree.path(&["rev-parse", "--path-format=absolute", "--git-path", "index.lock"])?;
-        let _ = fs::remove_file(lock);
+        for name in ["index.lock", "HEAD.lock", &format!("{}.lock", self.branch_ref(&run.run))] {
+            let lock = worktree.path(&["rev-parse", "--path-format=absolute", "--git-path", name])?;
+            let _ = fs::remove_file(lock);
+        }
         worktree.call(&["add", "--all"])?;
         if worktree.ask(&["diff", "--cached", "--quiet"])?.is_none() {
             let message = format!("{}\n\nUncommitted changes of the Longhaul run {}", run.title, run.run);
@@ -147,17 +146,20 @@ impl Worktrees {
                 Unmerged::Rewritten => format!(
                     " The history that {branch} started from was rewritten: type {git_merge}, or pick its commits."
                 ),
-                Unmerged::Failed(error) => format!(" {branch}: {error}."),
+                Unmerged::Failed(error) => format!(" {branch}: {error}. {}.", remedy(error)),
             };
         }
         text + &format!(" Then type `longhaul resume {}`.", self.workflow)
     }
 }
 
-/// Returns the lock of a killed git that an error of git names. Only a person knows that no other git holds it.
-fn stale_lock(error: &str) -> Option<&str> {
-    let (_, rest) = error.split_once("Unable to create '")?;
-    rest.split_once("': File exists").map(|(lock, _)| lock)
+/// Returns what a person can do about an error of git. Only a person knows whether another git holds a lock.
+fn remedy(error: &str) -> String {
+    let lock = error.split_once("Unable to create '").and_then(|(_, rest)| rest.split_once("': File exists"));
+    match lock {
+        Some((lock, _)) => format!("If no other git is running, type `rm {}`", quoted(lock)),
+        None => "Fix the cause".to_owned(),
+    }
 }
 
 /// Checks that the project is where the worktree started, or later.
