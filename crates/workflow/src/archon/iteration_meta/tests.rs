@@ -1,4 +1,4 @@
-use super::{IterationMeta, PhaseMeta, ArchonStatus, ProverMeta, ProverMode};
+use super::{ArchonStatus, IterationMeta, PhaseMeta, ProverMeta, ProverMode};
 use crate::archon::{Stage, slug};
 use expect_test::expect;
 use longhaul_core::{Dollars, Moment, Span, Usd};
