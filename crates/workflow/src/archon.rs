@@ -12,7 +12,7 @@ mod objectives;
 mod progress;
 
 pub use assignment::{AmbiguousObjective, Assignment};
-pub use iteration_meta::{IterationMeta, MetaTime, PhaseMeta, PhaseStatus, ProverMeta, ProverMode};
+pub use iteration_meta::{ArchonStatus, IterationMeta, MetaTime, PhaseMeta, ProverMeta, ProverMode};
 pub use log_rows::{AgentMessage, LastResult, LogEvent, LogRow, SessionEnd, ShellLevel};
 pub use objectives::Objective;
 pub use progress::{ProgressError, ProjectProgress, Stage};

@@ -23,9 +23,9 @@ use crate::args::{GlobalArgs, LoopArgs, LoopCommand, OutputFormat, ValidateArgs}
 use crate::failure::Failure;
 use crate::{open_home, output, prompt_arg};
 use clap::ArgMatches;
-use longhaul::workflow::{WorkflowRequest, WorkflowStart, recoverable_workflows};
+use longhaul::workflow::{WorkflowRequest, WorkflowStart, check_worktrees, recoverable_workflows};
 use longhaul_store::{Home, WorkflowSource};
-use longhaul_workflow::{BUILTINS, Isolation, LoopOptions, WorkflowFile, WorkflowFileError, builtin};
+use longhaul_workflow::{BUILTINS, LoopOptions, WorkflowFile, WorkflowFileError, builtin};
 use phase_run::{PhaseRuns, TypedFlags};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -45,6 +45,9 @@ pub fn run(global: &GlobalArgs, args: &LoopArgs, matches: &ArgMatches) -> Result
     }
     let request = prepare(args, &TypedFlags::read(matches))?;
     if args.dry_run {
+        if request.policy.phases.iter().any(|phase| phase.has_worktrees) {
+            check_worktrees(&request.project_dir, open_home::locate()?.path())?;
+        }
         return dry_run::print(&request, global);
     }
     let home = open_home::open()?;
@@ -66,7 +69,6 @@ fn prepare(args: &LoopArgs, typed: &TypedFlags) -> Result<WorkflowRequest, Failu
         budget: args.budget,
         time: args.time_limit,
     })?;
-    check_isolation(&file)?;
     let PhaseRuns { runs, origins, notify } = PhaseRuns::resolve(&file, &source, typed)?;
     for (phase, run) in policy.phases.iter_mut().zip(&runs) {
         // A limit may also come from the user's configuration.
@@ -84,16 +86,6 @@ fn prepare(args: &LoopArgs, typed: &TypedFlags) -> Result<WorkflowRequest, Failu
         origins,
         notify,
     })
-}
-
-fn check_isolation(file: &WorkflowFile) -> Result<(), Failure> {
-    match file.phases().iter().find(|phase| phase.isolation == Isolation::Worktree) {
-        Some(phase) => Err(Failure::usage(
-            format!("phase `{}`: `isolation = \"worktree\"` is not available yet", phase.name),
-            "remove the key: the runs of the phase then share the project directory",
-        )),
-        None => Ok(()),
-    }
 }
 
 /// Reads a workflow file, or a built-in one if there is no such file.
@@ -132,7 +124,6 @@ impl From<WorkflowFileError> for Failure {
 fn validate(args: &ValidateArgs, global: &GlobalArgs) -> Result<u8, Failure> {
     let source = read_source(&args.file)?;
     let file = parse(&source, &args.parameters)?;
-    check_isolation(&file)?;
     phase_run::check_settings(&file)?;
     match output::format(global) {
         OutputFormat::Text => output::print_text(&file.graph()),

@@ -442,7 +442,7 @@ fn bad_input_is_rejected_before_any_model_call() {
     check(&phase("run = { modell = \"opus\" }"), &[], 2, &["workflow.toml:4:", "modell", "`model`"]);
     check(&phase("run = { budget = \"much\" }"), &[], 2, &["workflow.toml:4:", "budget"]);
     check(&phase("run = { checks = [] , name = \"x\" }"), &[], 2, &["cannot be set for a phase"]);
-    check(&phase("isolation = \"worktree\""), &[], 2, &["isolation"]);
+    check(&phase("isolation = \"worktree\""), &[], 25, &["git repository", "isolation"]);
     check(&phase(""), &["--from", "nowhere"], 2, &["nowhere"]);
     check(&phase(""), &["--max-iterations", "0"], 2, &["--max-iterations"]);
     check(&phase(""), &["--set", "task=x"], 2, &["task"]);

@@ -5,15 +5,17 @@ use super::commands::Commands;
 use super::driver::Driver;
 use super::notifier::WorkflowNotifier;
 use super::results::Results;
+use super::worktrees::{Worktrees, check_worktrees};
 use super::{WorkflowError, WorkflowObserver, WorkflowRequest, WorkflowStart};
 use crate::Environment;
 use crate::live::{RunMarker, random_seed};
 use crate::recover::{EXIT_POLL_INTERVAL, EXIT_POLLS_MAX};
 use jiff::Zoned;
-use longhaul_core::{CancelSource, Moment, Workflow, WorkflowEvent, WorkflowRecord};
+use longhaul_core::{CancelSource, Moment, Workflow, WorkflowEvent, WorkflowPolicy, WorkflowRecord};
 use longhaul_store::{Home, Journal, LoadedJournal, NewWorkflow, StoreError, WorkflowDir, WorkflowPlan};
 use longhaul_workflow::WorkflowFile;
 use std::path::Path;
+use std::sync::Arc;
 use tokio::sync::mpsc;
 
 pub(super) async fn open(
@@ -53,6 +55,9 @@ pub(super) async fn open(
         }
     };
     let file = WorkflowFile::parse(&plan.file.text, plan.file.path.as_path(), &plan.parameters)?;
+    let worktrees = needs_worktrees(&plan.policy)
+        .then(|| Worktrees::open(plan.project_dir.as_path(), home.path(), &dir).map(Arc::new))
+        .transpose()?;
     observer.on_start(&dir, &plan);
     let marker = RunMarker::for_workflow(dir.id(), &plan.marker);
     let project_dir = plan.project_dir.as_path().to_owned();
@@ -76,6 +81,7 @@ pub(super) async fn open(
         workflow,
         journal,
         commands,
+        worktrees,
         results,
         notifier,
         observer,
@@ -91,6 +97,9 @@ fn create(
     let now = Zoned::now();
     let started_at = Moment(now.timestamp().as_millisecond() as u64);
     let _lock = home.lock_project(&request.project_dir, None)?;
+    if needs_worktrees(&request.policy) {
+        check_worktrees(&request.project_dir, home.path())?;
+    }
     let WorkflowRequest {
         name,
         project_dir,
@@ -120,6 +129,10 @@ fn create(
     };
     let NewWorkflow { dir, journal } = home.create_workflow(&now.date(), random_seed(), &plan)?;
     Ok((dir, plan, journal))
+}
+
+fn needs_worktrees(policy: &WorkflowPolicy) -> bool {
+    policy.phases.iter().any(|phase| phase.has_worktrees)
 }
 
 type Opened = (WorkflowPlan, Journal<WorkflowRecord>, LoadedJournal<WorkflowRecord>);

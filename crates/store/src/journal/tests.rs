@@ -2,8 +2,8 @@ use super::*;
 use longhaul_core::{
     AfterAttempt, AgentResult, AttemptPlan, CancelSource, Continuity, Evidence, Exit, Fault, Outcome,
     OutcomeKind, ProcessId, PromptKind, Questions, Remaining, Remedy, ResumeRequest, ResumeStrategy,
-    SessionFileState, SessionId, SessionPlan, SettingChange, Span, StopCause, StopLevel, StrategyReason,
-    SummaryResult, Usage, Usd,
+    ReviewResult, SessionFileState, SessionId, SessionPlan, SettingChange, Span, StopCause, StopLevel,
+    StrategyReason, SummaryResult, Usage, Usd,
 };
 use proptest::prelude::*;
 use std::fs;
@@ -74,6 +74,23 @@ fn steps() -> Vec<Vec<Record>> {
                 at,
                 result: SummaryResult::Failed(Fault::AttemptTimeout),
                 usage: Usage { estimated_cost: Usd(7), ..Usage::default() },
+            },
+        ],
+        vec![
+            Record::CheckStarted { at },
+            Record::ReviewStarted { at, after_commands: true },
+            Record::ReviewEnded {
+                at,
+                result: ReviewResult::NoVerdict(Fault::Overloaded),
+                usage: Usage { reported_cost: Usd(7), ..Usage::default() },
+                retry_at: Some(at),
+            },
+            Record::ReviewStarted { at, after_commands: false },
+            Record::ReviewEnded {
+                at,
+                result: ReviewResult::Failed(2),
+                usage: Usage::default(),
+                retry_at: None,
             },
         ],
         vec![Record::RunReopened {

@@ -32,7 +32,9 @@ pub fn collect(
     }
     let rows: Vec<Row> =
         rows.iter().map(|row| Row::new(LedgerEntry::read(&row.entry.run_dir()).run)).collect();
-    if let Some(reason) = keep_reason(home, args, index, outcome, &rows) {
+    // A worktree holds work that is not merged, and its repository still lists it. Only the user can drop it.
+    let worktrees = dir.has_worktrees().then_some("with git worktrees that are not merged");
+    if let Some(reason) = worktrees.or_else(|| keep_reason(home, args, index, outcome, &rows)) {
         retain(collected, reason, rows.len());
         return Ok(());
     }

@@ -7,7 +7,7 @@ use crate::commands::detach;
 use crate::commands::run::supervisor;
 use crate::failure::Failure;
 use crate::{open_home, output, run_learning, runtime, signals};
-use longhaul::workflow::{WorkflowError, WorkflowObserver, WorkflowReport, WorkflowStart};
+use longhaul::workflow::{WorkflowError, WorkflowObserver, WorkflowReport, WorkflowStart, WorktreeError};
 use longhaul_store::{Home, WorkflowDir, WorkflowPlan};
 
 /// Supervises one workflow on this thread, prints the outcome and returns the exit code.
@@ -63,12 +63,19 @@ impl WorkflowObserver for DetachedProgress {
     }
 }
 
+impl From<WorktreeError> for Failure {
+    fn from(error: WorktreeError) -> Failure {
+        Failure::not_started(error.to_string(), error.hint())
+    }
+}
+
 impl From<WorkflowError> for Failure {
     fn from(error: WorkflowError) -> Failure {
         let text = error.to_string();
         match error {
             WorkflowError::Store(error) => error.into(),
             WorkflowError::File(error) => error.into(),
+            WorkflowError::Worktrees(error) => error.into(),
             WorkflowError::AlreadyFinished { workflow, .. } => {
                 Failure::not_started(text, format!("continue it with `longhaul resume {workflow}`"))
             }
