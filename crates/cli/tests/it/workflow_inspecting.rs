@@ -146,6 +146,12 @@ fn gc_removes_a_workflow_only_as_a_whole() {
     // The workflow and its runs are one of the newest.
     assert_eq!(gc(&["--keep-last", "1"])["workflows"].as_array().map(Vec::len), Some(0));
     assert_eq!(gc(&["--keep-last", "0", "--keep", "done"])["workflows"].as_array().map(Vec::len), Some(0));
+    // A worktree holds work that is not merged.
+    let worktree = dir.path().join("worktrees/left");
+    fs::create_dir_all(&worktree).expect("it is made");
+    let collected = gc(&["--keep-last", "0", "--include-workspaces"]);
+    assert_eq!(collected["retained"]["with git worktrees that are not merged"], 3, "{collected}");
+    fs::remove_dir(&worktree).expect("it is empty");
     let planned = gc(&["--keep-last", "0", "--dry-run"]);
     assert_eq!(planned["workflows"][0]["runs"], 3, "{planned}");
     assert_eq!((stage.runs().len(), stage.workflows().len()), (3, 1));
