@@ -43,7 +43,7 @@ struct BoardRow {
     cost: Usd,
 }
 
-/// What the files of a live run say.
+/// State of a live run, as its files describe it.
 #[derive(Clone, Default)]
 struct RunView {
     activity: String,
