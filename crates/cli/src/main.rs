@@ -112,7 +112,10 @@ fn run() -> ExitCode {
     let prints = format != OutputFormat::Text && !args::streams_events_to_stdout(&matches);
     let result = match cli.command {
         Command::Run(args) => commands::run::run(&cli.global, &args),
-        Command::Resume(args) => commands::resume::resume(&cli.global, &args),
+        Command::Resume(args) => {
+            let matches = matches.subcommand_matches("resume").expect("it was parsed");
+            commands::resume::resume(&cli.global, &args, matches)
+        }
         Command::Rerun(args) => commands::rerun::rerun(&cli.global, &args),
         Command::Research(args) => commands::research::research(&cli.global, &args),
         Command::Loop(args) => {

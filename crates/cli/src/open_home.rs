@@ -38,6 +38,13 @@ pub fn find_run(home: &Home, request: &str) -> Result<RunDir, Failure> {
         });
     }
     find_by_id_or_name(home, request).or_else(|error| by_path(request).ok_or(error)).map_err(|error| {
+        let is_unclear = matches!(error, StoreError::NoSuchRun { .. } | StoreError::AmbiguousRun { .. });
+        let workflow = home.find_workflow(request).ok().flatten().filter(|_| is_unclear);
+        if let Some(workflow) = workflow {
+            let id = workflow.id();
+            let hint = format!("`longhaul status {id}` lists its runs");
+            return Failure::usage(format!("`{request}` is a workflow, not a run"), hint);
+        }
         match error {
             StoreError::NoSuchRun { .. } => {
                 let runs: Vec<String> = home

@@ -9,6 +9,7 @@
 mod commands;
 mod driver;
 mod error;
+mod follow;
 mod memory;
 mod observer;
 mod open;

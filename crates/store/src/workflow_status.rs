@@ -85,13 +85,13 @@ pub struct ItemReport {
 }
 
 impl WorkflowStatus {
-    /// Creates the status of `workflow` at `at`, driven by process `supervisor_pid`. `problem` returns the problem
-    /// of a run.
+    /// Creates the status of `workflow` at `at`, driven by process `supervisor_pid`. `problem_of` returns the problem
+    /// of a run that has no valid result or did not start.
     pub fn new(
         id: &RunId,
         workflow: &Workflow,
         policy: &WorkflowPolicy,
-        problem: impl Fn(RunKey) -> Option<String>,
+        problem_of: impl Fn(RunKey, &RunId) -> Option<String>,
         supervisor_pid: u32,
         at: Moment,
     ) -> WorkflowStatus {
@@ -114,9 +114,13 @@ impl WorkflowStatus {
                     .and_then(|state| state.outcome)
                     .map_or("done", |outcome| outcome.kind.as_str()),
             };
-            let item = |(key, item): (RunKey, &ItemState)| ItemReport {
+            let item = |(key, item): (RunKey, &ItemState)| {
+                let run = item.share.map(|_| key.run_id(id, &phase.name));
+                let problem = run.as_ref().filter(|_| can_have_problem(item.status));
+                let problem = problem.and_then(|run| problem_of(key, run));
+                ItemReport {
                 item: phase.has_items.then(|| item.name.clone()),
-                run: item.share.map(|_| key.run_id(id, &phase.name)),
+                run,
                 status: item_status(item.status).to_owned(),
                 until: match item.status {
                     ItemStatus::Parked { until } => Some(until.into()),
@@ -129,8 +133,8 @@ impl WorkflowStatus {
                 },
                 total_cost_usd: item.cost.into(),
                 retries: item.retry,
-                problem: problem(key),
-            };
+                problem,
+            }};
             PhaseReport {
                 name: phase.name.clone(),
                 status: status.to_owned(),
@@ -175,6 +179,21 @@ fn status_word(
                 Some(WorkflowDeadlineKind::StartGap | WorkflowDeadlineKind::Time) | None => "running",
             }
         }
+    }
+}
+
+/// Returns whether a run that ended like this may have a problem of its own. Only its result has one.
+fn can_have_problem(status: ItemStatus) -> bool {
+    match status {
+        ItemStatus::Ended { outcome } => {
+            matches!(outcome.kind, OutcomeKind::CheckFailed | OutcomeKind::NotStarted)
+        }
+        ItemStatus::Pending
+        | ItemStatus::Resuming { .. }
+        | ItemStatus::Live
+        | ItemStatus::Parked { .. }
+        | ItemStatus::Limited { .. }
+        | ItemStatus::Suspended => false,
     }
 }
 

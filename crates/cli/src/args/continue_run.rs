@@ -5,11 +5,12 @@ use super::{ChangeArgs, EventsArgs, NotifyArgs};
 use crate::time_arg::{duration, when};
 use clap::Args;
 use longhaul_core::{Moment, Span};
+use std::num::NonZeroU32;
 use std::path::PathBuf;
 
 #[derive(Debug, Args)]
 pub struct ResumeArgs {
-    /// Run id prefix, name, directory, or `@` for the latest run
+    /// Run or workflow: id prefix, name, directory, or `@` for the latest one
     #[arg(value_name = "RUN")]
     pub run: String,
     /// A further request; `-` reads it from stdin [default: continue]
@@ -27,6 +28,9 @@ pub struct ResumeArgs {
     /// Working directory, if the workspace has moved [default: the same]
     #[arg(long, short = 'C', value_name = "DIR")]
     pub cwd: Option<PathBuf>,
+    /// New maximum number of iterations, for a workflow
+    #[arg(long, value_name = "N")]
+    pub max_iterations: Option<NonZeroU32>,
     /// Run in the background; the run survives this terminal
     #[arg(long)]
     pub detach: bool,
@@ -61,7 +65,7 @@ pub struct RerunArgs {
 
 #[derive(Debug, Args)]
 pub struct RecoverArgs {
-    /// Run id prefix, name, directory, or `@` for the latest run [default: every orphaned run]
+    /// Run or workflow: id prefix, name, directory, or `@` [default: every orphaned one]
     #[arg(value_name = "RUN")]
     pub run: Option<String>,
     /// Only runs active within this duration

@@ -42,6 +42,9 @@ pub struct RunsArgs {
 
 #[derive(Debug, Args)]
 pub struct StatusArgs {
+    /// A workflow: id prefix, name, or `@` for the latest one [default: everything unfinished]
+    #[arg(value_name = "WORKFLOW", conflicts_with = "watch")]
+    pub workflow: Option<String>,
     /// Show each run live, in up to five lines, until Ctrl-C
     #[arg(long)]
     pub watch: bool,
@@ -118,6 +121,8 @@ word_enum! {
         Run = "run",
         /// The agent
         Agent = "agent",
+        /// The workflow that started the run
+        Workflow = "workflow",
     }
 }
 

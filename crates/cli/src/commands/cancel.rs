@@ -1,9 +1,11 @@
 //! `longhaul cancel`: finishes a run, with or without a supervisor.
 
+use super::loop_workflow;
 use super::run::supervisor;
 use super::show::print_end;
 use crate::args::{CancelArgs, GlobalArgs};
 use crate::failure::Failure;
+use crate::open_home::Target;
 use crate::output::{self, progress::ProgressDisplay};
 use crate::{open_home, runtime};
 use longhaul::{RunError, RunReport, RunStart, SuperviseError};
@@ -13,7 +15,10 @@ use longhaul_store::{Home, Journal, RunDir, SupervisorRequest};
 /// Runs the command and returns its exit code: 0 once the run is finished, whatever its outcome.
 pub fn cancel(global: &GlobalArgs, args: &CancelArgs) -> Result<u8, Failure> {
     let home = open_home::locate()?;
-    let dir = open_home::find_run(&home, &args.run)?;
+    let dir = match open_home::find_target(&home, &args.run)? {
+        Target::Run(dir) => dir,
+        Target::Workflow(dir) => return loop_workflow::cancel(global, &home, dir, args.immediately),
+    };
     let runtime = runtime::new()?;
     let report = runtime.block_on(finish(&home, dir, args.immediately, global))?;
     print_end(&report, output::format(global));

@@ -100,6 +100,7 @@ pub fn cost(global: &GlobalArgs, args: &CostArgs) -> Result<u8, Failure> {
         GroupBy::Project => ledger.costs(CostBy::Project, since),
         GroupBy::Run => ledger.costs(CostBy::Run, since),
         GroupBy::Agent => ledger.costs(CostBy::Agent, since),
+        GroupBy::Workflow => ledger.costs(CostBy::Workflow, since),
     };
     let found = found?;
     let found = with_judge(found, &judge_costs(&home, since), args.group_by);
@@ -177,6 +178,7 @@ fn with_judge(mut rows: Vec<CostRow<String>>, paid: &[JudgeCost], by: GroupBy) -
             GroupBy::Model => paid.model.clone(),
             GroupBy::Project => paid.project.clone(),
             GroupBy::Run => NO_RUN.to_owned(),
+            GroupBy::Workflow => String::new(),
             GroupBy::Agent => JUDGE.to_owned(),
         };
         let spend = LedgerSpend {
@@ -194,7 +196,7 @@ fn with_judge(mut rows: Vec<CostRow<String>>, paid: &[JudgeCost], by: GroupBy) -
     let cost = |row: &CostRow<String>| -> Usd { row.spend.cost + row.spend.estimated_cost };
     match by {
         GroupBy::Day => rows.sort_by(|one, other| other.key.cmp(&one.key)),
-        GroupBy::Model | GroupBy::Project | GroupBy::Run | GroupBy::Agent => {
+        GroupBy::Model | GroupBy::Project | GroupBy::Run | GroupBy::Agent | GroupBy::Workflow => {
             rows.sort_by(|one, other| cost(other).cmp(&cost(one)).then_with(|| one.key.cmp(&other.key)));
         }
     }

@@ -6,10 +6,18 @@ mod next_commands;
 mod phase_run;
 mod progress;
 mod supervise;
+mod targets;
 
-pub use envelope::{WorkflowEnvelope, print_end};
-pub use next_commands::next_commands;
-pub use supervise::{drive, find, supervise_and_print};
+#[cfg(test)]
+pub use dry_run::LoopDryRun;
+pub use dry_run::ValidateOutput;
+#[cfg(test)]
+pub use envelope::WorkflowEnvelope;
+#[cfg(test)]
+pub use progress::WorkflowLine;
+pub use envelope::{phase_lines, print_end};
+pub use supervise::{find, supervise_and_print};
+pub use targets::{attach, cancel, recover, recover_one, resume};
 
 use crate::args::{GlobalArgs, LoopArgs, LoopCommand, OutputFormat, ValidateArgs};
 use crate::failure::Failure;
@@ -126,7 +134,7 @@ fn validate(args: &ValidateArgs, global: &GlobalArgs) -> Result<u8, Failure> {
         OutputFormat::Text => output::print_text(&file.graph()),
         OutputFormat::Json | OutputFormat::StreamJson => {
             // A file can be valid although a required parameter is not set yet.
-            output::print_json(&dry_run::ValidateOutput::new(&file));
+            output::print_json(&ValidateOutput::new(&file));
         }
     }
     Ok(0)

@@ -6,12 +6,14 @@ mod unit;
 
 pub use service::is_installed;
 
+use super::loop_workflow;
 use super::run::{Outputs, supervise, supervisor};
 use super::runs::{Row, table};
 use super::show::print_end;
 use crate::args::{GlobalArgs, OutputFormat, RecoverArgs};
 use crate::command_flags::check_channels;
 use crate::failure::{self, Failure};
+use crate::open_home::Target;
 use crate::output::color::Colors;
 use crate::output::events::{self, Writer};
 use crate::output::lifecycle::Lifecycle;
@@ -21,13 +23,22 @@ use crate::output::{self, print_status};
 use crate::run_learning::{destination, start_worker};
 use crate::telemetry::TelemetryHandle;
 use crate::{open_home, run_learning, runtime};
-use longhaul::{RunStart, recoverable};
-use longhaul_core::{OutcomeKind, Span};
+use longhaul::workflow::{WorkflowReport, recoverable_workflows};
+use longhaul::{RunReport, RunStart, recoverable};
+use longhaul_core::{OutcomeKind, Span, Workflow};
 use longhaul_playbook::database::JudgeKind;
 use longhaul_playbook::{LearningDb, LearningPaths};
-use longhaul_store::{Home, Journal, LedgerEntry, RunDir};
+use longhaul_store::{Home, Journal, LedgerEntry, RunDir, WorkflowDir};
 use std::fs;
+use std::path::Path;
 use tokio::task::{JoinSet, LocalSet};
+
+/// A run or a workflow that finished.
+#[expect(clippy::large_enum_variant, reason = "there are few, and none is kept")]
+enum Recovered {
+    Run(RunReport),
+    Workflow(WorkflowReport),
+}
 
 pub fn recover(global: &GlobalArgs, args: &RecoverArgs) -> Result<u8, Failure> {
     let format = output::format(global);
@@ -39,26 +50,33 @@ pub fn recover(global: &GlobalArgs, args: &RecoverArgs) -> Result<u8, Failure> {
     if args.uninstall {
         return service::uninstall(global);
     }
-    let runs = match &args.run {
-        Some(selector) => vec![open_home::find_run(&home, selector)?],
-        None => runs_to_recover(&home, args.active_within, global)?,
+    let (workflows, runs) = match &args.run {
+        Some(selector) => match open_home::find_target(&home, selector)? {
+            Target::Run(run) => (Vec::new(), vec![run]),
+            Target::Workflow(workflow) if !args.list => return loop_workflow::recover(global, &home, workflow),
+            Target::Workflow(workflow) => (vec![workflow], Vec::new()),
+        },
+        None => {
+            let workflows = workflows_to_recover(&home, args.active_within, global)?;
+            (workflows, runs_to_recover(&home, args.active_within, global)?)
+        }
     };
     let unreadable =
         if args.run.is_none() { print_unreadable_runs(&home, args.active_within)? } else { Vec::new() };
     if args.list {
-        list(&runs, global);
+        list(&workflows, &runs, global);
         return Ok(0);
     }
     if args.run.is_none() {
         start_learning(&home, global);
     }
-    if runs.is_empty() && unreadable.is_empty() && !global.quiet {
+    if workflows.is_empty() && runs.is_empty() && unreadable.is_empty() && !global.quiet {
         print_status("nothing to recover");
     }
     check_channels(&args.notify, None)?;
     let events = events::open(&args.events, global, false)?;
     let telemetry = TelemetryHandle::start(global);
-    let results = supervise_all(&home, runs, global, args, format, events.as_ref(), &telemetry);
+    let results = supervise_all(&home, workflows, runs, global, args, format, events.as_ref(), &telemetry);
     events::close(events, global);
     telemetry.close(global);
     let mut exit_codes = results?;
@@ -83,13 +101,14 @@ fn start_learning(home: &Home, global: &GlobalArgs) {
     }
 }
 
-/// Lists the runs: one id on each line for programs, a table for people.
-fn list(runs: &[RunDir], global: &GlobalArgs) {
+/// Lists the workflows and runs: one id on each line for programs, a table of runs for people.
+fn list(workflows: &[WorkflowDir], runs: &[RunDir], global: &GlobalArgs) {
+    workflows.iter().for_each(|workflow| output::print_text(&format!("{}\n", workflow.id())));
     if !output::out::stdout_is_terminal() {
         runs.iter().for_each(|run| output::print_text(&format!("{}\n", run.id())));
-    } else if runs.is_empty() {
+    } else if runs.is_empty() && workflows.is_empty() {
         print_status("nothing to recover");
-    } else {
+    } else if !runs.is_empty() {
         let rows: Vec<Row> = runs.iter().map(|run| Row::new(LedgerEntry::read(run).run)).collect();
         let rows: Vec<_> = rows.iter().map(|row| (row, None)).collect();
         page(global, &table::runs(&rows, output::now(), output::width(), Colors::stdout()));
@@ -103,23 +122,54 @@ fn runs_to_recover(
     active_within: Option<Span>,
     global: &GlobalArgs,
 ) -> Result<Vec<RunDir>, Failure> {
-    let runs = recoverable(home)?;
-    let (recent, old): (Vec<_>, Vec<_>) = runs.into_iter().partition(|run| is_recent(run, active_within));
+    let runs = recoverable(home)?.into_iter().filter(|run| !belongs_to_workflow(home, run));
+    let (recent, old): (Vec<_>, Vec<_>) =
+        runs.partition(|run| is_recent(&run.journal_path(), run.path(), active_within));
     for run in old.iter().filter(|_| !global.quiet) {
         print_status(&format!(
             "skipped {}: it was last active {} ago; recover it with `longhaul recover {0}`",
             run.id(),
-            age(run)
+            age(&run.journal_path(), run.path())
         ));
     }
     Ok(recent)
+}
+
+/// Returns the workflows to recover, in the manner of runs.
+fn workflows_to_recover(
+    home: &Home,
+    active_within: Option<Span>,
+    global: &GlobalArgs,
+) -> Result<Vec<WorkflowDir>, Failure> {
+    let workflows = recoverable_workflows(home)?.into_iter();
+    let (recent, old): (Vec<_>, Vec<_>) =
+        workflows.partition(|dir| is_recent(&dir.journal_path(), dir.path(), active_within));
+    for dir in old.iter().filter(|_| !global.quiet) {
+        print_status(&format!(
+            "skipped workflow {}: it was last active {} ago; recover it with `longhaul recover {0}`",
+            dir.id(),
+            age(&dir.journal_path(), dir.path())
+        ));
+    }
+    Ok(recent)
+}
+
+/// Returns whether an unfinished workflow started the run. The supervisor of the workflow continues it.
+fn belongs_to_workflow(home: &Home, run: &RunDir) -> bool {
+    let position = run.plan().ok().and_then(|plan| plan.workflow);
+    let workflow = position.and_then(|position| home.find_workflow(position.id.as_str()).ok().flatten());
+    workflow.is_some_and(|dir| {
+        Journal::load(&dir.journal_path())
+            .is_ok_and(|loaded| Workflow::replay(loaded.records()).state().outcome().is_none())
+    })
 }
 
 /// Prints an error for each recent run whose journal cannot be read. Returns an exit code for each.
 fn print_unreadable_runs(home: &Home, active_within: Option<Span>) -> Result<Vec<u8>, Failure> {
     let runs = home.runs_newest_first()?;
     let open = runs.filter(|run| !run.status().is_ok_and(|status| status.returncode.is_some()));
-    let failures = open.filter(|run| is_recent(run, active_within)).filter_map(|run| {
+    let is_recent = |run: &RunDir| is_recent(&run.journal_path(), run.path(), active_within);
+    let failures = open.filter(is_recent).filter_map(|run| {
         let failure = Failure::from(<Journal>::load(&run.journal_path()).err()?);
         output::print_error(&failure.error, failure.hint.as_deref());
         Some(failure.exit_code)
@@ -127,20 +177,23 @@ fn print_unreadable_runs(home: &Home, active_within: Option<Span>) -> Result<Vec
     Ok(failures.collect())
 }
 
-fn is_recent(run: &RunDir, active_within: Option<Span>) -> bool {
-    active_within.is_none_or(|limit| limit == Span::ZERO || age(run) <= limit)
+fn is_recent(journal: &Path, dir: &Path, active_within: Option<Span>) -> bool {
+    active_within.is_none_or(|limit| limit == Span::ZERO || age(journal, dir) <= limit)
 }
 
-fn age(run: &RunDir) -> Span {
-    let metadata = fs::metadata(run.journal_path()).or_else(|_| fs::metadata(run.path()));
+fn age(journal: &Path, dir: &Path) -> Span {
+    let metadata = fs::metadata(journal).or_else(|_| fs::metadata(dir));
     let modified = metadata.and_then(|metadata| metadata.modified());
     let age = modified.ok().and_then(|modified| modified.elapsed().ok()).unwrap_or_default();
     Span::from_secs(age.as_secs())
 }
 
-/// Supervises all runs on one thread and prints each envelope when its run finishes. Returns the exit codes.
+/// Supervises all workflows and runs on one thread and prints each envelope when its run finishes. Returns the exit
+/// codes.
+#[expect(clippy::too_many_arguments, reason = "the context of one command")]
 fn supervise_all(
     home: &Home,
+    workflows: Vec<WorkflowDir>,
     runs: Vec<RunDir>,
     global: &GlobalArgs,
     args: &RecoverArgs,
@@ -150,9 +203,15 @@ fn supervise_all(
 ) -> Result<Vec<u8>, Failure> {
     let prints_report = !events.is_some_and(Writer::is_on_stdout);
     let runtime = runtime::new()?;
-    let is_single = runs.len() == 1;
+    let is_single = workflows.len() + runs.len() == 1;
     runtime.block_on(LocalSet::new().run_until(async {
         let mut supervised = JoinSet::new();
+        for dir in workflows {
+            let (home, global) = (home.clone(), global.clone());
+            supervised.spawn_local(async move {
+                loop_workflow::recover_one(&global, &home, dir).await.map(Recovered::Workflow)
+            });
+        }
         for dir in runs {
             let supervisor = supervisor(home);
             let outputs =
@@ -169,14 +228,18 @@ fn supervise_all(
                 screen.close();
                 result.iter().for_each(|report| run_learning::queue_sessions(&report.dir));
                 lifecycle.iter().for_each(|lifecycle| lifecycle.emit_end(&result));
-                result
+                result.map(Recovered::Run)
             });
         }
         let mut codes = Vec::new();
         while let Some(result) = supervised.join_next().await {
             let result = result.map_err(|error| Failure::unexpected(error.to_string()))?;
             match result {
-                Ok(report) => {
+                Ok(Recovered::Workflow(report)) => {
+                    loop_workflow::print_end(global, &report);
+                    codes.push(report.outcome.exit_code());
+                }
+                Ok(Recovered::Run(report)) => {
                     if prints_report {
                         print_end(&report, format);
                     }

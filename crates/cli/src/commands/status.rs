@@ -1,14 +1,17 @@
-//! `longhaul status`: lists the unfinished runs.
+//! `longhaul status`: lists the unfinished workflows and runs.
 
 mod watch;
 
+use super::loop_workflow;
 use super::runs::{Row, RowState, activity, table};
 use crate::args::{GlobalArgs, OutputFormat, StatusArgs};
 use crate::failure::Failure;
 use crate::output::color::Colors;
 use crate::output::pager::page;
+use crate::output::time::future_time;
 use crate::{open_home, open_ledger, output};
-use longhaul_store::{Home, RunFilter, RunState};
+use longhaul_core::OutcomeKind;
+use longhaul_store::{Home, Journal, RunFilter, RunState, WorkflowDir, WorkflowStatus};
 use serde::Serialize;
 
 /// Output of the command.
@@ -25,6 +28,9 @@ pub struct StatusOutput {
     orphaned: usize,
     /// The unfinished runs, newest first.
     runs: Vec<ActiveRun>,
+    /// The unfinished workflows, newest first; with an argument, that workflow. Without a supervisor, the status of
+    /// a running one is `orphaned`.
+    workflows: Vec<WorkflowStatus>,
 }
 
 /// An unfinished run.
@@ -60,7 +66,23 @@ pub fn status(global: &GlobalArgs, args: &StatusArgs) -> Result<u8, Failure> {
         return watch::watch();
     }
     let now = output::now();
-    let runs: Vec<ActiveRun> = unfinished(&open_home::locate()?)?.into_iter().map(ActiveRun::new).collect();
+    let home = open_home::locate()?;
+    let dirs = match &args.workflow {
+        Some(request) => vec![loop_workflow::find(&home, request)?],
+        None => home.workflows_newest_first()?,
+    };
+    let workflows: Vec<WorkflowStatus> = dirs
+        .iter()
+        .filter_map(workflow_status)
+        .filter(|status| args.workflow.is_some() || status.returncode.is_none())
+        .collect();
+    let is_shown = |row: &Row| match (&args.workflow, &row.entry.workflow) {
+        (None, _) => true,
+        (Some(_), Some(position)) => workflows.iter().any(|status| status.workflow_id == position.id),
+        (Some(_), None) => false,
+    };
+    let runs: Vec<ActiveRun> =
+        unfinished(&home)?.into_iter().filter(is_shown).map(ActiveRun::new).collect();
     let count = |state| runs.iter().filter(|run| run.row.state == state).count();
     let status = StatusOutput {
         running: count(RowState::Running),
@@ -68,18 +90,55 @@ pub fn status(global: &GlobalArgs, args: &StatusArgs) -> Result<u8, Failure> {
         suspended: count(RowState::Suspended),
         orphaned: count(RowState::Orphaned),
         runs,
+        workflows,
     };
     match output::format(global) {
-        OutputFormat::Text if status.runs.is_empty() => {
+        OutputFormat::Text if status.runs.is_empty() && status.workflows.is_empty() => {
             output::print_text("no unfinished runs; `longhaul runs` lists all runs\n")
         }
         OutputFormat::Text => {
-            let rows: Vec<_> = status.runs.iter().map(|run| (&run.row, Some(run.activity.clone()))).collect();
-            page(global, &table::runs(&rows, now, output::width(), Colors::stdout()));
+            let colors = Colors::stdout();
+            let trees: String = status.workflows.iter().map(|workflow| tree(workflow, colors)).collect();
+            let in_tree = |run: &&ActiveRun| {
+                let position = run.row.entry.workflow.as_ref();
+                position.is_some_and(|position| {
+                    status.workflows.iter().any(|workflow| workflow.workflow_id == position.id)
+                })
+            };
+            let others = status.runs.iter().filter(|run| !in_tree(run));
+            let rows: Vec<_> = others.map(|run| (&run.row, Some(run.activity.clone()))).collect();
+            let table =
+                if rows.is_empty() { String::new() } else { table::runs(&rows, now, output::width(), colors) };
+            page(global, &(trees + &table));
         }
         OutputFormat::Json | OutputFormat::StreamJson => output::print_json(&status),
     }
     Ok(0)
+}
+
+/// Returns the state of a workflow. `None` if it cannot be read.
+fn workflow_status(dir: &WorkflowDir) -> Option<WorkflowStatus> {
+    let mut status = dir.status().ok()?;
+    let is_supervised = Journal::is_locked(&dir.journal_path()).unwrap_or(false);
+    if status.returncode.is_none() && !is_supervised && status.status != OutcomeKind::Suspended.as_str() {
+        RowState::Orphaned.as_str().clone_into(&mut status.status);
+    }
+    Some(status)
+}
+
+/// Renders a workflow with its phases and runs.
+fn tree(status: &WorkflowStatus, colors: Colors) -> String {
+    let until = status.deadline_at.filter(|_| status.status == "waiting");
+    let until = until.map_or_else(String::new, |at| format!(" until {}", future_time(at.0)));
+    format!(
+        "workflow {}: {}{until}, iteration {} of {}, ${:.2}\n{}",
+        status.workflow_id,
+        status.status,
+        status.iteration,
+        status.iterations_max,
+        status.total_cost_usd.0.as_dollars(),
+        loop_workflow::phase_lines(status, colors)
+    )
 }
 
 fn unfinished(home: &Home) -> Result<Vec<Row>, Failure> {

@@ -6,7 +6,7 @@ mod config_files;
 use super::{ALL, SchemaEntry};
 use crate::args::{Cli, ENVELOPE_COMMANDS};
 use crate::commands::{
-    config, cost, detach, diff, doctor, drill, dry_run, export, gc, import, ledger, playbook, report, rerun,
+    config, cost, detach, diff, doctor, drill, dry_run, export, gc, import, ledger, loop_workflow, playbook, report, rerun,
     research, runs, schema, show, simulate, status, why,
 };
 use crate::config::keys::{Key, Keys, ValueKind};
@@ -18,11 +18,11 @@ use clap::{Command, CommandFactory};
 use expect_test::expect_file;
 use longhaul_agent::transcript_message::TranscriptMessage;
 use longhaul_core::schema::Rfc3339;
-use longhaul_core::{AnsweredQuestion, BackgroundTask, Moment, Record, RunId};
+use longhaul_core::{AnsweredQuestion, BackgroundTask, Moment, Record, RunId, WorkflowRecord};
 use longhaul_playbook::keypoints::Extraction;
 use longhaul_store::{
     Argv, AttemptExit, BlockedUrl, CostSummary, Metadata, ModelUsage, Plan, SessionBaseline, SessionSummary,
-    Status, WatchdogStop, WorkspaceRecord,
+    Status, WatchdogStop, WorkflowPlan, WorkflowResult, WorkflowStatus, WorkspaceRecord,
 };
 use longhaul_telemetry::Trace;
 use schemars::JsonSchema;
@@ -89,6 +89,21 @@ struct JournalLine {
     records: Vec<Record>,
 }
 
+/// One step of a workflow, as a line of a run's journal.
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "it is only described")]
+struct WorkflowJournalLine {
+    /// Format of the journal; in its first line only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    format: Option<u32>,
+    /// Number of the step, starting at 1.
+    seq: u64,
+    /// Time of the step.
+    at: Moment,
+    /// Decisions, in order.
+    records: Vec<WorkflowRecord>,
+}
+
 /// The planned action: a new run, or the resumption of an existing one.
 #[derive(JsonSchema)]
 #[expect(dead_code, clippy::large_enum_variant, reason = "it is only described")]
@@ -105,6 +120,14 @@ fn derive(name: &str) -> Value {
         "run-dry-run" => schema_of::<dry_run::DryRun<'_>>(),
         "rerun-dry-run" => schema_of::<rerun::RerunPlan>(),
         "research-dry-run" => schema_of::<ResearchDryRun<'_>>(),
+        "loop" => schema_of::<loop_workflow::WorkflowEnvelope>(),
+        "loop-dry-run" => schema_of::<loop_workflow::LoopDryRun<'_>>(),
+        "loop-validate" => schema_of::<loop_workflow::ValidateOutput>(),
+        "loop-stream" => schema_of::<loop_workflow::WorkflowLine<'_>>(),
+        "workflow-plan" => schema_of::<WorkflowPlan>(),
+        "workflow-journal" => schema_of::<WorkflowJournalLine>(),
+        "workflow-status" => schema_of::<WorkflowStatus>(),
+        "workflow-result" => schema_of::<WorkflowResult>(),
         "runs" => schema_of::<runs::RunsOutput<'_>>(),
         "status" => schema_of::<status::StatusOutput>(),
         "cost" => schema_of::<cost::CostOutput>(),

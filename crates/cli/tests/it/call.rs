@@ -54,6 +54,11 @@ impl Call {
         self
     }
 
+    pub fn in_dir(mut self, dir: &Path) -> Call {
+        self.command.current_dir(dir);
+        self
+    }
+
     pub fn stdin(mut self, text: impl Into<Vec<u8>>) -> Call {
         self.stdin = text.into();
         self

@@ -4,7 +4,7 @@
 use crate::call::Call;
 use crate::skipped::skip_test;
 use crate::tidy;
-use longhaul_store::{Home, RunDir};
+use longhaul_store::{Home, RunDir, WorkflowDir};
 use std::ffi::OsStr;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -131,6 +131,12 @@ impl Stage {
     pub fn runs(&self) -> Vec<RunDir> {
         let home = Home::locate(Some(self.home()), |_| None).expect("an absolute path is a home");
         home.runs_newest_first().expect("the home can be read").collect()
+    }
+
+    /// Returns all workflows, newest first.
+    pub fn workflows(&self) -> Vec<WorkflowDir> {
+        let home = Home::locate(Some(self.home()), |_| None).expect("an absolute path is a home");
+        home.workflows_newest_first().expect("the home can be read")
     }
 
     /// Returns the only run. Panics if there is none or more than one.

@@ -81,4 +81,5 @@ mod truncated_journal;
 mod unreadable;
 mod variables;
 mod why;
+mod workflows;
 mod workspace_diffs;

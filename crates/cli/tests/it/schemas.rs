@@ -5,6 +5,7 @@
 
 use crate::harness::Stage;
 use crate::server::{Server, WORK};
+use crate::tidy;
 use jsonschema::Validator;
 use longhaul_store::Journal;
 use serde_json::{Deserializer, Map, Value, json};
@@ -17,7 +18,8 @@ type Validators = BTreeMap<String, Arc<Validator>>;
 static VALIDATORS: LazyLock<Mutex<Validators>> = LazyLock::new(Mutex::default);
 
 /// Commands that print the envelope of a run.
-const PRINT_AN_ENVELOPE: [&str; 7] = ["run", "resume", "rerun", "research", "recover", "attach", "cancel"];
+const PRINT_AN_ENVELOPE: [&str; 8] =
+    ["run", "resume", "rerun", "loop", "research", "recover", "attach", "cancel"];
 /// Commands that print text, or JSON of another program.
 const PRINT_TEXT: [&str; 8] =
     ["handoff", "completions", "man", "drill-agent", "watchdog", "finish-tool", "help", "hook"];
@@ -118,6 +120,12 @@ impl Invocation {
             if value["success"].is_boolean() && value["run"].is_object() {
                 assert!(!is_lines, "a stream ends with a result event: {value}");
                 validate("run", &value);
+            } else if value["success"].is_boolean() && value["workflow"].is_object() {
+                validate("loop", &value);
+            } else if command == "loop" && self.has(&["validate"]) {
+                validate("loop-validate", &value);
+            } else if is_lines && value["type"] == "longhaul_workflow" {
+                validate("loop-stream", &value);
             } else if is_lines && value["type"] == "result" {
                 results += 1;
                 validate("stream-result", &value);
@@ -135,8 +143,18 @@ impl Invocation {
     }
 }
 
-/// Validates the files of each run that other programs read, with any outcome.
+/// Validates the files of each run and workflow that other programs read, with any outcome.
 pub fn check_runs(stage: &Stage) {
+    for workflow in stage.workflows() {
+        validate_file("workflow-plan", &workflow.plan_path());
+        validate_file("workflow-status", &workflow.path().join("status.json"));
+        validate_complete_lines("workflow-journal", &workflow.journal_path());
+        let files = tidy::all_paths(workflow.path()).into_iter();
+        let is_result = |path: &PathBuf| {
+            path.ancestors().any(|part| part.ends_with("results")) && path.is_file()
+        };
+        files.filter(is_result).for_each(|path| validate_file("workflow-result", &path));
+    }
     for run in stage.runs() {
         for (name, path) in [
             ("status-file", run.status_path()),

@@ -2,6 +2,7 @@
 
 use super::commands::Commands;
 use super::memory::available_bytes;
+use super::report::status;
 use super::results::{Results, result_of_run};
 use super::run_task::{RunSource, RunTask, RunWait, with_share};
 use super::{WorkflowError, WorkflowObserver, WorkflowReport, WorkflowView};
@@ -14,13 +15,12 @@ use longhaul_core::{
 };
 use longhaul_store::{
     Home, Journal, Placement, StoreError, SupervisorRequest, WorkflowDir, WorkflowPlan, WorkflowPosition,
-    WorkflowResult, WorkflowStatus,
+    WorkflowResult,
 };
 use longhaul_workflow::{
     Condition, ItemSource, PromptContext, WorkflowFile, item_text, items_from_lines, items_from_pointer,
 };
 use std::collections::{BTreeMap, VecDeque};
-use std::process;
 use std::rc::Rc;
 use std::time::Duration;
 use tokio::sync::mpsc;
@@ -49,7 +49,6 @@ pub(super) struct Driver<'a> {
     tasks: JoinSet<WorkflowEvent>,
     waits: (mpsc::UnboundedSender<RunWait>, mpsc::UnboundedReceiver<RunWait>),
     events: VecDeque<WorkflowEvent>,
-    problems: BTreeMap<RunKey, String>,
 }
 
 impl<'a> Driver<'a> {
@@ -85,7 +84,6 @@ impl<'a> Driver<'a> {
             tasks: JoinSet::new(),
             waits: mpsc::unbounded_channel(),
             events: VecDeque::new(),
-            problems: BTreeMap::new(),
         }
     }
 
@@ -135,39 +133,17 @@ impl<'a> Driver<'a> {
     fn publish(&mut self, at: Moment, records: &[WorkflowRecord]) {
         if self.workflow.state().outcome().is_none() {
             // The status can be derived again.
-            let _ = self.dir.write_status(&self.status(at));
+            let _ = self.dir.write_status(&status(&self.dir, &self.plan, &self.workflow, at));
         }
         let view = WorkflowView { workflow: &self.workflow, policy: &self.plan.policy, at };
         self.observer.on_step(view, records);
     }
 
-    fn status(&self, at: Moment) -> WorkflowStatus {
-        let problem = |key: RunKey| {
-            let stored = || {
-                let phase = &self.plan.policy.phases[key.phase].name;
-                self.dir.result(key.iteration, phase, key.item).ok().flatten()?.problem
-            };
-            self.problems.get(&key).cloned().or_else(stored)
-        };
-        WorkflowStatus::new(self.dir.id(), &self.workflow, &self.plan.policy, problem, process::id(), at)
-    }
-
     fn report(&self, outcome: Outcome) -> WorkflowReport {
-        let finished_at = self.clock.at();
-        let status = self.status(finished_at);
+        let report = WorkflowReport::new(&self.dir, &self.plan, &self.workflow, outcome, self.clock.at());
         // Comes last, because readers that wait for the outcome then expect all other files.
-        let _ = self.dir.write_status(&status);
-        let errors = super::report::errors(&status, outcome, &self.plan.policy, self.workflow.state());
-        WorkflowReport {
-            workflow: self.dir.id().clone(),
-            dir: self.dir.path().to_owned(),
-            outcome,
-            errors,
-            wall: finished_at.since(self.plan.started_at.0),
-            active: self.workflow.state().clock.at(finished_at),
-            status,
-            finished_at,
-        }
+        let _ = self.dir.write_status(&report.status);
+        report
     }
 
     fn perform(&mut self, action: WorkflowAction) -> Result<(), SuperviseError> {
@@ -364,7 +340,6 @@ impl<'a> Driver<'a> {
         result: &WorkflowResult,
     ) -> Result<WorkflowEvent, SuperviseError> {
         if let Some(problem) = &result.problem {
-            self.problems.insert(key, problem.clone());
             self.observer.on_run_problem(&result.run, problem);
         }
         let phase = &self.plan.policy.phases[key.phase].name;

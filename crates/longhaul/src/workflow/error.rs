@@ -27,6 +27,9 @@ pub enum WorkflowError {
     /// The workflow has not finished, so it cannot be resumed.
     #[error("cannot resume workflow {0}: it has not finished")]
     NotFinished(RunId),
+    /// The workflow to follow has no supervisor, and it has not finished or its outcome is unpublished.
+    #[error("cannot follow workflow {0}: it has no supervisor")]
+    Orphaned(RunId),
     /// The workflow was interrupted because a journal could no longer be written. It can be recovered.
     #[error("workflow {workflow} was aborted: {source}")]
     Aborted {

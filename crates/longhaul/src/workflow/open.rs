@@ -43,6 +43,7 @@ pub(super) async fn open(
             };
             (dir, plan, journal, loaded, first)
         }
+        WorkflowStart::Attach(dir) => return Err(WorkflowError::Orphaned(dir.id().clone())),
         WorkflowStart::Resume { dir, resume } => {
             let (plan, journal, loaded) = take_over(&home, &dir).await?;
             if Workflow::replay(loaded.records()).state().outcome().is_none() {

@@ -1,8 +1,11 @@
 //! The report of a finished workflow.
 
-use longhaul_core::{Moment, Outcome, OutcomeKind, RunId, Span, WorkflowPolicy, WorkflowState};
-use longhaul_store::WorkflowStatus;
+use longhaul_core::{
+    Moment, Outcome, OutcomeKind, RunId, RunKey, Span, Workflow, WorkflowPolicy, WorkflowState,
+};
+use longhaul_store::{WorkflowDir, WorkflowPlan, WorkflowStatus};
 use std::path::PathBuf;
+use std::process;
 
 /// The report of a finished or suspended workflow.
 #[derive(Clone, Debug)]
@@ -26,8 +29,47 @@ pub struct WorkflowReport {
     pub finished_at: Moment,
 }
 
+impl WorkflowReport {
+    pub(super) fn new(
+        dir: &WorkflowDir,
+        plan: &WorkflowPlan,
+        workflow: &Workflow,
+        outcome: Outcome,
+        finished_at: Moment,
+    ) -> WorkflowReport {
+        let status = status(dir, plan, workflow, finished_at);
+        let state = workflow.state();
+        WorkflowReport {
+            workflow: dir.id().clone(),
+            dir: dir.path().to_owned(),
+            outcome,
+            errors: errors(&status, outcome, &plan.policy, state),
+            wall: finished_at.since(plan.started_at.0),
+            active: state.clock.at(finished_at),
+            status,
+            finished_at,
+        }
+    }
+}
+
+/// Returns the state of a workflow, with the problems of its runs.
+pub(super) fn status(
+    dir: &WorkflowDir,
+    plan: &WorkflowPlan,
+    workflow: &Workflow,
+    at: Moment,
+) -> WorkflowStatus {
+    let problem = |key: RunKey, run: &RunId| {
+        let phase = &plan.policy.phases[key.phase].name;
+        let result = dir.result(key.iteration, phase, key.item).ok().flatten()?;
+        // A new run of the same item replaces the result.
+        result.problem.filter(|_| result.run == *run)
+    };
+    WorkflowStatus::new(dir.id(), workflow, &plan.policy, problem, process::id(), at)
+}
+
 /// Returns the errors of a workflow, for people.
-pub(super) fn errors(
+fn errors(
     status: &WorkflowStatus,
     outcome: Outcome,
     policy: &WorkflowPolicy,

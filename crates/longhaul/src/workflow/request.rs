@@ -1,5 +1,6 @@
 //! The ways in which a supervisor starts with a workflow, and the future that drives it to its outcome.
 
+use super::follow::follow;
 use super::open::open;
 use super::{WorkflowError, WorkflowObserver, WorkflowReport};
 use crate::{Canceller, Environment};
@@ -51,6 +52,8 @@ pub enum WorkflowStart {
     New(Box<WorkflowRequest>),
     /// Takes over a workflow whose supervisor died, or that a signal suspended.
     Recover(WorkflowDir),
+    /// Follows a workflow that another process supervises. A cancel is forwarded to that process.
+    Attach(WorkflowDir),
     /// Resumes a finished workflow.
     Resume {
         /// Directory of the workflow.
@@ -78,6 +81,9 @@ impl<'a> ObservedWorkflow<'a> {
         (canceller, cancels): (Canceller, mpsc::Receiver<CancelSource>),
     ) -> ObservedWorkflow<'a> {
         let report = Box::pin(async move {
+            if let WorkflowStart::Attach(dir) = start {
+                return follow(&dir, observer, cancels).await;
+            }
             // The runs of the workflow are tasks of this thread.
             let tasks = LocalSet::new();
             tasks

@@ -154,7 +154,7 @@ fn graph_of_other_sources_and_conditions() {
         once, one run at a time
         │
         ├─ list
-        │    a run for each of 2 items, at most 2
+        │    a run for each of 2 items
         ├─ command
         │    a run for each line of `ls *.lean …`, at most 100, 2 at a time
         ├─ glob
@@ -264,7 +264,7 @@ fn prompts_and_schemas_can_be_files() {
     .map(|line| read(line).expect_err(line))
     .collect();
     expect![[r#"
-        cannot read DIR/loop.toml:3:15: cannot read DIR/none.md: No such file or directory (os error 2)
+        cannot read DIR/loop.toml:3:15: DIR/none.md: No such file or directory (os error 2)
           |
         3 | prompt_file = "none.md"
           |               ^^^^^^^^^
@@ -276,7 +276,7 @@ fn prompts_and_schemas_can_be_files() {
           |               ^^^^^^^^^^
         = write the prompt into it
 
-        cannot read DIR/loop.toml:3:15: cannot read DIR/.: it is not a regular file
+        cannot read DIR/loop.toml:3:15: DIR/.: it is not a regular file
           |
         3 | prompt_file = "."
           |               ^^^

@@ -25,6 +25,11 @@ impl Progress {
         Progress { quiet, workflow: RunId::from(""), clock, has_reported_memory: false }
     }
 
+    /// Creates the progress of a workflow that is being stopped: no line for each decision.
+    pub fn following(global: &GlobalArgs) -> Progress {
+        Progress { quiet: true, ..Progress::new(global) }
+    }
+
     fn line(&self, at: Moment, text: &str) {
         if !self.quiet {
             output::print_status(&format!("{} {text}", self.clock.time(at)));

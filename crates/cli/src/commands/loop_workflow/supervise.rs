@@ -69,7 +69,7 @@ impl From<WorkflowError> for Failure {
             WorkflowError::AlreadyFinished { workflow, .. } => {
                 Failure::not_started(text, format!("continue it with `longhaul resume {workflow}`"))
             }
-            WorkflowError::NotFinished(workflow) => Failure::not_started(
+            WorkflowError::NotFinished(workflow) | WorkflowError::Orphaned(workflow) => Failure::not_started(
                 text,
                 format!(
                     "continue it with `longhaul recover {workflow}`, or stop it with `longhaul cancel {workflow}`"

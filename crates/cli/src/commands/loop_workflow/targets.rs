@@ -1,0 +1,152 @@
+//! The commands that take a run or a workflow, for a workflow: `recover`, `attach`, `cancel` and `resume`.
+
+use super::envelope::print_end;
+use super::progress::Progress;
+use super::supervise::{drive, supervise_and_print};
+use crate::args::{GlobalArgs, ResumeArgs};
+use crate::commands::run::supervisor;
+use crate::failure::Failure;
+use crate::{output, runtime, signals};
+use clap::ArgMatches;
+use clap::parser::ValueSource;
+use longhaul::workflow::{WorkflowError, WorkflowReport, WorkflowResume, WorkflowStart};
+use longhaul_core::{CancelSource, Workflow, WorkflowLimits, WorkflowPolicy};
+use longhaul_store::{Home, Journal, SupervisorRequest, WorkflowDir};
+
+/// Flags of `resume` that apply to a workflow.
+const OF_WORKFLOW: [&str; 8] =
+    ["run", "budget", "time_limit", "add_budget", "add_time", "max_iterations", "detach", "detached"];
+
+/// Takes over a workflow and prints how it finished.
+pub fn recover(global: &GlobalArgs, home: &Home, dir: WorkflowDir) -> Result<u8, Failure> {
+    supervise_and_print(global, home, WorkflowStart::Recover(dir), false)
+}
+
+/// Follows a workflow. Ctrl-C detaches.
+pub fn attach(global: &GlobalArgs, home: &Home, dir: WorkflowDir) -> Result<u8, Failure> {
+    let id = dir.id().clone();
+    let mut progress = Progress::new(global);
+    let followed = runtime::new()?.block_on(async {
+        let mut cancels = signals::cancels()?;
+        let supervisor = supervisor(home);
+        tokio::select! {
+            report = supervisor.observe_workflow(WorkflowStart::Attach(dir), &mut progress) => Ok(Ok(report?)),
+            Some(source) = cancels.recv() => Ok::<_, Failure>(Err(source)),
+        }
+    })?;
+    match followed {
+        Ok(report) => {
+            print_end(global, &report);
+            Ok(report.outcome.exit_code())
+        }
+        Err(source) => {
+            if !global.quiet {
+                output::print_status(&format!("workflow {id} continues; stop it with `longhaul cancel {id}`"));
+            }
+            Ok(source.exit_code())
+        }
+    }
+}
+
+/// Cancels a workflow, with or without a supervisor. Returns 0 once it is finished, whatever its outcome.
+pub fn cancel(
+    global: &GlobalArgs,
+    home: &Home,
+    dir: WorkflowDir,
+    immediately: bool,
+) -> Result<u8, Failure> {
+    let report = runtime::new()?.block_on(finish(global, home, dir, immediately))?;
+    print_end(global, &report);
+    Ok(0)
+}
+
+async fn finish(
+    global: &GlobalArgs,
+    home: &Home,
+    dir: WorkflowDir,
+    immediately: bool,
+) -> Result<WorkflowReport, Failure> {
+    let supervisor = supervisor(home);
+    let mut progress = Progress::following(global);
+    if Journal::is_locked(&dir.journal_path())? {
+        let request = if immediately { SupervisorRequest::CancelNow } else { SupervisorRequest::Cancel };
+        dir.send_request(request)?;
+        match supervisor.observe_workflow(WorkflowStart::Attach(dir.clone()), &mut progress).await {
+            // The supervisor died meanwhile. This process takes over and cancels.
+            Err(WorkflowError::Orphaned(_)) => {}
+            followed => return Ok(followed?),
+        }
+    }
+    let workflow = supervisor.observe_workflow(WorkflowStart::Recover(dir), &mut progress);
+    workflow.canceller().cancel_by(if immediately { CancelSource::PersonNow } else { CancelSource::Person });
+    workflow.await.map_err(|error| match error {
+        WorkflowError::AlreadyFinished { ref workflow, .. } => {
+            let hint = format!("see `longhaul status {workflow}`");
+            Failure::not_started(error.to_string(), hint)
+        }
+        error => error.into(),
+    })
+}
+
+/// Resumes a finished workflow, perhaps with other limits.
+pub fn resume(
+    global: &GlobalArgs,
+    args: &ResumeArgs,
+    matches: &ArgMatches,
+    home: &Home,
+    dir: WorkflowDir,
+) -> Result<u8, Failure> {
+    let id = dir.id().clone();
+    check_flags(matches)?;
+    let plan = dir.plan()?;
+    let loaded = Journal::load(&dir.journal_path())?;
+    let workflow = Workflow::replay(loaded.records());
+    let iterations_max = args.max_iterations.map(u32::from);
+    if let Some(max) = iterations_max.filter(|max| *max < workflow.state().iteration) {
+        let text = format!("cannot resume workflow {id} with {max} iterations: it is in iteration {}", workflow.state().iteration);
+        return Err(Failure::usage(text, format!("pass --max-iterations {} or more", workflow.state().iteration)));
+    }
+    let limits = new_limits(args, &workflow, &plan.policy);
+    let start = WorkflowStart::Resume { dir, resume: WorkflowResume { limits, iterations_max } };
+    supervise_and_print(global, home, start, args.detached)
+}
+
+fn new_limits(args: &ResumeArgs, workflow: &Workflow, policy: &WorkflowPolicy) -> Option<WorkflowLimits> {
+    let old = workflow.state().limits(policy);
+    // `none` is stored as 0.
+    let budget = args.changes.limits.budget.map_or(old.budget, |budget| Some(budget).filter(|usd| usd.0 > 0));
+    let time = args.changes.limits.time_limit.map_or(old.time, |time| Some(time).filter(|time| time.0 > 0));
+    let limits = WorkflowLimits {
+        budget: budget.map(|budget| budget + args.changes.more.add_budget.unwrap_or_default()),
+        time: time.map(|time| time + args.changes.more.add_time.unwrap_or_default()),
+    };
+    (limits != old).then_some(limits)
+}
+
+/// Rejects flags that only apply to a run.
+fn check_flags(matches: &ArgMatches) -> Result<(), Failure> {
+    let is_global = |id: &str| {
+        ["output_format", "json", "quiet", "verbose", "no_pager", "no_config", "config", "profile"].contains(&id)
+    };
+    let is_typed = |id: &str| matches.value_source(id) == Some(ValueSource::CommandLine);
+    // Groups have ids too, but no value of their own.
+    let ids = matches.ids().map(|id| id.as_str());
+    let typed = ids.filter(|id| matches.try_get_raw(id).is_ok_and(|raw| raw.is_some()) && is_typed(id));
+    match typed.filter(|id| !OF_WORKFLOW.contains(id) && !is_global(id)).next() {
+        Some(id) => Err(Failure::usage(
+            format!("`{}` applies to a run, not to a workflow", id.replace('_', "-")),
+            "a workflow takes --add-budget, --add-time, --budget, --time-limit and --max-iterations",
+        )),
+        None => Ok(()),
+    }
+}
+
+/// Takes over a workflow as one of several.
+pub async fn recover_one(
+    global: &GlobalArgs,
+    home: &Home,
+    dir: WorkflowDir,
+) -> Result<WorkflowReport, Failure> {
+    let mut progress = Progress::new(global);
+    drive(home, WorkflowStart::Recover(dir), &mut progress).await
+}

@@ -1,0 +1,61 @@
+//! Follows a workflow that another process supervises. It only reads the workflow's files, except to forward a
+//! cancel.
+
+use super::{WorkflowError, WorkflowObserver, WorkflowReport, WorkflowView};
+use longhaul_core::{CancelSource, Outcome, Workflow, WorkflowStage};
+use longhaul_store::{Journal, JournalFollower, SupervisorRequest, WorkflowDir};
+use std::time::Duration;
+use tokio::sync::mpsc;
+
+// Short for a person, and long for the machine.
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
+
+/// Follows a workflow until it finishes or is suspended, and forwards each cancel to its supervisor.
+///
+/// # Errors
+/// Returns [`WorkflowError::Orphaned`] if the workflow has no supervisor, and it has not finished or its outcome is
+/// unpublished.
+pub(super) async fn follow(
+    dir: &WorkflowDir,
+    observer: &mut dyn WorkflowObserver,
+    mut cancels: mpsc::Receiver<CancelSource>,
+) -> Result<WorkflowReport, WorkflowError> {
+    let plan = dir.plan()?;
+    let journal_path = dir.journal_path();
+    let mut journal = JournalFollower::open(&journal_path)?;
+    let mut workflow = Workflow::new();
+    let mut last_at = plan.started_at.0;
+    observer.on_start(dir, &plan);
+    loop {
+        // The lock is checked first, so that the last writes of a dead supervisor are still read.
+        let is_locked = Journal::is_locked(&journal_path)?;
+        for entry in journal.read()? {
+            entry.records.iter().for_each(|record| workflow.apply(record));
+            last_at = entry.at;
+            let view = WorkflowView { workflow: &workflow, policy: &plan.policy, at: entry.at };
+            observer.on_step(view, &entry.records);
+        }
+        let is_published = dir.status().is_ok_and(|status| status.returncode.is_some());
+        let outcome = match workflow.state().stage {
+            WorkflowStage::Finished { outcome, .. } if is_published => Some(outcome),
+            WorkflowStage::Suspended { source, .. } if !is_locked => Some(Outcome::suspended(source)),
+            WorkflowStage::New
+            | WorkflowStage::Running
+            | WorkflowStage::Suspended { .. }
+            | WorkflowStage::Finished { .. } => None,
+        };
+        if let Some(outcome) = outcome {
+            return Ok(WorkflowReport::new(dir, &plan, &workflow, outcome, last_at));
+        }
+        if !is_locked {
+            return Err(WorkflowError::Orphaned(dir.id().clone()));
+        }
+        tokio::select! {
+            () = tokio::time::sleep(POLL_INTERVAL) => {}
+            Some(source) = cancels.recv() => dir.send_request(match source {
+                CancelSource::PersonNow => SupervisorRequest::CancelNow,
+                CancelSource::Person | CancelSource::Sigterm | CancelSource::Sighup => SupervisorRequest::Cancel,
+            })?,
+        }
+    }
+}
