@@ -44,7 +44,7 @@ pub use dialect::{
 };
 pub use effects::{EffectRules, EffectScope};
 pub use guards::{
-    BlockedPathError, BlockedPaths, GuardError, GuardedCall, Guards, ToolPattern, UrlListError, UrlPattern,
+    BlockedPathError, BlockedPaths, EditPaths, GuardError, GuardedCall, Guards, ToolPattern, UrlListError, UrlPattern,
     UrlPatternError, Verdict, url_patterns,
 };
 pub use handoff::{

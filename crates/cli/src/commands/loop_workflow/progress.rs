@@ -162,6 +162,12 @@ impl WorkflowObserver for Progress {
         self.line(output::now(), &format!("{run}: {problem}"));
     }
 
+    fn on_warning(&mut self, text: &str) {
+        if !self.quiet {
+            output::print_warning(text, None);
+        }
+    }
+
     fn on_memory_short(&mut self, available: u64) {
         if !self.has_reported_memory {
             self.has_reported_memory = true;
@@ -215,6 +221,10 @@ impl WorkflowObserver for Stream<'_> {
 
     fn on_run_problem(&mut self, run: &RunId, problem: &str) {
         self.inner.on_run_problem(run, problem);
+    }
+
+    fn on_warning(&mut self, text: &str) {
+        self.inner.on_warning(text);
     }
 
     fn on_memory_short(&mut self, available: u64) {
