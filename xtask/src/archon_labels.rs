@@ -2,7 +2,7 @@
 //! that Longhaul reads from them. It never changes a tree.
 
 use clap::Args;
-use longhaul_workflow::archon::{Progress, ProgressError};
+use longhaul_workflow::archon::{ProgressError, ProjectProgress};
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
@@ -35,7 +35,7 @@ pub fn archon_labels(options: &ArchonLabelOptions) -> io::Result<()> {
     for label in &labels {
         let text =
             String::from_utf8_lossy(&read(&progress_path(&options.dir.join(&label.dir)))?).into_owned();
-        let differences = differences(label, &Progress::parse(&text));
+        let differences = differences(label, &ProjectProgress::parse(&text));
         stages += usize::from(differences.stage.is_none());
         objectives += usize::from(differences.objectives.is_none());
         let agrees = differences.stage.is_none() && differences.objectives.is_none();
@@ -72,7 +72,7 @@ struct Differences {
     objectives: Option<String>,
 }
 
-fn differences(label: &Label, read: &Result<Progress, ProgressError>) -> Differences {
+fn differences(label: &Label, read: &Result<ProjectProgress, ProgressError>) -> Differences {
     let stage = read.as_ref().ok().map(|progress| progress.stage.as_str());
     let is_same_stage = match read {
         Ok(progress) => label.stage.as_deref() == Some(progress.stage.as_str()),

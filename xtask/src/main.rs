@@ -47,16 +47,17 @@ enum Command {
     Walkthroughs,
     /// Run the real agent until each limit ends its run; write benches/RESILIENCE.md
     Limits,
-    /// Simulate seeds of the core, or print the trace of one seed
-    #[command(override_usage = "cargo xtask sim [--runs N] [--start SEED] [--threads N]
-       cargo xtask sim --seed SEED")]
+    /// Simulate seeds of the core, runs and workflows, or print the trace of one seed
+    #[command(override_usage = "cargo xtask sim [--runs N] [--workflows N] [--start SEED] [--threads N]
+       cargo xtask sim --seed SEED
+       cargo xtask sim --workflow-seed SEED")]
     Sim {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         args: Vec<String>,
     },
     /// Break the core in known ways; an oracle must catch each
     Mutants {
-        /// The only mutant to test; no table is written
+        /// Test only mutants whose names start with this; no table is written
         name: Option<String>,
     },
     /// Reject words that are not plain English

@@ -1,20 +1,24 @@
 //! `cargo xtask mutants`: plants known bugs in a copy of the core, one after the other, and simulates seeds
 //! until an oracle reports a violation. A mutant that survives shows a gap in the oracles. The project's own
 //! sources are never changed.
+//!
+//! Mutants of workflows are searched for in workflows, all others in runs.
 
 use crate::programs::{cargo, succeed};
 use serde::Deserialize;
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
 use std::{fs, io};
 
 // Catching a mutant takes at most a few thousand seeds, and most need only a few.
-const RUNS_MAX: u64 = 300_000;
+const SEEDS_MAX: u64 = 300_000;
 
 const HEAD: &str = "# Mutants of the core\n\n\
     `cargo xtask mutants` writes this file. It plants each bug of `mutants.toml` in a copy of the core and simulates\n\
-    seeds from 0 until an oracle reports a violation. `cargo xtask mutants NAME` tests one mutant.\n\n\
-    | mutant | planted bug | oracle | seed | runs needed |\n|---|---|---|---|---|\n";
+    seeds from 0 until an oracle reports a violation. `cargo xtask mutants NAME` tests only mutants whose\n\
+    names start with `NAME`.\n\n\
+    | mutant | planted bug | oracle | seed | seeds needed |\n|---|---|---|---|---|\n";
 
 #[derive(Deserialize)]
 struct Mutants {
@@ -30,34 +34,45 @@ struct Mutant {
     replace: String,
 }
 
+impl Mutant {
+    /// Returns the flag of the swarm that simulates the mutated code.
+    fn subject(&self) -> &'static str {
+        let modules = ["core/src/workflow", "sim/src/workflow"];
+        let is_of_workflows = modules.iter().any(|module| self.file.starts_with(module));
+        if is_of_workflows { "--workflows" } else { "--runs" }
+    }
+}
+
 struct Catch {
     seed: u64,
     oracle: String,
 }
 
-/// Tests the mutants. With a name, only that one is tested and no table is written.
+/// Tests the mutants. With a prefix, only those whose names start with it are tested and no table is written.
 pub fn run(root: &Path, only: Option<&str>) -> io::Result<()> {
     let text = fs::read_to_string(root.join("crates/sim/mutants.toml"))?;
     let mut mutants = toml::from_str::<Mutants>(&text).map_err(io::Error::other)?.mutant;
-    mutants.retain(|mutant| only.is_none_or(|only| mutant.name == only));
+    mutants.retain(|mutant| only.is_none_or(|only| mutant.name.starts_with(only)));
     let scratch = root.join("target/mutants");
     prepare(root, &scratch)?;
     for mutant in &mutants {
         check_pattern(root, mutant)?;
     }
-    if let Some(catch) = simulate(&scratch)? {
-        return Err(io::Error::other(format!(
-            "the unchanged core fails seed {}: {}",
-            catch.seed, catch.oracle
-        )));
+    let subjects: BTreeSet<&str> = mutants.iter().map(Mutant::subject).collect();
+    for subject in subjects {
+        if let Some(Catch { seed, oracle }) = simulate(&scratch, subject)? {
+            return Err(io::Error::other(format!(
+                "the unchanged core fails {subject}, seed {seed}: {oracle}"
+            )));
+        }
     }
     let (mut rows, mut survivors) = (String::new(), 0);
     for mutant in &mutants {
         let file = scratch.join("crates").join(&mutant.file);
         let original = fs::read_to_string(&file)?;
         fs::write(&file, original.replacen(&mutant.find, &mutant.replace, 1))?;
-        let caught =
-            simulate(&scratch).map_err(|error| io::Error::other(format!("{}: {error}", mutant.name)))?;
+        let caught = simulate(&scratch, mutant.subject())
+            .map_err(|error| io::Error::other(format!("{}: {error}", mutant.name)))?;
         fs::write(&file, original)?;
         survivors += usize::from(caught.is_none());
         let row = row(mutant, caught.as_ref());
@@ -105,8 +120,8 @@ fn check_pattern(root: &Path, mutant: &Mutant) -> io::Result<()> {
     }
 }
 
-/// Builds the code in `scratch` and simulates seeds from 0 up to the first violation.
-fn simulate(scratch: &Path) -> io::Result<Option<Catch>> {
+/// Builds the code in `scratch` and simulates seeds of a subject from 0 up to the first violation.
+fn simulate(scratch: &Path, subject: &str) -> io::Result<Option<Catch>> {
     let target = scratch.join("target");
     let build = cargo()
         .args([
@@ -132,7 +147,7 @@ fn simulate(scratch: &Path) -> io::Result<Option<Catch>> {
     }
     // With one thread the first failing seed is also the lowest.
     let swarm = Command::new(target.join("release/examples/swarm"))
-        .args(["--runs", &RUNS_MAX.to_string(), "--threads", "1", "--brief"])
+        .args([subject, &SEEDS_MAX.to_string(), "--threads", "1", "--brief"])
         .output()?;
     let text = String::from_utf8_lossy(&swarm.stdout);
     let catch = text.lines().find_map(|line| {
@@ -152,6 +167,6 @@ fn row(mutant: &Mutant, caught: Option<&Catch>) -> String {
         Some(Catch { seed, oracle }) => {
             format!("| `{name}` | {breaks} | `{oracle}` | {seed} | {} |\n", seed + 1)
         }
-        None => format!("| `{name}` | {breaks} | **survives** | | {RUNS_MAX} |\n"),
+        None => format!("| `{name}` | {breaks} | **survives** | | {SEEDS_MAX} |\n"),
     }
 }

@@ -10,6 +10,6 @@ pub fn run(root: &Path, args: &[String]) -> io::Result<()> {
     command
         .args(["run", "--quiet", "--release", "--package", "longhaul-sim", "--example", "swarm", "--"])
         .current_dir(root);
-    command.arg("--failed").arg(root.join("crates/sim/seeds/failed.txt"));
+    command.arg("--failed").arg(root.join("crates/sim/seeds"));
     succeed(command.args(args))
 }

@@ -10,8 +10,9 @@ use crate::real_agent;
 use std::path::Path;
 use std::{env, io};
 
-/// Number of seeds that every test run simulates.
+/// Numbers of seeds that every test run simulates.
 const SIM_RUNS: &str = "500000";
+const SIM_WORKFLOWS: &str = "100000";
 
 /// Commands of cargo before the tests, one after another.
 const CHECKS: &[&[&str]] = &[
@@ -22,7 +23,19 @@ const CHECKS: &[&[&str]] = &[
     &["run", "--quiet", "--package", "xtask", "--", "words"],
     // The documentation for users of the library must have no broken links.
     &["rustdoc", "--quiet", "--package", "longhaul", "--", "--deny", "warnings"],
-    &["run", "--quiet", "--release", "--package", "xtask", "--", "sim", "--runs", SIM_RUNS],
+    &[
+        "run",
+        "--quiet",
+        "--release",
+        "--package",
+        "xtask",
+        "--",
+        "sim",
+        "--runs",
+        SIM_RUNS,
+        "--workflows",
+        SIM_WORKFLOWS,
+    ],
 ];
 
 /// The test command. `--all-targets` would build the examples as tests, but tests start one of them.

@@ -18,7 +18,8 @@ mod usage_meter;
 use crate::prompts::{background_note, prompt, prompt_text};
 use crate::{
     AgentContext, AgentEnvironment, AttemptSnapshot, Conversation, Decoder, Dialect, DoneSignals,
-    EffectRules, Guards, Invocation, Prices, PriorAttempts, SessionLayout, UserTables, UserTablesError,
+    EffectRules, Guards, Invocation, Prices, PriorAttempts, ReviewRequest, SessionLayout, UserTables,
+    UserTablesError,
 };
 use agent_client_protocol_schema::{AGENT_METHOD_NAMES, CancelNotification};
 use longhaul_core::{AttemptPlan, BackgroundTask, PromptKind, Remaining};
@@ -98,6 +99,11 @@ impl Dialect for Acp {
 
     /// The protocol has no way to ask a model once, without tools and without a session.
     fn summary_invocation(&self, _: &AgentContext, _: u32, _: &str, _: &str) -> Option<Invocation> {
+        None
+    }
+
+    /// The protocol has no way to restrict a session to reading, and no structured answers.
+    fn review_invocation(&self, _: &AgentContext, _: &ReviewRequest<'_>) -> Option<Invocation> {
         None
     }
 

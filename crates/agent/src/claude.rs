@@ -20,6 +20,7 @@ mod network;
 mod questions;
 mod recent_messages;
 pub mod researchgym;
+mod review;
 mod session_conversation;
 mod session_file;
 pub mod session_paths;
@@ -32,7 +33,8 @@ mod wire;
 use crate::prompts::{background_note, prompt_text};
 use crate::{
     AgentContext, AgentEnvironment, AttemptSnapshot, Conversation, Decoder, Dialect, DoneSignals,
-    EffectRules, Guards, Invocation, Prices, PriorAttempts, SessionLayout, UserTables, UserTablesError,
+    EffectRules, Guards, Invocation, Prices, PriorAttempts, ReviewRequest, SessionLayout, UserTables,
+    UserTablesError,
 };
 use longhaul_core::{AttemptPlan, BackgroundTask, PromptKind, Remaining};
 use std::sync::Arc;
@@ -92,6 +94,10 @@ impl Dialect for Claude {
         prompt: &str,
     ) -> Option<Invocation> {
         Some(invocation::summary_invocation(context, attempt, model, prompt))
+    }
+
+    fn review_invocation(&self, context: &AgentContext, request: &ReviewRequest<'_>) -> Option<Invocation> {
+        Some(review::invocation(context, request))
     }
 
     fn environment(&self) -> &'static AgentEnvironment {

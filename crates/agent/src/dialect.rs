@@ -4,8 +4,8 @@ use crate::acp::Acp;
 use crate::claude::Claude;
 use crate::transcript_message::TranscriptMessage;
 use crate::{
-    AgentEnvironment, AttemptSnapshot, Conversation, GuardError, Guards, SessionLayout, SideEffects,
-    UserTables, UserTablesError, WrittenSummary, check_hosts,
+    AgentEnvironment, AttemptSnapshot, Conversation, GuardError, Guards, ReviewRequest, SessionLayout,
+    SideEffects, UserTables, UserTablesError, WrittenSummary, check_hosts,
 };
 use longhaul_core::{
     AttemptPlan, BackgroundTask, Evidence, Exit, Notice, Policy, PromptKind, Remaining, RunId, RunSpec, Usage,
@@ -43,6 +43,11 @@ pub trait Dialect: Send + Sync {
         model: &str,
         prompt: &str,
     ) -> Option<Invocation>;
+
+    /// Returns how to have a model review the work once, in a separate process. That process has tools that only
+    /// read, keeps no session and exits when its input ends. Its answer is in [`AttemptSnapshot::review`].
+    /// `None` if the agent cannot do that.
+    fn review_invocation(&self, context: &AgentContext, request: &ReviewRequest<'_>) -> Option<Invocation>;
 
     /// Returns the conversation of the recorded attempts.
     fn conversation(&self, attempts: &[RecordedAttempt]) -> Conversation {

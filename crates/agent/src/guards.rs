@@ -169,7 +169,8 @@ impl Guards {
         })
     }
 
-    fn denies_tool(&self, tool: &str) -> bool {
+    /// Returns whether the patterns of tools deny this one.
+    pub(crate) fn denies_tool(&self, tool: &str) -> bool {
         let matches = |patterns: &[ToolPattern], tool: &str| {
             patterns.iter().any(|tools| names(tool).any(|name| tools.0.matches(name)))
         };

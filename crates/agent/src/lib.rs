@@ -5,7 +5,8 @@
 //!
 //! This crate is pure: it starts no process and reads no file, clock or environment variable. The agent's
 //! prose never affects control flow. Only fields that the vendor sets affect it, and, if there is no field, a
-//! short documented list of the vendor's messages. The one exception is opt-in: [`DoneSignals::line`].
+//! short documented list of the vendor's messages. Two exceptions are opt-in: [`DoneSignals::line`], and the
+//! structured verdict of a reviewer, [`ReviewAnswer`].
 
 mod acp;
 mod activity;
@@ -25,6 +26,7 @@ mod pattern;
 mod prices;
 mod prompts;
 mod python_repr;
+mod review;
 mod session_layout;
 mod side_effects;
 mod snapshot;
@@ -55,6 +57,9 @@ pub use longhaul_core::did_you_mean;
 pub use messages::for_user;
 pub use network::{NetworkError, check_hosts};
 pub use prices::Prices;
+pub use review::{
+    REVIEW_DIFF_BYTES_MAX, REVIEW_TURNS_MAX, ReviewAnswer, ReviewDiff, ReviewRequest, review_prompt,
+};
 pub use session_layout::{Health, SessionDocument, SessionHistory, SessionLayout};
 pub use side_effects::{BoundedLog, EndedCall, SideEffects, UnresolvedCall};
 pub use snapshot::{AttemptSnapshot, EventCounts};

@@ -1,6 +1,6 @@
 //! The state of a running attempt, for people. No decision uses it.
 
-use crate::for_user;
+use crate::{ReviewAnswer, for_user};
 use longhaul_core::{AnsweredQuestion, BackgroundTask, BlockedCall, SessionId, Usage};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -38,6 +38,8 @@ pub struct AttemptSnapshot {
     pub usage: Usage,
     /// The text of the last result, up to 16 MiB.
     pub result: Option<String>,
+    /// The structured answer of a reviewer. `None` for every other process.
+    pub review: Option<ReviewAnswer>,
     /// The last text of the model, shown if there is no result.
     pub last_text: String,
     /// Errors that the agent reported, oldest first, bounded.

@@ -29,7 +29,7 @@ pub use maintain::{
     ManArgs, PathArgs, SchemaArgs, ShowConfigArgs, TrustArgs,
 };
 pub use notify::{EventsArgs, EventsDestination, NotifyArgs};
-pub use policy::{DURATIONS, PolicyArgs, PolicyValueArgs};
+pub use policy::{DURATIONS, PolicyArgs, PolicyValueArgs, ReviewModel};
 pub use practice::{DrillAgentKind, DrillArgs, Seed, SimulateArgs};
 pub use research::ResearchArgs;
 pub use run::RunArgs;

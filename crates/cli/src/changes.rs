@@ -1,7 +1,7 @@
 //! Applies flags to the description of a run that is resumed or rerun. Invalid values are rejected before
 //! anything starts. Writes nothing.
 
-use crate::args::ChangeArgs;
+use crate::args::{AgentKind, ChangeArgs};
 use crate::command_flags::check_channels;
 use crate::failure::Failure;
 use crate::guard_flags::{check_agent_args, texts};
@@ -36,6 +36,13 @@ pub fn from_flags(args: &ChangeArgs, old: &RunSpec, cwd: Option<PathBuf>) -> Res
     policy_flags::change(&args.policy, &mut spec.policy, &mut |_| ());
     limit_flags::change(&args.limits, &args.more, &mut spec.policy.limits)?;
     policy_flags::change_checks(&agent.check, &args.policy, &spec.cwd, &mut spec.policy)?;
+    let is_reviewed = spec.policy.checks.as_ref().is_some_and(|checks| checks.review.is_some());
+    if is_reviewed && spec.agent.name != AgentKind::Claude.as_str() {
+        return Err(Failure::usage(
+            "--review cannot be used with an agent of the Agent Client Protocol: the protocol has no such setting",
+            "leave --review out",
+        ));
+    }
     spec.policy.validate()?;
     Ok(spec)
 }

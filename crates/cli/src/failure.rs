@@ -88,7 +88,7 @@ impl From<SpecError> for Failure {
                 Failure::usage(error.to_string(), "lower --wrap-up-reserve, or raise the limit")
             }
             SpecError::KeepGoingWithChecks => Failure::usage(
-                "--keep-going and --check cannot be combined",
+                "--keep-going cannot be combined with --check and --review",
                 "drop --keep-going: a failed check already makes the agent continue",
             ),
             SpecError::DoneWhenNotOneLine => Failure::usage(
@@ -102,7 +102,7 @@ impl From<SpecError> for Failure {
                 Failure::usage(error.to_string(), "name an existing directory with --cwd")
             }
             SpecError::NoCheckCommand => {
-                Failure::usage(error.to_string(), "pass the command with --check COMMAND")
+                Failure::usage(error.to_string(), "pass the command with --check COMMAND, or --review")
             }
             SpecError::Fixed(_) => Failure::usage(error.to_string(), "start another run for another task"),
         }

@@ -57,7 +57,9 @@ impl Hint for StoreError {
                 dir.display()
             ),
             StoreError::ProjectBusy { holder, .. } => {
-                format!("follow it with `longhaul attach {holder}`, or stop it with `longhaul cancel {holder}`")
+                format!(
+                    "follow it with `longhaul attach {holder}`, or stop it with `longhaul cancel {holder}`"
+                )
             }
             StoreError::InvalidRunId(_) => {
                 "an id is a few letters like `kmzxqp`; use a file that longhaul wrote".to_owned()

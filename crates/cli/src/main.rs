@@ -114,7 +114,7 @@ fn run() -> ExitCode {
         Command::Run(args) => commands::run::run(&cli.global, &args),
         Command::Resume(args) => {
             let matches = matches.subcommand_matches("resume").expect("it was parsed");
-            commands::resume::resume(&cli.global, &args, matches)
+            commands::run_or_workflow::resume(&cli.global, &args, matches)
         }
         Command::Rerun(args) => commands::rerun::rerun(&cli.global, &args),
         Command::Research(args) => commands::research::research(&cli.global, &args),
@@ -124,7 +124,7 @@ fn run() -> ExitCode {
         }
         Command::Hint(args) => commands::hint::hint(&cli.global, &args),
         Command::Recover(args) => commands::recover::recover(&cli.global, &args),
-        Command::Attach(args) => commands::attach::attach(&cli.global, &args),
+        Command::Attach(args) => commands::run_or_workflow::attach(&cli.global, &args),
         Command::Runs(args) => commands::runs::runs(&cli.global, &args),
         Command::Status(args) => commands::status::status(&cli.global, &args),
         Command::Cost(args) => commands::cost::cost(&cli.global, &args),

@@ -102,31 +102,34 @@ pub fn find_workflow(home: &Home, request: &str) -> Result<Option<WorkflowDir>, 
     }
     if request.contains('/') {
         let path = fs::canonicalize(request).ok();
-        return Ok(home.workflows_newest_first()?.into_iter().find(|dir| Some(dir.path()) == path.as_deref()));
+        return Ok(home
+            .workflows_newest_first()?
+            .into_iter()
+            .find(|dir| Some(dir.path()) == path.as_deref()));
     }
     home.find_workflow(request).map_err(|error| Failure { exit_code: USAGE, ..error.into() })
 }
 
 /// A run or a workflow.
-pub enum Target {
+pub enum RunOrWorkflow {
     Run(RunDir),
     Workflow(WorkflowDir),
 }
 
 /// Finds a run or a workflow by the user's input. A complete id wins; then a workflow wins over its own runs. `@` is
 /// the latest of both, and a run of a workflow means the workflow.
-pub fn find_target(home: &Home, request: &str) -> Result<Target, Failure> {
+pub fn find_target(home: &Home, request: &str) -> Result<RunOrWorkflow, Failure> {
     if request.starts_with('@') {
         let run = find_run(home, request)?;
         let position = run.plan().ok().and_then(|plan| plan.workflow);
         let workflow = position.and_then(|position| find_workflow(home, position.id.as_str()).ok().flatten());
-        return Ok(workflow.map_or(Target::Run(run), Target::Workflow));
+        return Ok(workflow.map_or(RunOrWorkflow::Run(run), RunOrWorkflow::Workflow));
     }
     let is_run = home.run_with_id(&RunId::from(request)).is_ok_and(|run| run.is_some());
     match find_workflow(home, request) {
-        Ok(Some(workflow)) if !is_run => Ok(Target::Workflow(workflow)),
+        Ok(Some(workflow)) if !is_run => Ok(RunOrWorkflow::Workflow(workflow)),
         Err(failure) if !is_run => Err(failure),
-        Ok(_) | Err(_) => find_run(home, request).map(Target::Run),
+        Ok(_) | Err(_) => find_run(home, request).map(RunOrWorkflow::Run),
     }
 }
 

@@ -1,9 +1,9 @@
 //! Converts flags to a policy: a preset and the user's changes, each value with its origin.
 
-use crate::args::{KeepGoingArgs, PolicyArgs, PolicyValueArgs, RunArgs};
+use crate::args::{KeepGoingArgs, PolicyArgs, PolicyValueArgs, ReviewModel, RunArgs};
 use crate::command_flags::check_command;
 use crate::failure::Failure;
-use longhaul_core::{Checks, KeepGoing, OutageBound, Policy, Preset, SessionLoss, Span};
+use longhaul_core::{Checks, KeepGoing, OutageBound, Policy, Preset, Review, SessionLoss, Span};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -86,6 +86,8 @@ pub fn apply_checks(args: &RunArgs, resolved: &mut ResolvedPolicy) -> Result<(),
         ("check", !commands.is_empty()),
         ("max_failed_checks", values.max_failed_checks.is_some()),
         ("check_timeout", values.check_timeout.is_some()),
+        ("review", values.review.is_some()),
+        ("review_timeout", values.review_timeout.is_some()),
     ]);
     Ok(())
 }
@@ -105,19 +107,52 @@ pub fn change_checks(
     if !commands.is_empty() {
         policy.checks.get_or_insert_with(|| Checks::new(Vec::new())).commands = commands.to_vec();
     }
+    change_review(values, policy)?;
     let (failures_max, timeout) = (values.max_failed_checks, values.check_timeout);
     let Some(checks) = &mut policy.checks else {
         return match (failures_max, timeout) {
             (None, None) => Ok(()),
             _ => Err(Failure::usage(
                 "--max-failed-checks and --check-timeout need a check",
-                "pass the command with --check COMMAND",
+                "pass the command with --check COMMAND, or --review",
             )),
         };
     };
     checks.failures_max = failures_max.map_or(checks.failures_max, Into::into);
     checks.timeout = timeout.map_or(checks.timeout, unless_zero);
     Ok(())
+}
+
+/// Applies the flags to the review of a policy. Without `--review`, the existing one stays.
+fn change_review(values: &PolicyValueArgs, policy: &mut Policy) -> Result<(), Failure> {
+    match &values.review {
+        Some(ReviewModel::None) => {
+            if let Some(checks) = &mut policy.checks {
+                checks.review = None;
+            }
+            // A reviewer was the only check.
+            policy.checks.take_if(|checks| checks.commands.is_empty());
+        }
+        Some(ReviewModel::Same) => add_review(policy, None),
+        Some(ReviewModel::Named(model)) => add_review(policy, Some(model.clone())),
+        None => {}
+    }
+    let review = policy.checks.as_mut().and_then(|checks| checks.review.as_mut());
+    match (review, values.review_timeout) {
+        (Some(review), Some(timeout)) => review.timeout = timeout,
+        // A configured timeout has no effect on a run whose review is switched off.
+        (None, Some(_)) if values.review.is_none() => {
+            return Err(Failure::usage("--review-timeout needs a review", "pass --review"));
+        }
+        (Some(_) | None, _) => {}
+    }
+    Ok(())
+}
+
+fn add_review(policy: &mut Policy, model: Option<String>) {
+    let checks = policy.checks.get_or_insert_with(|| Checks::new(Vec::new()));
+    let review = checks.review.get_or_insert_with(|| Review::new(None));
+    review.model = model;
 }
 
 pub fn apply_keep_going(flags: &KeepGoingArgs, resolved: &mut ResolvedPolicy) {

@@ -1,6 +1,6 @@
-//! Checks: commands that verify the work when the agent claims that it is done.
+//! Checks: commands and a reviewer that verify the work when the agent claims that it is done.
 
-use crate::{Span, word_enum};
+use crate::{Review, Span, word_enum};
 use serde::{Deserialize, Serialize};
 
 /// The checks of a run and their limits.
@@ -13,6 +13,9 @@ pub struct Checks {
     pub failures_max: u32,
     /// Time limit of one check, for all of its commands together. `None` if unlimited.
     pub timeout: Option<Span>,
+    /// Review of the work, once every command has passed. `None` without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub review: Option<Review>,
 }
 
 impl Checks {
@@ -24,8 +27,18 @@ impl Checks {
             failures_max: 10,
             // Enough for a whole test suite. A check that takes longer is more likely hung.
             timeout: Some(Span::from_mins(30)),
+            review: None,
         }
     }
+}
+
+/// The running part of a check.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CheckStage {
+    /// The commands run.
+    Commands,
+    /// The reviewer runs.
+    Review,
 }
 
 word_enum! {
@@ -33,9 +46,9 @@ word_enum! {
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
     #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
     pub enum CheckResult {
-        /// Every command exited with 0.
+        /// Every command exited with 0, and the reviewer considers the task complete.
         Passed = "passed",
-        /// A command failed.
+        /// A command failed, the reviewer found something missing, or it gave no verdict.
         Failed = "failed",
         /// The check was stopped before it ended.
         Stopped = "stopped",

@@ -25,8 +25,10 @@ pub enum Event {
     Noticed(Notice),
     /// The process exited, and its output was read to the end.
     Exited(Evidence),
-    /// The check ended, and none of its processes is left.
+    /// The commands of the check ended, and none of its processes is left.
     CheckEnded(CheckResult),
+    /// The reviewer's process is gone or never started; this is its evidence.
+    ReviewEnded(Evidence),
     /// The processes of a silent agent were probed. `None` if they cannot be probed.
     ProcessesProbed(Option<ProcessActivity>),
     /// Every process with the attempt's run marker is gone. The number counts the processes that had to be
@@ -68,8 +70,8 @@ pub enum ResumeRequest {
 pub enum FoundAttempt {
     /// Its process is running.
     Running(ProcessId),
-    /// Its process is gone or never started; the evidence comes from its files. If a summary was interrupted,
-    /// the evidence is that of the summary.
+    /// Its process is gone or never started; the evidence comes from its files. If a summary or a review was
+    /// interrupted, the evidence is that of the summary or of the reviewer.
     Ended(Evidence),
 }
 

@@ -2,7 +2,7 @@
 //!
 //! A dialect maps vendor fields to these closed enums. An agent's prose never gets here.
 
-use crate::{Continuity, RateLimit, SessionId, StopCause, Tokens, Usd};
+use crate::{Continuity, RateLimit, ReviewVerdict, SessionId, StopCause, Tokens, Usd};
 use serde::{Deserialize, Serialize};
 
 /// How a process ended.
@@ -73,6 +73,9 @@ pub struct Evidence {
     /// Fingerprint of the workspace at the end, if it was read. The supervisor sets it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workspace_fingerprint: Option<u64>,
+    /// Verdict in the structured answer of a reviewer. `None` for every other process.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub review: Option<ReviewVerdict>,
     /// Usage of the attempt.
     pub usage: Usage,
 }

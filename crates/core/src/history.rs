@@ -10,7 +10,7 @@ mod period;
 
 pub use attempt::{AttemptEnd, AttemptHistory, StopOrder, SummaryHistory};
 pub use event::{HistoryEvent, HistoryEventKind};
-pub use period::{CheckHistory, OutageHistory, WaitHistory};
+pub use period::{CheckHistory, OutageHistory, ReviewHistory, WaitHistory};
 
 use crate::{Moment, Phase, Record, ResumeRequest, Run, State, Usage};
 
@@ -69,7 +69,7 @@ impl RunHistory {
     /// Returns the current wait, or `None` if the run does not wait.
     pub fn current_wait(&self) -> Option<WaitHistory> {
         let Phase::Waiting { since, until, .. } = self.state().phase else { return None };
-        Some(WaitHistory { from: since, until, ended_at: None, fault: self.state().fault })
+        Some(WaitHistory { from: since, until, ended_at: None, fault: self.state().wait_fault() })
     }
 
     /// Returns the checks, oldest first. Check `n` has index `n - 1`.

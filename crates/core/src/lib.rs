@@ -33,6 +33,7 @@ mod printed;
 mod record;
 mod remedy;
 mod resume_strategy;
+mod review;
 mod run;
 #[cfg(feature = "schema")]
 pub mod schema;
@@ -50,7 +51,7 @@ pub use amounts::{parse_bytes, parse_dollars, parse_duration};
 pub use api_call::{ApiCall, ApiCallError, ApiCallPolicy, CallDecision, GiveUpReason};
 pub use attempt_notes::{AnsweredQuestion, BackgroundTask, BlockedCall};
 pub use calendar::{parse_rfc3339, rfc3339};
-pub use check::{CheckResult, Checks};
+pub use check::{CheckResult, CheckStage, Checks};
 pub use classify::classify;
 pub use clocks::Clocks;
 pub use did_you_mean::did_you_mean;
@@ -63,8 +64,8 @@ pub use evidence::{
 };
 pub use fault::Fault;
 pub use history::{
-    AttemptEnd, AttemptHistory, CheckHistory, HistoryEvent, HistoryEventKind, OutageHistory, RunHistory,
-    StopOrder, SummaryHistory, WaitHistory,
+    AttemptEnd, AttemptHistory, CheckHistory, HistoryEvent, HistoryEventKind, OutageHistory, ReviewHistory,
+    RunHistory, StopOrder, SummaryHistory, WaitHistory,
 };
 pub use ids::{RunId, SessionId};
 pub use keep_going::{KeepGoing, KeepGoingPrompt};
@@ -79,9 +80,10 @@ pub use printed::{Dollars, Rfc3339, Seconds};
 pub use record::{AfterAttempt, Record, StopCause};
 pub use remedy::{Remedy, final_outcome, remedy};
 pub use resume_strategy::{Continuity, ResumeStrategy, SessionFileState, StrategyReason, StrategySet};
+pub use review::{Review, ReviewResult, ReviewVerdict};
 pub use run::{
-    Deadline, DeadlineKind, LimitState, Observations, Phase, PhaseKind, RecoveryFinding, Run, State,
-    WrapUpStage,
+    AfterWait, Deadline, DeadlineKind, LimitState, Observations, Phase, PhaseKind, RecoveryFinding, Run,
+    State, WrapUpStage,
 };
 pub use spec::{
     AgentProgram, GuardRules, HANDOFF_TOKENS_MAX, Harness, LearnOptions, RunSpec, SettingChange, SpecError,
@@ -90,7 +92,7 @@ pub use spec::{
 pub use stall_report::{
     PROBE_TIMEOUT, ProcessActivity, ProcessState, STALL_DEFERRAL_FACTOR_MAX, StallReport,
 };
-pub use step::{Action, AttemptPlan, Nudge, PromptKind, SessionPlan, Step, StopLevel};
+pub use step::{Action, AttemptPlan, Nudge, PromptKind, ReviewPlan, SessionPlan, Step, StopLevel};
 pub use summary::{HandoffSummary, SummaryReport, SummaryResult};
 pub use time::{Moment, Span};
 pub use tokens::Tokens;

@@ -79,8 +79,10 @@ impl CancelSource {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Verified {
-    /// Every check passed.
+    /// Every check command passed, and the reviewer too if there is one.
     Checks,
+    /// A reviewer considers the task complete. No check command was configured.
+    Review,
     /// There is no proof: no check was configured, or the work is not done.
     #[default]
     None,

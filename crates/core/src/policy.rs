@@ -98,7 +98,7 @@ impl Policy {
         {
             return Err(SpecError::ReserveExceedsLimit { reserve: *reserve, limit });
         }
-        if checks.as_ref().is_some_and(|checks| checks.commands.is_empty()) {
+        if checks.as_ref().is_some_and(|checks| checks.commands.is_empty() && checks.review.is_none()) {
             return Err(SpecError::NoCheckCommand);
         }
         if checks.is_some() && keep_going.is_some() {

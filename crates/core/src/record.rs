@@ -5,8 +5,8 @@
 use crate::{
     AgentResult, AttemptPlan, CancelSource, CheckResult, Continuity, Evidence, Fault, Limit, LimitThreshold,
     Moment, Outcome, ProcessId, PromptKind, Questions, RecoveryFinding, Remaining, Remedy, ResumeRequest,
-    ResumeStrategy, SessionId, SettingChange, Span, StallReport, StopLevel, StrategyReason, SummaryResult,
-    Usage, word_enum,
+    ResumeStrategy, ReviewResult, SessionId, SettingChange, Span, StallReport, StopLevel, StrategyReason,
+    SummaryResult, Usage, word_enum,
 };
 use serde::{Deserialize, Serialize};
 
@@ -209,7 +209,28 @@ pub enum Record {
         /// Time of the record.
         at: Moment,
     },
-    /// The check is being stopped.
+    /// A model starts to review the work, as the last part of a check. The reviewer processes of a run are
+    /// numbered in the order of these records.
+    ReviewStarted {
+        /// Time of the record.
+        at: Moment,
+        /// Whether the check has commands. They passed.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        after_commands: bool,
+    },
+    /// The reviewer's process ended.
+    ReviewEnded {
+        /// Time of the record.
+        at: Moment,
+        /// Result of the review.
+        result: ReviewResult,
+        /// Usage of the reviewer.
+        usage: Usage,
+        /// Time at which the reviewer is started again. `None` if it is not.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        retry_at: Option<Moment>,
+    },
+    /// The check is being stopped: its command or its reviewer.
     CheckStopOrdered {
         /// Time of the record.
         at: Moment,
@@ -288,7 +309,7 @@ pub enum AfterAttempt {
 }
 
 word_enum! {
-    /// Reason why Longhaul stopped an agent, a summary or a check.
+    /// Reason why Longhaul stopped an agent, a summary, a check or a reviewer.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
     #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
     pub enum StopCause {
@@ -296,7 +317,7 @@ word_enum! {
         Stalled = "stalled",
         /// The agent sent output, but completed no message and no tool call for too long.
         NoProgress = "no_progress",
-        /// The attempt or its summary reached its timeout.
+        /// The attempt, its summary or a reviewer reached its timeout.
         TimedOut = "timed_out",
         /// The credentials are rejected, and the agent would retry for minutes.
         AuthRejected = "auth_rejected",

@@ -12,6 +12,7 @@ mod keep_going;
 mod limits;
 mod observations;
 mod recovery;
+mod review;
 mod stall;
 mod state;
 mod suspend;
@@ -20,9 +21,9 @@ mod transitions;
 pub use deadline::{Deadline, DeadlineKind};
 pub use observations::Observations;
 pub use recovery::RecoveryFinding;
-pub use state::{FaultSet, LimitState, Phase, PhaseKind, State, WrapUpStage};
+pub use state::{AfterWait, FaultSet, LimitState, Phase, PhaseKind, State, WrapUpStage};
 
-use crate::{Action, Outcome, Record, Step};
+use crate::{Action, CheckStage, Outcome, Record, Step};
 
 /// One request and its progress to an outcome.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -65,7 +66,11 @@ impl Run {
     pub fn unfinished_actions(&self) -> Vec<Action> {
         match &self.state.phase {
             Phase::Summarizing { .. } => vec![Action::StopSummary],
-            Phase::Checking { stop_cause: None, .. } => vec![Action::StartCheck(self.state.checks)],
+            Phase::Checking { stage: CheckStage::Commands, stop_cause: None, .. } => {
+                vec![Action::StartCheck(self.state.checks)]
+            }
+            // A running reviewer is stopped. Its end decides whether it starts again.
+            Phase::Checking { stage: CheckStage::Review, stop_cause: None, .. } => vec![Action::StopCheck],
             Phase::Checking { stop_cause: Some(_), .. } => vec![Action::StopCheck],
             Phase::Closing { .. } => vec![Action::CloseInput],
             Phase::Stopping { level, .. } => vec![Action::Stop(*level)],

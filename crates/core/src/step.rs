@@ -28,9 +28,11 @@ pub enum Action {
     StartSummary(AttemptPlan),
     /// Stop the summary that is running. Its result is still reported.
     StopSummary,
-    /// Run check number `n` and report its result once its processes are gone.
+    /// Run the commands of check number `n` and report their result once their processes are gone.
     StartCheck(u32),
-    /// Stop the check that is running. Its result is still reported.
+    /// Have a model review the work. Report its evidence once its processes are gone.
+    StartReview(ReviewPlan),
+    /// Stop the check that is running: its command or its reviewer. The result is still reported.
     StopCheck,
     /// Start the agent.
     Spawn(AttemptPlan),
@@ -46,6 +48,19 @@ pub enum Action {
     Sweep,
     /// Finish the run. None of its processes may remain.
     Finish(Outcome),
+}
+
+/// How to start one reviewer process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReviewPlan {
+    /// Number of the process in the run, starting at 1.
+    pub review: u32,
+    /// Number of the check, starting at 1.
+    pub check: u32,
+    /// Number of the attempt whose work is reviewed.
+    pub attempt: u32,
+    /// Remaining amounts of the run's limits.
+    pub remaining: Remaining,
 }
 
 word_enum! {

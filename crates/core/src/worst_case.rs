@@ -40,11 +40,19 @@ impl Policy {
         WorstCase {
             requests: attempts.map(|attempts| {
                 // One handoff in such a stretch includes a summary, which takes one response.
-                (attempts + u64::from(self.handoff_summary.is_some())).saturating_mul(requests_per_attempt)
+                (attempts + u64::from(self.handoff_summary.is_some()) + self.reviewers_max())
+                    .saturating_mul(requests_per_attempt)
             }),
             backoff_max: self.backoff.longest(u32::MAX),
             park_max: self.max_reset_wait,
         }
+    }
+
+    /// Returns how many reviewers of one check may each fail at their first request. An outage has its own
+    /// bound.
+    fn reviewers_max(&self) -> u64 {
+        let is_reviewed = self.checks.as_ref().is_some_and(|checks| checks.review.is_some());
+        if is_reviewed { u64::from(self.review_retries_max()) + 1 } else { 0 }
     }
 
     /// Returns the shortest time in which an attempt can fail against a server that rejects everything.
@@ -58,7 +66,7 @@ impl Policy {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{HandoffSummary, Preset};
+    use crate::{Checks, HandoffSummary, Preset, Review};
 
     #[test]
     fn retry_count_bounds_attempts() {
@@ -72,6 +80,13 @@ mod tests {
         let summary = HandoffSummary { model: "haiku".to_owned(), timeout: Span::from_secs(60) };
         let policy = Policy { handoff_summary: Some(summary), ..Preset::Openclawpack.policy() };
         assert_eq!(policy.worst_case().requests, Some(25));
+    }
+
+    #[test]
+    fn review_adds_three_attempts() {
+        let checks = Checks { review: Some(Review::new(None)), ..Checks::new(Vec::new()) };
+        let policy = Policy { checks: Some(checks), ..Preset::Openclawpack.policy() };
+        assert_eq!(policy.worst_case().requests, Some(35));
     }
 
     #[test]

@@ -7,6 +7,7 @@ use std::ops::ControlFlow;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::sync::Arc;
 use std::{env, fs};
 use thiserror::Error;
 use tokio::io::AsyncWriteExt;
@@ -41,7 +42,7 @@ const RETAINED_VARIABLES: &[&str] = &[
     "GIT_EXEC_PATH",
 ];
 
-/// Author of the temporary commits, which never become part of a history.
+/// Author of commits, unless variables name another one. Temporary commits never become part of a history.
 const AUTHOR: [(&str, &str); 4] = [
     ("GIT_AUTHOR_NAME", "longhaul"),
     ("GIT_AUTHOR_EMAIL", "longhaul@localhost"),
@@ -81,11 +82,13 @@ pub(crate) struct Git {
     /// Each as `name=value`.
     settings: Vec<OsString>,
     env: Vec<(&'static str, OsString)>,
+    /// Standard input of git, if it must hold a lock.
+    lock: Option<Arc<fs::File>>,
 }
 
 impl Git {
     pub(crate) fn new(dir: &Path) -> Git {
-        Git { dir: dir.to_owned(), settings: Vec::new(), env: Vec::new() }
+        Git { dir: dir.to_owned(), settings: Vec::new(), env: Vec::new(), lock: None }
     }
 
     pub(crate) fn with_variable(mut self, name: &'static str, value: impl AsRef<OsStr>) -> Git {
@@ -97,6 +100,17 @@ impl Git {
         Git { settings: settings.to_vec(), ..self }
     }
 
+    /// Has each git process inherit this locked, empty file, so that the lock lasts until the process ends, even
+    /// if this one dies before.
+    pub(crate) fn with_lock(self, lock: Arc<fs::File>) -> Git {
+        Git { lock: Some(lock), ..self }
+    }
+
+    /// Returns the same runner for another directory.
+    pub(crate) fn in_dir(&self, dir: &Path) -> Git {
+        Git { dir: dir.to_owned(), ..self.clone() }
+    }
+
     /// Runs git and returns its output.
     pub(crate) fn call<S: AsRef<OsStr>>(&self, args: &[S]) -> Result<Vec<u8>, GitError> {
         success(args, self.command(args).output())
@@ -105,6 +119,14 @@ impl Git {
     /// Runs git and returns its output, or `None` if it answers "no" with exit code 1.
     pub(crate) fn ask<S: AsRef<OsStr>>(&self, args: &[S]) -> Result<Option<Vec<u8>>, GitError> {
         answer(args, self.command(args).output())
+    }
+
+    /// Runs git and returns its output, as an error if git answers "no" with exit code 1.
+    pub(crate) fn decide<S: AsRef<OsStr>>(&self, args: &[S]) -> Result<Result<Vec<u8>, Vec<u8>>, GitError> {
+        match self.command(args).output() {
+            Ok(output) if output.status.code() == Some(1) => Ok(Err(output.stdout)),
+            output => success(args, output).map(Ok),
+        }
     }
 
     /// Runs git as [`Git::call`] does. Dropping the future kills the git process.
@@ -183,10 +205,11 @@ impl Git {
         for name in inherited.filter(|name| !RETAINED_VARIABLES.iter().any(|retained| name == retained)) {
             command.env_remove(name);
         }
+        let lock = self.lock.as_ref().and_then(|lock| lock.try_clone().ok());
         command
             .args(args)
             .current_dir(&self.dir)
-            .stdin(Stdio::null())
+            .stdin(lock.map_or_else(Stdio::null, Stdio::from))
             .envs([
                 ("GIT_OPTIONAL_LOCKS", "0"),
                 ("GIT_NO_REPLACE_OBJECTS", "1"),

@@ -113,11 +113,11 @@ pub use supervisor::Supervisor;
 
 // The types of the other crates that requests, events and reports contain.
 pub use longhaul_agent::transcript_message::TranscriptMessage;
-pub use longhaul_agent::{AttemptSnapshot, GuardError, Program, UserTablesError};
+pub use longhaul_agent::{AttemptSnapshot, GuardError, Program, ReviewAnswer, UserTablesError};
 pub use longhaul_core::{
     AfterAttempt, AgentResult, BackgroundTask, CancelSource, Checks, Clocks, Fault, KeepGoing, Limit, Limits,
-    Moment, Outcome, OutcomeKind, Policy, Preset, Questions, Record, ResumeRequest, Run, RunId, RunSpec,
-    SessionId, SessionPlan, Span, SpecError, StartupError, Step, Usage, Usd, Verified,
+    Moment, Outcome, OutcomeKind, Policy, Preset, Questions, Record, ResumeRequest, Review, ReviewResult,
+    Run, RunId, RunSpec, SessionId, SessionPlan, Span, SpecError, StartupError, Step, Usage, Usd, Verified,
 };
 pub use longhaul_store::{
     CostBy, Home, Inherited, JournalEntry, Ledger, LedgerRun, Placement, RunDir, RunFilter, StoreError,

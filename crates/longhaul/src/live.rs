@@ -19,6 +19,7 @@ mod process_discovery;
 mod process_stat;
 mod publisher;
 mod requests;
+mod review_run;
 mod rss;
 mod run_marker;
 mod run_sessions;

@@ -2,7 +2,9 @@
 //! The object contains wire words, numbers and the start of the task, but no text of the agent.
 
 use crate::RunReport;
-use longhaul_core::{Dollars, Fault, Limit, Moment, OutcomeKind, Phase, Rfc3339, Run, RunId, Span};
+use longhaul_core::{
+    AfterWait, Dollars, Fault, Limit, Moment, OutcomeKind, Phase, Rfc3339, Run, RunId, Span,
+};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
@@ -142,17 +144,21 @@ impl Notification {
         task: &str,
         next: Option<String>,
     ) -> Option<Notification> {
-        let Phase::Waiting { since, until, plan } = &run.state().phase else { return None };
+        let Phase::Waiting { since, until, next: after_wait } = &run.state().phase else { return None };
         if until.since(*since) <= LONG_WAIT {
             return None;
         }
         let kind = NotificationKind::Waiting;
         let body = NotificationBody {
-            fault: run.state().fault,
+            fault: run.state().wait_fault(),
             until: Some(Rfc3339(*until)),
             ..NotificationBody::new(kind, id, dir, run, at, task, next)
         };
-        Some(Notification { name: format!("wait-{}", plan.attempt), kind, body })
+        let name = match after_wait {
+            AfterWait::Attempt(plan) => format!("wait-{}", plan.attempt),
+            AfterWait::Review(_) => format!("wait-review-{}", run.state().reviews),
+        };
+        Some(Notification { name, kind, body })
     }
 
     /// Returns the message for people. `project` is the name of the run's project.

@@ -173,7 +173,7 @@ fn original(stream: &Path) -> &Path {
 
 /// Returns `true` if an agent that was started with the old setting cannot continue under the new one.
 fn is_fixed_for_agent(change: &SettingChange) -> bool {
-    let fixed = ["model", "permission_mode", "agent_path", "allow_tools", "deny_tools", "check"];
+    let fixed = ["model", "permission_mode", "agent_path", "allow_tools", "deny_tools", "check", "review"];
     fixed.contains(&change.setting.as_str())
 }
 

@@ -28,7 +28,7 @@ pub struct RunReport {
     /// Errors for people: first the reason for the outcome, then the agent's own messages. Never empty unless
     /// the work is done.
     pub errors: Vec<String>,
-    /// The check that failed last, if the outcome is `check_failed`.
+    /// The check that failed last, if the outcome is `check_failed`, or whose reviewer gave no verdict.
     pub failed_check: Option<FailedCheck>,
     /// Evidence that the work is done.
     pub verified: Verified,

@@ -18,9 +18,11 @@ mod report;
 mod request;
 mod results;
 mod run_task;
+mod worktrees;
 
 pub use error::WorkflowError;
 pub use observer::{NoWorkflowObserver, WorkflowObserver, WorkflowView};
 pub use open::recoverable_workflows;
 pub use report::WorkflowReport;
 pub use request::{ObservedWorkflow, WorkflowRequest, WorkflowResume, WorkflowStart};
+pub use worktrees::{WorktreeError, check_worktrees};

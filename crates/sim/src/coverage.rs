@@ -2,9 +2,10 @@
 //! never judges a run.
 
 use crate::kill_point::KillPoint;
+use crate::swarm::Subject;
 use longhaul_core::{
     CancelSource, CheckResult, DeadlineKind, Fault, Limit, LimitThreshold, OutcomeKind, PromptKind, Remedy,
-    ResumeStrategy, SessionFileState, StopCause, StopLevel,
+    ResumeStrategy, SessionFileState, StopCause, StopLevel, WorkflowDeadlineKind,
 };
 use std::collections::BTreeMap;
 use std::fmt;
@@ -65,8 +66,12 @@ impl Coverage {
 
     /// Returns the names of everything that should be reached and was not. The list is empty if the swarm
     /// covers the policy.
-    pub fn missing(&self) -> Vec<String> {
-        expected().into_iter().filter(|item| !self.0.contains_key(item)).map(name).collect()
+    pub fn missing(&self, subject: Subject) -> Vec<String> {
+        let expected = match subject {
+            Subject::Run => expected(),
+            Subject::Workflow => expected_of_workflows(),
+        };
+        expected.into_iter().filter(|item| !self.0.contains_key(item)).map(name).collect()
     }
 }
 
@@ -92,9 +97,9 @@ fn expected() -> Vec<Item> {
     let mut add = |kind, words: Vec<&'static str>| items.extend(words.iter().map(|word| [kind, *word, ""]));
     // No run can be resumed after these outcomes.
     let is_final = |kind: &OutcomeKind| matches!(kind, OutcomeKind::Bug | OutcomeKind::Suspended);
-    // These outcomes belong to several runs: of a command, or of a workflow.
-    let is_of_several = |kind: &OutcomeKind| matches!(kind, OutcomeKind::Incomplete | OutcomeKind::Partial);
-    let outcomes = OutcomeKind::ALL.iter().copied().filter(|kind| !is_of_several(kind));
+    // These outcomes belong to loops of runs and to workflows.
+    let is_of_loops = |kind: &OutcomeKind| matches!(kind, OutcomeKind::Incomplete | OutcomeKind::Partial);
+    let outcomes = OutcomeKind::ALL.iter().copied().filter(|kind| !is_of_loops(kind));
     // These two lead to no attempt.
     let remedies =
         Remedy::ALL.iter().filter(|remedy| !matches!(remedy, Remedy::End | Remedy::EndUnlessAllowed));
@@ -112,6 +117,7 @@ fn expected() -> Vec<Item> {
     add("session", SessionFileState::ALL.iter().map(|state| state.as_str()).collect());
     add("summary", vec!["written", "not_needed", "failed"]);
     add("check", CheckResult::ALL.iter().map(|result| result.as_str()).collect());
+    add("review", vec!["passed", "failed", "no_verdict"]);
     items.extend(remedies.map(|remedy| remedy_item(*remedy)));
     for threshold in LimitThreshold::ALL {
         // The limit on attempts has no threshold.
@@ -127,6 +133,28 @@ fn expected() -> Vec<Item> {
     for source in CancelSource::ALL {
         items.extend(live.iter().chain(&active).map(|phase| ["cancel", source.as_str(), *phase]));
     }
+    items
+}
+
+fn expected_of_workflows() -> Vec<Item> {
+    let mut items: Vec<Item> = Vec::new();
+    let mut add = |kind, words: Vec<&'static str>| items.extend(words.iter().map(|word| [kind, *word, ""]));
+    let outcomes = || OutcomeKind::ALL.iter().copied();
+    add("outcome", outcomes().map(OutcomeKind::as_str).collect());
+    let is_final = |kind: &OutcomeKind| *kind == OutcomeKind::Suspended;
+    add("reopened", outcomes().filter(|kind| !is_final(kind)).map(OutcomeKind::as_str).collect());
+    add("deadline", WorkflowDeadlineKind::ALL.iter().map(|kind| kind.as_str()).collect());
+    add("kill", KillPoint::ALL.iter().map(|point| point.as_str()).collect());
+    add("cancel", CancelSource::ALL.iter().map(|source| source.as_str()).collect());
+    add("suspend", vec!["sigterm", "sighup"]);
+    add("next", vec!["complete", "continue", "retry", "park", "raise", "suspend", "stop"]);
+    add("run", vec!["started", "resumed"]);
+    add("until", vec!["holds", "open", "failed"]);
+    add("clock", vec!["stopped", "started"]);
+    add("phase", vec!["done", "failed", "needs_person"]);
+    add("share", vec!["refused"]);
+    add("items", vec!["deferred"]);
+    add("memory", vec!["short"]);
     items
 }
 

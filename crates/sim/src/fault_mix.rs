@@ -145,6 +145,10 @@ pub(crate) struct FaultMix {
     pub summary_hangs: u32,
     pub check_fails: u32,
     pub check_hangs: u32,
+    /// Chances that a reviewer gives no verdict, hangs, and finds something missing.
+    pub review_fails: u32,
+    pub review_hangs: u32,
+    pub review_finds: u32,
     /// Chance that an agent in a run with keep-going stops while work remains.
     pub stops_early: u32,
     /// Chances that such an agent claims to be done when no work remains, and while work remains.

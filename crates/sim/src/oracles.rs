@@ -13,6 +13,7 @@ mod keep_going;
 mod limits;
 mod promises;
 mod resume_strategy;
+mod reviews;
 mod sessions;
 mod side_process;
 mod spawns;
@@ -30,6 +31,7 @@ pub(crate) use keep_going::KeepGoingWatch;
 pub(crate) use limits::LimitWatch;
 pub(crate) use promises::check_reaction;
 pub(crate) use resume_strategy::StrategyWatch;
+pub(crate) use reviews::ReviewWatch;
 pub(crate) use sessions::SessionWatch;
 pub(crate) use spawns::{check_journaled, check_spawn};
 pub(crate) use stalls::StallWatch;
@@ -83,6 +85,9 @@ word_enum! {
         /// Work is checked if the policy requires it, in time, and at most as often as allowed. Work that fails
         /// its check is not done.
         Checks = "checks",
+        /// Work is reviewed if the policy requires it, with no process alive and in time. It is done only after a
+        /// verdict that passed, and reviewers without a verdict are bounded.
+        Reviews = "reviews",
         /// Older work is summarized if the policy requires it, once per handoff and in time. A prompt contains a
         /// summary if and only if one was written.
         Summaries = "summaries",

@@ -5,7 +5,7 @@ use crate::fault_mix::{FaultMix, Interval};
 use crate::rng::Rng;
 use longhaul_core::{
     Backoff, Checks, Fault, HandoffSummary, Jitter, KeepGoing, Limits, OnTerminate, OutageBound, Policy,
-    Preset, SessionLoss, SessionPlan, Span, TimeoutAction, Usd, WrapUp, draw_uuid,
+    Preset, Review, SessionLoss, SessionPlan, Span, TimeoutAction, Usd, WrapUp, draw_uuid,
 };
 
 /// Faults that a run may survive many times.
@@ -54,7 +54,8 @@ pub(crate) fn plan(seed: u64) -> SeedPlan {
     if rng.one_in(4) {
         let timeout = (!rng.one_in(4)).then(|| Span(rng.log_uniform(Interval::new(1_000, HOUR))));
         let commands = vec!["true".to_owned()];
-        policy.checks = Some(Checks { commands, failures_max: 1 + rng.below(6) as u32, timeout });
+        policy.checks =
+            Some(Checks { commands, failures_max: 1 + rng.below(6) as u32, timeout, review: None });
         mix.check_fails = rng.pick(&[0, 300_000, 900_000]);
         mix.check_hangs = rng.pick(&[0, 100_000]);
     }
@@ -70,8 +71,27 @@ pub(crate) fn plan(seed: u64) -> SeedPlan {
     if rng.one_in(3) {
         keep_going(&mut rng, &mut policy, &mut mix);
     }
+    if rng.one_in(4) {
+        review(&mut rng, &mut policy, &mut mix);
+    }
     let session = if resumes { SessionPlan::Resume(id) } else { SessionPlan::New(id) };
     SeedPlan { policy, mix, session, session_exists }
+}
+
+/// Adds a reviewer to the checks, or makes it the only one.
+fn review(rng: &mut Rng, policy: &mut Policy, mix: &mut FaultMix) {
+    let failures_max = 1 + rng.below(6) as u32;
+    let timeout = Span(rng.log_uniform(Interval::new(1_000, HOUR)));
+    let checks = policy.checks.get_or_insert_with(|| Checks {
+        failures_max,
+        timeout: None,
+        ..Checks::new(Vec::new())
+    });
+    checks.review = Some(Review { model: None, timeout });
+    policy.keep_going = None;
+    mix.review_fails = rng.pick(&[0, 300_000, 900_000]);
+    mix.review_hangs = rng.pick(&[0, 100_000]);
+    mix.review_finds = rng.pick(&[0, 300_000, 900_000]);
 }
 
 fn policy(rng: &mut Rng) -> Policy {

@@ -19,8 +19,8 @@ use crate::seed_plan::SeedPlan;
 use crate::world::World;
 use crate::world::agent::NEVER;
 use longhaul_core::{
-    Action, Event, Fault, FoundAttempt, Moment, Notice, Now, Outcome, OutcomeKind, Phase, PhaseKind, Record,
-    ResumeRequest, Run, Span, Step, Usd,
+    Action, CheckStage, Event, Fault, FoundAttempt, Moment, Notice, Now, Outcome, OutcomeKind, Phase,
+    PhaseKind, Record, ResumeRequest, Run, Span, Step, Usd,
 };
 use std::mem;
 use watch::OracleSet;
@@ -236,6 +236,12 @@ impl<'a> SimRun<'a> {
                 check_spawn(plan, &self.world, &self.journal, self.world.now)?;
                 self.watch.check_spawn(plan)?;
             }
+            Action::StartReview(plan) => {
+                ensure(!self.world.has_live_process(), Oracle::OneTree, || {
+                    format!("{action:?} next to a live process")
+                })?;
+                self.watch.limits.check_review(plan, &self.watch.facts, self.world.now)?;
+            }
             Action::StartCheck(_) | Action::StartSummary(_) => {
                 ensure(!self.world.has_live_process(), Oracle::OneTree, || {
                     format!("{action:?} next to a live process")
@@ -272,6 +278,9 @@ impl<'a> SimRun<'a> {
         let (phase, attempt) = (&self.run.state().phase, self.run.state().attempts());
         let found = match phase {
             Phase::Summarizing { .. } => FoundAttempt::Ended(self.world.find_summary(attempt)),
+            Phase::Checking { stage: CheckStage::Review, .. } => {
+                FoundAttempt::Ended(self.world.find_review(self.run.state().reviews))
+            }
             _ => self.world.find_attempt(attempt),
         };
         let is_running = matches!(found, FoundAttempt::Running(_));

@@ -15,7 +15,7 @@ const CHUNK: u64 = 1_000;
 // A broken core fails most seeds; the first few are enough.
 const FAILURES_MAX: usize = 20;
 
-/// What a swarm simulates.
+/// The kind of state machine that a swarm simulates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Subject {
     /// Runs.

@@ -9,6 +9,7 @@ mod agent_steps;
 mod keep_going;
 mod probing;
 mod results;
+mod reviewer;
 pub(crate) mod server;
 pub(crate) mod sessions;
 mod summarizer;
@@ -54,6 +55,10 @@ pub(crate) enum Timer {
     /// The process that summarizes older work ends.
     Summary,
     Check,
+    /// It becomes known that no reviewer could start.
+    NoReview,
+    /// The process of the reviewer ends.
+    Review,
     Sweep,
     Probe,
     Cancel,
@@ -61,12 +66,14 @@ pub(crate) enum Timer {
 }
 
 impl Timer {
-    const ALL: [Timer; 9] = [
+    const ALL: [Timer; 11] = [
         Timer::Spawn,
         Timer::Inspection,
         Timer::NoSummary,
         Timer::Summary,
         Timer::Check,
+        Timer::NoReview,
+        Timer::Review,
         Timer::Sweep,
         Timer::Probe,
         Timer::Cancel,
@@ -89,6 +96,10 @@ pub(crate) struct World {
     summarizer: Option<EndedAttempt>,
     /// The last such process, ended or failed to start, since the summary was requested.
     pub summary: Option<EndedAttempt>,
+    /// The future end of the running reviewer. Its `attempt` is the number of the reviewer.
+    reviewer: Option<EndedAttempt>,
+    /// The last reviewer that ended or failed to start.
+    pub reviewed: Option<EndedAttempt>,
     /// Number of processes that outlived their agent.
     pub leftover_processes: u32,
     /// The stream file of the last process.
@@ -140,6 +151,8 @@ impl World {
             ended_attempt: None,
             summarizer: None,
             summary: None,
+            reviewer: None,
+            reviewed: None,
             leftover_processes: 0,
             stream: Vec::with_capacity(64),
             remaining_work: rng.log_uniform(mix.work) as u32,
@@ -205,6 +218,8 @@ impl World {
             Timer::NoSummary => Event::SummaryEnded(self.summary_report()),
             Timer::Summary => self.end_summary(),
             Timer::Check => Event::CheckEnded(self.check_result),
+            Timer::NoReview => Event::ReviewEnded(self.reviewed.as_ref()?.evidence.clone()),
+            Timer::Review => self.end_review(),
             Timer::Sweep => Event::Swept(std::mem::take(&mut self.leftover_processes)),
             Timer::Probe => Event::ProcessesProbed(self.process_activity()),
             Timer::Cancel => self.cancel(),
@@ -267,6 +282,7 @@ impl World {
     pub(crate) fn has_live_process(&self) -> bool {
         self.agent.is_some()
             || self.summarizer.is_some()
+            || self.reviewer.is_some()
             || self.timer(Timer::Check) != NEVER
             || self.leftover_processes > 0
     }

@@ -9,7 +9,8 @@
 //!                  answers.json if the agent asked questions; background.json if background tasks ended with it;
 //!                  watchdog.json if a watchdog stopped it; input: the FIFO of a guarded agent while it runs
 //!   summary/       argv.json, stream.jsonl, stderr.log of the model that summarized older work, if one did
-//! checks/001.log   output of the check commands
+//! checks/001.log   output of the check commands, and the findings of the reviewer
+//! reviews/001/     argv.json, stream.jsonl, stderr.log of a reviewer process
 //! logs/            transcript.jsonl, derived during the run; cost_summary.json, session.json when it ends
 //!                  for a harness also transcript.json, and exec.stdout.log, exec.stderr.log after each attempt
 //!                  notify-NAME.N.log: output of the Nth notification command
@@ -205,7 +206,14 @@ impl RunDir {
         AttemptDir { path: self.attempts_path().join(format!("{number:03}")), number }
     }
 
-    /// Returns the path of the output of check `number` (from 1): each command line, followed by its output.
+    /// Returns the directory of reviewer process `number` (from 1), whether it exists or not. It has the files of
+    /// an attempt except session and exit.
+    pub fn review(&self, number: u32) -> AttemptDir {
+        AttemptDir { path: self.path.join("reviews").join(format!("{number:03}")), number }
+    }
+
+    /// Returns the path of the output of check `number` (from 1): each command line, followed by its
+    /// output, and the findings of the reviewer.
     pub fn check_output_path(&self, number: u32) -> PathBuf {
         self.path.join("checks").join(format!("{number:03}.log"))
     }
@@ -225,13 +233,22 @@ impl RunDir {
 
     /// Returns the attempts that have a directory, in order.
     pub fn attempts(&self) -> Result<Vec<AttemptDir>, StoreError> {
-        let path = self.attempts_path();
-        let entries = fs::read_dir(&path).map_err(StoreError::io("list attempts", &path))?;
-        let mut numbers: Vec<u32> =
-            entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect();
-        numbers.sort_unstable();
-        Ok(numbers.into_iter().map(|number| self.attempt(number)).collect())
+        Ok(numbers(&self.attempts_path())?.into_iter().map(|number| self.attempt(number)).collect())
     }
+
+    /// Returns the reviewer processes that have a directory, in order. Returns an error if there are none.
+    pub fn reviews(&self) -> Result<Vec<AttemptDir>, StoreError> {
+        Ok(numbers(&self.path.join("reviews"))?.into_iter().map(|number| self.review(number)).collect())
+    }
+}
+
+/// Returns the numbers that name the entries of a directory, in order.
+fn numbers(dir: &Path) -> Result<Vec<u32>, StoreError> {
+    let entries = fs::read_dir(dir).map_err(StoreError::io("list", dir))?;
+    let mut numbers: Vec<u32> =
+        entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect();
+    numbers.sort_unstable();
+    Ok(numbers)
 }
 
 #[cfg(test)]

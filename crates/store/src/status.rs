@@ -112,7 +112,7 @@ impl Status {
             status: status_word(phase, outcome.map(|outcome| outcome.kind)).to_owned(),
             returncode: outcome.as_ref().map(Outcome::exit_code),
             phase,
-            fault: outcome.map_or(state.fault, |outcome| outcome.fault),
+            fault: outcome.map_or(state.wait_fault(), |outcome| outcome.fault),
             deadline_at: deadline.map(|deadline| deadline.at.into()),
             deadline: deadline.map(|deadline| deadline.kind),
             retry_at: outcome.and_then(|outcome| outcome.retry_at).map(Rfc3339),

@@ -9,6 +9,7 @@
 //! commands/001.stdout.log, 001.stderr.log    output of the commands that list items or check `until`
 //! hints/001.json   hint of a person; once a phase receives it: hints/<iteration>-<phase>/001.json
 //! requests/        requests of other processes to the supervisor: `cancel`, `cancel-now`
+//! worktrees/       git worktrees of runs, each named after its run, and files about them
 //! ```
 
 use crate::atomic::{Durability, replace_json};
@@ -128,6 +129,15 @@ impl WorkflowDir {
             Ok((path.clone(), file.map_err(StoreError::io("create file", &path))?))
         };
         Ok([create("stdout")?, create("stderr")?])
+    }
+
+    /// Creates the directory of the git worktrees, and returns its path with links resolved: an agent stores its
+    /// sessions under the real path of its working directory.
+    pub fn create_worktrees_dir(&self) -> Result<PathBuf, StoreError> {
+        let dir = self.path.join("worktrees");
+        make_dirs(&dir)
+            .and_then(|()| fs::canonicalize(&dir))
+            .map_err(StoreError::io("create directory", &dir))
     }
 
     fn result_path(&self, iteration: u32, phase: &str, item: u32) -> PathBuf {

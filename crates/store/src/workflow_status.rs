@@ -3,7 +3,7 @@
 
 use longhaul_core::{
     Dollars, ItemState, ItemStatus, Moment, Outcome, OutcomeKind, PhaseStatus, Rfc3339, RunId, RunKey, Span,
-    Workflow, WorkflowDeadline, WorkflowDeadlineKind, WorkflowPolicy, WorkflowStage, UntilState,
+    UntilState, Workflow, WorkflowDeadline, WorkflowDeadlineKind, WorkflowPolicy, WorkflowStage,
 };
 use serde::{Deserialize, Serialize};
 
@@ -110,31 +110,32 @@ impl WorkflowStatus {
                 PhaseStatus::Pending => "pending",
                 PhaseStatus::Running => "running",
                 PhaseStatus::Skipped => "skipped",
-                PhaseStatus::Ended => shown
-                    .and_then(|state| state.outcome)
-                    .map_or("done", |outcome| outcome.kind.as_str()),
+                PhaseStatus::Ended => {
+                    shown.and_then(|state| state.outcome).map_or("done", |outcome| outcome.kind.as_str())
+                }
             };
             let item = |(key, item): (RunKey, &ItemState)| {
                 let run = item.share.map(|_| key.run_id(id, &phase.name));
                 let problem = run.as_ref().filter(|_| can_have_problem(item.status));
                 let problem = problem.and_then(|run| problem_of(key, run));
                 ItemReport {
-                item: phase.has_items.then(|| item.name.clone()),
-                run,
-                status: item_status(item.status).to_owned(),
-                until: match item.status {
-                    ItemStatus::Parked { until } => Some(until.into()),
-                    ItemStatus::Pending
-                    | ItemStatus::Resuming { .. }
-                    | ItemStatus::Live
-                    | ItemStatus::Limited { .. }
-                    | ItemStatus::Suspended
-                    | ItemStatus::Ended { .. } => None,
-                },
-                total_cost_usd: item.cost.into(),
-                retries: item.retry,
-                problem,
-            }};
+                    item: phase.has_items.then(|| item.name.clone()),
+                    run,
+                    status: item_status(item.status).to_owned(),
+                    until: match item.status {
+                        ItemStatus::Parked { until } => Some(until.into()),
+                        ItemStatus::Pending
+                        | ItemStatus::Resuming { .. }
+                        | ItemStatus::Live
+                        | ItemStatus::Limited { .. }
+                        | ItemStatus::Suspended
+                        | ItemStatus::Ended { .. } => None,
+                    },
+                    total_cost_usd: item.cost.into(),
+                    retries: item.retry,
+                    problem,
+                }
+            };
             PhaseReport {
                 name: phase.name.clone(),
                 status: status.to_owned(),

@@ -46,6 +46,7 @@ pub(crate) const REASON: &str = "longhaul.stop.cause";
 pub(crate) const LEVEL: &str = "longhaul.stop.level";
 pub(crate) const REMEDY: &str = "longhaul.remedy";
 pub(crate) const CHECK: &str = "longhaul.check.result";
+pub(crate) const REVIEW: &str = "longhaul.review.result";
 pub(crate) const DENIED: &str = "longhaul.tool.denied";
 
 pub(crate) mod metrics {

@@ -129,6 +129,11 @@ impl SpanRecorder {
                 let started_at = Moment(at.0.saturating_sub(duration.0));
                 self.send(None, SpanData::check(started_at, at, wire_name(&result)));
             }
+            HistoryEventKind::ReviewEnded { result, duration, usage, .. } => {
+                self.measure(|metrics, common| metrics.usage(&usage, common));
+                let started_at = Moment(at.0.saturating_sub(duration.0));
+                self.send(None, SpanData::review(started_at, at, result.as_str()));
+            }
             HistoryEventKind::Finished { outcome, .. } => self.end_run(at, &outcome),
             HistoryEventKind::AgentStopped { .. } | HistoryEventKind::Suspended { .. } => {}
         }

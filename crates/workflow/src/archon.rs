@@ -13,10 +13,10 @@ mod progress;
 mod project;
 
 pub use assignment::{AmbiguousObjective, Assignment};
-pub use iteration_meta::{IterationMeta, MetaTime, PhaseMeta, PhaseStatus, ProverMeta, ProverMode};
-pub use log_rows::{AgentMessage, LastResult, LogEvent, Row, SessionEnd, ShellLevel};
+pub use iteration_meta::{ArchonStatus, IterationMeta, MetaTime, PhaseMeta, ProverMeta, ProverMode};
+pub use log_rows::{AgentMessage, LastResult, LogEvent, LogRow, SessionEnd, ShellLevel};
 pub use objectives::Objective;
-pub use progress::{Progress, ProgressError, Stage};
+pub use progress::{ProgressError, ProjectProgress, Stage};
 pub use project::{assignment, check_project, progress};
 
 /// Returns the name under which logs and `meta.json` list the prover of a file: `Algebra/Basic.lean` is

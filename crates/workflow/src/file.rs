@@ -4,6 +4,7 @@ mod fan_out;
 mod graph;
 mod parse;
 mod phase;
+mod phase_names;
 mod policy;
 mod reactions;
 mod repeat;

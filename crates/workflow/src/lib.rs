@@ -16,6 +16,7 @@ mod project_file;
 mod reader;
 mod result_schema;
 mod template;
+mod toml_values;
 
 pub use builtin::{BUILTINS, builtin};
 pub use condition::{Condition, FileCondition, ResultCondition, StageCondition};

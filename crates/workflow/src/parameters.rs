@@ -3,7 +3,7 @@
 
 use crate::WorkflowFileError;
 use crate::error::{SourceText, suggestion};
-use crate::reader::in_order;
+use crate::toml_values::in_order;
 use regex::{Captures, Regex};
 use std::collections::BTreeMap;
 use std::ops::Range;

@@ -19,7 +19,7 @@ use crate::activity;
 use crate::done_claim::{DoneClaim, FINISH};
 use crate::line_splitter::{Line, LineSplitter};
 use crate::transcript_message::TranscriptMessage;
-use crate::{AttemptSnapshot, Decoder, DoneSignals, EffectRules, Guards, Prices, SideEffects};
+use crate::{AttemptSnapshot, Decoder, DoneSignals, EffectRules, Guards, Prices, ReviewAnswer, SideEffects};
 use longhaul_core::{
     AgentResult, Evidence, Exit, Moment, Notice, RateLimit, RateLimitStatus, SessionId, Span, StartupError,
     Usage,
@@ -104,6 +104,7 @@ impl Decoder for ClaudeDecoder {
             claimed_done: self.claim.made,
             results: self.snapshot.results,
             background: self.background.count(),
+            review: self.snapshot.review.as_ref().map(ReviewAnswer::verdict),
             usage: self.snapshot.usage,
             ..Evidence::from_exit(exit)
         }
@@ -374,8 +375,11 @@ impl ClaudeDecoder {
             self.snapshot.session = Some(session);
         }
         // An answer that a schema describes is in a field of its own; the text may be empty.
-        let structured = Some(line.structured_output).filter(|output| output.is_set()).map(|output| output.json());
+        let structured =
+            Some(line.structured_output).filter(|output| output.is_set()).map(|output| output.json());
         self.snapshot.set_result(structured.or(line.result.non_empty()).filter(|_| !result.is_error));
+        let answer = structured.and_then(ReviewAnswer::parse);
+        self.snapshot.review = answer.filter(|_| !result.is_error);
         for error in line.errors.0.iter().chain(Some(&line.result).filter(|_| result.is_error)) {
             self.snapshot.push_error(error.as_str());
         }

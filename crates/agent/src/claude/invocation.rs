@@ -79,8 +79,7 @@ pub(super) fn summary_invocation(
     model: &str,
     prompt: &str,
 ) -> Invocation {
-    let spec = &context.spec;
-    let mut args = spec.agent.leading_args.clone();
+    let mut args = context.spec.agent.leading_args.clone();
     let summary_args = ["-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose"]
         .into_iter()
         // The deltas give the usage of a truncated answer.
@@ -88,10 +87,15 @@ pub(super) fn summary_invocation(
         // No tools, hooks, servers, memory files or skills, while logins and settings apply (2.1.330).
         .chain(["--tools", "", "--safe-mode", "--system-prompt", SUMMARY_SYSTEM_PROMPT, "--model", model]);
     args.extend(summary_args.map(str::to_owned));
+    one_shot(context, attempt, args, prompt)
+}
+
+/// Returns the invocation of a process that answers one prompt and exits.
+pub(super) fn one_shot(context: &AgentContext, attempt: u32, args: Vec<String>, prompt: &str) -> Invocation {
     Invocation {
-        program: spec.agent.program.clone(),
+        program: context.spec.agent.program.clone(),
         args,
-        cwd: spec.cwd.clone(),
+        cwd: context.spec.cwd.clone(),
         env_set: env_set(context, attempt),
         env_remove: ENV_REMOVED.to_vec(),
         stdin: user_line(prompt),

@@ -1,5 +1,7 @@
 //! The policy of a run: a preset, and what the flags change in it.
 
+use super::NONE;
+use super::agent::model;
 use super::limits::duration_limit;
 use crate::time_arg::duration;
 use clap::Args;
@@ -81,12 +83,61 @@ pub struct PolicyValueArgs {
     /// Maximum duration of one check, all of its commands together [default: 30m]
     #[arg(long, value_name = "DURATION", value_parser = duration_limit, help_heading = "When the work is done", hide_short_help = true)]
     pub check_timeout: Option<Span>,
+    /// Have a model review the work when the agent reports that it is done; `none` for no review
+    ///
+    /// The reviewer is a fresh session that can only read files. It receives the task, the changes and the
+    /// agent's last message. The agent continues with what the reviewer finds missing. Without MODEL, the
+    /// reviewer has the model of the run.
+    #[arg(
+        long,
+        value_name = "MODEL",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = ReviewModel::SAME,
+        value_parser = review_model,
+        help_heading = "When the work is done"
+    )]
+    pub review: Option<ReviewModel>,
+    /// Maximum duration of one reviewer [default: 10m]
+    #[arg(long, value_name = "DURATION", value_parser = review_timeout, help_heading = "When the work is done", hide_short_help = true)]
+    pub review_timeout: Option<Span>,
     /// On SIGTERM and SIGHUP, `suspend` the run until `longhaul recover`, or `cancel` it [default: suspend]
     #[arg(long, value_name = "suspend|cancel", value_parser = on_terminate, hide_short_help = true)]
     pub on_terminate: Option<OnTerminate>,
     /// Count a run with denied tool calls as done
     #[arg(long, help_heading = "Guards and questions", hide_short_help = true)]
     pub allow_denials: bool,
+}
+
+/// The value of `--review`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ReviewModel {
+    /// No review.
+    None,
+    /// A reviewer with the model of the run.
+    Same,
+    /// A reviewer with this model.
+    Named(String),
+}
+
+impl ReviewModel {
+    /// The value that stands for the model of the run.
+    const SAME: &str = "same";
+}
+
+fn review_model(text: &str) -> Result<ReviewModel, String> {
+    match text {
+        "none" => Ok(ReviewModel::None),
+        ReviewModel::SAME => Ok(ReviewModel::Same),
+        name => model(name).map(ReviewModel::Named),
+    }
+}
+
+/// A reviewer without a time limit could keep an unattended run from finishing.
+fn review_timeout(text: &str) -> Result<Span, String> {
+    let timeout = if text == NONE { Span::ZERO } else { duration(text)? };
+    let is_positive = timeout > Span::ZERO;
+    is_positive.then_some(timeout).ok_or_else(|| "a review needs a time limit, such as `10m`".to_owned())
 }
 
 fn on_terminate(text: &str) -> Result<OnTerminate, String> {

@@ -1,11 +1,9 @@
 //! `longhaul attach`: follows a run that another process supervises. Detaching changes nothing.
 
-use super::loop_workflow;
 use super::run::supervisor;
 use super::show::print_end;
 use crate::args::{AttachArgs, GlobalArgs, OutputFormat};
 use crate::failure::Failure;
-use crate::open_home::Target;
 use crate::output;
 use crate::output::events::{self, Events, Writer};
 use crate::output::progress::ProgressDisplay;
@@ -24,10 +22,7 @@ enum AttachEnd {
 pub fn attach(global: &GlobalArgs, args: &AttachArgs) -> Result<u8, Failure> {
     let format = output::format(global);
     let home = open_home::locate()?;
-    let dir = match open_home::find_target(&home, &args.run)? {
-        Target::Run(dir) => dir,
-        Target::Workflow(dir) => return loop_workflow::attach(global, &home, dir),
-    };
+    let dir = open_home::find_run(&home, &args.run)?;
     let events = events::open(&args.events, global, false)?;
     let (queue, prints_report) =
         (events.as_ref().map(Writer::queue), !events.as_ref().is_some_and(Writer::is_on_stdout));

@@ -5,7 +5,7 @@ use super::run::supervisor;
 use super::show::print_end;
 use crate::args::{CancelArgs, GlobalArgs};
 use crate::failure::Failure;
-use crate::open_home::Target;
+use crate::open_home::RunOrWorkflow;
 use crate::output::{self, progress::ProgressDisplay};
 use crate::{open_home, runtime};
 use longhaul::{RunError, RunReport, RunStart, SuperviseError};
@@ -16,8 +16,8 @@ use longhaul_store::{Home, Journal, RunDir, SupervisorRequest};
 pub fn cancel(global: &GlobalArgs, args: &CancelArgs) -> Result<u8, Failure> {
     let home = open_home::locate()?;
     let dir = match open_home::find_target(&home, &args.run)? {
-        Target::Run(dir) => dir,
-        Target::Workflow(dir) => return loop_workflow::cancel(global, &home, dir, args.immediately),
+        RunOrWorkflow::Run(dir) => dir,
+        RunOrWorkflow::Workflow(dir) => return loop_workflow::cancel(global, &home, dir, args.immediately),
     };
     let runtime = runtime::new()?;
     let report = runtime.block_on(finish(&home, dir, args.immediately, global))?;

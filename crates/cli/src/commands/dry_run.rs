@@ -5,7 +5,7 @@ use crate::args::{NONE, OutputFormat};
 use crate::failure::Failure;
 use crate::next_commands::quoted;
 use longhaul::MARKER_VARIABLE;
-use longhaul_agent::{Invocation, PriorAttempts, dialect_for};
+use longhaul_agent::{Invocation, PriorAttempts, REVIEW_TURNS_MAX, ReviewRequest, dialect_for};
 use longhaul_core::flag_span as span;
 use longhaul_core::{
     AttemptPlan, GuardRules, LimitUsage, Policy, Preset, PromptKind, RunId, RunSpec, SessionId, SessionPlan,
@@ -32,6 +32,8 @@ pub struct DryRun<'a> {
     guards: BTreeMap<&'static str, Vec<String>>,
     /// Commands that would check the work.
     checks: &'a [String],
+    /// Reviewer that would read the work after these commands. `None` without one.
+    review: Option<ReviewRun<'a>>,
     /// Preset of the policy.
     preset: &'static str,
     /// Effective policy.
@@ -85,6 +87,22 @@ struct HandoffSummary<'a> {
     timeout_ms: Span,
 }
 
+/// Reviewer of the work.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct ReviewRun<'a> {
+    /// Model of the reviewer. `None` for the model that the agent chooses.
+    model: Option<&'a str>,
+    /// Command as it would be typed.
+    command: String,
+    /// Timeout of one reviewer process.
+    timeout_ms: Span,
+    /// Maximum number of reviewer processes of one check that fail for another reason than an outage.
+    processes_max: u32,
+    /// Maximum number of turns of one reviewer process.
+    turns_max: u32,
+}
+
 /// Prints what a run would do.
 pub fn print(
     spec: &RunSpec,
@@ -110,6 +128,17 @@ pub fn print(
         Some(HandoffSummary { model: &summary.model, command, timeout_ms })
     });
     let checks = policy.checks.as_ref().map_or(&[][..], |checks| &checks.commands);
+    let review = policy.checks.as_ref().and_then(|checks| checks.review.as_ref()).and_then(|review| {
+        let model = review.model.as_deref();
+        let request = ReviewRequest { attempt: plan.attempt, model, prompt: "", remaining };
+        Some(ReviewRun {
+            model: model.or(spec.model.as_deref()),
+            command: command_line(&dialect.review_invocation(&context, &request)?),
+            timeout_ms: review.timeout,
+            processes_max: policy.review_retries_max() + 1,
+            turns_max: REVIEW_TURNS_MAX,
+        })
+    });
     let guards = guards(&spec.guards);
     let worst = policy.worst_case();
     let text = match format {
@@ -122,6 +151,7 @@ pub fn print(
                 handoff_summary: summary,
                 guards,
                 checks,
+                review,
                 preset: preset.as_str(),
                 policy,
                 changed: origins,
@@ -135,7 +165,7 @@ pub fn print(
                 .map(|(name, value)| format!("  {name}={}", quoted(value)))
                 .collect();
             format!(
-                "Command: {}\nDirectory: {}\nEnvironment:\n{}\nRemoved: {}\nStdin: {}{}{}{}Policy: {}\n{}{}Worst case without progress: {} requests; \
+                "Command: {}\nDirectory: {}\nEnvironment:\n{}\nRemoved: {}\nStdin: {}{}{}{}{}Policy: {}\n{}{}Worst case without progress: {} requests; \
                  longest wait {}, or until the reset of a usage window{}\n",
                 command_line(&invocation),
                 spec.cwd.display(),
@@ -152,6 +182,13 @@ pub fn print(
                     .map(|(name, patterns)| format!("{name}: {}\n", patterns.join(", ")))
                     .collect::<String>(),
                 checks.iter().map(|check| format!("Check: {check}\n")).collect::<String>(),
+                review
+                    .map(|ReviewRun { command, timeout_ms, processes_max, turns_max, .. }| {
+                        format!(
+                            "Review, within {timeout_ms}, {turns_max} turns and {processes_max} processes: {command}\n"
+                        )
+                    })
+                    .unwrap_or_default(),
                 preset,
                 policy_lines(policy, preset),
                 origin_lines(origins),

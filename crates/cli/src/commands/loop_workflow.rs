@@ -13,9 +13,9 @@ pub use dry_run::LoopDryRun;
 pub use dry_run::ValidateOutput;
 #[cfg(test)]
 pub use envelope::WorkflowEnvelope;
+pub use envelope::{phase_lines, print_end};
 #[cfg(test)]
 pub use progress::WorkflowLine;
-pub use envelope::{phase_lines, print_end};
 pub use supervise::{find, supervise_and_print};
 pub use targets::{attach, cancel, recover, recover_one, resume};
 
@@ -23,9 +23,9 @@ use crate::args::{GlobalArgs, LoopArgs, LoopCommand, OutputFormat, ValidateArgs}
 use crate::failure::Failure;
 use crate::{open_home, output, prompt_arg};
 use clap::ArgMatches;
-use longhaul::workflow::{WorkflowRequest, WorkflowStart, recoverable_workflows};
+use longhaul::workflow::{WorkflowRequest, WorkflowStart, check_worktrees, recoverable_workflows};
 use longhaul_store::{Home, WorkflowSource};
-use longhaul_workflow::{BUILTINS, Isolation, LoopOptions, WorkflowFile, WorkflowFileError, builtin};
+use longhaul_workflow::{BUILTINS, LoopOptions, WorkflowFile, WorkflowFileError, builtin};
 use phase_run::{PhaseRuns, TypedFlags};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -47,6 +47,9 @@ pub fn run(global: &GlobalArgs, args: &LoopArgs, matches: &ArgMatches) -> Result
     let typed = TypedFlags::read(matches).with_cwd(&project_dir);
     let request = prepare(args, &typed, project_dir)?;
     if args.dry_run {
+        if request.policy.phases.iter().any(|phase| phase.has_worktrees) {
+            check_worktrees(&request.project_dir, open_home::locate()?.path())?;
+        }
         return dry_run::print(&request, global);
     }
     let home = open_home::open()?;
@@ -70,7 +73,6 @@ fn prepare(args: &LoopArgs, typed: &TypedFlags, project_dir: PathBuf) -> Result<
         budget: args.budget,
         time: args.time_limit,
     })?;
-    check_isolation(&file)?;
     file.check_project(&project_dir)?;
     let PhaseRuns { runs, origins } = PhaseRuns::resolve(&file, &source, typed)?;
     for (phase, run) in policy.phases.iter_mut().zip(&runs) {
@@ -98,16 +100,6 @@ fn project_dir(path: Option<&Path>) -> Result<PathBuf, Failure> {
     })
 }
 
-fn check_isolation(file: &WorkflowFile) -> Result<(), Failure> {
-    match file.phases().iter().find(|phase| phase.isolation == Isolation::Worktree) {
-        Some(phase) => Err(Failure::usage(
-            format!("phase `{}`: `isolation = \"worktree\"` is not available yet", phase.name),
-            "remove the key: the runs of the phase then share the project directory",
-        )),
-        None => Ok(()),
-    }
-}
-
 /// Reads a workflow file, or a built-in one if there is no such file.
 fn read_source(path: &Path) -> Result<WorkflowSource, Failure> {
     let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
@@ -116,7 +108,10 @@ fn read_source(path: &Path) -> Result<WorkflowSource, Failure> {
         Err(error) => {
             let name = path.to_string_lossy();
             if let Some(text) = builtin(&name).filter(|_| error.kind() == std::io::ErrorKind::NotFound) {
-                return Ok(WorkflowSource { path: PathBuf::from(name.as_ref()).into(), text: text.to_owned() });
+                return Ok(WorkflowSource {
+                    path: PathBuf::from(name.as_ref()).into(),
+                    text: text.to_owned(),
+                });
             }
             let names: Vec<&str> = BUILTINS.iter().map(|(name, _)| *name).collect();
             Err(Failure::usage(
@@ -141,7 +136,6 @@ impl From<WorkflowFileError> for Failure {
 fn validate(args: &ValidateArgs, global: &GlobalArgs) -> Result<u8, Failure> {
     let source = read_source(&args.file)?;
     let file = parse(&source, &args.parameters)?;
-    check_isolation(&file)?;
     phase_run::check_settings(&file)?;
     match output::format(global) {
         OutputFormat::Text => output::print_text(&file.graph()),

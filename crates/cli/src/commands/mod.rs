@@ -28,6 +28,7 @@ pub mod rerun;
 pub mod research;
 pub mod resume;
 pub mod run;
+pub mod run_or_workflow;
 pub mod runs;
 pub mod schema;
 pub mod show;

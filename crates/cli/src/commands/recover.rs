@@ -13,7 +13,7 @@ use super::show::print_end;
 use crate::args::{GlobalArgs, OutputFormat, RecoverArgs};
 use crate::command_flags::check_channels;
 use crate::failure::{self, Failure};
-use crate::open_home::Target;
+use crate::open_home::RunOrWorkflow;
 use crate::output::color::Colors;
 use crate::output::events::{self, Writer};
 use crate::output::lifecycle::Lifecycle;
@@ -34,7 +34,6 @@ use std::path::Path;
 use tokio::task::{JoinSet, LocalSet};
 
 /// A run or a workflow that finished.
-#[expect(clippy::large_enum_variant, reason = "there are few, and none is kept")]
 enum Recovered {
     Run(RunReport),
     Workflow(WorkflowReport),
@@ -52,9 +51,11 @@ pub fn recover(global: &GlobalArgs, args: &RecoverArgs) -> Result<u8, Failure> {
     }
     let (workflows, runs) = match &args.run {
         Some(selector) => match open_home::find_target(&home, selector)? {
-            Target::Run(run) => (Vec::new(), vec![run]),
-            Target::Workflow(workflow) if !args.list => return loop_workflow::recover(global, &home, workflow),
-            Target::Workflow(workflow) => (vec![workflow], Vec::new()),
+            RunOrWorkflow::Run(run) => (Vec::new(), vec![run]),
+            RunOrWorkflow::Workflow(workflow) if !args.list => {
+                return loop_workflow::recover(global, &home, workflow);
+            }
+            RunOrWorkflow::Workflow(workflow) => (vec![workflow], Vec::new()),
         },
         None => {
             let workflows = workflows_to_recover(&home, args.active_within, global)?;

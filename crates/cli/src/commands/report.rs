@@ -169,7 +169,7 @@ fn took(attempt: &TimelineAttempt) -> String {
     attempt.duration.map_or_else(|| "-".to_owned(), |duration| duration.to_string())
 }
 
-/// Returns how an attempt started and ended, the cost of its summary, and how long the run waited afterwards.
+/// Returns how an attempt started and ended, the cost of its summary and its reviews, and how long the run waited afterwards.
 fn ending(attempt: &TimelineAttempt, run: &ReportRun) -> String {
     let start = output::phrases::strategy_text(attempt.strategy, attempt.reason);
     let last = run.attempts.last().is_some_and(|last| last.number == attempt.number);
@@ -182,7 +182,11 @@ fn ending(attempt: &TimelineAttempt, run: &ReportRun) -> String {
         Usd::ZERO => String::new(),
         summary_cost => format!("; its summary of older work cost {}", money(summary_cost)),
     };
-    format!("{start}; {}{summary}{waited}", attempt.ending())
+    let review = match attempt.review_cost.0 {
+        Usd::ZERO => String::new(),
+        review_cost => format!("; the reviews of its work cost {}", money(review_cost)),
+    };
+    format!("{start}; {}{summary}{review}{waited}", attempt.ending())
 }
 
 fn attempts_heading(run: &ReportRun) -> String {

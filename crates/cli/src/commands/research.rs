@@ -202,7 +202,7 @@ fn resume_own_run(global: &GlobalArgs, args: &ResearchArgs, selector: &str) -> R
         USAGE => Failure { hint: Some(researchgym_run::TOTALS.to_owned()), ..failure },
         _ => failure,
     })?;
-    if args.dry_run { print(&resume, global) } else { resume::resume_run(global, &resume) }
+    if args.dry_run { print(&resume, global) } else { resume::resume(global, &resume) }
 }
 
 /// Rejects flags that would change the run. Its own model and directory may be repeated.

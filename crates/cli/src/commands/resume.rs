@@ -1,14 +1,11 @@
 //! `longhaul resume`: continues a finished run in its session, or forks a new run from it.
 
-use super::loop_workflow;
 use super::run::{DisplayOptions, supervise_and_print, warn_of_neighbor};
 use crate::args::{GlobalArgs, ResumeArgs};
 use crate::failure::Failure;
-use crate::open_home::Target;
 use crate::output::lifecycle::Lifecycle;
 use crate::output::print_status;
 use crate::{changes, limit_flags, open_home, prompt_arg};
-use clap::ArgMatches;
 use longhaul::{ResumeOptions, RunStart, fork_request};
 use longhaul_core::{OutcomeKind, Policy, ResumeRequest, Run, RunId};
 use longhaul_store::{Journal, RunDir};
@@ -16,28 +13,8 @@ use longhaul_store::{Journal, RunDir};
 // Default prompt of a fork.
 const CONTINUE_PROMPT: &str = "Continue with the task.";
 
-/// Resumes a run or a workflow.
-pub fn resume(global: &GlobalArgs, args: &ResumeArgs, matches: &ArgMatches) -> Result<u8, Failure> {
-    let home = open_home::locate()?;
-    match open_home::find_target(&home, &args.run)? {
-        Target::Workflow(_) if args.detach => super::detach::start(global),
-        Target::Workflow(dir) => {
-            if args.detached {
-                super::detach::leave_terminal();
-            }
-            loop_workflow::resume(global, args, matches, &home, dir)
-        }
-        Target::Run(dir) if args.max_iterations.is_some() => {
-            let run = dir.id();
-            let hint = format!("leave it out; `longhaul resume {run} --add-budget 5` raises the budget of a run");
-            Err(Failure::usage("`--max-iterations` applies to a workflow, not to a run", hint))
-        }
-        Target::Run(_) => resume_run(global, args),
-    }
-}
-
 /// Resumes a run.
-pub fn resume_run(global: &GlobalArgs, args: &ResumeArgs) -> Result<u8, Failure> {
+pub fn resume(global: &GlobalArgs, args: &ResumeArgs) -> Result<u8, Failure> {
     if args.detach {
         return super::detach::start(global);
     }

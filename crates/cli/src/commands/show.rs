@@ -40,7 +40,8 @@ pub struct ShowOutput {
     name: Option<String>,
     /// Outcome. `None` if the run is not finished.
     outcome: Option<OutcomeKind>,
-    /// Proof that the work is done: `checks`, or `none` if no check was set or the work is not done.
+    /// Proof that the work is done: `checks`, `review` if a reviewer was the only check, or `none` if no check was
+    /// set or the work is not done.
     verified: Verified,
     /// Fault that caused the outcome.
     fault: Option<Fault>,

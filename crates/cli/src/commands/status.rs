@@ -81,8 +81,7 @@ pub fn status(global: &GlobalArgs, args: &StatusArgs) -> Result<u8, Failure> {
         (Some(_), Some(position)) => workflows.iter().any(|status| status.workflow_id == position.id),
         (Some(_), None) => false,
     };
-    let runs: Vec<ActiveRun> =
-        unfinished(&home)?.into_iter().filter(is_shown).map(ActiveRun::new).collect();
+    let runs: Vec<ActiveRun> = unfinished(&home)?.into_iter().filter(is_shown).map(ActiveRun::new).collect();
     let count = |state| runs.iter().filter(|run| run.row.state == state).count();
     let status = StatusOutput {
         running: count(RowState::Running),
@@ -107,8 +106,11 @@ pub fn status(global: &GlobalArgs, args: &StatusArgs) -> Result<u8, Failure> {
             };
             let others = status.runs.iter().filter(|run| !in_tree(run));
             let rows: Vec<_> = others.map(|run| (&run.row, Some(run.activity.clone()))).collect();
-            let table =
-                if rows.is_empty() { String::new() } else { table::runs(&rows, now, output::width(), colors) };
+            let table = if rows.is_empty() {
+                String::new()
+            } else {
+                table::runs(&rows, now, output::width(), colors)
+            };
             page(global, &(trees + &table));
         }
         OutputFormat::Json | OutputFormat::StreamJson => output::print_json(&status),

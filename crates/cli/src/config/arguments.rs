@@ -14,10 +14,11 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::{env, mem};
 
-/// The key of the checks. `policy_flags.rs` reports details without it, because a resumed run may have checks.
+/// The keys of the checks. `policy_flags.rs` reports details without them, because a resumed run may have checks.
 const CHECK: &str = "check";
+const REVIEW: &str = "review";
 
-/// Keys that refine another key, with that key. Configured alone, they have no effect and are allowed,
+/// Keys that refine another key, with that key. Any of several keys is sufficient. Configured alone, they have no effect and are allowed,
 /// because the user may set them in advance. Typed alone, they are an error.
 const DETAILS: &[(&str, &str)] = &[
     ("keep_improving", "keep_going"),
@@ -25,7 +26,9 @@ const DETAILS: &[(&str, &str)] = &[
     ("status_every", "keep_going"),
     ("max_idle_stops", "keep_going"),
     ("max_failed_checks", CHECK),
+    ("max_failed_checks", REVIEW),
     ("check_timeout", CHECK),
+    ("review_timeout", REVIEW),
     ("learn_judge", "learn"),
     ("learn_tokens", "learn"),
 ];
@@ -117,7 +120,7 @@ fn with_defaults(mut command: Command, values: &Values) -> Command {
             });
         }
     }
-    for (detail, whole) in DETAILS.iter().filter(|(_, whole)| *whole != CHECK) {
+    for (detail, whole) in DETAILS.iter().filter(|(_, whole)| ![CHECK, REVIEW].contains(whole)) {
         // A default does not count as present.
         if let (Some(detail), Some(whole), false) =
             (id(&command, detail), id(&command, whole), values.contains_key(*whole))
@@ -159,8 +162,9 @@ fn drop_overridden(
     // `research` always keeps going: it has flags for the details but none for the main key.
     let has_flag = |whole: &str| id(command, whole).is_some();
     values.retain(|key, _| {
-        let whole = DETAILS.iter().find(|(detail, _)| detail == key);
-        whole.is_none_or(|(_, whole)| !has_flag(whole) || set.contains(*whole))
+        let mut wholes =
+            DETAILS.iter().filter(|(detail, _)| detail == key).map(|(_, whole)| whole).peekable();
+        wholes.peek().is_none() || wholes.any(|whole| !has_flag(whole) || set.contains(*whole))
     });
 }
 

@@ -43,7 +43,10 @@ const KEYS: &[(&[&str], ProjectTrust)] = &[
     ),
     (&["deny_tools", "block_url", "block_path"], ProjectTrust::OnlyAdd),
     (&["allow_tools", "block_urls_file", "effects_file"], ProjectTrust::OnlyIfUnset),
+    // Without `review`, it has no effect.
+    (&["review_timeout"], ProjectTrust::Any),
     (&["check"], ProjectTrust::Trusted("it runs a command")),
+    (&["review"], ProjectTrust::Trusted("it decides what counts as done, and costs money")),
     (&["permission_mode"], ProjectTrust::Trusted("it grants the agent permissions")),
     (&["agent_path"], ProjectTrust::UserOnly("it names a program to run")),
     (&["agent_args"], ProjectTrust::UserOnly("arguments can give the agent permissions, programs and hooks")),

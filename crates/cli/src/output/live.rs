@@ -7,8 +7,8 @@ use super::{phrases, time};
 use crate::figures::{LimitStatus, figures};
 use longhaul::StepView;
 use longhaul_core::{
-    Limit, LimitState, Limits, Moment, OutageBound, OutcomeKind, Phase, Policy, RunId, Span, State,
-    WrapUpStage,
+    CheckStage, Limit, LimitState, Limits, Moment, OutageBound, OutcomeKind, Phase, Policy, RunId, Span,
+    State, WrapUpStage,
 };
 use longhaul_store::RunDir;
 use std::path::Path;
@@ -127,7 +127,8 @@ fn action(state: &State) -> &'static str {
         Phase::Closing { .. } => "finishing",
         Phase::Stopping { .. } => "stopping the agent",
         Phase::Sweeping { .. } => "stopping leftover processes",
-        Phase::Checking { .. } => "checking the work",
+        Phase::Checking { stage: CheckStage::Commands, .. } => "checking the work",
+        Phase::Checking { stage: CheckStage::Review, .. } => "reviewing the work",
         Phase::Waiting { .. } => "waiting",
         Phase::Suspended { .. } => "suspended",
         Phase::Finished { outcome } if outcome.kind == OutcomeKind::Done => "done",
@@ -142,7 +143,7 @@ fn wait_line(view: &LiveView, now: Moment) -> Option<String> {
         Span::ZERO => String::new(),
         remaining => format!(" (in {remaining})"),
     };
-    let cause = view.state.fault.map(|fault| format!(": {}", fault.describe())).unwrap_or_default();
+    let cause = view.state.wait_fault().map(|fault| format!(": {}", fault.describe())).unwrap_or_default();
     Some(format!("until {}{remaining}{cause}{}", time::future_time(*until), view.retries))
 }
 

@@ -11,8 +11,8 @@ use crate::figures::LimitStatus;
 use longhaul::NotifyFailure;
 use longhaul_core::{
     AfterAttempt, AnsweredQuestion, CheckResult, Fault, Limit, LimitThreshold, Policy, PromptKind, Questions,
-    Record, RecoveryFinding, ResumeStrategy, SessionFileState, SessionPlan, Span, StallReport, State,
-    StopCause, StopLevel, StrategyReason, SummaryResult, Usd,
+    Record, RecoveryFinding, ResumeStrategy, ReviewResult, SessionFileState, SessionPlan, Span, StallReport,
+    State, StopCause, StopLevel, StrategyReason, SummaryResult, Usd,
 };
 use longhaul_store::{OsText, WatchdogStop};
 
@@ -67,6 +67,11 @@ pub fn headline(record: &Record, state: &State, policy: &Policy, verbose: bool) 
         Record::CheckStopOrdered { cause: StopCause::TimedOut, .. } => {
             Some("the check timed out; stopping it".to_owned())
         }
+        Record::ReviewStarted { .. } => Some("a model reviews the work".to_owned()),
+        Record::ReviewEnded { result, retry_at: None, .. } => Some(review_text(*result)),
+        Record::ReviewEnded { result, retry_at: Some(_), .. } => {
+            Some(format!("{}; the reviewer starts again", review_text(*result)))
+        }
         Record::PromptSent { prompt: PromptKind::WrapUp(_), .. } => {
             Some("asked the agent to save its work".to_owned())
         }
@@ -107,6 +112,17 @@ pub fn headline(record: &Record, state: &State, policy: &Policy, verbose: bool) 
         | Record::Swept { .. }
         | Record::CancelRequested { .. }
         | Record::Suspended { .. } => None,
+    }
+}
+
+/// Describes the result of a reviewer.
+pub fn review_text(result: ReviewResult) -> String {
+    match result {
+        ReviewResult::Passed => "the reviewer found nothing missing".to_owned(),
+        ReviewResult::Failed(0) => "the reviewer says that the task is not complete".to_owned(),
+        ReviewResult::Failed(1) => "the reviewer found 1 thing missing".to_owned(),
+        ReviewResult::Failed(missing) => format!("the reviewer found {missing} things missing"),
+        ReviewResult::NoVerdict(fault) => format!("the reviewer gave no verdict: {}", fault.describe()),
     }
 }
 

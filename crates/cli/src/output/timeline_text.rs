@@ -129,6 +129,10 @@ pub fn sentence(entry: &TimelineEntry, clock: &TimeFormat) -> String {
             let result = phrases::check_text(*result).trim_start_matches("the check ");
             format!("check {check} {result} ({duration_ms})")
         }
+        TimelineEvent::ReviewEnded { check, result, duration_ms, retry_at, .. } => {
+            let again = retry_at.map_or("", |_| "; it starts again");
+            format!("check {check}: {} ({duration_ms}){again}", phrases::review_text(*result))
+        }
         TimelineEvent::Cancelled { source } => describe_cancel(*source).to_owned(),
         TimelineEvent::Suspended { source } => format!("{} suspended the run", source.signal()),
         TimelineEvent::Finished { outcome, attempts, wall_ms, waiting_ms, downtime_ms, total_cost_usd } => {

@@ -2,8 +2,8 @@
 
 use longhaul_core::{
     AgentResult, BackgroundTask, CancelSource, CheckResult, Dollars, Exit, Fault, Limit, LimitThreshold,
-    Outcome, PromptKind, RecoveryFinding, Remedy, ResumeRequest, ResumeStrategy, Rfc3339, SessionPlan,
-    SettingChange, Span, StallReport, StopCause, StrategyReason, SummaryResult,
+    Outcome, PromptKind, RecoveryFinding, Remedy, ResumeRequest, ResumeStrategy, ReviewResult, Rfc3339,
+    SessionPlan, SettingChange, Span, StallReport, StopCause, StrategyReason, SummaryResult,
 };
 use serde::Serialize;
 
@@ -135,6 +135,19 @@ pub enum TimelineEvent {
         result: CheckResult,
         /// Duration of the check.
         duration_ms: Span,
+    },
+    /// A reviewer process ended.
+    ReviewEnded {
+        /// Number of its check, starting at 1.
+        check: u32,
+        /// Result of the review.
+        result: ReviewResult,
+        /// Duration of the process.
+        duration_ms: Span,
+        /// Cost of the process.
+        total_cost_usd: Dollars,
+        /// Time at which the reviewer is started again. `None` if it is not.
+        retry_at: Option<Rfc3339>,
     },
     /// The run was cancelled.
     Cancelled {

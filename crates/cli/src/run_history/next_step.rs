@@ -2,7 +2,7 @@
 
 use crate::next_commands::{CommandContext, next_commands};
 use crate::output::{phrases, time::TimeFormat};
-use longhaul_core::{Moment, Outcome, OutcomeKind, Phase, Run, RunId, State};
+use longhaul_core::{AfterWait, CheckStage, Moment, Outcome, OutcomeKind, Phase, Run, RunId, State};
 use serde::Serialize;
 
 /// The next step of a run.
@@ -68,14 +68,21 @@ fn current_activity(state: &State, clock: &TimeFormat, now: Moment) -> String {
         Phase::Closing { .. } => "the agent is exiting".to_owned(),
         Phase::Stopping { .. } => "the agent is being stopped".to_owned(),
         Phase::Sweeping { .. } => "leftover processes are being stopped".to_owned(),
-        Phase::Checking { .. } => format!("check {} is running", state.checks),
-        Phase::Waiting { until, plan, .. } => {
-            let cause = state.fault.map_or_else(String::new, |fault| format!(": {}", fault.describe()));
+        Phase::Checking { stage: CheckStage::Commands, .. } => format!("check {} is running", state.checks),
+        Phase::Checking { stage: CheckStage::Review, .. } => {
+            format!("a model reviews the work for check {}", state.checks)
+        }
+        Phase::Waiting { until, next, .. } => {
+            let cause =
+                state.wait_fault().map_or_else(String::new, |fault| format!(": {}", fault.describe()));
             let until = match until.since(now).millis() {
                 0 => "is due".to_owned(),
                 _ => format!("starts at {} (in {})", clock.near(*until, now), until.since(now)),
             };
-            format!("attempt {} {until}{cause}", plan.attempt)
+            match next {
+                AfterWait::Attempt(plan) => format!("attempt {} {until}{cause}", plan.attempt),
+                AfterWait::Review(_) => format!("the next reviewer {until}{cause}"),
+            }
         }
         Phase::Suspended { since, source, .. } => {
             format!("{} suspended the run at {}", source.signal(), clock.near(*since, now))

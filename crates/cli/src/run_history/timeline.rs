@@ -80,6 +80,15 @@ impl TimelineBuilder<'_> {
             HistoryEventKind::CheckEnded { check, result, duration } => {
                 TimelineEvent::CheckEnded { check: *check, result: *result, duration_ms: *duration }
             }
+            HistoryEventKind::ReviewEnded { check, result, duration, usage, retry_at } => {
+                TimelineEvent::ReviewEnded {
+                    check: *check,
+                    result: *result,
+                    duration_ms: *duration,
+                    total_cost_usd: usage.total_cost().into(),
+                    retry_at: retry_at.map(Rfc3339),
+                }
+            }
             HistoryEventKind::CancelRequested(source) => TimelineEvent::Cancelled { source: *source },
             HistoryEventKind::Suspended { source, .. } => TimelineEvent::Suspended { source: *source },
             HistoryEventKind::Finished { outcome, clocks, usage } => TimelineEvent::Finished {

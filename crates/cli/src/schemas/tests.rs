@@ -6,8 +6,8 @@ mod config_files;
 use super::{ALL, SchemaEntry};
 use crate::args::{Cli, ENVELOPE_COMMANDS};
 use crate::commands::{
-    config, cost, detach, diff, doctor, drill, dry_run, export, gc, import, ledger, loop_workflow, playbook, report, rerun,
-    research, runs, schema, show, simulate, status, why,
+    config, cost, detach, diff, doctor, drill, dry_run, export, gc, import, ledger, loop_workflow, playbook,
+    report, rerun, research, runs, schema, show, simulate, status, why,
 };
 use crate::config::keys::{Key, Keys, ValueKind};
 use crate::output::envelope::Envelope;
@@ -341,7 +341,7 @@ fn documentation_lists_every_schema_in_order() {
 }
 
 /// Commands that print no JSON of Longhaul's, whatever the output format.
-const TEXT_COMMANDS: &[&str] = &["handoff", "completions", "man"];
+const TEXT_COMMANDS: &[&str] = &["handoff", "completions", "man", "hint"];
 
 #[test]
 fn every_json_command_has_schema() {

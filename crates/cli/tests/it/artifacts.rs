@@ -520,6 +520,7 @@ fn every_file_and_every_key_is_documented() {
         "logs/notify-*.log",
         "notified/",
         "requests/",
+        "reviews/NNN/",
         "sessions/",
         "trace.json",
         "workspace/",

@@ -306,6 +306,16 @@ fn help_describes_every_flag_of_run() {
               --check-timeout <DURATION>
                   Maximum duration of one check, all of its commands together [default: 30m]
 
+              --review[=<MODEL>]
+                  Have a model review the work when the agent reports that it is done; `none` for no review
+
+                  The reviewer is a fresh session that can only read files. It receives the task, the
+                  changes and the agent's last message. The agent continues with what the reviewer finds
+                  missing. Without MODEL, the reviewer has the model of the run.
+
+              --review-timeout <DURATION>
+                  Maximum duration of one reviewer [default: 10m]
+
         Handoff and learning:
               --handoff-tokens <N>
                   Maximum size of the handoff prompt, in tokens [default: 12000]
@@ -447,7 +457,7 @@ fn help_describes_every_flag_of_run() {
               --output-format <FORMAT>
                   Output format [default: text; json in a pipe, for commands that drive a run]
 
-                  Commands that drive a run: run, resume, rerun, research, recover, attach, cancel.
+                  Commands that drive a run: run, resume, rerun, loop, research, recover, attach, cancel.
 
                   Possible values:
                   - json:        One JSON object

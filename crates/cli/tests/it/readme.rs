@@ -101,7 +101,7 @@ fn flags_in_documents_exist() {
     let commands = [
         "drill", "recover", "resume", "rerun", "research", "runs", "status", "cost", "gc", "show", "why",
         "logs", "diff", "report", "attach", "cancel", "handoff", "export", "import", "doctor", "schema",
-        "man",
+        "loop", "hint", "man",
     ]
     .map(|command| help(&[command, "--help"]));
     let config = ["show", "init", "trust"].map(|command| help(&["config", command, "--help"]));

@@ -150,9 +150,8 @@ pub fn check_runs(stage: &Stage) {
         validate_file("workflow-status", &workflow.path().join("status.json"));
         validate_complete_lines("workflow-journal", &workflow.journal_path());
         let files = tidy::all_paths(workflow.path()).into_iter();
-        let is_result = |path: &PathBuf| {
-            path.ancestors().any(|part| part.ends_with("results")) && path.is_file()
-        };
+        let is_result =
+            |path: &PathBuf| path.ancestors().any(|part| part.ends_with("results")) && path.is_file();
         files.filter(is_result).for_each(|path| validate_file("workflow-result", &path));
     }
     for run in stage.runs() {

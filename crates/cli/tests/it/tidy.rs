@@ -54,7 +54,11 @@ pub fn all_paths(folder: &Path) -> Vec<PathBuf> {
 /// Returns all paths below Longhaul's home, without the contents of workspaces.
 fn home_files(home: &Path) -> Vec<PathBuf> {
     let mut paths = all_paths(home);
-    paths.retain(|path| !path.ancestors().skip(1).any(|ancestor| ancestor.ends_with("workspace")));
+    let is_of_git = |path: &Path| path.parent().is_some_and(|parent| parent.ends_with("worktrees"));
+    paths.retain(|path| {
+        // Agents and git write below these directories.
+        !path.ancestors().skip(1).any(|dir| dir.ends_with("workspace") || is_of_git(dir))
+    });
     paths
 }
 

@@ -1,13 +1,15 @@
 //! Workflows: phases, items, conditions and limits, and what remains of them after a crash.
 
-use crate::call::{Call, Output};
+use crate::call::{Call, Output, Running, wait_until};
 use crate::harness::Stage;
 use crate::server::Server;
 use crate::tidy;
 use longhaul_core::{OutcomeKind, Workflow};
-use longhaul_store::{Journal, WorkflowDir};
+use longhaul_store::{Journal, RunDir, WorkflowDir};
+use rustix::process::Signal;
 use serde_json::Value;
 use std::fs;
+use std::path::Path;
 
 /// Two phases: the second runs for each item of a list in the file.
 const TWO_PHASES: &str = r#"
@@ -96,5 +98,409 @@ fn phases_run_in_order_and_items_in_parallel() {
     assert_eq!(replayed(&dir).state().outcome().map(|outcome| outcome.kind), Some(OutcomeKind::Done));
     for line in ["plan: done", "prove: 3 items", "(beta)", "prove: done"] {
         assert!(output.stderr.contains(line), "no `{line}` in {}", output.stderr);
+    }
+}
+
+/// One phase that repeats until a file has three lines.
+fn counting(iterations: u32, more: &str) -> String {
+    format!(
+        r#"
+start_gap = "none"
+[repeat]
+iterations = {iterations}
+until = {{ command = "test $(cat steps | wc -l) -ge 3" }}
+[[phase]]
+name = "work"
+prompt = "Take a step. Session {{{{ iteration }}}} of {{{{ iterations_max }}}}.{more}"
+"#
+    )
+}
+
+const COUNTING_SCRIPT: &str = "
+I continue.
+? Take a step
+I take it.
+$ echo step >> steps
+One step is taken.
+";
+
+#[test]
+fn repeats_until_the_condition_holds() {
+    let (stage, server) = (Stage::new(), Server::start(COUNTING_SCRIPT));
+    let envelope = envelope(&run_loop(&stage, &server, &counting(5, ""), &[]).output(), 0);
+    assert_eq!(envelope["workflow"]["iteration"], 3, "{envelope}");
+    assert_eq!(envelope["workflow"]["until_holds"], true, "{envelope}");
+    assert_eq!((lines(&stage, "steps"), stage.runs().len()), (3, 3));
+}
+
+#[test]
+fn iterations_that_run_out_are_partial_and_can_be_raised() {
+    let (stage, server) = (Stage::new(), Server::start(COUNTING_SCRIPT));
+    let output = run_loop(&stage, &server, &counting(2, ""), &["--name", "counting"]).output();
+    let partial = envelope(&output, 27);
+    let id = partial["workflow"]["id"].as_str().expect("an id");
+    let resume = partial["workflow"]["resume"].as_str().expect("a command");
+    assert_eq!(resume, format!("longhaul resume {id} --max-iterations 4"));
+    // A workflow takes none of the settings of a run.
+    let rejected = stage.longhaul(["resume", "counting", "--model", "opus"]).output();
+    assert_eq!(rejected.code, 2, "{rejected:?}");
+    rejected.assert_error(&["`model` applies to a run", "--max-iterations"]);
+    let words: Vec<&str> = resume.split(' ').skip(1).collect();
+    let resumed = envelope(&stage.longhaul(words).against(&server).output(), 0);
+    assert_eq!(resumed["workflow"]["iteration"], 3, "{resumed}");
+    assert_eq!((lines(&stage, "steps"), stage.runs().len()), (3, 3));
+}
+
+#[test]
+fn results_are_validated_and_listed_as_items() {
+    let file = r#"
+start_gap = "none"
+[[phase]]
+name = "plan"
+prompt = "Make a plan."
+schema = { type = "object", required = ["tasks"], properties.tasks = { type = "array", items.type = "string" } }
+[[phase]]
+name = "work"
+needs = ["plan"]
+fan_out = { phase = "plan", pointer = "/tasks" }
+prompt = "Do {{ item }} ({{ item_number }} of {{ results.plan.tasks | length }})."
+"#;
+    let script = |plan: &str| {
+        format!("I continue.\n? Make a plan\n{plan}\n? Do\nI do it.\n$ echo did >> did\nDid it.\n")
+    };
+    let (stage, server) = (Stage::new(), Server::start(&script(r#"{"tasks": ["one", "two"]}"#)));
+    envelope(&run_loop(&stage, &server, file, &[]).output(), 0);
+    let prompts: Vec<String> =
+        stage.runs().iter().map(|run| run.plan().expect("a plan").spec.prompt).collect();
+    assert!(prompts.iter().any(|prompt| prompt == "Do two (2 of 2)."), "{prompts:?}");
+    assert_eq!(lines(&stage, "did"), 2);
+    let result = only_workflow(&stage).result(1, "plan", 0).expect("it can be read").expect("a result");
+    assert_eq!(result.value, Some(serde_json::json!({"tasks": ["one", "two"]})));
+
+    // An invalid result is a failed check.
+    let (stage, server) = (Stage::new(), Server::start(&script(r#"{"tasks": "one"}"#)));
+    let invalid = envelope(&run_loop(&stage, &server, file, &[]).output(), 24);
+    let problem = invalid["workflow"]["phases"][0]["items"][0]["problem"].as_str().expect("a problem");
+    assert!(problem.contains("does not match the schema"), "{invalid}");
+    assert_eq!(stage.runs().len(), 1);
+}
+
+/// Two phases whose first fails its check at the first try, with this reaction.
+fn failing(reaction: &str) -> String {
+    format!(
+        r#"
+start_gap = "none"
+[[phase]]
+name = "build"
+prompt = "Build it."
+on = {{ check_failed = {reaction} }}
+run = {{ check = ["test -e built || {{ touch built; false; }}"], max_failed_checks = 1 }}
+[[phase]]
+name = "test"
+needs = ["build"]
+prompt = "Test it."
+"#
+    )
+}
+
+#[test]
+fn reactions_stop_continue_or_retry() {
+    let script = "I continue.\n? Build\nBuilt.\n? Test\nTested.\n";
+    for (reaction, code, runs) in [("\"stop\"", 24, 1), ("\"continue\"", 27, 2), ("{ retry = 1 }", 0, 3)] {
+        let (stage, server) = (Stage::new(), Server::start(script));
+        let envelope = envelope(&run_loop(&stage, &server, &failing(reaction), &[]).output(), code);
+        assert_eq!(stage.runs().len(), runs, "{reaction}: {envelope}");
+        for command in envelope["workflow"]["next"].as_array().expect("commands") {
+            let command = command.as_str().expect("a command");
+            assert!(
+                command.starts_with("longhaul why ") || command.starts_with("longhaul resume "),
+                "{command}"
+            );
+        }
+        if code != 0 {
+            // The first command works as printed.
+            let words: Vec<&str> =
+                envelope["workflow"]["next"][0].as_str().expect("a command").split(' ').skip(1).collect();
+            let next = stage.longhaul(words).against(&server).output();
+            assert_eq!(next.code, 0, "{next:?}");
+        }
+    }
+}
+
+#[test]
+fn usage_limit_parks_the_workflow() {
+    let script = "auth = 'oauth'\nI continue.\n? Take a step\nI take it.\n$ echo step >> steps\nDone.\n[[fault]]\nusage_limit = { reset_s = 3 }\n";
+    let file = "start_gap = \"none\"\n[[phase]]\nname = \"work\"\nprompt = \"Take a step.\"\nrun = { max_reset_wait = \"1s\" }\n";
+    let (stage, server) = (Stage::new(), Server::start(script));
+    let output = run_loop(&stage, &server, file, &[]).output();
+    let envelope = envelope(&output, 0);
+    assert_eq!(stage.runs().len(), 1, "the run is resumed: {envelope}");
+    assert!(output.stderr.contains("retry_later"), "{output:?}");
+    assert!(output.stderr.contains("waiting until"), "{output:?}");
+}
+
+#[test]
+fn shares_never_exceed_the_budget() {
+    let (stage, server) = (Stage::new(), Server::start(COUNTING_SCRIPT));
+    let file = r#"
+start_gap = "none"
+max_parallel = 4
+budget = 0.05
+[[phase]]
+name = "work"
+fan_out = { command = "seq 40" }
+prompt = "Take a step for {{ item }}."
+"#;
+    let envelope = envelope(&run_loop(&stage, &server, file, &[]).output(), 21);
+    let cost = envelope["usage"]["total_cost_usd"].as_f64().expect("a cost");
+    // One response of each live run can be in flight when its share is used up.
+    let largest = stage
+        .runs()
+        .iter()
+        .filter_map(|run| run.status().ok())
+        .map(|status| status.total_cost_usd.0.as_dollars())
+        .fold(0.0, f64::max);
+    assert!(cost <= 0.05 + 4.0 * largest, "{envelope}");
+    let next = envelope["workflow"]["next"][0].as_str().expect("a command");
+    assert!(next.contains("--add-budget"), "{next}");
+    let by_workflow = stage.longhaul(["cost", "--by", "workflow"]).output();
+    let by_workflow: Value = serde_json::from_str(&by_workflow.stdout).expect("an object is printed");
+    assert!(
+        by_workflow.to_string().contains(envelope["workflow"]["id"].as_str().expect("an id")),
+        "{by_workflow}"
+    );
+}
+
+/// A phase whose run takes a while, and one after it.
+const SLOW: &str = r#"
+start_gap = "none"
+[[phase]]
+name = "slow"
+prompt = "Work slowly."
+[[phase]]
+name = "rest"
+needs = ["slow"]
+prompt = "Do the rest."
+"#;
+
+const SLOW_SCRIPT: &str = "
+I continue.
+? Work slowly
+I start.
+$ test -e started && exit 0; touch started; sleep 3; echo slow >> steps
+It is done.
+? Do the rest
+I do it.
+$ echo rest >> steps
+All is done.
+";
+
+fn start_slow(stage: &Stage, server: &Server) -> Running {
+    let running = run_loop(stage, server, SLOW, &[]).start();
+    wait_until("the tool runs", || stage.work().join("started").exists());
+    running
+}
+
+#[test]
+fn cancel_stops_all_runs_and_resume_continues() {
+    let (stage, server) = (Stage::new(), Server::start(SLOW_SCRIPT));
+    let running = start_slow(&stage, &server);
+    let dir = only_workflow(&stage);
+    // A second workflow in this directory is rejected before any model call.
+    let second = run_loop(&stage, &server, SLOW, &[]).output();
+    assert_eq!(second.code, 25, "{second:?}");
+    second.assert_error(&[dir.id().as_str(), "longhaul attach", "longhaul cancel"]);
+    assert_eq!(stage.workflows().len(), 1);
+    let status = stage.longhaul(["status"]).output();
+    let status: Value = serde_json::from_str(&status.stdout).expect("an object is printed");
+    assert_eq!(status["workflows"][0]["status"], "running", "{status}");
+    assert_eq!(status["workflows"][0]["phases"][0]["items"][0]["status"], "running", "{status}");
+
+    let cancelled = stage.longhaul(["cancel", dir.id().as_str()]).against(&server).output();
+    envelope_of(&cancelled, 0, 130);
+    envelope(&running.output(), 130);
+    let resumed = stage.longhaul(["resume", "@"]).against(&server).output();
+    envelope(&resumed, 0);
+    assert!(fs::read_to_string(stage.work().join("steps")).expect("steps").ends_with("rest\n"));
+}
+
+/// Returns the envelope of a command whose exit code is not that of the workflow.
+fn envelope_of(output: &Output, code: i32, outcome_code: i32) -> Value {
+    assert_eq!(output.code, code, "{output:?}");
+    let envelope: Value = serde_json::from_str(&output.stdout).expect("an envelope is printed");
+    assert_eq!(envelope["workflow"]["exit_code"], outcome_code, "{envelope}");
+    envelope
+}
+
+#[test]
+fn sigterm_suspends_and_recover_continues() {
+    let (stage, server) = (Stage::new(), Server::start(SLOW_SCRIPT));
+    let running = start_slow(&stage, &server);
+    running.signal(Signal::TERM);
+    let suspended = envelope(&running.output(), 143);
+    let id = suspended["workflow"]["id"].as_str().expect("an id").to_owned();
+    assert_eq!(suspended["workflow"]["next"], serde_json::json!([format!("longhaul recover {id}")]));
+    let listed = stage.longhaul(["recover", "--list"]).output();
+    assert_eq!(listed.stdout, format!("{id}\n"), "its runs are not recovered on their own: {listed:?}");
+    envelope(&stage.longhaul(["recover"]).against(&server).output(), 0);
+    assert_eq!(stage.runs().len(), 2);
+}
+
+#[test]
+fn killed_at_any_point_recovers_without_running_finished_runs_again() {
+    let whole = {
+        let (stage, server) = (Stage::new(), Server::start(TWO_PHASES_SCRIPT));
+        let log = stage.folder().join("points");
+        let call = run_loop(&stage, &server, TWO_PHASES, &["--serial"]).env("LONGHAUL_FAILPOINT_LOG", &log);
+        envelope(&call.output(), 0);
+        fs::read_to_string(&log).expect("points are logged").lines().count()
+    };
+    let mut kills = 0;
+    // Every few points, from the first to the last.
+    for point in (1..=whole).step_by((whole / 12).max(1)) {
+        let (stage, server) = (Stage::new(), Server::start(TWO_PHASES_SCRIPT));
+        let call = run_loop(&stage, &server, TWO_PHASES, &["--serial"]);
+        let killed =
+            call.env("LONGHAUL_FAILPOINT", format!("supervisor@{point}")).start().output_unless_killed();
+        if killed.is_some() || stage.workflows().is_empty() {
+            continue;
+        }
+        kills += 1;
+        let is_finished = |run: &RunDir| run.status().is_ok_and(|status| status.returncode.is_some());
+        let finished: Vec<RunDir> = stage.runs().into_iter().filter(is_finished).collect();
+        let journal = |run: &RunDir| fs::read(run.journal_path()).expect("a journal");
+        let before: Vec<Vec<u8>> = finished.iter().map(journal).collect();
+        let id = only_workflow(&stage).id().to_string();
+        let recovered = envelope(&stage.longhaul(["recover", &id]).against(&server).output(), 0);
+        assert_eq!(finished.iter().map(journal).collect::<Vec<_>>(), before, "at point {point}: {recovered}");
+        assert_eq!(stage.runs().len(), 4, "at point {point}: {recovered}");
+        assert!(lines(&stage, "proofs") >= 2, "at point {point}: {recovered}");
+        assert_eq!(
+            replayed(&only_workflow(&stage)).state().outcome().map(|outcome| outcome.kind),
+            Some(OutcomeKind::Done)
+        );
+    }
+    assert!(kills >= 8, "only {kills} of {whole} points were hit");
+}
+
+#[test]
+fn empty_list_of_items_is_skipped_with_a_warning() {
+    let (stage, server) = (Stage::new(), Server::start(COUNTING_SCRIPT));
+    let file =
+        "[[phase]]\nname = \"work\"\nfan_out = { command = \"true\" }\nprompt = \"Take {{ item }}.\"\n";
+    let output = run_loop(&stage, &server, file, &[]).output();
+    let envelope = envelope(&output, 0);
+    assert!(output.stderr.contains("warning:") && output.stderr.contains("phase `work`"), "{output:?}");
+    assert!(envelope["workflow"]["phases"][0]["problem"].is_string(), "{envelope}");
+    assert_eq!(stage.runs().len(), 0);
+}
+
+#[test]
+fn many_items_are_capped_and_reported() {
+    let (stage, server) = (Stage::new(), Server::start(COUNTING_SCRIPT));
+    let file = "start_gap = \"none\"\n[[phase]]\nname = \"work\"\nmax_objectives = 2\nfan_out = { command = \"seq 10000\" }\nprompt = \"Take a step for {{ item }}.\"\n";
+    let output = run_loop(&stage, &server, file, &[]).output();
+    let envelope: Value = serde_json::from_str(&output.stdout).expect("an envelope is printed");
+    assert_eq!(envelope["workflow"]["phases"][0]["deferred"], 9_998, "{envelope}");
+    assert_eq!(stage.runs().len(), 2);
+    assert!(output.stderr.contains("9998 more are deferred"), "{output:?}");
+}
+
+#[test]
+fn hint_reaches_exactly_one_phase() {
+    let (stage, server) = (Stage::new(), Server::start(COUNTING_SCRIPT));
+    let file = counting(2, "{% for hint in hints %} Hint: {{ hint }}.{% endfor %}");
+    let partial = envelope(&run_loop(&stage, &server, &file, &[]).output(), 27);
+    let id = partial["workflow"]["id"].as_str().expect("an id").to_owned();
+    let hinted = stage.longhaul(["hint", &id, "mind the gap"]).output();
+    assert_eq!(hinted.code, 0, "{hinted:?}");
+    // The third step makes the condition hold; the marker file makes a fourth one necessary.
+    fs::remove_file(stage.work().join("steps")).expect("there are steps");
+    envelope(&stage.longhaul(["resume", &id, "--max-iterations", "5"]).against(&server).output(), 0);
+    let prompts: Vec<String> =
+        stage.runs().iter().map(|run| run.plan().expect("a plan").spec.prompt).collect();
+    assert_eq!(prompts.len(), 5);
+    let hinted = prompts.iter().filter(|prompt| prompt.contains("mind the gap"));
+    assert_eq!(hinted.count(), 1, "{prompts:?}");
+    assert_eq!(only_workflow(&stage).pending_hints().expect("hints can be read"), []);
+}
+
+#[test]
+fn bad_input_is_rejected_before_any_model_call() {
+    let (stage, server) = (Stage::new(), Server::start(COUNTING_SCRIPT));
+    let phase = |more: &str| format!("[[phase]]\nname = \"work\"\nprompt = \"Work.\"\n{more}");
+    let check = |file: &str, args: &[&str], code: i32, fragments: &[&str]| {
+        let output = run_loop(&stage, &server, file, args).output();
+        assert_eq!(output.code, code, "{file}: {output:?}");
+        output.assert_error(fragments);
+        let has_help = output.stderr.contains("hint:") || output.stderr.contains("try '--help'");
+        assert!(has_help, "{file}: {output:?}");
+    };
+    check("", &[], 2, &["workflow.toml"]);
+    check(&phase("needs = [\"nowhere\"]"), &[], 2, &["workflow.toml:4:", "nowhere"]);
+    check(&phase("promt = 1"), &[], 2, &["workflow.toml:4:"]);
+    check(&phase("run = { modell = \"opus\" }"), &[], 2, &["workflow.toml:4:", "modell", "`model`"]);
+    check(&phase("run = { budget = \"much\" }"), &[], 2, &["workflow.toml:4:", "budget"]);
+    check(&phase("run = { checks = [] , name = \"x\" }"), &[], 2, &["cannot be set for a phase"]);
+    check(&phase("isolation = \"worktree\""), &[], 25, &["git repository", "isolation"]);
+    check(&phase(""), &["--from", "nowhere"], 2, &["nowhere"]);
+    check(&phase(""), &["--max-iterations", "0"], 2, &["--max-iterations"]);
+    check(&phase(""), &["--set", "task=x"], 2, &["task"]);
+    check(&phase("[parameters]\ntask = \"\""), &[], 2, &["task"]);
+    check(&phase(""), &["--model", ""], 2, &["--model"]);
+    let missing = stage.longhaul(["loop", "nowhere.toml"]).output();
+    assert_eq!(missing.code, 2, "{missing:?}");
+    missing.assert_error(&["nowhere.toml", "ralph"]);
+    assert_eq!(server.api.request_log().model_requests(), 0);
+    assert_eq!(stage.workflows().len(), 0);
+}
+
+#[test]
+fn validates_and_prints_prompts_without_an_agent_call() {
+    let (stage, server) = (Stage::new(), Server::start(COUNTING_SCRIPT));
+    let path = stage.file("workflow.toml", TWO_PHASES);
+    let valid = stage.longhaul(["loop", "validate"]).args([&path]).args(["--output-format", "text"]).output();
+    assert_eq!(valid.code, 0, "{valid:?}");
+    assert!(valid.stdout.contains("plan") && valid.stdout.contains("prove"), "{valid:?}");
+    let json = stage.longhaul(["loop", "validate"]).args([&path]).output();
+    assert_eq!(json.code, 0, "{json:?}");
+    let dry = run_loop(&stage, &server, TWO_PHASES, &["--dry-run", "--budget", "3"]).output();
+    let dry: Value = serde_json::from_str(&dry.stdout).expect("an object is printed");
+    assert_eq!(dry["policy"]["limits"]["budget"], 3_000_000, "{dry}");
+    assert_eq!(dry["phases"][0]["prompt"], "Make a plan.", "{dry}");
+    assert!(dry["phases"][1]["reason"].is_string(), "the plan has no result yet: {dry}");
+    let text = run_loop(&stage, &server, TWO_PHASES, &["--dry-run", "--output-format", "text"]).output();
+    assert!(text.stdout.contains("| Make a plan."), "{text:?}");
+    assert_eq!(server.api.request_log().model_requests(), 0);
+}
+
+#[test]
+fn detached_workflow_can_be_attached() {
+    let (stage, server) = (Stage::new(), Server::start(SLOW_SCRIPT));
+    let detached = run_loop(&stage, &server, SLOW, &["--detach"]).output();
+    assert_eq!(detached.code, 0, "{detached:?}");
+    let message: Value = serde_json::from_str(&detached.stdout).expect("an object is printed");
+    let id = message["run"]["id"].as_str().expect("an id");
+    let attached = stage.longhaul(["attach", id]).against(&server).output();
+    envelope(&attached, 0);
+    assert!(attached.stderr.contains("rest: done"), "{attached:?}");
+    let shown = stage.longhaul(["show", id]).output();
+    assert_eq!(shown.code, 2, "{shown:?}");
+    shown.assert_error(&["is a workflow", &format!("longhaul status {id}")]);
+    let status = stage.longhaul(["status", id]).with_text_output().output();
+    assert!(status.stdout.contains(&format!("workflow {id}: done")), "{status:?}");
+}
+
+#[test]
+fn examples_of_the_documentation_run() {
+    let docs = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/workflows.md"));
+    let docs = docs.expect("the documentation can be read");
+    let examples: Vec<&str> =
+        docs.split("```toml\n").skip(1).filter_map(|part| part.split("\n```").next()).take(3).collect();
+    assert_eq!(examples.len(), 3);
+    for example in examples {
+        let (stage, server) = (Stage::new(), Server::start("All is done.\n"));
+        envelope(&run_loop(&stage, &server, example, &["--max-parallel", "4"]).output(), 0);
+        assert!(!stage.runs().is_empty());
     }
 }

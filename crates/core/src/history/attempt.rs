@@ -30,6 +30,8 @@ pub struct AttemptHistory {
     pub wrap_up_after_results: Option<u32>,
     /// Summary of older work for it. `None` if none was requested or it has not ended.
     pub summary: Option<SummaryHistory>,
+    /// Usage of the reviews of its work. It belongs to the run, but it is not part of its own usage.
+    pub review_usage: Usage,
     /// Whether a turn or a tool call was completed.
     pub made_progress: bool,
     /// Downtime since its process started, or since its start if it has no process.
@@ -110,6 +112,7 @@ impl AttemptHistory {
             reason: None,
             wrap_up_after_results: matches!(plan.prompt, PromptKind::WrapUp(_)).then_some(0),
             summary: None,
+            review_usage: Usage::default(),
             made_progress: false,
             downtime: Span::ZERO,
             stops: Vec::new(),
@@ -218,13 +221,15 @@ impl AttemptHistory {
         Some(self.waited(ended_at))
     }
 
-    /// Returns its own usage, without that of its summary. It is empty until the attempt ends.
+    /// Returns its own usage, without that of its summary and its reviews. It is empty until the attempt ends.
     pub fn usage(&self) -> Usage {
         self.end.as_ref().map(|end| end.usage).unwrap_or_default()
     }
 
-    /// Returns its usage and that of its summary. The sum over all attempts is the usage of the run.
+    /// Returns its usage with that of its summary and its reviews. The sum over all attempts is the usage of
+    /// the run.
     pub fn total_usage(&self) -> Usage {
-        self.summary.map(|summary| summary.usage).unwrap_or_default().plus(self.usage())
+        let summary = self.summary.map(|summary| summary.usage).unwrap_or_default();
+        summary.plus(self.usage()).plus(self.review_usage)
     }
 }

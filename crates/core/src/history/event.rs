@@ -3,7 +3,7 @@
 use super::{StopOrder, SummaryHistory};
 use crate::{
     CancelSource, CheckResult, Clocks, Limit, LimitThreshold, Moment, Outcome, PromptKind, RecoveryFinding,
-    ResumeRequest, SettingChange, Span, StallReport, Usage,
+    ResumeRequest, ReviewResult, SettingChange, Span, StallReport, Usage,
 };
 
 /// A noteworthy event of a run.
@@ -54,6 +54,19 @@ pub enum HistoryEventKind {
         result: CheckResult,
         /// Duration of the check.
         duration: Span,
+    },
+    /// A reviewer process ended.
+    ReviewEnded {
+        /// Number of its check, starting at 1.
+        check: u32,
+        /// Result of the review.
+        result: ReviewResult,
+        /// Duration of the process.
+        duration: Span,
+        /// Usage of the process.
+        usage: Usage,
+        /// Time at which the reviewer is started again. `None` if it is not.
+        retry_at: Option<Moment>,
     },
     /// Nothing of the run was running. The event is the end of that time.
     Downtime {

@@ -1,9 +1,10 @@
 //! Applies records to the history of a run. Every record applies to every history, as in [`Run`](crate::Run).
 
 use super::{
-    AttemptHistory, CheckHistory, HistoryEvent, HistoryEventKind, OutageHistory, RunHistory, StopOrder,
+    AttemptHistory, CheckHistory, HistoryEvent, HistoryEventKind, OutageHistory, ReviewHistory, RunHistory,
+    StopOrder,
 };
-use crate::{Moment, PromptKind, Record, Span};
+use crate::{Moment, PromptKind, Record, Span, Usage};
 
 impl RunHistory {
     /// Applies one record of a step that was decided at `at`. Returns the event that the record adds, or `None`
@@ -96,8 +97,37 @@ impl RunHistory {
                 return None;
             }
             Record::CheckStarted { .. } => {
-                self.checks.push(CheckHistory { started_at: at, ended_at: None, result: None });
+                self.checks.push(CheckHistory { started_at: at, ended_at: None, result: None, review: None });
                 return None;
+            }
+            Record::ReviewStarted { .. } => {
+                let number = self.state().reviews;
+                let check = self.checks.last_mut()?;
+                let before = check.review.map_or((0, Usage::default()), |last| (last.processes, last.usage));
+                check.review = Some(ReviewHistory {
+                    number,
+                    processes: before.0 + 1,
+                    started_at: at,
+                    result: None,
+                    usage: before.1,
+                });
+                return None;
+            }
+            Record::ReviewEnded { result, usage, retry_at, .. } => {
+                if let Some(attempt) = self.attempts.last_mut() {
+                    attempt.review_usage = attempt.review_usage.plus(*usage);
+                }
+                let check = self.state().checks;
+                let review = self.checks.last_mut()?.review.as_mut()?;
+                (review.result, review.usage) = (Some(*result), review.usage.plus(*usage));
+                let duration = at.since(review.started_at);
+                HistoryEventKind::ReviewEnded {
+                    check,
+                    result: *result,
+                    duration,
+                    usage: *usage,
+                    retry_at: *retry_at,
+                }
             }
             Record::CheckEnded { result, .. } => {
                 let check = self.checks.last_mut()?;

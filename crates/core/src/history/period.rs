@@ -1,6 +1,6 @@
 //! Waits, checks and outages: the periods of a run between its attempts.
 
-use crate::{CheckResult, Fault, Moment, Span};
+use crate::{CheckResult, Fault, Moment, ReviewResult, Span, Usage};
 
 /// A wait for the next attempt, with no process running.
 ///
@@ -34,6 +34,24 @@ pub struct CheckHistory {
     pub ended_at: Option<Moment>,
     /// Result of the check. `None` if it is running.
     pub result: Option<CheckResult>,
+    /// Its review. `None` if no reviewer has started.
+    pub review: Option<ReviewHistory>,
+}
+
+/// The review of a check.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReviewHistory {
+    /// Number of its last reviewer process in the run, starting at 1.
+    pub number: u32,
+    /// Number of its reviewer processes.
+    pub processes: u32,
+    /// Start of the last one.
+    pub started_at: Moment,
+    /// Result of the last one that ended. `None` if none has.
+    pub result: Option<ReviewResult>,
+    /// Usage of all of them. It belongs to the run and is listed with the attempt whose work is reviewed, but it
+    /// is not part of that attempt's own usage.
+    pub usage: Usage,
 }
 
 impl CheckHistory {

@@ -1,11 +1,12 @@
 //! Applies records to a run; nothing else changes it. Every record applies to every state, so journals of
 //! older versions load forever.
 
-use super::{FaultSet, LimitState, Observations, Phase, Run, State, WrapUpStage};
+use super::{AfterWait, FaultSet, LimitState, Observations, Phase, Run, State, WrapUpStage};
 use crate::resume_strategy::source_session;
 use crate::{
-    AfterAttempt, ApiError, AttemptPlan, CheckResult, Fault, KeepGoingPrompt, LimitThreshold, Moment, Nudge,
-    PromptKind, Record, Remedy, StopCause, StopLevel, StrategySet, SummaryResult, Usage,
+    AfterAttempt, ApiError, AttemptPlan, CheckResult, CheckStage, Fault, KeepGoingPrompt, LimitThreshold,
+    Moment, Nudge, PromptKind, Record, Remedy, ReviewResult, StopCause, StopLevel, StrategySet,
+    SummaryResult, Usage, remedy,
 };
 
 impl Run {
@@ -157,12 +158,35 @@ impl State {
             }
             Record::Swept { at, .. } => {
                 if let Phase::Sweeping { next: AfterAttempt::Attempt { at: until, plan, .. } } = &self.phase {
-                    self.phase = Phase::Waiting { since: *at, until: *until, plan: plan.clone() };
+                    let next = AfterWait::Attempt(plan.clone());
+                    self.phase = Phase::Waiting { since: *at, until: *until, next };
                 }
             }
             Record::CheckStarted { at } => {
                 self.checks += 1;
-                self.phase = Phase::Checking { since: *at, stop_cause: None };
+                self.check_has_commands = true;
+                self.review_started_at = None;
+                (self.review_outages, self.review_failures, self.no_verdict) = (0, 0, None);
+                self.phase = Phase::Checking { since: *at, stage: CheckStage::Commands, stop_cause: None };
+            }
+            Record::ReviewStarted { at, after_commands } => {
+                self.end_wait(*at);
+                self.reviews += 1;
+                self.check_has_commands = *after_commands;
+                self.review_started_at.get_or_insert(*at);
+                self.phase = Phase::Checking { since: *at, stage: CheckStage::Review, stop_cause: None };
+            }
+            Record::ReviewEnded { at, result, usage, retry_at } => {
+                self.usage = self.usage.plus(*usage);
+                match (*result, *retry_at) {
+                    (ReviewResult::NoVerdict(fault), Some(until)) => {
+                        self.count_review_retry(fault);
+                        let next = AfterWait::Review(fault);
+                        self.phase = Phase::Waiting { since: *at, until, next };
+                    }
+                    (ReviewResult::NoVerdict(fault), None) => self.no_verdict = Some(fault),
+                    (ReviewResult::Passed | ReviewResult::Failed(_), _) => {}
+                }
             }
             Record::CheckStopOrdered { cause, .. } => {
                 if let Phase::Checking { stop_cause, .. } = &mut self.phase {
@@ -199,7 +223,7 @@ impl State {
             }
         }
         // A check that was stopped for the suspension runs again.
-        if let Phase::Checking { since, stop_cause: stop_cause @ Some(StopCause::Suspended) } =
+        if let Phase::Checking { since, stop_cause: stop_cause @ Some(StopCause::Suspended), .. } =
             &mut self.phase
         {
             (*since, *stop_cause) = (at, None);
@@ -256,6 +280,16 @@ impl State {
     fn end_wait(&mut self, at: Moment) {
         if let Phase::Waiting { since, .. } = self.phase {
             self.clocks.waiting = self.clocks.waiting + at.since(since);
+        }
+    }
+
+    /// Counts a reviewer without a verdict against the bound for its fault.
+    fn count_review_retry(&mut self, fault: Fault) {
+        match remedy(fault) {
+            Remedy::WaitOut | Remedy::Park => self.review_outages += 1,
+            // The signal of the suspension ended it; it did not fail.
+            _ if self.suspended_by.is_some() => {}
+            _ => self.review_failures += 1,
         }
     }
 

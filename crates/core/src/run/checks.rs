@@ -1,21 +1,41 @@
-//! Handles the result of a check.
+//! Starts a check and handles its result.
 //!
-//! A check runs between two attempts, while no other process of the run is alive.
+//! A check runs between two attempts, while no other process of the run is alive. Its reviewer is in `review`.
 
 use super::{Phase, Run, WrapUpStage};
 use crate::{
-    Action, AttemptPlan, CheckResult, Fault, Limit, Moment, Now, Outcome, OutcomeKind, Policy, PromptKind,
-    Record, SessionPlan, StopCause,
+    Action, AttemptPlan, CheckResult, CheckStage, Fault, Limit, Moment, Now, Outcome, OutcomeKind, Policy,
+    PromptKind, Record, SessionPlan, StopCause,
 };
 
 impl Run {
-    /// Finishes the run if the check passed, or resumes the session with the failure.
-    pub(super) fn on_check_ended(&mut self, policy: &Policy, now: Now, result: CheckResult) {
-        let Phase::Checking { .. } = self.state.phase else { return };
-        // The next supervisor runs the check again.
-        if result == CheckResult::Stopped && self.is_suspending() {
-            return self.finish_suspend(now.at);
+    /// Starts a check: its commands, or only the reviewer if it has none.
+    pub(super) fn start_check(&mut self, policy: &Policy, now: Now) {
+        self.record(Record::CheckStarted { at: now.at });
+        if has_commands(policy) {
+            self.step.actions.push(Action::StartCheck(self.state.checks));
+        } else {
+            self.start_review(policy, now);
         }
+    }
+
+    /// Continues with the reviewer if the commands passed and there is one, else ends the check.
+    pub(super) fn on_check_ended(&mut self, policy: &Policy, now: Now, result: CheckResult) {
+        let Phase::Checking { stage: CheckStage::Commands, .. } = self.state.phase else { return };
+        let is_reviewed = policy.checks.as_ref().is_some_and(|checks| checks.review.is_some());
+        match (result, self.is_suspending()) {
+            (CheckResult::Passed, true) if is_reviewed => self.finish_suspend(now.at),
+            (CheckResult::Passed, false) if is_reviewed => self.start_review(policy, now),
+            // The next supervisor runs the check again.
+            (CheckResult::Stopped, true) => self.finish_suspend(now.at),
+            (CheckResult::Passed | CheckResult::Failed | CheckResult::Stopped, _) => {
+                self.end_check(policy, now, result)
+            }
+        }
+    }
+
+    /// Finishes the run if the check passed, or resumes the session with the failure.
+    pub(super) fn end_check(&mut self, policy: &Policy, now: Now, result: CheckResult) {
         self.record(Record::CheckEnded { at: now.at, result });
         let failures_max = policy.checks.as_ref().map_or(0, |checks| checks.failures_max);
         let reached = self.state.limit_state.filter(|reached| reached.stage == WrapUpStage::Exhausted);
@@ -48,5 +68,9 @@ impl Run {
     }
 }
 
+pub(super) fn has_commands(policy: &Policy) -> bool {
+    policy.checks.as_ref().is_some_and(|checks| !checks.commands.is_empty())
+}
+
 /// The outcome of work that never passed a check.
-const CHECK_FAILED: Outcome = Outcome { kind: OutcomeKind::CheckFailed, ..Outcome::DONE };
+pub(super) const CHECK_FAILED: Outcome = Outcome { kind: OutcomeKind::CheckFailed, ..Outcome::DONE };

@@ -1,7 +1,7 @@
 //! Computes when a run must be ticked next, and why. This module keeps no timers.
 
-use super::{Phase, Run, WrapUpStage};
-use crate::{LimitThreshold, Moment, Policy, Span, StopLevel, word_enum};
+use super::{AfterWait, Phase, Run, WrapUpStage};
+use crate::{CheckStage, LimitThreshold, Moment, Policy, Span, StopLevel, word_enum};
 use serde::{Deserialize, Serialize};
 
 /// The next moment at which a run makes a decision on its own.
@@ -22,8 +22,12 @@ word_enum! {
         NextAttempt = "next_attempt",
         /// The summary times out.
         SummaryTimeout = "summary_timeout",
-        /// The check times out.
+        /// The commands of the check time out.
         CheckTimeout = "check_timeout",
+        /// The reviewer times out.
+        ReviewTimeout = "review_timeout",
+        /// The reviewer starts again.
+        NextReview = "next_review",
         /// A silent agent counts as stalled, unless its processes are busy.
         Stall = "stall",
         /// An agent that completes nothing counts as stalled.
@@ -49,12 +53,17 @@ impl Run {
     pub fn deadline(&self, policy: &Policy) -> Option<Deadline> {
         let deadline = |at, kind| Some(Deadline { at, kind });
         match &self.state.phase {
-            Phase::Waiting { until, .. } => deadline(*until, DeadlineKind::NextAttempt),
+            Phase::Waiting { until, next: AfterWait::Attempt(_), .. } => {
+                deadline(*until, DeadlineKind::NextAttempt)
+            }
+            Phase::Waiting { until, next: AfterWait::Review(_), .. } => {
+                deadline(*until, DeadlineKind::NextReview)
+            }
             Phase::Summarizing { since, stop_cause: None } => {
                 let timeout = policy.handoff_summary.as_ref().map_or(Span::ZERO, |summary| summary.timeout);
                 deadline(*since + timeout, DeadlineKind::SummaryTimeout)
             }
-            Phase::Checking { since, stop_cause: None } => self.check_deadline(policy, *since),
+            Phase::Checking { since, stage, stop_cause: None } => self.check_deadline(policy, *since, *stage),
             // An exchange that started meanwhile (a background shell ended) is completed like any other.
             Phase::Closing { .. } if self.observations.result.is_none() => self.live_deadline(policy),
             Phase::Closing { since } => deadline(
@@ -109,10 +118,17 @@ impl Run {
         Some(Deadline { at, kind: DeadlineKind::BackgroundTimeout })
     }
 
-    fn check_deadline(&self, policy: &Policy, since: Moment) -> Option<Deadline> {
-        let timeout = policy.checks.as_ref().and_then(|checks| checks.timeout);
-        let timeout =
-            timeout.map(|timeout| Deadline { at: since + timeout, kind: DeadlineKind::CheckTimeout });
+    fn check_deadline(&self, policy: &Policy, since: Moment, stage: CheckStage) -> Option<Deadline> {
+        let (timeout, kind) = match (stage, &policy.checks) {
+            (CheckStage::Commands, checks) => {
+                (checks.as_ref().and_then(|checks| checks.timeout), DeadlineKind::CheckTimeout)
+            }
+            (CheckStage::Review, checks) => {
+                let review = checks.as_ref().and_then(|checks| checks.review.as_ref());
+                (review.map(|review| review.timeout), DeadlineKind::ReviewTimeout)
+            }
+        };
+        let timeout = timeout.map(|timeout| Deadline { at: since + timeout, kind });
         let limit = self
             .limit_at(policy, LimitThreshold::Exhausted)
             .map(|at| Deadline { at, kind: DeadlineKind::Limit });

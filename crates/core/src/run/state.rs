@@ -1,8 +1,9 @@
 //! The state of a run, as its records describe it.
 
 use crate::{
-    AfterAttempt, AgentResult, AttemptPlan, CancelSource, Clocks, Fault, Limit, Moment, Outcome, OutcomeKind,
-    ProcessId, Questions, SessionId, Span, StartupError, StopCause, StopLevel, StrategySet, Usage, Verified,
+    AfterAttempt, AgentResult, AttemptPlan, CancelSource, CheckStage, Clocks, Fault, Limit, Moment, Outcome,
+    OutcomeKind, ProcessId, Questions, SessionId, Span, StartupError, StopCause, StopLevel, StrategySet,
+    Usage, Verified,
 };
 use serde::{Deserialize, Serialize};
 use strum::{EnumDiscriminants, IntoStaticStr};
@@ -53,19 +54,21 @@ pub enum Phase {
     },
     /// A check is running; no agent is.
     Checking {
-        /// Start of the check.
+        /// Start of its running part.
         since: Moment,
+        /// Running part: the commands or the reviewer.
+        stage: CheckStage,
         /// Reason for stopping it, if it is being stopped.
         stop_cause: Option<StopCause>,
     },
-    /// No process is running; the next attempt is scheduled.
+    /// No process is running; the next attempt or review is scheduled.
     Waiting {
         /// Start of the wait.
         since: Moment,
         /// End of the wait.
         until: Moment,
-        /// Plan of the next attempt.
-        plan: AttemptPlan,
+        /// What starts then.
+        next: AfterWait,
     },
     /// No process is running, and the supervisor exits: SIGTERM or SIGHUP stopped the run.
     Suspended {
@@ -81,6 +84,15 @@ pub enum Phase {
         /// Outcome of the run.
         outcome: Outcome,
     },
+}
+
+/// The step after a wait.
+#[derive(Clone, Debug, PartialEq)]
+pub enum AfterWait {
+    /// The attempt of this plan.
+    Attempt(AttemptPlan),
+    /// The reviewer, whose last process gave no verdict because of this fault.
+    Review(Fault),
 }
 
 /// A limit that ends the run, with the progress of the wrap-up.
@@ -175,7 +187,19 @@ pub struct State {
     pub checks: u32,
     /// Number of failed checks since the user last started or resumed the run.
     pub checks_failed: u32,
-    /// Usage of all ended attempts.
+    /// Whether the current or last check has commands, and not only a reviewer.
+    pub check_has_commands: bool,
+    /// Number of reviewer processes in the whole run.
+    pub reviews: u32,
+    /// Start of the first reviewer of the current or last check. `None` if it had none.
+    pub review_started_at: Option<Moment>,
+    /// Number of reviewers of that check that an outage ended.
+    pub review_outages: u32,
+    /// Number of its other reviewers without a verdict. A suspension does not count.
+    pub review_failures: u32,
+    /// Fault because of which the last check ended without a verdict of its reviewer.
+    pub no_verdict: Option<Fault>,
+    /// Usage of all ended attempts, summaries and reviews.
     pub usage: Usage,
     /// Number of calls that guards denied in all ended attempts.
     pub denied_calls: u32,
@@ -226,8 +250,18 @@ impl State {
     /// Returns the proof that the work is done. A run with checks is done only after a check that passed.
     pub fn verified(&self) -> Verified {
         match self.outcome() {
-            Some(outcome) if outcome.kind == OutcomeKind::Done && self.checks > 0 => Verified::Checks,
+            Some(outcome) if outcome.kind == OutcomeKind::Done && self.checks > 0 => {
+                if self.check_has_commands { Verified::Checks } else { Verified::Review }
+            }
             Some(_) | None => Verified::None,
+        }
+    }
+
+    /// Returns the fault that caused the current wait, or that of the last attempt.
+    pub fn wait_fault(&self) -> Option<Fault> {
+        match &self.phase {
+            Phase::Waiting { next: AfterWait::Review(fault), .. } => Some(*fault),
+            _ => self.fault,
         }
     }
 }

@@ -15,6 +15,7 @@ mod processes;
 mod recovery;
 mod reopening;
 mod resume_strategies;
+mod reviews;
 mod servers;
 mod silences;
 mod summaries;

@@ -2,14 +2,14 @@
 
 use super::decide;
 use super::recovery::finding;
-use super::{DeadlineKind, Observations, Phase, Run};
+use super::{AfterWait, DeadlineKind, Observations, Phase, Run};
 use crate::resume_strategy::{self, source_session};
 use crate::summary::summary_result;
 use crate::{
-    Action, AfterAttempt, AttemptPlan, CancelSource, CheckResult, Event, Evidence, Exit, Fault, FoundAttempt,
-    Limit, Moment, Notice, Now, Outcome, OutcomeKind, Policy, ProcessId, PromptKind, Record, ResumeRequest,
-    ResumeStrategy, SessionFileState, SessionId, SessionPlan, SettingChange, Span, SpawnError, StartupError,
-    Step, StopCause, StopLevel, StrategyReason, SummaryReport, classify,
+    Action, AfterAttempt, AttemptPlan, CancelSource, CheckResult, CheckStage, Event, Evidence, Exit, Fault,
+    FoundAttempt, Limit, Moment, Notice, Now, Outcome, OutcomeKind, Policy, ProcessId, PromptKind, Record,
+    ResumeRequest, ResumeStrategy, SessionFileState, SessionId, SessionPlan, SettingChange, Span, SpawnError,
+    StartupError, Step, StopCause, StopLevel, StrategyReason, SummaryReport, classify,
 };
 
 // The agent retries a rejected key for three minutes. The second rejection is sufficient proof.
@@ -27,12 +27,13 @@ impl Run {
             Event::SessionInspected(file_state) => self.on_session_inspected(policy, now, file_state),
             Event::SummaryEnded(summary_report) => self.on_summary_ended(policy, now, summary_report),
             Event::CheckEnded(result) => self.on_check_ended(policy, now, result),
+            Event::ReviewEnded(evidence) => self.on_review_ended(policy, now, evidence),
             Event::Spawned(process) => self.on_spawned(now.at, process),
             Event::SpawnFailed(error) => self.on_spawn_failed(policy, now, error),
             Event::Noticed(notice) => self.on_notice(policy, now.at, &notice),
             Event::Exited(evidence) => self.on_exited(policy, now, evidence),
             Event::ProcessesProbed(processes) => self.on_processes_probed(policy, now.at, processes),
-            Event::Swept(stopped_processes) => self.on_swept(policy, now.at, stopped_processes),
+            Event::Swept(stopped_processes) => self.on_swept(policy, now, stopped_processes),
             Event::Ticked => self.on_ticked(policy, now),
             Event::Downtime(span) => self.on_downtime(span),
             Event::Cancelled(source) if self.suspends(policy, source) => self.suspend(now.at, source),
@@ -362,19 +363,16 @@ impl Run {
         self.state.attempts() - self.state.attempts_before >= policy.attempts_max
     }
 
-    fn on_swept(&mut self, policy: &Policy, at: Moment, stopped_processes: u32) {
+    fn on_swept(&mut self, policy: &Policy, now: Now, stopped_processes: u32) {
         let Phase::Sweeping { next } = &self.state.phase else { return };
-        let next = next.clone();
+        let (next, at) = (next.clone(), now.at);
         self.record(Record::Swept { at, stopped_processes });
         match (next, self.state.cancelled_by) {
             (AfterAttempt::Finish(outcome), _) => self.finish(at, outcome),
             (AfterAttempt::Attempt { .. } | AfterAttempt::Check, None) if self.is_suspending() => {
                 self.finish_suspend(at)
             }
-            (AfterAttempt::Check, None) => {
-                self.record(Record::CheckStarted { at });
-                self.step.actions.push(Action::StartCheck(self.state.checks));
-            }
+            (AfterAttempt::Check, None) => self.start_check(policy, now),
             (AfterAttempt::Attempt { .. } | AfterAttempt::Check, Some(source)) => {
                 self.finish(at, Outcome::cancelled(source))
             }
@@ -394,11 +392,14 @@ impl Run {
     fn on_ticked(&mut self, policy: &Policy, now: Now) {
         let Some(deadline) = self.deadline(policy).filter(|deadline| deadline.at <= now.at) else { return };
         match (deadline.kind, &self.state.phase) {
-            (DeadlineKind::NextAttempt, Phase::Waiting { plan, .. }) => {
+            (DeadlineKind::NextAttempt, Phase::Waiting { next: AfterWait::Attempt(plan), .. }) => {
                 let plan = plan.clone();
                 self.start_attempt(policy, now.at, plan);
             }
-            (DeadlineKind::CheckTimeout, _) => self.stop_checking(now.at, StopCause::TimedOut),
+            (DeadlineKind::NextReview, _) => self.start_review(policy, now),
+            (DeadlineKind::CheckTimeout | DeadlineKind::ReviewTimeout, _) => {
+                self.stop_checking(now.at, StopCause::TimedOut)
+            }
             (DeadlineKind::Limit, Phase::Checking { .. }) => {
                 self.record_limit(policy, now.at);
                 self.stop_checking(now.at, StopCause::LimitReached);
@@ -463,7 +464,11 @@ impl Run {
             Phase::Stopping { level, .. } if *level < first_stop_level(source) => {
                 self.stop(at, StopCause::Cancelled, first_stop_level(source));
             }
-            Phase::Waiting { .. } => self.finish(at, Outcome::cancelled(source)),
+            Phase::Waiting { next: AfterWait::Attempt(_), .. } => self.finish(at, Outcome::cancelled(source)),
+            Phase::Waiting { next: AfterWait::Review(_), .. } => {
+                self.record(Record::CheckEnded { at, result: CheckResult::Stopped });
+                self.finish(at, Outcome::cancelled(source));
+            }
             Phase::Summarizing { stop_cause: None, .. } => self.stop_summary(at, StopCause::Cancelled),
             Phase::Checking { stop_cause: None, .. } => self.stop_checking(at, StopCause::Cancelled),
             // The next event from the supervisor finds the cancellation in the state.
@@ -500,6 +505,10 @@ impl Run {
             // A summary written before the supervisor died is used. It is not requested again.
             (Phase::Summarizing { .. }, FoundAttempt::Ended(evidence)) => {
                 self.on_summary_ended(policy, now, SummaryReport::Ended(evidence));
+            }
+            // A verdict from the time without a supervisor counts.
+            (Phase::Checking { stage: CheckStage::Review, .. }, FoundAttempt::Ended(evidence)) => {
+                self.on_review_ended(policy, now, evidence);
             }
             // No process of the check is left: it runs again, or was being stopped anyway.
             (Phase::Checking { stop_cause: Some(_), .. }, FoundAttempt::Ended(_)) => {

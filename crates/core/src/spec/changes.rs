@@ -115,10 +115,13 @@ impl RunSpec {
             SettingValue::Text(if values.is_empty() { NONE.to_owned() } else { values.join(",") })
         };
         let checks = self.policy.checks.as_ref();
+        let review = checks.and_then(|checks| checks.review.as_ref());
         let timeout = checks.map(|checks| checks.timeout.map_or_else(|| NONE.to_owned(), flag_span));
         let limits = [
             ("max_failed_checks", checks.map(|checks| checks.failures_max.to_string())),
             ("check_timeout", timeout),
+            ("review", review.map(|review| review.model.clone().unwrap_or_else(|| "same".to_owned()))),
+            ("review_timeout", review.map(|review| flag_span(review.timeout))),
             ("allow_denials", Some(self.policy.allow_denials.to_string())),
         ];
         let text = |value: Option<String>| SettingValue::Text(value.unwrap_or_else(|| NONE.to_owned()));

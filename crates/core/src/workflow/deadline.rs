@@ -1,15 +1,13 @@
 //! When to tick next, and why.
 
-use super::schedule::NextStart;
+use super::schedule::{MEMORY_INTERVAL, NextStart};
 use super::{ItemStatus, Memory, Workflow, WorkflowStage};
 use crate::{Moment, Span, WorkflowPolicy, word_enum};
 use serde::Serialize;
 
-/// Time between two measurements while too little memory is free. Builds and tests end within seconds.
-pub(super) const MEMORY_INTERVAL: Span = Span::from_secs(5);
 // A run that works without a pause ends by its own limit, after it saved its work. A minute later, only runs
 // that waited in the meantime are left.
-pub(super) const TIME_GRACE: Span = Span::from_mins(1);
+const TIME_GRACE: Span = Span::from_mins(1);
 
 word_enum! {
     /// The reason for a tick of a workflow.

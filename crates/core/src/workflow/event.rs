@@ -41,7 +41,8 @@ pub enum WorkflowEvent {
         /// Items as text, or why they could not be listed.
         items: Result<Vec<String>, String>,
     },
-    /// A run ended. If it could not be started, its outcome is `not_started`.
+    /// A run ended. If it could not be started, its outcome is `not_started`. After a resume, an older end of the
+    /// same run must not be reported any more.
     RunEnded {
         /// Position of the run.
         key: RunKey,

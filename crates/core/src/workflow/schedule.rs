@@ -1,6 +1,5 @@
 //! Decides which phases and runs start, and when the workflow finishes.
 
-use super::deadline::MEMORY_INTERVAL;
 use super::reaction::configured;
 use super::shares::{is_at_own_limit, is_raised};
 use super::state::is_done;
@@ -8,7 +7,10 @@ use super::{
     ItemState, ItemStatus, Memory, PhaseStage, PhaseState, RunKey, RunShare, UntilState, Workflow,
     WorkflowAction, WorkflowRecord, WorkflowStage,
 };
-use crate::{Limit, Moment, Outcome, OutcomeKind, WorkflowPolicy};
+use crate::{Limit, Moment, Outcome, OutcomeKind, Span, WorkflowPolicy};
+
+/// Time between two measurements while too little memory is free. Builds and tests end within seconds.
+pub(super) const MEMORY_INTERVAL: Span = Span::from_secs(5);
 
 /// The next start of a run, as far as limits and slots allow one.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -240,7 +242,9 @@ impl Workflow {
         self.observations.memory = Memory::Unknown;
         if !is_enough && self.state.live().next().is_some() {
             self.observations.memory = Memory::Short { at };
-        } else if let NextStart::Run { key, share, resumed } = self.next_start(policy, at) {
+        } else if let NextStart::Run { key, share, resumed } = self.next_start(policy, at)
+            && self.has_gap_passed(policy, at)
+        {
             self.record(WorkflowRecord::RunPlanned { at, key, share, resumed });
             let item = self.state.item(key).cloned().unwrap_or_default();
             self.step.actions.push(item.start_action(key));

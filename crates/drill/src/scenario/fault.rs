@@ -26,7 +26,7 @@ pub struct ScriptedFault {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(untagged)]
 pub enum When {
-    /// This turn (the first is 1).
+    /// This turn (the first is 1), or any turn of a reply (0).
     Turn(u32),
     /// One of these turns, drawn by the seed.
     OneOf(Vec<u32>),

@@ -338,7 +338,8 @@ impl Scenario {
                 When::OneOf(turns) => turns.as_slice(),
                 When::Always => continue,
             };
-            if let Some(turn) = turns.iter().find(|turn| !(1..=count).contains(*turn)) {
+            let first = if self.replies.is_empty() { 1 } else { 0 };
+            if let Some(turn) = turns.iter().find(|turn| !(first..=count).contains(*turn)) {
                 return Some(format!("a fault strikes turn {turn}, but there are {count} turns"));
             }
         }

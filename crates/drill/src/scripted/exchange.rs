@@ -41,6 +41,10 @@ const REJECTED_RUNNING: &str = " Correction to the text above: this call was sto
                                 command, a background process) may still be running, so check before starting the \
                                 same work again. The instruction to stop and wait still stands.";
 
+/// Asks once for a result that the model did not return with its tool (Claude Code 2.1.330).
+const ENFORCE_OUTPUT: &str = "[structured-output-enforce] You MUST call the StructuredOutput tool to complete this \
+                              request. Call this tool now.";
+
 #[derive(Debug, Default)]
 pub(super) struct Exchange {
     pub origin: Option<String>,
@@ -58,6 +62,10 @@ pub(super) struct Exchange {
     requests: u32,
     continuations: u32,
     nudged: bool,
+    /// Whether the model was asked to call the tool for its result.
+    enforced: bool,
+    /// The result that the model returned with that tool.
+    pub structured_output: Option<Value>,
     pub pending: Vec<Value>,
     pub hook_stopped: bool,
 }
@@ -76,7 +84,7 @@ impl Agent {
         self.take_prompt(&prompt);
         let definitions = self.servers.tool_definitions();
         let server_tools = definitions.iter().filter_map(|tool| tool["name"].as_str());
-        let tools: Vec<&str> = init::tools(&self.flags).iter().copied().chain(server_tools).collect();
+        let tools: Vec<&str> = init::tools(&self.flags).into_iter().chain(server_tools).collect();
         let mut init = init::event(&self.environment, &tools, &self.model, &self.mode);
         init["mcp_servers"] = self.servers.status_list();
         self.out.system("init", init);
@@ -208,6 +216,13 @@ impl Agent {
         if message.blocks.is_empty() && !exchange.nudged {
             exchange.nudged = true;
             self.add_user(exchange, NUDGE, json!({"isSynthetic": true}));
+            return Ok(None);
+        }
+        // A script may also answer with the JSON itself.
+        let is_json = serde_json::from_str::<Value>(&message.text()).is_ok();
+        if self.flags.json_schema.is_some() && !exchange.enforced && !is_json {
+            exchange.enforced = true;
+            self.add_user(exchange, ENFORCE_OUTPUT, json!({"isSynthetic": true}));
             return Ok(None);
         }
         Ok(Some(ExchangeEnd::Completed { text: message.text(), reason: "completed" }))

@@ -28,8 +28,10 @@ pub(super) struct Flags {
     pub append_system_prompt: Option<String>,
     /// `--permission-prompt-tool stdio`: the host answers permission prompts and questions.
     pub prompts_host: bool,
-    /// `--tools ""`.
-    pub no_tools: bool,
+    /// `--tools`: the names of the offered tools; empty for none. `None` offers all.
+    pub tools: Option<Vec<String>>,
+    /// `--json-schema`: the model must return its result with the tool `StructuredOutput`.
+    pub json_schema: Option<serde_json::Value>,
     /// `--mcp-config`: JSON texts, or paths of files with JSON.
     pub mcp_configs: Vec<String>,
     /// `--allowedTools`: names of the tools that need no permission.
@@ -80,7 +82,18 @@ pub(super) fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Flags, 
             "--no-session-persistence" => flags.no_session = true,
             "--safe-mode" => flags.safe_mode = true,
             "--permission-prompt-tool" => flags.prompts_host = value()? == "stdio",
-            "--tools" => flags.no_tools = value()?.is_empty(),
+            "--tools" => {
+                let names = value()?;
+                let names = names.split([',', ' ']).filter(|name| !name.is_empty());
+                flags.tools = Some(names.map(str::to_owned).collect());
+            }
+            "--json-schema" => {
+                let schema = value()?;
+                flags.json_schema = Some(
+                    serde_json::from_str(&schema)
+                        .map_err(|_| "Error: Invalid JSON provided to --json-schema".to_owned())?,
+                );
+            }
             "--fork-session" => flags.fork_session = true,
             "--dangerously-skip-permissions" => flags.permission_mode = Some("bypassPermissions".to_owned()),
             "--input-format" => flags.input_lines = value()? == "stream-json",
@@ -186,10 +199,16 @@ mod tests {
     fn parses_single_response_without_tools_or_session() {
         let arguments = ["-p", "--tools", "", "--no-session-persistence", "--safe-mode"];
         let flags = parse(arguments.into_iter().map(OsString::from));
-        let expected =
-            Flags { print: true, no_tools: true, no_session: true, safe_mode: true, ..Flags::default() };
+        let expected = Flags {
+            print: true,
+            tools: Some(Vec::new()),
+            no_session: true,
+            safe_mode: true,
+            ..Flags::default()
+        };
         assert_eq!(flags, Ok(expected));
-        assert_eq!(check("-p --tools Bash,Read").map(|flags| flags.no_tools), Ok(false));
+        let tools = Some(vec!["Bash".to_owned(), "Read".to_owned()]);
+        assert_eq!(check("-p --tools Bash,Read").map(|flags| flags.tools), Ok(tools));
     }
 
     #[test]

@@ -11,12 +11,15 @@ use super::flags::Flags;
 const TOOLS: [&str; 9] =
     ["AskUserQuestion", "Task", "Bash", "Edit", "Monitor", "Read", "WebFetch", "WebSearch", "Write"];
 
-pub(super) fn tools(flags: &Flags) -> &'static [&'static str] {
-    match (flags.no_tools, flags.prompts_host) {
-        (true, _) => &[],
-        (false, true) => &TOOLS,
-        (false, false) => &TOOLS[1..],
-    }
+/// The tool with which the model returns its result if there is a schema.
+pub(super) const STRUCTURED_OUTPUT: &str = "StructuredOutput";
+
+pub(super) fn tools(flags: &Flags) -> Vec<&'static str> {
+    let all = if flags.prompts_host { &TOOLS[..] } else { &TOOLS[1..] };
+    let is_offered =
+        |tool: &&str| flags.tools.as_ref().is_none_or(|names| names.iter().any(|name| name == tool));
+    let structured = flags.json_schema.as_ref().map(|_| STRUCTURED_OUTPUT);
+    all.iter().copied().filter(is_offered).chain(structured).collect()
 }
 
 pub(super) fn event(environment: &Environment, tools: &[&str], model: &str, mode: &str) -> Value {

@@ -1,5 +1,6 @@
 //! Decides which tools a permission mode allows without asking. The module is pure.
 
+use super::init::STRUCTURED_OUTPUT;
 use super::questions::ASK_USER_QUESTION;
 use serde_json::Value;
 
@@ -7,6 +8,7 @@ pub(super) fn allows(mode: &str, tool: &str) -> bool {
     match mode {
         // Every mode requires a person to answer a question.
         _ if tool == ASK_USER_QUESTION => false,
+        _ if tool == STRUCTURED_OUTPUT => true,
         "bypassPermissions" => true,
         "acceptEdits" => tool != "Bash",
         _ => tool == "Read",

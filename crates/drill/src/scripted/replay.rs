@@ -96,7 +96,7 @@ fn flood(flags: &Flags, environment: &Environment, flood: &Flood) -> io::Result<
     let model = flags.model.as_deref().unwrap_or("claude-sonnet-4-5");
     let mode = flags.permission_mode.as_deref().unwrap_or("default");
     let mut out = EventWriter::new(Output::Stream, session_id, rng);
-    out.system("init", init::event(environment, init::tools(flags), model, mode));
+    out.system("init", init::event(environment, &init::tools(flags), model, mode));
     // The fields around the text are about 300 bytes.
     let text = "x".repeat(flood.bytes.saturating_sub(300));
     let started = Instant::now();

@@ -42,6 +42,9 @@ impl Agent {
         if self.flags.partial_messages && !exchange.started_messages.is_empty() {
             result["begun_message_ids"] = json!(exchange.started_messages);
         }
+        if let Some(output) = &exchange.structured_output {
+            result["structured_output"] = output.clone();
+        }
         if let Some(run_id) = &exchange.origin {
             result["origin"] =
                 json!({"kind": "task-notification", "producer": "session-task", "runId": run_id});
@@ -51,9 +54,18 @@ impl Agent {
             result["user_message_uuids"] = json!(exchange.uuids);
         }
         let is_error = fill(&mut result, exchange, end);
+        if let Some(value) = self.structured_answer(&result) {
+            result["structured_output"] = value;
+        }
         self.exit_code = u8::from(is_error);
         self.results += 1;
         self.out.result(result);
+    }
+
+    /// Returns the answer as a value. The script decides whether it matches the schema.
+    fn structured_answer(&self, result: &Value) -> Option<Value> {
+        let text = result["result"].as_str().filter(|_| self.flags.json_schema.is_some())?;
+        serde_json::from_str(text).ok()
     }
 }
 

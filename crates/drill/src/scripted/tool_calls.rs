@@ -7,6 +7,7 @@ use super::agent::{Agent, Stop};
 use super::callbacks::HookDecision;
 use super::exchange::Exchange;
 use super::hooks::{HookResult, Verdict};
+use super::init;
 use super::permissions;
 use super::questions;
 use super::result::ExchangeEnd;
@@ -17,7 +18,13 @@ impl Agent {
     pub(super) fn run_tools(&mut self, exchange: &mut Exchange) -> Result<Option<ExchangeEnd>, Stop> {
         while let Some(call) = exchange.pending.first().cloned() {
             let (outcome, meta) = self.run_guarded(exchange, &call)?;
+            if call["name"] == init::STRUCTURED_OUTPUT && !outcome.is_error {
+                exchange.structured_output = Some(call["input"].clone());
+            }
             self.emit_outcome(exchange, &call, &outcome, meta);
+        }
+        if let Some(output) = &exchange.structured_output {
+            return Ok(Some(ExchangeEnd::Completed { text: output.to_string(), reason: "completed" }));
         }
         if exchange.hook_stopped {
             return Ok(Some(ExchangeEnd::Completed { text: String::new(), reason: "hook_stopped" }));
@@ -29,6 +36,10 @@ impl Agent {
     /// Runs one tool call, if the hooks and the permission mode allow it.
     fn run_guarded(&mut self, exchange: &mut Exchange, call: &Value) -> Result<(Outcome, Value), Stop> {
         let tool = call["name"].as_str().unwrap_or_default();
+        if self.flags.tools.is_some() && !init::tools(&self.flags).contains(&tool) {
+            let text = format!("<tool_use_error>Error: No such tool available: {tool}</tool_use_error>");
+            return Ok((Outcome::error(text), json!({})));
+        }
         if tool == questions::ASK_USER_QUESTION && !self.flags.prompts_host {
             return Ok((Outcome::error(questions::DISABLED.to_owned()), json!({})));
         }

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use super::agent::{Agent, Stop};
 use super::inbox::InboxEvent;
+use super::init;
 use super::questions;
 use super::shell::{Background, Shell};
 
@@ -54,11 +55,29 @@ impl Agent {
                 let detail = json!({"questions": input["questions"], "answers": input["answers"]});
                 Ok(Outcome::success(questions::render_answers(input), detail))
             }
+            init::STRUCTURED_OUTPUT => Ok(self.structured_output(input)),
             other => Ok(self.servers.call(other, input).unwrap_or_else(|| {
                 Outcome::error(format!(
                     "<tool_use_error>Error: No such tool available: {other}</tool_use_error>"
                 ))
             })),
+        }
+    }
+
+    /// Accepts a result that has the required fields of the schema, each of its type.
+    fn structured_output(&self, input: &Value) -> Outcome {
+        let schema = self.flags.json_schema.as_ref().unwrap_or(&Value::Null);
+        let required = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
+        let fits = |field: &str| match schema["properties"][field]["type"].as_str() {
+            Some("boolean") => input[field].is_boolean(),
+            Some("array") => input[field].is_array(),
+            Some(_) | None => !input[field].is_null(),
+        };
+        match required.into_iter().find(|field| !fits(field)) {
+            Some(field) => {
+                Outcome::error(format!("Output does not match required schema: /{field} has another type"))
+            }
+            None => Outcome::success("Structured output provided successfully", Value::Null),
         }
     }
 

@@ -2,8 +2,8 @@
 //! contain text of the agent.
 
 use longhaul_core::{
-    AfterAttempt, FoundAttempt, Phase, Record, ResumeStrategy, Run, SessionFileState, StopCause,
-    StrategyReason, SummaryResult,
+    AfterAttempt, AfterWait, FoundAttempt, Phase, Record, ResumeStrategy, ReviewResult, Run,
+    SessionFileState, StopCause, StrategyReason, SummaryResult,
 };
 use longhaul_store::rfc3339;
 use serde::Serialize;
@@ -115,6 +115,16 @@ pub(super) fn describe_record(record: &Record, run: &Run) -> Vec<DiagnosticNote>
             let result = wire_text(result);
             vec![DiagnosticNote::new(format!("check_{result}"), "check finished").with("result", result)]
         }
+        Record::ReviewEnded { result, .. } => {
+            let name = format!("review_{}", result.as_str());
+            let note = DiagnosticNote::new(name, "the reviewer finished").with("result", result.as_str());
+            let note = match result {
+                ReviewResult::Passed => note,
+                ReviewResult::Failed(missing) => note.with("missing", missing.to_string()),
+                ReviewResult::NoVerdict(fault) => note.with("fault", fault.as_str()),
+            };
+            [note].into_iter().chain(waiting(run)).collect()
+        }
         Record::RunReopened { .. } => vec![DiagnosticNote::new("reopened", "run resumed")],
         Record::RunFinished { outcome, .. } => {
             let kind = outcome.kind.as_str();
@@ -131,6 +141,7 @@ pub(super) fn describe_record(record: &Record, run: &Run) -> Vec<DiagnosticNote>
         | Record::AttemptSpawned { .. }
         | Record::SummaryStarted { .. }
         | Record::CheckStarted { .. }
+        | Record::ReviewStarted { .. }
         | Record::SummaryEnded { .. }
         | Record::SessionOpened { .. }
         | Record::ProgressMade { .. }
@@ -179,10 +190,14 @@ fn describe_attempt_end(record: &Record, attempt: u32) -> Vec<DiagnosticNote> {
 
 /// Returns a note for the current wait, unless the next attempt starts at once.
 fn waiting(run: &Run) -> Option<DiagnosticNote> {
-    let Phase::Waiting { since, until, plan } = &run.state().phase else { return None };
-    let note = DiagnosticNote::new("wait", format!("waiting for attempt {}", plan.attempt));
+    let Phase::Waiting { since, until, next } = &run.state().phase else { return None };
+    let title = match next {
+        AfterWait::Attempt(plan) => format!("waiting for attempt {}", plan.attempt),
+        AfterWait::Review(_) => "waiting for the next reviewer".to_owned(),
+    };
+    let note = DiagnosticNote::new("wait", title);
     let note = note.with("until", rfc3339(*until)).with("duration", until.since(*since).to_string());
-    Some(match run.state().fault {
+    Some(match run.state().wait_fault() {
         Some(fault) => note.with("fault", fault.as_str()),
         None => note,
     })

@@ -3,10 +3,11 @@
 use super::attempt_process::EndedProcess;
 use super::background::record_stopped_tasks;
 use super::check_run::check_output_for;
+use super::one_shot::EndedOneShot;
 use super::sessions::PreparedSession;
 use super::stream_replay::tail_of;
 use super::subscribers::Subscribers;
-use super::summary_run::{EndedSummary, summary_for};
+use super::summary_run::summary_for;
 use super::world_config::WorldConfig;
 use crate::handoff::conversation_of;
 use longhaul_agent::{AttemptSnapshot, Decoder, PriorAttempts};
@@ -56,8 +57,9 @@ impl EndedAttempts {
         evidence
     }
 
-    pub(crate) fn add_summary(&mut self, summary: EndedSummary) -> Evidence {
-        let EndedSummary { dir, decoder, evidence } = summary;
+    /// Adds a summary or a review, and returns its evidence.
+    pub(crate) fn add_one_shot(&mut self, ended: EndedOneShot) -> Evidence {
+        let EndedOneShot { dir, decoder, evidence } = ended;
         self.streams.push(EndedStream { dir, decoder });
         evidence
     }
@@ -81,6 +83,12 @@ impl EndedAttempts {
                 conversation_of(dir, dialect, &config.spec().prompt, plan.attempt - 1).unwrap_or_default();
             self.prior.summary = summary_for(config, plan);
         }
+    }
+
+    /// Returns the agent's last message, complete or partial.
+    pub(crate) fn last_message(&self) -> Option<&str> {
+        let AttemptSnapshot { result, last_text, .. } = &self.snapshot;
+        result.as_deref().or_else(|| Some(last_text.as_str()).filter(|text| !text.is_empty()))
     }
 
     pub(crate) fn is_empty(&self) -> bool {

@@ -2,11 +2,15 @@
 //! exits on its own even without a supervisor.
 
 use super::agent_process::{AgentProcess, LaunchSpec};
+use super::process_discovery::exit_of;
 use super::run_marker::RunMarker;
 use super::stream_replay::{decode, tail_of};
 use super::sweep::sweep;
-use longhaul_agent::{Decoder, Dialect, DoneSignals, Guards};
+use super::world_config::WorldConfig;
+use crate::failpoints::{self, Failpoint};
+use longhaul_agent::{Decoder, Dialect, DoneSignals, Guards, Invocation};
 use longhaul_core::{Evidence, Exit, ProcessId, SpawnError, StopLevel};
+use longhaul_store::AttemptDir;
 use std::io;
 use std::path::Path;
 
@@ -50,6 +54,51 @@ impl OneShotProcess {
         self.exit = Some(exit);
         Ok(exit)
     }
+}
+
+/// A model's process that ended. Its files contain the answer.
+pub(crate) struct EndedOneShot {
+    pub(crate) dir: AttemptDir,
+    pub(crate) decoder: Box<dyn Decoder>,
+    pub(crate) evidence: Evidence,
+}
+
+impl EndedOneShot {
+    /// Reads the files of a process that a dead supervisor started in this directory. It must be stopped.
+    pub(crate) fn find(config: &WorldConfig<'_>, dir: AttemptDir) -> EndedOneShot {
+        let exit = exit_of(&dir);
+        EndedOneShot::read(config, dir, exit)
+    }
+
+    pub(crate) fn read(config: &WorldConfig<'_>, dir: AttemptDir, exit: Exit) -> EndedOneShot {
+        let (stream, stderr) = (dir.stream_path(), dir.stderr_path());
+        let (evidence, decoder) = evidence_of(config.dialect.as_ref(), &stream, &stderr, exit);
+        EndedOneShot { dir, decoder, evidence }
+    }
+}
+
+/// Starts a model with its files in `dir`, and returns the created directory.
+pub(crate) fn start_model(
+    config: &WorldConfig<'_>,
+    dir: AttemptDir,
+    invocation: Invocation,
+) -> Result<(OneShotProcess, AttemptDir), SpawnError> {
+    let no_resources = |_| SpawnError::NoResources;
+    let dir = dir.create().map_err(no_resources)?;
+    let stdout = dir.create_stream().map_err(no_resources)?;
+    let stderr = dir.create_stderr().map_err(no_resources)?;
+    let launch = LaunchSpec::new(&invocation, &config.environment, &config.marker, stdout, stderr);
+    // For people.
+    let _ = dir.write(&launch.argv());
+    let (process, process_id) = OneShotProcess::start(launch, invocation.stdin).map_err(|(kind, _)| kind)?;
+    failpoints::agent_is(process_id.pid);
+    failpoints::hit(Failpoint::Spawned);
+    Ok((process, dir))
+}
+
+/// Returns the evidence of a process that could not be started.
+pub(crate) fn unspawned(error: SpawnError) -> Evidence {
+    Evidence { startup: error.startup(), ..Evidence::from_exit(Exit::NeverSpawned) }
 }
 
 /// Returns the evidence of a process from its files. The answer is in the decoder's snapshot.

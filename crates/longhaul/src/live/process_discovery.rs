@@ -53,8 +53,11 @@ fn unjournaled_agent(marker: &RunMarker, attempt: u32) -> Option<ProcessId> {
 pub(crate) fn stream_of_original(marker: &RunMarker, dir: &RunDir) -> Option<PathBuf> {
     let inode = |path: &Path| fs::metadata(path).ok().map(|metadata| (metadata.dev(), metadata.ino()));
     let attempts = dir.attempts().unwrap_or_default();
-    let streams =
-        attempts.iter().flat_map(|attempt| [attempt.stream_path(), attempt.summary().stream_path()]);
+    let reviews = dir.reviews().unwrap_or_default();
+    let streams = attempts
+        .iter()
+        .flat_map(|attempt| [attempt.stream_path(), attempt.summary().stream_path()])
+        .chain(reviews.iter().map(AttemptDir::stream_path));
     let own_streams: Vec<_> = streams.filter_map(|path| inode(&path)).collect();
     let agents = processes_with(marker).into_iter().filter(|(pid, _)| marker.is_last_on(*pid));
     agents.into_iter().find_map(|(pid, _)| {

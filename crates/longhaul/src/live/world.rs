@@ -7,8 +7,9 @@ use super::check_run::CheckRun;
 use super::clock::LiveClock;
 use super::ended_attempts::EndedAttempts;
 use super::file_watch::FileWatch;
-use super::one_shot::OneShotProcess;
+use super::one_shot::{OneShotProcess, unspawned};
 use super::requests::CancelRequests;
+use super::review_run::ReviewRun;
 use super::run_sessions::{RunSessions, SessionRefusal, continuity_of};
 use super::subscriber::WorldView;
 use super::subscribers::Subscribers;
@@ -109,7 +110,9 @@ impl World for LiveWorld<'_> {
 
     async fn perform(&mut self, action: Action) -> Result<(), SuperviseError> {
         self.sync()?;
-        if matches!(action, Action::Spawn(_) | Action::StartSummary(_)) && !self.config.missing.is_empty() {
+        if matches!(action, Action::Spawn(_) | Action::StartSummary(_) | Action::StartReview(_))
+            && !self.config.missing.is_empty()
+        {
             let (run, names) = (self.config.dir.id().clone(), self.config.missing.clone());
             return Err(SuperviseError::MissingVariables { run, names });
         }
@@ -125,6 +128,12 @@ impl World for LiveWorld<'_> {
             Action::StartCheck(number) => {
                 let check = CheckRun::start(&self.config, number)?;
                 self.continue_check(check);
+            }
+            Action::StartReview(plan) => {
+                match ReviewRun::start(&self.config, &plan, self.ended.last_message()).await {
+                    Ok(review) => self.one_shot = Some(OneShotRun::Review(review)),
+                    Err(error) => self.events.push_back(Event::ReviewEnded(unspawned(error))),
+                }
             }
             Action::StopSummary | Action::StopCheck => self.end_one_shot(true).await?,
             Action::Spawn(plan) => self.spawn(&plan)?,
@@ -323,8 +332,12 @@ impl LiveWorld<'_> {
                 self.continue_check(check);
             }
             Some(OneShotRun::Summary(summary)) => {
-                let evidence = self.ended.add_summary(summary.end(&self.config).await?);
+                let evidence = self.ended.add_one_shot(summary.end(&self.config).await?);
                 self.events.push_back(Event::SummaryEnded(SummaryReport::Ended(evidence)));
+            }
+            Some(OneShotRun::Review(review)) => {
+                let evidence = self.ended.add_one_shot(review.end(&self.config, stopped).await?);
+                self.events.push_back(Event::ReviewEnded(evidence));
             }
             None => {}
         }
@@ -344,6 +357,7 @@ impl LiveWorld<'_> {
         let agent = self.attempt.as_ref().and_then(AttemptProcess::exit);
         let check = match &self.one_shot {
             Some(OneShotRun::Check(check)) => check.process.exit(),
+            Some(OneShotRun::Review(review)) => review.process.exit(),
             Some(OneShotRun::Summary(_)) | None => None,
         };
         if !agent.or(check).is_some_and(is_by_signal) {
@@ -394,9 +408,10 @@ impl LiveWorld<'_> {
     }
 }
 
-/// A running check or summary.
+/// A running check, review or summary.
 enum OneShotRun {
     Check(CheckRun),
+    Review(ReviewRun),
     Summary(SummaryRun),
 }
 
@@ -404,6 +419,7 @@ impl OneShotRun {
     fn process(&mut self) -> &mut OneShotProcess {
         match self {
             OneShotRun::Check(check) => &mut check.process,
+            OneShotRun::Review(review) => &mut review.process,
             OneShotRun::Summary(summary) => &mut summary.process,
         }
     }

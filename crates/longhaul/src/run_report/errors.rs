@@ -12,7 +12,7 @@ const LINES_MAX: usize = 20;
 // Enough for 20 lines of ordinary length. It also limits a single endless line.
 const BYTES_MAX: u64 = 4 << 10;
 
-/// The check that failed last.
+/// The check that failed last, or whose reviewer gave no verdict.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FailedCheck {
     /// Its ordinal in the run, from 1.
@@ -25,7 +25,7 @@ pub struct FailedCheck {
 
 impl FailedCheck {
     pub(super) fn read(dir: &RunDir, state: &State, outcome: Outcome) -> Option<FailedCheck> {
-        if outcome.kind != OutcomeKind::CheckFailed {
+        if outcome.kind != OutcomeKind::CheckFailed && !lacks_verdict(state, outcome) {
             return None;
         }
         let path = dir.check_output_path(state.checks);
@@ -65,6 +65,13 @@ fn reason(state: &State, outcome: Outcome, check: Option<&FailedCheck>) -> Strin
         return fault.map_or_else(|| exhausted.clone(), |fault| format!("{exhausted}, and {fault}"));
     }
     if let Some(FailedCheck { number, log, .. }) = check {
+        if lacks_verdict(state, outcome) {
+            let fault = fault.unwrap_or_default();
+            return format!(
+                "check {number}: the reviewer gave no verdict, because {fault}; see {}",
+                log.display()
+            );
+        }
         return format!("check {number} failed; its output is in {}", log.display());
     }
     let clause = match outcome.kind {
@@ -83,6 +90,11 @@ fn reason(state: &State, outcome: Outcome, check: Option<&FailedCheck>) -> Strin
         OutcomeKind::Suspended => return format!("{} suspended the run", actor(outcome.cancelled_by)),
     };
     fault.unwrap_or_else(|| clause.to_owned())
+}
+
+/// Returns whether the run finished because its reviewer gave no verdict.
+fn lacks_verdict(state: &State, outcome: Outcome) -> bool {
+    state.no_verdict.is_some() && outcome.fault == state.no_verdict
 }
 
 fn actor(source: Option<CancelSource>) -> &'static str {

@@ -11,7 +11,7 @@ use crate::RunReport;
 use iteration::Iteration;
 use longhaul_core::{Moment, RunId, RunKey, WorkflowPolicy, WorkflowRecord};
 use longhaul_store::{Durability, Home, read_regular_to_string, replace, replace_json};
-use longhaul_workflow::archon::{IterationMeta, LogEvent, ProverMode, Row, Stage, progress, slug};
+use longhaul_workflow::archon::{IterationMeta, LogEvent, LogRow, ProverMode, Stage, progress, slug};
 use run_log::RunLog;
 use std::collections::BTreeMap;
 use std::fs::{self, DirBuilder};
@@ -278,7 +278,7 @@ impl ArchonFiles {
         }
         let (prover_count, failed) = current.prover_counts(&self.roles);
         let event = LogEvent::ParallelRoundEnd { prover_count, failed };
-        combined.extend(run_log::line(&Row { ts: at.into(), event }));
+        combined.extend(run_log::line(&LogRow { ts: at.into(), event }));
         let path = dir.join("provers-combined.jsonl");
         replace(&path, &combined, Durability::Process).map_err(|error| error.to_string())
     }

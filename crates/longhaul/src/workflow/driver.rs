@@ -5,14 +5,15 @@ use super::commands::Commands;
 use super::memory::available_bytes;
 use super::report::status;
 use super::results::{Results, result_of_run};
-use super::run_task::{RunSource, RunTask, RunWait, with_share};
+use super::run_task::{RunSource, RunTask, RunWait, StartError, with_share};
+use super::worktrees::{DoneRun, Worktrees};
 use super::{WorkflowError, WorkflowObserver, WorkflowReport, WorkflowView};
 use crate::failpoints::{self, Failpoint};
 use crate::live::LiveClock;
 use crate::{Canceller, Environment, RunError, RunReport, RunRequest, SuperviseError};
 use longhaul_core::{
-    CancelSource, Moment, Outcome, OutcomeKind, RunEnd, RunId, RunKey, RunShare, Workflow, WorkflowAction,
-    WorkflowEvent, WorkflowRecord,
+    CancelSource, ItemState, Moment, Outcome, OutcomeKind, RunEnd, RunId, RunKey, RunShare, Workflow,
+    WorkflowAction, WorkflowEvent, WorkflowRecord,
 };
 use longhaul_store::{
     Home, Journal, Placement, StoreError, SupervisorRequest, WorkflowDir, WorkflowPlan, WorkflowPosition,
@@ -24,6 +25,7 @@ use longhaul_workflow::{
 };
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::task::{JoinError, JoinSet};
@@ -40,13 +42,14 @@ pub(super) struct Driver<'a> {
     workflow: Workflow,
     journal: Journal<WorkflowRecord>,
     commands: Rc<Commands>,
+    worktrees: Option<Arc<Worktrees>>,
     results: Results,
     archon: Option<ArchonFiles>,
     observer: &'a mut dyn WorkflowObserver,
     cancels: mpsc::Receiver<CancelSource>,
     clock: LiveClock,
     /// Live runs, as tasks of this thread.
-    runs: JoinSet<(RunKey, Result<RunReport, RunError>)>,
+    runs: JoinSet<(RunKey, Result<RunReport, StartError>)>,
     cancellers: BTreeMap<RunKey, Canceller>,
     /// Own commands, each of which ends with an event.
     tasks: JoinSet<WorkflowEvent>,
@@ -66,6 +69,7 @@ impl<'a> Driver<'a> {
         workflow: Workflow,
         journal: Journal<WorkflowRecord>,
         commands: Rc<Commands>,
+        worktrees: Option<Arc<Worktrees>>,
         results: Results,
         archon: Option<ArchonFiles>,
         observer: &'a mut dyn WorkflowObserver,
@@ -80,6 +84,7 @@ impl<'a> Driver<'a> {
             workflow,
             journal,
             commands,
+            worktrees,
             results,
             archon,
             observer,
@@ -179,10 +184,7 @@ impl<'a> Driver<'a> {
                     run.cancel_by(source);
                 }
             }
-            WorkflowAction::Merge(phase) => {
-                let problem = Some("this version cannot merge worktrees".to_owned());
-                self.events.push_back(WorkflowEvent::Merged { phase, problem });
-            }
+            WorkflowAction::Merge(phase) => self.merge(phase),
             WorkflowAction::CheckUntil => self.check_until(),
             // The caller returns with the outcome.
             WorkflowAction::Finish(_) => {}
@@ -254,6 +256,22 @@ impl<'a> Driver<'a> {
         self.events.push_back(WorkflowEvent::MemoryMeasured { is_enough });
     }
 
+    /// Merges the results of the runs that are done.
+    fn merge(&mut self, phase: usize) {
+        let Some(worktrees) = self.worktrees.clone() else { return };
+        let name = &self.plan.policy.phases[phase].name;
+        let is_done = |(_, item): &(RunKey, &ItemState)| item.outcome() == Some(Outcome::DONE);
+        let done = self.workflow.state().items(phase).filter(is_done).map(|(key, item)| DoneRun {
+            run: self.run_id(key),
+            title: if item.name.is_empty() { name.clone() } else { format!("{name}: {}", item.name) },
+        });
+        let done: Vec<DoneRun> = done.collect();
+        self.tasks.spawn_blocking(move || {
+            let problem = worktrees.merge(&done).err();
+            WorkflowEvent::Merged { phase, problem }
+        });
+    }
+
     fn check_until(&mut self) {
         let Some(until) = self.file.until() else { return };
         let holds = match &until.condition {
@@ -280,7 +298,8 @@ impl<'a> Driver<'a> {
                 Err(problem) => return self.end_unstarted(key, id, problem),
             },
         };
-        self.with_archon_files(|archon| archon.start_log(key, id));
+        self.with_archon_files(|archon| archon.start_log(key, id.clone()));
+        let worktrees = self.worktrees.clone().filter(|_| self.plan.policy.phases[key.phase].has_worktrees);
         let (canceller, cancels) = Canceller::new();
         self.cancellers.insert(key, canceller.clone());
         let task = RunTask {
@@ -291,7 +310,13 @@ impl<'a> Driver<'a> {
             environment: self.environment.clone(),
             waits: self.waits.0.clone(),
         };
-        self.runs.spawn_local(async move { (key, task.drive(source, canceller, cancels).await) });
+        self.runs.spawn_local(async move {
+            let result = match task.prepare(&source, &id, worktrees).await {
+                Ok(()) => task.drive(source, canceller, cancels).await.map_err(StartError::Run),
+                Err(error) => Err(error),
+            };
+            (key, result)
+        });
         Ok(())
     }
 
@@ -337,6 +362,9 @@ impl<'a> Driver<'a> {
         let spec = with_share(self.plan.runs[key.phase].clone(), share).with(|spec| {
             spec.prompt = prompt;
             spec.guards.edit_paths = edit_paths;
+            if let Some(worktrees) = self.worktrees.as_ref().filter(|_| phase.has_worktrees) {
+                spec.cwd = worktrees.cwd_of(id, &spec.cwd);
+            }
             spec.result_schema = file.schema.as_ref().map(|schema| schema.as_json().to_string());
         });
         let position = WorkflowPosition {
@@ -365,7 +393,7 @@ impl<'a> Driver<'a> {
 
     /// Returns whether another run of the phase was started in this iteration.
     fn home_has_run_of(&self, key: RunKey) -> bool {
-        let is_other = |(other, item): (RunKey, &longhaul_core::ItemState)| {
+        let is_other = |(other, item): (RunKey, &ItemState)| {
             (other.item != key.item && item.share.is_some()) || other.item == key.item && other.retry > 0
         };
         self.workflow.state().items(key.phase).any(is_other)
@@ -403,14 +431,14 @@ impl<'a> Driver<'a> {
 
     fn run_ended(
         &mut self,
-        joined: Result<(RunKey, Result<RunReport, RunError>), JoinError>,
+        joined: Result<(RunKey, Result<RunReport, StartError>), JoinError>,
     ) -> Result<WorkflowEvent, SuperviseError> {
         let (key, result) = joined.map_err(std::io::Error::from)?;
         self.cancellers.remove(&key);
         let report = match result {
             Ok(report) => report,
-            Err(RunError::Aborted { source, .. }) => return Err(source),
-            Err(error @ (RunError::NotStarted(_) | RunError::ThreadEnded)) => {
+            Err(StartError::Run(RunError::Aborted { source, .. })) => return Err(source),
+            Err(error) => {
                 let outcome = Outcome { kind: OutcomeKind::NotStarted, ..Outcome::DONE };
                 let run = self.run_id(key);
                 let result = WorkflowResult { run, value: None, problem: Some(error.to_string()) };

@@ -1,5 +1,6 @@
 //! The reasons why a workflow cannot start or continue.
 
+use super::WorktreeError;
 use crate::SuperviseError;
 use longhaul_core::{Outcome, RunId};
 use longhaul_store::StoreError;
@@ -16,6 +17,9 @@ pub enum WorkflowError {
     /// The stored workflow file cannot be read by this version.
     #[error("{0}")]
     File(#[from] WorkflowFileError),
+    /// The project cannot have worktrees, but a phase needs them.
+    #[error(transparent)]
+    Worktrees(#[from] WorktreeError),
     /// The workflow has already finished.
     #[error("workflow {workflow} has already finished: {}", outcome.kind)]
     AlreadyFinished {

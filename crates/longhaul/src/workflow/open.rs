@@ -5,17 +5,17 @@ use super::archon_files::ArchonFiles;
 use super::commands::Commands;
 use super::driver::Driver;
 use super::results::Results;
+use super::worktrees::{Worktrees, check_worktrees};
 use super::{WorkflowError, WorkflowObserver, WorkflowRequest, WorkflowStart};
 use crate::Environment;
-use crate::recover::{EXIT_POLL_INTERVAL, EXIT_POLLS_MAX};
 use crate::live::{RunMarker, random_seed};
+use crate::recover::{EXIT_POLL_INTERVAL, EXIT_POLLS_MAX};
 use jiff::Zoned;
-use longhaul_core::{CancelSource, Moment, Workflow, WorkflowEvent, WorkflowRecord};
-use longhaul_store::{
-    Home, Journal, LoadedJournal, NewWorkflow, StoreError, WorkflowDir, WorkflowPlan,
-};
+use longhaul_core::{CancelSource, Moment, Workflow, WorkflowEvent, WorkflowPolicy, WorkflowRecord};
+use longhaul_store::{Home, Journal, LoadedJournal, NewWorkflow, StoreError, WorkflowDir, WorkflowPlan};
 use longhaul_workflow::WorkflowFile;
 use std::path::Path;
+use std::sync::Arc;
 use tokio::sync::mpsc;
 
 pub(super) async fn open(
@@ -55,6 +55,9 @@ pub(super) async fn open(
         }
     };
     let file = WorkflowFile::parse(&plan.file.text, plan.file.path.as_path(), &plan.parameters)?;
+    let worktrees = needs_worktrees(&plan.policy)
+        .then(|| Worktrees::open(plan.project_dir.as_path(), home.path(), &dir).map(Arc::new))
+        .transpose()?;
     observer.on_start(&dir, &plan);
     let marker = RunMarker::for_workflow(dir.id(), &plan.marker);
     let project_dir = plan.project_dir.as_path().to_owned();
@@ -68,8 +71,21 @@ pub(super) async fn open(
     }
     let archon = archon_files(&home, &dir, &plan, &file, &loaded, observer);
     let workflow = Workflow::replay(loaded.records());
-    let driver =
-        Driver::new(home, environment, dir, plan, file, workflow, journal, commands, results, archon, observer, cancels);
+    let driver = Driver::new(
+        home,
+        environment,
+        dir,
+        plan,
+        file,
+        workflow,
+        journal,
+        commands,
+        worktrees,
+        results,
+        archon,
+        observer,
+        cancels,
+    );
     Ok((driver, first))
 }
 
@@ -102,17 +118,11 @@ fn create(
     let now = Zoned::now();
     let started_at = Moment(now.timestamp().as_millisecond() as u64);
     let _lock = home.lock_project(&request.project_dir, None)?;
-    let WorkflowRequest {
-        name,
-        project_dir,
-        file,
-        parameters,
-        focus,
-        policy,
-        runs,
-        origins,
-        memory_reserve,
-    } = request;
+    if needs_worktrees(&request.policy) {
+        check_worktrees(&request.project_dir, home.path())?;
+    }
+    let WorkflowRequest { name, project_dir, file, parameters, focus, policy, runs, origins, memory_reserve } =
+        request;
     let plan = WorkflowPlan {
         longhaul_version: env!("CARGO_PKG_VERSION").to_owned(),
         started_at: started_at.into(),
@@ -129,6 +139,10 @@ fn create(
     };
     let NewWorkflow { dir, journal } = home.create_workflow(&now.date(), random_seed(), &plan)?;
     Ok((dir, plan, journal))
+}
+
+fn needs_worktrees(policy: &WorkflowPolicy) -> bool {
+    policy.phases.iter().any(|phase| phase.has_worktrees)
 }
 
 type Opened = (WorkflowPlan, Journal<WorkflowRecord>, LoadedJournal<WorkflowRecord>);

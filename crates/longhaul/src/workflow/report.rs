@@ -82,7 +82,8 @@ fn errors(
     for phase in &status.phases {
         errors.extend(phase.problem.iter().map(|problem| format!("phase `{}`: {problem}", phase.name)));
         let failed = phase.items.iter().filter(|item| {
-            let unfailed = ["pending", "running", OutcomeKind::Done.as_str(), OutcomeKind::Suspended.as_str()];
+            let unfailed =
+                ["pending", "running", OutcomeKind::Done.as_str(), OutcomeKind::Suspended.as_str()];
             !unfailed.contains(&item.status.as_str())
         });
         errors.extend(failed.filter_map(|item| {

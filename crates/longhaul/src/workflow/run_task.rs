@@ -1,18 +1,25 @@
 //! One run of a workflow, as a task of this process: starts, continues or follows the run and reports its waits. It
 //! never decides what follows.
 
+use super::WorktreeError;
+use super::worktrees::Worktrees;
 use crate::observer::{Observer, StepView};
 use crate::recover::is_outcome_published;
 use crate::run_start::{ObservedRun, RunStart};
 use crate::{Canceller, Environment, ResumeOptions, RunError, RunReport, RunRequest, SuperviseError};
-use longhaul_core::{CancelSource, Fault, Limits, Moment, Phase, Run, RunKey, RunShare, RunSpec, Step};
+use longhaul_core::{
+    CancelSource, Fault, Limits, Moment, Phase, Run, RunId, RunKey, RunShare, RunSpec, Step,
+};
 use longhaul_store::{Home, Journal, RunDir, StoreError};
+use std::sync::Arc;
+use thiserror::Error;
 use tokio::sync::mpsc;
+use tokio::task::JoinError;
 
 // A supervisor that starts or exits between two checks changes the required action, once or twice.
 const CHECKS_MAX: u32 = 4;
 
-/// What a run needs from its workflow.
+/// A run with everything that it needs from its workflow.
 pub(super) struct RunTask {
     pub(super) key: RunKey,
     pub(super) share: RunShare,
@@ -36,7 +43,33 @@ pub(super) enum RunSource {
     New(Box<RunRequest>),
 }
 
+/// The reason why a run could not start or continue.
+#[derive(Debug, Error)]
+pub(super) enum StartError {
+    #[error(transparent)]
+    Run(RunError),
+    /// Its worktree could not be created.
+    #[error("{0}; {hint}", hint = .0.hint())]
+    Worktree(WorktreeError),
+    /// The thread that creates its worktree ended.
+    #[error("cannot create the worktree: {0}")]
+    Thread(JoinError),
+}
+
 impl RunTask {
+    /// Creates the worktree of a new run, if it has one.
+    pub(super) async fn prepare(
+        &self,
+        source: &RunSource,
+        id: &RunId,
+        worktrees: Option<Arc<Worktrees>>,
+    ) -> Result<(), StartError> {
+        let (Some(worktrees), RunSource::New(request)) = (worktrees, source) else { return Ok(()) };
+        let (id, cwd) = (id.clone(), request.spec.cwd.clone());
+        let created = tokio::task::spawn_blocking(move || worktrees.create(&id, &cwd)).await;
+        created.map_err(StartError::Thread)?.map_err(StartError::Worktree)
+    }
+
     /// Drives the run to its outcome. If it has finished already, its report is read.
     pub(super) async fn drive(
         self,

@@ -11,7 +11,10 @@ use longhaul_core::{
 pub(crate) struct CheckWatch {
     /// Whether the last attempt ended with a done claim.
     claimed_done: bool,
+    /// The running commands. Another oracle watches the reviewer.
     process: SideProcess,
+    /// Whether the check started and did not end.
+    is_open: bool,
     /// Result of the last check, until the next decision.
     result: Option<CheckResult>,
     failed: u32,
@@ -19,6 +22,10 @@ pub(crate) struct CheckWatch {
 
 fn timeout(facts: &Facts) -> Option<Span> {
     facts.policy.checks.as_ref().and_then(|checks| checks.timeout)
+}
+
+fn is_reviewed(facts: &Facts) -> bool {
+    facts.policy.checks.as_ref().is_some_and(|checks| checks.review.is_some())
 }
 
 impl CheckWatch {
@@ -43,10 +50,11 @@ impl CheckWatch {
                     && self.process.since.is_none()
                     && !is_cancelled;
                 ensure(allowed, Oracle::Checks, || format!("a check starts without a reason: {self:?}"))?;
-                self.claimed_done = false;
+                (self.claimed_done, self.is_open) = (false, true);
                 self.process.start(*at);
             }
-            Record::CheckStopOrdered { at, cause } => {
+            Record::ReviewStarted { .. } => self.process = SideProcess::default(),
+            Record::CheckStopOrdered { at, cause } if self.process.since.is_some() => {
                 let allowed = self.process.may_stop(*at, *cause, timeout(facts), facts)
                     || self.process.since.is_some()
                         && *cause == StopCause::LimitReached
@@ -59,12 +67,16 @@ impl CheckWatch {
             Record::CheckEnded { result, .. } => {
                 // A check that is stopped for a suspension has no result, because it runs again. A check that
                 // finishes just before the stop has one.
+                // A review ends without a result if the run ends.
+                let ends_review = is_reviewed(facts) && (is_cancelled || facts.is_limit_exhausted());
                 let is_expected = *result != CheckResult::Stopped
-                    || self.process.stop_cause.is_some() && facts.suspending_since.is_none();
-                ensure(self.process.since.is_some() && is_expected, Oracle::Checks, || {
+                    || self.process.stop_cause.is_some() && facts.suspending_since.is_none()
+                    || ends_review;
+                ensure(self.is_open && is_expected, Oracle::Checks, || {
                     format!("a check ended that did not run: {self:?}")
                 })?;
-                (self.process, self.result) = (SideProcess::default(), Some(*result));
+                (self.process, self.is_open) = (SideProcess::default(), false);
+                self.result = Some(*result);
                 self.failed += u32::from(*result != CheckResult::Passed);
             }
             Record::AttemptStarted { plan, .. } => {
@@ -96,6 +108,12 @@ impl CheckWatch {
         let has_passed = result == Some(CheckResult::Passed);
         let valid = match outcome.kind {
             OutcomeKind::Done => facts.policy.checks.is_none() || has_passed,
+            // A reviewer gave no verdict. Another oracle judges its retries.
+            OutcomeKind::CheckFailed | OutcomeKind::RetryLater | OutcomeKind::NeedsPerson
+                if is_reviewed(facts) && outcome.fault.is_some() && result.is_some() =>
+            {
+                !has_passed
+            }
             OutcomeKind::CheckFailed => {
                 let failures_max =
                     facts.policy.checks.as_ref().map_or(u32::MAX, |checks| checks.failures_max);

@@ -27,7 +27,10 @@ impl ClockWatch {
             }
             Record::AttemptEnded { next, .. } => self.retries = matches!(next, AfterAttempt::Attempt { .. }),
             Record::Swept { at, .. } if self.retries => self.waits_since = Some(*at),
-            Record::AttemptStarted { at, .. } | Record::RunFinished { at, .. } => {
+            Record::ReviewEnded { at, retry_at: Some(_), .. } => self.waits_since = Some(*at),
+            Record::AttemptStarted { at, .. }
+            | Record::ReviewStarted { at, .. }
+            | Record::RunFinished { at, .. } => {
                 if let Some(since) = self.waits_since.take() {
                     self.waiting = self.waiting + at.since(since);
                 }

@@ -5,8 +5,8 @@ use super::facts::Facts;
 use super::{Oracle, OracleResult, Violation, ensure};
 use longhaul_core::{
     AfterAttempt, AgentResult, AttemptPlan, Event, Evidence, Fault, FoundAttempt, Limit, LimitThreshold,
-    Moment, Notice, Outcome, OutcomeKind, PromptKind, Record, Remaining, Remedy, SessionPlan, Span,
-    StopCause, StopLevel, TerminalReason, Tokens, Usage, Usd, WrapUp,
+    Moment, Notice, Outcome, OutcomeKind, PromptKind, Record, Remaining, Remedy, ReviewPlan, SessionPlan,
+    Span, StopCause, StopLevel, TerminalReason, Tokens, Usage, Usd, WrapUp,
 };
 
 // Number of recent responses that determine the reserve.
@@ -258,6 +258,10 @@ impl LimitWatch {
                     self.remaining.budget.map(|usd| Usd(usd.0.saturating_sub(money(usage))));
                 self.is_exhausted = self.has_exhausted_limit(facts, *at);
             }
+            Record::ReviewEnded { usage, .. } => {
+                self.ended_usage = self.ended_usage.plus(*usage);
+                self.late_usage = self.late_usage.plus(*usage);
+            }
             Record::RunReopened { .. } => self.wrap_ups = 0,
             _ => {}
         }
@@ -273,6 +277,15 @@ impl LimitWatch {
     pub(crate) fn check_spawn(&self, plan: &AttemptPlan) -> OracleResult {
         ensure(!self.is_exhausted && plan.remaining == self.remaining, Oracle::Limits, || {
             format!("attempt {} is spawned with {:?}: {self:?}", plan.attempt, plan.remaining)
+        })
+    }
+
+    /// Checks that a reviewer receives the remaining amounts, and that no limit is exhausted.
+    pub(crate) fn check_review(&self, plan: &ReviewPlan, facts: &Facts, at: Moment) -> OracleResult {
+        let remaining = self.remaining_at(facts, at);
+        let exhausted = self.has_exhausted_limit(facts, at);
+        ensure(!exhausted && plan.remaining == remaining, Oracle::Limits, || {
+            format!("{plan:?} is started, but {remaining:?} remains: {self:?}")
         })
     }
 

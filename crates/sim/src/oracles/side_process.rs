@@ -1,4 +1,4 @@
-//! Watches a process that runs between two attempts: a check or a summary.
+//! Watches a process that runs between two attempts: a check, a review or a summary.
 
 use super::facts::Facts;
 use longhaul_core::{Moment, Span, StopCause};

@@ -36,6 +36,7 @@ fn implies(record: &Record, action: &Action) -> bool {
             matches!(record, Record::AttemptStarted { plan, .. } if resumes(&plan.session))
         }
         Action::StartCheck(_) => matches!(record, Record::CheckStarted { .. }),
+        Action::StartReview(_) => matches!(record, Record::ReviewStarted { .. }),
         Action::StopCheck => matches!(record, Record::CheckStopOrdered { .. }),
         Action::StartSummary(_) => matches!(record, Record::SummaryStarted { .. }),
         Action::StopSummary => matches!(record, Record::SummaryStopOrdered { .. }),

@@ -2,8 +2,9 @@
 
 use crate::coverage::Coverage;
 use crate::oracles::{
-    AttemptCase, Bounds, CheckWatch, Facts, KeepGoingWatch, LimitWatch, Oracle, OracleResult, SessionWatch,
-    StallWatch, StopWatch, StrategyWatch, SummaryWatch, check_reaction, check_truth, check_wait, ensure,
+    AttemptCase, Bounds, CheckWatch, Facts, KeepGoingWatch, LimitWatch, Oracle, OracleResult, ReviewWatch,
+    SessionWatch, StallWatch, StopWatch, StrategyWatch, SummaryWatch, check_reaction, check_truth,
+    check_wait, ensure,
 };
 use crate::world::{EndedAttempt, World};
 use longhaul_core::{
@@ -16,6 +17,7 @@ pub(crate) struct OracleSet<'a> {
     pub facts: Facts<'a>,
     bounds: Bounds,
     checks: CheckWatch,
+    reviews: ReviewWatch,
     summaries: SummaryWatch,
     keep_going: KeepGoingWatch,
     pub strategies: StrategyWatch,
@@ -23,6 +25,8 @@ pub(crate) struct OracleSet<'a> {
     stalls: StallWatch,
     sessions: SessionWatch,
     stops: StopWatch,
+    /// End of the last sleep. Events of that moment precede its decisions.
+    woke_at: Option<Moment>,
     /// Whether the run was resumed, and its next attempt has not started yet.
     reopened: bool,
     /// Number of attempts before the run was resumed.
@@ -40,6 +44,7 @@ impl<'a> OracleSet<'a> {
             facts: Facts::new(policy),
             bounds: Bounds::default(),
             checks: CheckWatch::default(),
+            reviews: ReviewWatch::default(),
             summaries: SummaryWatch::default(),
             keep_going: KeepGoingWatch::default(),
             strategies: StrategyWatch::default(),
@@ -47,6 +52,7 @@ impl<'a> OracleSet<'a> {
             stalls: StallWatch::default(),
             sessions: SessionWatch::default(),
             stops: StopWatch::default(),
+            woke_at: None,
             reopened: false,
             attempts_before: 0,
             cancel_decided: None,
@@ -58,13 +64,19 @@ impl<'a> OracleSet<'a> {
     pub(crate) fn receive(&mut self, now: Moment, event: &Event) -> OracleResult {
         if !matches!(event, Event::Ticked | Event::Downtime(_) | Event::Recovered { .. }) {
             // Events of this moment are processed next.
-            let limited = self.limits.is_late(&self.facts, Moment(now.0 - 1));
+            let woke_now = self.woke_at == Some(now);
+            let limited = !woke_now && self.limits.is_late(&self.facts, Moment(now.0 - 1));
             self.checks.check_overdue(now, &self.facts, limited)?;
+            self.reviews.check_overdue(now, &self.facts, limited)?;
             self.summaries.check_overdue(now, &self.facts)?;
             self.stalls.check_overdue(now, event, &self.facts)?;
         }
+        if matches!(event, Event::Downtime(_)) {
+            self.woke_at = Some(now);
+        }
         self.facts.receive(now, event);
         self.strategies.receive(event);
+        self.reviews.receive(event);
         self.limits.receive(now, event, &self.facts);
         self.stops.receive(now, event);
         self.stalls.receive(now, event);
@@ -110,6 +122,8 @@ impl<'a> OracleSet<'a> {
         self.keep_going.on_record(record, &self.facts, &self.limits)?;
         self.limits.on_record(record, &self.facts)?;
         self.checks.on_record(record, &self.facts)?;
+        let is_alive = world.has_live_process();
+        self.reviews.on_record(record, &self.facts, world.reviewed.as_ref(), is_alive)?;
         // This match lists every record: consider for a new one which oracles must watch it.
         match record {
             Record::RunReopened { .. } => self.reopen(),
@@ -147,6 +161,7 @@ impl<'a> OracleSet<'a> {
                 }
             }
             Record::CheckEnded { result, .. } => coverage.count("check", result.as_str()),
+            Record::ReviewEnded { result, .. } => coverage.count("review", result.as_str()),
             Record::StallDeferred { .. } => coverage.count("stall", "deferred"),
             Record::AttemptEnded { at, fault, next, .. } => {
                 self.on_attempt_ended(*at, *fault, next, world, coverage)?;
@@ -159,6 +174,7 @@ impl<'a> OracleSet<'a> {
             | Record::ProgressMade { .. }
             | Record::InputClosed { .. }
             | Record::CheckStarted { .. }
+            | Record::ReviewStarted { .. }
             | Record::CheckStopOrdered { .. }
             | Record::Recovered { .. }
             | Record::Downtime { .. }

@@ -4,8 +4,8 @@ use crate::{parse_failed, trace};
 // Enough to reach everything, and few enough for an unoptimized build.
 const SEEDS: u64 = 6_000;
 
-// A workflow takes a tenth of the time of a run.
-const WORKFLOWS: u64 = 10_000;
+// The first thousand already reach everything.
+const WORKFLOWS: u64 = 3_000;
 
 fn check_failures(stats: &SwarmStats) {
     let failed: Vec<String> =

@@ -1,6 +1,7 @@
 //! Simulates one workflow of one seed: a loop between core and world, in the role of a supervisor.
 
 use super::WorkflowSize;
+use super::model::ModelPhase;
 use super::plan::WorkflowPlan;
 use super::watch::{Facts, WorkflowWatch};
 use super::world::WorkflowWorld;
@@ -20,7 +21,7 @@ const STEPS_MAX: u64 = 50_000;
 const TIME_MAX: Span = Span::from_hours(24 * 365 * 10);
 const KILLS_MAX: u32 = 12;
 const REOPENS_MAX: u32 = 2;
-// A tick can be in vain if the clock was set or a limit was reached in the meantime, but not twice in a row.
+// A tick can have no effect if the clock was set or a limit was reached in the meantime, but not twice in a row.
 const IDLE_TICKS_MAX: u32 = 2;
 
 pub(crate) struct WorkflowSim<'a> {
@@ -119,7 +120,11 @@ impl<'a> WorkflowSim<'a> {
         if kill == Some(KillPoint::MidAppend) {
             return self.crash(KillPoint::MidAppend);
         }
+        let starts = !step.records.is_empty();
         self.watch.on_event(&event);
+        ensure(starts || !self.watch.must_start(&event), Oracle::Ends, || {
+            "no run is live, and none starts, although memory is all that is short".to_owned()
+        })?;
         let worked = (!self.world.is_clock_set()).then_some(self.world.worked);
         let facts = Facts { at: now.at, worked };
         let WorkflowStep { records, actions } = step;
@@ -182,6 +187,8 @@ impl<'a> WorkflowSim<'a> {
     }
 
     fn perform(&mut self, action: &WorkflowAction) -> OracleResult {
+        let phases = &self.watch.model.phases;
+        let phase_is = |index: usize, is: fn(&ModelPhase) -> bool| phases.get(index).is_some_and(is);
         let is_journaled = match action {
             WorkflowAction::StartRun { key, .. } | WorkflowAction::ResumeRun { key, .. } => {
                 self.watch.model.runs.get(key).is_some_and(|run| run.is_live)
@@ -191,8 +198,8 @@ impl<'a> WorkflowSim<'a> {
                 model.cancelled_by.or(model.suspended_by).is_some() || model.is_time_exhausted
             }
             WorkflowAction::CheckUntil => self.watch.model.is_checking,
-            WorkflowAction::Merge(phase) => self.watch.model.phases[*phase].is_merged,
-            WorkflowAction::ListItems(phase) => self.watch.model.phases[*phase].is_started,
+            WorkflowAction::Merge(phase) => phase_is(*phase, |phase| phase.is_merged),
+            WorkflowAction::ListItems(phase) => phase_is(*phase, |phase| phase.is_started),
             WorkflowAction::Finish(_) | WorkflowAction::MeasureMemory => true,
         };
         ensure(is_journaled, Oracle::Journaled, || format!("{action:?} has no record"))?;

@@ -32,6 +32,21 @@ impl<'a> WorkflowWatch<'a> {
         }
     }
 
+    /// Returns whether a run must start although memory is short: no event but a start could follow.
+    pub(crate) fn must_start(&self, event: &WorkflowEvent) -> bool {
+        let model = &self.model;
+        let is_short = matches!(event, WorkflowEvent::MemoryMeasured { is_enough: false });
+        let is_merging = model.phases.iter().any(|phase| phase.is_merged && phase.outcome.is_none());
+        let is_parked = model.parked().next().is_some();
+        is_short
+            && check_not_stopping(model).is_ok()
+            && model.outcome.is_none()
+            && !is_merging
+            && !is_parked
+            && model.live().next().is_none()
+            && model.last_start_at.is_some_and(|_| model.policy.start_gap == Span::ZERO)
+    }
+
     /// Judges a record, then takes it in.
     pub(crate) fn on_record(
         &mut self,

@@ -155,7 +155,11 @@ impl WorkflowWorld {
         self.pass_time(at);
         match event {
             WorldEvent::Driven(event) => {
-                self.apply(&event);
+                let is_end = self.apply(&event);
+                // An end may be reported twice, before anything else happens.
+                if is_end && self.rng.one_in(16) {
+                    self.queue.insert((self.now, 0), WorldEvent::Driven(event.clone()));
+                }
                 Some(event)
             }
             WorldEvent::Cancel(source) => Some(WorkflowEvent::CancelRequested(source)),
@@ -178,16 +182,20 @@ impl WorkflowWorld {
         WorkflowEvent::Downtime(span)
     }
 
-    fn apply(&mut self, event: &WorkflowEvent) {
+    /// Changes the run of an event. Returns whether the event ends a live run.
+    fn apply(&mut self, event: &WorkflowEvent) -> bool {
         match event {
             WorkflowEvent::RunWaits { key, waits } => self.run(*key).is_waiting = *waits,
             WorkflowEvent::RunEnded { key, end } => {
                 let run = self.run(*key);
+                let was_live = run.is_live;
                 (run.cost, run.active, run.end) = (end.cost, end.active, Some(*end));
                 (run.is_live, run.is_waiting) = (false, false);
+                return was_live;
             }
             _ => {}
         }
+        false
     }
 
     fn run(&mut self, key: RunKey) -> &mut WorldRun {

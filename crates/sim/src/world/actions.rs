@@ -19,6 +19,8 @@ impl World {
             Action::StartSummary(plan) => self.start_summary(plan.attempt),
             Action::StopSummary => self.stop_summary(),
             Action::StartCheck(_) => self.start_check(),
+            Action::StartReview(plan) => self.start_review(plan.review),
+            Action::StopCheck if self.reviewer.is_some() => self.stop_review(),
             Action::StopCheck => self.stop_check(),
             Action::Spawn(plan) => self.spawn(plan),
             Action::SendPrompt(prompt, _) => self.send_prompt(*prompt),
@@ -203,8 +205,11 @@ impl World {
         self.may_cancel_before(ends_at.min(self.now + Span::from_secs(60)));
     }
 
-    /// Stops the running check. It may finish at the same moment.
+    /// Stops the running check. It may finish at the same moment. A reviewer that could not start is gone.
     fn stop_check(&mut self) {
+        if self.timer(Timer::NoReview) != NEVER {
+            return;
+        }
         if !self.rng.one_in(16) {
             self.check_result = CheckResult::Stopped;
         }
@@ -250,6 +255,7 @@ impl World {
             Timer::NoSummary,
             // The check has no reader. The next supervisor stops it first.
             Timer::Check,
+            Timer::NoReview,
             Timer::Sweep,
             Timer::Probe,
         ] {

@@ -4,6 +4,7 @@ use super::agent::NEVER;
 use super::results::result_of;
 use super::{EndedAttempt, Timer, World};
 use crate::Interval;
+use crate::rng::Rng;
 use longhaul_core::{
     AgentResult, Event, Evidence, Exit, Fault, Moment, RateLimit, RateLimitStatus, Span, SpawnError,
     SummaryReport, Tokens, Usage, Usd,
@@ -30,7 +31,7 @@ const FAILURES: &[Fault] = &[
 // A few thousand tokens, from an instant refusal to a slow model.
 const ANSWER_TIME: Interval = Interval::new(300, 60_000);
 // SIGTERM takes effect within a moment, or SIGKILL follows.
-const STOP_DELAY: Interval = Interval::new(1, 600);
+pub(super) const STOP_DELAY: Interval = Interval::new(1, 600);
 
 impl World {
     /// Starts the summary for attempt number `attempt`.
@@ -49,7 +50,7 @@ impl World {
             let at = self.now + Span(self.rng.below(100));
             return self.set_timer(Timer::NoSummary, at);
         }
-        self.summarizer = Some(self.answer(attempt));
+        self.summarizer = Some(self.answer(attempt, self.mix.summary_fails));
         let hangs = self.rng.chance(self.mix.summary_hangs);
         let duration = if hangs { self.mix.hang } else { ANSWER_TIME };
         let at = self.now + Span(self.rng.log_uniform(duration));
@@ -58,7 +59,7 @@ impl World {
     }
 
     /// Moves a cancel or a sleep into this period, because summaries are too rare to be hit by chance.
-    fn hurry(&mut self, until: Moment) {
+    pub(super) fn hurry(&mut self, until: Moment) {
         let moments = until.since(self.now).0 + 1;
         for (timer, odds) in [(Timer::Cancel, self.mix.cancel), (Timer::Sleep, self.mix.sleep)] {
             if self.timer(timer) != NEVER || odds > 0 && self.rng.one_in(2) {
@@ -68,8 +69,9 @@ impl World {
         }
     }
 
-    fn answer(&mut self, attempt: u32) -> EndedAttempt {
-        let fails = self.rng.chance(self.mix.summary_fails);
+    /// Returns the future end of a model's process that answers once. `fails` is the chance that it fails.
+    pub(super) fn answer(&mut self, attempt: u32, fails: u32) -> EndedAttempt {
+        let fails = self.rng.chance(fails);
         let truth = fails.then(|| self.rng.pick(FAILURES));
         let result = match truth {
             None => Some(AgentResult::COMPLETED),
@@ -107,11 +109,7 @@ impl World {
 
     fn stop_summarizer(&mut self, at: Moment) {
         let Some(summarizer) = &mut self.summarizer else { return };
-        let (exit, truth) =
-            self.rng.pick(&[(Exit::Code(143), Fault::Interrupted), (Exit::Signal(9), Fault::Crashed)]);
-        summarizer.truth = Some(truth);
-        summarizer.evidence =
-            Evidence { usage: truncated_usage(self.rng.below(50_000)), ..Evidence::from_exit(exit) };
+        stop_answer(summarizer, &mut self.rng);
         self.set_timer(Timer::Summary, at);
     }
 
@@ -135,20 +133,33 @@ impl World {
             self.stop_summarizer(self.now);
             let _event = self.end_summary();
         }
-        let unspawned = || EndedAttempt::unspawned(attempt, Fault::Crashed, None);
-        let ended = self.summary.take().filter(|ended| ended.attempt == attempt);
-        let mut ended = ended.unwrap_or_else(unspawned);
-        // Neither the exit nor the reason of a failed start is known.
-        if ended.evidence.exit == Exit::NeverSpawned {
-            ended = unspawned();
-        } else {
-            ended.evidence.exit = Exit::Unobserved;
-        }
-        if ended.truth == Some(Fault::Interrupted) {
-            ended.truth = Some(Fault::Crashed);
-        }
+        let ended = find_answer(self.summary.take(), attempt);
         self.summary.insert(ended).evidence.clone()
     }
+}
+
+/// Stops a model's process before its answer.
+pub(super) fn stop_answer(process: &mut EndedAttempt, rng: &mut Rng) {
+    let (exit, truth) = rng.pick(&[(Exit::Code(143), Fault::Interrupted), (Exit::Signal(9), Fault::Crashed)]);
+    process.truth = Some(truth);
+    process.evidence = Evidence { usage: truncated_usage(rng.below(50_000)), ..Evidence::from_exit(exit) };
+}
+
+/// Returns the end of process number `number` as a new supervisor finds it. `last` is the last process.
+pub(super) fn find_answer(last: Option<EndedAttempt>, number: u32) -> EndedAttempt {
+    let unspawned = || EndedAttempt::unspawned(number, Fault::Crashed, None);
+    let ended = last.filter(|ended| ended.attempt == number);
+    let mut ended = ended.unwrap_or_else(unspawned);
+    // Neither the exit nor the reason of a failed start is known.
+    if ended.evidence.exit == Exit::NeverSpawned {
+        ended = unspawned();
+    } else {
+        ended.evidence.exit = Exit::Unobserved;
+    }
+    if ended.truth == Some(Fault::Interrupted) {
+        ended.truth = Some(Fault::Crashed);
+    }
+    ended
 }
 
 /// Returns the usage of a truncated answer. `cost` is in microdollars, by estimate.

@@ -2,8 +2,8 @@ use super::*;
 use longhaul_core::{
     AfterAttempt, AgentResult, AttemptPlan, CancelSource, Continuity, Evidence, Exit, Fault, Outcome,
     OutcomeKind, ProcessId, PromptKind, Questions, Remaining, Remedy, ResumeRequest, ResumeStrategy,
-    SessionFileState, SessionId, SessionPlan, SettingChange, Span, StopCause, StopLevel, StrategyReason,
-    SummaryResult, Usage, Usd,
+    ReviewResult, SessionFileState, SessionId, SessionPlan, SettingChange, Span, StopCause, StopLevel,
+    StrategyReason, SummaryResult, Usage, Usd,
 };
 use proptest::prelude::*;
 use std::fs;
@@ -74,6 +74,23 @@ fn steps() -> Vec<Vec<Record>> {
                 at,
                 result: SummaryResult::Failed(Fault::AttemptTimeout),
                 usage: Usage { estimated_cost: Usd(7), ..Usage::default() },
+            },
+        ],
+        vec![
+            Record::CheckStarted { at },
+            Record::ReviewStarted { at, after_commands: true },
+            Record::ReviewEnded {
+                at,
+                result: ReviewResult::NoVerdict(Fault::Overloaded),
+                usage: Usage { reported_cost: Usd(7), ..Usage::default() },
+                retry_at: Some(at),
+            },
+            Record::ReviewStarted { at, after_commands: false },
+            Record::ReviewEnded {
+                at,
+                result: ReviewResult::Failed(2),
+                usage: Usage::default(),
+                retry_at: None,
             },
         ],
         vec![Record::RunReopened {
@@ -303,13 +320,13 @@ fn handles_missing_and_empty_journals() {
         error.to_string(),
         format!("cannot read journal {}: no such file or directory", missing.display())
     );
-    let error = Journal::open_append(&missing).expect_err("missing");
+    let error = <Journal>::open_append(&missing).expect_err("missing");
     assert_eq!(
         error.to_string(),
         format!("cannot open journal {}: no such file or directory", missing.display())
     );
     fs::write(dir.path().join("empty"), "").expect("written");
-    assert_eq!(Journal::load(&dir.path().join("empty")).expect("history"), LoadedJournal::default());
+    assert_eq!(<Journal>::load(&dir.path().join("empty")).expect("history"), LoadedJournal::default());
 }
 
 prop_compose! {

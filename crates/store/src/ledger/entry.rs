@@ -31,6 +31,8 @@ pub struct LedgerEntry {
     history: RunHistory,
     /// Model that summarizes older work.
     summary_model: Option<String>,
+    /// Model that reviews the work.
+    review_model: Option<String>,
 }
 
 /// A quarter of an hour, counted from 1970.
@@ -236,7 +238,9 @@ impl LedgerEntry {
         };
         let summary = plan.spec.policy.handoff_summary.as_ref();
         let summary_model = summary.map(|summary| summary.model.clone());
-        LedgerEntry { summary_model, ..LedgerEntry::from_run(run) }
+        let review = plan.spec.policy.checks.as_ref().and_then(|checks| checks.review.as_ref());
+        let review_model = review.and_then(|review| review.model.clone()).or_else(|| run.model.clone());
+        LedgerEntry { summary_model, review_model, ..LedgerEntry::from_run(run) }
     }
 
     fn from_run(run: LedgerRun) -> LedgerEntry {
@@ -246,6 +250,7 @@ impl LedgerEntry {
             spend: BTreeMap::new(),
             history: RunHistory::default(),
             summary_model: None,
+            review_model: None,
         }
     }
 
@@ -326,6 +331,8 @@ impl LedgerEntry {
         let Some(event) = self.history.apply(at, record) else { return };
         if let HistoryEventKind::SummaryEnded(summary) = event.kind {
             self.add_usage(at, summary.usage, self.summary_model.clone(), &[]);
+        } else if let HistoryEventKind::ReviewEnded { usage, .. } = event.kind {
+            self.add_usage(at, usage, self.review_model.clone(), &[]);
         } else if event.kind == HistoryEventKind::AttemptEnded {
             let number = event.attempt;
             let usage = self.history.attempt(number).map(AttemptHistory::usage).unwrap_or_default();
@@ -374,7 +381,7 @@ impl LedgerEntry {
         let entry = &mut self.run;
         entry.state = run_state;
         entry.outcome = outcome.map(|outcome| outcome.kind);
-        entry.fault = outcome.map_or(state.fault, |outcome| outcome.fault);
+        entry.fault = outcome.map_or(state.wait_fault(), |outcome| outcome.fault);
         (entry.until, entry.ended_at) = (until.map(Rfc3339), ended_at.map(Rfc3339));
         entry.retry_at = outcome.and_then(|outcome| outcome.retry_at).map(Rfc3339);
         entry.active = ended_at.map(|ended| state.clocks.active(ended));

@@ -145,6 +145,13 @@ impl SpanData {
         let (key, name) = (format!("check {}", started_at.0), "check".to_owned());
         SpanData { error, ..SpanData::new(key, name, started_at, ended_at, attributes) }
     }
+
+    pub(super) fn review(started_at: Moment, ended_at: Moment, result: &'static str) -> SpanData {
+        let error = (result != "passed").then(|| format!("review_{result}"));
+        let attributes = vec![KeyValue::new(attributes::REVIEW, result)];
+        let (key, name) = (format!("review {}", started_at.0), "review".to_owned());
+        SpanData { error, ..SpanData::new(key, name, started_at, ended_at, attributes) }
+    }
 }
 
 pub(super) fn span_key(attempt: u32) -> String {

@@ -61,7 +61,7 @@ word_enum! {
 word_enum! {
     /// The status of a phase or of one prover.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-    pub enum PhaseStatus {
+    pub enum ArchonStatus {
         /// It runs, or a crash interrupted it.
         Running = "running",
         /// All of its agents finished their work.
@@ -76,7 +76,7 @@ word_enum! {
 #[serde(rename_all = "camelCase")]
 pub struct PhaseMeta {
     /// Its status.
-    pub status: PhaseStatus,
+    pub status: ArchonStatus,
     /// The session of its agent. `None` with several agents.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<SessionId>,
@@ -95,7 +95,7 @@ pub struct ProverMeta {
     /// Path of its file, relative to the project.
     pub file: String,
     /// Its status.
-    pub status: PhaseStatus,
+    pub status: ArchonStatus,
     /// Its session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<SessionId>,
@@ -125,13 +125,13 @@ impl From<Rfc3339> for MetaTime {
 impl PhaseMeta {
     /// Creates the phase of an agent that starts.
     pub fn running() -> PhaseMeta {
-        PhaseMeta { status: PhaseStatus::Running, session_id: None, duration_secs: None, cost_usd: None }
+        PhaseMeta { status: ArchonStatus::Running, session_id: None, duration_secs: None, cost_usd: None }
     }
 
     /// Creates the phase of agents that ended after this time.
     pub fn ended(is_done: bool, duration: Span, cost: Usd) -> PhaseMeta {
         PhaseMeta {
-            status: PhaseStatus::from_success(is_done),
+            status: ArchonStatus::from_success(is_done),
             session_id: None,
             duration_secs: Some(duration.millis() / 1_000),
             cost_usd: Some(cost.into()),
@@ -139,10 +139,10 @@ impl PhaseMeta {
     }
 }
 
-impl PhaseStatus {
+impl ArchonStatus {
     /// Returns the status of an agent that ended.
-    pub fn from_success(is_done: bool) -> PhaseStatus {
-        if is_done { PhaseStatus::Done } else { PhaseStatus::Error }
+    pub fn from_success(is_done: bool) -> ArchonStatus {
+        if is_done { ArchonStatus::Done } else { ArchonStatus::Error }
     }
 }
 
@@ -172,10 +172,10 @@ impl IterationMeta {
         if self.provers.is_empty() {
             return;
         }
-        for prover in self.provers.values_mut().filter(|prover| prover.status == PhaseStatus::Running) {
-            prover.status = PhaseStatus::Error;
+        for prover in self.provers.values_mut().filter(|prover| prover.status == ArchonStatus::Running) {
+            prover.status = ArchonStatus::Error;
         }
-        let is_done = self.provers.values().all(|prover| prover.status == PhaseStatus::Done);
+        let is_done = self.provers.values().all(|prover| prover.status == ArchonStatus::Done);
         let cost = self.provers.values().filter_map(|prover| prover.cost_usd).map(|cost| cost.0).sum();
         self.prover = Some(PhaseMeta::ended(is_done, duration, cost));
     }

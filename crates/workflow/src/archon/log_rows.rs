@@ -7,7 +7,7 @@ use serde_json::Value;
 
 /// One line of a log.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Row<'a> {
+pub struct LogRow<'a> {
     /// Time of the event.
     pub ts: Rfc3339,
     /// The event.
@@ -131,9 +131,9 @@ pub struct LastResult {
     pub answer: String,
 }
 
-impl<'a> Row<'a> {
+impl<'a> LogRow<'a> {
     /// Creates the row of a message, or `None` for a text without content.
-    pub fn from_message(at: Moment, message: AgentMessage<'a>) -> Option<Row<'a>> {
+    pub fn from_message(at: Moment, message: AgentMessage<'a>) -> Option<LogRow<'a>> {
         let content = |text: &'a str| Some(text.trim()).filter(|text| !text.is_empty());
         let event = match message {
             AgentMessage::Thinking(text) => LogEvent::Thinking { content: content(text)? },
@@ -141,11 +141,11 @@ impl<'a> Row<'a> {
             AgentMessage::ToolCall { tool, input } => LogEvent::ToolCall { tool, input },
             AgentMessage::ToolResult(text) => LogEvent::ToolResult { content: text },
         };
-        Some(Row { ts: at.into(), event })
+        Some(LogRow { ts: at.into(), event })
     }
 
     /// Creates the row for the end of an agent, or `None` if its last result is an error.
-    pub fn session_end(at: Moment, result: &'a LastResult) -> Option<Row<'a>> {
+    pub fn session_end(at: Moment, result: &'a LastResult) -> Option<LogRow<'a>> {
         let event = LogEvent::SessionEnd(SessionEnd {
             session_id: &result.session_id,
             total_cost_usd: result.total_cost,
@@ -159,7 +159,7 @@ impl<'a> Row<'a> {
             model_usage: &result.model_usage,
             summary: &result.answer,
         });
-        (!result.is_error).then(|| Row { ts: at.into(), event })
+        (!result.is_error).then(|| LogRow { ts: at.into(), event })
     }
 }
 

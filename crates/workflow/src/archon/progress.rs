@@ -25,7 +25,7 @@ word_enum! {
 
 /// The state of a project, as the plan agent wrote it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Progress {
+pub struct ProjectProgress {
     /// The stage.
     pub stage: Stage,
     /// Objectives of the newest section, in its order. They are not resolved yet.
@@ -79,19 +79,19 @@ fn stage_words() -> String {
     format!("{} or {last}", others.join(", "))
 }
 
-impl Progress {
+impl ProjectProgress {
     /// Parses the text of a `PROGRESS.md`. Fenced code and HTML comments do not count.
     ///
     /// # Errors
     /// Returns an error if the text states no stage, an unknown one, or two different ones.
-    pub fn parse(text: &str) -> Result<Progress, ProgressError> {
+    pub fn parse(text: &str) -> Result<ProjectProgress, ProgressError> {
         let lines = visible_lines(text);
         let stage = current_stage(&lines)?;
         // Plan agents append sections and keep the old ones.
         let newest = sections(&lines, "Current Objectives").pop();
         let SectionNames { objectives, excluded } =
             newest.map_or_else(SectionNames::default, |section| names_in(section.lines));
-        Ok(Progress { stage, objectives, excluded })
+        Ok(ProjectProgress { stage, objectives, excluded })
     }
 }
 

@@ -1,6 +1,6 @@
 //! Reads the progress and the objectives of a project. It never writes a file.
 
-use super::{Assignment, Progress, Stage};
+use super::{Assignment, ProjectProgress, Stage};
 use crate::items::item_text;
 use crate::project_file::read_project_file;
 use crate::{GlobPattern, WorkflowFileError};
@@ -13,10 +13,10 @@ const PROGRESS_BYTES_MAX: u64 = 4 << 20;
 ///
 /// # Errors
 /// Returns an error if the file is missing, cannot be read, or states no stage.
-pub fn progress(project_dir: &Path, path: &Path) -> Result<Progress, String> {
+pub fn progress(project_dir: &Path, path: &Path) -> Result<ProjectProgress, String> {
     let text = read_project_file(project_dir, path, PROGRESS_BYTES_MAX)?;
     let text = text.ok_or_else(|| format!("there is no file {}", path.display()))?;
-    Progress::parse(&text).map_err(|error| error.to_string())
+    ProjectProgress::parse(&text).map_err(|error| error.to_string())
 }
 
 /// Returns the files that the `PROGRESS.md` at `path` assigns, without a maximum. As for globs, hidden files and files
@@ -43,7 +43,7 @@ pub fn check_project(project_dir: &Path, path: &Path) -> Result<(), WorkflowFile
         Err(reason) => {
             Err(WorkflowFileError::new(format!("cannot read the progress of the project {dir}: {reason}"), hint))
         }
-        Ok(Progress { stage: Stage::Init, .. }) => {
+        Ok(ProjectProgress { stage: Stage::Init, .. }) => {
             let message = format!("the project {dir} is not set up: {name} states the stage `init`");
             let hint = "set it up with `archon init`, or write the stage `autoformalize` or `prover` into the file";
             Err(WorkflowFileError::new(message, hint))

@@ -1,8 +1,9 @@
 //! Parses the items of a phase: `fan_out` and `max_objectives`.
 
-use super::phase::PhaseNames;
+use super::phase_names::PhaseNames;
 use crate::project_file::check_path;
-use crate::reader::{Located, TableReader, plain_value, to_json};
+use crate::reader::{Located, TableReader};
+use crate::toml_values::{plain_value, to_json};
 use crate::{GlobPattern, ItemSource, WorkflowFileError};
 use serde_json::Value;
 use std::path::{Path, PathBuf};

@@ -2,7 +2,8 @@
 
 use super::WorkflowFile;
 use super::fan_out::project_path;
-use super::phase::{PHASE_KEYS, PhaseName, PhaseNames, parse_phase};
+use super::phase::{PARALLEL_MAX, PHASE_KEYS, parse_phase};
+use super::phase_names::{PhaseName, PhaseNames};
 use super::repeat::parse_repeat;
 use crate::error::SourceText;
 use crate::order::order;
@@ -31,8 +32,6 @@ const FILE_BYTES_MAX: usize = 1 << 20;
 const PHASES_MAX: usize = 64;
 /// A name is part of the ids of runs, which are names of directories.
 const NAME_BYTES_MAX: usize = 32;
-/// Each run is an agent with about 200 MB of memory, so that more is a typing error.
-pub const PARALLEL_MAX: u32 = 1000;
 /// Archon's default.
 const PARALLEL_DEFAULT: u32 = 4;
 /// Two starts in this time load neither the machine nor the API much.

@@ -1,12 +1,13 @@
 //! Parses one phase: needs, prompt, schema, limits and settings of its runs.
 
 use super::fan_out::{items_max, parse_fan_out};
-use super::parse::PARALLEL_MAX;
+use super::phase_names::PhaseNames;
 use super::reactions::parse_reactions;
 use super::{Isolation, PhaseFile};
-use crate::error::{SourceText, suggestion};
-use crate::reader::{Located, TableReader, plain_value, to_json};
+use crate::error::SourceText;
+use crate::reader::{Located, TableReader};
 use crate::template::{PromptScope, template_lines};
+use crate::toml_values::{plain_value, to_json};
 use crate::{ItemSource, PromptTemplate, ResultSchema, WorkflowFileError};
 use longhaul_core::{Span, Usd, parse_dollars, parse_duration};
 use std::fs;
@@ -27,32 +28,10 @@ pub const PHASE_KEYS: [&str; 13] = [
     "on",
     "run",
 ];
+/// Each run is an agent with about 200 MB of memory, so that more is a typing error.
+pub const PARALLEL_MAX: u32 = 1000;
 /// Size limit of `prompt_file` and `schema_file`: more than any context window holds.
 const FILE_BYTES_MAX: u64 = 1 << 20;
-
-/// The phases that others can name, in the order of the file.
-pub struct PhaseNames(pub Vec<PhaseName>);
-
-pub struct PhaseName {
-    pub name: String,
-    /// Whether its results have a schema. Otherwise, they are texts, which have no values to point at.
-    pub has_schema: bool,
-}
-
-impl PhaseNames {
-    /// Returns the index of a phase.
-    pub fn index(&self, source: &SourceText, name: &Located<String>) -> Result<usize, WorkflowFileError> {
-        let names = self.as_strs();
-        names.iter().position(|known| *known == name.value).ok_or_else(|| {
-            let message = format!("there is no phase `{}`", name.value);
-            source.error(name.span.clone(), message, suggestion("phases", &name.value, &names))
-        })
-    }
-
-    pub fn as_strs(&self) -> Vec<&str> {
-        self.0.iter().map(|phase| phase.name.as_str()).collect()
-    }
-}
 
 pub fn parse_phase(table: &TableReader<'_>, names: &PhaseNames) -> Result<PhaseFile, WorkflowFileError> {
     let source = table.file.source;

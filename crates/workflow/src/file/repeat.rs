@@ -1,11 +1,12 @@
 //! Parses `[repeat]`: the number of iterations, and the condition that ends them.
 
 use super::fan_out::{parse_pointer, project_path};
-use super::phase::PhaseNames;
+use super::phase_names::PhaseNames;
 use super::{PhaseFile, Until};
-use crate::project_file::check_path;
-use crate::reader::{Located, TableReader, plain_value, to_json};
 use crate::archon::Stage;
+use crate::project_file::check_path;
+use crate::reader::{Located, TableReader};
+use crate::toml_values::{plain_value, to_json};
 use crate::{Condition, FileCondition, ResultCondition, StageCondition, WorkflowFileError};
 use regex::Regex;
 use std::path::Path;

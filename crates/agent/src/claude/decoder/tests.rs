@@ -1,7 +1,8 @@
 use super::ClaudeDecoder;
 use crate::{Decoder, DoneSignals, EffectRules, Guards, Prices};
 use longhaul_core::{
-    ApiError, Evidence, Exit, Fault, Notice, RateLimitStatus, StartupError, TerminalReason, classify,
+    ApiError, Evidence, Exit, Fault, Notice, RateLimitStatus, ReviewVerdict, StartupError, TerminalReason,
+    classify,
 };
 
 const INIT: &str = r#"{"type":"system","subtype":"init","session_id":"11111111-1111-4111-8111-111111111111","model":"claude-opus-5-5","permissionMode":"default","claude_code_version":"2.1.330"}"#;
@@ -368,4 +369,18 @@ fn agreed_line_claims_done() {
     let failed = DONE.replace("false", "true").replace("Done.", "ALL DONE");
     let signals = DoneSignals { tool: false, line: Some("ALL DONE".to_owned()) };
     assert!(!decoded_with(signals, &[INIT, &failed]).0.evidence(Exit::Code(1), "").claimed_done);
+}
+
+#[test]
+fn verdict_comes_from_structured_output_only() {
+    let verdict = |lines: &[&str]| evidence(lines, Exit::Code(0), "").review;
+    let answer = r#"{"complete":false,"missing":["a"]}"#;
+    let text = DONE.replace("\"Done.\"", &format!("{answer:?}"));
+    assert_eq!(verdict(&[INIT, &text]), None, "the text of a model is no verdict");
+    let structured = text.replace("\"result\":", &format!("\"structured_output\":{answer},\"result\":"));
+    assert_eq!(verdict(&[INIT, &structured]), Some(ReviewVerdict { complete: false, missing: 1 }));
+    // The last result decides, and a failed one has no verdict.
+    assert_eq!(verdict(&[INIT, &structured, INIT, DONE]), None);
+    let failed = structured.replace("\"is_error\":false", "\"is_error\":true");
+    assert_eq!(verdict(&[INIT, &failed]), None);
 }

@@ -3,8 +3,8 @@
 use super::next_commands::next_commands;
 use crate::args::{GlobalArgs, OutputFormat};
 use crate::commands::runs::table::outcome_style;
-use crate::output::color::{Colors, Style};
 use crate::output;
+use crate::output::color::{Colors, Style};
 use longhaul::workflow::WorkflowReport;
 use longhaul_core::{Dollars, Outcome, OutcomeKind, Span};
 use longhaul_store::{PhaseReport, WorkflowStatus};
@@ -18,9 +18,11 @@ pub struct WorkflowEnvelope {
     pub success: bool,
     /// Errors, for people: first the reason for the outcome. Empty only if the work is done.
     pub errors: Vec<String>,
+    /// Cost of all runs.
     pub usage: WorkflowUsage,
     /// Time from start to finish, waits included.
     pub duration_ms: Span,
+    /// The workflow and its outcome.
     pub workflow: WorkflowInfo,
 }
 
@@ -32,6 +34,7 @@ pub struct WorkflowUsage {
     pub total_cost_usd: Dollars,
 }
 
+/// The workflow and its outcome.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct WorkflowInfo {

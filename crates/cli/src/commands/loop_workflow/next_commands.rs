@@ -11,7 +11,8 @@ pub fn next_commands(status: &WorkflowStatus, outcome: Outcome) -> Vec<String> {
         let kinds = [OutcomeKind::Failed, OutcomeKind::NeedsPerson, OutcomeKind::CheckFailed];
         kinds.iter().any(|kind| kind.as_str() == item.status)
     });
-    let why = failed_runs.filter_map(|item| item.run.as_ref()).next().map(|run| format!("longhaul why {run}"));
+    let why =
+        failed_runs.filter_map(|item| item.run.as_ref()).next().map(|run| format!("longhaul why {run}"));
     let resume = format!("longhaul resume {id}");
     match outcome.kind {
         OutcomeKind::Done => Vec::new(),
@@ -25,9 +26,10 @@ pub fn next_commands(status: &WorkflowStatus, outcome: Outcome) -> Vec<String> {
             let more = status.time_limit_ms.map_or(3_600, |limit| limit.millis() / 1_000).max(1);
             vec![format!("{resume} --add-time {more}s")]
         }
-        OutcomeKind::Partial if status.iteration >= status.iterations_max => {
-            why.into_iter().chain([format!("{resume} --max-iterations {}", status.iterations_max * 2)]).collect()
-        }
+        OutcomeKind::Partial if status.iteration >= status.iterations_max => why
+            .into_iter()
+            .chain([format!("{resume} --max-iterations {}", status.iterations_max * 2)])
+            .collect(),
         OutcomeKind::Failed
         | OutcomeKind::NeedsPerson
         | OutcomeKind::CheckFailed

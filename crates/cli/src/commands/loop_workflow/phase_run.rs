@@ -44,9 +44,7 @@ impl TypedFlags {
             let words = match (is_typed, arg.get_action().takes_values()) {
                 (false, _) => return None,
                 (true, false) => vec![OsString::from(format!("--{long}"))],
-                (true, true) => {
-                    matches.get_raw(id)?.flat_map(|value| words(value.to_owned())).collect()
-                }
+                (true, true) => matches.get_raw(id)?.flat_map(|value| words(value.to_owned())).collect(),
             };
             Some((key, words))
         });

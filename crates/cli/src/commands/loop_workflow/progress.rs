@@ -1,17 +1,15 @@
 //! Shows the progress of a workflow: one line for each decision. Never affects the workflow.
 
 use crate::args::GlobalArgs;
-use crate::output::time::{TimeFormat, future_time};
 use crate::output;
+use crate::output::time::{TimeFormat, future_time};
 use longhaul::workflow::{WorkflowObserver, WorkflowView};
-use longhaul_core::{
-    AfterRun, Fault, Moment, OutcomeKind, RunId, RunKey, WorkflowPolicy, WorkflowRecord,
-};
+use longhaul_core::{AfterRun, Fault, Moment, OutcomeKind, RunId, RunKey, WorkflowPolicy, WorkflowRecord};
 use longhaul_store::{WorkflowDir, WorkflowPlan};
 use serde::Serialize;
 
 /// Prints lines on stderr.
-pub struct Progress {
+pub struct WorkflowProgress {
     quiet: bool,
     workflow: RunId,
     clock: TimeFormat,
@@ -19,15 +17,15 @@ pub struct Progress {
     has_reported_memory: bool,
 }
 
-impl Progress {
-    pub fn new(global: &GlobalArgs) -> Progress {
+impl WorkflowProgress {
+    pub fn new(global: &GlobalArgs) -> WorkflowProgress {
         let (quiet, clock) = (global.quiet, TimeFormat::here());
-        Progress { quiet, workflow: RunId::from(""), clock, has_reported_memory: false }
+        WorkflowProgress { quiet, workflow: RunId::from(""), clock, has_reported_memory: false }
     }
 
     /// Creates the progress of a workflow that is being stopped: no line for each decision.
-    pub fn following(global: &GlobalArgs) -> Progress {
-        Progress { quiet: true, ..Progress::new(global) }
+    pub fn following(global: &GlobalArgs) -> WorkflowProgress {
+        WorkflowProgress { quiet: true, ..WorkflowProgress::new(global) }
     }
 
     fn line(&self, at: Moment, text: &str) {
@@ -50,7 +48,8 @@ impl Progress {
                 self.line(at, &format!("{}: listing items", phase(index)));
             }
             WorkflowRecord::ItemsListed { phase: index, items, deferred, .. } => {
-                let deferred = if *deferred > 0 { format!(", {deferred} more are deferred") } else { String::new() };
+                let deferred =
+                    if *deferred > 0 { format!(", {deferred} more are deferred") } else { String::new() };
                 self.line(at, &format!("{}: {} items{deferred}", phase(index), items.len()));
             }
             WorkflowRecord::RunPlanned { key, resumed, .. } => {
@@ -61,8 +60,7 @@ impl Progress {
             WorkflowRecord::RunEnded { key, end, next, parked_until, .. } => {
                 let cost = end.cost.as_dollars();
                 let next = describe_next(*next, *parked_until);
-                let text =
-                    format!("{}: {}, ${cost:.2}{next}", self.run(view.policy, *key), end.outcome.kind);
+                let text = format!("{}: {}, ${cost:.2}{next}", self.run(view.policy, *key), end.outcome.kind);
                 self.line(at, &text);
             }
             WorkflowRecord::PhaseEnded { phase: index, outcome, problem, .. } => {
@@ -135,11 +133,15 @@ fn describe_next(next: AfterRun, parked_until: Option<Moment>) -> String {
     }
 }
 
-impl WorkflowObserver for Progress {
+impl WorkflowObserver for WorkflowProgress {
     fn on_start(&mut self, dir: &WorkflowDir, plan: &WorkflowPlan) {
         self.workflow = dir.id().clone();
         if !self.quiet {
-            output::print_status(&format!("workflow {} in {}", dir.id(), plan.project_dir.as_path().display()));
+            output::print_status(&format!(
+                "workflow {} in {}",
+                dir.id(),
+                plan.project_dir.as_path().display()
+            ));
         }
     }
 
@@ -192,17 +194,17 @@ pub struct WorkflowLine<'a> {
 }
 
 /// Prints each step on stdout and forwards everything to `inner`.
-pub struct Stream<'a> {
-    inner: &'a mut Progress,
+pub struct WorkflowStream<'a> {
+    inner: &'a mut WorkflowProgress,
 }
 
-impl<'a> Stream<'a> {
-    pub fn new(inner: &'a mut Progress) -> Stream<'a> {
-        Stream { inner }
+impl<'a> WorkflowStream<'a> {
+    pub fn new(inner: &'a mut WorkflowProgress) -> WorkflowStream<'a> {
+        WorkflowStream { inner }
     }
 }
 
-impl WorkflowObserver for Stream<'_> {
+impl WorkflowObserver for WorkflowStream<'_> {
     fn on_start(&mut self, dir: &WorkflowDir, plan: &WorkflowPlan) {
         self.inner.on_start(dir, plan);
     }

@@ -1,13 +1,13 @@
 //! Supervises a workflow: signals cancel or suspend it, its progress and its outcome are printed.
 
 use super::envelope::print_end;
-use super::progress::{Progress, Stream};
+use super::progress::{WorkflowProgress, WorkflowStream};
 use crate::args::{GlobalArgs, OutputFormat};
 use crate::commands::detach;
 use crate::commands::run::supervisor;
 use crate::failure::Failure;
 use crate::{open_home, output, run_learning, runtime, signals};
-use longhaul::workflow::{WorkflowError, WorkflowObserver, WorkflowReport, WorkflowStart};
+use longhaul::workflow::{WorkflowError, WorkflowObserver, WorkflowReport, WorkflowStart, WorktreeError};
 use longhaul_store::{Home, WorkflowDir, WorkflowPlan};
 
 /// Supervises one workflow on this thread, prints the outcome and returns the exit code.
@@ -22,10 +22,10 @@ pub fn supervise_and_print(
         return result.map(|report| report.outcome.exit_code());
     }
     let format = output::format(global);
-    let mut progress = Progress::new(global);
+    let mut progress = WorkflowProgress::new(global);
     let report = runtime::new()?.block_on(async {
         match format {
-            OutputFormat::StreamJson => drive(home, start, &mut Stream::new(&mut progress)).await,
+            OutputFormat::StreamJson => drive(home, start, &mut WorkflowStream::new(&mut progress)).await,
             OutputFormat::Json | OutputFormat::Text => drive(home, start, &mut progress).await,
         }
     })?;
@@ -43,7 +43,8 @@ pub async fn drive(
     let workflow = supervisor.observe_workflow(start, observer);
     signals::cancel(workflow.canceller())?;
     let report = workflow.await?;
-    for run in report.status.phases.iter().flat_map(|phase| &phase.items).filter_map(|item| item.run.as_ref()) {
+    for run in report.status.phases.iter().flat_map(|phase| &phase.items).filter_map(|item| item.run.as_ref())
+    {
         if let Ok(Some(dir)) = home.run_with_id(run) {
             run_learning::queue_sessions(dir.path());
         }
@@ -60,12 +61,19 @@ impl WorkflowObserver for DetachedProgress {
     }
 }
 
+impl From<WorktreeError> for Failure {
+    fn from(error: WorktreeError) -> Failure {
+        Failure::not_started(error.to_string(), error.hint())
+    }
+}
+
 impl From<WorkflowError> for Failure {
     fn from(error: WorkflowError) -> Failure {
         let text = error.to_string();
         match error {
             WorkflowError::Store(error) => error.into(),
             WorkflowError::File(error) => error.into(),
+            WorkflowError::Worktrees(error) => error.into(),
             WorkflowError::AlreadyFinished { workflow, .. } => {
                 Failure::not_started(text, format!("continue it with `longhaul resume {workflow}`"))
             }

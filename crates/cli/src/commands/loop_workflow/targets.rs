@@ -1,7 +1,7 @@
 //! The commands that take a run or a workflow, for a workflow: `recover`, `attach`, `cancel` and `resume`.
 
 use super::envelope::print_end;
-use super::progress::Progress;
+use super::progress::WorkflowProgress;
 use super::supervise::{drive, supervise_and_print};
 use crate::args::{GlobalArgs, ResumeArgs};
 use crate::commands::run::supervisor;
@@ -25,7 +25,7 @@ pub fn recover(global: &GlobalArgs, home: &Home, dir: WorkflowDir) -> Result<u8,
 /// Follows a workflow. Ctrl-C detaches.
 pub fn attach(global: &GlobalArgs, home: &Home, dir: WorkflowDir) -> Result<u8, Failure> {
     let id = dir.id().clone();
-    let mut progress = Progress::new(global);
+    let mut progress = WorkflowProgress::new(global);
     let followed = runtime::new()?.block_on(async {
         let mut cancels = signals::cancels()?;
         let supervisor = supervisor(home);
@@ -41,7 +41,9 @@ pub fn attach(global: &GlobalArgs, home: &Home, dir: WorkflowDir) -> Result<u8, 
         }
         Err(source) => {
             if !global.quiet {
-                output::print_status(&format!("workflow {id} continues; stop it with `longhaul cancel {id}`"));
+                output::print_status(&format!(
+                    "workflow {id} continues; stop it with `longhaul cancel {id}`"
+                ));
             }
             Ok(source.exit_code())
         }
@@ -49,12 +51,7 @@ pub fn attach(global: &GlobalArgs, home: &Home, dir: WorkflowDir) -> Result<u8, 
 }
 
 /// Cancels a workflow, with or without a supervisor. Returns 0 once it is finished, whatever its outcome.
-pub fn cancel(
-    global: &GlobalArgs,
-    home: &Home,
-    dir: WorkflowDir,
-    immediately: bool,
-) -> Result<u8, Failure> {
+pub fn cancel(global: &GlobalArgs, home: &Home, dir: WorkflowDir, immediately: bool) -> Result<u8, Failure> {
     let report = runtime::new()?.block_on(finish(global, home, dir, immediately))?;
     print_end(global, &report);
     Ok(0)
@@ -67,7 +64,7 @@ async fn finish(
     immediately: bool,
 ) -> Result<WorkflowReport, Failure> {
     let supervisor = supervisor(home);
-    let mut progress = Progress::following(global);
+    let mut progress = WorkflowProgress::following(global);
     if Journal::is_locked(&dir.journal_path())? {
         let request = if immediately { SupervisorRequest::CancelNow } else { SupervisorRequest::Cancel };
         dir.send_request(request)?;
@@ -103,8 +100,14 @@ pub fn resume(
     let workflow = Workflow::replay(loaded.records());
     let iterations_max = args.max_iterations.map(u32::from);
     if let Some(max) = iterations_max.filter(|max| *max < workflow.state().iteration) {
-        let text = format!("cannot resume workflow {id} with {max} iterations: it is in iteration {}", workflow.state().iteration);
-        return Err(Failure::usage(text, format!("pass --max-iterations {} or more", workflow.state().iteration)));
+        let text = format!(
+            "cannot resume workflow {id} with {max} iterations: it is in iteration {}",
+            workflow.state().iteration
+        );
+        return Err(Failure::usage(
+            text,
+            format!("pass --max-iterations {} or more", workflow.state().iteration),
+        ));
     }
     let limits = new_limits(args, &workflow, &plan.policy);
     let start = WorkflowStart::Resume { dir, resume: WorkflowResume { limits, iterations_max } };
@@ -126,13 +129,14 @@ fn new_limits(args: &ResumeArgs, workflow: &Workflow, policy: &WorkflowPolicy) -
 /// Rejects flags that only apply to a run.
 fn check_flags(matches: &ArgMatches) -> Result<(), Failure> {
     let is_global = |id: &str| {
-        ["output_format", "json", "quiet", "verbose", "no_pager", "no_config", "config", "profile"].contains(&id)
+        ["output_format", "json", "quiet", "verbose", "no_pager", "no_config", "config", "profile"]
+            .contains(&id)
     };
     let is_typed = |id: &str| matches.value_source(id) == Some(ValueSource::CommandLine);
     // Groups have ids too, but no value of their own.
     let ids = matches.ids().map(|id| id.as_str());
-    let typed = ids.filter(|id| matches.try_get_raw(id).is_ok_and(|raw| raw.is_some()) && is_typed(id));
-    match typed.filter(|id| !OF_WORKFLOW.contains(id) && !is_global(id)).next() {
+    let mut typed = ids.filter(|id| matches.try_get_raw(id).is_ok_and(|raw| raw.is_some()) && is_typed(id));
+    match typed.find(|id| !OF_WORKFLOW.contains(id) && !is_global(id)) {
         Some(id) => Err(Failure::usage(
             format!("`{}` applies to a run, not to a workflow", id.replace('_', "-")),
             "a workflow takes --add-budget, --add-time, --budget, --time-limit and --max-iterations",
@@ -147,6 +151,6 @@ pub async fn recover_one(
     home: &Home,
     dir: WorkflowDir,
 ) -> Result<WorkflowReport, Failure> {
-    let mut progress = Progress::new(global);
+    let mut progress = WorkflowProgress::new(global);
     drive(home, WorkflowStart::Recover(dir), &mut progress).await
 }

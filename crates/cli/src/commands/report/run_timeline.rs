@@ -56,6 +56,9 @@ pub struct TimelineAttempt {
     /// Cost of a summary of older work for this attempt. The cost of the run includes it.
     #[serde(rename = "summary_cost_usd")]
     pub summary_cost: Dollars,
+    /// Cost of the reviews of this attempt's work. The cost of the run includes it.
+    #[serde(rename = "review_cost_usd")]
+    pub review_cost: Dollars,
 }
 
 impl TimelineAttempt {
@@ -237,6 +240,7 @@ impl TimelineAttempt {
             cost: usage.reported_cost.into(),
             estimated_cost: usage.estimated_cost.into(),
             summary_cost: attempt.summary.map_or(Usd::ZERO, |summary| summary.usage.total_cost()).into(),
+            review_cost: attempt.review_usage.total_cost().into(),
         }
     }
 }

@@ -1,10 +1,17 @@
 //! Reads the command of an agent that speaks the Agent Client Protocol, and rejects the flags that need
 //! Claude Code.
 
-use crate::args::{AgentKind, RunArgs};
+use crate::args::{AgentKind, ReviewModel, RunArgs};
 use crate::failure::Failure;
 use longhaul::find_agent::find_program;
 use longhaul_agent::Program;
+
+fn is_reviewed(args: &RunArgs) -> bool {
+    match args.policy.values.review {
+        Some(ReviewModel::Same | ReviewModel::Named(_)) => true,
+        Some(ReviewModel::None) | None => false,
+    }
+}
 
 /// Returns the program of the agent, or `None` for Claude Code.
 pub fn from_flags(args: &RunArgs) -> Result<Option<Program>, Failure> {
@@ -17,6 +24,7 @@ pub fn from_flags(args: &RunArgs) -> Result<Option<Program>, Failure> {
         ("--network", !args.network.is_empty()),
         ("--learn", args.learn.learn),
         ("--handoff-summary", args.handoff_summary.is_some()),
+        ("--review", is_reviewed(args)),
         ("--answer", !args.answer.is_empty()),
         ("--answers-file", args.answers_file.is_some()),
         ("--answer-defaults", args.answer_defaults),

@@ -4,8 +4,8 @@ use crate::output::phrases;
 use crate::run_history::AttemptFiles;
 use longhaul_core::{
     AnsweredQuestion, AttemptHistory, BackgroundTask, CheckHistory, CheckResult, Continuity, Dollars, Exit,
-    Fault, Questions, Remedy, ResumeStrategy, Rfc3339, RunHistory, SessionPlan, Span, StallReport, StopCause,
-    StrategyReason, SummaryResult, Usage,
+    Fault, Questions, Remedy, ResumeStrategy, ReviewResult, Rfc3339, RunHistory, SessionPlan, Span,
+    StallReport, StopCause, StrategyReason, SummaryResult, Usage,
 };
 use longhaul_store::{AttemptDir, ModelUsage, RunDir, WatchdogStop};
 use serde::Serialize;
@@ -150,8 +150,25 @@ pub struct Check {
     pub result: Option<CheckResult>,
     /// Duration of the check.
     pub duration_ms: Option<Span>,
-    /// Path of the output of its commands.
+    /// Path of the output of its commands, with the findings of the reviewer.
     pub output: String,
+    /// Its review. `None` if no reviewer has started.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub review: Option<ReviewRow>,
+}
+
+/// The review of a check.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct ReviewRow {
+    /// Result of its last reviewer. `None` if that is running.
+    pub result: Option<ReviewResult>,
+    /// Number of reviewer processes.
+    pub processes: u32,
+    /// Cost of all of them, as part of the run's cost.
+    pub total_cost_usd: Dollars,
+    /// Directory of the last one.
+    pub dir: String,
 }
 
 pub fn checks_of(history: &RunHistory, dir: &RunDir) -> Vec<Check> {
@@ -161,6 +178,12 @@ pub fn checks_of(history: &RunHistory, dir: &RunDir) -> Vec<Check> {
         result: check.result,
         duration_ms: check.duration(),
         output: dir.check_output_path(number).display().to_string(),
+        review: check.review.map(|review| ReviewRow {
+            result: review.result,
+            processes: review.processes,
+            total_cost_usd: review.usage.total_cost().into(),
+            dir: dir.review(review.number).path().display().to_string(),
+        }),
     };
     (1..).zip(history.checks()).map(check).collect()
 }

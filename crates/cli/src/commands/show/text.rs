@@ -124,6 +124,7 @@ fn outcome_line(outcome: Outcome, output: &ShowOutput) -> String {
 fn proof(kind: OutcomeKind, verified: Verified) -> &'static str {
     match verified {
         Verified::None if kind == OutcomeKind::Done => " (not verified: no check was set)",
+        Verified::Review => " (verified by the reviewer)",
         Verified::None | Verified::Checks => "",
     }
 }
@@ -222,7 +223,10 @@ fn checks(checks: &[Check]) -> String {
     let texts = checks.iter().map(|check| match (check.result, check.duration_ms) {
         (Some(result), Some(duration)) => {
             let result = phrases::check_text(result).trim_start_matches("the check ");
-            format!("{} {result} ({duration})", check.number)
+            let review = check.review.as_ref().and_then(|review| review.result);
+            let review =
+                review.map_or_else(String::new, |result| format!(", {}", phrases::review_text(result)));
+            format!("{} {result} ({duration}{review})", check.number)
         }
         (_, _) => format!("{} is running", check.number),
     });

@@ -1,8 +1,8 @@
 use super::*;
 use expect_test::{Expect, expect};
 use longhaul_core::{
-    AttemptPlan, CancelSource, Clocks, Fault, Outcome, PromptKind, SessionId, SessionPlan, StopCause,
-    StopLevel, Tokens, Usage, Usd,
+    AfterWait, AttemptPlan, CancelSource, CheckStage, Clocks, Fault, Outcome, PromptKind, SessionId,
+    SessionPlan, StopCause, StopLevel, Tokens, Usage, Usd,
 };
 
 const STARTED: Moment = Moment(1_000_000_000_000);
@@ -127,7 +127,7 @@ fn last_message_is_shown_between_tool_calls() {
 #[test]
 fn wait_is_shown_with_its_end_and_its_reason() {
     let until = now() + Span::from_mins(12);
-    let mut view = view(Phase::Waiting { since: now(), until, plan: plan(4) });
+    let mut view = view(Phase::Waiting { since: now(), until, next: AfterWait::Attempt(plan(4)) });
     view.retries = " (2 of 5)".to_owned();
     for (fault, words) in [
         (Fault::RateLimited, "rate limited (2 of 5)"),
@@ -143,7 +143,7 @@ fn wait_is_shown_with_its_end_and_its_reason() {
             "{lines:?}"
         );
     }
-    view.state.phase = Phase::Waiting { since: now(), until: STARTED, plan: plan(4) };
+    view.state.phase = Phase::Waiting { since: now(), until: STARTED, next: AfterWait::Attempt(plan(4)) };
     assert!(!lines(&view, now(), 100)[1].contains("(in"));
 }
 
@@ -157,7 +157,11 @@ fn headline_names_the_state() {
         (Phase::Running, "working"),
         (Phase::Closing { since: now() }, "finishing"),
         (stopping(StopCause::Cancelled), "stopping the agent"),
-        (Phase::Checking { since: now(), stop_cause: None }, "checking the work"),
+        (
+            Phase::Checking { since: now(), stage: CheckStage::Commands, stop_cause: None },
+            "checking the work",
+        ),
+        (Phase::Checking { since: now(), stage: CheckStage::Review, stop_cause: None }, "reviewing the work"),
         (
             Phase::Suspended { since: now(), source: CancelSource::Sigterm, then: Box::new(Phase::Running) },
             "suspended",

@@ -16,8 +16,9 @@ use crate::{
     Action, AfterAttempt, AgentResult, ApiError, AttemptPlan, CancelSource, CheckResult, Continuity, Event,
     Evidence, Exit, Fault, FoundAttempt, Jitter, KeepGoingPrompt, MessageError, Moment, Notice, Now, Outcome,
     Policy, Preset, ProcessActivity, ProcessId, ProcessState, PromptKind, RateLimit, RateLimitStatus, Record,
-    Remaining, ResumeRequest, Run, SessionFileState, SessionId, SessionPlan, Span, SpawnError, StartupError,
-    Step, StopReason, StrategyReason, SummaryReport, SummaryResult, TerminalReason, Tokens, Usage, Usd,
+    Remaining, ResumeRequest, ReviewPlan, ReviewResult, ReviewVerdict, Run, SessionFileState, SessionId,
+    SessionPlan, Span, SpawnError, StartupError, Step, StopReason, StrategyReason, SummaryReport,
+    SummaryResult, TerminalReason, Tokens, Usage, Usd,
 };
 use expect_test::Expect;
 
@@ -231,6 +232,7 @@ impl TraceRun<'_> {
                 "fails" => CheckResult::Failed,
                 _ => CheckResult::Stopped,
             }),
+            "review" => Event::ReviewEnded(self.review(rest)),
             "probe" => Event::ProcessesProbed(process_activity(rest)),
             "swept" => Event::Swept(rest.parse().unwrap_or(0)),
             "tick" => {
@@ -298,9 +300,34 @@ impl TraceRun<'_> {
         match words {
             "live" => FoundAttempt::Running(ProcessId { pid: 7, start_ticks: 1 }),
             "never" => FoundAttempt::Ended(Evidence::from_exit(Exit::NeverSpawned)),
+            _ if words.starts_with("review ") => {
+                let evidence = self.review(words.trim_start_matches("review "));
+                FoundAttempt::Ended(Evidence { exit: Exit::Unobserved, ..evidence })
+            }
             "summary ok" => FoundAttempt::Ended(Evidence { exit: Exit::Unobserved, ..summary("ok") }),
             "summary killed" => FoundAttempt::Ended(Evidence { exit: Exit::Unobserved, ..summary("killed") }),
             _ => FoundAttempt::Ended(Evidence { exit: Exit::Unobserved, ..self.evidence.clone() }),
+        }
+    }
+
+    /// Returns the evidence of a reviewer. Each reviewer costs 5 micro-dollars.
+    fn review(&self, words: &str) -> Evidence {
+        let verdict = |complete, missing| Evidence {
+            review: Some(ReviewVerdict { complete, missing }),
+            ..summary("ok")
+        };
+        let (verb, rest) = words.split_once(' ').unwrap_or((words, ""));
+        match (verb, rest) {
+            ("passes", _) => verdict(true, 0),
+            ("contradicts", _) => verdict(true, 1),
+            ("finds", number) => verdict(false, number.parse().expect("a number of findings")),
+            ("denied", _) => Evidence { result: Some(result("denied")), ..verdict(true, 0) },
+            ("usage", span) => {
+                let resets_at = span.strip_prefix('+').map(|span| self.at + parse_span(span));
+                let limit = RateLimit { status: RateLimitStatus::Rejected, resets_at };
+                Evidence { rate_limit: Some(limit), ..summary("usage") }
+            }
+            _ => summary(words),
         }
     }
 
@@ -429,6 +456,20 @@ impl TraceRun<'_> {
                 format!("{}{note} -> {}", fault.map_or("ok", Fault::as_str), self.next(next))
             }
             Record::CheckStarted { .. } => "check started".to_owned(),
+            Record::ReviewStarted { after_commands, .. } => {
+                if *after_commands { "review started after commands" } else { "review started" }.to_owned()
+            }
+            Record::ReviewEnded { result, usage, retry_at, .. } => {
+                let text = match result {
+                    ReviewResult::Passed => "review passed".to_owned(),
+                    ReviewResult::Failed(missing) => format!("review found {missing}"),
+                    ReviewResult::NoVerdict(fault) => format!("no verdict ({fault})"),
+                };
+                let retry =
+                    retry_at.map_or_else(String::new, |at| format!(", again in {}", at.since(self.at)));
+                let total = self.run.state().usage.reported_cost.0;
+                format!("{text} for {} of {total}{retry}", usage.reported_cost.0)
+            }
             Record::CheckStopOrdered { cause, .. } => format!("stop check ({})", as_str(cause)),
             Record::CheckEnded { result, .. } => format!("check {}", as_str(result)),
             Record::Swept { stopped_processes, .. } => format!("swept {stopped_processes}"),
@@ -445,6 +486,9 @@ impl TraceRun<'_> {
             Action::StartSummary(plan) => format!("> summarize for {}", plan.attempt),
             Action::StopSummary => "> stop summary".to_owned(),
             Action::StartCheck(number) => format!("> check {number}"),
+            Action::StartReview(ReviewPlan { review, check, remaining, .. }) => {
+                format!("> review {review} of check {check}{}", remaining_text(*remaining))
+            }
             Action::StopCheck => "> stop check".to_owned(),
             Action::Spawn(plan) if plan.with_summary => format!("> spawn {}, with summary", plan.attempt),
             Action::Spawn(plan) => format!("> spawn {}", plan.attempt),
@@ -497,7 +541,7 @@ impl TraceRun<'_> {
     }
 }
 
-fn prompt_text(prompt: PromptKind) -> String {
+pub(super) fn prompt_text(prompt: PromptKind) -> String {
     match prompt {
         PromptKind::Task => "task".to_owned(),
         PromptKind::TaskAfterLoss(fault) => format!("task after loss ({fault})"),

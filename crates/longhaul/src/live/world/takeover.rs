@@ -3,14 +3,15 @@
 use super::LiveWorld;
 use crate::SuperviseError;
 use crate::live::attempt_process::{AttemptProcess, EndedProcess};
+use crate::live::one_shot::EndedOneShot;
 use crate::live::process_discovery::{exit_of, live_agent};
+use crate::live::review_run::record_findings;
 use crate::live::run_sessions::continuity_of;
 use crate::live::stream_replay::decode;
-use crate::live::summary_run::EndedSummary;
 use crate::live::sweep::sweep;
 use longhaul_agent::Decoder;
 use longhaul_core::{
-    Event, Evidence, Exit, FoundAttempt, Moment, Phase, Run, SessionId, SettingChange, Span,
+    CheckStage, Event, Evidence, Exit, FoundAttempt, Moment, Phase, Run, SessionId, SettingChange, Span,
 };
 use longhaul_store::{AttemptDir, SessionBaseline, WatchdogStop};
 use std::fs;
@@ -70,8 +71,8 @@ impl LiveWorld<'_> {
         let dir = self.config.dir.attempt(plan.attempt);
         if matches!(run.state().phase, Phase::Summarizing { .. }) {
             sweep(&self.config.marker).await?;
-            let summary = EndedSummary::find(&self.config, &dir);
-            return Ok(FoundAttempt::Ended(self.ended.add_summary(summary)));
+            let summary = EndedOneShot::find(&self.config, dir.summary());
+            return Ok(FoundAttempt::Ended(self.ended.add_one_shot(summary)));
         }
         if let Some(process) = live_agent(&self.config.marker, run) {
             if let Err(busy) = self.sessions.lock(&self.config, plan.session.id())? {
@@ -91,6 +92,11 @@ impl LiveWorld<'_> {
         }
         let evidence = self.replay_attempt(&dir, self.config.decoder(plan.attempt))?;
         self.subscribers.each(|each| each.on_attempts_complete(plan.attempt));
+        if matches!(phase, Phase::Checking { stage: CheckStage::Review, .. }) {
+            let review = EndedOneShot::find(&self.config, self.config.dir.review(run.state().reviews));
+            record_findings(&self.config, run.state().checks, &review, false);
+            return Ok(FoundAttempt::Ended(self.ended.add_one_shot(review)));
+        }
         let (continuity, workspace) = (continuity_of(&self.config, &dir), self.config.fingerprint());
         Ok(FoundAttempt::Ended(Evidence { continuity, workspace_fingerprint: workspace, ..evidence }))
     }

@@ -2,7 +2,7 @@
 
 use super::{Claim, Role};
 use longhaul_core::{AfterRun, Moment, OutcomeKind, RunKey, SessionId, Usd, WorkflowRecord};
-use longhaul_workflow::archon::{IterationMeta, PhaseMeta, PhaseStatus, ProverMeta, ProverMode, slug};
+use longhaul_workflow::archon::{ArchonStatus, IterationMeta, PhaseMeta, ProverMeta, ProverMode, slug};
 use std::collections::BTreeMap;
 
 pub(super) struct Iteration {
@@ -154,7 +154,7 @@ impl Iteration {
             let Some(file) = self.items.get(item as usize) else { continue };
             let prover = ProverMeta {
                 file: file.clone(),
-                status: facts.is_done.map_or(PhaseStatus::Running, PhaseStatus::from_success),
+                status: facts.is_done.map_or(ArchonStatus::Running, ArchonStatus::from_success),
                 session_id: session(key, "prover"),
                 cost_usd: Some(self.cost(Role::Prover, Some(item), roles).into()),
             };

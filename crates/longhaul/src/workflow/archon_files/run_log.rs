@@ -5,7 +5,7 @@ use crate::RunReport;
 use longhaul_agent::transcript_message::{EventKind, MessageOrigin, TranscriptMessage};
 use longhaul_core::{Moment, Outcome, OutcomeKind, Rfc3339, RunId};
 use longhaul_store::{Home, ModelUsage, RunDir, StoreError, read_lines, read_lines_from};
-use longhaul_workflow::archon::{AgentMessage, LastResult, LogEvent, Row, ShellLevel};
+use longhaul_workflow::archon::{AgentMessage, LastResult, LogEvent, LogRow, ShellLevel};
 use serde_json::{Value, json};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -77,7 +77,7 @@ impl RunLog {
             model_usage: self.model_usage(),
             answer: report.result.clone().unwrap_or_default(),
         };
-        if let Some(row) = Row::session_end(at, &last) {
+        if let Some(row) = LogRow::session_end(at, &last) {
             self.add(&line(&row))?;
         }
         let Outcome { kind, .. } = report.outcome;
@@ -128,7 +128,7 @@ impl RunLog {
 
     fn shell(&mut self, level: ShellLevel, message: &str) -> io::Result<()> {
         let event = LogEvent::Shell { level, message };
-        self.file.write_all(&line(&Row { ts: self.at.into(), event }))
+        self.file.write_all(&line(&LogRow { ts: self.at.into(), event }))
     }
 
     fn add(&mut self, rows: &[u8]) -> Result<(), StoreError> {
@@ -137,7 +137,7 @@ impl RunLog {
 }
 
 /// Returns a row as a line of a log.
-pub(super) fn line(row: &Row<'_>) -> Vec<u8> {
+pub(super) fn line(row: &LogRow<'_>) -> Vec<u8> {
     let mut line = serde_json::to_vec(row).expect("a row is always JSON");
     line.push(b'\n');
     line
@@ -176,7 +176,7 @@ fn add_row(rows: &mut Vec<u8>, at: Moment, message: &TranscriptMessage) {
         EventKind::ToolResult => AgentMessage::ToolResult(text),
         EventKind::Text | EventKind::Prompt | EventKind::Note | EventKind::Summary | EventKind::Result => return,
     };
-    if let Some(row) = Row::from_message(at, message) {
+    if let Some(row) = LogRow::from_message(at, message) {
         rows.extend(line(&row));
     }
 }

@@ -1,11 +1,11 @@
-use super::{IterationMeta, PhaseMeta, PhaseStatus, ProverMeta, ProverMode};
+use super::{ArchonStatus, IterationMeta, PhaseMeta, ProverMeta, ProverMode};
 use crate::archon::{Stage, slug};
 use expect_test::expect;
 use longhaul_core::{Dollars, Moment, Span, Usd};
 
 const START: Moment = Moment(1_774_679_984_120);
 
-fn prover(file: &str, status: PhaseStatus, cost: Option<u64>) -> (String, ProverMeta) {
+fn prover(file: &str, status: ArchonStatus, cost: Option<u64>) -> (String, ProverMeta) {
     let cost_usd = cost.map(|cents| Dollars(Usd::from_dollars(cents as f64 / 100.0).expect("an amount")));
     (slug(file), ProverMeta { file: file.to_owned(), status, session_id: Some("4f0c".into()), cost_usd })
 }
@@ -19,8 +19,8 @@ fn meta_has_the_keys_of_archon() {
     let mut meta = IterationMeta::new(2, Stage::Prover, ProverMode::Parallel, START);
     meta.plan = Some(PhaseMeta::ended(true, Span::from_secs(391), dollars(0.5)));
     meta.provers.extend([
-        prover("A/B.lean", PhaseStatus::Done, Some(125)),
-        prover("C.lean", PhaseStatus::Error, Some(10)),
+        prover("A/B.lean", ArchonStatus::Done, Some(125)),
+        prover("C.lean", ArchonStatus::Error, Some(10)),
     ]);
     meta.end_provers(Span(698_900));
     meta.review = Some(PhaseMeta::running());
@@ -81,17 +81,17 @@ fn meta_of_archon_is_read() {
 
 #[test]
 fn prover_phase_is_done_only_if_all_provers_are() {
-    let status = |provers: &[PhaseStatus]| {
+    let status = |provers: &[ArchonStatus]| {
         let mut meta = IterationMeta::new(1, Stage::Prover, ProverMode::Parallel, START);
         let named = provers.iter().enumerate();
         meta.provers.extend(named.map(|(index, status)| prover(&format!("{index}.lean"), *status, None)));
         meta.end_provers(Span::ZERO);
-        assert!(meta.provers.values().all(|prover| prover.status != PhaseStatus::Running));
+        assert!(meta.provers.values().all(|prover| prover.status != ArchonStatus::Running));
         meta.prover.expect("it ended").status
     };
-    assert_eq!(status(&[PhaseStatus::Done, PhaseStatus::Done]), PhaseStatus::Done);
-    assert_eq!(status(&[PhaseStatus::Done, PhaseStatus::Error]), PhaseStatus::Error);
-    assert_eq!(status(&[PhaseStatus::Running, PhaseStatus::Done]), PhaseStatus::Error);
+    assert_eq!(status(&[ArchonStatus::Done, ArchonStatus::Done]), ArchonStatus::Done);
+    assert_eq!(status(&[ArchonStatus::Done, ArchonStatus::Error]), ArchonStatus::Error);
+    assert_eq!(status(&[ArchonStatus::Running, ArchonStatus::Done]), ArchonStatus::Error);
     let mut idle = IterationMeta::new(1, Stage::Prover, ProverMode::Parallel, START);
     idle.end_provers(Span::ZERO);
     assert_eq!(idle.prover, None, "no prover is no success");

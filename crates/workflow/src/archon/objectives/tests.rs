@@ -89,6 +89,7 @@ fn labels_say_that_a_list_has_another_purpose() {
         "### Compilation status",
         "### Deferred: confirmed gaps (do not assign)",
         "Blocked:",
+        "**Do NOT assign** — these need more of Mathlib",
     ] {
         check(&format!("1. **A.lean**\n\n{label}\n\n- **B.lean** (400 lines)\n- C.lean\n"), &["A.lean"]);
     }
@@ -108,6 +109,32 @@ fn labels_say_that_a_list_has_another_purpose() {
         "**Do not assign:**\nThey need more.\n- **A.lean**\n\nThe rest is open.\n- **B.lean**\n",
         &["B.lean"],
     );
+}
+
+#[test]
+fn names_of_files_exclude_nothing() {
+    check(
+        "1. **Results/Status.lean** — fill it\n2. **Target: Done.lean**\n",
+        &["Results/Status.lean", "Done.lean"],
+    );
+    check("**Target 1: Outcome.lean**\n- **File:** A/Outcome.lean\n", &["A/Outcome.lean"]);
+}
+
+#[test]
+fn plain_names_count_below_a_label_that_assigns() {
+    check("### Objectives for session 13\n1. A/B.lean — two lemmas\n", &["A/B.lean"]);
+    check("Targets:\n- A.lean\n- B.lean\n", &["A.lean", "B.lean"]);
+    let lines = visible_lines("**Wave 1:**\n- A.lean — see below\n");
+    let names = names_in(&lines);
+    assert_eq!((names.objectives.len(), names.excluded.len()), (0, 1), "the name is visible, at least");
+}
+
+#[test]
+fn text_of_an_item_is_no_label() {
+    check("1. **A.lean** — the lemma is\nblocked:\n2. **B.lean**\n", &["A.lean", "B.lean"]);
+    check("1. **A.lean**\n\n   Not done:\n\n2. **B.lean**\n", &["A.lean", "B.lean"]);
+    // A bold line is a label in any case.
+    check("1. **A.lean**\n**Deferred**\n2. **B.lean**\n", &["A.lean"]);
 }
 
 #[test]

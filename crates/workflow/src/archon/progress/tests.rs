@@ -1,7 +1,7 @@
-use super::{Progress, ProgressError, Stage};
+use super::{ProgressError, ProjectProgress, Stage};
 
 fn stage(text: &str) -> Result<Stage, ProgressError> {
-    Progress::parse(text).map(|progress| progress.stage)
+    ProjectProgress::parse(text).map(|progress| progress.stage)
 }
 
 #[track_caller]
@@ -86,7 +86,7 @@ fn two_sections_must_state_the_same_stage() {
 #[test]
 fn newest_objectives_win() {
     let names = |text: &str| {
-        let objectives = Progress::parse(text).expect("the stage is known").objectives;
+        let objectives = ProjectProgress::parse(text).expect("the stage is known").objectives;
         objectives.into_iter().map(|objective| (objective.name, objective.line)).collect::<Vec<_>>()
     };
     let old = "## Current Stage\nprover\n## Current Objectives\n1. **Old.lean** — fill it\n## Plan\n";

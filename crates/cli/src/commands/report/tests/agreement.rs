@@ -132,7 +132,7 @@ fn check_report(run: &Renderings) {
     let attempts = list(&report["attempts"]);
     if attempts.len() as u32 == state.attempts() {
         assert_eq!(sum(attempts, "waited_ms"), millis(clocks.waiting));
-        let cost = ["reported_cost_usd", "estimated_cost_usd", "summary_cost_usd"];
+        let cost = ["reported_cost_usd", "estimated_cost_usd", "summary_cost_usd", "review_cost_usd"];
         assert_eq!(cost.map(|field| sum(attempts, field)).iter().sum::<u64>(), state.usage.total_cost().0);
     }
 }
@@ -147,7 +147,10 @@ fn check_show(run: &Renderings) {
     let attempts = list(&show["attempts"]);
     assert_eq!(attempts.len() as u32, state.attempts());
     let summaries: Vec<Value> = attempts.iter().map(|attempt| attempt["summary"].clone()).collect();
-    let cost = sum(attempts, "total_cost_usd") + sum(&summaries, "total_cost_usd");
+    let reviews: Vec<Value> = list(&show["checks"]).iter().map(|check| check["review"].clone()).collect();
+    let cost =
+        [sum(attempts, "total_cost_usd"), sum(&summaries, "total_cost_usd"), sum(&reviews, "total_cost_usd")];
+    let cost: u64 = cost.into_iter().sum();
     assert_eq!(cost, state.usage.total_cost().0);
     assert_eq!(list(&show["checks"]).len() as u32, state.checks);
     let reported = list(&run.report["attempts"]);

@@ -1,0 +1,37 @@
+//! `longhaul attach` and `longhaul resume`: find out whether the user means a run or a workflow.
+
+use super::{attach, detach, loop_workflow, resume};
+use crate::args::{AttachArgs, GlobalArgs, ResumeArgs};
+use crate::failure::Failure;
+use crate::open_home::{self, RunOrWorkflow};
+use clap::ArgMatches;
+
+/// Follows a run or a workflow.
+pub fn attach(global: &GlobalArgs, args: &AttachArgs) -> Result<u8, Failure> {
+    let home = open_home::locate()?;
+    match open_home::find_target(&home, &args.run)? {
+        RunOrWorkflow::Run(_) => attach::attach(global, args),
+        RunOrWorkflow::Workflow(dir) => loop_workflow::attach(global, &home, dir),
+    }
+}
+
+/// Resumes a run or a workflow.
+pub fn resume(global: &GlobalArgs, args: &ResumeArgs, matches: &ArgMatches) -> Result<u8, Failure> {
+    let home = open_home::locate()?;
+    match open_home::find_target(&home, &args.run)? {
+        RunOrWorkflow::Workflow(_) if args.detach => detach::start(global),
+        RunOrWorkflow::Workflow(dir) => {
+            if args.detached {
+                detach::leave_terminal();
+            }
+            loop_workflow::resume(global, args, matches, &home, dir)
+        }
+        RunOrWorkflow::Run(dir) if args.max_iterations.is_some() => {
+            let run = dir.id();
+            let hint =
+                format!("leave it out; `longhaul resume {run} --add-budget 5` raises the budget of a run");
+            Err(Failure::usage("`--max-iterations` applies to a workflow, not to a run", hint))
+        }
+        RunOrWorkflow::Run(_) => resume::resume(global, args),
+    }
+}

@@ -1,0 +1,148 @@
+//! Starts the reviewer of a check, handles its result, and decides whether it starts again.
+//!
+//! The reviewer runs after the commands of the check passed, while no other process of the run is alive. Work
+//! without a verdict is never done.
+
+use super::checks::{CHECK_FAILED, has_commands};
+use super::{Phase, Run};
+use crate::api_call::retry_at;
+use crate::backoff::after_reset;
+use crate::limits::TurnSize;
+use crate::review::{ReviewRetry, review_result};
+use crate::{
+    Action, CheckResult, CheckStage, Evidence, Fault, Limit, LimitThreshold, LimitUsage, Moment, Now,
+    Outcome, OutcomeKind, Policy, Record, ReviewPlan, ReviewResult, final_outcome,
+};
+
+// After a usage limit without a known reset, the first wait is this step of the schedule.
+const UNKNOWN_RESET_STEP: u32 = 4;
+
+impl Run {
+    /// Starts the reviewer, unless a limit is exhausted or the run is being cancelled.
+    pub(super) fn start_review(&mut self, policy: &Policy, now: Now) {
+        self.record_exhausted_limit(policy, now.at);
+        if self.is_exhausted() || self.state.cancelled_by.is_some() {
+            return self.end_check(policy, now, CheckResult::Stopped);
+        }
+        self.record(Record::ReviewStarted { at: now.at, after_commands: has_commands(policy) });
+        self.step.actions.push(Action::StartReview(ReviewPlan {
+            review: self.state.reviews,
+            check: self.state.checks,
+            attempt: self.state.attempts(),
+            remaining: self.remaining(policy, now.at),
+        }));
+    }
+
+    /// Ends the check with the reviewer's verdict. Without one, the reviewer starts again or the run finishes.
+    pub(super) fn on_review_ended(&mut self, policy: &Policy, now: Now, mut evidence: Evidence) {
+        let Phase::Checking { stage: CheckStage::Review, stop_cause, .. } = self.state.phase else { return };
+        evidence.stop_cause = stop_cause;
+        let (result, usage) = (review_result(&evidence), evidence.usage);
+        let next = match result {
+            ReviewResult::NoVerdict(fault) => self.after_no_verdict(policy, now, fault, &evidence),
+            ReviewResult::Passed | ReviewResult::Failed(_) => AfterReview::End,
+        };
+        let retry_at = match next {
+            AfterReview::Retry(at) => Some(at),
+            AfterReview::End | AfterReview::GiveUp(_) => None,
+        };
+        self.record(Record::ReviewEnded { at: now.at, result, usage, retry_at });
+        self.record_exhausted_limit(policy, now.at);
+        match (result, next) {
+            (ReviewResult::Passed, _) => self.end_check(policy, now, CheckResult::Passed),
+            (ReviewResult::Failed(_), _) => self.end_check(policy, now, CheckResult::Failed),
+            (ReviewResult::NoVerdict(_), AfterReview::End) => {
+                self.end_check(policy, now, CheckResult::Stopped)
+            }
+            (ReviewResult::NoVerdict(_), AfterReview::Retry(_)) if self.is_suspending() => {
+                self.finish_suspend(now.at)
+            }
+            // The deadline starts the reviewer.
+            (ReviewResult::NoVerdict(_), AfterReview::Retry(_)) => {}
+            (ReviewResult::NoVerdict(_), AfterReview::GiveUp(outcome)) => {
+                self.record(Record::CheckEnded { at: now.at, result: CheckResult::Failed });
+                self.finish(now.at, outcome);
+            }
+        }
+    }
+
+    fn after_no_verdict(&self, policy: &Policy, now: Now, fault: Fault, evidence: &Evidence) -> AfterReview {
+        let is_over = self.state.cancelled_by.is_some() || self.is_exhausted();
+        if is_over || self.exhausted_limit(policy, now.at, evidence).is_some() {
+            return AfterReview::End;
+        }
+        // The next supervisor starts the reviewer at once.
+        if self.is_suspending() {
+            return AfterReview::Retry(now.at);
+        }
+        let state = &self.state;
+        let started_at = state.review_started_at.unwrap_or(now.at);
+        let later = |step| now.at + policy.backoff.delay(step, None, now.roll);
+        let at = match policy.review_retry(fault) {
+            ReviewRetry::Within(call) if final_outcome(fault) == OutcomeKind::RetryLater => {
+                retry_at(&call, now, started_at, state.review_outages)
+            }
+            ReviewRetry::Within(call) => retry_at(&call, now, started_at, state.review_failures),
+            ReviewRetry::AfterReset => {
+                let reset = evidence.rate_limit.and_then(|limit| limit.resets_at);
+                Some(match reset.filter(|reset| *reset > now.at) {
+                    Some(reset) => after_reset(reset, policy.reset_jitter, now.roll),
+                    // The waits grow, because the window may last for hours.
+                    None => later(UNKNOWN_RESET_STEP + state.review_outages),
+                })
+            }
+            ReviewRetry::Never => None,
+        };
+        let give_up = |retry_at| AfterReview::GiveUp(without_verdict(fault, retry_at));
+        let Some(at) = at else { return give_up(later(state.review_outages)) };
+        let exceeds_reset_wait = policy.review_retry(fault) == ReviewRetry::AfterReset
+            && policy.max_reset_wait.is_some_and(|longest| at.since(now.at) > longest);
+        // Something of the wall time must remain after the wait.
+        let exceeds_wall = policy.limits.wall.is_some_and(|wall| state.clocks.wall(at) >= wall);
+        if exceeds_reset_wait || exceeds_wall { give_up(at) } else { AfterReview::Retry(at) }
+    }
+
+    /// Returns the limit that is exhausted at `at` with the usage of this reviewer, if any.
+    fn exhausted_limit(&self, policy: &Policy, at: Moment, evidence: &Evidence) -> Option<Limit> {
+        let usage = self.state.usage.plus(evidence.usage);
+        let (active, wall) = (self.state.active(at), self.state.clocks.wall(at));
+        let used = LimitUsage::new(&usage, active, wall, TurnSize::default());
+        match policy.limits.reached(policy.wrap_up, &used)? {
+            (limit, LimitThreshold::Exhausted) => Some(limit),
+            (_, LimitThreshold::Reserve) => None,
+        }
+    }
+}
+
+/// The step after a reviewer.
+#[derive(Clone, Copy, Debug)]
+enum AfterReview {
+    /// The check ends: with the verdict, or because the run ends.
+    End,
+    /// The reviewer starts again at this time.
+    Retry(Moment),
+    /// The run finishes without a verdict.
+    GiveUp(Outcome),
+}
+
+/// Returns the outcome of a run whose reviewer gave no verdict because of this fault. The work is unverified,
+/// unless the fault is one that a person or time must remove.
+fn without_verdict(fault: Fault, retry_at: Moment) -> Outcome {
+    match final_outcome(fault) {
+        kind @ OutcomeKind::RetryLater => {
+            Outcome { retry_at: Some(retry_at), ..Outcome::from_fault(kind, fault) }
+        }
+        kind @ OutcomeKind::NeedsPerson => Outcome::from_fault(kind, fault),
+        OutcomeKind::Done
+        | OutcomeKind::Failed
+        | OutcomeKind::OverBudget
+        | OutcomeKind::OutOfTime
+        | OutcomeKind::CheckFailed
+        | OutcomeKind::NotStarted
+        | OutcomeKind::Incomplete
+        | OutcomeKind::Partial
+        | OutcomeKind::Bug
+        | OutcomeKind::Cancelled
+        | OutcomeKind::Suspended => Outcome { fault: Some(fault), ..CHECK_FAILED },
+    }
+}

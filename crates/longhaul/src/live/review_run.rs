@@ -1,0 +1,107 @@
+//! Has a model review the work, once the commands of a check have passed. The process can only read files. It
+//! never decides: its structured verdict is part of its evidence.
+
+use super::one_shot::{EndedOneShot, OneShotProcess, start_model};
+use super::world_config::WorldConfig;
+use crate::changes::{ChangesError, DiffFormat, diff};
+use longhaul_agent::{ReviewDiff, ReviewRequest, review_prompt};
+use longhaul_core::{Review, ReviewPlan, SpawnError, classify};
+use longhaul_store::{AttemptDir, UnrecordedReason};
+use std::fmt::Write as _;
+use std::io::{self, Write as _};
+use std::time::Duration;
+
+// The agent has exited, and its work waits for the review. The recorded end of a run has as much time.
+const DIFF_TIME_MAX: Duration = Duration::from_secs(5);
+
+/// A running reviewer.
+pub(crate) struct ReviewRun {
+    pub(super) process: OneShotProcess,
+    /// Directory of its files.
+    dir: AttemptDir,
+    check: u32,
+}
+
+impl ReviewRun {
+    /// Starts a reviewer. `last_message` is the last message of the agent whose work it reviews.
+    pub(crate) async fn start(
+        config: &WorldConfig<'_>,
+        plan: &ReviewPlan,
+        last_message: Option<&str>,
+    ) -> Result<ReviewRun, SpawnError> {
+        let changes = changes(config).await;
+        let prompt = review_prompt(&config.context, &changes, last_message);
+        let request = ReviewRequest {
+            attempt: plan.attempt,
+            model: review_of(config).and_then(|review| review.model.as_deref()),
+            prompt: &prompt,
+            remaining: plan.remaining,
+        };
+        let invocation = config.dialect.review_invocation(&config.context, &request);
+        let invocation = invocation.ok_or(SpawnError::NotRunnable)?;
+        let (process, dir) = start_model(config, config.dir.review(plan.review), invocation)?;
+        Ok(ReviewRun { process, dir, check: plan.check })
+    }
+
+    /// Stops the reviewer if it is running, with its leftover processes, and reads its files. Adds its findings
+    /// to the log of the check.
+    pub(crate) async fn end(mut self, config: &WorldConfig<'_>, stopped: bool) -> io::Result<EndedOneShot> {
+        let exit = self.process.stop(&config.marker).await?;
+        let ended = EndedOneShot::read(config, self.dir, exit);
+        record_findings(config, self.check, &ended, stopped);
+        Ok(ended)
+    }
+}
+
+fn review_of<'a>(config: &'a WorldConfig<'_>) -> Option<&'a Review> {
+    config.spec().policy.checks.as_ref()?.review.as_ref()
+}
+
+/// Adds the findings of a reviewer to the log of its check, for the next prompt and for people. A failed write
+/// fails no run: the agent then learns only that the check failed.
+pub(crate) fn record_findings(config: &WorldConfig<'_>, check: u32, ended: &EndedOneShot, stopped: bool) {
+    let text = findings(ended, stopped);
+    if let Ok(mut log) = config.dir.create_check_output(check, false) {
+        let _ = log.write_all(text.as_bytes());
+    }
+}
+
+fn findings(ended: &EndedOneShot, stopped: bool) -> String {
+    let snapshot = ended.decoder.snapshot();
+    let Some(answer) = &snapshot.review else {
+        let reason = match classify(&ended.evidence) {
+            _ if stopped => "longhaul stopped it".to_owned(),
+            Some(fault) => fault.describe().to_owned(),
+            None => "its answer has no verdict".to_owned(),
+        };
+        let message = snapshot.errors.last().map_or_else(String::new, |message| format!(" ({message})"));
+        return format!("the reviewer gave no verdict: {reason}{message}\n");
+    };
+    let mut text = match (answer.complete, answer.missing.len()) {
+        (true, 0) => "the reviewer found nothing missing\n".to_owned(),
+        (false, 0) => "the reviewer says that the task is not complete, but it names nothing\n".to_owned(),
+        (_, 1) => "the reviewer found 1 thing missing:\n".to_owned(),
+        (_, count) => format!("the reviewer found {count} things missing:\n"),
+    };
+    for finding in &answer.missing {
+        // A finding on several lines stays one item.
+        let _ = writeln!(text, "- {}", finding.trim().replace('\n', "\n  "));
+    }
+    text
+}
+
+/// Returns the changes of the workspace since the run started.
+async fn changes(config: &WorldConfig<'_>) -> ReviewDiff {
+    let patch = async {
+        let changes = diff(config.home, &config.dir, Vec::new()).await?;
+        changes.render(DiffFormat::Patch { binary: false }).await
+    };
+    match tokio::time::timeout(DIFF_TIME_MAX, patch).await {
+        Ok(Ok(patch)) => ReviewDiff::Patch(String::from_utf8_lossy(&patch).into_owned()),
+        Ok(Err(ChangesError::Unrecorded(UnrecordedReason::NotInGit))) => {
+            ReviewDiff::Unavailable("this directory is in no git repository".to_owned())
+        }
+        Ok(Err(error)) => ReviewDiff::Unavailable(error.to_string()),
+        Err(_) => ReviewDiff::Unavailable("git took too long".to_owned()),
+    }
+}

@@ -1,0 +1,194 @@
+//! Git worktrees of runs: each run of a phase with `isolation = "worktree"` works in a checkout of its own, on a
+//! branch of its own. When all runs of the phase have ended, their results are merged into the project.
+//!
+//! Every operation can be repeated after a kill at any moment. A lock excludes a second operation: the git
+//! processes inherit it, so that a new supervisor waits for those of a dead one. This module never changes a file
+//! of the project that has uncommitted changes, and runs none of the repository's hooks.
+
+mod apply;
+mod error;
+mod merge;
+mod project;
+
+pub use error::WorktreeError;
+pub use project::check_worktrees;
+
+use crate::git::{Git, text};
+use longhaul_core::RunId;
+use longhaul_store::{Durability, StoreError, WorkflowDir, read_regular, replace_json};
+use project::{changed_files, current_branch, head, identified, top_of};
+use serde::{Deserialize, Serialize};
+use std::fs::{self, DirBuilder, File};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// The git worktrees of one workflow.
+#[derive(Debug)]
+pub(super) struct Worktrees {
+    workflow: RunId,
+    /// Top of the project's repository, with links resolved.
+    top: PathBuf,
+    home: PathBuf,
+    /// Directory of the worktrees, with links resolved.
+    dir: PathBuf,
+}
+
+/// A run of the phase that finished as `done`.
+#[derive(Clone, Debug)]
+pub(super) struct DoneRun {
+    pub(super) run: RunId,
+    /// Subject of the commit of its uncommitted changes.
+    pub(super) title: String,
+}
+
+/// The state that a worktree started from. Its file exists once the worktree is complete.
+#[derive(Debug, Serialize, Deserialize)]
+struct WorktreeStart {
+    /// Commit.
+    commit: String,
+    /// Branch of the project. `None` for a detached head.
+    branch: Option<String>,
+}
+
+impl Worktrees {
+    /// Prepares the directory of the worktrees. `home` is that of Longhaul.
+    pub(super) fn open(
+        project_dir: &Path,
+        home: &Path,
+        dir: &WorkflowDir,
+    ) -> Result<Worktrees, WorktreeError> {
+        Ok(Worktrees {
+            workflow: dir.id().clone(),
+            top: top_of(project_dir)?,
+            home: home.to_owned(),
+            dir: dir.create_worktrees_dir()?,
+        })
+    }
+
+    /// Returns the working directory of a run whose directory in the project is `cwd`. A directory outside of the
+    /// project's repository stays as it is.
+    pub(super) fn cwd_of(&self, run: &RunId, cwd: &Path) -> PathBuf {
+        match cwd.strip_prefix(&self.top) {
+            Ok(relative) => self.path(run).join(relative),
+            Err(_) => cwd.to_owned(),
+        }
+    }
+
+    /// Creates the worktree of a run from the project's HEAD, with `cwd` in it. A worktree that is complete stays
+    /// as it is. Blocks until other operations on the worktrees end.
+    pub(super) fn create(&self, run: &RunId, cwd: &Path) -> Result<(), WorktreeError> {
+        let git = self.lock()?;
+        let path = self.path(run);
+        let known = self.start_of(run)?;
+        if known.is_none() || !path.exists() {
+            self.check_out(&git, run, known)?;
+        }
+        fs::create_dir_all(cwd).map_err(io_error("create directory", cwd))
+    }
+
+    fn check_out(&self, git: &Git, run: &RunId, known: Option<WorktreeStart>) -> Result<(), WorktreeError> {
+        let changed = changed_files(git, &self.top, &self.home)?;
+        if !changed.is_empty() {
+            return Err(WorktreeError::UncommittedWork { top: self.top.clone(), files: changed });
+        }
+        let path = self.path(run);
+        let path_text = path.to_string_lossy();
+        // A killed call may have left an entry of this path, even a locked one. Usually there is none.
+        let _ = git.call(&["worktree", "remove", "--force", "--force", &path_text]);
+        match fs::remove_dir_all(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                return Err(io_error("remove", &path)(error));
+            }
+            Ok(()) | Err(_) => {}
+        }
+        DirBuilder::new().mode(0o700).create(&path).map_err(io_error("create directory", &path))?;
+        let start = WorktreeStart { commit: head(git)?, branch: current_branch(git)? };
+        let branch = self.branch(run);
+        let add = ["worktree", "add", "--quiet", "--force", "--force"];
+        let of_branch = match known {
+            Some(_) if self.tip(git, run)?.is_some() => vec![&*path_text, &branch],
+            Some(_) | None => vec!["-B", &branch, &path_text, &start.commit],
+        };
+        git.call(&[&add[..], &of_branch].concat())?;
+        Ok(replace_json(&self.start_path(run), &known.unwrap_or(start), Durability::Power)?)
+    }
+
+    /// Removes a merged worktree and its branch. A worktree that git refuses to remove stays.
+    fn remove(&self, git: &Git, run: &RunId) -> Result<(), WorktreeError> {
+        let path = self.path(run);
+        if path.exists() && git.call(&[Path::new("worktree"), Path::new("remove"), &path]).is_err() {
+            return Ok(());
+        }
+        let branch = self.branch_ref(run);
+        if self.tip(git, run)?.is_some() {
+            git.call(&["update-ref", "-d", &branch])?;
+        }
+        match fs::remove_file(self.start_path(run)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                Err(io_error("remove", &self.start_path(run))(error))
+            }
+            Ok(()) | Err(_) => Ok(()),
+        }
+    }
+
+    /// Returns what a worktree started from. `None` if there is no complete worktree.
+    fn start_of(&self, run: &RunId) -> Result<Option<WorktreeStart>, WorktreeError> {
+        read_if_exists(&self.start_path(run))
+    }
+
+    /// Returns the last commit of a run's branch. `None` if the branch does not exist.
+    fn tip(&self, git: &Git, run: &RunId) -> Result<Option<String>, WorktreeError> {
+        let branch = self.branch_ref(run);
+        Ok(git.ask(&["rev-parse", "--quiet", "--verify", &branch])?.map(text))
+    }
+
+    /// Waits for other operations, and returns git for the project. The lock lasts as long as the value and its
+    /// processes.
+    fn lock(&self) -> Result<Git, WorktreeError> {
+        let path = self.dir.join("lock");
+        let open = File::options().create(true).append(true).mode(0o600).open(&path);
+        let file = open.and_then(|file| file.lock().map(|()| file)).map_err(io_error("lock", &path))?;
+        // Files of Git LFS are complete in a worktree, as in the project.
+        let git = Git::new(&self.top).with_lock(Arc::new(file)).with_variable("GIT_LFS_SKIP_SMUDGE", "0");
+        Ok(identified(git)?)
+    }
+
+    fn path(&self, run: &RunId) -> PathBuf {
+        self.dir.join(run.as_str())
+    }
+
+    fn start_path(&self, run: &RunId) -> PathBuf {
+        self.dir.join(format!("{run}.json"))
+    }
+
+    /// Returns the branch of a run: `longhaul/kxhfgg/1-prove-2`.
+    fn branch(&self, run: &RunId) -> String {
+        let (workflow, run) = (self.workflow.as_str(), run.as_str());
+        let position = run.strip_prefix(workflow).and_then(|rest| rest.strip_prefix('-'));
+        format!("longhaul/{workflow}/{}", position.unwrap_or(run))
+    }
+
+    fn branch_ref(&self, run: &RunId) -> String {
+        format!("refs/heads/{}", self.branch(run))
+    }
+}
+
+fn read_if_exists<T: for<'a> Deserialize<'a>>(path: &Path) -> Result<Option<T>, WorktreeError> {
+    match read_regular(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(io_error("read", path)(error)),
+        Ok(text) => {
+            serde_json::from_slice(&text).map(Some).map_err(|error| io_error("read", path)(error.into()))
+        }
+    }
+}
+
+fn io_error(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> WorktreeError {
+    let path = path.to_owned();
+    move |cause| WorktreeError::Store(StoreError::Io { action, path, cause })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,123 @@
+//! Moves the project to a merge. The intention is on disk before, so that a new supervisor completes a move that a
+//! kill interrupted between two files.
+
+use super::project::head;
+use super::{WorktreeError, Worktrees, io_error, read_if_exists};
+use crate::git::{Git, GitError, paths};
+use longhaul_store::{Durability, replace, replace_json};
+use serde::{Deserialize, Serialize};
+use std::ffi::OsStr;
+use std::fs;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+/// A move of the project, in progress as long as its file exists.
+#[derive(Debug, Serialize, Deserialize)]
+struct Move {
+    /// Commit before.
+    base: String,
+    /// Commit after, a descendant.
+    tip: String,
+}
+
+impl Worktrees {
+    /// Moves the project's branch and files from `base` to `tip`. Git refuses if uncommitted changes would be lost.
+    pub(super) fn apply(&self, git: &Git, base: &str, tip: &str) -> Result<(), WorktreeError> {
+        if base == tip {
+            return Ok(());
+        }
+        let intended = Move { base: base.to_owned(), tip: tip.to_owned() };
+        replace_json(&self.move_path(), &intended, Durability::Power)?;
+        git.call(&[
+            "merge",
+            "--ff-only",
+            "--quiet",
+            "--no-stat",
+            "--no-autostash",
+            "--no-verify-signatures",
+            tip,
+        ])?;
+        self.end_move()
+    }
+
+    /// Completes a move that was interrupted. Files with other content than before or after the move are a user's,
+    /// and an error.
+    pub(super) fn finish_apply(&self, git: &Git) -> Result<(), WorktreeError> {
+        let Some(Move { base, tip }) = read_if_exists(&self.move_path())? else { return Ok(()) };
+        if head(git)? == base {
+            let changed = git.call(&["diff-tree", "-r", "-z", "--no-renames", "--name-only", &base, &tip])?;
+            let changed: Vec<&[u8]> = paths(&changed).collect();
+            let mut foreign = Vec::new();
+            for path in &changed {
+                if !self.is_of_move(git, path, &base, &tip)? {
+                    foreign.push(String::from_utf8_lossy(path).into_owned());
+                }
+            }
+            if !foreign.is_empty() {
+                return Err(WorktreeError::UncommittedWork { top: self.top.clone(), files: foreign });
+            }
+            self.write_files(git, &base, &tip)?;
+            git.call(&["update-ref", "-m", "longhaul: merge worktrees", "HEAD", &tip, &base])?;
+        }
+        self.end_move()
+    }
+
+    /// Returns whether a file is as before the move or as a move leaves it: complete, cut off or missing.
+    fn is_of_move(&self, git: &Git, path: &[u8], base: &str, tip: &str) -> Result<bool, GitError> {
+        let file = self.top.join(OsStr::from_bytes(path));
+        let content = match fs::symlink_metadata(&file) {
+            Ok(metadata) if metadata.is_symlink() => {
+                fs::read_link(&file).map(|target| target.as_os_str().as_bytes().to_vec())
+            }
+            Ok(metadata) if metadata.is_file() => fs::read(&file),
+            // A directory cannot replace a file of the move without being noticed by git.
+            Ok(_) => return Ok(true),
+            Err(error) => Err(error),
+        };
+        let Ok(content) = content else { return Ok(!file.exists()) };
+        let of_commit = |commit: &str| {
+            let object = [commit.as_bytes(), b":", path].concat();
+            let args = [OsStr::new("cat-file"), OsStr::new("--filters"), OsStr::from_bytes(&object)];
+            // The file may not exist in this commit.
+            git.call(&args).ok()
+        };
+        let is_after = of_commit(tip).is_some_and(|after| after.starts_with(&content));
+        Ok(is_after || of_commit(base).is_some_and(|before| before == content))
+    }
+
+    /// Writes the files that differ between two commits, in the working directory and the index.
+    fn write_files(&self, git: &Git, base: &str, tip: &str) -> Result<(), WorktreeError> {
+        let git = git.clone().with_variable("GIT_LITERAL_PATHSPECS", "1");
+        let differing = |filter: &str| {
+            git.call(&["diff-tree", "-r", "-z", "--no-renames", "--name-only", filter, base, tip])
+        };
+        let (removed, written) = (differing("--diff-filter=D")?, differing("--diff-filter=d")?);
+        let source = format!("--source={tip}");
+        let remove = ["rm", "--quiet", "--force", "--ignore-unmatch"];
+        let write = ["restore", "--quiet", "--staged", "--worktree", &source];
+        for (list, args) in [(removed, &remove[..]), (written, &write[..])] {
+            if list.is_empty() {
+                continue;
+            }
+            let file = self.dir.join("paths");
+            replace(&file, &list, Durability::Process)?;
+            let from_file = format!("--pathspec-from-file={}", file.display());
+            git.call(&[args, &[&from_file, "--pathspec-file-nul"]].concat())?;
+        }
+        Ok(())
+    }
+
+    fn end_move(&self) -> Result<(), WorktreeError> {
+        match fs::remove_file(self.move_path()) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                Err(io_error("remove", &self.move_path())(error))
+            }
+            Ok(()) | Err(_) => Ok(()),
+        }
+    }
+
+    fn move_path(&self) -> PathBuf {
+        self.dir.join(Path::new("move.json"))
+    }
+}

@@ -1,0 +1,70 @@
+//! The reasons why a project cannot have worktrees, or why their results cannot be merged.
+
+use crate::GitError;
+use longhaul_store::StoreError;
+use std::path::PathBuf;
+use thiserror::Error;
+
+// More names do not help a person.
+const FILES_MAX: usize = 5;
+
+/// The reason why runs cannot work in git worktrees of their own.
+#[derive(Debug, Error)]
+pub enum WorktreeError {
+    /// The project is in no repository with files.
+    #[error("{} is not in a git repository, so its runs cannot have worktrees", .0.display())]
+    NoRepository(PathBuf),
+    /// The repository has no commit.
+    #[error("the git repository {} has no commit, so its runs cannot have worktrees", .0.display())]
+    NoCommit(PathBuf),
+    /// A worktree contains only committed work.
+    #[error("{} has uncommitted changes: {}", top.display(), listed(files))]
+    UncommittedWork {
+        /// Top of the repository.
+        top: PathBuf,
+        /// Changed and new files, relative to it.
+        files: Vec<String>,
+    },
+    /// This git cannot merge without a working directory.
+    #[error("git 2.38 or later is needed to merge worktrees: {0}")]
+    OldGit(GitError),
+    /// Git failed.
+    #[error(transparent)]
+    Git(#[from] GitError),
+    /// A file could not be read or written.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl WorktreeError {
+    /// Returns what a user can do about it.
+    pub fn hint(&self) -> String {
+        match self {
+            WorktreeError::NoRepository(_) | WorktreeError::NoCommit(_) => {
+                "commit the files of the project, or remove `isolation = \"worktree\"`".to_owned()
+            }
+            WorktreeError::UncommittedWork { top, .. } => format!(
+                "worktrees contain only committed work: commit the files, or put them away with \
+                 `git -C {} stash --include-untracked`; files that git ignores may stay",
+                quoted(&top.to_string_lossy())
+            ),
+            WorktreeError::OldGit(_) => "install a newer git".to_owned(),
+            WorktreeError::Git(_) | WorktreeError::Store(_) => "fix the cause, and try again".to_owned(),
+        }
+    }
+}
+
+/// Returns the first names, and how many more there are.
+pub(super) fn listed(names: &[String]) -> String {
+    let shown = names[..names.len().min(FILES_MAX)].join(", ");
+    match names.len().saturating_sub(FILES_MAX) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
+}
+
+/// Quotes a word for a shell.
+pub(super) fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@,+".contains(c);
+    if word.chars().all(is_plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', "'\\''")) }
+}

@@ -1,0 +1,185 @@
+//! Merges the results of a phase in the order of its items. All merges are computed as git objects first; then the
+//! project moves to the last one in a single step. A conflict leaves out one result, never the others.
+
+use super::error::{listed, quoted};
+use super::project::{current_branch, head, is_ancestor};
+use super::{DoneRun, WorktreeError, WorktreeStart, Worktrees};
+use crate::git::{Git, GitError, paths};
+use std::collections::BTreeSet;
+use std::fs;
+
+/// Why a result is not merged.
+pub(super) enum Unmerged {
+    /// Its branch conflicts with the project in these files.
+    Conflicts(Vec<String>),
+    /// The run left conflicts of its own in these files.
+    OwnConflicts(Vec<String>),
+    /// The project is no longer on the branch that the worktree started from.
+    OtherBranch(String),
+    /// The commit that the worktree started from is no longer part of the project's branch.
+    Rewritten,
+    /// Git failed.
+    Failed(String),
+}
+
+impl Worktrees {
+    /// Merges the results of these runs, and removes the worktrees of merged ones. Blocks until other operations on
+    /// the worktrees end. Can be repeated: a merged result is never merged again.
+    ///
+    /// # Errors
+    /// Returns for people what is not merged, and what to type.
+    pub(in crate::workflow) fn merge(&self, runs: &[DoneRun]) -> Result<(), String> {
+        let unmerged = self.try_merge(runs).map_err(|error| {
+            let top = self.top.display();
+            let remedy = remedy(&error.to_string());
+            format!(
+                "cannot merge into {top}: {error}. {remedy}, then type `longhaul resume {}`",
+                self.workflow
+            )
+        })?;
+        if unmerged.is_empty() { Ok(()) } else { Err(self.explain(&unmerged, runs.len())) }
+    }
+
+    fn try_merge<'a>(&self, runs: &'a [DoneRun]) -> Result<Vec<(&'a DoneRun, Unmerged)>, WorktreeError> {
+        let git = self.lock()?;
+        self.finish_apply(&git)?;
+        let base = head(&git)?;
+        let (mut tip, mut merged, mut unmerged) = (base.clone(), Vec::new(), Vec::new());
+        for run in runs {
+            match self.merge_run(&git, run, &base, &tip) {
+                Ok(Some(next)) => {
+                    tip = next;
+                    merged.push(run);
+                }
+                // It was merged before, or the user removed it.
+                Ok(None) => {}
+                Err(reason) => unmerged.push((run, reason)),
+            }
+        }
+        self.apply(&git, &base, &tip)?;
+        for run in merged {
+            self.remove(&git, &run.run)?;
+        }
+        Ok(unmerged)
+    }
+
+    /// Returns the commit that contains `tip` and the run's result. `None` if the run has no worktree or branch.
+    fn merge_run(&self, git: &Git, run: &DoneRun, base: &str, tip: &str) -> Result<Option<String>, Unmerged> {
+        let Some(start) = self.start_of(&run.run)? else { return Ok(None) };
+        let Some(result) = self.commit_result(git, run)? else { return Ok(None) };
+        if is_ancestor(git, &result, tip)? {
+            return Ok(Some(tip.to_owned()));
+        }
+        check_start(git, &start, base)?;
+        if is_ancestor(git, tip, &result)? {
+            return Ok(Some(result));
+        }
+        let merge = ["merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", tip, &result];
+        let merged = git.decide(&merge)?;
+        let (Ok(output) | Err(output)) = &merged;
+        let mut lines = paths(output).map(|line| String::from_utf8_lossy(line).into_owned());
+        let tree = lines.next().unwrap_or_default();
+        if merged.is_err() {
+            // A file appears once for each side.
+            let files: BTreeSet<String> = lines.collect();
+            return Err(Unmerged::Conflicts(files.into_iter().collect()));
+        }
+        let message = format!("Merge branch '{}'\n\n{}", self.branch(&run.run), run.title);
+        Ok(Some(git.line(&["commit-tree", &tree, "-p", tip, "-p", &result, "-m", &message])?))
+    }
+
+    /// Commits what the run left uncommitted, and returns its last commit, which its branch then names.
+    pub(super) fn commit_result(&self, git: &Git, run: &DoneRun) -> Result<Option<String>, Unmerged> {
+        let path = self.path(&run.run);
+        let known = self.tip(git, &run.run)?;
+        if !path.exists() {
+            return Ok(known);
+        }
+        let worktree = git.in_dir(&path);
+        let conflicts = worktree.call(&["diff", "--name-only", "-z", "--diff-filter=U"])?;
+        if !conflicts.is_empty() {
+            let files = paths(&conflicts).map(|path| String::from_utf8_lossy(path).into_owned());
+            return Err(Unmerged::OwnConflicts(files.collect()));
+        }
+        // The run has ended with all its processes, so a lock is that of a killed git. Usually there is none.
+        for name in ["index.lock", "HEAD.lock", &format!("{}.lock", self.branch_ref(&run.run))] {
+            let lock = worktree.path(&["rev-parse", "--path-format=absolute", "--git-path", name])?;
+            let _ = fs::remove_file(lock);
+        }
+        worktree.call(&["add", "--all"])?;
+        if worktree.ask(&["diff", "--cached", "--quiet"])?.is_none() {
+            let message = format!("{}\n\nUncommitted changes of the Longhaul run {}", run.title, run.run);
+            let commit =
+                ["commit", "--quiet", "--no-verify", "--no-gpg-sign", "--cleanup=verbatim", "-m", &message];
+            worktree.call(&commit)?;
+        }
+        let result = head(&worktree)?;
+        if known.as_ref() != Some(&result) {
+            git.call(&["update-ref", &self.branch_ref(&run.run), &result])?;
+        }
+        Ok(Some(result))
+    }
+
+    /// Says for people which results are not merged, why, and what to type.
+    fn explain(&self, unmerged: &[(&DoneRun, Unmerged)], count: usize) -> String {
+        let top = quoted(&self.top.to_string_lossy());
+        let mut text = format!("{} of {count} results are not merged.", unmerged.len());
+        for (run, reason) in unmerged {
+            let branch = self.branch(&run.run);
+            let git_merge = format!("`git -C {top} merge {branch}`");
+            text += &match reason {
+                Unmerged::Conflicts(files) => format!(
+                    " {branch} conflicts in {}: type {git_merge}, resolve the conflicts and commit.",
+                    listed(files)
+                ),
+                Unmerged::OwnConflicts(files) => format!(
+                    " The run left conflicts in {}: resolve and commit them in {}.",
+                    listed(files),
+                    self.path(&run.run).display()
+                ),
+                Unmerged::OtherBranch(branch) => {
+                    format!(
+                        " The project is on another branch: type `git -C {top} switch {}`.",
+                        quoted(branch)
+                    )
+                }
+                Unmerged::Rewritten => format!(
+                    " The history that {branch} started from was rewritten: type {git_merge}, or pick its commits."
+                ),
+                Unmerged::Failed(error) => format!(" {branch}: {error}. {}.", remedy(error)),
+            };
+        }
+        text + &format!(" Then type `longhaul resume {}`.", self.workflow)
+    }
+}
+
+/// Returns what a person can do about an error of git. Only a person knows whether another git holds a lock.
+fn remedy(error: &str) -> String {
+    let lock = error.split_once("Unable to create '").and_then(|(_, rest)| rest.split_once("': File exists"));
+    match lock {
+        Some((lock, _)) => format!("If no other git is running, type `rm {}`", quoted(lock)),
+        None => "Fix the cause".to_owned(),
+    }
+}
+
+/// Checks that the project is where the worktree started, or later.
+fn check_start(git: &Git, start: &WorktreeStart, base: &str) -> Result<(), Unmerged> {
+    if let Some(branch) = &start.branch
+        && current_branch(git)?.as_ref() != Some(branch)
+    {
+        return Err(Unmerged::OtherBranch(branch.clone()));
+    }
+    if is_ancestor(git, &start.commit, base)? { Ok(()) } else { Err(Unmerged::Rewritten) }
+}
+
+impl From<GitError> for Unmerged {
+    fn from(error: GitError) -> Unmerged {
+        Unmerged::Failed(error.to_string())
+    }
+}
+
+impl From<WorktreeError> for Unmerged {
+    fn from(error: WorktreeError) -> Unmerged {
+        Unmerged::Failed(error.to_string())
+    }
+}

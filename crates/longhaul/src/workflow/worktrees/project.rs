@@ -1,0 +1,76 @@
+//! Queries about the project's repository. Nothing here changes it.
+
+use super::WorktreeError;
+use crate::git::{Git, GitError, paths, pathspecs, text};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Checks that the runs of a project can have worktrees: it is in a git repository with a commit and without
+/// uncommitted changes. `home` is that of Longhaul.
+///
+/// # Errors
+/// Returns the first reason against worktrees.
+pub fn check_worktrees(project_dir: &Path, home: &Path) -> Result<(), WorktreeError> {
+    let top = top_of(project_dir)?;
+    let git = Git::new(&top);
+    let commit = git.ask(&["rev-parse", "--quiet", "--verify", "HEAD^{commit}"])?;
+    let Some(commit) = commit.map(text) else { return Err(WorktreeError::NoCommit(top)) };
+    git.call(&["merge-tree", "--write-tree", &commit, &commit]).map_err(WorktreeError::OldGit)?;
+    let files = changed_files(&git, &top, home)?;
+    if files.is_empty() { Ok(()) } else { Err(WorktreeError::UncommittedWork { top, files }) }
+}
+
+/// Returns the top of the repository that contains a directory, with links resolved.
+pub(super) fn top_of(dir: &Path) -> Result<PathBuf, WorktreeError> {
+    let no_repository = || WorktreeError::NoRepository(dir.to_owned());
+    // Outside of a repository, git need not be installed.
+    if !dir.ancestors().any(|dir| dir.join(".git").exists()) {
+        return Err(no_repository());
+    }
+    match Git::new(dir).path(&["rev-parse", "--show-toplevel"]) {
+        Ok(top) => Ok(fs::canonicalize(&top).unwrap_or(top)),
+        Err(error) if error.is_no_repository() => Err(no_repository()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Returns the changed and the new files of the project, relative to its top. Ignored files and those of Longhaul
+/// do not count.
+pub(super) fn changed_files(git: &Git, top: &Path, home: &Path) -> Result<Vec<String>, GitError> {
+    let home = fs::canonicalize(home).unwrap_or_else(|_| home.to_owned());
+    let excluded: Vec<&Path> = home.strip_prefix(top).into_iter().collect();
+    let status = ["status", "--porcelain=v1", "-z", "--no-renames", "--", "."];
+    let args: Vec<_> = status.iter().map(Into::into).chain(pathspecs(&excluded)).collect();
+    let output = git.call(&args)?;
+    // Two letters of the state and a space precede each path.
+    Ok(paths(&output)
+        .map(|entry| String::from_utf8_lossy(&entry[3.min(entry.len())..]).into_owned())
+        .collect())
+}
+
+pub(super) fn head(git: &Git) -> Result<String, GitError> {
+    git.line(&["rev-parse", "--verify", "HEAD^{commit}"])
+}
+
+/// Returns the branch that is checked out. `None` for a detached head.
+pub(super) fn current_branch(git: &Git) -> Result<Option<String>, GitError> {
+    let head = git.ask(&["symbolic-ref", "--quiet", "--short", "HEAD"])?;
+    Ok(head.map(text))
+}
+
+pub(super) fn is_ancestor(git: &Git, old: &str, new: &str) -> Result<bool, GitError> {
+    Ok(git.ask(&["merge-base", "--is-ancestor", old, new])?.is_some())
+}
+
+/// Has git commit with the user's identity, if it is configured.
+pub(super) fn identified(git: Git) -> Result<Git, GitError> {
+    let configured = |key| git.ask(&["config", "--get", key]).map(|value| value.map(text));
+    let (Some(name), Some(email)) = (configured("user.name")?, configured("user.email")?) else {
+        return Ok(git);
+    };
+    Ok(git
+        .with_variable("GIT_AUTHOR_NAME", &name)
+        .with_variable("GIT_AUTHOR_EMAIL", &email)
+        .with_variable("GIT_COMMITTER_NAME", &name)
+        .with_variable("GIT_COMMITTER_EMAIL", &email))
+}

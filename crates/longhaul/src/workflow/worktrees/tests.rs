@@ -1,0 +1,221 @@
+//! Worktrees against a real repository: merging, conflicts, and moves that a kill interrupted.
+
+use super::{DoneRun, WorktreeError, Worktrees, check_worktrees};
+use longhaul_core::RunId;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use tempfile::TempDir;
+
+struct Project {
+    _folder: TempDir,
+    top: PathBuf,
+    worktrees: Worktrees,
+}
+
+impl Project {
+    /// Creates a repository with `a.txt` and `b.txt`, and no identity.
+    fn new() -> Project {
+        let folder = TempDir::new().expect("a temporary directory");
+        let real = fs::canonicalize(folder.path()).expect("it exists");
+        let (top, dir) = (real.join("project"), real.join("worktrees"));
+        fs::create_dir_all(&top).and_then(|()| fs::create_dir(&dir)).expect("directories");
+        let workflow = RunId::from("kxhfgg");
+        let worktrees = Worktrees { workflow, top: top.clone(), home: real.join("home"), dir };
+        let project = Project { _folder: folder, top, worktrees };
+        project.git(&["init", "--quiet", "--initial-branch=main"]);
+        project.write("a.txt", "a\n");
+        project.write("b.txt", "b\n");
+        project.commit("start");
+        project
+    }
+
+    fn git(&self, args: &[&str]) -> String {
+        git(&self.top, args)
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        fs::write(self.top.join(name), text).expect("the file can be written");
+    }
+
+    fn read(&self, name: &str) -> Option<String> {
+        fs::read_to_string(self.top.join(name)).ok()
+    }
+
+    fn commit(&self, message: &str) {
+        self.git(&["add", "--all"]);
+        self.git(&["commit", "--quiet", "-m", message]);
+    }
+
+    /// Creates the worktree of item `number`, and changes files in it.
+    fn work(&self, number: u32, files: &[(&str, &str)]) -> DoneRun {
+        let run = RunId::from(format!("kxhfgg-1-prove-{number}"));
+        let cwd = self.worktrees.cwd_of(&run, &self.top);
+        self.worktrees.create(&run, &cwd).expect("the worktree is created");
+        for (name, text) in files {
+            fs::write(cwd.join(name), text).expect("the file can be written");
+        }
+        DoneRun { run, title: format!("prove: {number}") }
+    }
+
+    fn status(&self) -> String {
+        self.git(&["status", "--porcelain"])
+    }
+
+    /// Returns the number of worktrees, with the project itself.
+    fn worktree_count(&self) -> usize {
+        self.git(&["worktree", "list"]).lines().count()
+    }
+}
+
+fn git(dir: &Path, args: &[&str]) -> String {
+    let identity = ["-c", "user.name=user", "-c", "user.email=user@localhost"];
+    let output = Command::new("git")
+        .args(identity)
+        .args(args)
+        .current_dir(dir)
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .output()
+        .expect("git starts");
+    assert!(output.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+#[test]
+fn results_are_merged_in_order_and_their_worktrees_removed() {
+    let project = Project::new();
+    let hook = project.top.join(".git/hooks/post-merge");
+    fs::write(&hook, "#!/bin/sh\ntouch hooked\n").expect("a hook");
+    Command::new("chmod").arg("+x").arg(&hook).status().expect("chmod starts");
+    let first = project.work(1, &[("a.txt", "a1\n")]);
+    let second = project.work(2, &[("b.txt", "b2\n"), ("new.txt", "new\n")]);
+    assert_eq!(project.worktree_count(), 3);
+    assert_eq!(project.worktrees.merge(&[first.clone(), second.clone()]), Ok(()));
+    assert_eq!(project.read("a.txt").as_deref(), Some("a1\n"));
+    assert_eq!(project.read("new.txt").as_deref(), Some("new\n"));
+    assert_eq!((project.status(), project.worktree_count()), (String::new(), 1));
+    assert_eq!(project.git(&["branch", "--list", "longhaul/*"]), "");
+    assert_eq!(project.read("hooked"), None, "a hook ran");
+    let subjects = project.git(&["log", "--first-parent", "--format=%s"]);
+    assert_eq!(subjects, "Merge branch 'longhaul/kxhfgg/1-prove-2'\nprove: 1\nstart\n");
+    let head = project.git(&["rev-parse", "HEAD"]);
+    assert_eq!(project.worktrees.merge(&[first, second]), Ok(()));
+    assert_eq!(project.git(&["rev-parse", "HEAD"]), head, "nothing is merged twice");
+}
+
+#[test]
+fn a_conflict_leaves_out_one_result_and_its_command_works() {
+    let project = Project::new();
+    let runs = [
+        project.work(1, &[("a.txt", "first\n")]),
+        project.work(2, &[("a.txt", "second\n")]),
+        project.work(3, &[("b.txt", "third\n")]),
+    ];
+    let problem = project.worktrees.merge(&runs).expect_err("two results conflict");
+    let command = format!("git -C {} merge longhaul/kxhfgg/1-prove-2", project.top.display());
+    for text in ["1 of 3 results", "conflicts in a.txt", &command, "`longhaul resume kxhfgg`"] {
+        assert!(problem.contains(text), "no {text} in {problem}");
+    }
+    assert_eq!(project.read("a.txt").as_deref(), Some("first\n"));
+    assert_eq!(project.read("b.txt").as_deref(), Some("third\n"));
+    assert_eq!((project.status(), project.worktree_count()), (String::new(), 2));
+    // The user types the command, resolves the conflict and commits.
+    let merged = Command::new("git").args(command.split(' ').skip(1)).output().expect("git starts");
+    assert!(!merged.status.success(), "the conflict remains");
+    project.write("a.txt", "both\n");
+    project.commit("resolve");
+    assert_eq!(project.worktrees.merge(&runs), Ok(()));
+    assert_eq!((project.worktree_count(), project.read("a.txt").as_deref()), (1, Some("both\n")));
+}
+
+#[test]
+fn work_of_the_user_stays() {
+    let project = Project::new();
+    let run = project.work(1, &[("a.txt", "agent\n")]);
+    project.write("a.txt", "user\n");
+    let problem = project.worktrees.merge(std::slice::from_ref(&run)).expect_err("git refuses");
+    assert!(problem.contains("a.txt"), "{problem}");
+    // The move is still intended, but the file is neither before nor after it.
+    let problem = project.worktrees.merge(std::slice::from_ref(&run)).expect_err("the file is the user's");
+    assert!(problem.contains("uncommitted changes: a.txt"), "{problem}");
+    assert_eq!(project.read("a.txt").as_deref(), Some("user\n"));
+    project.git(&["stash", "--quiet"]);
+    assert_eq!(project.worktrees.merge(&[run]), Ok(()));
+    assert_eq!(project.read("a.txt").as_deref(), Some("agent\n"));
+}
+
+#[test]
+fn an_interrupted_move_is_completed() {
+    // Files as a kill can leave them: cut off, missing, or not written yet.
+    for (a, new, removed) in [("ag", Some(""), true), ("a\n", None, false), ("agent\n", Some("new\n"), true)]
+    {
+        let project = Project::new();
+        let run = project.work(1, &[("a.txt", "agent\n"), ("new.txt", "new\n")]);
+        fs::remove_file(project.worktrees.path(&run.run).join("b.txt")).expect("the file exists");
+        let git = project.worktrees.lock().expect("the lock is free");
+        let tip = project.worktrees.commit_result(&git, &run).ok().flatten().expect("a result");
+        let base = project.git(&["rev-parse", "HEAD"]).trim().to_owned();
+        drop(git);
+        let intended = format!("{{\"base\":\"{base}\",\"tip\":\"{tip}\"}}");
+        fs::write(project.worktrees.dir.join("move.json"), intended).expect("the file can be written");
+        project.write("a.txt", a);
+        if let Some(text) = new {
+            project.write("new.txt", text);
+        }
+        if removed {
+            fs::remove_file(project.top.join("b.txt")).expect("the file exists");
+        }
+        assert_eq!(project.worktrees.merge(&[run]), Ok(()), "{a:?}");
+        assert_eq!(project.read("a.txt").as_deref(), Some("agent\n"));
+        assert_eq!((project.read("new.txt").as_deref(), project.read("b.txt")), (Some("new\n"), None));
+        assert_eq!(project.status(), "");
+        assert_eq!(project.git(&["rev-parse", "HEAD"]).trim(), tip);
+    }
+}
+
+#[test]
+fn a_half_created_worktree_is_replaced_and_a_complete_one_stays() {
+    let project = Project::new();
+    let run = project.work(1, &[("a.txt", "agent\n")]);
+    let (path, start) = (project.worktrees.path(&run.run), project.worktrees.start_path(&run.run));
+    project.worktrees.create(&run.run, &path).expect("it is complete");
+    assert_eq!(fs::read_to_string(path.join("a.txt")).ok().as_deref(), Some("agent\n"));
+    // Killed before the file of the start was written.
+    fs::remove_file(&start).expect("the file exists");
+    project.git(&["worktree", "lock", &path.to_string_lossy()]);
+    project.worktrees.create(&run.run, &path).expect("it is replaced");
+    assert_eq!(fs::read_to_string(path.join("a.txt")).ok().as_deref(), Some("a\n"));
+    // The user removed the directory: the branch is checked out again.
+    fs::remove_dir_all(&path).expect("the directory exists");
+    project.worktrees.create(&run.run, &path).expect("it is replaced");
+    assert!(path.join("a.txt").exists());
+}
+
+#[test]
+fn another_branch_receives_nothing() {
+    let project = Project::new();
+    let run = project.work(1, &[("a.txt", "agent\n")]);
+    project.git(&["switch", "--quiet", "--create", "other"]);
+    let problem = project.worktrees.merge(std::slice::from_ref(&run)).expect_err("it is another branch");
+    assert!(problem.contains("switch main"), "{problem}");
+    assert_eq!(project.read("a.txt").as_deref(), Some("a\n"));
+}
+
+#[test]
+fn projects_that_cannot_have_worktrees_are_refused() {
+    let project = Project::new();
+    let home = project.top.join("home");
+    fs::create_dir(&home).expect("a directory");
+    fs::write(home.join("file"), "Longhaul's own").expect("a file");
+    assert!(check_worktrees(&project.top, &home).is_ok());
+    project.write("a.txt", "changed\n");
+    project.write("c d.txt", "new\n");
+    let error = check_worktrees(&project.top, &home).expect_err("there is uncommitted work");
+    assert!(error.to_string().ends_with("has uncommitted changes: a.txt, c d.txt"), "{error}");
+    let empty = project.top.join("home/empty");
+    fs::create_dir(&empty).expect("a directory");
+    git(&empty, &["init", "--quiet"]);
+    assert!(matches!(check_worktrees(&empty, &home), Err(WorktreeError::NoCommit(_))));
+    let outside = TempDir::new().expect("a temporary directory");
+    assert!(matches!(check_worktrees(outside.path(), &home), Err(WorktreeError::NoRepository(_))));
+}
