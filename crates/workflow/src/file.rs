@@ -11,7 +11,7 @@ mod repeat;
 
 use crate::error::SourceText;
 use crate::parameters::Parameters;
-use crate::{archon, Condition, ItemSource, PromptTemplate, ResultSchema, WorkflowFileError};
+use crate::{Condition, ItemSource, PromptTemplate, ResultSchema, WorkflowFileError, archon};
 use longhaul_core::{Reactions, Span, Usd, WorkflowLimits};
 use std::collections::BTreeMap;
 use std::fmt::Display;

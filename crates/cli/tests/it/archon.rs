@@ -1,6 +1,6 @@
 //! The workflow `archon`: its files, statuses and hints, on a project that is shaped like one in Lean.
 
-use crate::call::Call;
+use crate::call::{Call, wait_until};
 use crate::harness::{LONGHAUL, Stage};
 use crate::server::Server;
 use crate::workflows::envelope;
@@ -33,7 +33,8 @@ Reviewed.
 }
 
 fn write_project(stage: &Stage, progress: &str) {
-    for file in [".archon/PROGRESS.md", "L1.lean", "L2.lean", "L3.lean", "L4.lean", "L5.lean", "sub/L6.lean"] {
+    for file in [".archon/PROGRESS.md", "L1.lean", "L2.lean", "L3.lean", "L4.lean", "L5.lean", "sub/L6.lean"]
+    {
         let path = stage.work().join(file);
         fs::create_dir_all(path.parent().expect("a parent")).expect("the stage is writable");
         let text = if file.ends_with(".lean") { "theorem t : True := sorry\n" } else { progress };
@@ -114,7 +115,8 @@ fn archon_survives_crashes_and_ends_complete() {
     let archived = fs::read_dir(archon_path(&stage, "task_results/archive/iter-009")).expect("an archive");
     assert!(archived.count() >= 6);
     // The first plan receives the hint, and only this one.
-    let prompts: Vec<String> = stage.runs().iter().map(|run| run.plan().expect("a plan").spec.prompt).collect();
+    let prompts: Vec<String> =
+        stage.runs().iter().map(|run| run.plan().expect("a plan").spec.prompt).collect();
     let with_hint: Vec<&String> = prompts.iter().filter(|prompt| prompt.contains("Use induction.")).collect();
     assert_eq!(with_hint.len(), 1, "{with_hint:?}");
     assert!(with_hint[0].contains("iteration 1 of at most 10"), "{}", with_hint[0]);
@@ -156,9 +158,39 @@ fn failed_prover_is_an_error_and_stops_no_other() {
     let meta = meta(&stage, 1);
     let statuses = ["L1", "L2"].map(|slug| meta["provers"][slug]["status"].clone());
     assert_eq!(statuses, ["error", "done"], "{meta}");
-    assert_eq!((&meta["prover"]["status"], &meta["review"]["status"]), (&"error".into(), &"done".into()), "{meta}");
+    assert_eq!(
+        (&meta["prover"]["status"], &meta["review"]["status"]),
+        (&"error".into(), &"done".into()),
+        "{meta}"
+    );
     assert_eq!(count(&rows(&stage, "logs/iter-001/provers/L1.jsonl"), "session_end"), 0);
     assert!(archon_path(&stage, "reviews").exists(), "the review takes place");
+}
+
+#[test]
+fn logs_are_correct_after_kill_and_recover() {
+    let stage = Stage::new();
+    write_project(&stage, PROGRESS);
+    let text = script().replace("$ echo proof >> proofs;", "$ echo proof >> proofs; sleep 1;");
+    let server = Server::start(&text);
+    let call = archon(&stage, &server, &["--max-iterations", "1", "--max-parallel", "2"]).start();
+    let log = archon_path(&stage, "logs/iter-001/provers/L3.jsonl");
+    let works = || fs::read_to_string(&log).is_ok_and(|text| text.contains("tool_call"));
+    wait_until("the third prover works", works);
+    call.kill();
+    assert_eq!(meta(&stage, 1)["prover"]["status"], "running");
+    let output = stage.longhaul(["recover", "@"]).against(&server).output();
+    assert_eq!(output.code, 27, "{output:?}");
+    let meta = meta(&stage, 1);
+    for phase in ["plan", "prover", "review"] {
+        assert_eq!(meta[phase]["status"], "done", "{phase}: {meta}");
+    }
+    assert!(meta["completedAt"].is_string() && !archon_path(&stage, "logs/iter-002").exists(), "{meta}");
+    for slug in ["L1", "L2", "L3", "L4", "L5", "sub_L6"] {
+        let log = rows(&stage, &format!("logs/iter-001/provers/{slug}.jsonl"));
+        // No row is lost or doubled, whichever side of its run the kill hit.
+        assert_eq!((count(&log, "session_end"), count(&log, "shell")), (1, 1), "{slug}: {log:?}");
+    }
 }
 
 #[test]

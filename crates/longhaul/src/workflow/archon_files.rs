@@ -69,9 +69,10 @@ impl ArchonFiles {
     ) -> ArchonFiles {
         let stage = parameters.get("stage");
         let is_serial = policy.parallel_max == 1
-            || policy.phases.iter().any(|phase| {
-                Role::from_name(&phase.name) == Some(Role::Prover) && phase.parallel_max == 1
-            });
+            || policy
+                .phases
+                .iter()
+                .any(|phase| Role::from_name(&phase.name) == Some(Role::Prover) && phase.parallel_max == 1);
         ArchonFiles {
             home,
             workflow,

@@ -11,8 +11,7 @@ use std::path::{Path, PathBuf};
 /// Keys that select a source of items.
 const SOURCES: [&str; 5] = ["list", "command", "glob", "pointer", "objectives"];
 const FAN_OUT_KEYS: [&str; 6] = ["list", "command", "glob", "pointer", "phase", "objectives"];
-const FAN_OUT_HINT: &str =
-    "write `list = […]`, `command = \"…\"`, `glob = \"…\"`, `phase = \"…\", pointer = \"/…\"`, or `objectives = \"…\"`";
+const FAN_OUT_HINT: &str = "write `list = […]`, `command = \"…\"`, `glob = \"…\"`, `phase = \"…\", pointer = \"/…\"`, or `objectives = \"…\"`";
 /// Items of one iteration without `max_objectives`: a mistake in a command must not start thousands of runs.
 const ITEMS_DEFAULT: u32 = 100;
 /// More directories in one day slow down every listing of runs.

@@ -100,7 +100,9 @@ impl WorkflowFile {
         notes.extend(
             (phase.isolation == Isolation::Worktree).then(|| "each run in a git worktree".to_owned()),
         );
-        notes.extend((!phase.edit_paths.is_empty()).then(|| "each run may edit only its own files".to_owned()));
+        notes.extend(
+            (!phase.edit_paths.is_empty()).then(|| "each run may edit only its own files".to_owned()),
+        );
         notes.extend(phase.schema.is_some().then(|| "result as JSON".to_owned()));
         notes.extend(reactions(phase));
         notes

@@ -79,7 +79,8 @@ impl PromptScope<'_> {
             let message = format!("the phase has no items, so that `{variable}` does not exist");
             return fails(variable, message, "add `fan_out` to the phase, or remove the variable".to_owned());
         }
-        if !VARIABLES.contains(&variable) && !FUNCTIONS.contains(&variable) && !functions.contains(&variable) {
+        if !VARIABLES.contains(&variable) && !FUNCTIONS.contains(&variable) && !functions.contains(&variable)
+        {
             let message = format!("there is no variable `{variable}`");
             return fails(variable, message, suggestion("variables", variable, &VARIABLES));
         }

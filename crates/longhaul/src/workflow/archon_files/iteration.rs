@@ -117,8 +117,9 @@ impl Iteration {
     }
 
     fn cost(&self, role: Role, item: Option<u32>, roles: &[Option<Role>]) -> Usd {
-        let is_counted =
-            |key: &RunKey| roles.get(key.phase) == Some(&Some(role)) && item.is_none_or(|item| item == key.item);
+        let is_counted = |key: &RunKey| {
+            roles.get(key.phase) == Some(&Some(role)) && item.is_none_or(|item| item == key.item)
+        };
         self.runs.iter().filter(|(key, _)| is_counted(key)).map(|(_, facts)| facts.cost).sum()
     }
 

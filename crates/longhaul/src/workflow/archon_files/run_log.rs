@@ -174,7 +174,9 @@ fn add_row(rows: &mut Vec<u8>, at: Moment, message: &TranscriptMessage) {
             AgentMessage::ToolCall { tool: message.tool.as_deref().unwrap_or_default(), input: &input }
         }
         EventKind::ToolResult => AgentMessage::ToolResult(text),
-        EventKind::Text | EventKind::Prompt | EventKind::Note | EventKind::Summary | EventKind::Result => return,
+        EventKind::Text | EventKind::Prompt | EventKind::Note | EventKind::Summary | EventKind::Result => {
+            return;
+        }
     };
     if let Some(row) = LogRow::from_message(at, message) {
         rows.extend(line(&row));
