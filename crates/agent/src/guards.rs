@@ -3,6 +3,7 @@
 //! verdicts.
 
 mod decodings;
+mod edit_paths;
 mod guarded_call;
 mod host;
 mod paths;
@@ -15,6 +16,7 @@ use crate::pattern::{Pattern, matches};
 use crate::snapshot::truncate_to_bytes;
 use crate::{Answers, AnswersError, NetworkError};
 use decodings::decodings;
+pub use edit_paths::EditPaths;
 pub use guarded_call::GuardedCall;
 use longhaul_core::GuardRules;
 pub use paths::{BlockedPathError, BlockedPaths};
@@ -50,6 +52,8 @@ pub struct Guards {
     pub block_urls: Vec<UrlPattern>,
     /// The paths that no call may touch.
     pub block_paths: BlockedPaths,
+    /// The only paths that editing tools may change.
+    pub edit_paths: EditPaths,
 }
 
 /// The verdict of the guards on a call.
@@ -106,6 +110,7 @@ impl Guards {
             block_urls: urls?,
             answers: rules.answers.clone().map(Answers::new).transpose()?,
             block_paths: BlockedPaths::new(&rules.block_paths, &cwd.to_string_lossy(), home)?,
+            edit_paths: EditPaths::new(&rules.edit_paths, cwd),
         })
     }
 
@@ -122,6 +127,9 @@ impl Guards {
                 "The tool {} is not allowed in this run",
                 truncate_to_bytes(tool, NAME_BYTES_MAX)
             ));
+        }
+        if let Some(reason) = self.edit_paths.denial(call) {
+            return deny(reason);
         }
         if tool == RESULT_TOOL || (self.block_urls.is_empty() && self.block_paths.is_empty()) {
             return Verdict::Allow;

@@ -46,8 +46,8 @@ pub use dialect::{
 };
 pub use effects::{EffectRules, EffectScope};
 pub use guards::{
-    BlockedPathError, BlockedPaths, GuardError, GuardedCall, Guards, ToolPattern, UrlListError, UrlPattern,
-    UrlPatternError, Verdict, url_patterns,
+    BlockedPathError, BlockedPaths, EditPaths, GuardError, GuardedCall, Guards, ToolPattern, UrlListError,
+    UrlPattern, UrlPatternError, Verdict, url_patterns,
 };
 pub use handoff::{
     HandoffContext, HandoffReason, SUMMARY_TOKENS_MAX, WrittenSummary, estimated_tokens, handoff_prompt,

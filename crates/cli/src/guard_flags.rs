@@ -27,6 +27,8 @@ pub fn from_flags(args: &RunArgs, cwd: &Path) -> Result<GuardRules, Failure> {
         deny_tools: texts(&args.agent.deny_tools),
         block_urls: texts(&block_urls),
         block_paths: args.block_paths.clone(),
+        // Only a workflow limits edits: to the files of an item.
+        edit_paths: Vec::new(),
         home,
         answers: answer_flags::parse_answers(args)?.map(|answers| answers.entries().clone()),
     };

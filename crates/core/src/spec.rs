@@ -180,6 +180,10 @@ pub struct GuardRules {
     /// Blocked paths; relative ones start at the run's working directory.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub block_paths: Vec<String>,
+    /// The only paths that editing tools may change; relative ones start at the run's working directory. Empty
+    /// allows all.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub edit_paths: Vec<String>,
     /// Home directory for `~` in those paths. `None` if there are none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub home: Option<String>,

@@ -6,6 +6,7 @@
 //!
 //! This module never prints, and starts no run that the core did not order.
 
+mod archon_files;
 mod commands;
 mod driver;
 mod error;

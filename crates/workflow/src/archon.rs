@@ -2,7 +2,7 @@
 //! one file each, and a review agent writes a journal.
 //!
 //! This module converts the formats of Archon's `.archon` directory, so that its users keep their projects,
-//! logs and tools. It reads no file and no clock: texts, lists of files and times are arguments.
+//! logs and tools. Only `project` reads files. No part of it writes one or reads a clock.
 
 mod assignment;
 mod document;
@@ -10,12 +10,14 @@ mod iteration_meta;
 mod log_rows;
 mod objectives;
 mod progress;
+mod project;
 
 pub use assignment::{AmbiguousObjective, Assignment};
 pub use iteration_meta::{ArchonStatus, IterationMeta, MetaTime, PhaseMeta, ProverMeta, ProverMode};
 pub use log_rows::{AgentMessage, LastResult, LogEvent, LogRow, SessionEnd, ShellLevel};
 pub use objectives::Objective;
 pub use progress::{ProgressError, ProjectProgress, Stage};
+pub use project::{assignment, check_project, progress};
 
 /// Returns the name under which logs and `meta.json` list the prover of a file: `Algebra/Basic.lean` is
 /// `Algebra_Basic`. Two paths can share a name, as in Archon.

@@ -2,6 +2,7 @@
 
 /// Names and texts of the built-in workflows.
 pub const BUILTINS: &[(&str, &str)] = &[
+    ("archon", include_str!("builtin/archon.toml")),
     ("plan-work-review", include_str!("builtin/plan-work-review.toml")),
     ("ralph", include_str!("builtin/ralph.toml")),
 ];

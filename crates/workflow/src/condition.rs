@@ -1,5 +1,6 @@
 //! Conditions of `until`. Commands are run elsewhere.
 
+use crate::archon::{Stage, progress};
 use crate::project_file::read_project_file;
 use regex::Regex;
 use serde_json::Value;
@@ -16,6 +17,8 @@ pub enum Condition {
     Command(String),
     /// A file of the project matches a regular expression.
     FileMatches(FileCondition),
+    /// An Archon project is in a stage.
+    Stage(StageCondition),
     /// A value in the last result of a phase.
     Result(ResultCondition),
 }
@@ -38,6 +41,26 @@ impl FileCondition {
     pub fn holds(&self, project_dir: &Path) -> Result<bool, String> {
         let text = read_project_file(project_dir, &self.path, FILE_BYTES_MAX)?;
         Ok(text.is_some_and(|text| self.regex.is_match(&text)))
+    }
+}
+
+/// An Archon project is in a stage.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StageCondition {
+    /// Path of `PROGRESS.md`, relative to the project directory.
+    pub path: PathBuf,
+    /// Required stage.
+    pub stage: Stage,
+}
+
+impl StageCondition {
+    /// Returns whether the project is in the stage.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the file is missing, cannot be read, or states no stage.
+    pub fn holds(&self, project_dir: &Path) -> Result<bool, String> {
+        Ok(progress(project_dir, &self.path)?.stage == self.stage)
     }
 }
 

@@ -11,11 +11,12 @@ mod repeat;
 
 use crate::error::SourceText;
 use crate::parameters::Parameters;
-use crate::{Condition, ItemSource, PromptTemplate, ResultSchema, WorkflowFileError};
+use crate::{Condition, ItemSource, PromptTemplate, ResultSchema, WorkflowFileError, archon};
 use longhaul_core::{Reactions, Span, Usd, WorkflowLimits};
 use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::ops::Range;
+use std::path::{Path, PathBuf};
 
 /// A workflow file, parsed and checked.
 #[derive(Clone, Debug)]
@@ -30,6 +31,7 @@ pub struct WorkflowFile {
     limits: WorkflowLimits,
     start_gap: Span,
     memory_reserve: Option<u64>,
+    archon_files: Option<PathBuf>,
 }
 
 /// A phase of the file.
@@ -45,6 +47,8 @@ pub struct PhaseFile {
     pub schema: Option<ResultSchema>,
     /// Working directory of each run.
     pub isolation: Isolation,
+    /// Templates of the only paths that the editing tools of a run may change. Empty allows all.
+    pub edit_paths: Vec<PromptTemplate>,
     /// Settings of its runs: the keys of `longhaul.toml`. Only `budget` and `time_limit` are checked here.
     pub settings: toml::Table,
     /// Line of the settings in the file.
@@ -102,6 +106,35 @@ impl WorkflowFile {
     /// Returns the memory in bytes that must be free before a run starts, if the file sets it.
     pub fn memory_reserve(&self) -> Option<u64> {
         self.memory_reserve
+    }
+
+    /// Returns the directory of the project in which the workflow keeps Archon's files, if it does.
+    pub fn archon_files(&self) -> Option<&Path> {
+        self.archon_files.as_deref()
+    }
+
+    /// Checks that the files of an Archon project exist that items and conditions read, and that the project is
+    /// set up.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if a file is missing or states no stage, or if the stage is `init`.
+    pub fn check_project(&self, project_dir: &Path) -> Result<(), WorkflowFileError> {
+        let condition = self.until.iter().filter_map(|until| match &until.condition {
+            Condition::Stage(condition) => Some(&condition.path),
+            Condition::Command(_) | Condition::FileMatches(_) | Condition::Result(_) => None,
+        });
+        let objectives = self.phases.iter().filter_map(|phase| match &phase.fan_out {
+            Some(ItemSource::Objectives(path)) => Some(path),
+            Some(
+                ItemSource::List(_) | ItemSource::Lines(_) | ItemSource::Glob(_) | ItemSource::Pointer { .. },
+            )
+            | None => None,
+        });
+        for path in condition.chain(objectives) {
+            archon::check_project(project_dir, path)?;
+        }
+        Ok(())
     }
 
     /// Creates an error at a setting of this phase: a key that does not exist, or a value that is wrong.

@@ -3,7 +3,7 @@
 use globset::{GlobBuilder, GlobMatcher};
 use ignore::WalkBuilder;
 use serde_json::Value;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Source of the items of a phase.
 #[derive(Clone, Debug)]
@@ -14,6 +14,9 @@ pub enum ItemSource {
     Lines(String),
     /// Files of the project.
     Glob(GlobPattern),
+    /// The files that the plan of an Archon project assigns, in this file of the project:
+    /// [`archon::assignment`](crate::archon::assignment).
+    Objectives(PathBuf),
     /// An array in the result of an earlier phase: [`items_from_pointer`].
     Pointer {
         /// Index of the phase.

@@ -19,7 +19,7 @@ mod template;
 mod toml_values;
 
 pub use builtin::{BUILTINS, builtin};
-pub use condition::{Condition, FileCondition, ResultCondition};
+pub use condition::{Condition, FileCondition, ResultCondition, StageCondition};
 pub use error::WorkflowFileError;
 pub use file::{Isolation, PhaseFile, Until, WorkflowFile};
 pub use items::{GlobPattern, ItemSource, item_text, items_from_lines, items_from_pointer};

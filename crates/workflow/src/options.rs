@@ -9,6 +9,8 @@ pub struct LoopOptions {
     pub from: Option<String>,
     /// Name of the only phase that takes place.
     pub only: Option<String>,
+    /// Names of the phases that never take place.
+    pub skip: Vec<String>,
     /// Maximum number of iterations, at least 1.
     pub iterations_max: Option<u32>,
     /// Maximum number of live runs, at least 1.

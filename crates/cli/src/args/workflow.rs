@@ -16,6 +16,9 @@ pub struct LoopArgs {
     /// Workflow file, or the name of a built-in workflow
     #[arg(value_name = "FILE", required = true, help_heading = "Workflow")]
     pub file: Option<PathBuf>,
+    /// Directory to work in [default: this one]
+    #[arg(value_name = "PROJECT", help_heading = "Workflow")]
+    pub project: Option<PathBuf>,
     /// Set a parameter of the workflow; repeatable
     #[arg(long = "set", value_name = "KEY=VALUE", value_parser = parameter, help_heading = "Workflow")]
     pub parameters: Vec<(String, String)>,
@@ -28,6 +31,18 @@ pub struct LoopArgs {
     /// Run only this phase
     #[arg(long, value_name = "PHASE", conflicts_with = "from", help_heading = "Workflow")]
     pub only: Option<String>,
+    /// Leave out this phase; repeatable
+    #[arg(long, value_name = "PHASE", conflicts_with = "only", help_heading = "Workflow")]
+    pub skip: Vec<String>,
+    /// Leave out the phase `review`
+    #[arg(long, conflicts_with = "only", help_heading = "Workflow")]
+    pub no_review: bool,
+    /// Work on this stage of an Archon project [default: as in its PROGRESS.md]
+    #[arg(long, value_name = "STAGE", value_parser = ["autoformalize", "prover", "polish"], help_heading = "Workflow")]
+    pub stage: Option<String>,
+    /// Also keep the agents' own messages in the logs of an Archon project
+    #[arg(long, help_heading = "Workflow")]
+    pub verbose_logs: bool,
     /// Maximum number of iterations [default: as in the file]
     #[arg(long, value_name = "N", help_heading = "Workflow")]
     pub max_iterations: Option<NonZeroU32>,
@@ -65,6 +80,20 @@ pub struct LoopArgs {
     pub policy: PolicyArgs,
     #[command(flatten)]
     pub notify: NotifyArgs,
+}
+
+impl LoopArgs {
+    /// Returns the parameters, with those that have flags of their own.
+    pub fn all_parameters(&self) -> Vec<(String, String)> {
+        let stage = self.stage.iter().map(|stage| ("stage".to_owned(), stage.clone()));
+        let verbose_logs = self.verbose_logs.then(|| ("verbose_logs".to_owned(), "true".to_owned()));
+        self.parameters.iter().cloned().chain(stage).chain(verbose_logs).collect()
+    }
+
+    /// Returns the phases to leave out.
+    pub fn all_skipped(&self) -> Vec<String> {
+        self.skip.iter().cloned().chain(self.no_review.then(|| "review".to_owned())).collect()
+    }
 }
 
 #[derive(Debug, Subcommand)]

@@ -211,6 +211,7 @@ fn guards(rules: &GuardRules) -> BTreeMap<&'static str, Vec<String>> {
         ("deny_tools", rules.deny_tools.clone()),
         ("block_urls", rules.block_urls.clone()),
         ("block_paths", rules.block_paths.clone()),
+        ("edit_paths", rules.edit_paths.clone()),
         ("answers", answers.map(|(key, answer)| format!("{key}={answer}")).collect()),
     ];
     all.into_iter().filter(|(_, patterns)| !patterns.is_empty()).collect()

@@ -43,7 +43,9 @@ pub fn run(global: &GlobalArgs, args: &LoopArgs, matches: &ArgMatches) -> Result
     if args.detached {
         super::detach::leave_terminal();
     }
-    let request = prepare(args, &TypedFlags::read(matches))?;
+    let project_dir = project_dir(args.project.as_deref())?;
+    let typed = TypedFlags::read(matches).with_cwd(&project_dir);
+    let request = prepare(args, &typed, project_dir)?;
     if args.dry_run {
         if request.policy.phases.iter().any(|phase| phase.has_worktrees) {
             check_worktrees(&request.project_dir, open_home::locate()?.path())?;
@@ -56,19 +58,22 @@ pub fn run(global: &GlobalArgs, args: &LoopArgs, matches: &ArgMatches) -> Result
 }
 
 /// Checks everything that can be wrong before a model is called.
-fn prepare(args: &LoopArgs, typed: &TypedFlags) -> Result<WorkflowRequest, Failure> {
+fn prepare(args: &LoopArgs, typed: &TypedFlags, project_dir: PathBuf) -> Result<WorkflowRequest, Failure> {
     let path = args.file.as_deref().unwrap_or(Path::new(""));
     let source = read_source(path)?;
-    let file = parse(&source, &args.parameters)?;
+    let parameters = args.all_parameters();
+    let file = parse(&source, &parameters)?;
     let mut policy = file.policy(&LoopOptions {
         from: args.from.clone(),
         only: args.only.clone(),
+        skip: args.all_skipped(),
         iterations_max: args.max_iterations.map(Into::into),
         parallel_max: args.max_parallel.map(Into::into),
         serial: args.serial,
         budget: args.budget,
         time: args.time_limit,
     })?;
+    file.check_project(&project_dir)?;
     let PhaseRuns { runs, origins, notify } = PhaseRuns::resolve(&file, &source, typed)?;
     for (phase, run) in policy.phases.iter_mut().zip(&runs) {
         // A limit may also come from the user's configuration.
@@ -76,8 +81,8 @@ fn prepare(args: &LoopArgs, typed: &TypedFlags) -> Result<WorkflowRequest, Failu
     }
     Ok(WorkflowRequest {
         name: args.name.clone(),
-        project_dir: prompt_arg::directory(Path::new("."))?,
-        parameters: args.parameters.clone(),
+        project_dir,
+        parameters,
         focus: args.focus.clone(),
         memory_reserve: args.memory_reserve.or(file.memory_reserve()).unwrap_or(MEMORY_RESERVE_BYTES),
         file: source,
@@ -85,6 +90,14 @@ fn prepare(args: &LoopArgs, typed: &TypedFlags) -> Result<WorkflowRequest, Failu
         runs,
         origins,
         notify,
+    })
+}
+
+fn project_dir(path: Option<&Path>) -> Result<PathBuf, Failure> {
+    let path = path.unwrap_or(Path::new("."));
+    prompt_arg::directory(path).map_err(|failure| Failure {
+        hint: Some("name an existing directory after the workflow".to_owned()),
+        ..failure
     })
 }
 

@@ -8,6 +8,7 @@
 
 mod accounting;
 mod acp;
+mod archon;
 mod artifacts;
 mod background;
 mod bad_input;

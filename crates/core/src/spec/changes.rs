@@ -97,6 +97,7 @@ impl RunSpec {
             ("session", self.session == new.session),
             ("block_urls", guards.block_urls == new_guards.block_urls),
             ("block_paths", guards.block_paths == new_guards.block_paths),
+            ("edit_paths", guards.edit_paths == new_guards.edit_paths),
             ("network", self.network == new.network),
         ];
         match fixed.into_iter().find(|(_, is_same)| !is_same) {

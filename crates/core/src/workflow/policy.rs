@@ -21,6 +21,9 @@ pub struct WorkflowPolicy {
     /// Index of the only phase that takes place. All others are skipped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub only: Option<usize>,
+    /// Indices of the phases that never take place.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub skipped: Vec<usize>,
     /// Maximum number of live runs, at least 1.
     pub parallel_max: u32,
     /// Limits of the whole workflow.
@@ -30,9 +33,10 @@ pub struct WorkflowPolicy {
 }
 
 impl WorkflowPolicy {
-    /// Returns whether `from` or `only` leaves out this phase in this iteration.
+    /// Returns whether `from`, `only` or `skipped` leaves out this phase in this iteration.
     pub fn is_skipped(&self, iteration: u32, phase: usize) -> bool {
-        self.only.is_some_and(|only| phase != only)
+        self.skipped.contains(&phase)
+            || self.only.is_some_and(|only| phase != only)
             || iteration == 1 && self.from.is_some_and(|from| phase < from)
     }
 }

@@ -1,5 +1,6 @@
 //! The loop between a workflow and the world: step, append, perform, wait. It makes no decisions.
 
+use super::archon_files::{ArchonFiles, archive};
 use super::commands::Commands;
 use super::memory::available_bytes;
 use super::notifier::WorkflowNotifier;
@@ -19,6 +20,7 @@ use longhaul_store::{
     Home, Journal, Placement, StoreError, SupervisorRequest, WorkflowDir, WorkflowPlan, WorkflowPosition,
     WorkflowResult,
 };
+use longhaul_workflow::archon::{Objective, assignment};
 use longhaul_workflow::{
     Condition, ItemSource, PromptContext, WorkflowFile, item_text, items_from_lines, items_from_pointer,
 };
@@ -44,6 +46,7 @@ pub(super) struct Driver<'a> {
     worktrees: Option<Arc<Worktrees>>,
     results: Results,
     notifier: WorkflowNotifier,
+    archon: Option<ArchonFiles>,
     observer: &'a mut dyn WorkflowObserver,
     cancels: mpsc::Receiver<CancelSource>,
     clock: LiveClock,
@@ -52,6 +55,7 @@ pub(super) struct Driver<'a> {
     cancellers: BTreeMap<RunKey, Canceller>,
     /// Own commands, each of which ends with an event.
     tasks: JoinSet<WorkflowEvent>,
+    warnings: (mpsc::UnboundedSender<String>, mpsc::UnboundedReceiver<String>),
     waits: (mpsc::UnboundedSender<RunWait>, mpsc::UnboundedReceiver<RunWait>),
     events: VecDeque<WorkflowEvent>,
 }
@@ -70,6 +74,7 @@ impl<'a> Driver<'a> {
         worktrees: Option<Arc<Worktrees>>,
         results: Results,
         notifier: WorkflowNotifier,
+        archon: Option<ArchonFiles>,
         observer: &'a mut dyn WorkflowObserver,
         cancels: mpsc::Receiver<CancelSource>,
     ) -> Driver<'a> {
@@ -85,12 +90,14 @@ impl<'a> Driver<'a> {
             worktrees,
             results,
             notifier,
+            archon,
             observer,
             cancels,
             clock: LiveClock::new(),
             runs: JoinSet::new(),
             cancellers: BTreeMap::new(),
             tasks: JoinSet::new(),
+            warnings: mpsc::unbounded_channel(),
             waits: mpsc::unbounded_channel(),
             events: VecDeque::new(),
         }
@@ -125,6 +132,7 @@ impl<'a> Driver<'a> {
                 for record in &step.records {
                     self.results.apply(&self.dir, &self.plan.policy, record)?;
                 }
+                self.write_archon_files(now.at, &step.records);
                 self.publish(now.at, &step.records);
             }
             for action in step.actions {
@@ -135,6 +143,20 @@ impl<'a> Driver<'a> {
                 failpoints::hit(Failpoint::Performed);
             }
             event = self.next().await?;
+        }
+    }
+
+    fn write_archon_files(&mut self, at: Moment, records: &[WorkflowRecord]) {
+        self.with_archon_files(|archon| {
+            records.iter().for_each(|record| archon.apply(at, record));
+            archon.write(records, at)
+        });
+    }
+
+    /// Changes Archon's files, if the workflow keeps them. An error is only a warning.
+    fn with_archon_files(&mut self, change: impl FnOnce(&mut ArchonFiles) -> Result<(), String>) {
+        if let Some(Err(problem)) = self.archon.as_mut().map(change) {
+            self.observer.on_warning(&problem);
         }
     }
 
@@ -204,6 +226,27 @@ impl<'a> Driver<'a> {
                     WorkflowEvent::ItemsListed { phase, items }
                 });
             }
+            ItemSource::Objectives(path) => {
+                let (path, project) = (path.clone(), self.plan.project_dir.as_path().to_owned());
+                let dirs = self.archon.as_ref().and_then(ArchonFiles::archive_dirs);
+                let warnings = self.warnings.0.clone();
+                self.tasks.spawn_blocking(move || {
+                    let archived = dirs.as_ref().map_or(Ok(()), archive);
+                    let assignment = archived.and_then(|()| assignment(&project, &path));
+                    if let Ok(assignment) = &assignment {
+                        for objective in &assignment.unresolved {
+                            let Objective { name, line } = objective;
+                            // The workflow may have ended.
+                            let _ = warnings.send(format!(
+                                "{}, line {line}: there is no file `{name}`; no prover works on it",
+                                path.display()
+                            ));
+                        }
+                    }
+                    let items = assignment.map(|assignment| assignment.files);
+                    WorkflowEvent::ItemsListed { phase, items }
+                });
+            }
             ItemSource::Glob(pattern) => {
                 let (pattern, project) = (pattern.clone(), self.plan.project_dir.as_path().to_owned());
                 self.tasks.spawn_blocking(move || {
@@ -249,6 +292,7 @@ impl<'a> Driver<'a> {
                 });
                 return;
             }
+            Condition::Stage(condition) => condition.holds(self.plan.project_dir.as_path()),
             Condition::FileMatches(file) => file.holds(self.plan.project_dir.as_path()),
             Condition::Result(result) => Ok(result.holds(self.results.by_phase())),
         };
@@ -264,6 +308,7 @@ impl<'a> Driver<'a> {
                 Err(problem) => return self.end_unstarted(key, id, problem),
             },
         };
+        self.with_archon_files(|archon| archon.start_log(key, id.clone()));
         let worktrees = self.worktrees.clone().filter(|_| self.plan.policy.phases[key.phase].has_worktrees);
         let (canceller, cancels) = Canceller::new();
         self.cancellers.insert(key, canceller.clone());
@@ -298,10 +343,15 @@ impl<'a> Driver<'a> {
     ) -> Result<Result<RunRequest, String>, StoreError> {
         let (policy, state) = (&self.plan.policy, self.workflow.state());
         let (phase, file) = (&policy.phases[key.phase], &self.file.phases()[key.phase]);
-        let hints = if file.prompt.uses_hints() { self.receive_hints(key, &phase.name)? } else { Vec::new() };
+        let hints =
+            if file.prompt.uses_hints() { self.receive_hints(key, &phase.name)? } else { Ok(Vec::new()) };
+        let hints = match hints {
+            Ok(hints) => hints,
+            Err(problem) => return Ok(Err(problem)),
+        };
         let item = self.results.item(key);
         let limits = state.limits(policy);
-        let prompt = file.prompt.render(&PromptContext {
+        let context = PromptContext {
             workflow: self.dir.id().as_str(),
             iteration: key.iteration,
             iterations_max: state.iterations_max(policy),
@@ -313,13 +363,15 @@ impl<'a> Driver<'a> {
             remaining_time: limits.time.map(|time| time - state.clock.at(self.clock.at())),
             parameters: self.file.parameters(),
             project_dir: self.plan.project_dir.as_path(),
-        });
-        let prompt = match prompt {
-            Ok(prompt) => prompt,
-            Err(error) => return Ok(Err(error.to_string())),
+        };
+        let edit_paths = file.edit_paths.iter().map(|path| path.render(&context)).collect();
+        let (prompt, edit_paths) = match (file.prompt.render(&context), edit_paths) {
+            (Ok(prompt), Ok(edit_paths)) => (prompt, edit_paths),
+            (Err(error), _) | (_, Err(error)) => return Ok(Err(error.to_string())),
         };
         let spec = with_share(self.plan.runs[key.phase].clone(), share).with(|spec| {
             spec.prompt = prompt;
+            spec.guards.edit_paths = edit_paths;
             if let Some(worktrees) = self.worktrees.as_ref().filter(|_| phase.has_worktrees) {
                 spec.cwd = worktrees.cwd_of(id, &spec.cwd);
             }
@@ -338,13 +390,16 @@ impl<'a> Driver<'a> {
 
     /// Returns the hints that this phase received in this iteration. The first run of the phase receives all
     /// pending ones, so that every run of the phase sees the same hints.
-    fn receive_hints(&self, key: RunKey, phase: &str) -> Result<Vec<String>, StoreError> {
+    fn receive_hints(&self, key: RunKey, phase: &str) -> Result<Result<Vec<String>, String>, StoreError> {
         let is_first = !self.home_has_run_of(key);
         if is_first {
             self.dir.receive_hints(key.iteration, phase)?;
         }
         let received = self.dir.received_hints(key.iteration, phase)?;
-        Ok(received.into_iter().map(|hint| hint.text).collect())
+        let hints = received.into_iter().map(|hint| hint.text);
+        let user_hints =
+            self.archon.as_ref().map_or_else(|| Ok(Vec::new()), |archon| archon.receive_hints(is_first));
+        Ok(user_hints.map(|user_hints| user_hints.into_iter().chain(hints).collect()))
     }
 
     /// Returns whether another run of the phase was started in this iteration.
@@ -401,6 +456,7 @@ impl<'a> Driver<'a> {
                 return self.end_with(key, self.end_of(key, outcome), &result);
             }
         };
+        self.with_archon_files(|archon| archon.end_log(key, &report));
         let (cost, active) = (report.usage.total_cost(), report.clocks.active(report.finished_at));
         let mut end = RunEnd { outcome: report.outcome, cost, active };
         if end.outcome.kind != OutcomeKind::Done {
@@ -450,7 +506,10 @@ impl<'a> Driver<'a> {
                     CancelSource::Person | CancelSource::PersonNow => WorkflowEvent::CancelRequested(source),
                     CancelSource::Sigterm | CancelSource::Sighup => WorkflowEvent::SuspendRequested(source),
                 }),
-                () = tokio::time::sleep(remaining.map_or(POLL_INTERVAL, |left| left.min(POLL_INTERVAL))) => {}
+                Some(warning) = self.warnings.1.recv() => self.observer.on_warning(&warning),
+                () = tokio::time::sleep(remaining.map_or(POLL_INTERVAL, |left| left.min(POLL_INTERVAL))) => {
+                    self.with_archon_files(ArchonFiles::update_logs);
+                }
             }
         }
     }

@@ -30,6 +30,9 @@ pub trait WorkflowObserver {
     /// Called when a run has no valid result, or did not start.
     fn on_run_problem(&mut self, _run: &RunId, _problem: &str) {}
 
+    /// Called when a part of the workflow is left out or a file cannot be written. The workflow continues.
+    fn on_warning(&mut self, _text: &str) {}
+
     /// Called when a run waits because too little memory is available, with the available bytes.
     fn on_memory_short(&mut self, _available: u64) {}
 

@@ -1,6 +1,7 @@
 //! Opens a workflow: creates it, takes it over from a dead supervisor, or resumes it. If it cannot start, nothing
 //! is changed.
 
+use super::archon_files::ArchonFiles;
 use super::commands::Commands;
 use super::driver::Driver;
 use super::notifier::WorkflowNotifier;
@@ -71,6 +72,7 @@ pub(super) async fn open(
         results.apply(&dir, &plan.policy, record)?;
         notifier.apply(record);
     }
+    let archon = archon_files(&home, &dir, &plan, &file, &loaded, observer);
     let workflow = Workflow::replay(loaded.records());
     let driver = Driver::new(
         home,
@@ -84,10 +86,33 @@ pub(super) async fn open(
         worktrees,
         results,
         notifier,
+        archon,
         observer,
         cancels,
     );
     Ok((driver, first))
+}
+
+/// Rebuilds Archon's files, if the workflow keeps them.
+fn archon_files(
+    home: &Home,
+    dir: &WorkflowDir,
+    plan: &WorkflowPlan,
+    file: &WorkflowFile,
+    loaded: &LoadedJournal<WorkflowRecord>,
+    observer: &mut dyn WorkflowObserver,
+) -> Option<ArchonFiles> {
+    let (id, project_dir) = (dir.id().clone(), plan.project_dir.as_path().to_owned());
+    let (policy, parameters) = (&plan.policy, file.parameters());
+    let mut archon =
+        ArchonFiles::new(home.clone(), id, project_dir, file.archon_files()?, policy, parameters);
+    for entry in &loaded.entries {
+        entry.records.iter().for_each(|record| archon.apply(entry.at, record));
+    }
+    if let Err(problem) = archon.write_all() {
+        observer.on_warning(&problem);
+    }
+    Some(archon)
 }
 
 fn create(

@@ -77,6 +77,7 @@ fn policy(rng: &mut Rng) -> WorkflowPolicy {
         time: rng.one_in(3).then(|| Span(rng.log_uniform(Interval::new(60_000, 24 * HOUR)))),
     };
     WorkflowPolicy {
+        skipped: Vec::new(),
         phases,
         iterations_max: 1 + rng.below(4) as u32,
         until_after: index(rng, 500_000),

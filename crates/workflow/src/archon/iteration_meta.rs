@@ -2,7 +2,7 @@
 //! true: a phase is `done` only if all of its agents are.
 
 use super::Stage;
-use longhaul_core::{Dollars, Moment, Rfc3339, SessionId, Span, Usd, word_enum};
+use longhaul_core::{Dollars, Moment, Rfc3339, RunId, SessionId, Span, Usd, word_enum};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -10,8 +10,14 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct IterationMeta {
-    /// Number of the iteration, starting at 1.
+    /// Number of the iteration among all of the project, starting at 1.
     pub iteration: u32,
+    /// Workflow that wrote the record. `None` for a record of another program.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workflow: Option<RunId>,
+    /// Number of the iteration in that workflow.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workflow_iteration: Option<u32>,
     /// Stage at its start.
     pub stage: Stage,
     /// Whether provers run at the same time.
@@ -145,6 +151,8 @@ impl IterationMeta {
     pub fn new(iteration: u32, stage: Stage, mode: ProverMode, started_at: Moment) -> IterationMeta {
         IterationMeta {
             iteration,
+            workflow: None,
+            workflow_iteration: None,
             stage,
             mode,
             started_at: MetaTime(started_at),

@@ -19,8 +19,11 @@ fn all_parse_and_need_a_task() {
     for (name, _) in BUILTINS {
         let workflow = parse(name, &[]);
         assert!(workflow.description().is_some(), "{name}");
-        let error = workflow.policy(&LoopOptions::default()).expect_err("a task is required");
-        assert!(error.hint().contains("--set "), "{}", error.hint());
+        // The task of this one is in files of the project.
+        if *name != "archon" {
+            let error = workflow.policy(&LoopOptions::default()).expect_err("a task is required");
+            assert!(error.hint().contains("--set "), "{}", error.hint());
+        }
         let all: Vec<(&str, &str)> = workflow.parameters().keys().map(|key| (key.as_str(), "text")).collect();
         assert!(parse(name, &all).policy(&LoopOptions::default()).is_ok(), "{name}");
     }

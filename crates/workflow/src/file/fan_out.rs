@@ -1,16 +1,17 @@
 //! Parses the items of a phase: `fan_out` and `max_objectives`.
 
 use super::phase_names::PhaseNames;
+use crate::project_file::check_path;
 use crate::reader::{Located, TableReader};
 use crate::toml_values::{plain_value, to_json};
 use crate::{GlobPattern, ItemSource, WorkflowFileError};
 use serde_json::Value;
+use std::path::{Path, PathBuf};
 
 /// Keys that select a source of items.
-const SOURCES: [&str; 4] = ["list", "command", "glob", "pointer"];
-const FAN_OUT_KEYS: [&str; 5] = ["list", "command", "glob", "pointer", "phase"];
-const FAN_OUT_HINT: &str =
-    "write `list = […]`, `command = \"…\"`, `glob = \"…\"`, or `phase = \"…\", pointer = \"/…\"`";
+const SOURCES: [&str; 5] = ["list", "command", "glob", "pointer", "objectives"];
+const FAN_OUT_KEYS: [&str; 6] = ["list", "command", "glob", "pointer", "phase", "objectives"];
+const FAN_OUT_HINT: &str = "write `list = […]`, `command = \"…\"`, `glob = \"…\"`, `phase = \"…\", pointer = \"/…\"`, or `objectives = \"…\"`";
 /// Items of one iteration without `max_objectives`: a mistake in a command must not start thousands of runs.
 const ITEMS_DEFAULT: u32 = 100;
 /// More directories in one day slow down every listing of runs.
@@ -41,6 +42,9 @@ pub fn parse_fan_out(
         let glob = glob.map_err(|error| source.error(span, format!("`glob` is wrong: {error}"), hint))?;
         return Ok(Some(ItemSource::Glob(glob)));
     }
+    if let Some(path) = project_path(&fan_out, "objectives")? {
+        return Ok(Some(ItemSource::Objectives(path)));
+    }
     if let Some((phase, pointer)) = parse_pointer(&fan_out, names)? {
         return Ok(Some(ItemSource::Pointer { phase, pointer }));
     }
@@ -55,6 +59,13 @@ pub fn parse_fan_out(
             _ => Err(fan_out.type_error("list", value, "a list, like [\"a\", \"b\"]")),
         },
     }
+}
+
+/// Parses the path of a file or directory of the project.
+pub fn project_path(table: &TableReader<'_>, key: &str) -> Result<Option<PathBuf>, WorkflowFileError> {
+    let hint = "write a path below the project directory, without `..`";
+    let check = |text: &str| check_path(Path::new(text)).map(|()| PathBuf::from(text));
+    Ok(table.parsed_text(key, hint, check)?.map(|path| path.value))
 }
 
 /// Parses `phase` and `pointer`, which belong together.
@@ -105,8 +116,14 @@ pub fn items_max(table: &TableReader<'_>, fan_out: Option<&ItemSource>) -> Resul
         (None, Some(ItemSource::List(items))) => {
             Ok(u32::try_from(items.len()).unwrap_or(ITEMS_MAX).min(ITEMS_MAX))
         }
-        (None, Some(ItemSource::Lines(_) | ItemSource::Glob(_) | ItemSource::Pointer { .. })) => {
-            Ok(ITEMS_DEFAULT)
-        }
+        (
+            None,
+            Some(
+                ItemSource::Lines(_)
+                | ItemSource::Glob(_)
+                | ItemSource::Objectives(_)
+                | ItemSource::Pointer { .. },
+            ),
+        ) => Ok(ITEMS_DEFAULT),
     }
 }

@@ -57,6 +57,9 @@ impl WorkflowFile {
             Condition::FileMatches(file) => {
                 format!("{} matches `{}`", file.path.display(), first_line(file.regex.as_str()))
             }
+            Condition::Stage(condition) => {
+                format!("{} states the stage {}", condition.path.display(), condition.stage)
+            }
             Condition::Result(result) => {
                 format!("`{}` of {} is {}", result.pointer, result.phase, result.equals)
             }
@@ -76,6 +79,7 @@ impl WorkflowFile {
                 ItemSource::List(items) => format!("each of {} items", items.len()),
                 ItemSource::Lines(command) => format!("each line of `{}`", first_line(command)),
                 ItemSource::Glob(glob) => format!("each file {}", glob.as_str()),
+                ItemSource::Objectives(path) => format!("each objective of {}", path.display()),
                 ItemSource::Pointer { phase, pointer } => {
                     format!("each item of `{pointer}` of {}", self.phases[*phase].name)
                 }
@@ -86,6 +90,7 @@ impl WorkflowFile {
                 ItemSource::List(_)
                 | ItemSource::Lines(_)
                 | ItemSource::Glob(_)
+                | ItemSource::Objectives(_)
                 | ItemSource::Pointer { .. } => {
                     format!(", at most {}", phase.items_max)
                 }
@@ -94,6 +99,9 @@ impl WorkflowFile {
         }
         notes.extend(
             (phase.isolation == Isolation::Worktree).then(|| "each run in a git worktree".to_owned()),
+        );
+        notes.extend(
+            (!phase.edit_paths.is_empty()).then(|| "each run may edit only its own files".to_owned()),
         );
         notes.extend(phase.schema.is_some().then(|| "result as JSON".to_owned()));
         notes.extend(reactions(phase));

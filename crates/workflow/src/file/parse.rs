@@ -1,6 +1,7 @@
 //! Parses the top level of a workflow file.
 
 use super::WorkflowFile;
+use super::fan_out::project_path;
 use super::phase::{PARALLEL_MAX, PHASE_KEYS, parse_phase};
 use super::phase_names::{PhaseName, PhaseNames};
 use super::repeat::parse_repeat;
@@ -14,8 +15,9 @@ use std::path::Path;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-const KEYS: [&str; 9] = [
+const KEYS: [&str; 10] = [
     "description",
+    "archon_files",
     "max_parallel",
     "budget",
     "time_limit",
@@ -77,6 +79,7 @@ impl WorkflowFile {
             limits,
             start_gap: root.amount("start_gap", parse_duration)?.unwrap_or(START_GAP_DEFAULT),
             memory_reserve: root.amount("memory_reserve", parse_bytes)?,
+            archon_files: project_path(&root, "archon_files")?,
             parameters: parameters.clone(),
             source: source.clone(),
         };

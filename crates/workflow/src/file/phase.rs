@@ -13,7 +13,7 @@ use longhaul_core::{Span, Usd, parse_dollars, parse_duration};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-pub const PHASE_KEYS: [&str; 12] = [
+pub const PHASE_KEYS: [&str; 13] = [
     "name",
     "needs",
     "prompt",
@@ -22,6 +22,7 @@ pub const PHASE_KEYS: [&str; 12] = [
     "max_parallel",
     "max_objectives",
     "isolation",
+    "edit_paths",
     "schema",
     "schema_file",
     "on",
@@ -55,6 +56,7 @@ pub fn parse_phase(table: &TableReader<'_>, names: &PhaseNames) -> Result<PhaseF
         prompt: prompt(table, names, fan_out.is_some())?,
         schema: schema(table)?,
         isolation: isolation(table)?,
+        edit_paths: edit_paths(table, names, fan_out.is_some())?,
         settings: toml::Table::new(),
         settings_line: source.line_number(table.key_span("run").start),
         setting_spans: Default::default(),
@@ -111,6 +113,22 @@ fn prompt(
             Err(table.error("it has no prompt", "add `prompt = \"…\"` or `prompt_file = \"FILE.md\"`"))
         }
     }
+}
+
+/// Parses the templates of the paths that a run may edit.
+fn edit_paths(
+    table: &TableReader<'_>,
+    names: &PhaseNames,
+    has_items: bool,
+) -> Result<Vec<PromptTemplate>, WorkflowFileError> {
+    let source = table.file.source;
+    let phases = names.as_strs();
+    let scope = PromptScope { phases: &phases, parameters: &table.file.parameters.values, has_items };
+    let template = |Located { value, span }: Located<String>| {
+        let lines = template_lines(&source.text[span.clone()], source.line_number(span.start));
+        scope.check(value, source.clone(), lines)
+    };
+    table.texts("edit_paths")?.into_iter().map(template).collect()
 }
 
 fn schema(table: &TableReader<'_>) -> Result<Option<ResultSchema>, WorkflowFileError> {

@@ -27,10 +27,22 @@ impl WorkflowFile {
             until_after: self.until.as_ref().map(|until| until.after),
             from: self.option_phase("--from", options.from.as_deref())?,
             only: self.option_phase("--only", options.only.as_deref())?,
+            skipped: self.skipped(&options.skip)?,
             parallel_max,
             limits,
             start_gap: self.start_gap,
         })
+    }
+
+    /// Returns the indices of the phases that never take place.
+    fn skipped(&self, names: &[String]) -> Result<Vec<usize>, WorkflowFileError> {
+        let indices = names.iter().map(|name| self.option_phase("--skip", Some(name)));
+        let indices: Vec<usize> = indices.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect();
+        if (0..self.phases.len()).all(|phase| indices.contains(&phase)) {
+            let message = "--skip names every phase of the workflow";
+            return Err(WorkflowFileError::new(message, "leave at least one phase"));
+        }
+        Ok(indices)
     }
 
     /// Returns the index of the phase that an option names.

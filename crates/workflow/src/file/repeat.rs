@@ -1,20 +1,22 @@
 //! Parses `[repeat]`: the number of iterations, and the condition that ends them.
 
-use super::fan_out::parse_pointer;
+use super::fan_out::{parse_pointer, project_path};
 use super::phase_names::PhaseNames;
 use super::{PhaseFile, Until};
+use crate::archon::Stage;
 use crate::project_file::check_path;
 use crate::reader::{Located, TableReader};
 use crate::toml_values::{plain_value, to_json};
-use crate::{Condition, FileCondition, ResultCondition, WorkflowFileError};
+use crate::{Condition, FileCondition, ResultCondition, StageCondition, WorkflowFileError};
 use regex::Regex;
 use std::path::Path;
 
-const UNTIL_KEYS: [&str; 7] = ["after", "command", "file", "matches", "phase", "pointer", "equals"];
+const UNTIL_KEYS: [&str; 9] =
+    ["after", "command", "file", "matches", "phase", "pointer", "equals", "progress", "stage"];
 /// Keys that select a kind of condition.
-const KINDS: [&str; 3] = ["command", "file", "phase"];
+const KINDS: [&str; 4] = ["command", "file", "phase", "progress"];
 const UNTIL_HINT: &str = "write `command = \"…\"`, `file = \"…\", matches = \"…\"`, \
-                          or `phase = \"…\", pointer = \"/…\", equals = …`";
+                          `phase = \"…\", pointer = \"/…\", equals = …`, or `progress = \"…\", stage = \"…\"`";
 /// Archon's default.
 const ITERATIONS_DEFAULT: u32 = 10;
 /// Even iterations of one minute take a week.
@@ -51,7 +53,7 @@ fn parse_until(
         let message = "`until` has more than one condition";
         return Err(source.error(until.key_span(second), message, UNTIL_HINT));
     }
-    let only_with = [("matches", "file"), ("pointer", "phase"), ("equals", "phase")];
+    let only_with = [("matches", "file"), ("pointer", "phase"), ("equals", "phase"), ("stage", "progress")];
     let orphan =
         only_with.into_iter().find(|(key, kind)| until.value(key).is_some() && !present.contains(kind));
     if let Some((key, kind)) = orphan {
@@ -62,6 +64,16 @@ fn parse_until(
         (Condition::Command(command.value), phases.len() - 1)
     } else if let Some(path) = until.text_with_parameters("file")? {
         (Condition::FileMatches(file_condition(until, path)?), phases.len() - 1)
+    } else if let Some(path) = project_path(until, "progress")? {
+        let words: Vec<&str> = Stage::ALL.iter().map(|stage| stage.as_str()).collect();
+        let hint = format!("write one of {}", words.join(", "));
+        let known = |text: &str| Stage::ALL.iter().copied().find(|stage| stage.as_str() == text);
+        let parse = |text: &str| known(text).ok_or_else(|| format!("`{text}` is no stage"));
+        let Some(stage) = until.parsed_text("stage", &hint, parse)? else {
+            return Err(source.error(until.key_span("progress"), "`progress` needs `stage`", UNTIL_HINT));
+        };
+        let condition = StageCondition { path, stage: stage.value };
+        (Condition::Stage(condition), phases.len() - 1)
     } else if let Some(phase) = until.text("phase")? {
         let (condition, index) = result_condition(until, names, &phase)?;
         (Condition::Result(condition), index)

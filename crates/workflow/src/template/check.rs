@@ -23,7 +23,7 @@ const VARIABLES: [&str; 10] = [
     "parameters",
 ];
 const REMAINING: [&str; 2] = ["budget_usd", "seconds"];
-const READ: &str = "read";
+const FUNCTIONS: [&str; 2] = ["read", "stage"];
 
 /// The names that a prompt can use.
 pub struct PromptScope<'a> {
@@ -79,7 +79,8 @@ impl PromptScope<'_> {
             let message = format!("the phase has no items, so that `{variable}` does not exist");
             return fails(variable, message, "add `fan_out` to the phase, or remove the variable".to_owned());
         }
-        if !VARIABLES.contains(&variable) && variable != READ && !functions.contains(&variable) {
+        if !VARIABLES.contains(&variable) && !FUNCTIONS.contains(&variable) && !functions.contains(&variable)
+        {
             let message = format!("there is no variable `{variable}`");
             return fails(variable, message, suggestion("variables", variable, &VARIABLES));
         }
@@ -109,7 +110,9 @@ impl PromptScope<'_> {
     fn try_render(&self, prompt: &PromptTemplate, is_true: bool) -> Result<(), WorkflowFileError> {
         let sample = move || Variable::from_object(Sample { is_true });
         let mut environment = bare_environment();
-        environment.add_function(READ, move |_: Rest<Variable>| sample());
+        for function in FUNCTIONS {
+            environment.add_function(function, move |_: Rest<Variable>| sample());
+        }
         let variables = context! {
             workflow => "kxhfgg",
             iteration => if is_true { 2 } else { 1 },

@@ -6,6 +6,7 @@ use crate::failure::Failure;
 use crate::output;
 use longhaul::workflow::WorkflowRequest;
 use longhaul_core::WorkflowPolicy;
+use longhaul_workflow::archon::assignment;
 use longhaul_workflow::{ItemSource, PhaseFile, PromptContext, WorkflowFile};
 use serde::Serialize;
 use serde_json::Value;
@@ -87,6 +88,9 @@ fn prompt(request: &WorkflowRequest, file: &WorkflowFile, phase: &PhaseFile) -> 
         None => None,
         Some(ItemSource::List(items)) => items.first().cloned(),
         Some(ItemSource::Glob(pattern)) => pattern.items(&request.project_dir)?.into_iter().next(),
+        Some(ItemSource::Objectives(path)) => {
+            assignment(&request.project_dir, path)?.files.into_iter().next().map(Value::String)
+        }
         Some(ItemSource::Lines(_) | ItemSource::Pointer { .. }) => {
             return Err("its items are listed when the phase starts".to_owned());
         }

@@ -55,6 +55,12 @@ impl TypedFlags {
         });
         TypedFlags(flags.collect())
     }
+
+    /// Adds the working directory of all runs.
+    pub fn with_cwd(mut self, dir: &Path) -> TypedFlags {
+        self.0.insert("cwd".to_owned(), vec!["--cwd".into(), dir.into()]);
+        self
+    }
 }
 
 impl PhaseRuns {

@@ -160,6 +160,12 @@ impl WorkflowObserver for WorkflowProgress {
         self.line(output::now(), &format!("{run}: {problem}"));
     }
 
+    fn on_warning(&mut self, text: &str) {
+        if !self.quiet {
+            output::print_warning(text, None);
+        }
+    }
+
     fn on_memory_short(&mut self, available: u64) {
         if !self.has_reported_memory {
             self.has_reported_memory = true;
@@ -219,6 +225,10 @@ impl WorkflowObserver for WorkflowStream<'_> {
 
     fn on_run_problem(&mut self, run: &RunId, problem: &str) {
         self.inner.on_run_problem(run, problem);
+    }
+
+    fn on_warning(&mut self, text: &str) {
+        self.inner.on_warning(text);
     }
 
     fn on_memory_short(&mut self, available: u64) {

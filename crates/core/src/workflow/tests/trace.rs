@@ -44,6 +44,7 @@ pub(super) fn policy(phases: &str) -> WorkflowPolicy {
         until_after: None,
         from: None,
         only: None,
+        skipped: Vec::new(),
         parallel_max: 10,
         limits: WorkflowLimits::default(),
         start_gap: Span::ZERO,

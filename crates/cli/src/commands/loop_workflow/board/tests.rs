@@ -34,6 +34,7 @@ fn policy() -> WorkflowPolicy {
         until_after: None,
         from: None,
         only: None,
+        skipped: Vec::new(),
         parallel_max: 200,
         limits: WorkflowLimits { budget: Some(Usd(20_000_000)), time: None },
         start_gap: Span::ZERO,

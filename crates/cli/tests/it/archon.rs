@@ -1,0 +1,226 @@
+//! The workflow `archon`: its files, statuses and hints, on a project that is shaped like one in Lean.
+
+use crate::call::{Call, wait_until};
+use crate::harness::{LONGHAUL, Stage};
+use crate::server::Server;
+use crate::workflows::envelope;
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+const OBJECTIVES: &str = "1. **L1.lean**\\n2. **L2.lean**\\n3. **L3.lean**\\n4. **L4.lean**\\n5. **L5.lean**\\n6. **sub/L6.lean**\\n";
+
+/// The plan writes the stage COMPLETE in its third iteration. A prover appends to its file and writes its report. Each
+/// prompt names the file of a prover.
+fn script() -> String {
+    format!(
+        "
+No prompt matches.
+? You are the plan agent
+I plan.
+$ echo plan >> .archon/plans; printf '## Current Stage\\n%s\\n\\n## Current Objectives\\n\\n{OBJECTIVES}' \"$(test $(wc -l < .archon/plans) -ge 3 && echo COMPLETE || echo prover)\" > .archon/PROGRESS.md
+Planned.
+? You are a prover agent
+I prove.
+$ echo proof >> proofs; mkdir -p .archon/task_results; echo solved > .archon/task_results/report-$$.md
+Proved.
+? You are the review agent
+I review.
+$ echo review >> .archon/reviews
+Reviewed.
+"
+    )
+}
+
+fn write_project(stage: &Stage, progress: &str) {
+    for file in [".archon/PROGRESS.md", "L1.lean", "L2.lean", "L3.lean", "L4.lean", "L5.lean", "sub/L6.lean"]
+    {
+        let path = stage.work().join(file);
+        fs::create_dir_all(path.parent().expect("a parent")).expect("the stage is writable");
+        let text = if file.ends_with(".lean") { "theorem t : True := sorry\n" } else { progress };
+        fs::write(path, text).expect("the stage is writable");
+    }
+}
+
+const PROGRESS: &str = "## Current Stage\nprover\n\n## Current Objectives\n\n1. **L1.lean**\n";
+
+fn archon(stage: &Stage, server: &Server, args: &[&str]) -> Call {
+    archon_with(stage, server, &stage.agent(), args)
+}
+
+fn archon_with(stage: &Stage, server: &Server, agent: &Path, args: &[&str]) -> Call {
+    let call = stage.longhaul(["loop", "archon"]).args([stage.work()]).args(["--agent-path"]).args([agent]);
+    call.args(["--preset", "drill", "--memory-reserve", "0"]).args(args).against(server)
+}
+
+fn archon_path(stage: &Stage, path: &str) -> PathBuf {
+    stage.work().join(".archon").join(path)
+}
+
+fn meta(stage: &Stage, number: u32) -> Value {
+    let text = fs::read_to_string(archon_path(stage, &format!("logs/iter-{number:03}/meta.json")));
+    serde_json::from_str(&text.expect("the iteration has a record")).expect("JSON")
+}
+
+fn rows(stage: &Stage, path: &str) -> Vec<Value> {
+    let text = fs::read_to_string(archon_path(stage, path)).unwrap_or_default();
+    text.lines().map(|line| serde_json::from_str(line).expect("a row is JSON")).collect()
+}
+
+fn count(rows: &[Value], event: &str) -> usize {
+    rows.iter().filter(|row| row["event"] == event).count()
+}
+
+#[test]
+fn archon_survives_crashes_and_ends_complete() {
+    let stage = Stage::new();
+    write_project(&stage, PROGRESS);
+    fs::create_dir_all(archon_path(&stage, "logs/iter-007")).expect("the stage is writable");
+    fs::write(archon_path(&stage, "USER_HINTS.md"), "# User Hints\n\nUse induction.\n").expect("a file");
+    let server = Server::start(&script());
+    // Three of ten starts of an agent crash.
+    let body = format!(
+        "echo >> {0}/starts; case $(wc -l < {0}/starts) in *[258]) kill -9 $$;; esac; exec '{LONGHAUL}' drill-agent \"$@\"",
+        stage.folder().display()
+    );
+    let agent = stage.script("crashing", &body);
+    let output = archon_with(&stage, &server, &agent, &[]).output();
+    let envelope = envelope(&output, 0);
+    assert_eq!(envelope["workflow"]["iteration"], 3, "{envelope}");
+    // Iterations number on after those of the project.
+    for number in [8, 9] {
+        let meta = meta(&stage, number);
+        assert_eq!(meta["stage"], "prover", "{meta}");
+        assert_eq!(meta["mode"], "parallel", "{meta}");
+        for phase in ["plan", "prover", "review"] {
+            assert_eq!(meta[phase]["status"], "done", "{phase}: {meta}");
+        }
+        let provers = meta["provers"].as_object().expect("provers");
+        assert_eq!(provers.len(), 6, "{meta}");
+        assert_eq!(provers["sub_L6"]["file"], "sub/L6.lean", "{meta}");
+        assert!(provers.values().all(|prover| prover["status"] == "done"), "{meta}");
+        assert!(meta["completedAt"].is_string() && meta["totalCostUsd"].is_number(), "{meta}");
+        let log = rows(&stage, &format!("logs/iter-{number:03}/provers/sub_L6.jsonl"));
+        assert_eq!((count(&log, "session_end"), count(&log, "tool_call") > 0), (1, true), "{log:?}");
+        let combined = rows(&stage, &format!("logs/iter-{number:03}/provers-combined.jsonl"));
+        assert_eq!(count(&combined, "session_end"), 6);
+        let last = combined.last().expect("a row");
+        assert_eq!((&last["event"], &last["failed"]), (&"parallel_round_end".into(), &0.into()));
+        assert_eq!(count(&rows(&stage, &format!("logs/iter-{number:03}/plan.jsonl")), "session_end"), 1);
+    }
+    let last = meta(&stage, 10);
+    assert_eq!(last["plan"]["status"], "done", "{last}");
+    assert!(last["prover"].is_null() && last["completedAt"].is_string(), "{last}");
+    // The reports of the first provers were archived before the second ones started.
+    let archived = fs::read_dir(archon_path(&stage, "task_results/archive/iter-009")).expect("an archive");
+    assert!(archived.count() >= 6);
+    // The first plan receives the hint, and only this one.
+    let prompts: Vec<String> =
+        stage.runs().iter().map(|run| run.plan().expect("a plan").spec.prompt).collect();
+    let with_hint: Vec<&String> = prompts.iter().filter(|prompt| prompt.contains("Use induction.")).collect();
+    assert_eq!(with_hint.len(), 1, "{with_hint:?}");
+    assert!(with_hint[0].contains("iteration 1 of at most 10"), "{}", with_hint[0]);
+    assert_eq!(fs::read_to_string(archon_path(&stage, "USER_HINTS.md")).expect("the file exists"), "");
+}
+
+#[test]
+fn iterations_run_out_as_partial_with_advice_that_works() {
+    let stage = Stage::new();
+    write_project(&stage, PROGRESS);
+    let server = Server::start(&script());
+    let flags = ["--max-iterations", "1", "--no-review", "--serial", "--verbose-logs", "--stage", "polish"];
+    let output = archon(&stage, &server, &flags).output();
+    let partial = envelope(&output, 27);
+    let meta = meta(&stage, 1);
+    assert_eq!((&meta["stage"], &meta["mode"]), (&"polish".into(), &"serial".into()), "{meta}");
+    assert!(meta["review"].is_null() && meta["prover"]["status"] == "done", "{meta}");
+    assert_eq!(count(&rows(&stage, "logs/iter-001/prover.jsonl"), "session_end"), 6);
+    assert!(archon_path(&stage, "logs/iter-001/prover.raw.jsonl").exists());
+    let advice = partial["workflow"]["resume"].as_str().expect("advice");
+    assert!(advice.ends_with("--max-iterations 2"), "{advice}");
+    let words: Vec<&str> = advice.split(' ').skip(1).collect();
+    let resumed = stage.longhaul(words).against(&server).output();
+    assert_eq!(envelope(&resumed, 27)["workflow"]["iteration"], 2, "{resumed:?}");
+}
+
+#[test]
+fn failed_prover_is_an_error_and_stops_no_other() {
+    let stage = Stage::new();
+    write_project(&stage, PROGRESS);
+    let text = script().replace(OBJECTIVES, "1. **L1.lean**\\n2. **L2.lean**\\n");
+    let server = Server::start(&text);
+    // The prover of one file crashes on each attempt.
+    let body =
+        format!("case $LONGHAUL_RUN in *-prover-1*) kill -9 $$;; esac; exec '{LONGHAUL}' drill-agent \"$@\"");
+    let agent = stage.script("crashing", &body);
+    let output = archon_with(&stage, &server, &agent, &["--max-iterations", "1"]).output();
+    envelope(&output, 27);
+    let meta = meta(&stage, 1);
+    let statuses = ["L1", "L2"].map(|slug| meta["provers"][slug]["status"].clone());
+    assert_eq!(statuses, ["error", "done"], "{meta}");
+    assert_eq!(
+        (&meta["prover"]["status"], &meta["review"]["status"]),
+        (&"error".into(), &"done".into()),
+        "{meta}"
+    );
+    assert_eq!(count(&rows(&stage, "logs/iter-001/provers/L1.jsonl"), "session_end"), 0);
+    assert!(archon_path(&stage, "reviews").exists(), "the review takes place");
+}
+
+#[test]
+fn logs_are_correct_after_kill_and_recover() {
+    let stage = Stage::new();
+    write_project(&stage, PROGRESS);
+    let text = script().replace("$ echo proof >> proofs;", "$ echo proof >> proofs; sleep 1;");
+    let server = Server::start(&text);
+    let call = archon(&stage, &server, &["--max-iterations", "1", "--max-parallel", "2"]).start();
+    let log = archon_path(&stage, "logs/iter-001/provers/L3.jsonl");
+    let works = || fs::read_to_string(&log).is_ok_and(|text| text.contains("tool_call"));
+    wait_until("the third prover works", works);
+    call.kill();
+    assert_eq!(meta(&stage, 1)["prover"]["status"], "running");
+    let output = stage.longhaul(["recover", "@"]).against(&server).output();
+    assert_eq!(output.code, 27, "{output:?}");
+    let meta = meta(&stage, 1);
+    for phase in ["plan", "prover", "review"] {
+        assert_eq!(meta[phase]["status"], "done", "{phase}: {meta}");
+    }
+    assert!(meta["completedAt"].is_string() && !archon_path(&stage, "logs/iter-002").exists(), "{meta}");
+    for slug in ["L1", "L2", "L3", "L4", "L5", "sub_L6"] {
+        let log = rows(&stage, &format!("logs/iter-001/provers/{slug}.jsonl"));
+        // No row is lost or doubled, whichever side of its run the kill hit.
+        assert_eq!((count(&log, "session_end"), count(&log, "shell")), (1, 1), "{slug}: {log:?}");
+    }
+}
+
+#[test]
+fn bad_projects_are_rejected_before_any_model_call() {
+    let server = Server::start(&script());
+    let check = |progress: Option<&str>, fragments: &[&str]| {
+        let stage = Stage::new();
+        if let Some(progress) = progress {
+            write_project(&stage, progress);
+        }
+        archon(&stage, &server, &[]).output().assert_error(fragments);
+        assert!(stage.runs().is_empty() && stage.workflows().is_empty());
+    };
+    check(None, &["there is no file .archon/PROGRESS.md", "## Current Stage"]);
+    check(Some("## Current Stage\ninit\n"), &["is not set up", "`init`"]);
+    check(Some("## Current Stage\nproving\n"), &["`proving` is no stage", "autoformalize"]);
+    let stage = Stage::new();
+    let output = stage.longhaul(["loop", "archon", "missing"]).output();
+    output.assert_error(&["cannot use the directory missing", "name an existing directory"]);
+}
+
+#[test]
+fn ambiguous_objective_lists_its_matches() {
+    let stage = Stage::new();
+    write_project(&stage, PROGRESS);
+    fs::write(stage.work().join("sub/L1.lean"), "").expect("the stage is writable");
+    let text = script().replace(OBJECTIVES, "1. **L1.lean**\\n");
+    let server = Server::start(&text);
+    let output = archon(&stage, &server, &["--max-iterations", "1"]).output();
+    let errors = envelope(&output, 27)["errors"].to_string();
+    assert!(errors.contains("the name of 2 files: L1.lean, sub/L1.lean"), "{errors}");
+    assert!(meta(&stage, 1)["prover"].is_null(), "no prover started");
+}

@@ -1,0 +1,184 @@
+//! The log of one run in Archon's rows, written while the run works. It is derived from the transcript of the run: after
+//! a crash, the rows of the run are written again.
+
+use crate::RunReport;
+use longhaul_agent::transcript_message::{EventKind, MessageOrigin, TranscriptMessage};
+use longhaul_core::{Moment, Outcome, OutcomeKind, Rfc3339, RunId};
+use longhaul_store::{Home, ModelUsage, RunDir, StoreError, read_lines, read_lines_from};
+use longhaul_workflow::archon::{AgentMessage, LastResult, LogEvent, LogRow, ShellLevel};
+use serde_json::{Value, json};
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::ops::ControlFlow;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::PathBuf;
+
+pub(super) struct RunLog {
+    path: PathBuf,
+    file: File,
+    run: RunId,
+    dir: Option<RunDir>,
+    /// Offset of the first message of the transcript without a row.
+    offset: u64,
+    /// Time of the last row, for messages without a time.
+    at: Moment,
+}
+
+impl RunLog {
+    /// Opens the log, which other runs may share, and removes rows of this run that a dead supervisor wrote.
+    pub(super) fn open(path: PathBuf, run: RunId) -> io::Result<RunLog> {
+        let mut options = OpenOptions::new();
+        let mut file = options.create(true).read(true).append(true).mode(0o600).open(&path)?;
+        let mut text = String::new();
+        file.read_to_string(&mut text)?;
+        if let Some(start) = start_of(&text, &run) {
+            file.set_len(start as u64)?;
+        }
+        let mut log = RunLog { path, file, run, dir: None, offset: 0, at: Moment::default() };
+        log.at = crate::live::LiveClock::new().at();
+        log.shell(ShellLevel::Info, &log.start_message())?;
+        Ok(log)
+    }
+
+    fn start_message(&self) -> String {
+        start_message(&self.run)
+    }
+
+    /// Adds the rows of new messages.
+    pub(super) fn update(&mut self, home: &Home) -> Result<(), StoreError> {
+        if self.dir.is_none() {
+            self.dir = home.run_with_id(&self.run)?;
+        }
+        let Some(dir) = &self.dir else { return Ok(()) };
+        let (mut rows, mut at) = (Vec::new(), self.at);
+        self.offset = read_lines_from(&dir.transcript_path(), self.offset, |text| {
+            if let Ok(message) = serde_json::from_slice::<TranscriptMessage>(text) {
+                let stated = message.timestamp.clone().and_then(|text| Rfc3339::try_from(text).ok());
+                at = stated.map_or(at, |stated| stated.0);
+                add_row(&mut rows, at, &message);
+            }
+            ControlFlow::Continue(())
+        })?;
+        self.at = at;
+        if rows.is_empty() { Ok(()) } else { self.add(&rows) }
+    }
+
+    /// Adds the end of the run: `session_end` if and only if its agent's last result is not an error.
+    pub(super) fn end(&mut self, report: &RunReport) -> Result<(), StoreError> {
+        let at = report.finished_at;
+        let last = LastResult {
+            is_error: report.last_result.as_ref().is_none_or(|result| result.is_error),
+            session_id: report.session.as_ref().map(ToString::to_string).unwrap_or_default(),
+            total_cost: report.usage.total_cost().into(),
+            duration: report.clocks.wall(at),
+            api_duration: None,
+            turns: report.usage.turns,
+            tokens: report.usage.tokens,
+            model_usage: self.model_usage(),
+            answer: report.result.clone().unwrap_or_default(),
+        };
+        if let Some(row) = LogRow::session_end(at, &last) {
+            self.add(&line(&row))?;
+        }
+        let Outcome { kind, .. } = report.outcome;
+        if kind != OutcomeKind::Done {
+            let reason = report.errors.first().map_or(String::new(), |error| format!(": {error}"));
+            let row = format!("run {} finished as {kind}{reason}", self.run);
+            self.shell(ShellLevel::Error, &row).map_err(StoreError::io("write", &self.path))?;
+        }
+        Ok(())
+    }
+
+    /// Writes the agent's own messages of all attempts next to the log.
+    pub(super) fn write_raw(&self, report: &RunReport) -> Result<(), StoreError> {
+        let path = self.path.with_extension("raw.jsonl");
+        let failed = StoreError::io("write", &path);
+        let mut options = OpenOptions::new();
+        let mut raw = options.create(true).append(true).mode(0o600).open(&path).map_err(failed)?;
+        let attempts = RunDir::from_path(report.dir.clone()).and_then(|dir| dir.attempts().ok());
+        for attempt in attempts.into_iter().flatten() {
+            let mut result = Ok(());
+            read_lines(&attempt.stream_path(), |text| {
+                result = raw.write_all(text).and_then(|()| raw.write_all(b"\n"));
+                if result.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+            })?;
+            result.map_err(StoreError::io("write", &path))?;
+        }
+        Ok(())
+    }
+
+    /// Returns the usage of all attempts by model, in Claude Code's form.
+    fn model_usage(&self) -> Value {
+        let mut models = serde_json::Map::new();
+        let attempts = self.dir.iter().filter_map(|dir| dir.attempts().ok()).flatten();
+        for usage in attempts.flat_map(|attempt| attempt.read_or_default::<Vec<ModelUsage>>()) {
+            let model = models.entry(usage.model.clone()).or_insert_with(|| json!({}));
+            let mut add = |key: &str, amount: u64| {
+                model[key] = json!(model[key].as_u64().unwrap_or_default() + amount);
+            };
+            add("inputTokens", usage.tokens.input);
+            add("outputTokens", usage.tokens.output);
+            add("cacheReadInputTokens", usage.tokens.cache_read);
+            add("cacheCreationInputTokens", usage.tokens.cache_write);
+            let cost = (usage.cost.0 + usage.estimated_cost.0).as_dollars();
+            model["costUSD"] = json!(model["costUSD"].as_f64().unwrap_or_default() + cost);
+        }
+        Value::Object(models)
+    }
+
+    fn shell(&mut self, level: ShellLevel, message: &str) -> io::Result<()> {
+        let event = LogEvent::Shell { level, message };
+        self.file.write_all(&line(&LogRow { ts: self.at.into(), event }))
+    }
+
+    fn add(&mut self, rows: &[u8]) -> Result<(), StoreError> {
+        self.file.write_all(rows).map_err(StoreError::io("write", &self.path))
+    }
+}
+
+/// Returns a row as a line of a log.
+pub(super) fn line(row: &LogRow<'_>) -> Vec<u8> {
+    let mut line = serde_json::to_vec(row).expect("a row is always JSON");
+    line.push(b'\n');
+    line
+}
+
+fn start_message(run: &RunId) -> String {
+    format!("run {run} started")
+}
+
+/// Returns the offset of the row with which this run starts.
+fn start_of(text: &str, run: &RunId) -> Option<usize> {
+    let message = start_message(run);
+    let mut offset = 0;
+    text.split_inclusive('\n').find_map(|row| {
+        let start = offset;
+        offset += row.len();
+        let row: Value = serde_json::from_str(row).ok()?;
+        (row["event"] == "shell" && row["message"] == message.as_str()).then_some(start)
+    })
+}
+
+/// Adds the row of a message. Prompts, notes and results have none.
+fn add_row(rows: &mut Vec<u8>, at: Moment, message: &TranscriptMessage) {
+    let input: Value = message
+        .input
+        .as_ref()
+        .and_then(|input| serde_json::from_str(input.get()).ok())
+        .unwrap_or_else(|| json!({}));
+    let text = message.text();
+    let message = match message.kind {
+        EventKind::Thinking => AgentMessage::Thinking(text),
+        EventKind::Text if message.origin == MessageOrigin::Model => AgentMessage::Text(text),
+        EventKind::ToolCall => {
+            AgentMessage::ToolCall { tool: message.tool.as_deref().unwrap_or_default(), input: &input }
+        }
+        EventKind::ToolResult => AgentMessage::ToolResult(text),
+        EventKind::Text | EventKind::Prompt | EventKind::Note | EventKind::Summary | EventKind::Result => {
+            return;
+        }
+    };
+    if let Some(row) = LogRow::from_message(at, message) {
+        rows.extend(line(&row));
+    }
+}
