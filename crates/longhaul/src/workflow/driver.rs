@@ -35,20 +35,26 @@ use tokio::task::{JoinError, JoinSet};
 const POLL_INTERVAL: Duration = Duration::from_millis(500);
 
 pub(super) struct Driver<'a> {
-    home: Home,
-    environment: Environment,
-    dir: WorkflowDir,
-    plan: WorkflowPlan,
-    file: WorkflowFile,
-    workflow: Workflow,
-    journal: Journal<WorkflowRecord>,
-    commands: Rc<Commands>,
-    worktrees: Option<Arc<Worktrees>>,
-    results: Results,
-    notifier: WorkflowNotifier,
-    archon: Option<ArchonFiles>,
-    observer: &'a mut dyn WorkflowObserver,
-    cancels: mpsc::Receiver<CancelSource>,
+    pub(super) home: Home,
+    pub(super) environment: Environment,
+    pub(super) dir: WorkflowDir,
+    pub(super) plan: WorkflowPlan,
+    pub(super) file: WorkflowFile,
+    pub(super) workflow: Workflow,
+    pub(super) journal: Journal<WorkflowRecord>,
+    pub(super) commands: Rc<Commands>,
+    pub(super) worktrees: Option<Arc<Worktrees>>,
+    pub(super) results: Results,
+    pub(super) notifier: WorkflowNotifier,
+    pub(super) archon: Option<ArchonFiles>,
+    pub(super) observer: &'a mut dyn WorkflowObserver,
+    pub(super) cancels: mpsc::Receiver<CancelSource>,
+    /// What the driver itself starts and collects.
+    pub(super) live: Live,
+}
+
+/// The live parts of a driver: its clock, its runs and commands, and what they send.
+pub(super) struct Live {
     clock: LiveClock,
     /// Live runs, as tasks of this thread.
     runs: JoinSet<(RunKey, Result<RunReport, StartError>)>,
@@ -60,39 +66,9 @@ pub(super) struct Driver<'a> {
     events: VecDeque<WorkflowEvent>,
 }
 
-impl<'a> Driver<'a> {
-    #[expect(clippy::too_many_arguments, reason = "the parts of one value, which only `open` creates")]
-    pub(super) fn new(
-        home: Home,
-        environment: Environment,
-        dir: WorkflowDir,
-        plan: WorkflowPlan,
-        file: WorkflowFile,
-        workflow: Workflow,
-        journal: Journal<WorkflowRecord>,
-        commands: Rc<Commands>,
-        worktrees: Option<Arc<Worktrees>>,
-        results: Results,
-        notifier: WorkflowNotifier,
-        archon: Option<ArchonFiles>,
-        observer: &'a mut dyn WorkflowObserver,
-        cancels: mpsc::Receiver<CancelSource>,
-    ) -> Driver<'a> {
-        Driver {
-            home,
-            environment,
-            dir,
-            plan,
-            file,
-            workflow,
-            journal,
-            commands,
-            worktrees,
-            results,
-            notifier,
-            archon,
-            observer,
-            cancels,
+impl Live {
+    pub(super) fn new() -> Live {
+        Live {
             clock: LiveClock::new(),
             runs: JoinSet::new(),
             cancellers: BTreeMap::new(),
@@ -102,18 +78,20 @@ impl<'a> Driver<'a> {
             events: VecDeque::new(),
         }
     }
+}
 
+impl Driver<'_> {
     /// Drives the workflow from `first` to its outcome.
     pub(super) async fn drive(mut self, first: WorkflowEvent) -> Result<WorkflowReport, WorkflowError> {
         let result = self.drive_to_outcome(first).await;
-        self.tasks.shutdown().await;
+        self.live.tasks.shutdown().await;
         self.commands.stop_all().await;
         match result {
             Ok(outcome) => Ok(self.finish(outcome).await),
             Err(source) => {
                 // The runs keep their work, and the next supervisor continues them.
-                self.cancellers.values().for_each(|run| run.cancel_by(CancelSource::Sigterm));
-                while self.runs.join_next().await.is_some() {}
+                self.live.cancellers.values().for_each(|run| run.cancel_by(CancelSource::Sigterm));
+                while self.live.runs.join_next().await.is_some() {}
                 Err(WorkflowError::Aborted { workflow: self.dir.id().clone(), source })
             }
         }
@@ -122,7 +100,7 @@ impl<'a> Driver<'a> {
     async fn drive_to_outcome(&mut self, mut event: WorkflowEvent) -> Result<Outcome, SuperviseError> {
         loop {
             failpoints::hit(Failpoint::EventTaken);
-            let now = self.clock.now();
+            let now = self.live.clock.now();
             let step = self.workflow.step(&self.plan.policy, now, event);
             if !step.records.is_empty() {
                 failpoints::hit(Failpoint::Stepped);
@@ -173,7 +151,8 @@ impl<'a> Driver<'a> {
 
     /// Publishes the outcome and notifies the user of it.
     async fn finish(&mut self, outcome: Outcome) -> WorkflowReport {
-        let report = WorkflowReport::new(&self.dir, &self.plan, &self.workflow, outcome, self.clock.at());
+        let report =
+            WorkflowReport::new(&self.dir, &self.plan, &self.workflow, outcome, self.live.clock.at());
         let (status, at) = (&report.status, report.finished_at);
         // Claimed before the outcome is published: a supervisor that finds it unpublished notifies, no other one.
         let claimed = self.notifier.claim_outcome(&self.dir, &self.plan, status, outcome, at);
@@ -190,7 +169,7 @@ impl<'a> Driver<'a> {
             WorkflowAction::StartRun { key, share } => self.start_run(key, share, 0)?,
             WorkflowAction::ResumeRun { key, share, resumes } => self.start_run(key, share, resumes)?,
             WorkflowAction::StopRun { key, source } => {
-                if let Some(run) = self.cancellers.get(&key) {
+                if let Some(run) = self.live.cancellers.get(&key) {
                     run.cancel_by(source);
                 }
             }
@@ -208,7 +187,7 @@ impl<'a> Driver<'a> {
         match source {
             ItemSource::List(items) => {
                 let items = Ok(texts(items.clone()));
-                self.events.push_back(WorkflowEvent::ItemsListed { phase, items });
+                self.live.events.push_back(WorkflowEvent::ItemsListed { phase, items });
             }
             ItemSource::Pointer { phase: source, pointer } => {
                 let name = &self.plan.policy.phases[*source].name;
@@ -216,11 +195,11 @@ impl<'a> Driver<'a> {
                     Some(result) => items_from_pointer(result, pointer).map(texts),
                     None => Err(format!("phase `{name}` has no result")),
                 };
-                self.events.push_back(WorkflowEvent::ItemsListed { phase, items });
+                self.live.events.push_back(WorkflowEvent::ItemsListed { phase, items });
             }
             ItemSource::Lines(command) => {
                 let (commands, command) = (Rc::clone(&self.commands), command.clone());
-                self.tasks.spawn_local(async move {
+                self.live.tasks.spawn_local(async move {
                     let items = commands.output(&command).await;
                     let items = items.map(|output| texts(items_from_lines(&output)));
                     WorkflowEvent::ItemsListed { phase, items }
@@ -229,8 +208,8 @@ impl<'a> Driver<'a> {
             ItemSource::Objectives(path) => {
                 let (path, project) = (path.clone(), self.plan.project_dir.as_path().to_owned());
                 let dirs = self.archon.as_ref().and_then(ArchonFiles::archive_dirs);
-                let warnings = self.warnings.0.clone();
-                self.tasks.spawn_blocking(move || {
+                let warnings = self.live.warnings.0.clone();
+                self.live.tasks.spawn_blocking(move || {
                     let archived = dirs.as_ref().map_or(Ok(()), archive);
                     let assignment = archived.and_then(|()| assignment(&project, &path));
                     if let Ok(assignment) = &assignment {
@@ -249,7 +228,7 @@ impl<'a> Driver<'a> {
             }
             ItemSource::Glob(pattern) => {
                 let (pattern, project) = (pattern.clone(), self.plan.project_dir.as_path().to_owned());
-                self.tasks.spawn_blocking(move || {
+                self.live.tasks.spawn_blocking(move || {
                     let items = pattern.items(&project).map(texts);
                     WorkflowEvent::ItemsListed { phase, items }
                 });
@@ -263,7 +242,7 @@ impl<'a> Driver<'a> {
         if let Some(bytes) = available.filter(|_| !is_enough) {
             self.observer.on_memory_short(bytes);
         }
-        self.events.push_back(WorkflowEvent::MemoryMeasured { is_enough });
+        self.live.events.push_back(WorkflowEvent::MemoryMeasured { is_enough });
     }
 
     /// Merges the results of the runs that are done.
@@ -276,7 +255,7 @@ impl<'a> Driver<'a> {
             title: if item.name.is_empty() { name.clone() } else { format!("{name}: {}", item.name) },
         });
         let done: Vec<DoneRun> = done.collect();
-        self.tasks.spawn_blocking(move || {
+        self.live.tasks.spawn_blocking(move || {
             let problem = worktrees.merge(&done).err();
             WorkflowEvent::Merged { phase, problem }
         });
@@ -287,7 +266,7 @@ impl<'a> Driver<'a> {
         let holds = match &until.condition {
             Condition::Command(command) => {
                 let (commands, command) = (Rc::clone(&self.commands), command.clone());
-                self.tasks.spawn_local(async move {
+                self.live.tasks.spawn_local(async move {
                     WorkflowEvent::UntilEnded { holds: commands.succeeds(&command).await }
                 });
                 return;
@@ -296,7 +275,7 @@ impl<'a> Driver<'a> {
             Condition::FileMatches(file) => file.holds(self.plan.project_dir.as_path()),
             Condition::Result(result) => Ok(result.holds(self.results.by_phase())),
         };
-        self.events.push_back(WorkflowEvent::UntilEnded { holds });
+        self.live.events.push_back(WorkflowEvent::UntilEnded { holds });
     }
 
     fn start_run(&mut self, key: RunKey, share: RunShare, resumes: u32) -> Result<(), SuperviseError> {
@@ -311,16 +290,16 @@ impl<'a> Driver<'a> {
         self.with_archon_files(|archon| archon.start_log(key, id.clone()));
         let worktrees = self.worktrees.clone().filter(|_| self.plan.policy.phases[key.phase].has_worktrees);
         let (canceller, cancels) = Canceller::new();
-        self.cancellers.insert(key, canceller.clone());
+        self.live.cancellers.insert(key, canceller.clone());
         let task = RunTask {
             key,
             share,
             resumes,
             home: self.home.clone(),
             environment: self.environment.clone(),
-            waits: self.waits.0.clone(),
+            waits: self.live.waits.0.clone(),
         };
-        self.runs.spawn_local(async move {
+        self.live.runs.spawn_local(async move {
             let result = match task.prepare(&source, &id, worktrees).await {
                 Ok(()) => task.drive(source, canceller, cancels).await.map_err(StartError::Run),
                 Err(error) => Err(error),
@@ -360,7 +339,7 @@ impl<'a> Driver<'a> {
             hints: &hints,
             results: self.results.by_phase(),
             remaining_budget: limits.budget.map(|budget| budget.saturating_sub(state.cost)),
-            remaining_time: limits.time.map(|time| time - state.clock.at(self.clock.at())),
+            remaining_time: limits.time.map(|time| time - state.clock.at(self.live.clock.at())),
             parameters: self.file.parameters(),
             project_dir: self.plan.project_dir.as_path(),
         };
@@ -414,7 +393,7 @@ impl<'a> Driver<'a> {
         let outcome = Outcome { kind: OutcomeKind::NotStarted, ..Outcome::DONE };
         let result = WorkflowResult { run, value: None, problem: Some(problem) };
         let event = self.end_with(key, self.end_of(key, outcome), &result)?;
-        self.events.push_back(event);
+        self.live.events.push_back(event);
         Ok(())
     }
 
@@ -445,7 +424,7 @@ impl<'a> Driver<'a> {
         joined: Result<(RunKey, Result<RunReport, StartError>), JoinError>,
     ) -> Result<WorkflowEvent, SuperviseError> {
         let (key, result) = joined.map_err(std::io::Error::from)?;
-        self.cancellers.remove(&key);
+        self.live.cancellers.remove(&key);
         let report = match result {
             Ok(report) => report,
             Err(StartError::Run(RunError::Aborted { source, .. })) => return Err(source),
@@ -474,10 +453,10 @@ impl<'a> Driver<'a> {
     /// Waits for the next event.
     async fn next(&mut self) -> Result<WorkflowEvent, SuperviseError> {
         loop {
-            if let Some(event) = self.events.pop_front() {
+            if let Some(event) = self.live.events.pop_front() {
                 return Ok(event);
             }
-            if let Some(slept) = self.clock.sleep_since_last_call() {
+            if let Some(slept) = self.live.clock.sleep_since_last_call() {
                 return Ok(WorkflowEvent::Downtime(slept));
             }
             if let Some(request) = self.dir.take_request() {
@@ -487,17 +466,17 @@ impl<'a> Driver<'a> {
                 }));
             }
             let deadline = self.workflow.deadline(&self.plan.policy).map(|deadline| deadline.at);
-            let remaining = deadline.map(|at| at.since(self.clock.at()).to_std());
+            let remaining = deadline.map(|at| at.since(self.live.clock.at()).to_std());
             if remaining == Some(Duration::ZERO) {
                 return Ok(WorkflowEvent::Tick);
             }
             tokio::select! {
                 // If there is no task or run, `select!` disables its branch.
-                Some(joined) = self.runs.join_next() => return self.run_ended(joined),
-                Some(event) = self.tasks.join_next() => {
+                Some(joined) = self.live.runs.join_next() => return self.run_ended(joined),
+                Some(event) = self.live.tasks.join_next() => {
                     return Ok(event.map_err(std::io::Error::from)?);
                 }
-                Some(RunWait { key, wait }) = self.waits.1.recv() => {
+                Some(RunWait { key, wait }) = self.live.waits.1.recv() => {
                     self.observer.on_run_wait(&self.run_id(key), key, wait);
                     self.notifier.on_run_wait(key, wait);
                     return Ok(WorkflowEvent::RunWaits { key, waits: wait.is_some() });
@@ -506,7 +485,7 @@ impl<'a> Driver<'a> {
                     CancelSource::Person | CancelSource::PersonNow => WorkflowEvent::CancelRequested(source),
                     CancelSource::Sigterm | CancelSource::Sighup => WorkflowEvent::SuspendRequested(source),
                 }),
-                Some(warning) = self.warnings.1.recv() => self.observer.on_warning(&warning),
+                Some(warning) = self.live.warnings.1.recv() => self.observer.on_warning(&warning),
                 () = tokio::time::sleep(remaining.map_or(POLL_INTERVAL, |left| left.min(POLL_INTERVAL))) => {
                     self.with_archon_files(ArchonFiles::update_logs);
                 }

@@ -3,7 +3,7 @@
 
 use super::archon_files::ArchonFiles;
 use super::commands::Commands;
-use super::driver::Driver;
+use super::driver::{Driver, Live};
 use super::notifier::WorkflowNotifier;
 use super::results::Results;
 use super::worktrees::{Worktrees, check_worktrees};
@@ -74,7 +74,7 @@ pub(super) async fn open(
     }
     let archon = archon_files(&home, &dir, &plan, &file, &loaded, observer);
     let workflow = Workflow::replay(loaded.records());
-    let driver = Driver::new(
+    let driver = Driver {
         home,
         environment,
         dir,
@@ -89,7 +89,8 @@ pub(super) async fn open(
         archon,
         observer,
         cancels,
-    );
+        live: Live::new(),
+    };
     Ok((driver, first))
 }
 
