@@ -49,7 +49,7 @@ pub(super) struct Driver<'a> {
     pub(super) archon: Option<ArchonFiles>,
     pub(super) observer: &'a mut dyn WorkflowObserver,
     pub(super) cancels: mpsc::Receiver<CancelSource>,
-    /// What the driver itself starts and collects.
+    /// Work that the driver itself starts and collects.
     pub(super) live: Live,
 }
 
