@@ -53,7 +53,7 @@ pub fn sweep(root: &Path, options: &SweepOptions) -> io::Result<()> {
         eprintln!("seeds: {}", table::seeds(&seeds));
         for seed in &seeds {
             let mut play = tests();
-            play.args(["--", "sweep::work_", "--nocapture"]).current_dir(root);
+            play.args(["--", "sweep::work", "--nocapture"]).current_dir(root);
             play.env("LONGHAUL_SWEEP", agent);
             play.env("LONGHAUL_SWEEP_POINTS", points.to_string());
             play.env("LONGHAUL_SWEEP_SEED", seed.to_string());

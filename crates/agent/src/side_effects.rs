@@ -167,10 +167,22 @@ impl<T> BoundedLog<T> {
 fn sanitize_line(text: &str) -> String {
     // Two bytes per character leave room for the characters that are dropped.
     let (whole, text) = (text.trim(), truncate_to_bytes(text.trim(), 2 * EFFECT_CHARS_MAX));
-    let lines = text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "));
-    let lines: Vec<String> = lines.filter(|line| !line.is_empty()).collect();
-    let is_plain = |c: &char| !c.is_control() && !is_invisible(*c);
-    let mut line: String = lines.join(" ⏎ ").chars().filter(is_plain).collect();
+    let mut line = String::with_capacity(text.len());
+    let mut separator = "";
+    for words in text.lines().map(str::split_whitespace) {
+        for word in words {
+            line.push_str(separator);
+            separator = " ";
+            if word.bytes().all(|byte| byte.is_ascii_graphic()) {
+                line.push_str(word);
+            } else {
+                line.extend(word.chars().filter(|c| !c.is_control() && !is_invisible(*c)));
+            }
+        }
+        if !separator.is_empty() {
+            separator = " ⏎ ";
+        }
+    }
     let end = line.char_indices().nth(EFFECT_CHARS_MAX).map(|(end, _)| end);
     if end.is_some() || (text.len() < whole.len() && !line.is_empty()) {
         line.truncate(end.unwrap_or(line.len()));

@@ -1,8 +1,9 @@
 //! Reads the usage and cost of each turn of a run from its transcript.
 
-use longhaul_agent::transcript_message::TranscriptMessage;
+use longhaul_agent::transcript_message::MessageUsage;
 use longhaul_core::{Dollars, Usd};
 use longhaul_store::{CostBreakdown, RunDir, SubagentCost, TurnCost, read_lines_from};
+use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
@@ -28,6 +29,21 @@ struct Subagent {
     message: Option<String>,
 }
 
+/// The fields of a transcript's line that concern cost. Texts and arguments are skipped.
+#[derive(Deserialize)]
+struct CostLine {
+    timestamp: Option<String>,
+    attempt: u32,
+    parent_tool_use_id: Option<String>,
+    id: Option<String>,
+    model: Option<String>,
+    #[serde(default)]
+    subagent: bool,
+    tool_use_id: Option<String>,
+    usage: Option<MessageUsage>,
+    estimated_cost_usd: Option<f64>,
+}
+
 impl CostBreakdownReader {
     pub(crate) fn new() -> CostBreakdownReader {
         CostBreakdownReader {
@@ -41,7 +57,7 @@ impl CostBreakdownReader {
     pub(crate) fn read(&mut self, dir: &RunDir) -> CostBreakdown {
         let start = self.offset;
         let offset = read_lines_from(&dir.transcript_path(), start, |line| {
-            if let Ok(message) = serde_json::from_slice::<TranscriptMessage>(line) {
+            if let Ok(message) = serde_json::from_slice::<CostLine>(line) {
                 self.apply(&message);
             }
             ControlFlow::Continue(())
@@ -54,7 +70,7 @@ impl CostBreakdownReader {
         self.breakdown.clone()
     }
 
-    fn apply(&mut self, message: &TranscriptMessage) {
+    fn apply(&mut self, message: &CostLine) {
         if let Some(call) = message.tool_use_id.as_ref().filter(|_| message.subagent) {
             self.start_subagent(call, message);
         }
@@ -64,7 +80,7 @@ impl CostBreakdownReader {
         }
     }
 
-    fn turn(&mut self, message: &TranscriptMessage) {
+    fn turn(&mut self, message: &CostLine) {
         let Some(usage) = message.usage.filter(|_| self.breakdown.turns.len() < TURNS_MAX) else { return };
         let cost = message.estimated_cost_usd.and_then(Usd::from_dollars);
         self.cumulative_cost = self.cumulative_cost.zip(cost).map(|(total, cost)| total + cost);
@@ -84,7 +100,7 @@ impl CostBreakdownReader {
         });
     }
 
-    fn start_subagent(&mut self, call: &str, message: &TranscriptMessage) {
+    fn start_subagent(&mut self, call: &str, message: &CostLine) {
         if self.indices.contains_key(call) || self.indices.len() >= SUBAGENTS_MAX {
             return;
         }
@@ -99,7 +115,7 @@ impl CostBreakdownReader {
         });
     }
 
-    fn subagent(&mut self, call: &str, message: &TranscriptMessage) {
+    fn subagent(&mut self, call: &str, message: &CostLine) {
         // The sub-agent may have started in a session before this run.
         self.start_subagent(call, message);
         let Some(existing) = self.indices.get_mut(call) else { return };

@@ -41,6 +41,12 @@ pub struct Repeated {
     pub unnamed: u64,
 }
 
+impl PointResult {
+    pub fn is_workflow(&self) -> bool {
+        self.agent.ends_with("in a workflow")
+    }
+}
+
 pub fn read(report: &str) -> io::Result<Vec<PointResult>> {
     report.lines().map(|line| serde_json::from_str(line).map_err(io::Error::other)).collect()
 }

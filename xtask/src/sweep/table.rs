@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 const ABOUT: &str = "`cargo xtask sweep` writes this part. The work is four steps in three turns. A fault is injected at one named \
     point of the supervisor, or at one call of its store. The run then continues by itself or with `longhaul recover`. Points are \
     drawn from all points of an undisturbed run. A guarded agent asks before each tool call, and waits while there is no \
-    supervisor.\n\n\
+    supervisor. A workflow is ten such runs of one step in two iterations, up to three at a time.\n\n\
     - struck: points at which the fault reached a process.\n\
     - workspace: points after which the workspace has the hash of the undisturbed work.\n\
     - completed calls repeated: repeated calls whose result was in the session file before.\n\
@@ -19,6 +19,8 @@ const ABOUT: &str = "`cargo xtask sweep` writes this part. The work is four step
     - in all: the same, including truncated messages. The differences of all points are added.";
 
 const WASTED_BAR: f64 = 1.0;
+/// One turn of each live run.
+const WORKFLOW_WASTED_BAR: f64 = 3.0;
 const IN_ALL_BAR: f64 = 2.0;
 const KILLS_MIN: usize = 60;
 
@@ -34,15 +36,17 @@ pub fn section(results: &[PointResult], seeds: &[u64], aborted: &[String], is_re
 }
 
 fn table(results: &[PointResult], seeds_played: &[u64]) -> String {
-    let strikes: BTreeSet<&str> = results.iter().map(|one| one.victim.as_str()).collect();
+    let rows: BTreeSet<(&str, &str)> =
+        results.iter().map(|one| (one.agent.as_str(), one.victim.as_str())).collect();
     let mut out = HEAD.to_owned();
-    for strike in strikes {
-        let points: Vec<&PointResult> = results.iter().filter(|one| one.victim == strike).collect();
+    for (agent, strike) in rows {
+        let is_of_row = |one: &&PointResult| one.agent == agent && one.victim == strike;
+        let points: Vec<&PointResult> = results.iter().filter(is_of_row).collect();
         let (all, total) = (points.len(), points.iter().map(|one| one.points).max().unwrap_or(0));
         let figures = figures(&points);
         let sum = |figure: &dyn Fn(&SweepMetrics) -> u64| figures.iter().map(|one| figure(one)).sum::<u64>();
         out += &table_row(&[
-            points.first().map_or_else(String::new, |one| one.agent.clone()),
+            agent.to_owned(),
             strike.to_owned(),
             seeds(seeds_played),
             format!("{all} / {total}"),
@@ -58,7 +62,7 @@ fn table(results: &[PointResult], seeds_played: &[u64]) -> String {
             format!("{:.2} %", off_in_all(&figures)),
         ]);
     }
-    let hashes = figures(&results.iter().collect::<Vec<_>>());
+    let hashes = figures(&results.iter().filter(|one| !one.is_workflow()).collect::<Vec<_>>());
     if let Some(reached) = hashes.iter().find(|one| one.reached) {
         let _ = write!(out, "\nThe workspace's hash: `{}`\n", reached.workspace);
     }
@@ -69,6 +73,8 @@ fn add_bars(section: &mut ResultSection, results: &[PointResult], is_real: bool)
     let all: Vec<&PointResult> = results.iter().collect();
     let (alone, others): (Vec<&PointResult>, Vec<&PointResult>) =
         all.iter().partition(|one| one.victim.starts_with("SIGKILL of the supervisor"));
+    let (of_workflows, others): (Vec<&PointResult>, Vec<&PointResult>) =
+        others.iter().partition(|one| one.is_workflow());
     let all_figures = figures(&all);
     if is_real {
         let killed = all.iter().filter(|one| one.victim.starts_with("SIGKILL")).count();
@@ -86,6 +92,10 @@ fn add_bars(section: &mut ResultSection, results: &[PointResult], is_real: bool)
     none("completed tool calls repeated", &|one| one.repeated.completed);
     none("other repeated calls", &|one| one.repeated.unnamed);
     section.figure("wasted turns, maximum", WASTED_BAR, "", wasted(&figures(&others)) as f64);
+    if !of_workflows.is_empty() {
+        let label = "wasted turns of a workflow, maximum";
+        section.figure(label, WORKFLOW_WASTED_BAR, "", wasted(&figures(&of_workflows)) as f64);
+    }
     let label = "wasted turns if only the supervisor was killed, maximum";
     section.figure(label, 0.0, "", wasted(&figures(&alone)) as f64);
     section.figure("tokens of completed messages off", 0.0, "%", off_completed(&all_figures));

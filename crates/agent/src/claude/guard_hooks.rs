@@ -171,7 +171,7 @@ impl GuardHooks {
         self.lapsed |= self.withdrawn_calls.contains(&call);
         // If the hooks are registered, a failed call may have been rejected before any request.
         let may_be_rejected = self.registered && is_error;
-        self.lapsed |= !self.guards.is_empty() && !had_request && !may_be_rejected;
+        self.lapsed |= !had_request && !may_be_rejected && !self.guards.is_empty();
     }
 
     /// Drops answered requests at the end of an exchange. Requests without a reply may belong to background

@@ -11,6 +11,7 @@ mod calls;
 mod play;
 mod strike;
 mod thaw;
+mod work;
 
 use crate::harness::{Stage, claude_code};
 use crate::server::Server;
@@ -24,24 +25,8 @@ use std::io::{self, Write};
 use std::panic::{self, AssertUnwindSafe};
 use std::path::PathBuf;
 use strike::Strike;
-
-/// Four steps in three turns. Each step records its call in a separate file, and first checks whether it was
-/// taken, as the prompt of a resumed session requests.
-pub const WORK: &str = "
-I take the first step.
-$ echo one >> ../calls; grep -qs one steps || echo one >> steps
-The next two belong together, and the first of them takes a while.
-$ echo two >> ../calls; grep -qs two steps || { sleep 0.3; echo two >> steps; }
-$ echo three >> ../calls; grep -qs three steps || echo three >> steps
-Now the last.
-$ echo four >> ../calls; grep -qs four steps || echo four >> steps
-All four steps are taken.
-";
-
-pub const DONE: &str = "All four steps are taken.";
-/// Content of the file `steps` after the work.
-pub const STEPS: &str = "one\ntwo\nthree\nfour\n";
-const IDEAL_REQUESTS: u64 = 4;
+use work::Work;
+pub use work::{DONE, STEPS, WORK};
 
 #[test]
 fn work_of_acp_agent_is_done_once_after_any_kill() {
@@ -51,6 +36,22 @@ fn work_of_acp_agent_is_done_once_after_any_kill() {
         let strikes = [Strike::KillSupervisor, Strike::KillAgent, Strike::KillBothGuarded, Strike::TermAll];
         sweep_with(&SweepOptions { agent: SweepAgent::Acp, ..options }, &strikes);
     }
+}
+
+#[test]
+fn workflow_is_done_once_after_any_kill_or_sigterm() {
+    let options = options();
+    if !matches!(options.agent, SweepAgent::Scripted) {
+        return;
+    }
+    let strikes = [
+        Strike::KillSupervisor,
+        Strike::KillAgent,
+        Strike::KillBoth,
+        Strike::TermSupervisor,
+        Strike::TermAll,
+    ];
+    sweep_with(&SweepOptions { agent: SweepAgent::Workflow, ..options }, &strikes);
 }
 
 #[test]
@@ -84,6 +85,8 @@ pub enum SweepAgent {
     /// The scripted agent, over the Agent Client Protocol.
     Acp,
     Claude(PathBuf),
+    /// The scripted agent in the runs of a workflow.
+    Workflow,
 }
 
 /// Options of a sweep.
@@ -132,11 +135,12 @@ fn sweep_with(options: &SweepOptions, strikes: &[Strike]) {
                 let mut figures = result.expect("the point was played to its end");
                 // On a busy machine, a signal to the agent can arrive when another response is already in
                 // flight. The bounds of such strikes get a second try; problems never do.
-                let is_timed = strike.wasted_max() > 0;
-                if is_timed && figures.problems.is_empty() && !figures.missed_bounds(*strike).is_empty() {
+                let wasted_max = strike.wasted_max() * Work::of(agent).live_runs;
+                let is_timed = wasted_max > 0;
+                if is_timed && figures.problems.is_empty() && !figures.missed_bounds(wasted_max).is_empty() {
                     figures = play(*strike, number, agent);
                 }
-                let problems = [figures.problems.clone(), figures.missed_bounds(*strike)].concat();
+                let problems = [figures.problems.clone(), figures.missed_bounds(wasted_max)].concat();
                 assert!(
                     problems.is_empty(),
                     "{}: {problems:?}\n{}",
@@ -150,11 +154,13 @@ fn sweep_with(options: &SweepOptions, strikes: &[Strike]) {
 
 /// Returns how many points of an undisturbed run this strike can hit.
 fn count_points(strike: Strike, agent: &SweepAgent) -> u64 {
-    let (stage, server) = (Stage::new(), Server::start(WORK));
+    let work = Work::of(agent);
+    let (stage, server) = (Stage::new(), Server::start(work.script));
     let log = stage.folder().join("points");
     let output = run(&stage, agent, &server, strike, &[(strike.log(), log.to_string_lossy().into_owned())]);
-    assert_eq!(output.expect("nothing killed the supervisor").envelope(0)["result"], DONE);
-    assert_eq!(server.api.request_log().model_requests() as u64, IDEAL_REQUESTS);
+    let output = output.expect("nothing killed the supervisor");
+    assert!(output.code == 0 && work.is_done(&work.envelope(&output, 0)), "{output:?}");
+    assert_eq!(server.api.request_log().model_requests() as u64, work.requests);
     fs::read_to_string(log).expect("the log of points exists").lines().count() as u64
 }
 
@@ -193,6 +199,7 @@ fn report_point(
         SweepAgent::Scripted => "scripted",
         SweepAgent::Acp => "acp",
         SweepAgent::Claude(_) => "claude",
+        SweepAgent::Workflow => "scripted, in a workflow",
     };
     let line = json!({
         "agent": agent, "seed": options.seed, "victim": strike.label(), "point": number, "points": points,

@@ -3,16 +3,16 @@
 //! Its sources are the notes that the commands write, which no kill can lose, and the session files, which
 //! only grow.
 
+use super::SweepAgent;
+use super::work::{Step, Work};
 use crate::harness::Stage;
 use crate::tidy;
 use serde::Serialize;
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::PathBuf;
 
-/// Each step with the id of its call in the script.
-const STEPS: [(&str, &str); 4] = [("one", "1_0"), ("two", "2_0"), ("three", "2_1"), ("four", "3_0")];
 /// The agent's texts for a call that was interrupted.
 const INTERRUPTED: &[&str] =
     &["[Tool call interrupted", "The user doesn't want to", "Exit code 137", "Exit code 143"];
@@ -29,13 +29,14 @@ pub struct Repeated {
 }
 
 /// Counts the repeated calls of the work on this stage.
-pub fn count_repeated(stage: &Stage) -> Repeated {
+pub fn count_repeated(stage: &Stage, work: &Work) -> Repeated {
     let notes = fs::read_to_string(stage.folder().join("calls")).unwrap_or_default();
-    let rows = rows(stage);
+    let sessions = sessions(stage);
     let mut repeated = Repeated::default();
-    for (step, call_id) in STEPS {
-        let repetitions = (notes.lines().filter(|note| *note == step).count() as u64).saturating_sub(1);
-        match knowledge(&rows, step, call_id) {
+    for Step { name, command, prompt } in &work.steps {
+        let repetitions = (notes.lines().filter(|note| note == name).count() as u64).saturating_sub(1);
+        let rows = rows(sessions.iter().filter(|session| session.contains(prompt)));
+        match knowledge(&rows, command) {
             Knowledge::Completed => repeated.completed += repetitions,
             Knowledge::Named => repeated.named += repetitions,
             Knowledge::None => repeated.unnamed += repetitions,
@@ -52,33 +53,38 @@ enum Knowledge {
     None,
 }
 
-fn knowledge(rows: &[Value], step: &str, call_id: &str) -> Knowledge {
+fn knowledge(rows: &[Value], command: &str) -> Knowledge {
     let mut knowledge = Knowledge::None;
     let mut at_last_call = Knowledge::None;
-    for block in rows.iter().flat_map(blocks) {
-        let id = |key: &str| block[key].as_str().and_then(|id| id.strip_prefix("toolu_drill_"));
-        let is_of_step = |key: &str| id(key).is_some_and(|id| id.starts_with(call_id));
-        if is_of_step("id") {
-            at_last_call = knowledge;
-        } else if is_of_step("tool_use_id") {
-            let was_interrupted = INTERRUPTED.iter().any(|words| text(&block["content"]).starts_with(words));
-            knowledge = if was_interrupted { Knowledge::Named } else { Knowledge::Completed };
-        } else if knowledge == Knowledge::None
-            && text(&block["text"]).contains(&format!("echo {step} >> ../calls"))
-        {
-            knowledge = Knowledge::Named;
+    let mut calls = BTreeSet::new();
+    for row in rows {
+        // Each session has its own ids of calls.
+        let id = |id: &Value| (row["sessionId"].as_str().map(str::to_owned), id.as_str().map(str::to_owned));
+        for block in blocks(row) {
+            if text(&block["input"]["command"]).starts_with(command) {
+                calls.insert(id(&block["id"]));
+                at_last_call = knowledge;
+            } else if calls.contains(&id(&block["tool_use_id"])) {
+                let content = text(&block["content"]);
+                let was_interrupted = INTERRUPTED.iter().any(|words| content.starts_with(words));
+                knowledge = if was_interrupted { Knowledge::Named } else { Knowledge::Completed };
+            } else if knowledge == Knowledge::None && text(&block["text"]).contains(command) {
+                knowledge = Knowledge::Named;
+            }
         }
     }
     at_last_call
 }
 
-/// Returns the rows of all session files, the oldest file first.
-fn rows(stage: &Stage) -> Vec<Value> {
+/// Returns the texts of all session files, the oldest file first.
+fn sessions(stage: &Stage) -> Vec<String> {
     let mut files = session_files(stage);
     files.sort_by_key(|file| fs::metadata(file).and_then(|found| found.modified()).ok());
-    let read = |file: &PathBuf| fs::read_to_string(file).unwrap_or_default();
-    let texts: Vec<String> = files.iter().map(read).collect();
-    texts.iter().flat_map(|text| text.lines()).filter_map(|line| serde_json::from_str(line).ok()).collect()
+    files.iter().map(|file| fs::read_to_string(file).unwrap_or_default()).collect()
+}
+
+fn rows<'a>(sessions: impl Iterator<Item = &'a String>) -> Vec<Value> {
+    sessions.flat_map(|text| text.lines()).filter_map(|line| serde_json::from_str(line).ok()).collect()
 }
 
 /// Returns the blocks of a row's message. A text is one block.
@@ -121,14 +127,18 @@ fn session_files(stage: &Stage) -> Vec<PathBuf> {
 #[test]
 fn repeated_calls_are_counted() {
     let prompt = |text: &str| serde_json::json!({"message": {"content": text}});
-    let call =
-        || serde_json::json!({"message": {"content": [{"type": "tool_use", "id": "toolu_drill_2_0"}]}});
+    let call = || {
+        let input = serde_json::json!({ "command": "echo two >> ../calls; true" });
+        let block = serde_json::json!({ "type": "tool_use", "id": "toolu_drill_2_0", "input": input });
+        serde_json::json!({ "message": { "content": [block] } })
+    };
     let result = |text: &str| {
         let content =
             serde_json::json!([{"type": "tool_result", "tool_use_id": "toolu_drill_2_0", "content": text}]);
         serde_json::json!({"message": {"content": content}})
     };
-    let check = |rows: &[Value], expected: Knowledge| assert_eq!(knowledge(rows, "two", "2_0"), expected);
+    let check =
+        |rows: &[Value], expected: Knowledge| assert_eq!(knowledge(rows, "echo two >> ../calls"), expected);
     let named = "The work was interrupted. Check: `echo two >> ../calls`";
     check(&[prompt("p"), call(), result("")], Knowledge::None);
     check(&[prompt("p"), call(), prompt("continue"), call()], Knowledge::None);
@@ -138,5 +148,8 @@ fn repeated_calls_are_counted() {
 
     let stage = Stage::new();
     stage.file("calls", "one\ntwo\ntwo\n");
-    assert_eq!(count_repeated(&stage), Repeated { unnamed: 1, ..Repeated::default() });
+    assert_eq!(
+        count_repeated(&stage, &Work::of(&SweepAgent::Scripted)),
+        Repeated { unnamed: 1, ..Repeated::default() }
+    );
 }

@@ -1,9 +1,10 @@
 //! Plays one point: injects the fault there, continues the run as a user would, and measures the result.
 
+use super::SweepAgent;
 use super::calls::{Repeated, count_branches, count_repeated};
 use super::strike::Strike;
 use super::thaw::Thaw;
-use super::{DONE, IDEAL_REQUESTS, STEPS, SweepAgent, WORK};
+use super::work::Work;
 use crate::artifacts;
 use crate::call::{Output, poll};
 use crate::harness::{LONGHAUL, Stage};
@@ -61,8 +62,7 @@ pub struct Figures {
 
 impl Figures {
     /// Returns the violated bounds. The scripted agent always meets all of them.
-    pub fn missed_bounds(&self, strike: Strike) -> Vec<String> {
-        let wasted_max = strike.wasted_max();
+    pub fn missed_bounds(&self, wasted_max: u64) -> Vec<String> {
         // The totals are equal unless the agent was stopped: then a message in flight is billed but not
         // received.
         let difference_max = if wasted_max == 0 { 0 } else { self.message_tokens_max };
@@ -102,6 +102,13 @@ pub fn run(
             let call = stage.longhaul(["run", "--agent", "acp", "--cwd"]).args([stage.work()]).args(&args);
             call.args(["--", LONGHAUL, "drill-agent", "--acp"])
         }
+        SweepAgent::Workflow => {
+            let file = Work::of(agent).file(stage).expect("the work is a workflow");
+            let call =
+                stage.longhaul(["loop", "--permission-mode", "bypassPermissions", "--preset", "drill"]);
+            let call = call.args(["--memory-reserve", "0", "--agent-path"]).args([stage.agent()]);
+            call.args([file]).in_dir(&stage.work())
+        }
     };
     let mut call = call.against(server);
     for (name, value) in env {
@@ -112,11 +119,17 @@ pub fn run(
 
 /// Injects the fault at this point, continues until the work is done, and measures the result.
 pub fn play(strike: Strike, point: u64, agent: &SweepAgent) -> Figures {
-    let (stage, server) = (Stage::new(), Server::start(WORK));
+    let work = Work::of(agent);
+    let (stage, server) = (Stage::new(), Server::start(work.script));
     let _leftovers = KillLeftovers(stage.folder().to_owned());
     let _thaw = strike.is_freeze().then(|| Thaw::new(stage.folder().to_owned()));
-    let mut trial =
-        Trial { stage: &stage, envelopes: Vec::new(), leftover_processes: 0, problems: Vec::new() };
+    let mut trial = Trial {
+        stage: &stage,
+        work: &work,
+        envelopes: Vec::new(),
+        leftover_processes: 0,
+        problems: Vec::new(),
+    };
 
     let log = stage.folder().join("points");
     let orders = [strike.order(point), ("LONGHAUL_FAILPOINT_LOG", log.to_string_lossy().into_owned())];
@@ -157,7 +170,10 @@ pub fn play(strike: Strike, point: u64, agent: &SweepAgent) -> Figures {
     let output = output.unwrap_or_else(|| stage.longhaul(["recover"]).against(&server).output());
     let envelope = match stage.runs().as_slice() {
         // The run finished before the strike, or only its report was missing.
-        [_, ..] if output.stdout.is_empty() => stage.longhaul(["attach", "@"]).output().envelope(0),
+        [_, ..] if output.stdout.is_empty() => {
+            let id = stage.workflows().first().map_or_else(|| "@".to_owned(), |dir| dir.id().to_string());
+            work.envelope(&stage.longhaul(["attach", &id]).output(), 0)
+        }
         _ => serde_json::from_str(&output.stdout).unwrap_or_default(),
     };
     trial.envelopes.push(envelope);
@@ -170,6 +186,7 @@ pub fn play(strike: Strike, point: u64, agent: &SweepAgent) -> Figures {
 /// State of a trial.
 struct Trial<'a> {
     stage: &'a Stage,
+    work: &'a Work,
     /// Envelopes of every call that reported a cost.
     envelopes: Vec<Value>,
     leftover_processes: u64,
@@ -191,11 +208,15 @@ impl Trial<'_> {
 
     /// Checks a run that the signal suspended.
     fn expect_suspended(&mut self, output: &Output) {
-        let envelope = output.envelope(143);
-        self.expect(envelope["run"]["outcome"] == "suspended", &format!("the outcome is {envelope}"));
-        let status = self.stage.only_run().status().expect("the status can be read");
-        self.expect(status.status == "suspended", &format!("the status says {}", status.status));
-        self.expect(count_repeated(self.stage) == Repeated::default(), "a suspended run repeated a call");
+        let envelope = self.work.envelope(output, 143);
+        self.expect(self.work.outcome(&envelope) == "suspended", &format!("the outcome is {envelope}"));
+        for run in self.stage.runs() {
+            let status = run.status().expect("the status can be read").status;
+            let is_finished = self.work.runs > 1 && status == "done";
+            self.expect(is_finished || status == "suspended", &format!("a status says {status}"));
+        }
+        let repeated = count_repeated(self.stage, self.work);
+        self.expect(repeated == Repeated::default(), "a suspended run repeated a call");
     }
 
     fn count_leftovers(&mut self) {
@@ -206,15 +227,17 @@ impl Trial<'_> {
 
     fn measure(mut self, struck: bool, request_log: &RequestLog) -> Figures {
         let envelope = self.envelopes.last().cloned().unwrap_or_default();
-        self.expect(envelope["result"] == DONE, &format!("the envelope is {envelope}"));
-        let expected = workspace::WorkspaceFiles::from([("steps".to_owned(), STEPS.as_bytes().to_vec())]);
+        self.expect(self.work.is_done(&envelope), &format!("the envelope is {envelope}"));
+        let runs = self.stage.runs().len();
+        self.expect(runs == self.work.runs, &format!("{runs} runs"));
+        let expected = &self.work.files;
         let files = workspace::read(&self.stage.work()).expect("the workspace can be read");
-        let reached = files == expected;
+        let reached = files == *expected;
         if !reached {
-            self.problems.extend(workspace::differences(&expected, &files));
+            self.problems.extend(workspace::differences(expected, &files));
         }
         let (leftover_processes, branches, repeated) =
-            (self.leftover_processes, count_branches(self.stage), count_repeated(self.stage));
+            (self.leftover_processes, count_branches(self.stage), count_repeated(self.stage, self.work));
         self.expect(leftover_processes == 0, &format!("{leftover_processes} leftover processes"));
         self.expect(branches == 0, &format!("{branches} branches in a session"));
         self.expect(repeated.completed == 0, &format!("{} completed calls repeated", repeated.completed));
@@ -228,8 +251,9 @@ impl Trial<'_> {
         }
         tidy::check(self.stage);
 
+        let envelopes = self.work.usage_envelopes(self.stage, &self.envelopes);
         let usage = |name: &str| {
-            self.envelopes.iter().filter_map(|envelope| envelope["usage"][name].as_u64()).sum::<u64>()
+            envelopes.iter().filter_map(|envelope| envelope["usage"][name].as_u64()).sum::<u64>()
         };
         let token_fields =
             ["input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"];
@@ -248,8 +272,8 @@ impl Trial<'_> {
             leftover_processes,
             branches,
             repeated,
-            wasted: (request_log.model_requests() as u64).saturating_sub(IDEAL_REQUESTS),
-            attempts: self.envelopes.iter().filter_map(|envelope| envelope["run"]["attempts"].as_u64()).sum(),
+            wasted: (request_log.model_requests() as u64).saturating_sub(self.work.requests),
+            attempts: envelopes.iter().filter_map(|envelope| envelope["run"]["attempts"].as_u64()).sum(),
             reported,
             billed: request_log.billed().filter(is_received).map(|message| message.tokens.total()).sum(),
             reported_in_all: reported + usage("truncated_tokens"),
