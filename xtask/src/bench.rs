@@ -21,6 +21,7 @@ mod runs;
 mod stream;
 mod version;
 mod waiting;
+mod workflow;
 
 use crate::programs::{Programs, built, release_build};
 use crate::results::{ResultFile, ResultSection};
@@ -89,6 +90,7 @@ const BENCHES: &[(&str, Run)] = &[
     ("longline", long_line::bench),
     ("waiting", waiting::bench),
     ("fleet", fleet::bench),
+    ("workflow", workflow::bench),
     ("endings", endings::bench),
     ("outages", outages::bench),
     ("drills", drills::bench),

@@ -67,7 +67,7 @@ pub fn measure_command(command: &mut Command) -> io::Result<ProcessUsage> {
 }
 
 impl MemoryShare {
-    fn of(pid: u32) -> Option<MemoryShare> {
+    pub fn of(pid: u32) -> Option<MemoryShare> {
         let rollup = fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).ok()?;
         let kib = |name: &str| number_after(&rollup, name);
         let private = kib("Private_Clean:")? + kib("Private_Dirty:")?;

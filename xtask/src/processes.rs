@@ -4,6 +4,7 @@
 use crate::sandbox::Sandbox;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use std::fs;
+use std::path::Path;
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -16,6 +17,18 @@ pub fn matching(sandbox: &Sandbox) -> Vec<Pid> {
         .filter_map(|entry| entry.file_name().to_str()?.parse().ok().and_then(Pid::from_raw))
         .filter(|pid| belongs_to(*pid, sandbox))
         .collect()
+}
+
+/// Returns the processes of a program whose arguments match, with arguments separated by spaces.
+pub fn of_program(program: &Path, is_match: impl Fn(&str) -> bool) -> Vec<u32> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    pids.filter(|pid: &u32| {
+        let arguments = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        fs::read_link(format!("/proc/{pid}/exe")).is_ok_and(|exe| exe == program)
+            && is_match(&String::from_utf8_lossy(&arguments).replace('\0', " "))
+    })
+    .collect()
 }
 
 /// Sends the signal if the process belongs to the sandbox.

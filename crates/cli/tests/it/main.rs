@@ -52,6 +52,7 @@ mod own_script;
 mod paging;
 mod playbook;
 mod playbook_extract;
+mod provers;
 mod questions;
 mod readme;
 mod recovering;
