@@ -218,7 +218,7 @@ impl Cli {
             self.global.output_format = Some(OutputFormat::Json);
         }
         self.global.pipes_json = matches.subcommand().is_some_and(|(name, args)| {
-            ENVELOPE_COMMANDS.contains(&name)
+            ENVELOPE_COMMANDS.contains(&name) && args.subcommand_name() != Some("validate")
                 || (name, args.subcommand_name()) == ("playbook", Some("extract"))
         });
     }

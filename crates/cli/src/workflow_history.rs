@@ -120,7 +120,7 @@ impl WorkflowHistory {
                     entries.push(WorkflowEntry {
                         at: entry.at.into(),
                         elapsed_ms: entry.at.since(plan.started_at.0),
-                        run: key_of(&record).map(|key| context.run(key)),
+                        run: record.key().map(|key| context.run(key)),
                         is_noteworthy: is_noteworthy(&record),
                         decision: record,
                         text,
@@ -278,32 +278,6 @@ fn add_live_costs(home: &Home, phases: &mut [WorkflowPhase]) -> Usd {
         }
     }
     added
-}
-
-fn key_of(record: &WorkflowRecord) -> Option<RunKey> {
-    match record {
-        WorkflowRecord::RunPlanned { key, .. }
-        | WorkflowRecord::RunEnded { key, .. }
-        | WorkflowRecord::ShareRefused { key, .. } => Some(*key),
-        WorkflowRecord::WorkflowStarted { .. }
-        | WorkflowRecord::WorkflowReopened { .. }
-        | WorkflowRecord::IterationStarted { .. }
-        | WorkflowRecord::PhaseStarted { .. }
-        | WorkflowRecord::ItemsListed { .. }
-        | WorkflowRecord::TimeExhausted { .. }
-        | WorkflowRecord::MergeStarted { .. }
-        | WorkflowRecord::PhaseEnded { .. }
-        | WorkflowRecord::UntilStarted { .. }
-        | WorkflowRecord::UntilEnded { .. }
-        | WorkflowRecord::ClockStopped { .. }
-        | WorkflowRecord::ClockStarted { .. }
-        | WorkflowRecord::WorkflowDowntime { .. }
-        | WorkflowRecord::TakenOver { .. }
-        | WorkflowRecord::CancelOrdered { .. }
-        | WorkflowRecord::WorkflowSuspendOrdered { .. }
-        | WorkflowRecord::WorkflowSuspended { .. }
-        | WorkflowRecord::WorkflowFinished { .. } => None,
-    }
 }
 
 /// Returns whether a timeline shows the record: a first start and an end as `done` are summarized by the end of the

@@ -19,6 +19,7 @@ mod report;
 mod request;
 mod results;
 mod run_task;
+mod stray_changes;
 mod worktrees;
 
 pub use error::WorkflowError;

@@ -39,7 +39,7 @@ pub struct WorkflowResult {
     pub run: RunId,
     /// Result as JSON: for a phase without a schema, the agent's last answer. `None` if there is none.
     pub value: Option<Value>,
-    /// Why the result is not valid, or why the run did not start.
+    /// Why the result is not valid or the run did not start, or the files outside of its `edit_paths` that changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
 }

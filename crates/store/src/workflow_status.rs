@@ -79,7 +79,7 @@ pub struct ItemReport {
     pub total_cost_usd: Dollars,
     /// Number of runs of the item before this one.
     pub retries: u32,
-    /// Why the run has no valid result, or did not start.
+    /// Why the run has no valid result or did not start, or the files outside of its `edit_paths` that changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
 }
@@ -187,7 +187,7 @@ fn status_word(
 fn can_have_problem(status: ItemStatus) -> bool {
     match status {
         ItemStatus::Ended { outcome } => {
-            matches!(outcome.kind, OutcomeKind::CheckFailed | OutcomeKind::NotStarted)
+            matches!(outcome.kind, OutcomeKind::Done | OutcomeKind::CheckFailed | OutcomeKind::NotStarted)
         }
         ItemStatus::Pending
         | ItemStatus::Resuming { .. }

@@ -31,6 +31,11 @@ impl EditPaths {
         EditPaths { texts: texts.to_vec(), paths, cwd: cwd.to_owned() }
     }
 
+    /// Returns whether an absolute path may be changed.
+    pub fn allows(&self, path: &Path) -> bool {
+        self.paths.is_empty() || self.paths.iter().any(|allowed| path.starts_with(allowed))
+    }
+
     /// Returns why a call is denied, or `None` if it edits nothing or an allowed path.
     pub(super) fn denial(&self, call: &GuardedCall<'_>) -> Option<String> {
         if self.paths.is_empty() || !EDITING_TOOLS.contains(&call.tool) {
@@ -43,7 +48,7 @@ impl EditPaths {
         };
         let dir = if call.cwd.is_empty() { self.cwd.as_path() } else { Path::new(call.cwd) };
         let edited = resolved(dir, path);
-        if self.paths.iter().any(|allowed| edited.starts_with(allowed)) {
+        if self.allows(&edited) {
             return None;
         }
         let reason = format!("This run may edit only {}, not {path}", self.texts.join(", "));

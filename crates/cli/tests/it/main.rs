@@ -26,6 +26,7 @@ mod diagnostics;
 mod diffs;
 mod doctor;
 mod drills;
+mod edit_paths;
 mod events;
 mod finishing;
 mod first_day;

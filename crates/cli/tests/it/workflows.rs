@@ -441,7 +441,8 @@ fn bad_input_is_rejected_before_any_model_call() {
     check(&phase("promt = 1"), &[], 2, &["workflow.toml:4:"]);
     check(&phase("run = { modell = \"opus\" }"), &[], 2, &["workflow.toml:4:", "modell", "`model`"]);
     check(&phase("run = { budget = \"much\" }"), &[], 2, &["workflow.toml:4:", "budget"]);
-    check(&phase("run = { checks = [] , name = \"x\" }"), &[], 2, &["cannot be set for a phase"]);
+    check(&phase("run = { checks = [] }"), &[], 2, &["no setting `checks`", "did you mean `check`?"]);
+    check(&phase("run = { check = [] , name = \"x\" }"), &[], 2, &["cannot be set for a phase"]);
     check(&phase("isolation = \"worktree\""), &[], 25, &["git repository", "isolation"]);
     check(&phase(""), &["--from", "nowhere"], 2, &["nowhere"]);
     check(&phase(""), &["--max-iterations", "0"], 2, &["--max-iterations"]);
@@ -459,10 +460,10 @@ fn bad_input_is_rejected_before_any_model_call() {
 fn validates_and_prints_prompts_without_an_agent_call() {
     let (stage, server) = (Stage::new(), Server::start(COUNTING_SCRIPT));
     let path = stage.file("workflow.toml", TWO_PHASES);
-    let valid = stage.longhaul(["loop", "validate"]).args([&path]).args(["--output-format", "text"]).output();
+    let valid = stage.longhaul(["loop", "validate"]).args([&path]).output();
     assert_eq!(valid.code, 0, "{valid:?}");
     assert!(valid.stdout.contains("plan") && valid.stdout.contains("prove"), "{valid:?}");
-    let json = stage.longhaul(["loop", "validate"]).args([&path]).output();
+    let json = stage.longhaul(["loop", "validate", "--json"]).args([&path]).output();
     assert_eq!(json.code, 0, "{json:?}");
     let dry = run_loop(&stage, &server, TWO_PHASES, &["--dry-run", "--budget", "3"]).output();
     let dry: Value = serde_json::from_str(&dry.stdout).expect("an object is printed");

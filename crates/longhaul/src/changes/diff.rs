@@ -10,6 +10,7 @@ use crate::live::LiveClock;
 use longhaul_core::Run;
 use longhaul_store::{DiffStat, Home, Journal, RunBoundary, RunDir, UnrecordedReason, WorkspaceState};
 use std::ffi::OsString;
+use std::path::PathBuf;
 use tempfile::TempDir;
 
 /// The changes of a run.
@@ -24,6 +25,8 @@ pub struct WorkspaceDiff {
     pub files: Vec<ChangedFile>,
     /// Commits in between, the oldest first. `None` if the history was rewritten or is missing.
     pub commits: Option<Vec<Commit>>,
+    /// Top of the repository.
+    top: PathBuf,
     scratch_repo: ScratchRepo,
     paths: Vec<OsString>,
     _scratch: TempDir,
@@ -108,10 +111,25 @@ pub async fn diff(home: &Home, dir: &RunDir, paths: Vec<OsString>) -> Result<Wor
     };
     let files = stats::changed_files(&scratch_repo, &record.start, &to, &paths).await?;
     let commits = commits(&scratch_repo, record.start.head.as_deref(), to.head.as_deref()).await;
-    Ok(WorkspaceDiff { from: record.start, to, live, files, commits, scratch_repo, paths, _scratch: scratch })
+    Ok(WorkspaceDiff {
+        from: record.start,
+        to,
+        live,
+        files,
+        commits,
+        top: repository.top,
+        scratch_repo,
+        paths,
+        _scratch: scratch,
+    })
 }
 
 impl WorkspaceDiff {
+    /// Returns the absolute paths of all changed files.
+    pub(crate) fn changed_paths(&self) -> Vec<PathBuf> {
+        self.files.iter().map(|file| self.top.join(file.path.as_path())).collect()
+    }
+
     /// Returns the totals of all files.
     pub fn stat(&self) -> DiffStat {
         stats::sum(&self.files)

@@ -4,27 +4,27 @@ use super::archon_files::{ArchonFiles, archive};
 use super::commands::Commands;
 use super::memory::available_bytes;
 use super::notifier::WorkflowNotifier;
-use super::report::workflow_status;
 use super::results::{Results, result_of_run};
-use super::run_task::{RunSource, RunTask, RunWait, StartError, with_share};
+use super::run_task::{EndedRun, RunSource, RunTask, RunWait, StartError, with_share};
 use super::worktrees::{DoneRun, Worktrees};
 use super::{WorkflowError, WorkflowObserver, WorkflowReport, WorkflowView};
 use crate::failpoints::{self, Failpoint};
 use crate::live::LiveClock;
-use crate::{Canceller, Environment, RunError, RunReport, RunRequest, SuperviseError};
+use crate::{Canceller, Environment, RunError, RunRequest, SuperviseError};
 use longhaul_core::{
     CancelSource, ItemState, Moment, Outcome, OutcomeKind, RunEnd, RunId, RunKey, RunShare, Workflow,
     WorkflowAction, WorkflowEvent, WorkflowRecord,
 };
 use longhaul_store::{
     Home, Journal, Placement, StoreError, SupervisorRequest, WorkflowDir, WorkflowPlan, WorkflowPosition,
-    WorkflowResult,
+    WorkflowResult, WorkflowStatus,
 };
 use longhaul_workflow::archon::{Objective, assignment};
 use longhaul_workflow::{
     Condition, ItemSource, PromptContext, WorkflowFile, item_text, items_from_lines, items_from_pointer,
 };
 use std::collections::{BTreeMap, VecDeque};
+use std::process;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -57,8 +57,8 @@ pub(super) struct Driver<'a> {
 pub(super) struct Live {
     clock: LiveClock,
     /// Live runs, as tasks of this thread.
-    runs: JoinSet<(RunKey, Result<RunReport, StartError>)>,
-    cancellers: BTreeMap<RunKey, Canceller>,
+    runs: JoinSet<(RunKey, Result<EndedRun, StartError>)>,
+    pub(super) cancellers: BTreeMap<RunKey, Canceller>,
     /// Own commands, each of which ends with an event.
     tasks: JoinSet<WorkflowEvent>,
     warnings: (mpsc::UnboundedSender<String>, mpsc::UnboundedReceiver<String>),
@@ -142,7 +142,10 @@ impl Driver<'_> {
     fn publish(&mut self, at: Moment, records: &[WorkflowRecord]) {
         if self.workflow.state().outcome().is_none() {
             // The status can be derived again.
-            let _ = self.dir.write_status(&workflow_status(&self.dir, &self.plan, &self.workflow, at));
+            let problem = |_: RunKey, run: &RunId| self.results.problem(run).cloned();
+            let (id, policy) = (self.dir.id(), &self.plan.policy);
+            let status = WorkflowStatus::new(id, &self.workflow, policy, problem, process::id(), at);
+            let _ = self.dir.write_status(&status);
         }
         let view = WorkflowView { workflow: &self.workflow, policy: &self.plan.policy, at };
         self.observer.on_step(view, records);
@@ -301,7 +304,7 @@ impl Driver<'_> {
         };
         self.live.runs.spawn_local(async move {
             let result = match task.prepare(&source, &id, worktrees).await {
-                Ok(()) => task.drive(source, canceller, cancels).await.map_err(StartError::Run),
+                Ok(()) => task.drive_to_end(source, canceller, cancels).await.map_err(StartError::Run),
                 Err(error) => Err(error),
             };
             (key, result)
@@ -309,7 +312,7 @@ impl Driver<'_> {
         Ok(())
     }
 
-    fn run_id(&self, key: RunKey) -> RunId {
+    pub(super) fn run_id(&self, key: RunKey) -> RunId {
         key.run_id(self.dir.id(), &self.plan.policy.phases[key.phase].name)
     }
 
@@ -421,12 +424,12 @@ impl Driver<'_> {
 
     fn run_ended(
         &mut self,
-        joined: Result<(RunKey, Result<RunReport, StartError>), JoinError>,
+        joined: Result<(RunKey, Result<EndedRun, StartError>), JoinError>,
     ) -> Result<WorkflowEvent, SuperviseError> {
         let (key, result) = joined.map_err(std::io::Error::from)?;
         self.live.cancellers.remove(&key);
-        let report = match result {
-            Ok(report) => report,
+        let EndedRun { report, changed_files } = match result {
+            Ok(ended) => ended,
             Err(StartError::Run(RunError::Aborted { source, .. })) => return Err(source),
             Err(error) => {
                 let outcome = Outcome { kind: OutcomeKind::NotStarted, ..Outcome::DONE };
@@ -443,9 +446,11 @@ impl Driver<'_> {
         }
         let schema = self.file.phases()[key.phase].schema.as_ref();
         let answer = report.result.as_deref();
-        let result = result_of_run(report.run, answer, schema);
+        let mut result = result_of_run(report.run, answer, schema);
         if result.problem.is_some() {
             end.outcome = Outcome { kind: OutcomeKind::CheckFailed, ..Outcome::DONE };
+        } else {
+            result.problem = self.stray_changes(&changed_files);
         }
         self.end_with(key, end, &result)
     }

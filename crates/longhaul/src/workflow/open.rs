@@ -192,12 +192,14 @@ fn check_project(path: &Path) -> Result<(), WorkflowError> {
 /// # Errors
 /// Returns an error if the home cannot be read.
 pub fn recoverable_workflows(home: &Home) -> Result<Vec<WorkflowDir>, StoreError> {
-    let is_orphaned = |dir: &WorkflowDir| match Journal::<WorkflowRecord>::open_append(&dir.journal_path()) {
-        Ok((_, loaded)) => {
-            let is_published = dir.status().is_ok_and(|status| status.returncode.is_some());
-            Workflow::replay(loaded.records()).state().outcome().is_none() || !is_published
+    let is_orphaned = |dir: &WorkflowDir| {
+        let path = dir.journal_path();
+        if Journal::is_locked(&path).unwrap_or(true) {
+            return false;
         }
-        Err(_) => false,
+        let Ok(loaded) = Journal::<WorkflowRecord>::load(&path) else { return false };
+        let is_published = dir.status().is_ok_and(|status| status.returncode.is_some());
+        Workflow::replay(loaded.records()).state().outcome().is_none() || !is_published
     };
     Ok(home.workflows_newest_first()?.into_iter().filter(is_orphaned).collect())
 }

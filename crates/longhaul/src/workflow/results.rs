@@ -13,6 +13,8 @@ pub(super) struct Results {
     by_phase: BTreeMap<String, Value>,
     /// Items of each phase in the current iteration.
     items: BTreeMap<usize, Vec<Value>>,
+    /// Problems of runs in the current iteration.
+    problems: BTreeMap<RunId, String>,
 }
 
 impl Results {
@@ -25,6 +27,11 @@ impl Results {
         self.items.get(&key.phase)?.get(key.item as usize)
     }
 
+    /// Returns the problem of a run.
+    pub(super) fn problem(&self, run: &RunId) -> Option<&String> {
+        self.problems.get(run)
+    }
+
     /// Follows a record. A result is in its file before the end of its run is journaled.
     pub(super) fn apply(
         &mut self,
@@ -32,47 +39,31 @@ impl Results {
         policy: &WorkflowPolicy,
         record: &WorkflowRecord,
     ) -> Result<(), StoreError> {
-        match record {
-            WorkflowRecord::IterationStarted { .. } => self.items.clear(),
-            WorkflowRecord::ItemsListed { phase, items, .. } => {
-                let nulls = vec![Value::Null; items.len()];
-                self.by_phase.insert(policy.phases[*phase].name.clone(), Value::Array(nulls));
-                self.items.insert(*phase, items.iter().map(|text| item_value(text)).collect());
+        if let WorkflowRecord::IterationStarted { .. } = record {
+            self.items.clear();
+            self.problems.clear();
+        } else if let WorkflowRecord::ItemsListed { phase, items, .. } = record {
+            let nulls = vec![Value::Null; items.len()];
+            self.by_phase.insert(policy.phases[*phase].name.clone(), Value::Array(nulls));
+            self.items.insert(*phase, items.iter().map(|text| item_value(text)).collect());
+        } else if let WorkflowRecord::RunEnded { key, end, .. } = record {
+            let phase = &policy.phases[key.phase];
+            let Some(stored) = dir.result(key.iteration, &phase.name, key.item)? else { return Ok(()) };
+            self.problems.extend(stored.problem.map(|problem| (stored.run, problem)));
+            if end.outcome.kind != OutcomeKind::Done {
+                return Ok(());
             }
-            WorkflowRecord::RunEnded { key, end, .. } if end.outcome.kind == OutcomeKind::Done => {
-                let phase = &policy.phases[key.phase];
-                let stored = dir.result(key.iteration, &phase.name, key.item)?;
-                let value = stored.and_then(|result| result.value).unwrap_or(Value::Null);
-                match self.by_phase.get_mut(&phase.name) {
-                    Some(Value::Array(list)) if phase.has_items => {
-                        if let Some(slot) = list.get_mut(key.item as usize) {
-                            *slot = value;
-                        }
-                    }
-                    Some(_) | None => {
-                        self.by_phase.insert(phase.name.clone(), value);
+            let value = stored.value.unwrap_or(Value::Null);
+            match self.by_phase.get_mut(&phase.name) {
+                Some(Value::Array(list)) if phase.has_items => {
+                    if let Some(slot) = list.get_mut(key.item as usize) {
+                        *slot = value;
                     }
                 }
+                Some(_) | None => {
+                    self.by_phase.insert(phase.name.clone(), value);
+                }
             }
-            WorkflowRecord::WorkflowStarted { .. }
-            | WorkflowRecord::WorkflowReopened { .. }
-            | WorkflowRecord::PhaseStarted { .. }
-            | WorkflowRecord::RunPlanned { .. }
-            | WorkflowRecord::RunEnded { .. }
-            | WorkflowRecord::ShareRefused { .. }
-            | WorkflowRecord::TimeExhausted { .. }
-            | WorkflowRecord::MergeStarted { .. }
-            | WorkflowRecord::PhaseEnded { .. }
-            | WorkflowRecord::UntilStarted { .. }
-            | WorkflowRecord::UntilEnded { .. }
-            | WorkflowRecord::ClockStopped { .. }
-            | WorkflowRecord::ClockStarted { .. }
-            | WorkflowRecord::WorkflowDowntime { .. }
-            | WorkflowRecord::TakenOver { .. }
-            | WorkflowRecord::CancelOrdered { .. }
-            | WorkflowRecord::WorkflowSuspendOrdered { .. }
-            | WorkflowRecord::WorkflowSuspended { .. }
-            | WorkflowRecord::WorkflowFinished { .. } => {}
         }
         Ok(())
     }

@@ -2,6 +2,7 @@
 //! never decides what follows.
 
 use super::WorktreeError;
+use super::stray_changes::changed_files;
 use super::worktrees::Worktrees;
 use crate::observer::{Observer, StepView};
 use crate::recover::is_outcome_published;
@@ -11,6 +12,7 @@ use longhaul_core::{
     CancelSource, Fault, Limits, Moment, Phase, Run, RunId, RunKey, RunShare, RunSpec, Step,
 };
 use longhaul_store::{Home, Journal, RunDir, StoreError};
+use std::path::PathBuf;
 use std::sync::Arc;
 use thiserror::Error;
 use tokio::sync::mpsc;
@@ -43,6 +45,13 @@ pub(super) enum RunSource {
     New(Box<RunRequest>),
 }
 
+/// A run with an outcome.
+pub(super) struct EndedRun {
+    pub(super) report: RunReport,
+    /// Files that changed while a run with `edit_paths` worked.
+    pub(super) changed_files: Vec<PathBuf>,
+}
+
 /// The reason why a run could not start or continue.
 #[derive(Debug, Error)]
 pub(super) enum StartError {
@@ -70,8 +79,24 @@ impl RunTask {
         created.map_err(StartError::Thread)?.map_err(StartError::Worktree)
     }
 
+    /// Drives the run to its outcome, and looks at its changes.
+    pub(super) async fn drive_to_end(
+        self,
+        source: RunSource,
+        canceller: Canceller,
+        cancels: mpsc::Receiver<CancelSource>,
+    ) -> Result<EndedRun, RunError> {
+        let home = self.home.clone();
+        let report = self.drive(source, canceller, cancels).await?;
+        let changed_files = match home.run_with_id(&report.run) {
+            Ok(Some(dir)) => changed_files(&home, &dir, report.outcome.kind).await,
+            Ok(None) | Err(_) => Vec::new(),
+        };
+        Ok(EndedRun { report, changed_files })
+    }
+
     /// Drives the run to its outcome. If it has finished already, its report is read.
-    pub(super) async fn drive(
+    async fn drive(
         self,
         source: RunSource,
         canceller: Canceller,

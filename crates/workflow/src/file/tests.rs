@@ -46,7 +46,7 @@ max_objectives = 8
 isolation = "worktree"
 prompt = "Prove {{ item }}"
 on = { failed = "continue", retry_later = "park", needs_person = "stop", check_failed = { retry = 2 } }
-run = { model = "{{ parameters.model }}", budget = 2, time_limit = "1h", checks = ["{{ parameters.check }}"] }
+run = { model = "{{ parameters.model }}", budget = 2, time_limit = "1h", check = ["{{ parameters.check }}"] }
 "#;
 
 fn parse(text: &str, settings: &[(&str, &str)]) -> Result<WorkflowFile, String> {
@@ -96,14 +96,14 @@ fn full_file() {
         matches!(&prove.fan_out, Some(ItemSource::Pointer { phase: 0, pointer }) if pointer == "/objectives")
     );
     assert_eq!(prove.isolation, Isolation::Worktree);
-    let settings = "budget = 2\nchecks = [\"make check\"]\nmodel = \"opus\"\ntime_limit = \"1h\"\n";
+    let settings = "budget = 2\ncheck = [\"make check\"]\nmodel = \"opus\"\ntime_limit = \"1h\"\n";
     assert_eq!(prove.settings.to_string(), settings);
     assert_eq!(prove.settings_line, 40);
     let error = workflow.setting_error(2, "model", "there is no model `opus`", "");
     expect![[r#"
         cannot read loop.toml:40:9: there is no model `opus`
            |
-        40 | run = { model = "{{ parameters.model }}", budget = 2, time_limit = "1h", checks = ["{{ parameters.ch
+        40 | run = { model = "{{ parameters.model }}", budget = 2, time_limit = "1h", check = ["{{ parameters.che
            |         ^^^^^"#]].assert_eq(&error.to_string());
 }
 

@@ -106,14 +106,12 @@ fn settings(
     let root = Cli::command();
     let keys = Keys::for_command(&root);
     let mut settings = Settings::new();
-    for (typed_name, value) in &phase.settings {
-        // The contract of the file calls the list of checks by its plural.
-        let key_name = if typed_name == "checks" { "check" } else { typed_name };
-        let error = |message: String, hint: &str| file.setting_error(index, typed_name, message, hint);
+    for (key_name, value) in &phase.settings {
+        let error = |message: String, hint: &str| file.setting_error(index, key_name, message, hint);
         let Some(key) = keys.find(None, key_name).filter(|key| !key.arg.is_global_set()) else {
             let message = match flag_only_reason(key_name) {
-                Some(reason) => format!("`{typed_name}` cannot be set for a phase: {reason}"),
-                None => format!("there is no setting `{typed_name}` of a run"),
+                Some(reason) => format!("`{key_name}` cannot be set for a phase: {reason}"),
+                None => format!("there is no setting `{key_name}` of a run"),
             };
             let near = did_you_mean(key_name, keys.in_table(None).map(|key| key.name.as_str()));
             let hint = match near.first() {
@@ -123,7 +121,7 @@ fn settings(
             return Err(error(message, &hint));
         };
         let Some(mut values) = texts(key.kind, value) else {
-            let message = format!("`{typed_name}` must be {}", key.kind.expected());
+            let message = format!("`{key_name}` must be {}", key.kind.expected());
             return Err(error(message, "write it as in longhaul.toml"));
         };
         if key.kind == ValueKind::Path {
@@ -132,7 +130,7 @@ fn settings(
         }
         for text in &values {
             keys.validate(key, text).map_err(|reason| {
-                error(format!("`{typed_name}` is `{text}`: {reason}"), "write it as its flag accepts it")
+                error(format!("`{key_name}` is `{text}`: {reason}"), "write it as its flag accepts it")
             })?;
         }
         let Some(long) = key.arg.get_long() else { continue };
