@@ -200,24 +200,32 @@ async fn take_lock(dir: &RunDir) -> Result<(Journal, LoadedJournal), StoreError>
 /// # Errors
 /// Returns an error if the home cannot be read.
 pub fn recoverable(home: &Home) -> Result<Vec<RunDir>, StoreError> {
-    let runs: Vec<_> = home.runs_newest_first()?.map(|dir| (supervision_of(&dir), dir)).collect();
-    if runs.iter().any(|(supervision, _)| *supervision == Supervision::Supervised) {
+    Ok(orphaned(home.runs_newest_first()?, supervision_of))
+}
+
+/// Returns the runs or workflows that have no supervisor and are not finished.
+pub(crate) fn orphaned<D>(
+    dirs: impl IntoIterator<Item = D>,
+    supervision_of: impl Fn(&D) -> Supervision,
+) -> Vec<D> {
+    let dirs: Vec<_> = dirs.into_iter().map(|dir| (supervision_of(&dir), dir)).collect();
+    if dirs.iter().any(|(supervision, _)| *supervision == Supervision::Supervised) {
         // A supervisor that was just killed may hold its lock for a moment.
         std::thread::sleep(EXIT_POLL_INTERVAL * EXIT_POLLS_MAX);
     }
-    let is_recoverable = |(first, dir): &(Supervision, RunDir)| match first {
+    let is_orphaned = |(first, dir): &(Supervision, D)| match first {
         Supervision::Supervised => supervision_of(dir) == Supervision::Orphaned,
         Supervision::Orphaned => true,
         Supervision::Finished => false,
     };
-    Ok(runs.into_iter().filter(is_recoverable).map(|(_, dir)| dir).collect())
+    dirs.into_iter().filter(is_orphaned).map(|(_, dir)| dir).collect()
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Supervision {
+pub(crate) enum Supervision {
     Supervised,
     Orphaned,
-    /// The run is finished or cannot be read.
+    /// The run or workflow is finished or cannot be read.
     Finished,
 }
 
