@@ -66,12 +66,9 @@ impl Workflow {
             Memory::Short { at } => Some((at + MEMORY_INTERVAL, WorkflowDeadlineKind::Memory)),
         };
         let (at, kind) = [gap, memory, park].into_iter().flatten().max_by_key(|(at, _)| *at)?;
-        let has_decision = match self.next_start(policy, at.max(self.observations.stepped_at)) {
-            NextStart::Run { .. } => true,
-            // A parked run cannot be resumed, and no live run can release anything.
-            NextStart::OutOfBudget | NextStart::OutOfTime => self.is_quiet(),
-            NextStart::RefuseShare(_) | NextStart::None => false,
-        };
+        // Used-up limits need no tick: they have ended the workflow already, or a live run releases a share first.
+        let next = self.next_start(policy, at.max(self.observations.stepped_at));
+        let has_decision = matches!(next, NextStart::Run { .. });
         has_decision.then_some(WorkflowDeadline { at, kind })
     }
 

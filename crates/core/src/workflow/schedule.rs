@@ -254,7 +254,7 @@ impl Workflow {
     /// Returns the next run that can start, by limits and slots. Resumes come first.
     pub(super) fn next_start(&self, policy: &WorkflowPolicy, at: Moment) -> NextStart {
         let candidates = self.candidates(policy, at);
-        let Some((first, _)) = candidates.first() else { return NextStart::None };
+        let Some((first, _)) = candidates.first() else { return self.end_of_park(policy, at) };
         let is_limited = |item: &ItemState| matches!(item.status, ItemStatus::Limited { .. });
         let has_other = candidates.iter().any(|(_, item)| !is_limited(item));
         if !self.state.has_time(policy, at) {
@@ -278,6 +278,20 @@ impl Workflow {
             }
         }
         if self.is_quiet() { NextStart::RefuseShare(*first) } else { NextStart::None }
+    }
+
+    /// Returns the limit that a workflow has used up whose runs are all parked. The wait would release nothing.
+    fn end_of_park(&self, policy: &WorkflowPolicy, at: Moment) -> NextStart {
+        let is_parked = |item: &ItemState| matches!(item.status, ItemStatus::Parked { .. });
+        if !self.can_start() || !self.is_quiet() || !self.state.all_items().any(|(_, item)| is_parked(item)) {
+            NextStart::None
+        } else if !self.state.has_time(policy, at) {
+            NextStart::OutOfTime
+        } else if !self.state.has_budget(policy) {
+            NextStart::OutOfBudget
+        } else {
+            NextStart::None
+        }
     }
 
     /// Returns the items that have a slot, resumes first. While a run is parked, only parked runs start.

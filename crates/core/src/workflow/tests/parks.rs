@@ -1,7 +1,7 @@
 //! Parks of runs whose API fails.
 
-use super::trace::{check, check_rest, policy, with_reaction};
-use crate::{OutcomeKind, Reaction, WorkflowPolicy};
+use super::trace::{check, check_rest, dollars, policy, with_reaction};
+use crate::{OutcomeKind, Reaction, Span, WorkflowLimits, WorkflowPolicy};
 use expect_test::expect;
 
 #[test]
@@ -84,6 +84,51 @@ fn parks_end_with_the_workflow() {
             items work a b             items a b; run work1; > start work1; run work2; > start work2
             ends work1 retry_later@1h  work1 retry_later -> park 1h
             ends work2 failed          work2 failed -> stop; failed; > finish 20
+        "#]],
+    );
+}
+
+#[test]
+fn used_up_budget_ends_a_parked_workflow_at_once() {
+    let limits = WorkflowLimits { budget: Some(dollars(10.0)), time: None };
+    check(
+        &WorkflowPolicy { limits, ..policy("work") },
+        "start; ends work retry_later@1h 10; reopen 20 -; ends work done 12",
+        expect![[r#"
+            start                      started; iteration 1; phase work; run work $10.0000; > start work
+            ends work retry_later@1h 10 work retry_later -> park 1h; over_budget; > finish 21
+            reopen 20 -                reopened; resume work $20.0000; > resume work 1
+            ends work done 12          work done -> complete; work ended done; done; > finish 0
+        "#]],
+    );
+}
+
+#[test]
+fn budget_that_a_live_run_may_release_keeps_a_park() {
+    let limits = WorkflowLimits { budget: Some(dollars(10.0)), time: None };
+    check(
+        &WorkflowPolicy { limits, ..policy("work*") },
+        "start; items work a b; ends work1 retry_later@1h 5; ends work2 done 1; tick; ends work1 done 6",
+        expect![[r#"
+            start                      started; iteration 1; phase work; > list work
+            items work a b             items a b; run work1 $5.0000; > start work1; run work2 $5.0000; > start work2
+            ends work1 retry_later@1h 5 work1 retry_later -> park 1h
+            ends work2 done 1          work2 done -> complete
+            tick (park 1h)             resume work1 $9.0000; > resume work1 1
+            ends work1 done 6          work1 done -> complete; work ended done; done; > finish 0
+        "#]],
+    );
+}
+
+#[test]
+fn used_up_time_ends_a_parked_workflow_at_once() {
+    let limits = WorkflowLimits { budget: None, time: Some(Span::from_hours(1)) };
+    check(
+        &WorkflowPolicy { limits, ..policy("work") },
+        "start; +1h; ends work retry_later@1h",
+        expect![[r#"
+            start                      started; iteration 1; phase work; run work 1h; > start work
+            ends work retry_later@1h   work retry_later -> park 1h; time exhausted; out_of_time; > finish 22
         "#]],
     );
 }
