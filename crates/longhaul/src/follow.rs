@@ -1,7 +1,8 @@
-//! Follows a run that another process supervises. It only reads the run's files, except to forward a cancel.
+//! Follows a run that another process supervises. It only reads the run's files, except to forward a cancel or a
+//! suspension.
 
 use crate::SuperviseError;
-use crate::live::{FileWatch, Tail};
+use crate::live::{FileWatch, Tail, request_for};
 use crate::observer::{Observer, StepView};
 use crate::recover::is_outcome_published;
 use crate::run_report::RunReport;
@@ -19,22 +20,28 @@ const SUPERVISOR_POLL_INTERVAL: Duration = Duration::from_secs(1);
 // A supervisor needs a few milliseconds from its last record to its last file.
 const OUTCOME_POLL_INTERVAL: Duration = Duration::from_millis(5);
 
-/// Follows a run until it finishes or is suspended, and forwards each cancel to the supervisor of the run.
+/// Follows a run until it finishes or is suspended, and forwards each cancel or suspension to its supervisor.
 pub(crate) async fn attach(
     dir: &RunDir,
     observer: &mut dyn Observer,
     mut cancels: mpsc::Receiver<CancelSource>,
 ) -> Result<RunReport, SuperviseError> {
     let mut followed = pin!(follow(dir, observer));
-    loop {
+    let mut suspends = false;
+    let result = loop {
         tokio::select! {
-            report = &mut followed => return report,
-            Some(source) = cancels.recv() => dir.send_request(match source {
-                CancelSource::PersonNow => SupervisorRequest::CancelNow,
-                CancelSource::Person | CancelSource::Sigterm | CancelSource::Sighup => SupervisorRequest::Cancel,
-            })?,
+            report = &mut followed => break report,
+            Some(source) = cancels.recv() => {
+                let request = request_for(source);
+                suspends |= request == SupervisorRequest::Suspend;
+                dir.send_request(request)?;
+            }
         }
+    };
+    if suspends {
+        dir.withdraw_request(SupervisorRequest::Suspend);
     }
+    result
 }
 
 /// Follows a run until it finishes or is suspended. Calls `observer` as the supervisor of

@@ -12,6 +12,8 @@ use longhaul_core::{
     CancelSource, Event, Phase, Remaining, ResumeRequest, Run, RunSpec, SessionPlan, SettingChange, draw_uuid,
 };
 use longhaul_store::{Binary, Home, Journal, LoadedJournal, Plan, RunDir, StoreError};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
@@ -200,44 +202,49 @@ async fn take_lock(dir: &RunDir) -> Result<(Journal, LoadedJournal), StoreError>
 /// # Errors
 /// Returns an error if the home cannot be read.
 pub fn recoverable(home: &Home) -> Result<Vec<RunDir>, StoreError> {
-    Ok(orphaned(home.runs_newest_first()?, supervision_of))
+    Ok(orphans(home.runs_newest_first()?, |dir| {
+        let is_finished = |loaded: &LoadedJournal| {
+            Run::replay(loaded.records()).state().outcome().is_some() && is_outcome_published(dir)
+        };
+        supervision_of(&dir.journal_path(), is_finished)
+    }))
 }
 
-/// Returns the runs or workflows that have no supervisor and are not finished.
-pub(crate) fn orphaned<D>(
-    dirs: impl IntoIterator<Item = D>,
+/// Returns the directories of runs or workflows that have no supervisor and are not finished.
+pub(crate) fn orphans<D>(
+    dirs: impl Iterator<Item = D>,
     supervision_of: impl Fn(&D) -> Supervision,
 ) -> Vec<D> {
-    let dirs: Vec<_> = dirs.into_iter().map(|dir| (supervision_of(&dir), dir)).collect();
+    let dirs: Vec<_> = dirs.map(|dir| (supervision_of(&dir), dir)).collect();
     if dirs.iter().any(|(supervision, _)| *supervision == Supervision::Supervised) {
         // A supervisor that was just killed may hold its lock for a moment.
         std::thread::sleep(EXIT_POLL_INTERVAL * EXIT_POLLS_MAX);
     }
-    let is_orphaned = |(first, dir): &(Supervision, D)| match first {
+    let is_orphan = |(first, dir): &(Supervision, D)| match first {
         Supervision::Supervised => supervision_of(dir) == Supervision::Orphaned,
         Supervision::Orphaned => true,
         Supervision::Finished => false,
     };
-    dirs.into_iter().filter(is_orphaned).map(|(_, dir)| dir).collect()
+    dirs.into_iter().filter(is_orphan).map(|(_, dir)| dir).collect()
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Supervision {
     Supervised,
     Orphaned,
-    /// The run or workflow is finished or cannot be read.
+    /// Finished, or it cannot be read.
     Finished,
 }
 
-fn supervision_of(dir: &RunDir) -> Supervision {
-    match Journal::open_append(&dir.journal_path()) {
-        Err(StoreError::JournalLocked { .. }) => Supervision::Supervised,
-        Ok((_, history))
-            if Run::replay(history.records()).state().outcome().is_none() || !is_outcome_published(dir) =>
-        {
-            Supervision::Orphaned
-        }
-        Ok(_) | Err(_) => Supervision::Finished,
+/// Returns the state of a journal's supervision. It changes nothing, even if the last line is torn.
+pub(crate) fn supervision_of<R: Serialize + DeserializeOwned>(
+    journal: &Path,
+    is_finished: impl Fn(&LoadedJournal<R>) -> bool,
+) -> Supervision {
+    match (Journal::is_locked(journal), Journal::load(journal)) {
+        (Ok(true), _) => Supervision::Supervised,
+        (Ok(false), Ok(loaded)) if !is_finished(&loaded) => Supervision::Orphaned,
+        (Ok(false), Ok(_) | Err(_)) | (Err(_), _) => Supervision::Finished,
     }
 }
 

@@ -30,7 +30,8 @@ pub enum RunStart {
         /// How the run continues.
         options: Box<ResumeOptions>,
     },
-    /// Follows a run that another process supervises. A cancel is forwarded to that process.
+    /// Follows a run that another process supervises. A cancel or a suspension is forwarded to that
+    /// process.
     Attach(RunDir),
 }
 

@@ -16,6 +16,8 @@ word_enum! {
         CancelNow = "cancel-now",
         /// Cancel the run: interrupt the agent, so that its result and cost are recorded.
         Cancel = "cancel",
+        /// Suspend the run, as SIGTERM to its supervisor does.
+        Suspend = "suspend",
     }
 }
 
@@ -28,6 +30,11 @@ impl RunDir {
     /// Removes the strongest pending request and returns it.
     pub fn take_request(&self) -> Option<SupervisorRequest> {
         take_from(&self.requests_path())
+    }
+
+    /// Removes a request that no supervisor took, so that it does not stop a later one.
+    pub fn withdraw_request(&self, request: SupervisorRequest) {
+        withdraw_from(&self.requests_path(), request);
     }
 
     /// Returns the directory of requests, creating it if necessary.
@@ -51,4 +58,10 @@ pub(crate) fn send_to(dir: &Path, request: SupervisorRequest) -> Result<(), Stor
 pub(crate) fn take_from(dir: &Path) -> Option<SupervisorRequest> {
     let is_taken = |request: &SupervisorRequest| fs::remove_file(dir.join(request.as_str())).is_ok();
     SupervisorRequest::ALL.iter().copied().find(is_taken)
+}
+
+/// Removes this request from this directory, if it is pending.
+pub(crate) fn withdraw_from(dir: &Path, request: SupervisorRequest) {
+    // Usually the supervisor took it.
+    let _ = fs::remove_file(dir.join(request.as_str()));
 }

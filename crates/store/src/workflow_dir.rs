@@ -14,7 +14,7 @@
 
 use crate::atomic::{Durability, replace_json};
 use crate::files::{make_dirs, private, read_json};
-use crate::supervisor_requests::{send_to, take_from};
+use crate::supervisor_requests::{send_to, take_from, withdraw_from};
 use crate::trust::check_trusted;
 use crate::{StoreError, SupervisorRequest, WorkflowPlan, WorkflowStatus, failpoint_io};
 use longhaul_core::{Moment, Rfc3339, RunId};
@@ -219,6 +219,11 @@ impl WorkflowDir {
     /// Writes a request for the current or next supervisor of the workflow.
     pub fn send_request(&self, request: SupervisorRequest) -> Result<(), StoreError> {
         send_to(&self.requests_path(), request)
+    }
+
+    /// Removes a request that no supervisor took, so that it does not stop a later one.
+    pub fn withdraw_request(&self, request: SupervisorRequest) {
+        withdraw_from(&self.requests_path(), request);
     }
 
     /// Removes the strongest pending request and returns it.

@@ -347,6 +347,34 @@ fn sigterm_suspends_and_recover_continues() {
 }
 
 #[test]
+fn sigterm_suspends_a_run_that_another_process_supervises() {
+    let (stage, server) = (Stage::new(), Server::start(SLOW_SCRIPT));
+    start_slow(&stage, &server).kill();
+    let id = only_workflow(&stage).id().to_string();
+    let run = stage.only_run().id().to_string();
+    let supervises = |text: &'static str| {
+        let journal = stage.only_run().journal_path();
+        wait_until("the run is taken over", || {
+            fs::read_to_string(&journal).is_ok_and(|journal| journal.contains(text))
+        });
+    };
+    let other = stage.longhaul(["recover", &run]).against(&server).start();
+    supervises("\"recovered\"");
+    let workflow = stage.longhaul(["recover", &id]).against(&server).start();
+    wait_until("the workflow is taken over", || {
+        let journal = fs::read_to_string(only_workflow(&stage).journal_path());
+        journal.is_ok_and(|journal| journal.contains("taken_over"))
+    });
+    workflow.signal(Signal::TERM);
+    envelope(&workflow.output(), 143);
+    let suspended = other.output().envelope(143);
+    assert_eq!(suspended["run"]["outcome"], "suspended", "{suspended}");
+    // No request is left that would suspend the run again.
+    envelope(&stage.longhaul(["recover", &id]).against(&server).output(), 0);
+    assert_eq!(stage.runs().len(), 2);
+}
+
+#[test]
 fn killed_at_any_point_recovers_without_running_finished_runs_again() {
     let whole = {
         let (stage, server) = (Stage::new(), Server::start(TWO_PHASES_SCRIPT));

@@ -99,7 +99,10 @@ impl WorkflowState {
                 self.clock.since = self.clock.since.map(|since| since + *duration);
             }
             WorkflowRecord::TakenOver { at, idle_since } => self.take_over(*at, *idle_since),
-            WorkflowRecord::CancelOrdered { source, .. } => self.cancelled_by = Some(*source),
+            WorkflowRecord::CancelOrdered { source, .. } => {
+                self.cancelled_by = Some(*source);
+                self.revive_suspended();
+            }
             WorkflowRecord::WorkflowSuspendOrdered { source, .. } => self.suspended_by = Some(*source),
             WorkflowRecord::WorkflowSuspended { at, source } => {
                 self.stop_clock(*at);
@@ -143,13 +146,17 @@ impl WorkflowState {
         if let WorkflowStage::Suspended { .. } = self.stage {
             self.stage = WorkflowStage::Running;
         }
+        self.revive_suspended();
+        if self.live().next().is_some() {
+            self.clock.since = Some(at);
+        }
+    }
+
+    fn revive_suspended(&mut self) {
         for item in self.phases.iter_mut().flat_map(|phase| &mut phase.items) {
             if item.status == ItemStatus::Suspended {
                 item.status = ItemStatus::Live;
             }
-        }
-        if self.live().next().is_some() {
-            self.clock.since = Some(at);
         }
     }
 

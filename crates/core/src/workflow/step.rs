@@ -159,13 +159,16 @@ impl Workflow {
         self.state.item(key).is_some_and(|item| item.status == ItemStatus::Live)
     }
 
-    /// Cancels the live runs. A second, harder cancellation is passed on.
+    /// Cancels the live and the suspended runs, so that each has an outcome. A second, harder cancellation is passed
+    /// on.
     fn on_cancel(&mut self, now: Now, source: CancelSource) {
         let is_new = match self.state.cancelled_by.map(cancelling) {
             None => true,
             Some(before) => before != CancelSource::PersonNow && source == CancelSource::PersonNow,
         };
         if is_new {
+            let suspended = self.state.all_items().filter(|(_, item)| item.status == ItemStatus::Suspended);
+            self.step.actions.extend(suspended.map(|(key, item)| item.start_action(key)));
             self.record(WorkflowRecord::CancelOrdered { at: now.at, source });
             self.stop_live_runs();
         }

@@ -1,5 +1,5 @@
-//! Receives requests to cancel a run: from its own process over a channel, and from other processes as files,
-//! which `longhaul_store` reads and writes.
+//! Receives requests to cancel or suspend a run: from its own process over a channel, and from other processes as
+//! files, which `longhaul_store` reads and writes.
 
 use super::file_watch::FileWatch;
 use longhaul_core::CancelSource;
@@ -67,9 +67,24 @@ impl RequestFiles {
         }
         let request = self.dir.take_request();
         self.needs_check = request.is_some();
-        request.map(|request| match request {
-            SupervisorRequest::Cancel => CancelSource::Person,
-            SupervisorRequest::CancelNow => CancelSource::PersonNow,
-        })
+        request.map(source_of)
+    }
+}
+
+/// Returns the source that a request of another process stands for.
+pub(crate) fn source_of(request: SupervisorRequest) -> CancelSource {
+    match request {
+        SupervisorRequest::CancelNow => CancelSource::PersonNow,
+        SupervisorRequest::Cancel => CancelSource::Person,
+        SupervisorRequest::Suspend => CancelSource::Sigterm,
+    }
+}
+
+/// Returns the request that forwards a source to the supervisor in another process.
+pub(crate) fn request_for(source: CancelSource) -> SupervisorRequest {
+    match source {
+        CancelSource::PersonNow => SupervisorRequest::CancelNow,
+        CancelSource::Person => SupervisorRequest::Cancel,
+        CancelSource::Sigterm | CancelSource::Sighup => SupervisorRequest::Suspend,
     }
 }

@@ -9,15 +9,15 @@ use super::run_task::{EndedRun, RunSource, RunTask, RunWait, StartError, with_sh
 use super::worktrees::{DoneRun, Worktrees};
 use super::{WorkflowError, WorkflowObserver, WorkflowReport, WorkflowView};
 use crate::failpoints::{self, Failpoint};
-use crate::live::LiveClock;
+use crate::live::{LiveClock, source_of};
 use crate::{Canceller, Environment, RunError, RunRequest, SuperviseError};
 use longhaul_core::{
     CancelSource, ItemState, Moment, Outcome, OutcomeKind, RunEnd, RunId, RunKey, RunShare, Workflow,
     WorkflowAction, WorkflowEvent, WorkflowRecord,
 };
 use longhaul_store::{
-    Home, Journal, Placement, StoreError, SupervisorRequest, WorkflowDir, WorkflowPlan, WorkflowPosition,
-    WorkflowResult, WorkflowStatus,
+    Home, Journal, Placement, StoreError, WorkflowDir, WorkflowPlan, WorkflowPosition, WorkflowResult,
+    WorkflowStatus,
 };
 use longhaul_workflow::archon::{Objective, assignment};
 use longhaul_workflow::{
@@ -465,10 +465,7 @@ impl Driver<'_> {
                 return Ok(WorkflowEvent::Downtime(slept));
             }
             if let Some(request) = self.dir.take_request() {
-                return Ok(WorkflowEvent::CancelRequested(match request {
-                    SupervisorRequest::Cancel => CancelSource::Person,
-                    SupervisorRequest::CancelNow => CancelSource::PersonNow,
-                }));
+                return Ok(stop_event(source_of(request)));
             }
             let deadline = self.workflow.deadline(&self.plan.policy).map(|deadline| deadline.at);
             let remaining = deadline.map(|at| at.since(self.live.clock.at()).to_std());
@@ -486,15 +483,19 @@ impl Driver<'_> {
                     self.notifier.on_run_wait(key, wait);
                     return Ok(WorkflowEvent::RunWaits { key, waits: wait.is_some() });
                 }
-                Some(source) = self.cancels.recv() => return Ok(match source {
-                    CancelSource::Person | CancelSource::PersonNow => WorkflowEvent::CancelRequested(source),
-                    CancelSource::Sigterm | CancelSource::Sighup => WorkflowEvent::SuspendRequested(source),
-                }),
+                Some(source) = self.cancels.recv() => return Ok(stop_event(source)),
                 Some(warning) = self.live.warnings.1.recv() => self.observer.on_warning(&warning),
                 () = tokio::time::sleep(remaining.map_or(POLL_INTERVAL, |left| left.min(POLL_INTERVAL))) => {
                     self.with_archon_files(ArchonFiles::update_logs);
                 }
             }
         }
+    }
+}
+
+fn stop_event(source: CancelSource) -> WorkflowEvent {
+    match source {
+        CancelSource::Person | CancelSource::PersonNow => WorkflowEvent::CancelRequested(source),
+        CancelSource::Sigterm | CancelSource::Sighup => WorkflowEvent::SuspendRequested(source),
     }
 }

@@ -1,24 +1,48 @@
 //! Follows a workflow that another process supervises. It only reads the workflow's files, except to forward a
-//! cancel.
+//! cancel or a suspension.
 
 use super::{WorkflowError, WorkflowObserver, WorkflowReport, WorkflowView};
+use crate::live::request_for;
 use longhaul_core::{CancelSource, Outcome, Workflow, WorkflowStage};
 use longhaul_store::{Journal, JournalFollower, SupervisorRequest, WorkflowDir};
+use std::pin::pin;
 use std::time::Duration;
 use tokio::sync::mpsc;
 
 // Short for a person, and long for the machine.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Follows a workflow until it finishes or is suspended, and forwards each cancel to its supervisor.
+/// Follows a workflow until it finishes or is suspended, and forwards each cancel or suspension to its supervisor.
 ///
 /// # Errors
 /// Returns [`WorkflowError::Orphaned`] if the workflow has no supervisor, and it has not finished or its outcome is
 /// unpublished.
-pub(super) async fn follow(
+pub(super) async fn attach(
     dir: &WorkflowDir,
     observer: &mut dyn WorkflowObserver,
     mut cancels: mpsc::Receiver<CancelSource>,
+) -> Result<WorkflowReport, WorkflowError> {
+    let mut followed = pin!(follow(dir, observer));
+    let mut suspends = false;
+    let result = loop {
+        tokio::select! {
+            report = &mut followed => break report,
+            Some(source) = cancels.recv() => {
+                let request = request_for(source);
+                suspends |= request == SupervisorRequest::Suspend;
+                dir.send_request(request)?;
+            }
+        }
+    };
+    if suspends {
+        dir.withdraw_request(SupervisorRequest::Suspend);
+    }
+    result
+}
+
+async fn follow(
+    dir: &WorkflowDir,
+    observer: &mut dyn WorkflowObserver,
 ) -> Result<WorkflowReport, WorkflowError> {
     let plan = dir.plan()?;
     let journal_path = dir.journal_path();
@@ -50,12 +74,6 @@ pub(super) async fn follow(
         if !is_locked {
             return Err(WorkflowError::Orphaned(dir.id().clone()));
         }
-        tokio::select! {
-            () = tokio::time::sleep(POLL_INTERVAL) => {}
-            Some(source) = cancels.recv() => dir.send_request(match source {
-                CancelSource::PersonNow => SupervisorRequest::CancelNow,
-                CancelSource::Person | CancelSource::Sigterm | CancelSource::Sighup => SupervisorRequest::Cancel,
-            })?,
-        }
+        tokio::time::sleep(POLL_INTERVAL).await;
     }
 }

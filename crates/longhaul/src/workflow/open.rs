@@ -10,7 +10,7 @@ use super::worktrees::{Worktrees, check_worktrees};
 use super::{WorkflowError, WorkflowObserver, WorkflowRequest, WorkflowStart};
 use crate::Environment;
 use crate::live::{RunMarker, random_seed};
-use crate::recover::{EXIT_POLL_INTERVAL, EXIT_POLLS_MAX, Supervision, orphaned};
+use crate::recover::{EXIT_POLL_INTERVAL, EXIT_POLLS_MAX, orphans, supervision_of};
 use jiff::Zoned;
 use longhaul_core::{CancelSource, Moment, Workflow, WorkflowEvent, WorkflowPolicy, WorkflowRecord};
 use longhaul_store::{Home, Journal, LoadedJournal, NewWorkflow, StoreError, WorkflowDir, WorkflowPlan};
@@ -192,18 +192,12 @@ fn check_project(path: &Path) -> Result<(), WorkflowError> {
 /// # Errors
 /// Returns an error if the home cannot be read.
 pub fn recoverable_workflows(home: &Home) -> Result<Vec<WorkflowDir>, StoreError> {
-    Ok(orphaned(home.workflows_newest_first()?, supervision_of))
-}
-
-fn supervision_of(dir: &WorkflowDir) -> Supervision {
-    let path = dir.journal_path();
-    match (Journal::is_locked(&path), Journal::<WorkflowRecord>::load(&path)) {
-        (Ok(true), _) => Supervision::Supervised,
-        (Ok(false), Ok(loaded)) => {
-            let is_published = dir.status().is_ok_and(|status| status.returncode.is_some());
-            let is_finished = Workflow::replay(loaded.records()).state().outcome().is_some();
-            if is_finished && is_published { Supervision::Finished } else { Supervision::Orphaned }
-        }
-        (Err(_), _) | (_, Err(_)) => Supervision::Finished,
-    }
+    let workflows = home.workflows_newest_first()?.into_iter();
+    Ok(orphans(workflows, |dir| {
+        let is_finished = |loaded: &LoadedJournal<WorkflowRecord>| {
+            let has_outcome = Workflow::replay(loaded.records()).state().outcome().is_some();
+            has_outcome && dir.status().is_ok_and(|status| status.returncode.is_some())
+        };
+        supervision_of(&dir.journal_path(), is_finished)
+    }))
 }

@@ -1,6 +1,6 @@
 //! The ways in which a supervisor starts with a workflow, and the future that drives it to its outcome.
 
-use super::follow::follow;
+use super::follow::attach;
 use super::open::open;
 use super::{WorkflowError, WorkflowObserver, WorkflowReport};
 use crate::{Canceller, Environment};
@@ -54,7 +54,7 @@ pub enum WorkflowStart {
     New(Box<WorkflowRequest>),
     /// Takes over a workflow whose supervisor died, or that a signal suspended.
     Recover(WorkflowDir),
-    /// Follows a workflow that another process supervises. A cancel is forwarded to that process.
+    /// Follows a workflow that another process supervises. A cancel or a suspension is forwarded to that process.
     Attach(WorkflowDir),
     /// Resumes a finished workflow.
     Resume {
@@ -84,7 +84,7 @@ impl<'a> ObservedWorkflow<'a> {
     ) -> ObservedWorkflow<'a> {
         let report = Box::pin(async move {
             if let WorkflowStart::Attach(dir) = start {
-                return follow(&dir, observer, cancels).await;
+                return attach(&dir, observer, cancels).await;
             }
             // The runs of the workflow are tasks of this thread.
             let tasks = LocalSet::new();

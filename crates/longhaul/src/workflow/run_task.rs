@@ -108,17 +108,24 @@ impl RunTask {
             }
             RunSource::Existing(dir) => dir,
         };
-        for _ in 1..CHECKS_MAX {
+        // Each supervisor receives all of them: the run must stop even if another process that supervised it died.
+        let mut received = Vec::new();
+        let mut checks = 0;
+        loop {
+            checks += 1;
             let start = self.start_of(&dir)?;
-            // A run that another process takes over meanwhile must still be cancelled.
             let (own, own_cancels) = Canceller::new();
+            received.iter().for_each(|source| own.cancel_by(*source));
             let result = {
                 let run = self.observe(start, own.clone(), own_cancels);
                 tokio::pin!(run);
                 loop {
                     tokio::select! {
                         result = &mut run => break result,
-                        Some(source) = cancels.recv() => own.cancel_by(source),
+                        Some(source) = cancels.recv() => {
+                            received.push(source);
+                            own.cancel_by(source);
+                        }
                     }
                 }
             };
@@ -127,12 +134,10 @@ impl RunTask {
                     SuperviseError::Orphaned(_)
                     | SuperviseError::AlreadyFinished { .. }
                     | SuperviseError::Store(StoreError::JournalLocked(_)),
-                )) => {}
+                )) if checks < CHECKS_MAX => {}
                 result => return result,
             }
         }
-        let start = self.start_of(&dir)?;
-        self.observe(start, canceller, cancels).await
     }
 
     fn start_of(&self, dir: &RunDir) -> Result<RunStart, RunError> {

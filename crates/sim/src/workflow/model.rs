@@ -117,6 +117,13 @@ impl Model<'_> {
         self.runs.iter().filter(|(_, run)| run.is_live).map(|(key, _)| key)
     }
 
+    /// Makes suspended runs live, to continue or to cancel them.
+    pub(crate) fn revive_suspended(&mut self) {
+        for run in self.runs.values_mut().filter(|run| run.is_suspended) {
+            (run.is_suspended, run.is_live) = (false, true);
+        }
+    }
+
     /// Returns the parked runs of the current iteration.
     pub(crate) fn parked(&self) -> impl Iterator<Item = &RunKey> {
         self.runs.iter().filter(|(_, run)| run.parked_until.is_some()).map(|(key, _)| key)

@@ -151,11 +151,12 @@ impl<'a> WorkflowWatch<'a> {
             WorkflowRecord::TakenOver { .. } => {
                 model.suspended_by = None;
                 model.memory = None;
-                for run in model.runs.values_mut().filter(|run| run.is_suspended) {
-                    (run.is_suspended, run.is_live) = (false, true);
-                }
+                model.revive_suspended();
             }
-            WorkflowRecord::CancelOrdered { source, .. } => model.cancelled_by = Some(*source),
+            WorkflowRecord::CancelOrdered { source, .. } => {
+                model.cancelled_by = Some(*source);
+                model.revive_suspended();
+            }
             WorkflowRecord::WorkflowSuspendOrdered { source, .. } => model.suspended_by = Some(*source),
             WorkflowRecord::WorkflowSuspended { source, .. } => {
                 ensure(model.suspended_by == Some(*source), Oracle::Cancels, || {

@@ -140,3 +140,20 @@ fn takeover_measures_the_memory_again() {
         "#]],
     );
 }
+
+#[test]
+fn cancel_during_a_suspension_cancels_suspended_runs() {
+    check(
+        &policy("work*"),
+        "start; items work a b; suspend term; ends work1 suspended 1; cancel now; ends work2 cancelled; ends work1 cancelled 2",
+        expect![[r#"
+            start                      started; iteration 1; phase work; > list work
+            items work a b             items a b; run work1; > start work1; run work2; > start work2
+            suspend term               suspend by sigterm; > stop work1 sigterm; > stop work2 sigterm
+            ends work1 suspended 1     work1 suspended -> suspend
+            cancel now                 cancel by person_now; > start work1; > stop work1 person_now; > stop work2 person_now
+            ends work2 cancelled       work2 cancelled -> stop
+            ends work1 cancelled 2     work1 cancelled -> stop; work ended cancelled; cancelled; > finish 130
+        "#]],
+    );
+}
