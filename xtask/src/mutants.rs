@@ -66,18 +66,29 @@ pub fn run(root: &Path, only: Option<&str>) -> io::Result<()> {
             )));
         }
     }
-    let (mut rows, mut survivors) = (String::new(), 0);
+    let (mut rows, mut survivors, mut failures) = (String::new(), 0, Vec::new());
     for mutant in &mutants {
         let file = scratch.join("crates").join(&mutant.file);
         let original = fs::read_to_string(&file)?;
         fs::write(&file, original.replacen(&mutant.find, &mutant.replace, 1))?;
-        let caught = simulate(&scratch, mutant.subject())
-            .map_err(|error| io::Error::other(format!("{}: {error}", mutant.name)))?;
+        let simulated = simulate(&scratch, mutant.subject());
         fs::write(&file, original)?;
+        let caught = match simulated {
+            Ok(caught) => caught,
+            // One mutant that does not build must not hide the others.
+            Err(error) => {
+                eprintln!("{}: {error}", mutant.name);
+                failures.push(mutant.name.as_str());
+                continue;
+            }
+        };
         survivors += usize::from(caught.is_none());
         let row = row(mutant, caught.as_ref());
         eprint!("{row}");
         rows += &row;
+    }
+    if !failures.is_empty() {
+        return Err(io::Error::other(format!("cannot simulate {}", failures.join(", "))));
     }
     if only.is_none() {
         fs::write(root.join("crates/sim/MUTANTS.md"), format!("{HEAD}{rows}"))?;
