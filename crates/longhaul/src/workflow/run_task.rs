@@ -2,14 +2,14 @@
 //! never decides what follows.
 
 use super::WorktreeError;
-use super::stray_changes::changed_files;
 use super::worktrees::Worktrees;
+use crate::changes::diff;
 use crate::observer::{Observer, StepView};
 use crate::recover::is_outcome_published;
 use crate::run_start::{ObservedRun, RunStart};
 use crate::{Canceller, Environment, ResumeOptions, RunError, RunReport, RunRequest, SuperviseError};
 use longhaul_core::{
-    CancelSource, Fault, Limits, Moment, Phase, Run, RunId, RunKey, RunShare, RunSpec, Step,
+    CancelSource, Fault, Limits, Moment, OutcomeKind, Phase, Run, RunId, RunKey, RunShare, RunSpec, Step,
 };
 use longhaul_store::{Home, Journal, RunDir, StoreError};
 use std::path::PathBuf;
@@ -171,6 +171,17 @@ impl RunTask {
         let (home, environment) = (self.home.clone(), self.environment.clone());
         ObservedRun::new(start, home, environment, &mut observer, (canceller, cancels)).await
     }
+}
+
+/// Returns the files that changed in the workspace during a run with `edit_paths`, as absolute paths. Empty if the
+/// run may edit every file, is not done, or its changes are not recorded.
+async fn changed_files(home: &Home, dir: &RunDir, outcome: OutcomeKind) -> Vec<PathBuf> {
+    let is_guarded = dir.plan().is_ok_and(|plan| !plan.spec.guards.edit_paths.is_empty());
+    if !is_guarded || outcome != OutcomeKind::Done {
+        return Vec::new();
+    }
+    // Without git there is nothing to look at, and the run's own result does not depend on it.
+    diff(home, dir, Vec::new()).await.map(|diff| diff.changed_paths()).unwrap_or_default()
 }
 
 /// Returns the description of a run with its share of the limits.

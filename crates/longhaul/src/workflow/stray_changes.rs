@@ -2,25 +2,12 @@
 //! cannot know what commands write; this looks at the recorded changes of the finished run.
 
 use super::driver::Driver;
-use crate::changes::diff;
 use longhaul_agent::EditPaths;
-use longhaul_core::{OutcomeKind, RunKey};
-use longhaul_store::{Home, RunDir};
+use longhaul_core::RunKey;
 use std::path::{Path, PathBuf};
 
 // More names do not help a person.
 const FILES_MAX: usize = 5;
-
-/// Returns the files that changed in the workspace during a run with `edit_paths`, as absolute paths. Empty if the
-/// run may edit every file, is not done, or its changes are not recorded.
-pub(super) async fn changed_files(home: &Home, dir: &RunDir, outcome: OutcomeKind) -> Vec<PathBuf> {
-    let is_guarded = dir.plan().is_ok_and(|plan| !plan.spec.guards.edit_paths.is_empty());
-    if !is_guarded || outcome != OutcomeKind::Done {
-        return Vec::new();
-    }
-    // Without git there is nothing to look at, and the run's own result does not depend on it.
-    diff(home, dir, Vec::new()).await.map(|diff| diff.changed_paths()).unwrap_or_default()
-}
 
 impl Driver<'_> {
     /// Reports files that neither this run nor another run of the workflow may edit. Returns `None` if there are
