@@ -68,7 +68,7 @@ fn changes_of_commands_outside_of_the_paths_are_reported() {
     let output = run_loop(&stage, &server, PROVERS, &["--max-parallel", "1"]).output();
     let envelope = envelope(&output, 0);
     let problems: Vec<&Value> = items(&envelope).into_iter().map(|(_, problem)| problem).collect();
-    let problem = "files outside of `edit_paths` changed while it ran: lakefile.lean; it or a run beside it \
+    let problem = "files outside of `edit_paths` changed while it ran: lakefile.lean; it or another live run \
                    changed them";
     assert_eq!(problems, [&Value::Null, &Value::from(problem)], "{envelope}");
     assert!(output.stderr.contains("lakefile.lean"), "{}", output.stderr);

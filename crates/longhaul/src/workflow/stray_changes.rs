@@ -1,4 +1,4 @@
-//! Stray changes: files that a run changed although no run beside it may edit them. The guard on editing tools
+//! Stray changes: files that a run changed although no run may edit them. The guard on editing tools
 //! cannot know what commands write; this looks at the recorded changes of the finished run.
 
 use super::driver::Driver;
@@ -44,7 +44,7 @@ fn report(strays: &[&PathBuf], project: &Path) -> String {
         more => format!(" and {more} more"),
     };
     format!(
-        "files outside of `edit_paths` changed while it ran: {}{more}; it or a run beside it changed them",
+        "files outside of `edit_paths` changed while it ran: {}{more}; it or another live run changed them",
         shown.join(", ")
     )
 }

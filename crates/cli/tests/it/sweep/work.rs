@@ -53,7 +53,7 @@ It is taken.
 
 /// A step whose command must not be repeated.
 pub struct Step {
-    /// What the command notes.
+    /// Name that the command notes.
     pub name: String,
     /// The start of the command.
     pub command: String,
