@@ -36,7 +36,8 @@ fn documented_function() -> &'static str {
     function.expect("the page has a function")
 }
 
-fn billed(server: &Server) -> f64 {
+/// Returns what the API billed, in dollars.
+pub fn billed(server: &Server) -> f64 {
     let log = server.api.request_log();
     let prices = log.billed().map(|message| price(&message.model, &message.tokens).expect("a known model"));
     prices.fold(Nanodollars::default(), |sum, price| sum + price).dollars()

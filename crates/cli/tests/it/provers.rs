@@ -3,12 +3,12 @@
 
 use crate::call::wait_until;
 use crate::harness::{Stage, claude_code};
+use crate::own_script::billed;
 use crate::recovering::kill_agent;
 use crate::server::Server;
 use crate::tidy;
 use crate::workflows::envelope;
 use longhaul_core::OutcomeKind;
-use longhaul_drill::{Nanodollars, price};
 use longhaul_store::RunDir;
 use std::fs;
 use std::path::Path;
@@ -122,10 +122,4 @@ fn check_provers(stage: &Stage, agent: &Path) {
 fn prover(runs: &[RunDir], number: usize) -> RunDir {
     let is_prover = |run: &&RunDir| run.id().as_str().ends_with(&format!("-prove-{number}"));
     runs.iter().find(is_prover).expect("the prover has a run").clone()
-}
-
-fn billed(server: &Server) -> f64 {
-    let log = server.api.request_log();
-    let prices = log.billed().map(|message| price(&message.model, &message.tokens).expect("a known model"));
-    prices.fold(Nanodollars::default(), |sum, price| sum + price).dollars()
 }
