@@ -1,5 +1,5 @@
 //! The processes of one sandbox: those with a run marker and the sandbox's home in their environment. No
-//! other process ever receives a signal.
+//! other process ever receives a signal. [`of_program`] only lists processes.
 
 use crate::sandbox::Sandbox;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};

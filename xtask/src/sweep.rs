@@ -1,5 +1,5 @@
-//! `cargo xtask sweep`: injects signals and full disks at random points of a small task, and writes the
-//! results to `benches/RESILIENCE.md`. The test binary plays the points. This command adds up their results.
+//! `cargo xtask sweep`: injects signals and full disks at random points of a small task and of a workflow, and
+//! writes the results to `benches/RESILIENCE.md`. The test binary plays the points. This command adds up their results.
 //!
 //! A failing point does not stop the others: it is reported with its reason, and the command fails at the
 //! end. If there are too few points for the bars, the table is only printed. Linux only.

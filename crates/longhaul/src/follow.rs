@@ -2,16 +2,15 @@
 //! suspension.
 
 use crate::SuperviseError;
-use crate::live::{FileWatch, Tail, request_for};
+use crate::live::{FileWatch, Tail, forward_stops};
 use crate::observer::{Observer, StepView};
 use crate::recover::is_outcome_published;
 use crate::run_report::RunReport;
 use crate::supervise::dialect_of;
 use longhaul_agent::{Decoder, Dialect, DoneSignals, Guards};
 use longhaul_core::{CancelSource, Moment, Outcome, Phase, Run, Step};
-use longhaul_store::{Journal, JournalEntry, JournalFollower, Plan, RunDir, SupervisorRequest};
+use longhaul_store::{Journal, JournalEntry, JournalFollower, Plan, RunDir};
 use std::io;
-use std::pin::pin;
 use std::time::Duration;
 use tokio::sync::mpsc;
 
@@ -24,24 +23,10 @@ const OUTCOME_POLL_INTERVAL: Duration = Duration::from_millis(5);
 pub(crate) async fn attach(
     dir: &RunDir,
     observer: &mut dyn Observer,
-    mut cancels: mpsc::Receiver<CancelSource>,
+    cancels: mpsc::Receiver<CancelSource>,
 ) -> Result<RunReport, SuperviseError> {
-    let mut followed = pin!(follow(dir, observer));
-    let mut suspends = false;
-    let result = loop {
-        tokio::select! {
-            report = &mut followed => break report,
-            Some(source) = cancels.recv() => {
-                let request = request_for(source);
-                suspends |= request == SupervisorRequest::Suspend;
-                dir.send_request(request)?;
-            }
-        }
-    };
-    if suspends {
-        dir.withdraw_request(SupervisorRequest::Suspend);
-    }
-    result
+    let followed = follow(dir, observer);
+    forward_stops(followed, cancels, |stop| dir.send_request(stop), |stop| dir.withdraw_request(stop)).await
 }
 
 /// Follows a run until it finishes or is suspended. Calls `observer` as the supervisor of

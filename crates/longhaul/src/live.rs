@@ -45,7 +45,7 @@ pub(crate) use notify_sender::NotifySender;
 pub(crate) use one_shot::{OneShotProcess, evidence_of};
 pub(crate) use process_discovery::{live_agent, stream_of_original};
 pub(crate) use process_stat::start_ticks;
-pub(crate) use requests::{request_for, source_of};
+pub(crate) use requests::{forward_stops, source_of};
 pub use run_marker::{MARKER_VARIABLE, RUN_VARIABLE, RunMarker};
 pub(crate) use stream_replay::{tail, tail_of};
 pub(crate) use subscriber::{Subscriber, WorldView};

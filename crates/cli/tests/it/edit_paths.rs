@@ -73,3 +73,19 @@ fn changes_of_commands_outside_of_the_paths_are_reported() {
     assert_eq!(problems, [&Value::Null, &Value::from(problem)], "{envelope}");
     assert!(output.stderr.contains("lakefile.lean"), "{}", output.stderr);
 }
+
+#[test]
+fn changes_are_not_reported_without_git_or_next_to_a_run_that_may_edit_all() {
+    let stray = SCRIPT.replace("> beta.lean", "> lakefile.lean");
+    let (stage, server) = (Stage::new(), Server::start(&stray));
+    let output = run_loop(&stage, &server, PROVERS, &[]).output();
+    assert!(items(&envelope(&output, 0)).iter().all(|(_, problem)| problem.is_null()), "{output:?}");
+
+    // The other run works until both provers have ended.
+    let free = "[[phase]]\nname = \"free\"\nprompt = \"Wait.\"\n";
+    let wait = "? Wait\nI wait.\n$ until test -e lakefile.lean; do sleep 0.1; done; sleep 3\nDone.\n";
+    let (stage, server) = (Stage::new(), Server::start(&(stray + wait)));
+    repository(&stage);
+    let output = run_loop(&stage, &server, &format!("{PROVERS}{free}"), &[]).output();
+    assert!(items(&envelope(&output, 0)).iter().all(|(_, problem)| problem.is_null()), "{output:?}");
+}

@@ -1,5 +1,5 @@
 //! Four provers side by side in a workflow, on a project that is shaped like one in Lean: one is killed, one is rate
-//! limited, one hangs, one is undisturbed. Each has an API of its own.
+//! limited, one hangs, one claims too early to be done. Each has an API of its own.
 
 use crate::call::wait_until;
 use crate::harness::{Stage, claude_code};

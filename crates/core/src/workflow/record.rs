@@ -251,28 +251,12 @@ pub enum WorkflowRecord {
 impl WorkflowRecord {
     /// Returns the run that the record is about.
     pub fn key(&self) -> Option<RunKey> {
-        match self {
-            WorkflowRecord::RunPlanned { key, .. }
-            | WorkflowRecord::RunEnded { key, .. }
-            | WorkflowRecord::ShareRefused { key, .. } => Some(*key),
-            WorkflowRecord::WorkflowStarted { .. }
-            | WorkflowRecord::WorkflowReopened { .. }
-            | WorkflowRecord::IterationStarted { .. }
-            | WorkflowRecord::PhaseStarted { .. }
-            | WorkflowRecord::ItemsListed { .. }
-            | WorkflowRecord::TimeExhausted { .. }
-            | WorkflowRecord::MergeStarted { .. }
-            | WorkflowRecord::PhaseEnded { .. }
-            | WorkflowRecord::UntilStarted { .. }
-            | WorkflowRecord::UntilEnded { .. }
-            | WorkflowRecord::ClockStopped { .. }
-            | WorkflowRecord::ClockStarted { .. }
-            | WorkflowRecord::WorkflowDowntime { .. }
-            | WorkflowRecord::TakenOver { .. }
-            | WorkflowRecord::CancelOrdered { .. }
-            | WorkflowRecord::WorkflowSuspendOrdered { .. }
-            | WorkflowRecord::WorkflowSuspended { .. }
-            | WorkflowRecord::WorkflowFinished { .. } => None,
+        if let WorkflowRecord::RunPlanned { key, .. }
+        | WorkflowRecord::RunEnded { key, .. }
+        | WorkflowRecord::ShareRefused { key, .. } = self
+        {
+            return Some(*key);
         }
+        None
     }
 }

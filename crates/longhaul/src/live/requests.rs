@@ -4,6 +4,7 @@
 use super::file_watch::FileWatch;
 use longhaul_core::CancelSource;
 use longhaul_store::{RunDir, StoreError, SupervisorRequest};
+use std::pin::pin;
 use std::time::Duration;
 use tokio::sync::mpsc;
 
@@ -80,8 +81,34 @@ pub(crate) fn source_of(request: SupervisorRequest) -> CancelSource {
     }
 }
 
+/// Follows a run or a workflow to its end, and meanwhile forwards each cancel or suspension to its supervisor in
+/// another process. A suspension that this supervisor did not take is withdrawn.
+pub(crate) async fn forward_stops<T, E: From<StoreError>>(
+    followed: impl Future<Output = Result<T, E>>,
+    mut cancels: mpsc::Receiver<CancelSource>,
+    send: impl Fn(SupervisorRequest) -> Result<(), StoreError>,
+    withdraw: impl Fn(SupervisorRequest),
+) -> Result<T, E> {
+    let mut followed = pin!(followed);
+    let mut suspends = false;
+    let result = loop {
+        tokio::select! {
+            result = &mut followed => break result,
+            Some(source) = cancels.recv() => {
+                let request = request_for(source);
+                suspends |= request == SupervisorRequest::Suspend;
+                send(request)?;
+            }
+        }
+    };
+    if suspends {
+        withdraw(SupervisorRequest::Suspend);
+    }
+    result
+}
+
 /// Returns the request that forwards a source to the supervisor in another process.
-pub(crate) fn request_for(source: CancelSource) -> SupervisorRequest {
+fn request_for(source: CancelSource) -> SupervisorRequest {
     match source {
         CancelSource::PersonNow => SupervisorRequest::CancelNow,
         CancelSource::Person => SupervisorRequest::Cancel,

@@ -11,6 +11,7 @@ use super::{WorkflowError, WorkflowObserver, WorkflowReport, WorkflowView};
 use crate::failpoints::{self, Failpoint};
 use crate::live::{LiveClock, source_of};
 use crate::{Canceller, Environment, RunError, RunRequest, SuperviseError};
+use longhaul_agent::EditPaths;
 use longhaul_core::{
     CancelSource, ItemState, Moment, Outcome, OutcomeKind, RunEnd, RunId, RunKey, RunShare, Workflow,
     WorkflowAction, WorkflowEvent, WorkflowRecord,
@@ -59,6 +60,8 @@ pub(super) struct Live {
     /// Live runs, as tasks of this thread.
     runs: JoinSet<(RunKey, Result<EndedRun, StartError>)>,
     pub(super) cancellers: BTreeMap<RunKey, Canceller>,
+    /// Edit paths of started runs, as far as they were needed.
+    pub(super) edit_paths: BTreeMap<RunKey, EditPaths>,
     /// Own commands, each of which ends with an event.
     tasks: JoinSet<WorkflowEvent>,
     warnings: (mpsc::UnboundedSender<String>, mpsc::UnboundedReceiver<String>),
@@ -72,6 +75,7 @@ impl Live {
             clock: LiveClock::new(),
             runs: JoinSet::new(),
             cancellers: BTreeMap::new(),
+            edit_paths: BTreeMap::new(),
             tasks: JoinSet::new(),
             warnings: mpsc::unbounded_channel(),
             waits: mpsc::unbounded_channel(),

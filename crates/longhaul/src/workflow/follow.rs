@@ -2,10 +2,9 @@
 //! cancel or a suspension.
 
 use super::{WorkflowError, WorkflowObserver, WorkflowReport, WorkflowView};
-use crate::live::request_for;
+use crate::live::forward_stops;
 use longhaul_core::{CancelSource, Outcome, Workflow, WorkflowStage};
-use longhaul_store::{Journal, JournalFollower, SupervisorRequest, WorkflowDir};
-use std::pin::pin;
+use longhaul_store::{Journal, JournalFollower, WorkflowDir};
 use std::time::Duration;
 use tokio::sync::mpsc;
 
@@ -20,24 +19,10 @@ const POLL_INTERVAL: Duration = Duration::from_millis(100);
 pub(super) async fn attach(
     dir: &WorkflowDir,
     observer: &mut dyn WorkflowObserver,
-    mut cancels: mpsc::Receiver<CancelSource>,
+    cancels: mpsc::Receiver<CancelSource>,
 ) -> Result<WorkflowReport, WorkflowError> {
-    let mut followed = pin!(follow(dir, observer));
-    let mut suspends = false;
-    let result = loop {
-        tokio::select! {
-            report = &mut followed => break report,
-            Some(source) = cancels.recv() => {
-                let request = request_for(source);
-                suspends |= request == SupervisorRequest::Suspend;
-                dir.send_request(request)?;
-            }
-        }
-    };
-    if suspends {
-        dir.withdraw_request(SupervisorRequest::Suspend);
-    }
-    result
+    let followed = follow(dir, observer);
+    forward_stops(followed, cancels, |stop| dir.send_request(stop), |stop| dir.withdraw_request(stop)).await
 }
 
 async fn follow(

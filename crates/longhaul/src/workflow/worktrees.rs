@@ -11,6 +11,7 @@ mod merge;
 mod project;
 
 pub use error::WorktreeError;
+pub(super) use error::listed;
 pub use project::check_worktrees;
 
 use crate::git::{Git, text};

@@ -55,7 +55,7 @@ impl WorktreeError {
 }
 
 /// Returns the first names, and how many more there are.
-pub(super) fn listed(names: &[String]) -> String {
+pub(in crate::workflow) fn listed(names: &[String]) -> String {
     let shown = names[..names.len().min(FILES_MAX)].join(", ");
     match names.len().saturating_sub(FILES_MAX) {
         0 => shown,
