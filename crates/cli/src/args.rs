@@ -153,10 +153,10 @@ pub enum Command {
     /// Print the prompt a fresh session would get
     #[command(after_help = help::HANDOFF)]
     Handoff(HandoffArgs),
-    /// Pack a run into one file: its record, sessions and workspace
+    /// Pack a run or workflow into one file: its record, sessions and workspace
     #[command(after_help = help::EXPORT)]
     Export(ExportArgs),
-    /// Unpack a run that was exported elsewhere
+    /// Unpack a run or workflow that was exported elsewhere
     #[command(after_help = help::IMPORT)]
     Import(ImportArgs),
     /// Delete old runs

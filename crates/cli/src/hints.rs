@@ -107,6 +107,12 @@ impl Hint for TransferError {
                     "wait until it finishes with `longhaul attach {run}`, or stop it with `longhaul cancel {run}`"
                 )
             }
+            TransferError::Worktrees { workflow, is_finished: true } => {
+                format!("merge what `longhaul why {workflow}` lists, then run `longhaul resume {workflow}`")
+            }
+            TransferError::Worktrees { workflow, is_finished: false } => {
+                format!("finish it with `longhaul recover {workflow}`")
+            }
             TransferError::StillRunning { run, .. } => {
                 format!("continue it with `longhaul recover {run}`, or stop it with `longhaul cancel {run}`")
             }

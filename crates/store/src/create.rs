@@ -82,7 +82,7 @@ impl Home {
         journal.set_path(dir.journal_path());
 
         if placement.runs_dir.is_none() {
-            self.make_durable(&dir, &day_path, first_of_day)?;
+            make_durable(dir.path(), &day_path, first_of_day)?;
         } else if let Err(error) = self.make_linked_run_durable(&dir, day, first_of_day) {
             drop(fs::remove_dir_all(dir.path()));
             return Err(error);
@@ -104,32 +104,6 @@ impl Home {
             }
         }
         Err(no_free_id(&Placement::default(), self.runs_path()))
-    }
-
-    /// Returns the directory of a day, creating it if necessary, and whether it was created.
-    pub(crate) fn open_day(&self, day: &Day) -> Result<(PathBuf, bool), StoreError> {
-        open_day(&self.runs_path(), day)
-    }
-
-    /// Makes the name of a run's directory durable, or removes the run.
-    pub(crate) fn make_durable(
-        &self,
-        dir: &RunDir,
-        day_path: &Path,
-        first_of_day: bool,
-    ) -> Result<(), StoreError> {
-        let result = self.sync_day(day_path, first_of_day);
-        if result.is_err() {
-            // Only the first error is reported. If the removal fails too, a run that never started remains.
-            drop(fs::remove_dir_all(dir.path()));
-        }
-        result
-    }
-
-    /// Makes the names in the directory of a day durable, and the directory's own name if it is new.
-    fn sync_day(&self, day_path: &Path, first_of_day: bool) -> Result<(), StoreError> {
-        sync_dir(day_path)?;
-        if first_of_day { sync_dir(&self.runs_path()).and_then(|()| sync_dir(self.path())) } else { Ok(()) }
     }
 
     /// Renames the new directory to the first of these ids that is free. Returns `None` if none is.
@@ -156,7 +130,7 @@ impl Home {
     }
 
     /// Returns the directory of a run or a workflow that has this id, in the home or below `runs`.
-    fn existing_dir(&self, runs: &Path, id: &RunId) -> Result<Option<PathBuf>, StoreError> {
+    pub(crate) fn existing_dir(&self, runs: &Path, id: &RunId) -> Result<Option<PathBuf>, StoreError> {
         let workflow = dir_with_id(&self.workflows_path(), id)?;
         Ok(self.find_exact(id)?.or(dir_with_id(runs, id)?).or(workflow))
     }
@@ -166,7 +140,7 @@ impl Home {
     fn make_linked_run_durable(&self, dir: &RunDir, day: &Day, first_of_day: bool) -> Result<(), StoreError> {
         let levels = if first_of_day { 2 } else { 1 };
         dir.path().ancestors().skip(1).take(levels).try_for_each(sync_dir)?;
-        let (day_path, first_of_day) = self.open_day(day)?;
+        let (day_path, first_of_day) = open_day(&self.runs_path(), day)?;
         let path = day_path.join(dir.id().as_str());
         if fs::read_link(&path).is_ok_and(|target| target == dir.path() || !target.exists()) {
             // The target no longer exists, or was at this same path. If the link cannot be removed, the next
@@ -174,15 +148,32 @@ impl Home {
             drop(fs::remove_file(&path));
         }
         failpoint_io::make_link(dir.path(), &path).map_err(StoreError::io("link to run", &path))?;
-        self.sync_day(&day_path, first_of_day)
+        sync_day(&day_path, first_of_day)
     }
 }
 
+/// Returns the directory of a day below `runs`, creating it if necessary, and whether it was created.
 pub(crate) fn open_day(runs: &Path, day: &Day) -> Result<(PathBuf, bool), StoreError> {
     let day_path = runs.join(day.to_string());
     let first_of_day = !day_path.exists();
     make_dirs(&day_path).map_err(StoreError::io("create directory", &day_path))?;
     Ok((day_path, first_of_day))
+}
+
+/// Makes the name of a new run or workflow durable, or removes its directory.
+pub(crate) fn make_durable(path: &Path, day_path: &Path, first_of_day: bool) -> Result<(), StoreError> {
+    let result = sync_day(day_path, first_of_day);
+    if result.is_err() {
+        // Only the first error is reported. If the removal fails too, a run that never started remains.
+        drop(fs::remove_dir_all(path));
+    }
+    result
+}
+
+/// Makes the names in the directory of a day durable, and if it is new, its own name and those above it up to the
+/// home.
+fn sync_day(day_path: &Path, first_of_day: bool) -> Result<(), StoreError> {
+    day_path.ancestors().take(if first_of_day { 3 } else { 1 }).try_for_each(sync_dir)
 }
 
 /// Locks the directory until the returned file is dropped.

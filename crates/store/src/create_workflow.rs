@@ -2,8 +2,8 @@
 //! and journal. This module never starts a process.
 
 use crate::atomic::TempFile;
-use crate::create::{is_occupied, lock_dir, open_day, write_plan};
-use crate::files::{make_dir, make_dirs, sync_dir};
+use crate::create::{is_occupied, lock_dir, make_durable, open_day, write_plan};
+use crate::files::{make_dir, make_dirs};
 use crate::run_id::ids;
 use crate::{Day, Home, Journal, StoreError, WorkflowDir, WorkflowPlan};
 use longhaul_core::{RunId, WorkflowRecord};
@@ -46,10 +46,7 @@ impl Home {
             let path = day_path.join(id.as_str());
             match scratch.persist(&path) {
                 Ok(()) => {
-                    sync_dir(&day_path)?;
-                    if first_of_day {
-                        sync_dir(&workflows).and_then(|()| sync_dir(self.path()))?;
-                    }
+                    make_durable(&path, &day_path, first_of_day)?;
                     let dir = WorkflowDir::new(path, id);
                     journal.set_path(dir.journal_path());
                     return Ok(NewWorkflow { dir, journal });

@@ -66,7 +66,7 @@ pub use diagnostic_file::write_diagnostic;
 pub use error::StoreError;
 pub use harness::{BlockedUrl, Metadata, harness_variables};
 pub use home::Home;
-pub use import::ImportedRunDir;
+pub use import::ImportedDir;
 pub use jiff::civil::Date as Day;
 pub use journal::{Journal, JournalEntry, JournalFollower, JournalLock, LoadedJournal};
 pub use ledger::{

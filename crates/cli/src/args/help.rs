@@ -38,8 +38,8 @@ Learn:
 Maintain:
   config       Show the configuration, or create a configuration file
   gc           Delete old runs
-  export       Pack a run into one file: its record, sessions and workspace
-  import       Unpack a run that was exported elsewhere
+  export       Pack a run or workflow into one file: its record, sessions and workspace
+  import       Unpack a run or workflow that was exported elsewhere
 ",
             $more
         )
@@ -179,7 +179,8 @@ Examples:
   longhaul export nightly -o nightly.longhaul
 
 The file holds HEAD with its whole history, staged changes, and every other file that git does not ignore.
-It holds no remotes, settings, hooks or other branches. The workspace is not changed.";
+It holds no remotes, settings, hooks or other branches. The workspace is not changed. A workflow is exported
+with all its runs.";
 
 pub(super) const IMPORT: &str = "\
 Examples:

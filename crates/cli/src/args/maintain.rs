@@ -102,10 +102,10 @@ fn age(text: &str) -> Result<Span, String> {
 
 #[derive(Debug, Args)]
 pub struct ExportArgs {
-    /// Run id prefix, name, directory, or `@` for the latest run
+    /// Run or workflow: id prefix, name, directory, or `@` for the latest one
     #[arg(value_name = "RUN")]
     pub run: String,
-    /// The file to write [default: the run's id with `.longhaul`, in this directory]
+    /// The file to write [default: the id with `.longhaul`, in this directory]
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
     /// Overwrite an existing file

@@ -1,14 +1,15 @@
-//! `longhaul export`: packs a run into one file.
+//! `longhaul export`: packs a run or a workflow into one file.
 
 use crate::args::{ExportArgs, GlobalArgs};
 use crate::failure::Failure;
 use crate::hints::Hint;
-use crate::open_home;
+use crate::open_home::{self, RunOrWorkflow};
 use crate::output::envelope_text::grouped;
 use crate::output::phrases::first_paths;
 use crate::output::{self, print_status};
 use longhaul::transfer::{
     Exported, Manifest, SessionEntry, TransferError, WorkspaceManifest, WorkspaceOmitted, export as pack,
+    export_workflow,
 };
 use longhaul_core::{OutcomeKind, RunId};
 use serde::Serialize;
@@ -22,9 +23,11 @@ pub struct ExportOutput<'a> {
     file: String,
     /// Size of the file.
     bytes: u64,
-    /// The exported run.
-    run: ExportedRun<'a>,
-    /// Sessions that the run has worked on.
+    /// The exported run. `None` for a workflow.
+    run: Option<ExportedRun<'a>>,
+    /// The exported workflow. `None` for a run.
+    workflow: Option<ExportedWorkflow<'a>>,
+    /// Sessions that the runs have worked on.
     sessions: &'a [SessionEntry],
     /// State of the workspace. `None` if the file does not contain it.
     workspace: Option<&'a WorkspaceManifest>,
@@ -40,11 +43,25 @@ struct ExportedRun<'a> {
     outcome: Option<OutcomeKind>,
 }
 
+/// The exported workflow.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct ExportedWorkflow<'a> {
+    /// Id of the workflow.
+    id: &'a RunId,
+    /// Outcome. `None` if the workflow is not finished.
+    outcome: Option<OutcomeKind>,
+    /// Ids of its runs.
+    runs: &'a [RunId],
+}
+
 pub fn export(global: &GlobalArgs, args: &ExportArgs) -> Result<u8, Failure> {
     let home = open_home::locate()?;
-    let dir = open_home::find_run(&home, &args.run)?;
-    let to = args.output.clone().unwrap_or_else(|| PathBuf::from(format!("{}.longhaul", dir.id())));
-    let exported = pack(&home, &dir, &to, args.force)?;
+    let to = |id: &RunId| args.output.clone().unwrap_or_else(|| PathBuf::from(format!("{id}.longhaul")));
+    let exported = match open_home::find_target(&home, &args.run)? {
+        RunOrWorkflow::Run(dir) => pack(&home, &dir, &to(dir.id()), args.force)?,
+        RunOrWorkflow::Workflow(dir) => export_workflow(&home, &dir, &to(dir.id()), args.force)?,
+    };
     print(&exported, global);
     if !global.quiet {
         for line in notes(&exported) {
@@ -56,15 +73,22 @@ pub fn export(global: &GlobalArgs, args: &ExportArgs) -> Result<u8, Failure> {
 
 fn print(exported: &Exported, global: &GlobalArgs) {
     let Exported { file, bytes, manifest, outcome, .. } = exported;
+    let (id, outcome) = (&manifest.run, outcome.map(|outcome| outcome.kind));
+    let runs = manifest.workflow_runs.as_deref();
     let printed = ExportOutput {
         file: file.display().to_string(),
         bytes: *bytes,
-        run: ExportedRun { id: &manifest.run, outcome: outcome.map(|outcome| outcome.kind) },
+        run: runs.is_none().then_some(ExportedRun { id, outcome }),
+        workflow: runs.map(|runs| ExportedWorkflow { id, outcome, runs }),
         sessions: &manifest.sessions,
         workspace: manifest.workspace.as_ref(),
     };
     output::print_output(global, &printed, || {
-        format!("File: {} ({} bytes)\nRun: {}\n", printed.file, grouped(*bytes), manifest.run)
+        let subject = match runs {
+            Some(runs) => format!("Workflow: {id} ({} runs)", runs.len()),
+            None => format!("Run: {id}"),
+        };
+        format!("File: {} ({} bytes)\n{subject}\n", printed.file, grouped(*bytes))
     });
 }
 
@@ -87,7 +111,7 @@ fn notes(exported: &Exported) -> Vec<String> {
             notes.push(format!("session {} was not found, and is not in the file", session.id));
         }
         notes.push(format!(
-            "continue the run in one place only: after importing it, run `longhaul cancel {}` here",
+            "continue it in one place only: after importing it, run `longhaul cancel {}` here",
             manifest.run
         ));
     }

@@ -1,4 +1,4 @@
-//! `longhaul import`: adds a run that was exported on another machine.
+//! `longhaul import`: adds a run or a workflow that was exported on another machine.
 
 use super::export::omission_notes;
 use crate::args::{GlobalArgs, ImportArgs};
@@ -13,15 +13,17 @@ use serde::Serialize;
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ImportOutput<'a> {
-    /// The imported run.
-    run: ImportedRun<'a>,
-    /// Working directory of the agent.
+    /// The imported run. `None` for a workflow.
+    run: Option<ImportedRun<'a>>,
+    /// The imported workflow. `None` for a run.
+    workflow: Option<ImportedWorkflow<'a>>,
+    /// Working directory of the agent, or directory of the workflow's project.
     cwd: String,
     /// State of the workspace.
     workspace: WorkspaceMatch,
-    /// Sessions that the run has worked on.
+    /// Sessions that the runs have worked on.
     sessions: &'a [SessionEntry],
-    /// Command that continues or shows the run.
+    /// Command that continues or shows the run or the workflow.
     next: String,
 }
 
@@ -35,6 +37,20 @@ struct ImportedRun<'a> {
     dir: String,
     /// Outcome. `None` if the run is not finished.
     outcome: Option<OutcomeKind>,
+}
+
+/// The imported workflow.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct ImportedWorkflow<'a> {
+    /// Id of the workflow.
+    id: &'a RunId,
+    /// Directory of the workflow.
+    dir: String,
+    /// Outcome. `None` if the workflow is not finished.
+    outcome: Option<OutcomeKind>,
+    /// Ids of its runs.
+    runs: &'a [RunId],
 }
 
 pub fn import(global: &GlobalArgs, args: &ImportArgs) -> Result<u8, Failure> {
@@ -58,23 +74,34 @@ pub fn import(global: &GlobalArgs, args: &ImportArgs) -> Result<u8, Failure> {
 
 fn print(imported: &ImportReport, global: &GlobalArgs) {
     let ImportReport { dir, cwd, manifest, outcome, workspace } = imported;
+    let (id, dir) = (&manifest.run, dir.display().to_string());
     let outcome = outcome.map(|outcome| outcome.kind);
+    let (run, workflow) = match &manifest.workflow_runs {
+        Some(runs) => (None, Some(ImportedWorkflow { id, dir, outcome, runs })),
+        None => (Some(ImportedRun { id, dir, outcome }), None),
+    };
     let printed = ImportOutput {
-        run: ImportedRun { id: dir.id(), dir: dir.path().display().to_string(), outcome },
+        run,
+        workflow,
         cwd: cwd.display().to_string(),
         workspace: *workspace,
         sessions: &manifest.sessions,
         next: next(imported),
     };
     output::print_output(global, &printed, || {
-        format!("Run: {}\nDirectory: {}\nNext: {}\n", dir.id(), printed.cwd, printed.next)
+        let subject = if printed.run.is_some() { "Run" } else { "Workflow" };
+        format!("{subject}: {id}\nDirectory: {}\nNext: {}\n", printed.cwd, printed.next)
     });
 }
 
 fn next(imported: &ImportReport) -> String {
-    let is_done = imported.outcome.is_some_and(|outcome| outcome.kind == OutcomeKind::Done);
-    let command = if is_done { "show" } else { "resume" };
-    format!("longhaul {command} {}", imported.dir.id())
+    let ImportReport { outcome, manifest, .. } = imported;
+    let command = match outcome {
+        Some(outcome) if outcome.kind == OutcomeKind::Done => "show",
+        None if manifest.workflow_runs.is_some() => "recover",
+        Some(_) | None => "resume",
+    };
+    format!("longhaul {command} {}", manifest.run)
 }
 
 fn notes(imported: &ImportReport) -> Vec<String> {

@@ -1,4 +1,4 @@
-//! Moving runs: a run is exported on one machine, imported on another, and finished there.
+//! Moving runs and workflows: one is exported on one machine, imported on another, and finished there.
 //!
 //! Each stage is a machine. One file is moved.
 
@@ -8,11 +8,13 @@ use crate::harness::{Stage, claude_code};
 use crate::server::Server;
 use crate::sweep::DONE;
 use crate::tidy;
+use crate::workflows::{only_workflow, replayed, run_loop};
 use longhaul::{RunMarker, processes_with};
+use longhaul_core::OutcomeKind;
 use longhaul_store::RunDir;
 use rustix::process::{Signal, kill_process};
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -199,6 +201,86 @@ fn run_continues_on_another_machine() {
     if let Some(claude) = claude_code("moving a run") {
         check_move(&Stage::new(), &claude);
     }
+}
+
+/// A plan, and three proofs one after the other.
+const WORKFLOW: &str = r#"
+start_gap = "none"
+[[phase]]
+name = "plan"
+prompt = "Make a plan."
+[[phase]]
+name = "prove"
+needs = ["plan"]
+fan_out = { list = ["alpha", "beta", "gamma"] }
+max_parallel = 1
+prompt = "Prove {{ item }}. The plan: {{ results.plan }}"
+"#;
+
+/// The first proof is interrupted. An agent that continues adds its run to a file.
+const WORKFLOW_SCRIPT: &str = "
+I continue.
+$ echo $LONGHAUL_RUN >> continued
+It is proved now.
+? Make a plan
+Three lemmas.
+? Prove
+I prove it.
+$ if test -e started; then echo $LONGHAUL_RUN >> proved; else touch started; sleep 30; fi
+It is proved.
+";
+
+#[test]
+fn workflow_continues_on_another_machine() {
+    let (source, server) = (Stage::new(), Server::start(WORKFLOW_SCRIPT));
+    shell(&source, &source.work(), REPOSITORY);
+    let running = run_loop(&source, &server, WORKFLOW, &[]).start();
+    wait_until("the first proof is in progress", || source.work().join("started").exists());
+    let workflow = only_workflow(&source);
+    let id = workflow.id().as_str();
+    let supervised = export(&source, &[id]).output();
+    supervised.envelope(25);
+    supervised.assert_error(&["it is running", &format!("longhaul attach {id}")]);
+    running.kill();
+    source.runs().iter().for_each(power_off);
+
+    let (before, exported) = (files(workflow.path()), json(&export(&source, &[id]).output()));
+    assert_eq!(files(workflow.path()), before, "the workflow is unchanged");
+    assert_eq!((&exported["run"], &exported["workflow"]["id"]), (&Value::Null, &id.into()));
+    assert_eq!(exported["workflow"]["runs"].as_array().map(Vec::len), Some(2), "{exported}");
+    let file = source.folder().join(format!("{id}.longhaul"));
+
+    let target = Stage::new();
+    // An earlier import was killed before the workflow appeared.
+    json(&import(&target, &file, &[]).output());
+    fs::remove_dir_all(only_workflow(&target).path()).expect("the test owns it");
+    let left = files(&target.home().join("runs"));
+    let imported = json(&import(&target, &file, &["--use-existing"]).output());
+    assert_eq!(files(&target.home().join("runs")), left, "its runs are not imported again");
+    let into = target.folder().join("there");
+    assert_eq!((&imported["workflow"]["id"], &imported["workspace"]), (&id.into(), &"same".into()));
+    assert_eq!(imported["next"], format!("longhaul recover {id}"), "{imported}");
+    assert_eq!(work_files(&into), work_files(&source.work()));
+    tidy::check(&target);
+
+    let recovered = target.longhaul(["recover", id]).against(&server).output();
+    assert_eq!(recovered.code, 0, "{recovered:?}");
+    let lines = |name: &str| fs::read_to_string(into.join(name)).expect("written in the imported workspace");
+    let continued: BTreeSet<String> = lines("continued").lines().map(str::to_owned).collect();
+    assert_eq!(continued, BTreeSet::from([format!("{id}-1-prove-1")]));
+    let attempts =
+        target.runs().iter().map(|run| run.status().expect("a status").attempt).collect::<BTreeSet<_>>();
+    assert_eq!(attempts, BTreeSet::from([1, 2]), "only the interrupted run has a second attempt");
+    assert_eq!(lines("proved"), format!("{id}-1-prove-2\n{id}-1-prove-3\n"));
+    let outcome = replayed(&only_workflow(&target)).state().outcome().expect("it is finished");
+    assert_eq!(outcome.kind, OutcomeKind::Done);
+    let finished = json(&export(&target, &[id, "--output", "finished"]).output());
+    assert_eq!(finished["workflow"]["outcome"], "done", "{finished}");
+    let cancelled = source.longhaul(["cancel", id]).output();
+    assert_eq!(cancelled.code, 0, "{cancelled:?}");
+    let again = import(&target, &file, &["--use-existing"]).output();
+    again.envelope(25);
+    again.assert_error(&["its id is used in", "LONGHAUL_HOME"]);
 }
 
 #[test]

@@ -60,7 +60,7 @@ fn finished_workflow_is_shown_explained_and_reported() {
     assert!(page.contains("<h2 id=\"workflows-heading\">"), "{page}");
 
     // Commands on one run name the way to its runs.
-    for command in ["logs", "export", "diff"] {
+    for command in ["logs", "diff"] {
         let output = stage.longhaul([command, &id]).output();
         assert_eq!(output.code, 2, "{output:?}");
         assert!(output.stderr.contains("is a workflow, not a run"), "{output:?}");

@@ -1,4 +1,4 @@
-//! Errors of exporting and importing a run, with messages for people.
+//! Errors of exporting and importing a run or a workflow, with messages for people.
 
 use crate::find_agent::AgentError;
 use crate::git::GitError;
@@ -8,19 +8,25 @@ use std::io;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
-/// The reason why a run could not be exported or imported. Nothing that was written remains on disk.
+/// The reason why a run or a workflow could not be exported or imported. Nothing that was written remains on disk.
 #[derive(Debug, Error)]
 pub enum TransferError {
     /// A file of the run cannot be read or written.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// Another process supervises the run.
-    #[error("cannot export run {0}: it is running")]
+    /// Another process supervises the run or the workflow.
+    #[error("cannot export {0}: it is running")]
     Supervised(RunId),
+    /// The workflow has git worktrees, whose work is not in the workspace.
+    #[error("cannot export workflow {workflow}: it has git worktrees that are not merged")]
+    Worktrees {
+        /// Id of the workflow.
+        workflow: RunId,
+        /// Whether the workflow is finished.
+        is_finished: bool,
+    },
     /// The run's supervisor died, but its agent or one of its tools is still running.
-    #[error(
-        "cannot export run {run}: its supervisor died, and {processes} of its processes are still running"
-    )]
+    #[error("cannot export {run}: its supervisor died, and {processes} of its processes are still running")]
     StillRunning {
         /// Id of the run.
         run: RunId,
@@ -57,7 +63,7 @@ pub enum TransferError {
         written_by: String,
     },
     /// Processes on this machine carry the marker of the run to import.
-    #[error("cannot import run {run}: {processes} of its processes are running on this machine")]
+    #[error("cannot import {run}: {processes} of its processes are running on this machine")]
     RunningHere {
         /// Id of the run.
         run: RunId,
@@ -117,6 +123,7 @@ impl TransferError {
             | TransferError::Workspace { .. } => true,
             TransferError::Store(_)
             | TransferError::Supervised(_)
+            | TransferError::Worktrees { .. }
             | TransferError::StillRunning { .. }
             | TransferError::InvalidArchive { .. }
             | TransferError::Newer { .. }

@@ -1,7 +1,7 @@
-//! Exports a run into one file. It never changes the run, the session or the workspace.
+//! Exports a run or a workflow into one file. It never changes the run, the session or the workspace.
 
 use super::archive;
-use super::manifest::{BUNDLE, Manifest, RUN, SessionEntry, is_member_name};
+use super::manifest::{BUNDLE, Manifest, RUN, SessionEntry, WORKFLOW, is_member_name};
 use super::scratch::{register_temporary, scratch};
 use super::sessions::{find, sessions_of};
 use super::snapshot::{WorkspaceSnapshot, top_of};
@@ -9,9 +9,11 @@ use super::{TransferError, WorkspaceManifest};
 use crate::live::{RunMarker, processes_with};
 use jiff::Timestamp;
 use longhaul_agent::dialect_for;
-use longhaul_core::{Moment, Outcome, Run};
-use longhaul_store::{Home, Journal, Plan, RunDir, StoreError};
-use std::collections::BTreeMap;
+use longhaul_core::{Moment, Outcome, Run, RunId, Workflow, WorkflowPolicy, WorkflowRecord};
+use longhaul_store::{Home, Journal, LoadedJournal, RunDir, StoreError, WorkflowDir};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
@@ -26,7 +28,7 @@ pub struct Exported {
     pub bytes: u64,
     /// Content of the file.
     pub manifest: Manifest,
-    /// How the run finished. `None` if it has not.
+    /// How the run or workflow finished. `None` if it has not.
     pub outcome: Option<Outcome>,
     /// Why the workspace is not in the file. `None` if it is.
     pub no_workspace: Option<WorkspaceOmitted>,
@@ -51,59 +53,150 @@ pub enum WorkspaceOmitted {
 /// - its files, workspace or sessions cannot be read
 /// - the file cannot be written
 pub fn export(home: &Home, dir: &RunDir, to: &Path, overwrite: bool) -> Result<Exported, TransferError> {
-    let to = std::path::absolute(to).map_err(TransferError::io("write", to))?;
-    if !overwrite && to.symlink_metadata().is_ok() {
-        return Err(TransferError::FileExists(to));
-    }
+    let cwd = dir.plan()?.spec.cwd;
+    let mut package = Package::new(Manifest::new(dir.id().clone(), None, &cwd, now()));
     // The lock is held until the end, so that no supervisor takes over the run during the export.
-    let (_journal, history) = Journal::open_append(&dir.journal_path()).map_err(|error| match error {
-        StoreError::JournalLocked { .. } => TransferError::Supervised(dir.id().clone()),
-        _ => error.into(),
-    })?;
-    let outcome = Run::replay(history.records()).state().outcome();
+    let (_lock, outcome) = package.add_run(dir, RUN)?;
+    package.write(home, &cwd, outcome, to, overwrite)
+}
+
+/// Exports a workflow with all its runs and the workspace, like [`export`].
+///
+/// # Errors
+/// Returns the errors of [`export`], and [`TransferError::Worktrees`] if the workflow has git worktrees, because
+/// their work is not in the workspace.
+pub fn export_workflow(
+    home: &Home,
+    dir: &WorkflowDir,
+    to: &Path,
+    overwrite: bool,
+) -> Result<Exported, TransferError> {
+    let (_lock, history) = lock::<WorkflowRecord>(&dir.journal_path(), dir.id())?;
+    let outcome = Workflow::replay(history.records()).state().outcome();
+    if dir.has_worktrees() {
+        return Err(TransferError::Worktrees { workflow: dir.id().clone(), is_finished: outcome.is_some() });
+    }
     let plan = dir.plan()?;
-    let processes = processes_with(&RunMarker::new(dir.id(), &plan)).len();
-    if outcome.is_none() && processes > 0 {
-        return Err(TransferError::StillRunning { run: dir.id().clone(), processes });
+    check_stopped(dir.id(), outcome, &RunMarker::for_workflow(dir.id(), &plan.marker))?;
+    let mut runs = Vec::new();
+    for id in runs_of(dir.id(), &plan.policy, &history) {
+        // A run was decided on, but the supervisor died before it created the run.
+        runs.extend(home.run_with_id(&id)?);
     }
+    let ids = runs.iter().map(|run| run.id().clone()).collect();
+    let project_dir = plan.project_dir.as_path();
+    let mut package = Package::new(Manifest::new(dir.id().clone(), Some(ids), project_dir, now()));
+    files_of(dir.path(), WORKFLOW, &mut package.sources)?;
+    let prefixes: Vec<String> = package.manifest.run_dirs().into_iter().map(|(_, dir)| dir).collect();
+    let mut locks = Vec::new();
+    for (run, prefix) in runs.iter().zip(&prefixes) {
+        locks.push(package.add_run(run, prefix)?);
+    }
+    package.write(home, project_dir, outcome, to, overwrite)
+}
 
-    let mut manifest = Manifest::new(dir.id().clone(), plan.spec.cwd.as_path().into(), now());
-    let mut sources = BTreeMap::new();
-    files_of(dir.path(), RUN, &mut sources)?;
-    let dialect = dialect_for(&plan.spec.agent.name);
-    let layout = dialect.as_ref().and_then(|dialect| dialect.sessions());
-    let config_dir = layout.and_then(|layout| layout.config_dir(&|name| env::var_os(name)));
-    for session in sessions_of(&plan, &history) {
-        let name = format!("{RUN}sessions/{session}.jsonl");
-        let file = layout
-            .zip(config_dir.as_deref())
-            .and_then(|(layout, config_dir)| find(layout, config_dir, &plan.spec.cwd, &session));
-        if let Some(file) = file.filter(|_| is_member_name(&name)) {
-            // The agent's own file is newer than a file that was imported with the run.
-            sources.insert(name.clone(), file);
-        }
-        let found = sources.contains_key(&name);
-        manifest.sessions.push(SessionEntry { id: session.to_string(), found });
-    }
-    let scratch = scratch(home)?;
-    let no_workspace = match workspace(&plan, &[&to, home.path()], scratch.path())? {
-        Ok((workspace, bundle)) => {
-            manifest.workspace = Some(workspace);
-            sources.insert(BUNDLE.to_owned(), bundle);
-            None
-        }
-        Err(reason) => Some(reason),
+/// Returns the ids of the workflow's runs.
+fn runs_of(
+    workflow: &RunId,
+    policy: &WorkflowPolicy,
+    history: &LoadedJournal<WorkflowRecord>,
+) -> BTreeSet<RunId> {
+    let run_of = |record: &WorkflowRecord| {
+        let WorkflowRecord::RunPlanned { key, .. } = record else { return None };
+        Some(key.run_id(workflow, &policy.phases.get(key.phase)?.name))
     };
+    history.records().filter_map(run_of).collect()
+}
 
-    let (names, sources): (Vec<_>, Vec<_>) = sources.into_iter().unzip();
-    for (name, source) in names.into_iter().zip(&sources) {
-        manifest.members.push(archive::member(name, source)?);
+/// Locks a journal until the result is dropped, and reads it.
+fn lock<R: Serialize + DeserializeOwned>(
+    path: &Path,
+    id: &RunId,
+) -> Result<(Journal<R>, LoadedJournal<R>), TransferError> {
+    Journal::open_append(path).map_err(|error| match error {
+        StoreError::JournalLocked { .. } => TransferError::Supervised(id.clone()),
+        _ => error.into(),
+    })
+}
+
+/// Rejects an unfinished run or workflow with live processes.
+fn check_stopped(id: &RunId, outcome: Option<Outcome>, marker: &RunMarker) -> Result<(), TransferError> {
+    let processes = if outcome.is_none() { processes_with(marker).len() } else { 0 };
+    if processes > 0 {
+        return Err(TransferError::StillRunning { run: id.clone(), processes });
     }
-    if let Some(flaw) = manifest.validate() {
-        return Err(TransferError::io("write", &to)(io::Error::other(flaw)));
+    Ok(())
+}
+
+/// The files to export, by their names in the archive, and their manifest.
+struct Package {
+    manifest: Manifest,
+    sources: BTreeMap<String, PathBuf>,
+}
+
+impl Package {
+    fn new(manifest: Manifest) -> Package {
+        Package { manifest, sources: BTreeMap::new() }
     }
-    let bytes = write_atomically(&to, overwrite, &manifest, &sources, &scratch)?;
-    Ok(Exported { file: to, bytes, manifest, outcome, no_workspace })
+
+    /// Adds a run and its sessions below `prefix`. Returns the lock on the run, and its outcome.
+    fn add_run(&mut self, dir: &RunDir, prefix: &str) -> Result<(Journal, Option<Outcome>), TransferError> {
+        let (lock, history) = lock(&dir.journal_path(), dir.id())?;
+        let outcome = Run::replay(history.records()).state().outcome();
+        let plan = dir.plan()?;
+        check_stopped(dir.id(), outcome, &RunMarker::new(dir.id(), &plan))?;
+        files_of(dir.path(), prefix, &mut self.sources)?;
+        let dialect = dialect_for(&plan.spec.agent.name);
+        let layout = dialect.as_ref().and_then(|dialect| dialect.sessions());
+        let config_dir = layout.and_then(|layout| layout.config_dir(&|name| env::var_os(name)));
+        for session in sessions_of(&plan, &history) {
+            let name = format!("{prefix}sessions/{session}.jsonl");
+            let file = layout
+                .zip(config_dir.as_deref())
+                .and_then(|(layout, config_dir)| find(layout, config_dir, &plan.spec.cwd, &session));
+            if let Some(file) = file.filter(|_| is_member_name(&name)) {
+                // The agent's own file is newer than a file that was imported with the run.
+                self.sources.insert(name.clone(), file);
+            }
+            let found = self.sources.contains_key(&name);
+            self.manifest.sessions.push(SessionEntry { id: session.to_string(), found });
+        }
+        Ok((lock, outcome))
+    }
+
+    /// Adds the workspace, and writes the file.
+    fn write(
+        self,
+        home: &Home,
+        cwd: &Path,
+        outcome: Option<Outcome>,
+        to: &Path,
+        overwrite: bool,
+    ) -> Result<Exported, TransferError> {
+        let Package { mut manifest, mut sources } = self;
+        let to = std::path::absolute(to).map_err(TransferError::io("write", to))?;
+        if !overwrite && to.symlink_metadata().is_ok() {
+            return Err(TransferError::FileExists(to));
+        }
+        let scratch = scratch(home)?;
+        let no_workspace = match workspace(cwd, &[&to, home.path()], scratch.path())? {
+            Ok((workspace, bundle)) => {
+                manifest.workspace = Some(workspace);
+                sources.insert(BUNDLE.to_owned(), bundle);
+                None
+            }
+            Err(reason) => Some(reason),
+        };
+        let (names, sources): (Vec<_>, Vec<_>) = sources.into_iter().unzip();
+        for (name, source) in names.into_iter().zip(&sources) {
+            manifest.members.push(archive::member(name, source)?);
+        }
+        if let Some(flaw) = manifest.validate() {
+            return Err(TransferError::io("write", &to)(io::Error::other(flaw)));
+        }
+        let bytes = write_atomically(&to, overwrite, &manifest, &sources, &scratch)?;
+        Ok(Exported { file: to, bytes, manifest, outcome, no_workspace })
+    }
 }
 
 fn write_atomically(
@@ -130,13 +223,13 @@ fn write_atomically(
     Ok(bytes)
 }
 
-/// Returns the state of the run's workspace and its bundle, or the reason why there is none.
+/// Returns the state of the workspace around `cwd` and its bundle, or the reason why there is none.
 fn workspace(
-    plan: &Plan,
+    cwd: &Path,
     excluded: &[&Path],
     scratch: &Path,
 ) -> Result<Result<(WorkspaceManifest, PathBuf), WorkspaceOmitted>, TransferError> {
-    let Ok(cwd) = fs::canonicalize(&plan.spec.cwd) else { return Ok(Err(WorkspaceOmitted::Missing)) };
+    let Ok(cwd) = fs::canonicalize(cwd) else { return Ok(Err(WorkspaceOmitted::Missing)) };
     let Some(top) = top_of(&cwd)? else { return Ok(Err(WorkspaceOmitted::NotInGit)) };
     let excluded: Vec<PathBuf> = excluded.iter().map(|path| canonical(path)).collect();
     let snapshot = WorkspaceSnapshot::take(&top, &cwd, &excluded, scratch)?;

@@ -1,8 +1,9 @@
-//! Imports a run that was exported elsewhere. The complete file is checked before anything is created. The
-//! run appears completely or not at all, because its directory is renamed to its final name last.
+//! Imports a run or a workflow that was exported elsewhere. The complete file is checked before anything is created.
+//! A run appears completely or not at all, because its directory is renamed to its final name last. A workflow
+//! appears after all its runs; a killed import of a workflow can be repeated.
 
 use super::destination::DestinationDir;
-use super::manifest::{BUNDLE, Manifest};
+use super::manifest::{BUNDLE, Manifest, WORKFLOW};
 use super::restore::restore;
 use super::scratch::{register_temporary, scratch};
 use super::snapshot::{WorkspaceSnapshot, top_of};
@@ -10,12 +11,13 @@ use super::{TransferError, archive};
 use crate::find_agent::find_claude;
 use crate::live::{RunMarker, processes_with};
 use jiff::Zoned;
-use longhaul_core::{Moment, Outcome, Run};
-use longhaul_store::{Binary, Home, ImportedRunDir, Journal, Plan, RunDir};
+use longhaul_core::{AgentProgram, Moment, Outcome, Run, RunId, Workflow, WorkflowRecord};
+use longhaul_store::{Binary, Day, Home, ImportedDir, Journal, Plan, RunDir, WorkflowDir, WorkflowPlan};
 use serde::Serialize;
+use std::collections::BTreeMap;
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 // Streams of small runs may compress to less than a tenth. This amount fills no disk.
 const UNPACKED_BYTES_FREE: u64 = 16 << 20;
@@ -36,13 +38,13 @@ pub struct ImportDestination<'a> {
 /// The result of an import.
 #[derive(Debug)]
 pub struct ImportReport {
-    /// The run's directory.
-    pub dir: RunDir,
-    /// Working directory of the agent, with links resolved.
+    /// Directory of the run or the workflow.
+    pub dir: PathBuf,
+    /// Working directory of the agent, or directory of the workflow's project, with links resolved.
     pub cwd: PathBuf,
     /// Content of the file.
     pub manifest: Manifest,
-    /// How the run finished. `None` if it has not.
+    /// How the run or the workflow finished. `None` if it has not.
     pub outcome: Option<Outcome>,
     /// Whether the workspace was unpacked, or how it differs from the exported one.
     pub workspace: WorkspaceMatch,
@@ -63,7 +65,7 @@ pub enum WorkspaceMatch {
     Unknown,
 }
 
-/// Imports the run in `file`.
+/// Imports the run or the workflow in `file`.
 ///
 /// # Errors
 /// Returns an error in each of these cases, without creating anything:
@@ -84,24 +86,17 @@ pub fn import(
     check_destination(&manifest, destination)?;
 
     let now = Zoned::now();
-    let incoming = home.begin_import(&now.date(), &manifest.run)?;
+    let mut dirs = create_dirs(home, &now.date(), &manifest)?;
     let scratch = scratch(home)?;
     let bundle = scratch.path().join(BUNDLE);
-    unpack(file, &manifest, &incoming, &bundle)?;
-    let dir = incoming.dir();
-    let mut plan = dir.plan()?;
-    let processes = processes_with(&RunMarker::new(&manifest.run, &plan)).len();
-    if processes > 0 {
-        return Err(TransferError::RunningHere { run: manifest.run, processes });
-    }
-    // The imported run has no processes here. If the original continues in another home, it is a different
-    // run.
-    plan.marker = Some(RunMarker::random());
-    let history = Journal::load(&dir.journal_path())?;
-    let outcome = Run::replay(history.records()).state().outcome();
-    find_agent(&mut plan, outcome.is_some(), destination.agent_path)?;
+    unpack(file, &manifest, &dirs, &bundle)?;
+    let workflow = dirs.remove(WORKFLOW).map(|dir| ImportedWorkflow::load(dir, destination)).transpose()?;
+    let runs: Vec<ImportedRun> = dirs
+        .into_values()
+        .map(|dir| ImportedRun::load(dir, destination, &now))
+        .collect::<Result<_, TransferError>>()?;
 
-    let (unpacked, workspace_match) = match &manifest.workspace {
+    let (unpacked, workspace) = match &manifest.workspace {
         Some(workspace) if !destination.use_existing => {
             register_temporary(&scratch, &DestinationDir::scratch_of(destination.into))?;
             let mut destination_dir = DestinationDir::create(destination.into)?;
@@ -113,18 +108,137 @@ pub fn import(
         Some(_) | None => (None, compare(home, &manifest, destination.into, scratch.path())?),
     };
     let cwd = working_directory(&manifest, destination.into, file)?;
-    plan.imported = Some(longhaul_store::ImportOrigin {
-        from_cwd: manifest.cwd.clone(),
-        at: Moment(now.timestamp().as_millisecond() as u64).into(),
-    });
-    plan.spec.cwd.clone_from(&cwd);
-    // The recorded variables are those of the other machine. The first supervisor here records its own.
-    plan.env = plan.env.with_needed([]);
-    let dir = incoming.commit(&plan)?;
+    let moved = MovedDir { from: manifest.cwd.as_path(), to: &cwd };
+    let (mut dir, mut outcome) = (PathBuf::new(), None);
+    for run in runs {
+        outcome = run.outcome;
+        dir = run.commit(moved)?.path().to_owned();
+    }
+    if let Some(workflow) = workflow {
+        outcome = workflow.outcome;
+        dir = workflow.commit(moved)?.path().to_owned();
+    }
     if let Some(destination_dir) = unpacked {
         destination_dir.keep();
     }
-    Ok(ImportReport { dir, cwd, manifest, outcome, workspace: workspace_match })
+    Ok(ImportReport { dir, cwd, outcome, workspace, manifest })
+}
+
+/// Creates the hidden directories of the runs and the workflow, by their names in the archive. Skips the runs that a
+/// killed import of the same workflow left.
+fn create_dirs(
+    home: &Home,
+    day: &Day,
+    manifest: &Manifest,
+) -> Result<BTreeMap<String, ImportedDir>, TransferError> {
+    let mut dirs = BTreeMap::new();
+    if manifest.workflow_runs.is_some() {
+        dirs.insert(WORKFLOW.to_owned(), home.begin_workflow_import(day, &manifest.run)?);
+    }
+    for (run, name) in manifest.run_dirs() {
+        let is_left = home.run_with_id(run)?.and_then(|dir| dir.plan().ok()).is_some_and(|plan| {
+            plan.imported.is_some() && plan.workflow.is_some_and(|position| position.id == manifest.run)
+        });
+        if !(is_left && manifest.workflow_runs.is_some()) {
+            dirs.insert(name, home.begin_import(day, run)?);
+        }
+    }
+    Ok(dirs)
+}
+
+/// A directory of the exporting machine, and its new path.
+#[derive(Clone, Copy)]
+struct MovedDir<'a> {
+    from: &'a Path,
+    to: &'a Path,
+}
+
+impl MovedDir<'_> {
+    /// Returns the new path of a directory. For one outside of the moved one, such as a merged worktree, it is the
+    /// moved one: an imported run never works elsewhere.
+    fn path_of(&self, old: &Path) -> PathBuf {
+        match old.strip_prefix(self.from) {
+            Ok(below) if below.components().all(|part| matches!(part, Component::Normal(_))) => {
+                self.to.join(below)
+            }
+            Ok(_) | Err(_) => self.to.to_owned(),
+        }
+    }
+}
+
+/// A run that was unpacked under a hidden name.
+struct ImportedRun {
+    dir: ImportedDir,
+    plan: Plan,
+    outcome: Option<Outcome>,
+}
+
+impl ImportedRun {
+    fn load(
+        dir: ImportedDir,
+        destination: ImportDestination<'_>,
+        now: &Zoned,
+    ) -> Result<ImportedRun, TransferError> {
+        let run = dir.run_dir();
+        let mut plan = run.plan()?;
+        check_stopped(run.id(), &RunMarker::new(run.id(), &plan))?;
+        // The imported run has no processes here. If the original continues in another home, it is a different
+        // run.
+        plan.marker = Some(RunMarker::random());
+        let history = Journal::load(&run.journal_path())?;
+        let outcome = Run::replay(history.records()).state().outcome();
+        if find_agent(&mut plan.spec.agent, outcome.is_some(), destination.agent_path)? {
+            plan.binary = Binary::new(&plan.spec.agent.program).ok();
+        }
+        let at = Moment(now.timestamp().as_millisecond() as u64).into();
+        plan.imported = Some(longhaul_store::ImportOrigin { from_cwd: plan.spec.cwd.as_path().into(), at });
+        // The recorded variables are those of the other machine. The first supervisor here records its own.
+        plan.env = plan.env.with_needed([]);
+        Ok(ImportedRun { dir, plan, outcome })
+    }
+
+    fn commit(mut self, moved: MovedDir<'_>) -> Result<RunDir, TransferError> {
+        self.plan.spec.cwd = moved.path_of(&self.plan.spec.cwd);
+        Ok(self.dir.commit(&self.plan)?)
+    }
+}
+
+/// A workflow that was unpacked under a hidden name.
+struct ImportedWorkflow {
+    dir: ImportedDir,
+    plan: WorkflowPlan,
+    outcome: Option<Outcome>,
+}
+
+impl ImportedWorkflow {
+    fn load(dir: ImportedDir, destination: ImportDestination<'_>) -> Result<ImportedWorkflow, TransferError> {
+        let workflow = dir.workflow_dir();
+        let mut plan = workflow.plan()?;
+        check_stopped(workflow.id(), &RunMarker::for_workflow(workflow.id(), &plan.marker))?;
+        plan.marker = RunMarker::random();
+        let history = Journal::<WorkflowRecord>::load(&workflow.journal_path())?;
+        let outcome = Workflow::replay(history.records()).state().outcome();
+        for spec in &mut plan.runs {
+            find_agent(&mut spec.agent, outcome.is_some(), destination.agent_path)?;
+        }
+        Ok(ImportedWorkflow { dir, plan, outcome })
+    }
+
+    fn commit(mut self, moved: MovedDir<'_>) -> Result<WorkflowDir, TransferError> {
+        self.plan.project_dir = moved.path_of(self.plan.project_dir.as_path()).into();
+        for spec in &mut self.plan.runs {
+            spec.cwd = moved.path_of(&spec.cwd);
+        }
+        Ok(self.dir.commit_workflow(&self.plan)?)
+    }
+}
+
+/// Rejects a run or workflow whose processes run on this machine.
+fn check_stopped(run: &RunId, marker: &RunMarker) -> Result<(), TransferError> {
+    match processes_with(marker).len() {
+        0 => Ok(()),
+        processes => Err(TransferError::RunningHere { run: run.clone(), processes }),
+    }
 }
 
 /// Checks that the workspace can be created at the destination, or exists there. Changes nothing.
@@ -146,18 +260,22 @@ fn check_destination(manifest: &Manifest, destination: ImportDestination<'_>) ->
     }
 }
 
+/// Unpacks each member into the directory that it belongs to. Without one, it belongs to a run that is already here.
 fn unpack(
     file: &Path,
     manifest: &Manifest,
-    incoming: &ImportedRunDir,
+    dirs: &BTreeMap<String, ImportedDir>,
     bundle: &Path,
 ) -> Result<(), TransferError> {
     let reread = archive::read(file, u64::MAX, |member, content| {
-        let (mut to, path) = match member.in_run() {
-            Some(name) => (incoming.create_file(name)?, incoming.dir().path().join(name)),
+        let (path, mut to) = match member.split_name() {
             None => {
-                (fs::File::create(bundle).map_err(TransferError::io("write", bundle))?, bundle.to_owned())
+                (bundle.to_owned(), fs::File::create(bundle).map_err(TransferError::io("write", bundle))?)
             }
+            Some((dir, name)) => match dirs.get(dir) {
+                Some(dir) => dir.create_file(name)?,
+                None => return Ok(()),
+            },
         };
         io::copy(content, &mut to).and_then(|_| to.sync_all()).map_err(TransferError::io("write", &path))
     })?;
@@ -169,18 +287,20 @@ fn unpack(
     }
 }
 
-/// Sets the agent's program on this machine. A finished run does not need one.
-fn find_agent(plan: &mut Plan, is_finished: bool, named: Option<&Path>) -> Result<(), TransferError> {
-    let agent = &mut plan.spec.agent;
+/// Sets the agent's program on this machine, and returns whether it is a different one. A finished run does not need
+/// one.
+fn find_agent(
+    agent: &mut AgentProgram,
+    is_finished: bool,
+    named: Option<&Path>,
+) -> Result<bool, TransferError> {
     if named.is_none() && (is_finished || find_claude(Some(&agent.program)).is_ok()) {
-        return Ok(());
+        return Ok(false);
     }
-    let path = find_claude(named)?;
-    // These values belong to the recorded program, which is not on this machine.
+    agent.program = find_claude(named)?;
+    // These arguments belong to the recorded program, which is not on this machine.
     agent.leading_args.clear();
-    plan.binary = Binary::new(&path).ok();
-    agent.program = path;
-    Ok(())
+    Ok(true)
 }
 
 fn compare(

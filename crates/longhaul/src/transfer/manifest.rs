@@ -1,4 +1,4 @@
-//! `manifest.json`, the first file of an exported run: it lists the other files and describes the workspace.
+//! `manifest.json`, the first file of an exported run or workflow: it lists the other files and describes the workspace.
 //! Fields are only ever added. A change that an older version would misread raises [`FORMAT`].
 
 use longhaul_core::{Moment, RunId};
@@ -7,19 +7,22 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::path::{Component, Path};
 
-/// The format that this version writes, and the newest that it reads.
-pub const FORMAT: u32 = 1;
+/// The newest format that this version reads. It writes a run in format 1, which older versions read, too, and a
+/// workflow in format 2.
+pub const FORMAT: u32 = 2;
 
 pub(super) const MANIFEST: &str = "manifest.json";
 pub(super) const BUNDLE: &str = "workspace.bundle";
 pub(super) const RUN: &str = "run/";
+pub(super) const WORKFLOW: &str = "workflow/";
+const RUNS: &str = "runs/";
 
 // The largest known run has ten thousand attempts and forty thousand files.
 const MEMBERS_MAX: usize = 100_000;
 // This is more than the largest git histories, but less than a disk.
 const UNPACKED_BYTES_MAX: u64 = 256 << 30;
 
-/// The content of an exported run.
+/// The content of an exported run or workflow.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Manifest {
@@ -27,13 +30,17 @@ pub struct Manifest {
     pub format: u32,
     /// Version of longhaul that wrote the file.
     pub longhaul_version: String,
-    /// Id of the run.
+    /// Id of the run or the workflow.
     pub run: RunId,
+    /// Runs of the workflow. `None` if the file contains a run, not a workflow.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workflow_runs: Option<Vec<RunId>>,
     /// When the file was written, RFC 3339, UTC.
     pub exported_at: String,
-    /// Absolute working directory of the agent on the exporting machine.
+    /// Absolute working directory of the agent, or the directory that the workflow works on, on the exporting
+    /// machine.
     pub cwd: OsText,
-    /// Sessions that the run has worked on.
+    /// Sessions that the runs have worked on.
     pub sessions: Vec<SessionEntry>,
     /// The workspace. `None` if it is not in the file.
     #[serde(default)]
@@ -42,13 +49,13 @@ pub struct Manifest {
     pub members: Vec<ArchiveMember>,
 }
 
-/// A session of the run.
+/// A session of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SessionEntry {
     /// Id of the session.
     pub id: String,
-    /// Whether its file was found and is in `run/sessions/`.
+    /// Whether its file was found and is in the `sessions` directory of the run.
     pub found: bool,
 }
 
@@ -69,7 +76,8 @@ pub struct WorkspaceManifest {
     /// Commits before which the repository has no history.
     #[serde(default)]
     pub shallow: Vec<String>,
-    /// Working directory of the agent, relative to the top of the repository. Empty for the top itself.
+    /// Working directory of the agent or the workflow, relative to the top of the repository. Empty for the top
+    /// itself.
     pub subdirectory: OsText,
     /// Nested repositories, including submodules. Their files are not in the bundle.
     #[serde(default)]
@@ -93,16 +101,25 @@ pub struct ArchiveMember {
 }
 
 impl Manifest {
-    pub(super) fn new(run: RunId, cwd: OsText, at: Moment) -> Manifest {
+    pub(super) fn new(run: RunId, workflow_runs: Option<Vec<RunId>>, cwd: &Path, at: Moment) -> Manifest {
         Manifest {
-            format: FORMAT,
+            format: if workflow_runs.is_some() { 2 } else { 1 },
             longhaul_version: env!("CARGO_PKG_VERSION").to_owned(),
             run,
+            workflow_runs,
             exported_at: rfc3339(at),
-            cwd,
+            cwd: cwd.into(),
             sessions: Vec::new(),
             workspace: None,
             members: Vec::new(),
+        }
+    }
+
+    /// Returns each run, with the directory in the file that its members are in.
+    pub(super) fn run_dirs(&self) -> Vec<(&RunId, String)> {
+        match &self.workflow_runs {
+            Some(runs) => runs.iter().map(|run| (run, format!("{RUNS}{run}/"))).collect(),
+            None => vec![(&self.run, RUN.to_owned())],
         }
     }
 
@@ -115,17 +132,21 @@ impl Manifest {
         if bytes.is_none_or(|bytes| bytes > UNPACKED_BYTES_MAX) {
             return Some(format!("it would be larger than {UNPACKED_BYTES_MAX} bytes"));
         }
+        let mut dirs: BTreeSet<String> = self.run_dirs().into_iter().map(|(_, dir)| dir).collect();
+        dirs.extend(self.workflow_runs.as_ref().map(|_| WORKFLOW.to_owned()));
         let mut names = BTreeSet::new();
         for member in &self.members {
-            if !is_member_name(&member.name) || !names.insert(member.name.as_str()) {
+            let is_listed = member.split_name().is_none_or(|(dir, _)| dirs.contains(dir));
+            if !is_listed || !is_member_name(&member.name) || !names.insert(member.name.as_str()) {
                 return Some(format!(
                     "`{}` is not a valid name for a file of a run",
                     member.name.escape_debug()
                 ));
             }
         }
-        let missing = ["run/plan.json", "run/journal.jsonl"].into_iter().find(|name| !names.contains(name));
-        if let Some(missing) = missing {
+        let needed =
+            dirs.iter().flat_map(|dir| ["plan.json", "journal.jsonl"].map(|name| format!("{dir}{name}")));
+        if let Some(missing) = needed.into_iter().find(|name| !names.contains(name.as_str())) {
             return Some(format!("it has no {missing}"));
         }
         if self.workspace.is_some() != names.contains(BUNDLE) {
@@ -150,18 +171,30 @@ impl WorkspaceManifest {
 }
 
 impl ArchiveMember {
-    /// Returns the file's name in the run's directory, or `None` for the bundle.
-    pub(super) fn in_run(&self) -> Option<&Path> {
-        self.name.strip_prefix(RUN).map(Path::new)
+    /// Splits the name into the directory of a run or the workflow, and the name in it. Returns `None` for the
+    /// bundle.
+    pub(super) fn split_name(&self) -> Option<(&str, &Path)> {
+        split_name(&self.name).map(|(dir, name)| (dir, Path::new(name)))
     }
 }
 
-/// Returns `true` if a file of an exported run may have this name. Such a name stays below the directory that
-/// it is unpacked to, is not hidden, and is not a request to a supervisor.
+fn split_name(name: &str) -> Option<(&str, &str)> {
+    let end = |from: usize| name[from..].find('/').map(|index| from + index + 1);
+    let top = end(0)?;
+    let dir = if &name[..top] == RUNS { end(top)? } else { top };
+    Some(name.split_at(dir))
+}
+
+/// Returns `true` if an exported file may have this name. Such a name stays below the directory that it is unpacked
+/// to, is not hidden, and is neither a request to a supervisor nor in a git worktree.
 pub(super) fn is_member_name(name: &str) -> bool {
     let is_part = |part: &str| !part.is_empty() && !part.starts_with('.') && !part.contains(['\0', '\\']);
-    match name.strip_prefix(RUN) {
-        Some(rest) => rest.split('/').all(is_part) && rest.split('/').next() != Some("requests"),
+    match split_name(name) {
+        Some((dir, rest)) => {
+            let is_dir = dir == RUN || dir == WORKFLOW || dir.starts_with(RUNS);
+            let top = rest.split('/').next().unwrap_or_default();
+            is_dir && name.split('/').all(is_part) && !["requests", "worktrees"].contains(&top)
+        }
         None => name == BUNDLE,
     }
 }

@@ -26,7 +26,7 @@ fn names(home: &Home) -> Vec<String> {
 fn run_appears_once_complete() {
     let (_dir, home) = home();
     let incoming = home.begin_import(&day(), &id()).expect("started");
-    let mut file = incoming.create_file(Path::new("attempts/001/stream.jsonl")).expect("file");
+    let (_, mut file) = incoming.create_file(Path::new("attempts/001/stream.jsonl")).expect("file");
     file.write_all(b"line\n").expect("written");
     assert_eq!(home.runs_newest_first().expect("runs").count(), 0);
     let dir = incoming.commit(&plan()).expect("committed");

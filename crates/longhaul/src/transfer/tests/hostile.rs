@@ -89,8 +89,9 @@ fn imports_a_valid_file() {
     write(&to.path("file"), &entries(&exported.file));
     let into = to.path("work");
     let imported = import(&to.home, &to.path("file"), to.use_existing(&into)).expect("imported");
-    assert_eq!(imported.dir.id(), &exported.manifest.run);
-    let plan = imported.dir.plan().expect("a plan");
+    let run = to.home.find("@").expect("the run");
+    assert_eq!((run.id(), run.path()), (&exported.manifest.run, imported.dir.as_path()));
+    let plan = run.plan().expect("a plan");
     assert_eq!(plan.spec.cwd, fs::canonicalize(into).expect("a path"));
     assert_eq!(plan.imported.expect("the run was imported").from_cwd.as_path(), from.path("work"));
 }
@@ -160,6 +161,13 @@ fn names_stay_below_the_run() {
         "run/a\\b",
         "run/a\0b",
         "workspace.bundle/x",
+        "runs/kmz",
+        "runs/kmz/plan.json/",
+        "runs/../x",
+        "runs/../../x",
+        "workflow/worktrees/a",
+        "workflow/requests/cancel",
+        "other/plan.json",
     ];
     for name in bad {
         assert!(!is_member_name(name), "{name}");
@@ -183,6 +191,13 @@ fn rejects_invalid_manifests() {
     check("is not a valid run id", "/run", json!("../../kmz"));
     check("it has no run/plan.json", "/members", json!([]));
     check("its manifest: invalid type", "/members", json!(7));
+    // The files of a workflow and of its runs must be in the directories that the manifest lists.
+    check_rejected("is not a valid name for a file", |entries| {
+        change(entries, |manifest| manifest["workflow_runs"] = json!([]));
+    });
+    check_rejected("is not a valid name for a file", |entries| {
+        change(entries, |manifest| manifest["members"][0]["name"] = json!("runs/kmz/plan.json"));
+    });
     check_rejected("is not a valid name for a file", |entries| {
         change(entries, |manifest| manifest["members"][1] = manifest["members"][0].clone());
     });
@@ -233,10 +248,10 @@ fn rejects_a_newer_format() {
     let mut entries = entries(&from.export().file);
     // This version does not know the other fields of that format.
     entries[0].content =
-        json!({ "format": 2, "longhaul_version": "9.1.0", "run": 7 }).to_string().into_bytes();
+        json!({ "format": 3, "longhaul_version": "9.1.0", "run": 7 }).to_string().into_bytes();
     let to = Homes::new();
     write(&to.path("file"), &entries);
-    check_rejected_file(&to, &to.path("file"), "longhaul 9.1.0 wrote it in format 2");
+    check_rejected_file(&to, &to.path("file"), "longhaul 9.1.0 wrote it in format 3");
     let into = to.path("work");
     let error = import(&to.home, &to.path("file"), to.use_existing(&into));
     assert!(matches!(error, Err(TransferError::Newer { .. })), "{error:?}");
