@@ -23,6 +23,7 @@ use crate::{
 };
 use agent_client_protocol_schema::{AGENT_METHOD_NAMES, CancelNotification};
 use longhaul_core::{AttemptPlan, BackgroundTask, PromptKind, Remaining};
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// Ends of the names of variables with credentials and addresses of APIs.
@@ -92,7 +93,7 @@ impl Dialect for Acp {
             ],
             env_remove: Vec::new(),
             stdin: handshake::initialize(),
-            prompt: prompt(context, plan, prior),
+            prompt: prompt(&with_result_schema(context), plan, prior),
             input_outlives_supervisor: true,
         }
     }
@@ -156,4 +157,14 @@ impl Dialect for Acp {
     fn encode_exit(&self) -> Option<Vec<u8>> {
         None
     }
+}
+
+/// Returns the context with the schema of the result in the task: the protocol has no structured answers.
+fn with_result_schema(context: &AgentContext) -> Cow<'_, AgentContext> {
+    let Some(schema) = &context.spec.result_schema else { return Cow::Borrowed(context) };
+    let mut context = context.clone();
+    context.spec.prompt.push_str(&format!(
+        "\n\nEnd with a message that is only a JSON object, which matches this JSON schema:\n{schema}"
+    ));
+    Cow::Owned(context)
 }

@@ -1,7 +1,7 @@
 //! Workflows: phases, items, conditions and limits, and what remains of them after a crash.
 
 use crate::call::{Call, Output, Running, wait_until};
-use crate::harness::Stage;
+use crate::harness::{LONGHAUL, Stage};
 use crate::server::Server;
 use crate::tidy;
 use longhaul_core::{OutcomeKind, Workflow};
@@ -183,6 +183,42 @@ prompt = "Do {{ item }} ({{ item_number }} of {{ results.plan.tasks | length }})
     let problem = invalid["workflow"]["phases"][0]["items"][0]["problem"].as_str().expect("a problem");
     assert!(problem.contains("does not match the schema"), "{invalid}");
     assert_eq!(stage.runs().len(), 1);
+}
+
+#[test]
+fn phase_uses_another_agent_and_receives_its_schema() {
+    let file = format!(
+        r#"
+start_gap = "none"
+[[phase]]
+name = "plan"
+prompt = "Make a plan."
+schema = {{ type = "object", required = ["tasks"], properties.tasks = {{ type = "array" }} }}
+run = {{ agent = "acp", agent_args = [{LONGHAUL:?}, "drill-agent", "--acp"] }}
+[[phase]]
+name = "work"
+needs = ["plan"]
+prompt = "Do {{{{ results.plan.tasks | length }}}} tasks."
+"#
+    );
+    // The agent finds the schema in its prompt.
+    let script = "\
+I continue.
+? a JSON object, which matches this JSON schema:
+{\"tasks\": [\"one\", \"two\"]}
+? Do 2 tasks
+Did them.
+";
+    let (stage, server) = (Stage::new(), Server::start(script));
+    let loop_call = || run_loop(&stage, &server, &file, &[]).env("CLAUDE_CODE_MAX_RETRIES", "0");
+    envelope(&loop_call().output(), 0);
+    let agents: Vec<String> =
+        stage.runs().iter().map(|run| run.plan().expect("a plan").spec.agent.name).collect();
+    assert_eq!(agents, ["claude", "acp"], "the newest run first");
+    let wrong = stage.file("wrong.toml", file.replace("\"acp\"", "\"codex\""));
+    let rejected = stage.longhaul(["loop", "validate"]).args([wrong]).output();
+    assert_eq!(rejected.code, 2, "{rejected:?}");
+    rejected.assert_error(&["there is no agent `codex`", "\"acp\""]);
 }
 
 /// Two phases whose first fails its check at the first try, with this reaction.

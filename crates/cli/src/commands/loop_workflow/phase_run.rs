@@ -1,13 +1,13 @@
 //! Resolves the description of the runs of each phase, exactly as `longhaul run` would: from the configuration, the
 //! flags of `longhaul loop`, and the keys of `[phase.run]`, the strongest last. It starts nothing.
 
-use crate::args::{Cli, Command};
+use crate::args::{AgentKind, Cli, Command};
 use crate::commands::run::prepare;
 use crate::config::arguments::configure;
 use crate::config::keys::{Keys, RUN, ValueKind, excluded, flag_only_reason, name};
 use crate::failure::{Failure, OrFailure};
 use clap::parser::ValueSource;
-use clap::{ArgMatches, CommandFactory, FromArgMatches};
+use clap::{ArgMatches, CommandFactory, FromArgMatches, ValueEnum};
 use longhaul_agent::did_you_mean;
 use longhaul_core::RunSpec;
 use longhaul_store::WorkflowSource;
@@ -22,6 +22,9 @@ const PROMPT: &str = "workflow";
 const OF_WORKFLOW: [&str; 5] = ["budget", "time_limit", "name", "detach", "dry_run"];
 
 const NOTIFY: &str = "notify";
+const AGENT: &str = "agent";
+const AGENT_ARGS: &str = "agent_args";
+const AGENT_PATH: &str = "agent_path";
 
 /// The descriptions of the runs of all phases.
 pub struct PhaseRuns {
@@ -108,6 +111,14 @@ fn settings(
     let mut settings = Settings::new();
     for (key_name, value) in &phase.settings {
         let error = |message: String, hint: &str| file.setting_error(index, key_name, message, hint);
+        // A configuration file cannot name an agent, because its command differs from run to run. A phase can.
+        if key_name == AGENT {
+            let name = value.as_str().unwrap_or_default();
+            <AgentKind as ValueEnum>::from_str(name, false)
+                .map_err(|_| error(format!("there is no agent `{name}`"), "write \"claude\" or \"acp\""))?;
+            settings.insert(AGENT.to_owned(), vec!["--agent".into(), name.into()]);
+            continue;
+        }
         let Some(key) = keys.find(None, key_name).filter(|key| !key.arg.is_global_set()) else {
             let message = match flag_only_reason(key_name) {
                 Some(reason) => format!("`{key_name}` cannot be set for a phase: {reason}"),
@@ -133,7 +144,11 @@ fn settings(
                 error(format!("`{key_name}` is `{text}`: {reason}"), "write it as its flag accepts it")
             })?;
         }
-        let Some(long) = key.arg.get_long() else { continue };
+        let Some(long) = key.arg.get_long() else {
+            // The arguments after `--`.
+            settings.insert(key.name.clone(), values.into_iter().map(OsString::from).collect());
+            continue;
+        };
         let flag = OsString::from(format!("--{long}"));
         let words = match key.kind {
             ValueKind::Switch => values.iter().map(|_| flag.clone()).collect(),
@@ -185,16 +200,19 @@ fn resolve_phase(
     // A setting of the phase replaces the flag, and flags that it excludes.
     let is_replaced = |key: &String| {
         settings.contains_key(key)
+            || key == AGENT_PATH && settings.contains_key(AGENT)
             || exclusions.iter().any(|(one, other)| {
                 (one == key && settings.contains_key(other)) || (other == key && settings.contains_key(one))
             })
     };
     let flags = typed.0.iter().filter(|(key, _)| !is_replaced(key)).map(|(_, words)| words);
+    let set = settings.iter().filter(|(key, _)| *key != AGENT_ARGS).map(|(_, words)| words);
     let words: Vec<OsString> = ["longhaul", RUN]
         .map(OsString::from)
         .into_iter()
-        .chain(flags.chain(settings.values()).flatten().cloned())
-        .chain([OsString::from(PROMPT)])
+        .chain(flags.chain(set).flatten().cloned())
+        .chain([PROMPT, "--"].map(OsString::from))
+        .chain(settings.get(AGENT_ARGS).into_iter().flatten().cloned())
         .collect();
     let configured = configure(&mut command, &words)?;
     let of_phase = || format!("cannot run phase `{}`", phase.name);
