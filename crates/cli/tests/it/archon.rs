@@ -4,6 +4,7 @@ use crate::call::{Call, wait_until};
 use crate::harness::{LONGHAUL, Stage};
 use crate::server::Server;
 use crate::workflows::envelope;
+use longhaul_core::{Jitter, Policy, Preset, Span};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -191,6 +192,96 @@ fn logs_are_correct_after_kill_and_recover() {
         // No row is lost or doubled, whichever side of its run the kill hit.
         assert_eq!((count(&log, "session_end"), count(&log, "shell")), (1, 1), "{slug}: {log:?}");
     }
+}
+
+#[test]
+fn hints_given_during_a_plan_reach_the_next_plan_once() {
+    let stage = Stage::new();
+    write_project(&stage, PROGRESS);
+    let give = format!(
+        "$ test -e hinted || {{ '{LONGHAUL}' hint @ 'Use Zorn.' && printf 'Use induction.' > .archon/USER_HINTS.md && touch hinted; }}; echo plan"
+    );
+    let server = Server::start(&script().replace("$ echo plan", &give));
+    envelope(&archon(&stage, &server, &[]).output(), 0);
+    let plans = stage.runs().into_iter().rev().map(|run| run.plan().expect("a plan"));
+    let plans: Vec<String> = plans
+        .filter(|plan| plan.workflow.as_ref().is_some_and(|position| position.phase == "plan"))
+        .map(|plan| plan.spec.prompt)
+        .collect();
+    for hint in ["Use Zorn.", "Use induction."] {
+        let received: Vec<bool> = plans.iter().map(|prompt| prompt.contains(hint)).collect();
+        assert_eq!(received, [false, true, false], "{hint}");
+    }
+}
+
+#[test]
+fn objectives_above_the_cap_are_deferred_and_reported() {
+    let stage = Stage::new();
+    write_project(&stage, PROGRESS);
+    let mut objectives = String::new();
+    for number in 1..=12 {
+        fs::write(stage.work().join(format!("M{number}.lean")), "").expect("the stage is writable");
+        objectives += &format!("{number}. **M{number}.lean**\\n");
+    }
+    let server = Server::start(&script().replace(OBJECTIVES, &objectives));
+    let output = archon(&stage, &server, &["--max-iterations", "1"]).output();
+    let envelope = envelope(&output, 27);
+    let phase = &envelope["workflow"]["phases"][1];
+    assert_eq!(phase["items"].as_array().map(Vec::len), Some(10), "{envelope}");
+    assert_eq!((&phase["items"][9]["item"], &phase["deferred"]), (&"M10.lean".into(), &2.into()), "{phase}");
+    assert!(output.stderr.contains("prover: 10 items, 2 more are deferred"), "{}", output.stderr);
+    let shown = stage.longhaul(["show", "@", "--output-format", "text"]).output().stdout;
+    assert!(shown.contains("2 more items are deferred"), "{shown}");
+    let provers = meta(&stage, 1)["provers"].as_object().expect("provers").len();
+    assert_eq!(provers, 10);
+}
+
+#[test]
+fn empty_objectives_start_no_prover_and_warn() {
+    let stage = Stage::new();
+    write_project(&stage, PROGRESS);
+    let server = Server::start(&script().replace(OBJECTIVES, ""));
+    let output = archon(&stage, &server, &["--max-iterations", "1"]).output();
+    let envelope = envelope(&output, 27);
+    let phase = &envelope["workflow"]["phases"][1];
+    assert_eq!((&phase["items"], &phase["problem"]), (&serde_json::json!([]), &"no items".into()), "{phase}");
+    assert!(output.stderr.contains("warning: phase `prover`: no items"), "{}", output.stderr);
+    let meta = meta(&stage, 1);
+    assert_eq!((&meta["plan"]["status"], &meta["review"]["status"]), (&"done".into(), &"done".into()));
+    assert!(meta["provers"].as_object().is_none_or(serde_json::Map::is_empty), "{meta}");
+    assert!(meta["completedAt"].is_string(), "{meta}");
+}
+
+#[test]
+fn preset_archon_retries_twice_after_half_a_minute_and_a_minute() {
+    let stage = Stage::new();
+    write_project(&stage, PROGRESS);
+    let server = Server::start(&script());
+    let agent = stage.agent();
+    let policies = |flags: &[&str]| -> Vec<Policy> {
+        let call =
+            stage.longhaul(["loop", "archon"]).args([stage.work()]).args(["--agent-path"]).args([&agent]);
+        let call = call.args(["--memory-reserve", "0", "--max-iterations", "1", "--no-review", "--quiet"]);
+        call.args(flags).against(&server).output();
+        let runs = stage.runs();
+        let id = stage.workflows()[0].id().to_string();
+        let runs = runs.iter().filter(|run| run.id().as_str().starts_with(&id));
+        runs.map(|run| run.plan().expect("a plan").spec.policy).collect()
+    };
+    let archon = policies(&["--preset", "archon"]);
+    assert_eq!(archon.len(), 7, "a plan and six provers");
+    assert!(archon.iter().all(|policy| *policy == Preset::Archon.policy()), "{archon:?}");
+    let backoff = archon[0].backoff;
+    assert_eq!(
+        (archon[0].retries_max, backoff.base, backoff.jitter),
+        (2, Span::from_secs(30), Jitter::Percent(25))
+    );
+    // The flags of the original replace single numbers, and the preset is not the default.
+    let changed = policies(&["--preset", "archon", "--max-retries", "1", "--retry-backoff", "45"]);
+    assert!(
+        changed.iter().all(|policy| policy.retries_max == 1 && policy.backoff.base == Span::from_secs(45))
+    );
+    assert!(policies(&[]).iter().all(|policy| *policy == Preset::Default.policy()));
 }
 
 #[test]

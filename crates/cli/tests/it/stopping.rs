@@ -3,13 +3,13 @@
 use crate::call::{Output, Running, wait_until};
 use crate::harness::{Stage, claude_code};
 use crate::server::Server;
-use crate::tidy;
+use crate::{tidy, workflows};
 use longhaul_core::{CancelSource, OutcomeKind, PhaseKind};
 use rustix::process::Signal;
 use serde_json::Value;
 use std::fs;
-use std::path::Path;
-use std::time::Duration;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 /// A command that takes half a minute. If it was started before, it exits at once.
 const LONG: &str = "
@@ -123,6 +123,40 @@ fn second_ctrl_c_stops_an_unresponsive_agent() {
     assert_cancelled(&stage, &output, 130, CancelSource::PersonNow);
     // A single interrupt would have a longer grace period.
     assert!(output.duration < SOON, "{:?}", output.duration);
+}
+
+#[test]
+fn second_ctrl_c_stops_all_runs_of_a_workflow() {
+    let stage = Stage::new();
+    let server = Server::start("Unused.\n");
+    let file = "start_gap = \"none\"\n[[phase]]\nname = \"work\"\nfan_out = { list = [\"a\", \"b\"] }\nprompt = \"Work.\"\n";
+    let agent = stage.script("unresponsive", UNRESPONSIVE);
+    let call = stage.longhaul(["loop"]).args([stage.file("workflow.toml", file)]).against(&server);
+    let call = call.args(["--memory-reserve", "0", "--agent-path"]).args([agent]).in_dir(&stage.work());
+    let running = call.start();
+    let contains =
+        |path: PathBuf, text: &str| fs::read_to_string(path).is_ok_and(|journal| journal.contains(text));
+    let both_contain = |text: &str| {
+        let runs = stage.runs();
+        runs.len() == 2 && runs.iter().all(|run| contains(run.journal_path(), text))
+    };
+    wait_until("both sessions are open", || both_contain("session_opened"));
+    running.signal(Signal::INT);
+    wait_until("both first interrupts are journaled", || both_contain(r#""source":"person""#));
+    let interrupted_at = Instant::now();
+    running.signal(Signal::INT);
+    let output = running.output();
+    // A single interrupt would have a longer grace period.
+    assert!(interrupted_at.elapsed() < SOON, "{output:?}");
+    let envelope = workflows::envelope(&output, 130);
+    assert_eq!(envelope["workflow"]["outcome"], "cancelled", "{envelope}");
+    let items = envelope["workflow"]["phases"][0]["items"].as_array().expect("items");
+    assert!(items.len() == 2 && items.iter().all(|item| item["status"] == "cancelled"), "{envelope}");
+    for run in stage.runs() {
+        assert_eq!(tidy::replayed_outcome(&run).cancelled_by, Some(CancelSource::PersonNow));
+    }
+    assert!(output.stderr.contains("stopping all runs at once"), "{output:?}");
+    // Dropping the stage checks that no process is left.
 }
 
 #[test]
