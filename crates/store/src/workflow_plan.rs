@@ -52,6 +52,9 @@ pub struct WorkflowSource {
     pub path: OsText,
     /// Content of the file.
     pub text: String,
+    /// Contents of the files that it names (`prompt_file`, `schema_file`), by these names.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub files: BTreeMap<String, String>,
 }
 
 /// A run's position in the workflow that started it.

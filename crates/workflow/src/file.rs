@@ -22,6 +22,7 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, Debug)]
 pub struct WorkflowFile {
     source: SourceText,
+    files: BTreeMap<String, String>,
     description: Option<String>,
     parameters: Parameters,
     phases: Vec<PhaseFile>,
@@ -85,6 +86,11 @@ impl WorkflowFile {
     /// Returns the purpose of the workflow.
     pub fn description(&self) -> Option<&str> {
         self.description.as_deref()
+    }
+
+    /// Returns the texts of the files that it names (`prompt_file`, `schema_file`), by these names.
+    pub fn files(&self) -> &BTreeMap<String, String> {
+        &self.files
     }
 
     /// Returns the phases, with the indices of the policy: each after those that it needs, otherwise as in the

@@ -15,6 +15,7 @@ mod parameters;
 mod project_file;
 mod reader;
 mod result_schema;
+mod sibling_files;
 mod template;
 mod toml_values;
 

@@ -3,6 +3,7 @@
 use crate::WorkflowFileError;
 use crate::error::{SourceText, suggestion};
 use crate::parameters::Parameters;
+use crate::sibling_files::SiblingFiles;
 use crate::toml_values::in_order;
 use std::fmt::Display;
 use std::ops::{Range, RangeInclusive};
@@ -15,10 +16,11 @@ pub struct Located<T> {
     pub span: Range<usize>,
 }
 
-/// The file, and the parameters that its texts can contain.
+/// The file, the files that it names, and the parameters that its texts can contain.
 #[derive(Clone, Copy)]
 pub struct FileContext<'a> {
     pub source: &'a SourceText,
+    pub files: &'a SiblingFiles,
     pub parameters: &'a Parameters,
 }
 

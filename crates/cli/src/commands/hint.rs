@@ -6,7 +6,7 @@ use crate::failure::Failure;
 use crate::output::{self, print_status};
 use crate::{open_home, prompt_arg};
 use longhaul_core::Workflow;
-use longhaul_store::{Journal, WorkflowDir};
+use longhaul_store::{Journal, WorkflowDir, WorkflowSource};
 use longhaul_workflow::WorkflowFile;
 
 pub fn hint(global: &GlobalArgs, args: &HintArgs) -> Result<u8, Failure> {
@@ -15,7 +15,8 @@ pub fn hint(global: &GlobalArgs, args: &HintArgs) -> Result<u8, Failure> {
     let text = prompt_arg::read(Some(&args.text), None)?;
     let id = dir.id();
     let plan = dir.plan()?;
-    let file = WorkflowFile::parse(&plan.file.text, plan.file.path.as_path(), &plan.parameters)?;
+    let WorkflowSource { path, text: workflow, files } = &plan.file;
+    let file = WorkflowFile::parse_with_files(workflow, path.as_path(), &plan.parameters, files)?;
     if !file.phases().iter().any(|phase| phase.prompt.uses_hints()) {
         return Err(Failure::usage(
             format!("workflow {id} cannot receive hints: none of its prompts uses `hints`"),

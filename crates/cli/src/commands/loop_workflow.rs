@@ -28,6 +28,7 @@ use longhaul_store::{Home, WorkflowSource};
 use longhaul_workflow::{BUILTINS, LoopOptions, WorkflowFile, WorkflowFileError, builtin};
 use phase_run::{PhaseRuns, TypedFlags};
 use std::fs;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// Enough for the parts of a run that are no agent: a build or a test of the project.
@@ -85,7 +86,7 @@ fn prepare(args: &LoopArgs, typed: &TypedFlags, project_dir: PathBuf) -> Result<
         parameters,
         focus: args.focus.clone(),
         memory_reserve: args.memory_reserve.or(file.memory_reserve()).unwrap_or(MEMORY_RESERVE_BYTES),
-        file: source,
+        file: WorkflowSource { files: file.files().clone(), ..source },
         policy,
         runs,
         origins,
@@ -105,7 +106,7 @@ fn project_dir(path: Option<&Path>) -> Result<PathBuf, Failure> {
 fn read_source(path: &Path) -> Result<WorkflowSource, Failure> {
     let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     match fs::read_to_string(path) {
-        Ok(text) => Ok(WorkflowSource { path: absolute.into(), text }),
+        Ok(text) => Ok(WorkflowSource { path: absolute.into(), text, files: BTreeMap::new() }),
         Err(error) => {
             let name = path.to_string_lossy();
             if let Some(text) = builtin(&name).filter(|_| error.kind() == std::io::ErrorKind::NotFound) {
@@ -113,6 +114,7 @@ fn read_source(path: &Path) -> Result<WorkflowSource, Failure> {
                     path: PathBuf::from(name.as_ref()).into(),
                     text: text.to_owned(),
                 });
+                    files: BTreeMap::new(),
             }
             let names: Vec<&str> = BUILTINS.iter().map(|(name, _)| *name).collect();
             Err(Failure::usage(

@@ -13,7 +13,9 @@ use crate::live::{RunMarker, random_seed};
 use crate::recover::{EXIT_POLL_INTERVAL, EXIT_POLLS_MAX, orphans, supervision_of};
 use jiff::Zoned;
 use longhaul_core::{CancelSource, Moment, Workflow, WorkflowEvent, WorkflowPolicy, WorkflowRecord};
-use longhaul_store::{Home, Journal, LoadedJournal, NewWorkflow, StoreError, WorkflowDir, WorkflowPlan};
+use longhaul_store::{
+    Home, Journal, LoadedJournal, NewWorkflow, StoreError, WorkflowDir, WorkflowPlan, WorkflowSource,
+};
 use longhaul_workflow::WorkflowFile;
 use std::path::Path;
 use std::sync::Arc;
@@ -55,7 +57,7 @@ pub(super) async fn open(
             (dir, plan, journal, loaded, WorkflowEvent::Reopened { limits, iterations_max })
         }
     };
-    let file = WorkflowFile::parse(&plan.file.text, plan.file.path.as_path(), &plan.parameters)?;
+    let file = parse(&plan.file, &plan.parameters)?;
     let worktrees = needs_worktrees(&plan.policy)
         .then(|| Worktrees::open(plan.project_dir.as_path(), home.path(), &dir).map(Arc::new))
         .transpose()?;
@@ -120,6 +122,8 @@ fn create(
     home: &Home,
     request: WorkflowRequest,
 ) -> Result<(WorkflowDir, WorkflowPlan, Journal<WorkflowRecord>), WorkflowError> {
+    // The files that it names are read now, and never again.
+    let files = parse(&request.file, &request.parameters)?.files().clone();
     let now = Zoned::now();
     let started_at = Moment(now.timestamp().as_millisecond() as u64);
     let _lock = home.lock_project(&request.project_dir, None)?;
@@ -143,7 +147,7 @@ fn create(
         started_at: started_at.into(),
         name,
         project_dir: project_dir.into(),
-        file,
+        file: WorkflowSource { files, ..file },
         parameters,
         focus,
         policy,
@@ -155,6 +159,11 @@ fn create(
     };
     let NewWorkflow { dir, journal } = home.create_workflow(&now.date(), random_seed(), &plan)?;
     Ok((dir, plan, journal))
+}
+
+fn parse(source: &WorkflowSource, parameters: &[(String, String)]) -> Result<WorkflowFile, WorkflowError> {
+    let WorkflowSource { path, text, files } = source;
+    Ok(WorkflowFile::parse_with_files(text, path.as_path(), parameters, files)?)
 }
 
 fn needs_worktrees(policy: &WorkflowPolicy) -> bool {

@@ -9,8 +9,10 @@ use crate::error::SourceText;
 use crate::order::order;
 use crate::parameters::Parameters;
 use crate::reader::{FileContext, Located, TableReader};
+use crate::sibling_files::SiblingFiles;
 use crate::{ItemSource, PhaseFile, WorkflowFileError};
 use longhaul_core::{Span, Usd, WorkflowLimits, parse_bytes, parse_dollars, parse_duration};
+use std::collections::BTreeMap;
 use std::path::Path;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -49,6 +51,21 @@ impl WorkflowFile {
         path: &Path,
         settings: &[(String, String)],
     ) -> Result<WorkflowFile, WorkflowFileError> {
+        WorkflowFile::parse_with_files(text, path, settings, &BTreeMap::new())
+    }
+
+    /// Parses a workflow file with [texts](WorkflowFile::files) of files that were read before. Only files without
+    /// a text are read.
+    ///
+    /// # Errors
+    ///
+    /// As [`parse`](WorkflowFile::parse).
+    pub fn parse_with_files(
+        text: &str,
+        path: &Path,
+        settings: &[(String, String)],
+        files: &BTreeMap<String, String>,
+    ) -> Result<WorkflowFile, WorkflowFileError> {
         if text.len() > FILE_BYTES_MAX {
             let message = format!("cannot read {}: it is larger than 1 MiB", path.display());
             return Err(WorkflowFileError::new(message, "keep long prompts in files: `prompt_file = \"…\"`"));
@@ -60,7 +77,8 @@ impl WorkflowFile {
             source.error(span, message, "write TOML: `key = value`, with strings in quotes")
         })?;
         let parameters = Parameters::parse(&source, root.get_ref().get("parameters"), settings)?;
-        let file = FileContext { source: &source, parameters: &parameters };
+        let files = SiblingFiles::new(files);
+        let file = FileContext { source: &source, files: &files, parameters: &parameters };
         let root = TableReader::new(file, "the file", root.get_ref(), 0..0).with_keys(&KEYS)?;
         let tables = phase_tables(&root)?;
         let names = phase_names(&tables)?;
@@ -82,6 +100,7 @@ impl WorkflowFile {
             archon_files: project_path(&root, "archon_files")?,
             parameters: parameters.clone(),
             source: source.clone(),
+            files: files.texts(),
         };
         workflow.sort_phases(&tables)?;
         Ok(workflow)

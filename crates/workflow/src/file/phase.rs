@@ -10,8 +10,6 @@ use crate::template::{PromptScope, template_lines};
 use crate::toml_values::{plain_value, to_json};
 use crate::{ItemSource, PromptTemplate, ResultSchema, WorkflowFileError};
 use longhaul_core::{Span, Usd, parse_dollars, parse_duration};
-use std::fs;
-use std::path::{Path, PathBuf};
 
 pub const PHASE_KEYS: [&str; 13] = [
     "name",
@@ -30,8 +28,6 @@ pub const PHASE_KEYS: [&str; 13] = [
 ];
 /// Each run is an agent with about 200 MB of memory, so that more is a typing error.
 pub const PARALLEL_MAX: u32 = 1000;
-/// Size limit of `prompt_file` and `schema_file`: more than any context window holds.
-const FILE_BYTES_MAX: u64 = 1 << 20;
 
 pub fn parse_phase(table: &TableReader<'_>, names: &PhaseNames) -> Result<PhaseFile, WorkflowFileError> {
     let source = table.file.source;
@@ -96,7 +92,7 @@ fn prompt(
             scope.check(value, source.clone(), lines)
         }
         (None, Some(file)) => {
-            let (path, text) = read_sibling(source, &file)?;
+            let (path, text) = table.file.files.read(source, &file.value, &file.span)?;
             if text.trim().is_empty() {
                 let message = format!("{} is empty", path.display());
                 return Err(source.error(file.span, message, "write the prompt into it"));
@@ -137,7 +133,7 @@ fn schema(table: &TableReader<'_>) -> Result<Option<ResultSchema>, WorkflowFileE
         (None, None) => return Ok(None),
         (Some(value), None) => (to_json(plain_value(source, value)?), table.key_span("schema")),
         (None, Some(file)) => {
-            let (path, text) = read_sibling(source, &file)?;
+            let (path, text) = table.file.files.read(source, &file.value, &file.span)?;
             let value = serde_json::from_str(&text).map_err(|error| {
                 let message = format!("{} is not JSON: {error}", path.display());
                 source.error(
@@ -169,24 +165,6 @@ fn isolation(table: &TableReader<'_>) -> Result<Isolation, WorkflowFileError> {
     };
     let isolation = table.parsed_text("isolation", hint, parse)?;
     Ok(isolation.map_or(Isolation::None, |isolation| isolation.value))
-}
-
-/// Reads a file that the workflow file names, relative to its directory.
-fn read_sibling(source: &SourceText, file: &Located<String>) -> Result<(PathBuf, String), WorkflowFileError> {
-    let path = source.path.parent().unwrap_or(Path::new("")).join(&file.value);
-    let read = || match fs::metadata(&path)? {
-        metadata if !metadata.is_file() => Err(std::io::Error::other("it is not a regular file")),
-        metadata if metadata.len() > FILE_BYTES_MAX => Err(std::io::Error::other("it is larger than 1 MiB")),
-        _ => fs::read_to_string(&path),
-    };
-    match read() {
-        Ok(text) => Ok((path, text)),
-        Err(error) => {
-            let message = format!("{}: {error}", path.display());
-            let hint = "the path is relative to the directory of the workflow file";
-            Err(source.error(file.span.clone(), message, hint))
-        }
-    }
 }
 
 /// Replaces the parameters in each text of a value.

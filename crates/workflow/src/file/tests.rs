@@ -253,6 +253,13 @@ fn prompts_and_schemas_can_be_files() {
     };
     let workflow = read("prompt_file = \"plan.md\"\nschema_file = \"schema.json\"").expect("a workflow");
     assert!(workflow.phases()[0].schema.is_some());
+    let stored: Vec<(&str, &str)> =
+        workflow.files().iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
+    assert_eq!(stored, [("plan.md", "Plan\n{{ iteration }}\n"), ("schema.json", "{ \"type\": \"object\" }")]);
+    // A stored text is used although its file does not exist.
+    let files = [("gone.md".to_owned(), "Plan again".to_owned())].into();
+    let text = "[[phase]]\nname = \"plan\"\nprompt_file = \"gone.md\"\n";
+    WorkflowFile::parse_with_files(text, &path, &[], &files).expect("a workflow");
     let errors: Vec<String> = [
         "prompt_file = \"none.md\"",
         "prompt_file = \"empty.md\"",

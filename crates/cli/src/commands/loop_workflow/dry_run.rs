@@ -6,6 +6,7 @@ use crate::failure::Failure;
 use crate::output;
 use longhaul::workflow::WorkflowRequest;
 use longhaul_core::WorkflowPolicy;
+use longhaul_store::WorkflowSource;
 use longhaul_workflow::archon::assignment;
 use longhaul_workflow::{ItemSource, PhaseFile, PromptContext, WorkflowFile};
 use serde::Serialize;
@@ -65,7 +66,8 @@ impl ValidateOutput {
 
 /// Prints what a workflow would do.
 pub fn print(request: &WorkflowRequest, global: &GlobalArgs) -> Result<u8, Failure> {
-    let file = WorkflowFile::parse(&request.file.text, request.file.path.as_path(), &request.parameters)?;
+    let WorkflowSource { path, text: workflow, files } = &request.file;
+    let file = WorkflowFile::parse_with_files(workflow, path.as_path(), &request.parameters, files)?;
     let phases = file.phases().iter().zip(&request.runs).zip(&request.origins);
     let phases = phases.map(|((phase, run), changed)| {
         let (prompt, reason) = match prompt(request, &file, phase) {

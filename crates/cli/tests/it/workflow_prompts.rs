@@ -1,0 +1,154 @@
+//! What reaches the prompts of a workflow: its files, the focus and hints, also across a crash.
+
+use crate::call::wait_until;
+use crate::harness::{LONGHAUL, Stage};
+use crate::server::Server;
+use crate::workflows::{envelope, only_workflow, run_loop};
+use std::collections::BTreeMap;
+use std::fs;
+
+/// Returns the iteration and the prompt of each run of a phase, oldest first.
+fn prompts(stage: &Stage, phase: &str) -> Vec<(u32, String)> {
+    let plans = stage.runs().into_iter().rev().map(|run| run.plan().expect("a plan"));
+    let of_phase = plans.filter_map(|plan| {
+        let position = plan.workflow?;
+        (position.phase == phase).then_some((position.iteration, plan.spec.prompt))
+    });
+    of_phase.collect()
+}
+
+#[test]
+fn only_one_phase_runs_with_the_focus_in_its_prompt() {
+    let file = r#"
+start_gap = "none"
+[[phase]]
+name = "plan"
+prompt = "Make a plan{% if focus %} only for {{ focus }}{% endif %}."
+[[phase]]
+name = "prove"
+needs = ["plan"]
+prompt = "Prove it{% if focus %} only for {{ focus }}{% endif %}."
+"#;
+    let script = "I continue.\n? Make a plan\nPlanned.\n? Prove\nProved.\n";
+    let (stage, server) = (Stage::new(), Server::start(script));
+    let output = run_loop(&stage, &server, file, &["--only", "prove", "--focus", "the lemma"]).output();
+    let envelope = envelope(&output, 0);
+    let phases = &envelope["workflow"]["phases"];
+    assert_eq!([&phases[0]["status"], &phases[1]["status"]], ["skipped", "done"], "{envelope}");
+    assert_eq!(prompts(&stage, "plan"), []);
+    assert_eq!(prompts(&stage, "prove"), [(1, "Prove it only for the lemma.".to_owned())]);
+    assert_eq!(stage.runs().len(), 1);
+    let wrong = run_loop(&stage, &server, file, &["--only", "review"]).output();
+    assert_eq!(wrong.code, 2, "{wrong:?}");
+    wrong.assert_error(&["review", "plan"]);
+}
+
+#[test]
+fn files_of_a_workflow_are_read_only_at_its_start() {
+    let file = r#"
+start_gap = "none"
+[[phase]]
+name = "slow"
+prompt_file = "slow.md"
+[[phase]]
+name = "rest"
+needs = ["slow"]
+prompt_file = "rest.md"
+schema_file = "rest.json"
+[[phase]]
+name = "last"
+needs = ["rest"]
+prompt = "Do the last step.{% for hint in hints %} Hint: {{ hint }}{% endfor %}"
+"#;
+    let script = "
+I continue.
+? Work slowly
+I start.
+$ touch started; for i in $(seq 200); do test -e go && exit 0; sleep 0.1; done
+Done.
+? Do the rest
+{\"complete\": true}
+? Do the last
+Done.
+";
+    let (stage, server) = (Stage::new(), Server::start(script));
+    stage.file("slow.md", "Work slowly.");
+    let rest = stage.file("rest.md", "Do the rest.");
+    let schema = stage.file("rest.json", r#"{"type": "object", "required": ["complete"]}"#);
+    let running = run_loop(&stage, &server, file, &[]).start();
+    wait_until("the tool runs", || stage.work().join("started").exists());
+    running.kill();
+    fs::write(rest, "Do something else in phase {{ nowhere }}.").expect("the file is written");
+    fs::remove_file(schema).expect("the file exists");
+    fs::write(stage.work().join("go"), "").expect("the file is written");
+    let id = only_workflow(&stage).id().to_string();
+    let hinted = stage.longhaul(["hint", &id, "be brief"]).output();
+    assert_eq!(hinted.code, 0, "{hinted:?}");
+    envelope(&stage.longhaul(["recover", &id]).against(&server).output(), 0);
+    assert_eq!(prompts(&stage, "rest"), [(1, "Do the rest.".to_owned())]);
+    assert_eq!(prompts(&stage, "last"), [(1, "Do the last step. Hint: be brief".to_owned())]);
+    let result = only_workflow(&stage).result(1, "rest", 0).expect("it can be read").expect("a result");
+    assert_eq!(result.value, Some(serde_json::json!({"complete": true})));
+}
+
+/// A phase that repeats until a file has three lines.
+const STEPS: &str = r#"
+start_gap = "none"
+[repeat]
+iterations = 5
+until = { command = "test $(cat steps | wc -l) -ge 3" }
+[[phase]]
+name = "work"
+prompt = "Take a step.{% for hint in hints %} Hint: {{ hint }}.{% endfor %}"
+"#;
+
+/// The user gives a hint while the first run works.
+fn hinting_script() -> String {
+    format!(
+        "
+I continue.
+? Take a step
+I take it.
+$ test -e hinted || {{ '{LONGHAUL}' hint @ 'mind the gap' && touch hinted; }}; echo step >> steps
+One step is taken.
+"
+    )
+}
+
+#[test]
+fn hint_reaches_the_next_phase_once_wherever_the_workflow_is_killed() {
+    let whole = {
+        let (stage, server) = (Stage::new(), Server::start(&hinting_script()));
+        let log = stage.folder().join("points");
+        let call = run_loop(&stage, &server, STEPS, &[]).env("LONGHAUL_FAILPOINT_LOG", &log);
+        envelope(&call.output(), 0);
+        assert_hinted_once(&stage, "without a kill");
+        fs::read_to_string(&log).expect("points are logged").lines().count()
+    };
+    let mut kills: BTreeMap<bool, u32> = BTreeMap::new();
+    for point in (1..=whole).step_by((whole / 14).max(1)) {
+        let (stage, server) = (Stage::new(), Server::start(&hinting_script()));
+        let call = run_loop(&stage, &server, STEPS, &[]);
+        let killed =
+            call.env("LONGHAUL_FAILPOINT", format!("supervisor@{point}")).start().output_unless_killed();
+        if killed.is_some() || stage.workflows().is_empty() {
+            continue;
+        }
+        let has_received = prompts(&stage, "work").iter().any(|(_, prompt)| prompt.contains("mind the gap"));
+        *kills.entry(has_received).or_default() += 1;
+        let recovered = stage.longhaul(["recover", "@"]).against(&server).output();
+        envelope(&recovered, 0);
+        assert_hinted_once(&stage, &format!("at point {point}"));
+    }
+    // Before a phase received the hint, and after it.
+    assert!(kills.len() == 2 && kills.values().all(|count| *count >= 3), "{kills:?} of {whole} points");
+}
+
+/// Asserts that only the run after the one that gave the hint received it.
+fn assert_hinted_once(stage: &Stage, title: &str) {
+    let prompts = prompts(stage, "work");
+    let hinted: Vec<u32> =
+        prompts.iter().filter(|(_, prompt)| prompt.contains("mind the gap")).map(|(at, _)| *at).collect();
+    assert_eq!(hinted, [2], "{title}: {prompts:?}");
+    assert_eq!(only_workflow(stage).pending_hints().expect("hints can be read"), [], "{title}");
+}
