@@ -39,7 +39,7 @@ pub struct WorkflowStatus {
     pub time_limit_ms: Option<Span>,
     /// When the workflow next acts without an event.
     pub deadline_at: Option<Rfc3339>,
-    /// Reason for that.
+    /// Reason for that: `start_gap`, `memory` (the next run waits until more is available), `park` or `time`.
     pub deadline: Option<String>,
     /// PID of the supervisor.
     pub supervisor_pid: u32,
@@ -53,7 +53,7 @@ pub struct WorkflowStatus {
 pub struct PhaseReport {
     /// Name of the phase.
     pub name: String,
-    /// `pending`, `running`, `skipped` or the outcome's word.
+    /// `pending`, `running`, `skipped`, `stopped` (the workflow finished before its last run) or the outcome's word.
     pub status: String,
     /// Runs of the phase, in the order of its items.
     pub items: Vec<ItemReport>,
@@ -108,6 +108,7 @@ impl WorkflowStatus {
             let shown = state.phases.get(index);
             let status = match state.phase_status(policy, index) {
                 PhaseStatus::Pending => "pending",
+                PhaseStatus::Running if outcome.is_some() => "stopped",
                 PhaseStatus::Running => "running",
                 PhaseStatus::Skipped => "skipped",
                 PhaseStatus::Ended => {
@@ -176,8 +177,14 @@ fn status_word(
         (WorkflowStage::Suspended { .. }, None) => OutcomeKind::Suspended.as_str(),
         (WorkflowStage::New | WorkflowStage::Running | WorkflowStage::Finished { .. }, None) => {
             match deadline.map(|deadline| deadline.kind) {
-                Some(WorkflowDeadlineKind::Park | WorkflowDeadlineKind::Memory) => "waiting",
-                Some(WorkflowDeadlineKind::StartGap | WorkflowDeadlineKind::Time) | None => "running",
+                Some(WorkflowDeadlineKind::Park) => "waiting",
+                // Another run works meanwhile.
+                Some(
+                    WorkflowDeadlineKind::Memory
+                    | WorkflowDeadlineKind::StartGap
+                    | WorkflowDeadlineKind::Time,
+                )
+                | None => "running",
             }
         }
     }

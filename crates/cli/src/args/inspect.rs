@@ -45,7 +45,7 @@ pub struct StatusArgs {
     /// A workflow: id prefix, name, or `@` for the latest one [default: everything unfinished]
     #[arg(value_name = "WORKFLOW", conflicts_with = "watch")]
     pub workflow: Option<String>,
-    /// Show each run live, in up to five lines, until Ctrl-C
+    /// Show each workflow and each run live, until Ctrl-C
     #[arg(long)]
     pub watch: bool,
 }

@@ -8,12 +8,13 @@ mod progress;
 mod supervise;
 mod targets;
 
+pub use board::NEXT_WAITS_FOR_MEMORY;
 #[cfg(test)]
 pub use dry_run::LoopDryRun;
 pub use dry_run::ValidateOutput;
 #[cfg(test)]
 pub use envelope::WorkflowEnvelope;
-pub use envelope::{phase_lines, print_end};
+pub use envelope::{RunLines, phase_lines, print_end};
 #[cfg(test)]
 pub use progress::WorkflowLine;
 pub use supervise::{find, supervise_and_print};
@@ -27,8 +28,8 @@ use longhaul::workflow::{WorkflowRequest, WorkflowStart, check_worktrees, recove
 use longhaul_store::{Home, WorkflowSource};
 use longhaul_workflow::{BUILTINS, LoopOptions, WorkflowFile, WorkflowFileError, builtin};
 use phase_run::{PhaseRuns, TypedFlags};
-use std::fs;
 use std::collections::BTreeMap;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Enough for the parts of a run that are no agent: a build or a test of the project.
@@ -113,8 +114,8 @@ fn read_source(path: &Path) -> Result<WorkflowSource, Failure> {
                 return Ok(WorkflowSource {
                     path: PathBuf::from(name.as_ref()).into(),
                     text: text.to_owned(),
-                });
                     files: BTreeMap::new(),
+                });
             }
             let names: Vec<&str> = BUILTINS.iter().map(|(name, _)| *name).collect();
             Err(Failure::usage(

@@ -2,7 +2,7 @@
 
 mod watch;
 
-use super::loop_workflow;
+use super::loop_workflow::{self, RunLines};
 use super::runs::{Row, RowState, activity, table};
 use crate::args::{GlobalArgs, OutputFormat, StatusArgs};
 use crate::failure::Failure;
@@ -10,7 +10,7 @@ use crate::output::color::Colors;
 use crate::output::pager::page;
 use crate::output::time::future_time;
 use crate::{open_home, open_ledger, output};
-use longhaul_core::OutcomeKind;
+use longhaul_core::{OutcomeKind, WorkflowDeadlineKind};
 use longhaul_store::{Home, Journal, RunFilter, RunState, WorkflowDir, WorkflowStatus};
 use serde::Serialize;
 
@@ -130,16 +130,27 @@ fn workflow_status(dir: &WorkflowDir) -> Option<WorkflowStatus> {
 
 /// Renders a workflow with its phases and runs.
 fn tree(status: &WorkflowStatus, colors: Colors) -> String {
-    let until = status.deadline_at.filter(|_| status.status == "waiting");
-    let until = until.map_or_else(String::new, |at| format!(" until {}", future_time(at.0)));
+    format!("{}\n{}", headline(status), loop_workflow::phase_lines(status, RunLines::Shown, colors))
+}
+
+/// `workflow kxhfgg: running, iteration 2 of 10, $3.45`.
+fn headline(status: &WorkflowStatus) -> String {
+    let until = match status.deadline_at {
+        Some(at) if status.status == "waiting" => format!(" until {}", future_time(at.0)),
+        _ if status.deadline.as_deref() == Some(WorkflowDeadlineKind::Memory.as_str())
+            && status.status == "running" =>
+        {
+            loop_workflow::NEXT_WAITS_FOR_MEMORY.to_owned()
+        }
+        Some(_) | None => String::new(),
+    };
     format!(
-        "workflow {}: {}{until}, iteration {} of {}, ${:.2}\n{}",
+        "workflow {}: {}{until}, iteration {} of {}, ${:.2}",
         status.workflow_id,
         status.status,
         status.iteration,
         status.iterations_max,
-        status.total_cost_usd.0.as_dollars(),
-        loop_workflow::phase_lines(status, colors)
+        status.total_cost_usd.0.as_dollars()
     )
 }
 

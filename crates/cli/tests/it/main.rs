@@ -86,6 +86,7 @@ mod unreadable;
 mod variables;
 mod why;
 mod workflow_inspecting;
+mod workflow_limits;
 mod workflow_prompts;
 mod workflows;
 mod workspace_diffs;

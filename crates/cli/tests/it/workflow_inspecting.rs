@@ -138,6 +138,9 @@ fn gc_removes_a_workflow_only_as_a_whole() {
     // It has no supervisor any more.
     running.signal(Signal::TERM);
     envelope(&running.output(), 143);
+    // A workflow continues its runs.
+    let runs = json(&stage.longhaul(["runs", "--json"]).output());
+    assert_eq!(runs["runs"][0]["next"], format!("longhaul recover {}", dir.id()), "{runs}");
     assert_eq!(gc(&["--keep-last", "0"])["workflows"].as_array().map(Vec::len), Some(0));
     let next = json(&stage.longhaul(["why", "@", "--json"]).output());
     assert_eq!(next["next"]["commands"][0], format!("longhaul recover {}", dir.id()), "{next}");
@@ -175,9 +178,25 @@ fn terminal_shows_the_live_runs_of_a_workflow_and_of_an_attached_one() {
     let view = &rows[view.expect("the state is shown")..];
     assert!(view[1].starts_with("  quick done, slow 0 of 2 done"), "{rows:?}");
     assert!(view[2].starts_with(&format!("  {id}-1-slow-1 (one): $")), "{rows:?}");
+    let watch = ["status", "--watch"].map(str::to_owned);
+    let mut watching = Terminal::start(&stage, &server, &watch, (100, 30));
+    wait_until("the runs are watched", || watching.shows("Bash: test -e go"));
+    let rows = watching.rows();
+    let tree =
+        rows.iter().position(|row| row.starts_with(&format!("workflow {id}: running, iteration 1 of 1")));
+    let tree = &rows[tree.expect("the workflow is shown")..];
+    assert!(tree[1].starts_with("  quick            done, $"), "{rows:?}");
+    assert!(tree[2].starts_with("  slow             running, 2 runs, $"), "{rows:?}");
+    // Each run belongs to its workflow.
+    let runs = json(&stage.longhaul(["runs", "--json"]).output());
+    let position = &runs["runs"][0]["workflow"];
+    assert_eq!((&position["id"], &position["phase"]), (&id.as_str().into(), &"slow".into()), "{runs}");
     fs::write(stage.work().join("go"), "").expect("the file is written");
     envelope(&running.output(), 0);
     assert_eq!(terminal.wait(), Some(0));
+    wait_until("the end is shown", || watching.shows(&format!("workflow {id}: done, iteration 1 of 1")));
+    watching.signal(Signal::INT);
+    assert_eq!(watching.wait(), Some(130));
     let rows = terminal.rows();
     assert!(!terminal.shows("): working, "), "{rows:?}");
     assert!(terminal.shows("slow: done, 2 of 2 runs done"), "{rows:?}");

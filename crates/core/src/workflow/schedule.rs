@@ -221,7 +221,10 @@ impl Workflow {
         let is_due = match self.observations.memory {
             Memory::Unknown => true,
             Memory::Measuring => false,
-            Memory::Short { at: since } => at < since || at >= since + MEMORY_INTERVAL,
+            Memory::Short { at: since } => {
+                let has_live = self.state.live().next().is_some();
+                !has_live || at < since || at >= since + MEMORY_INTERVAL
+            }
         };
         if is_due && self.has_gap_passed(policy, at) {
             self.observations.memory = Memory::Measuring;

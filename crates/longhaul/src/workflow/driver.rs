@@ -14,7 +14,7 @@ use crate::{Canceller, Environment, RunError, RunRequest, SuperviseError};
 use longhaul_agent::EditPaths;
 use longhaul_core::{
     CancelSource, ItemState, Moment, Outcome, OutcomeKind, RunEnd, RunId, RunKey, RunShare, Workflow,
-    WorkflowAction, WorkflowEvent, WorkflowRecord,
+    WorkflowAction, WorkflowDeadlineKind, WorkflowEvent, WorkflowRecord,
 };
 use longhaul_store::{
     Home, Journal, Placement, StoreError, WorkflowDir, WorkflowPlan, WorkflowPosition, WorkflowResult,
@@ -67,6 +67,8 @@ pub(super) struct Live {
     warnings: (mpsc::UnboundedSender<String>, mpsc::UnboundedReceiver<String>),
     waits: (mpsc::UnboundedSender<RunWait>, mpsc::UnboundedReceiver<RunWait>),
     events: VecDeque<WorkflowEvent>,
+    /// Available memory when it last did not suffice for another run, in bytes.
+    short_memory: u64,
 }
 
 impl Live {
@@ -80,6 +82,7 @@ impl Live {
             warnings: mpsc::unbounded_channel(),
             waits: mpsc::unbounded_channel(),
             events: VecDeque::new(),
+            short_memory: 0,
         }
     }
 }
@@ -105,6 +108,7 @@ impl Driver<'_> {
         loop {
             failpoints::hit(Failpoint::EventTaken);
             let now = self.live.clock.now();
+            let is_memory_short = matches!(event, WorkflowEvent::MemoryMeasured { is_enough: false });
             let step = self.workflow.step(&self.plan.policy, now, event);
             if !step.records.is_empty() {
                 failpoints::hit(Failpoint::Stepped);
@@ -116,6 +120,9 @@ impl Driver<'_> {
                 }
                 self.write_archon_files(now.at, &step.records);
                 self.publish(now.at, &step.records);
+            }
+            if is_memory_short {
+                self.report_delay(now.at);
             }
             for action in step.actions {
                 if let WorkflowAction::Finish(outcome) = action {
@@ -145,15 +152,28 @@ impl Driver<'_> {
     /// Writes the status and informs the observer.
     fn publish(&mut self, at: Moment, records: &[WorkflowRecord]) {
         if self.workflow.state().outcome().is_none() {
-            // The status can be derived again.
-            let problem = |_: RunKey, run: &RunId| self.results.problem(run).cloned();
-            let (id, policy) = (self.dir.id(), &self.plan.policy);
-            let status = WorkflowStatus::new(id, &self.workflow, policy, problem, process::id(), at);
-            let _ = self.dir.write_status(&status);
+            self.write_status(at);
         }
         let view = WorkflowView { workflow: &self.workflow, policy: &self.plan.policy, at };
         self.observer.on_step(view, records);
         self.notifier.on_step(&self.dir, &self.plan, &self.workflow, records, at);
+    }
+
+    fn write_status(&self, at: Moment) {
+        let problem = |_: RunKey, run: &RunId| self.results.problem(run).cloned();
+        let (id, policy) = (self.dir.id(), &self.plan.policy);
+        let status = WorkflowStatus::new(id, &self.workflow, policy, problem, process::id(), at);
+        // The status can be derived again.
+        let _ = self.dir.write_status(&status);
+    }
+
+    /// Reports that the next run waits for memory, if it does: no record says so.
+    fn report_delay(&mut self, at: Moment) {
+        let deadline = self.workflow.deadline(&self.plan.policy);
+        if deadline.is_some_and(|deadline| deadline.kind == WorkflowDeadlineKind::Memory) {
+            self.write_status(at);
+            self.observer.on_memory_short(self.live.short_memory);
+        }
     }
 
     /// Publishes the outcome and notifies the user of it.
@@ -247,7 +267,7 @@ impl Driver<'_> {
         let available = available_bytes();
         let is_enough = available.is_none_or(|bytes| bytes >= self.plan.memory_reserve);
         if let Some(bytes) = available.filter(|_| !is_enough) {
-            self.observer.on_memory_short(bytes);
+            self.live.short_memory = bytes;
         }
         self.live.events.push_back(WorkflowEvent::MemoryMeasured { is_enough });
     }

@@ -33,7 +33,8 @@ pub trait WorkflowObserver {
     /// Called when a part of the workflow is left out or a file cannot be written. The workflow continues.
     fn on_warning(&mut self, _text: &str) {}
 
-    /// Called when a run waits because too little memory is available, with the available bytes.
+    /// Called when the next run waits because too little memory is available, with the available bytes, and again
+    /// every few seconds while it waits.
     fn on_memory_short(&mut self, _available: u64) {}
 
     /// Called after a notification command failed. This changes nothing else.

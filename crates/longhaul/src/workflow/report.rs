@@ -90,7 +90,11 @@ fn errors(
         errors.extend(failed.filter_map(|item| {
             let run = item.run.as_ref()?;
             let problem = item.problem.as_ref().map_or_else(String::new, |problem| format!(": {problem}"));
-            Some(format!("run {run} finished as {}{problem}", item.status))
+            Some(match item.status.as_str() {
+                "limited" => format!("run {run} used up its share of the budget"),
+                "parked" => format!("run {run} waits for its API"),
+                outcome => format!("run {run} finished as {outcome}{problem}"),
+            })
         }));
     }
     errors

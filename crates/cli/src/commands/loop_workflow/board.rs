@@ -7,13 +7,16 @@ use crate::output::envelope_text::fit;
 use crate::output::{phrases, time};
 use longhaul::workflow::WorkflowView;
 use longhaul_core::{
-    ItemState, ItemStatus, Moment, OutcomeKind, PhaseStatus, RunId, RunKey, Span, Usd, WorkflowStage,
+    ItemState, ItemStatus, Moment, OutcomeKind, PhaseStatus, RunId, RunKey, Span, Usd, WorkflowDeadlineKind,
+    WorkflowStage,
 };
 use longhaul_store::{Home, RunDir, Status};
 use std::collections::BTreeMap;
 
 // A frame of half a usual terminal, so that the lines above it stay readable.
 const LINES_MAX: usize = 12;
+/// Follows the state of a workflow.
+pub const NEXT_WAITS_FOR_MEMORY: &str = ", the next run waits for memory";
 // Reading the files of a run takes a moment, and its tool calls take seconds.
 const READ_EVERY: Span = Span::from_secs(2);
 
@@ -23,6 +26,8 @@ pub struct Board {
     /// `kxhfgg`, or `nightly (kxhfgg)`.
     label: String,
     state: &'static str,
+    /// Whether the next run waits until more memory is available.
+    waits_for_memory: bool,
     iteration: u32,
     iterations_max: u32,
     started_at: Moment,
@@ -58,6 +63,7 @@ impl Board {
             home,
             label: label.unwrap_or_else(|| workflow.to_string()),
             state: "starting",
+            waits_for_memory: false,
             iteration: 0,
             iterations_max: 0,
             started_at,
@@ -86,6 +92,9 @@ impl Board {
         };
         self.rows = active.map(row).collect();
         self.read.retain(|run, _| self.rows.iter().any(|row| row.run == *run));
+        let deadline = view.workflow.deadline(policy);
+        self.waits_for_memory =
+            deadline.is_some_and(|deadline| deadline.kind == WorkflowDeadlineKind::Memory);
         self.state = match state.stage {
             WorkflowStage::New | WorkflowStage::Running if state.stop.is_some() => "stopping",
             WorkflowStage::New | WorkflowStage::Running if state.live().next().is_some() => "working",
@@ -94,6 +103,11 @@ impl Board {
             WorkflowStage::Suspended { .. } => "suspended",
             WorkflowStage::Finished { .. } => "finished",
         };
+    }
+
+    /// Shows that the next run waits for memory, until a step changes that.
+    pub fn delay_for_memory(&mut self) {
+        self.waits_for_memory = true;
     }
 
     /// Returns the lines for a terminal of this size. Each fits. The files of the runs on the screen are read again
@@ -128,7 +142,8 @@ impl Board {
         let of_budget = self.budget.map_or_else(String::new, |usd| format!(" of {}", phrases::money(usd)));
         let wall = Span::from_secs(now.since(self.started_at).millis() / 1000);
         let cost = phrases::money(self.cost + self.live_cost());
-        format!("{}: {}{iteration}, {wall}, {cost}{of_budget}", self.label, self.state)
+        let delay = if self.waits_for_memory { NEXT_WAITS_FOR_MEMORY } else { "" };
+        format!("{}: {}{delay}{iteration}, {wall}, {cost}{of_budget}", self.label, self.state)
     }
 
     /// Returns what the runs on the screen used since their last end.

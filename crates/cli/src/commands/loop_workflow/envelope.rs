@@ -7,7 +7,7 @@ use crate::output::color::{Colors, Style};
 use crate::workflow_next_commands::next_commands;
 use longhaul::workflow::WorkflowReport;
 use longhaul_core::{Dollars, Outcome, OutcomeKind, Span};
-use longhaul_store::{PhaseReport, WorkflowStatus};
+use longhaul_store::{ItemReport, PhaseReport, WorkflowStatus};
 use serde::Serialize;
 
 /// The JSON output of `longhaul loop`. Keys are only ever added.
@@ -112,16 +112,23 @@ fn text(report: &WorkflowReport) -> String {
         status.iterations_max,
         dollars(status.total_cost_usd)
     );
-    text += &phase_lines(status, colors);
+    text += &phase_lines(status, RunLines::Shown, colors);
     text
 }
 
-/// Returns a line for each phase, and for each of its runs if it has items or the run is not done.
-pub fn phase_lines(status: &WorkflowStatus, colors: Colors) -> String {
+/// Whether a phase has lines for its runs.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum RunLines {
+    Shown,
+    Omitted,
+}
+
+/// Returns a line for each phase. With runs, also one for each run if the phase has items or the run is not done.
+pub fn phase_lines(status: &WorkflowStatus, runs: RunLines, colors: Colors) -> String {
     let mut text = String::new();
     for phase in &status.phases {
-        let runs = phase.items.iter().filter(|item| item.run.is_some()).count();
-        let of_runs = if runs > 1 { format!(", {runs} runs") } else { String::new() };
+        let count = phase.items.iter().filter(|item| item.run.is_some()).count();
+        let of_runs = if count > 1 { format!(", {count} runs") } else { String::new() };
         let cost: Dollars = Dollars(phase.items.iter().map(|item| item.total_cost_usd.0).sum());
         let word = colors.styled(&phase.status, status_style(&phase.status));
         text += &format!("  {:<16} {word}{of_runs}, {}\n", phase.name, dollars(cost));
@@ -130,7 +137,9 @@ pub fn phase_lines(status: &WorkflowStatus, colors: Colors) -> String {
         for note in problem.chain(deferred) {
             text += &format!("    {note}\n");
         }
-        for item in phase.items.iter().filter(|item| phase.items.len() > 1 || item.status != "done") {
+        let is_shown =
+            |item: &&ItemReport| runs == RunLines::Shown && (phase.items.len() > 1 || item.status != "done");
+        for item in phase.items.iter().filter(is_shown) {
             let Some(run) = &item.run else { continue };
             let name = item.item.as_ref().map_or_else(String::new, |name| format!("  {name}"));
             let problem = item.problem.as_ref().map_or_else(String::new, |problem| format!(": {problem}"));

@@ -167,9 +167,13 @@ impl WorkflowObserver for WorkflowProgress {
     }
 
     fn on_memory_short(&mut self, available: u64) {
+        if let Some(board) = &self.board {
+            board.lock().expect("no drawing panics").delay_for_memory();
+        }
         if !self.has_reported_memory {
             self.has_reported_memory = true;
-            let text = format!("waiting: only {} MB of memory are available", available / 1_000_000);
+            let text =
+                format!("the next run waits: only {} MB of memory are available", available / 1_000_000);
             self.line(output::now(), &text);
         }
     }

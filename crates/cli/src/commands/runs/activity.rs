@@ -13,10 +13,11 @@ const CALLS_MAX: usize = 16;
 
 /// Returns what a run does or waits for, or `None` if it is finished or unreadable.
 pub fn activity(row: &Row, now: Moment) -> Option<String> {
+    let next = row.next.as_deref().unwrap_or_default();
     let (text, attempt) = match (row.state, row.entry.until.map(|until| until.0)) {
         (RowState::Finished | RowState::Unreadable, _) => return None,
-        (RowState::Suspended, _) => return Some(format!("suspended: longhaul recover {}", row.entry.id)),
-        (RowState::Orphaned, _) => return Some(format!("no supervisor: longhaul recover {}", row.entry.id)),
+        (RowState::Suspended, _) => return Some(format!("suspended: {next}")),
+        (RowState::Orphaned, _) => return Some(format!("no supervisor: {next}")),
         (RowState::Waiting, until) => {
             (waiting(row, until.filter(|until| *until > now)), row.entry.attempts + 1)
         }

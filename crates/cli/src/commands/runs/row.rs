@@ -57,7 +57,11 @@ fn row_state(run: &LedgerRun) -> RowState {
 fn next(run: &LedgerRun, state: RowState) -> Option<String> {
     let id = &run.id;
     match state {
-        RowState::Suspended | RowState::Orphaned => Some(format!("longhaul recover {id}")),
+        // A workflow continues its runs.
+        RowState::Suspended | RowState::Orphaned => {
+            let id = run.workflow.as_ref().map_or(id, |position| &position.id);
+            Some(format!("longhaul recover {id}"))
+        }
         RowState::Unreadable => None,
         RowState::Running | RowState::Waiting => Some(format!("longhaul attach {id}")),
         RowState::Finished => match run.outcome? {

@@ -1,8 +1,10 @@
-//! `longhaul status --watch`: a live view of every unfinished run, until Ctrl-C. It changes nothing.
+//! `longhaul status --watch`: a live view of every unfinished workflow and run, until Ctrl-C. It changes nothing.
 
-use super::unfinished;
+use super::{headline, unfinished, workflow_status};
+use crate::commands::loop_workflow::{RunLines, phase_lines};
 use crate::commands::run::supervisor;
 use crate::failure::Failure;
+use crate::output::color::Colors;
 use crate::output::live::{self, LiveView, label};
 use crate::output::region::{self, Region};
 use crate::output::timeline_text::describe_outcome;
@@ -10,7 +12,7 @@ use crate::output::{self, envelope_text, phrases};
 use crate::{open_home, runtime, signals};
 use longhaul::{Observer, RunError, RunReport, RunStart, StepView, SuperviseError};
 use longhaul_core::{OutcomeKind, Step};
-use longhaul_store::{Home, Journal, RunDir};
+use longhaul_store::{Home, Journal, RunDir, WorkflowStatus};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
@@ -29,8 +31,16 @@ enum Watched {
     Unreadable(String),
 }
 
-/// The runs on the screen by directory, which sorts them by day.
-type Board = Arc<Mutex<BTreeMap<PathBuf, Watched>>>;
+/// The content of the screen.
+#[derive(Default)]
+struct BoardState {
+    /// Unfinished workflows, newest first.
+    workflows: Vec<WorkflowStatus>,
+    /// Runs by directory, which sorts them by day.
+    runs: BTreeMap<PathBuf, Watched>,
+}
+
+type Board = Arc<Mutex<BoardState>>;
 
 /// Runs the command and returns the exit code of the signal that ends it.
 pub fn watch() -> Result<u8, Failure> {
@@ -65,9 +75,10 @@ async fn follow_all(home: &Home, board: &Board, region: Option<&Region>) -> Resu
                 on_follow_end(board, region, &dir, followed);
             }
             _ = ticks.tick() => {
+                update_workflows(home, board, region)?;
                 for dir in dirs_to_follow(home, board)? {
                     let view = Box::new(LiveView::new(label(dir.id(), dir.path())));
-                    board.lock().expect("no drawing panics").insert(dir.path().to_owned(), Watched::Live(view));
+                    board.lock().expect("no drawing panics").runs.insert(dir.path().to_owned(), Watched::Live(view));
                     let mut watcher = Watcher { board: Arc::clone(board), dir: dir.path().to_owned() };
                     let supervisor = supervisor(home);
                     following.spawn_local(async move {
@@ -86,17 +97,37 @@ async fn follow_all(home: &Home, board: &Board, region: Option<&Region>) -> Resu
 fn dirs_to_follow(home: &Home, board: &Board) -> Result<Vec<RunDir>, Failure> {
     let rows = unfinished(home)?;
     let dirs: Vec<RunDir> = rows.iter().map(|row| row.entry.run_dir()).collect();
-    let mut board = board.lock().expect("no drawing panics");
-    board.retain(|path, watched| match watched {
+    let runs = &mut board.lock().expect("no drawing panics").runs;
+    runs.retain(|path, watched| match watched {
         Watched::Live(_) => true,
         Watched::Unsupervised(_) | Watched::Unreadable(_) => dirs.iter().any(|dir| dir.path() == path),
     });
-    let needs_follower = |dir: &RunDir| match board.get(dir.path()) {
+    let needs_follower = |dir: &RunDir| match runs.get(dir.path()) {
         None => true,
         Some(Watched::Live(_) | Watched::Unreadable(_)) => false,
         Some(Watched::Unsupervised(_)) => Journal::is_locked(&dir.journal_path()).unwrap_or(false),
     };
     Ok(dirs.into_iter().filter(needs_follower).collect())
+}
+
+/// Reads the unfinished workflows again, and reports those that finished.
+fn update_workflows(home: &Home, board: &Board, region: Option<&Region>) -> Result<(), Failure> {
+    let dirs = home.workflows_newest_first()?;
+    let statuses: Vec<WorkflowStatus> = dirs.iter().filter_map(workflow_status).collect();
+    let mut watched = board.lock().expect("no drawing panics");
+    let was_shown = |status: &WorkflowStatus| {
+        watched.workflows.iter().any(|shown| shown.workflow_id == status.workflow_id)
+    };
+    let is_finished = |status: &WorkflowStatus| status.returncode.is_some();
+    let (finished, unfinished): (Vec<_>, Vec<_>) = statuses.into_iter().partition(is_finished);
+    let finished: Vec<String> = finished.iter().filter(|status| was_shown(status)).map(headline).collect();
+    watched.workflows = unfinished;
+    // The drawing thread waits for the board.
+    drop(watched);
+    for text in finished {
+        region.iter().for_each(|region| region.print_above(|| output::print_status(&text)));
+    }
+    Ok(())
 }
 
 /// Removes a finished run from the board. A run that cannot be followed stays.
@@ -106,7 +137,10 @@ fn on_follow_end(
     dir: &RunDir,
     followed: Result<RunReport, RunError>,
 ) {
-    let (id, label) = (dir.id(), label(dir.id(), dir.path()));
+    let label = label(dir.id(), dir.path());
+    // A workflow continues its runs.
+    let position = dir.plan().ok().and_then(|plan| plan.workflow);
+    let id = position.as_ref().map_or(dir.id(), |position| &position.id);
     let unsupervised = |state: &str| {
         Watched::Unsupervised(format!("{label}: {state}; continue it with `longhaul recover {id}`"))
     };
@@ -114,17 +148,17 @@ fn on_follow_end(
     let path = dir.path().to_owned();
     match followed {
         Err(RunError::NotStarted(SuperviseError::Orphaned(_))) => {
-            watched.insert(path, unsupervised("no supervisor"));
+            watched.runs.insert(path, unsupervised("no supervisor"));
         }
         Err(error) => {
             let text = format!("{label}: {}", phrases::one_line(&error.to_string()));
-            watched.insert(path, Watched::Unreadable(text));
+            watched.runs.insert(path, Watched::Unreadable(text));
         }
         Ok(report) if report.outcome.kind == OutcomeKind::Suspended => {
-            watched.insert(path, unsupervised("suspended"));
+            watched.runs.insert(path, unsupervised("suspended"));
         }
         Ok(report) => {
-            watched.remove(&path);
+            watched.runs.remove(&path);
             // The drawing thread waits for the board.
             drop(watched);
             let (outcome, cost) =
@@ -135,16 +169,39 @@ fn on_follow_end(
     }
 }
 
-/// Returns the lines of all runs, newest first. Runs that do not fit are counted.
-fn frame(board: &BTreeMap<PathBuf, Watched>, width: usize, height: usize) -> Vec<String> {
-    if board.is_empty() {
+/// Returns the lines of all workflows, then those of all runs, both newest first. Runs that do not fit are counted.
+fn frame(board: &BoardState, width: usize, height: usize) -> Vec<String> {
+    if board.workflows.is_empty() && board.runs.is_empty() {
         return vec![envelope_text::fit("no unfinished runs; new runs appear here, Ctrl-C exits", width)];
     }
-    let is_crowded = board.len() > height;
-    let shown = if is_crowded { height.saturating_sub(1) } else { board.len() };
-    let lines_each = if is_crowded { 1 } else { height / board.len() };
+    // Half of the screen belongs to the runs.
+    let workflows_max = height.saturating_sub(board.runs.len().min(height / 2));
+    let mut lines = workflow_lines(&board.workflows, width);
+    lines.truncate(workflows_max);
+    lines.extend(run_lines(&board.runs, width, height - lines.len()));
+    lines
+}
+
+/// Returns a line for each workflow and each of its phases. Lines of their own show the live runs.
+fn workflow_lines(workflows: &[WorkflowStatus], width: usize) -> Vec<String> {
+    let text: String = workflows
+        .iter()
+        .map(|status| {
+            format!("{}\n{}", headline(status), phase_lines(status, RunLines::Omitted, Colors::plain()))
+        })
+        .collect();
+    text.lines().map(|line| envelope_text::fit(line, width)).collect()
+}
+
+fn run_lines(runs: &BTreeMap<PathBuf, Watched>, width: usize, height: usize) -> Vec<String> {
+    if runs.is_empty() {
+        return Vec::new();
+    }
+    let is_crowded = runs.len() > height;
+    let shown = if is_crowded { height.saturating_sub(1) } else { runs.len() };
+    let lines_each = if is_crowded { 1 } else { height / runs.len() };
     let mut lines = Vec::new();
-    for watched in board.values().rev().take(shown) {
+    for watched in runs.values().rev().take(shown) {
         match watched {
             Watched::Live(view) => {
                 lines.extend(live::colored_lines(view, output::now(), width).into_iter().take(lines_each));
@@ -155,10 +212,8 @@ fn frame(board: &BTreeMap<PathBuf, Watched>, width: usize, height: usize) -> Vec
         }
     }
     if is_crowded {
-        lines.push(envelope_text::fit(
-            &format!("and {} more; `longhaul status` lists them", board.len() - shown),
-            width,
-        ));
+        let more = format!("and {} more; `longhaul status` lists them", runs.len() - shown);
+        lines.push(envelope_text::fit(&more, width));
     }
     lines
 }
@@ -171,7 +226,7 @@ struct Watcher {
 impl Observer for Watcher {
     fn on_step(&mut self, view: StepView<'_>, _step: &Step) {
         let mut board = self.board.lock().expect("no drawing panics");
-        if let Some(Watched::Live(live)) = board.get_mut(&self.dir) {
+        if let Some(Watched::Live(live)) = board.runs.get_mut(&self.dir) {
             live.update(view, output::now());
         }
     }

@@ -1,0 +1,160 @@
+//! Limits over all runs of a workflow: its budget with parallel runs, also across a crash, and the memory reserve.
+
+use crate::call::{Output, wait_until};
+use crate::harness::Stage;
+use crate::own_script::billed;
+use crate::server::Server;
+use crate::workflows::{envelope, only_workflow, run_loop};
+use longhaul_drill::price;
+use serde_json::Value;
+use std::fs;
+
+const PARALLEL: u32 = 4;
+
+/// More work than the budget pays for, in runs that work at the same time.
+const COSTLY: &str = r#"
+start_gap = "none"
+max_parallel = 4
+budget = 0.06
+[[phase]]
+name = "work"
+fan_out = { command = "seq 12" }
+prompt = "Take some steps for {{ item }}."
+"#;
+
+/// Runs of eight steps.
+fn costly_script() -> String {
+    let step = "The next step.\n$ echo step >> steps; sleep 0.1\n";
+    format!("I save my work, and stop.\n? Take some steps\n{}All steps are taken.\n", step.repeat(8))
+}
+
+/// Asserts that the cost is at most the budget and a response of each run, and that all reports agree on it. The
+/// usage of `lost` responses reached no file, because their agents were killed.
+fn assert_within_budget(stage: &Stage, server: &Server, output: &Output, lost: u32, title: &str) {
+    let envelope = envelope(output, 21);
+    let cost = envelope["usage"]["total_cost_usd"].as_f64().expect("a cost");
+    let log = server.api.request_log();
+    let prices = log.billed().filter_map(|message| price(&message.model, &message.tokens));
+    let largest = prices.map(|price| price.dollars()).fold(0.0, f64::max);
+    let most = 0.06 + f64::from(PARALLEL) * largest;
+    let billed = billed(server);
+    assert!(billed <= most, "{title}: billed {billed}, at most {most}: {envelope}");
+    assert!(cost <= most, "{title}: {cost}, at most {most}: {envelope}");
+    assert_eq!(envelope["workflow"]["phases"][0]["status"], "stopped", "{title}: {envelope}");
+    let errors = envelope["errors"].to_string();
+    assert!(errors.contains("used up its share of the budget"), "{title}: {errors}");
+    // The budget is used, not just kept.
+    assert!(cost >= 0.03, "{title}: {envelope}");
+    let statuses = stage.runs().into_iter().map(|run| run.status().expect("a status"));
+    let sum: f64 = statuses.map(|status| status.total_cost_usd.0.as_dollars()).sum();
+    // The API bills fractions of a micro-dollar.
+    let is_same = |one: f64, other: f64| (one - other).abs() < 1e-4;
+    assert!(is_same(cost, sum), "{title}: {cost}, the runs cost {sum}: {envelope}");
+    let unknown = f64::from(lost) * largest;
+    assert!((cost - billed).abs() < unknown + 1e-4, "{title}: {cost}, billed {billed}: {envelope}");
+    let by_workflow = stage.longhaul(["cost", "--by", "workflow"]).output();
+    let by_workflow: Value = serde_json::from_str(&by_workflow.stdout).expect("an object is printed");
+    let group = &by_workflow["rows"][0];
+    assert_eq!(group["key"], envelope["workflow"]["id"], "{title}: {by_workflow}");
+    assert!(group["total_cost_usd"].as_f64().is_some_and(|all| is_same(cost, all)), "{title}: {by_workflow}");
+}
+
+#[test]
+fn budget_of_parallel_runs_is_exceeded_by_at_most_the_responses_in_flight() {
+    let (stage, server) = (Stage::new(), Server::start(&costly_script()));
+    let output = run_loop(&stage, &server, COSTLY, &[]).output();
+    assert_within_budget(&stage, &server, &output, 0, "without a kill");
+}
+
+/// Kills the supervisor after this many steps, and recovers the workflow.
+#[test]
+fn budget_holds_across_crashes() {
+    for kills in [&[2][..], &[20], &[10, 25]] {
+        let (stage, server) = (Stage::new(), Server::start(&costly_script()));
+        let mut running = run_loop(&stage, &server, COSTLY, &[]).start();
+        for steps in kills {
+            let taken = || {
+                let text = fs::read_to_string(stage.work().join("steps")).unwrap_or_default();
+                text.lines().count() >= *steps
+            };
+            wait_until("steps are taken", taken);
+            running.kill();
+            running = stage.longhaul(["recover", "@"]).against(&server).start();
+        }
+        assert_within_budget(&stage, &server, &running.output(), 0, &format!("killed after {kills:?} steps"));
+    }
+}
+
+/// Kills all processes: the supervisor, the agents and their tools.
+#[test]
+fn budget_holds_across_power_failures() {
+    for point in [40, 90, 150] {
+        let (stage, server) = (Stage::new(), Server::start(&costly_script()));
+        let call = run_loop(&stage, &server, COSTLY, &[]).env("LONGHAUL_FAILPOINT", format!("all@{point}"));
+        assert!(call.start().output_unless_killed().is_none(), "point {point} is never passed");
+        let output = stage.longhaul(["recover", "@"]).against(&server).output();
+        assert_within_budget(&stage, &server, &output, PARALLEL, &format!("all killed at point {point}"));
+    }
+}
+
+/// Two runs, of which the first works until a file exists.
+const TWO: &str = r#"
+start_gap = "none"
+max_parallel = 2
+[[phase]]
+name = "work"
+fan_out = { list = ["one", "two"] }
+prompt = "Work on {{ item }}."
+"#;
+
+const TWO_SCRIPT: &str = "
+I continue.
+? Work on
+I work.
+$ echo started >> started; for i in $(seq 200); do test -e go && exit 0; sleep 0.1; done
+Done.
+";
+
+fn starts(stage: &Stage) -> usize {
+    fs::read_to_string(stage.work().join("started")).unwrap_or_default().lines().count()
+}
+
+#[test]
+fn memory_reserve_delays_starts_while_a_run_is_live_and_says_so() {
+    let (stage, server) = (Stage::new(), Server::start(TWO_SCRIPT));
+    let running = run_loop(&stage, &server, TWO, &["--memory-reserve", "900 TB"]).start();
+    wait_until("the first run works", || starts(&stage) == 1);
+    let id = only_workflow(&stage).id().to_string();
+    let status = || {
+        let output = stage.longhaul(["status", &id]).output();
+        let status: Value = serde_json::from_str(&output.stdout).expect("an object is printed");
+        status["workflows"][0].clone()
+    };
+    wait_until("the status names the reason", || status()["deadline"] == "memory");
+    let shown = status();
+    let items = &shown["phases"][0]["items"];
+    assert_eq!([&items[0]["status"], &items[1]["status"]], ["running", "pending"], "{shown}");
+    assert_eq!(shown["status"], "running", "a run works: {shown}");
+    let text = stage.longhaul(["status", &id]).with_text_output().output().stdout;
+    assert!(text.contains("running, the next run waits for memory"), "{text}");
+    assert_eq!(stage.runs().len(), 1);
+    fs::write(stage.work().join("go"), "").expect("the file is written");
+    let output = running.output();
+    envelope(&output, 0);
+    assert_eq!(stage.runs().len(), 2);
+    // The first start never waits, because no run could free memory.
+    assert_eq!(output.stderr.matches("of memory are available").count(), 1, "{}", output.stderr);
+    let line = output.stderr.lines().find(|line| line.contains("of memory")).unwrap_or_default();
+    assert!(line.contains("the next run waits: only"), "{line}");
+}
+
+#[test]
+fn small_memory_reserve_delays_nothing() {
+    let (stage, server) = (Stage::new(), Server::start(TWO_SCRIPT));
+    let running = run_loop(&stage, &server, TWO, &["--memory-reserve", "1 MB"]).start();
+    wait_until("both runs work", || starts(&stage) == 2);
+    fs::write(stage.work().join("go"), "").expect("the file is written");
+    let output = running.output();
+    envelope(&output, 0);
+    assert!(!output.stderr.contains("memory"), "{}", output.stderr);
+}
