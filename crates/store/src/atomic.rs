@@ -95,21 +95,6 @@ impl Drop for TempFile {
     }
 }
 
-/// Removes temporary files that killed writers left below a directory. Files of live processes remain.
-pub(crate) fn clear(dir: &Path) {
-    // Errors are ignored: an entry that cannot be read or removed is only a hidden file.
-    for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
-        let is_dir = entry.file_type().is_ok_and(|file_type| file_type.is_dir());
-        match entry.file_name().to_str().and_then(writer_of) {
-            Some(pid) if has_exited(pid) && is_dir => drop(fs::remove_dir_all(entry.path())),
-            Some(pid) if has_exited(pid) => drop(fs::remove_file(entry.path())),
-            Some(_) => {}
-            None if is_dir => clear(&entry.path()),
-            None => {}
-        }
-    }
-}
-
 /// Removes temporary files that killed writers left for this path, and the database files that belong to
 /// them.
 pub(crate) fn clear_next_to(path: &Path) {

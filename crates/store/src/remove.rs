@@ -1,8 +1,9 @@
-//! Removes runs and workflows. A removed run disappears at once for every process, even if this one is killed meanwhile.
+//! Removes runs, workflows and leftovers. A removed run disappears at once for every process, even if this one is killed meanwhile.
 
 use crate::atomic::is_leftover;
+use crate::session_lock::unused_locks;
 use crate::{Home, Journal, RunDir, StoreError, WorkflowDir};
-use std::fs;
+use std::fs::{self, DirEntry};
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -61,10 +62,9 @@ impl Home {
         Ok(bytes)
     }
 
-    /// Removes leftovers of killed removals, exports, imports and other writers, and returns the bytes of
-    /// disk space it frees.
+    /// Removes leftovers of killed removals, exports, imports, supervisors and other writers, and returns the bytes
+    /// of disk space it frees.
     pub fn remove_leftovers(&self) -> Result<u64, StoreError> {
-        let list = |dir: &Path| fs::read_dir(dir).into_iter().flatten().flatten();
         let days = match fs::read_dir(self.runs_path()) {
             Ok(days) => Some(days),
             Err(cause) if cause.kind() == io::ErrorKind::NotFound => None,
@@ -73,7 +73,8 @@ impl Home {
         let workflow_days = list(&self.workflows_path());
         let days = days.into_iter().flatten().flatten().chain(workflow_days);
         let in_days = days.flat_map(|day| list(&day.path()));
-        let mut bytes = 0;
+        // Dropping a lock removes its file.
+        let mut bytes = unused_locks(self).map(|lock| disk_bytes(lock.path())).sum();
         for entry in list(self.path()).chain(in_days) {
             let name = entry.file_name();
             let name = name.to_string_lossy();
@@ -82,10 +83,39 @@ impl Home {
                 let outside = fs::read_link(entry.path().join(OUTSIDE_LINK)).ok();
                 bytes += outside.filter(|path| is_scratch(path)).map_or(0, |path| remove(&path));
                 bytes += remove(&entry.path());
+            } else if entry.path().parent() != Some(self.path()) {
+                bytes += clear_scratch(&entry.path());
             }
         }
         Ok(bytes)
     }
+}
+
+/// Removes temporary files that killed writers left in the directory of a run or a workflow, and returns the bytes of
+/// disk space it frees. Files of live processes remain, and so does everything that agents and git wrote.
+fn clear_scratch(dir: &Path) -> u64 {
+    let (workspace, objects, worktrees) = (dir.join("workspace"), dir.join("changes"), dir.join("worktrees"));
+    let is_entered = |dir: &Path| dir != workspace && dir != objects && dir.parent() != Some(&*worktrees);
+    clear(dir, &is_entered)
+}
+
+fn clear(dir: &Path, is_entered: &dyn Fn(&Path) -> bool) -> u64 {
+    let clear_entry = |entry: DirEntry| {
+        let path = entry.path();
+        if is_leftover(&entry.file_name().to_string_lossy()) {
+            remove(&path)
+        } else if entry.file_type().is_ok_and(|file_type| file_type.is_dir()) && is_entered(&path) {
+            clear(&path, is_entered)
+        } else {
+            0
+        }
+    };
+    list(dir).map(clear_entry).sum()
+}
+
+/// Lists a directory. An unreadable entry is only a leftover that stays.
+fn list(dir: &Path) -> impl Iterator<Item = DirEntry> + use<> {
+    fs::read_dir(dir).into_iter().flatten().flatten()
 }
 
 /// Returns whether a path outside the home has a temporary name of Longhaul.
@@ -106,9 +136,19 @@ impl WorkflowDir {
     pub fn disk_bytes(&self) -> u64 {
         disk_bytes(self.path())
     }
+
+    /// Removes temporary files that killed writers left. It does not enter git worktrees.
+    pub fn clear_scratch(&self) {
+        clear_scratch(self.path());
+    }
 }
 
 impl RunDir {
+    /// Removes temporary files that killed writers left. It does not enter the run's own workspace.
+    pub fn clear_scratch(&self) {
+        clear_scratch(self.path());
+    }
+
     /// Returns the disk space that the run uses, in bytes. Unreadable parts do not count.
     pub fn disk_bytes(&self) -> u64 {
         disk_bytes(self.path())
@@ -122,8 +162,7 @@ fn disk_bytes(path: &Path) -> u64 {
     if !metadata.is_dir() {
         return bytes;
     }
-    let entries = fs::read_dir(path).into_iter().flatten().flatten();
-    bytes + entries.map(|entry| disk_bytes(&entry.path())).sum::<u64>()
+    bytes + list(path).map(|entry| disk_bytes(&entry.path())).sum::<u64>()
 }
 
 #[cfg(test)]
@@ -167,6 +206,38 @@ mod tests {
         assert!(home.remove_leftovers().expect("the home can be read") >= 5_000);
         assert!(!leftover.exists());
         assert_eq!(home.remove_leftovers().expect("the home can be read"), 0);
+    }
+
+    #[test]
+    fn removes_files_of_dead_writers_but_none_of_agents() {
+        let (_dir, home) = home();
+        let mut dead = std::process::Command::new("true").spawn().expect("`true` exists");
+        let pid = dead.id();
+        dead.wait().expect("it exits");
+        let runs = ["runs/2026-01-01/bcd", "workflows/2026-01-01/fgh"].map(|dir| home.path().join(dir));
+        let leftovers = [
+            format!(".status.json.{pid}-2.new"),
+            format!("attempts/001/.stream.jsonl.{pid}-0.new"),
+            format!("worktrees/.bcd.json.{pid}-0.new"),
+        ];
+        let retained = [
+            format!(".status.json.{}-3.new", std::process::id()),
+            "journal.jsonl".to_owned(),
+            ".hidden.new".to_owned(),
+            format!("attempts/001/answers.json.{pid}-0.new"),
+            format!("workspace/.file.{pid}-0.new"),
+            format!("worktrees/bcd/.file.{pid}-0.new"),
+            format!("changes/start/.file.{pid}-0.new"),
+        ];
+        let files: Vec<_> = runs.iter().flat_map(|dir| leftovers.iter().map(|name| dir.join(name))).collect();
+        let kept: Vec<_> = runs.iter().flat_map(|dir| retained.iter().map(|name| dir.join(name))).collect();
+        for file in files.iter().chain(&kept) {
+            fs::create_dir_all(file.parent().expect("a directory")).expect("it is made");
+            fs::write(file, "half of it").expect("it is written");
+        }
+        assert!(home.remove_leftovers().expect("the home can be read") > 0);
+        assert!(files.iter().all(|file| !file.exists()));
+        assert!(kept.iter().all(|file| file.exists()));
     }
 
     #[test]

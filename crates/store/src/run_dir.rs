@@ -63,11 +63,6 @@ impl RunDir {
         &self.path
     }
 
-    /// Removes temporary files that killed writers left.
-    pub fn clear_scratch(&self) {
-        crate::atomic::clear(&self.path);
-    }
-
     /// Returns the path of the plan.
     pub fn plan_path(&self) -> PathBuf {
         self.path.join("plan.json")

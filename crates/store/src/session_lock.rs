@@ -3,6 +3,7 @@
 //! The file's content only names the holder for an error message.
 
 use crate::files::{make_dirs, private};
+use crate::regular::open_regular_with;
 use crate::{Home, StoreError, failpoint_io};
 use longhaul_core::{RunId, SessionId};
 use std::fmt::Write as _;
@@ -83,6 +84,21 @@ impl Drop for SessionLock {
         // Closing is not enough: a child that is being started may have a copy of the file.
         drop(self.file.unlock());
     }
+}
+
+/// Locks the sessions of finished runs whose supervisors were killed. Dropping such a lock removes its file. A run
+/// that is unfinished keeps its files, because they protect its sessions until it continues.
+pub(crate) fn unused_locks(home: &Home) -> impl Iterator<Item = SessionLock> {
+    let list = |dir: &Path| fs::read_dir(dir).into_iter().flatten().flatten();
+    let agents = list(&home.sessions_path());
+    agents.flat_map(move |agent| list(&agent.path())).filter_map(|file| unused_lock(home, file.path()))
+}
+
+fn unused_lock(home: &Home, path: PathBuf) -> Option<SessionLock> {
+    let file = open_regular_with(File::options().read(true).write(true), &path).ok()?;
+    let is_unfinished = holder(&file).is_some_and(|run| home.is_unfinished(&run));
+    let is_unused = !is_unfinished && file.try_lock().is_ok() && file.metadata().ok()?.nlink() > 0;
+    is_unused.then(|| SessionLock { file, path })
 }
 
 fn open(path: &Path) -> io::Result<File> {

@@ -88,11 +88,6 @@ impl WorkflowDir {
         self.path.join("hints")
     }
 
-    /// Removes temporary files that killed writers left.
-    pub fn clear_scratch(&self) {
-        crate::atomic::clear(&self.path);
-    }
-
     /// Reads the plan.
     pub fn plan(&self) -> Result<WorkflowPlan, StoreError> {
         read_json("plan", &self.plan_path())

@@ -27,7 +27,7 @@ pub struct GcOutput {
     runs: Vec<Removed>,
     /// Removed workflows, newest first. Their runs are removed with them and are not in `runs`.
     workflows: Vec<RemovedWorkflow>,
-    /// Freed disk space in bytes, including leftovers of earlier removals.
+    /// Freed disk space in bytes, including leftovers of killed processes.
     bytes: u64,
     /// Number of old runs that are kept, by reason.
     retained: BTreeMap<&'static str, u64>,

@@ -38,27 +38,3 @@ fn failure_leaves_only_the_old_file() {
     let error = replace(&dir.path().join("none/x"), b"new", Durability::Power).expect_err("no directory");
     assert!(error.to_string().ends_with("none/x: no such file or directory"), "{error}");
 }
-
-#[test]
-fn clears_only_files_of_dead_writers() {
-    let home = tempfile::tempdir().expect("a temporary directory");
-    let path = |name: &str| home.path().join(name);
-    let mut dead = std::process::Command::new("true").spawn().expect("`true` exists");
-    let pid = dead.id();
-    dead.wait().expect("it exits");
-    fs::create_dir_all(path("attempts/001")).expect("a directory");
-    let leftovers = [format!(".status.json.{pid}-2.new"), format!("attempts/001/.answers.json.{pid}-0.new")];
-    let retained = [
-        format!(".status.json.{}-3.new", std::process::id()),
-        "status.json".to_owned(),
-        ".hidden.new".to_owned(),
-        format!("attempts/001/answers.json.{pid}-0.new"),
-    ];
-    leftovers
-        .iter()
-        .chain(&retained)
-        .for_each(|name| fs::write(path(name), "{}").expect("it can be written"));
-    clear(home.path());
-    assert!(leftovers.iter().all(|name| !path(name).exists()));
-    assert!(retained.iter().all(|name| path(name).exists()));
-}

@@ -37,6 +37,25 @@ fn dead_holder_blocks_no_run() {
 }
 
 #[test]
+fn only_locks_of_finished_runs_without_supervisor_are_unused() {
+    let (_dir, home) = home();
+    let day = "2026-01-01".parse().expect("a date");
+    let unfinished = home.create_run(&day, 1, &crate::plan::tests::plan()).expect("a run");
+    let kept = acquire(&home, "unfinished", unfinished.dir.id().as_str()).expect("free");
+    fs::copy(kept.path(), kept.path().with_file_name("orphaned.lock")).expect("copied");
+    let dir = kept.path().parent().expect("a directory");
+    for (name, holder) in [("finished", "gone\n"), ("unnamed", "")] {
+        fs::write(dir.join(name).with_extension("lock"), holder).expect("written");
+    }
+    let held = acquire(&home, "held", "gone").expect("free");
+    let mut unused: Vec<_> = unused_locks(&home).map(|lock| lock.path().to_owned()).collect();
+    unused.sort_unstable();
+    assert_eq!(unused, [dir.join("finished.lock"), dir.join("unnamed.lock")]);
+    assert!(unused.iter().all(|path| !path.exists()), "they are removed");
+    assert!(dir.join("orphaned.lock").exists() && held.path().exists());
+}
+
+#[test]
 fn error_allows_unnamed_holder() {
     let (_dir, home) = home();
     let lock = acquire(&home, "s", "bcdfgh").expect("free");
