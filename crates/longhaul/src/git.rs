@@ -5,6 +5,7 @@ use std::ffi::{OsStr, OsString};
 use std::io::{self, BufRead, BufReader};
 use std::ops::ControlFlow;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::Arc;
@@ -14,6 +15,8 @@ use tokio::io::AsyncWriteExt;
 
 /// Message of git if no parent directory is a repository (2.47). A broken repository has a different one.
 const NO_REPOSITORY: &str = "fatal: not a git repository (or any";
+// Git exits with more if a signal ended a process that it started.
+const DIE_CODE: i32 = 128;
 // The first lines of git's error output name the cause.
 const ERROR_LINES_MAX: usize = 4;
 
@@ -63,12 +66,18 @@ pub enum GitError {
         action: String,
         /// First lines of git's error output.
         git_error: String,
+        /// Whether a signal ended git, which then has decided nothing.
+        is_interrupted: bool,
     },
 }
 
 impl GitError {
     pub(crate) fn unexpected(action: &str, git_error: &str) -> GitError {
-        GitError::Failed { action: action.to_owned(), git_error: git_error.to_owned() }
+        GitError::Failed { action: action.to_owned(), git_error: git_error.to_owned(), is_interrupted: false }
+    }
+
+    pub(crate) fn is_interrupted(&self) -> bool {
+        matches!(self, GitError::Failed { is_interrupted: true, .. })
     }
 
     pub(crate) fn is_no_repository(&self) -> bool {
@@ -274,7 +283,9 @@ fn answer<S: AsRef<OsStr>>(args: &[S], output: io::Result<Output>) -> Result<Opt
 
 fn failure<S: AsRef<OsStr>>(args: &[S], output: &Output) -> GitError {
     let action = args.first().map_or_else(String::new, |arg| arg.as_ref().to_string_lossy().into_owned());
-    GitError::Failed { action, git_error: error_message(output) }
+    let status = output.status;
+    let is_interrupted = status.signal().is_some() || status.code().is_some_and(|code| code > DIE_CODE);
+    GitError::Failed { action, git_error: error_message(output), is_interrupted }
 }
 
 fn error_message(output: &Output) -> String {

@@ -22,6 +22,9 @@ mod run_task;
 mod stray_changes;
 mod worktrees;
 
+// If a signal ends a process of a workflow, it may be that of a shutdown. By then, this process has received it, too.
+const REPEAT_DELAY: std::time::Duration = std::time::Duration::from_secs(1);
+
 pub use error::WorkflowError;
 pub use observer::{NoWorkflowObserver, WorkflowObserver, WorkflowView};
 pub use open::recoverable_workflows;

@@ -88,6 +88,7 @@ mod why;
 mod workflow_inspecting;
 mod workflow_limits;
 mod workflow_prompts;
+mod workflow_signals;
 mod workflows;
 mod workspace_diffs;
 mod worktrees;

@@ -11,7 +11,7 @@ use std::path::Path;
 use std::process::Command;
 
 /// One phase with three items, each in a worktree of its own.
-const PROVERS: &str = r#"
+pub const PROVERS: &str = r#"
 start_gap = "none"
 [[phase]]
 name = "prove"
@@ -22,7 +22,7 @@ on = { failed = "continue" }
 "#;
 
 /// Each prover writes a file of its own; two of them leave it uncommitted.
-const PROVERS_SCRIPT: &str = "
+pub const PROVERS_SCRIPT: &str = "
 No prompt matches.
 ? Prove alpha
 I prove it.
@@ -56,7 +56,7 @@ Proved.
 ";
 
 /// Makes the work directory a repository with one commit.
-fn repository(stage: &Stage) {
+pub fn repository(stage: &Stage) {
     fs::write(stage.work().join("shared.txt"), "start\n").expect("the stage is writable");
     git(&stage.work(), &["init", "--quiet", "--initial-branch=main"]);
     git(&stage.work(), &["config", "user.name", "Ada"]);
@@ -65,25 +65,25 @@ fn repository(stage: &Stage) {
     git(&stage.work(), &["commit", "--quiet", "-m", "start"]);
 }
 
-fn git(dir: &Path, args: &[&str]) -> String {
+pub fn git(dir: &Path, args: &[&str]) -> String {
     let output = Command::new("git").args(args).current_dir(dir).output().expect("git starts");
     assert!(output.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-fn read(stage: &Stage, name: &str) -> String {
+pub fn read(stage: &Stage, name: &str) -> String {
     fs::read_to_string(stage.work().join(name)).unwrap_or_else(|error| format!("({name}: {error})"))
 }
 
 /// Asserts that the work directory is clean and has no other worktree or branch.
-fn assert_tidy(stage: &Stage) {
+pub fn assert_tidy(stage: &Stage) {
     assert_eq!(git(&stage.work(), &["status", "--porcelain"]), "");
     assert_eq!(git(&stage.work(), &["worktree", "list"]).lines().count(), 1);
     assert_eq!(git(&stage.work(), &["branch", "--list", "longhaul/*"]), "");
 }
 
 /// Returns the number of commits whose subject starts with `start`.
-fn commits(stage: &Stage, start: &str) -> usize {
+pub fn commits(stage: &Stage, start: &str) -> usize {
     let subjects = git(&stage.work(), &["log", "--format=%s"]);
     subjects.lines().filter(|subject| subject.starts_with(start)).count()
 }

@@ -311,7 +311,11 @@ impl Driver<'_> {
             Some(dir) => RunSource::Existing(dir),
             None => match self.request(key, &id, share)? {
                 Ok(request) => RunSource::New(Box::new(request)),
-                Err(problem) => return self.end_unstarted(key, id, problem),
+                Err(problem) => {
+                    let event = self.end_unstarted(key, problem)?;
+                    self.live.events.push_back(event);
+                    return Ok(());
+                }
             },
         };
         self.with_archon_files(|archon| archon.start_log(key, id.clone()));
@@ -416,12 +420,10 @@ impl Driver<'_> {
         self.workflow.state().items(key.phase).any(is_other)
     }
 
-    fn end_unstarted(&mut self, key: RunKey, run: RunId, problem: String) -> Result<(), SuperviseError> {
+    fn end_unstarted(&mut self, key: RunKey, problem: String) -> Result<WorkflowEvent, SuperviseError> {
         let outcome = Outcome { kind: OutcomeKind::NotStarted, ..Outcome::DONE };
-        let result = WorkflowResult { run, value: None, problem: Some(problem) };
-        let event = self.end_with(key, self.end_of(key, outcome), &result)?;
-        self.live.events.push_back(event);
-        Ok(())
+        let result = WorkflowResult { run: self.run_id(key), value: None, problem: Some(problem) };
+        self.end_with(key, self.end_of(key, outcome), &result)
     }
 
     /// Returns the end of a run with the usage of its earlier ends.
@@ -456,10 +458,15 @@ impl Driver<'_> {
             Ok(ended) => ended,
             Err(StartError::Run(RunError::Aborted { source, .. })) => return Err(source),
             Err(error) => {
-                let outcome = Outcome { kind: OutcomeKind::NotStarted, ..Outcome::DONE };
-                let run = self.run_id(key);
-                let result = WorkflowResult { run, value: None, problem: Some(error.to_string()) };
-                return self.end_with(key, self.end_of(key, outcome), &result);
+                let suspended_by = self.workflow.state().suspended_by.filter(|_| error.is_interrupted());
+                return match suspended_by {
+                    // The shutdown also ended git. The next supervisor starts the run.
+                    Some(source) => {
+                        let end = self.end_of(key, Outcome::suspended(source));
+                        Ok(WorkflowEvent::RunEnded { key, end })
+                    }
+                    None => self.end_unstarted(key, error.to_string()),
+                };
             }
         };
         self.with_archon_files(|archon| archon.end_log(key, &report));

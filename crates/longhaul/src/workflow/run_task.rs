@@ -65,6 +65,13 @@ pub(super) enum StartError {
     Thread(JoinError),
 }
 
+impl StartError {
+    /// Returns whether a signal ended git. The run can be started again.
+    pub(super) fn is_interrupted(&self) -> bool {
+        matches!(self, StartError::Worktree(error) if error.is_interrupted())
+    }
+}
+
 impl RunTask {
     /// Creates the worktree of a new run, if it has one.
     pub(super) async fn prepare(

@@ -14,7 +14,8 @@ pub use error::WorktreeError;
 pub(super) use error::listed;
 pub use project::check_worktrees;
 
-use crate::git::{Git, text};
+use super::REPEAT_DELAY;
+use crate::git::{Git, GitError, text};
 use longhaul_core::RunId;
 use longhaul_store::{Durability, StoreError, WorkflowDir, read_regular, replace_json};
 use project::{changed_files, current_branch, head, identified, top_of};
@@ -45,12 +46,15 @@ pub(super) struct DoneRun {
 }
 
 /// The state that a worktree started from. Its file exists once the worktree is complete.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct WorktreeStart {
     /// Commit.
     commit: String,
     /// Branch of the project. `None` for a detached head.
     branch: Option<String>,
+    /// Whether its result is merged and its removal has started. Missing files are then no change of the run.
+    #[serde(default)]
+    is_merged: bool,
 }
 
 impl Worktrees {
@@ -62,7 +66,7 @@ impl Worktrees {
     ) -> Result<Worktrees, WorktreeError> {
         Ok(Worktrees {
             workflow: dir.id().clone(),
-            top: top_of(project_dir)?,
+            top: repeat_interrupted(|| top_of(project_dir))?,
             home: home.to_owned(),
             dir: dir.create_worktrees_dir()?,
         })
@@ -80,6 +84,10 @@ impl Worktrees {
     /// Creates the worktree of a run from the project's HEAD, with `cwd` in it. A worktree that is complete stays
     /// as it is. Blocks until other operations on the worktrees end.
     pub(super) fn create(&self, run: &RunId, cwd: &Path) -> Result<(), WorktreeError> {
+        repeat_interrupted(|| self.try_create(run, cwd))
+    }
+
+    fn try_create(&self, run: &RunId, cwd: &Path) -> Result<(), WorktreeError> {
         let git = self.lock()?;
         let path = self.path(run);
         let known = self.start_of(run)?;
@@ -96,16 +104,11 @@ impl Worktrees {
         }
         let path = self.path(run);
         let path_text = path.to_string_lossy();
-        // A killed call may have left an entry of this path, even a locked one. Usually there is none.
-        let _ = git.call(&["worktree", "remove", "--force", "--force", &path_text]);
-        match fs::remove_dir_all(&path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                return Err(io_error("remove", &path)(error));
-            }
-            Ok(()) | Err(_) => {}
-        }
+        // A killed call may have left them. Usually there are none.
+        self.discard(git, &path)?;
+        remove_locks(git, &[&self.branch_ref(run)])?;
         DirBuilder::new().mode(0o700).create(&path).map_err(io_error("create directory", &path))?;
-        let start = WorktreeStart { commit: head(git)?, branch: current_branch(git)? };
+        let start = WorktreeStart { commit: head(git)?, branch: current_branch(git)?, is_merged: false };
         let branch = self.branch(run);
         let add = ["worktree", "add", "--quiet", "--force", "--force"];
         let of_branch = match known {
@@ -113,14 +116,35 @@ impl Worktrees {
             Some(_) | None => vec!["-B", &branch, &path_text, &start.commit],
         };
         git.call(&[&add[..], &of_branch].concat())?;
-        Ok(replace_json(&self.start_path(run), &known.unwrap_or(start), Durability::Power)?)
+        self.write_start(run, &known.unwrap_or(start))
+    }
+
+    /// Removes a directory and git's entry of it as a worktree, even a locked one.
+    fn discard(&self, git: &Git, path: &Path) -> Result<(), WorktreeError> {
+        match fs::remove_dir_all(path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                return Err(io_error("remove", path)(error));
+            }
+            Ok(()) | Err(_) => {}
+        }
+        // There may be no entry.
+        let _ = git.call(&["worktree", "remove", "--force", "--force", &path.to_string_lossy()]);
+        Ok(())
     }
 
     /// Removes a merged worktree and its branch. A worktree that git refuses to remove stays.
     fn remove(&self, git: &Git, run: &RunId) -> Result<(), WorktreeError> {
-        let path = self.path(run);
-        if path.exists() && git.call(&[Path::new("worktree"), Path::new("remove"), &path]).is_err() {
-            return Ok(());
+        let (path, Some(start)) = (self.path(run), self.start_of(run)?) else { return Ok(()) };
+        if start.is_merged || !path.exists() {
+            self.discard(git, &path)?;
+        } else {
+            self.write_start(run, &WorktreeStart { is_merged: true, ..start.clone() })?;
+            match git.call(&[Path::new("worktree"), Path::new("remove"), &path]) {
+                Ok(_) => {}
+                Err(error) if error.is_interrupted() => return Err(error.into()),
+                // It contains new files, and none was removed.
+                Err(_) => return self.write_start(run, &start),
+            }
         }
         let branch = self.branch_ref(run);
         if self.tip(git, run)?.is_some() {
@@ -137,6 +161,10 @@ impl Worktrees {
     /// Returns what a worktree started from. `None` if there is no complete worktree.
     fn start_of(&self, run: &RunId) -> Result<Option<WorktreeStart>, WorktreeError> {
         read_if_exists(&self.start_path(run))
+    }
+
+    fn write_start(&self, run: &RunId, start: &WorktreeStart) -> Result<(), WorktreeError> {
+        Ok(replace_json(&self.start_path(run), start, Durability::Power)?)
     }
 
     /// Returns the last commit of a run's branch. `None` if the branch does not exist.
@@ -174,6 +202,27 @@ impl Worktrees {
     fn branch_ref(&self, run: &RunId) -> String {
         format!("refs/heads/{}", self.branch(run))
     }
+}
+
+/// Repeats an operation once if a signal ended its git.
+fn repeat_interrupted<T>(operation: impl Fn() -> Result<T, WorktreeError>) -> Result<T, WorktreeError> {
+    match operation() {
+        Err(error) if error.is_interrupted() => {
+            std::thread::sleep(REPEAT_DELAY);
+            operation()
+        }
+        result => result,
+    }
+}
+
+/// Removes the locks of these files of git. No process of git may be running that can hold them.
+fn remove_locks(git: &Git, names: &[&str]) -> Result<(), GitError> {
+    for name in names {
+        let lock = format!("{name}.lock");
+        // Usually there is none.
+        let _ = fs::remove_file(git.path(&["rev-parse", "--path-format=absolute", "--git-path", &lock])?);
+    }
+    Ok(())
 }
 
 fn read_if_exists<T: for<'a> Deserialize<'a>>(path: &Path) -> Result<Option<T>, WorktreeError> {

@@ -79,11 +79,14 @@ impl Worktrees {
         let of_commit = |commit: &str| {
             let object = [commit.as_bytes(), b":", path].concat();
             let args = [OsStr::new("cat-file"), OsStr::new("--filters"), OsStr::from_bytes(&object)];
-            // The file may not exist in this commit.
-            git.call(&args).ok()
+            match git.call(&args) {
+                Err(error) if error.is_interrupted() => Err(error),
+                // The file may not exist in this commit.
+                content => Ok(content.ok()),
+            }
         };
-        let is_after = of_commit(tip).is_some_and(|after| after.starts_with(&content));
-        Ok(is_after || of_commit(base).is_some_and(|before| before == content))
+        let is_after = of_commit(tip)?.is_some_and(|after| after.starts_with(&content));
+        Ok(is_after || of_commit(base)?.is_some_and(|before| before == content))
     }
 
     /// Writes the files that differ between two commits, in the working directory and the index.

@@ -3,10 +3,9 @@
 
 use super::error::{listed, quoted};
 use super::project::{current_branch, head, is_ancestor};
-use super::{DoneRun, WorktreeError, WorktreeStart, Worktrees};
+use super::{DoneRun, WorktreeError, WorktreeStart, Worktrees, remove_locks, repeat_interrupted};
 use crate::git::{Git, GitError, paths};
 use std::collections::BTreeSet;
-use std::fs;
 
 /// Why a result is not merged.
 pub(super) enum Unmerged {
@@ -18,8 +17,8 @@ pub(super) enum Unmerged {
     OtherBranch(String),
     /// The commit that the worktree started from is no longer part of the project's branch.
     Rewritten,
-    /// Git failed.
-    Failed(String),
+    /// Git failed, or a file could not be read or written.
+    Failed(WorktreeError),
 }
 
 impl Worktrees {
@@ -29,9 +28,9 @@ impl Worktrees {
     /// # Errors
     /// Returns for people what is not merged, and what to type.
     pub(in crate::workflow) fn merge(&self, runs: &[DoneRun]) -> Result<(), String> {
-        let unmerged = self.try_merge(runs).map_err(|error| {
+        let unmerged = repeat_interrupted(|| self.try_merge(runs)).map_err(|error| {
             let top = self.top.display();
-            let remedy = remedy(&error.to_string());
+            let remedy = remedy(&error);
             format!(
                 "cannot merge into {top}: {error}. {remedy}, then type `longhaul resume {}`",
                 self.workflow
@@ -53,6 +52,7 @@ impl Worktrees {
                 }
                 // It was merged before, or the user removed it.
                 Ok(None) => {}
+                Err(Unmerged::Failed(error)) if error.is_interrupted() => return Err(error),
                 Err(reason) => unmerged.push((run, reason)),
             }
         }
@@ -66,6 +66,9 @@ impl Worktrees {
     /// Returns the commit that contains `tip` and the run's result. `None` if the run has no worktree or branch.
     fn merge_run(&self, git: &Git, run: &DoneRun, base: &str, tip: &str) -> Result<Option<String>, Unmerged> {
         let Some(start) = self.start_of(&run.run)? else { return Ok(None) };
+        if start.is_merged {
+            return Ok(Some(tip.to_owned()));
+        }
         let Some(result) = self.commit_result(git, run)? else { return Ok(None) };
         if is_ancestor(git, &result, tip)? {
             return Ok(Some(tip.to_owned()));
@@ -101,11 +104,8 @@ impl Worktrees {
             let files = paths(&conflicts).map(|path| String::from_utf8_lossy(path).into_owned());
             return Err(Unmerged::OwnConflicts(files.collect()));
         }
-        // The run has ended with all its processes, so a lock is that of a killed git. Usually there is none.
-        for name in ["index.lock", "HEAD.lock", &format!("{}.lock", self.branch_ref(&run.run))] {
-            let lock = worktree.path(&["rev-parse", "--path-format=absolute", "--git-path", name])?;
-            let _ = fs::remove_file(lock);
-        }
+        // The run has ended with all its processes.
+        remove_locks(&worktree, &["index", "HEAD", &self.branch_ref(&run.run)])?;
         worktree.call(&["add", "--all"])?;
         if worktree.ask(&["diff", "--cached", "--quiet"])?.is_none() {
             let message = format!("{}\n\nUncommitted changes of the Longhaul run {}", run.title, run.run);
@@ -154,7 +154,8 @@ impl Worktrees {
 }
 
 /// Returns what a person can do about an error of git. Only a person knows whether another git holds a lock.
-fn remedy(error: &str) -> String {
+fn remedy(error: &WorktreeError) -> String {
+    let error = error.to_string();
     let lock = error.split_once("Unable to create '").and_then(|(_, rest)| rest.split_once("': File exists"));
     match lock {
         Some((lock, _)) => format!("If no other git is running, type `rm {}`", quoted(lock)),
@@ -174,12 +175,12 @@ fn check_start(git: &Git, start: &WorktreeStart, base: &str) -> Result<(), Unmer
 
 impl From<GitError> for Unmerged {
     fn from(error: GitError) -> Unmerged {
-        Unmerged::Failed(error.to_string())
+        Unmerged::Failed(error.into())
     }
 }
 
 impl From<WorktreeError> for Unmerged {
     fn from(error: WorktreeError) -> Unmerged {
-        Unmerged::Failed(error.to_string())
+        Unmerged::Failed(error)
     }
 }

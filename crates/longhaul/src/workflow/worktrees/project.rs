@@ -1,6 +1,6 @@
 //! Queries about the project's repository. Nothing here changes it.
 
-use super::WorktreeError;
+use super::{WorktreeError, repeat_interrupted};
 use crate::git::{Git, GitError, paths, pathspecs, text};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,6 +11,10 @@ use std::path::{Path, PathBuf};
 /// # Errors
 /// Returns the first reason against worktrees.
 pub fn check_worktrees(project_dir: &Path, home: &Path) -> Result<(), WorktreeError> {
+    repeat_interrupted(|| check(project_dir, home))
+}
+
+fn check(project_dir: &Path, home: &Path) -> Result<(), WorktreeError> {
     let top = top_of(project_dir)?;
     let git = Git::new(&top);
     let commit = git.ask(&["rev-parse", "--quiet", "--verify", "HEAD^{commit}"])?;

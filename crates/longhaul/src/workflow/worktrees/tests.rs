@@ -192,6 +192,20 @@ fn a_half_created_worktree_is_replaced_and_a_complete_one_stays() {
 }
 
 #[test]
+fn worktree_that_git_refuses_to_remove_stays_and_its_later_work_is_merged() {
+    let project = Project::new();
+    let run = project.work(1, &[("a.txt", "agent\n")]);
+    let path = project.worktrees.path(&run.run);
+    project.git(&["worktree", "lock", &path.to_string_lossy()]);
+    assert_eq!(project.worktrees.merge(std::slice::from_ref(&run)), Ok(()));
+    assert_eq!((project.read("a.txt").as_deref(), project.worktree_count()), (Some("agent\n"), 2));
+    fs::write(path.join("b.txt"), "later\n").expect("the worktree exists");
+    project.git(&["worktree", "unlock", &path.to_string_lossy()]);
+    assert_eq!(project.worktrees.merge(&[run]), Ok(()));
+    assert_eq!((project.read("b.txt").as_deref(), project.worktree_count()), (Some("later\n"), 1));
+}
+
+#[test]
 fn another_branch_receives_nothing() {
     let project = Project::new();
     let run = project.work(1, &[("a.txt", "agent\n")]);
