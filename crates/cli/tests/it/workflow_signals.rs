@@ -1,4 +1,4 @@
-//! Workflows whose git processes a signal ends, as a shutdown or a lack of memory does.
+//! Workflows whose git processes or commands a signal ends, as a shutdown or a lack of memory does.
 
 use crate::call::Call;
 use crate::harness::Stage;
@@ -99,4 +99,48 @@ fn half_removed_worktree_deletes_no_file_of_the_project() {
     envelope(&stage.longhaul(["recover"]).against(&server).output(), 0);
     assert_eq!(read(&stage, "shared.txt"), "start\n");
     assert_tidy(&stage);
+}
+
+/// Repeats a phase until a file exists.
+fn until(command: &str) -> String {
+    format!(
+        "start_gap = \"none\"\n[repeat]\niterations = 3\nuntil = {{ command = '{command}' }}\n\
+         [[phase]]\nname = \"work\"\nprompt = \"Work.\"\n"
+    )
+}
+
+const WORK_SCRIPT: &str = "I work.\n$ touch done\nDone.\n";
+
+#[test]
+fn condition_that_a_signal_ends_is_repeated() {
+    // The shell itself dies, or it reports that its last command died.
+    for death in ["kill -TERM $$", "sh -c \"kill -KILL \\$\\$\"; exit"] {
+        let (stage, server) = (Stage::new(), Server::start(WORK_SCRIPT));
+        let file = until(&format!("{} && {{ {death}; }}; test -e done", once(&stage)));
+        envelope(&run_loop(&stage, &server, &file, &[]).output(), 0);
+        assert_eq!(stage.runs().len(), 1, "{death}");
+    }
+}
+
+#[test]
+fn condition_that_signals_always_end_stops_the_workflow() {
+    for (death, end) in [("kill -KILL $$", "was ended by signal 9"), ("exit 143", "exited with 143")] {
+        let (stage, server) = (Stage::new(), Server::start(WORK_SCRIPT));
+        let ended = envelope(&run_loop(&stage, &server, &until(death), &[]).output(), 20);
+        let errors = ended["errors"].to_string();
+        assert!(errors.contains(&format!("`{death}` {end}, twice")), "{ended}");
+        assert_eq!(stage.runs().len(), 1, "{death}");
+    }
+}
+
+#[test]
+fn sigterm_to_supervisor_and_condition_suspends_the_workflow() {
+    let (stage, server) = (Stage::new(), Server::start(WORK_SCRIPT));
+    // Without the environment, the sender carries no run marker, so that no sweep stops it between its signals.
+    let shutdown = "env -i sh -c \"kill -TERM $$; kill -TERM $PPID\"";
+    let file = until(&format!("{} && {{ {shutdown}; }}; test -e done", once(&stage)));
+    let ended = envelope(&run_loop(&stage, &server, &file, &[]).output(), 143);
+    assert_eq!(ended["workflow"]["outcome"], "suspended", "{ended}");
+    envelope(&stage.longhaul(["recover"]).against(&server).output(), 0);
+    assert_eq!(stage.runs().len(), 1);
 }

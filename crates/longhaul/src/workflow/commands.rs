@@ -1,6 +1,7 @@
 //! Runs the workflow's own commands, which list items or check `until`: each in a shell, in the project directory,
 //! with the marker of the workflow. No process of a command outlives it.
 
+use super::REPEAT_DELAY;
 use crate::live::{LaunchSpec, OneShotProcess, RunMarker, sweep};
 use crate::{Environment, failpoints};
 use longhaul_agent::Invocation;
@@ -14,6 +15,10 @@ use tokio::sync::Mutex;
 const COMMAND_TIMEOUT: Span = Span::from_mins(30);
 // A list of a million short paths.
 const OUTPUT_BYTES_MAX: u64 = 64 << 20;
+// Signals that come from outside of a process: SIGHUP, SIGINT, SIGKILL, also if memory is short, and SIGTERM.
+const OUTSIDE_SIGNALS: [i32; 4] = [1, 2, 9, 15];
+// A shell exits with this code plus the number of the signal that ended its last command.
+const SHELL_SIGNAL_CODE: i32 = 128;
 // Enough to recognize a failed command in one line.
 const ERROR_CHARS_MAX: usize = 200;
 
@@ -27,7 +32,7 @@ pub(super) struct Commands {
 }
 
 /// A command that ended on its own.
-pub(super) struct EndedCommand {
+struct EndedCommand {
     exit: Exit,
     stdout: PathBuf,
     stderr: PathBuf,
@@ -49,9 +54,20 @@ impl Commands {
         let _ = sweep(&self.marker).await;
     }
 
-    /// Runs a command to its end. The error is for people.
-    pub(super) async fn run(&self, command: &str) -> Result<EndedCommand, String> {
+    /// Runs a command to its end. If a signal from outside ends it, it is repeated once, because it gave no answer. The
+    /// error is for people.
+    async fn run(&self, command: &str) -> Result<EndedCommand, String> {
         let mut number = self.number.lock().await;
+        let ended = self.run_once(&mut number, command).await?;
+        if !ended.is_interrupted() {
+            return Ok(ended);
+        }
+        tokio::time::sleep(REPEAT_DELAY).await;
+        let ended = self.run_once(&mut number, command).await?;
+        if ended.is_interrupted() { Err(ended.problem(command, ", twice")) } else { Ok(ended) }
+    }
+
+    async fn run_once(&self, number: &mut u64, command: &str) -> Result<EndedCommand, String> {
         *number += 1;
         let failed = |cause: &dyn std::fmt::Display| format!("cannot run `{command}`: {cause}");
         let files = self.dir.create_command_output(*number).map_err(|error| failed(&error))?;
@@ -84,11 +100,10 @@ impl Commands {
         let ended = self.run(command).await?;
         match ended.exit {
             // A shell reports with these that it could not run the command at all.
-            Exit::Code(code @ (126 | 127)) => {
-                Err(format!("`{command}` exited with {code}: {}", last_line(&ended.stderr)))
-            }
+            Exit::Code(126 | 127) | Exit::Unobserved | Exit::NeverSpawned => Err(ended.problem(command, "")),
             Exit::Code(code) => Ok(code == 0),
-            Exit::Signal(_) | Exit::Unobserved | Exit::NeverSpawned => Ok(false),
+            // It crashed.
+            Exit::Signal(_) => Ok(false),
         }
     }
 
@@ -96,12 +111,7 @@ impl Commands {
     pub(super) async fn output(&self, command: &str) -> Result<String, String> {
         let ended = self.run(command).await?;
         if ended.exit != Exit::Code(0) {
-            let end = match ended.exit {
-                Exit::Code(code) => format!("exited with {code}"),
-                Exit::Signal(signal) => format!("was ended by signal {signal}"),
-                Exit::Unobserved | Exit::NeverSpawned => "did not run".to_owned(),
-            };
-            return Err(format!("`{command}` {end}: {}", last_line(&ended.stderr)));
+            return Err(ended.problem(command, ""));
         }
         let length = std::fs::metadata(&ended.stdout).map_or(0, |metadata| metadata.len());
         if length > OUTPUT_BYTES_MAX {
@@ -110,6 +120,27 @@ impl Commands {
         let bytes = read_regular(&ended.stdout);
         let bytes = bytes.map_err(|error| format!("cannot read the output of `{command}`: {error}"))?;
         String::from_utf8(bytes).map_err(|_| format!("the output of `{command}` is not UTF-8"))
+    }
+}
+
+impl EndedCommand {
+    /// Returns whether a signal from outside ended the command.
+    fn is_interrupted(&self) -> bool {
+        match self.exit {
+            Exit::Signal(signal) => OUTSIDE_SIGNALS.contains(&signal),
+            Exit::Code(code) => OUTSIDE_SIGNALS.contains(&(code - SHELL_SIGNAL_CODE)),
+            Exit::Unobserved | Exit::NeverSpawned => false,
+        }
+    }
+
+    /// Returns for people how the command ended.
+    fn problem(&self, command: &str, times: &str) -> String {
+        let end = match self.exit {
+            Exit::Code(code) => format!("exited with {code}"),
+            Exit::Signal(signal) => format!("was ended by signal {signal}"),
+            Exit::Unobserved | Exit::NeverSpawned => "did not run".to_owned(),
+        };
+        format!("`{command}` {end}{times}: {}", last_line(&self.stderr))
     }
 }
 
