@@ -194,7 +194,7 @@ fn workflow_lines(workflows: &[WorkflowStatus], width: usize) -> Vec<String> {
 }
 
 fn run_lines(runs: &BTreeMap<PathBuf, Watched>, width: usize, height: usize) -> Vec<String> {
-    if runs.is_empty() {
+    if runs.is_empty() || height == 0 {
         return Vec::new();
     }
     let is_crowded = runs.len() > height;

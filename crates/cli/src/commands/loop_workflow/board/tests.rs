@@ -120,6 +120,21 @@ fn shows_phases_and_runs() {
 }
 
 #[test]
+fn delay_for_memory_is_shown_until_a_step() {
+    let home = tempfile::tempdir().expect("a directory");
+    let home = Home::open(Some(home.path().to_owned()), |_| None).expect("a home");
+    let (policy, id, workflow) = (policy(), RunId::from("kxhfgg"), Workflow::replay(&records(3)));
+    let mut board = Board::new(home, &id, None, START);
+    let view = WorkflowView { workflow: &workflow, policy: &policy, at: START };
+    board.update(&id, view);
+    board.delay_for_memory();
+    let headline = |board: &mut Board| board.lines(START, 100, 1).remove(0);
+    assert!(headline(&mut board).starts_with("kxhfgg: waiting, the next run waits for memory, iteration 1"));
+    board.update(&id, view);
+    assert!(headline(&mut board).starts_with("kxhfgg: waiting, iteration 1"));
+}
+
+#[test]
 fn counts_runs_that_do_not_fit() {
     let text = lines(200, 100, 30);
     assert_eq!(text.lines().count(), 12, "{text}");
