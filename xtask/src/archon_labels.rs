@@ -1,11 +1,12 @@
 //! `cargo xtask archon-labels`: compares `.archon` trees that a person labeled with the stage and the objectives
 //! that Longhaul reads from them. It never changes a tree.
 
+use crate::labels::{read, read_labels};
 use clap::Args;
 use longhaul_workflow::archon::{ProgressError, ProjectProgress};
 use serde::Deserialize;
+use std::io;
 use std::path::{Path, PathBuf};
-use std::{fs, io};
 
 #[derive(Args)]
 pub struct ArchonLabelOptions {
@@ -28,9 +29,7 @@ struct Label {
 }
 
 pub fn archon_labels(options: &ArchonLabelOptions) -> io::Result<()> {
-    let labels = options.dir.join("labels.json");
-    let labels: Vec<Label> = serde_json::from_slice(&read(&labels)?)
-        .map_err(|error| io::Error::other(format!("{}: {error}", labels.display())))?;
+    let labels: Vec<Label> = read_labels(&options.dir)?;
     let (mut stages, mut objectives, mut failures) = (0, 0, 0);
     for label in &labels {
         let text =
@@ -46,17 +45,10 @@ pub fn archon_labels(options: &ArchonLabelOptions) -> io::Result<()> {
         }
     }
     println!("stage: {stages} of {0} labels, objectives: {objectives} of {0} labels", labels.len());
-    if labels.is_empty() {
-        return Err(io::Error::other("labels.json names no tree"));
-    }
     match failures {
         0 => Ok(()),
         _ => Err(io::Error::other(format!("{failures} of {} trees differ from their labels", labels.len()))),
     }
-}
-
-fn read(path: &Path) -> io::Result<Vec<u8>> {
-    fs::read(path).map_err(|error| io::Error::other(format!("cannot read {}: {error}", path.display())))
 }
 
 /// Returns the file of a whole project, or of its `.archon` directory.

@@ -6,7 +6,9 @@ mod archon_labels;
 mod bench;
 mod decode;
 mod faults;
+mod gsd_labels;
 mod journal;
+mod labels;
 mod limits;
 mod machine;
 mod mutants;
@@ -64,6 +66,8 @@ enum Command {
     Words,
     /// Compare labeled `.archon` trees with the stage and the objectives that Longhaul reads
     ArchonLabels(archon_labels::ArchonLabelOptions),
+    /// Compare labeled `.planning` trees with the state that Longhaul reads
+    GsdLabels(gsd_labels::GsdLabelOptions),
     /// Decode recorded streams, one JSON line each
     Decode(decode::DecodeOptions),
 }
@@ -81,6 +85,7 @@ fn main() -> ExitCode {
         Command::Mutants { name } => mutants::run(root, name.as_deref()),
         Command::Words => words::words(root),
         Command::ArchonLabels(options) => archon_labels::archon_labels(&options),
+        Command::GsdLabels(options) => gsd_labels::gsd_labels(&options),
         Command::Decode(options) => decode::decode(&options),
     };
     match result {

@@ -17,6 +17,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("longhaul-playbook", &["longhaul-agent", "longhaul-core", "longhaul-store"]),
     ("longhaul-sim", &["longhaul-agent", "longhaul-core"]),
     ("longhaul-workflow", &["longhaul-core"]),
+    ("longhaul-gsd", &["longhaul-core", "longhaul-workflow"]),
     ("longhaul-telemetry", &["longhaul", "longhaul-agent", "longhaul-core", "longhaul-store"]),
     (
         "longhaul-cli",
@@ -25,6 +26,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "longhaul-agent",
             "longhaul-core",
             "longhaul-drill",
+            "longhaul-gsd",
             "longhaul-playbook",
             "longhaul-sim",
             "longhaul-store",
@@ -32,7 +34,17 @@ const ARROWS: &[(&str, &[&str])] = &[
             "longhaul-workflow",
         ],
     ),
-    ("xtask", &["longhaul-agent", "longhaul-core", "longhaul-drill", "longhaul-sim", "longhaul-workflow"]),
+    (
+        "xtask",
+        &[
+            "longhaul-agent",
+            "longhaul-core",
+            "longhaul-drill",
+            "longhaul-gsd",
+            "longhaul-sim",
+            "longhaul-workflow",
+        ],
+    ),
 ];
 
 /// The pure crates may never depend on [`IMPURE`] crates, directly or not: runtimes, clocks, randomness, the

@@ -5,7 +5,6 @@
 //! logs and tools. Only `project` reads files. No part of it writes one or reads a clock.
 
 mod assignment;
-mod document;
 mod iteration_meta;
 mod log_rows;
 mod objectives;

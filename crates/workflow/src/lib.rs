@@ -6,6 +6,7 @@
 pub mod archon;
 mod builtin;
 mod condition;
+pub mod document;
 mod error;
 mod file;
 mod items;
@@ -25,5 +26,6 @@ pub use error::WorkflowFileError;
 pub use file::{Isolation, PhaseFile, Until, WorkflowFile};
 pub use items::{GlobPattern, ItemSource, item_text, items_from_lines, items_from_pointer};
 pub use options::LoopOptions;
+pub use project_file::read_project_bytes;
 pub use result_schema::ResultSchema;
 pub use template::{PromptContext, PromptTemplate, TemplateError};

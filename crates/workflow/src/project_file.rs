@@ -24,13 +24,27 @@ pub(crate) fn check_path(path: &Path) -> Result<(), String> {
 ///
 /// # Errors
 ///
-/// Returns an error if the file is outside the project, not a regular file, larger than `bytes_max`, not UTF-8,
-/// or unreadable.
+/// Returns an error if the file is not UTF-8, and the errors of [`read_project_bytes`].
 pub(crate) fn read_project_file(
     project_dir: &Path,
     path: &Path,
     bytes_max: u64,
 ) -> Result<Option<String>, String> {
+    let bytes = read_project_bytes(project_dir, path, bytes_max)?;
+    let text = bytes.map(String::from_utf8).transpose();
+    text.map_err(|_| format!("{} is not UTF-8 text", path.display()))
+}
+
+/// Reads a file of the project, or returns `None` if there is none.
+///
+/// # Errors
+///
+/// Returns an error if the file is outside the project, not a regular file, larger than `bytes_max`, or unreadable.
+pub fn read_project_bytes(
+    project_dir: &Path,
+    path: &Path,
+    bytes_max: u64,
+) -> Result<Option<Vec<u8>>, String> {
     check_path(path)?;
     let name = path.display();
     let project_dir = fs::canonicalize(project_dir)
@@ -55,7 +69,7 @@ pub(crate) fn read_project_file(
     if bytes.len() as u64 > bytes_max {
         return Err(format!("{name} is larger than {} KiB", bytes_max / 1024));
     }
-    String::from_utf8(bytes).map(Some).map_err(|_| format!("{name} is not UTF-8 text"))
+    Ok(Some(bytes))
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 mod file_names;
 mod label_purpose;
 
-use super::document::{DocumentLine, heading};
+use crate::document::{DocumentLine, heading};
 use file_names::{bold_title, file_value, head_names, leading_names};
 use label_purpose::LabelPurpose;
 

@@ -1,8 +1,8 @@
 //! Reads `.archon/PROGRESS.md`, in which the plan agent states the stage and the objectives. It never guesses:
 //! a stage that is none of the known words is an error.
 
-use super::document::{DocumentLine, Section, sections, visible_lines};
 use super::objectives::{Objective, SectionNames, names_in};
+use crate::document::{DocumentLine, DocumentSection, sections, visible_lines};
 use longhaul_core::word_enum;
 use serde::{Deserialize, Serialize};
 
@@ -110,7 +110,7 @@ fn current_stage(lines: &[DocumentLine]) -> Result<Stage, ProgressError> {
 }
 
 /// Returns the stage in the first line with text, and the number of this line.
-fn stage_of(section: Section<'_>) -> Result<(Stage, usize), ProgressError> {
+fn stage_of(section: DocumentSection<'_>) -> Result<(Stage, usize), ProgressError> {
     let stated = section.lines.iter().find(|line| !line.text.trim().is_empty());
     let line = stated.ok_or(ProgressError::EmptyStage { line: section.number })?;
     let text = line.text.trim();

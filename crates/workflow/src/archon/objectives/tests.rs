@@ -1,5 +1,5 @@
 use super::names_in;
-use crate::archon::document::visible_lines;
+use crate::document::visible_lines;
 
 #[track_caller]
 fn check(section: &str, expected: &[&str]) {

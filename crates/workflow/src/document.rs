@@ -3,7 +3,8 @@
 
 /// A line with its number, starting at 1.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct DocumentLine {
+pub struct DocumentLine {
+    /// Number of the line in its file.
     pub number: usize,
     /// The text without comments and without trailing white space.
     pub text: String,
@@ -11,15 +12,16 @@ pub(super) struct DocumentLine {
 
 /// A heading and the lines below it, down to the next heading of its level or above.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Section<'a> {
+pub struct DocumentSection<'a> {
     /// Number of the heading's line.
     pub number: usize,
+    /// The lines below the heading.
     pub lines: &'a [DocumentLine],
 }
 
 /// Returns the lines outside fenced code, without HTML comments. As in rendered pages, an unclosed fence or
 /// comment hides the rest of the document.
-pub(super) fn visible_lines(document: &str) -> Vec<DocumentLine> {
+pub fn visible_lines(document: &str) -> Vec<DocumentLine> {
     let mut lines = Vec::new();
     let (mut fence, mut in_comment): (Option<&str>, bool) = (None, false);
     for (index, line) in document.trim_start_matches('\u{feff}').lines().enumerate() {
@@ -75,7 +77,7 @@ fn without_comments(line: &str, in_comment: &mut bool) -> String {
 }
 
 /// Returns the level and the title of a heading such as `## Title ##`.
-pub(super) fn heading(line: &str) -> Option<(usize, &str)> {
+pub fn heading(line: &str) -> Option<(usize, &str)> {
     let indented = line.trim_start_matches(' ');
     let title = indented.trim_start_matches('#');
     let level = indented.len() - title.len();
@@ -87,7 +89,7 @@ pub(super) fn heading(line: &str) -> Option<(usize, &str)> {
 }
 
 /// Returns the sections with this title at the second level, in their order. The case of the title is ignored.
-pub(super) fn sections<'a>(lines: &'a [DocumentLine], title: &str) -> Vec<Section<'a>> {
+pub fn sections<'a>(lines: &'a [DocumentLine], title: &str) -> Vec<DocumentSection<'a>> {
     let is_start = |line: &DocumentLine| {
         heading(&line.text).is_some_and(|(level, found)| level == 2 && found.eq_ignore_ascii_case(title))
     };
@@ -97,7 +99,7 @@ pub(super) fn sections<'a>(lines: &'a [DocumentLine], title: &str) -> Vec<Sectio
             let rest = &lines[start + 1..];
             let is_end = |line: &DocumentLine| heading(&line.text).is_some_and(|(level, _)| level <= 2);
             let end = rest.iter().position(is_end).unwrap_or(rest.len());
-            Section { number: line.number, lines: &rest[..end] }
+            DocumentSection { number: line.number, lines: &rest[..end] }
         })
         .collect()
 }

@@ -1,0 +1,141 @@
+//! Finds phases, plans and summaries in the paths below `phases`. It never reads a file.
+
+use crate::PhaseId;
+use std::collections::BTreeMap;
+
+/// A directory of a phase, such as `phases/02-core-commands`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct PhaseDir {
+    pub id: PhaseId,
+    pub path: String,
+    /// Rest of the directory's name, such as `core-commands`.
+    pub slug: String,
+    /// Whether plans have a summary, by their ids in order.
+    pub plans: BTreeMap<String, bool>,
+    /// Whether the directory has plans, and not only summaries of deleted ones.
+    pub has_plans: bool,
+    pub has_verification: bool,
+}
+
+impl PhaseDir {
+    /// Returns the plans without a summary.
+    pub(crate) fn unfinished(&self) -> Vec<&str> {
+        self.plans.iter().filter(|(_, has_summary)| !**has_summary).map(|(id, _)| id.as_str()).collect()
+    }
+}
+
+/// Returns the directories of phases, in the order of their ids.
+pub(crate) fn phase_dirs(paths: &[String]) -> Vec<PhaseDir> {
+    let mut dirs: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for path in paths {
+        let Some((dir, file)) = path.strip_prefix("phases/").and_then(|path| path.split_once('/')) else {
+            continue;
+        };
+        dirs.entry(dir).or_default().push(file.rsplit('/').next().unwrap_or(file));
+    }
+    let mut dirs: Vec<PhaseDir> = dirs.iter().filter_map(|(dir, files)| phase_dir(dir, files)).collect();
+    dirs.sort_by(|a, b| a.id.cmp(&b.id));
+    dirs
+}
+
+fn phase_dir(name: &str, files: &[&str]) -> Option<PhaseDir> {
+    let (id, slug) = PhaseId::split(name.strip_prefix("phase-").unwrap_or(name))?;
+    let number = name.strip_prefix("phase-").unwrap_or(name).strip_suffix(slug).unwrap_or_default();
+    let keys = |kind: Kind| {
+        let keys = files.iter().filter_map(|file| kind_of(file)).filter(move |(found, _)| *found == kind);
+        // `PLAN.md` is the only plan of its phase.
+        keys.map(|(_, key)| if key.is_empty() { number.to_owned() } else { key })
+    };
+    let mut plans: BTreeMap<String, bool> = keys(Kind::Plan).map(|key| (key, false)).collect();
+    let has_plans = !plans.is_empty();
+    for summary in keys(Kind::Summary) {
+        // The plan of `02-01-SUMMARY.md` can be called `01-PLAN.md`.
+        let short = summary.strip_prefix(number).and_then(|rest| rest.strip_prefix('-'));
+        let found =
+            [Some(summary.as_str()), short].into_iter().flatten().find(|key| plans.contains_key(*key));
+        match found.map(str::to_owned) {
+            Some(plan) => _ = plans.insert(plan, true),
+            // The plan of a summary may have been deleted. Other summaries cover the whole phase.
+            None if is_plan_id(&summary) || !has_plans => _ = plans.insert(summary, true),
+            None => {}
+        }
+    }
+    Some(PhaseDir {
+        id,
+        path: format!("phases/{name}"),
+        slug: slug.trim_start_matches('-').to_owned(),
+        plans,
+        has_plans,
+        has_verification: files.iter().any(|file| file.ends_with("VERIFICATION.md")),
+    })
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Plan,
+    Summary,
+}
+
+/// Returns whether a file is a plan or a summary, and its key: `02-01` of `02-01-PLAN.md`, or `01-A` of `01-PLAN-A.md`.
+fn kind_of(file: &str) -> Option<(Kind, String)> {
+    let parts: Vec<&str> = file.strip_suffix(".md")?.split('-').collect();
+    let (kind, rest) = match parts.split_last()? {
+        (&"SUMMARY", rest) => (Kind::Summary, rest),
+        _ => {
+            let index = parts.iter().position(|part| *part == "PLAN")?;
+            // `01-PLAN-CHECK.md` is a report on a plan.
+            let is_report = |part: &&str| part.len() > 1 && part.chars().all(|c| c.is_ascii_uppercase());
+            if parts[index + 1..].iter().any(is_report) {
+                return None;
+            }
+            (Kind::Plan, &parts[..])
+        }
+    };
+    let key: Vec<&str> = rest.iter().filter(|part| **part != "PLAN").copied().collect();
+    let is_numbered = key.first().is_none_or(|part| part.starts_with(|c: char| c.is_ascii_digit()));
+    is_numbered.then(|| (kind, key.join("-")))
+}
+
+/// Whether a text has the form of `02-01`: the phase, and a number within it.
+fn is_plan_id(text: &str) -> bool {
+    let mut parts = text.split('-');
+    let mut is_number = || parts.next().is_some_and(|part| part.starts_with(|c: char| c.is_ascii_digit()));
+    is_number() && is_number()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::phase_dirs;
+
+    #[track_caller]
+    fn check(files: &str, expected: &str) {
+        let paths: Vec<String> = files.split(' ').map(|file| format!("phases/{file}.md")).collect();
+        let shown = phase_dirs(&paths).into_iter().map(|dir| {
+            let plans = dir
+                .plans
+                .iter()
+                .map(|(id, has_summary)| format!(" {id}{}", if *has_summary { "+" } else { "-" }));
+            format!("{} {}:{}", dir.id, dir.slug, plans.collect::<String>())
+        });
+        assert_eq!(shown.collect::<Vec<_>>().join("|"), expected);
+    }
+
+    #[test]
+    fn plans_and_summaries_are_paired() {
+        check("02-a/02-01-PLAN 02-a/02-01-SUMMARY 02-a/02-02-PLAN 02-a/02-RESEARCH", "2 a: 02-01+ 02-02-");
+        check("02-a/02-01-SUMMARY", "2 a: 02-01+");
+        check("02-a/PLAN 02-a/SUMMARY 03-b/PLAN", "2 a: 02+|3 b: 03-");
+        check("02-a/01-PLAN 02-a/02-PLAN 02-a/02-01-SUMMARY", "2 a: 01+ 02-");
+        check("02-a/02-PLAN-A 02-a/02-PLAN-B 02-a/02-A-SUMMARY", "2 a: 02-A+ 02-B-");
+        check("02-a/01-PLAN-core 02-a/01-PLAN-core-SUMMARY", "2 a: 01-core+");
+    }
+
+    #[test]
+    fn other_files_are_no_plans() {
+        check("02-a/02-01-PLAN 02-a/02-PLAN-CHECK 02-a/02-SUMMARY 02-a/REVISION-SUMMARY", "2 a: 02-01-");
+        check(
+            "02.1-a/x/02.1-01-PLAN phase-3-b/03-01-PLAN notes/01-01-PLAN 01-setup-PLAN",
+            "2.1 a: 02.1-01-|3 b: 03-01-",
+        );
+    }
+}

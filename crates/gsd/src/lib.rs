@@ -1,0 +1,31 @@
+//! State of GSD projects, read from `.planning`: position, phases, plans, requirements and blockers.
+//!
+//! The forms of several years of GSD are read, and contradictions become warnings with file and line. Only `read`
+//! touches files. No part of this crate writes a file, starts a process or guesses a number.
+
+mod claim;
+mod disk;
+mod front_matter;
+mod markdown;
+mod mention;
+mod milestone;
+mod phase;
+mod phase_id;
+mod plans;
+mod project;
+mod read;
+mod reader;
+mod reconcile;
+mod requirements;
+mod roadmap;
+mod state;
+mod status;
+
+#[cfg(test)]
+mod tests;
+
+pub use phase::{PhasePlan, ProjectPhase};
+pub use phase_id::{PhaseId, PhaseIdError};
+pub use project::{AheadOfWork, Project};
+pub use read::{Files, ProjectError};
+pub use status::{ProjectStatus, Warning};

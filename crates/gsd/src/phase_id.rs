@@ -1,0 +1,121 @@
+//! Phase numbers: `2`, `2.1` and `10.1.1`. They are no decimal fractions: `8.10` comes after `8.9`.
+
+use serde::{Serialize, Serializer};
+use std::fmt;
+use std::str::FromStr;
+
+/// The number of a phase. Leading zeros do not matter: `08.1` is `8.1`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct PhaseId(Vec<u32>);
+
+/// A text that is no phase number.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is no phase number: write one such as 2 or 2.1")]
+pub struct PhaseIdError(String);
+
+impl PhaseId {
+    /// Splits a text that starts with a phase number into the number and the rest.
+    /// `None` if it starts with something else, or with a range of phases.
+    pub(crate) fn split(text: &str) -> Option<(PhaseId, &str)> {
+        let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+        let number = text[..end].trim_end_matches('.');
+        let rest = &text[number.len()..];
+        let is_word_end = !rest.starts_with(|c: char| c.is_alphanumeric() || c == '+' || c == '_');
+        Some((number.parse().ok()?, rest)).filter(|_| is_word_end && !is_range(rest))
+    }
+
+    /// Whether the phase belongs to the backlog, which GSD numbers 999.1, 999.2 and so forth.
+    pub(crate) fn is_backlog(&self) -> bool {
+        self.0[0] == 999
+    }
+}
+
+/// Whether a range continues after its first number: `–11.3`, `-7` or ` - Phase 7`.
+fn is_range(rest: &str) -> bool {
+    let after = rest.trim_start().strip_prefix(['-', '–', '—', '→']).unwrap_or_default();
+    // A date or a name can follow a dash with spaces around it.
+    let is_close = !rest.starts_with(' ') && after.starts_with(|c: char| c.is_ascii_digit());
+    is_close && rest.starts_with(['-', '–', '—'])
+}
+
+impl FromStr for PhaseId {
+    type Err = PhaseIdError;
+
+    fn from_str(text: &str) -> Result<PhaseId, PhaseIdError> {
+        let component = |part: &str| part.bytes().all(|b| b.is_ascii_digit()).then(|| part.parse().ok())?;
+        let components: Option<Vec<u32>> = text.split('.').map(component).collect();
+        components.map(PhaseId).ok_or_else(|| PhaseIdError(text.to_owned()))
+    }
+}
+
+impl fmt::Display for PhaseId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let components: Vec<String> = self.0.iter().map(u32::to_string).collect();
+        f.write_str(&components.join("."))
+    }
+}
+
+/// A whole phase is a number in JSON, as scripts for openclawpack expect. Others are strings: as a number, `2.10`
+/// would become `2.1`.
+impl Serialize for PhaseId {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0[..] {
+            [number] => serializer.serialize_u32(number),
+            _ => serializer.collect_str(self),
+        }
+    }
+}
+
+#[cfg(feature = "schema")]
+impl schemars::JsonSchema for PhaseId {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "PhaseId".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({
+            "description": "Number of a phase: an integer, or a string such as 2.1",
+            "type": ["integer", "string"],
+            "minimum": 0,
+            "pattern": "^[0-9]+([.][0-9]+)+$",
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::PhaseId;
+
+    fn id(text: &str) -> PhaseId {
+        text.parse().expect("a phase number")
+    }
+
+    #[test]
+    fn components_decide_the_order() {
+        assert_eq!(id("08.1"), id("8.1"));
+        assert_eq!(id("0").to_string(), "0");
+        let mut ids = ["10.1.1", "8.10", "2", "08.1", "10.1", "2.1"].map(id);
+        ids.sort();
+        assert_eq!(ids.map(|id| id.to_string()), ["2", "2.1", "8.1", "8.10", "10.1", "10.1.1"]);
+        for text in ["", "a", "2.", ".1", "2..1", "-1", "+1", "1-2", "99999999999"] {
+            assert!(text.parse::<PhaseId>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn only_whole_phases_are_json_numbers() {
+        let json = |text: &str| serde_json::to_string(&id(text)).expect("it serializes");
+        assert_eq!((json("04"), json("08.10")), ("4".to_owned(), "\"8.10\"".to_owned()));
+    }
+
+    #[test]
+    fn number_is_split_from_its_text() {
+        let split = |text| PhaseId::split(text).map(|(id, rest)| (id.to_string(), rest));
+        assert_eq!(split("05.1: Name"), Some(("5.1".to_owned(), ": Name")));
+        assert_eq!(split("1. Name"), Some(("1".to_owned(), ". Name")));
+        assert_eq!(split("1 - 3D"), Some(("1".to_owned(), " - 3D")));
+        for text in ["11.2–11.3", "1-7 (v1.0)", "35+", "3rd", "x", ""] {
+            assert_eq!(split(text), None, "{text}");
+        }
+    }
+}
