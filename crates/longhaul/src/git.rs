@@ -3,7 +3,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, BufRead, BufReader};
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, RangeInclusive};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
@@ -15,8 +15,8 @@ use tokio::io::AsyncWriteExt;
 
 /// Message of git if no parent directory is a repository (2.47). A broken repository has a different one.
 const NO_REPOSITORY: &str = "fatal: not a git repository (or any";
-// Git exits with more if a signal ended a process that it started.
-const DIE_CODE: i32 = 128;
+// Git exits with 128 plus the number of the signal that ended a process which it started.
+const SIGNAL_CODES: RangeInclusive<i32> = 129..=192;
 // The first lines of git's error output name the cause.
 const ERROR_LINES_MAX: usize = 4;
 
@@ -284,7 +284,8 @@ fn answer<S: AsRef<OsStr>>(args: &[S], output: io::Result<Output>) -> Result<Opt
 fn failure<S: AsRef<OsStr>>(args: &[S], output: &Output) -> GitError {
     let action = args.first().map_or_else(String::new, |arg| arg.as_ref().to_string_lossy().into_owned());
     let status = output.status;
-    let is_interrupted = status.signal().is_some() || status.code().is_some_and(|code| code > DIE_CODE);
+    let is_interrupted =
+        status.signal().is_some() || status.code().is_some_and(|code| SIGNAL_CODES.contains(&code));
     GitError::Failed { action, git_error: error_message(output), is_interrupted }
 }
 

@@ -31,40 +31,43 @@ fn once(stage: &Stage) -> String {
 
 #[test]
 fn git_that_a_signal_ends_is_repeated_and_nothing_is_lost() {
-    let cut_off = ": > shared.txt;";
-    // A removal in progress has deleted a file.
-    let removing = "rm \"$path/shared.txt\";";
-    for (arguments, before) in [
-        ("rev-parse --show-toplevel", ""),
-        ("merge-tree", ""),
-        ("worktree add", ""),
-        ("add --all", ""),
-        ("commit --quiet", ""),
-        ("merge-tree --write-tree -z", ""),
-        ("merge --ff-only", ""),
-        ("merge --ff-only", cut_off),
-        ("worktree remove /", ""),
-        ("worktree remove /", removing),
-        ("update-ref -d", ""),
-    ] {
-        let (stage, server) = (Stage::new(), Server::start(PROVERS_SCRIPT));
+    let shared_script =
+        PROVERS_SCRIPT.replace("echo gamma > gamma.txt", "echo gamma | tee gamma.txt > shared.txt");
+    let (server, shared_server) = (&Server::start(PROVERS_SCRIPT), &Server::start(&shared_script));
+    let check = |arguments: &str, before: &str, server: &Server, shared: &str| {
+        let stage = Stage::new();
         repository(&stage);
-        // The merge of this run changes the file.
-        let script =
-            PROVERS_SCRIPT.replace("echo gamma > gamma.txt", "echo gamma | tee gamma.txt > shared.txt");
-        let server_of_change = Server::start(&script);
-        let server = if before == cut_off { &server_of_change } else { &server };
         let body = format!("if {}; then {before} kill -KILL $$; fi", once(&stage));
         let call = run_loop(&stage, server, PROVERS, &[]);
         let output = replace_git(&stage, call, arguments, &body).output();
         envelope(&output, 0);
         assert!(stage.folder().join("once").exists(), "{arguments} was not called");
         assert_tidy(&stage);
-        let shared = if before == cut_off { "gamma\n" } else { "start\n" };
         assert_eq!(read(&stage, "shared.txt"), shared, "{arguments} {before}");
         assert_eq!(read(&stage, "gamma.txt"), "gamma\n", "{arguments} {before}");
         assert_eq!((commits(&stage, "prove: gamma"), commits(&stage, "Merge branch")), (1, 2), "{arguments}");
-    }
+    };
+    // Each case waits for a second before it repeats.
+    std::thread::scope(|scope| {
+        for (arguments, before) in [
+            ("rev-parse --show-toplevel", ""),
+            ("merge-tree", ""),
+            ("worktree add", ""),
+            ("add --all", ""),
+            ("commit --quiet", ""),
+            ("merge-tree --write-tree -z", ""),
+            ("merge --ff-only", ""),
+            // Git sometimes leaves such a lock, even at SIGTERM.
+            ("merge --ff-only", ": > .git/ORIG_HEAD.lock;"),
+            ("update-ref -d", ": > .git/packed-refs.lock;"),
+            // A removal in progress has deleted a file.
+            ("worktree remove /", "rm \"$path/shared.txt\";"),
+        ] {
+            scope.spawn(move || check(arguments, before, server, "start\n"));
+        }
+        // A merge in progress has truncated the file that it writes.
+        scope.spawn(|| check("merge --ff-only", ": > shared.txt;", shared_server, "gamma\n"));
+    });
 }
 
 #[test]

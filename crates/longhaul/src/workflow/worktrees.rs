@@ -25,6 +25,7 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::thread;
 
 /// The git worktrees of one workflow.
 #[derive(Debug)]
@@ -105,8 +106,7 @@ impl Worktrees {
         let path = self.path(run);
         let path_text = path.to_string_lossy();
         // A killed call may have left them. Usually there are none.
-        self.discard(git, &path)?;
-        remove_locks(git, &[&self.branch_ref(run)])?;
+        self.discard(git, run)?;
         DirBuilder::new().mode(0o700).create(&path).map_err(io_error("create directory", &path))?;
         let start = WorktreeStart { commit: head(git)?, branch: current_branch(git)?, is_merged: false };
         let branch = self.branch(run);
@@ -119,24 +119,25 @@ impl Worktrees {
         self.write_start(run, &known.unwrap_or(start))
     }
 
-    /// Removes a directory and git's entry of it as a worktree, even a locked one.
-    fn discard(&self, git: &Git, path: &Path) -> Result<(), WorktreeError> {
-        match fs::remove_dir_all(path) {
+    /// Removes a worktree with everything in it, git's entry of it, even a locked one, and the lock of its branch.
+    fn discard(&self, git: &Git, run: &RunId) -> Result<(), WorktreeError> {
+        let path = self.path(run);
+        match fs::remove_dir_all(&path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                return Err(io_error("remove", path)(error));
+                return Err(io_error("remove", &path)(error));
             }
             Ok(()) | Err(_) => {}
         }
         // There may be no entry.
         let _ = git.call(&["worktree", "remove", "--force", "--force", &path.to_string_lossy()]);
-        Ok(())
+        Ok(remove_locks(git, &[&self.branch_ref(run)])?)
     }
 
     /// Removes a merged worktree and its branch. A worktree that git refuses to remove stays.
     fn remove(&self, git: &Git, run: &RunId) -> Result<(), WorktreeError> {
         let (path, Some(start)) = (self.path(run), self.start_of(run)?) else { return Ok(()) };
         if start.is_merged || !path.exists() {
-            self.discard(git, &path)?;
+            self.discard(git, run)?;
         } else {
             self.write_start(run, &WorktreeStart { is_merged: true, ..start.clone() })?;
             match git.call(&[Path::new("worktree"), Path::new("remove"), &path]) {
@@ -204,15 +205,23 @@ impl Worktrees {
     }
 }
 
-/// Repeats an operation once if a signal ended its git.
+/// Repeats an operation once if a signal ended its git, and again without the lock that this git may have left.
 fn repeat_interrupted<T>(operation: impl Fn() -> Result<T, WorktreeError>) -> Result<T, WorktreeError> {
-    match operation() {
-        Err(error) if error.is_interrupted() => {
-            std::thread::sleep(REPEAT_DELAY);
-            operation()
-        }
-        result => result,
+    let result = operation();
+    if !result.as_ref().is_err_and(WorktreeError::is_interrupted) {
+        return result;
     }
+    thread::sleep(REPEAT_DELAY);
+    let result = operation();
+    // A live git holds the lock of a reference for milliseconds, but that of the index while a person writes a message.
+    let is_of_reference = |lock: &String| {
+        let is_of_branch = lock.contains("/refs/heads/") && lock.ends_with(".lock");
+        is_of_branch || lock.ends_with("HEAD.lock") || lock.ends_with("/packed-refs.lock")
+    };
+    let lock = result.as_ref().err().and_then(WorktreeError::lock).filter(is_of_reference);
+    let Some(lock) = lock else { return result };
+    drop(fs::remove_file(lock));
+    operation()
 }
 
 /// Removes the locks of these files of git. No process of git may be running that can hold them.

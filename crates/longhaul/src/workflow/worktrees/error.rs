@@ -42,6 +42,13 @@ impl WorktreeError {
         matches!(self, WorktreeError::Git(error) | WorktreeError::OldGit(error) if error.is_interrupted())
     }
 
+    /// Returns the lock of another git that kept git from changing a file.
+    pub(super) fn lock(&self) -> Option<String> {
+        let text = self.to_string();
+        let (_, rest) = text.split_once("Unable to create '")?;
+        Some(rest.split_once("': File exists")?.0.to_owned())
+    }
+
     /// Returns what a user can do about it.
     pub fn hint(&self) -> String {
         match self {

@@ -52,7 +52,9 @@ impl Worktrees {
                 }
                 // It was merged before, or the user removed it.
                 Ok(None) => {}
-                Err(Unmerged::Failed(error)) if error.is_interrupted() => return Err(error),
+                Err(Unmerged::Failed(error)) if error.is_interrupted() || error.lock().is_some() => {
+                    return Err(error);
+                }
                 Err(reason) => unmerged.push((run, reason)),
             }
         }
@@ -155,10 +157,8 @@ impl Worktrees {
 
 /// Returns what a person can do about an error of git. Only a person knows whether another git holds a lock.
 fn remedy(error: &WorktreeError) -> String {
-    let error = error.to_string();
-    let lock = error.split_once("Unable to create '").and_then(|(_, rest)| rest.split_once("': File exists"));
-    match lock {
-        Some((lock, _)) => format!("If no other git is running, type `rm {}`", quoted(lock)),
+    match error.lock() {
+        Some(lock) => format!("If no other git is running, type `rm {}`", quoted(&lock)),
         None => "Fix the cause".to_owned(),
     }
 }
