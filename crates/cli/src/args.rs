@@ -2,6 +2,7 @@
 
 mod agent;
 mod continue_run;
+mod gsd;
 mod help;
 mod inspect;
 mod keep_going;
@@ -18,6 +19,10 @@ mod workflow;
 
 pub use agent::{AgentArgs, AgentKind, ChangeArgs};
 pub use continue_run::{AttachArgs, CancelArgs, HandoffArgs, RecoverArgs, RerunArgs, ResumeArgs};
+pub use gsd::{
+    AddProjectArgs, GsdArgs, GsdCallArgs, GsdCommand, ListProjectsArgs, NewProjectArgs, PhaseArgs,
+    ProjectsCommand, RemoveProjectArgs,
+};
 pub use inspect::{
     CostArgs, DiffArgs, GroupBy, LedgerCommand, LogsArgs, ReportArgs, ReportFormat, RowState, RunsArgs,
     ShowArgs, StateFilter, StatusArgs,
@@ -62,7 +67,7 @@ pub struct Cli {
 pub struct GlobalArgs {
     /// Output format [default: text; json in a pipe, for commands that drive a run]
     ///
-    /// Commands that drive a run: run, resume, rerun, loop, research, recover, attach, cancel.
+    /// Commands that drive a run: run, resume, rerun, loop, research, gsd, recover, attach, cancel.
     #[arg(long, global = true, value_enum, value_name = "FORMAT")]
     pub output_format: Option<OutputFormat>,
     /// Print JSON; short for `--output-format json`
@@ -71,6 +76,9 @@ pub struct GlobalArgs {
     /// Whether the command prints JSON in a pipe if no flag names a format.
     #[arg(skip)]
     pub pipes_json: bool,
+    /// Whether the program was called as `openclawpack`, whose form of results differs.
+    #[arg(skip)]
+    pub is_openclawpack: bool,
     /// Print only errors on stderr
     #[arg(long, short, global = true, conflicts_with = "verbose", hide_short_help = true)]
     pub quiet: bool,
@@ -114,6 +122,9 @@ pub enum Command {
     /// Run a workflow: phases of runs, repeated until a condition holds
     #[command(after_help = help::LOOP)]
     Loop(Box<LoopArgs>),
+    /// Drive the GSD planning framework, with the commands of openclawpack
+    #[command(after_help = help::GSD)]
+    Gsd(Box<GsdArgs>),
     /// Leave a text for the next phase of a workflow
     #[command(after_help = help::HINT)]
     Hint(HintArgs),
@@ -207,8 +218,8 @@ pub enum Command {
 }
 
 /// Commands that print the envelope of a run.
-pub const ENVELOPE_COMMANDS: [&str; 8] =
-    ["run", "resume", "rerun", "loop", "research", "recover", "attach", "cancel"];
+pub const ENVELOPE_COMMANDS: [&str; 9] =
+    ["run", "resume", "rerun", "loop", "research", "gsd", "recover", "attach", "cancel"];
 
 impl Cli {
     /// Applies `--json`, and the default format of the parsed command, to the global flags. Programs call the

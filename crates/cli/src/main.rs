@@ -17,6 +17,7 @@ mod limit_flags;
 mod next_commands;
 mod open_home;
 mod open_ledger;
+mod openclawpack;
 mod output;
 mod own_program;
 mod policy_flags;
@@ -37,6 +38,7 @@ mod workflow_next_commands;
 use args::{Cli, Command, OutputFormat};
 use clap::{CommandFactory, FromArgMatches};
 use output::envelope::Envelope;
+use std::ffi::OsString;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -90,7 +92,10 @@ fn run() -> ExitCode {
     }
     output::wrap::measure_terminal();
     let mut command = Cli::command();
-    let typed = flag_order::reorder(&command, std::env::args_os().collect());
+    let arguments: Vec<OsString> = std::env::args_os().collect();
+    let of_openclawpack = openclawpack::arguments(&arguments);
+    let is_openclawpack = of_openclawpack.is_some();
+    let typed = flag_order::reorder(&command, of_openclawpack.unwrap_or(arguments));
     let configured = match config::arguments::configure(&mut command, &typed) {
         Ok(configured) => configured,
         Err(failure) => {
@@ -109,9 +114,14 @@ fn run() -> ExitCode {
     }
     cli.global.configured.values = configured.values;
     cli.resolve_format(&matches);
+    if is_openclawpack {
+        cli.global.is_openclawpack = true;
+        cli.global.output_format.get_or_insert(OutputFormat::Json);
+    }
     warn_of_variables(&cli, &command);
     let format = output::format(&cli.global);
-    let prints = format != OutputFormat::Text && !args::streams_events_to_stdout(&matches);
+    let prints =
+        (format != OutputFormat::Text || is_openclawpack) && !args::streams_events_to_stdout(&matches);
     let result = match cli.command {
         Command::Run(args) => commands::run::run(&cli.global, &args),
         Command::Resume(args) => {
@@ -123,6 +133,10 @@ fn run() -> ExitCode {
         Command::Loop(args) => {
             let matches = matches.subcommand_matches("loop").expect("it was parsed");
             commands::loop_workflow::run(&cli.global, &args, matches)
+        }
+        Command::Gsd(args) => {
+            let matches = matches.subcommand_matches("gsd").expect("it was parsed");
+            commands::gsd::gsd(&cli.global, &args, matches)
         }
         Command::Hint(args) => commands::hint::hint(&cli.global, &args),
         Command::Recover(args) => commands::recover::recover(&cli.global, &args),

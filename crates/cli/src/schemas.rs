@@ -34,7 +34,7 @@ macro_rules! schema_entries {
 }
 
 schema_entries! {
-    "run": "The result envelope of run, resume, rerun, research, recover, attach and cancel",
+    "run": "The result envelope of run, resume, rerun, research, recover, attach, cancel and the commands of gsd that call a model",
     "run-detached": "The output of run --detach and resume --detach",
     "run-dry-run": "The output of run --dry-run",
     "rerun-dry-run": "The output of rerun --dry-run",
@@ -43,6 +43,10 @@ schema_entries! {
     "loop-dry-run": "The output of loop --dry-run",
     "loop-validate": "The output of loop validate",
     "loop-stream": "A line of loop --output-format stream-json",
+    "gsd-status": "The state of a GSD project",
+    "gsd-projects-add": "The project that was added to the list",
+    "gsd-projects-list": "The list of known GSD projects",
+    "gsd-projects-remove": "The project that was removed from the list",
     "runs": "The list of runs",
     "status": "The unfinished runs: running, waiting or orphaned",
     "cost": "Usage and cost, in total and by group",

@@ -23,6 +23,9 @@ pub struct WorstCase {
     /// Longest wait for a reset. `None` if it is only bounded by the window.
     #[serde(rename = "longest_park_ms")]
     pub park_max: Option<Span>,
+    /// Elapsed time, with the longest waits and one reset. `None` if unlimited.
+    #[serde(rename = "wall_without_progress_ms")]
+    pub wall_max: Option<Span>,
 }
 
 impl Policy {
@@ -45,7 +48,23 @@ impl Policy {
             }),
             backoff_max: self.backoff.longest(u32::MAX),
             park_max: self.max_reset_wait,
+            wall_max: self.wall_max(attempts),
         }
+    }
+
+    /// Returns the longest time of this many attempts in a row.
+    fn wall_max(&self, attempts: Option<u64>) -> Option<Span> {
+        let stretch = attempts.zip(self.attempt_timeout).zip(self.max_reset_wait);
+        let stretch = stretch.map(|((attempts, timeout), park)| {
+            let waits = attempts.saturating_sub(1);
+            let each = u32::try_from(waits).unwrap_or(u32::MAX);
+            // Of many waits, all but the first few have the longest delay.
+            let first: u64 = (0..each.min(32)).map(|n| self.backoff.longest(n).0).sum();
+            let rest = u64::from(each.saturating_sub(32)).saturating_mul(self.backoff.longest(u32::MAX).0);
+            let working = timeout.0.saturating_mul(attempts);
+            Span(working.saturating_add(first).saturating_add(rest).saturating_add(park.0))
+        });
+        stretch.into_iter().chain(self.limits.wall).min()
     }
 
     /// Returns how many reviewers of one check may each fail at their first request. An outage has its own
@@ -73,6 +92,23 @@ mod tests {
         // Four attempts of five requests each.
         assert_eq!(Preset::Openclawpack.policy().worst_case().requests, Some(20));
         assert_eq!(Preset::Openclawpack.policy().worst_case().backoff_max, Span::from_secs(90));
+    }
+
+    #[test]
+    fn elapsed_time_has_a_bound_with_a_timeout() {
+        let preset = Preset::Openclawpack.policy();
+        let policy = Policy {
+            attempt_timeout: Some(Span::from_mins(10)),
+            max_reset_wait: Some(Span::from_mins(20)),
+            ..preset.clone()
+        };
+        // Four attempts, waits of 3, 6 and 12 seconds, and one reset.
+        assert_eq!(policy.worst_case().wall_max, Some(Span::from_secs(40 * 60 + 3 + 6 + 12 + 20 * 60)));
+        let unlimited = Policy { attempt_timeout: None, ..policy.clone() };
+        assert_eq!(unlimited.worst_case().wall_max, None);
+        let mut limited = unlimited;
+        limited.limits.wall = Some(Span::from_mins(30));
+        assert_eq!(limited.worst_case().wall_max, Some(Span::from_mins(30)));
     }
 
     #[test]

@@ -1,7 +1,8 @@
-//! State of GSD projects, read from `.planning`: position, phases, plans, requirements and blockers.
+//! State of GSD projects, read from `.planning`: position, phases, plans, requirements and blockers. And the registry
+//! that lists the projects of a user.
 //!
 //! The forms of several years of GSD are read, and contradictions become warnings with file and line. Only `read`
-//! touches files. No part of this crate writes a file, starts a process or guesses a number.
+//! and `registry` touch files. No part of this crate changes a project, starts a process or guesses a number.
 
 mod claim;
 mod disk;
@@ -16,6 +17,7 @@ mod project;
 mod read;
 mod reader;
 mod reconcile;
+mod registry;
 mod requirements;
 mod roadmap;
 mod state;
@@ -28,4 +30,5 @@ pub use phase::{PhasePlan, ProjectPhase};
 pub use phase_id::{PhaseId, PhaseIdError};
 pub use project::{AheadOfWork, Project};
 pub use read::{Files, ProjectError};
+pub use registry::{RegisteredProject, Registry, RegistryError};
 pub use status::{ProjectStatus, Warning};

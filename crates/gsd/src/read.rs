@@ -32,8 +32,7 @@ pub struct Files {
 #[derive(Debug, thiserror::Error)]
 pub enum ProjectError {
     /// The directory has no `.planning`.
-    #[error("{} has no directory `.planning`: start a project with `longhaul gsd new-project`, or name its \
-             directory with `--project-dir`", .0.display())]
+    #[error("{} has no directory `.planning`", .0.display())]
     NoPlanning(PathBuf),
     /// A file that decides about the state cannot be read.
     #[error("{} is unreadable: {reason}", .dir.display())]

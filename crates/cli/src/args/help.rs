@@ -56,6 +56,7 @@ Advanced:
   handoff      Print the prompt a fresh session would get
   simulate     Forecast a policy under faults
   research     Run a ResearchGym task, with the flags of its Claude Code agent
+  gsd          Drive the GSD planning framework, with the commands of openclawpack
   ledger       Rebuild the index of runs, or compare it with the journals
   schema       Print a JSON Schema, or list them
   completions  Print a completion script for a shell
@@ -173,6 +174,16 @@ pub(super) const HANDOFF: &str = "\
 Examples:
   longhaul handoff @
   longhaul handoff --from-transcript session.jsonl";
+
+pub(super) const GSD: &str = "\
+Examples:
+  longhaul gsd new-project 'a command that counts words'
+  longhaul gsd plan-phase 1
+  longhaul gsd execute-phase 1
+  longhaul gsd status
+
+Called as `openclawpack`, for example by a link of that name, the program accepts these commands without `gsd`
+and prints the results of openclawpack.";
 
 pub(super) const EXPORT: &str = "\
 Examples:

@@ -51,7 +51,7 @@ pub fn attach(global: &GlobalArgs, args: &AttachArgs) -> Result<u8, Failure> {
     match result? {
         AttachEnd::Followed(report) => {
             if prints_report {
-                print_end(&report, format);
+                print_end(global, &report);
             }
             Ok(report.outcome.exit_code())
         }

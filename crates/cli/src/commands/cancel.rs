@@ -6,7 +6,7 @@ use super::show::print_end;
 use crate::args::{CancelArgs, GlobalArgs};
 use crate::failure::Failure;
 use crate::open_home::RunOrWorkflow;
-use crate::output::{self, progress::ProgressDisplay};
+use crate::output::progress::ProgressDisplay;
 use crate::{open_home, runtime};
 use longhaul::{RunError, RunReport, RunStart, SuperviseError};
 use longhaul_core::CancelSource;
@@ -21,7 +21,7 @@ pub fn cancel(global: &GlobalArgs, args: &CancelArgs) -> Result<u8, Failure> {
     };
     let runtime = runtime::new()?;
     let report = runtime.block_on(finish(&home, dir, args.immediately, global))?;
-    print_end(&report, output::format(global));
+    print_end(global, &report);
     Ok(0)
 }
 

@@ -166,7 +166,7 @@ pub fn print(
                 .collect();
             format!(
                 "Command: {}\nDirectory: {}\nEnvironment:\n{}\nRemoved: {}\nStdin: {}{}{}{}{}Policy: {}\n{}{}Worst case without progress: {} requests; \
-                 longest wait {}, or until the reset of a usage window{}\n",
+                 longest wait {}, or until the reset of a usage window{}; elapsed time {}\n",
                 command_line(&invocation),
                 spec.cwd.display(),
                 env.join("\n"),
@@ -197,6 +197,7 @@ pub fn print(
                     .map_or_else(|| "unlimited".to_owned(), |requests| format!("at most {requests}")),
                 worst.backoff_max,
                 worst.park_max.map(|longest| format!(", at most {longest}")).unwrap_or_default(),
+                worst.wall_max.map_or_else(|| "unlimited".to_owned(), |longest| format!("at most {longest}")),
             )
         }
     };

@@ -21,13 +21,14 @@ pub use supervise::{find, supervise_and_print};
 pub use targets::{attach, cancel, recover, recover_one, resume};
 
 use crate::args::{GlobalArgs, LoopArgs, LoopCommand, OutputFormat, ValidateArgs};
+use crate::commands::run::TypedFlags;
 use crate::failure::Failure;
 use crate::{open_home, output, prompt_arg};
 use clap::ArgMatches;
 use longhaul::workflow::{WorkflowRequest, WorkflowStart, check_worktrees, recoverable_workflows};
 use longhaul_store::{Home, WorkflowSource};
 use longhaul_workflow::{BUILTINS, LoopOptions, WorkflowFile, WorkflowFileError, builtin};
-use phase_run::{PhaseRuns, TypedFlags};
+use phase_run::{OF_WORKFLOW, PhaseRuns};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -46,7 +47,9 @@ pub fn run(global: &GlobalArgs, args: &LoopArgs, matches: &ArgMatches) -> Result
         super::detach::leave_terminal();
     }
     let project_dir = project_dir(args.project.as_deref())?;
-    let typed = TypedFlags::read(matches).with_cwd(&project_dir);
+    let mut typed = TypedFlags::read(matches, &OF_WORKFLOW);
+    // The working directory of all runs.
+    typed.set("cwd", &project_dir);
     let request = prepare(args, &typed, project_dir)?;
     if args.dry_run {
         if request.policy.phases.iter().any(|phase| phase.has_worktrees) {

@@ -13,6 +13,7 @@ pub mod dry_run;
 pub mod export;
 pub mod finish_tool;
 pub mod gc;
+pub mod gsd;
 pub mod handoff;
 pub mod hint;
 pub mod hook;

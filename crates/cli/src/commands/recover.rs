@@ -242,7 +242,7 @@ fn supervise_all(
                 }
                 Ok(Recovered::Run(report)) => {
                     if prints_report {
-                        print_end(&report, format);
+                        print_end(global, &report);
                     }
                     codes.push(report.outcome.exit_code());
                 }

@@ -2,6 +2,10 @@
 
 mod acp_agent;
 mod keyed;
+mod typed_flags;
+
+pub use keyed::{KeyState, key_state};
+pub use typed_flags::{TypedFlags, parse_run};
 
 use super::resume::replay;
 use super::runs::table::outcome_style;
@@ -257,7 +261,7 @@ pub fn supervise_and_print(
     }
     let exit_code = result.map(|report| {
         if prints_report {
-            print_end(&report, format);
+            print_end(global, &report);
         }
         if format != OutputFormat::Text || !prints_report {
             print_outcome(global, &report);

@@ -109,8 +109,11 @@ pub fn show(global: &GlobalArgs, args: &ShowArgs) -> Result<u8, Failure> {
 
 /// Prints how a run finished on stdout: the envelope or, in a stream, the result event for programs, the answer
 /// and a summary for people.
-pub fn print_end(report: &RunReport, format: OutputFormat) {
-    match format {
+pub fn print_end(global: &GlobalArgs, report: &RunReport) {
+    if global.is_openclawpack {
+        return output::print_envelope(global, &Envelope::new(report), String::new);
+    }
+    match output::format(global) {
         OutputFormat::Text => match summary(report) {
             Ok(text) => output::print_text(&text),
             Err(failure) => output::print_error(&failure.error, failure.hint.as_deref()),

@@ -6,14 +6,14 @@ use longhaul::RunReport;
 use longhaul_core::{BackgroundTask, Dollars, Fault, Limit, OutcomeKind, Questions, Span, Usage, Verified};
 use serde::{Deserialize, Serialize};
 
-/// The JSON output of `longhaul run`.
+/// The JSON output of `longhaul run`, and of the commands of `longhaul gsd`, some of which have another result.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct Envelope {
+pub struct Envelope<R = Option<String>> {
     /// Whether the work is done. False for every outcome but `done`.
     pub success: bool,
     /// The agent's last answer. It is partial if the run did not finish.
-    pub result: Option<String>,
+    pub result: R,
     /// Errors, for people: first the reason for the outcome, then the last lines of a failed check, then the
     /// agent's own messages. Empty only if the work is done.
     pub errors: Vec<String>,
@@ -131,6 +131,14 @@ impl Envelope {
     pub fn without_run(outcome: OutcomeKind, exit_code: u8, fault: Option<Fault>, error: String) -> Envelope {
         let run = RunInfo { outcome, exit_code, fault, ..RunInfo::default() };
         Envelope { errors: vec![error], run, ..Envelope::default() }
+    }
+}
+
+impl<R: Default> Envelope<R> {
+    /// Creates the envelope of a command that succeeded without a call of a model.
+    pub fn without_model(result: R, duration_ms: Span) -> Envelope<R> {
+        let run = RunInfo { outcome: OutcomeKind::Done, ..RunInfo::default() };
+        Envelope { success: true, result, duration_ms, run, ..Envelope::default() }
     }
 }
 

@@ -70,10 +70,12 @@ impl Lifecycle {
     /// Recognizes the GSD command of a prompt, if there is one.
     fn new(prompt: &str, has_answers: bool) -> Lifecycle {
         let mut words = prompt.split_whitespace();
-        let (command, success) = match words.next() {
-            Some("/gsd:new-project") => ("create_project", "progress_update"),
-            Some("/gsd:plan-phase") => ("plan_phase", "plan_complete"),
-            Some("/gsd:execute-phase") => ("execute_phase", "phase_complete"),
+        // Newer versions of GSD write `/gsd-plan-phase`.
+        let name = words.next().and_then(|word| word.strip_prefix("/gsd")?.strip_prefix([':', '-']));
+        let (command, success) = match name {
+            Some("new-project") => ("create_project", "progress_update"),
+            Some("plan-phase") => ("plan_phase", "plan_complete"),
+            Some("execute-phase") => ("execute_phase", "phase_complete"),
             Some(_) | None => ("run", "progress_update"),
         };
         // Phases were whole numbers in that system; newer versions also have numbers like 2.1.

@@ -7,6 +7,7 @@ pub mod envelope_text;
 pub mod events;
 pub mod lifecycle;
 pub mod live;
+pub mod openclawpack;
 pub mod out;
 pub mod pager;
 pub mod phrases;
@@ -47,6 +48,9 @@ pub fn format(global: &GlobalArgs) -> OutputFormat {
 /// Prints the envelope of a command without a finished run. The stream of a command that drives a run ends with
 /// a result event instead.
 pub fn print_without_run(global: &GlobalArgs, envelope: Envelope) {
+    if global.is_openclawpack {
+        return print_envelope(global, &envelope, String::new);
+    }
     match format(global) {
         OutputFormat::StreamJson if global.pipes_json => {
             print_text(&line(&ResultEvent::from_envelope(envelope)));
@@ -65,6 +69,22 @@ pub fn print_output(global: &GlobalArgs, value: &impl Serialize, text: impl FnOn
     match format(global) {
         OutputFormat::Text => print_text(&text()),
         OutputFormat::Json | OutputFormat::StreamJson => print_json(value),
+    }
+}
+
+/// Prints an envelope on stdout: in the form that openclawpack has, if the program was called by that name, or else
+/// as an object for programs and a text for people.
+pub fn print_envelope<R: Serialize>(
+    global: &GlobalArgs,
+    envelope: &Envelope<R>,
+    text: impl FnOnce() -> String,
+) {
+    if !global.is_openclawpack {
+        return print_output(global, envelope, text);
+    }
+    match format(global) {
+        OutputFormat::Text => print_text(&openclawpack::text(envelope)),
+        OutputFormat::Json | OutputFormat::StreamJson => print_text(&openclawpack::json(envelope)),
     }
 }
 

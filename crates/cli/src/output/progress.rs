@@ -3,6 +3,7 @@
 
 use super::color::{Colors, Style};
 use super::live::{self, LiveView, label};
+use super::openclawpack;
 use super::phrases;
 use super::region::Region;
 use crate::args::GlobalArgs;
@@ -17,6 +18,8 @@ const WARNING: &str = "warning:";
 pub struct ProgressDisplay {
     quiet: bool,
     verbose: bool,
+    /// Whether retries are reported as by that program.
+    is_openclawpack: bool,
     /// The prefix of each line when several runs share a terminal.
     prefix: String,
     /// Whether there is no live view.
@@ -39,6 +42,7 @@ impl ProgressDisplay {
         ProgressDisplay {
             quiet: global.quiet,
             verbose: global.verbose,
+            is_openclawpack: global.is_openclawpack,
             prefix: String::new(),
             has_lines_only: global.quiet,
             is_supervisor: true,
@@ -168,7 +172,10 @@ impl Observer for ProgressDisplay {
             }
         }
         for record in &step.records {
-            if let Some(words) = phrases::headline(record, view.run.state(), view.policy, self.verbose) {
+            let (state, policy) = (view.run.state(), view.policy);
+            let retry =
+                self.is_openclawpack.then(|| openclawpack::retry_line(record, state, policy)).flatten();
+            if let Some(words) = retry.or_else(|| phrases::headline(record, state, policy, self.verbose)) {
                 self.print(&words);
             }
             let is_asked = matches!(record, Record::CancelRequested { source: CancelSource::Person, .. });

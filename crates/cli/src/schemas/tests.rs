@@ -19,6 +19,7 @@ use expect_test::expect_file;
 use longhaul_agent::transcript_message::TranscriptMessage;
 use longhaul_core::schema::Rfc3339;
 use longhaul_core::{AnsweredQuestion, BackgroundTask, Moment, Record, RunId, WorkflowRecord};
+use longhaul_gsd::{ProjectStatus, RegisteredProject};
 use longhaul_playbook::keypoints::Extraction;
 use longhaul_store::{
     Argv, AttemptExit, BlockedUrl, CostSummary, Metadata, ModelUsage, Plan, SessionBaseline, SessionSummary,
@@ -145,6 +146,9 @@ fn derive(name: &str) -> Value {
         "playbook-edit" | "playbook-undo" => schema_of::<playbook::change_report::ChangeReport>(),
         "playbook-check" => schema_of::<playbook::check::CheckOutput>(),
         "playbook-history" => schema_of::<playbook::history::HistoryOutput>(),
+        "gsd-status" => schema_of::<Envelope<ProjectStatus>>(),
+        "gsd-projects-add" | "gsd-projects-remove" => schema_of::<Envelope<Option<RegisteredProject>>>(),
+        "gsd-projects-list" => schema_of::<Envelope<Vec<RegisteredProject>>>(),
         "export" => schema_of::<export::ExportOutput<'_>>(),
         "import" => schema_of::<import::ImportOutput<'_>>(),
         "gc" => schema_of::<gc::GcOutput>(),
@@ -342,6 +346,9 @@ fn documentation_lists_every_schema_in_order() {
     assert_eq!(rows.map(|(name, _)| name).collect::<Vec<_>>(), super::names().collect::<Vec<_>>());
 }
 
+/// Commands of `gsd` that start a run, and print its envelope.
+const RUN_COMMANDS: &[&str] = &["gsd-new-project", "gsd-plan-phase", "gsd-execute-phase"];
+
 /// Commands that print no JSON of Longhaul's, whatever the output format.
 const TEXT_COMMANDS: &[&str] = &["handoff", "completions", "man", "hint"];
 
@@ -357,6 +364,7 @@ fn every_json_command_has_schema() {
         assert!(
             has_its_own
                 || ENVELOPE_COMMANDS.contains(&name.as_str())
+                || RUN_COMMANDS.contains(&name.as_str())
                 || TEXT_COMMANDS.contains(&name.as_str()),
             "`longhaul {0}` takes --output-format, and there is no schema of what it prints: add `{0}` to \
              crates/cli/src/schemas.rs with an empty docs/schemas/{0}.schema.json, say in schemas/tests.rs which type it \

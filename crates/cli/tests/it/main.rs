@@ -31,6 +31,7 @@ mod events;
 mod finishing;
 mod first_day;
 mod full_disk;
+mod gsd;
 mod guard_calls;
 mod guards;
 mod harness;

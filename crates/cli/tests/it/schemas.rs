@@ -20,6 +20,8 @@ static VALIDATORS: LazyLock<Mutex<Validators>> = LazyLock::new(Mutex::default);
 /// Commands that print the envelope of a run.
 const PRINT_AN_ENVELOPE: [&str; 8] =
     ["run", "resume", "rerun", "loop", "research", "recover", "attach", "cancel"];
+/// Commands of `gsd` that print the envelope of a run.
+const GSD_RUNS: [&str; 3] = ["gsd-new-project", "gsd-plan-phase", "gsd-execute-phase"];
 /// Commands that print text, or JSON of another program.
 const PRINT_TEXT: [&str; 8] =
     ["handoff", "completions", "man", "drill-agent", "watchdog", "finish-tool", "help", "hook"];
@@ -52,9 +54,15 @@ impl Invocation {
         let existing = self.args.iter().position(|arg| is_command(arg));
         let index = existing.or_else(|| self.args.iter().position(|arg| !arg.starts_with('-')))?;
         let command = &self.args[index];
-        let has_subcommands = matches!(command.as_str(), "config" | "ledger" | "playbook");
-        let subcommand = self.args[index + 1..].iter().find(|arg| has_subcommands && !arg.starts_with('-'));
-        Some(subcommand.map_or_else(|| command.clone(), |subcommand| format!("{command}-{subcommand}")))
+        let words = match command.as_str() {
+            "config" | "ledger" | "playbook" => 1,
+            "gsd" if self.has(&["projects"]) => 2,
+            "gsd" => 1,
+            _ => 0,
+        };
+        let subcommands = self.args[index + 1..].iter().filter(|arg| !arg.starts_with('-')).take(words);
+        let name = subcommands.fold(command.clone(), |name, word| format!("{name}-{word}"));
+        Some(if GSD_RUNS.contains(&name.as_str()) { "run".to_owned() } else { name })
     }
 
     /// Validates the output and the events of the call.
@@ -214,7 +222,7 @@ fn validate_complete_lines(name: &str, path: &Path) {
 fn is_command(word: &str) -> bool {
     PRINT_AN_ENVELOPE.contains(&word)
         || PRINT_TEXT.contains(&word)
-        || matches!(word, "config" | "ledger" | "playbook")
+        || matches!(word, "config" | "gsd" | "ledger" | "playbook")
         || schema_path(word).is_file()
 }
 

@@ -1,13 +1,11 @@
 //! Resolves the description of the runs of each phase, exactly as `longhaul run` would: from the configuration, the
 //! flags of `longhaul loop`, and the keys of `[phase.run]`, the strongest last. It starts nothing.
 
-use crate::args::{AgentKind, Cli, Command};
-use crate::commands::run::prepare;
-use crate::config::arguments::configure;
-use crate::config::keys::{Keys, RUN, ValueKind, excluded, flag_only_reason, name};
-use crate::failure::{Failure, OrFailure};
-use clap::parser::ValueSource;
-use clap::{ArgMatches, CommandFactory, FromArgMatches, ValueEnum};
+use crate::args::{AgentKind, Cli};
+use crate::commands::run::{TypedFlags, parse_run, prepare};
+use crate::config::keys::{Keys, RUN, ValueKind, excluded, flag_only_reason};
+use crate::failure::Failure;
+use clap::{CommandFactory, ValueEnum};
 use longhaul_agent::did_you_mean;
 use longhaul_core::RunSpec;
 use longhaul_store::WorkflowSource;
@@ -19,7 +17,7 @@ use std::path::Path;
 /// Stands for the prompt while flags are parsed. Each run gets its own.
 const PROMPT: &str = "workflow";
 /// Flags of `loop` that have another meaning for `run`.
-const OF_WORKFLOW: [&str; 5] = ["budget", "time_limit", "name", "detach", "dry_run"];
+pub const OF_WORKFLOW: [&str; 5] = ["budget", "time_limit", "name", "detach", "dry_run"];
 
 const NOTIFY: &str = "notify";
 const AGENT: &str = "agent";
@@ -33,37 +31,6 @@ pub struct PhaseRuns {
     /// Channels of the flags or the configuration. The workflow notifies, and its runs do not, except in phases that
     /// set their own channels.
     pub notify: Vec<String>,
-}
-
-/// The typed flags that `loop` shares with `run`: by key, the words as they are typed for `run`.
-pub struct TypedFlags(BTreeMap<String, Vec<OsString>>);
-
-impl TypedFlags {
-    /// Reads the flags from the parsed arguments of `loop`.
-    pub fn read(matches: &ArgMatches) -> TypedFlags {
-        let root = Cli::command();
-        let run = root.find_subcommand(RUN).expect("there is such a command");
-        let flags = root.get_arguments().chain(run.get_arguments()).filter_map(|arg| {
-            let (key, id, long) = (name(arg), arg.get_id().as_str(), arg.get_long()?);
-            let is_typed = !OF_WORKFLOW.contains(&key.as_str())
-                && matches.try_contains_id(id).unwrap_or(false)
-                && matches.value_source(id) == Some(ValueSource::CommandLine);
-            let words = |value: OsString| [OsString::from(format!("--{long}")), value];
-            let words = match (is_typed, arg.get_action().takes_values()) {
-                (false, _) => return None,
-                (true, false) => vec![OsString::from(format!("--{long}"))],
-                (true, true) => matches.get_raw(id)?.flat_map(|value| words(value.to_owned())).collect(),
-            };
-            Some((key, words))
-        });
-        TypedFlags(flags.collect())
-    }
-
-    /// Adds the working directory of all runs.
-    pub fn with_cwd(mut self, dir: &Path) -> TypedFlags {
-        self.0.insert("cwd".to_owned(), vec!["--cwd".into(), dir.into()]);
-        self
-    }
 }
 
 impl PhaseRuns {
@@ -195,8 +162,7 @@ fn resolve_phase(
     settings: &Settings,
     typed: &TypedFlags,
 ) -> Result<(RunSpec, BTreeMap<String, String>), Failure> {
-    let mut command = Cli::command();
-    let exclusions = excluded(&command, RUN);
+    let exclusions = excluded(&Cli::command(), RUN);
     // A setting of the phase replaces the flag, and flags that it excludes.
     let is_replaced = |key: &String| {
         settings.contains_key(key)
@@ -207,32 +173,17 @@ fn resolve_phase(
     };
     let flags = typed.0.iter().filter(|(key, _)| !is_replaced(key)).map(|(_, words)| words);
     let set = settings.iter().filter(|(key, _)| *key != AGENT_ARGS).map(|(_, words)| words);
-    let words: Vec<OsString> = ["longhaul", RUN]
-        .map(OsString::from)
-        .into_iter()
-        .chain(flags.chain(set).flatten().cloned())
-        .chain([PROMPT, "--"].map(OsString::from))
-        .chain(settings.get(AGENT_ARGS).into_iter().flatten().cloned())
-        .collect();
-    let configured = configure(&mut command, &words)?;
+    let words = flags.chain(set).flatten().cloned().chain([PROMPT, "--"].map(OsString::from));
+    let words = words.chain(settings.get(AGENT_ARGS).into_iter().flatten().cloned());
     let of_phase = || format!("cannot run phase `{}`", phase.name);
-    let parsed = command.try_get_matches_from_mut(words).and_then(|matches| Cli::from_arg_matches(&matches));
     let hint = "correct the settings of the phase, or the flags of `longhaul loop`";
-    let parsed = parsed.map_err(|error| first_line(&error.to_string())).or_usage(of_phase(), hint)?;
-    let Command::Run(args) = parsed.command else {
-        return Err(Failure::unexpected(format!("{}: the flags start no run", of_phase())));
-    };
+    let (args, configured) = parse_run(words, of_phase(), hint)?;
     let prepared = prepare(&args).map_err(|failure| Failure {
         error: format!("{}: {}", of_phase(), failure.error),
-        ..configured.values.add_origin(failure)
+        ..configured.add_origin(failure)
     })?;
-    let mut prepared = prepared.configured(&configured.values);
+    let mut prepared = prepared.configured(&configured);
     let of_file = settings.keys().map(|key| (key.clone(), format!("phase `{}`", phase.name)));
     prepared.origins.extend(of_file);
     Ok((prepared.spec, prepared.origins))
-}
-
-fn first_line(error: &str) -> String {
-    let line = error.lines().next().unwrap_or_default();
-    line.strip_prefix("error: ").unwrap_or(line).to_owned()
 }

@@ -18,7 +18,9 @@ use longhaul_store::{Home, Journal, RunDir, StoreError};
 // A supervisor that starts or exits between two checks changes the required action, once or twice.
 const CHECKS_MAX: u32 = 4;
 
-enum KeyState {
+/// The state of an earlier run of the same call.
+pub enum KeyState {
+    /// It has a supervisor.
     Running,
     /// The run is suspended or orphaned.
     Unfinished,
@@ -82,7 +84,8 @@ fn handle_existing(global: &GlobalArgs, args: &RunArgs, home: &Home, dir: &RunDi
     }
 }
 
-fn key_state(dir: &RunDir) -> Result<KeyState, Failure> {
+/// Returns the state of a run.
+pub fn key_state(dir: &RunDir) -> Result<KeyState, Failure> {
     if Journal::is_locked(&dir.journal_path())? {
         return Ok(KeyState::Running);
     }
@@ -118,7 +121,7 @@ fn print_finished(global: &GlobalArgs, home: &Home, dir: &RunDir) -> Result<u8, 
         }
         error => error.into(),
     })?;
-    print_end(&report, output::format(global));
+    print_end(global, &report);
     if output::format(global) == OutputFormat::Text && !global.quiet {
         print_status(&format!("run {} has already finished; nothing was started", dir.id()));
     }

@@ -1,0 +1,158 @@
+//! The arguments of `longhaul gsd`, and of its other name, `openclawpack`.
+
+use super::{AgentArgs, EventsArgs, LimitArgs, NotifyArgs, PolicyValueArgs, WrapUpArgs};
+use crate::time_arg::duration;
+use clap::{Args, Subcommand};
+use longhaul_core::{Preset, Span};
+use longhaul_gsd::PhaseId;
+use std::path::PathBuf;
+
+#[derive(Debug, Args)]
+pub struct GsdArgs {
+    /// Directory of the project [default: this one]
+    #[arg(long, short = 'd', value_name = "DIR", global = true, help_heading = "Project")]
+    pub project_dir: Option<PathBuf>,
+    /// Exit with the codes of openclawpack: 0 if a result is printed, even if it reports a failure
+    #[arg(long, global = true, help_heading = "Output", hide_short_help = true)]
+    pub exit_zero: bool,
+    #[command(subcommand)]
+    pub command: GsdCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum GsdCommand {
+    /// Create a project from an idea: its requirements and its phases
+    NewProject(Box<NewProjectArgs>),
+    /// Plan a phase
+    PlanPhase(Box<PhaseArgs>),
+    /// Execute the plans of a phase
+    ExecutePhase(Box<PhaseArgs>),
+    /// Show where the project is; calls no model
+    Status,
+    /// The list of known projects
+    #[command(subcommand)]
+    Projects(ProjectsCommand),
+}
+
+#[derive(Debug, Args)]
+pub struct NewProjectArgs {
+    /// The idea, or a file that contains it
+    #[arg(value_name = "IDEA", help_heading = "Project")]
+    pub idea: Option<String>,
+    /// The idea; replaces IDEA
+    #[arg(id = "idea_text", long = "idea", short = 'i', value_name = "TEXT", help_heading = "Project")]
+    pub text: Option<String>,
+    /// Read the idea from a file; replaces IDEA and --idea
+    #[arg(long, short = 'f', value_name = "FILE", help_heading = "Project")]
+    pub idea_file: Option<PathBuf>,
+    #[command(flatten)]
+    pub call: GsdCallArgs,
+}
+
+#[derive(Debug, Args)]
+pub struct PhaseArgs {
+    /// The phase, such as 3 or 2.1
+    #[arg(value_name = "PHASE", help_heading = "Project")]
+    pub phase: PhaseId,
+    #[command(flatten)]
+    pub call: GsdCallArgs,
+}
+
+/// The flags of the commands that call a model. Most of them are those of `longhaul run`.
+#[derive(Debug, Args)]
+pub struct GsdCallArgs {
+    /// Maximum duration of one attempt [default: 15m for new-project, 10m for plan-phase, 20m for execute-phase]
+    #[arg(long, value_name = "DURATION", value_parser = duration, conflicts_with = "attempt_timeout", help_heading = "Project")]
+    pub timeout: Option<Span>,
+    /// Maximum elapsed time, including waits [default: none]
+    #[arg(long, value_name = "DURATION", value_parser = duration, conflicts_with = "wall_limit", help_heading = "Project")]
+    pub total_timeout: Option<Span>,
+    /// Maximum wait for a usage window's reset; a later reset finishes as `retry_later` [default: twice --timeout]
+    #[arg(long, value_name = "DURATION", value_parser = duration, conflicts_with = "max_reset_wait", help_heading = "Project")]
+    pub max_wait: Option<Span>,
+    /// Continue this session; an unknown session is an error
+    #[arg(long, value_name = "SESSION", help_heading = "Agent and session")]
+    pub resume: Option<String>,
+    /// Continue this session, or start a new one if it is unknown
+    #[arg(long, value_name = "SESSION", conflicts_with = "resume", help_heading = "Agent and session")]
+    pub resume_or_new: Option<String>,
+    /// Answer VALUE if KEY occurs in a question of the framework; repeatable
+    ///
+    /// The defaults of the command answer its other known questions, and the first option the rest, with a warning.
+    #[arg(long, value_name = "KEY=VALUE", help_heading = "Guards and questions")]
+    pub answer: Vec<String>,
+    /// Answers from a JSON or TOML file, for keys that --answer does not name
+    #[arg(long, value_name = "FILE", help_heading = "Guards and questions", hide_short_help = true)]
+    pub answers_file: Option<PathBuf>,
+    /// The slash command to send [default: /gsd: and the name of this command]
+    #[arg(long, value_name = "COMMAND", help_heading = "Project", hide_short_help = true)]
+    pub slash_command: Option<String>,
+    /// Call the agent although the work seems to be done, in a new session
+    #[arg(long, help_heading = "Project")]
+    pub again: bool,
+    /// Fail if another command works on the project, instead of waiting for it
+    #[arg(long, help_heading = "Project")]
+    pub no_wait: bool,
+    /// Print the command, the policy and the worst case; start nothing
+    #[arg(long, help_heading = "Project")]
+    pub dry_run: bool,
+    /// Policy to start from [default: openclawpack]
+    #[arg(long, value_parser = super::policy::preset, help_heading = "Retries and timeouts", hide_short_help = true)]
+    pub preset: Option<Preset>,
+    /// Arguments passed to the agent unchanged
+    #[arg(
+        last = true,
+        value_name = "AGENT ARGS",
+        allow_hyphen_values = true,
+        help_heading = "Agent and session",
+        hide_short_help = true
+    )]
+    pub agent_args: Vec<String>,
+    /// Last, because their help headings apply to all flags after them.
+    #[command(flatten)]
+    pub agent: AgentArgs,
+    #[command(flatten)]
+    pub limits: LimitArgs,
+    #[command(flatten)]
+    pub wrap_up: WrapUpArgs,
+    #[command(flatten)]
+    pub values: PolicyValueArgs,
+    #[command(flatten)]
+    pub notify: NotifyArgs,
+    #[command(flatten)]
+    pub events: EventsArgs,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum ProjectsCommand {
+    /// Add a project to the list
+    Add(AddProjectArgs),
+    /// List the known projects
+    List(ListProjectsArgs),
+    /// Remove a project from the list; its files stay
+    Remove(RemoveProjectArgs),
+}
+
+#[derive(Debug, Args)]
+pub struct AddProjectArgs {
+    /// Directory of the project
+    #[arg(value_name = "PATH")]
+    pub path: PathBuf,
+    /// Name of the project [default: that of the directory]
+    #[arg(long, short, value_name = "NAME")]
+    pub name: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub struct ListProjectsArgs {
+    /// Read the state of each project again
+    #[arg(long)]
+    pub refresh: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct RemoveProjectArgs {
+    /// Name of the project
+    #[arg(value_name = "NAME")]
+    pub name: String,
+}

@@ -1,0 +1,40 @@
+//! `longhaul gsd`: drives the GSD planning framework. Each command prints one envelope.
+
+mod call;
+mod earlier_run;
+mod local;
+mod projects;
+mod slash_command;
+mod status;
+
+use crate::args::{GlobalArgs, GsdArgs, GsdCommand};
+use crate::failure::{Failure, UNEXPECTED_ERROR, USAGE};
+use crate::prompt_arg;
+use clap::ArgMatches;
+use std::path::Path;
+
+pub fn gsd(global: &GlobalArgs, args: &GsdArgs, matches: &ArgMatches) -> Result<u8, Failure> {
+    let result = dispatch(global, args, matches);
+    if !args.exit_zero {
+        return result;
+    }
+    match result {
+        Ok(_) => Ok(0),
+        Err(failure) => {
+            let exit_code = if failure.exit_code == USAGE { UNEXPECTED_ERROR } else { 0 };
+            Err(Failure { exit_code, ..failure })
+        }
+    }
+}
+
+fn dispatch(global: &GlobalArgs, args: &GsdArgs, matches: &ArgMatches) -> Result<u8, Failure> {
+    let project_dir = prompt_arg::directory(args.project_dir.as_deref().unwrap_or(Path::new(".")))?;
+    let (_, matches) = matches.subcommand().expect("clap requires a subcommand");
+    match &args.command {
+        GsdCommand::NewProject(args) => call::new_project(global, &project_dir, args, matches),
+        GsdCommand::PlanPhase(args) => call::plan_phase(global, &project_dir, args, matches),
+        GsdCommand::ExecutePhase(args) => call::execute_phase(global, &project_dir, args, matches),
+        GsdCommand::Status => status::status(global, &project_dir),
+        GsdCommand::Projects(command) => projects::projects(global, command),
+    }
+}

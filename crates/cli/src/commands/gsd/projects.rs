@@ -1,0 +1,109 @@
+//! `longhaul gsd projects`: the registry of projects, in openclawpack's file.
+
+use super::local;
+use super::status::read;
+use crate::args::{AddProjectArgs, GlobalArgs, ListProjectsArgs, ProjectsCommand, RemoveProjectArgs};
+use crate::failure::Failure;
+use crate::{output, prompt_arg};
+use jiff::Timestamp;
+use longhaul_gsd::{Project, RegisteredProject, Registry, RegistryError};
+use serde_json::Map;
+use std::env;
+use std::path::Path;
+use std::time::Instant;
+
+pub fn projects(global: &GlobalArgs, command: &ProjectsCommand) -> Result<u8, Failure> {
+    let since = Instant::now();
+    let mut registry = open()?;
+    match command {
+        ProjectsCommand::Add(args) => {
+            let project = add(&mut registry, args)?;
+            Ok(local::print(global, since, Some(project), |project| {
+                project.iter().map(|project| format!("Added {}: {}\n", project.name, project.path)).collect()
+            }))
+        }
+        ProjectsCommand::List(args) => {
+            let projects = list(&mut registry, args)?;
+            Ok(local::print(global, since, projects, |projects| projects.iter().map(line).collect()))
+        }
+        ProjectsCommand::Remove(args) => {
+            let project = remove(&mut registry, args)?;
+            Ok(local::print(global, since, Some(project), |project| {
+                project.iter().map(|project| format!("Removed {}; its files stay\n", project.name)).collect()
+            }))
+        }
+    }
+}
+
+fn open() -> Result<Registry, Failure> {
+    let registry = Registry::default_path(|name| env::var_os(name)).and_then(Registry::open)?;
+    if let Some(aside) = registry.set_aside() {
+        let warning = format!("the registry of projects was damaged; it is now {}", aside.display());
+        output::print_warning(&warning, Some("add the projects again with `longhaul gsd projects add PATH`"));
+    }
+    Ok(registry)
+}
+
+fn add(registry: &mut Registry, args: &AddProjectArgs) -> Result<RegisteredProject, Failure> {
+    let path = prompt_arg::directory(&args.path)?;
+    read(&path)?;
+    let directory_name = || path.file_name().map(|name| name.to_string_lossy().into_owned());
+    let project = RegisteredProject {
+        name: args.name.clone().or_else(directory_name).unwrap_or_else(|| "project".to_owned()),
+        path: path.display().to_string(),
+        registered_at: Timestamp::now().to_string(),
+        last_checked_at: None,
+        last_known_state: None,
+        other: Map::new(),
+    };
+    registry.add(project.clone())?;
+    Ok(project)
+}
+
+fn list(registry: &mut Registry, args: &ListProjectsArgs) -> Result<Vec<RegisteredProject>, Failure> {
+    if args.refresh {
+        registry.refresh(&Timestamp::now().to_string(), |project| {
+            match Project::read(Path::new(&project.path)) {
+                Ok(read) => serde_json::to_value(read.status()).ok(),
+                Err(error) => {
+                    let hint = format!("`longhaul gsd projects remove {}` forgets it", project.name);
+                    output::print_warning(&format!("{}: {error}", project.name), Some(&hint));
+                    None
+                }
+            }
+        })?;
+    }
+    Ok(registry.projects().cloned().collect())
+}
+
+fn remove(registry: &mut Registry, args: &RemoveProjectArgs) -> Result<RegisteredProject, Failure> {
+    Ok(registry.remove(&args.name)?)
+}
+
+fn line(project: &RegisteredProject) -> String {
+    let state = project.last_known_state.as_ref();
+    let phase = state.and_then(|state| state.get("current_phase")).filter(|phase| !phase.is_null());
+    let phase =
+        phase.map_or_else(String::new, |phase| format!("  phase {}", phase.to_string().trim_matches('"')));
+    format!("{}  {}{phase}\n", project.name, project.path)
+}
+
+impl From<RegistryError> for Failure {
+    fn from(error: RegistryError) -> Failure {
+        let hint = match &error {
+            RegistryError::NoDataDir => "set HOME".to_owned(),
+            RegistryError::Io { .. } => "make the file and its directory readable and writable".to_owned(),
+            RegistryError::Locked(_) => "wait for the other process, and run the command again".to_owned(),
+            RegistryError::Newer { .. } => "use the program that wrote it".to_owned(),
+            RegistryError::NameTaken { .. } => "choose another name with --name".to_owned(),
+            RegistryError::PathTaken { name, .. } => {
+                format!("`longhaul gsd projects remove {name}` removes it")
+            }
+            RegistryError::Unknown { existing, .. } if existing.is_empty() => {
+                "the list is empty; `longhaul gsd projects add PATH` adds a project".to_owned()
+            }
+            RegistryError::Unknown { existing, .. } => format!("the list has {}", existing.join(", ")),
+        };
+        Failure::not_started(error.to_string(), hint)
+    }
+}

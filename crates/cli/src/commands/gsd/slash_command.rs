@@ -1,0 +1,78 @@
+//! The slash commands of GSD that call a model, with the defaults of openclawpack.
+
+use crate::failure::Failure;
+use crate::output;
+use longhaul_agent::{Answers, did_you_mean};
+use longhaul_core::Span;
+use std::collections::BTreeMap;
+
+/// Added to the agent's own instructions, because no person can answer.
+pub const SYSTEM_PROMPT: &str = "You run without a person at the terminal: complete the command on your own, and ask only what it requires.";
+
+/// A slash command of GSD.
+pub struct SlashCommand {
+    /// Name, after `/gsd:`.
+    pub name: &'static str,
+    /// Maximum duration of one attempt.
+    pub timeout: Span,
+    /// Answers to the questions of the command, by a key within the question.
+    answers: &'static [(&'static str, &'static str)],
+}
+
+pub const NEW_PROJECT: SlashCommand = SlashCommand {
+    name: "new-project",
+    timeout: Span::from_mins(15),
+    answers: &[
+        ("depth", "3"),
+        ("parallelization", "Yes"),
+        ("git", "Yes"),
+        ("research", "Standard"),
+        ("plan check", "Yes"),
+        ("verif", "Yes"),
+        ("model", "quality"),
+    ],
+};
+
+pub const PLAN_PHASE: SlashCommand = SlashCommand {
+    name: "plan-phase",
+    timeout: Span::from_mins(10),
+    answers: &[("context", "Skip"), ("confirm", "Yes"), ("approve", "Yes"), ("proceed", "Yes")],
+};
+
+pub const EXECUTE_PHASE: SlashCommand = SlashCommand {
+    name: "execute-phase",
+    timeout: Span::from_mins(20),
+    answers: &[
+        ("approve", "approved"),
+        ("approved", "approved"),
+        ("checkpoint", "approved"),
+        ("continue", "Yes"),
+        ("proceed", "Yes"),
+        ("select", "option-a"),
+    ],
+};
+
+impl SlashCommand {
+    /// Returns the user's answers, and the defaults for all other keys.
+    pub fn answers(&self, typed: Option<BTreeMap<String, String>>) -> Result<Answers, Failure> {
+        let pair = |(key, answer): &(&str, &str)| ((*key).to_owned(), (*answer).to_owned());
+        let defaults = Answers::new(self.answers.iter().map(pair));
+        let typed = Answers::new(typed.unwrap_or_default());
+        let invalid = |error: longhaul_agent::AnswersError| Failure::unexpected(error.to_string());
+        Ok(typed.map_err(invalid)?.or_else(defaults.map_err(invalid)?))
+    }
+
+    /// Warns of keys that none of the known questions has. They may still occur in other questions.
+    pub fn warn_of_unknown_keys<'a>(&self, typed: impl Iterator<Item = &'a String>) {
+        let keys: Vec<&str> = self.answers.iter().map(|(key, _)| *key).collect();
+        for key in typed.filter(|key| !keys.iter().any(|known| known.eq_ignore_ascii_case(key))) {
+            let near = did_you_mean(key, keys.iter().copied());
+            let hint = match near.first() {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => format!("the known keys are {}", keys.join(", ")),
+            };
+            let warning = format!("no known question of {} has the key `{key}`", self.name);
+            output::print_warning(&warning, Some(&hint));
+        }
+    }
+}

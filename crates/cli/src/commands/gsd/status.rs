@@ -1,0 +1,69 @@
+//! `longhaul gsd status`: the state of a project, read from its `.planning` directory. It calls no model.
+
+use super::local;
+use crate::args::GlobalArgs;
+use crate::failure::Failure;
+use crate::output;
+use longhaul_gsd::{PhaseId, Project, ProjectError, ProjectPhase, ProjectStatus};
+use std::fmt::Write;
+use std::path::Path;
+use std::time::Instant;
+
+pub fn status(global: &GlobalArgs, project_dir: &Path) -> Result<u8, Failure> {
+    let since = Instant::now();
+    let status = read(project_dir)?.status().clone();
+    if !global.quiet {
+        for warning in &status.warnings {
+            let line = warning.line.map_or_else(String::new, |line| format!(":{line}"));
+            output::print_warning(&format!("{}{line}: {}", warning.file, warning.text), None);
+        }
+    }
+    Ok(local::print(global, since, status, text))
+}
+
+/// Reads a project.
+pub fn read(project_dir: &Path) -> Result<Project, Failure> {
+    Project::read(project_dir).map_err(|error| {
+        let hint = match error {
+            ProjectError::NoPlanning(_) => {
+                "create a project with `longhaul gsd new-project IDEA`, or name one with --project-dir"
+            }
+            ProjectError::Unreadable { .. } => "make the files readable",
+        };
+        Failure::not_started(error.to_string(), hint)
+    })
+}
+
+/// Returns a phase of the roadmap.
+pub fn require_phase<'p>(project: &'p Project, id: &PhaseId) -> Result<&'p ProjectPhase, Failure> {
+    project.phase(id).ok_or_else(|| {
+        let known: Vec<String> = project.phases().iter().map(|phase| phase.id.to_string()).collect();
+        let hint = match known.as_slice() {
+            [] => "its roadmap lists no phases that this version can read; --again calls the agent anyway"
+                .to_owned(),
+            known => format!("its phases are {}", known.join(", ")),
+        };
+        Failure::not_started(format!("the project has no phase {id}"), hint)
+    })
+}
+
+fn text(status: &ProjectStatus) -> String {
+    let mut text = String::new();
+    let mut line = |label: &str, value: Option<String>| {
+        let value = value.unwrap_or_else(|| "unknown".to_owned());
+        writeln!(text, "{label:<14}{value}").expect("writing to a string never fails");
+    };
+    let of = |complete: Option<u32>, total: Option<u32>| Some(format!("{} of {}", complete?, total?));
+    let phase = status.current_phase.as_ref().map(|phase| match &status.current_phase_name {
+        Some(name) => format!("{phase} ({name})"),
+        None => phase.to_string(),
+    });
+    line("phase", phase);
+    line("plans", of(status.plans_complete, status.plans_total));
+    line("phases", of(status.phases_complete, status.phases_total));
+    line("requirements", of(status.requirements_complete, status.requirements_total));
+    for blocker in &status.blockers {
+        line("blocked by", Some(blocker.clone()));
+    }
+    text
+}
