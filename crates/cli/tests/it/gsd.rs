@@ -351,6 +351,22 @@ fn bad_input_is_rejected_before_any_model_call() {
     }
 }
 
+#[test]
+fn state_that_is_ahead_of_the_work_causes_a_warning() {
+    let (stage, server) = (planned(), Server::start(NEW_PROJECT));
+    let state = stage.work().join(".planning/STATE.md");
+    let text = fs::read_to_string(&state).expect("the state");
+    fs::write(&state, text.replace("Phase: 1 of 2 (Count words)", "Phase: 2 of 2 (Count lines)"))
+        .expect("the stage is writable");
+    let output = gsd(&stage, &stage.agent(), &server, &["execute-phase", "2"]).output();
+    output.envelope(25);
+    output.assert_error(&[
+        "phase 2 is current, but plans of phase 1 have no summary: 01-01, 01-02",
+        "`longhaul gsd execute-phase 1` executes them",
+        "phase 2 has no plans",
+    ]);
+}
+
 /// Returns a call of the program under its other name.
 fn openclawpack(stage: &Stage, args: &[&str]) -> Call {
     let link = stage.folder().join("openclawpack");

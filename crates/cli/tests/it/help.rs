@@ -129,7 +129,7 @@ fn dry_run_shows_everything_and_starts_nothing() {
           session_loss: fall_back
           summarize: false
           summary_timeout: 1m
-        Worst case without progress: at most 13850 requests; longest wait 5m, or until the reset of a usage window, at most 8d
+        Worst case without progress: at most 13850 requests; longest wait 5m, or until the reset of a usage window, at most 8d; elapsed time unlimited
     "#]].assert_eq(&redacted(&stage, &output.stdout, &[]));
     assert!(!witness.exists() && !stage.home().exists());
 }
@@ -457,7 +457,8 @@ fn help_describes_every_flag_of_run() {
               --output-format <FORMAT>
                   Output format [default: text; json in a pipe, for commands that drive a run]
 
-                  Commands that drive a run: run, resume, rerun, loop, research, recover, attach, cancel.
+                  Commands that drive a run: run, resume, rerun, loop, research, gsd, recover, attach,
+                  cancel.
 
                   Possible values:
                   - json:        One JSON object

@@ -8,7 +8,7 @@ use crate::harness::{Stage, claude_code};
 use crate::server::Server;
 use crate::sweep::DONE;
 use crate::tidy;
-use crate::workflows::{only_workflow, replayed, run_loop};
+use crate::workflows::{TWO_PHASES, only_workflow, replayed, run_loop};
 use longhaul::{RunMarker, processes_with};
 use longhaul_core::OutcomeKind;
 use longhaul_store::RunDir;
@@ -203,20 +203,6 @@ fn run_continues_on_another_machine() {
     }
 }
 
-/// A plan, and three proofs one after the other.
-const WORKFLOW: &str = r#"
-start_gap = "none"
-[[phase]]
-name = "plan"
-prompt = "Make a plan."
-[[phase]]
-name = "prove"
-needs = ["plan"]
-fan_out = { list = ["alpha", "beta", "gamma"] }
-max_parallel = 1
-prompt = "Prove {{ item }}. The plan: {{ results.plan }}"
-"#;
-
 /// The first proof is interrupted. An agent that continues adds its run to a file.
 const WORKFLOW_SCRIPT: &str = "
 I continue.
@@ -234,7 +220,7 @@ It is proved.
 fn workflow_continues_on_another_machine() {
     let (source, server) = (Stage::new(), Server::start(WORKFLOW_SCRIPT));
     shell(&source, &source.work(), REPOSITORY);
-    let running = run_loop(&source, &server, WORKFLOW, &[]).start();
+    let running = run_loop(&source, &server, TWO_PHASES, &["--serial"]).start();
     wait_until("the first proof is in progress", || source.work().join("started").exists());
     let workflow = only_workflow(&source);
     let id = workflow.id().as_str();
