@@ -128,11 +128,13 @@ impl RunTask {
                 tokio::pin!(run);
                 loop {
                     tokio::select! {
-                        result = &mut run => break result,
+                        // A cancelled run must not start an agent first.
+                        biased;
                         Some(source) = cancels.recv() => {
                             received.push(source);
                             own.cancel_by(source);
                         }
+                        result = &mut run => break result,
                     }
                 }
             };
