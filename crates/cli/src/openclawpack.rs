@@ -1,13 +1,11 @@
 //! The program name `openclawpack`: converts that program's command lines to those of `longhaul gsd`.
 
-use crate::commands;
 use std::ffi::OsString;
 use std::path::Path;
 
 const NAME: &str = "openclawpack";
 /// Commands that Longhaul starts itself, by the path of its own program.
-const INTERNAL: [&str; 4] =
-    [commands::hook::SUBCOMMAND, commands::drill::AGENT_SUBCOMMAND, "watchdog", "finish-tool"];
+const INTERNAL: [&str; 2] = ["watchdog", "finish-tool"];
 
 /// Returns the equivalent arguments of `longhaul`, or `None` if the program has another name.
 pub fn arguments(typed: &[OsString]) -> Option<Vec<OsString>> {
@@ -18,7 +16,7 @@ pub fn arguments(typed: &[OsString]) -> Option<Vec<OsString>> {
         return None;
     }
     let mut arguments = vec!["longhaul".into(), "gsd".into()];
-    let mut words = words.iter().peekable();
+    let mut words = words.iter();
     let mut is_before_command = true;
     while let Some(word) = words.next() {
         match word.to_str() {
@@ -53,7 +51,7 @@ mod tests {
             assert_eq!(arguments(&words), expected.map(split), "{typed}");
         };
         check("longhaul status", None);
-        check("/usr/bin/openclawpack hook", None);
+        check("/usr/bin/openclawpack watchdog", None);
         check("openclawpack --project-dir p plan-phase 1", Some("longhaul gsd --project-dir p plan-phase 1"));
         check("openclawpack --output-format text status", Some("longhaul gsd --output-format text status"));
         check("openclawpack --output-format xml status", Some("longhaul gsd --output-format json status"));

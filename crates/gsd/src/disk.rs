@@ -14,7 +14,6 @@ pub(crate) struct PhaseDir {
     pub plans: BTreeMap<String, bool>,
     /// Whether the directory has plans, and not only summaries of deleted ones.
     pub has_plans: bool,
-    pub has_verification: bool,
 }
 
 impl PhaseDir {
@@ -66,7 +65,6 @@ fn phase_dir(name: &str, files: &[&str]) -> Option<PhaseDir> {
         slug: slug.trim_start_matches('-').to_owned(),
         plans,
         has_plans,
-        has_verification: files.iter().any(|file| file.ends_with("VERIFICATION.md")),
     })
 }
 

@@ -15,8 +15,6 @@ pub struct ProjectPhase {
     pub is_in_milestone: bool,
     /// Plans on disk.
     pub plans: Vec<PhasePlan>,
-    /// Whether a verification report is on disk.
-    pub has_verification: bool,
 }
 
 /// A plan of a phase, which is one file.

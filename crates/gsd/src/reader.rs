@@ -260,6 +260,5 @@ fn phase_on_disk(id: &PhaseId, dir: Option<&PhaseDir>) -> ProjectPhase {
         plans: plans
             .map(|(id, has_summary)| PhasePlan { id: id.clone(), has_summary: *has_summary })
             .collect(),
-        has_verification: dir.is_some_and(|dir| dir.has_verification),
     }
 }

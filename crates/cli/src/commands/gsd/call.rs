@@ -10,6 +10,7 @@ use crate::commands::run::{DisplayOptions, TypedFlags, parse_run, prepare, super
 use crate::failure::{Failure, OrFailure};
 use crate::output::envelope::Envelope;
 use crate::output::lifecycle::Lifecycle;
+use crate::output::phrases::plural;
 use crate::output::{self, print_status};
 use crate::{open_home, prompt_arg};
 use clap::ArgMatches;
@@ -76,9 +77,7 @@ pub fn plan_phase(
         let phase = require_phase(&project, &args.phase)?;
         Ok(match phase.plans.len() {
             0 => Next::Call(None),
-            plans => {
-                Next::Complete(format!("Phase {} is already planned: {}.", phase.id, count(plans, "plan")))
-            }
+            _ => Next::Complete(format!("Phase {} is already planned: {}.", phase.id, plan_count(phase))),
         })
     })
 }
@@ -109,8 +108,8 @@ pub fn execute_phase(
                     phase.id
                 ),
             )),
-            (plans, None) => {
-                let plans = count(plans, "plan");
+            (_, None) => {
+                let plans = plan_count(phase);
                 Ok(Next::Complete(format!(
                     "Phase {} is already executed: {plans}, all with summaries.",
                     phase.id
@@ -324,6 +323,7 @@ fn finished_plans(phase: &ProjectPhase) -> Option<String> {
     })
 }
 
-fn count(number: usize, noun: &str) -> String {
-    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
+fn plan_count(phase: &ProjectPhase) -> String {
+    let plans = phase.plans.len() as u32;
+    format!("{plans} {}", plural(plans, "plan", "plans"))
 }
