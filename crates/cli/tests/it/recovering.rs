@@ -3,8 +3,9 @@
 //! Each scenario runs with every available agent.
 
 use crate::call::{Running, wait_until};
-use crate::harness::{Stage, claude_code};
+use crate::harness::{LONGHAUL, Stage, claude_code};
 use crate::server::Server;
+use crate::skipped::skip_test;
 use crate::sweep;
 use crate::tidy;
 use longhaul_core::OutcomeKind;
@@ -146,6 +147,41 @@ fn session_continues_after_supervisor_and_agent_died() {
         // The second step was interrupted, its process killed before it could write, and it is not repeated.
         assert_eq!(steps(stage), "one\nthree\n");
     });
+}
+
+/// Runs the work until the supervisor is killed, and recovers it. With a limit, the agent survives its supervisor.
+const KILLED_AND_RECOVERED: &str = r#"
+"$1" run p --budget 5 --permission-mode bypassPermissions --preset drill --cwd work --agent-path "$2" > killed 2>&1
+unset LONGHAUL_FAILPOINT
+"$1" recover
+"#;
+
+/// In a container, the leader of the process session can be outside. The session then has the number 0.
+#[test]
+fn unrecorded_agent_is_adopted_in_a_session_from_outside() {
+    let isolated = ["-rpf", "--mount-proc"];
+    let spawned = {
+        let (stage, server) = (Stage::new(), Server::start(STEPS));
+        if stage.program("unshare").args(isolated).args(["true"]).output().code != 0 {
+            let remedy =
+                "allow this user to create namespaces: `unshare -rpf --mount-proc true` must succeed";
+            skip_test("a session from outside", "this user may not create a PID namespace", remedy);
+            return;
+        }
+        let log = stage.folder().join("points");
+        let args = ["p", "--budget", "5", "--permission-mode", "bypassPermissions", "--preset", "drill"];
+        let run = stage.run(&stage.agent(), &args).against(&server).env("LONGHAUL_FAILPOINT_LOG", &log);
+        run.output().envelope(0);
+        let log = fs::read_to_string(log).expect("points are logged");
+        1 + log.lines().position(|line| line.ends_with("Spawned")).expect("the agent was started")
+    };
+    let (stage, server) = (Stage::new(), Server::start(STEPS));
+    let call =
+        stage.program("unshare").args(isolated).args(["sh", "-c", KILLED_AND_RECOVERED, "sh", LONGHAUL]);
+    let call = call.args([stage.agent()]).against(&server);
+    let output = call.env("LONGHAUL_FAILPOINT", format!("supervisor@{spawned}")).output();
+    assert_done(&stage, &output.envelope(0), 1);
+    assert_eq!(steps(&stage), "one\ntwo\nthree\n");
 }
 
 /// A power cut empties files that were not flushed: all except the plan and the journal.

@@ -1,12 +1,12 @@
 //! Discovers, for a takeover, the state of an attempt whose supervisor died: the agent that is still running,
 //! or how it exited. It never starts or stops a process.
 
-use super::process_stat::start_ticks;
+use super::process_stat::{ProcessStat, start_ticks};
 use super::run_marker::{RunMarker, variable};
 use super::sweep::processes_with;
 use longhaul_core::{Exit, Phase, ProcessId, Run};
 use longhaul_store::{AttemptDir, AttemptExit, RunDir};
-use rustix::process::{Pid, getpgid, getsid};
+use rustix::process::Pid;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -37,9 +37,11 @@ pub(crate) fn live_agent(marker: &RunMarker, run: &Run) -> Option<ProcessId> {
 /// own process session or belongs to another process group. The agent leads a group in the process session of
 /// its supervisor.
 fn unjournaled_agent(marker: &RunMarker, attempt: u32) -> Option<ProcessId> {
+    // Not with `getsid`: rustix reads its result as a PID, but a session from outside of this PID namespace is 0.
+    let leads_only_a_group =
+        |pid: u32| ProcessStat::read(pid).is_some_and(|stat| stat.group == pid && stat.session != pid);
     let is_agent = |pid: Pid| {
-        getpgid(Some(pid)) == Ok(pid)
-            && getsid(Some(pid)).is_ok_and(|session| session != pid)
+        leads_only_a_group(pid.as_raw_nonzero().get() as u32)
             && variable(pid, ATTEMPT_VARIABLE).is_some_and(|number| number == attempt.to_string().as_bytes())
             && marker.is_last_on(pid)
     };

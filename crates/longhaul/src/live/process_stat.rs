@@ -1,4 +1,4 @@
-//! Reads the state and the CPU time of a process from `/proc/PID/stat`.
+//! Reads the state, the groups and the CPU time of a process from `/proc/PID/stat`.
 
 use std::fs;
 
@@ -6,6 +6,9 @@ use std::fs;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ProcessStat {
     pub(crate) state: char,
+    /// Process group and process session. Both are 0 if their leader is outside of this PID namespace.
+    pub(crate) group: u32,
+    pub(crate) session: u32,
     pub(crate) own_ticks: u64,
     /// Time of ended children that the process has waited for.
     pub(crate) child_ticks: u64,
@@ -23,8 +26,11 @@ impl ProcessStat {
     pub(super) fn parse(stat: &str) -> Option<ProcessStat> {
         let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
         let number = |field: usize| fields.get(field - 3)?.parse::<u64>().ok();
+        let id = |field: usize| number(field).and_then(|id| u32::try_from(id).ok());
         Some(ProcessStat {
             state: fields.first()?.chars().next()?,
+            group: id(5)?,
+            session: id(6)?,
             own_ticks: number(14)? + number(15)?,
             child_ticks: number(16)? + number(17)?,
             start_ticks: number(22)?,

@@ -8,8 +8,9 @@ use std::process::{Child, Command, Stdio};
 #[test]
 fn a_process_name_may_contain_anything() {
     let stat =
-        "7 (a) R 1 (b) S 1 7 7 0 -1 4194304 90 0 0 0 11 22 33 44 20 0 1 0 555 1000 10 18446744073709551615";
-    let parsed = ProcessStat { state: 'S', own_ticks: 33, child_ticks: 77, start_ticks: 555 };
+        "7 (a) R 1 (b) S 1 8 9 0 -1 4194304 90 0 0 0 11 22 33 44 20 0 1 0 555 1000 10 18446744073709551615";
+    let parsed =
+        ProcessStat { state: 'S', group: 8, session: 9, own_ticks: 33, child_ticks: 77, start_ticks: 555 };
     assert_eq!(ProcessStat::parse(stat), Some(parsed));
     assert_eq!(ProcessStat::parse("7 (cut) S 1 2"), None);
     assert_eq!(ProcessStat::parse(""), None);
