@@ -2,9 +2,9 @@
 //! feature `failpoints`, which only tests enable, none of this is compiled.
 //!
 //! `LONGHAUL_FAILPOINT=supervisor@12` kills the supervisor at the twelfth point, and `agent@12` the agent.
-//! `both@12` kills the agent, then the supervisor. `all@12` kills every process that has this variable in its
-//! environment: supervisor, agent, tools and watchdog. `agent:term@12` and `agent:stop@12` send SIGTERM and
-//! SIGSTOP instead.
+//! `both@12` kills the agent, then the supervisor. `all@12` kills every process that has this variable and the
+//! same `LONGHAUL_HOME` in its environment: supervisor, agent, tools and watchdog. `agent:term@12` and
+//! `agent:stop@12` send SIGTERM and SIGSTOP instead.
 //!
 //! With `LONGHAUL_FAILPOINT_LOG`, each passed point is appended to that file, and the line `struck` after
 //! each signal. A test can thereby count the points and verify the signal.
@@ -82,14 +82,19 @@ mod crashing {
         }
     }
 
+    /// Returns the other processes with this setting and this home. A test that runs at the same time may have the
+    /// same setting, but never the same home.
     fn other_processes(setting: &str) -> impl Iterator<Item = Pid> {
-        let variable = format!("LONGHAUL_FAILPOINT={setting}").into_bytes();
+        let home = env::var("LONGHAUL_HOME").unwrap_or_default();
+        let variables = [format!("LONGHAUL_FAILPOINT={setting}"), format!("LONGHAUL_HOME={home}")];
         let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
         processes.filter_map(move |entry| {
             let pid = Pid::from_raw(entry.file_name().to_str()?.parse().ok()?)?;
             let environment = std::fs::read(entry.path().join("environ")).ok()?;
-            let has_setting = environment.split(|byte| *byte == 0).any(|entry| entry == variable);
-            (has_setting && pid != getpid()).then_some(pid)
+            let has = |variable: &String| {
+                environment.split(|byte| *byte == 0).any(|entry| entry == variable.as_bytes())
+            };
+            (variables.iter().all(has) && pid != getpid()).then_some(pid)
         })
     }
 

@@ -4,6 +4,7 @@ use crate::call::{Output, wait_until};
 use crate::harness::Stage;
 use crate::own_script::billed;
 use crate::server::Server;
+use crate::tidy;
 use crate::workflows::{envelope, only_workflow, run_loop};
 use longhaul_drill::price;
 use serde_json::Value;
@@ -95,6 +96,18 @@ fn budget_holds_across_power_failures() {
         let output = stage.longhaul(["recover", "@"]).against(&server).output();
         assert_within_budget(&stage, &server, &output, PARALLEL, &format!("all killed at point {point}"));
     }
+}
+
+/// Tests that run at the same time may have the same setting.
+#[test]
+fn power_failure_kills_no_process_of_another_test() {
+    const SETTING: (&str, &str) = ("LONGHAUL_FAILPOINT", "all@1");
+    let (stage, other, server) = (Stage::new(), Stage::new(), Server::start(&costly_script()));
+    let idle = other.program("tail").args(["-f", "/dev/null"]).env(SETTING.0, SETTING.1).start();
+    let call = run_loop(&stage, &server, COSTLY, &[]).env(SETTING.0, SETTING.1);
+    assert!(call.start().output_unless_killed().is_none(), "the failpoint kills it");
+    assert_eq!(tidy::processes(other.folder()).len(), 1, "the other process was killed");
+    drop(idle);
 }
 
 /// Two runs, of which the first works until a file exists.
