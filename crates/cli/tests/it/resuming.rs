@@ -4,7 +4,8 @@
 use crate::call::{Output, wait_until};
 use crate::harness::Stage;
 use crate::recovering::{
-    agent_pid, has_exited, play_with_each_agent, run_to_mid_tool, steps, with_each_agent,
+    STEPS, agent_pid, has_exited, play_with_each_agent, run_to_mid_tool, run_to_mid_tool_with, steps,
+    with_each_agent,
 };
 use crate::server::{Server, WORK};
 use crate::tidy;
@@ -12,6 +13,14 @@ use longhaul_store::Plan;
 use serde_json::Value;
 use std::fs;
 use std::path::PathBuf;
+
+// A busy machine can start an agent so slowly that the preset takes it for stalled. No test waits this long.
+const NO_STALLS: [&str; 4] = ["--stall-timeout", "5m", "--progress-timeout", "5m"];
+
+/// Returns the standard steps with a second one that only a cancellation ends, however late it arrives.
+fn endless_second_step() -> String {
+    STEPS.replace("sleep 2", "tail -f /dev/null")
+}
 
 fn resume(stage: &Stage, server: &Server, args: &[&str]) -> Output {
     stage.longhaul(["resume"]).args(args).against(server).output()
@@ -33,8 +42,8 @@ fn sessions_containing(stage: &Stage, words: &str) -> usize {
 
 #[test]
 fn cancelled_run_resumes_as_the_same_run() {
-    with_each_agent("resuming a cancelled run", |stage, agent, server| {
-        let run = run_to_mid_tool(stage, agent, server);
+    play_with_each_agent(&endless_second_step(), "resuming a cancelled run", |stage, agent, server| {
+        let run = run_to_mid_tool_with(stage, agent, server, &NO_STALLS);
         assert_eq!(stage.longhaul(["cancel", "@"]).output().code, 0);
         let cancelled = run.output().envelope(130);
         let resumed = resume(stage, server, &["@"]).envelope(0);
@@ -107,7 +116,7 @@ fn fork_is_a_separate_run() {
 
 #[test]
 fn unfinished_run_is_recovered_without_a_new_prompt() {
-    let (stage, server) = (Stage::new(), Server::start(crate::recovering::STEPS));
+    let (stage, server) = (Stage::new(), Server::start(STEPS));
     let run = run_to_mid_tool(&stage, &stage.agent(), &server);
     let rejected = resume(&stage, &server, &["@"]);
     rejected.envelope(25);
@@ -127,7 +136,7 @@ fn unfinished_run_is_recovered_without_a_new_prompt() {
 
 #[test]
 fn resume_in_a_moved_workspace_needs_cwd() {
-    with_each_agent("a moved workspace", |stage, agent, server| {
+    play_with_each_agent(&endless_second_step(), "a moved workspace", |stage, agent, server| {
         let run = run_to_mid_tool(stage, agent, server);
         assert_eq!(stage.longhaul(["cancel", "@"]).output().code, 0);
         run.output().envelope(130);
@@ -147,7 +156,7 @@ fn resume_in_a_moved_workspace_needs_cwd() {
 
 #[test]
 fn unknown_run_is_rejected() {
-    let (stage, server) = (Stage::new(), Server::start(crate::recovering::STEPS));
+    let (stage, server) = (Stage::new(), Server::start(STEPS));
     for args in [&["@"][..], &["bcdfgh", "--fork"]] {
         let rejected = resume(&stage, &server, args);
         assert_eq!((rejected.code, rejected.stdout.as_str()), (2, ""), "{rejected:?}");
@@ -158,7 +167,7 @@ fn unknown_run_is_rejected() {
 
 #[test]
 fn detached_resume_reads_its_prompt_from_a_file() {
-    let (stage, server) = (Stage::new(), Server::start(crate::recovering::STEPS));
+    let (stage, server) = (Stage::new(), Server::start(STEPS));
     run_to_mid_tool(&stage, &stage.agent(), &server).output().envelope(0);
     let prompt_file = stage.file("prompt.md", "Now the docs, please.");
     let detached =
