@@ -50,6 +50,8 @@ word_enum! {
         Passed = "passed",
         /// A command failed, the reviewer found something missing, or it gave no verdict.
         Failed = "failed",
+        /// A command exited with 23, the exit code of the outcome `needs_person`.
+        NeedsPerson = "needs_person",
         /// The check was stopped before it ended.
         Stopped = "stopped",
     }

@@ -113,6 +113,9 @@ impl Outcome {
     pub const DONE: Outcome =
         Outcome { kind: OutcomeKind::Done, fault: None, retry_at: None, limit: None, cancelled_by: None };
 
+    /// The outcome of work that only a person can check.
+    pub const NEEDS_PERSON: Outcome = Outcome { kind: OutcomeKind::NeedsPerson, ..Outcome::DONE };
+
     /// Creates the outcome for a fault.
     pub fn from_fault(kind: OutcomeKind, fault: Fault) -> Outcome {
         Outcome { kind, fault: Some(fault), ..Outcome::DONE }

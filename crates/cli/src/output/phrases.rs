@@ -302,6 +302,7 @@ pub fn check_text(result: CheckResult) -> &'static str {
     match result {
         CheckResult::Passed => "the check passed",
         CheckResult::Failed => "the check failed",
+        CheckResult::NeedsPerson => "the check needs a person",
         CheckResult::Stopped => "the check was stopped before it finished",
     }
 }

@@ -100,10 +100,10 @@ fn advice_text(state: &State, outcome: Outcome, clock: &TimeFormat, now: Moment)
             Some(limit) => format!("{} stopped the run; raise it to continue", limit.describe()),
             None => advice.unwrap_or_else(|| "resume to continue".to_owned()),
         },
-        OutcomeKind::NeedsPerson => {
+        OutcomeKind::NeedsPerson if !state.is_ended_by_check() => {
             advice.unwrap_or_else(|| "read the agent's last message, then resume".to_owned())
         }
-        OutcomeKind::CheckFailed => {
+        OutcomeKind::CheckFailed | OutcomeKind::NeedsPerson => {
             format!("read checks/{:03}.log in the run directory, then resume", state.checks)
         }
         OutcomeKind::NotStarted => {

@@ -63,6 +63,28 @@ fn work_failing_its_check_fails_the_run() {
 }
 
 #[test]
+fn check_can_ask_for_a_person() {
+    play_with_each_agent(EARLY, "a check that needs a person", |stage, agent, server| {
+        let check = "test -e approved || { echo part two is missing: please approve; exit 23; }";
+        let envelope = run(stage, agent, server, &["--check", check], 23);
+        let errors = envelope["errors"].to_string();
+        for text in ["check 1 needs a person", "part two is missing: please approve"] {
+            assert!(errors.contains(text), "{envelope}");
+        }
+        let why = stage.longhaul(["why", "@"]).with_text_output().output().stdout;
+        assert!(why.contains("checks/001.log"), "{why}");
+
+        // The person approves. The agent receives the output of the check.
+        fs::write(stage.work().join("approved"), "").expect("the stage is writable");
+        let resumed = stage.longhaul(["resume", "@"]).against(server).output().envelope(0);
+        assert_eq!(
+            (&resumed["result"], &resumed["run"]["verified"]),
+            (&"Now it is done.".into(), &"checks".into())
+        );
+    });
+}
+
+#[test]
 fn hanging_check_is_stopped_with_its_processes() {
     let stage = Stage::new();
     let server = Server::start(EARLY);

@@ -28,13 +28,11 @@ impl Run {
             (CheckResult::Passed, false) if is_reviewed => self.start_review(policy, now),
             // The next supervisor runs the check again.
             (CheckResult::Stopped, true) => self.finish_suspend(now.at),
-            (CheckResult::Passed | CheckResult::Failed | CheckResult::Stopped, _) => {
-                self.end_check(policy, now, result)
-            }
+            _ => self.end_check(policy, now, result),
         }
     }
 
-    /// Finishes the run if the check passed, or resumes the session with the failure.
+    /// Finishes the run if the check passed or needs a person, or resumes the session with the failure.
     pub(super) fn end_check(&mut self, policy: &Policy, now: Now, result: CheckResult) {
         self.record(Record::CheckEnded { at: now.at, result });
         let failures_max = policy.checks.as_ref().map_or(0, |checks| checks.failures_max);
@@ -43,6 +41,7 @@ impl Run {
             (CheckResult::Passed, _, _) => self.finish(now.at, Outcome::DONE),
             (_, Some(source), _) => self.finish(now.at, Outcome::cancelled(source)),
             (_, None, Some(reached)) => self.finish(now.at, Outcome::from_limit(reached.limit, None)),
+            (CheckResult::NeedsPerson, None, None) => self.finish(now.at, Outcome::NEEDS_PERSON),
             _ if self.state.checks_failed >= failures_max => self.finish(now.at, CHECK_FAILED),
             _ if self.is_last_attempt(policy) => {
                 self.finish(now.at, Outcome::from_limit(Limit::Attempts, None))

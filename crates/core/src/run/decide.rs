@@ -110,14 +110,11 @@ pub(super) fn plan_reopened(state: &State, now: Now, request: &ResumeRequest) ->
 }
 
 fn continue_prompt(state: &State) -> PromptKind {
-    match (state.limit_state, state.outcome().map(|outcome| outcome.kind)) {
-        (Some(LimitState { limit, .. }), _) => PromptKind::LimitRaised(limit),
-        // A reviewer without a verdict says nothing about the work.
-        (None, Some(OutcomeKind::CheckFailed)) if state.no_verdict.is_none() => {
-            PromptKind::CheckFailed(state.checks)
-        }
+    match state.limit_state {
+        Some(LimitState { limit, .. }) => PromptKind::LimitRaised(limit),
+        None if state.is_ended_by_check() => PromptKind::CheckFailed(state.checks),
         // Without a fault, nothing interrupted the agent.
-        (None, _) => state.fault.map_or(PromptKind::Nudge(Nudge::Answer), PromptKind::Continue),
+        None => state.fault.map_or(PromptKind::Nudge(Nudge::Answer), PromptKind::Continue),
     }
 }
 

@@ -247,6 +247,16 @@ impl State {
         if let Phase::Finished { outcome } = self.phase { Some(outcome) } else { None }
     }
 
+    /// Returns whether the run finished because a check failed or needs a person. A reviewer without a verdict says
+    /// nothing about the work.
+    pub fn is_ended_by_check(&self) -> bool {
+        self.outcome().is_some_and(|outcome| match outcome.kind {
+            OutcomeKind::CheckFailed => self.no_verdict.is_none(),
+            OutcomeKind::NeedsPerson => outcome.fault.is_none(),
+            _ => false,
+        })
+    }
+
     /// Returns the proof that the work is done. A run with checks is done only after a check that passed.
     pub fn verified(&self) -> Verified {
         match self.outcome() {

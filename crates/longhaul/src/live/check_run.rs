@@ -5,7 +5,7 @@ use super::one_shot::OneShotProcess;
 use super::stream_replay::tail;
 use super::world_config::WorldConfig;
 use crate::{SuperviseError, failpoints};
-use longhaul_core::{AttemptPlan, CheckResult, Exit, PromptKind};
+use longhaul_core::{AttemptPlan, CheckResult, Exit, Outcome, PromptKind};
 use longhaul_store::StoreError;
 use std::fs::File;
 use std::io::{self, Write};
@@ -67,6 +67,9 @@ impl CheckRun {
                     let _ = writeln!(output, "longhaul stopped this check before it finished");
                 }
                 Ok(ControlFlow::Break(CheckResult::Stopped))
+            }
+            Exit::Code(code) if code == i32::from(Outcome::NEEDS_PERSON.exit_code()) => {
+                Ok(ControlFlow::Break(CheckResult::NeedsPerson))
             }
             Exit::Code(_) | Exit::Signal(_) | Exit::Unobserved | Exit::NeverSpawned => {
                 Ok(ControlFlow::Break(CheckResult::Failed))

@@ -12,7 +12,7 @@ const LINES_MAX: usize = 20;
 // Enough for 20 lines of ordinary length. It also limits a single endless line.
 const BYTES_MAX: u64 = 4 << 10;
 
-/// The check that failed last, or whose reviewer gave no verdict.
+/// The check that failed last, that needs a person, or whose reviewer gave no verdict.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FailedCheck {
     /// Its ordinal in the run, from 1.
@@ -25,7 +25,7 @@ pub struct FailedCheck {
 
 impl FailedCheck {
     pub(super) fn read(dir: &RunDir, state: &State, outcome: Outcome) -> Option<FailedCheck> {
-        if outcome.kind != OutcomeKind::CheckFailed && !lacks_verdict(state, outcome) {
+        if !state.is_ended_by_check() && !lacks_verdict(state, outcome) {
             return None;
         }
         let path = dir.check_output_path(state.checks);
@@ -72,7 +72,8 @@ fn reason(state: &State, outcome: Outcome, check: Option<&FailedCheck>) -> Strin
                 log.display()
             );
         }
-        return format!("check {number} failed; its output is in {}", log.display());
+        let result = if outcome.kind == OutcomeKind::NeedsPerson { "needs a person" } else { "failed" };
+        return format!("check {number} {result}; its output is in {}", log.display());
     }
     let clause = match outcome.kind {
         OutcomeKind::Done => "the work is done",

@@ -85,7 +85,8 @@ impl CheckWatch {
                     matches!(plan.prompt, PromptKind::CheckFailed(_) | PromptKind::WrapUp(_));
                 let valid = self.result.take().is_none_or(|result| {
                     let may_continue = self.failed < failures_max && !is_cancelled;
-                    result != CheckResult::Passed && reports_failure && may_continue
+                    let is_open = matches!(result, CheckResult::Failed | CheckResult::Stopped);
+                    is_open && reports_failure && may_continue
                 });
                 ensure(valid, Oracle::Checks, || {
                     format!("an attempt with {:?} follows the check: {self:?}", plan.prompt)
@@ -119,6 +120,7 @@ impl CheckWatch {
                     facts.policy.checks.as_ref().map_or(u32::MAX, |checks| checks.failures_max);
                 result.is_some() && !has_passed && self.failed >= failures_max
             }
+            OutcomeKind::NeedsPerson if outcome.fault.is_none() => result == Some(CheckResult::NeedsPerson),
             OutcomeKind::Cancelled | OutcomeKind::OverBudget | OutcomeKind::OutOfTime => !has_passed,
             OutcomeKind::Failed if outcome.limit.is_some() => !has_passed,
             OutcomeKind::Suspended => false,

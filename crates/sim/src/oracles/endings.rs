@@ -87,9 +87,11 @@ pub(crate) fn check_ending(
             "bug, although every process could be stopped".to_owned()
         }),
         // Another oracle counts the checks.
-        (OutcomeKind::CheckFailed, _) => ensure(done, Oracle::GivesUp, || {
-            format!("check_failed, although the last attempt failed: {truth:?}")
-        }),
+        (OutcomeKind::CheckFailed, _) | (OutcomeKind::NeedsPerson, None) => {
+            ensure(done, Oracle::GivesUp, || {
+                format!("{}, although the last attempt failed: {truth:?}", outcome.kind)
+            })
+        }
         (OutcomeKind::Cancelled, _) => check_cancelled(outcome, was_requested),
         // Another oracle decides whether the limit was reached.
         (kind, _) if outcome.limit.is_some() => {

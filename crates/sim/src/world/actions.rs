@@ -196,7 +196,11 @@ impl World {
     /// Starts a check, which may fail or hang.
     fn start_check(&mut self) {
         let fails = self.rng.chance(self.mix.check_fails);
-        self.check_result = if fails { CheckResult::Failed } else { CheckResult::Passed };
+        self.check_result = match fails {
+            true if self.rng.one_in(16) => CheckResult::NeedsPerson,
+            true => CheckResult::Failed,
+            false => CheckResult::Passed,
+        };
         self.remaining_work += if fails { 1 + self.rng.below(3) as u32 } else { 0 };
         let hangs = self.rng.chance(self.mix.check_hangs);
         let duration = if hangs { self.mix.hang } else { Interval::new(1, 600_000) };
