@@ -1,6 +1,7 @@
 //! Derives `status.json` of a workflow: its state, for people and other programs. No decision depends on it. It may
 //! lag behind the journal; recovering the workflow updates it.
 
+use crate::WorkflowResult;
 use longhaul_core::{
     Dollars, ItemState, ItemStatus, Moment, Outcome, OutcomeKind, PhaseStatus, Rfc3339, RunId, RunKey, Span,
     UntilState, Workflow, WorkflowDeadline, WorkflowDeadlineKind, WorkflowPolicy, WorkflowStage,
@@ -117,7 +118,7 @@ impl WorkflowStatus {
             };
             let item = |(key, item): (RunKey, &ItemState)| {
                 let run = item.share.map(|_| key.run_id(id, &phase.name));
-                let problem = run.as_ref().filter(|_| can_have_problem(item.status));
+                let problem = run.as_ref().filter(|_| has_result(item.status));
                 let problem = problem.and_then(|run| problem_of(key, run));
                 ItemReport {
                     item: phase.has_items.then(|| item.name.clone()),
@@ -190,19 +191,9 @@ fn status_word(
     }
 }
 
-/// Returns whether a run that ended like this may have a problem of its own. Only its result has one.
-fn can_have_problem(status: ItemStatus) -> bool {
-    match status {
-        ItemStatus::Ended { outcome } => {
-            matches!(outcome.kind, OutcomeKind::Done | OutcomeKind::CheckFailed | OutcomeKind::NotStarted)
-        }
-        ItemStatus::Pending
-        | ItemStatus::Resuming { .. }
-        | ItemStatus::Live
-        | ItemStatus::Parked { .. }
-        | ItemStatus::Limited { .. }
-        | ItemStatus::Suspended => false,
-    }
+/// Returns whether the stored result belongs to this status, and not to an earlier end of the run.
+fn has_result(status: ItemStatus) -> bool {
+    matches!(status, ItemStatus::Ended { outcome } if WorkflowResult::is_stored_for(outcome.kind))
 }
 
 fn item_status(status: ItemStatus) -> &'static str {

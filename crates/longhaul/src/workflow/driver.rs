@@ -4,6 +4,7 @@ use super::archon_files::{ArchonFiles, archive};
 use super::commands::Commands;
 use super::memory::available_bytes;
 use super::notifier::WorkflowNotifier;
+use super::report::problem_of;
 use super::results::{Results, result_of_run};
 use super::run_task::{EndedRun, RunSource, RunTask, RunWait, StartError, with_share};
 use super::worktrees::{DoneRun, Worktrees};
@@ -473,7 +474,13 @@ impl Driver<'_> {
         let (cost, active) = (report.usage.total_cost(), report.clocks.active(report.finished_at));
         let mut end = RunEnd { outcome: report.outcome, cost, active };
         if end.outcome.kind != OutcomeKind::Done {
-            return Ok(WorkflowEvent::RunEnded { key, end });
+            return match problem_of(&report) {
+                Some(problem) => {
+                    let result = WorkflowResult { run: report.run, value: None, problem: Some(problem) };
+                    self.end_with(key, end, &result)
+                }
+                None => Ok(WorkflowEvent::RunEnded { key, end }),
+            };
         }
         let schema = self.file.phases()[key.phase].schema.as_ref();
         let answer = report.result.as_deref();

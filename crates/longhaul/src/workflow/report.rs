@@ -1,9 +1,10 @@
 //! The report of a finished workflow.
 
+use crate::RunReport;
 use longhaul_core::{
     Moment, Outcome, OutcomeKind, RunId, RunKey, Span, Workflow, WorkflowPolicy, WorkflowState,
 };
-use longhaul_store::{WorkflowDir, WorkflowPlan, WorkflowStatus};
+use longhaul_store::{WorkflowDir, WorkflowPlan, WorkflowResult, WorkflowStatus};
 use std::path::PathBuf;
 use std::process;
 
@@ -67,6 +68,16 @@ pub fn workflow_status(
         result.problem.filter(|_| result.run == *run)
     };
     WorkflowStatus::new(dir.id(), workflow, &plan.policy, problem, process::id(), at)
+}
+
+/// Returns why a run is not done, for people. `None` if its outcome says everything.
+pub(super) fn problem_of(report: &RunReport) -> Option<String> {
+    let reason = report.errors.first().filter(|_| WorkflowResult::is_stored_for(report.outcome.kind))?;
+    let output = report.failed_check.as_ref().map(|check| check.tail.lines().map(str::trim));
+    Some(match output.and_then(|mut lines| lines.rfind(|line| !line.is_empty())) {
+        Some(line) => format!("{reason}, and ends with: {line}"),
+        None => reason.clone(),
+    })
 }
 
 /// Returns the errors of a workflow, for people.

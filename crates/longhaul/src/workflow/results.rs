@@ -49,6 +49,7 @@ impl Results {
         } else if let WorkflowRecord::RunEnded { key, end, .. } = record {
             let phase = &policy.phases[key.phase];
             let Some(stored) = dir.result(key.iteration, &phase.name, key.item)? else { return Ok(()) };
+            self.problems.remove(&stored.run);
             self.problems.extend(stored.problem.map(|problem| (stored.run, problem)));
             if end.outcome.kind != OutcomeKind::Done {
                 return Ok(());
