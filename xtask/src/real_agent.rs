@@ -1,9 +1,12 @@
-//! Installs the pinned real Claude Code into a git-ignored directory. Tests run no other version.
+//! Installs the pinned real Claude Code and the pinned GSD into a git-ignored directory. Tests run no other versions.
 
 use longhaul_agent::default_dialect;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs, io};
+
+/// The newest version that runs on Node 20.
+const GSD_VERSION: &str = "1.32.0";
 
 /// Returns the agent that the tests use, else the pinned one.
 pub fn locate(root: &Path) -> io::Result<PathBuf> {
@@ -17,18 +20,37 @@ pub fn install(root: &Path) -> io::Result<PathBuf> {
     if let Some(program) = native(&dir) {
         return Ok(program);
     }
-    fs::create_dir_all(&dir)?;
+    npm_install(&dir, &format!("@anthropic-ai/claude-code@{version}"))?;
+    native(&dir).ok_or_else(|| io::Error::other(format!("no native claude below {}", dir.display())))
+}
+
+/// Returns the package of the planning framework GSD that the tests use, else installs the pinned one.
+pub fn locate_gsd(root: &Path) -> io::Result<PathBuf> {
+    if let Some(package) = env::var_os("LONGHAUL_TEST_GSD") {
+        return Ok(package.into());
+    }
+    let dir = root.join(".agents").join(format!("gsd-{GSD_VERSION}"));
+    let package = dir.join("node_modules/get-shit-done-cc");
+    if !package.join("bin/install.js").is_file() {
+        npm_install(&dir, &format!("get-shit-done-cc@{GSD_VERSION}"))?;
+    }
+    Ok(package)
+}
+
+fn npm_install(dir: &Path, package: &str) -> io::Result<()> {
+    fs::create_dir_all(dir)?;
     // npm searches the parent directories for a project unless there is one here.
     fs::write(dir.join("package.json"), "{\"private\":true}\n")?;
     let status = Command::new("npm")
         .args(["install", "--no-audit", "--no-fund", "--loglevel=error", "--save-exact"])
-        .arg(format!("@anthropic-ai/claude-code@{version}"))
-        .current_dir(&dir)
+        .arg(package)
+        .current_dir(dir)
         .status()?;
-    if !status.success() {
-        return Err(io::Error::other(format!("npm install of claude-code {version}: {status}")));
+    if status.success() {
+        Ok(())
+    } else {
+        Err(io::Error::other(format!("npm install of {package}: {status}")))
     }
-    native(&dir).ok_or_else(|| io::Error::other(format!("no native claude below {}", dir.display())))
 }
 
 /// Returns the platform package's program. The npm launcher only starts it, and costs a Node start each time.

@@ -54,6 +54,10 @@ pub fn test(root: &Path, deny_skipped: bool) -> io::Result<()> {
         // The tests with the real agent are then skipped.
         Err(error) => failed.push(error.to_string()),
     }
+    match real_agent::locate_gsd(root) {
+        Ok(gsd) => environment.push(("LONGHAUL_TEST_GSD", gsd)),
+        Err(error) => failed.push(error.to_string()),
+    }
     for args in CHECKS.iter().chain([&TESTS]) {
         let command_line = format!("cargo {}", args.join(" "));
         println!("▶ {command_line}");

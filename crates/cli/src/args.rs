@@ -20,8 +20,8 @@ mod workflow;
 pub use agent::{AgentArgs, AgentKind, ChangeArgs};
 pub use continue_run::{AttachArgs, CancelArgs, HandoffArgs, RecoverArgs, RerunArgs, ResumeArgs};
 pub use gsd::{
-    AddProjectArgs, GsdArgs, GsdCallArgs, GsdCommand, ListProjectsArgs, NewProjectArgs, PhaseArgs,
-    ProjectsCommand, RemoveProjectArgs,
+    AddProjectArgs, GsdArgs, GsdCallArgs, GsdCommand, ListProjectsArgs, NewProjectArgs, NextArgs, PhaseArgs,
+    PhasesArgs, ProjectsCommand, RemoveProjectArgs, RepeatArgs, VerifyPhaseArgs,
 };
 pub use inspect::{
     CostArgs, DiffArgs, GroupBy, LedgerCommand, LogsArgs, ReportArgs, ReportFormat, RowState, RunsArgs,

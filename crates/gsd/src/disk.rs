@@ -14,6 +14,8 @@ pub(crate) struct PhaseDir {
     pub plans: BTreeMap<String, bool>,
     /// Whether the directory has plans, and not only summaries of deleted ones.
     pub has_plans: bool,
+    /// Path of the report on the whole phase, `02-VERIFICATION.md`.
+    pub report: Option<String>,
 }
 
 impl PhaseDir {
@@ -59,8 +61,11 @@ fn phase_dir(name: &str, files: &[&str]) -> Option<PhaseDir> {
             None => {}
         }
     }
+    let report = [format!("{number}-VERIFICATION.md"), "VERIFICATION.md".to_owned()];
+    let report = report.into_iter().find(|report| files.contains(&report.as_str()));
     Some(PhaseDir {
         id,
+        report: report.map(|file| format!("phases/{name}/{file}")),
         path: format!("phases/{name}"),
         slug: slug.trim_start_matches('-').to_owned(),
         plans,

@@ -22,13 +22,15 @@ mod requirements;
 mod roadmap;
 mod state;
 mod status;
+mod verification;
 
 #[cfg(test)]
 mod tests;
 
-pub use phase::{PhasePlan, ProjectPhase};
+pub use phase::{OpenWork, PhasePlan, ProjectPhase};
 pub use phase_id::{PhaseId, PhaseIdError};
 pub use project::{AheadOfWork, Project};
-pub use read::{Files, ProjectError};
+pub use read::{Files, ProjectError, read_report};
 pub use registry::{RegisteredProject, Registry, RegistryError};
 pub use status::{ProjectStatus, Warning};
+pub use verification::Verification;

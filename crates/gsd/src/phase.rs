@@ -1,6 +1,6 @@
-//! A phase of a project with its plans.
+//! A phase of a project with its plans, and the work that is left.
 
-use crate::PhaseId;
+use crate::{PhaseId, Verification};
 
 /// A phase of the roadmap.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -11,10 +11,29 @@ pub struct ProjectPhase {
     pub name: Option<String>,
     /// Whether the roadmap says so, or each plan has a summary.
     pub is_complete: bool,
+    /// Whether the roadmap says so.
+    pub is_complete_in_roadmap: bool,
     /// Whether the phase belongs to the milestone of the status.
     pub is_in_milestone: bool,
     /// Plans on disk.
     pub plans: Vec<PhasePlan>,
+    /// Report of the framework's verification, relative to `.planning`.
+    pub report: Option<String>,
+}
+
+/// The work that is left in a phase.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum OpenWork {
+    /// It has no plans.
+    Unplanned,
+    /// These plans have no summary.
+    Unfinished(Vec<String>),
+    /// All plans have summaries, but the verification found gaps.
+    Gaps,
+    /// All plans have summaries. Only a person can say whether the phase is complete, because its report states this.
+    NeedsPerson(String),
+    /// All plans have summaries, and there is no report or it has passed.
+    Nothing,
 }
 
 /// A plan of a phase, which is one file.
@@ -30,5 +49,19 @@ impl ProjectPhase {
     /// Returns the first plan without a summary.
     pub fn first_unfinished_plan(&self) -> Option<&PhasePlan> {
         self.plans.iter().find(|plan| !plan.has_summary)
+    }
+
+    /// Returns the work that is left, as the files on disk and this report show it. The roadmap proves nothing.
+    pub fn open_work(&self, report: Option<&Verification>) -> OpenWork {
+        let unfinished: Vec<String> =
+            self.plans.iter().filter(|plan| !plan.has_summary).map(|plan| plan.id.clone()).collect();
+        match report {
+            _ if self.plans.is_empty() => OpenWork::Unplanned,
+            _ if !unfinished.is_empty() => OpenWork::Unfinished(unfinished),
+            None | Some(Verification::Passed) => OpenWork::Nothing,
+            Some(Verification::GapsFound) => OpenWork::Gaps,
+            Some(Verification::HumanNeeded) => OpenWork::NeedsPerson("human_needed".to_owned()),
+            Some(Verification::Unknown(status)) => OpenWork::NeedsPerson(status.clone()),
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! Reads the files of a project's `.planning` directory, within limits. It never interprets a text.
 
-use crate::Warning;
 use crate::claim::{REQUIREMENTS, ROADMAP, STATE, Source};
+use crate::{ProjectPhase, Verification, Warning};
 use longhaul_workflow::read_project_bytes;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -57,6 +57,17 @@ pub(crate) fn read_files(project_dir: &Path) -> Result<Files, ProjectError> {
     list(&planning, "phases", 0, &mut files);
     files.paths.sort();
     Ok(files)
+}
+
+/// Reads the report of a phase, if it has one.
+///
+/// # Errors
+///
+/// Returns an error if the report is unreadable or too large.
+pub fn read_report(project_dir: &Path, phase: &ProjectPhase) -> Result<Option<Verification>, ProjectError> {
+    let Some(report) = &phase.report else { return Ok(None) };
+    let text = read_text(&project_dir.join(".planning"), report, &mut Vec::new())?;
+    Ok(text.as_deref().map(Verification::parse))
 }
 
 fn read_text(

@@ -175,6 +175,7 @@ impl Reader {
             phases.push(ProjectPhase {
                 name: phase.name.as_ref().map(|name| name.value.clone()),
                 is_complete: self.is_complete(phase),
+                is_complete_in_roadmap: phase.says_complete(),
                 is_in_milestone: self.is_in(scope, phase),
                 ..phase_on_disk(&phase.id, dir)
             });
@@ -256,7 +257,9 @@ fn phase_on_disk(id: &PhaseId, dir: Option<&PhaseDir>) -> ProjectPhase {
         id: id.clone(),
         name: None,
         is_complete: dir.is_some_and(|dir| !dir.plans.is_empty() && dir.unfinished().is_empty()),
+        is_complete_in_roadmap: false,
         is_in_milestone: false,
+        report: dir.and_then(|dir| dir.report.clone()),
         plans: plans
             .map(|(id, has_summary)| PhasePlan { id: id.clone(), has_summary: *has_summary })
             .collect(),

@@ -27,6 +27,12 @@ pub enum GsdCommand {
     PlanPhase(Box<PhaseArgs>),
     /// Execute the plans of a phase
     ExecutePhase(Box<PhaseArgs>),
+    /// Do what comes next in the milestone: plan or execute its first open phase
+    Next(Box<NextArgs>),
+    /// Plan, execute and verify phases, one after another, as a workflow
+    Phases(Box<PhasesArgs>),
+    /// Check that a phase is executed, and that GSD's own verification has passed; calls no model
+    VerifyPhase(VerifyPhaseArgs),
     /// Show where the project is; calls no model
     Status,
     /// The list of known projects
@@ -46,7 +52,11 @@ pub struct NewProjectArgs {
     #[arg(long, short = 'f', value_name = "FILE", help_heading = "Project")]
     pub idea_file: Option<PathBuf>,
     #[command(flatten)]
+    pub repeat: RepeatArgs,
+    #[command(flatten)]
     pub call: GsdCallArgs,
+    #[command(flatten)]
+    pub events: EventsArgs,
 }
 
 #[derive(Debug, Args)]
@@ -55,7 +65,55 @@ pub struct PhaseArgs {
     #[arg(value_name = "PHASE", help_heading = "Project")]
     pub phase: PhaseId,
     #[command(flatten)]
+    pub repeat: RepeatArgs,
+    #[command(flatten)]
     pub call: GsdCallArgs,
+    #[command(flatten)]
+    pub events: EventsArgs,
+}
+
+#[derive(Debug, Args)]
+pub struct NextArgs {
+    #[command(flatten)]
+    pub call: GsdCallArgs,
+    #[command(flatten)]
+    pub events: EventsArgs,
+}
+
+#[derive(Debug, Args)]
+pub struct PhasesArgs {
+    /// The first and the last phase, such as 2..4
+    #[arg(value_name = "FROM..TO", value_parser = phase_range, help_heading = "Project")]
+    pub range: (PhaseId, PhaseId),
+    #[command(flatten)]
+    pub call: GsdCallArgs,
+}
+
+#[derive(Debug, Args)]
+pub struct VerifyPhaseArgs {
+    /// The phase, such as 3 or 2.1
+    #[arg(value_name = "PHASE")]
+    pub phase: PhaseId,
+    /// Only check that the phase has plans
+    #[arg(long)]
+    pub planned: bool,
+}
+
+/// How a command of one phase is repeated.
+#[derive(Debug, Default, Args)]
+pub struct RepeatArgs {
+    /// Continue this session; an unknown session is an error
+    #[arg(long, value_name = "SESSION", help_heading = "Agent and session")]
+    pub resume: Option<String>,
+    /// Continue this session, or start a new one if it is unknown
+    #[arg(long, value_name = "SESSION", conflicts_with = "resume", help_heading = "Agent and session")]
+    pub resume_or_new: Option<String>,
+    /// Call the agent although the work seems to be done, in a new session
+    #[arg(long, help_heading = "Project")]
+    pub again: bool,
+    /// The slash command to send [default: that of the installed GSD, /gsd:NAME or /gsd-NAME]
+    #[arg(long, value_name = "COMMAND", help_heading = "Project", hide_short_help = true)]
+    pub slash_command: Option<String>,
 }
 
 /// The flags of the commands that call a model. Most of them are those of `longhaul run`.
@@ -70,12 +128,6 @@ pub struct GsdCallArgs {
     /// Maximum wait for a usage window's reset; a later reset finishes as `retry_later` [default: twice --timeout]
     #[arg(long, value_name = "DURATION", value_parser = duration, conflicts_with = "max_reset_wait", help_heading = "Project")]
     pub max_wait: Option<Span>,
-    /// Continue this session; an unknown session is an error
-    #[arg(long, value_name = "SESSION", help_heading = "Agent and session")]
-    pub resume: Option<String>,
-    /// Continue this session, or start a new one if it is unknown
-    #[arg(long, value_name = "SESSION", conflicts_with = "resume", help_heading = "Agent and session")]
-    pub resume_or_new: Option<String>,
     /// Answer VALUE if KEY occurs in a question of the framework; repeatable
     ///
     /// The defaults of the command answer its other known questions, and the first option the rest, with a warning.
@@ -84,12 +136,6 @@ pub struct GsdCallArgs {
     /// Answers from a JSON or TOML file, for keys that --answer does not name
     #[arg(long, value_name = "FILE", help_heading = "Guards and questions", hide_short_help = true)]
     pub answers_file: Option<PathBuf>,
-    /// The slash command to send [default: /gsd: and the name of this command]
-    #[arg(long, value_name = "COMMAND", help_heading = "Project", hide_short_help = true)]
-    pub slash_command: Option<String>,
-    /// Call the agent although the work seems to be done, in a new session
-    #[arg(long, help_heading = "Project")]
-    pub again: bool,
     /// Fail if another command works on the project, instead of waiting for it
     #[arg(long, help_heading = "Project")]
     pub no_wait: bool,
@@ -119,8 +165,6 @@ pub struct GsdCallArgs {
     pub values: PolicyValueArgs,
     #[command(flatten)]
     pub notify: NotifyArgs,
-    #[command(flatten)]
-    pub events: EventsArgs,
 }
 
 #[derive(Debug, Subcommand)]
@@ -155,4 +199,11 @@ pub struct RemoveProjectArgs {
     /// Name of the project
     #[arg(value_name = "NAME")]
     pub name: String,
+}
+
+fn phase_range(text: &str) -> Result<(PhaseId, PhaseId), String> {
+    let (from, to) = text.split_once("..").ok_or("expected two phases, such as `1..3`")?;
+    let phase = |text: &str| text.parse::<PhaseId>().map_err(|error| error.to_string());
+    let (from, to) = (phase(from)?, phase(to)?);
+    if from <= to { Ok((from, to)) } else { Err(format!("phase {to} is before phase {from}")) }
 }

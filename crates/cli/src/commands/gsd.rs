@@ -2,10 +2,14 @@
 
 mod call;
 mod earlier_run;
+mod installed;
 mod local;
+mod phase_commands;
+mod phases;
 mod projects;
 mod slash_command;
 mod status;
+mod verify_phase;
 
 use crate::args::{GlobalArgs, GsdArgs, GsdCommand};
 use crate::failure::{Failure, UNEXPECTED_ERROR, USAGE};
@@ -31,9 +35,12 @@ fn dispatch(global: &GlobalArgs, args: &GsdArgs, matches: &ArgMatches) -> Result
     let project_dir = prompt_arg::directory(args.project_dir.as_deref().unwrap_or(Path::new(".")))?;
     let (_, matches) = matches.subcommand().expect("clap requires a subcommand");
     match &args.command {
-        GsdCommand::NewProject(args) => call::new_project(global, &project_dir, args, matches),
-        GsdCommand::PlanPhase(args) => call::plan_phase(global, &project_dir, args, matches),
-        GsdCommand::ExecutePhase(args) => call::execute_phase(global, &project_dir, args, matches),
+        GsdCommand::NewProject(args) => phase_commands::new_project(global, &project_dir, args, matches),
+        GsdCommand::PlanPhase(args) => phase_commands::plan_phase(global, &project_dir, args, matches),
+        GsdCommand::ExecutePhase(args) => phase_commands::execute_phase(global, &project_dir, args, matches),
+        GsdCommand::Next(args) => phase_commands::next(global, &project_dir, args, matches),
+        GsdCommand::Phases(args) => phases::phases(global, &project_dir, args, matches),
+        GsdCommand::VerifyPhase(args) => verify_phase::verify_phase(global, &project_dir, args),
         GsdCommand::Status => status::status(global, &project_dir),
         GsdCommand::Projects(command) => projects::projects(global, command),
     }

@@ -11,7 +11,7 @@ mod targets;
 pub use board::NEXT_WAITS_FOR_MEMORY;
 #[cfg(test)]
 pub use dry_run::LoopDryRun;
-pub use dry_run::ValidateOutput;
+pub use dry_run::{ValidateOutput, print as print_dry_run};
 #[cfg(test)]
 pub use envelope::WorkflowEnvelope;
 pub use envelope::{RunLines, phase_lines, print_end};
@@ -28,13 +28,14 @@ use clap::ArgMatches;
 use longhaul::workflow::{WorkflowRequest, WorkflowStart, check_worktrees, recoverable_workflows};
 use longhaul_store::{Home, WorkflowSource};
 use longhaul_workflow::{BUILTINS, LoopOptions, WorkflowFile, WorkflowFileError, builtin};
-use phase_run::{OF_WORKFLOW, PhaseRuns};
+pub use phase_run::OF_WORKFLOW;
+use phase_run::PhaseRuns;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Enough for the parts of a run that are no agent: a build or a test of the project.
-const MEMORY_RESERVE_BYTES: u64 = 500_000_000;
+pub const MEMORY_RESERVE_BYTES: u64 = 500_000_000;
 
 pub fn run(global: &GlobalArgs, args: &LoopArgs, matches: &ArgMatches) -> Result<u8, Failure> {
     if let Some(LoopCommand::Validate(validate_args)) = &args.command {
@@ -55,7 +56,7 @@ pub fn run(global: &GlobalArgs, args: &LoopArgs, matches: &ArgMatches) -> Result
         if request.policy.phases.iter().any(|phase| phase.has_worktrees) {
             check_worktrees(&request.project_dir, open_home::locate()?.path())?;
         }
-        return dry_run::print(&request, global);
+        return print_dry_run(&request, global);
     }
     let home = open_home::open()?;
     warn_of_orphan(&home, &request.project_dir, global);

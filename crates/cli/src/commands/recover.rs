@@ -156,7 +156,7 @@ fn workflows_to_recover(
 }
 
 /// Returns whether an unfinished workflow started the run. The supervisor of the workflow continues it.
-fn belongs_to_workflow(home: &Home, run: &RunDir) -> bool {
+pub fn belongs_to_workflow(home: &Home, run: &RunDir) -> bool {
     let position = run.plan().ok().and_then(|plan| plan.workflow);
     let workflow = position.and_then(|position| home.find_workflow(position.id.as_str()).ok().flatten());
     workflow.is_some_and(|dir| {

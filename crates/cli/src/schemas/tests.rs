@@ -346,8 +346,9 @@ fn documentation_lists_every_schema_in_order() {
     assert_eq!(rows.map(|(name, _)| name).collect::<Vec<_>>(), super::names().collect::<Vec<_>>());
 }
 
-/// Commands of `gsd` that start a run, and print its envelope.
-const RUN_COMMANDS: &[&str] = &["gsd-new-project", "gsd-plan-phase", "gsd-execute-phase"];
+/// Commands of `gsd` that print the envelope of a run or of a workflow.
+const RUN_COMMANDS: &[&str] =
+    &["gsd-new-project", "gsd-plan-phase", "gsd-execute-phase", "gsd-next", "gsd-phases", "gsd-verify-phase"];
 
 /// Commands that print no JSON of Longhaul's, whatever the output format.
 const TEXT_COMMANDS: &[&str] = &["handoff", "completions", "man", "hint"];

@@ -6,9 +6,11 @@ use crate::call::{Call, Output, wait_until};
 use crate::harness::{LONGHAUL, Stage, claude_code};
 use crate::recovering::kill_agent;
 use crate::server::Server;
+use crate::skipped::skip_test;
 use crate::tidy;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
+use std::env;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -85,8 +87,47 @@ plan-phase)
     for plan in 01 02; do echo "# Plan $plan" > phases/01-count-words/01-$plan-PLAN.md; done ;;
 execute-plan)
     echo "# Summary $2" >> phases/01-count-words/01-$2-SUMMARY.md ;;
+plan-next)
+    for phase in 01-count-words 02-count-lines; do
+        test -e phases/$phase/${phase%%-*}-01-PLAN.md && continue
+        mkdir -p phases/$phase
+        for plan in 01 02; do echo "# Plan $plan" > phases/$phase/${phase%%-*}-$plan-PLAN.md; done
+        break
+    done ;;
+execute-next)
+    for plan in phases/*/*-PLAN.md; do
+        summary=${plan%-PLAN.md}-SUMMARY.md
+        test -e $summary && continue
+        echo '# Summary' > $summary
+        phase=$(dirname $plan)
+        case $plan in
+        *-02-PLAN.md) cat ../../report 2>/dev/null > $phase/$(basename $phase | cut -c1-2)-VERIFICATION.md ;;
+        esac
+        break
+    done ;;
 esac
 "##;
+
+/// The commands of a session of its own. They plan the next phase, and execute one plan of two.
+const ANY_PHASE: &str = "
+I look around.
+? plan-phase
+I plan the phase.
+$ sh ../framework plan-next
+The phase has two plans.
+? execute-phase
+I execute a plan.
+$ test ! -e ../slow || { rm ../slow; sleep 60; }; sh ../framework execute-next
+The phase is executed.
+? have no summary
+I forgot a plan.
+$ sh ../framework execute-next
+Both plans are executed.
+";
+
+fn report(stage: &Stage, status: &str) {
+    stage.file("report", format!("---\nphase: 1\nstatus: {status}\n---\n"));
+}
 
 /// Returns a stage with the commands of the framework.
 fn stage() -> Stage {
@@ -257,6 +298,224 @@ status = { code = 529 }
     assert!(prompt.ends_with("are complete: 01-01. Continue with plan 01-02."), "{prompt}");
 }
 
+/// Returns a stage with a project that has no plans.
+fn created() -> Stage {
+    let stage = stage();
+    let output = stage.program("sh").args(["../framework", "new-project"]).in_dir(&stage.work()).output();
+    assert_eq!(output.code, 0, "{output:?}");
+    stage
+}
+
+fn envelope(output: &Output, code: i32) -> Value {
+    assert_eq!(output.code, code, "{output:?}");
+    serde_json::from_str(&output.stdout).expect("an envelope is printed")
+}
+
+fn check_phases(stage: &Stage, agent: &Path) {
+    let server = Server::start(ANY_PHASE);
+    let phases = || gsd(stage, agent, &server, &["phases", "1..2"]);
+    report(stage, "human_needed");
+    let stopped = envelope(&phases().output(), 23);
+    let errors = stopped["errors"].to_string();
+    for text in ["check 2 needs a person", "write `status: passed` into .planning/phases/01-count-words"] {
+        assert!(errors.contains(text), "{errors}");
+    }
+    // The check found the forgotten plan. The second phase was not started.
+    assert_eq!((summaries(stage).len(), stage.runs().len()), (2, 2), "{stopped}");
+    let again = phases().output();
+    again.envelope(23);
+    again.assert_error(&[
+        "phase 1 needs a person",
+        "write `status: passed` into .planning/phases/01-count-words",
+    ]);
+    assert_eq!(stage.runs().len(), 2);
+
+    let file = stage.work().join(".planning/phases/01-count-words/01-VERIFICATION.md");
+    fs::write(file, "---\nstatus: passed\n---\n").expect("the stage is writable");
+    report(stage, "passed");
+    let slow = stage.folder().join("slow");
+    fs::write(&slow, "").expect("the stage is writable");
+    let running = phases().start();
+    wait_until("the second phase is executed", || stage.runs().len() == 4 && !slow.exists());
+    running.kill();
+    kill_agent(&stage.runs()[0]);
+    let other = gsd(stage, agent, &server, &["phases", "1..1"]).output();
+    other.envelope(25);
+    other.assert_error(&["is unfinished, and has other phases", "`longhaul recover "]);
+    let part = gsd(stage, agent, &server, &["next"]).output();
+    part.envelope(25);
+    part.assert_error(&["belongs to workflow", "`longhaul recover "]);
+    let recovered = phases().output();
+    assert!(recovered.stderr.contains("recovering workflow"), "{recovered:?}");
+    let recovered = envelope(&recovered, 0);
+    assert_eq!((summaries(stage).len(), stage.runs().len()), (4, 4), "{recovered}");
+
+    let complete = phases().output().envelope(0);
+    assert_eq!(complete["result"], "Phases 1 to 2 are complete.");
+    let next = gsd(stage, agent, &server, &["next"]).output().envelope(0);
+    assert_eq!((&next["result"], stage.runs().len()), (&"The milestone is complete: 2 phases.".into(), 4));
+    tidy::check(stage);
+}
+
+#[test]
+fn phases_are_planned_executed_and_verified_as_a_workflow() {
+    let stage_of_script = created();
+    check_phases(&stage_of_script, &stage_of_script.agent());
+    if let Some(claude) = claude_code("the phases of a project") {
+        check_phases(&created(), &claude);
+    }
+}
+
+#[test]
+fn next_command_is_the_first_that_a_phase_needs() {
+    let (stage, server) = (created(), Server::start(ANY_PHASE));
+    let agent = stage.agent();
+    let next = |action: &str| {
+        let output = gsd(&stage, &agent, &server, &["next"]).output();
+        assert!(output.stderr.contains(action), "{action}: {output:?}");
+        output.envelope(0)
+    };
+    let planned = next("phase 1 (Count words): plan-phase");
+    assert_eq!(planned["result"], "The phase has two plans.");
+    next("phase 1 (Count words): execute-phase");
+    report(&stage, "gaps_found");
+    next("phase 1 (Count words): execute-phase");
+    let prompt = stage.runs()[0].plan().expect("a plan").spec.prompt;
+    assert!(prompt.ends_with("are complete: 01-01. Continue with plan 01-02."), "{prompt}");
+    next("phase 1 (Count words): plan-phase");
+    let prompt = stage.runs()[0].plan().expect("a plan").spec.prompt;
+    assert_eq!(prompt, "/gsd:plan-phase 1 --gaps");
+
+    // A phase that the roadmap calls complete is left alone.
+    let roadmap = stage.work().join(".planning/ROADMAP.md");
+    let text = fs::read_to_string(&roadmap).expect("the roadmap");
+    fs::write(&roadmap, text.replace("[ ] **Phase 1", "[x] **Phase 1")).expect("the stage is writable");
+    next("phase 2 (Count lines): execute-phase");
+}
+
+#[test]
+fn phase_is_verified_by_its_files() {
+    let stage = created();
+    let verify = |code: i32, args: &[&str]| {
+        let output = stage.longhaul(["gsd", "verify-phase"]).args(args).in_dir(&stage.work()).output();
+        output.envelope(code);
+        output
+    };
+    verify(24, &["1"]).assert_error(&["phase 1 has no plans"]);
+    verify(24, &["1", "--planned"]).assert_error(&["phase 1 has no plans"]);
+    let framework = |command: &str| {
+        let call = stage.program("sh").args(["../framework", command]).in_dir(&stage.work());
+        assert_eq!(call.output().code, 0);
+    };
+    framework("plan-next");
+    verify(0, &["1", "--planned"]);
+    verify(24, &["1"]).assert_error(&["plans of phase 1 have no summary: 01-01, 01-02"]);
+    framework("execute-next");
+    framework("execute-next");
+    fs::remove_file(stage.work().join(".planning/phases/01-count-words/01-VERIFICATION.md"))
+        .expect("it exists");
+    verify(0, &["1"]);
+    for (status, code, text) in [
+        ("passed", 0, ""),
+        ("gaps_found", 24, "the verification of phase 1 found gaps: see .planning/phases/01-count-words/01-"),
+        ("pending", 23, "01-VERIFICATION.md states `pending`"),
+    ] {
+        let file = stage.work().join(".planning/phases/01-count-words/01-VERIFICATION.md");
+        fs::write(file, format!("---\nstatus: {status}\n---\n")).expect("the stage is writable");
+        let output = verify(code, &["1"]);
+        assert!(output.stderr.contains(text), "{output:?}");
+    }
+}
+
+#[test]
+fn slash_command_is_that_of_the_installed_framework() {
+    let (stage, server) = (created(), Server::start(NEW_PROJECT));
+    let agent = stage.agent();
+    let dry_run = || gsd(&stage, &agent, &server, &["plan-phase", "1", "--dry-run"]).output();
+    assert!(dry_run().stdout.contains("/gsd:plan-phase 1"));
+    fs::remove_dir_all(stage.work().join(".claude")).expect("it exists");
+    let missing = dry_run();
+    missing.envelope(25);
+    missing.assert_error(&["GSD is not installed", "npx get-shit-done-cc", "--slash-command"]);
+    let skill = stage.user_home().join(".claude/skills/gsd-plan-phase");
+    fs::create_dir_all(&skill).expect("the stage is writable");
+    fs::write(skill.join("SKILL.md"), "---\nname: gsd-plan-phase\n---\n").expect("the stage is writable");
+    assert!(dry_run().stdout.contains("/gsd-plan-phase 1"));
+}
+
+/// The framework from npm. Its own tool writes the files, as its workflows say.
+const REAL_FRAMEWORK: &str = r##"
+I look around.
+? Execute the new-project workflow from
+I create the project.
+$ cd .planning 2>/dev/null || mkdir .planning && cd .planning && echo '# Word counter' > PROJECT.md && sh ../../roadmap && node ../.claude/get-shit-done/bin/gsd-tools.cjs --cwd .. config-new-project '{}'
+The project has a phase.
+? Execute the plan-phase workflow from
+I plan the phase.
+$ tool="node .claude/get-shit-done/bin/gsd-tools.cjs"; $tool scaffold phase-dir --phase 1 --name 'Count words' && $tool template fill plan --phase 1 --plan 01
+The phase has a plan.
+? Execute the execute-phase workflow from
+I execute the plan.
+$ tool="node .claude/get-shit-done/bin/gsd-tools.cjs"; $tool template fill summary --phase 1 --plan 01 && $tool template fill verification --phase 1 && $tool frontmatter set .planning/phases/01-count-words/01-VERIFICATION.md --field status --value '"passed"' && $tool phase complete 1
+The plan is executed.
+"##;
+
+const REAL_ROADMAP: &str = r##"
+cat > ROADMAP.md <<'END'
+# Roadmap: Word counter
+
+## Phases
+
+- [ ] **Phase 1: Count words** - The first command
+
+## Phase Details
+
+### Phase 1: Count words
+**Goal**: Words are counted
+**Plans**: TBD
+END
+printf '# Project State\n\n## Current Position\n\nPhase: 1 of 1 (Count words)\nPlan: 0 of 1 in current phase\nStatus: Ready to plan\nLast activity: 2026-01-02\n' > STATE.md
+"##;
+
+/// Returns the package of GSD, which `LONGHAUL_TEST_GSD` names. `cargo xtask test` installs it and sets the variable.
+fn real_framework() -> Option<PathBuf> {
+    let found = env::var_os("LONGHAUL_TEST_GSD").map(PathBuf::from);
+    if found.is_none() {
+        let remedy = "run `cargo xtask test`, which installs it";
+        skip_test("the GSD of npm", "LONGHAUL_TEST_GSD is not set", remedy);
+    }
+    found
+}
+
+#[test]
+fn real_framework_is_driven() {
+    let Some(claude) = claude_code("the GSD of npm") else { return };
+    let Some(framework) = real_framework() else { return };
+    let (stage, server) = (Stage::new(), Server::start(REAL_FRAMEWORK));
+    stage.file("roadmap", REAL_ROADMAP);
+    let installer = framework.join("bin/install.js");
+    let installed = stage
+        .program("node")
+        .args([installer.to_str().expect("the path is UTF-8"), "--claude", "--local"])
+        .in_dir(&stage.work())
+        .output();
+    assert_eq!(installed.code, 0, "{installed:?}");
+    for args in [&["new-project", "count words"][..], &["plan-phase", "1"], &["execute-phase", "1"]] {
+        let envelope = gsd(&stage, &claude, &server, args).output().envelope(0);
+        // Claude Code replaced the command by the framework's own instructions.
+        let text = format!("Execute the {} workflow from", args[0]);
+        let requests = server.api.request_log().requests;
+        assert!(requests.iter().any(|request| request.prompt.contains(&text)), "{text}: {envelope}");
+    }
+    let status = status(&stage);
+    assert_eq!(
+        (&status["result"]["current_phase"], &status["result"]["progress_percent"]),
+        (&json!(1), &json!(100.0))
+    );
+    let next = gsd(&stage, &claude, &server, &["next"]).output().envelope(0);
+    assert_eq!(next["result"], "The milestone is complete: 1 phase.");
+}
+
 #[test]
 fn second_command_on_a_project_waits_or_is_refused() {
     let (stage, server) = (planned(), Server::start(EXECUTE_ALONE));
@@ -339,6 +598,9 @@ fn bad_input_is_rejected_before_any_model_call() {
     check(25, &["plan-phase", "7"], &["the project has no phase 7", "its phases are 1, 2"]);
     check(25, &["execute-phase", "2"], &["phase 2 has no plans", "longhaul gsd plan-phase 2"]);
     check(2, &["plan-phase", "one"], &["one"]);
+    check(2, &["phases", "1"], &["two phases, such as `1..3`"]);
+    check(2, &["phases", "2..1"], &["phase 1 is before phase 2"]);
+    check(25, &["phases", "1..7"], &["the project has no phase 7", "its phases are 1, 2"]);
     check(2, &["plan-phase", "1", "--timeout", "5", "--attempt-timeout", "5"], &["--timeout"]);
     let empty = ["--project-dir", "/", "plan-phase", "1"];
     check(25, &empty, &["has no directory `.planning`", "longhaul gsd new-project"]);

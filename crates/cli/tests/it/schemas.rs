@@ -21,7 +21,8 @@ static VALIDATORS: LazyLock<Mutex<Validators>> = LazyLock::new(Mutex::default);
 const PRINT_AN_ENVELOPE: [&str; 8] =
     ["run", "resume", "rerun", "loop", "research", "recover", "attach", "cancel"];
 /// Commands of `gsd` that print the envelope of a run.
-const GSD_RUNS: [&str; 3] = ["gsd-new-project", "gsd-plan-phase", "gsd-execute-phase"];
+const GSD_RUNS: [&str; 5] =
+    ["gsd-new-project", "gsd-plan-phase", "gsd-execute-phase", "gsd-next", "gsd-verify-phase"];
 /// Commands that print text, or JSON of another program.
 const PRINT_TEXT: [&str; 8] =
     ["handoff", "completions", "man", "drill-agent", "watchdog", "finish-tool", "help", "hook"];
@@ -62,7 +63,11 @@ impl Invocation {
         };
         let subcommands = self.args[index + 1..].iter().filter(|arg| !arg.starts_with('-')).take(words);
         let name = subcommands.fold(command.clone(), |name, word| format!("{name}-{word}"));
-        Some(if GSD_RUNS.contains(&name.as_str()) { "run".to_owned() } else { name })
+        Some(match name.as_str() {
+            "gsd-phases" => "loop".to_owned(),
+            run if GSD_RUNS.contains(&run) => "run".to_owned(),
+            _ => name,
+        })
     }
 
     /// Validates the output and the events of the call.

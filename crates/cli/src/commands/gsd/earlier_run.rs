@@ -1,8 +1,9 @@
 //! Finds the last run of a command on a project, so that the same command continues it. Changes nothing.
 
+use crate::commands::recover::belongs_to_workflow;
 use crate::commands::run::{KeyState, key_state};
 use crate::failure::Failure;
-use longhaul_core::{OutcomeKind, SessionId};
+use longhaul_core::{OutcomeKind, RunId, SessionId};
 use longhaul_store::{Home, RunDir};
 use std::path::Path;
 
@@ -16,6 +17,8 @@ pub enum EarlierRun {
     Running(RunDir),
     /// It is suspended, or its supervisor died.
     Unfinished(RunDir),
+    /// The same, but only the supervisor of this workflow continues it.
+    OfWorkflow(RunId),
     /// It finished without completing the work. Its session can be continued.
     Incomplete(SessionId),
     /// It finished as `done`, or left no session.
@@ -32,7 +35,10 @@ pub fn find(home: &Home, name: &str, project_dir: &Path) -> Result<EarlierRun, F
     };
     Ok(match key_state(&dir)? {
         KeyState::Running => EarlierRun::Running(dir),
-        KeyState::Unfinished => EarlierRun::Unfinished(dir),
+        KeyState::Unfinished => match dir.plan()?.workflow {
+            Some(position) if belongs_to_workflow(home, &dir) => EarlierRun::OfWorkflow(position.id),
+            Some(_) | None => EarlierRun::Unfinished(dir),
+        },
         KeyState::Finished(OutcomeKind::Done) => EarlierRun::Finished,
         KeyState::Finished(_) => {
             let session = dir.status().ok().and_then(|status| status.session_id);

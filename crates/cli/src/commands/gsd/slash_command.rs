@@ -61,18 +61,20 @@ impl SlashCommand {
         let invalid = |error: longhaul_agent::AnswersError| Failure::unexpected(error.to_string());
         Ok(typed.map_err(invalid)?.or_else(defaults.map_err(invalid)?))
     }
+}
 
-    /// Warns of keys that none of the known questions has. They may still occur in other questions.
-    pub fn warn_of_unknown_keys<'a>(&self, typed: impl Iterator<Item = &'a String>) {
-        let keys: Vec<&str> = self.answers.iter().map(|(key, _)| *key).collect();
-        for key in typed.filter(|key| !keys.iter().any(|known| known.eq_ignore_ascii_case(key))) {
-            let near = did_you_mean(key, keys.iter().copied());
-            let hint = match near.first() {
-                Some(near) => format!("did you mean `{near}`?"),
-                None => format!("the known keys are {}", keys.join(", ")),
-            };
-            let warning = format!("no known question of {} has the key `{key}`", self.name);
-            output::print_warning(&warning, Some(&hint));
-        }
+/// Warns of keys that no known question of the commands has. They may still occur in other questions.
+pub fn warn_of_unknown_keys<'a>(commands: &[&SlashCommand], typed: impl Iterator<Item = &'a str>) {
+    let keys = commands.iter().flat_map(|command| command.answers);
+    let keys: Vec<&str> = keys.map(|(key, _)| *key).collect();
+    let names: Vec<&str> = commands.iter().map(|command| command.name).collect();
+    for key in typed.filter(|key| !keys.iter().any(|known| known.eq_ignore_ascii_case(key))) {
+        let near = did_you_mean(key, keys.iter().copied());
+        let hint = match near.first() {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("the known keys are {}", keys.join(", ")),
+        };
+        let warning = format!("no known question of {} has the key `{key}`", names.join(" and "));
+        output::print_warning(&warning, Some(&hint));
     }
 }

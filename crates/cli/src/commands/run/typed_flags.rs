@@ -42,6 +42,13 @@ impl TypedFlags {
         self.0.insert(key.to_owned(), vec![flag, value.into()]);
     }
 
+    /// Adds a value before those of a repeatable flag.
+    pub fn prepend(&mut self, key: &str, value: impl Into<OsString>) {
+        let words = self.0.remove(key);
+        self.set(key, value);
+        self.0.entry(key.to_owned()).or_default().extend(words.into_iter().flatten());
+    }
+
     /// Sets the value of a flag that was not typed.
     pub fn set_default(&mut self, key: &str, value: impl Into<OsString>) {
         if !self.0.contains_key(key) {

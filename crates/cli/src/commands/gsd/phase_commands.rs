@@ -1,0 +1,231 @@
+//! The commands that plan and execute: which ones a phase still needs, and what they report if it needs none.
+
+use super::call::{Call, Caller, Next};
+use super::earlier_run::{self, EarlierRun};
+use super::slash_command::{EXECUTE_PHASE, NEW_PROJECT, PLAN_PHASE, SlashCommand};
+use super::status::{read, require_phase};
+use super::verify_phase::{needs_person, open_work};
+use crate::args::{EventsArgs, GlobalArgs, NewProjectArgs, NextArgs, PhaseArgs, RepeatArgs};
+use crate::failure::Failure;
+use crate::output::phrases::plural;
+use crate::{open_home, output, prompt_arg};
+use clap::ArgMatches;
+use longhaul_gsd::{AheadOfWork, OpenWork, Project, ProjectPhase};
+use longhaul_store::Home;
+use std::path::Path;
+
+pub fn new_project(
+    global: &GlobalArgs,
+    project_dir: &Path,
+    args: &NewProjectArgs,
+    matches: &ArgMatches,
+) -> Result<u8, Failure> {
+    let idea = idea(args)?;
+    let caller = Caller { global, project_dir, args: &args.call, matches };
+    let call = Call {
+        caller,
+        repeat: &args.repeat,
+        events: &args.events,
+        command: &NEW_PROJECT,
+        arguments: format!(" --auto\n\n{idea}"),
+        name: "gsd-new-project".to_owned(),
+    };
+    call.run(|| {
+        let exists = project_dir.join(".planning/PROJECT.md").exists();
+        let hint = "`longhaul gsd status` shows its state; --again creates it again";
+        let taken = || Failure::not_started(format!("{} is already a project", project_dir.display()), hint);
+        if exists { Err(taken()) } else { Ok(Next::Call(None)) }
+    })
+}
+
+pub fn plan_phase(
+    global: &GlobalArgs,
+    project_dir: &Path,
+    args: &PhaseArgs,
+    matches: &ArgMatches,
+) -> Result<u8, Failure> {
+    let caller = Caller { global, project_dir, args: &args.call, matches };
+    let command = PhaseCommand::new(&PLAN_PHASE, &args.phase.to_string());
+    command.call(caller, &args.repeat, &args.events).run(|| {
+        let project = read(project_dir)?;
+        let phase = require_phase(&project, &args.phase)?;
+        Ok(match phase.plans.len() {
+            0 => Next::Call(None),
+            _ => Next::Complete(format!("Phase {} is already planned: {}.", phase.id, plan_count(phase))),
+        })
+    })
+}
+
+pub fn execute_phase(
+    global: &GlobalArgs,
+    project_dir: &Path,
+    args: &PhaseArgs,
+    matches: &ArgMatches,
+) -> Result<u8, Failure> {
+    let caller = Caller { global, project_dir, args: &args.call, matches };
+    let command = PhaseCommand::new(&EXECUTE_PHASE, &args.phase.to_string());
+    command.call(caller, &args.repeat, &args.events).run(|| {
+        let project = read(project_dir)?;
+        let phase = require_phase(&project, &args.phase)?;
+        warn_of_state_ahead(&project);
+        match (phase.plans.len(), phase.first_unfinished_plan()) {
+            (0, _) => Err(Failure::not_started(
+                format!("phase {} has no plans", phase.id),
+                format!(
+                    "plan it with `longhaul gsd plan-phase {}`; --again calls the agent anyway",
+                    phase.id
+                ),
+            )),
+            (_, None) => {
+                let plans = plan_count(phase);
+                Ok(Next::Complete(format!(
+                    "Phase {} is already executed: {plans}, all with summaries.",
+                    phase.id
+                )))
+            }
+            (_, Some(_)) => Ok(Next::Call(finished_plans(phase))),
+        }
+    })
+}
+
+/// Calls the first command that the first open phase of the milestone needs.
+pub fn next(
+    global: &GlobalArgs,
+    project_dir: &Path,
+    args: &NextArgs,
+    matches: &ArgMatches,
+) -> Result<u8, Failure> {
+    let caller = Caller { global, project_dir, args: &args.call, matches };
+    let _lock = if args.call.dry_run { None } else { Some(caller.lock_project()?) };
+    let project = read(project_dir)?;
+    warn_of_state_ahead(&project);
+    let home = open_home::locate()?;
+    for phase in milestone(&project) {
+        let Some(command) = open_commands(&home, project_dir, phase)?.into_iter().next() else { continue };
+        let name = phase.name.as_ref().map_or_else(String::new, |name| format!(" ({name})"));
+        caller.report(&format!("phase {}{name}: {}", phase.id, command.command.name));
+        let note = command.note.clone();
+        let repeat = RepeatArgs::default();
+        return command.call(caller, &repeat, &args.events).run_locked(|| Ok(Next::Call(note)));
+    }
+    match milestone(&project).count() {
+        0 => {
+            let error = "the roadmap has no phases that this version can read".to_owned();
+            Err(Failure::not_started(error, "`longhaul gsd status` shows what is known"))
+        }
+        count => Ok(caller.print_complete(format!(
+            "The milestone is complete: {count} {}.",
+            plural(count as u32, "phase", "phases")
+        ))),
+    }
+}
+
+/// Returns the phases of the milestone, or all if the roadmap has none.
+pub fn milestone(project: &Project) -> impl Iterator<Item = &ProjectPhase> {
+    let is_known = project.phases().iter().any(|phase| phase.is_in_milestone);
+    project.phases().iter().filter(move |phase| phase.is_in_milestone || !is_known)
+}
+
+/// A command that a phase needs.
+pub struct PhaseCommand {
+    pub command: &'static SlashCommand,
+    /// Text after the slash command.
+    pub arguments: String,
+    /// Name of its runs.
+    pub name: String,
+    /// Text after the prompt.
+    pub note: Option<String>,
+}
+
+impl PhaseCommand {
+    fn new(command: &'static SlashCommand, phase: &str) -> PhaseCommand {
+        let (arguments, name) = (format!(" {phase}"), format!("gsd-{}-{phase}", command.name));
+        PhaseCommand { command, arguments, name, note: None }
+    }
+
+    fn call<'a>(self, caller: Caller<'a>, repeat: &'a RepeatArgs, events: &'a EventsArgs) -> Call<'a> {
+        let PhaseCommand { command, arguments, name, .. } = self;
+        Call { caller, repeat, events, command, arguments, name }
+    }
+}
+
+/// Returns the commands that a phase still needs, in order. A phase that is complete in the roadmap needs none.
+///
+/// # Errors
+/// Returns an error if only a person can say whether the phase is complete.
+pub fn open_commands(
+    home: &Home,
+    project_dir: &Path,
+    phase: &ProjectPhase,
+) -> Result<Vec<PhaseCommand>, Failure> {
+    if phase.is_complete_in_roadmap {
+        return Ok(Vec::new());
+    }
+    let id = phase.id.to_string();
+    let (plan, mut execute) = (PhaseCommand::new(&PLAN_PHASE, &id), PhaseCommand::new(&EXECUTE_PHASE, &id));
+    execute.note = finished_plans(phase);
+    Ok(match open_work(project_dir, phase)? {
+        OpenWork::Unplanned => vec![plan, execute],
+        OpenWork::Gaps => vec![PhaseCommand { arguments: format!(" {id} --gaps"), ..plan }, execute],
+        OpenWork::Unfinished(_) if execute.note.is_some() => vec![execute],
+        // A command that died while it planned has left only some of the plans.
+        OpenWork::Unfinished(_) => match earlier_run::find(home, &plan.name, project_dir)? {
+            EarlierRun::None | EarlierRun::Finished => vec![execute],
+            EarlierRun::Running(_)
+            | EarlierRun::Unfinished(_)
+            | EarlierRun::OfWorkflow(_)
+            | EarlierRun::Incomplete(_) => vec![plan, execute],
+        },
+        OpenWork::NeedsPerson(status) => return Err(needs_person(phase, &status)),
+        OpenWork::Nothing => Vec::new(),
+    })
+}
+
+pub fn warn_of_state_ahead(project: &Project) {
+    if let Some(AheadOfWork { current, unfinished, plans }) = project.ahead_of_work() {
+        let plans = plans.join(", ");
+        let warning =
+            format!("phase {current} is current, but plans of phase {unfinished} have no summary: {plans}");
+        let hint = format!("`longhaul gsd execute-phase {unfinished}` executes them");
+        output::print_warning(&warning, Some(&hint));
+    }
+}
+
+/// Returns the idea: of the file, the flag or the argument, in this order. An argument that names a file is read.
+fn idea(args: &NewProjectArgs) -> Result<String, Failure> {
+    let hint = "pass it as an argument, with --idea TEXT, or with --idea-file FILE";
+    let idea = match (&args.idea_file, &args.text, &args.idea) {
+        (Some(file), _, _) => prompt_arg::read(None, Some(file))?,
+        (None, Some(text), _) => text.clone(),
+        (None, None, Some(idea)) if Path::new(idea).is_file() => {
+            prompt_arg::read(None, Some(Path::new(idea)))?
+        }
+        (None, None, Some(idea)) => idea.clone(),
+        (None, None, None) => String::new(),
+    };
+    let idea = idea.trim();
+    if idea.is_empty() {
+        Err(Failure::usage("the idea of the project is missing", hint))
+    } else {
+        Ok(idea.to_owned())
+    }
+}
+
+/// Returns the note that names the finished plans of a phase, if there are any.
+fn finished_plans(phase: &ProjectPhase) -> Option<String> {
+    let next = phase.first_unfinished_plan()?;
+    let finished: Vec<&str> =
+        phase.plans.iter().filter(|plan| plan.has_summary).map(|plan| plan.id.as_str()).collect();
+    (!finished.is_empty()).then(|| {
+        format!(
+            "These plans have summaries and are complete: {}. Continue with plan {}.",
+            finished.join(", "),
+            next.id
+        )
+    })
+}
+
+fn plan_count(phase: &ProjectPhase) -> String {
+    let plans = phase.plans.len() as u32;
+    format!("{plans} {}", plural(plans, "plan", "plans"))
+}

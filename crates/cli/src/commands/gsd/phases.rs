@@ -1,0 +1,183 @@
+//! `longhaul gsd phases FROM..TO`: plans, executes and verifies phases as a workflow, which stops at the first phase that
+//! fails or needs a person.
+
+use super::call::{Caller, prompt};
+use super::earlier_run::{self, EarlierRun};
+use super::installed;
+use super::phase_commands::{PhaseCommand, milestone, open_commands, warn_of_state_ahead};
+use super::slash_command::{EXECUTE_PHASE, PLAN_PHASE};
+use super::status::{read, require_phase};
+use crate::args::{GlobalArgs, PhasesArgs};
+use crate::commands::loop_workflow::{self, MEMORY_RESERVE_BYTES, OF_WORKFLOW};
+use crate::failure::{Failure, OrFailure};
+use crate::next_commands::quoted;
+use crate::open_home;
+use clap::ArgMatches;
+use longhaul::workflow::{WorkflowRequest, WorkflowStart, recoverable_workflows};
+use longhaul_gsd::{PhaseId, Project};
+use longhaul_store::{Home, Journal, WorkflowDir, WorkflowSource};
+use longhaul_workflow::{LoopOptions, WorkflowFile};
+use std::collections::BTreeMap;
+use std::env;
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+const NAME: &str = "gsd-phases";
+/// Each has two runs, and a workflow has at most 64 phases.
+const PHASES_MAX: usize = 32;
+
+pub fn phases(
+    global: &GlobalArgs,
+    project_dir: &Path,
+    args: &PhasesArgs,
+    matches: &ArgMatches,
+) -> Result<u8, Failure> {
+    let caller = Caller { global, project_dir, args: &args.call, matches };
+    caller.warn_of_unknown_keys(&[&PLAN_PHASE, &EXECUTE_PHASE]);
+    let (from, to) = &args.range;
+    let name = format!("{NAME}-{from}-{to}");
+    let _lock = if args.call.dry_run { None } else { Some(caller.lock_project()?) };
+    let home = open_home::locate()?;
+    if !args.call.dry_run
+        && let Some(dir) = unfinished(&home, project_dir)?
+    {
+        return continue_unfinished(caller, &home, dir, &name);
+    }
+    let project = read(project_dir)?;
+    warn_of_state_ahead(&project);
+    let commands = commands(&home, &project, caller, &args.range)?;
+    if commands.is_empty() {
+        return Ok(caller.print_complete(format!("Phases {from} to {to} are complete.")));
+    }
+    let request = request(caller, &home, name, commands)?;
+    if args.call.dry_run {
+        return loop_workflow::print_dry_run(&request, global);
+    }
+    let home = open_home::open()?;
+    loop_workflow::supervise_and_print(global, &home, WorkflowStart::New(Box::new(request)), false)
+}
+
+/// Returns the newest workflow of this command on the project, unless it has finished.
+fn unfinished(home: &Home, project_dir: &Path) -> Result<Option<WorkflowDir>, Failure> {
+    let is_here = |dir: &WorkflowDir| {
+        dir.plan().is_ok_and(|plan| {
+            let is_of_command = plan.name.is_some_and(|name| name.starts_with(NAME));
+            is_of_command && plan.project_dir.as_path() == project_dir
+        })
+    };
+    let Some(dir) = home.workflows_newest_first()?.into_iter().find(is_here) else { return Ok(None) };
+    let is_open = Journal::is_locked(&dir.journal_path())?
+        || recoverable_workflows(home)?.iter().any(|other| other.id() == dir.id());
+    Ok(Some(dir).filter(|_| is_open))
+}
+
+fn continue_unfinished(caller: Caller<'_>, home: &Home, dir: WorkflowDir, name: &str) -> Result<u8, Failure> {
+    let id = dir.id().clone();
+    let is_running = Journal::is_locked(&dir.journal_path())?;
+    if dir.plan()?.name.as_deref() != Some(name) {
+        let error = format!("workflow {id} of this project is unfinished, and has other phases");
+        let verb = if is_running { "attach" } else { "recover" };
+        let hint = format!("continue it with `longhaul {verb} {id}`, or stop it with `longhaul cancel {id}`");
+        return Err(Failure::not_started(error, hint));
+    }
+    if is_running {
+        return loop_workflow::attach(caller.global, home, dir);
+    }
+    caller.report(&format!("recovering workflow {id}"));
+    loop_workflow::recover(caller.global, home, dir)
+}
+
+/// A phase with a command that it needs.
+type Step = (PhaseId, PhaseCommand);
+
+fn commands(
+    home: &Home,
+    project: &Project,
+    caller: Caller<'_>,
+    (from, to): &(PhaseId, PhaseId),
+) -> Result<Vec<Step>, Failure> {
+    for end in [from, to] {
+        require_phase(project, end)?;
+    }
+    let phases: Vec<_> = milestone(project).filter(|phase| (from..=to).contains(&&phase.id)).collect();
+    let mut steps = Vec::new();
+    for phase in phases {
+        let commands = open_commands(home, caller.project_dir, phase)?;
+        steps.extend(commands.into_iter().map(|command| (phase.id.clone(), command)));
+    }
+    if steps.len() > 2 * PHASES_MAX {
+        let error = format!("cannot work on phases {from} to {to}: at most {PHASES_MAX} phases are possible");
+        return Err(Failure::usage(error, "choose a smaller range"));
+    }
+    Ok(steps)
+}
+
+fn request(
+    caller: Caller<'_>,
+    home: &Home,
+    name: String,
+    steps: Vec<Step>,
+) -> Result<WorkflowRequest, Failure> {
+    let mut text = "max_parallel = 1\n".to_owned();
+    let (mut runs, mut origins, mut notify) = (Vec::new(), Vec::new(), Vec::new());
+    let mut before: Option<String> = None;
+    for (phase, PhaseCommand { command, arguments, name, note }) in steps {
+        let session = match earlier_run::find(home, &name, caller.project_dir)? {
+            EarlierRun::Running(dir) | EarlierRun::Unfinished(dir) => {
+                let (error, run) = (format!("run {} of {} is unfinished", dir.id(), command.name), dir.id());
+                let hint = format!(
+                    "continue it with `longhaul gsd {} {phase}`, or stop it with `longhaul cancel {run}`",
+                    command.name
+                );
+                return Err(Failure::not_started(error, hint));
+            }
+            EarlierRun::Incomplete(session) => Some(session),
+            EarlierRun::OfWorkflow(_) | EarlierRun::Finished | EarlierRun::None => None,
+        };
+        let slash_command = installed::slash_command(caller.project_dir, command.name)?;
+        let prompt = prompt(&slash_command, &arguments, session.is_some(), note.as_deref());
+        let mut flags = caller.flags(command, &name, &OF_WORKFLOW);
+        flags.prepend("check", check(&phase, command.name == PLAN_PHASE.name)?);
+        if let Some(session) = &session {
+            flags.set("resume_or_new", session.as_str());
+        }
+        let (_, prepared) = caller.resolve(command, flags, &prompt)?;
+        let mut spec = prepared.spec;
+        notify = std::mem::take(&mut spec.notify);
+        runs.push(spec);
+        origins.push(prepared.origins);
+
+        let step =
+            format!("{}-{}", command.name.trim_end_matches("-phase"), phase.to_string().replace('.', "-"));
+        // A prompt is a template.
+        let template = toml::Value::String(prompt.replace('{', "{{ '{' }}"));
+        write!(text, "\n[[phase]]\nname = \"{step}\"\nprompt = {template}\n").expect("strings grow");
+        if let Some(before) = before.replace(step) {
+            writeln!(text, "needs = [\"{before}\"]").expect("strings grow");
+        }
+    }
+    let path = PathBuf::from(NAME);
+    let file = WorkflowFile::parse(&text, &path, &[])?;
+    let limits = &caller.args.limits;
+    let options = LoopOptions { budget: limits.budget, time: limits.time_limit, ..LoopOptions::default() };
+    Ok(WorkflowRequest {
+        name: Some(name),
+        project_dir: caller.project_dir.to_owned(),
+        parameters: Vec::new(),
+        focus: None,
+        memory_reserve: MEMORY_RESERVE_BYTES,
+        policy: file.policy(&options)?,
+        file: WorkflowSource { path: path.into(), text, files: BTreeMap::new() },
+        runs,
+        origins,
+        notify,
+    })
+}
+
+/// Returns the shell command that checks the work of a phase.
+fn check(phase: &PhaseId, is_plan: bool) -> Result<String, Failure> {
+    let program = env::current_exe().or_unexpected("cannot find this program")?;
+    let program = quoted(&program.to_string_lossy());
+    let planned = if is_plan { " --planned" } else { "" };
+    Ok(format!("{program} gsd verify-phase {phase}{planned} --output-format text"))
+}

@@ -1,0 +1,64 @@
+//! `longhaul gsd verify-phase`: checks the work of a phase by its files. It calls no model.
+
+use super::local;
+use super::status::{read, require_phase};
+use crate::args::{GlobalArgs, VerifyPhaseArgs};
+use crate::failure::{Failure, code};
+use longhaul_core::OutcomeKind;
+use longhaul_gsd::{OpenWork, ProjectPhase, read_report};
+use std::path::Path;
+use std::time::Instant;
+
+pub fn verify_phase(global: &GlobalArgs, project_dir: &Path, args: &VerifyPhaseArgs) -> Result<u8, Failure> {
+    let since = Instant::now();
+    let project = read(project_dir)?;
+    let phase = require_phase(&project, &args.phase)?;
+    let id = &phase.id;
+    let incomplete = |error: String, hint: &str| {
+        let outcome = OutcomeKind::CheckFailed;
+        Err(Failure { exit_code: code(outcome), outcome, ..Failure::not_started(error, hint) })
+    };
+    let work = open_work(project_dir, phase)?;
+    match work {
+        OpenWork::Unplanned => incomplete(format!("phase {id} has no plans"), "plan the phase"),
+        _ if args.planned => Ok(print(global, since, format!("Phase {id} is planned."))),
+        OpenWork::Unfinished(plans) => {
+            let error = format!("plans of phase {id} have no summary: {}", plans.join(", "));
+            incomplete(error, "execute them, and write their summaries")
+        }
+        OpenWork::Gaps => {
+            let error = format!("the verification of phase {id} found gaps: see {}", report(phase));
+            incomplete(error, "close the gaps, then verify the phase again")
+        }
+        OpenWork::NeedsPerson(status) => Err(needs_person(phase, &status)),
+        OpenWork::Nothing => Ok(print(global, since, format!("Phase {id} is executed and verified."))),
+    }
+}
+
+/// Returns the work that is left in a phase.
+pub fn open_work(project_dir: &Path, phase: &ProjectPhase) -> Result<OpenWork, Failure> {
+    let report = read_report(project_dir, phase)
+        .map_err(|error| Failure::not_started(error.to_string(), "make the file readable"))?;
+    Ok(phase.open_work(report.as_ref()))
+}
+
+/// The failure of a phase whose report has this status.
+pub fn needs_person(phase: &ProjectPhase, status: &str) -> Failure {
+    let (id, file, outcome) = (&phase.id, report(phase), OutcomeKind::NeedsPerson);
+    let error = match status {
+        "" => format!("phase {id} needs a person: {file} states no status"),
+        status => format!("phase {id} needs a person: {file} states `{status}`"),
+    };
+    let hint = format!("check what it lists, and write `status: passed` into {file}");
+    Failure { exit_code: code(outcome), outcome, ..Failure::not_started(error, hint) }
+}
+
+fn report(phase: &ProjectPhase) -> String {
+    format!(".planning/{}", phase.report.as_deref().unwrap_or_default())
+}
+
+fn print(global: &GlobalArgs, since: Instant, result: String) -> u8 {
+    local::print(global, since, Some(result), |result| {
+        result.iter().map(|text| format!("{text}\n")).collect()
+    })
+}
