@@ -3,9 +3,13 @@
 use crate::claim::{REQUIREMENTS, ROADMAP, STATE, Source};
 use crate::{ProjectPhase, Verification, Warning};
 use longhaul_workflow::read_project_bytes;
+use serde::de::IgnoredAny;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+// The status needs no value of these files, but damage to them is reported.
+const PROJECT: &str = "PROJECT.md";
+const CONFIG: &str = "config.json";
 /// Size limit of a file. States of long projects reach 200 kB.
 const FILE_BYTES_MAX: u64 = 4 << 20;
 /// Limit of paths below `phases`. Long projects have 2,000.
@@ -54,6 +58,14 @@ pub(crate) fn read_files(project_dir: &Path) -> Result<Files, ProjectError> {
     files.state = read_text(&planning, STATE, &mut files.warnings)?;
     files.roadmap = read_text(&planning, ROADMAP, &mut files.warnings)?;
     files.requirements = read_text(&planning, REQUIREMENTS, &mut files.warnings)?;
+    if !planning.join(PROJECT).is_file() {
+        files.warnings.push(Source::directory(PROJECT).warning("the file is missing"));
+    }
+    if let Ok(Some(config)) = read_text(&planning, CONFIG, &mut files.warnings)
+        && let Err(error) = serde_json::from_str::<IgnoredAny>(&config)
+    {
+        files.warnings.push(Source::new(CONFIG, error.line()).warning("the file is not JSON"));
+    }
     list(&planning, "phases", 0, &mut files);
     files.paths.sort();
     Ok(files)

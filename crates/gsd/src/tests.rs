@@ -434,8 +434,15 @@ fn project_is_read_from_its_directory() {
     fs::write(planning.join("ROADMAP.md"), ROADMAP).expect("a file");
     fs::write(planning.join("phases/02-pour/02-01-PLAN.md"), "").expect("a file");
     fs::write(planning.join("phases/02-pour/02-01-SUMMARY.md"), "").expect("a file");
+    fs::write(planning.join("config.json"), "{\n  \"mode\": yolo\n}\n").expect("a file");
     let project = Project::read(dir.path()).expect("it is readable");
     assert_eq!(project.status().plans_complete, Some(1));
+    let warnings = project.status().warnings.iter();
+    let warnings: Vec<_> =
+        warnings.map(|warning| (warning.file.as_str(), warning.line, warning.text.as_str())).collect();
+    let expected =
+        [("PROJECT.md", None, "the file is missing"), ("config.json", Some(2), "the file is not JSON")];
+    assert_eq!(warnings[..2], expected);
 
     fs::write(planning.join("STATE.md"), b"Phase: 2 (\xff)\n").expect("a file");
     let project = Project::read(dir.path()).expect("it is readable");

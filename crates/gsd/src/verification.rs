@@ -2,7 +2,7 @@
 
 use crate::front_matter::FrontMatter;
 
-/// What the report on a phase says.
+/// The result of the verification of a phase.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verification {
     /// The phase reached its goal.

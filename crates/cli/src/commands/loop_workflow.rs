@@ -26,6 +26,7 @@ use crate::failure::Failure;
 use crate::{open_home, output, prompt_arg};
 use clap::ArgMatches;
 use longhaul::workflow::{WorkflowRequest, WorkflowStart, check_worktrees, recoverable_workflows};
+use longhaul_core::{RunSpec, WorkflowPolicy};
 use longhaul_store::{Home, WorkflowSource};
 use longhaul_workflow::{BUILTINS, LoopOptions, WorkflowFile, WorkflowFileError, builtin};
 pub use phase_run::OF_WORKFLOW;
@@ -81,10 +82,7 @@ fn prepare(args: &LoopArgs, typed: &TypedFlags, project_dir: PathBuf) -> Result<
     })?;
     file.check_project(&project_dir)?;
     let PhaseRuns { runs, origins, notify } = PhaseRuns::resolve(&file, &source, typed)?;
-    for (phase, run) in policy.phases.iter_mut().zip(&runs) {
-        // A limit may also come from the user's configuration.
-        (phase.budget, phase.time) = (run.policy.limits.budget, run.policy.limits.time);
-    }
+    adopt_limits(&mut policy, &runs);
     Ok(WorkflowRequest {
         name: args.name.clone(),
         project_dir,
@@ -97,6 +95,13 @@ fn prepare(args: &LoopArgs, typed: &TypedFlags, project_dir: PathBuf) -> Result<
         origins,
         notify,
     })
+}
+
+/// Gives each phase the limits of its runs, which may also come from the user's configuration.
+pub fn adopt_limits(policy: &mut WorkflowPolicy, runs: &[RunSpec]) {
+    for (phase, run) in policy.phases.iter_mut().zip(runs) {
+        (phase.budget, phase.time) = (run.policy.limits.budget, run.policy.limits.time);
+    }
 }
 
 fn project_dir(path: Option<&Path>) -> Result<PathBuf, Failure> {

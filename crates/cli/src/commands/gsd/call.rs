@@ -141,6 +141,12 @@ impl Caller<'_> {
         let mut prepared = prepare(&args)?.configured(&configured);
         let answers = command.answers(prepared.spec.guards.answers.take())?;
         prepared.spec.guards.answers = Some(answers.entries().clone());
+        let typed = TypedFlags::read(self.matches, &[]).0;
+        for (_, origin) in prepared.origins.iter_mut().filter(|(key, _)| !typed.contains_key(*key)) {
+            if origin == "flag" {
+                *origin = format!("gsd {}", command.name);
+            }
+        }
         Ok((args, prepared))
     }
 

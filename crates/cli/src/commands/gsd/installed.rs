@@ -17,9 +17,11 @@ pub fn slash_command(project_dir: &Path, name: &str) -> Result<String, Failure> 
     dirs.dedup();
     let is_in = |dir: &PathBuf| forms.iter().find(|(file, _)| dir.join(file).is_file());
     dirs.iter().find_map(is_in).map(|(_, command)| command.clone()).ok_or_else(|| {
-        let error = format!("GSD is not installed: it has no command {name} in this project or for this user");
+        let error =
+            format!("GSD is not installed: it has no command {name} in this project or for this user");
         let hint = format!(
-            "install it with `npx get-shit-done-cc --claude --global`; --slash-command /gsd:{name} sends it anyway"
+            "install it with `npx get-shit-done-cc@latest --claude --global`, or name another slash command with \
+             `longhaul gsd {name} --slash-command`"
         );
         Failure::not_started(error, hint)
     })

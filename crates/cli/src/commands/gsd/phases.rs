@@ -160,13 +160,15 @@ fn request(
     let file = WorkflowFile::parse(&text, &path, &[])?;
     let limits = &caller.args.limits;
     let options = LoopOptions { budget: limits.budget, time: limits.time_limit, ..LoopOptions::default() };
+    let mut policy = file.policy(&options)?;
+    loop_workflow::adopt_limits(&mut policy, &runs);
     Ok(WorkflowRequest {
         name: Some(name),
         project_dir: caller.project_dir.to_owned(),
         parameters: Vec::new(),
         focus: None,
         memory_reserve: MEMORY_RESERVE_BYTES,
-        policy: file.policy(&options)?,
+        policy,
         file: WorkflowSource { path: path.into(), text, files: BTreeMap::new() },
         runs,
         origins,
