@@ -394,6 +394,30 @@ fn next_command_is_the_first_that_a_phase_needs() {
 }
 
 #[test]
+fn inserted_phase_has_its_place_by_number() {
+    let (stage, server) = (created(), Server::start(ANY_PHASE));
+    let roadmap = stage.work().join(".planning/ROADMAP.md");
+    let text = fs::read_to_string(&roadmap).expect("the roadmap");
+    let line = "- [ ] **Phase 2: Count lines** - The second command\n";
+    let inserted = format!("{line}- [ ] **Phase 1.1: Count bytes** - Inserted\n");
+    fs::write(&roadmap, text.replace(line, &inserted)).expect("the stage is writable");
+    let dry_run = gsd(&stage, &stage.agent(), &server, &["phases", "1..2", "--dry-run"]).output();
+    let dry_run = envelope(&dry_run, 0);
+    let phases = dry_run["phases"].as_array().expect("phases");
+    let prompts: Vec<&str> = phases.iter().map(|phase| phase["prompt"].as_str().expect("a prompt")).collect();
+    let expected = [
+        "/gsd:plan-phase 1",
+        "/gsd:execute-phase 1",
+        "/gsd:plan-phase 1.1",
+        "/gsd:execute-phase 1.1",
+        "/gsd:plan-phase 2",
+        "/gsd:execute-phase 2",
+    ];
+    assert_eq!(prompts, expected);
+    assert!(stage.runs().is_empty());
+}
+
+#[test]
 fn phase_is_verified_by_its_files() {
     let stage = created();
     let verify = |code: i32, args: &[&str]| {

@@ -100,7 +100,8 @@ pub fn next(
     let project = read(project_dir)?;
     warn_of_state_ahead(&project);
     let home = open_home::locate()?;
-    for phase in milestone(&project) {
+    let phases = milestone(&project);
+    for phase in &phases {
         let Some(command) = open_commands(&home, project_dir, phase)?.into_iter().next() else { continue };
         let name = phase.name.as_ref().map_or_else(String::new, |name| format!(" ({name})"));
         caller.report(&format!("phase {}{name}: {}", phase.id, command.command.name));
@@ -108,7 +109,7 @@ pub fn next(
         let repeat = RepeatArgs::default();
         return command.call(caller, &repeat, &args.events).run_locked(|| Ok(Next::Call(note)));
     }
-    match milestone(&project).count() {
+    match phases.len() {
         0 => {
             let error = "the roadmap has no phases that this version can read".to_owned();
             Err(Failure::not_started(error, "`longhaul gsd status` shows what is known"))
@@ -120,10 +121,14 @@ pub fn next(
     }
 }
 
-/// Returns the phases of the milestone, or all if the roadmap has none.
-pub fn milestone(project: &Project) -> impl Iterator<Item = &ProjectPhase> {
+/// Returns the phases of the milestone by number, or all if the roadmap has none. A phase that was inserted later can be
+/// the last one in the roadmap.
+pub fn milestone(project: &Project) -> Vec<&ProjectPhase> {
     let is_known = project.phases().iter().any(|phase| phase.is_in_milestone);
-    project.phases().iter().filter(move |phase| phase.is_in_milestone || !is_known)
+    let mut phases: Vec<_> =
+        project.phases().iter().filter(|phase| phase.is_in_milestone || !is_known).collect();
+    phases.sort_by(|a, b| a.id.cmp(&b.id));
+    phases
 }
 
 /// A command that a phase needs.

@@ -99,9 +99,8 @@ fn commands(
     for end in [from, to] {
         require_phase(project, end)?;
     }
-    let phases: Vec<_> = milestone(project).filter(|phase| (from..=to).contains(&&phase.id)).collect();
     let mut steps = Vec::new();
-    for phase in phases {
+    for phase in milestone(project).into_iter().filter(|phase| (from..=to).contains(&&phase.id)) {
         let commands = open_commands(home, caller.project_dir, phase)?;
         steps.extend(commands.into_iter().map(|command| (phase.id.clone(), command)));
     }
