@@ -1,4 +1,4 @@
-//! Installs the pinned real Claude Code and the pinned GSD into a git-ignored directory. Tests run no other versions.
+//! Installs the pinned real Claude Code, the pinned GSD and the pinned client of MCP into a git-ignored directory. Tests run no other versions.
 
 use longhaul_agent::default_dialect;
 use std::path::{Path, PathBuf};
@@ -7,6 +7,7 @@ use std::{env, fs, io};
 
 /// Not 1.32.0, which npm chooses on Node 20: its settings name hooks that its package lacks.
 const GSD_VERSION: &str = "1.42.3";
+const MCP_CLIENT_VERSION: &str = "2.4.0";
 
 /// Returns the agent that the tests use, else the pinned one.
 pub fn locate(root: &Path) -> io::Result<PathBuf> {
@@ -35,6 +36,18 @@ pub fn locate_gsd(root: &Path) -> io::Result<PathBuf> {
         npm_install(&dir, &format!("get-shit-done-cc@{GSD_VERSION}"))?;
     }
     Ok(package)
+}
+
+/// Returns the directory with the official client of MCP that the tests use, else installs the pinned one.
+pub fn locate_mcp_sdk(root: &Path) -> io::Result<PathBuf> {
+    if let Some(dir) = env::var_os("LONGHAUL_TEST_MCP_SDK") {
+        return Ok(dir.into());
+    }
+    let dir = root.join(".agents").join(format!("mcp-client-{MCP_CLIENT_VERSION}"));
+    if !dir.join("node_modules/@modelcontextprotocol/client/package.json").is_file() {
+        npm_install(&dir, &format!("@modelcontextprotocol/client@{MCP_CLIENT_VERSION}"))?;
+    }
+    Ok(dir)
 }
 
 fn npm_install(dir: &Path, package: &str) -> io::Result<()> {

@@ -58,6 +58,10 @@ pub fn test(root: &Path, deny_skipped: bool) -> io::Result<()> {
         Ok(gsd) => environment.push(("LONGHAUL_TEST_GSD", gsd)),
         Err(error) => failed.push(error.to_string()),
     }
+    match real_agent::locate_mcp_sdk(root) {
+        Ok(sdk) => environment.push(("LONGHAUL_TEST_MCP_SDK", sdk)),
+        Err(error) => failed.push(error.to_string()),
+    }
     for args in CHECKS.iter().chain([&TESTS]) {
         let command_line = format!("cargo {}", args.join(" "));
         println!("▶ {command_line}");

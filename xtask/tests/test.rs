@@ -25,7 +25,8 @@ fn test(folder: &Path, args: &[&str], environment: &[(&str, &str)]) -> Output {
         .env_remove("CI")
         .env("CARGO", folder.join("cargo"))
         .env("LONGHAUL_TEST_CLAUDE", "a claude")
-        .env("LONGHAUL_TEST_GSD", "a framework");
+        .env("LONGHAUL_TEST_GSD", "a framework")
+        .env("LONGHAUL_TEST_MCP_SDK", "a client");
     command.env("FAILS", "nothing").envs(environment.iter().copied()).stdin(Stdio::null());
     command.output().expect("the program starts")
 }

@@ -9,6 +9,7 @@ mod keep_going;
 pub mod learn;
 mod limits;
 mod maintain;
+mod mcp;
 mod notify;
 pub mod playbook;
 mod policy;
@@ -33,6 +34,7 @@ pub use maintain::{
     CompletionsArgs, ConfigCommand, ConfigSourceArgs, DoctorArgs, ExportArgs, GcArgs, ImportArgs, InitArgs,
     ManArgs, PathArgs, SchemaArgs, ShowConfigArgs, TrustArgs,
 };
+pub use mcp::{CeilingArgs, McpArgs, McpClient, McpCommand, McpInstallArgs, ModeCeiling};
 pub use notify::{EventsArgs, EventsDestination, NotifyArgs};
 pub use policy::{DURATIONS, PolicyArgs, PolicyValueArgs, ReviewModel};
 pub use practice::{DrillAgentKind, DrillArgs, Seed, SimulateArgs};
@@ -188,6 +190,9 @@ pub enum Command {
     /// Check that runs can start here
     #[command(after_help = help::DOCTOR)]
     Doctor(DoctorArgs),
+    /// Offer these commands to an agent as tools, over MCP on stdin and stdout
+    #[command(after_help = help::MCP)]
+    Mcp(McpArgs),
     /// Show the configuration, or create a configuration file
     #[command(subcommand, after_help = help::CONFIG)]
     Config(ConfigCommand),

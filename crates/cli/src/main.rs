@@ -14,6 +14,7 @@ mod flag_order;
 mod guard_flags;
 mod hints;
 mod limit_flags;
+mod mcp_stdio;
 mod next_commands;
 mod open_home;
 mod open_ledger;
@@ -168,6 +169,7 @@ fn run() -> ExitCode {
             Ok(0)
         }
         Command::Watchdog(args) => commands::watchdog::watchdog(&args),
+        Command::Mcp(args) => commands::mcp::mcp(&cli.global, &args),
         Command::FinishTool => commands::finish_tool::finish_tool(),
         Command::DrillAgent { .. } => unreachable!("handled before the arguments are parsed"),
     };

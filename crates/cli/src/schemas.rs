@@ -77,6 +77,7 @@ schema_entries! {
     "drill": "The scorecards of practice runs",
     "simulate": "The forecast of a policy under faults",
     "doctor": "The results of checking whether runs can start here",
+    "mcp-install": "The configuration of an MCP client",
     "config": "Configuration files, for editors that validate them and complete keys",
     "config-show": "The effective configuration",
     "config-path": "The paths of configuration files",

@@ -19,5 +19,5 @@ pub use injection_marker::{InjectionClaim, claim_injection, clear_injection, pru
 pub use input::HookInput;
 pub use output::answer;
 pub use session_api::{record_session_api, session_api};
-pub use settings_file::{HookEntry, SettingsChange, SettingsFile, SettingsWarning};
+pub use settings_file::{HookEntry, SettingsChange, SettingsFile, SettingsWarning, replace_user_file};
 pub use update_keys::allows_learning;

@@ -32,6 +32,7 @@ pub mod worker;
 
 pub use database::LearningDb;
 pub use file::{ChangeOutcome, ChangeResult, FileError, LoadedPlaybook, PlaybookFile, UndoError, UndoPlan};
+pub use hooks::replace_user_file;
 pub use judge::{Judge, JudgeError, JudgeReply};
 pub use paths::LearningPaths;
 pub use points::{Playbook, Point, PointId, Section};

@@ -83,6 +83,12 @@ pub struct RecoverArgs {
     /// Print the service that --install would write; change nothing
     #[arg(long, conflicts_with_all = ["run", "list", "install", "uninstall"])]
     pub print_service: bool,
+    /// Recover RUN in the background; the run survives this terminal
+    #[arg(long, requires = "run", conflicts_with = "list")]
+    pub detach: bool,
+    /// Marks the supervisor that `--detach` starts
+    #[arg(long, hide = true)]
+    pub detached: bool,
     /// Last, because their help headings apply to all flags after them.
     #[command(flatten)]
     pub notify: NotifyArgs,

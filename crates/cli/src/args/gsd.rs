@@ -40,9 +40,22 @@ pub enum GsdCommand {
     Projects(ProjectsCommand),
 }
 
+impl GsdCommand {
+    /// Returns the flags of a command that calls a model.
+    pub fn call(&self) -> Option<&GsdCallArgs> {
+        match self {
+            GsdCommand::NewProject(args) => Some(&args.call),
+            GsdCommand::PlanPhase(args) | GsdCommand::ExecutePhase(args) => Some(&args.call),
+            GsdCommand::Next(args) => Some(&args.call),
+            GsdCommand::Phases(args) => Some(&args.call),
+            GsdCommand::VerifyPhase(_) | GsdCommand::Status | GsdCommand::Projects(_) => None,
+        }
+    }
+}
+
 #[derive(Debug, Args)]
 pub struct NewProjectArgs {
-    /// The idea, or a file that contains it
+    /// The idea, or a file that contains it; `-` reads it from stdin
     #[arg(value_name = "IDEA", help_heading = "Project")]
     pub idea: Option<String>,
     /// The idea; replaces IDEA
@@ -142,6 +155,12 @@ pub struct GsdCallArgs {
     /// Print the command, the policy and the worst case; start nothing
     #[arg(long, help_heading = "Project")]
     pub dry_run: bool,
+    /// Run in the background; the run survives this terminal
+    #[arg(long, conflicts_with = "dry_run", help_heading = "Project")]
+    pub detach: bool,
+    /// Marks the supervisor that `--detach` starts
+    #[arg(long, hide = true)]
+    pub detached: bool,
     /// Policy to start from [default: openclawpack]
     #[arg(long, value_parser = super::policy::preset, help_heading = "Retries and timeouts", hide_short_help = true)]
     pub preset: Option<Preset>,

@@ -35,6 +35,9 @@ Inspect:
 Learn:
   playbook     Learn from past sessions
 
+Connect:
+  mcp          Offer these commands to an agent as tools, over MCP on stdin and stdout
+
 Maintain:
   config       Show the configuration, or create a configuration file
   gc           Delete old runs
@@ -137,6 +140,13 @@ pub(super) const COST: &str = "\
 Examples:
   longhaul cost
   longhaul cost --by project --since 30d";
+
+pub(super) const MCP: &str = "\
+Examples:
+  longhaul mcp install --client claude-code
+  longhaul mcp install --client claude-code --max-permission-mode acceptEdits --max-budget 5 --write
+
+A client starts `longhaul mcp` itself. See docs/mcp.md for the tools.";
 
 pub(super) const SHOW: &str = "\
 Examples:

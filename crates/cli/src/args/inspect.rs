@@ -45,6 +45,9 @@ pub struct StatusArgs {
     /// A workflow: id prefix, name, or `@` for the latest one [default: everything unfinished]
     #[arg(value_name = "WORKFLOW", conflicts_with = "watch")]
     pub workflow: Option<String>,
+    /// Only what works in this directory or below it; repeatable
+    #[arg(long, value_name = "DIR", conflicts_with = "watch")]
+    pub project: Vec<PathBuf>,
     /// Show each workflow and each run live, until Ctrl-C
     #[arg(long)]
     pub watch: bool,

@@ -5,17 +5,15 @@
 //! stream, where the supervisor reads it.
 
 use crate::failure::Failure;
+use crate::mcp_stdio::McpService;
 use crate::runtime;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation, ListToolsResult,
     PaginatedRequestParams, ServerCapabilities, ServerConfig, Tool, ToolAnnotations,
 };
-use rmcp::service::{RequestContext, RoleServer, ServerInitializeError};
-use rmcp::transport::async_rw::AsyncRwTransport;
-use rmcp::{ErrorData, ServerHandler, ServiceExt};
+use rmcp::service::{RequestContext, RoleServer};
+use rmcp::{ErrorData, ServerHandler};
 use serde_json::{Value, json};
-use std::fmt::Display;
-use tokio::io::{AsyncRead, AsyncWrite};
 
 pub const SUBCOMMAND: &str = "finish-tool";
 
@@ -28,32 +26,16 @@ const LINE_BYTES_MAX: usize = 1 << 20;
 
 pub fn finish_tool() -> Result<u8, Failure> {
     let (stdin, stdout) = rmcp::transport::stdio();
-    runtime::new()?.block_on(serve(stdin, stdout)).map(|()| 0)
+    runtime::new()?.block_on(service().serve(stdin, stdout)).map(|()| 0)
 }
 
-async fn serve<R, W>(input: R, output: W) -> Result<(), Failure>
-where
-    R: AsyncRead + Send + Unpin + 'static,
-    W: AsyncWrite + Send + Unpin + 'static,
-{
-    let transport = AsyncRwTransport::new(input, output).with_max_line_length(LINE_BYTES_MAX);
-    match FinishTool.serve(transport).await {
-        Ok(serving) => serving.waiting().await.map(|_| ()).map_err(|error| usage_error(&error)),
-        // The agent closed the connection before it used the tool.
-        Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),
-        Err(ServerInitializeError::ExpectedInitializeRequest(_)) => {
-            Err(usage_error(&"the first message is not an MCP handshake"))
-        }
-        Err(error) => Err(usage_error(&error)),
+fn service() -> McpService<FinishTool> {
+    McpService {
+        handler: FinishTool,
+        name: "the tool finish",
+        hint: "agents start this command; there is no need to run it",
+        line_bytes_max: LINE_BYTES_MAX,
     }
-}
-
-/// Returns a usage error. Stdout is reserved for the protocol.
-fn usage_error(error: &dyn Display) -> Failure {
-    Failure::usage(
-        format!("cannot serve the tool {NAME}: {error}"),
-        "agents start this command; there is no need to run it",
-    )
 }
 
 struct FinishTool;

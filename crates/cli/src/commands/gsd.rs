@@ -12,6 +12,7 @@ mod status;
 mod verify_phase;
 
 use crate::args::{GlobalArgs, GsdArgs, GsdCommand};
+use crate::commands::detach;
 use crate::failure::{Failure, UNEXPECTED_ERROR, USAGE};
 use crate::prompt_arg;
 use clap::ArgMatches;
@@ -32,6 +33,12 @@ pub fn gsd(global: &GlobalArgs, args: &GsdArgs, matches: &ArgMatches) -> Result<
 }
 
 fn dispatch(global: &GlobalArgs, args: &GsdArgs, matches: &ArgMatches) -> Result<u8, Failure> {
+    if args.command.call().is_some_and(|call| call.detach) {
+        return detach::start(global);
+    }
+    if args.command.call().is_some_and(|call| call.detached) {
+        detach::leave_terminal();
+    }
     let project_dir = prompt_arg::directory(args.project_dir.as_deref().unwrap_or(Path::new(".")))?;
     let (_, matches) = matches.subcommand().expect("clap requires a subcommand");
     match &args.command {

@@ -22,6 +22,7 @@ pub mod ledger;
 pub mod logs;
 pub mod loop_workflow;
 pub mod man;
+pub mod mcp;
 pub mod playbook;
 pub mod recover;
 pub mod report;

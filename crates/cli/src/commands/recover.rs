@@ -7,7 +7,7 @@ mod unit;
 pub use service::is_installed;
 
 use super::loop_workflow;
-use super::run::{Outputs, supervise, supervisor};
+use super::run::{DisplayOptions, Outputs, supervise, supervise_and_print, supervisor};
 use super::runs::{Row, table};
 use super::show::print_end;
 use crate::args::{GlobalArgs, OutputFormat, RecoverArgs};
@@ -40,6 +40,12 @@ enum Recovered {
 }
 
 pub fn recover(global: &GlobalArgs, args: &RecoverArgs) -> Result<u8, Failure> {
+    if args.detach {
+        return super::detach::start(global);
+    }
+    if args.detached {
+        super::detach::leave_terminal();
+    }
     let format = output::format(global);
     let home = open_home::locate()?;
     if args.install || args.print_service {
@@ -51,9 +57,14 @@ pub fn recover(global: &GlobalArgs, args: &RecoverArgs) -> Result<u8, Failure> {
     }
     let (workflows, runs) = match &args.run {
         Some(selector) => match open_home::find_target(&home, selector)? {
+            RunOrWorkflow::Run(dir) if args.detached => {
+                let options = DisplayOptions::open(global, &args.events, true)?;
+                let start = RunStart::Recover { dir, notify: args.notify.commands() };
+                return supervise_and_print(global, options, &home, start);
+            }
             RunOrWorkflow::Run(run) => (Vec::new(), vec![run]),
             RunOrWorkflow::Workflow(workflow) if !args.list => {
-                return loop_workflow::recover(global, &home, workflow);
+                return loop_workflow::recover(global, &home, workflow, args.detached);
             }
             RunOrWorkflow::Workflow(workflow) => (vec![workflow], Vec::new()),
         },

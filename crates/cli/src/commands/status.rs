@@ -9,10 +9,11 @@ use crate::failure::Failure;
 use crate::output::color::Colors;
 use crate::output::pager::page;
 use crate::output::time::future_time;
-use crate::{open_home, open_ledger, output};
+use crate::{open_home, open_ledger, output, prompt_arg};
 use longhaul_core::{OutcomeKind, WorkflowDeadlineKind};
 use longhaul_store::{Home, Journal, RunFilter, RunState, WorkflowDir, WorkflowStatus};
 use serde::Serialize;
+use std::path::{Path, PathBuf};
 
 /// Output of the command.
 #[derive(Debug, Serialize)]
@@ -71,15 +72,21 @@ pub fn status(global: &GlobalArgs, args: &StatusArgs) -> Result<u8, Failure> {
         Some(request) => vec![loop_workflow::find(&home, request)?],
         None => home.workflows_newest_first()?,
     };
+    let projects: Vec<PathBuf> =
+        args.project.iter().map(|dir| prompt_arg::directory(dir)).collect::<Result<_, _>>()?;
+    let is_in_project =
+        |dir: &Path| projects.is_empty() || projects.iter().any(|project| dir.starts_with(project));
     let workflows: Vec<WorkflowStatus> = dirs
         .iter()
+        .filter(|dir| dir.plan().is_ok_and(|plan| is_in_project(plan.project_dir.as_path())))
         .filter_map(workflow_status)
         .filter(|status| args.workflow.is_some() || status.returncode.is_none())
         .collect();
-    let is_shown = |row: &Row| match (&args.workflow, &row.entry.workflow) {
-        (None, _) => true,
-        (Some(_), Some(position)) => workflows.iter().any(|status| status.workflow_id == position.id),
-        (Some(_), None) => false,
+    let is_shown = |row: &Row| {
+        let position = row.entry.workflow.as_ref();
+        let is_of_workflow =
+            position.is_some_and(|position| workflows.iter().any(|shown| shown.workflow_id == position.id));
+        is_of_workflow || args.workflow.is_none() && is_in_project(Path::new(&row.entry.project))
     };
     let runs: Vec<ActiveRun> = unfinished(&home)?.into_iter().filter(is_shown).map(ActiveRun::new).collect();
     let count = |state| runs.iter().filter(|run| run.row.state == state).count();

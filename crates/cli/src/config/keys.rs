@@ -5,6 +5,7 @@ use super::trust::{self, ProjectTrust};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use longhaul_core::{Jitter, Preset, Span, Usd};
+use longhaul_gsd::PhaseId;
 use std::any::TypeId;
 use std::error::Error;
 use std::num::NonZeroU32;
@@ -227,7 +228,8 @@ pub fn name(arg: &Arg) -> String {
     arg.get_long().unwrap_or(arg.get_id().as_str()).replace('-', "_")
 }
 
-fn kind(arg: &Arg) -> ValueKind {
+/// Returns the kind of the values of this argument.
+pub fn kind(arg: &Arg) -> ValueKind {
     let value = arg.get_value_parser().type_id();
     let is_one_of = |types: &[TypeId]| types.iter().any(|kind| value == *kind);
     if matches!(arg.get_action(), ArgAction::SetTrue) {
@@ -241,6 +243,7 @@ fn kind(arg: &Arg) -> ValueKind {
         TypeId::of::<Span>(),
         TypeId::of::<Usd>(),
         TypeId::of::<Jitter>(),
+        TypeId::of::<PhaseId>(),
     ]) {
         ValueKind::Amount
     } else if is_one_of(&[TypeId::of::<PathBuf>()]) {

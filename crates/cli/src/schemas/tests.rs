@@ -150,6 +150,7 @@ fn derive(name: &str) -> Value {
         "gsd-projects-add" | "gsd-projects-remove" => schema_of::<Envelope<Option<RegisteredProject>>>(),
         "gsd-projects-list" => schema_of::<Envelope<Vec<RegisteredProject>>>(),
         "export" => schema_of::<export::ExportOutput<'_>>(),
+        "mcp-install" => schema_of::<crate::commands::mcp::McpInstallOutput>(),
         "import" => schema_of::<import::ImportOutput<'_>>(),
         "gc" => schema_of::<gc::GcOutput>(),
         "ledger-rebuild" => schema_of::<ledger::Rebuilt>(),

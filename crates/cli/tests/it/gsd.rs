@@ -47,7 +47,7 @@ Both plans are executed.
 ";
 
 /// The same in a session of its own.
-const EXECUTE_ALONE: &str = "
+pub const EXECUTE_ALONE: &str = "
 I execute the first plan.
 $ sh ../framework execute-plan 01
 And the second one.
@@ -230,7 +230,7 @@ fn project_is_created_planned_and_executed_through_faults() {
 }
 
 /// Returns a stage with a planned phase.
-fn planned() -> Stage {
+pub fn planned() -> Stage {
     let stage = stage();
     for command in ["new-project", "plan-phase"] {
         let output = stage.program("sh").args(["../framework", command]).in_dir(&stage.work()).output();
@@ -296,6 +296,26 @@ status = { code = 529 }
     let prompt = stage.runs()[0].plan().expect("a plan").spec.prompt;
     assert!(prompt.starts_with("/gsd:execute-phase 1\n\nAn earlier session"), "{prompt}");
     assert!(prompt.ends_with("are complete: 01-01. Continue with plan 01-02."), "{prompt}");
+}
+
+#[test]
+fn command_runs_in_the_background() {
+    let (stage, server) = (planned(), Server::start(EXECUTE_ALONE));
+    let detached = || gsd(&stage, &stage.agent(), &server, &["execute-phase", "1", "--detach"]).output();
+    let started = detached();
+    assert_eq!(started.code, 0, "{started:?}");
+    wait_until("the second plan is in progress", || stage.folder().join("started").exists());
+    let second = detached();
+    second.envelope(25);
+    second.assert_error(&["another `longhaul gsd` command works on", "longhaul status"]);
+    kill_agent(&stage.only_run());
+    let executed = stage.longhaul(["attach"]).output().envelope(0);
+    assert_eq!((&executed["result"], summaries(&stage).len()), (&"Both plans are executed.".into(), 2));
+    // A complete phase starts nothing, and says so.
+    assert_eq!(detached().envelope(0)["result"], "Phase 1 is already executed: 2 plans, all with summaries.");
+    let both =
+        gsd(&stage, &stage.agent(), &server, &["execute-phase", "1", "--detach", "--dry-run"]).output();
+    both.assert_error(&["--detach", "--dry-run"]);
 }
 
 /// Returns a stage with a project that has no plans.
@@ -550,7 +570,7 @@ fn second_command_on_a_project_waits_or_is_refused() {
     wait_until("the second plan is in progress", || stage.folder().join("started").exists());
     let refused = gsd(&stage, &agent, &server, &["plan-phase", "1", "--no-wait"]).output();
     refused.envelope(25);
-    refused.assert_error(&["another `longhaul gsd` command works on", "leave out --no-wait"]);
+    refused.assert_error(&["another `longhaul gsd` command works on", "without --no-wait"]);
     let second = gsd(&stage, &agent, &server, &["plan-phase", "1"]).start();
     let elsewhere = planned();
     let other = gsd(&elsewhere, &agent, &server, &["plan-phase", "1"]).output().envelope(0);

@@ -46,6 +46,7 @@ mod ledger;
 mod limits;
 mod live_view;
 mod logs;
+mod mcp;
 mod network;
 mod notify;
 mod orphans;

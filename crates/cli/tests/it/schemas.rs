@@ -56,7 +56,7 @@ impl Invocation {
         let index = existing.or_else(|| self.args.iter().position(|arg| !arg.starts_with('-')))?;
         let command = &self.args[index];
         let words = match command.as_str() {
-            "config" | "ledger" | "playbook" => 1,
+            "config" | "ledger" | "mcp" | "playbook" => 1,
             "gsd" if self.has(&["projects"]) => 2,
             "gsd" => 1,
             _ => 0,

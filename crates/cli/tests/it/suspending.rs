@@ -124,8 +124,12 @@ fn detached_run_is_suspended() {
     kill_process(supervisor, Signal::TERM).expect("the supervisor runs");
     let attached = stage.longhaul(["attach", "@"]).output();
     assert_suspended(&stage, &attached, 143);
-    let recovered = recover(&stage, &server, &[]).output().envelope(0);
-    assert_done(&stage, &recovered, 2);
+    let detached = recover(&stage, &server, &["@", "--detach"]).output();
+    assert_eq!(detached.code, 0, "{detached:?}");
+    assert_done(&stage, &stage.longhaul(["attach"]).output().envelope(0), 2);
+    let again = recover(&stage, &server, &["@", "--detach"]).output();
+    assert_eq!(again.code, 25, "{again:?}");
+    again.assert_error(&["has already finished"]);
 }
 
 #[test]

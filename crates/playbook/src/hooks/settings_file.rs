@@ -6,6 +6,7 @@ mod spans;
 mod write;
 
 pub use entries::HookEntry;
+pub use write::replace_user_file;
 
 use crate::UserError;
 use entries::{Entry, entries, insert};
@@ -192,7 +193,7 @@ impl SettingsChange {
             Some(before) if self.needs_backup => Some(write::backup(&self.path, before)?),
             Some(_) | None => None,
         };
-        write::replace(&self.path, self.before.as_deref(), &self.after)?;
+        replace_user_file(&self.path, self.before.as_deref(), &self.after)?;
         Ok(backup)
     }
 }

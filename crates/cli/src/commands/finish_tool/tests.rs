@@ -1,4 +1,4 @@
-use super::{LINE_BYTES_MAX, serve};
+use super::{LINE_BYTES_MAX, service};
 use expect_test::{Expect, expect};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
 
@@ -14,7 +14,7 @@ fn serve_lines(lines: &[&str]) -> (String, bool) {
             .await
             .expect("there is room");
         drop(to);
-        let served = serve(input, output).await;
+        let served = service().serve(input, output).await;
         let mut answers = String::new();
         from.read_to_string(&mut answers).await.expect("JSON is UTF-8");
         (answers, served.is_ok())

@@ -5,10 +5,10 @@ use super::earlier_run::{self, EarlierRun};
 use super::installed;
 use super::slash_command::{self, SYSTEM_PROMPT, SlashCommand};
 use crate::args::{AttachArgs, EventsArgs, GlobalArgs, GsdCallArgs, NotifyArgs, RepeatArgs, RunArgs};
-use crate::commands::attach;
 use crate::commands::run::{
     DisplayOptions, PreparedRun, TypedFlags, parse_run, prepare, supervise_and_print,
 };
+use crate::commands::{attach, detach};
 use crate::failure::{Failure, OrFailure};
 use crate::open_home;
 use crate::output::envelope::Envelope;
@@ -17,12 +17,19 @@ use crate::output::{self, print_status};
 use clap::ArgMatches;
 use longhaul::RunStart;
 use longhaul_core::{SessionId, Span};
+use longhaul_store::RunDir;
 use std::ffi::OsString;
 use std::fs::{File, TryLockError};
 use std::path::Path;
+use std::thread;
+use std::time::Duration;
 
 const SETTING_SOURCES: &str = "--setting-sources";
 const APPEND_SYSTEM_PROMPT: &str = "--append-system-prompt";
+
+/// A command in the background does not wait for another one, except for one that is just exiting.
+const TRIES_IN_BACKGROUND: u32 = 30;
+const RETRY_AFTER: Duration = Duration::from_millis(100);
 
 /// Follows the prompt if an earlier session of the command is continued.
 const CONTINUED: &str = "An earlier session of this command ended before the work was complete. Look at the state of \
@@ -62,13 +69,22 @@ impl Caller<'_> {
     pub fn lock_project(&self) -> Result<File, Failure> {
         let dir = self.project_dir.display();
         let dir_file = File::open(self.project_dir).or_not_started(format!("cannot open {dir}"), "")?;
-        match dir_file.try_lock() {
+        let tries = if self.args.detached { TRIES_IN_BACKGROUND } else { 1 };
+        let mut locked = dir_file.try_lock();
+        for _ in 1..tries {
+            if locked.is_ok() {
+                break;
+            }
+            thread::sleep(RETRY_AFTER);
+            locked = dir_file.try_lock();
+        }
+        match locked {
             Ok(()) => return Ok(dir_file),
-            Err(TryLockError::WouldBlock) if self.args.no_wait => {
+            Err(TryLockError::WouldBlock) if self.args.no_wait || self.args.detached => {
                 let error = format!("another `longhaul gsd` command works on {dir}");
                 return Err(Failure::not_started(
                     error,
-                    "`longhaul status` shows it; leave out --no-wait to wait for it",
+                    "`longhaul status` shows it; without --no-wait and --detach, the command waits for it",
                 ));
             }
             Err(TryLockError::WouldBlock) => {}
@@ -180,7 +196,7 @@ impl Call<'_> {
         }
         let home = open_home::open()?;
         let session = match earlier_run::find(&home, &self.name, project_dir)? {
-            EarlierRun::Running(dir) => return self.follow(dir.id().as_str()),
+            EarlierRun::Running(dir) => return self.follow(&dir),
             EarlierRun::Unfinished(dir) if self.is_new_session() => {
                 let (id, name) = (dir.id(), self.command.name);
                 let error = format!("cannot start {name} in another session: its run {id} is unfinished");
@@ -189,7 +205,7 @@ impl Call<'_> {
             }
             EarlierRun::Unfinished(dir) => {
                 self.caller.report(&format!("recovering run {}", dir.id()));
-                let options = DisplayOptions::open(global, self.events, false)?;
+                let options = DisplayOptions::open(global, self.events, args.detached)?;
                 let notify = NotifyArgs::commands(&args.notify);
                 return supervise_and_print(global, options, &home, RunStart::Recover { dir, notify });
             }
@@ -223,13 +239,18 @@ impl Call<'_> {
     }
 
     /// Follows a run that another process supervises, such as `longhaul recover`.
-    fn follow(&self, run: &str) -> Result<u8, Failure> {
+    fn follow(&self, dir: &RunDir) -> Result<u8, Failure> {
+        let run = dir.id();
         if self.caller.args.no_wait {
             let error = format!("run {run} of this command is already running");
             return Err(Failure::not_started(error, format!("follow it with `longhaul attach {run}`")));
         }
+        if self.caller.args.detached {
+            detach::announce(run, dir.path());
+            return Ok(0);
+        }
         let events = self.events.clone();
-        attach::attach(self.caller.global, &AttachArgs { run: run.to_owned(), events })
+        attach::attach(self.caller.global, &AttachArgs { run: run.to_string(), events })
     }
 
     /// Starts a run, in an earlier session if there is one.
@@ -240,7 +261,7 @@ impl Call<'_> {
             None => installed::slash_command(project_dir, self.command.name)?,
         };
         let prompt = prompt(&slash_command, &self.arguments, session.is_some(), note.as_deref());
-        let mut flags = self.caller.flags(self.command, &self.name, &["dry_run"]);
+        let mut flags = self.caller.flags(self.command, &self.name, &["dry_run", "detach", "detached"]);
         if let Some(session) = session {
             flags.set_default("resume_or_new", session.as_str());
         }
@@ -248,8 +269,8 @@ impl Call<'_> {
         if args.dry_run {
             return prepared.print(output::format(global));
         }
-        let options = DisplayOptions::open(global, self.events, false)?;
-        let lifecycle = Lifecycle::for_run(global, &run_args, &prompt);
+        let options = DisplayOptions::open(global, self.events, args.detached)?;
+        let lifecycle = Lifecycle::for_run(global, &run_args, &prompt).filter(|_| !args.detached);
         prepared.start(global, DisplayOptions { lifecycle, ..options })
     }
 }

@@ -196,12 +196,14 @@ pub fn warn_of_state_ahead(project: &Project) {
     }
 }
 
-/// Returns the idea: of the file, the flag or the argument, in this order. An argument that names a file is read.
+/// Returns the idea: of the file, the flag or the argument, in this order. An argument that names a file is read, and `-`
+/// is stdin.
 fn idea(args: &NewProjectArgs) -> Result<String, Failure> {
     let hint = "pass it as an argument, with --idea TEXT, or with --idea-file FILE";
     let idea = match (&args.idea_file, &args.text, &args.idea) {
         (Some(file), _, _) => prompt_arg::read(None, Some(file))?,
         (None, Some(text), _) => text.clone(),
+        (None, None, Some(idea)) if idea == "-" => prompt_arg::read(Some("-"), None)?,
         (None, None, Some(idea)) if Path::new(idea).is_file() => {
             prompt_arg::read(None, Some(Path::new(idea)))?
         }

@@ -8,6 +8,7 @@ use super::phase_commands::{PhaseCommand, milestone, open_commands, warn_of_stat
 use super::slash_command::{EXECUTE_PHASE, PLAN_PHASE};
 use super::status::{read, require_phase};
 use crate::args::{GlobalArgs, PhasesArgs};
+use crate::commands::detach;
 use crate::commands::loop_workflow::{self, MEMORY_RESERVE_BYTES, OF_WORKFLOW};
 use crate::failure::{Failure, OrFailure};
 use crate::next_commands::quoted;
@@ -54,7 +55,12 @@ pub fn phases(
         return loop_workflow::print_dry_run(&request, global);
     }
     let home = open_home::open()?;
-    loop_workflow::supervise_and_print(global, &home, WorkflowStart::New(Box::new(request)), false)
+    loop_workflow::supervise_and_print(
+        global,
+        &home,
+        WorkflowStart::New(Box::new(request)),
+        args.call.detached,
+    )
 }
 
 /// Returns the newest workflow of this command on the project, unless it has finished.
@@ -80,11 +86,15 @@ fn continue_unfinished(caller: Caller<'_>, home: &Home, dir: WorkflowDir, name: 
         let hint = format!("continue it with `longhaul {verb} {id}`, or stop it with `longhaul cancel {id}`");
         return Err(Failure::not_started(error, hint));
     }
+    if is_running && caller.args.detached {
+        detach::announce(&id, dir.path());
+        return Ok(0);
+    }
     if is_running {
         return loop_workflow::attach(caller.global, home, dir);
     }
     caller.report(&format!("recovering workflow {id}"));
-    loop_workflow::recover(caller.global, home, dir)
+    loop_workflow::recover(caller.global, home, dir, caller.args.detached)
 }
 
 /// A phase with a command that it needs.

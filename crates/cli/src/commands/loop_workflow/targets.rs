@@ -18,8 +18,8 @@ const OF_WORKFLOW: [&str; 8] =
     ["run", "budget", "time_limit", "add_budget", "add_time", "max_iterations", "detach", "detached"];
 
 /// Takes over a workflow and prints how it finished.
-pub fn recover(global: &GlobalArgs, home: &Home, dir: WorkflowDir) -> Result<u8, Failure> {
-    supervise_and_print(global, home, WorkflowStart::Recover(dir), false)
+pub fn recover(global: &GlobalArgs, home: &Home, dir: WorkflowDir, detached: bool) -> Result<u8, Failure> {
+    supervise_and_print(global, home, WorkflowStart::Recover(dir), detached)
 }
 
 /// Follows a workflow. Ctrl-C detaches.

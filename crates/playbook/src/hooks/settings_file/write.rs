@@ -8,7 +8,11 @@ use std::fs::{self, File};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
-pub(super) fn replace(path: &Path, before: Option<&str>, after: &str) -> Result<(), UserError> {
+/// Replaces the content of a file of the user, which need not exist. Links and the mode of the file stay.
+///
+/// # Errors
+/// Returns an error if the file no longer has the content `before`, or cannot be written.
+pub fn replace_user_file(path: &Path, before: Option<&str>, after: &str) -> Result<(), UserError> {
     let failed = |verb: &'static str| move |cause: io::Error| io_error(verb, path, &cause);
     let real = resolve_links(path).map_err(failed("follow the link"))?;
     let dir = real.parent().unwrap_or(Path::new("/"));

@@ -1,0 +1,48 @@
+//! `longhaul mcp`: offers the commands of this program to an agent as MCP tools. A tool call is a call of this program,
+//! so that a tool and its command never differ.
+//!
+//! The server keeps no state of runs. A client that disconnects leaves its runs to their supervisors.
+
+mod arguments;
+mod call;
+mod ceilings;
+mod install;
+mod reports;
+mod server;
+mod shorten;
+mod tools;
+
+#[cfg(test)]
+pub use install::McpInstallOutput;
+
+use crate::args::{CeilingArgs, GlobalArgs, McpArgs, McpCommand};
+use crate::failure::Failure;
+use crate::mcp_stdio::McpService;
+use crate::runtime;
+use ceilings::Ceilings;
+use server::Server;
+
+// A call may contain a long prompt.
+const LINE_BYTES_MAX: usize = 16 << 20;
+
+pub fn mcp(global: &GlobalArgs, args: &McpArgs) -> Result<u8, Failure> {
+    match &args.command {
+        Some(McpCommand::Install(args)) => install::install(global, args),
+        None => serve(&args.ceilings),
+    }
+}
+
+fn serve(args: &CeilingArgs) -> Result<u8, Failure> {
+    let service = McpService {
+        handler: Server::new(Ceilings::new(args)?),
+        name: "runs",
+        hint: "agents start this command: `longhaul mcp install --client claude-code` prints how",
+        line_bytes_max: LINE_BYTES_MAX,
+    };
+    let (stdin, stdout) = rmcp::transport::stdio();
+    let runtime = runtime::new()?;
+    let served = runtime.block_on(service.serve(stdin, stdout));
+    // Reading stdin blocks a thread of the runtime until the next message.
+    runtime.shutdown_background();
+    served.map(|()| 0)
+}

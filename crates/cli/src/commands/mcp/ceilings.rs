@@ -1,0 +1,283 @@
+//! The ceilings that the person who installed the server set: directories, permission mode and budget. A call never gets
+//! more.
+//!
+//! Below `bypassPermissions`, a call may set what an untrusted project may set, and what only speaks to the agent. It may
+//! not run commands, name programs or files, or replace guards.
+
+use super::tools::{RUN, ServedTool};
+use crate::args::{CeilingArgs, ModeCeiling, NONE};
+use crate::config::keys::{ValueKind, flag_only_reason};
+use crate::config::trust::{self, ProjectTrust};
+use crate::failure::Failure;
+use crate::open_home::{self, RunOrWorkflow};
+use crate::prompt_arg;
+use clap::ValueEnum;
+use longhaul_core::{RunSpec, Usd, parse_dollars};
+use rmcp::model::JsonObject;
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+
+const PERMISSION_MODE: &str = "permission_mode";
+const BUDGET: &str = "budget";
+const ADD_BUDGET: &str = "add_budget";
+
+/// Flags that only a person at a terminal sets, or that name a file of Longhaul.
+const OF_PEOPLE: &[&str] = &["output_format", "quiet", "verbose", "no_pager", "events", "runs_dir"];
+
+/// Flags that speak to the agent, as the prompt does, or that cost money below the budget.
+const OF_PROMPT: &[&str] = &[
+    "answer",
+    "answer_defaults",
+    "keep_going",
+    "keep_improving",
+    "done_when",
+    "status_every",
+    "max_idle_stops",
+    "wrap_up_prompt",
+    "review",
+];
+
+/// Arguments of Claude Code that grant nothing. `longhaul gsd` passes them.
+const HARMLESS_AGENT_ARGS: &[&str] = &["--setting-sources", "--append-system-prompt"];
+
+/// The most that a call may ask for.
+#[derive(Clone, Debug)]
+pub struct Ceilings {
+    /// Absolute, with links resolved.
+    directories: Vec<PathBuf>,
+    mode: ModeCeiling,
+    budget: Option<Usd>,
+}
+
+impl Ceilings {
+    /// Resolves the directories.
+    ///
+    /// # Errors
+    /// Returns wrong usage if a directory does not exist.
+    pub fn new(args: &CeilingArgs) -> Result<Ceilings, Failure> {
+        let here = [PathBuf::from(".")];
+        let directories = if args.allow_dir.is_empty() { &here[..] } else { &args.allow_dir };
+        let directories = directories.iter().map(|dir| prompt_arg::directory(dir)).collect::<Result<_, _>>();
+        Ok(Ceilings { directories: directories?, mode: args.max_permission_mode, budget: args.max_budget })
+    }
+
+    /// Returns whether a run may call every tool, and therefore do all that a flag can.
+    pub fn permits_everything(&self) -> bool {
+        self.mode == ModeCeiling::BypassPermissions
+    }
+
+    /// Returns whether a call may set this flag of `longhaul run`.
+    pub fn permit_flag(&self, name: &str, kind: ValueKind) -> bool {
+        if name == PERMISSION_MODE {
+            return true;
+        }
+        if OF_PEOPLE.contains(&name) || name != "agent" && flag_only_reason(name).is_some() {
+            return false;
+        }
+        let is_limited = match trust::for_key(name) {
+            ProjectTrust::Any | ProjectTrust::OnlyLower => kind != ValueKind::Path,
+            ProjectTrust::OnlyAdd | ProjectTrust::OnlyIfUnset => false,
+            ProjectTrust::Trusted(_) | ProjectTrust::UserOnly(_) => OF_PROMPT.contains(&name),
+        };
+        is_limited || self.permits_everything()
+    }
+
+    /// Returns the permission modes that a call may choose. `None` for other flags, or if every mode is allowed.
+    pub fn modes(&self, name: &str) -> Option<Vec<String>> {
+        let modes = ModeCeiling::value_variants().iter().filter(|mode| **mode <= self.mode);
+        (name == PERMISSION_MODE && !self.permits_everything())
+            .then(|| modes.map(|mode| mode.as_str().to_owned()).collect())
+    }
+
+    /// Returns the end of the description of a flag that has a ceiling.
+    pub fn note(&self, name: &str) -> String {
+        match (name, self.budget) {
+            (PERMISSION_MODE, _) => format!(" [default: {}]", self.mode.as_str()),
+            (BUDGET, Some(budget)) => format!(", at most {0} [default: {0}]", budget.as_dollars()),
+            _ => String::new(),
+        }
+    }
+
+    /// Returns whether this directory is below one of the allowed ones.
+    pub fn permit_directory(&self, dir: &Path) -> bool {
+        self.directories.iter().any(|allowed| dir.starts_with(allowed))
+    }
+
+    /// Finds a run or a workflow in an allowed directory.
+    ///
+    /// # Errors
+    /// Returns wrong usage if it is unknown or works elsewhere.
+    pub fn find(&self, selector: &str) -> Result<Target, Failure> {
+        let found = open_home::find_target(&open_home::locate()?, selector)?;
+        let (cwd, path, id) = match &found {
+            RunOrWorkflow::Run(dir) => (dir.plan()?.spec.cwd, dir.path(), dir.id()),
+            RunOrWorkflow::Workflow(dir) => {
+                (dir.plan()?.project_dir.as_path().to_owned(), dir.path(), dir.id())
+            }
+        };
+        self.require_directory(RUN, &cwd)?;
+        // A run that was selected by its directory may be stored outside of the home.
+        let by_path = selector.contains('/').then(|| path.to_string_lossy().into_owned());
+        Ok(Target { selector: by_path.unwrap_or_else(|| id.to_string()), found })
+    }
+
+    /// Completes the arguments of a call with the ceilings.
+    ///
+    /// # Errors
+    /// Returns wrong usage if an argument exceeds a ceiling. A value of the wrong type is left for the parser.
+    pub fn apply(&self, tool: &ServedTool, arguments: &mut JsonObject) -> Result<(), Failure> {
+        let find = |name: &str| tool.arguments.iter().find(|argument| argument.name == name);
+        let has = |name: &str| find(name).is_some();
+        if let Some(argument) = tool.definition.directory.and_then(find) {
+            self.apply_directories(&argument.name, argument.kind == ValueKind::List, arguments)?;
+        }
+        let mut planned = None;
+        if has(RUN) {
+            let selector = arguments.get(RUN).and_then(Value::as_str).unwrap_or("@");
+            let target = self.find(selector)?;
+            // A selector such as `@` could select another run a moment later.
+            arguments.insert(RUN.to_owned(), target.selector.clone().into());
+            if has(PERMISSION_MODE) {
+                planned = Some(self.planned(&target)?);
+            }
+        }
+        let planned = planned.unwrap_or_default();
+        if has(PERMISSION_MODE) && !planned.is_workflow {
+            self.apply_mode(planned.mode.as_deref(), arguments)?;
+        }
+        if has(BUDGET) { self.apply_budget(planned.budget, arguments) } else { Ok(()) }
+    }
+
+    fn apply_directories(
+        &self,
+        name: &str,
+        is_list: bool,
+        arguments: &mut JsonObject,
+    ) -> Result<(), Failure> {
+        let resolve = |value: &Value| -> Result<Value, Failure> {
+            let Some(path) = value.as_str() else { return Ok(value.clone()) };
+            let dir = prompt_arg::directory(Path::new(path)).map_err(|failure| Failure {
+                hint: Some(format!("{name}: name an existing directory")),
+                ..failure
+            })?;
+            self.require_directory(name, &dir)?;
+            Ok(dir.to_string_lossy().into())
+        };
+        let resolved = match arguments.get(name) {
+            Some(Value::Array(dirs)) => dirs.iter().map(resolve).collect::<Result<Vec<_>, _>>()?.into(),
+            Some(value) => resolve(value)?,
+            None if is_list => self.directories.iter().map(|dir| dir.to_string_lossy()).collect(),
+            None => resolve(&".".into())?,
+        };
+        arguments.insert(name.to_owned(), resolved);
+        Ok(())
+    }
+
+    fn require_directory(&self, name: &str, dir: &Path) -> Result<(), Failure> {
+        if self.permit_directory(dir) {
+            return Ok(());
+        }
+        let allowed: Vec<_> = self.directories.iter().map(|dir| dir.display().to_string()).collect();
+        let error = format!("{name}: {} is outside of {}", dir.display(), allowed.join(" and "));
+        Err(Failure::usage(error, "the person who installed this server allows a directory with --allow-dir"))
+    }
+
+    fn apply_mode(&self, planned: Option<&str>, arguments: &mut JsonObject) -> Result<(), Failure> {
+        let requested = arguments.get(PERMISSION_MODE);
+        let Some(mode) = requested.map_or(Some(planned.unwrap_or(self.mode.as_str())), Value::as_str) else {
+            return Ok(());
+        };
+        let is_below = ModeCeiling::from_str(mode, false).is_ok_and(|rank| rank <= self.mode);
+        if !is_below && !self.permits_everything() {
+            let ceiling = self.mode.as_str();
+            let error =
+                format!("{PERMISSION_MODE}: `{mode}` is above the ceiling of this server, `{ceiling}`");
+            let hint = "the person who installed this server raises it with --max-permission-mode";
+            return Err(Failure::usage(error, hint));
+        }
+        let mode = mode.to_owned();
+        arguments.insert(PERMISSION_MODE.to_owned(), mode.into());
+        Ok(())
+    }
+
+    fn apply_budget(&self, planned: Option<Usd>, arguments: &mut JsonObject) -> Result<(), Failure> {
+        let Some(ceiling) = self.budget else { return Ok(()) };
+        // An amount that cannot be read is left for the parser.
+        let amount = |name: &str| {
+            let value = arguments.get(name)?;
+            let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            if text == NONE { Some(Usd::ZERO) } else { parse_dollars(&text).ok() }
+        };
+        let added = amount(ADD_BUDGET);
+        let Some(total) = amount(BUDGET).or(planned) else {
+            arguments.remove(ADD_BUDGET);
+            arguments.insert(BUDGET.to_owned(), ceiling.as_dollars().into());
+            return Ok(());
+        };
+        // 0 is unlimited, as `none` is.
+        if total == Usd::ZERO || total + added.unwrap_or_default() > ceiling {
+            let error = format!("{BUDGET}: the ceiling of this server is ${:.2}", ceiling.as_dollars());
+            return Err(Failure::usage(
+                error,
+                "the person who installed this server raises it with --max-budget",
+            ));
+        }
+        Ok(())
+    }
+
+    /// Returns the settings that a resumed run has.
+    fn planned(&self, target: &Target) -> Result<Planned, Failure> {
+        let denied = |id: &str, reason: &str| {
+            let ceiling = self.mode.as_str();
+            let error =
+                format!("{RUN}: cannot resume {id} below the ceiling `{ceiling}` of this server: {reason}");
+            Err(Failure::usage(error, format!("a person can: `longhaul resume {id}`")))
+        };
+        match &target.found {
+            RunOrWorkflow::Workflow(_) if !self.permits_everything() => denied(
+                &target.selector,
+                "the runs of a workflow have permission modes and commands of their own",
+            ),
+            RunOrWorkflow::Workflow(dir) => {
+                let budget = dir.plan()?.policy.limits.budget;
+                Ok(Planned { mode: None, budget, is_workflow: true })
+            }
+            RunOrWorkflow::Run(dir) => {
+                let spec = dir.plan()?.spec;
+                if !self.permits_everything() && has_unknown_rights(&spec) {
+                    return denied(&target.selector, "its agent has arguments or permissions of its own");
+                }
+                Ok(Planned {
+                    mode: spec.permission_mode,
+                    budget: spec.policy.limits.budget,
+                    is_workflow: false,
+                })
+            }
+        }
+    }
+}
+
+/// Returns whether the agent of a run may have rights that its permission mode does not show.
+fn has_unknown_rights(spec: &RunSpec) -> bool {
+    let mut flags = spec.agent.args.iter().filter(|arg| arg.starts_with('-'));
+    spec.agent.name != "claude"
+        || !flags.all(|flag| HARMLESS_AGENT_ARGS.contains(&flag.split('=').next().unwrap_or_default()))
+}
+
+/// A run or a workflow in an allowed directory.
+pub struct Target {
+    /// Selects it, and nothing else.
+    pub selector: String,
+    pub found: RunOrWorkflow,
+}
+
+/// The settings that a resumed run has unless the call changes them.
+#[derive(Default)]
+struct Planned {
+    mode: Option<String>,
+    budget: Option<Usd>,
+    is_workflow: bool,
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,208 @@
+//! `longhaul mcp install`: prints the configuration that makes a client start the server, or adds it to the client's file
+//! and keeps everything else there.
+
+use crate::args::{CeilingArgs, GlobalArgs, McpClient, McpInstallArgs, OutputFormat};
+use crate::failure::{Failure, OrFailure};
+use crate::output;
+use crate::own_program::lasting_path;
+use jsonc_parser::ParseOptions;
+use jsonc_parser::cst::{CstInputValue, CstRootNode};
+use longhaul_playbook::replace_user_file;
+use serde::Serialize;
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+use std::{env, fs};
+
+const NAME: &str = "longhaul";
+/// Variables by which Claude Code finds its account and its API. Codex hides all but a few variables from a server.
+const AGENT_VARIABLES: [&str; 5] = [
+    "ANTHROPIC_API_KEY",
+    "ANTHROPIC_AUTH_TOKEN",
+    "ANTHROPIC_BASE_URL",
+    "CLAUDE_CODE_OAUTH_TOKEN",
+    "CLAUDE_CONFIG_DIR",
+];
+
+/// Output of the command.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct McpInstallOutput {
+    /// The client's file.
+    file: PathBuf,
+    /// Whether the file was changed.
+    written: bool,
+    /// The configuration for a file that has no other servers.
+    content: String,
+}
+
+/// The place of a server in a client's file.
+enum Format {
+    /// JSON, with this key for the servers.
+    Json(&'static str),
+    Toml,
+}
+
+pub fn install(global: &GlobalArgs, args: &McpInstallArgs) -> Result<u8, Failure> {
+    let (file, format) = file(args.client)?;
+    let server = server(args)?;
+    let (content, changed) = match format {
+        Format::Json(key) => json_content(&file, key, &server)?,
+        Format::Toml => toml_content(&file, &server)?,
+    };
+    let written = args.write && changed.is_some();
+    if let Some((before, after)) = changed.filter(|_| args.write) {
+        replace_user_file(&file, before.as_deref(), &after)
+            .map_err(|error| Failure::usage(error.message, error.hint))?;
+    }
+    let path = file.display();
+    match output::format(global) {
+        OutputFormat::Text if !args.write => output::print_text(&content),
+        OutputFormat::Text if written => output::print_text(&format!("installed: {path}\n")),
+        OutputFormat::Text => output::print_text(&format!("nothing to change: {path}\n")),
+        OutputFormat::Json | OutputFormat::StreamJson => {
+            output::print_json(&McpInstallOutput { file: file.clone(), written, content });
+        }
+    }
+    if !args.write && !global.quiet {
+        output::print_status(&format!("this belongs in {path}; --write adds it"));
+    }
+    Ok(0)
+}
+
+fn file(client: McpClient) -> Result<(PathBuf, Format), Failure> {
+    let here = |path: &str| {
+        let dir = env::current_dir().or_usage("cannot find the project", "change to its directory")?;
+        Ok::<_, Failure>(dir.join(path))
+    };
+    Ok(match client {
+        McpClient::ClaudeCode => (here(".mcp.json")?, Format::Json("mcpServers")),
+        McpClient::Gemini => (here(".gemini/settings.json")?, Format::Json("mcpServers")),
+        McpClient::Cursor => (here(".cursor/mcp.json")?, Format::Json("mcpServers")),
+        McpClient::Vscode => (here(".vscode/mcp.json")?, Format::Json("servers")),
+        McpClient::Codex => {
+            let home = env::var_os("CODEX_HOME").map(PathBuf::from);
+            let home = home.or_else(|| env::home_dir().map(|home| home.join(".codex")));
+            let home = home.ok_or_else(|| {
+                Failure::usage(
+                    "cannot find the configuration of Codex: HOME is not set",
+                    "set HOME or CODEX_HOME",
+                )
+            })?;
+            (home.join("config.toml"), Format::Toml)
+        }
+    })
+}
+
+/// Returns the client's entry for the server.
+fn server(args: &McpInstallArgs) -> Result<Value, Failure> {
+    let program = lasting_path()?;
+    let mut server = json!({ "command": program.to_string_lossy(), "args": words(&args.ceilings)? });
+    if matches!(args.client, McpClient::ClaudeCode | McpClient::Vscode) {
+        server["type"] = "stdio".into();
+    }
+    if args.client == McpClient::Codex {
+        server["env_vars"] = AGENT_VARIABLES.iter().copied().collect();
+    }
+    // The server must find the runs of this shell.
+    if let Some(home) = env::var_os("LONGHAUL_HOME") {
+        server["env"] = json!({ "LONGHAUL_HOME": home.to_string_lossy() });
+    }
+    Ok(server)
+}
+
+fn words(ceilings: &CeilingArgs) -> Result<Vec<String>, Failure> {
+    let mut words =
+        vec!["mcp".to_owned(), format!("--max-permission-mode={}", ceilings.max_permission_mode.as_str())];
+    words.extend(ceilings.max_budget.map(|budget| format!("--max-budget={}", budget.as_dollars())));
+    for dir in &ceilings.allow_dir {
+        let dir = crate::prompt_arg::directory(dir)?;
+        words.push(format!("--allow-dir={}", dir.display()));
+    }
+    Ok(words)
+}
+
+/// The configuration alone, and the file before and after the change. No change if the file has it already.
+type Content = (String, Option<(Option<String>, String)>);
+
+fn json_content(file: &Path, key: &str, server: &Value) -> Result<Content, Failure> {
+    let alone = output::pretty(&json!({ key: { NAME: server } }));
+    let before = read(file)?;
+    let text = before.as_deref().filter(|text| !text.trim().is_empty()).unwrap_or("{}\n");
+    let unusable = |reason: String| {
+        Failure::usage(
+            format!("cannot change {}: {reason}", file.display()),
+            "correct the file, or add what this command prints without --write",
+        )
+    };
+    let root =
+        CstRootNode::parse(text, &ParseOptions::default()).map_err(|error| unusable(error.to_string()))?;
+    let object = root.object_value_or_create().ok_or_else(|| unusable("it is no object".to_owned()))?;
+    let servers =
+        object.object_value_or_create(key).ok_or_else(|| unusable(format!("`{key}` is no object")))?;
+    match servers.get(NAME) {
+        Some(entry) => entry.set_value(input(server)),
+        None => drop(servers.append(NAME, input(server))),
+    }
+    let after = root.to_string();
+    let is_same = before.as_deref().is_some_and(|before| is_same_json(before, &after));
+    Ok((alone, (!is_same).then_some((before, after))))
+}
+
+fn is_same_json(one: &str, other: &str) -> bool {
+    let parse =
+        |text| jsonc_parser::parse_to_ast(text, &Default::default(), &ParseOptions::default()).ok()?.value;
+    match (parse(one), parse(other)) {
+        (Some(one), Some(other)) => one == other,
+        _ => false,
+    }
+}
+
+fn input(value: &Value) -> CstInputValue {
+    match value {
+        Value::Null => CstInputValue::Null,
+        Value::Bool(value) => CstInputValue::Bool(*value),
+        Value::Number(number) => CstInputValue::Number(number.to_string()),
+        Value::String(text) => CstInputValue::String(text.clone()),
+        Value::Array(items) => CstInputValue::Array(items.iter().map(input).collect()),
+        Value::Object(entries) => {
+            CstInputValue::Object(entries.iter().map(|(key, value)| (key.clone(), input(value))).collect())
+        }
+    }
+}
+
+fn toml_content(file: &Path, server: &Value) -> Result<Content, Failure> {
+    let table = json!({ "mcp_servers": { NAME: server } });
+    let alone = toml::to_string(&table).or_unexpected("cannot write TOML")?;
+    let before = read(file)?;
+    let hint = "correct the file, or replace the entry by what this command prints without --write";
+    let known: toml::Table = toml::from_str(before.as_deref().unwrap_or_default())
+        .or_usage(format!("cannot read {}", file.display()), hint)?;
+    let earlier = known.get("mcp_servers").and_then(|servers| servers.get(NAME));
+    let requested: toml::Table = toml::from_str(&alone).or_unexpected("cannot read TOML")?;
+    match earlier {
+        None => {
+            let text = before.clone().unwrap_or_default();
+            let gap = if text.is_empty() { "" } else { "\n" };
+            Ok((alone.clone(), Some((before, format!("{}{gap}{alone}", text)))))
+        }
+        Some(earlier) if Some(earlier) == requested["mcp_servers"].get(NAME) => Ok((alone, None)),
+        Some(_) => {
+            let error = format!("{} has another entry for {NAME}", file.display());
+            Err(Failure::usage(error, "replace it by what this command prints without --write"))
+        }
+    }
+}
+
+fn read(file: &Path) -> Result<Option<String>, Failure> {
+    match fs::read_to_string(file) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(Failure::usage(
+            format!("cannot read {}: {error}", file.display()),
+            "make the file readable, or add what this command prints to another one",
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,116 @@
+//! The reports of runs and workflows as MCP resources. Clients can subscribe to them: each decision of the supervisor
+//! changes the report.
+
+use super::arguments::Invocation;
+use super::call;
+use super::ceilings::{Ceilings, Target};
+use super::server::text_of;
+use super::shorten::shorten_text;
+use crate::failure::Failure;
+use crate::open_home::{self, RunOrWorkflow};
+use crate::open_ledger;
+use longhaul_store::RunFilter;
+use rmcp::ErrorData;
+use rmcp::model::{ReadResourceResult, Resource, ResourceContents, ResourceTemplate};
+use rmcp::service::{RequestContext, RoleServer};
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+const PREFIX: &str = "longhaul://runs/";
+const SUFFIX: &str = "/report";
+const MIME_TYPE: &str = "text/plain";
+/// The newest runs are listed; a client can read the report of every other run by its address.
+const LISTED_MAX: usize = 20;
+/// Runs that are looked at for them.
+const CANDIDATES_MAX: u64 = 200;
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
+
+/// Returns the addresses of all reports.
+pub fn template() -> ResourceTemplate {
+    ResourceTemplate::new(format!("{PREFIX}{{run}}{SUFFIX}"), "report")
+        .with_description("What happened in a run or a workflow, and what it cost")
+        .with_mime_type(MIME_TYPE)
+}
+
+/// Lists the reports of the newest runs in allowed directories.
+pub fn list(ceilings: &Ceilings) -> Result<Vec<Resource>, ErrorData> {
+    let newest = || -> Result<_, Failure> {
+        let mut ledger = open_ledger::open(&open_home::locate()?)?;
+        Ok(ledger.runs(&RunFilter { limit: Some(CANDIDATES_MAX), ..RunFilter::default() })?)
+    };
+    let runs = newest().map_err(|failure| ErrorData::internal_error(text_of(&failure), None))?;
+    let runs = runs.into_iter().filter(|run| ceilings.permit_directory(Path::new(&run.project)));
+    let resources = runs.take(LISTED_MAX).map(|run| {
+        Resource::new(format!("{PREFIX}{}{SUFFIX}", run.id), run.name.unwrap_or_else(|| run.id.to_string()))
+            .with_description(run.task)
+            .with_mime_type(MIME_TYPE)
+    });
+    Ok(resources.collect())
+}
+
+/// Finds the run or workflow of a report.
+pub fn find(ceilings: &Ceilings, uri: &str) -> Result<Target, ErrorData> {
+    let selector = uri.strip_prefix(PREFIX).and_then(|rest| rest.strip_suffix(SUFFIX));
+    let Some(selector) = selector.filter(|selector| !selector.is_empty() && !selector.contains('/')) else {
+        let error = format!("no resource `{uri}`; reports are {PREFIX}RUN{SUFFIX}");
+        return Err(ErrorData::resource_not_found(error, None));
+    };
+    ceilings.find(selector).map_err(|failure| ErrorData::resource_not_found(text_of(&failure), None))
+}
+
+/// Returns a report as text.
+pub async fn read(
+    ceilings: &Ceilings,
+    uri: &str,
+    context: &RequestContext<RoleServer>,
+) -> Result<ReadResourceResult, ErrorData> {
+    let target = find(ceilings, uri)?;
+    let words = ["report", &target.selector, "--format=text", "--output=-"].map(str::to_owned).to_vec();
+    let finished = call::run(Invocation { words, stdin: None }, context).await;
+    match finished {
+        Ok(Some(finished)) if finished.is_success => {
+            let text = shorten_text(&finished.stdout, false).unwrap_or(&finished.stdout);
+            let contents = ResourceContents::text(text, uri).with_mime_type(MIME_TYPE);
+            Ok(ReadResourceResult::new(vec![contents]))
+        }
+        Ok(Some(finished)) => Err(ErrorData::internal_error(finished.messages.join("\n"), None)),
+        Ok(None) => Err(ErrorData::internal_error("cancelled", None)),
+        Err(error) => Err(ErrorData::internal_error(format!("cannot start longhaul: {error}"), None)),
+    }
+}
+
+/// Calls `notify` when a report changes, until it returns `false` or the run has finished.
+pub async fn watch<F: Future<Output = bool>>(target: &Target, notify: impl Fn() -> F) {
+    let mut seen = modified(target);
+    loop {
+        let is_finished = is_finished(target);
+        let now = modified(target);
+        if now != seen {
+            seen = now;
+            if !notify().await {
+                return;
+            }
+        }
+        if is_finished {
+            return;
+        }
+        tokio::time::sleep(POLL_INTERVAL).await;
+    }
+}
+
+/// Returns when the status of a run changed. It is written after each decision.
+fn modified(target: &Target) -> Option<SystemTime> {
+    let path = match &target.found {
+        RunOrWorkflow::Run(dir) => dir.journal_path(),
+        RunOrWorkflow::Workflow(dir) => dir.journal_path(),
+    };
+    fs::metadata(path).and_then(|metadata| metadata.modified()).ok()
+}
+
+fn is_finished(target: &Target) -> bool {
+    match &target.found {
+        RunOrWorkflow::Run(dir) => dir.status().is_ok_and(|status| status.returncode.is_some()),
+        RunOrWorkflow::Workflow(dir) => dir.status().is_ok_and(|status| status.returncode.is_some()),
+    }
+}

@@ -1,0 +1,250 @@
+//! The MCP server: lists the tools and reports, and answers calls.
+
+use super::arguments::{Invocation, invocation};
+use super::call::{self, Finished};
+use super::ceilings::Ceilings;
+use super::reports;
+use super::shorten::{BYTES_MAX, shorten_json, shorten_text};
+use super::tools::{DETACHED, Effect, ServedTool, served};
+use crate::args::Cli;
+use crate::failure::Failure;
+use clap::CommandFactory;
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation, JsonObject,
+    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
+    ReadResourceRequestParams, ReadResourceResponse, ResourceUpdatedNotificationParam, ServerCapabilities,
+    ServerConfig, SubscribeRequestParams, SubscriptionFilter, Tool, UnsubscribeRequestParams,
+};
+use rmcp::service::{RequestContext, RoleServer, SubscriptionContext};
+use rmcp::{ErrorData, ServerHandler};
+use serde_json::Value;
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+use tokio::task::{AbortHandle, JoinSet};
+
+const INSTRUCTIONS: &str = "Longhaul runs coding agents unattended, through rate limits, outages and crashes, within a \
+                            budget. `run` starts one and returns its id at once. `attach` waits for its end, `why` \
+                            explains what happened and what to do next. Only the outcome `done` means that the work is \
+                            done. Commands in results, such as `longhaul resume ID`, correspond to the tools with these \
+                            names.";
+
+/// The server of one client.
+pub struct Server {
+    ceilings: Ceilings,
+    tools: Vec<ServedTool>,
+    listed: Vec<Tool>,
+    /// Watchers of the reports that the client has subscribed to, by address.
+    subscriptions: Mutex<HashMap<String, AbortHandle>>,
+}
+
+impl Server {
+    pub fn new(ceilings: Ceilings) -> Server {
+        let root = Cli::command();
+        let tools = served(&root, &ceilings);
+        let listed = tools.iter().map(|tool| tool.describe(&root)).collect();
+        Server { ceilings, tools, listed, subscriptions: Mutex::default() }
+    }
+
+    async fn call(
+        &self,
+        call: CallToolRequestParams,
+        context: &RequestContext<RoleServer>,
+    ) -> CallToolResult {
+        let Some(tool) = self.tools.iter().find(|tool| tool.definition.name == call.name) else {
+            let names: Vec<&str> = self.tools.iter().map(|tool| tool.definition.name).collect();
+            return error(&format!("there is no tool `{}`; this server has {}", call.name, names.join(", ")));
+        };
+        let prepared = self.prepare(tool, call.arguments.unwrap_or_default());
+        let invocation = match prepared {
+            Ok(invocation) => invocation,
+            Err(failure) => return error(&failure),
+        };
+        let command = invocation.words.join(" ");
+        match call::run(invocation, context).await {
+            Ok(Some(finished)) => result(tool, &command, &finished),
+            // The client does not read the answer to a cancelled request.
+            Ok(None) => error("cancelled"),
+            Err(cause) => error(&format!("cannot start longhaul: {cause}")),
+        }
+    }
+
+    /// Returns the call of this program, within the ceilings.
+    fn prepare(&self, tool: &ServedTool, mut arguments: JsonObject) -> Result<Invocation, String> {
+        let is_detached = match arguments.remove(DETACHED) {
+            None | Some(Value::Bool(true) | Value::Null) => true,
+            Some(Value::Bool(false)) => false,
+            Some(value) => return Err(format!("{DETACHED}: expected true or false, not {value}")),
+        };
+        self.ceilings.apply(tool, &mut arguments).map_err(|failure| text_of(&failure))?;
+        let mut invocation = invocation(tool, &arguments)?;
+        if tool.definition.effect == Effect::Drives && is_detached {
+            invocation.words.insert(tool.definition.command.len(), "--detach".to_owned());
+        }
+        Ok(invocation)
+    }
+
+    fn subscriptions(&self) -> std::sync::MutexGuard<'_, HashMap<String, AbortHandle>> {
+        self.subscriptions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+pub fn text_of(failure: &Failure) -> String {
+    let hint = failure.hint.iter().filter(|hint| !hint.is_empty());
+    hint.fold(failure.error.clone(), |text, hint| format!("{text}\nhint: {hint}"))
+}
+
+fn error(text: &str) -> CallToolResult {
+    CallToolResult::error(vec![ContentBlock::text(text)])
+}
+
+/// Returns the result of a call. A run that is not done is an error, as it is for the exit code of the command.
+fn result(tool: &ServedTool, command: &str, finished: &Finished) -> CallToolResult {
+    let definition = tool.definition;
+    let note = format!("shortened to {BYTES_MAX} bytes; `longhaul {command}` prints all of it");
+    if definition.output.is_empty() {
+        if !finished.is_success {
+            return error(&finished.messages.join("\n"));
+        }
+        let text = finished.stdout.as_str();
+        let mut content = vec![ContentBlock::text(shorten_text(text, definition.keeps_end).unwrap_or(text))];
+        if text.len() > BYTES_MAX {
+            content.push(ContentBlock::text(note));
+        }
+        return CallToolResult::success(content);
+    }
+    let Ok(value) = serde_json::from_str::<Value>(&finished.stdout) else {
+        return error(&finished.messages.join("\n"));
+    };
+    let shorter = shorten_json(&value, definition.keeps_end);
+    let is_shorter = shorter.is_some();
+    let value = shorter.unwrap_or(value);
+    let mut result = if finished.is_success {
+        CallToolResult::structured(value)
+    } else {
+        let mut result = CallToolResult::structured_error(value);
+        result.content.extend(advice(&finished.messages).map(ContentBlock::text));
+        result
+    };
+    if is_shorter {
+        result.content.push(ContentBlock::text(note));
+    }
+    result
+}
+
+/// Returns the last error or warning of a command, with its hint: it says what to do.
+fn advice(messages: &[String]) -> Option<String> {
+    let starts = |line: &String| line.starts_with("error:") || line.starts_with("warning:");
+    let last = messages.iter().rposition(starts)?;
+    Some(messages[last..].join("\n"))
+}
+
+impl ServerHandler for Server {
+    fn get_info(&self) -> ServerConfig {
+        let capabilities = ServerCapabilities::builder()
+            .enable_tools()
+            .enable_resources()
+            .enable_resources_subscribe()
+            .build();
+        ServerConfig::new(capabilities)
+            .with_server_info(Implementation::new("longhaul", env!("CARGO_PKG_VERSION")))
+            .with_instructions(INSTRUCTIONS)
+    }
+
+    async fn list_tools(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        Ok(ListToolsResult::with_all_items(self.listed.clone()))
+    }
+
+    async fn call_tool(
+        &self,
+        call: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        Ok(self.call(call, &context).await.into())
+    }
+
+    async fn list_resources(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        Ok(ListResourcesResult::with_all_items(reports::list(&self.ceilings)?))
+    }
+
+    async fn list_resource_templates(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        Ok(ListResourceTemplatesResult::with_all_items(vec![reports::template()]))
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        Ok(reports::read(&self.ceilings, &request.uri, &context).await?.into())
+    }
+
+    fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
+        let uris = requested.resource_subscriptions.iter().flatten().cloned();
+        let known = uris.filter(|uri| reports::find(&self.ceilings, uri).is_ok());
+        Some(SubscriptionFilter::builder().resource_subscriptions(known).build())
+    }
+
+    /// Reports changes until the client cancels the request, or all runs have finished.
+    async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
+        let mut watchers = JoinSet::new();
+        for uri in context.accepted().resource_subscriptions.iter().flatten() {
+            let (uri, target) = (uri.clone(), reports::find(&self.ceilings, uri)?);
+            let sink = context.sink().clone();
+            watchers.spawn(async move {
+                reports::watch(&target, || {
+                    let (sink, uri) = (sink.clone(), uri.clone());
+                    async move { sink.notify_resource_updated(uri).await.is_ok() }
+                })
+                .await;
+            });
+        }
+        tokio::select! {
+            () = context.cancelled() => {}
+            () = async { while watchers.join_next().await.is_some() {} } => {}
+        }
+        Ok(())
+    }
+
+    async fn subscribe(
+        &self,
+        request: SubscribeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        let target = reports::find(&self.ceilings, &request.uri)?;
+        let (uri, peer) = (request.uri.clone(), context.peer);
+        let watcher = tokio::spawn(async move {
+            reports::watch(&target, || {
+                let (peer, update) = (peer.clone(), ResourceUpdatedNotificationParam::new(uri.clone()));
+                async move { peer.notify_resource_updated(update).await.is_ok() }
+            })
+            .await;
+        });
+        if let Some(earlier) = self.subscriptions().insert(request.uri, watcher.abort_handle()) {
+            earlier.abort();
+        }
+        Ok(())
+    }
+
+    async fn unsubscribe(
+        &self,
+        request: UnsubscribeRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        if let Some(watcher) = self.subscriptions().remove(&request.uri) {
+            watcher.abort();
+        }
+        Ok(())
+    }
+}

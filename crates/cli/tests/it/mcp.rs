@@ -1,0 +1,353 @@
+//! `longhaul mcp`: tools, ceilings, progress, reports and clients that disappear. The client here writes the protocol's
+//! lines itself.
+
+mod client;
+mod sdk;
+
+use crate::call::wait_until;
+use crate::gsd;
+use crate::harness::{LONGHAUL, Stage, claude_code};
+use crate::server::Server;
+use client::Client;
+use serde_json::{Value, json};
+use std::fs;
+use std::path::Path;
+
+/// Work that `acceptEdits` permits.
+const WORK: &str = "
+I write the file.
+! write = { path = 'hello.txt', content = 'hello' }
+All done: hello.txt says hello.
+";
+
+/// A command that runs until its run is stopped.
+const LONG: &str = "
+I wait.
+$ sleep 300
+Done.
+";
+
+#[test]
+fn a_client_starts_a_run_and_waits_for_its_end() {
+    let stage = Stage::new();
+    let server = Server::start(WORK);
+    let mut client = Client::start(&stage, &server, &[]);
+    let started = client.call("run", json!({ "prompt": "write the file", "name": "first" }));
+    let id = started["structuredContent"]["run"]["id"].as_str().expect("a run has an id").to_owned();
+    assert_eq!(started["isError"], false);
+
+    let (attached, progress) = client.call_with_progress("attach", json!({ "run": id }));
+    assert_eq!(attached["structuredContent"]["run"]["outcome"], "done");
+    assert_eq!(attached["structuredContent"]["result"], "All done: hello.txt says hello.");
+    drop(progress);
+
+    // Tools accept the name and `@` as commands do.
+    let shown = client.call("show", json!({ "run": "first" }));
+    assert_eq!(shown["structuredContent"]["id"], id.as_str());
+    let text = |result: &Value| result["content"][0]["text"].as_str().unwrap_or_default().to_owned();
+    assert!(text(&client.call("logs", json!({}))).contains("hello.txt"));
+    assert!(text(&client.call("why", json!({}))).contains(&id));
+    assert_eq!(client.call("status", json!({}))["structuredContent"]["runs"], json!([]));
+    let cost = client.call("cost", json!({ "by": "run" }));
+    assert_eq!(cost["structuredContent"]["rows"][0]["key"], id.as_str());
+    client.close();
+}
+
+#[test]
+fn a_client_that_disconnects_leaves_its_run_to_the_supervisor() {
+    let stage = Stage::new();
+    let server = Server::start(WORK);
+    let mut client = Client::start(&stage, &server, &[]);
+    client.send_call("run", json!({ "prompt": "write the file", "detached": false }), None);
+    // The request is in progress, and the client is gone.
+    stage.wait_for_run();
+    client.kill();
+    let run = stage.runs().remove(0);
+    let attached = stage.longhaul(["attach", run.id().as_str()]).output();
+    assert_eq!(attached.envelope(0)["run"]["outcome"], "done");
+}
+
+#[test]
+fn cancelling_the_request_cancels_a_run_that_is_tied_to_it() {
+    let stage = Stage::new();
+    let server = Server::start(LONG);
+    let mut client = Client::start(&stage, &server, &["--max-permission-mode", "bypassPermissions"]);
+    let id = client.send_call("run", json!({ "prompt": "wait", "detached": false }), Some("progress"));
+    stage.wait_for_run();
+    client.notify("notifications/cancelled", json!({ "requestId": id }));
+    let run = stage.runs().remove(0);
+    let attached = stage.longhaul(["attach", run.id().as_str()]).output();
+    assert_eq!(attached.envelope(130)["run"]["outcome"], "cancelled");
+    // The server continues to answer, and a second cancel is an error that says so.
+    let again = client.call("cancel", json!({ "run": run.id().as_str() }));
+    assert_eq!(again["isError"], true);
+    assert!(again["content"][0]["text"].as_str().is_some_and(|text| text.contains("finished")), "{again}");
+    client.close();
+}
+
+#[test]
+fn a_tied_run_reports_progress_and_its_outcome() {
+    let stage = Stage::new();
+    let server = Server::start(&format!("{WORK}\n[[fault]]\nturn = 1\nstatus = {{ code = 529 }}\n"));
+    let mut client = Client::start(&stage, &server, &[]);
+    let (result, progress) = client.call_with_progress("run", json!({ "prompt": "x", "detached": false }));
+    assert_eq!(result["structuredContent"]["run"]["outcome"], "done", "{result}");
+    assert!(progress.iter().any(|line| line.contains("overloaded")), "{progress:?}");
+    client.close();
+}
+
+#[test]
+fn a_run_that_needs_a_person_says_what_to_do() {
+    let stage = Stage::new();
+    let server = Server::start(WORK);
+    let mut client = Client::start(&stage, &server, &["--max-permission-mode", "plan"]);
+    let result = client.call("run", json!({ "prompt": "write the file", "detached": false }));
+    assert_eq!(result["isError"], true);
+    assert_eq!(result["structuredContent"]["run"]["outcome"], "needs_person", "{result}");
+    let advice = result["content"][1]["text"].as_str().unwrap_or_default();
+    assert!(advice.contains("needs_person") && advice.contains("`longhaul resume "), "{advice}");
+    client.close();
+}
+
+#[test]
+fn a_call_never_exceeds_the_ceilings() {
+    let stage = Stage::new();
+    let server = Server::start(WORK);
+    // A person has started a run with more rights, and one elsewhere.
+    let person = |dir: &Path, args: &[&str]| {
+        let words = ["run", "x", "--permission-mode", "bypassPermissions"];
+        let call = stage.longhaul(words).args(args).env("LONGHAUL_AGENT_PATH", stage.agent());
+        let output = call.in_dir(dir).against(&server).output();
+        output.envelope(0)["run"]["id"].as_str().expect("a run has an id").to_owned()
+    };
+    let powerful = person(&stage.work(), &["--budget", "3"]);
+    let elsewhere = stage.folder().join("elsewhere");
+    fs::create_dir(&elsewhere).expect("the stage is writable");
+    let elsewhere = person(&elsewhere, &[]);
+
+    let mut client = Client::start(&stage, &server, &["--max-budget", "5"]);
+    let mut error = |tool: &str, arguments: Value| {
+        let result = client.call(tool, arguments);
+        assert_eq!(result["isError"], true, "{result}");
+        result["content"][0]["text"].as_str().unwrap_or_default().to_owned()
+    };
+    assert!(error("run", json!({ "prompt": "x", "check": ["true"] })).contains("no such argument"));
+    assert!(error("run", json!({ "prompt": "x", "budget": 6 })).contains("--max-budget"));
+    assert!(error("run", json!({ "prompt": "x", "cwd": "/" })).contains("--allow-dir"));
+    assert!(
+        error("run", json!({ "prompt": "x", "permission_mode": "bypassPermissions" }))
+            .contains("--max-permission-mode")
+    );
+    assert!(
+        error("resume", json!({ "run": powerful, "prompt": "x" })).contains("`bypassPermissions` is above")
+    );
+    let cheaper = json!({ "run": powerful, "prompt": "x", "permission_mode": "plan", "add_budget": 3 });
+    assert!(error("resume", cheaper).contains("--max-budget"));
+    for tool in ["show", "why", "logs", "diff", "resume", "recover", "attach", "cancel"] {
+        assert!(error(tool, json!({ "run": elsewhere })).contains("is outside of"), "{tool}");
+    }
+    assert!(error("loop", json!({ "file": "ralph" })).contains("there is no tool `loop`"));
+    assert_eq!(stage.runs().len(), 2);
+
+    // What it may do, it does within the ceilings.
+    let started = client.call("run", json!({ "prompt": "x", "detached": false }));
+    assert_eq!(started["structuredContent"]["run"]["outcome"], "done");
+    let spec = stage.runs().remove(0).plan().expect("a run has a plan").spec;
+    assert_eq!(spec.permission_mode.as_deref(), Some("acceptEdits"));
+    assert_eq!(spec.policy.limits.budget.map(|budget| budget.as_dollars()), Some(5.0));
+    client.close();
+}
+
+#[test]
+fn reports_are_resources_that_announce_their_changes() {
+    let stage = Stage::new();
+    let server = Server::start(LONG);
+    let mut client = Client::start(&stage, &server, &["--max-permission-mode", "bypassPermissions"]);
+    let started = client.call("run", json!({ "prompt": "wait", "name": "watched" }));
+    let id = started["structuredContent"]["run"]["id"].as_str().expect("a run has an id").to_owned();
+    let uri = format!("longhaul://runs/{id}/report");
+    let listed = client.request("resources/list", json!({}));
+    assert_eq!(
+        (&listed["resources"][0]["uri"], &listed["resources"][0]["name"]),
+        (&json!(uri), &json!("watched"))
+    );
+    client.request("resources/subscribe", json!({ "uri": uri }));
+    assert_eq!(
+        client.call("cancel", json!({ "run": id, "now": true }))["structuredContent"]["run"]["outcome"],
+        "cancelled"
+    );
+    client.wait_for_notification("notifications/resources/updated", |params| params["uri"] == uri.as_str());
+    let read = client.request("resources/read", json!({ "uri": uri }));
+    assert!(read["contents"][0]["text"].as_str().is_some_and(|text| text.contains("cancelled")), "{read}");
+    for unknown in ["longhaul://runs/nope/report", "file:///etc/passwd", "longhaul://runs/../report"] {
+        let error = client.request_error("resources/read", json!({ "uri": unknown }));
+        assert!(error["message"].as_str().is_some_and(|text| text.contains("no ")), "{error}");
+    }
+    client.close();
+}
+
+#[test]
+fn a_client_executes_a_phase_of_a_gsd_project() {
+    let stage = gsd::planned();
+    let server = Server::start(gsd::EXECUTE_ALONE);
+    stage.file("started", "");
+    let mut client = Client::start(&stage, &server, &["--max-permission-mode", "bypassPermissions"]);
+    let status = client.call("gsd_status", json!({}));
+    assert_eq!(status["structuredContent"]["result"]["current_phase"], 1, "{status}");
+    client.call("gsd_execute_phase", json!({ "phase": 1 }));
+    let executed = client.call("attach", json!({ "run": "gsd-execute-phase-1" }));
+    assert_eq!(executed["structuredContent"]["result"], "Both plans are executed.", "{executed}");
+    let again = client.call("gsd_plan_phase", json!({ "phase": "1" }));
+    assert_eq!(again["structuredContent"]["result"], "Phase 1 is already planned: 2 plans.", "{again}");
+    let unknown = client.call("gsd_execute_phase", json!({ "phase": 9 }));
+    assert_eq!(unknown["isError"], true, "{unknown}");
+    let idea = client.call("gsd_new_project", json!({ "idea": "/etc/hostname" }));
+    assert!(
+        idea["content"][1]["text"].as_str().is_some_and(|text| text.contains("is already a project")),
+        "{idea}"
+    );
+    client.close();
+}
+
+#[test]
+fn a_workflow_is_a_tool_if_every_mode_is_allowed() {
+    let stage = Stage::new();
+    let server = Server::start(WORK);
+    let mut client = Client::start(&stage, &server, &["--max-permission-mode", "bypassPermissions"]);
+    let workflow =
+        json!({ "file": "ralph", "set": ["task=write the file", "check=test -e hello.txt"], "name": "w" });
+    client.call("loop", workflow);
+    let attached = client.call("attach", json!({ "run": "w" }));
+    assert_eq!(attached["structuredContent"]["workflow"]["outcome"], "done", "{attached}");
+    for tool in ["show", "why"] {
+        assert_eq!(client.call(tool, json!({ "run": "w" }))["isError"], false, "{tool}");
+    }
+    client.close();
+
+    // Its runs have rights of their own, which a server with a lower ceiling does not extend.
+    let mut limited = Client::start(&stage, &server, &[]);
+    let refused = limited.call("resume", json!({ "run": "w" }));
+    assert!(
+        refused["content"][0]["text"].as_str().is_some_and(|text| text.contains("of their own")),
+        "{refused}"
+    );
+    limited.close();
+}
+
+#[test]
+fn survives_a_client_that_sends_garbage() {
+    let stage = Stage::new();
+    let server = Server::start(WORK);
+    let mut client = Client::start(&stage, &server, &[]);
+    client.write("garbage\n\n{\"jsonrpc\":\"2.0\"}\n[1]\n");
+    for (tool, arguments) in [
+        ("run", json!({})),
+        ("run", json!({ "prompt": 1 })),
+        ("show", json!({ "run": "nope" })),
+        ("cancel", json!({})),
+    ] {
+        let result = client.call(tool, arguments);
+        assert_eq!(result["isError"], true, "{result}");
+    }
+    let error = client.request_error("tools/call", json!({ "name": 7 }));
+    assert!(error["code"].is_i64(), "{error}");
+    assert_eq!(client.call("status", json!({}))["isError"], false);
+    assert!(stage.runs().is_empty());
+    client.close();
+
+    // A person who starts the server by hand learns what it is for.
+    let by_hand = stage.longhaul(["mcp"]).stdin("hello\n").output();
+    assert_eq!((by_hand.code, by_hand.stdout.as_str()), (0, ""));
+    let not_a_handshake = "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n";
+    let refused = stage.longhaul(["mcp"]).stdin(not_a_handshake).output();
+    assert_eq!(refused.code, 2);
+    assert!(refused.stderr.contains("longhaul mcp install"), "{}", refused.stderr);
+}
+
+#[test]
+fn install_writes_a_configuration_that_clients_read() {
+    let stage = Stage::new();
+    for (client, file, key) in [
+        ("claude-code", ".mcp.json", "mcpServers"),
+        ("gemini", ".gemini/settings.json", "mcpServers"),
+        ("cursor", ".cursor/mcp.json", "mcpServers"),
+        ("vscode", ".vscode/mcp.json", "servers"),
+    ] {
+        let install = |more: &[&str]| {
+            let words = ["mcp", "install", "--client", client, "--max-budget", "2"];
+            stage.longhaul(words).args(more).in_dir(&stage.work()).output()
+        };
+        let printed: Value = serde_json::from_str(&install(&["--json"]).stdout).expect("it is JSON");
+        let content = printed["content"].as_str().expect("it is a text");
+        let printed: Value = serde_json::from_str(content).expect("it is JSON");
+        assert!(!stage.work().join(file).exists());
+        assert!(install(&["--write"]).stdout.starts_with("installed: "));
+        assert!(install(&["--write"]).stdout.starts_with("nothing to change: "));
+        let written = fs::read_to_string(stage.work().join(file)).expect("it was written");
+        assert_eq!(serde_json::from_str::<Value>(&written).expect("it is JSON"), printed);
+        let server = &printed[key]["longhaul"];
+        assert_eq!(server["command"], LONGHAUL);
+        assert_eq!(server["args"], json!(["mcp", "--max-permission-mode=acceptEdits", "--max-budget=2"]));
+        assert_eq!(server["env"]["LONGHAUL_HOME"], stage.home().to_string_lossy().as_ref());
+    }
+    let codex = stage.longhaul(["mcp", "install", "--client", "codex", "--write"]).output();
+    assert!(codex.stdout.starts_with("installed: "), "{}", codex.stderr);
+    let written = fs::read_to_string(stage.user_home().join(".codex/config.toml")).expect("it was written");
+    let table: toml::Table = toml::from_str(&written).expect("it is TOML");
+    assert_eq!(table["mcp_servers"]["longhaul"]["command"].as_str(), Some(LONGHAUL));
+}
+
+#[test]
+fn the_real_agent_starts_a_run_through_the_tools() {
+    let Some(claude) = claude_code("mcp") else { return };
+    let stage = Stage::new();
+    // The outer agent calls the tools, and the inner one does the work. One API serves both.
+    let server = Server::start(
+        "
+I start a run.
+! call = { name = 'mcp__longhaul__run', input = { prompt = 'INNER: write the file', detached = false } }
+I look at it.
+! call = { name = 'mcp__longhaul__status', input = {} }
+The run is done.
+? INNER
+I write the file.
+$ echo hello > hello.txt
+All done: hello.txt says hello.
+",
+    );
+    let install = [
+        "mcp",
+        "install",
+        "--client",
+        "claude-code",
+        "--max-permission-mode",
+        "bypassPermissions",
+        "--write",
+    ];
+    stage.longhaul(install).in_dir(&stage.work()).output();
+    let outer = stage
+        .program(&claude.to_string_lossy())
+        .args(["-p", "--output-format", "stream-json", "--verbose", "--permission-mode", "bypassPermissions"])
+        .args(["--mcp-config", ".mcp.json"])
+        .env("LONGHAUL_AGENT_PATH", &claude)
+        .env("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1")
+        .in_dir(&stage.work())
+        .stdin("start a run")
+        .against(&server)
+        .output();
+    let runs = stage.runs();
+    assert_eq!(runs.len(), 1, "{}\n{}", outer.stdout, outer.stderr);
+    let status = runs[0].status().expect("a run has a status");
+    assert_eq!(status.returncode, Some(0), "{}", outer.stdout);
+    assert_eq!(fs::read_to_string(stage.work().join("hello.txt")).expect("the run wrote it"), "hello\n");
+    assert!(outer.stdout.contains("The run is done."), "{}", outer.stdout);
+}
+
+impl Stage {
+    /// Waits until a run has started an attempt.
+    fn wait_for_run(&self) {
+        let has_attempt =
+            || self.runs().first().is_some_and(|run| !run.attempts().unwrap_or_default().is_empty());
+        wait_until("a run starts", has_attempt);
+    }
+}
