@@ -39,8 +39,16 @@ pub struct CeilingArgs {
     )]
     pub max_permission_mode: ModeCeiling,
     /// Highest budget of a run in dollars, and the budget of a run that names none [default: none]
-    #[arg(long, value_name = "USD", value_parser = dollars, help_heading = "Ceilings")]
+    #[arg(long, value_name = "USD", value_parser = budget, help_heading = "Ceilings")]
     pub max_budget: Option<Usd>,
+}
+
+fn budget(text: &str) -> Result<Usd, String> {
+    // As a limit, 0 is unlimited.
+    dollars(text).and_then(|budget| match budget {
+        Usd::ZERO => Err("expected an amount above 0; leave the flag out for no ceiling".to_owned()),
+        budget => Ok(budget),
+    })
 }
 
 /// A permission mode of Claude Code. Each allows what the ones before it allow.

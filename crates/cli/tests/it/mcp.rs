@@ -141,11 +141,13 @@ fn a_call_never_exceeds_the_ceilings() {
     assert!(
         error("resume", json!({ "run": powerful, "prompt": "x" })).contains("`bypassPermissions` is above")
     );
+    assert!(error("run", json!({ "prompt": "x", "key": powerful, "retry": true })).contains("is above"));
     let cheaper = json!({ "run": powerful, "prompt": "x", "permission_mode": "plan", "add_budget": 3 });
     assert!(error("resume", cheaper).contains("--max-budget"));
     for tool in ["show", "why", "logs", "diff", "resume", "recover", "attach", "cancel"] {
         assert!(error(tool, json!({ "run": elsewhere })).contains("is outside of"), "{tool}");
     }
+    assert!(error("run", json!({ "prompt": "x", "key": elsewhere })).contains("is outside of"));
     assert!(error("loop", json!({ "file": "ralph" })).contains("there is no tool `loop`"));
     assert_eq!(stage.runs().len(), 2);
 

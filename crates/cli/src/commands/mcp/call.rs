@@ -24,12 +24,14 @@ pub struct Finished {
 }
 
 /// Runs this program to its end, or until the client cancels the request: then a command that drives a run is
-/// interrupted as by Ctrl-C, and the call returns `None`.
+/// interrupted as by Ctrl-C, and the call returns `None`. With `ends_with_client`, the command does not outlive a client
+/// that disconnects.
 pub async fn run(
     invocation: Invocation,
+    ends_with_client: bool,
     context: &RequestContext<RoleServer>,
 ) -> io::Result<Option<Finished>> {
-    let mut child = start(&invocation)?;
+    let mut child = start(&invocation, ends_with_client)?;
     let mut progress = Progress {
         peer: context.peer.clone(),
         token: context.meta.get_progress_token(),
@@ -46,7 +48,7 @@ pub async fn run(
 }
 
 /// Starts this program in a process group of its own: the signals of a terminal are for the client.
-fn start(invocation: &Invocation) -> io::Result<Child> {
+fn start(invocation: &Invocation, ends_with_client: bool) -> io::Result<Child> {
     let stdin = if invocation.stdin.is_some() { Stdio::piped() } else { Stdio::null() };
     Command::new(env::current_exe()?)
         .args(&invocation.words)
@@ -54,6 +56,7 @@ fn start(invocation: &Invocation) -> io::Result<Child> {
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .process_group(0)
+        .kill_on_drop(ends_with_client)
         .spawn()
 }
 

@@ -12,12 +12,13 @@ use crate::failure::Failure;
 use crate::open_home::{self, RunOrWorkflow};
 use crate::prompt_arg;
 use clap::ValueEnum;
-use longhaul_core::{RunSpec, Usd, parse_dollars};
+use longhaul_core::{RunId, RunSpec, Usd, parse_dollars};
 use rmcp::model::JsonObject;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
 const PERMISSION_MODE: &str = "permission_mode";
+const KEY: &str = "key";
 const BUDGET: &str = "budget";
 const ADD_BUDGET: &str = "add_budget";
 
@@ -141,6 +142,14 @@ impl Ceilings {
                 planned = Some(self.planned(&target)?);
             }
         }
+        // The same key continues an earlier run, with the rights of that run.
+        let key = arguments.get(KEY).and_then(Value::as_str).map(RunId::from);
+        if let Some(key) = key.filter(|_| has(KEY))
+            && open_home::locate()?.run_with_id(&key)?.is_some()
+        {
+            let earlier = self.planned(&self.find(key.as_str())?)?;
+            self.require_mode(earlier.mode.as_deref().unwrap_or(self.mode.as_str()))?;
+        }
         let planned = planned.unwrap_or_default();
         if has(PERMISSION_MODE) && !planned.is_workflow {
             self.apply_mode(planned.mode.as_deref(), arguments)?;
@@ -187,6 +196,13 @@ impl Ceilings {
         let Some(mode) = requested.map_or(Some(planned.unwrap_or(self.mode.as_str())), Value::as_str) else {
             return Ok(());
         };
+        self.require_mode(mode)?;
+        let mode = mode.to_owned();
+        arguments.insert(PERMISSION_MODE.to_owned(), mode.into());
+        Ok(())
+    }
+
+    fn require_mode(&self, mode: &str) -> Result<(), Failure> {
         let is_below = ModeCeiling::from_str(mode, false).is_ok_and(|rank| rank <= self.mode);
         if !is_below && !self.permits_everything() {
             let ceiling = self.mode.as_str();
@@ -195,8 +211,6 @@ impl Ceilings {
             let hint = "the person who installed this server raises it with --max-permission-mode";
             return Err(Failure::usage(error, hint));
         }
-        let mode = mode.to_owned();
-        arguments.insert(PERMISSION_MODE.to_owned(), mode.into());
         Ok(())
     }
 

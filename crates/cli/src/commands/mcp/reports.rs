@@ -67,7 +67,7 @@ pub async fn read(
 ) -> Result<ReadResourceResult, ErrorData> {
     let target = find(ceilings, uri)?;
     let words = ["report", &target.selector, "--format=text", "--output=-"].map(str::to_owned).to_vec();
-    let finished = call::run(Invocation { words, stdin: None }, context).await;
+    let finished = call::run(Invocation { words, stdin: None }, true, context).await;
     match finished {
         Ok(Some(finished)) if finished.is_success => {
             let text = shorten_text(&finished.stdout, false).unwrap_or(&finished.stdout);

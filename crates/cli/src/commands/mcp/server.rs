@@ -8,6 +8,7 @@ use super::shorten::{BYTES_MAX, shorten_json, shorten_text};
 use super::tools::{DETACHED, Effect, ServedTool, served};
 use crate::args::Cli;
 use crate::failure::Failure;
+use crate::next_commands::quoted;
 use clap::CommandFactory;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation, JsonObject,
@@ -59,8 +60,9 @@ impl Server {
             Ok(invocation) => invocation,
             Err(failure) => return error(&failure),
         };
-        let command = invocation.words.join(" ");
-        match call::run(invocation, context).await {
+        let command = invocation.words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ");
+        let ends_with_client = matches!(tool.definition.effect, Effect::Inspects | Effect::Follows);
+        match call::run(invocation, ends_with_client, context).await {
             Ok(Some(finished)) => result(tool, &command, &finished),
             // The client does not read the answer to a cancelled request.
             Ok(None) => error("cancelled"),
