@@ -2,9 +2,12 @@
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a developer's tool prints to its user")]
 
 mod api;
+mod archive;
 mod archon_labels;
 mod bench;
+mod commit_time;
 mod decode;
+mod dist;
 mod faults;
 mod gsd_labels;
 mod journal;
@@ -12,6 +15,8 @@ mod labels;
 mod limits;
 mod machine;
 mod mutants;
+mod packages;
+mod platform;
 mod process;
 mod processes;
 mod programs;
@@ -62,6 +67,11 @@ enum Command {
         /// Test only mutants whose names start with this; no table is written
         name: Option<String>,
     },
+    /// Build the package of a language, and test it in an empty environment
+    #[command(subcommand)]
+    Packages(packages::Package),
+    /// Build the program for every platform, and pack it for npm, for pip and by hand
+    Dist(dist::DistOptions),
     /// Reject words that are not plain English
     Words,
     /// Compare labeled `.archon` trees with the stage and the objectives that Longhaul reads
@@ -83,6 +93,8 @@ fn main() -> ExitCode {
         Command::Limits => limits::limits(root),
         Command::Sim { args } => sim::run(root, &args),
         Command::Mutants { name } => mutants::run(root, name.as_deref()),
+        Command::Packages(package) => packages::packages(root, &package),
+        Command::Dist(options) => dist::dist(root, &options),
         Command::Words => words::words(root),
         Command::ArchonLabels(options) => archon_labels::archon_labels(&options),
         Command::GsdLabels(options) => gsd_labels::gsd_labels(&options),

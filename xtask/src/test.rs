@@ -5,6 +5,8 @@
 
 mod skipped;
 
+pub use skipped::note_skipped;
+
 use crate::programs::cargo;
 use crate::real_agent;
 use std::path::Path;
@@ -13,6 +15,9 @@ use std::{env, io};
 /// Numbers of seeds that every test run simulates.
 const SIM_RUNS: &str = "500000";
 const SIM_WORKFLOWS: &str = "100000";
+
+/// Directory for packages of programs that are not optimized.
+const PACKAGES: &str = "target/dist-cross";
 
 /// Commands of cargo before the tests, one after another.
 const CHECKS: &[&[&str]] = &[
@@ -36,6 +41,21 @@ const CHECKS: &[&[&str]] = &[
         "--workflows",
         SIM_WORKFLOWS,
     ],
+    // One build for each platform, which the tests of all packages share.
+    &[
+        "run",
+        "--quiet",
+        "--package",
+        "xtask",
+        "--",
+        "dist",
+        "--profile",
+        "cross",
+        "--check",
+        "--out",
+        PACKAGES,
+    ],
+    &["run", "--quiet", "--package", "xtask", "--", "packages", "npm", "--dist", PACKAGES],
 ];
 
 /// The test command. `--all-targets` would build the examples as tests, but tests start one of them.
@@ -44,7 +64,7 @@ const TESTS: &[&str] = &["test", "--workspace", "--no-fail-fast"];
 /// Runs every check, and reports failures and skipped tests at the end.
 pub fn test(root: &Path, deny_skipped: bool) -> io::Result<()> {
     let notes = tempfile::NamedTempFile::new()?;
-    let mut environment = vec![("LONGHAUL_TEST_SKIPPED", notes.path().to_owned())];
+    let mut environment = vec![(skipped::NOTES_VARIABLE, notes.path().to_owned())];
     let mut failed = Vec::new();
     match real_agent::locate(root) {
         Ok(claude) => {

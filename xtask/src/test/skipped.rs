@@ -2,13 +2,15 @@
 //! the file that `LONGHAUL_TEST_SKIPPED` names (`crates/cli/tests/it/skipped.rs`); this module reads and
 //! prints them.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write;
+use std::fmt::Write as _;
+use std::fs::OpenOptions;
+use std::io::Write;
 use std::path::Path;
-use std::{fs, io};
+use std::{env, fs, io};
 
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
 pub struct SkippedTest {
     /// Description of the skipped part.
     pub description: String,
@@ -16,6 +18,25 @@ pub struct SkippedTest {
     pub reason: String,
     /// How to provide it.
     pub remedy: String,
+}
+
+/// Names the file that collects the notes.
+pub const NOTES_VARIABLE: &str = "LONGHAUL_TEST_SKIPPED";
+
+/// Adds a note on a test of another command, which `cargo xtask test` starts.
+///
+/// # Errors
+/// Returns an error if no file collects notes in CI, because the skipped test would look like a passed one.
+pub fn note_skipped(description: &str, reason: &str, remedy: &str) -> io::Result<()> {
+    println!("skipped: {description}; {reason}; {remedy}");
+    let Some(file) = env::var_os(NOTES_VARIABLE) else {
+        let is_seen = env::var_os("CI").is_none();
+        let error = || io::Error::other(format!("{description} was skipped: {reason}; {remedy}"));
+        return is_seen.then_some(()).ok_or_else(error);
+    };
+    let [description, reason, remedy] = [description, reason, remedy].map(str::to_owned);
+    let note = serde_json::to_string(&SkippedTest { description, reason, remedy })? + "\n";
+    OpenOptions::new().append(true).open(file)?.write_all(note.as_bytes())
 }
 
 /// Reads the notes in this file, without duplicates.

@@ -4,9 +4,9 @@ use super::keys::Keys;
 use clap::Command;
 use longhaul_agent::did_you_mean;
 
-/// Longhaul's variables that are not keys: the home, the profile, the pager, and those that a run sets for
-/// its agent.
-const OTHER_VARIABLES: [&str; 9] = [
+/// Longhaul's variables that are not keys: the home, the profile, the pager, those that a run sets for its
+/// agent, and the program that the packages for other languages start.
+const OTHER_VARIABLES: [&str; 10] = [
     "LONGHAUL_HOME",
     "LONGHAUL_PROFILE",
     "LONGHAUL_PAGER",
@@ -16,6 +16,7 @@ const OTHER_VARIABLES: [&str; 9] = [
     "LONGHAUL_CHECK",
     "LONGHAUL_JUDGE",
     "LONGHAUL_DIAGNOSTIC",
+    "LONGHAUL_BIN",
 ];
 
 /// Prefixes of variables for tests, drills and benchmarks.

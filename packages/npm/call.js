@@ -1,0 +1,95 @@
+// Starts the program for one call, and reads its JSON and its errors. Never decides anything about a run.
+import { spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import { LonghaulError } from './error.js';
+import { findProgram } from './program.js';
+
+// Errors are short; only the end of a long stderr can contain one.
+const STDERR_CHARS_MAX = 64 * 1024;
+
+/** Options of a call that are no flags of the program. */
+const OWN_OPTIONS = ['agentArgs', 'env', 'prompt', 'run', 'signal'];
+
+/** Converts options to flags: `{ maxTurns: 3 }` is `--max-turns=3`. The program checks names and values. */
+export function toFlags(options) {
+  if (typeof options !== 'object' || options === null || Array.isArray(options)) {
+    throw new TypeError('the options are not an object');
+  }
+  const flags = [];
+  for (const [key, value] of Object.entries(options)) {
+    if (OWN_OPTIONS.includes(key) || value === undefined || value === false) {
+      continue;
+    }
+    if (!/^[a-z][a-zA-Z0-9]*$/.test(key)) {
+      throw new TypeError(`no option has the name ${JSON.stringify(key)}; names are like maxTurns`);
+    }
+    const flag = `--${key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+    for (const item of Array.isArray(value) ? value : [value]) {
+      if (item !== true && typeof item !== 'string' && typeof item !== 'number') {
+        throw new TypeError(`the option ${key} is neither a boolean, a number, a string nor a list of these`);
+      }
+      flags.push(item === true ? flag : `${flag}=${item}`);
+    }
+  }
+  return flags;
+}
+
+/** Throws unless the value is a text, which a caller without types may have missed. */
+export function expectText(name, value) {
+  if (typeof value !== 'string' || value === '') {
+    throw new TypeError(`${name} is not a text`);
+  }
+  return value;
+}
+
+/** Returns the arguments that the options add to the end of a command line. */
+export function agentArgs({ agentArgs: list = [] }) {
+  if (!Array.isArray(list)) {
+    throw new TypeError('the option agentArgs is not a list');
+  }
+  return list.length === 0 ? [] : ['--', ...list.map((argument) => expectText('an argument of the agent', argument))];
+}
+
+/**
+ * Starts the program. Passes each line of its stdout to `onLine`, and resolves with its exit code and the error that it
+ * printed.
+ */
+export async function call(args, { env = process.env, signal }, stdin, onLine) {
+  signal?.throwIfAborted();
+  const program = findProgram(env);
+  const child = spawn(program, args, { env, stdio: ['pipe', 'pipe', 'pipe'] });
+  const interrupt = () => child.kill('SIGINT');
+  signal?.addEventListener('abort', interrupt);
+  try {
+    return await new Promise((resolve, reject) => {
+      let stderr = '';
+      child.stderr.setEncoding('utf8');
+      child.stderr.on('data', (text) => (stderr = (stderr + text).slice(-STDERR_CHARS_MAX)));
+      createInterface({ input: child.stdout, crlfDelay: Infinity }).on('line', onLine);
+      // A program that exits early closes its stdin. Its exit code and its error say why.
+      child.stdin.on('error', () => {});
+      child.stdin.end(stdin ?? '');
+      child.on('error', (error) => {
+        const hint = 'install the package again, or set LONGHAUL_BIN to the program';
+        reject(new LonghaulError(`cannot start ${program}: ${error.message}`, { hint }));
+      });
+      child.on('close', (code, signalName) => resolve({ code, signalName, stderr }));
+    });
+  } finally {
+    signal?.removeEventListener('abort', interrupt);
+  }
+}
+
+/** Returns the error that the program printed: `error:`, and what to do after `hint:`. */
+export function printedError({ code, signalName, stderr }) {
+  const text = /^error: ([^]*)/m.exec(stderr)?.[1];
+  if (text === undefined) {
+    const end = signalName ? `was ended by ${signalName}` : `exited with ${code}`;
+    return new LonghaulError(`longhaul ${end} without a result`, {
+      hint: '`longhaul status` lists unfinished runs, and `longhaul recover` continues them',
+      exitCode: code,
+    });
+  }
+  const hint = /^ *(?:hint|tip): (.*)/m.exec(text)?.[1] ?? null;
+  return new LonghaulError(text.split(/\n *(?:hint|tip): |\n\n/)[0].trim(), { hint, exitCode: code });
+}

@@ -1,0 +1,91 @@
+import type { CallOptions, CancelOptions, CostOptions, RecoverOptions, ResumeOptions, RunOptions } from './options.js';
+import type { Cost } from './types/cost.js';
+import type { DryRun } from './types/run-dry-run.js';
+import type { Envelope } from './types/run.js';
+import type { LoopResult } from './types/loop.js';
+import type { Decision } from './types/stream-json.js';
+import type { DetachedOutput } from './types/run-detached.js';
+import type { RunResult } from './types/stream-result.js';
+import type { Show } from './types/show.js';
+import type { ShowWorkflow } from './types/show-workflow.js';
+import type { Status } from './types/status.js';
+import type { Why } from './types/why.js';
+import type { WhyWorkflow } from './types/why-workflow.js';
+
+export type * from './options.js';
+export type {
+  Cost,
+  Decision,
+  DetachedOutput,
+  DryRun,
+  Envelope,
+  LoopResult,
+  RunResult,
+  Show,
+  ShowWorkflow,
+  Status,
+  Why,
+  WhyWorkflow,
+};
+
+/** An event of the agent, unchanged. The agent defines its keys, and may print other types. */
+export interface AgentEvent {
+  type: 'system' | 'assistant' | 'user' | 'stream_event' | 'rate_limit_event' | 'attempt_result';
+  [key: string]: unknown;
+}
+
+/** A line of `--output-format stream-json`: a decision of Longhaul, an event of the agent, or the result. */
+export type RunEvent = Decision | AgentEvent | RunResult;
+
+/**
+ * A started run: an iterable of its events, and a promise of its result.
+ *
+ * - The run starts at once, whether or not its events are read.
+ * - The events can be read once, and the first loop gets all of them. Start it before you await the result: a promise
+ *   that is awaited first drops the events.
+ * - Leaving the loop early does not stop the run. `AbortSignal` and `cancel()` do.
+ * - The result is the last event. An outcome other than `done` is a result, not an error: see `result.run.outcome`.
+ * - If the call has no result, the loop and the promise throw a `LonghaulError`.
+ */
+export interface Run<Result = RunResult> extends Promise<Result>, AsyncIterable<RunEvent> {}
+
+/** Runs a task to completion: `longhaul run`. The prompt reaches the program over stdin. */
+export function run(prompt: string, options: RunOptions & { detach: true }): Promise<DetachedOutput>;
+export function run(prompt: string, options: RunOptions & { dryRun: true }): Promise<DryRun>;
+export function run(prompt: string, options?: RunOptions): Run;
+
+/** Continues a finished run in its session: `longhaul resume`. For a workflow, name its type: `resume<LoopResult>()`. */
+export function resume(run: string, options: ResumeOptions & { detach: true }): Promise<DetachedOutput>;
+export function resume<Result extends RunResult | LoopResult = RunResult>(
+  run: string,
+  options?: ResumeOptions,
+): Run<Result>;
+
+/** Takes over runs whose supervisor died: `longhaul recover`. Returns the result of each. */
+export function recover<Result extends RunResult | LoopResult = RunResult>(options?: RecoverOptions): Run<Result[]>;
+
+/** Stops a run and everything that it started: `longhaul cancel`. A finished run is an error. */
+export function cancel<Result extends Envelope | LoopResult = Envelope>(
+  run: string,
+  options?: CancelOptions,
+): Promise<Result>;
+
+/** Returns the unfinished runs and workflows: `longhaul status`. */
+export function status(options?: CallOptions): Promise<Status>;
+
+/** Returns one run and its attempts: `longhaul show`. Default: the latest run. */
+export function show<Result extends Show | ShowWorkflow = Show>(run?: string, options?: CallOptions): Promise<Result>;
+
+/** Explains what happened and what to do next: `longhaul why`. Default: the latest run. */
+export function why<Result extends Why | WhyWorkflow = Why>(run?: string, options?: CallOptions): Promise<Result>;
+
+/** Returns the spending: `longhaul cost`. */
+export function cost(options?: CostOptions): Promise<Cost>;
+
+/** A call without a result: wrong usage, an unexpected error, or a missing program. */
+export class LonghaulError extends Error {
+  /** What to do next, if the program says so. */
+  hint: string | null;
+  /** Exit code of the program: 2 for wrong usage. `null` if the program did not start or was ended by a signal. */
+  exitCode: number | null;
+}

@@ -1,0 +1,91 @@
+// The API of Longhaul for JavaScript: one function for each command. `index.d.ts` documents it.
+import { agentArgs, call, expectText, printedError, toFlags } from './call.js';
+import { LonghaulError } from './error.js';
+import { RunCall } from './run-call.js';
+
+export { LonghaulError };
+
+const STREAM = ['--quiet', '--output-format=stream-json'];
+const JSON_OUTPUT = ['--quiet', '--json'];
+const lastOf = (results) => results.at(-1);
+
+export function run(prompt, options = {}) {
+  const prepare = () => {
+    const stdin = expectText('the prompt', prompt);
+    const args = (format) => ['run', ...format, ...toFlags(options), '-', ...agentArgs(options)];
+    return { args, options, stdin };
+  };
+  return drive(prepare, options);
+}
+
+export function resume(run, options = {}) {
+  const prepare = () => {
+    const stdin = options?.prompt === undefined ? undefined : expectText('the prompt', options.prompt);
+    const target = ['--', expectText('the run', run), ...(stdin === undefined ? [] : ['-'])];
+    const args = (format) => ['resume', ...format, ...toFlags(options), ...target];
+    return { args, options, stdin };
+  };
+  return drive(prepare, options);
+}
+
+export function recover(options = {}) {
+  const prepare = () => {
+    const flags = toFlags(options);
+    const target = options.run === undefined ? [] : ['--', expectText('the run', options.run)];
+    return { args: ['recover', ...STREAM, ...flags, ...target], options };
+  };
+  return new RunCall(prepare, (results) => results);
+}
+
+export function cancel(run, options = {}) {
+  return ask('cancel', run, options);
+}
+
+export function status(options = {}) {
+  return ask('status', undefined, options);
+}
+
+export function show(run = '@', options = {}) {
+  return ask('show', run, options);
+}
+
+export function why(run = '@', options = {}) {
+  return ask('why', run, options);
+}
+
+export function cost(options = {}) {
+  return ask('cost', undefined, options);
+}
+
+/** Starts a command that streams the events of a run, unless it prints one object and returns. */
+function drive(prepare, options) {
+  if (options?.detach === true || options?.dryRun === true) {
+    return print(() => {
+      const { args, ...rest } = prepare();
+      return { args: args(JSON_OUTPUT), ...rest };
+    });
+  }
+  return new RunCall(() => {
+    const { args, ...rest } = prepare();
+    return { args: args(STREAM), ...rest };
+  }, lastOf);
+}
+
+/** Starts a command that prints one object about a run, or about all. */
+function ask(command, run, options) {
+  return print(() => {
+    const flags = toFlags(options);
+    const target = run === undefined ? [] : ['--', expectText('the run', run)];
+    return { args: [command, ...JSON_OUTPUT, ...flags, ...target], options };
+  });
+}
+
+async function print(prepare) {
+  const { args, options, stdin } = prepare();
+  const lines = [];
+  const end = await call(args, options, stdin, (line) => lines.push(line));
+  if (end.code !== 0) {
+    throw printedError(end);
+  }
+  return JSON.parse(lines.join('\n'));
+}

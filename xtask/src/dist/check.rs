@@ -1,0 +1,90 @@
+//! Checks of the built programs: Linux programs run in an empty environment, another machine's in an emulator. The
+//! macOS program cannot run here, so its file is inspected.
+
+use super::macho::MachO;
+use crate::platform::{LinuxRunner, Platform};
+use crate::test::note_skipped;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::{fs, io};
+
+/// A stand-in for an agent: opens a session, waits for its prompt and reports success. A shell runs on this machine
+/// even if the supervisor is emulated.
+const AGENT: &str = r#"#!/bin/sh
+echo '{"type":"system","subtype":"init","session_id":"6b5f9a1c-0d2e-4c53-9b1a-1f6f4f4a2c11"}'
+read -r prompt
+echo '{"type":"result","subtype":"success","is_error":false,"terminal_reason":"completed","stop_reason":"end_turn","result":"Done.","total_cost_usd":0.25,"session_id":"6b5f9a1c-0d2e-4c53-9b1a-1f6f4f4a2c11"}'
+"#;
+
+pub fn check(platform: Platform, program: &Path) -> io::Result<()> {
+    let Some(runner) = platform.linux_runner() else {
+        let image = fs::read(program)?;
+        let found = MachO::parse(&image).and_then(|image| image.check()).map_err(io::Error::other)?;
+        println!("{}: {found}", platform.triple);
+        return Ok(());
+    };
+    if let LinuxRunner::Emulator(emulator) = runner
+        && Command::new(emulator).arg("--version").output().is_err()
+    {
+        let description = format!("the program for {}", platform.triple);
+        let reason = format!("{emulator} is missing");
+        return note_skipped(&description, &reason, "install qemu-user (Debian: qemu-user)");
+    }
+    let stage = Stage { dir: tempfile::tempdir()?, runner, program };
+    stage.succeed(&["--version"], "longhaul ")?;
+    stage.succeed(&["simulate", "--runs", "20"], "")?;
+    let agent = stage.dir.path().join("agent");
+    fs::write(&agent, AGENT)?;
+    fs::set_permissions(&agent, fs::Permissions::from_mode(0o700))?;
+    let agent = agent.to_string_lossy();
+    stage.succeed(&["run", "a task", "--agent-path", &agent], "\"outcome\": \"done\"")?;
+    stage.succeed(&["why"], "done")?;
+    // The scripted agent is the program itself, which an emulated process cannot start.
+    if matches!(stage.runner, LinuxRunner::Native) {
+        stage.succeed(&["drill"], "verdict             pass")?;
+    }
+    println!("{}: runs in an empty environment", platform.triple);
+    Ok(())
+}
+
+/// An empty environment: no variables of the user, and an empty home.
+struct Stage<'a> {
+    dir: tempfile::TempDir,
+    runner: LinuxRunner,
+    program: &'a Path,
+}
+
+impl Stage<'_> {
+    /// Runs the program. Returns an error unless it exits with 0 and prints this text.
+    fn succeed(&self, args: &[&str], text: &str) -> io::Result<()> {
+        let output = self.output(args)?;
+        let (stdout, stderr) =
+            (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        if output.status.success() && stdout.contains(text) {
+            return Ok(());
+        }
+        let program = self.program.display();
+        let error = format!("{program} {args:?}: {}, expected {text:?}\n{stdout}{stderr}", output.status);
+        Err(io::Error::other(error))
+    }
+
+    fn output(&self, args: &[&str]) -> io::Result<Output> {
+        let mut command = match self.runner {
+            LinuxRunner::Native => Command::new(self.program),
+            LinuxRunner::Emulator(emulator) => {
+                let mut command = Command::new(emulator);
+                command.arg(self.program);
+                command
+            }
+        };
+        let dir = self.dir.path();
+        command
+            .env_clear()
+            .env("PATH", "/usr/local/bin:/usr/bin:/bin")
+            .env("HOME", dir)
+            .env("TMPDIR", dir)
+            .env("IS_SANDBOX", "1");
+        command.args(args).current_dir(dir).stdin(Stdio::null()).output()
+    }
+}

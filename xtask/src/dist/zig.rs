@@ -1,0 +1,139 @@
+//! Cross builds with zig as compiler and linker for C, installed below `target` in pinned versions.
+
+use super::program;
+use crate::commit_time::SOURCE_DATE_EPOCH;
+use crate::platform::Platform;
+use crate::programs::{cargo, succeed};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::{env, fs, io};
+
+/// Pinned, because a package must not change with the day on which it is built.
+const REQUIREMENTS: [&str; 3] = ["ziglang==0.15.2", "cargo-zigbuild==0.24.1", "maturin==1.16.0"];
+
+/// Stub libraries of the frameworks that the program links on macOS. zig has only those of the C library.
+const FRAMEWORKS: &str = "xtask/src/dist/frameworks";
+
+pub struct Zig {
+    root: PathBuf,
+    /// Directory with the programs.
+    bin: PathBuf,
+}
+
+impl Zig {
+    /// Installs zig and its cargo command, unless these versions are installed.
+    pub fn install(root: &Path) -> io::Result<Zig> {
+        let dir = root.join("target/zig");
+        let zig = Zig { root: root.to_owned(), bin: dir.join("bin") };
+        let installed = dir.join("requirements.txt");
+        let requirements = REQUIREMENTS.join("\n") + "\n";
+        if fs::read_to_string(&installed).is_ok_and(|text| text == requirements) {
+            return Ok(zig);
+        }
+        succeed(Command::new("python3").args(["-m", "venv"]).arg(&dir))?;
+        let mut install = Command::new(zig.bin.join("pip"));
+        install.args(["install", "--quiet", "--disable-pip-version-check"]).args(REQUIREMENTS);
+        succeed(&mut install)?;
+        fs::write(installed, requirements)?;
+        Ok(zig)
+    }
+
+    /// Builds the program for a platform and returns its path.
+    pub fn build(&self, platform: Platform, profile: &str, time: u64) -> io::Result<PathBuf> {
+        succeed(Command::new("rustup").args(["target", "add", platform.triple]).current_dir(&self.root))?;
+        let mut command = cargo();
+        command.args(["zigbuild", "--locked", "--package", "longhaul-cli", "--bin", "longhaul"]).args([
+            "--profile",
+            profile,
+            "--target",
+            platform.triple,
+        ]);
+        succeed(self.reproducible(&mut command, platform, time)?.current_dir(&self.root))?;
+        Ok(program(&self.root, platform, profile))
+    }
+
+    /// Builds a wheel with the program of each platform.
+    pub fn wheels(
+        &self,
+        programs: &[(Platform, PathBuf)],
+        profile: &str,
+        out: &Path,
+        time: u64,
+    ) -> io::Result<Vec<PathBuf>> {
+        let source = self.root.join("packages/python");
+        if !source.is_dir() {
+            println!("no wheel: packages/python does not exist");
+            return Ok(Vec::new());
+        }
+        for (platform, _) in programs {
+            let mut command = Command::new(self.bin.join("maturin"));
+            command
+                .args([
+                    "build",
+                    "--locked",
+                    "--zig",
+                    "--profile",
+                    profile,
+                    "--target",
+                    platform.triple,
+                    "--out",
+                ])
+                .arg(out);
+            succeed(self.reproducible(&mut command, *platform, time)?.current_dir(&source))?;
+        }
+        let is_wheel = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "whl");
+        let paths = fs::read_dir(out)?.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<_>>>()?;
+        Ok(paths.into_iter().filter(is_wheel).collect())
+    }
+
+    /// Sets the environment in which a build depends only on the sources, not on the machine and the time.
+    fn reproducible<'a>(
+        &self,
+        command: &'a mut Command,
+        platform: Platform,
+        time: u64,
+    ) -> io::Result<&'a mut Command> {
+        let cargo_home = cargo_home()?;
+        let remapped = [(self.root.as_path(), "/longhaul"), (cargo_home.as_path(), "/cargo")];
+        let mut rust: Vec<OsString> = Vec::new();
+        let mut c = OsString::from("-g0");
+        for (from, to) in remapped {
+            rust.push("--remap-path-prefix".into());
+            rust.push(pair(from, to));
+            c.push(" -ffile-prefix-map=");
+            c.push(pair(from, to));
+        }
+        if platform.is_macos() {
+            rust.push("-Lframework=".into());
+            if let Some(last) = rust.last_mut() {
+                last.push(self.root.join(FRAMEWORKS));
+            }
+        }
+        let path = env::var_os("PATH").unwrap_or_default();
+        let paths = [self.bin.clone()].into_iter().chain(env::split_paths(&path));
+        let variable = format!("CFLAGS_{}", platform.triple.replace('-', "_"));
+        command
+            .env("PATH", env::join_paths(paths).map_err(io::Error::other)?)
+            .env("CARGO_ENCODED_RUSTFLAGS", rust.join("\u{1f}".as_ref()))
+            .env(variable, c)
+            .env(SOURCE_DATE_EPOCH, time.to_string())
+            // An SDK of this machine would be linked instead of the stubs.
+            .env_remove("SDKROOT");
+        Ok(command)
+    }
+}
+
+/// Returns `FROM=TO`.
+fn pair(from: &Path, to: &str) -> OsString {
+    let mut pair = from.as_os_str().to_owned();
+    pair.push("=");
+    pair.push(to);
+    pair
+}
+
+fn cargo_home() -> io::Result<PathBuf> {
+    let default = || env::home_dir().map(|home| home.join(".cargo"));
+    let home = env::var_os("CARGO_HOME").map(PathBuf::from).or_else(default);
+    home.ok_or_else(|| io::Error::other("no home directory: set CARGO_HOME to the directory of cargo"))
+}

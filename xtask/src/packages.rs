@@ -1,0 +1,20 @@
+//! `cargo xtask packages NAME`: builds the package of a language and tests it in an empty environment.
+
+pub mod npm;
+
+use clap::Subcommand;
+use std::io;
+use std::path::Path;
+
+/// The languages with a package.
+#[derive(Subcommand)]
+pub enum Package {
+    /// Install the npm package from its tarballs, and test its program, its API and its types
+    Npm(npm::NpmOptions),
+}
+
+pub fn packages(root: &Path, package: &Package) -> io::Result<()> {
+    match package {
+        Package::Npm(options) => npm::test(root, options),
+    }
+}

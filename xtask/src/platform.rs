@@ -1,0 +1,78 @@
+//! The platforms that packages exist for.
+
+use std::env;
+
+/// A platform, under the names that each package format has for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Platform {
+    /// Target of the Rust compiler.
+    pub triple: &'static str,
+    /// `process.platform` of Node.
+    pub node_os: &'static str,
+    /// `process.arch` of Node.
+    pub node_cpu: &'static str,
+    /// `std::env::consts::OS` of a machine that runs the program.
+    os: &'static str,
+    /// `std::env::consts::ARCH` of such a machine.
+    arch: &'static str,
+}
+
+pub const PLATFORMS: [Platform; 3] = [
+    Platform {
+        triple: "x86_64-unknown-linux-musl",
+        node_os: "linux",
+        node_cpu: "x64",
+        os: "linux",
+        arch: "x86_64",
+    },
+    Platform {
+        triple: "aarch64-unknown-linux-musl",
+        node_os: "linux",
+        node_cpu: "arm64",
+        os: "linux",
+        arch: "aarch64",
+    },
+    Platform {
+        triple: "aarch64-apple-darwin",
+        node_os: "darwin",
+        node_cpu: "arm64",
+        os: "macos",
+        arch: "aarch64",
+    },
+];
+
+/// How a Linux program runs on this machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LinuxRunner {
+    Native,
+    /// In this program, which translates the instructions of another processor.
+    Emulator(&'static str),
+}
+
+impl Platform {
+    pub fn is_macos(self) -> bool {
+        self.os == "macos"
+    }
+
+    /// Returns how to run the program, or `None` if it is not for Linux.
+    pub fn linux_runner(self) -> Option<LinuxRunner> {
+        if self.is_macos() {
+            return None;
+        }
+        let emulator = if self.arch == "x86_64" { "qemu-x86_64" } else { "qemu-aarch64" };
+        let is_native = Platform::host() == Some(self);
+        Some(if is_native { LinuxRunner::Native } else { LinuxRunner::Emulator(emulator) })
+    }
+
+    /// Returns the platform of this machine, or `None` if no package exists for it.
+    pub fn host() -> Option<Platform> {
+        PLATFORMS
+            .into_iter()
+            .find(|platform| (platform.os, platform.arch) == (env::consts::OS, env::consts::ARCH))
+    }
+
+    /// Name of the npm package with the program, without its scope.
+    pub fn npm_name(self) -> String {
+        format!("{}-{}", self.node_os, self.node_cpu)
+    }
+}
