@@ -9,7 +9,8 @@ const PACKAGES = {
   'linux x64': '@longhaul/linux-x64',
 };
 
-const OWN_BUILD = 'build Longhaul with `cargo install --path crates/cli` in its repository, and set LONGHAUL_BIN to the program';
+const OWN_BUILD =
+  'build Longhaul with `cargo install --path crates/cli` in its repository, and set LONGHAUL_BIN to the program';
 
 /** Returns the path of the program. `LONGHAUL_BIN` overrides the installed one. */
 export function findProgram(env) {

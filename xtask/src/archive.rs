@@ -31,7 +31,7 @@ impl Entry {
 pub fn write_tar_gz(file: &Path, mut entries: Vec<Entry>, mtime: u64) -> io::Result<()> {
     entries.sort_by(|a, b| a.path.cmp(&b.path));
     // The header of gzip contains no time and no file name.
-    let gzip = GzBuilder::new().mtime(0).write(File::create(file)?, Compression::best());
+    let gzip = GzBuilder::new().mtime(0).write(File::create(file)?, Compression::default());
     let mut archive = Builder::new(gzip);
     for entry in entries {
         let mut header = Header::new_ustar();

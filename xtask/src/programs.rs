@@ -53,9 +53,13 @@ pub fn cargo() -> Command {
     Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
 }
 
+/// Returns the directory of cargo's builds.
+pub fn target_dir(root: &Path) -> PathBuf {
+    env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from)
+}
+
 pub fn built(root: &Path, profile: &str, program: &str) -> PathBuf {
-    let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
-    target.join(profile).join(program)
+    target_dir(root).join(profile).join(program)
 }
 
 /// Makes a debug build of `longhaul`, for measurements in which its own speed does not matter.

@@ -72,7 +72,8 @@ const journal = (dir) => readFileSync(join(dir, 'journal.jsonl'), 'utf8');
 
 /** Starts a slow run with this command, and resolves with its process once the agent works. */
 async function startSlowRun(name, command, ...leading) {
-  const args = [...leading, 'run', 'p', '--agent-path', stage.path('slow-agent'), '--cwd', stage.path('work'), '--run-id', name];
+  const flags = ['--agent-path', stage.path('slow-agent'), '--cwd', stage.path('work'), '--run-id', name];
+  const args = [...leading, 'run', 'p', ...flags];
   const options = { env: stage.env(), stdio: ['ignore', 'pipe', 'pipe'] };
   const child = spawn(command, args, options);
   await until(() => hasOpenedSession(name));
@@ -276,8 +277,8 @@ test('the launcher forwards a signal once', async () => {
 const isLinux = process.platform === 'linux';
 
 test('Ctrl-C on a terminal reaches the program once', { skip: !isLinux }, async () => {
-  const quoted = [process.execPath, stage.launcher, 'run', 'p', '--run-id', 'terminal', '--agent-path', stage.path('slow-agent')];
-  const command = quoted.map((word) => `'${word}'`).join(' ');
+  const words = [process.execPath, stage.launcher, 'run', 'p', '--run-id', 'terminal'];
+  const command = [...words, '--agent-path', stage.path('slow-agent')].map((word) => `'${word}'`).join(' ');
   const options = { cwd: stage.path('work'), env: stage.env({ SHELL: '/bin/sh', TERM: 'dumb' }) };
   const terminal = spawn('script', ['--quiet', '--return', '--command', command, '/dev/null'], options);
   await until(() => hasOpenedSession('terminal'));

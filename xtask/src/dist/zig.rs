@@ -3,7 +3,7 @@
 use super::program;
 use crate::commit_time::SOURCE_DATE_EPOCH;
 use crate::platform::Platform;
-use crate::programs::{cargo, succeed};
+use crate::programs::{cargo, succeed, target_dir};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -66,6 +66,7 @@ impl Zig {
             println!("no wheel: packages/python does not exist");
             return Ok(Vec::new());
         }
+        let wheels = tempfile::tempdir()?;
         for (platform, _) in programs {
             let mut command = Command::new(self.bin.join("maturin"));
             command
@@ -79,12 +80,21 @@ impl Zig {
                     platform.triple,
                     "--out",
                 ])
-                .arg(out);
+                .arg(wheels.path());
+            if !platform.is_macos() {
+                // A static program runs with every C library; the default names musl's only, which pip rejects elsewhere.
+                command.args(["--compatibility", "manylinux_2_17", "musllinux_1_2"]);
+            }
             succeed(self.reproducible(&mut command, *platform, time)?.current_dir(&source))?;
         }
-        let is_wheel = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "whl");
-        let paths = fs::read_dir(out)?.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<_>>>()?;
-        Ok(paths.into_iter().filter(is_wheel).collect())
+        let mut paths = Vec::new();
+        for wheel in fs::read_dir(wheels.path())? {
+            let wheel = wheel?;
+            let path = out.join(wheel.file_name());
+            fs::copy(wheel.path(), &path)?;
+            paths.push(path);
+        }
+        Ok(paths)
     }
 
     /// Sets the environment in which a build depends only on the sources, not on the machine and the time.
@@ -95,7 +105,10 @@ impl Zig {
         time: u64,
     ) -> io::Result<&'a mut Command> {
         let cargo_home = cargo_home()?;
-        let remapped = [(self.root.as_path(), "/longhaul"), (cargo_home.as_path(), "/cargo")];
+        let target = target_dir(&self.root);
+        let root = self.root.as_path();
+        // The last one that matches a path counts.
+        let remapped = [(root, "/longhaul"), (cargo_home.as_path(), "/cargo"), (target.as_path(), "/target")];
         let mut rust: Vec<OsString> = Vec::new();
         let mut c = OsString::from("-g0");
         for (from, to) in remapped {
@@ -118,6 +131,8 @@ impl Zig {
             .env("CARGO_ENCODED_RUSTFLAGS", rust.join("\u{1f}".as_ref()))
             .env(variable, c)
             .env(SOURCE_DATE_EPOCH, time.to_string())
+            // The oldest version with arm64. Maturin's default, too: another one would build everything again.
+            .env("MACOSX_DEPLOYMENT_TARGET", "11.0")
             // An SDK of this machine would be linked instead of the stubs.
             .env_remove("SDKROOT");
         Ok(command)
