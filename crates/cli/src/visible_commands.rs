@@ -39,3 +39,6 @@ pub fn without_hidden(mut error: Error, root: &Command) -> Error {
     }
     error
 }
+
+#[cfg(test)]
+mod tests;

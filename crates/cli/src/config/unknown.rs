@@ -59,6 +59,7 @@ mod tests {
             "LONGHAUL_BUGDET",
             "LONGHAUL_BUDGET",
             "LONGHAUL_HOME",
+            "LONGHAUL_BIN",
             "LONGHAUL_FAILPOINT_LOG",
             "PATH",
             "LONGHAUL_QQQQQQ",

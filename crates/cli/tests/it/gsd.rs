@@ -179,7 +179,7 @@ fn session(envelope: &Value) -> String {
 /// one, because each command continues that of the command before.
 fn check_project(stage: &Stage, agent: &Path) {
     let servers = [NEW_PROJECT, PLAN_PHASE, EXECUTE_PHASE].map(Server::start);
-    let created = gsd(stage, agent, &servers[0], &["new-project", "count words"]).output();
+    let created = gsd(stage, agent, &servers[0], &["new-project", "-"]).stdin("count words").output();
     assert!(created.stderr.contains(r#"event: {"type":"decision_needed""#), "{created:?}");
     let created = created.envelope(0);
     assert_eq!(created["result"], "The project has two phases.");
@@ -640,6 +640,7 @@ fn bad_input_is_rejected_before_any_model_call() {
     };
     check(2, &["new-project"], &["the idea of the project is missing", "--idea-file"]);
     check(2, &["new-project", "--idea-file", "missing.md"], &["missing.md"]);
+    check(2, &["new-project", "-"], &["the prompt from stdin is empty"]);
     check(25, &["new-project", "count words"], &["is already a project", "longhaul gsd status"]);
     check(25, &["plan-phase", "7"], &["the project has no phase 7", "its phases are 1, 2"]);
     check(25, &["execute-phase", "2"], &["phase 2 has no plans", "longhaul gsd plan-phase 2"]);

@@ -1,0 +1,64 @@
+"""The binary is found in the variable, in the scripts of the installation, or in PATH."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from pathlib import Path
+
+import pytest
+
+import longhaul
+from longhaul import _binary
+
+
+@pytest.fixture
+def nowhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """An installation without a binary."""
+    monkeypatch.delenv("LONGHAUL_BIN", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path / "path"))
+    monkeypatch.setattr(_binary, "_folders", lambda: iter([str(tmp_path / "scripts")]))
+    for name in ("path", "scripts"):
+        (tmp_path / name).mkdir()
+    return tmp_path
+
+
+def program(path: Path) -> str:
+    path.write_text("#!/bin/sh\n")
+    path.chmod(0o755)
+    return str(path)
+
+
+def test_the_order_of_places(nowhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    on_path = program(nowhere / "path" / "longhaul")
+    assert _binary.find() == on_path
+    script = program(nowhere / "scripts" / "longhaul")
+    assert _binary.find() == script
+    named = program(nowhere / "other")
+    monkeypatch.setenv("LONGHAUL_BIN", named)
+    assert _binary.find() == named
+
+
+def test_the_wheel_brings_its_binary() -> None:
+    # The driver of these tests installs the wheel and sets no variable.
+    assert Path(_binary.find()).name == "longhaul"
+
+
+def test_a_missing_binary_is_an_error_with_a_hint(nowhere: Path) -> None:
+    with pytest.raises(longhaul.BinaryNotFoundError, match="found no binary") as error:
+        asyncio.run(longhaul.status())
+    assert "pip install longhaul-agents" in str(error.value.hint)
+    assert isinstance(error.value, longhaul.LonghaulError)
+
+
+def test_a_wrong_variable_is_an_error(nowhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LONGHAUL_BIN", str(nowhere))
+    with pytest.raises(longhaul.BinaryNotFoundError, match="no executable file"):
+        asyncio.run(longhaul.run("p"))
+
+
+def test_an_unsupported_platform_is_named(nowhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "platform", "sunos5")
+    with pytest.raises(longhaul.BinaryNotFoundError, match="no binary for this platform") as error:
+        asyncio.run(longhaul.run("p"))
+    assert "Subsystem for Linux" in str(error.value.hint)
