@@ -95,14 +95,14 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
-from typing import Literal, TypedDict, Union
+from typing import Literal, TypedDict
 
 #: A number, or a text such as `2M` or `none`.
-Number = Union[int, float, str]
+Number = int | float | str
 #: Seconds, a `timedelta`, or a text such as `1h30m` or `none`.
-Duration = Union[int, float, timedelta, str]
+Duration = int | float | timedelta | str
 #: A file or a directory.
-Path = Union[str, "os.PathLike[str]"]
+Path = str | os.PathLike[str]
 '''
 
 
@@ -237,10 +237,11 @@ def main() -> None:
     for schema, class_name in MODELS.items():
         written.append(models / (schema.replace("-", "_") + ".py"))
         model(schema, class_name, written[-1])
-    ruff = [sys.executable, "-m", "ruff"]
-    config = ["--config", str(PACKAGE / "pyproject.toml")]
-    subprocess.run([*ruff, "check", "--quiet", "--fix", *config, *map(str, written)], check=True)
-    subprocess.run([*ruff, "format", "--quiet", *config, *map(str, written)], check=True)
+    # Not the settings of the package: they depend on where a file is.
+    settings = ["--quiet", "--isolated", "--line-length=110", "--target-version=py310"]
+    for command in (["check", "--fix", "--select=F401,I"], ["format"]):
+        ruff = [sys.executable, "-m", "ruff", *command, *settings, *map(str, written)]
+        subprocess.run(ruff, check=True)
 
 
 if __name__ == "__main__":

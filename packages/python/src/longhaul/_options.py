@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
-from typing import Literal, TypedDict, Union
+from typing import Literal, TypedDict
 
 #: A number, or a text such as `2M` or `none`.
-Number = Union[int, float, str]
+Number = int | float | str
 #: Seconds, a `timedelta`, or a text such as `1h30m` or `none`.
-Duration = Union[int, float, timedelta, str]
+Duration = int | float | timedelta | str
 #: A file or a directory.
-Path = Union[str, "os.PathLike[str]"]
+Path = str | os.PathLike[str]
 
 
 class RunOptions(TypedDict, total=False):
