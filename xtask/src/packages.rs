@@ -1,6 +1,7 @@
 //! `cargo xtask packages NAME`: builds the package of a language and tests it in an empty environment.
 
 pub mod npm;
+mod python;
 
 use clap::Subcommand;
 use std::io;
@@ -11,10 +12,13 @@ use std::path::Path;
 pub enum Package {
     /// Install the npm package from its tarballs, and test its program, its API and its types
     Npm(npm::NpmOptions),
+    /// Test the wheel in fresh environments of the oldest and the newest Python
+    Python(python::PythonOptions),
 }
 
 pub fn packages(root: &Path, package: &Package) -> io::Result<()> {
     match package {
         Package::Npm(options) => npm::test(root, options),
+        Package::Python(options) => python::python(root, options),
     }
 }

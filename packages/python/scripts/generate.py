@@ -1,6 +1,6 @@
 """Generates the models from docs/schemas and the options from packages/flags.json.
 
-Run it with Python 3.10 or newer, with the packages of requirements-generate.txt:
+Run it with Python 3.10 or newer, with the packages of requirements.txt:
 
     python scripts/generate.py [DIRECTORY]
 
