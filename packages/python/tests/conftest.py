@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import time
 from collections.abc import Callable, Iterator
@@ -51,6 +52,12 @@ class Stage:
         self.monkeypatch.setenv("ANTHROPIC_BASE_URL", api.url)
         self.monkeypatch.setenv("ANTHROPIC_API_KEY", "no-key")
         return api
+
+    def as_claude(self) -> None:
+        """Puts the agent into PATH, where the binary looks for Claude Code."""
+        (self.folder / "bin").mkdir()
+        (self.folder / "bin" / "claude").symlink_to(self.agent)
+        self.monkeypatch.setenv("PATH", f"{self.folder}/bin:{os.environ['PATH']}")
 
     def answer_at_once(self) -> None:
         """Lets the agents succeed without an API."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -137,6 +139,25 @@ def test_a_second_cancellation_stops_the_agent_at_once(stage: Stage) -> None:
         return (await longhaul.show()).outcome
 
     assert asyncio.run(cancel()) == "cancelled"
+
+
+def test_a_run_survives_a_program_that_dies(stage: Stage) -> None:
+    api = stage.play("touch started; until test -e finish; do sleep 0.1; done")
+    code = (
+        "import asyncio, longhaul, sys\n"
+        "options = {'cwd': sys.argv[1], 'agent_path': sys.argv[2], 'permission_mode': 'bypassPermissions'}\n"
+        "asyncio.run(longhaul.run('p', **options))"
+    )
+    program = subprocess.Popen([sys.executable, "-c", code, stage.work, stage.agent])
+    wait_until((stage.work / "started").exists)
+    program.kill()
+    program.wait()
+    [run] = asyncio.run(longhaul.status()).runs
+    assert run.state == "running"
+    (stage.work / "finish").touch()
+    wait_until(lambda: not stage.processes())
+    api.close()
+    assert asyncio.run(longhaul.show()).outcome == "done"
 
 
 def test_a_cancelled_wait_for_does_not_leave_a_run(stage: Stage) -> None:

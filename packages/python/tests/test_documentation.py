@@ -1,0 +1,56 @@
+"""The examples of docs/python.md work as they are, with the agent of the drills in place of Claude Code."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import Stage
+from test_gsd import ROADMAP, STATE, commands
+
+import longhaul
+import longhaul.sync
+
+PAGE = Path(__file__).resolve().parents[3] / "docs" / "python.md"
+EXAMPLES = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text(), re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=range(len(EXAMPLES)))
+def test_an_example_works(example: str, stage: Stage) -> None:
+    if "progress=True" in example:
+        pytest.importorskip("tqdm")
+    stage.as_claude()
+    commands(stage)
+    stage.monkeypatch.chdir(stage.work)
+    command = None
+    if "create_project" in example:
+        # As the framework does.
+        template = stage.folder / "template"
+        template.mkdir()
+        for name, text in (("PROJECT.md", "# Word counter\n"), ("ROADMAP.md", ROADMAP), ("STATE.md", STATE)):
+            (template / name).write_text(text)
+        command = "cp -r ../template .planning"
+    api = stage.play(command)
+    program = subprocess.run(
+        [sys.executable, "-W", "error", "-c", example], capture_output=True, text=True, check=False
+    )
+    api.close()
+    assert program.returncode == 0, program.stderr
+    assert api.prompts, program.stderr
+    assert "error" not in program.stdout
+
+
+def test_there_are_examples() -> None:
+    assert len(EXAMPLES) >= 5
+
+
+def test_each_function_is_documented() -> None:
+    text = PAGE.read_text()
+    for name in longhaul.__all__:
+        documented = f"`{name}`" in text or f"longhaul.{name}" in text
+        assert documented or name[0].isupper(), name
+        if name[0].islower() and name not in ("stream",):
+            assert hasattr(longhaul.sync, name)
