@@ -38,6 +38,11 @@ def test_options_become_flags(options: dict[str, object], expected: list[str]) -
     assert flags("run", options) == expected
 
 
+def test_a_word_of_the_language_has_an_underscore() -> None:
+    options = {"from_": "work", "set": {"goal": "x"}, "skip": ["a", "b"]}
+    assert flags("loop", options) == ["--from=work", "--set=goal=x", "--skip=a", "--skip=b"]
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -25,8 +25,8 @@ def nowhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     return tmp_path
 
 
-def program(path: Path) -> str:
-    path.write_text("#!/bin/sh\n")
+def program(path: Path, text: str = "#!/bin/sh\n") -> str:
+    path.write_text(text)
     path.chmod(0o755)
     return str(path)
 
@@ -61,6 +61,20 @@ def test_a_missing_binary_is_an_error_with_a_hint(nowhere: Path) -> None:
 def test_a_wrong_variable_is_an_error(nowhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LONGHAUL_BIN", str(nowhere))
     with pytest.raises(longhaul.BinaryNotFoundError, match="no executable file"):
+        asyncio.run(longhaul.run("p"))
+
+
+def test_another_program_is_an_error(nowhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LONGHAUL_BIN", program(nowhere / "other", "#!/bin/sh\necho hello\n"))
+    with pytest.raises(longhaul.LonghaulError, match="is not JSON: 'hello'") as error:
+        asyncio.run(longhaul.run("p"))
+    assert "LONGHAUL_BIN" in str(error.value.hint)
+    monkeypatch.setenv("LONGHAUL_BIN", program(nowhere / "silent"))
+    with pytest.raises(longhaul.LonghaulError, match="printed nothing"):
+        asyncio.run(longhaul.run("p"))
+    # As a binary of another platform.
+    monkeypatch.setenv("LONGHAUL_BIN", program(nowhere / "damaged", "\x7fELF"))
+    with pytest.raises(longhaul.BinaryNotFoundError, match=r"cannot start .*/damaged: Exec format error"):
         asyncio.run(longhaul.run("p"))
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -191,6 +193,25 @@ def test_a_detached_run_is_cancelled_by_its_id(stage: Stage) -> None:
 
     assert asyncio.run(detached()) == []
     api.close()
+    assert stage.processes() == []
+
+
+def test_recover_takes_over_a_run_whose_supervisor_died(stage: Stage) -> None:
+    api = stage.play("touch started; until test -e finish; do sleep 0.1; done")
+
+    async def recover() -> list[longhaul.Result]:
+        started = await longhaul.start("p", **stage.options)
+        await asyncio.to_thread(wait_until, (stage.work / "started").exists)
+        # This test started the supervisor.
+        status = json.loads((Path(started.run.dir) / "status.json").read_text())
+        os.kill(status["supervisor_pid"], signal.SIGKILL)
+        await asyncio.to_thread(wait_until, lambda: longhaul.sync.status().orphaned == 1)
+        (stage.work / "finish").touch()
+        return await longhaul.recover()
+
+    [result] = asyncio.run(recover())
+    api.close()
+    assert (result.success, result.outcome) == (True, "done"), result.errors
     assert stage.processes() == []
 
 

@@ -20,7 +20,8 @@ const MINOR_MAX: u32 = 20;
 /// The version that builds the wheel in tests.
 const MATURIN: &str = "maturin==1.16.0";
 /// Prints the minor version, if virtual environments with pip can be created.
-const PROBE: &str = "import ensurepip, sys, venv; print(sys.version_info[1] if sys.version_info[0] == 3 else 0)";
+const PROBE: &str =
+    "import ensurepip, sys, venv; print(sys.version_info[1] if sys.version_info[0] == 3 else 0)";
 /// Variables that a test may see. `HOME` and `TMPDIR` are new directories.
 const KEPT: [&str; 4] = ["PATH", "LANG", "SSL_CERT_FILE", "CARGO_TARGET_DIR"];
 
@@ -55,7 +56,10 @@ pub fn python(root: &Path, options: &PythonOptions) -> io::Result<()> {
         tools.extend((minor == newest.0).then_some("scripts/requirements.txt"));
         let python = create(program, &environment)?;
         let mut install = pip(&python);
-        install.arg(&wheel).args(tools.iter().flat_map(|file| ["--requirement", *file])).current_dir(&package);
+        install
+            .arg(&wheel)
+            .args(tools.iter().flat_map(|file| ["--requirement", *file]))
+            .current_dir(&package);
         succeed(&mut install)?;
         check(&python, &package, options.bench)?;
     }

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from . import _arguments
 from ._decode import decode, decode_any
 from ._errors import LonghaulError, from_stderr
-from ._process import Call, LineHandler, call
+from ._process import Call, LineHandler, call, parse
 from ._results import LoopResult, RawEvent, RunResult
 
 if TYPE_CHECKING:
@@ -91,7 +90,7 @@ async def stream(prompt: str, **options: Unpack[RunOptions]) -> AsyncGenerator[E
     try:
         async with aclosing(process.lines()) as lines:
             async for line in lines:
-                value = json.loads(line)
+                value = parse(line)
                 kind = value.get("type")
                 if kind == "result":
                     has_result = True

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from . import _binary
-from ._errors import from_stderr
+from ._errors import BinaryNotFoundError, LonghaulError, from_stderr
 
 #: Receives the binary's messages.
 LOGGER = logging.getLogger("longhaul")
@@ -24,6 +24,7 @@ STOP_SECONDS = 30.0
 STDERR_LINES = 200
 _CHUNK = 1 << 16
 _POLL_SECONDS = 0.001
+_DECODER = json.JSONDecoder()
 
 #: Receives a line of stderr, and returns whether it has handled it.
 LineHandler = Callable[[str], Awaitable[bool]]
@@ -44,17 +45,39 @@ class Finished:
             LonghaulError: there is none, because the command failed.
 
         """
-        text = self.stdout.decode().strip()
-        decoder = json.JSONDecoder()
         values = []
-        at = 0
-        while at < len(text):
-            value, end = decoder.raw_decode(text, at)
+        rest = self.stdout.decode(errors="replace").strip()
+        while rest:
+            value, end = _value(rest)
             values.append(value)
-            at = end + len(text[end:]) - len(text[end:].lstrip())
+            rest = rest[end:].lstrip()
         if not values and self.exit_code != 0:
             raise from_stderr(self.stderr, self.exit_code)
         return values
+
+
+def parse(line: bytes) -> dict[str, Any]:
+    """Returns the JSON object of a line.
+
+    Raises:
+        LonghaulError: it is none.
+
+    """
+    return _value(line.decode(errors="replace"))[0]
+
+
+def _value(text: str) -> tuple[dict[str, Any], int]:
+    """Returns the JSON object at the start of a text, and its length."""
+    try:
+        value, end = _DECODER.raw_decode(text)
+    except ValueError:
+        value, end = None, 0
+    if isinstance(value, dict):
+        return value, end
+    raise LonghaulError(
+        f"the output of {_binary.find()} is not JSON: {text[:100]!r}",
+        f"reinstall longhaul-agents; if {_binary.VARIABLE} is set, it must name a binary of longhaul",
+    )
 
 
 class Call:
@@ -73,17 +96,22 @@ class Call:
         descriptors: Sequence[int] = (),
     ) -> None:
         """Starts the binary. Its input is the text, or empty. It inherits the descriptors."""
+        binary = _binary.find()
         with tempfile.TemporaryFile() as text:
             text.write((stdin or "").encode())
             text.seek(0)
-            self._process = subprocess.Popen(  # noqa: S603 - no shell
-                [_binary.find(), *arguments],
-                stdin=text,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                start_new_session=True,
-                pass_fds=descriptors,
-            )
+            try:
+                self._process = subprocess.Popen(  # noqa: S603 - no shell
+                    [binary, *arguments],
+                    stdin=text,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE,
+                    start_new_session=True,
+                    pass_fds=descriptors,
+                )
+            except OSError as error:
+                hint = "install the wheel of this platform: `pip install --force-reinstall longhaul-agents`"
+                raise BinaryNotFoundError(f"cannot start {binary}: {error.strerror}", hint) from error
         self._on_line = on_line
         self._stderr: list[str] = []
         self._stdout_stream = asyncio.StreamReader()
