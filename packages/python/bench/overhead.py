@@ -12,7 +12,7 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-import longhaul.sync
+import longhaul
 from longhaul import _binary
 
 if TYPE_CHECKING:

@@ -13,7 +13,6 @@ import pytest
 from conftest import Stage, wait_until
 
 import longhaul
-import longhaul.sync
 from longhaul._decode import decode
 
 

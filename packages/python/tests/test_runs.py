@@ -132,9 +132,9 @@ def test_a_second_cancellation_stops_the_agent_at_once(stage: Stage) -> None:
         task = asyncio.create_task(longhaul.run("p", **stage.options))
         await asyncio.to_thread(wait_until, (stage.work / "started").exists)
         task.cancel()
-        [journal] = stage.folder.glob("longhaul/runs/*/*/journal.jsonl")
-        await asyncio.to_thread(wait_until, lambda: "cancel_requested" in journal.read_text())
-        task.cancel()
+        for _ in range(3):
+            await asyncio.sleep(0)
+            task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
         assert stage.processes() == []

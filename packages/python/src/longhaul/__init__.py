@@ -5,6 +5,7 @@ Each function calls the `longhaul` binary, which this package carries, and retur
 
 from __future__ import annotations
 
+from . import sync
 from ._api import (
     Result,
     cancel,
@@ -65,5 +66,6 @@ __all__ = [
     "start",
     "status",
     "stream",
+    "sync",
     "why",
 ]

@@ -20,6 +20,8 @@ LOGGER = logging.getLogger("longhaul")
 
 #: An agent has ten seconds to react to an interrupt. The rest is for its result, and for a busy machine.
 STOP_SECONDS = 30.0
+#: Time after which the request to stop at once is repeated.
+REPEAT_SECONDS = 1.0
 #: Maximum number of lines of stderr that an error is read from.
 STDERR_LINES = 200
 _CHUNK = 1 << 16
@@ -116,26 +118,24 @@ class Call:
         self._stderr: list[str] = []
         self._stdout_stream = asyncio.StreamReader()
         self._stderr_stream = asyncio.StreamReader()
+        self._unread = [
+            (self._stdout_stream, self._process.stdout),
+            (self._stderr_stream, self._process.stderr),
+        ]
         self._messages: asyncio.Task[None] | None = None
 
     async def connect(self) -> None:
         """Starts to read the output."""
-        connecting = asyncio.ensure_future(self._connect())
+        loop = asyncio.get_running_loop()
         try:
-            await asyncio.shield(connecting)
-        except asyncio.CancelledError:
-            await connecting
+            while self._unread:
+                stream, pipe = self._unread[0]
+                protocol = asyncio.StreamReaderProtocol(stream)
+                await loop.connect_read_pipe(lambda protocol=protocol: protocol, pipe)  # type: ignore[misc]
+                del self._unread[0]
+        except BaseException:
             await self.interrupt()
             raise
-
-    async def _connect(self) -> None:
-        loop = asyncio.get_running_loop()
-        for stream, pipe in (
-            (self._stdout_stream, self._process.stdout),
-            (self._stderr_stream, self._process.stderr),
-        ):
-            protocol = asyncio.StreamReaderProtocol(stream)
-            await loop.connect_read_pipe(lambda protocol=protocol: protocol, pipe)  # type: ignore[misc]
         self._messages = asyncio.create_task(self._read_messages())
 
     async def lines(self) -> AsyncGenerator[bytes, None]:
@@ -169,20 +169,39 @@ class Call:
         """Cancels the run: asks the supervisor to interrupt the agent, and waits until no process is left.
 
         A supervisor that does not end is asked to stop the agent at once, as `longhaul cancel --now` does. A
-        second cancellation of this task does that immediately. The supervisor itself is never killed, because
-        only it can stop what the agent started.
+        second cancellation of this task does that immediately; later ones change nothing. The supervisor is
+        never killed, because only it can stop what the agent started.
         """
-        for _ in range(2):
+        # Two signals at the same time count as one, so the second request is repeated.
+        for number, seconds in enumerate((STOP_SECONDS, REPEAT_SECONDS, STOP_SECONDS)):
             self._process.send_signal(signal.SIGINT)
-            try:
-                await asyncio.wait_for(self._ended(), STOP_SECONDS)
-            except (asyncio.CancelledError, asyncio.TimeoutError):
-                continue
-            return
+            if await self._ends_within(seconds, or_cancelled=number == 0):
+                return
         LOGGER.warning("the supervisor (process %d) is still stopping its agent", self._process.pid)
+
+    async def _ends_within(self, seconds: float, *, or_cancelled: bool) -> bool:
+        """Waits for the end, and returns whether it has come. A cancellation ends the wait only if asked."""
+        loop = asyncio.get_running_loop()
+        end = loop.time() + seconds
+        while (left := end - loop.time()) > 0:
+            try:
+                await asyncio.wait_for(self._ended(), left)
+            except asyncio.TimeoutError:
+                return False
+            except asyncio.CancelledError:
+                if or_cancelled:
+                    return False
+                continue
+            return True
+        return False
 
     async def _ended(self) -> None:
         """Waits for the end. A process that cannot write its output would never exit."""
+        while self._unread:
+            stream, pipe = self._unread.pop()
+            if pipe is not None:
+                pipe.close()
+            stream.feed_eof()
         if self._messages is not None:
             self._messages.cancel()
             await asyncio.gather(self._messages, return_exceptions=True)
