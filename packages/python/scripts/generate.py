@@ -172,13 +172,13 @@ def option(flag: dict[str, Any]) -> str:
     """Returns the type of one option."""
     kind = (
         "Literal[" + ", ".join(map(json.dumps, flag["choices"])) + "]"
-        if flag["choices"]
+        if "choices" in flag
         else TYPES[flag["kind"]]
     )
-    if flag["list"]:
-        mapping = "Mapping[str, object] | " if flag["value_name"] == "KEY=VALUE" else ""
+    if "list" in flag:
+        mapping = "Mapping[str, object] | " if "key_value" in flag else ""
         return f"{mapping}Sequence[{kind}] | {kind} | None"
-    if flag["optional_value"]:
+    if "optional_value" in flag:
         return f"bool | {kind} | None"
     return f"{kind} | None"
 
@@ -217,10 +217,10 @@ def options(types: Path, flags_of_options: Path) -> None:
 
 
 def _entry(flag: dict[str, Any], name: str) -> str:
-    kind = "choice" if flag["choices"] else flag["kind"]
-    if flag["list"]:
+    kind = "choice" if "choices" in flag else flag["kind"]
+    if "list" in flag:
         kind += "-list"
-    if flag["optional_value"]:
+    if "optional_value" in flag:
         kind += "-or-switch"
     return f"{kind}:--{name}"
 

@@ -6,36 +6,50 @@ use clap::builder::ValueParser;
 use clap::{Arg, ArgAction, Command, CommandFactory};
 use expect_test::expect_file;
 use longhaul_core::{Span, Usd};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use std::any::TypeId;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
+
+/// The commands that the packages call.
+const COMMANDS: &[&[&str]] = &[
+    &["run"],
+    &["resume"],
+    &["recover"],
+    &["cancel"],
+    &["loop"],
+    &["status"],
+    &["runs"],
+    &["cost"],
+    &["show"],
+    &["why"],
+    &["gsd", "new-project"],
+    &["gsd", "plan-phase"],
+    &["gsd", "execute-phase"],
+    &["gsd", "status"],
+    &["gsd", "projects", "add"],
+    &["gsd", "projects", "list"],
+    &["gsd", "projects", "remove"],
+];
 
 /// The packages generate the options of their functions from this file, so a new flag needs no other edit.
 #[test]
 fn packages_know_each_flag() {
     let mut root = tree(&Cli::command());
     root.build();
-    let mut commands = Map::new();
-    collect(&root, "", &mut commands);
-    expect_file!["../../../../packages/flags.json"].assert_eq(&format!("{:#}\n", Value::Object(commands)));
+    let commands: Vec<String> = COMMANDS.iter().map(|words| describe(&root, words)).collect();
+    expect_file!["../../../../packages/flags.json"].assert_eq(&format!("{{\n{}\n}}\n", commands.join(",\n")));
 }
 
-/// Adds each command that is not a group, under its words: `gsd plan-phase`.
-fn collect(command: &Command, words: &str, commands: &mut Map<String, Value>) {
-    for sub in command.get_subcommands() {
-        let words = format!("{words} {}", sub.get_name());
-        collect(sub, &words, commands);
-        if sub.has_subcommands() && sub.is_subcommand_required_set() {
-            continue;
-        }
-        let flags = sub.get_arguments().filter_map(|arg| Some((arg.get_long()?.to_owned(), flag(arg)?)));
-        let about = sub.get_about().map(ToString::to_string);
-        let flags: Map<String, Value> = flags.collect();
-        let agent_args = sub.get_arguments().any(Arg::is_last_set);
-        let value = json!({ "about": about, "flags": flags, "agent_args": agent_args });
-        commands.insert(words.trim_start().to_owned(), value);
-    }
+/// Describes a command, with one line for each flag.
+fn describe(root: &Command, words: &[&str]) -> String {
+    let find = |command: &Command, word: &&str| command.find_subcommand(word).cloned().expect("a command");
+    let command = words.iter().fold(root.clone(), |command, word| find(&command, word));
+    let line = |arg: &Arg| Some(format!("    {}: {}", json!(arg.get_long()?), flag(arg)?));
+    let flags: Vec<String> = command.get_arguments().filter_map(line).collect();
+    let agent_args = command.get_arguments().any(Arg::is_last_set);
+    let flags = flags.join(",\n");
+    format!("  {}: {{ \"agent_args\": {agent_args}, \"flags\": {{\n{flags}\n  }} }}", json!(words.join(" ")))
 }
 
 /// Describes a flag, or returns `None` for the flags that every command line has.
@@ -49,14 +63,17 @@ fn flag(arg: &Arg) -> Option<Value> {
     let choices = if kind == "choice" { arg.get_possible_values() } else { Vec::new() };
     let choices: Vec<&str> = choices.iter().map(|value| value.get_name()).collect();
     let may_lack_value = kind != "switch" && arg.get_num_args().is_some_and(|range| range.min_values() == 0);
-    Some(json!({
-        "about": arg.get_help().map(ToString::to_string),
-        "kind": kind,
-        "choices": choices,
-        "list": is_list,
-        "optional_value": may_lack_value,
-        "value_name": (kind != "switch").then(|| value_name(arg)),
-    }))
+    let mut flag = json!({ "about": arg.get_help().map(ToString::to_string), "kind": kind });
+    let mut set = |key: &str, value: Value, is_set: bool| {
+        if is_set {
+            flag[key] = value;
+        }
+    };
+    set("list", true.into(), is_list);
+    set("optional_value", true.into(), may_lack_value);
+    set("key_value", true.into(), is_list && value_name(arg).as_deref() == Some("KEY=VALUE"));
+    set("choices", choices.clone().into(), !choices.is_empty());
+    Some(flag)
 }
 
 fn value_name(arg: &Arg) -> Option<String> {

@@ -191,6 +191,7 @@ FLAGS: Mapping[str, Mapping[str, str]] = {
     "status": {
         "no_config": "switch:--no-config",
         "profile": "text:--profile",
+        "project": "path-list:--project",
         "quiet": "switch:--quiet",
         "verbose": "switch:--verbose",
     },

@@ -391,6 +391,8 @@ class StatusOptions(TypedDict, total=False):
     """Read no configuration file"""
     profile: str | None
     """Use this configuration profile"""
+    project: Sequence[Path] | Path | None
+    """Only what works in this directory or below it; repeatable"""
     quiet: bool | None
     """Print only errors on stderr"""
     verbose: bool | None
