@@ -6,7 +6,7 @@ mod silence;
 mod stop;
 
 use crate::SuperviseError;
-use crate::live::{AdoptedProcess, FileWatch, RunMarker, processes_with, start_ticks};
+use crate::live::{AdoptedProcess, FileWatch, RunMarker, processes_of, start_ticks};
 use crate::recover::{EXIT_POLL_INTERVAL, EXIT_POLLS_MAX, is_outcome_published};
 use longhaul_core::{ProcessId, Span};
 use longhaul_store::{Journal, RunDir, StoreError};
@@ -125,14 +125,14 @@ async fn is_supervised(dir: &RunDir) -> Result<bool, StoreError> {
 /// Returns the process of the run with the lowest PID. While it is running, there is no need to search for
 /// others.
 async fn find_live_process(marker: &RunMarker) -> io::Result<Option<AdoptedProcess>> {
-    let lowest = || processes_with(marker).into_iter().next();
+    let lowest = || processes_of(marker).into_iter().next();
     let mut found = lowest();
     if found.is_none() {
         // A process that is starting has its marker only a moment later.
         tokio::time::sleep(EXIT_POLL_INTERVAL * EXIT_POLLS_MAX).await;
         found = lowest();
     }
-    found.map(|(_, process)| AdoptedProcess::from_handle(process)).transpose()
+    found.map(AdoptedProcess::from_handle).transpose()
 }
 
 #[cfg(test)]

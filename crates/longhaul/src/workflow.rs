@@ -11,7 +11,6 @@ mod commands;
 mod driver;
 mod error;
 mod follow;
-mod memory;
 mod notifier;
 mod observer;
 mod open;

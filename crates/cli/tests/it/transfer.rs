@@ -101,8 +101,8 @@ fn power_off(run: &RunDir) {
     let marker = RunMarker::load(run).expect("a plan");
     wait_until("no process of the run remains", || {
         let processes = processes_with(&marker);
-        for (pid, _) in &processes {
-            // The process has the run marker of this test's run.
+        for pid in &processes {
+            // The process belongs to this test's run.
             let _ = kill_process(*pid, Signal::KILL);
         }
         processes.is_empty()

@@ -1,9 +1,8 @@
 //! An agent process. It writes its output to files and receives prompts over a pipe or FIFO. It has its own
 //! process group and is stopped by signals.
 
-use super::adopted_process::AdoptedProcess;
-use super::process_stat::start_ticks;
 use super::run_marker::{MARKER_VARIABLE, RUN_VARIABLE, RunMarker};
+use super::system::{AdoptedProcess, start_ticks};
 use crate::Environment;
 use longhaul_agent::Invocation;
 use longhaul_core::{Exit, ProcessId, SpawnError, StopLevel};

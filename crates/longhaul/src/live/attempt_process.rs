@@ -2,11 +2,11 @@
 
 use super::agent_process::{AgentProcess, InputFifo, LaunchSpec};
 use super::disk_space;
-use super::file_watch::FileWatch;
 use super::oom_watch::OomWatch;
 use super::process_activity::probe;
-use super::process_stat::is_frozen;
-use super::rss::resident;
+use super::run_marker::RunMarker;
+use super::sweep::processes_with;
+use super::system::{FileWatch, is_frozen, resident_bytes};
 use super::tail::Tail;
 use super::world_config::WorldConfig;
 use crate::SuperviseError;
@@ -279,4 +279,10 @@ impl AttemptProcess {
         dir.remove_input();
         EndedProcess { dir, decoder, exit, oom_killed }
     }
+}
+
+/// Returns the resident memory of a run's processes. Shared pages count once per process, so the sum is an upper bound.
+fn resident(marker: &RunMarker) -> u64 {
+    let pids = processes_with(marker).into_iter().map(|pid| pid.as_raw_nonzero().get() as u32);
+    pids.filter_map(resident_bytes).sum()
 }

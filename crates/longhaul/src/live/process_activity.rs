@@ -1,12 +1,11 @@
 //! Probes the processes of a silent run: their CPU use and network connections. It never starts or stops a
 //! process, and decides nothing.
 
-use super::process_stat::ProcessStat;
 use super::run_marker::RunMarker;
 use super::sweep::processes_with;
+use super::system::{self, ProcessStat};
 use longhaul_core::{ProcessActivity, ProcessId, ProcessState};
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::time::Duration;
 
 // In this time a build or a test uses CPU time. A process that waits for a network or a timer does not.
@@ -14,8 +13,6 @@ const PROBE_TIME: Duration = Duration::from_secs(2);
 // Five percent of a core, at the kernel's hundred ticks a second. A waiting server that sometimes collects
 // garbage uses less. Work uses more, even on a machine with ten times as many busy processes as cores.
 const BUSY_TICKS: u64 = 10;
-// The value of `st` in `/proc/net/tcp` for an established connection.
-const ESTABLISHED: &str = "01";
 
 /// Probes the run's processes and its agent for a while. Returns `None` if the agent cannot be found.
 pub(crate) async fn probe(marker: &RunMarker, agent: ProcessId) -> Option<ProcessActivity> {
@@ -34,6 +31,9 @@ pub(crate) async fn probe(marker: &RunMarker, agent: ProcessId) -> Option<Proces
     };
     let is_busy = |(process, now): &(&ProcessId, &ProcessStat)| used_ticks(process, now) >= BUSY_TICKS;
     let agent_is_busy = after.get_key_value(&agent).is_some_and(|entry| is_busy(&entry));
+    // A shared connection counts once.
+    let connected: BTreeSet<u64> =
+        after.keys().flat_map(|process| system::connections(process.pid)).collect();
     Some(ProcessActivity {
         agent: match state {
             'T' | 't' => ProcessState::Frozen,
@@ -42,7 +42,7 @@ pub(crate) async fn probe(marker: &RunMarker, agent: ProcessId) -> Option<Proces
             _ if agent_is_busy => ProcessState::Busy,
             _ => ProcessState::Idle,
         },
-        connections: connections(after.keys()),
+        connections: connected.len() as u32,
         children: after.len() as u32 - 1,
         busy_children: after.iter().filter(|entry| entry.0 != &agent && is_busy(entry)).count() as u32,
     })
@@ -50,41 +50,13 @@ pub(crate) async fn probe(marker: &RunMarker, agent: ProcessId) -> Option<Proces
 
 /// Returns the agent and every other process of the run.
 fn stats(marker: &RunMarker, agent: ProcessId) -> BTreeMap<ProcessId, ProcessStat> {
-    let marked = processes_with(marker).into_iter().map(|(pid, _)| pid.as_raw_nonzero().get() as u32);
+    let marked = processes_with(marker).into_iter().map(|pid| pid.as_raw_nonzero().get() as u32);
     let all: BTreeSet<u32> = marked.chain([agent.pid]).collect();
     let stats = all.into_iter().filter_map(|pid| {
         let stat = ProcessStat::read(pid)?;
         Some((ProcessId { pid, start_ticks: stat.start_ticks }, stat))
     });
     stats.filter(|(process, _)| process.pid != agent.pid || *process == agent).collect()
-}
-
-/// Returns the number of open network connections of these processes. A shared connection counts once.
-fn connections<'a>(processes: impl Iterator<Item = &'a ProcessId>) -> u32 {
-    let mut connected = BTreeSet::new();
-    for ProcessId { pid, .. } in processes {
-        let mut open = BTreeSet::new();
-        for table in ["tcp", "tcp6"] {
-            let text = fs::read_to_string(format!("/proc/{pid}/net/{table}")).unwrap_or_default();
-            open.extend(text.lines().filter_map(established));
-        }
-        connected.extend(sockets(*pid).into_iter().filter(|socket| open.contains(socket)));
-    }
-    connected.len() as u32
-}
-
-/// Returns the socket of a line of `/proc/PID/net/tcp`, or `None` if it is not connected.
-fn established(line: &str) -> Option<u64> {
-    let fields: Vec<&str> = line.split_whitespace().collect();
-    (*fields.get(3)? == ESTABLISHED).then(|| fields.get(9)?.parse().ok()).flatten()
-}
-
-fn sockets(pid: u32) -> Vec<u64> {
-    let Ok(entries) = fs::read_dir(format!("/proc/{pid}/fd")) else { return Vec::new() };
-    let links = entries.flatten().filter_map(|entry| fs::read_link(entry.path()).ok());
-    links
-        .filter_map(|link| link.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?.parse().ok())
-        .collect()
 }
 
 #[cfg(test)]

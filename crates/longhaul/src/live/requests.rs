@@ -1,7 +1,7 @@
 //! Receives requests to cancel or suspend a run: from its own process over a channel, and from other processes as
 //! files, which `longhaul_store` reads and writes.
 
-use super::file_watch::FileWatch;
+use super::system::FileWatch;
 use longhaul_core::CancelSource;
 use longhaul_store::{RunDir, StoreError, SupervisorRequest};
 use std::pin::pin;

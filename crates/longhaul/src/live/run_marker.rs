@@ -10,8 +10,7 @@
 use super::clock::random_seed;
 use longhaul_core::{RunId, draw_uuid};
 use longhaul_store::{Plan, RunDir, StoreError};
-use rustix::process::Pid;
-use std::{env, fs};
+use std::env;
 
 /// Environment variable with the run's id.
 pub const RUN_VARIABLE: &str = "LONGHAUL_RUN";
@@ -66,15 +65,6 @@ impl RunMarker {
             |token| (MARKER_VARIABLE, append_to_variable(MARKER_VARIABLE, &format!("{}/{token}", self.run)));
         [run].into_iter().chain(self.token.as_ref().map(marker)).collect()
     }
-
-    pub(crate) fn is_on(&self, pid: Pid) -> bool {
-        MarkerVariables::read(pid).is_some_and(|variables| variables.has(self))
-    }
-
-    /// Returns `true` if a process carries the marker and does not belong to a nested run.
-    pub(crate) fn is_last_on(&self, pid: Pid) -> bool {
-        MarkerVariables::read(pid).is_some_and(|variables| variables.ends_with(self))
-    }
 }
 
 fn append_to_variable(name: &str, last: &str) -> String {
@@ -84,24 +74,26 @@ fn append_to_variable(name: &str, last: &str) -> String {
     }
 }
 
+/// The values of both variables in the environment of a process.
 #[derive(Default)]
-struct MarkerVariables {
+pub(crate) struct MarkerVariables {
     runs: String,
     markers: String,
 }
 
 impl MarkerVariables {
-    fn read(pid: Pid) -> Option<MarkerVariables> {
-        let environment = environment(pid)?;
-        let value = |name| value(&environment, name).map(|bytes| String::from_utf8_lossy(bytes).into_owned());
+    /// Reads the variables with `value`. Returns `None` if the process belongs to no run.
+    pub(crate) fn new<'a>(value: impl Fn(&str) -> Option<&'a [u8]>) -> Option<MarkerVariables> {
+        let text = |name| value(name).map(|bytes| String::from_utf8_lossy(bytes).into_owned());
         Some(MarkerVariables {
-            runs: value(RUN_VARIABLE)?,
+            runs: text(RUN_VARIABLE)?,
             // Older versions do not set it.
-            markers: value(MARKER_VARIABLE).unwrap_or_default(),
+            markers: text(MARKER_VARIABLE).unwrap_or_default(),
         })
     }
 
-    fn has(&self, marker: &RunMarker) -> bool {
+    /// Returns whether the process belongs to the run.
+    pub(crate) fn has(&self, marker: &RunMarker) -> bool {
         match &marker.token {
             Some(token) => self.markers().any(|(_, other)| other == token),
             // Each run with this id and a token is a different run.
@@ -113,7 +105,8 @@ impl MarkerVariables {
         }
     }
 
-    fn ends_with(&self, marker: &RunMarker) -> bool {
+    /// Returns `true` if the process belongs to the run and not to a nested one.
+    pub(crate) fn ends_with(&self, marker: &RunMarker) -> bool {
         let last = self.runs.rsplit(':').next().unwrap_or_default();
         self.has(marker)
             && match &marker.token {
@@ -128,21 +121,6 @@ impl MarkerVariables {
     fn markers(&self) -> impl Iterator<Item = (&str, &str)> {
         self.markers.split(':').filter_map(|entry| entry.split_once('/'))
     }
-}
-
-/// Returns a variable of a process's environment at the start of its program.
-pub(crate) fn variable(pid: Pid, name: &str) -> Option<Vec<u8>> {
-    Some(value(&environment(pid)?, name)?.to_owned())
-}
-
-/// Returns the environment of a process. A zombie has none, and a sweep does not need to stop it.
-fn environment(pid: Pid) -> Option<Vec<u8>> {
-    fs::read(format!("/proc/{}/environ", pid.as_raw_nonzero())).ok()
-}
-
-fn value<'a>(environment: &'a [u8], name: &str) -> Option<&'a [u8]> {
-    let mut variables = environment.split(|byte| *byte == 0);
-    variables.find_map(|variable| variable.strip_prefix(name.as_bytes())?.strip_prefix(b"="))
 }
 
 #[cfg(test)]

@@ -1,14 +1,13 @@
-//! Stops the leftover processes of an attempt: every process that carries the run's [`RunMarker`].
+//! Stops the leftover processes of an attempt: every process that belongs to the run.
 //!
 //! Agents start their tools in separate process sessions, and the tools of a killed agent survive. Stopping
-//! the process group is therefore not enough. Processes are signalled by pidfd, so that a reused PID is never
-//! hit.
+//! the process group is therefore not enough.
 
 use super::run_marker::RunMarker;
-use rustix::process::{Pid, PidfdFlags, Signal, getpid, pidfd_open, pidfd_send_signal};
-use std::os::fd::OwnedFd;
+use super::system::{ProcessHandle, processes_of};
+use rustix::process::{Pid, Signal};
+use std::io;
 use std::time::Duration;
-use std::{fs, io};
 
 // SIGTERM is sent in the first rounds, SIGKILL in the later ones.
 const TERM_ROUNDS: u32 = 10;
@@ -26,17 +25,16 @@ pub async fn sweep(marker: &RunMarker) -> io::Result<u32> {
 /// Like [`sweep`], but also counts the processes in `stopped`, which were already signalled.
 pub(crate) async fn sweep_and_count(marker: &RunMarker, mut stopped: Vec<Pid>) -> io::Result<u32> {
     for round in 0..ROUNDS_MAX {
-        let marked = processes_with(marker);
-        if marked.is_empty() {
+        let processes = processes_of(marker);
+        if processes.is_empty() {
             return Ok(stopped.len() as u32);
         }
         let signal = if round < TERM_ROUNDS { Signal::TERM } else { Signal::KILL };
-        for (pid, process) in &marked {
-            if !stopped.contains(pid) {
-                stopped.push(*pid);
+        for process in &processes {
+            if !stopped.contains(&process.pid()) {
+                stopped.push(process.pid());
             }
-            // A failure means that the process has already exited.
-            let _ = pidfd_send_signal(process, signal);
+            process.signal(signal);
         }
         tokio::time::sleep(ROUND).await;
     }
@@ -44,18 +42,7 @@ pub(crate) async fn sweep_and_count(marker: &RunMarker, mut stopped: Vec<Pid>) -
     Err(io::Error::other(format!("processes of run {} cannot be stopped: {}", marker.run(), pids.join(", "))))
 }
 
-/// Returns the live processes that carry the marker, except this process.
-pub fn processes_with(marker: &RunMarker) -> Vec<(Pid, OwnedFd)> {
-    let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
-    entries
-        .flatten()
-        .filter_map(|entry| entry.file_name().to_str()?.parse().ok().and_then(Pid::from_raw))
-        .filter(|pid| *pid != getpid() && marker.is_on(*pid))
-        .filter_map(|pid| {
-            let process = pidfd_open(pid, PidfdFlags::empty()).ok()?;
-            // The marker is checked again after the handle is open, because the PID may have been reused in
-            // between.
-            marker.is_on(pid).then_some((pid, process))
-        })
-        .collect()
+/// Returns the PIDs of the run's live processes, except that of this process.
+pub fn processes_with(marker: &RunMarker) -> Vec<Pid> {
+    processes_of(marker).iter().map(ProcessHandle::pid).collect()
 }

@@ -1,7 +1,7 @@
 //! The supervisor's side of the watchdog: starts its process with the first agent, and stops it when the run
 //! has no process left.
 
-use super::process_stat::start_ticks;
+use super::system::start_ticks;
 use super::world_config::WorldConfig;
 use longhaul_agent::Program;
 use longhaul_store::RunDir;

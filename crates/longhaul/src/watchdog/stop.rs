@@ -34,7 +34,7 @@ pub(super) async fn stop_orphan(
 
 /// Sends SIGTERM first, so that the agent's session stays intact.
 async fn stop_processes(dir: &RunDir, marker: &RunMarker, grace: Span) -> io::Result<u32> {
-    let pids = processes_with(marker).into_iter().map(|(pid, _)| pid).collect();
+    let pids = processes_with(marker);
     if let Some(mut agent) = find_agent(dir, marker) {
         agent.signal(StopLevel::Term);
         if tokio::time::timeout(grace.to_std(), agent.wait_for_exit()).await.is_err() {

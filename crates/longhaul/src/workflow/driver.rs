@@ -2,7 +2,6 @@
 
 use super::archon_files::{ArchonFiles, archive};
 use super::commands::Commands;
-use super::memory::available_bytes;
 use super::notifier::WorkflowNotifier;
 use super::report::problem_of;
 use super::results::{Results, result_of_run};
@@ -10,6 +9,7 @@ use super::run_task::{EndedRun, RunSource, RunTask, RunWait, StartError, with_sh
 use super::worktrees::{DoneRun, Worktrees};
 use super::{WorkflowError, WorkflowObserver, WorkflowReport, WorkflowView};
 use crate::failpoints::{self, Failpoint};
+use crate::live::available_bytes;
 use crate::live::{LiveClock, source_of};
 use crate::{Canceller, Environment, RunError, RunRequest, SuperviseError};
 use longhaul_agent::EditPaths;

@@ -1,33 +1,9 @@
-//! Tests of the parsers for the kernel's tables, and of probing a few processes.
+//! Tests of probing a few processes.
 
-use super::{ProcessStat, established, probe};
+use super::probe;
 use crate::live::{RunMarker, start_ticks};
 use longhaul_core::{ProcessActivity, ProcessId, ProcessState};
 use std::process::{Child, Command, Stdio};
-
-#[test]
-fn a_process_name_may_contain_anything() {
-    let stat =
-        "7 (a) R 1 (b) S 1 8 9 0 -1 4194304 90 0 0 0 11 22 33 44 20 0 1 0 555 1000 10 18446744073709551615";
-    let parsed =
-        ProcessStat { state: 'S', group: 8, session: 9, own_ticks: 33, child_ticks: 77, start_ticks: 555 };
-    assert_eq!(ProcessStat::parse(stat), Some(parsed));
-    assert_eq!(ProcessStat::parse("7 (cut) S 1 2"), None);
-    assert_eq!(ProcessStat::parse(""), None);
-}
-
-#[test]
-fn only_established_sockets_are_connections() {
-    let line = |state: &str| {
-        format!("   1: 0100007F:9C40 0100007F:1F90 {state} 00000000:00000000 00:00000000 00000000 0 0 4242 1")
-    };
-    assert_eq!(established(&line("01")), Some(4242));
-    assert_eq!(established(&line("0A")), None, "the socket listens");
-    let heading =
-        "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode";
-    assert_eq!(established(heading), None);
-    assert_eq!(established(""), None);
-}
 
 /// A process of the run that is killed at the end of the test.
 struct MarkedProcess(Child);

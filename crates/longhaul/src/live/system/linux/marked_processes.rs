@@ -1,0 +1,81 @@
+//! Finds the processes of a run by the run marker in their environment.
+
+use super::process_handle::ProcessHandle;
+use crate::live::run_marker::{MarkerVariables, RunMarker};
+use crate::live::system::process_table::ProcessStat;
+use rustix::process::{Pid, getpid};
+use std::fs;
+use std::path::PathBuf;
+
+const ATTEMPT_VARIABLE: &str = "LONGHAUL_ATTEMPT";
+
+/// Returns the live processes of a run, except this process.
+pub(crate) fn processes_of(marker: &RunMarker) -> Vec<ProcessHandle> {
+    let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
+    entries
+        .flatten()
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok().and_then(Pid::from_raw))
+        .filter(|pid| *pid != getpid() && belongs_to(marker, *pid))
+        .filter_map(|pid| {
+            let process = ProcessHandle::open(pid).ok()?;
+            // The marker is checked again after the handle is open, because the PID may have been reused in
+            // between.
+            belongs_to(marker, pid).then_some(process)
+        })
+        .collect()
+}
+
+/// Returns whether a process belongs to the run.
+pub(crate) fn belongs_to(marker: &RunMarker, pid: Pid) -> bool {
+    variables(pid).is_some_and(|variables| variables.has(marker))
+}
+
+/// Returns `true` if a process belongs to the run and not to a nested one.
+fn carries_last(marker: &RunMarker, pid: Pid) -> bool {
+    variables(pid).is_some_and(|variables| variables.ends_with(marker))
+}
+
+/// Returns the process that was started as this attempt. Its tools carry the marker, too, but each leads its
+/// own process session or belongs to another process group. The agent leads a group in the process session of
+/// its supervisor.
+pub(crate) fn agent_of_attempt(marker: &RunMarker, attempt: u32) -> Option<Pid> {
+    let attempt = attempt.to_string();
+    let is_attempt = |pid: Pid| {
+        let environment = environment(pid);
+        environment
+            .is_some_and(|environment| value(&environment, ATTEMPT_VARIABLE) == Some(attempt.as_bytes()))
+    };
+    let is_agent = |pid: &Pid| {
+        ProcessStat::read(pid.as_raw_nonzero().get().cast_unsigned())
+            .is_some_and(ProcessStat::leads_only_a_group)
+            && is_attempt(*pid)
+            && carries_last(marker, *pid)
+    };
+    processes_of(marker).iter().map(ProcessHandle::pid).find(is_agent)
+}
+
+/// Returns the standard output of a process that a supervisor of this run started: a path to open it by, and its name.
+pub(crate) fn output_of_agent(marker: &RunMarker, pid: Pid) -> Option<(PathBuf, PathBuf)> {
+    if !carries_last(marker, pid) {
+        return None;
+    }
+    let output = PathBuf::from(format!("/proc/{}/fd/1", pid.as_raw_nonzero()));
+    let name = fs::read_link(&output).ok()?;
+    Some((output, name))
+}
+
+fn variables(pid: Pid) -> Option<MarkerVariables> {
+    let environment = environment(pid)?;
+    MarkerVariables::new(|name| value(&environment, name))
+}
+
+/// Returns the environment of a process at the start of its program. A zombie has none, and a sweep does not need to
+/// stop it.
+fn environment(pid: Pid) -> Option<Vec<u8>> {
+    fs::read(format!("/proc/{}/environ", pid.as_raw_nonzero())).ok()
+}
+
+fn value<'a>(environment: &'a [u8], name: &str) -> Option<&'a [u8]> {
+    let mut variables = environment.split(|byte| *byte == 0);
+    variables.find_map(|variable| variable.strip_prefix(name.as_bytes())?.strip_prefix(b"="))
+}
