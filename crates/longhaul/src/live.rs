@@ -45,7 +45,9 @@ pub(crate) use stream_replay::{tail, tail_of};
 pub(crate) use subscriber::{Subscriber, WorldView};
 pub(crate) use sweep::sweep_and_count;
 pub use sweep::{processes_with, sweep};
-pub(crate) use system::{AdoptedProcess, FileWatch, available_bytes, processes_of, start_ticks};
+pub(crate) use system::{
+    AdoptedProcess, FileWatch, ProcessWatch, available_bytes, processes_of, start_ticks,
+};
 pub(crate) use tail::Tail;
 pub(crate) use world::LiveWorld;
 pub(crate) use world_config::WorldConfig;

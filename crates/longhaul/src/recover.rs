@@ -62,7 +62,7 @@ async fn open_run<'a>(
     dir.clear_scratch();
     let history = loaded.history();
     let run = history.run().clone();
-    let marker = RunMarker::new(dir.id(), &plan);
+    let marker = RunMarker::new(&dir, &plan);
     if run.state().outcome().is_none()
         && let Some(stream) = stream_of_original(&marker, &dir)
     {
@@ -141,7 +141,7 @@ async fn open_run<'a>(
     }
     let config = WorldConfig {
         home,
-        marker: RunMarker::new(dir.id(), &plan),
+        marker: RunMarker::new(&dir, &plan),
         environment: environment.with_harness(&plan.spec, &dir),
         dir,
         dialect,

@@ -55,7 +55,7 @@ pub(crate) async fn supervise(
     let path = dir.path().to_owned();
     let config = WorldConfig {
         home,
-        marker: RunMarker::new(dir.id(), &plan),
+        marker: RunMarker::new(&dir, &plan),
         environment: environment.with_harness(&context.spec, &dir),
         dir,
         dialect,

@@ -6,7 +6,7 @@ mod silence;
 mod stop;
 
 use crate::SuperviseError;
-use crate::live::{AdoptedProcess, FileWatch, RunMarker, processes_of, start_ticks};
+use crate::live::{AdoptedProcess, FileWatch, ProcessWatch, RunMarker, processes_of, start_ticks};
 use crate::recover::{EXIT_POLL_INTERVAL, EXIT_POLLS_MAX, is_outcome_published};
 use longhaul_core::{ProcessId, Span};
 use longhaul_store::{Journal, RunDir, StoreError};
@@ -46,7 +46,7 @@ pub enum WatchdogExit {
 /// Returns an error if the run's files cannot be read, or if one of its processes cannot be stopped.
 pub async fn watch(dir: &RunDir, supervisor: ProcessId) -> Result<WatchdogExit, SuperviseError> {
     let plan = dir.trusted_plan()?;
-    let (marker, policy) = (RunMarker::new(dir.id(), &plan), plan.spec.policy);
+    let (marker, policy) = (RunMarker::new(dir, &plan), plan.spec.policy);
     let Some(orphan_timeout) = policy.orphan_timeout else { return Ok(WatchdogExit::Disabled) };
     wait_for_exit(supervisor).await?;
     watch_orphan(dir, &marker, orphan_timeout, policy.stop_grace).await
@@ -66,6 +66,7 @@ async fn watch_orphan(
         (orphan_timeout.to_std() / POLLS_PER_TIMEOUT).clamp(POLL_INTERVAL_MIN, POLL_INTERVAL_MAX);
     let mut silence = SilenceTimer::start(OutputPosition::new(dir));
     let mut known_process = None;
+    let mut processes = ProcessWatch::new();
     loop {
         if is_outcome_published(dir) {
             return Ok(WatchdogExit::RunFinished);
@@ -87,6 +88,7 @@ async fn watch_orphan(
                 changed?;
                 known_process = Some(process);
             }
+            () = processes.search(marker) => known_process = Some(process),
             exited = process.wait_for_exit() => exited?,
         }
         silence.advance(started.elapsed(), poll_interval, OutputPosition::new(dir));

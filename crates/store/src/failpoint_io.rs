@@ -5,7 +5,6 @@
 //! - `LONGHAUL_STORE_FAULT=short@12` makes only call 12 fail, after half of its bytes: space was freed meanwhile.
 //! - `LONGHAUL_STORE_LOG` names a file to which each call is appended, so that a test can count them.
 
-use rustix::fs::{CWD, FileType, Mode, mknodat};
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{FileExt, symlink};
@@ -24,7 +23,12 @@ pub(crate) fn make_dir(builder: &DirBuilder, path: &Path) -> io::Result<()> {
 /// Creates a FIFO that only its owner may use.
 pub(crate) fn make_fifo(path: &Path) -> io::Result<()> {
     faults::pass("mkfifo", path)?;
-    Ok(mknodat(CWD, path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0)?)
+    use rustix::fs::{CWD, Mode};
+    let mode = Mode::RUSR | Mode::WUSR;
+    #[cfg(target_os = "macos")]
+    return Ok(rustix::fs::mkfifoat(CWD, path, mode)?);
+    #[cfg(not(target_os = "macos"))]
+    Ok(rustix::fs::mknodat(CWD, path, rustix::fs::FileType::Fifo, mode, 0)?)
 }
 
 pub(crate) fn make_link(target: &Path, path: &Path) -> io::Result<()> {

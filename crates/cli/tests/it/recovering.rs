@@ -67,7 +67,22 @@ pub fn run_to_mid_tool_with(stage: &Stage, agent: &Path, server: &Server, extra_
     let args = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill"];
     let run = stage.run(agent, &args).args(extra_args).against(server).start();
     wait_until("the tool runs", || stage.work().join("started").exists());
+    wait_until_seen(stage);
     run
+}
+
+/// Waits until the supervisor has read the session and seen the tool. Without the run marker, a tool that loses its
+/// agent earlier is never found.
+pub fn wait_until_seen(stage: &Stage) {
+    if !cfg!(feature = "portable-processes") {
+        return;
+    }
+    let children = |dir: &Path| fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path());
+    wait_until("the supervisor has seen the tool", || {
+        let run = stage.only_run();
+        let seen = children(&run.path().join("processes")).flat_map(|dir| children(&dir)).count();
+        seen >= 2 && run.status().is_ok_and(|status| status.session_id.is_some())
+    });
 }
 
 pub fn recover(stage: &Stage, server: &Server, args: &[&str]) -> Running {

@@ -27,6 +27,7 @@ It is built.
 ";
 
 /// A tool leaves a busy process running, and then the API falls silent.
+#[cfg(not(feature = "portable-processes"))]
 const BUSY_CHILD: &str = r#"
 I start it.
 $ timeout 100 sh -c 'while :; do :; done' > /dev/null 2>&1 < /dev/null & echo started
@@ -89,6 +90,8 @@ fn quiet_tool_is_not_a_stall() {
     });
 }
 
+// This child leaves its group and loses its parent at once: without the run marker it is not found.
+#[cfg(not(feature = "portable-processes"))]
 #[test]
 fn busy_child_defers_a_stall_for_limited_time() {
     play_with_each_agent(BUSY_CHILD, "a hang next to a busy process", |stage, agent, server| {

@@ -2,7 +2,7 @@
 //! process group and is stopped by signals.
 
 use super::run_marker::{MARKER_VARIABLE, RUN_VARIABLE, RunMarker};
-use super::system::{AdoptedProcess, start_ticks};
+use super::system::{AdoptedProcess, StartNote, start_ticks};
 use crate::Environment;
 use longhaul_agent::Invocation;
 use longhaul_core::{Exit, ProcessId, SpawnError, StopLevel};
@@ -33,6 +33,8 @@ pub(crate) struct LaunchSpec {
     pub(crate) stderr: File,
     /// Input that outlives the supervisor. `None` for a pipe.
     pub(crate) input: Option<InputFifo>,
+    /// The marker of the run that the process belongs to.
+    pub(crate) marker: Option<RunMarker>,
 }
 
 /// An input that outlives its writer: a FIFO that the agent itself holds open for writing.
@@ -62,6 +64,7 @@ impl LaunchSpec {
             stdout,
             stderr,
             input: None,
+            marker: Some(marker.clone()),
         }
     }
 
@@ -69,6 +72,7 @@ impl LaunchSpec {
     /// stay.
     pub(crate) fn unmarked(mut self) -> LaunchSpec {
         self.env_set.retain(|name, _| name != RUN_VARIABLE && name != MARKER_VARIABLE);
+        self.marker = None;
         self
     }
 
@@ -127,6 +131,7 @@ impl AgentProcess {
                 (Stdio::from(input.end), Ok(filled))
             }
         };
+        let note = StartNote::new(launch.marker.as_ref(), &launch.stdout);
         command
             .args(&launch.args)
             .current_dir(&launch.cwd)
@@ -143,12 +148,13 @@ impl AgentProcess {
             || (SpawnError::NoResources, io::Error::other("the process exited before its id was read"));
         let raw_pid = child.id().ok_or_else(exited)?;
         let pid = Pid::from_raw(raw_pid as i32).ok_or_else(exited)?;
+        let process = ProcessId { pid: raw_pid, start_ticks: start_ticks(raw_pid).unwrap_or(0) };
+        note.write(process);
         let input_outlives_supervisor = fifo.is_ok();
         let input = match fifo {
             Ok((sender, rest)) => Some(writer(sender, rest)),
             Err(first) => child.stdin.take().map(|pipe| writer(pipe, first)),
         };
-        let process = ProcessId { pid: raw_pid, start_ticks: start_ticks(raw_pid).unwrap_or(0) };
         Ok((AgentProcess { process: Process::Child(child), pid, input, input_outlives_supervisor }, process))
     }
 

@@ -59,12 +59,31 @@ fn boot_ms() -> u64 {
     read_ms(BOOT)
 }
 
-/// Returns the total sleep. Only the boot clock counts it, the monotonic clock does not.
+/// Returns the total sleep. Only the boot clock counts it.
 fn asleep_ms() -> u64 {
-    read_ms(BOOT).saturating_sub(read_ms(ClockId::Monotonic))
+    read_ms(BOOT).saturating_sub(awake_ms())
 }
 
+#[cfg(not(target_os = "macos"))]
 const BOOT: ClockId = ClockId::Boottime;
+/// The monotonic clock of macOS advances while the machine sleeps.
+#[cfg(target_os = "macos")]
+const BOOT: ClockId = ClockId::Monotonic;
+
+#[cfg(not(target_os = "macos"))]
+fn awake_ms() -> u64 {
+    read_ms(ClockId::Monotonic)
+}
+
+/// Returns the time without sleep since the first call, which the standard library's clock measures on macOS.
+#[cfg(target_os = "macos")]
+fn awake_ms() -> u64 {
+    use std::sync::OnceLock;
+    use std::time::Instant;
+    static START: OnceLock<(Instant, u64)> = OnceLock::new();
+    let (start, boot_ms) = START.get_or_init(|| (Instant::now(), read_ms(BOOT)));
+    boot_ms + start.elapsed().as_millis() as u64
+}
 
 fn read_ms(clock: ClockId) -> u64 {
     let time = clock_gettime(clock);
@@ -73,9 +92,5 @@ fn read_ms(clock: ClockId) -> u64 {
 
 /// Returns 64 bits of the system's random source, or the boot clock's nanoseconds if it fails.
 pub(crate) fn random_seed() -> u64 {
-    let mut bytes = [0_u8; 8];
-    match rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty()) {
-        Ok(8) => u64::from_ne_bytes(bytes),
-        Ok(_) | Err(_) => clock_gettime(BOOT).tv_nsec as u64,
-    }
+    getrandom::u64().unwrap_or_else(|_| clock_gettime(BOOT).tv_nsec as u64)
 }

@@ -6,6 +6,7 @@ use super::process_discovery::exit_of;
 use super::run_marker::RunMarker;
 use super::stream_replay::{decode, tail_of};
 use super::sweep::sweep;
+use super::system::search;
 use super::world_config::WorldConfig;
 use crate::failpoints::{self, Failpoint};
 use longhaul_agent::{Decoder, Dialect, DoneSignals, Guards, Invocation};
@@ -35,6 +36,7 @@ impl OneShotProcess {
 
     /// Stops the process if it is running, and its leftover processes.
     pub(crate) async fn stop(&mut self, marker: &RunMarker) -> io::Result<Exit> {
+        search(marker);
         if self.exit.is_none() {
             self.agent.signal(StopLevel::Term);
         }

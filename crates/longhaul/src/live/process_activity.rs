@@ -54,7 +54,7 @@ fn stats(marker: &RunMarker, agent: ProcessId) -> BTreeMap<ProcessId, ProcessSta
     let all: BTreeSet<u32> = marked.chain([agent.pid]).collect();
     let stats = all.into_iter().filter_map(|pid| {
         let stat = ProcessStat::read(pid)?;
-        Some((ProcessId { pid, start_ticks: stat.start_ticks }, stat))
+        Some((stat.id(), stat))
     });
     stats.filter(|(process, _)| process.pid != agent.pid || *process == agent).collect()
 }

@@ -9,8 +9,9 @@
 
 use super::clock::random_seed;
 use longhaul_core::{RunId, draw_uuid};
-use longhaul_store::{Plan, RunDir, StoreError};
+use longhaul_store::{Plan, RunDir, StoreError, WorkflowDir};
 use std::env;
+use std::path::PathBuf;
 
 /// Environment variable with the run's id.
 pub const RUN_VARIABLE: &str = "LONGHAUL_RUN";
@@ -23,6 +24,9 @@ pub struct RunMarker {
     run: RunId,
     /// `None` for a run of an older version, whose processes carry only the id.
     token: Option<String>,
+    /// The directory of the run or workflow. `None` for processes that belong to neither. Only systems that hide the
+    /// environment of processes need it.
+    dir: Option<PathBuf>,
 }
 
 impl RunMarker {
@@ -31,25 +35,46 @@ impl RunMarker {
     /// # Errors
     /// Returns an error if the run's plan cannot be read.
     pub fn load(dir: &RunDir) -> Result<RunMarker, StoreError> {
-        Ok(RunMarker::new(dir.id(), &dir.plan()?))
+        Ok(RunMarker::new(dir, &dir.plan()?))
     }
 
-    pub(crate) fn new(run: &RunId, plan: &Plan) -> RunMarker {
-        RunMarker { run: run.clone(), token: plan.marker.clone() }
+    pub(crate) fn new(dir: &RunDir, plan: &Plan) -> RunMarker {
+        RunMarker { run: dir.id().clone(), token: plan.marker.clone(), dir: Some(dir.path().to_owned()) }
     }
 
     /// Creates the marker of a workflow's own commands.
-    pub(crate) fn for_workflow(workflow: &RunId, token: &str) -> RunMarker {
-        RunMarker { run: workflow.clone(), token: Some(token.to_owned()) }
+    pub(crate) fn for_workflow(dir: &WorkflowDir, token: &str) -> RunMarker {
+        let (run, dir) = (dir.id().clone(), dir.path().to_owned());
+        RunMarker { run, token: Some(token.to_owned()), dir: Some(dir) }
     }
 
     /// Creates a marker for a process that belongs to no run.
     pub(crate) fn unowned() -> RunMarker {
-        RunMarker { run: RunId::from(RunMarker::random().as_str()), token: None }
+        RunMarker { run: RunId::from(RunMarker::random().as_str()), token: None, dir: None }
     }
 
     pub(crate) fn random() -> String {
         draw_uuid(random_seed(), 0).to_string()
+    }
+
+    /// Creates the marker of processes that belong to no run, but are remembered in this directory.
+    #[cfg(test)]
+    pub(crate) fn in_dir(dir: &std::path::Path) -> RunMarker {
+        RunMarker { dir: Some(dir.to_owned()), ..RunMarker::unowned() }
+    }
+
+    #[cfg(all(test, target_os = "linux", not(feature = "portable-processes")))]
+    pub(crate) fn with_token(run: &str, token: Option<&str>) -> RunMarker {
+        RunMarker { run: RunId::from(run), token: token.map(str::to_owned), dir: None }
+    }
+
+    pub(crate) fn token(&self) -> Option<&str> {
+        self.token.as_deref()
+    }
+
+    #[cfg(any(not(target_os = "linux"), feature = "portable-processes"))]
+    pub(crate) fn dir(&self) -> Option<&std::path::Path> {
+        self.dir.as_deref()
     }
 
     /// Returns the run's id.
@@ -74,93 +99,9 @@ fn append_to_variable(name: &str, last: &str) -> String {
     }
 }
 
-/// The values of both variables in the environment of a process.
-#[derive(Default)]
-pub(crate) struct MarkerVariables {
-    runs: String,
-    markers: String,
-}
-
-impl MarkerVariables {
-    /// Reads the variables with `value`. Returns `None` if the process belongs to no run.
-    pub(crate) fn new<'a>(value: impl Fn(&str) -> Option<&'a [u8]>) -> Option<MarkerVariables> {
-        let text = |name| value(name).map(|bytes| String::from_utf8_lossy(bytes).into_owned());
-        Some(MarkerVariables {
-            runs: text(RUN_VARIABLE)?,
-            // Older versions do not set it.
-            markers: text(MARKER_VARIABLE).unwrap_or_default(),
-        })
-    }
-
-    /// Returns whether the process belongs to the run.
-    pub(crate) fn has(&self, marker: &RunMarker) -> bool {
-        match &marker.token {
-            Some(token) => self.markers().any(|(_, other)| other == token),
-            // Each run with this id and a token is a different run.
-            None => {
-                let of_id = |run: &str| run == marker.run.as_str();
-                let others = self.markers().filter(|(run, _)| of_id(run)).count();
-                self.runs.split(':').filter(|run| of_id(run)).count() > others
-            }
-        }
-    }
-
-    /// Returns `true` if the process belongs to the run and not to a nested one.
-    pub(crate) fn ends_with(&self, marker: &RunMarker) -> bool {
-        let last = self.runs.rsplit(':').next().unwrap_or_default();
-        self.has(marker)
-            && match &marker.token {
-                // In `LONGHAUL_RUN_MARKER` this run may come last although it encloses a run of an older
-                // version.
-                Some(token) => self.markers().last() == Some((last, token)),
-                None => last == marker.run.as_str(),
-            }
-    }
-
-    /// Returns each run that has a token, with the token.
-    fn markers(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.markers.split(':').filter_map(|entry| entry.split_once('/'))
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{MarkerVariables, RunMarker};
-    use longhaul_core::RunId;
-
-    fn marker(run: &str, token: Option<&str>) -> RunMarker {
-        RunMarker { run: RunId::from(run), token: token.map(str::to_owned) }
-    }
-
-    #[test]
-    fn a_process_belongs_to_its_run_and_to_enclosing_runs() {
-        // The two variables, the marker, whether the process carries it, and whether it comes last.
-        let check = |runs: &str, markers: &str, marker: &RunMarker, expected: (bool, bool)| {
-            let variables = MarkerVariables { runs: runs.to_owned(), markers: markers.to_owned() };
-            assert_eq!(
-                (variables.has(marker), variables.ends_with(marker)),
-                expected,
-                "{runs} {markers} {marker:?}"
-            );
-        };
-        let (current, old) = (marker("a", Some("1")), marker("a", None));
-        check("a", "a/1", &current, (true, true));
-        check("outer:a", "outer/9:a/1", &current, (true, true));
-        check("a:inner", "a/1:inner/2", &current, (true, false));
-        // Another home's run with this id; the same run under a different directory name.
-        check("a", "a/2", &current, (false, false));
-        check("before", "before/1", &current, (true, true));
-        // An older version's run with this id, and an older version's run nested in this one.
-        check("a", "", &current, (false, false));
-        check("a:inner", "a/1", &current, (true, false));
-
-        check("a", "", &old, (true, true));
-        check("a:inner", "inner/2", &old, (true, false));
-        check("outer:a", "outer/9", &old, (true, true));
-        check("a", "a/1", &old, (false, false));
-        check("a:a", "a/1", &old, (true, true));
-        check("ab", "", &old, (false, false));
-    }
+    use super::RunMarker;
 
     #[test]
     fn tokens_are_random() {

@@ -2,7 +2,6 @@
 //! no output is lost, and a slow supervisor never blocks the agent.
 
 use longhaul_store::open_regular;
-use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use std::fs::File;
 use std::io::{self, Read};
 use std::mem;
@@ -11,12 +10,16 @@ use std::path::Path;
 // Largest read. It bounds memory, and deadlines are checked between reads.
 const CHUNK_BYTES: usize = 64 * 1024;
 
-/// Opens the file without updates of its access time, which would turn every read of a growing file into a
-/// write.
+/// Opens the file without updates of its access time where the system has them for each read. They would turn every
+/// read of a growing file into a write.
 fn open(path: &Path) -> io::Result<File> {
     let file = open_regular(path)?;
-    // Only the file's owner may set the flag. Without it, reading works, too.
-    let _ = fcntl_getfl(&file).and_then(|flags| fcntl_setfl(&file, flags | OFlags::NOATIME));
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+        // Only the file's owner may set the flag. Without it, reading works, too.
+        let _ = fcntl_getfl(&file).and_then(|flags| fcntl_setfl(&file, flags | OFlags::NOATIME));
+    }
     Ok(file)
 }
 

@@ -14,7 +14,7 @@ use super::subscriber::WorldView;
 use super::subscribers::Subscribers;
 use super::summary_run::SummaryRun;
 use super::sweep::sweep;
-use super::system::FileWatch;
+use super::system::{FileWatch, ProcessWatch, search};
 use super::watchdog_process::WatchdogProcess;
 use super::world_config::WorldConfig;
 use crate::observer::Observer;
@@ -42,6 +42,7 @@ pub(crate) struct LiveWorld<'a> {
     journal: Journal,
     clock: LiveClock,
     watch: FileWatch,
+    processes: ProcessWatch,
     pub(crate) cancels: CancelRequests,
     events: VecDeque<Event>,
     /// Whether the stream was read again after the deadline was due.
@@ -71,6 +72,7 @@ impl<'a> LiveWorld<'a> {
             clock: LiveClock::new(),
             cancels: CancelRequests::new(cancels, &config.dir, &mut watch),
             watch,
+            processes: ProcessWatch::new(),
             events: VecDeque::new(),
             polled_when_due: false,
             attempt: None,
@@ -258,6 +260,7 @@ impl LiveWorld<'_> {
 
     fn stop(&mut self, level: StopLevel) {
         if let Some(attempt) = &mut self.attempt {
+            search(&self.config.marker);
             attempt.stop(&self.config, level);
         }
     }
@@ -387,6 +390,7 @@ impl LiveWorld<'_> {
             Some(source) = self.cancels.receive() => self.events.push_back(Event::Cancelled(source)),
             changes = self.watch.changed() => self.cancels.on_changes(changes?),
             exit = exited => exit?,
+            () = self.processes.search(&self.config.marker), if is_live => {}
         }
         Ok(())
     }

@@ -77,7 +77,7 @@ pub fn export_workflow(
         return Err(TransferError::Worktrees { workflow: dir.id().clone(), is_finished: outcome.is_some() });
     }
     let plan = dir.plan()?;
-    check_stopped(dir.id(), outcome, &RunMarker::for_workflow(dir.id(), &plan.marker))?;
+    check_stopped(dir.id(), outcome, &RunMarker::for_workflow(dir, &plan.marker))?;
     let mut runs = Vec::new();
     for id in runs_of(dir.id(), &plan.policy, &history) {
         // A run was decided on, but the supervisor died before it created the run.
@@ -144,7 +144,7 @@ impl Package {
         let (lock, history) = lock(&dir.journal_path(), dir.id())?;
         let outcome = Run::replay(history.records()).state().outcome();
         let plan = dir.plan()?;
-        check_stopped(dir.id(), outcome, &RunMarker::new(dir.id(), &plan))?;
+        check_stopped(dir.id(), outcome, &RunMarker::new(dir, &plan))?;
         files_of(dir.path(), prefix, &mut self.sources)?;
         let dialect = dialect_for(&plan.spec.agent.name);
         let layout = dialect.as_ref().and_then(|dialect| dialect.sessions());

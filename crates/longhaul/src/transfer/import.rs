@@ -181,7 +181,7 @@ impl ImportedRun {
     ) -> Result<ImportedRun, TransferError> {
         let run = dir.run_dir();
         let mut plan = run.plan()?;
-        check_stopped(run.id(), &RunMarker::new(run.id(), &plan))?;
+        check_stopped(run.id(), &RunMarker::new(&run, &plan))?;
         // The imported run has no processes here. If the original continues in another home, it is a different
         // run.
         plan.marker = Some(RunMarker::random());
@@ -214,7 +214,7 @@ impl ImportedWorkflow {
     fn load(dir: ImportedDir, destination: ImportDestination<'_>) -> Result<ImportedWorkflow, TransferError> {
         let workflow = dir.workflow_dir();
         let mut plan = workflow.plan()?;
-        check_stopped(workflow.id(), &RunMarker::for_workflow(workflow.id(), &plan.marker))?;
+        check_stopped(workflow.id(), &RunMarker::for_workflow(&workflow, &plan.marker))?;
         plan.marker = RunMarker::random();
         let history = Journal::<WorkflowRecord>::load(&workflow.journal_path())?;
         let outcome = Workflow::replay(history.records()).state().outcome();

@@ -2,7 +2,7 @@
 //! with the marker of the workflow. No process of a command outlives it.
 
 use super::REPEAT_DELAY;
-use crate::live::{LaunchSpec, OneShotProcess, RunMarker, sweep};
+use crate::live::{LaunchSpec, OneShotProcess, ProcessWatch, RunMarker, sweep};
 use crate::{Environment, failpoints};
 use longhaul_agent::Invocation;
 use longhaul_core::{Exit, Span};
@@ -86,7 +86,8 @@ impl Commands {
         let started = OneShotProcess::start(launch, Vec::new()).map_err(|(_, error)| failed(&error))?;
         let (mut process, process_id) = started;
         failpoints::agent_is(process_id.pid);
-        let waited = tokio::time::timeout(COMMAND_TIMEOUT.to_std(), process.wait_for_exit()).await;
+        let waited = tokio::time::timeout(COMMAND_TIMEOUT.to_std(), process.wait_for_exit());
+        let waited = ProcessWatch::during(&self.marker, waited).await;
         let exit = process.stop(&self.marker).await.map_err(|error| failed(&error))?;
         match waited {
             Ok(Ok(_)) => Ok(EndedCommand { exit, stdout, stderr }),

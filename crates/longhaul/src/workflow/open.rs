@@ -62,7 +62,7 @@ pub(super) async fn open(
         .then(|| Worktrees::open(plan.project_dir.as_path(), home.path(), &dir).map(Arc::new))
         .transpose()?;
     observer.on_start(&dir, &plan);
-    let marker = RunMarker::for_workflow(dir.id(), &plan.marker);
+    let marker = RunMarker::for_workflow(&dir, &plan.marker);
     let project_dir = plan.project_dir.as_path().to_owned();
     let commands = Commands::new(dir.clone(), project_dir, environment.clone(), marker);
     if !loaded.entries.is_empty() {

@@ -6,7 +6,6 @@ use crate::args::{EventsDestination, GlobalArgs};
 use crate::failure::{Failure, OrFailure};
 use crate::output::out;
 use rustix::fs::{OFlags, fcntl_getfl};
-use rustix::process::{PidfdFlags, PidfdGetfdFlags, getpid, pidfd_getfd, pidfd_open};
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
@@ -40,18 +39,29 @@ pub fn open(destination: &EventsDestination, global: &GlobalArgs, detached: bool
 /// Duplicates an inherited descriptor for this process alone. The inherited one stays unchanged, because the
 /// run's processes inherit it, too.
 fn descriptor(number: i32) -> io::Result<File> {
-    let process = pidfd_open(getpid(), PidfdFlags::empty());
-    let duplicate = process.and_then(|process| pidfd_getfd(process, number, PidfdGetfdFlags::empty()));
-    let file = match duplicate {
-        Ok(duplicate) => File::from(duplicate),
-        Err(rustix::io::Errno::BADF) => return Err(io::Error::other("there is no such descriptor")),
-        // Older kernels, and containers that forbid pidfd_getfd: everything except a socket can be reopened.
-        Err(_) => File::options().write(true).open(format!("/proc/self/fd/{number}"))?,
-    };
+    let file = duplicate(number)?;
     match fcntl_getfl(&file)? & OFlags::RWMODE {
         OFlags::RDONLY => Err(io::Error::other("it is open for reading only")),
         _ => Ok(file),
     }
+}
+
+#[cfg(target_os = "linux")]
+fn duplicate(number: i32) -> io::Result<File> {
+    use rustix::process::{PidfdFlags, PidfdGetfdFlags, getpid, pidfd_getfd, pidfd_open};
+    let process = pidfd_open(getpid(), PidfdFlags::empty());
+    match process.and_then(|process| pidfd_getfd(process, number, PidfdGetfdFlags::empty())) {
+        Ok(duplicate) => Ok(File::from(duplicate)),
+        Err(rustix::io::Errno::BADF) => Err(io::Error::other("there is no such descriptor")),
+        // Older kernels, and containers that forbid pidfd_getfd: everything except a socket can be reopened.
+        Err(_) => File::options().write(true).open(format!("/proc/self/fd/{number}")),
+    }
+}
+
+/// Opens the descriptor by its name, which duplicates it on macOS.
+#[cfg(not(target_os = "linux"))]
+fn duplicate(number: i32) -> io::Result<File> {
+    File::options().write(true).open(format!("/dev/fd/{number}"))
 }
 
 fn file(path: &Path) -> io::Result<Sink> {

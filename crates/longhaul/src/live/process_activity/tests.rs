@@ -1,8 +1,10 @@
 //! Tests of probing a few processes.
 
 use super::probe;
+use crate::live::system::StartNote;
 use crate::live::{RunMarker, start_ticks};
 use longhaul_core::{ProcessActivity, ProcessId, ProcessState};
+use std::fs::File;
 use std::process::{Child, Command, Stdio};
 
 /// A process of the run that is killed at the end of the test.
@@ -12,7 +14,10 @@ impl MarkedProcess {
     fn sh(marker: &RunMarker, script: &str) -> MarkedProcess {
         let mut command = Command::new("sh");
         command.args(["-c", script]).envs(marker.variables()).stdin(Stdio::piped());
-        MarkedProcess(command.spawn().expect("there is a shell"))
+        let process = MarkedProcess(command.spawn().expect("there is a shell"));
+        let output = File::open("/dev/null").expect("every system has it");
+        StartNote::new(Some(marker), &output).write(process.id());
+        process
     }
 
     fn id(&self) -> ProcessId {
@@ -41,7 +46,8 @@ const SHORT_LIVED_CHILDREN: &str =
 
 #[test]
 fn distinguishes_an_idle_agent_from_its_busy_child() {
-    let marker = RunMarker::unowned();
+    let dir = tempfile::tempdir().expect("a directory");
+    let marker = RunMarker::in_dir(dir.path());
     let agent = MarkedProcess::sh(&marker, IDLE);
     let activity =
         ProcessActivity { agent: ProcessState::Idle, connections: 0, children: 0, busy_children: 0 };
@@ -57,7 +63,8 @@ fn distinguishes_an_idle_agent_from_its_busy_child() {
 
 #[test]
 fn short_lived_children_count_as_work() {
-    let marker = RunMarker::unowned();
+    let dir = tempfile::tempdir().expect("a directory");
+    let marker = RunMarker::in_dir(dir.path());
     let agent = MarkedProcess::sh(&marker, IDLE);
     let _busy = MarkedProcess::sh(&marker, SHORT_LIVED_CHILDREN);
     let activity = probe_now(&marker, agent.id()).expect("the agent is running");
@@ -67,7 +74,8 @@ fn short_lived_children_count_as_work() {
 
 #[test]
 fn a_busy_agent_does_not_count_as_a_busy_child() {
-    let marker = RunMarker::unowned();
+    let dir = tempfile::tempdir().expect("a directory");
+    let marker = RunMarker::in_dir(dir.path());
     let agent = MarkedProcess::sh(&marker, BUSY);
     let activity =
         ProcessActivity { agent: ProcessState::Busy, connections: 0, children: 0, busy_children: 0 };
@@ -76,7 +84,8 @@ fn a_busy_agent_does_not_count_as_a_busy_child() {
 
 #[test]
 fn does_not_probe_an_exited_agent() {
-    let marker = RunMarker::unowned();
+    let dir = tempfile::tempdir().expect("a directory");
+    let marker = RunMarker::in_dir(dir.path());
     let agent = MarkedProcess::sh(&marker, IDLE);
     let ProcessId { pid, start_ticks } = agent.id();
     assert_eq!(probe_now(&marker, ProcessId { pid, start_ticks: start_ticks + 1 }), None);

@@ -1,5 +1,12 @@
-//! Linux: finds a run's processes by their environment, and refers to processes by pidfd.
+//! Linux: finds a run's processes by the run marker, refers to processes by pidfd, and receives events of files.
 
-pub(super) mod file_watch;
-pub(super) mod marked_processes;
-pub(super) mod process_handle;
+mod file_watch;
+mod marked_processes;
+mod marker_variables;
+mod process_handle;
+
+pub(crate) use file_watch::FileWatch;
+pub(crate) use marked_processes::{
+    ProcessWatch, StartNote, agent_of_attempt, belongs_to, output_of_agent, processes_of, search,
+};
+pub(crate) use process_handle::{AdoptedProcess, ProcessHandle};

@@ -1,18 +1,30 @@
 //! Reads the system's table of processes. It contains the system calls that cannot be tested on another system.
 
+#[cfg(target_os = "linux")]
 mod linux;
+#[cfg(target_os = "linux")]
+use linux as platform;
 
-pub(crate) use linux::{available_bytes, connections, oom_kills, resident_bytes};
+#[cfg(target_os = "macos")]
+mod macos;
+#[cfg(target_os = "macos")]
+use macos as platform;
+
+use longhaul_core::ProcessId;
+pub(crate) use platform::{available_bytes, connections, oom_kills, resident_bytes};
+#[cfg(any(not(target_os = "linux"), feature = "portable-processes"))]
+pub(crate) use platform::{path_of, users_of};
 
 /// Data of a process. Times are in clock ticks of 10 ms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ProcessStat {
+    pub(crate) pid: u32,
+    pub(crate) parent: u32,
     /// The letter of `ps`.
     pub(crate) state: char,
     /// Process group and process session. Both are 0 if their leader is outside of this PID namespace.
     pub(crate) group: u32,
     pub(crate) session: u32,
-    pub(crate) pid: u32,
     pub(crate) own_ticks: u64,
     /// Time of ended children that the process has waited for.
     pub(crate) child_ticks: u64,
@@ -23,7 +35,17 @@ pub(crate) struct ProcessStat {
 impl ProcessStat {
     /// Returns `None` if there is no such process.
     pub(crate) fn read(pid: u32) -> Option<ProcessStat> {
-        linux::stat(pid)
+        platform::stat(pid)
+    }
+
+    pub(crate) fn id(self) -> ProcessId {
+        ProcessId { pid: self.pid, start_ticks: self.start_ticks }
+    }
+
+    /// Returns whether the process has exited and still has its PID.
+    #[cfg(any(not(target_os = "linux"), feature = "portable-processes"))]
+    pub(crate) fn has_exited(self) -> bool {
+        matches!(self.state, 'Z' | 'X')
     }
 
     /// Returns whether the process leads its group, but not its session.
@@ -31,6 +53,12 @@ impl ProcessStat {
     pub(crate) fn leads_only_a_group(self) -> bool {
         self.group == self.pid && self.session != self.pid
     }
+}
+
+/// Returns every process.
+#[cfg(any(not(target_os = "linux"), feature = "portable-processes"))]
+pub(crate) fn all() -> Vec<ProcessStat> {
+    platform::pids().into_iter().filter_map(ProcessStat::read).collect()
 }
 
 /// Returns the start time of a process.

@@ -1,10 +1,13 @@
 //! Finds the processes of a run by the run marker in their environment.
 
+use super::marker_variables::MarkerVariables;
 use super::process_handle::ProcessHandle;
-use crate::live::run_marker::{MarkerVariables, RunMarker};
+use crate::live::run_marker::RunMarker;
 use crate::live::system::process_table::ProcessStat;
+use longhaul_core::ProcessId;
 use rustix::process::{Pid, getpid};
-use std::fs;
+use std::fs::{self, File};
+use std::future::{self, Future};
 use std::path::PathBuf;
 
 const ATTEMPT_VARIABLE: &str = "LONGHAUL_ATTEMPT";
@@ -63,6 +66,39 @@ pub(crate) fn output_of_agent(marker: &RunMarker, pid: Pid) -> Option<(PathBuf, 
     let name = fs::read_link(&output).ok()?;
     Some((output, name))
 }
+
+/// Notes the start of a process. The process carries the marker, so there is nothing to note.
+pub(crate) struct StartNote;
+
+impl StartNote {
+    pub(crate) fn new(_marker: Option<&RunMarker>, _output: &File) -> StartNote {
+        StartNote
+    }
+
+    pub(crate) fn write(self, _process: ProcessId) {}
+}
+
+/// Searches for processes of a run from time to time. The marker identifies them at any time, so there is no need to.
+pub(crate) struct ProcessWatch;
+
+impl ProcessWatch {
+    pub(crate) fn new() -> ProcessWatch {
+        ProcessWatch
+    }
+
+    /// Never returns.
+    pub(crate) async fn search(&mut self, _marker: &RunMarker) {
+        future::pending().await
+    }
+
+    /// Returns the result of the future.
+    pub(crate) async fn during<T>(_marker: &RunMarker, future: impl Future<Output = T>) -> T {
+        future.await
+    }
+}
+
+/// Remembers the processes that a run has now. There is no need to.
+pub(crate) fn search(_marker: &RunMarker) {}
 
 fn variables(pid: Pid) -> Option<MarkerVariables> {
     let environment = environment(pid)?;

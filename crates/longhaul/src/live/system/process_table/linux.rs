@@ -3,6 +3,12 @@
 use super::ProcessStat;
 use std::collections::BTreeSet;
 use std::fs;
+#[cfg(feature = "portable-processes")]
+use std::fs::File;
+#[cfg(feature = "portable-processes")]
+use std::os::fd::AsRawFd;
+#[cfg(feature = "portable-processes")]
+use std::path::{Path, PathBuf};
 
 // The value of `st` in `/proc/net/tcp` for an established connection.
 const ESTABLISHED: &str = "01";
@@ -21,12 +27,37 @@ fn parse_stat(stat: &str) -> Option<ProcessStat> {
     Some(ProcessStat {
         pid: start.split(' ').next()?.parse().ok()?,
         state: fields.first()?.chars().next()?,
+        parent: id(4)?,
         group: id(5)?,
         session: id(6)?,
         own_ticks: number(14)? + number(15)?,
         child_ticks: number(16)? + number(17)?,
         start_ticks: number(22)?,
     })
+}
+
+#[cfg(feature = "portable-processes")]
+pub(crate) fn pids() -> Vec<u32> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
+}
+
+/// Returns the processes that have a file open.
+#[cfg(feature = "portable-processes")]
+pub(crate) fn users_of(path: &Path) -> Vec<u32> {
+    let Ok(path) = fs::canonicalize(path) else { return Vec::new() };
+    let has_open = |pid: &u32| {
+        let descriptors = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
+        let mut files = descriptors.filter_map(|descriptor| fs::read_link(descriptor.path()).ok());
+        files.any(|file| file == path)
+    };
+    pids().into_iter().filter(has_open).collect()
+}
+
+/// Returns the path of an open file.
+#[cfg(feature = "portable-processes")]
+pub(crate) fn path_of(file: &File) -> Option<PathBuf> {
+    fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd())).ok()
 }
 
 /// Returns the resident memory of a process, the second number of `/proc/PID/statm`, in bytes. Returns `None` if the

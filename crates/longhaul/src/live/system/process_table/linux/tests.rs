@@ -6,6 +6,7 @@ fn a_process_name_may_contain_anything() {
         "7 (a) R 1 (b) S 1 8 9 0 -1 4194304 90 0 0 0 11 22 33 44 20 0 1 0 555 1000 10 18446744073709551615";
     let parsed = ProcessStat {
         pid: 7,
+        parent: 1,
         state: 'S',
         group: 8,
         session: 9,
