@@ -1,4 +1,4 @@
-"""The examples of the documents work with the agent of the drills, and with `true` in place of `cargo test`."""
+"""The examples of the documents work with the agent of the drills, and `true` in place of `cargo test`."""
 
 from __future__ import annotations
 
