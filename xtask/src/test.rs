@@ -60,6 +60,7 @@ const CHECKS: &[&[&str]] = &[
         PACKAGES,
     ],
     &["run", "--quiet", "--package", "xtask", "--", "packages", "npm", "--dist", PACKAGES],
+    &["run", "--quiet", "--package", "xtask", "--", "packages", "python", "--dist", PACKAGES],
 ];
 
 /// The test command. `--all-targets` would build the examples as tests, but tests start one of them.

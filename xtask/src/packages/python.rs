@@ -27,9 +27,9 @@ const KEPT: [&str; 4] = ["PATH", "LANG", "SSL_CERT_FILE", "CARGO_TARGET_DIR"];
 
 #[derive(Args)]
 pub struct PythonOptions {
-    /// Test this wheel [default: build one with the development profile]
-    #[arg(long, value_name = "FILE")]
-    wheel: Option<PathBuf>,
+    /// Test the wheel that `cargo xtask dist` wrote to this directory [default: one of a debug build]
+    #[arg(long, value_name = "DIR")]
+    dist: Option<PathBuf>,
     /// Also measure how much a call adds to the binary
     #[arg(long)]
     bench: bool,
@@ -43,8 +43,16 @@ pub fn python(root: &Path, options: &PythonOptions) -> io::Result<()> {
         return note_skipped("the Python package", &reason, "install python3 and python3-venv");
     };
     let environments = root.join("target/packages/python");
-    let wheel = match &options.wheel {
-        Some(wheel) => fs::canonicalize(wheel)?,
+    let wheel = match &options.dist {
+        Some(dist) => {
+            let dist = root.join(dist);
+            let Some(wheel) = wheel_for_host(&dist) else {
+                let reason =
+                    format!("`cargo xtask dist` has written no wheel for this machine to {}", dist.display());
+                return note_skipped("the Python package", &reason, "run it, and read its error");
+            };
+            wheel
+        }
         None => build(root, newest.1, &environments)?,
     };
     let package = root.join("packages/python");
@@ -64,6 +72,13 @@ pub fn python(root: &Path, options: &PythonOptions) -> io::Result<()> {
         check(&python, &package, options.bench)?;
     }
     Ok(())
+}
+
+/// Returns the wheel for Linux and the processor of this machine.
+fn wheel_for_host(dist: &Path) -> Option<PathBuf> {
+    let end = format!("linux_1_2_{}.whl", env::consts::ARCH);
+    let mut wheels = fs::read_dir(dist).ok()?.flatten().map(|entry| entry.path());
+    wheels.find(|path| path.to_string_lossy().ends_with(&end))
 }
 
 /// Runs the checks with an empty home, and without the variables of this process.

@@ -67,37 +67,7 @@ pub fn status(global: &GlobalArgs, args: &StatusArgs) -> Result<u8, Failure> {
         return watch::watch();
     }
     let now = output::now();
-    let home = open_home::locate()?;
-    let dirs = match &args.workflow {
-        Some(request) => vec![loop_workflow::find(&home, request)?],
-        None => home.workflows_newest_first()?,
-    };
-    let projects: Vec<PathBuf> =
-        args.project.iter().map(|dir| prompt_arg::directory(dir)).collect::<Result<_, _>>()?;
-    let is_in_project =
-        |dir: &Path| projects.is_empty() || projects.iter().any(|project| dir.starts_with(project));
-    let workflows: Vec<WorkflowStatus> = dirs
-        .iter()
-        .filter(|dir| dir.plan().is_ok_and(|plan| is_in_project(plan.project_dir.as_path())))
-        .filter_map(workflow_status)
-        .filter(|status| args.workflow.is_some() || status.returncode.is_none())
-        .collect();
-    let is_shown = |row: &Row| {
-        let position = row.entry.workflow.as_ref();
-        let is_of_workflow =
-            position.is_some_and(|position| workflows.iter().any(|shown| shown.workflow_id == position.id));
-        is_of_workflow || args.workflow.is_none() && is_in_project(Path::new(&row.entry.project))
-    };
-    let runs: Vec<ActiveRun> = unfinished(&home)?.into_iter().filter(is_shown).map(ActiveRun::new).collect();
-    let count = |state| runs.iter().filter(|run| run.row.state == state).count();
-    let status = StatusOutput {
-        running: count(RowState::Running),
-        waiting: count(RowState::Waiting),
-        suspended: count(RowState::Suspended),
-        orphaned: count(RowState::Orphaned),
-        runs,
-        workflows,
-    };
+    let status = read(args)?;
     match output::format(global) {
         OutputFormat::Text if status.runs.is_empty() && status.workflows.is_empty() => {
             output::print_text("no unfinished runs; `longhaul runs` lists all runs\n")
@@ -123,6 +93,41 @@ pub fn status(global: &GlobalArgs, args: &StatusArgs) -> Result<u8, Failure> {
         OutputFormat::Json | OutputFormat::StreamJson => output::print_json(&status),
     }
     Ok(0)
+}
+
+/// Reads what the arguments ask for.
+pub fn read(args: &StatusArgs) -> Result<StatusOutput, Failure> {
+    let home = open_home::locate()?;
+    let dirs = match &args.workflow {
+        Some(request) => vec![loop_workflow::find(&home, request)?],
+        None => home.workflows_newest_first()?,
+    };
+    let projects: Vec<PathBuf> =
+        args.project.iter().map(|dir| prompt_arg::directory(dir)).collect::<Result<_, _>>()?;
+    let is_in_project =
+        |dir: &Path| projects.is_empty() || projects.iter().any(|project| dir.starts_with(project));
+    let workflows: Vec<WorkflowStatus> = dirs
+        .iter()
+        .filter(|dir| dir.plan().is_ok_and(|plan| is_in_project(plan.project_dir.as_path())))
+        .filter_map(workflow_status)
+        .filter(|status| args.workflow.is_some() || status.returncode.is_none())
+        .collect();
+    let is_shown = |row: &Row| {
+        let position = row.entry.workflow.as_ref();
+        let is_of_workflow =
+            position.is_some_and(|position| workflows.iter().any(|shown| shown.workflow_id == position.id));
+        is_of_workflow || args.workflow.is_none() && is_in_project(Path::new(&row.entry.project))
+    };
+    let runs: Vec<ActiveRun> = unfinished(&home)?.into_iter().filter(is_shown).map(ActiveRun::new).collect();
+    let count = |state| runs.iter().filter(|run| run.row.state == state).count();
+    Ok(StatusOutput {
+        running: count(RowState::Running),
+        waiting: count(RowState::Waiting),
+        suspended: count(RowState::Suspended),
+        orphaned: count(RowState::Orphaned),
+        runs,
+        workflows,
+    })
 }
 
 /// Returns the state of a workflow. `None` if it cannot be read.
