@@ -79,9 +79,10 @@ pub fn wait_until_seen(stage: &Stage) {
     }
     let children = |dir: &Path| fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path());
     wait_until("the supervisor has seen the tool", || {
-        let run = stage.only_run();
-        let seen = children(&run.path().join("processes")).flat_map(|dir| children(&dir)).count();
-        seen >= 2 && run.status().is_ok_and(|status| status.session_id.is_some())
+        stage.runs().iter().any(|run| {
+            let seen = children(&run.path().join("processes")).flat_map(|dir| children(&dir)).count();
+            seen >= 2 && run.status().is_ok_and(|status| status.session_id.is_some())
+        })
     });
 }
 
