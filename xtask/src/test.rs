@@ -61,6 +61,7 @@ const CHECKS: &[&[&str]] = &[
     ],
     &["run", "--quiet", "--package", "xtask", "--", "packages", "npm", "--dist", PACKAGES],
     &["run", "--quiet", "--package", "xtask", "--", "packages", "python", "--dist", PACKAGES],
+    &["run", "--quiet", "--package", "xtask", "--", "packages", "together", "--dist", PACKAGES],
 ];
 
 /// The test command. `--all-targets` would build the examples as tests, but tests start one of them.

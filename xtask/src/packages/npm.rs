@@ -86,6 +86,21 @@ pub fn npm_tarballs(
     Ok(tarballs)
 }
 
+/// Returns the tarballs of the main package and of this machine's program in this directory.
+pub fn tarballs_for_host(dist: &Path) -> Option<[PathBuf; 2]> {
+    let names = ["longhaul".to_owned(), format!("longhaul-{}", Platform::host()?.npm_name())];
+    let tarballs = names.map(|name| dist.join(format!("{name}-{VERSION}.tgz")));
+    tarballs.iter().all(|tarball| tarball.is_file()).then_some(tarballs)
+}
+
+/// Installs tarballs into a new project, without network.
+pub fn install(project: &Path, tarballs: &[PathBuf]) -> io::Result<()> {
+    fs::create_dir_all(project)?;
+    fs::write(project.join("package.json"), "{\"private\":true}\n")?;
+    let args = ["install", "--offline", "--no-audit", "--no-fund", "--loglevel=error"];
+    succeed(Command::new("npm").args(args).args(tarballs).current_dir(project))
+}
+
 fn main_package(root: &Path) -> io::Result<Vec<Entry>> {
     let source = root.join("packages/npm");
     let mut manifest: Value = serde_json::from_slice(&fs::read(source.join("package.json"))?)?;

@@ -75,10 +75,22 @@ pub fn python(root: &Path, options: &PythonOptions) -> io::Result<()> {
 }
 
 /// Returns the wheel for Linux and the processor of this machine.
-fn wheel_for_host(dist: &Path) -> Option<PathBuf> {
+pub fn wheel_for_host(dist: &Path) -> Option<PathBuf> {
     let end = format!("linux_1_2_{}.whl", env::consts::ARCH);
     let mut wheels = fs::read_dir(dist).ok()?.flatten().map(|entry| entry.path());
     wheels.find(|path| path.to_string_lossy().ends_with(&end))
+}
+
+/// Returns the newest supported Python of this machine.
+pub fn newest() -> Option<PathBuf> {
+    find().into_values().next_back()
+}
+
+/// Installs the wheel alone into a new environment, and returns its interpreter.
+pub fn install(program: &Path, environment: &Path, wheel: &Path) -> io::Result<PathBuf> {
+    let python = create(program, environment)?;
+    succeed(pip(&python).args(["--no-index"]).arg(wheel))?;
+    Ok(python)
 }
 
 /// Runs the checks with an empty home, and without the variables of this process.
