@@ -25,8 +25,9 @@ pub struct DistOptions {
     /// Build for this target; repeatable [default: every supported one]
     #[arg(long, value_name = "TRIPLE", value_parser = platform)]
     target: Vec<Platform>,
+    // `target/dist` is cargo's own directory of the profile.
     /// Directory for the packages
-    #[arg(long, value_name = "DIR", default_value = "target/dist")]
+    #[arg(long, value_name = "DIR", default_value = "target/packages")]
     out: PathBuf,
     /// Profile of cargo; `cross` builds fast, for tests
     #[arg(long, value_name = "PROFILE", default_value = "dist")]

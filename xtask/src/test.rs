@@ -17,7 +17,7 @@ const SIM_RUNS: &str = "500000";
 const SIM_WORKFLOWS: &str = "100000";
 
 /// Directory for packages of programs that are not optimized.
-const PACKAGES: &str = "target/dist-cross";
+const PACKAGES: &str = "target/packages-cross";
 
 /// Commands of cargo before the tests, one after another.
 const CHECKS: &[&[&str]] = &[
