@@ -23,12 +23,19 @@ pub(crate) fn make_dir(builder: &DirBuilder, path: &Path) -> io::Result<()> {
 /// Creates a FIFO that only its owner may use.
 pub(crate) fn make_fifo(path: &Path) -> io::Result<()> {
     faults::pass("mkfifo", path)?;
-    use rustix::fs::{CWD, Mode};
-    let mode = Mode::RUSR | Mode::WUSR;
-    #[cfg(target_os = "macos")]
-    return Ok(rustix::fs::mkfifoat(CWD, path, mode)?);
-    #[cfg(not(target_os = "macos"))]
-    Ok(rustix::fs::mknodat(CWD, path, rustix::fs::FileType::Fifo, mode, 0)?)
+    create_fifo(path)
+}
+
+#[cfg(not(target_os = "macos"))]
+fn create_fifo(path: &Path) -> io::Result<()> {
+    use rustix::fs::{CWD, FileType, Mode, mknodat};
+    Ok(mknodat(CWD, path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0)?)
+}
+
+#[cfg(target_os = "macos")]
+fn create_fifo(path: &Path) -> io::Result<()> {
+    use nix::sys::stat::Mode;
+    Ok(nix::unistd::mkfifo(path, Mode::S_IRUSR | Mode::S_IWUSR)?)
 }
 
 pub(crate) fn make_link(target: &Path, path: &Path) -> io::Result<()> {
