@@ -12,7 +12,7 @@ pub struct McpService<H> {
     pub handler: H,
     /// Description in an error message, such as "the tools of runs".
     pub name: &'static str,
-    /// What a person can do who started the command.
+    /// Advice for a person who started the command.
     pub hint: &'static str,
     /// Longer messages are skipped, in bytes.
     pub line_bytes_max: usize,

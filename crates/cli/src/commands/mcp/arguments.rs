@@ -156,7 +156,7 @@ pub fn input_schema(tool: &ServedTool) -> JsonObject {
 
 /// A call of this program.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Invocation {
+pub struct CommandCall {
     pub words: Vec<String>,
     pub stdin: Option<String>,
 }
@@ -165,7 +165,7 @@ pub struct Invocation {
 ///
 /// # Errors
 /// Describes the first argument that is unknown, missing or of the wrong type.
-pub fn invocation(tool: &ServedTool, arguments: &JsonObject) -> Result<Invocation, String> {
+pub fn command_call(tool: &ServedTool, arguments: &JsonObject) -> Result<CommandCall, String> {
     let definition = tool.definition;
     let known = || tool.arguments.iter().map(|argument| argument.name.as_str());
     if let Some(unknown) = arguments.keys().find(|name| !known().any(|known| known == name.as_str())) {
@@ -209,7 +209,7 @@ pub fn invocation(tool: &ServedTool, arguments: &JsonObject) -> Result<Invocatio
         words.push("--".to_owned());
         words.extend(last);
     }
-    Ok(Invocation { words, stdin })
+    Ok(CommandCall { words, stdin })
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Runs this program for a tool call and collects its output.
 
-use super::arguments::Invocation;
+use super::arguments::CommandCall;
 use rmcp::model::{ProgressNotificationParam, ProgressToken};
 use rmcp::service::{Peer, RequestContext, RoleServer};
 use rustix::process::{Pid, Signal, kill_process};
@@ -27,11 +27,11 @@ pub struct Finished {
 /// interrupted as by Ctrl-C, and the call returns `None`. With `ends_with_client`, the command does not outlive a client
 /// that disconnects.
 pub async fn run(
-    invocation: Invocation,
+    command_call: CommandCall,
     ends_with_client: bool,
     context: &RequestContext<RoleServer>,
 ) -> io::Result<Option<Finished>> {
-    let mut child = start(&invocation, ends_with_client)?;
+    let mut child = start(&command_call, ends_with_client)?;
     let mut progress = Progress {
         peer: context.peer.clone(),
         token: context.meta.get_progress_token(),
@@ -39,7 +39,7 @@ pub async fn run(
         count: 0,
     };
     tokio::select! {
-        finished = collect(&mut child, invocation.stdin, &mut progress) => finished.map(Some),
+        finished = collect(&mut child, command_call.stdin, &mut progress) => finished.map(Some),
         () = context.ct.cancelled() => {
             interrupt(child);
             Ok(None)
@@ -48,10 +48,10 @@ pub async fn run(
 }
 
 /// Starts this program in a process group of its own: the signals of a terminal are for the client.
-fn start(invocation: &Invocation, ends_with_client: bool) -> io::Result<Child> {
-    let stdin = if invocation.stdin.is_some() { Stdio::piped() } else { Stdio::null() };
+fn start(command_call: &CommandCall, ends_with_client: bool) -> io::Result<Child> {
+    let stdin = if command_call.stdin.is_some() { Stdio::piped() } else { Stdio::null() };
     Command::new(env::current_exe()?)
-        .args(&invocation.words)
+        .args(&command_call.words)
         .stdin(stdin)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

@@ -108,7 +108,7 @@ impl Ceilings {
     ///
     /// # Errors
     /// Returns wrong usage if it is unknown or works elsewhere.
-    pub fn find(&self, selector: &str) -> Result<Target, Failure> {
+    pub fn find(&self, selector: &str) -> Result<PermittedRun, Failure> {
         let found = open_home::find_target(&open_home::locate()?, selector)?;
         let (cwd, path, id) = match &found {
             RunOrWorkflow::Run(dir) => (dir.plan()?.spec.cwd, dir.path(), dir.id()),
@@ -119,7 +119,7 @@ impl Ceilings {
         self.require_directory(RUN, &cwd)?;
         // A run that was selected by its directory may be stored outside of the home.
         let by_path = selector.contains('/').then(|| path.to_string_lossy().into_owned());
-        Ok(Target { selector: by_path.unwrap_or_else(|| id.to_string()), found })
+        Ok(PermittedRun { selector: by_path.unwrap_or_else(|| id.to_string()), found })
     }
 
     /// Completes the arguments of a call with the ceilings.
@@ -240,7 +240,7 @@ impl Ceilings {
     }
 
     /// Returns the settings that a resumed run has.
-    fn planned(&self, target: &Target) -> Result<Planned, Failure> {
+    fn planned(&self, target: &PermittedRun) -> Result<Planned, Failure> {
         let denied = |id: &str, reason: &str| {
             let ceiling = self.mode.as_str();
             let error =
@@ -279,7 +279,7 @@ fn has_unknown_rights(spec: &RunSpec) -> bool {
 }
 
 /// A run or a workflow in an allowed directory.
-pub struct Target {
+pub struct PermittedRun {
     /// Selects it, and nothing else.
     pub selector: String,
     pub found: RunOrWorkflow,

@@ -1,9 +1,9 @@
 //! The reports of runs and workflows as MCP resources. Clients can subscribe to them: each decision of the supervisor
 //! changes the report.
 
-use super::arguments::Invocation;
+use super::arguments::CommandCall;
 use super::call;
-use super::ceilings::{Ceilings, Target};
+use super::ceilings::{Ceilings, PermittedRun};
 use super::server::text_of;
 use super::shorten::shorten_text;
 use crate::failure::Failure;
@@ -50,7 +50,7 @@ pub fn list(ceilings: &Ceilings) -> Result<Vec<Resource>, ErrorData> {
 }
 
 /// Finds the run or workflow of a report.
-pub fn find(ceilings: &Ceilings, uri: &str) -> Result<Target, ErrorData> {
+pub fn find(ceilings: &Ceilings, uri: &str) -> Result<PermittedRun, ErrorData> {
     let selector = uri.strip_prefix(PREFIX).and_then(|rest| rest.strip_suffix(SUFFIX));
     let Some(selector) = selector.filter(|selector| !selector.is_empty() && !selector.contains('/')) else {
         let error = format!("no resource `{uri}`; reports are {PREFIX}RUN{SUFFIX}");
@@ -67,7 +67,7 @@ pub async fn read(
 ) -> Result<ReadResourceResult, ErrorData> {
     let target = find(ceilings, uri)?;
     let words = ["report", &target.selector, "--format=text", "--output=-"].map(str::to_owned).to_vec();
-    let finished = call::run(Invocation { words, stdin: None }, true, context).await;
+    let finished = call::run(CommandCall { words, stdin: None }, true, context).await;
     match finished {
         Ok(Some(finished)) if finished.is_success => {
             let text = shorten_text(&finished.stdout, false).unwrap_or(&finished.stdout);
@@ -81,7 +81,7 @@ pub async fn read(
 }
 
 /// Calls `notify` when a report changes, until it returns `false` or the run has finished.
-pub async fn watch<F: Future<Output = bool>>(target: &Target, notify: impl Fn() -> F) {
+pub async fn watch<F: Future<Output = bool>>(target: &PermittedRun, notify: impl Fn() -> F) {
     let mut seen = modified(target);
     loop {
         let is_finished = is_finished(target);
@@ -100,7 +100,7 @@ pub async fn watch<F: Future<Output = bool>>(target: &Target, notify: impl Fn() 
 }
 
 /// Returns when the status of a run changed. It is written after each decision.
-fn modified(target: &Target) -> Option<SystemTime> {
+fn modified(target: &PermittedRun) -> Option<SystemTime> {
     let path = match &target.found {
         RunOrWorkflow::Run(dir) => dir.journal_path(),
         RunOrWorkflow::Workflow(dir) => dir.journal_path(),
@@ -108,7 +108,7 @@ fn modified(target: &Target) -> Option<SystemTime> {
     fs::metadata(path).and_then(|metadata| metadata.modified()).ok()
 }
 
-fn is_finished(target: &Target) -> bool {
+fn is_finished(target: &PermittedRun) -> bool {
     match &target.found {
         RunOrWorkflow::Run(dir) => dir.status().is_ok_and(|status| status.returncode.is_some()),
         RunOrWorkflow::Workflow(dir) => dir.status().is_ok_and(|status| status.returncode.is_some()),

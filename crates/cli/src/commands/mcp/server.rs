@@ -1,6 +1,6 @@
 //! The MCP server: lists the tools and reports, and answers calls.
 
-use super::arguments::{Invocation, invocation};
+use super::arguments::{CommandCall, command_call};
 use super::call::{self, Finished};
 use super::ceilings::Ceilings;
 use super::reports;
@@ -59,19 +59,19 @@ impl Server {
             return error(&format!("there is no tool `{}`; this server has {}", call.name, names.join(", ")));
         };
         let prepared = self.prepare(tool, call.arguments.unwrap_or_default());
-        let invocation = match prepared {
-            Ok(invocation) => invocation,
+        let command_call = match prepared {
+            Ok(command_call) => command_call,
             Err(failure) => return error(&failure),
         };
-        if let Some(finished) = status_here(&invocation) {
+        if let Some(finished) = status_here(&command_call) {
             return finished.map_or_else(
                 |failure| error(&text_of(&failure)),
                 |finished| result(tool, "status", &finished),
             );
         }
-        let command = invocation.words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ");
+        let command = command_call.words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ");
         let ends_with_client = matches!(tool.definition.effect, Effect::Inspects | Effect::Follows);
-        match call::run(invocation, ends_with_client, context).await {
+        match call::run(command_call, ends_with_client, context).await {
             Ok(Some(finished)) => result(tool, &command, &finished),
             // The client does not read the answer to a cancelled request.
             Ok(None) => error("cancelled"),
@@ -80,18 +80,18 @@ impl Server {
     }
 
     /// Returns the call of this program, within the ceilings.
-    fn prepare(&self, tool: &ServedTool, mut arguments: JsonObject) -> Result<Invocation, String> {
+    fn prepare(&self, tool: &ServedTool, mut arguments: JsonObject) -> Result<CommandCall, String> {
         let is_detached = match arguments.remove(DETACHED) {
             None | Some(Value::Bool(true) | Value::Null) => true,
             Some(Value::Bool(false)) => false,
             Some(value) => return Err(format!("{DETACHED}: expected true or false, not {value}")),
         };
         self.ceilings.apply(tool, &mut arguments).map_err(|failure| text_of(&failure))?;
-        let mut invocation = invocation(tool, &arguments)?;
+        let mut call = command_call(tool, &arguments)?;
         if tool.definition.effect == Effect::Drives && is_detached {
-            invocation.words.insert(tool.definition.command.len(), "--detach".to_owned());
+            call.words.insert(tool.definition.command.len(), "--detach".to_owned());
         }
-        Ok(invocation)
+        Ok(call)
     }
 
     fn subscriptions(&self) -> std::sync::MutexGuard<'_, HashMap<String, AbortHandle>> {
@@ -101,8 +101,8 @@ impl Server {
 
 /// Answers `longhaul status` in this process: clients call it often, and starting a program takes longer than the answer.
 /// Returns `None` for other commands.
-fn status_here(invocation: &Invocation) -> Option<Result<Finished, Failure>> {
-    let words = iter::once("longhaul").chain(invocation.words.iter().map(String::as_str));
+fn status_here(command_call: &CommandCall) -> Option<Result<Finished, Failure>> {
+    let words = iter::once("longhaul").chain(command_call.words.iter().map(String::as_str));
     match Cli::try_parse_from(words) {
         Ok(Cli { command: Command::Status(args), .. }) => Some(status::read(&args).map(|status| Finished {
             is_success: true,

@@ -5,32 +5,49 @@ use serde_json::Value;
 /// Maximum size of a result in bytes. Claude Code accepts about 25,000 tokens of a tool.
 pub const BYTES_MAX: usize = 50_000;
 
-/// Limits to try, the largest first: characters of a text, and items of a list.
-const LIMITS: [(usize, usize); 6] =
-    [(16_000, 400), (4_000, 200), (2_000, 100), (1_000, 40), (400, 20), (200, 5)];
+/// Limits of a shortened form.
+#[derive(Clone, Copy)]
+struct Lengths {
+    /// Characters of a text.
+    text: usize,
+    /// Items of a list.
+    list: usize,
+}
+
+/// The last limits to try.
+const SHORTEST: Lengths = Lengths { text: 100, list: 1 };
+/// Limits to try, the largest first.
+const LENGTHS: [Lengths; 6] = [
+    Lengths { text: 16_000, list: 400 },
+    Lengths { text: 4_000, list: 200 },
+    Lengths { text: 2_000, list: 100 },
+    Lengths { text: 1_000, list: 40 },
+    Lengths { text: 400, list: 20 },
+    Lengths { text: 200, list: 5 },
+];
 
 /// Shortens the texts and lists of a result until it fits, or returns `None` if it fits as it is.
 pub fn shorten_json(value: &Value, keeps_end: bool) -> Option<Value> {
     if value.to_string().len() <= BYTES_MAX {
         return None;
     }
-    let mut shorter = LIMITS.iter().map(|limits| limited(value, *limits, keeps_end));
+    let mut shorter = LENGTHS.iter().map(|lengths| limited(value, *lengths, keeps_end));
     shorter
         .find(|value| value.to_string().len() <= BYTES_MAX)
-        .or_else(|| Some(limited(value, (100, 1), keeps_end)))
+        .or_else(|| Some(limited(value, SHORTEST, keeps_end)))
 }
 
-fn limited(value: &Value, (characters, items): (usize, usize), keeps_end: bool) -> Value {
-    let limited = |value| limited(value, (characters, items), keeps_end);
+fn limited(value: &Value, lengths: Lengths, keeps_end: bool) -> Value {
+    let limited = |value| limited(value, lengths, keeps_end);
     match value {
-        Value::String(text) => match text.char_indices().nth(characters) {
+        Value::String(text) => match text.char_indices().nth(lengths.text) {
             Some((end, _)) => format!("{}…", &text[..end]).into(),
             None => value.clone(),
         },
         Value::Array(all) if keeps_end => {
-            all[all.len().saturating_sub(items)..].iter().map(limited).collect()
+            all[all.len().saturating_sub(lengths.list)..].iter().map(limited).collect()
         }
-        Value::Array(all) => all.iter().take(items).map(limited).collect(),
+        Value::Array(all) => all.iter().take(lengths.list).map(limited).collect(),
         Value::Object(all) => {
             Value::Object(all.iter().map(|(key, value)| (key.clone(), limited(value))).collect())
         }
@@ -43,11 +60,13 @@ pub fn shorten_text(text: &str, keeps_end: bool) -> Option<&str> {
     if text.len() <= BYTES_MAX {
         return None;
     }
+    let boundary =
+        |index: usize| (index..=text.len()).find(|index| text.is_char_boundary(*index)).unwrap_or(0);
     if keeps_end {
-        let tail = &text[text.ceil_char_boundary(text.len() - BYTES_MAX)..];
+        let tail = &text[boundary(text.len() - BYTES_MAX)..];
         return Some(tail.split_once('\n').map_or(tail, |(_, lines)| lines));
     }
-    let head = &text[..text.floor_char_boundary(BYTES_MAX)];
+    let head = &text[..boundary(BYTES_MAX - 3)];
     Some(head.rsplit_once('\n').map_or(head, |(lines, _)| lines))
 }
 

@@ -14,7 +14,7 @@ pub const DETACHED: &str = "detached";
 /// The argument that names a run or a workflow.
 pub const RUN: &str = "run";
 
-/// What a tool does to the world.
+/// The effect of a tool on runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
     /// Prints something at once.

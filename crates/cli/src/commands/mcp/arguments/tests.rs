@@ -1,4 +1,4 @@
-use super::{Invocation, invocation};
+use super::{CommandCall, command_call};
 use crate::args::{CeilingArgs, Cli, ModeCeiling};
 use crate::commands::mcp::ceilings::Ceilings;
 use crate::commands::mcp::tools::{ServedTool, served};
@@ -11,14 +11,14 @@ fn tools(mode: ModeCeiling) -> Vec<ServedTool> {
     served(&Cli::command(), &ceilings)
 }
 
-fn call_in(mode: ModeCeiling, tool: &str, arguments: &Value) -> Result<Invocation, String> {
+fn call_in(mode: ModeCeiling, tool: &str, arguments: &Value) -> Result<CommandCall, String> {
     let tools = tools(mode);
     let tool = tools.iter().find(|served| served.definition.name == tool).expect("there is such a tool");
-    invocation(tool, arguments.as_object().expect("arguments are an object"))
+    command_call(tool, arguments.as_object().expect("arguments are an object"))
 }
 
 fn words(mode: ModeCeiling, tool: &str, arguments: &Value) -> (String, Option<String>) {
-    let Invocation { words, stdin } = call_in(mode, tool, arguments).expect("the call is valid");
+    let CommandCall { words, stdin } = call_in(mode, tool, arguments).expect("the call is valid");
     (words.join(" "), stdin)
 }
 

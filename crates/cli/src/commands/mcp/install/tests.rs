@@ -36,7 +36,7 @@ fn keeps_everything_else_in_a_json_file() {
         [("[1]", "it is no object"), ("{\"mcpServers\": 1}", "`mcpServers` is no object"), ("{", "")]
     {
         fs::write(&file, text).expect("the folder is writable");
-        let failure = json_content(&file, "mcpServers", &server("a")).err().expect("it cannot be changed");
+        let failure = json_content(&file, "mcpServers", &server("a")).expect_err("it cannot be changed");
         assert!(failure.error.contains(error), "{}", failure.error);
         assert_eq!(fs::read_to_string(&file).expect("it is there"), text);
     }
