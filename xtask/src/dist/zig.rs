@@ -13,7 +13,7 @@ use std::{env, fs, io};
 const REQUIREMENTS: [&str; 3] = ["ziglang==0.15.2", "cargo-zigbuild==0.24.1", "maturin==1.16.0"];
 
 /// Stub libraries of the frameworks that the program links on macOS. zig has only those of the C library.
-const FRAMEWORKS: &str = "xtask/src/dist/frameworks";
+const FRAMEWORKS: &str = "xtask/macos-frameworks";
 
 pub struct Zig {
     root: PathBuf,
