@@ -1,4 +1,4 @@
-import type { CallOptions, CancelOptions, CostOptions, RecoverOptions, ResumeOptions, RunOptions } from './options.js';
+import type { CallOptions, CancelOptions, CostOptions, RecoverOptions, ResumeOptions, RunOptions, StatusOptions } from './options.js';
 import type { Cost } from './types/cost.js';
 import type { DryRun } from './types/run-dry-run.js';
 import type { Envelope } from './types/run.js';
@@ -71,7 +71,7 @@ export function cancel<Result extends Envelope | LoopResult = Envelope>(
 ): Promise<Result>;
 
 /** Returns the unfinished runs and workflows: `longhaul status`. */
-export function status(options?: CallOptions): Promise<Status>;
+export function status(options?: StatusOptions): Promise<Status>;
 
 /** Returns one run and its attempts: `longhaul show`. Default: the latest run. */
 export function show<Result extends Show | ShowWorkflow = Show>(run?: string, options?: CallOptions): Promise<Result>;

@@ -127,6 +127,12 @@ export interface CancelOptions extends CallOptions {
   now?: boolean;
 }
 
+/** Options of `status`. */
+export interface StatusOptions extends CallOptions {
+  /** Only what works in this directory or below it. */
+  project?: string | string[];
+}
+
 /** Options of `cost`. */
 export interface CostOptions extends CallOptions {
   by?: 'day' | 'model' | 'project' | 'run' | 'agent' | 'workflow';

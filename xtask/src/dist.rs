@@ -18,7 +18,7 @@ use crate::test::note_skipped;
 use clap::Args;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
-use zig::Zig;
+use zig::{Build, Zig};
 
 #[derive(Args)]
 pub struct DistOptions {
@@ -58,25 +58,26 @@ pub fn dist(root: &Path, options: &DistOptions) -> io::Result<()> {
     };
     let platforms = if options.target.is_empty() { PLATFORMS.to_vec() } else { options.target.clone() };
     let time = commit_time(root)?;
-    let mut programs = Vec::new();
+    let mut builds = Vec::new();
     for platform in platforms {
         println!("▶ {} ({})", platform.triple, options.profile);
-        programs.push((platform, zig.build(platform, &options.profile, time)?));
+        builds.push(zig.build(platform, &options.profile, &out, time)?);
     }
-    let host = programs.iter().find(|(platform, _)| Some(*platform) == Platform::host());
+    let host = builds.iter().find(|build| Some(build.platform) == Platform::host());
     // Completions and manual pages are the same on all platforms. This machine can run only its own program.
-    let host_program = host.map_or_else(|| debug_build(root), |(_, program)| Ok(program.clone()))?;
+    let host_program = host.map_or_else(|| debug_build(root), |build| Ok(build.program.clone()))?;
+    let programs: Vec<_> = builds.iter().map(|build| (build.platform, build.program.clone())).collect();
     let mut packages = npm_tarballs(root, &programs, &out, time)?;
     let texts = pack::user_files(root, &host_program)?;
-    for (platform, program) in &programs {
+    for Build { platform, program, wheel } in &builds {
         packages.push(pack::archive(&texts, *platform, program, &out, time)?);
         packages.push(sbom::write(root, *platform, &out, time)?);
+        packages.push(wheel.clone());
     }
-    packages.extend(zig.wheels(&programs, &options.profile, &out, time)?);
     let sums = pack::checksums(&packages, &out)?;
     print!("{sums}");
     if options.check {
-        for (platform, program) in &programs {
+        for Build { platform, program, .. } in &builds {
             check::check(*platform, program)?;
         }
     }

@@ -12,7 +12,8 @@ const SCHEMAS = join(SOURCE, '../../docs/schemas');
 /** Flags that are no options: the API sets them, or they print something else. */
 const NO_OPTIONS = {
   every: ['help', 'json', 'noPager', 'outputFormat', 'quiet', 'verbose', 'version', 'promptFile'],
-  recover: ['install', 'list', 'printService', 'uninstall'],
+  recover: ['detach', 'install', 'list', 'printService', 'uninstall'],
+  status: ['watch'],
   cost: ['csv'],
 };
 
@@ -48,6 +49,7 @@ test('every flag is an option of its kind, and every option is a flag', async ()
     ['resume', 'ResumeOptions', ['env', 'prompt', 'signal']],
     ['recover', 'RecoverOptions', ['env', 'run', 'signal']],
     ['cancel', 'CancelOptions', ['env', 'signal']],
+    ['status', 'StatusOptions', ['env', 'signal']],
     ['cost', 'CostOptions', ['env', 'signal']],
   ]) {
     const { stdout } = await stage.start('npx', ['--offline', 'longhaul', command, '--help']);

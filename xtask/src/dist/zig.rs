@@ -3,17 +3,24 @@
 use super::program;
 use crate::commit_time::SOURCE_DATE_EPOCH;
 use crate::platform::Platform;
-use crate::programs::{cargo, succeed, target_dir};
+use crate::programs::{succeed, target_dir};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs, io};
 
 /// Pinned, because a package must not change with the day on which it is built.
-const REQUIREMENTS: [&str; 3] = ["ziglang==0.15.2", "cargo-zigbuild==0.24.1", "maturin==1.16.0"];
+const REQUIREMENTS: [&str; 2] = ["ziglang==0.15.2", "maturin==1.16.0"];
 
 /// Stub libraries of the frameworks that the program links on macOS. zig has only those of the C library.
 const FRAMEWORKS: &str = "xtask/macos-frameworks";
+
+/// A program and the wheel that carries it.
+pub struct Build {
+    pub platform: Platform,
+    pub program: PathBuf,
+    pub wheel: PathBuf,
+}
 
 pub struct Zig {
     root: PathBuf,
@@ -22,7 +29,7 @@ pub struct Zig {
 }
 
 impl Zig {
-    /// Installs zig and its cargo command, unless these versions are installed.
+    /// Installs zig and maturin, unless these versions are installed.
     pub fn install(root: &Path) -> io::Result<Zig> {
         let dir = root.join("target/zig");
         let zig = Zig { root: root.to_owned(), bin: dir.join("bin") };
@@ -39,58 +46,36 @@ impl Zig {
         Ok(zig)
     }
 
-    /// Builds the program for a platform and returns its path.
-    pub fn build(&self, platform: Platform, profile: &str, time: u64) -> io::Result<PathBuf> {
+    /// Builds the program for a platform, and its wheel. Maturin builds both: its settings differ from those of cargo alone,
+    /// and a second build would compile everything again.
+    pub fn build(&self, platform: Platform, profile: &str, out: &Path, time: u64) -> io::Result<Build> {
         succeed(Command::new("rustup").args(["target", "add", platform.triple]).current_dir(&self.root))?;
-        let mut command = cargo();
-        command.args(["zigbuild", "--locked", "--package", "longhaul-cli", "--bin", "longhaul"]).args([
-            "--profile",
-            profile,
-            "--target",
-            platform.triple,
-        ]);
-        succeed(self.reproducible(&mut command, platform, time)?.current_dir(&self.root))?;
-        Ok(program(&self.root, platform, profile))
-    }
-
-    /// Builds a wheel with the program of each platform.
-    pub fn wheels(
-        &self,
-        programs: &[(Platform, PathBuf)],
-        profile: &str,
-        out: &Path,
-        time: u64,
-    ) -> io::Result<Vec<PathBuf>> {
-        let source = self.root.join("packages/python");
         let wheels = tempfile::tempdir()?;
-        for (platform, _) in programs {
-            let mut command = Command::new(self.bin.join("maturin"));
-            command
-                .args([
-                    "build",
-                    "--locked",
-                    "--zig",
-                    "--profile",
-                    profile,
-                    "--target",
-                    platform.triple,
-                    "--out",
-                ])
-                .arg(wheels.path());
-            if !platform.is_macos() {
-                // A static program runs with every C library; the default names musl's only, which pip rejects elsewhere.
-                command.args(["--compatibility", "manylinux_2_17", "musllinux_1_2"]);
-            }
-            succeed(self.reproducible(&mut command, *platform, time)?.current_dir(&source))?;
+        let mut command = Command::new(self.bin.join("maturin"));
+        command
+            .args([
+                "build",
+                "--quiet",
+                "--locked",
+                "--zig",
+                "--profile",
+                profile,
+                "--target",
+                platform.triple,
+                "--out",
+            ])
+            .arg(wheels.path());
+        if !platform.is_macos() {
+            // A static program runs with every C library; the default names musl's only, which pip rejects elsewhere.
+            command.args(["--compatibility", "manylinux_2_17", "musllinux_1_2"]);
         }
-        let mut paths = Vec::new();
-        for wheel in fs::read_dir(wheels.path())? {
-            let wheel = wheel?;
-            let path = out.join(wheel.file_name());
-            fs::copy(wheel.path(), &path)?;
-            paths.push(path);
-        }
-        Ok(paths)
+        let package = self.root.join("packages/python");
+        succeed(self.reproducible(&mut command, platform, time)?.current_dir(package))?;
+        let written = fs::read_dir(wheels.path())?.next().transpose()?;
+        let written = written.ok_or_else(|| io::Error::other("maturin wrote no wheel"))?;
+        let wheel = out.join(written.file_name());
+        fs::copy(written.path(), &wheel)?;
+        Ok(Build { platform, program: program(&self.root, platform, profile), wheel })
     }
 
     /// Sets the environment in which a build depends only on the sources, not on the machine and the time.
