@@ -26,7 +26,7 @@ to = "INNER"
 [[reply.turn]]
 text = "I work."
 [[reply.turn.tools]]
-bash = { command = "sleep 600" }
+bash = { command = "touch started; sleep 100" }
 [[reply.turn]]
 text = "Done."
 "#;
