@@ -519,6 +519,8 @@ fn every_file_and_every_key_is_documented() {
         "logs/blocked_urls.json",
         "logs/notify-*.log",
         "notified/",
+        // Only on macOS.
+        "processes/TOKEN/PID-START",
         "requests/",
         "reviews/NNN/",
         "sessions/",
