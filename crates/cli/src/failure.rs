@@ -20,6 +20,12 @@ pub struct Failure {
 }
 
 impl Failure {
+    /// Returns the message and the hint as text.
+    pub fn text(&self) -> String {
+        let hint = self.hint.iter().filter(|hint| !hint.is_empty());
+        hint.fold(self.error.clone(), |text, hint| format!("{text}\nhint: {hint}"))
+    }
+
     /// Creates the failure of an invalid request. Nothing was started.
     pub fn usage(error: impl Into<String>, hint: impl Into<String>) -> Failure {
         Failure { exit_code: USAGE, ..Failure::not_started(error, hint) }

@@ -8,6 +8,7 @@ mod call;
 mod ceilings;
 mod install;
 mod reports;
+mod served;
 mod server;
 mod shorten;
 mod tools;

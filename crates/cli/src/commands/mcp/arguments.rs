@@ -1,40 +1,16 @@
-//! The arguments of a tool: derived from the flags of its command, and turned into the words of a call. Pure.
+//! The arguments of a tool: their schema, and the words of a call. Pure.
 
-use super::ceilings::Ceilings;
-use super::tools::{DETACHED, Effect, ServedTool, ToolDefinition};
-use crate::config::keys::{ValueKind, kind, name};
-use clap::{Arg, Command};
+use super::tools::{DETACHED, Effect, ToolDefinition};
+use crate::config::keys::ValueKind;
 use longhaul_agent::did_you_mean;
 use rmcp::model::JsonObject;
 use serde_json::{Map, Value, json};
 use std::iter;
 
-/// The flags and the description of a command.
-#[derive(Clone, Copy)]
-pub struct ToolCommand<'a> {
-    parent: Option<&'a Command>,
-    leaf: &'a Command,
-}
-
-/// Returns the command that these words select.
-pub fn command<'a>(root: &'a Command, words: &[&str]) -> ToolCommand<'a> {
-    words.iter().fold(ToolCommand { parent: None, leaf: root }, |found, word| ToolCommand {
-        parent: Some(found.leaf).filter(|parent| !std::ptr::eq(*parent, root)),
-        leaf: found.leaf.find_subcommand(word).expect("the table names commands"),
-    })
-}
-
-impl<'a> ToolCommand<'a> {
-    pub fn filter_map<T>(self, select: impl Fn(&'a Arg) -> Option<T>) -> impl Iterator<Item = T> {
-        self.leaf
-            .get_arguments()
-            .chain(self.parent.into_iter().flat_map(Command::get_arguments))
-            .filter_map(select)
-    }
-
-    pub fn about(self) -> String {
-        self.leaf.get_about().map(ToString::to_string).unwrap_or_default()
-    }
+/// A tool that this server offers.
+pub struct ServedTool {
+    pub definition: &'static ToolDefinition,
+    pub arguments: Vec<Argument>,
 }
 
 /// An argument of a tool.
@@ -42,42 +18,17 @@ impl<'a> ToolCommand<'a> {
 pub struct Argument {
     pub name: String,
     /// `None` if it is positional.
-    flag: Option<String>,
+    pub flag: Option<String>,
     /// Whether it follows `--`.
-    is_last: bool,
+    pub is_last: bool,
     pub kind: ValueKind,
-    about: String,
-    values: Vec<String>,
-    is_required: bool,
+    pub about: String,
+    /// The only possible values. Empty if there are others.
+    pub choices: Vec<String>,
+    pub is_required: bool,
 }
 
 impl Argument {
-    /// Returns the argument of a tool for this flag. `None` if the tool does not have it.
-    pub fn new(arg: &Arg, tool: &ToolDefinition, ceilings: &Ceilings) -> Option<Argument> {
-        let name = name(arg);
-        let listed = tool.arguments.iter().find(|listed| listed.trim_end_matches('!') == name);
-        // Flags that `-h` leaves out would fill the context of an agent.
-        let is_common = tool.has_run_flags && !arg.is_hide_short_help_set();
-        let is_offered = listed.is_some() || is_common && ceilings.permit_flag(&name, kind(arg));
-        // `--idea` and IDEA have one name: the positional argument stands for both.
-        let is_double = arg.get_long().is_some()
-            && arg.get_id() != &*name
-            && tool.stdin.is_some_and(|(stdin, _)| stdin == name);
-        let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
-        (is_offered && !is_double && !arg.is_hide_set()).then(|| Argument {
-            flag: arg.get_long().map(str::to_owned),
-            is_last: arg.is_last_set(),
-            kind: kind(arg),
-            about: about(&name).map_or(help, str::to_owned) + &ceilings.note(&name),
-            values: match ceilings.modes(&name) {
-                Some(modes) => modes,
-                None => arg.get_possible_values().iter().map(|value| value.get_name().to_owned()).collect(),
-            },
-            is_required: listed.is_some_and(|listed| listed.ends_with('!')),
-            name,
-        })
-    }
-
     fn schema(&self) -> Value {
         let mut schema = match self.kind {
             ValueKind::Switch => json!({ "type": "boolean" }),
@@ -87,8 +38,8 @@ impl Argument {
             ValueKind::List => json!({ "type": "array", "items": { "type": "string" } }),
         };
         schema["description"] = self.about.clone().into();
-        if self.kind == ValueKind::Text && !self.values.is_empty() {
-            schema["enum"] = self.values.clone().into();
+        if self.kind == ValueKind::Text && !self.choices.is_empty() {
+            schema["enum"] = self.choices.clone().into();
         }
         schema
     }
@@ -121,18 +72,6 @@ impl Argument {
             _ => Err(expected()),
         }
     }
-}
-
-/// Returns the description of an argument that a client passes in another way than a person.
-fn about(name: &str) -> Option<&'static str> {
-    Some(match name {
-        "prompt" => "The task",
-        "idea" => "The idea",
-        "run" => "Id or name of a run or a workflow; `@` is the latest one",
-        "permission_mode" => "The agent's permission mode",
-        "budget" => "Maximum cost in dollars",
-        _ => return None,
-    })
 }
 
 /// Describes the arguments of a tool to a client.

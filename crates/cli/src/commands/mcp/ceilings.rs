@@ -4,7 +4,8 @@
 //! Below `bypassPermissions`, a call may set what an untrusted project may set, and what only speaks to the agent. It may
 //! not run commands, name programs or files, or replace guards.
 
-use super::tools::{RUN, ServedTool};
+use super::arguments::ServedTool;
+use super::tools::RUN;
 use crate::args::{CeilingArgs, ModeCeiling, NONE};
 use crate::config::keys::{ValueKind, flag_only_reason};
 use crate::config::trust::{self, ProjectTrust};

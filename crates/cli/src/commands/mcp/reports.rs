@@ -4,7 +4,6 @@
 use super::arguments::CommandCall;
 use super::call;
 use super::ceilings::{Ceilings, PermittedRun};
-use super::server::text_of;
 use super::shorten::shorten_text;
 use crate::failure::Failure;
 use crate::open_home::{self, RunOrWorkflow};
@@ -39,7 +38,7 @@ pub fn list(ceilings: &Ceilings) -> Result<Vec<Resource>, ErrorData> {
         let mut ledger = open_ledger::open(&open_home::locate()?)?;
         Ok(ledger.runs(&RunFilter { limit: Some(CANDIDATES_MAX), ..RunFilter::default() })?)
     };
-    let runs = newest().map_err(|failure| ErrorData::internal_error(text_of(&failure), None))?;
+    let runs = newest().map_err(|failure| ErrorData::internal_error(failure.text(), None))?;
     let runs = runs.into_iter().filter(|run| ceilings.permit_directory(Path::new(&run.project)));
     let resources = runs.take(LISTED_MAX).map(|run| {
         Resource::new(format!("{PREFIX}{}{SUFFIX}", run.id), run.name.unwrap_or_else(|| run.id.to_string()))
@@ -56,7 +55,7 @@ pub fn find(ceilings: &Ceilings, uri: &str) -> Result<PermittedRun, ErrorData> {
         let error = format!("no resource `{uri}`; reports are {PREFIX}RUN{SUFFIX}");
         return Err(ErrorData::resource_not_found(error, None));
     };
-    ceilings.find(selector).map_err(|failure| ErrorData::resource_not_found(text_of(&failure), None))
+    ceilings.find(selector).map_err(|failure| ErrorData::resource_not_found(failure.text(), None))
 }
 
 /// Returns a report as text.

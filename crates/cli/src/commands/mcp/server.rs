@@ -1,11 +1,12 @@
 //! The MCP server: lists the tools and reports, and answers calls.
 
-use super::arguments::{CommandCall, command_call};
+use super::arguments::{CommandCall, ServedTool, command_call};
 use super::call::{self, Finished};
 use super::ceilings::Ceilings;
 use super::reports;
+use super::served::{describe, served};
 use super::shorten::{BYTES_MAX, shorten_json, shorten_text};
-use super::tools::{DETACHED, Effect, ServedTool, served};
+use super::tools::{DETACHED, Effect};
 use crate::args::{Cli, Command};
 use crate::commands::status;
 use crate::failure::Failure;
@@ -45,7 +46,7 @@ impl Server {
     pub fn new(ceilings: Ceilings) -> Server {
         let root = Cli::command();
         let tools = served(&root, &ceilings);
-        let listed = tools.iter().map(|tool| tool.describe(&root)).collect();
+        let listed = tools.iter().map(|tool| describe(tool, &root)).collect();
         Server { ceilings, tools, listed, subscriptions: Mutex::default() }
     }
 
@@ -64,10 +65,8 @@ impl Server {
             Err(failure) => return error(&failure),
         };
         if let Some(finished) = status_here(&command_call) {
-            return finished.map_or_else(
-                |failure| error(&text_of(&failure)),
-                |finished| result(tool, "status", &finished),
-            );
+            return finished
+                .map_or_else(|failure| error(&failure.text()), |finished| result(tool, "status", &finished));
         }
         let command = command_call.words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ");
         let ends_with_client = matches!(tool.definition.effect, Effect::Inspects | Effect::Follows);
@@ -86,7 +85,7 @@ impl Server {
             Some(Value::Bool(false)) => false,
             Some(value) => return Err(format!("{DETACHED}: expected true or false, not {value}")),
         };
-        self.ceilings.apply(tool, &mut arguments).map_err(|failure| text_of(&failure))?;
+        self.ceilings.apply(tool, &mut arguments).map_err(|failure| failure.text())?;
         let mut call = command_call(tool, &arguments)?;
         if tool.definition.effect == Effect::Drives && is_detached {
             call.words.insert(tool.definition.command.len(), "--detach".to_owned());
@@ -111,11 +110,6 @@ fn status_here(command_call: &CommandCall) -> Option<Result<Finished, Failure>> 
         })),
         Ok(_) | Err(_) => None,
     }
-}
-
-pub fn text_of(failure: &Failure) -> String {
-    let hint = failure.hint.iter().filter(|hint| !hint.is_empty());
-    hint.fold(failure.error.clone(), |text, hint| format!("{text}\nhint: {hint}"))
 }
 
 fn error(text: &str) -> CallToolResult {

@@ -1,14 +1,6 @@
 //! The table of tools: the command of each, its arguments and its effect. The descriptions, types and schemas come from
 //! the command line and from `docs/schemas`.
 
-use super::arguments::{Argument, command, input_schema};
-use super::ceilings::Ceilings;
-use crate::schemas;
-use rmcp::model::{JsonObject, Tool, ToolAnnotations};
-use serde_json::{Value, json};
-use std::collections::BTreeMap;
-use std::sync::Arc;
-
 /// The argument by which a call waits for the end of a run. It is no flag of a command.
 pub const DETACHED: &str = "detached";
 /// The argument that names a run or a workflow.
@@ -214,73 +206,3 @@ pub const TOOLS: &[ToolDefinition] = &[
         ..BASE
     },
 ];
-
-/// A tool that this server offers.
-pub struct ServedTool {
-    pub definition: &'static ToolDefinition,
-    pub arguments: Vec<Argument>,
-}
-
-/// Returns the tools that the ceilings permit.
-pub fn served(root: &clap::Command, ceilings: &Ceilings) -> Vec<ServedTool> {
-    let tools = TOOLS.iter().filter(|tool| !tool.needs_bypass || ceilings.permits_everything());
-    let tools = tools.map(|definition| {
-        let found =
-            command(root, definition.command).filter_map(|arg| Argument::new(arg, definition, ceilings));
-        ServedTool { definition, arguments: found.collect() }
-    });
-    tools.collect()
-}
-
-impl ServedTool {
-    /// Describes the tool to a client.
-    pub fn describe(&self, root: &clap::Command) -> Tool {
-        let definition = self.definition;
-        let about = command(root, definition.command).about();
-        let note = match definition.effect {
-            Effect::Drives => {
-                ". Returns the id at once, and the run continues by itself: call `attach` to wait for its end, or \
-                 `status` and `why` to look at it"
-            }
-            Effect::Follows => ". Waits until it finishes",
-            Effect::Inspects | Effect::Stops => "",
-        };
-        let is_read_only = matches!(definition.effect, Effect::Inspects | Effect::Follows);
-        let annotations = ToolAnnotations::new()
-            .read_only(is_read_only)
-            .destructive(!is_read_only)
-            .idempotent(is_read_only || definition.effect == Effect::Stops)
-            .open_world(definition.effect == Effect::Drives);
-        let tool = Tool::new(definition.name, format!("{about}{note}."), input_schema(self));
-        let tool = tool.with_annotations(annotations);
-        match output_schema(definition.output) {
-            Some(schema) => tool.with_raw_output_schema(Arc::new(schema)),
-            None => tool,
-        }
-    }
-}
-
-/// Returns the schema of a result that has one of these schemas. `None` if there are none.
-fn output_schema(names: &[&str]) -> Option<JsonObject> {
-    let texts = schemas::ALL.iter().filter(|schema| names.contains(&schema.name)).map(|schema| schema.text);
-    let mut found: Vec<JsonObject> = texts.filter_map(|text| serde_json::from_str(text).ok()).collect();
-    // Clients compile the schemas of all tools together, where an id must be unique.
-    for schema in &mut found {
-        schema.remove("$id");
-    }
-    if found.len() < 2 {
-        return found.pop();
-    }
-    // References are relative to the whole, which therefore has the definitions of all.
-    let mut definitions = BTreeMap::new();
-    for schema in &mut found {
-        schema.remove("$schema");
-        if let Some(Value::Object(own)) = schema.remove("$defs") {
-            definitions.extend(own);
-        }
-    }
-    match json!({ "type": "object", "anyOf": found, "$defs": definitions }) {
-        Value::Object(schema) => Some(schema),
-        _ => None,
-    }
-}

@@ -1,7 +1,7 @@
-use super::{CommandCall, command_call};
+use super::{CommandCall, ServedTool, command_call};
 use crate::args::{CeilingArgs, Cli, ModeCeiling};
 use crate::commands::mcp::ceilings::Ceilings;
-use crate::commands::mcp::tools::{ServedTool, served};
+use crate::commands::mcp::served::served;
 use clap::CommandFactory;
 use serde_json::{Value, json};
 

@@ -1,6 +1,6 @@
 use super::Ceilings;
 use crate::args::{CeilingArgs, Cli, ModeCeiling};
-use crate::commands::mcp::tools::served;
+use crate::commands::mcp::served::served;
 use clap::CommandFactory;
 use longhaul_core::Usd;
 use serde_json::{Value, json};

@@ -1,0 +1,139 @@
+//! The tools that this server offers within its ceilings, and their descriptions for a client. Pure.
+
+use super::arguments::{Argument, ServedTool, input_schema};
+use super::ceilings::Ceilings;
+use super::tools::{Effect, TOOLS, ToolDefinition};
+use crate::config::keys::{kind, name};
+use crate::schemas;
+use clap::{Arg, Command};
+use rmcp::model::{JsonObject, Tool, ToolAnnotations};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// The flags and the description of a command.
+#[derive(Clone, Copy)]
+struct ToolCommand<'a> {
+    parent: Option<&'a Command>,
+    leaf: &'a Command,
+}
+
+/// Returns the command that these words select.
+fn command<'a>(root: &'a Command, words: &[&str]) -> ToolCommand<'a> {
+    words.iter().fold(ToolCommand { parent: None, leaf: root }, |found, word| ToolCommand {
+        parent: Some(found.leaf).filter(|parent| !std::ptr::eq(*parent, root)),
+        leaf: found.leaf.find_subcommand(word).expect("the table names commands"),
+    })
+}
+
+impl<'a> ToolCommand<'a> {
+    fn filter_map<T>(self, select: impl Fn(&'a Arg) -> Option<T>) -> impl Iterator<Item = T> {
+        self.leaf
+            .get_arguments()
+            .chain(self.parent.into_iter().flat_map(Command::get_arguments))
+            .filter_map(select)
+    }
+
+    fn about(self) -> String {
+        self.leaf.get_about().map(ToString::to_string).unwrap_or_default()
+    }
+}
+
+/// Returns the argument of a tool for this flag. `None` if the tool does not have it.
+fn argument(arg: &Arg, tool: &ToolDefinition, ceilings: &Ceilings) -> Option<Argument> {
+    let name = name(arg);
+    let listed = tool.arguments.iter().find(|listed| listed.trim_end_matches('!') == name);
+    // Flags that `-h` leaves out would fill the context of an agent.
+    let is_common = tool.has_run_flags && !arg.is_hide_short_help_set();
+    let is_offered = listed.is_some() || is_common && ceilings.permit_flag(&name, kind(arg));
+    // `--idea` and IDEA have one name: the positional argument stands for both.
+    let is_double = arg.get_long().is_some()
+        && arg.get_id() != &*name
+        && tool.stdin.is_some_and(|(stdin, _)| stdin == name);
+    let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
+    (is_offered && !is_double && !arg.is_hide_set()).then(|| Argument {
+        flag: arg.get_long().map(str::to_owned),
+        is_last: arg.is_last_set(),
+        kind: kind(arg),
+        about: about(&name).map_or(help, str::to_owned) + &ceilings.note(&name),
+        choices: match ceilings.modes(&name) {
+            Some(modes) => modes,
+            None => arg.get_possible_values().iter().map(|value| value.get_name().to_owned()).collect(),
+        },
+        is_required: listed.is_some_and(|listed| listed.ends_with('!')),
+        name,
+    })
+}
+
+/// Returns the description of an argument that a client passes in another way than a person.
+fn about(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "prompt" => "The task",
+        "idea" => "The idea",
+        "run" => "Id or name of a run or a workflow; `@` is the latest one",
+        "permission_mode" => "The agent's permission mode",
+        "budget" => "Maximum cost in dollars",
+        _ => return None,
+    })
+}
+
+/// Returns the tools that the ceilings permit.
+pub fn served(root: &Command, ceilings: &Ceilings) -> Vec<ServedTool> {
+    let tools = TOOLS.iter().filter(|tool| !tool.needs_bypass || ceilings.permits_everything());
+    let tools = tools.map(|definition| {
+        let found = command(root, definition.command).filter_map(|arg| argument(arg, definition, ceilings));
+        ServedTool { definition, arguments: found.collect() }
+    });
+    tools.collect()
+}
+
+/// Describes a tool to a client.
+pub fn describe(tool: &ServedTool, root: &Command) -> Tool {
+    let definition = tool.definition;
+    let about = command(root, definition.command).about();
+    let note = match definition.effect {
+        Effect::Drives => {
+            ". Returns the id at once, and the run continues by itself: call `attach` to wait for its end, or \
+                 `status` and `why` to look at it"
+        }
+        Effect::Follows => ". Waits until it finishes",
+        Effect::Inspects | Effect::Stops => "",
+    };
+    let is_read_only = matches!(definition.effect, Effect::Inspects | Effect::Follows);
+    let annotations = ToolAnnotations::new()
+        .read_only(is_read_only)
+        .destructive(!is_read_only)
+        .idempotent(is_read_only || definition.effect == Effect::Stops)
+        .open_world(definition.effect == Effect::Drives);
+    let tool = Tool::new(definition.name, format!("{about}{note}."), input_schema(tool));
+    let tool = tool.with_annotations(annotations);
+    match output_schema(definition.output) {
+        Some(schema) => tool.with_raw_output_schema(Arc::new(schema)),
+        None => tool,
+    }
+}
+
+/// Returns the schema of a result that has one of these schemas. `None` if there are none.
+fn output_schema(names: &[&str]) -> Option<JsonObject> {
+    let texts = schemas::ALL.iter().filter(|schema| names.contains(&schema.name)).map(|schema| schema.text);
+    let mut found: Vec<JsonObject> = texts.filter_map(|text| serde_json::from_str(text).ok()).collect();
+    // Clients compile the schemas of all tools together, where an id must be unique.
+    for schema in &mut found {
+        schema.remove("$id");
+    }
+    if found.len() < 2 {
+        return found.pop();
+    }
+    // References are relative to the whole, which therefore has the definitions of all.
+    let mut definitions = BTreeMap::new();
+    for schema in &mut found {
+        schema.remove("$schema");
+        if let Some(Value::Object(own)) = schema.remove("$defs") {
+            definitions.extend(own);
+        }
+    }
+    match json!({ "type": "object", "anyOf": found, "$defs": definitions }) {
+        Value::Object(schema) => Some(schema),
+        _ => None,
+    }
+}
