@@ -1,7 +1,7 @@
 //! `cargo xtask dist`: builds the program for each platform and packs it: npm tarballs, archives, wheels, a software
 //! bill of materials for each, and checksums.
 //!
-//! The same commit gives the same bytes. Never publishes anything.
+//! Packing the same programs again gives the same bytes. Never publishes anything.
 
 mod check;
 mod macho;
