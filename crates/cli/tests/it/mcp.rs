@@ -144,6 +144,19 @@ fn a_call_never_exceeds_the_ceilings() {
     assert!(error("run", json!({ "prompt": "x", "key": powerful, "retry": true })).contains("is above"));
     let cheaper = json!({ "run": powerful, "prompt": "x", "permission_mode": "plan", "add_budget": 3 });
     assert!(error("resume", cheaper).contains("--max-budget"));
+    // Nothing stands for a run, a directory or a mode unless it is one.
+    for (tool, arguments) in [
+        ("cancel", json!({})),
+        ("cancel", json!({ "run": 3 })),
+        ("cancel", json!({ "run": null })),
+        ("recover", json!({ "run": [] })),
+        ("run", json!({ "prompt": "x", "permission_mode": 1 })),
+        ("run", json!({ "prompt": "x", "budget": "much" })),
+    ] {
+        let text = error(tool, arguments);
+        let is_about_argument = ["required", "expected"].iter().any(|word| text.contains(word));
+        assert!(is_about_argument, "{tool}: {text}");
+    }
     for tool in ["show", "why", "logs", "diff", "resume", "recover", "attach", "cancel"] {
         assert!(error(tool, json!({ "run": elsewhere })).contains("is outside of"), "{tool}");
     }
@@ -152,7 +165,9 @@ fn a_call_never_exceeds_the_ceilings() {
     assert_eq!(stage.runs().len(), 2);
 
     // What it may do, it does within the ceilings.
-    let started = client.call("run", json!({ "prompt": "x", "detached": false }));
+    let nulls =
+        json!({ "prompt": "x", "detached": false, "permission_mode": null, "budget": null, "cwd": null });
+    let started = client.call("run", nulls);
     assert_eq!(started["structuredContent"]["run"]["outcome"], "done");
     let spec = stage.runs().remove(0).plan().expect("a run has a plan").spec;
     assert_eq!(spec.permission_mode.as_deref(), Some("acceptEdits"));

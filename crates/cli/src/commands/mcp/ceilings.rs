@@ -6,7 +6,7 @@
 
 use super::arguments::ServedTool;
 use super::tools::RUN;
-use crate::args::{CeilingArgs, ModeCeiling, NONE};
+use crate::args::{AgentKind, CeilingArgs, ModeCeiling, NONE};
 use crate::config::keys::{ValueKind, flag_only_reason};
 use crate::config::trust::{self, ProjectTrust};
 use crate::failure::Failure;
@@ -123,10 +123,10 @@ impl Ceilings {
         Ok(PermittedRun { selector: by_path.unwrap_or_else(|| id.to_string()), found })
     }
 
-    /// Completes the arguments of a call with the ceilings.
+    /// Completes the arguments of a call with the ceilings. The arguments have the right types, and none is null.
     ///
     /// # Errors
-    /// Returns wrong usage if an argument exceeds a ceiling. A value of the wrong type is left for the parser.
+    /// Returns wrong usage if an argument exceeds a ceiling.
     pub fn apply(&self, tool: &ServedTool, arguments: &mut JsonObject) -> Result<(), Failure> {
         let find = |name: &str| tool.arguments.iter().find(|argument| argument.name == name);
         let has = |name: &str| find(name).is_some();
@@ -217,14 +217,15 @@ impl Ceilings {
 
     fn apply_budget(&self, planned: Option<Usd>, arguments: &mut JsonObject) -> Result<(), Failure> {
         let Some(ceiling) = self.budget else { return Ok(()) };
-        // An amount that cannot be read is left for the parser.
-        let amount = |name: &str| {
-            let value = arguments.get(name)?;
+        let amount = |name: &str| -> Result<Option<Usd>, Failure> {
+            let Some(value) = arguments.get(name) else { return Ok(None) };
             let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-            if text == NONE { Some(Usd::ZERO) } else { parse_dollars(&text).ok() }
+            let amount = if text == NONE { Ok(Usd::ZERO) } else { parse_dollars(&text) };
+            let error = |error| Failure::usage(format!("{name}: {error}"), "pass a number");
+            amount.map(Some).map_err(error)
         };
-        let added = amount(ADD_BUDGET);
-        let Some(total) = amount(BUDGET).or(planned) else {
+        let added = amount(ADD_BUDGET)?;
+        let Some(total) = amount(BUDGET)?.or(planned) else {
             arguments.remove(ADD_BUDGET);
             arguments.insert(BUDGET.to_owned(), ceiling.as_dollars().into());
             return Ok(());
@@ -275,7 +276,7 @@ impl Ceilings {
 /// Returns whether the agent of a run may have rights that its permission mode does not show.
 fn has_unknown_rights(spec: &RunSpec) -> bool {
     let mut flags = spec.agent.args.iter().filter(|arg| arg.starts_with('-'));
-    spec.agent.name != "claude"
+    spec.agent.name != AgentKind::Claude.as_str()
         || !flags.all(|flag| HARMLESS_AGENT_ARGS.contains(&flag.split('=').next().unwrap_or_default()))
 }
 

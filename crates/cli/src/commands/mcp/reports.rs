@@ -98,7 +98,7 @@ pub async fn watch<F: Future<Output = bool>>(target: &PermittedRun, notify: impl
     }
 }
 
-/// Returns when the status of a run changed. It is written after each decision.
+/// Returns when the journal changed. Each decision adds to it.
 fn modified(target: &PermittedRun) -> Option<SystemTime> {
     let path = match &target.found {
         RunOrWorkflow::Run(dir) => dir.journal_path(),

@@ -64,7 +64,9 @@ impl Server {
             Ok(command_call) => command_call,
             Err(failure) => return error(&failure),
         };
-        if let Some(finished) = status_here(&command_call) {
+        if tool.definition.command == ["status"]
+            && let Some(finished) = status_here(&command_call)
+        {
             return finished
                 .map_or_else(|failure| error(&failure.text()), |finished| result(tool, "status", &finished));
         }
@@ -85,6 +87,9 @@ impl Server {
             Some(Value::Bool(false)) => false,
             Some(value) => return Err(format!("{DETACHED}: expected true or false, not {value}")),
         };
+        // Before the ceilings supply what is missing: a wrong `run` must never stand for the latest one.
+        arguments.retain(|_, value| !value.is_null());
+        command_call(tool, &arguments)?;
         self.ceilings.apply(tool, &mut arguments).map_err(|failure| failure.text())?;
         let mut call = command_call(tool, &arguments)?;
         if tool.definition.effect == Effect::Drives && is_detached {
