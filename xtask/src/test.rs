@@ -25,6 +25,18 @@ const CHECKS: &[&[&str]] = &[
     &["clippy", "--workspace", "--all-targets", "--quiet", "--", "--deny", "warnings"],
     // A build without telemetry must have no warnings either.
     &["clippy", "--package", "longhaul-cli", "--no-default-features", "--quiet", "--", "--deny", "warnings"],
+    // Nor must one that finds processes as on macOS.
+    &[
+        "clippy",
+        "--package",
+        "longhaul-cli",
+        "--features",
+        "portable-processes",
+        "--quiet",
+        "--",
+        "--deny",
+        "warnings",
+    ],
     &["run", "--quiet", "--package", "xtask", "--", "words"],
     // The documentation for users of the library must have no broken links.
     &["rustdoc", "--quiet", "--package", "longhaul", "--", "--deny", "warnings"],
@@ -60,6 +72,29 @@ const CHECKS: &[&[&str]] = &[
     &["run", "--quiet", "--package", "xtask", "--", "packages", "together", "--dist", PACKAGES],
 ];
 
+/// Tests of recovery that also pass when a run's processes are found as on macOS.
+const PORTABLE_TESTS: &[&str] = &[
+    "test",
+    "--quiet",
+    "--package",
+    "longhaul",
+    "--package",
+    "longhaul-cli",
+    "--features",
+    "longhaul-cli/portable-processes",
+    "--no-fail-fast",
+    "--lib",
+    "--test",
+    "it",
+    "--",
+    "system::",
+    "recovering::",
+    "orphans::",
+    "suspending::",
+    "boot::",
+    "sweep::",
+];
+
 /// The test command. `--all-targets` would build the examples as tests, but tests start one of them.
 const TESTS: &[&str] = &["test", "--workspace", "--no-fail-fast"];
 
@@ -84,7 +119,7 @@ pub fn test(root: &Path, deny_skipped: bool) -> io::Result<()> {
         Ok(sdk) => environment.push(("LONGHAUL_TEST_MCP_SDK", sdk)),
         Err(error) => failed.push(error.to_string()),
     }
-    for args in CHECKS.iter().chain([&TESTS]) {
+    for args in CHECKS.iter().chain([&PORTABLE_TESTS, &TESTS]) {
         let command_line = format!("cargo {}", args.join(" "));
         println!("▶ {command_line}");
         let environment = environment.iter().map(|(name, value)| (name, value));

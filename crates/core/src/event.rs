@@ -81,7 +81,8 @@ pub enum FoundAttempt {
 pub struct ProcessId {
     /// Process id.
     pub pid: u32,
-    /// Start time in the kernel's clock ticks since boot (field 22 of `/proc/PID/stat`).
+    /// Start time in the kernel's clock ticks since boot (field 22 of `/proc/PID/stat`). On macOS, the number that the
+    /// kernel gives to this process only (`p_uniqueid`).
     pub start_ticks: u64,
 }
 

@@ -520,7 +520,7 @@ fn every_file_and_every_key_is_documented() {
         "logs/notify-*.log",
         "notified/",
         // Only on macOS.
-        "processes/TOKEN/PID-START",
+        "processes/TOKEN-BOOT/PID-START",
         "requests/",
         "reviews/NNN/",
         "sessions/",

@@ -67,23 +67,7 @@ pub fn run_to_mid_tool_with(stage: &Stage, agent: &Path, server: &Server, extra_
     let args = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill"];
     let run = stage.run(agent, &args).args(extra_args).against(server).start();
     wait_until("the tool runs", || stage.work().join("started").exists());
-    wait_until_seen(stage);
     run
-}
-
-/// Waits until the supervisor has read the session and seen the tool. Without the run marker, a tool that loses its
-/// agent earlier is never found.
-pub fn wait_until_seen(stage: &Stage) {
-    if !cfg!(feature = "portable-processes") {
-        return;
-    }
-    let children = |dir: &Path| fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path());
-    wait_until("the supervisor has seen the tool", || {
-        stage.runs().iter().any(|run| {
-            let seen = children(&run.path().join("processes")).flat_map(|dir| children(&dir)).count();
-            seen >= 2 && run.status().is_ok_and(|status| status.session_id.is_some())
-        })
-    });
 }
 
 pub fn recover(stage: &Stage, server: &Server, args: &[&str]) -> Running {
@@ -305,9 +289,12 @@ fn finished_run_stays_finished() {
 fn session_of_an_orphaned_run_stays_reserved() {
     let (stage, server) = (Stage::new(), Server::start(STEPS));
     let agent = stage.agent();
-    run_to_mid_tool(&stage, &agent, &server).kill();
+    let supervisor = run_to_mid_tool(&stage, &agent, &server);
     let run = stage.only_run();
-    let session = run.status().expect("a status").session_id.expect("a session").to_string();
+    let session_of = |run: &RunDir| run.status().ok().and_then(|status| status.session_id);
+    wait_until("the session is known", || session_of(&run).is_some());
+    let session = session_of(&run).expect("a session").to_string();
+    supervisor.kill();
     let args = ["p", "--permission-mode", "bypassPermissions", "--resume", &session];
     let rejected = stage.run(&agent, &args).against(&server).output();
     assert_eq!(rejected.envelope(25)["run"]["fault"], "session_busy");

@@ -90,7 +90,7 @@ fn quiet_tool_is_not_a_stall() {
     });
 }
 
-// This child leaves its group and loses its parent at once: without the run marker it is not found.
+// A shell starts this child and exits at once, and the child leads its own group: macOS cannot find it.
 #[cfg(not(feature = "portable-processes"))]
 #[test]
 fn busy_child_defers_a_stall_for_limited_time() {

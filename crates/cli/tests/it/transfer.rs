@@ -5,7 +5,6 @@
 use crate::artifacts;
 use crate::call::{Call, Output, wait_until};
 use crate::harness::{Stage, claude_code};
-use crate::recovering::wait_until_seen;
 use crate::server::Server;
 use crate::sweep::DONE;
 use crate::tidy;
@@ -93,7 +92,6 @@ fn orphaned_run(stage: &Stage, agent: &Path, server: &Server) -> RunDir {
     let args = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill"];
     let run = stage.run(agent, &args).against(server).start();
     wait_until("the tool runs", || stage.work().join("started").exists());
-    wait_until_seen(stage);
     run.kill();
     stage.only_run()
 }

@@ -60,7 +60,7 @@ impl RunMarker {
     /// Creates the marker of processes that belong to no run, but are remembered in this directory.
     #[cfg(test)]
     pub(crate) fn in_dir(dir: &std::path::Path) -> RunMarker {
-        RunMarker { dir: Some(dir.to_owned()), ..RunMarker::unowned() }
+        RunMarker { token: Some(RunMarker::random()), dir: Some(dir.to_owned()), ..RunMarker::unowned() }
     }
 
     #[cfg(all(test, target_os = "linux", not(feature = "portable-processes")))]

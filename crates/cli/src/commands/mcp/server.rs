@@ -127,7 +127,7 @@ fn result(tool: &ServedTool, command: &str, finished: &Finished) -> CallToolResu
     let note = format!("shortened to {BYTES_MAX} bytes; `longhaul {command}` prints all of it");
     if definition.output.is_empty() {
         if !finished.is_success {
-            return error(&finished.messages.join("\n"));
+            return failed(finished);
         }
         let text = finished.stdout.as_str();
         let mut content = vec![ContentBlock::text(shorten_text(text, definition.keeps_end).unwrap_or(text))];
@@ -137,11 +137,16 @@ fn result(tool: &ServedTool, command: &str, finished: &Finished) -> CallToolResu
         return CallToolResult::success(content);
     }
     let Ok(value) = serde_json::from_str::<Value>(&finished.stdout) else {
-        return error(&finished.messages.join("\n"));
+        return failed(finished);
     };
     let shorter = shorten_json(&value, definition.keeps_end);
     let is_shorter = shorter.is_some();
     let value = shorter.unwrap_or(value);
+    if value.to_string().len() > BYTES_MAX {
+        return error(&format!(
+            "the result has more than {BYTES_MAX} bytes, even with short texts and lists; `longhaul {command}` prints it"
+        ));
+    }
     let mut result = if finished.is_success {
         CallToolResult::structured(value)
     } else {
@@ -153,6 +158,11 @@ fn result(tool: &ServedTool, command: &str, finished: &Finished) -> CallToolResu
         result.content.push(ContentBlock::text(note));
     }
     result
+}
+
+fn failed(finished: &Finished) -> CallToolResult {
+    let messages = finished.messages.join("\n");
+    error(shorten_text(&messages, true).unwrap_or(&messages))
 }
 
 /// Returns the last error or warning of a command, with its hint: it says what to do.

@@ -26,7 +26,8 @@ const LENGTHS: [Lengths; 6] = [
     Lengths { text: 200, list: 5 },
 ];
 
-/// Shortens the texts and lists of a result until it fits, or returns `None` if it fits as it is.
+/// Shortens the texts and lists of a result until it fits, or returns `None` if it fits as it is. A result with very many
+/// keys still does not fit.
 pub fn shorten_json(value: &Value, keeps_end: bool) -> Option<Value> {
     if value.to_string().len() <= BYTES_MAX {
         return None;

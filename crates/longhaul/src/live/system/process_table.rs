@@ -13,7 +13,7 @@ use macos as platform;
 use longhaul_core::ProcessId;
 pub(crate) use platform::{available_bytes, connections, oom_kills, resident_bytes};
 #[cfg(any(not(target_os = "linux"), feature = "portable-processes"))]
-pub(crate) use platform::{path_of, users_of};
+pub(crate) use platform::{boot_id, path_of, users_of, was_started_by};
 
 /// Data of a process. Times are in clock ticks of 10 ms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

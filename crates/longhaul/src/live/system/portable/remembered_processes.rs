@@ -1,12 +1,12 @@
 //! Finds the processes of a run by descent, without their environment.
 //!
-//! The run's directory has a file `processes/TOKEN/PID-START` for each of its processes that was seen. For a process
-//! that a supervisor started, the file contains the path of its standard output. A process belongs to the run if it is
-//! remembered, or if its parent, the leader of its group or the leader of its session belongs to the run. Each search
-//! remembers what it finds.
+//! The run's directory has a file `processes/TOKEN-BOOT/PID-START` for each of its processes that was seen. For a
+//! process that a supervisor started, the file contains the path of its standard output. A process belongs to the run
+//! if it is remembered, or if one of these belongs to the run: the process that started it, its parent, the leader of
+//! its group, the leader of its session. Each search remembers what it finds.
 //!
-//! A process that leads its own session can be found only while its parent runs, so supervisors search again and again.
-//! A process that loses its parent between two searches is never found.
+//! A process that leads its own session is never found if the process that started it was not seen and has exited.
+//! Supervisors therefore search again and again.
 
 mod lineage;
 
@@ -67,14 +67,14 @@ pub(crate) fn output_of_agent(marker: &RunMarker, pid: Pid) -> Option<(PathBuf, 
 }
 
 /// Remembers a process of a run when it starts.
-pub(crate) struct StartNote {
-    memory: Option<Memory>,
+pub(crate) struct StartNote<'a> {
+    memory: Option<Memory<'a>>,
     output: Option<PathBuf>,
 }
 
-impl StartNote {
+impl StartNote<'_> {
     /// Prepares the note for a process with this standard output. A process without a marker belongs to no run.
-    pub(crate) fn new(marker: Option<&RunMarker>, output: &File) -> StartNote {
+    pub(crate) fn new<'a>(marker: Option<&'a RunMarker>, output: &File) -> StartNote<'a> {
         StartNote { memory: marker.and_then(Memory::of), output: process_table::path_of(output) }
     }
 
@@ -121,16 +121,20 @@ pub(crate) fn search(marker: &RunMarker) {
 }
 
 /// The directory with the remembered processes of a run.
-struct Memory {
+struct Memory<'a> {
+    marker: &'a RunMarker,
     dir: PathBuf,
 }
 
-impl Memory {
+impl Memory<'_> {
     /// Returns `None` if the marker belongs to no directory.
-    fn of(marker: &RunMarker) -> Option<Memory> {
+    fn of(marker: &RunMarker) -> Option<Memory<'_>> {
         // A run of an older version has no token.
         let token = marker.token().unwrap_or("none");
-        Some(Memory { dir: marker.dir()?.join("processes").join(token) })
+        // After a reboot, another process can have the same PID and the same start.
+        let boot = process_table::boot_id().unwrap_or_default();
+        let dir = marker.dir()?.join("processes").join(format!("{token}-{boot}"));
+        Some(Memory { marker, dir })
     }
 
     fn file(&self, process: ProcessId) -> PathBuf {
@@ -186,7 +190,9 @@ impl Memory {
 
     fn search_once(&self, remembered: &BTreeSet<ProcessId>) -> (Vec<ProcessStat>, Vec<ProcessStat>) {
         let table = process_table::all();
-        let found = members(remembered, &table);
+        let found = members(remembered, &table, |process| {
+            process_table::was_started_by(process, remembered, self.marker)
+        });
         for stat in found.iter().filter(|stat| !remembered.contains(&stat.id())) {
             self.remember(stat.id(), None);
         }

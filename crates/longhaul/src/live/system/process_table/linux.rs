@@ -9,6 +9,8 @@ use std::fs::File;
 use std::os::fd::AsRawFd;
 #[cfg(feature = "portable-processes")]
 use std::path::{Path, PathBuf};
+#[cfg(feature = "portable-processes")]
+use {crate::live::run_marker::RunMarker, longhaul_core::ProcessId};
 
 // The value of `st` in `/proc/net/tcp` for an established connection.
 const ESTABLISHED: &str = "01";
@@ -52,6 +54,30 @@ pub(crate) fn users_of(path: &Path) -> Vec<u32> {
         files.any(|file| file == path)
     };
     pids().into_iter().filter(has_open).collect()
+}
+
+/// Returns whether one of these processes started the process, even if it has exited since.
+///
+/// Linux does not keep this for an orphan. The run marker stands in for it: an orphan that leads its own group and
+/// carries the marker counts as started by a process of the run.
+#[cfg(feature = "portable-processes")]
+pub(crate) fn was_started_by(
+    process: &ProcessStat,
+    _parents: &BTreeSet<ProcessId>,
+    marker: &RunMarker,
+) -> bool {
+    let carries_marker = |pid: u32| {
+        let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+        marker.token().is_some_and(|token| String::from_utf8_lossy(&environment).contains(token))
+    };
+    process.group == process.pid && carries_marker(process.pid) && !carries_marker(process.parent)
+}
+
+/// Returns the identity of the system's current boot.
+#[cfg(feature = "portable-processes")]
+pub(crate) fn boot_id() -> Option<String> {
+    let id = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+    Some(id.trim_end().to_owned())
 }
 
 /// Returns the path of an open file.

@@ -1,12 +1,18 @@
 //! Reads the table of processes with Apple's `libproc`. Longhaul's own tests never ran this file.
 
+mod kernel_records;
+
 use super::ProcessStat;
+use crate::live::run_marker::RunMarker;
+pub(crate) use kernel_records::boot_id;
+use kernel_records::{UniqueIds, WITH_ZOMBIES};
 use libproc::bsd_info::BSDInfo;
 use libproc::file_info::{ListFDs, ProcFDType, pidfdinfo};
 use libproc::net_info::{SocketFDInfo, SocketInfoKind};
 use libproc::pid_rusage::{RUsageInfoV2, pidrusage};
 use libproc::proc_pid::{listpidinfo, pidinfo};
 use libproc::processes::{ProcFilter, pids_by_path, pids_by_type};
+use longhaul_core::ProcessId;
 use rustix::process::{Pid, getsid};
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -14,8 +20,6 @@ use std::fs::File;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
-// With this argument, the kernel also reports processes that have exited and still have their PID.
-const WITH_ZOMBIES: u64 = 1;
 // `SOI_S_ISCONNECTED` of `sys/proc_info.h`.
 const IS_CONNECTED: i16 = 0x0002;
 // The kernel counts CPU time in these units: nanoseconds as a fraction.
@@ -48,8 +52,19 @@ pub(super) fn stat(pid: u32) -> Option<ProcessStat> {
         child_ticks: usage
             .as_ref()
             .map_or(0, |usage| ticks(usage.ri_child_user_time, usage.ri_child_system_time)),
-        start_ticks: info.pbi_start_tvsec * 1_000_000 + info.pbi_start_tvusec,
+        start_ticks: UniqueIds::of(pid)?.own,
     })
+}
+
+/// Returns whether one of these processes started the process, even if it has exited since. The kernel keeps the unique
+/// id of the parent that started a process when launchd adopts it.
+pub(crate) fn was_started_by(
+    process: &ProcessStat,
+    parents: &BTreeSet<ProcessId>,
+    _marker: &RunMarker,
+) -> bool {
+    let first_parent = UniqueIds::of(process.pid).map(|ids| ids.first_parent);
+    parents.iter().any(|parent| Some(parent.start_ticks) == first_parent)
 }
 
 fn usage(pid: u32) -> Option<RUsageInfoV2> {

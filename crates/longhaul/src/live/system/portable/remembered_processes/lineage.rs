@@ -4,13 +4,19 @@ use crate::live::system::process_table::ProcessStat;
 use longhaul_core::ProcessId;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Returns the processes of the table that belong to the run, without those that have exited.
-pub(super) fn members(remembered: &BTreeSet<ProcessId>, table: &[ProcessStat]) -> Vec<ProcessStat> {
+/// Returns the processes of the table that belong to the run, without those that have exited. `was_started_by_run` tells
+/// whether a remembered process started this one, even if it has exited since.
+pub(super) fn members(
+    remembered: &BTreeSet<ProcessId>,
+    table: &[ProcessStat],
+    was_started_by_run: impl Fn(&ProcessStat) -> bool,
+) -> Vec<ProcessStat> {
     let by_pid: BTreeMap<u32, &ProcessStat> = table.iter().map(|stat| (stat.pid, stat)).collect();
     // A PID is not reused while its group or session has a process.
     let is_reused = |process: &ProcessId| by_pid.get(&process.pid).is_some_and(|stat| stat.id() != *process);
     let mut ids: BTreeSet<u32> =
         remembered.iter().filter(|process| !is_reused(process)).map(|process| process.pid).collect();
+    ids.extend(table.iter().filter(|stat| was_started_by_run(stat)).map(|stat| stat.pid));
     loop {
         let count = ids.len();
         for stat in table {

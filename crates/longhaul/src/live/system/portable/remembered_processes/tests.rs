@@ -14,8 +14,10 @@ fn stat([pid, parent, group, session]: [u32; 4], start_ticks: u64) -> ProcessSta
 #[test]
 fn a_run_consists_of_the_descendants_groups_and_sessions_of_its_processes() {
     let remembered = BTreeSet::from([process(10, 100)]);
+    // The agent started process 20, which started 21.
     let check = |table: &[ProcessStat], expected: &[u32]| {
-        let found: Vec<u32> = members(&remembered, table).iter().map(|stat| stat.pid).collect();
+        let found = members(&remembered, table, |process| process.pid == 20);
+        let found: Vec<u32> = found.iter().map(|stat| stat.pid).collect();
         assert_eq!(found, expected, "{table:?}");
     };
     let agent = stat([10, 2, 10, 2], 100);
@@ -25,8 +27,10 @@ fn a_run_consists_of_the_descendants_groups_and_sessions_of_its_processes() {
     check(&[agent, stat([9, 11, 9, 9], 103), stat([11, 10, 11, 11], 102)], &[10, 9, 11]);
     // The agent has exited. Its group has another process, and so has a session that it led.
     check(&[stat([11, 1, 10, 2], 102), stat([12, 1, 12, 10], 102)], &[11, 12]);
+    // The agent has exited before a search saw what it started.
+    check(&[stat([20, 1, 20, 20], 102), stat([21, 20, 21, 21], 102)], &[20, 21]);
     // Nothing connects this process with the agent any more.
-    check(&[stat([11, 1, 11, 11], 102)], &[]);
+    check(&[stat([21, 1, 21, 21], 102)], &[]);
     // Another process has the PID of the agent.
     check(&[stat([10, 1, 10, 10], 555), stat([11, 10, 10, 10], 556)], &[]);
     // A process that has exited, but still has its PID.
@@ -55,11 +59,17 @@ fn a_process_is_remembered_as_long_as_others_depend_on_it() {
 struct Shell(Child);
 
 impl Shell {
-    fn start(script: &str) -> Shell {
+    /// Starts a shell that carries the marker, and waits for its first line.
+    fn start(script: &str, marker: &RunMarker) -> Shell {
         use std::os::unix::process::CommandExt;
         let mut command = Command::new("sh");
-        command.args(["-c", script]).stdin(Stdio::piped()).stdout(Stdio::piped()).process_group(0);
-        Shell(command.spawn().expect("there is a shell"))
+        command.args(["-c", script]).envs(marker.variables());
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).process_group(0);
+        let mut shell = Shell(command.spawn().expect("there is a shell"));
+        let mut line = [0];
+        io::Read::read_exact(shell.0.stdout.as_mut().expect("it is piped"), &mut line)
+            .expect("the shell writes a line");
+        shell
     }
 
     fn id(&self) -> ProcessId {
@@ -80,31 +90,27 @@ fn pids(marker: &RunMarker) -> Vec<u32> {
 
 #[test]
 fn finds_a_tool_in_its_own_session_after_the_agent_died() {
-    let dir = tempfile::tempdir().expect("a directory");
-    let marker = RunMarker::in_dir(dir.path());
-    assert_eq!(pids(&marker), [] as [u32; 0]);
-    let mut agent = Shell::start("setsid tail -f /dev/null & echo; read line");
-    let mut line = [0];
-    io::Read::read_exact(agent.0.stdout.as_mut().expect("it is piped"), &mut line)
-        .expect("the tool has started");
-    let memory = Memory::of(&marker).expect("a directory");
-    memory.remember(agent.id(), None);
-    // The shell forks before the tool has its session.
-    let tool = std::iter::repeat_with(|| {
-        std::thread::sleep(Duration::from_millis(10));
-        let leads_session = |stat: &ProcessStat| stat.session == stat.pid;
-        memory.search().into_iter().find(leads_session)
-    });
-    let tool = tool.take(1000).flatten().next().expect("the tool is found");
-    assert_eq!(BTreeSet::from_iter(pids(&marker)), BTreeSet::from([agent.0.id(), tool.pid]));
-    drop(agent);
-    assert_eq!(pids(&marker), [tool.pid]);
-    let tool_handle = processes_of(&marker).pop().expect("the tool is running");
-    tool_handle.signal(rustix::process::Signal::KILL);
-    let gone = std::iter::repeat_with(|| {
-        std::thread::sleep(Duration::from_millis(10));
-        pids(&marker).is_empty()
-    });
-    assert!(gone.take(1000).any(|gone| gone));
-    assert!(!dir.path().join("processes").exists(), "nothing is left to remember");
+    // Whether a search saw the tool while the agent was running.
+    for seen in [true, false] {
+        let dir = tempfile::tempdir().expect("a directory");
+        let marker = RunMarker::in_dir(dir.path());
+        assert_eq!(pids(&marker), [] as [u32; 0]);
+        // The tool writes the line, after it has its session.
+        let agent = Shell::start("setsid sh -c 'echo; exec sleep 100' & read line", &marker);
+        Memory::of(&marker).expect("a directory").remember(agent.id(), None);
+        if seen {
+            assert_eq!(pids(&marker).len(), 2);
+        }
+        drop(agent);
+        let mut found = processes_of(&marker);
+        let tool = found.pop().expect("the tool is found");
+        assert!(found.is_empty());
+        tool.signal(rustix::process::Signal::KILL);
+        let gone = std::iter::repeat_with(|| {
+            std::thread::sleep(Duration::from_millis(10));
+            pids(&marker).is_empty()
+        });
+        assert!(gone.take(1000).any(|gone| gone));
+        assert!(!dir.path().join("processes").exists(), "nothing is left to remember");
+    }
 }
