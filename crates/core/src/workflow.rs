@@ -114,7 +114,11 @@ impl Workflow {
             match state.stage {
                 PhaseStage::Listing if !is_stopping => actions.push(WorkflowAction::ListItems(phase)),
                 PhaseStage::Merging => actions.push(WorkflowAction::Merge(phase)),
-                PhaseStage::Pending | PhaseStage::Listing | PhaseStage::Running | PhaseStage::Ended => {}
+                PhaseStage::Pending
+                | PhaseStage::Reopened { .. }
+                | PhaseStage::Listing
+                | PhaseStage::Running
+                | PhaseStage::Ended => {}
             }
         }
         for (key, item) in self.state.live() {

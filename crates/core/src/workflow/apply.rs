@@ -44,7 +44,7 @@ impl WorkflowState {
             WorkflowRecord::PhaseStarted { phase, has_items, .. } => {
                 let phase = self.phase_mut(*phase);
                 phase.stage = if *has_items { PhaseStage::Listing } else { PhaseStage::Running };
-                if !has_items {
+                if !has_items && phase.items.is_empty() {
                     phase.items = vec![ItemState::default()];
                 }
             }
@@ -223,14 +223,17 @@ impl PhaseState {
     }
 
     fn reopen(&mut self) {
-        if self.stage == PhaseStage::Pending || self.is_done() {
+        self.is_reopened = self.stage != PhaseStage::Pending && !self.is_done();
+        if !self.is_reopened {
             return;
         }
         for item in &mut self.items {
             item.reopen();
         }
-        let needs_list = self.stage == PhaseStage::Listing || self.items.is_empty() || self.deferred > 0;
-        self.stage = if needs_list { PhaseStage::Listing } else { PhaseStage::Running };
+        let is_unlisted =
+            matches!(self.stage, PhaseStage::Listing | PhaseStage::Reopened { needs_list: true });
+        self.stage =
+            PhaseStage::Reopened { needs_list: is_unlisted || self.items.is_empty() || self.deferred > 0 };
         self.outcome = None;
         self.problem = None;
     }

@@ -124,7 +124,7 @@ impl Workflow {
             return true;
         }
         if let Some(phase) = (0..policy.phases.len()).find(|phase| self.is_phase_due(policy, *phase)) {
-            let has_items = policy.phases[phase].has_items;
+            let has_items = policy.phases[phase].has_items && self.needs_list(policy, phase);
             self.record(WorkflowRecord::PhaseStarted { at, phase, has_items });
             if has_items {
                 self.step.actions.push(WorkflowAction::ListItems(phase));
@@ -145,10 +145,17 @@ impl Workflow {
     }
 
     fn is_phase_due(&self, policy: &WorkflowPolicy, phase: usize) -> bool {
-        let is_pending = self.stage_of(phase) == PhaseStage::Pending;
-        is_pending
+        matches!(self.stage_of(phase), PhaseStage::Pending | PhaseStage::Reopened { .. })
             && !policy.is_skipped(self.state.iteration, phase)
             && policy.phases[phase].needs.iter().all(|need| self.is_complete(policy, *need))
+    }
+
+    /// Returns whether the items must be listed before the phase runs. A reopened phase keeps its list, unless the list
+    /// may depend on a need that took place again.
+    fn needs_list(&self, policy: &WorkflowPolicy, phase: usize) -> bool {
+        let is_reopened = |need: &usize| self.state.phases.get(*need).is_some_and(|need| need.is_reopened);
+        self.stage_of(phase) != PhaseStage::Reopened { needs_list: false }
+            || policy.phases[phase].needs.iter().any(is_reopened)
     }
 
     /// Returns whether the condition must be evaluated now: after its phase, or at the end of the iteration if

@@ -108,6 +108,8 @@ pub struct PhaseState {
     pub problem: Option<String>,
     /// Number of runs of an item that a new list of items assumes, so that no key repeats.
     pub retry_base: u32,
+    /// Whether the phase takes place again because the last reopening found it not done.
+    pub is_reopened: bool,
 }
 
 /// The stage of a phase.
@@ -116,6 +118,11 @@ pub enum PhaseStage {
     /// Not started.
     #[default]
     Pending,
+    /// Started before the workflow was reopened. It starts again when its needs are complete.
+    Reopened {
+        /// Whether its list of items is missing or cut.
+        needs_list: bool,
+    },
     /// Its items are being listed.
     Listing,
     /// Its runs are live, or are about to start.
@@ -219,7 +226,7 @@ impl WorkflowState {
             return PhaseStatus::Skipped;
         }
         match self.phases.get(phase).map(|state| state.stage) {
-            None | Some(PhaseStage::Pending) => PhaseStatus::Pending,
+            None | Some(PhaseStage::Pending | PhaseStage::Reopened { .. }) => PhaseStatus::Pending,
             Some(PhaseStage::Listing | PhaseStage::Running | PhaseStage::Merging) => PhaseStatus::Running,
             Some(PhaseStage::Ended) => PhaseStatus::Ended,
         }

@@ -23,7 +23,6 @@ impl Workflow {
             }
             (WorkflowStage::Finished { .. }, WorkflowEvent::Reopened { limits, iterations_max }) => {
                 self.record(WorkflowRecord::WorkflowReopened { at, limits, iterations_max });
-                self.list_again();
             }
             (
                 WorkflowStage::Running | WorkflowStage::Suspended { .. } | WorkflowStage::Finished { .. },
@@ -75,13 +74,6 @@ impl Workflow {
     pub(super) fn record(&mut self, record: WorkflowRecord) {
         self.apply(&record);
         self.step.records.push(record);
-    }
-
-    /// Lists the items again of phases whose reopening needs it.
-    fn list_again(&mut self) {
-        let listing =
-            self.state.phases.iter().zip(0..).filter(|(phase, _)| phase.stage == PhaseStage::Listing);
-        self.step.actions.extend(listing.map(|(_, phase)| WorkflowAction::ListItems(phase)));
     }
 
     fn on_items_listed(

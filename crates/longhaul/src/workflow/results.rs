@@ -43,9 +43,7 @@ impl Results {
             self.items.clear();
             self.problems.clear();
         } else if let WorkflowRecord::ItemsListed { phase, items, .. } = record {
-            let nulls = vec![Value::Null; items.len()];
-            self.by_phase.insert(policy.phases[*phase].name.clone(), Value::Array(nulls));
-            self.items.insert(*phase, items.iter().map(|text| item_value(text)).collect());
+            self.set_items(*phase, &policy.phases[*phase].name, items);
         } else if let WorkflowRecord::RunEnded { key, end, .. } = record {
             let phase = &policy.phases[key.phase];
             let Some(stored) = dir.result(key.iteration, &phase.name, key.item)? else { return Ok(()) };
@@ -67,6 +65,21 @@ impl Results {
             }
         }
         Ok(())
+    }
+
+    /// Sets the items of a phase. An item of an earlier list in this iteration keeps its result if it has the same place,
+    /// as it keeps its run.
+    fn set_items(&mut self, phase: usize, name: &str, texts: &[String]) {
+        let items: Vec<Value> = texts.iter().map(|text| item_value(text)).collect();
+        let old_items = self.items.remove(&phase).unwrap_or_default();
+        let old_results = self.by_phase.get(name).and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+        let result = |(index, item): (usize, &Value)| {
+            let is_kept = old_items.get(index) == Some(item);
+            old_results.get(index).filter(|_| is_kept).cloned().unwrap_or_default()
+        };
+        let results: Vec<Value> = items.iter().enumerate().map(result).collect();
+        self.by_phase.insert(name.to_owned(), Value::Array(results));
+        self.items.insert(phase, items);
     }
 }
 

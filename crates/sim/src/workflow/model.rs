@@ -93,7 +93,9 @@ impl Model<'_> {
 
     pub(crate) fn is_skipped(&self, phase: usize) -> bool {
         let is_before = self.iteration == 1 && self.policy.from.is_some_and(|from| phase < from);
-        is_before || self.policy.only.is_some_and(|only| only != phase)
+        is_before
+            || self.policy.skipped.contains(&phase)
+            || self.policy.only.is_some_and(|only| only != phase)
     }
 
     /// Returns whether a phase has ended or does not take place.

@@ -77,7 +77,7 @@ fn policy(rng: &mut Rng) -> WorkflowPolicy {
         time: rng.one_in(3).then(|| Span(rng.log_uniform(Interval::new(60_000, 24 * HOUR)))),
     };
     WorkflowPolicy {
-        skipped: Vec::new(),
+        skipped: (0..count).filter(|_| rng.chance(50_000)).collect(),
         phases,
         iterations_max: 1 + rng.below(4) as u32,
         until_after: index(rng, 500_000),

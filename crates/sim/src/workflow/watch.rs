@@ -201,6 +201,7 @@ fn reopen(model: &mut Model<'_>) {
         let is_done = phase.outcome.is_some_and(|outcome| outcome.kind == OutcomeKind::Done);
         if !is_done || phase.deferred > 0 {
             (phase.outcome, phase.is_merged, phase.has_problem) = (None, false, false);
+            phase.is_started = false;
         }
     }
 }
@@ -248,6 +249,10 @@ fn check_allowed(model: &Model<'_>, key: &RunKey, facts: &Facts) -> OracleResult
     let has_memory =
         model.memory == Some(true) || model.memory == Some(false) && model.live().next().is_none();
     ensure(has_memory, Oracle::NoStart, || format!("{key:?} starts with memory {:?}", model.memory))?;
+    let needs = &model.policy.phases[key.phase].needs;
+    ensure(needs.iter().all(|need| model.is_complete(*need)), Oracle::Needs, || {
+        format!("{key:?} starts before the phases {needs:?} have ended")
+    })?;
     let phase = &model.phases[key.phase];
     let has_item = (key.item as usize) < phase.items.len();
     ensure(phase.is_started && phase.outcome.is_none() && has_item, Oracle::Needs, || {

@@ -66,7 +66,7 @@ fn reopening_repeats_failed_items() {
         "start; items work a b; ends work1 failed; ends work2 done",
         "reopen - -; ends work1 done; ends review done",
         expect![[r#"
-            reopen - -                 reopened; run work1r1; > start work1r1
+            reopen - -                 reopened; phase work; run work1r1; > start work1r1
             ends work1 done            work1r1 done -> complete; work ended done; phase review; run review; > start review
             ends review done           review done -> complete; review ended done; done; > finish 0
         "#]],
@@ -82,7 +82,7 @@ fn reopening_resumes_cancelled_runs() {
             start                      started; iteration 1; phase work; run work; > start work
             cancel person              cancel by person; > stop work person
             ends work cancelled 1      work cancelled -> stop; work ended cancelled; cancelled; > finish 130
-            reopen - -                 reopened; resume work; > resume work 1
+            reopen - -                 reopened; phase work; resume work; > resume work 1
             ends work done 2           work done -> complete; work ended done; done; > finish 0
         "#]],
     );

@@ -1,6 +1,6 @@
 //! Phases, items, iterations and the condition.
 
-use super::trace::{check, policy, statuses, workflow_after};
+use super::trace::{check, check_rest, policy, statuses, workflow_after};
 use crate::{ItemStatus, PhaseStatus, Span, Workflow, WorkflowPolicy};
 use expect_test::expect;
 
@@ -82,9 +82,26 @@ fn items_above_the_maximum_are_deferred() {
             start                      started; iteration 1; phase work; > list work
             items work a b c           items a, 2 deferred; run work1; > start work1
             ends work1 done            work1 done -> complete; work ended done; partial; > finish 27
-            reopen - -                 reopened; > list work
+            reopen - -                 reopened; phase work; > list work
             items work a b c           items a b, 1 deferred; run work2; > start work2
             ends work2 done            work2 done -> complete; work ended done; partial; > finish 27
+        "#]],
+    );
+}
+
+#[test]
+fn reopened_phase_waits_for_its_needs_and_lists_again() {
+    let mut policy = policy("work* sum*");
+    policy.phases[0].items_max = 1;
+    check_rest(
+        &policy,
+        "start; items work a b; ends work1 done; items sum x; ends sum1 failed",
+        "reopen - -; items work a b; ends work2 done; items sum x y",
+        expect![[r#"
+            reopen - -                 reopened; phase work; > list work
+            items work a b             items a b; run work2; > start work2
+            ends work2 done            work2 done -> complete; work ended done; phase sum; > list sum
+            items sum x y              items x y; run sum1r1; > start sum1r1; run sum2; > start sum2
         "#]],
     );
 }
@@ -110,7 +127,7 @@ fn failed_list_stops() {
         expect![[r#"
             start                      started; iteration 1; phase work; > list work
             items work error           work ended failed (exit 1), stops; failed; > finish 20
-            reopen - -                 reopened; > list work
+            reopen - -                 reopened; phase work; > list work
             items work a               items a; run work1; > start work1
         "#]],
     );
@@ -288,7 +305,7 @@ fn conflicts_need_a_person() {
             items work a               items a; run work1; > start work1
             ends work1 done            work1 done -> complete; merge work; > merge work
             merged work conflict       work ended needs_person (conflict), stops; needs_person; > finish 23
-            reopen - -                 reopened; merge work; > merge work
+            reopen - -                 reopened; phase work; merge work; > merge work
             merged work                work ended done; phase review; run review; > start review
             ends review done           review done -> complete; review ended done; done; > finish 0
         "#]],

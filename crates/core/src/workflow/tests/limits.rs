@@ -97,7 +97,7 @@ fn exhausted_budget_finishes() {
         expect![[r#"
             start                      started; iteration 1; phase plan; run plan $10.0000; > start plan
             ends plan done 10.1        plan done -> complete; plan ended done; phase work; over_budget; > finish 21
-            reopen 20 -                reopened; run work $9.9000; > start work
+            reopen 20 -                reopened; phase work; run work $9.9000; > start work
             ends work done 1           work done -> complete; work ended done; done; > finish 0
         "#]],
     );
@@ -124,7 +124,7 @@ fn exhausted_time_finishes() {
         expect![[r#"
             start                      started; iteration 1; phase plan; run plan 1h; > start plan
             ends plan done             plan done -> complete; plan ended done; phase work; time exhausted; out_of_time; > finish 22
-            reopen - -                 reopened; time exhausted; out_of_time; > finish 22
+            reopen - -                 reopened; phase work; time exhausted; out_of_time; > finish 22
         "#]],
     );
 }

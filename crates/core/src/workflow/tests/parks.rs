@@ -56,7 +56,7 @@ fn parks_are_bounded() {
         &format!("start; ends work retry_later; {parks}"),
         "reopen - -",
         expect![[r#"
-            reopen - -                 reopened; resume work; > resume work 11
+            reopen - -                 reopened; phase work; resume work; > resume work 11
         "#]],
     );
 }
@@ -69,7 +69,7 @@ fn retry_later_can_stop() {
         expect![[r#"
             start                      started; iteration 1; phase work; run work; > start work
             ends work retry_later@1h   work retry_later -> stop; work ended retry_later; retry_later; > finish 75
-            reopen - -                 reopened; resume work; > resume work 1
+            reopen - -                 reopened; phase work; resume work; > resume work 1
         "#]],
     );
 }
@@ -97,7 +97,7 @@ fn used_up_budget_ends_a_parked_workflow_at_once() {
         expect![[r#"
             start                      started; iteration 1; phase work; run work $10.0000; > start work
             ends work retry_later@1h 10 work retry_later -> park 1h; over_budget; > finish 21
-            reopen 20 -                reopened; resume work $20.0000; > resume work 1
+            reopen 20 -                reopened; phase work; resume work $20.0000; > resume work 1
             ends work done 12          work done -> complete; work ended done; done; > finish 0
         "#]],
     );

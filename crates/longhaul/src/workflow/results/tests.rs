@@ -1,4 +1,4 @@
-use super::{item_value, json_in, result_of_run};
+use super::{Results, item_value, json_in, result_of_run};
 use serde_json::{Value, json};
 
 #[test]
@@ -30,4 +30,20 @@ fn answer_without_schema_is_text() {
     let result = result_of_run("a".into(), Some("{\"a\": 1}"), None);
     assert_eq!((result.value, result.problem), (Some(json!("{\"a\": 1}")), None));
     assert_eq!(result_of_run("a".into(), None, None).value, None);
+}
+
+#[test]
+fn listed_again_items_keep_their_results() {
+    let mut results = Results::default();
+    let list = |results: &mut Results, texts: &[&str]| {
+        let texts: Vec<String> = texts.iter().copied().map(str::to_owned).collect();
+        results.set_items(0, "prove", &texts);
+        results.by_phase()["prove"].clone()
+    };
+    assert_eq!(list(&mut results, &["a", "b"]), json!([null, null]));
+    results.by_phase.insert("prove".to_owned(), json!(["first", "second"]));
+    assert_eq!(list(&mut results, &["a", "c", "d"]), json!(["first", null, null]));
+    // The next iteration starts without results.
+    results.items.clear();
+    assert_eq!(list(&mut results, &["a"]), json!([null]));
 }
