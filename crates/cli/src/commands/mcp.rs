@@ -6,6 +6,7 @@
 mod arguments;
 mod call;
 mod ceilings;
+mod client;
 mod install;
 mod reports;
 mod served;
@@ -21,6 +22,7 @@ use crate::failure::Failure;
 use crate::mcp_stdio::McpService;
 use crate::runtime;
 use ceilings::Ceilings;
+use client::Client;
 use server::Server;
 
 // A call may contain a long prompt.
@@ -34,13 +36,14 @@ pub fn mcp(global: &GlobalArgs, args: &McpArgs) -> Result<u8, Failure> {
 }
 
 fn serve(args: &CeilingArgs) -> Result<u8, Failure> {
+    let (stdin, stdout) = rmcp::transport::stdio();
+    let (client, stdin) = Client::new(stdin);
     let service = McpService {
-        handler: Server::new(Ceilings::new(args)?),
+        handler: Server::new(Ceilings::new(args)?, client),
         name: "runs",
         hint: "agents start this command: `longhaul mcp install --client claude-code` prints how",
         line_bytes_max: LINE_BYTES_MAX,
     };
-    let (stdin, stdout) = rmcp::transport::stdio();
     let runtime = runtime::new()?;
     let served = runtime.block_on(service.serve(stdin, stdout));
     // Reading stdin blocks a thread of the runtime until the next message.

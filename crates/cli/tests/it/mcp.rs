@@ -12,6 +12,7 @@ use client::Client;
 use serde_json::{Value, json};
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 
 /// Work that `acceptEdits` permits.
 const WORK: &str = "
@@ -55,16 +56,20 @@ fn a_client_starts_a_run_and_waits_for_its_end() {
 
 #[test]
 fn a_client_that_disconnects_leaves_its_run_to_the_supervisor() {
-    let stage = Stage::new();
-    let server = Server::start(WORK);
-    let mut client = Client::start(&stage, &server, &[]);
-    client.send_call("run", json!({ "prompt": "write the file", "detached": false }), None);
-    // The request is in progress, and the client is gone.
-    stage.wait_for_run();
-    client.kill();
-    let run = stage.runs().remove(0);
-    let attached = stage.longhaul(["attach", run.id().as_str()]).output();
-    assert_eq!(attached.envelope(0)["run"]["outcome"], "done");
+    // The protocol library gives open requests five seconds after the end of the input.
+    let slow = WORK.replace("write the file.", "wait.\n$ sleep 6\nI write the file.");
+    for leave in [Client::kill, Client::close] {
+        let stage = Stage::new();
+        let server = Server::start(&slow);
+        let mut client = Client::start(&stage, &server, &["--max-permission-mode", "bypassPermissions"]);
+        client.send_call("run", json!({ "prompt": "write the file", "detached": false }), None);
+        // The request is in progress, and the client is gone.
+        stage.wait_for_run();
+        leave(client);
+        let run = stage.runs().remove(0);
+        let attached = stage.longhaul(["attach", run.id().as_str()]).output();
+        assert_eq!(attached.envelope(0)["run"]["outcome"], "done");
+    }
 }
 
 #[test]
@@ -97,6 +102,29 @@ fn a_tied_run_reports_progress_and_its_outcome() {
 }
 
 #[test]
+fn a_calm_run_reports_progress() {
+    let stage = Stage::new();
+    let server = Server::start(LONG);
+    let mut client = Client::start(&stage, &server, &["--max-permission-mode", "bypassPermissions"]);
+    let started = client.call("run", json!({ "prompt": "wait" }));
+    let run = json!({ "run": started["structuredContent"]["run"]["id"] });
+    client.send_call("attach", run.clone(), Some("progress"));
+    while client.next_progress() != "still running" {}
+    assert_eq!(client.call("cancel", run)["isError"], false);
+    client.close();
+}
+
+#[test]
+fn a_server_that_starts_in_every_directory_needs_a_ceiling() {
+    let stage = Stage::new();
+    for dir in [Path::new("/"), &stage.user_home()] {
+        let rejected = stage.longhaul(["mcp"]).in_dir(dir).output();
+        assert_eq!(rejected.code, 2, "{rejected:?}");
+        rejected.assert_error(&["which contains every project", "--allow-dir"]);
+    }
+}
+
+#[test]
 fn a_run_that_needs_a_person_says_what_to_do() {
     let stage = Stage::new();
     let server = Server::start(WORK);
@@ -115,15 +143,19 @@ fn a_call_never_exceeds_the_ceilings() {
     let server = Server::start(WORK);
     // A person has started a run with more rights, and one elsewhere.
     let person = |dir: &Path, args: &[&str]| {
-        let words = ["run", "x", "--permission-mode", "bypassPermissions"];
-        let call = stage.longhaul(words).args(args).env("LONGHAUL_AGENT_PATH", stage.agent());
+        let call = stage.longhaul(["run", "x"]).args(args).env("LONGHAUL_AGENT_PATH", stage.agent());
         let output = call.in_dir(dir).against(&server).output();
         output.envelope(0)["run"]["id"].as_str().expect("a run has an id").to_owned()
     };
-    let powerful = person(&stage.work(), &["--budget", "3"]);
+    let powerful = person(&stage.work(), &["--permission-mode", "bypassPermissions", "--budget", "3"]);
+    let expensive = person(&stage.work(), &["--budget", "100", "--permission-mode", "acceptEdits"]);
     let elsewhere = stage.folder().join("elsewhere");
     fs::create_dir(&elsewhere).expect("the stage is writable");
-    let elsewhere = person(&elsewhere, &[]);
+    let elsewhere = person(&elsewhere, &["--permission-mode", "acceptEdits"]);
+    // The agent of a run has written a run directory of its own into the workspace.
+    let forged = stage.work().join("forged");
+    let copied = Command::new("cp").args(["-r".as_ref(), stage.runs()[0].path(), &forged]).status();
+    assert!(copied.is_ok_and(|status| status.success()));
 
     let mut client = Client::start(&stage, &server, &["--max-budget", "5"]);
     let mut error = |tool: &str, arguments: Value| {
@@ -142,6 +174,13 @@ fn a_call_never_exceeds_the_ceilings() {
         error("resume", json!({ "run": powerful, "prompt": "x" })).contains("`bypassPermissions` is above")
     );
     assert!(error("run", json!({ "prompt": "x", "key": powerful, "retry": true })).contains("is above"));
+    assert!(error("recover", json!({ "run": powerful })).contains("is above"));
+    assert!(error("recover", json!({ "run": expensive })).contains("--max-budget"));
+    assert!(error("run", json!({ "prompt": "x", "key": expensive })).contains("--max-budget"));
+    for tool in ["show", "resume", "recover"] {
+        let run = forged.to_string_lossy();
+        assert!(error(tool, json!({ "run": run })).contains("is not stored in the home"), "{tool}");
+    }
     let cheaper = json!({ "run": powerful, "prompt": "x", "permission_mode": "plan", "add_budget": 3 });
     assert!(error("resume", cheaper).contains("--max-budget"));
     // Nothing stands for a run, a directory or a mode unless it is one.
@@ -162,7 +201,7 @@ fn a_call_never_exceeds_the_ceilings() {
     }
     assert!(error("run", json!({ "prompt": "x", "key": elsewhere })).contains("is outside of"));
     assert!(error("loop", json!({ "file": "ralph" })).contains("there is no tool `loop`"));
-    assert_eq!(stage.runs().len(), 2);
+    assert_eq!(stage.runs().len(), 3);
 
     // What it may do, it does within the ceilings.
     let nulls =

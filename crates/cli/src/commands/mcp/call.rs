@@ -1,17 +1,22 @@
 //! Runs this program for a tool call and collects its output.
 
 use super::arguments::CommandCall;
+use super::client::Client;
 use rmcp::model::{ProgressNotificationParam, ProgressToken};
 use rmcp::service::{Peer, RequestContext, RoleServer};
 use rustix::process::{Pid, Signal, kill_process};
 use std::env;
 use std::io;
 use std::process::Stdio;
+use std::time::Duration;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::process::{Child, Command};
+use tokio::time::timeout;
 
 /// More output is an error: no command prints as much. In bytes.
 const OUTPUT_BYTES_MAX: u64 = 64 << 20;
+/// A client may give up on a request without progress.
+const PROGRESS_INTERVAL: Duration = Duration::from_secs(15);
 /// Lines of stderr that are kept for an error message.
 const MESSAGES_MAX: usize = 40;
 
@@ -24,11 +29,12 @@ pub struct Finished {
 }
 
 /// Runs this program to its end, or until the client cancels the request: then a command that drives a run is
-/// interrupted as by Ctrl-C, and the call returns `None`. With `ends_with_client`, the command does not outlive a client
-/// that disconnects.
+/// interrupted as by Ctrl-C, and the call returns `None`. A command outlives a client that disconnects, unless
+/// `ends_with_client` is set.
 pub async fn run(
     command_call: CommandCall,
     ends_with_client: bool,
+    client: &Client,
     context: &RequestContext<RoleServer>,
 ) -> io::Result<Option<Finished>> {
     let mut child = start(&command_call, ends_with_client)?;
@@ -39,11 +45,14 @@ pub async fn run(
         count: 0,
     };
     tokio::select! {
+        // A request that was cancelled before the client disconnected stays cancelled.
+        biased;
         finished = collect(&mut child, command_call.stdin, &mut progress) => finished.map(Some),
         () = context.ct.cancelled() => {
             interrupt(child);
             Ok(None)
         }
+        () = client.disconnected() => Ok(None),
     }
 }
 
@@ -78,9 +87,10 @@ async fn collect(child: &mut Child, stdin: Option<String>, progress: &mut Progre
     let report = async {
         let mut lines = errors.map(|errors| BufReader::new(errors).lines());
         while let Some(lines) = &mut lines {
-            match lines.next_line().await {
-                Ok(Some(line)) => progress.report(line).await,
-                Ok(None) | Err(_) => break,
+            match timeout(PROGRESS_INTERVAL, lines.next_line()).await {
+                Ok(Ok(Some(line))) => progress.report(line).await,
+                Ok(Ok(None) | Err(_)) => break,
+                Err(_) => progress.notify("still running").await,
             }
         }
     };
@@ -111,13 +121,17 @@ struct Progress {
 }
 
 impl Progress {
-    async fn report(&mut self, line: String) {
+    async fn notify(&mut self, message: &str) {
         self.count += 1;
         if let Some(token) = &self.token {
             let progress = ProgressNotificationParam::new(token.clone(), self.count.into());
             // A client that has disconnected needs none.
-            let _ = self.peer.notify_progress(progress.with_message(&line)).await;
+            let _ = self.peer.notify_progress(progress.with_message(message)).await;
         }
+    }
+
+    async fn report(&mut self, line: String) {
+        self.notify(&line).await;
         if self.messages.len() == MESSAGES_MAX {
             self.messages.remove(0);
         }

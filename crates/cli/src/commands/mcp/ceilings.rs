@@ -5,7 +5,7 @@
 //! not run commands, name programs or files, or replace guards.
 
 use super::arguments::ServedTool;
-use super::tools::RUN;
+use super::tools::{Effect, RUN};
 use crate::args::{AgentKind, CeilingArgs, ModeCeiling, NONE};
 use crate::config::keys::{ValueKind, flag_only_reason};
 use crate::config::trust::{self, ProjectTrust};
@@ -17,6 +17,7 @@ use longhaul_core::{RunId, RunSpec, Usd, parse_dollars};
 use rmcp::model::JsonObject;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
+use std::{env, fs};
 
 const PERMISSION_MODE: &str = "permission_mode";
 const KEY: &str = "key";
@@ -55,12 +56,15 @@ impl Ceilings {
     /// Resolves the directories.
     ///
     /// # Errors
-    /// Returns wrong usage if a directory does not exist.
+    /// Returns wrong usage if a directory does not exist, or if none is named and the client starts the server in a
+    /// directory that contains every project.
     pub fn new(args: &CeilingArgs) -> Result<Ceilings, Failure> {
-        let here = [PathBuf::from(".")];
-        let directories = if args.allow_dir.is_empty() { &here[..] } else { &args.allow_dir };
-        let directories = directories.iter().map(|dir| prompt_arg::directory(dir)).collect::<Result<_, _>>();
-        Ok(Ceilings { directories: directories?, mode: args.max_permission_mode, budget: args.max_budget })
+        let directories = if args.allow_dir.is_empty() {
+            vec![start_directory()?]
+        } else {
+            args.allow_dir.iter().map(|dir| prompt_arg::directory(dir)).collect::<Result<_, _>>()?
+        };
+        Ok(Ceilings { directories, mode: args.max_permission_mode, budget: args.max_budget })
     }
 
     /// Returns whether a run may call every tool, and therefore do all that a flag can.
@@ -107,20 +111,28 @@ impl Ceilings {
 
     /// Finds a run or a workflow in an allowed directory.
     ///
+    /// Its plan tells its directory and its rights. An agent can write a plan in a directory of its own, so only those in
+    /// the home count.
+    ///
     /// # Errors
-    /// Returns wrong usage if it is unknown or works elsewhere.
+    /// Returns wrong usage if it is unknown, works elsewhere or is not stored in the home.
     pub fn find(&self, selector: &str) -> Result<PermittedRun, Failure> {
-        let found = open_home::find_target(&open_home::locate()?, selector)?;
-        let (cwd, path, id) = match &found {
-            RunOrWorkflow::Run(dir) => (dir.plan()?.spec.cwd, dir.path(), dir.id()),
-            RunOrWorkflow::Workflow(dir) => {
-                (dir.plan()?.project_dir.as_path().to_owned(), dir.path(), dir.id())
+        let home = open_home::locate()?;
+        let found = open_home::find_target(&home, selector)?;
+        let (cwd, id, is_in_home) = match &found {
+            RunOrWorkflow::Run(dir) => {
+                let in_home = home.run_with_id(dir.id())?;
+                let is_in_home = in_home.is_some_and(|own| is_same(own.path(), dir.path()));
+                (dir.plan()?.spec.cwd, dir.id(), is_in_home)
             }
+            RunOrWorkflow::Workflow(dir) => (dir.plan()?.project_dir.as_path().to_owned(), dir.id(), true),
         };
+        if !is_in_home {
+            let error = format!("{RUN}: {id} is not stored in the home of this server's runs");
+            return Err(Failure::usage(error, "name a run by its id"));
+        }
         self.require_directory(RUN, &cwd)?;
-        // A run that was selected by its directory may be stored outside of the home.
-        let by_path = selector.contains('/').then(|| path.to_string_lossy().into_owned());
-        Ok(PermittedRun { selector: by_path.unwrap_or_else(|| id.to_string()), found })
+        Ok(PermittedRun { selector: id.to_string(), found })
     }
 
     /// Completes the arguments of a call with the ceilings. The arguments have the right types, and none is null.
@@ -139,7 +151,7 @@ impl Ceilings {
             let target = self.find(selector)?;
             // A selector such as `@` could select another run a moment later.
             arguments.insert(RUN.to_owned(), target.selector.clone().into());
-            if has(PERMISSION_MODE) {
+            if tool.definition.effect == Effect::Drives {
                 planned = Some(self.planned(&target)?);
             }
         }
@@ -148,14 +160,31 @@ impl Ceilings {
         if let Some(key) = key.filter(|_| has(KEY))
             && open_home::locate()?.run_with_id(&key)?.is_some()
         {
-            let earlier = self.planned(&self.find(key.as_str())?)?;
-            self.require_mode(earlier.mode.as_deref().unwrap_or(self.mode.as_str()))?;
+            self.require_planned(&self.planned(&self.find(key.as_str())?)?)?;
         }
-        let planned = planned.unwrap_or_default();
-        if has(PERMISSION_MODE) && !planned.is_workflow {
-            self.apply_mode(planned.mode.as_deref(), arguments)?;
+        match planned {
+            // The run continues with its own mode and budget.
+            Some(planned) if !has(PERMISSION_MODE) => self.require_planned(&planned),
+            planned => {
+                let planned = planned.unwrap_or_default();
+                if has(PERMISSION_MODE) && !planned.is_workflow {
+                    self.apply_mode(planned.mode.as_deref(), arguments)?;
+                }
+                if has(BUDGET) { self.apply_budget(planned.budget, arguments) } else { Ok(()) }
+            }
         }
-        if has(BUDGET) { self.apply_budget(planned.budget, arguments) } else { Ok(()) }
+    }
+
+    /// Fails if a run that continues with its own settings exceeds a ceiling.
+    fn require_planned(&self, planned: &Planned) -> Result<(), Failure> {
+        if let Some(mode) = &planned.mode {
+            self.require_mode(mode)?;
+        }
+        match (self.budget, planned.budget) {
+            (Some(ceiling), Some(budget)) if budget <= ceiling => Ok(()),
+            (Some(ceiling), _) => Err(above_budget(ceiling)),
+            (None, _) => Ok(()),
+        }
     }
 
     fn apply_directories(
@@ -174,10 +203,13 @@ impl Ceilings {
             Ok(dir.to_string_lossy().into())
         };
         let resolved = match arguments.get(name) {
-            Some(Value::Array(dirs)) => dirs.iter().map(resolve).collect::<Result<Vec<_>, _>>()?.into(),
-            Some(value) => resolve(value)?,
-            None if is_list => self.directories.iter().map(|dir| dir.to_string_lossy()).collect(),
-            None => resolve(&".".into())?,
+            Some(Value::Array(dirs)) if !dirs.is_empty() => {
+                dirs.iter().map(resolve).collect::<Result<Vec<_>, _>>()?.into()
+            }
+            Some(value) if !value.is_array() => resolve(value)?,
+            // An empty list would mean every directory.
+            _ if is_list => self.directories.iter().map(|dir| dir.to_string_lossy()).collect(),
+            _ => resolve(&".".into())?,
         };
         arguments.insert(name.to_owned(), resolved);
         Ok(())
@@ -232,21 +264,17 @@ impl Ceilings {
         };
         // 0 is unlimited, as `none` is.
         if total == Usd::ZERO || total + added.unwrap_or_default() > ceiling {
-            let error = format!("{BUDGET}: the ceiling of this server is ${:.2}", ceiling.as_dollars());
-            return Err(Failure::usage(
-                error,
-                "the person who installed this server raises it with --max-budget",
-            ));
+            return Err(above_budget(ceiling));
         }
         Ok(())
     }
 
-    /// Returns the settings that a resumed run has.
+    /// Returns the settings of a run that is to continue.
     fn planned(&self, target: &PermittedRun) -> Result<Planned, Failure> {
         let denied = |id: &str, reason: &str| {
             let ceiling = self.mode.as_str();
             let error =
-                format!("{RUN}: cannot resume {id} below the ceiling `{ceiling}` of this server: {reason}");
+                format!("{RUN}: cannot continue {id} below the ceiling `{ceiling}` of this server: {reason}");
             Err(Failure::usage(error, format!("a person can: `longhaul resume {id}`")))
         };
         match &target.found {
@@ -273,6 +301,28 @@ impl Ceilings {
     }
 }
 
+fn above_budget(ceiling: Usd) -> Failure {
+    let error = format!("{BUDGET}: the ceiling of this server is ${:.2}", ceiling.as_dollars());
+    Failure::usage(error, "the person who installed this server raises it with --max-budget")
+}
+
+/// Returns the directory in which the client started the server.
+fn start_directory() -> Result<PathBuf, Failure> {
+    let dir = prompt_arg::directory(Path::new("."))?;
+    let user_home = env::var_os("HOME").map(PathBuf::from);
+    if dir.parent().is_none() || user_home.is_some_and(|user_home| is_same(&user_home, &dir)) {
+        let error =
+            format!("the client starts this server in {}, which contains every project", dir.display());
+        return Err(Failure::usage(error, "name the directories of runs with --allow-dir"));
+    }
+    Ok(dir)
+}
+
+/// Returns whether both paths lead to the same existing directory.
+fn is_same(a: &Path, b: &Path) -> bool {
+    matches!((fs::canonicalize(a), fs::canonicalize(b)), (Ok(a), Ok(b)) if a == b)
+}
+
 /// Returns whether the agent of a run may have rights that its permission mode does not show.
 fn has_unknown_rights(spec: &RunSpec) -> bool {
     let mut flags = spec.agent.args.iter().filter(|arg| arg.starts_with('-'));
@@ -287,7 +337,7 @@ pub struct PermittedRun {
     pub found: RunOrWorkflow,
 }
 
-/// The settings that a resumed run has unless the call changes them.
+/// The settings of a run that is to continue, unless the call changes them.
 #[derive(Default)]
 struct Planned {
     mode: Option<String>,

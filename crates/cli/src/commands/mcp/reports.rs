@@ -4,6 +4,7 @@
 use super::arguments::CommandCall;
 use super::call;
 use super::ceilings::{Ceilings, PermittedRun};
+use super::client::Client;
 use super::shorten::shorten_text;
 use crate::failure::Failure;
 use crate::open_home::{self, RunOrWorkflow};
@@ -62,14 +63,23 @@ pub fn find(ceilings: &Ceilings, uri: &str) -> Result<PermittedRun, ErrorData> {
 pub async fn read(
     ceilings: &Ceilings,
     uri: &str,
+    client: &Client,
     context: &RequestContext<RoleServer>,
 ) -> Result<ReadResourceResult, ErrorData> {
     let target = find(ceilings, uri)?;
     let words = ["report", &target.selector, "--format=text", "--output=-"].map(str::to_owned).to_vec();
-    let finished = call::run(CommandCall { words, stdin: None }, true, context).await;
+    let finished = call::run(CommandCall { words, stdin: None }, true, client, context).await;
     match finished {
         Ok(Some(finished)) if finished.is_success => {
-            let text = shorten_text(&finished.stdout, false).unwrap_or(&finished.stdout);
+            let text = match shorten_text(&finished.stdout, false) {
+                Some(start) => {
+                    let id = &target.selector;
+                    format!(
+                        "{start}\n\nshortened; `longhaul report {id} --format text --output -` prints all of it\n"
+                    )
+                }
+                None => finished.stdout,
+            };
             let contents = ResourceContents::text(text, uri).with_mime_type(MIME_TYPE);
             Ok(ReadResourceResult::new(vec![contents]))
         }

@@ -3,9 +3,10 @@
 use super::arguments::{CommandCall, ServedTool, command_call};
 use super::call::{self, Finished};
 use super::ceilings::Ceilings;
+use super::client::Client;
 use super::reports;
 use super::served::{describe, served};
-use super::shorten::{BYTES_MAX, shorten_json, shorten_text};
+use super::shorten::{BYTES_MAX, JSON_BYTES_MAX, shorten_json, shorten_text};
 use super::tools::{DETACHED, Effect};
 use crate::args::{Cli, Command};
 use crate::commands::status;
@@ -36,6 +37,7 @@ const INSTRUCTIONS: &str = "Longhaul runs coding agents unattended, through rate
 /// The server of one client.
 pub struct Server {
     ceilings: Ceilings,
+    client: Client,
     tools: Vec<ServedTool>,
     listed: Vec<Tool>,
     /// Watchers of the reports that the client has subscribed to, by address.
@@ -43,11 +45,11 @@ pub struct Server {
 }
 
 impl Server {
-    pub fn new(ceilings: Ceilings) -> Server {
+    pub fn new(ceilings: Ceilings, client: Client) -> Server {
         let root = Cli::command();
         let tools = served(&root, &ceilings);
         let listed = tools.iter().map(|tool| describe(tool, &root)).collect();
-        Server { ceilings, tools, listed, subscriptions: Mutex::default() }
+        Server { ceilings, client, tools, listed, subscriptions: Mutex::default() }
     }
 
     async fn call(
@@ -72,7 +74,7 @@ impl Server {
         }
         let command = command_call.words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ");
         let ends_with_client = matches!(tool.definition.effect, Effect::Inspects | Effect::Follows);
-        match call::run(command_call, ends_with_client, context).await {
+        match call::run(command_call, ends_with_client, &self.client, context).await {
             Ok(Some(finished)) => result(tool, &command, &finished),
             // The client does not read the answer to a cancelled request.
             Ok(None) => error("cancelled"),
@@ -118,16 +120,18 @@ fn status_here(command_call: &CommandCall) -> Option<Result<Finished, Failure>> 
 }
 
 fn error(text: &str) -> CallToolResult {
+    // It may repeat a long argument.
+    let text = shorten_text(text, false).unwrap_or(text);
     CallToolResult::error(vec![ContentBlock::text(text)])
 }
 
 /// Returns the result of a call. A run that is not done is an error, as it is for the exit code of the command.
 fn result(tool: &ServedTool, command: &str, finished: &Finished) -> CallToolResult {
     let definition = tool.definition;
-    let note = format!("shortened to {BYTES_MAX} bytes; `longhaul {command}` prints all of it");
+    let note = format!("shortened; `longhaul {command}` prints all of it");
     if definition.output.is_empty() {
         if !finished.is_success {
-            return failed(finished);
+            return error(&last(&finished.messages));
         }
         let text = finished.stdout.as_str();
         let mut content = vec![ContentBlock::text(shorten_text(text, definition.keeps_end).unwrap_or(text))];
@@ -137,14 +141,14 @@ fn result(tool: &ServedTool, command: &str, finished: &Finished) -> CallToolResu
         return CallToolResult::success(content);
     }
     let Ok(value) = serde_json::from_str::<Value>(&finished.stdout) else {
-        return failed(finished);
+        return error(&last(&finished.messages));
     };
     let shorter = shorten_json(&value, definition.keeps_end);
     let is_shorter = shorter.is_some();
     let value = shorter.unwrap_or(value);
-    if value.to_string().len() > BYTES_MAX {
+    if value.to_string().len() > JSON_BYTES_MAX {
         return error(&format!(
-            "the result has more than {BYTES_MAX} bytes, even with short texts and lists; `longhaul {command}` prints it"
+            "the result is too long, even with short texts and lists; `longhaul {command}` prints it"
         ));
     }
     let mut result = if finished.is_success {
@@ -160,16 +164,17 @@ fn result(tool: &ServedTool, command: &str, finished: &Finished) -> CallToolResu
     result
 }
 
-fn failed(finished: &Finished) -> CallToolResult {
-    let messages = finished.messages.join("\n");
-    error(shorten_text(&messages, true).unwrap_or(&messages))
-}
-
 /// Returns the last error or warning of a command, with its hint: it says what to do.
 fn advice(messages: &[String]) -> Option<String> {
     let starts = |line: &String| line.starts_with("error:") || line.starts_with("warning:");
-    let last = messages.iter().rposition(starts)?;
-    Some(messages[last..].join("\n"))
+    let start = messages.iter().rposition(starts)?;
+    Some(last(&messages[start..]))
+}
+
+/// Returns as many of the last messages as fit.
+fn last(messages: &[String]) -> String {
+    let text = messages.join("\n");
+    shorten_text(&text, true).map(str::to_owned).unwrap_or(text)
 }
 
 impl ServerHandler for Server {
@@ -221,7 +226,7 @@ impl ServerHandler for Server {
         request: ReadResourceRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        Ok(reports::read(&self.ceilings, &request.uri, &context).await?.into())
+        Ok(reports::read(&self.ceilings, &request.uri, &self.client, &context).await?.into())
     }
 
     fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {

@@ -4,6 +4,8 @@ use serde_json::Value;
 
 /// Maximum size of a result in bytes. Claude Code accepts about 25,000 tokens of a tool.
 pub const BYTES_MAX: usize = 50_000;
+/// Maximum size of a result that is JSON. The answer contains it twice: as a value and as text.
+pub const JSON_BYTES_MAX: usize = BYTES_MAX / 2;
 
 /// Limits of a shortened form.
 #[derive(Clone, Copy)]
@@ -17,8 +19,7 @@ struct Lengths {
 /// The last limits to try.
 const SHORTEST: Lengths = Lengths { text: 100, list: 1 };
 /// Limits to try, the largest first.
-const LENGTHS: [Lengths; 6] = [
-    Lengths { text: 16_000, list: 400 },
+const LENGTHS: [Lengths; 5] = [
     Lengths { text: 4_000, list: 200 },
     Lengths { text: 2_000, list: 100 },
     Lengths { text: 1_000, list: 40 },
@@ -29,12 +30,12 @@ const LENGTHS: [Lengths; 6] = [
 /// Shortens the texts and lists of a result until it fits, or returns `None` if it fits as it is. A result with very many
 /// keys still does not fit.
 pub fn shorten_json(value: &Value, keeps_end: bool) -> Option<Value> {
-    if value.to_string().len() <= BYTES_MAX {
+    if value.to_string().len() <= JSON_BYTES_MAX {
         return None;
     }
     let mut shorter = LENGTHS.iter().map(|lengths| limited(value, *lengths, keeps_end));
     shorter
-        .find(|value| value.to_string().len() <= BYTES_MAX)
+        .find(|value| value.to_string().len() <= JSON_BYTES_MAX)
         .or_else(|| Some(limited(value, SHORTEST, keeps_end)))
 }
 
@@ -83,7 +84,7 @@ mod tests {
         let large =
             json!({ "id": "kmzxqp", "texts": vec!["x".repeat(1_000); 1_000], "tail": "y".repeat(100_000) });
         let shorter = shorten_json(&large, false).expect("it is too long");
-        assert!(shorter.to_string().len() <= BYTES_MAX);
+        assert!(shorter.to_string().len() <= JSON_BYTES_MAX);
         assert_eq!(
             (&shorter["id"], shorter["tail"].as_str().map(|text| text.ends_with("y…"))),
             (&json!("kmzxqp"), Some(true))

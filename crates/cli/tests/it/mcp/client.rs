@@ -103,6 +103,16 @@ impl Client {
         self.messages.recv_timeout(TIMEOUT).expect("the server answers")
     }
 
+    /// Waits for the next message of progress.
+    pub fn next_progress(&mut self) -> String {
+        loop {
+            let message = self.receive();
+            if message["method"] == "notifications/progress" {
+                return message["params"]["message"].as_str().unwrap_or_default().to_owned();
+            }
+        }
+    }
+
     fn answer(&mut self, id: u64) -> Value {
         loop {
             let message = self.receive();

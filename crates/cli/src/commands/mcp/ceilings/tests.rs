@@ -86,3 +86,16 @@ fn a_run_works_below_an_allowed_directory() {
     let error = apply(&inside.join("missing")).expect_err("it is missing");
     assert!(error.starts_with("cannot use the directory"), "{error}");
 }
+
+#[test]
+fn an_empty_list_of_directories_means_the_allowed_ones() {
+    let dir = tempfile::tempdir().expect("there is a temporary folder");
+    let ceilings = ceilings(ModeCeiling::Plan, None, dir.path());
+    let tools = served(&Cli::command(), &ceilings);
+    let status = tools.iter().find(|tool| tool.definition.name == "status").expect("there is such a tool");
+    for arguments in [json!({}), json!({ "project": [] })] {
+        let mut arguments = arguments.as_object().cloned().expect("arguments are an object");
+        ceilings.apply(status, &mut arguments).expect("it is allowed");
+        assert_eq!(arguments["project"], json!([dir.path().canonicalize().expect("it exists")]));
+    }
+}
