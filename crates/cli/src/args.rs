@@ -40,7 +40,7 @@ pub use policy::{DURATIONS, PolicyArgs, PolicyValueArgs, ReviewModel};
 pub use practice::{DrillAgentKind, DrillArgs, Seed, SimulateArgs};
 pub use research::ResearchArgs;
 pub use run::RunArgs;
-pub use workflow::{HintArgs, LoopArgs, LoopCommand, ValidateArgs};
+pub use workflow::{CheckProgressArgs, HintArgs, LoopArgs, LoopCommand, ValidateArgs};
 
 use clap::{ArgAction, ArgMatches, Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;

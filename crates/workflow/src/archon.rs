@@ -16,7 +16,7 @@ pub use iteration_meta::{ArchonStatus, IterationMeta, MetaTime, PhaseMeta, Prove
 pub use log_rows::{AgentMessage, LastResult, LogEvent, LogRow, SessionEnd, ShellLevel};
 pub use objectives::Objective;
 pub use progress::{ProgressError, ProjectProgress, Stage};
-pub use project::{assignment, check_project, progress};
+pub use project::{assignment, check_objectives, check_project, progress, stated_progress};
 
 /// Returns the name under which logs and `meta.json` list the prover of a file: `Algebra/Basic.lean` is
 /// `Algebra_Basic`. Two paths can share a name, as in Archon.

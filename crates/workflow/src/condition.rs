@@ -1,6 +1,6 @@
 //! Conditions of `until`. Commands are run elsewhere.
 
-use crate::archon::{Stage, progress};
+use crate::archon::{Stage, stated_progress};
 use crate::project_file::read_project_file;
 use regex::Regex;
 use serde_json::Value;
@@ -54,13 +54,14 @@ pub struct StageCondition {
 }
 
 impl StageCondition {
-    /// Returns whether the project is in the stage.
+    /// Returns whether the project is in the stage. A file that states no stage is not in it: an agent wrote the file.
     ///
     /// # Errors
     ///
-    /// Returns an error if the file is missing, cannot be read, or states no stage.
+    /// Returns an error if the file is missing or cannot be read.
     pub fn holds(&self, project_dir: &Path) -> Result<bool, String> {
-        Ok(progress(project_dir, &self.path)?.stage == self.stage)
+        let stated = stated_progress(project_dir, &self.path)?;
+        Ok(stated.is_ok_and(|progress| progress.stage == self.stage))
     }
 }
 
@@ -90,7 +91,7 @@ impl ResultCondition {
 
 #[cfg(test)]
 mod tests {
-    use super::{FileCondition, ResultCondition};
+    use super::{FileCondition, ResultCondition, Stage, StageCondition};
     use regex::Regex;
     use serde_json::{Value, json};
     use std::collections::BTreeMap;
@@ -108,6 +109,20 @@ mod tests {
         }
         let outside = FileCondition { path: "../PROGRESS.md".into(), ..condition };
         assert!(outside.holds(project.path()).is_err());
+    }
+
+    #[test]
+    fn stage_is_stated() {
+        let project = tempfile::tempdir().expect("a directory");
+        let condition = StageCondition { path: "PROGRESS.md".into(), stage: Stage::Complete };
+        assert!(condition.holds(project.path()).is_err(), "the file is missing");
+        for (stage, expected) in
+            [("COMPLETE", true), ("prover", false), ("formalization complete; verification complete", false)]
+        {
+            let text = format!("## Current Stage\n{stage}\n");
+            fs::write(project.path().join("PROGRESS.md"), text).expect("a file");
+            assert_eq!(condition.holds(project.path()), Ok(expected), "{stage}");
+        }
     }
 
     #[test]

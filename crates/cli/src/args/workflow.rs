@@ -100,6 +100,18 @@ impl LoopArgs {
 pub enum LoopCommand {
     /// Check a workflow file and draw its phases; needs no agent
     Validate(ValidateArgs),
+    /// Check the stage and the objectives in an Archon project's PROGRESS.md; needs no agent
+    CheckProgress(CheckProgressArgs),
+}
+
+#[derive(Debug, Args)]
+pub struct CheckProgressArgs {
+    /// Path of the file, relative to the project
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// Directory of the project [default: this one]
+    #[arg(value_name = "PROJECT")]
+    pub project: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

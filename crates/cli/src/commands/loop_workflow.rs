@@ -4,6 +4,7 @@ mod board;
 mod dry_run;
 mod envelope;
 mod phase_run;
+mod plan_check;
 mod progress;
 mod supervise;
 mod targets;
@@ -39,8 +40,10 @@ use std::path::{Path, PathBuf};
 pub const MEMORY_RESERVE_BYTES: u64 = 500_000_000;
 
 pub fn run(global: &GlobalArgs, args: &LoopArgs, matches: &ArgMatches) -> Result<u8, Failure> {
-    if let Some(LoopCommand::Validate(validate_args)) = &args.command {
-        return validate(validate_args, global);
+    match &args.command {
+        Some(LoopCommand::Validate(args)) => return validate(args, global),
+        Some(LoopCommand::CheckProgress(args)) => return plan_check::check_progress(args, global),
+        None => {}
     }
     if args.detach {
         return super::detach::start(global);
@@ -82,6 +85,7 @@ fn prepare(args: &LoopArgs, typed: &TypedFlags, project_dir: PathBuf) -> Result<
     })?;
     file.check_project(&project_dir)?;
     let PhaseRuns { runs, origins, notify } = PhaseRuns::resolve(&file, &source, typed)?;
+    let runs = plan_check::with_checks(&file, &policy, runs)?;
     adopt_limits(&mut policy, &runs);
     Ok(WorkflowRequest {
         name: args.name.clone(),

@@ -266,7 +266,8 @@ fn preset_archon_retries_twice_after_half_a_minute_and_a_minute() {
         let runs = stage.runs();
         let id = stage.workflows()[0].id().to_string();
         let runs = runs.iter().filter(|run| run.id().as_str().starts_with(&id));
-        runs.map(|run| run.plan().expect("a plan").spec.policy).collect()
+        // The plan has a check of its own.
+        runs.map(|run| Policy { checks: None, ..run.plan().expect("a plan").spec.policy }).collect()
     };
     let archon = policies(&["--preset", "archon"]);
     assert_eq!(archon.len(), 7, "a plan and six provers");
@@ -304,14 +305,34 @@ fn bad_projects_are_rejected_before_any_model_call() {
 }
 
 #[test]
-fn ambiguous_objective_lists_its_matches() {
+fn plan_agent_corrects_what_provers_cannot_work_on() {
     let stage = Stage::new();
     write_project(&stage, PROGRESS);
     fs::write(stage.work().join("sub/L1.lean"), "").expect("the stage is writable");
-    let text = script().replace(OBJECTIVES, "1. **L1.lean**\\n");
-    let server = Server::start(&text);
+    let plan = |reply: &str, stage: &str, objective: &str| {
+        let text = format!("## Current Stage\\n{stage}\\n## Current Objectives\\n1. **{objective}**\\n");
+        format!("? {reply}\nI plan.\n$ printf '{text}' > .archon/PROGRESS.md\nPlanned.\n")
+    };
+    let prover = "? You are a prover agent\nProved.\n? You are the review agent\nReviewed.\n";
+    let first = plan("You are the plan agent", "formalization complete; verification complete", "L1.lean");
+    let second = plan("is no stage", "prover", "L1.lean");
+    let third = plan("is the name of 2 files", "prover", "sub/L1.lean");
+    let server = Server::start(&format!("No prompt matches.\n{first}{second}{third}{prover}"));
     let output = archon(&stage, &server, &["--max-iterations", "1"]).output();
-    let errors = envelope(&output, 27)["errors"].to_string();
+    let envelope = envelope(&output, 27);
+    assert_eq!(envelope["workflow"]["phases"][1]["items"][0]["item"], "sub/L1.lean", "{envelope}");
+}
+
+#[test]
+fn plan_that_stays_wrong_stops_and_lists_the_matches() {
+    let stage = Stage::new();
+    write_project(&stage, PROGRESS);
+    fs::write(stage.work().join("sub/L1.lean"), "").expect("the stage is writable");
+    let text =
+        script().replace(OBJECTIVES, "1. **L1.lean**\\n").replace("No prompt matches.", "I plan no further.");
+    let server = Server::start(&text);
+    let output = archon(&stage, &server, &[]).output();
+    let errors = envelope(&output, 24)["errors"].to_string();
     assert!(errors.contains("the name of 2 files: L1.lean, sub/L1.lean"), "{errors}");
     assert!(meta(&stage, 1)["prover"].is_null(), "no prover started");
 }

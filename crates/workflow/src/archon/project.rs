@@ -1,6 +1,6 @@
 //! Reads the progress and the objectives of a project. It never writes a file.
 
-use super::{Assignment, ProjectProgress, Stage};
+use super::{Assignment, ProgressError, ProjectProgress, Stage};
 use crate::items::item_text;
 use crate::project_file::read_project_file;
 use crate::{GlobPattern, WorkflowFileError};
@@ -14,9 +14,20 @@ const PROGRESS_BYTES_MAX: u64 = 4 << 20;
 /// # Errors
 /// Returns an error if the file is missing, cannot be read, or states no stage.
 pub fn progress(project_dir: &Path, path: &Path) -> Result<ProjectProgress, String> {
+    stated_progress(project_dir, path)?.map_err(|error| error.to_string())
+}
+
+/// Reads a `PROGRESS.md` of the project. The inner error is that it states no stage: an agent wrote it.
+///
+/// # Errors
+/// Returns an error if the file is missing or cannot be read.
+pub fn stated_progress(
+    project_dir: &Path,
+    path: &Path,
+) -> Result<Result<ProjectProgress, ProgressError>, String> {
     let text = read_project_file(project_dir, path, PROGRESS_BYTES_MAX)?;
     let text = text.ok_or_else(|| format!("there is no file {}", path.display()))?;
-    ProjectProgress::parse(&text).map_err(|error| error.to_string())
+    Ok(ProjectProgress::parse(&text))
 }
 
 /// Returns the files that the `PROGRESS.md` at `path` assigns, without a maximum. As for globs, hidden files and files
@@ -29,6 +40,23 @@ pub fn assignment(project_dir: &Path, path: &Path) -> Result<Assignment, String>
     let files = GlobPattern::new("**/*.lean")?.items(project_dir)?;
     let files: Vec<String> = files.iter().map(item_text).collect();
     Assignment::new(&progress.objectives, &files, usize::MAX).map_err(|error| error.to_string())
+}
+
+/// Checks that provers can work on the objectives: the file states a stage, no name belongs to several files, and if it
+/// names files, one of them exists. Without objectives, there is nothing to check.
+///
+/// # Errors
+/// Returns what the plan agent must correct.
+pub fn check_objectives(project_dir: &Path, path: &Path) -> Result<(), String> {
+    if progress(project_dir, path)?.stage == Stage::Complete {
+        return Ok(());
+    }
+    let Assignment { files, unresolved, .. } = assignment(project_dir, path)?;
+    if files.is_empty() && !unresolved.is_empty() {
+        let names: Vec<&str> = unresolved.iter().map(|objective| objective.name.as_str()).collect();
+        return Err(format!("{}: none of these files exists: {}", path.display(), names.join(", ")));
+    }
+    Ok(())
 }
 
 /// Checks that a project can start: its `PROGRESS.md` states a stage after `init`.
@@ -56,7 +84,7 @@ pub fn check_project(project_dir: &Path, path: &Path) -> Result<(), WorkflowFile
 
 #[cfg(test)]
 mod tests {
-    use super::{assignment, check_project};
+    use super::{assignment, check_objectives, check_project};
     use std::fs;
     use std::path::Path;
 
@@ -100,5 +128,32 @@ mod tests {
         };
         check("1. **C.lean**\n2. `A/Basic.lean`\n3. **Missing.lean**\n", Ok(&["C.lean", "A/Basic.lean"]));
         check("1. **Basic.lean**\n", Err("A/Basic.lean, B/Basic.lean"));
+    }
+
+    #[test]
+    fn plan_must_state_a_stage_and_name_files() {
+        let project = tempfile::tempdir().expect("a directory");
+        for file in ["A.lean", "B.lean", "sub/B.lean"] {
+            fs::create_dir_all(project.path().join("sub")).expect("a directory");
+            fs::write(project.path().join(file), "").expect("a file");
+        }
+        let check = |stage: &str, objectives: &str, expected: Option<&str>| {
+            let text = format!("## Current Stage\n{stage}\n## Current Objectives\n{objectives}");
+            fs::write(project.path().join("P.md"), text).expect("a file");
+            let problem = check_objectives(project.path(), Path::new("P.md")).err();
+            match (problem, expected) {
+                (problem, None) => assert_eq!(problem, None, "{stage} {objectives}"),
+                (problem, Some(expected)) => assert!(
+                    problem.as_ref().is_some_and(|problem| problem.contains(expected)),
+                    "{stage} {objectives}: {problem:?}"
+                ),
+            }
+        };
+        check("prover", "1. **A.lean**\n2. **New.lean**\n", None);
+        check("prover", "", None);
+        check("formalization complete; all verified", "", Some("is no stage"));
+        check("prover", "1. **B.lean**\n", Some("B.lean, sub/B.lean"));
+        check("prover", "1. **New.lean**\n2. **Other.lean**\n", Some("exists: New.lean, Other.lean"));
+        check("COMPLETE", "1. **B.lean**\n", None);
     }
 }

@@ -1,7 +1,7 @@
 //! The environment of templates: strict variables, JSON for values that are no text, and the functions `read` and
 //! `stage`.
 
-use crate::archon::progress;
+use crate::archon::stated_progress;
 use crate::project_file::read_project_file;
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::{Kwargs, ValueKind};
@@ -20,8 +20,9 @@ pub fn environment<'source>(project_dir: &Path) -> Environment<'source> {
     let mut environment = bare_environment();
     let stage_dir = project_dir.to_owned();
     environment.add_function("stage", move |path: String| {
-        let progress = progress(&stage_dir, Path::new(&path)).map_err(invalid)?;
-        Ok::<_, Error>(progress.stage.as_str())
+        let stated = stated_progress(&stage_dir, Path::new(&path)).map_err(invalid)?;
+        // The next plan can correct what an agent wrote.
+        Ok::<_, Error>(stated.map_or("unknown", |progress| progress.stage.as_str()))
     });
     let project_dir = project_dir.to_owned();
     environment.add_function("read", move |path: String, options: Kwargs| {
