@@ -18,15 +18,26 @@ pub use objectives::Objective;
 pub use progress::{ProgressError, ProjectProgress, Stage};
 pub use project::{assignment, check_objectives, check_project, progress, stated_progress};
 
-/// Returns the name under which logs and `meta.json` list the prover of a file: `Algebra/Basic.lean` is
-/// `Algebra_Basic`. Two paths can share a name, as in Archon.
-pub fn slug(path: &str) -> String {
-    path.strip_suffix(".lean").unwrap_or(path).replace('/', "_")
+/// Returns the names under which logs, reports and `meta.json` list the provers of these files: `Algebra/Basic.lean` is
+/// `Algebra_Basic`, as in Archon. Each name occurs once: a later file with the same name gets a number.
+pub fn slugs<'a>(paths: impl IntoIterator<Item = &'a str>) -> Vec<String> {
+    let mut slugs: Vec<String> = Vec::new();
+    for path in paths {
+        let name = path.strip_suffix(".lean").unwrap_or(path).replace('/', "_");
+        let mut slug = name.clone();
+        let mut number = 2;
+        while slugs.contains(&slug) {
+            slug = format!("{name}_{number}");
+            number += 1;
+        }
+        slugs.push(slug);
+    }
+    slugs
 }
 
 #[cfg(test)]
 mod tests {
-    use super::slug;
+    use super::slugs;
 
     #[test]
     fn slug_has_no_folder_and_no_suffix() {
@@ -36,7 +47,13 @@ mod tests {
             ("A.lean/B.lean", "A.lean_B"),
             ("A/notes.lean.md", "A_notes.lean.md"),
         ] {
-            assert_eq!(slug(path), expected);
+            assert_eq!(slugs([path]), [expected]);
         }
+    }
+
+    #[test]
+    fn slugs_of_different_files_differ() {
+        let paths = ["A/B.lean", "A_B.lean", "A_B_2.lean", "A_B/2.lean", "C.lean"];
+        assert_eq!(slugs(paths), ["A_B", "A_B_2", "A_B_2_2", "A_B_2_3", "C"]);
     }
 }

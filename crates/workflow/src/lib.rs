@@ -28,4 +28,4 @@ pub use items::{GlobPattern, ItemSource, item_text, items_from_lines, items_from
 pub use options::LoopOptions;
 pub use project_file::read_project_bytes;
 pub use result_schema::ResultSchema;
-pub use template::{PromptContext, PromptTemplate, TemplateError};
+pub use template::{PromptContext, PromptItem, PromptTemplate, TemplateError};

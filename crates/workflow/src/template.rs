@@ -28,8 +28,8 @@ pub struct PromptContext<'a> {
     pub iteration: u32,
     /// Maximum number of iterations.
     pub iterations_max: u32,
-    /// Item and its number, starting at 1, in a phase with items.
-    pub item: Option<(&'a Value, u32)>,
+    /// Item, in a phase with items.
+    pub item: Option<PromptItem<'a>>,
     /// Text of `--focus`.
     pub focus: Option<&'a str>,
     /// Texts of `longhaul hint` that no phase has received.
@@ -44,6 +44,17 @@ pub struct PromptContext<'a> {
     pub parameters: &'a BTreeMap<String, String>,
     /// Directory whose files `read` returns.
     pub project_dir: &'a Path,
+}
+
+/// The item of a run.
+#[derive(Clone, Copy, Debug)]
+pub struct PromptItem<'a> {
+    /// Its value.
+    pub value: &'a Value,
+    /// Its number, starting at 1.
+    pub number: u32,
+    /// Its name for files, which no other item has: see [`slugs`](crate::archon::slugs).
+    pub slug: &'a str,
 }
 
 impl PromptContext<'_> {
@@ -64,8 +75,9 @@ impl PromptContext<'_> {
         };
         match self.item {
             None => variables,
-            Some((item, number)) => {
-                context! { item => Variable::from(Serde(item)), item_number => number, ..variables }
+            Some(PromptItem { value, number, slug }) => {
+                let item = Variable::from(Serde(value));
+                context! { item, item_number => number, item_slug => slug, ..variables }
             }
         }
     }

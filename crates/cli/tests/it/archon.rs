@@ -169,6 +169,42 @@ fn failed_prover_is_an_error_and_stops_no_other() {
 }
 
 #[test]
+fn files_with_similar_names_have_logs_and_reports_of_their_own() {
+    let stage = Stage::new();
+    write_project(&stage, PROGRESS);
+    for file in ["A/B.lean", "A_B.lean"] {
+        let path = stage.work().join(file);
+        fs::create_dir_all(path.parent().expect("a parent")).expect("the stage is writable");
+        fs::write(path, "theorem t : True := sorry\n").expect("the stage is writable");
+    }
+    let text = script().replace(OBJECTIVES, "1. **A/B.lean**\\n2. **A_B.lean**\\n");
+    let server = Server::start(&text);
+    let body =
+        format!("case $LONGHAUL_RUN in *-prover-1*) kill -9 $$;; esac; exec '{LONGHAUL}' drill-agent \"$@\"");
+    let agent = stage.script("crashing", &body);
+    envelope(&archon_with(&stage, &server, &agent, &["--max-iterations", "1"]).output(), 27);
+    let meta = meta(&stage, 1);
+    let prover = |slug: &str| {
+        let prover = &meta["provers"][slug];
+        [&prover["file"], &prover["status"]].map(|value| value.as_str().unwrap_or_default().to_owned())
+    };
+    assert_eq!(prover("A_B"), ["A/B.lean", "error"], "{meta}");
+    assert_eq!(prover("A_B_2"), ["A_B.lean", "done"], "{meta}");
+    let ends =
+        |slug: &str| count(&rows(&stage, &format!("logs/iter-001/provers/{slug}.jsonl")), "session_end");
+    assert_eq!((ends("A_B"), ends("A_B_2")), (0, 1));
+    let specs: Vec<_> = stage.runs().iter().map(|run| run.plan().expect("a plan").spec).collect();
+    for (file, report) in [("A/B.lean", "A_B.lean.md"), ("A_B.lean", "A_B_2.lean.md")] {
+        let path = format!(".archon/task_results/{report}");
+        let spec =
+            specs.iter().find(|spec| spec.guards.edit_paths.first().is_some_and(|first| first == file));
+        let spec = spec.expect("each file has a run");
+        assert_eq!(spec.guards.edit_paths, [file, &path]);
+        assert!(spec.prompt.contains(&format!("Your report: {path}\n")), "{}", spec.prompt);
+    }
+}
+
+#[test]
 fn logs_are_correct_after_kill_and_recover() {
     let stage = Stage::new();
     write_project(&stage, PROGRESS);

@@ -11,7 +11,7 @@ use crate::RunReport;
 use iteration::Iteration;
 use longhaul_core::{Moment, RunId, RunKey, WorkflowPolicy, WorkflowRecord};
 use longhaul_store::{Durability, Home, read_regular_to_string, replace, replace_json};
-use longhaul_workflow::archon::{IterationMeta, LogEvent, LogRow, ProverMode, Stage, progress, slug};
+use longhaul_workflow::archon::{IterationMeta, LogEvent, LogRow, ProverMode, Stage, progress};
 use run_log::RunLog;
 use std::collections::BTreeMap;
 use std::fs::{self, DirBuilder};
@@ -254,8 +254,8 @@ impl ArchonFiles {
             Role::Review => dir.join("review.jsonl"),
             Role::Prover if self.has_single_log() => dir.join("prover.jsonl"),
             Role::Prover => {
-                let file = current.items.get(key.item as usize)?;
-                dir.join("provers").join(format!("{}.jsonl", slug(file)))
+                let slugs = current.slugs();
+                dir.join("provers").join(format!("{}.jsonl", slugs.get(key.item as usize)?))
             }
         })
     }
@@ -272,8 +272,8 @@ impl ArchonFiles {
             return Ok(());
         }
         let mut combined = Vec::new();
-        for file in &current.items {
-            let path = dir.join("provers").join(format!("{}.jsonl", slug(file)));
+        for slug in current.slugs() {
+            let path = dir.join("provers").join(format!("{slug}.jsonl"));
             // A prover that did not start has no log.
             combined.extend(fs::read(path).unwrap_or_default());
         }

@@ -21,9 +21,10 @@ use longhaul_store::{
     Home, Journal, Placement, StoreError, WorkflowDir, WorkflowPlan, WorkflowPosition, WorkflowResult,
     WorkflowStatus,
 };
-use longhaul_workflow::archon::{Objective, assignment};
+use longhaul_workflow::archon::{Objective, assignment, slugs};
 use longhaul_workflow::{
-    Condition, ItemSource, PromptContext, WorkflowFile, item_text, items_from_lines, items_from_pointer,
+    Condition, ItemSource, PromptContext, PromptItem, WorkflowFile, item_text, items_from_lines,
+    items_from_pointer,
 };
 use std::collections::{BTreeMap, VecDeque};
 use std::process;
@@ -361,12 +362,17 @@ impl Driver<'_> {
             Err(problem) => return Ok(Err(problem)),
         };
         let item = self.results.item(key);
+        let slugs = slugs(state.items(key.phase).map(|(_, item)| item.name.as_str()));
         let limits = state.limits(policy);
         let context = PromptContext {
             workflow: self.dir.id().as_str(),
             iteration: key.iteration,
             iterations_max: state.iterations_max(policy),
-            item: item.map(|item| (item, key.item + 1)),
+            item: item.zip(slugs.get(key.item as usize)).map(|(value, slug)| PromptItem {
+                value,
+                number: key.item + 1,
+                slug,
+            }),
             focus: self.plan.focus.as_deref(),
             hints: &hints,
             results: self.results.by_phase(),

@@ -30,7 +30,7 @@ pub struct IterationMeta {
     /// All provers together. `None` if none started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prover: Option<PhaseMeta>,
-    /// Each prover by the [slug](super::slug) of its file.
+    /// Each prover by the [slug](super::slugs) of its file.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub provers: BTreeMap<String, ProverMeta>,
     /// The review agent. `None` if it did not start.

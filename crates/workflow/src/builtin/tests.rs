@@ -1,7 +1,7 @@
 //! Tests of the built-in workflows: they parse, need their parameters, and render readable prompts.
 
 use super::{BUILTINS, builtin};
-use crate::{LoopOptions, PromptContext, WorkflowFile};
+use crate::{LoopOptions, PromptContext, PromptItem, WorkflowFile};
 use expect_test::{Expect, expect};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -82,7 +82,7 @@ fn render(
         workflow: "kxhfgg",
         iteration,
         iterations_max: 5,
-        item: phase.fan_out.as_ref().map(|_| (&item, 1)),
+        item: phase.fan_out.as_ref().map(|_| PromptItem { value: &item, number: 1, slug: "item" }),
         focus: (iteration > 1).then_some("the parser"),
         hints: if iteration > 1 { &hints } else { &[] },
         results,

@@ -10,12 +10,13 @@ use regex::Regex;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-const VARIABLES: [&str; 10] = [
+const VARIABLES: [&str; 11] = [
     "workflow",
     "iteration",
     "iterations_max",
     "item",
     "item_number",
+    "item_slug",
     "focus",
     "hints",
     "results",
@@ -75,7 +76,7 @@ impl PromptScope<'_> {
         let mut parts = name.split('.');
         let (variable, attribute) = (parts.next().unwrap_or_default(), parts.next());
         let fails = |word: &str, message: String, hint: String| Err(name_error(prompt, word, message, hint));
-        if matches!(variable, "item" | "item_number") && !self.has_items {
+        if matches!(variable, "item" | "item_number" | "item_slug") && !self.has_items {
             let message = format!("the phase has no items, so that `{variable}` does not exist");
             return fails(variable, message, "add `fan_out` to the phase, or remove the variable".to_owned());
         }
@@ -119,6 +120,7 @@ impl PromptScope<'_> {
             iterations_max => 2,
             item => sample(),
             item_number => 1,
+            item_slug => "item",
             focus => if is_true { "focus" } else { "" },
             hints => if is_true { vec!["hint"] } else { Vec::new() },
             results => sample(),

@@ -1,6 +1,6 @@
 //! Tests of templates.
 
-use super::{PromptContext, PromptScope, PromptTemplate, template_lines};
+use super::{PromptContext, PromptItem, PromptScope, PromptTemplate, template_lines};
 use crate::error::SourceText;
 use expect_test::expect;
 use longhaul_core::{Span, Usd};
@@ -27,7 +27,7 @@ fn render(text: &str, item: Value, project_dir: &Path) -> Result<String, String>
         workflow: "kxhfgg",
         iteration: 2,
         iterations_max: 5,
-        item: Some((&item, 3)),
+        item: Some(PromptItem { value: &item, number: 3, slug: "A_B" }),
         focus: None,
         hints: &["one".to_owned(), "two".to_owned()],
         results: &results,
@@ -47,7 +47,7 @@ fn check(text: &str, expected: &str) {
 #[test]
 fn renders_variables() {
     check("{{ workflow }} {{ iteration }}/{{ iterations_max }}", "kxhfgg 2/5");
-    check("{{ item.id }} {{ item.text }} #{{ item_number }}", "1 a & b #3");
+    check("{{ item.id }} {{ item.text }} #{{ item_number }} {{ item_slug }}", "1 a & b #3 A_B");
     check("{{ item }}", "{\"id\":1,\"text\":\"a & b\"}");
     check("{{ results.plan.tasks }}", "[\"<a>\",\"b\"]");
     check("{% for task in results.plan.tasks %}{{ loop.index }}. {{ task }}; {% endfor %}", "1. <a>; 2. b; ");
@@ -212,7 +212,7 @@ fn wrong_templates_are_rejected() {
           |
         1 | {{ reads("a") }}
           |    ^^^^^
-        = the variables are workflow, iteration, iterations_max, item, item_number, focus, hints, results, remaining, parameters
+        = the variables are workflow, iteration, iterations_max, item, item_number, item_slug, focus, hints, results, remaining, parameters
 
         cannot read loop.toml:1:12: the template is wrong: test odder is unknown
           |

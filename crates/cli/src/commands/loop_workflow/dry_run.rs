@@ -8,7 +8,7 @@ use longhaul::workflow::WorkflowRequest;
 use longhaul_core::WorkflowPolicy;
 use longhaul_store::WorkflowSource;
 use longhaul_workflow::archon::assignment;
-use longhaul_workflow::{ItemSource, PhaseFile, PromptContext, WorkflowFile};
+use longhaul_workflow::{ItemSource, PhaseFile, PromptContext, PromptItem, WorkflowFile};
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -105,7 +105,7 @@ fn prompt(request: &WorkflowRequest, file: &WorkflowFile, phase: &PhaseFile) -> 
         workflow: "<workflow id>",
         iteration: 1,
         iterations_max: request.policy.iterations_max,
-        item: item.as_ref().map(|item| (item, 1)),
+        item: item.as_ref().map(|value| PromptItem { value, number: 1, slug: "" }),
         focus: request.focus.as_deref(),
         hints: &[],
         results: &results,

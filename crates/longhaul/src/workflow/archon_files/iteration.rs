@@ -2,7 +2,7 @@
 
 use super::{Claim, Role};
 use longhaul_core::{AfterRun, Moment, OutcomeKind, RunKey, SessionId, Usd, WorkflowRecord};
-use longhaul_workflow::archon::{ArchonStatus, IterationMeta, PhaseMeta, ProverMeta, ProverMode, slug};
+use longhaul_workflow::archon::{ArchonStatus, IterationMeta, PhaseMeta, ProverMeta, ProverMode, slugs};
 use std::collections::BTreeMap;
 
 pub(super) struct Iteration {
@@ -109,6 +109,11 @@ impl Iteration {
         (last.len() as u32, failed as u32)
     }
 
+    /// Returns the name of each prover in logs, in the order of the items.
+    pub(super) fn slugs(&self) -> Vec<String> {
+        slugs(self.items.iter().map(String::as_str))
+    }
+
     /// Returns the last run of each item.
     fn last_runs(&self, role: Role, roles: &[Option<Role>]) -> BTreeMap<u32, (RunKey, RunFacts)> {
         // Retries of an item follow each other.
@@ -151,15 +156,17 @@ impl Iteration {
         meta.plan = phase(Role::Plan, "plan");
         meta.prover = phase(Role::Prover, "prover");
         meta.review = phase(Role::Review, "review");
+        let slugs = self.slugs();
         for (item, (key, facts)) in self.last_runs(Role::Prover, roles) {
-            let Some(file) = self.items.get(item as usize) else { continue };
+            let index = item as usize;
+            let (Some(file), Some(slug)) = (self.items.get(index), slugs.get(index)) else { continue };
             let prover = ProverMeta {
                 file: file.clone(),
                 status: facts.is_done.map_or(ArchonStatus::Running, ArchonStatus::from_success),
                 session_id: session(key, "prover"),
                 cost_usd: Some(self.cost(Role::Prover, Some(item), roles).into()),
             };
-            meta.provers.insert(slug(file), prover);
+            meta.provers.insert(slug.clone(), prover);
         }
         if let Some(at) = self.completed_at {
             meta.complete(at);

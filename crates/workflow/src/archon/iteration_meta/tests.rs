@@ -1,5 +1,5 @@
 use super::{ArchonStatus, IterationMeta, PhaseMeta, ProverMeta, ProverMode};
-use crate::archon::{Stage, slug};
+use crate::archon::{Stage, slugs};
 use expect_test::expect;
 use longhaul_core::{Dollars, Moment, Span, Usd};
 
@@ -7,7 +7,10 @@ const START: Moment = Moment(1_774_679_984_120);
 
 fn prover(file: &str, status: ArchonStatus, cost: Option<u64>) -> (String, ProverMeta) {
     let cost_usd = cost.map(|cents| Dollars(Usd::from_dollars(cents as f64 / 100.0).expect("an amount")));
-    (slug(file), ProverMeta { file: file.to_owned(), status, session_id: Some("4f0c".into()), cost_usd })
+    (
+        slugs([file]).concat(),
+        ProverMeta { file: file.to_owned(), status, session_id: Some("4f0c".into()), cost_usd },
+    )
 }
 
 fn dollars(amount: f64) -> Usd {
