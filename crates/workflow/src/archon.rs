@@ -16,7 +16,7 @@ pub use iteration_meta::{ArchonStatus, IterationMeta, MetaTime, PhaseMeta, Prove
 pub use log_rows::{AgentMessage, LastResult, LogEvent, LogRow, SessionEnd, ShellLevel};
 pub use objectives::Objective;
 pub use progress::{ProgressError, ProjectProgress, Stage};
-pub use project::{assignment, check_objectives, check_project, progress, stated_progress};
+pub use project::{assignment, check_objectives, check_progress, check_project, progress, stated_progress};
 
 /// Returns the names under which logs, reports and `meta.json` list the provers of these files: `Algebra/Basic.lean` is
 /// `Algebra_Basic`, as in Archon. Each name occurs once: a later file with the same name gets a number.

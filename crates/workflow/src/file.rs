@@ -119,12 +119,12 @@ impl WorkflowFile {
         self.archon_files.as_deref()
     }
 
-    /// Checks that the files of an Archon project exist that items and conditions read, and that the project is
-    /// set up.
+    /// Checks that the files of an Archon project exist that items, conditions and its logs need, and that a project
+    /// with such items or conditions is set up.
     ///
     /// # Errors
     ///
-    /// Returns an error if a file is missing or states no stage, or if the stage is `init`.
+    /// Returns an error if a file is missing or states no stage, or if the stage of items or conditions is `init`.
     pub fn check_project(&self, project_dir: &Path) -> Result<(), WorkflowFileError> {
         let condition = self.until.iter().filter_map(|until| match &until.condition {
             Condition::Stage(condition) => Some(&condition.path),
@@ -139,6 +139,9 @@ impl WorkflowFile {
         });
         for path in condition.chain(objectives) {
             archon::check_project(project_dir, path)?;
+        }
+        if let Some(dir) = self.archon_files() {
+            archon::check_progress(project_dir, &dir.join("PROGRESS.md"))?;
         }
         Ok(())
     }

@@ -352,7 +352,7 @@ const RUN_COMMANDS: &[&str] =
     &["gsd-new-project", "gsd-plan-phase", "gsd-execute-phase", "gsd-next", "gsd-phases", "gsd-verify-phase"];
 
 /// Commands that print no JSON of Longhaul's, whatever the output format.
-const TEXT_COMMANDS: &[&str] = &["handoff", "completions", "man", "hint"];
+const TEXT_COMMANDS: &[&str] = &["handoff", "completions", "man", "hint", "loop-check-progress"];
 
 #[test]
 fn every_json_command_has_schema() {

@@ -162,9 +162,10 @@ impl ArchonFiles {
             }
         }
         let number = numbers.last().copied().unwrap_or_default() + 1;
-        create_dir(&self.iteration_dir(number))?;
         let progress = || progress(&self.project_dir, &self.dir.join("PROGRESS.md"));
+        // Before the directory is created: without a claim, the next step tries again.
         let stage = self.stage.map_or_else(|| progress().map(|progress| progress.stage), Ok)?;
+        create_dir(&self.iteration_dir(number))?;
         Ok(Claim { number, stage })
     }
 

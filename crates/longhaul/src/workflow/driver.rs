@@ -26,7 +26,7 @@ use longhaul_workflow::{
     Condition, ItemSource, PromptContext, PromptItem, WorkflowFile, item_text, items_from_lines,
     items_from_pointer,
 };
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::process;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -67,6 +67,7 @@ pub(super) struct Live {
     /// Own commands, each of which ends with an event.
     tasks: JoinSet<WorkflowEvent>,
     warnings: (mpsc::UnboundedSender<String>, mpsc::UnboundedReceiver<String>),
+    shown_warnings: BTreeSet<String>,
     waits: (mpsc::UnboundedSender<RunWait>, mpsc::UnboundedReceiver<RunWait>),
     events: VecDeque<WorkflowEvent>,
     /// Available memory when it last did not suffice for another run, in bytes.
@@ -82,6 +83,7 @@ impl Live {
             edit_paths: BTreeMap::new(),
             tasks: JoinSet::new(),
             warnings: mpsc::unbounded_channel(),
+            shown_warnings: BTreeSet::new(),
             waits: mpsc::unbounded_channel(),
             events: VecDeque::new(),
             short_memory: 0,
@@ -147,7 +149,14 @@ impl Driver<'_> {
     /// Changes Archon's files, if the workflow keeps them. An error is only a warning.
     fn with_archon_files(&mut self, change: impl FnOnce(&mut ArchonFiles) -> Result<(), String>) {
         if let Some(Err(problem)) = self.archon.as_mut().map(change) {
-            self.observer.on_warning(&problem);
+            self.warn(&problem);
+        }
+    }
+
+    /// Shows a warning, unless it was shown before.
+    fn warn(&mut self, warning: &str) {
+        if self.live.shown_warnings.insert(warning.to_owned()) {
+            self.observer.on_warning(warning);
         }
     }
 
@@ -528,7 +537,7 @@ impl Driver<'_> {
                     return Ok(WorkflowEvent::RunWaits { key, waits: wait.is_some() });
                 }
                 Some(source) = self.cancels.recv() => return Ok(stop_event(source)),
-                Some(warning) = self.live.warnings.1.recv() => self.observer.on_warning(&warning),
+                Some(warning) = self.live.warnings.1.recv() => self.warn(&warning),
                 () = tokio::time::sleep(remaining.map_or(POLL_INTERVAL, |left| left.min(POLL_INTERVAL))) => {
                     self.with_archon_files(ArchonFiles::update_logs);
                 }

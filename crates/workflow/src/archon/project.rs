@@ -59,27 +59,32 @@ pub fn check_objectives(project_dir: &Path, path: &Path) -> Result<(), String> {
     Ok(())
 }
 
+/// Checks that the `PROGRESS.md` of a project states a stage, and returns it.
+///
+/// # Errors
+/// Returns an error if the file is missing, cannot be read, or states no stage.
+pub fn check_progress(project_dir: &Path, path: &Path) -> Result<Stage, WorkflowFileError> {
+    let hint = "the file needs a heading `## Current Stage` with `autoformalize`, `prover` or `polish` below it, and a \
+                heading `## Current Objectives`";
+    let checked = progress(project_dir, path).map(|progress| progress.stage);
+    checked.map_err(|reason| {
+        let dir = project_dir.display();
+        WorkflowFileError::new(format!("cannot read the progress of the project {dir}: {reason}"), hint)
+    })
+}
+
 /// Checks that a project can start: its `PROGRESS.md` states a stage after `init`.
 ///
 /// # Errors
 /// Returns why it cannot.
 pub fn check_project(project_dir: &Path, path: &Path) -> Result<(), WorkflowFileError> {
-    let (name, dir) = (path.display(), project_dir.display());
-    let hint = "the file needs a heading `## Current Stage` with `autoformalize`, `prover` or `polish` below it, and a \
-                heading `## Current Objectives`";
-    match progress(project_dir, path) {
-        Err(reason) => Err(WorkflowFileError::new(
-            format!("cannot read the progress of the project {dir}: {reason}"),
-            hint,
-        )),
-        Ok(ProjectProgress { stage: Stage::Init, .. }) => {
-            let message = format!("the project {dir} is not set up: {name} states the stage `init`");
-            let hint =
-                "set it up with `archon init`, or write the stage `autoformalize` or `prover` into the file";
-            Err(WorkflowFileError::new(message, hint))
-        }
-        Ok(_) => Ok(()),
+    if check_progress(project_dir, path)? != Stage::Init {
+        return Ok(());
     }
+    let (name, dir) = (path.display(), project_dir.display());
+    let message = format!("the project {dir} is not set up: {name} states the stage `init`");
+    let hint = "set it up with `archon init`, or write the stage `autoformalize` or `prover` into the file";
+    Err(WorkflowFileError::new(message, hint))
 }
 
 #[cfg(test)]
