@@ -3,7 +3,7 @@
 use crate::call::{Call, wait_until};
 use crate::harness::{LONGHAUL, Stage};
 use crate::server::Server;
-use crate::workflows::envelope;
+use crate::workflows::{envelope, run_loop};
 use longhaul_core::{Jitter, Policy, Preset, Span};
 use serde_json::Value;
 use std::fs;
@@ -338,6 +338,61 @@ fn bad_projects_are_rejected_before_any_model_call() {
     let stage = Stage::new();
     let output = stage.longhaul(["loop", "archon", "missing"]).output();
     output.assert_error(&["cannot use the directory missing", "name an existing directory"]);
+}
+
+/// A file of the user's own that keeps Archon's files.
+const OWN_FILE: &str = r#"
+archon_files = ".archon"
+start_gap = "none"
+[repeat]
+iterations = 2
+[[phase]]
+name = "plan"
+prompt = "You are the plan agent.{% for hint in hints %} Hint: {{ hint }}{% endfor %}"
+[[phase]]
+name = "prover"
+needs = ["plan"]
+prompt = "You are a prover agent.{% for hint in hints %} Hint: {{ hint }}{% endfor %}"
+"#;
+
+#[test]
+fn missing_progress_creates_no_iteration_and_warns_once() {
+    let stage = Stage::new();
+    write_project(&stage, PROGRESS);
+    let replies = "I continue.\n? You are the plan agent\nI plan.\n$ rm -f .archon/PROGRESS.md\nPlanned.\n? You are a \
+                   prover agent\nProved.\n";
+    let server = Server::start(replies);
+    let output = run_loop(&stage, &server, OWN_FILE, &[]).output();
+    envelope(&output, 0);
+    let logs = fs::read_dir(archon_path(&stage, "logs")).expect("there are logs").flatten();
+    let logs: Vec<_> = logs.map(|entry| entry.file_name()).collect();
+    assert_eq!(logs, ["iter-001"], "the second iteration has no stage");
+    let warnings = output.stderr.matches("there is no file .archon/PROGRESS.md").count();
+    assert_eq!(warnings, 1, "{}", output.stderr);
+    // Now the file is missing from the start.
+    let runs = stage.runs().len();
+    let refused = run_loop(&stage, &server, OWN_FILE, &[]).output();
+    refused.assert_error(&["there is no file .archon/PROGRESS.md", "## Current Stage"]);
+    assert_eq!((refused.code, stage.runs().len()), (2, runs));
+}
+
+#[test]
+fn user_hints_reach_one_phase_of_an_own_workflow() {
+    let stage = Stage::new();
+    write_project(&stage, PROGRESS);
+    fs::write(archon_path(&stage, "USER_HINTS.md"), "Use induction.\n").expect("the stage is writable");
+    let replies = "I continue.\n? You are the plan agent\nPlanned.\n? You are a prover agent\nI prove.\n$ test -e hinted || \
+                   printf 'Use Zorn.' > .archon/USER_HINTS.md; touch hinted\nProved.\n";
+    let server = Server::start(replies);
+    envelope(&run_loop(&stage, &server, OWN_FILE, &[]).output(), 0);
+    let plans = stage.runs().into_iter().rev().map(|run| run.plan().expect("a plan"));
+    let prompts: Vec<String> = plans.map(|plan| plan.spec.prompt).collect();
+    let (plan, prover) = ("You are the plan agent.", "You are a prover agent.");
+    let hinted = |hint: &str| format!("{plan} Hint: {hint}");
+    assert_eq!(
+        prompts,
+        [hinted("Use induction."), prover.to_owned(), hinted("Use Zorn."), prover.to_owned()]
+    );
 }
 
 #[test]

@@ -189,13 +189,13 @@ impl ArchonFiles {
         Some(self.iteration_dir(self.current.as_ref()?.claim?.number))
     }
 
-    /// Returns the user's hints for the plan of the current iteration. Hints move into the log of the iteration by a
-    /// rename, so that exactly one iteration receives them, and text that the user writes later stays for the next.
-    pub(super) fn receive_hints(&self, is_first: bool) -> Result<Vec<String>, String> {
+    /// Returns the user's hints for a phase of the current iteration. Hints move into the log of the iteration by a
+    /// rename, so that exactly one phase receives them, and text that the user writes later stays for the next.
+    pub(super) fn receive_hints(&self, phase: &str, is_first: bool) -> Result<Vec<String>, String> {
         let Some(dir) = self.current_dir() else { return Ok(Vec::new()) };
         let path = self.root().join(HINTS);
         let failed = |error: io::Error| format!("cannot read the hints in {}: {error}", path.display());
-        let received = dir.join(HINTS);
+        let received = dir.join(format!("{phase}-{HINTS}"));
         if is_first && !received.exists() {
             match read_regular_to_string(&path) {
                 Ok(text) if has_hints(&text) => {

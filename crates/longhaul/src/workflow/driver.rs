@@ -423,8 +423,10 @@ impl Driver<'_> {
         }
         let received = self.dir.received_hints(key.iteration, phase)?;
         let hints = received.into_iter().map(|hint| hint.text);
-        let user_hints =
-            self.archon.as_ref().map_or_else(|| Ok(Vec::new()), |archon| archon.receive_hints(is_first));
+        let user_hints = self
+            .archon
+            .as_ref()
+            .map_or_else(|| Ok(Vec::new()), |archon| archon.receive_hints(phase, is_first));
         Ok(user_hints.map(|user_hints| user_hints.into_iter().chain(hints).collect()))
     }
 
