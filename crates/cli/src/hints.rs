@@ -220,7 +220,10 @@ mod tests {
         );
         check(&StoreError::RunExists { run: run.clone(), dir: path.clone() }, "longhaul resume kmzxqp");
         let holder = run.clone();
-        check(&StoreError::ProjectBusy { project: path.clone(), holder }, "longhaul attach kmzxqp");
+        check(
+            &StoreError::ProjectBusy { project: path.clone(), holder, held: path.clone() },
+            "longhaul attach kmzxqp",
+        );
         check(&StoreError::RunIdInUse { run, dir: path.clone() }, "choose another --run-id");
         let unreadable = |written_by| StoreError::Unreadable {
             description: "plan",

@@ -70,7 +70,8 @@ pub struct WorkflowStartLock {
 
 impl Home {
     /// Waits for other starts of workflows, and locks them out until the returned value is dropped. Fails if a
-    /// workflow other than `own` has a supervisor and works on this project.
+    /// workflow other than `own` has a supervisor and works in this directory, in one that contains it, or in one within
+    /// it.
     ///
     /// # Errors
     /// Returns [`StoreError::ProjectBusy`] with the other workflow.
@@ -83,12 +84,14 @@ impl Home {
         make_dirs(&workflows).map_err(StoreError::io("create directory", &workflows))?;
         let lock = WorkflowStartLock { _dir: lock_dir(&workflows) };
         for other in self.workflows_newest_first()? {
-            let works_here = own != Some(other.id())
-                && Journal::is_locked(&other.journal_path()).unwrap_or(false)
-                && other.plan().is_ok_and(|plan| plan.project_dir.as_path() == project_dir);
-            if works_here {
-                let (project, holder) = (project_dir.to_owned(), other.id().clone());
-                return Err(StoreError::ProjectBusy { project, holder });
+            if own == Some(other.id()) || !Journal::is_locked(&other.journal_path()).unwrap_or(false) {
+                continue;
+            }
+            let Ok(plan) = other.plan() else { continue };
+            let held = plan.project_dir.as_path();
+            if held.starts_with(project_dir) || project_dir.starts_with(held) {
+                let (project, held) = (project_dir.to_owned(), held.to_owned());
+                return Err(StoreError::ProjectBusy { project, holder: other.id().clone(), held });
             }
         }
         Ok(lock)

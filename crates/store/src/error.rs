@@ -129,13 +129,15 @@ pub enum StoreError {
         /// Directory of the other run.
         dir: PathBuf,
     },
-    /// Another live workflow works on the project.
-    #[error("cannot start a workflow in {}: workflow {holder} works there", project.display())]
+    /// Another live workflow works in the project, in a directory that contains it, or in one within it.
+    #[error("cannot start a workflow in {}: workflow {holder} works in {}", project.display(), held.display())]
     ProjectBusy {
         /// Project directory.
         project: PathBuf,
         /// The other workflow.
         holder: RunId,
+        /// Project directory of the other workflow.
+        held: PathBuf,
     },
     /// A stream grew while it was being compacted. It is unchanged.
     #[error("cannot compact {}: it is still being written to", .0.display())]

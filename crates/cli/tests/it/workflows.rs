@@ -103,6 +103,34 @@ fn phases_run_in_order_and_items_in_parallel() {
     }
 }
 
+#[test]
+fn only_one_workflow_works_in_a_directory_with_those_around_it() {
+    let script = "I continue.\n? Work slowly\nI start.\n$ touch started; for i in $(seq 300); do test -e go && exit 0; sleep \
+                  0.1; done\nDone.\n? Be quick\nDone.\n";
+    let phase =
+        |prompt: &str| format!("start_gap = \"none\"\n[[phase]]\nname = \"work\"\nprompt = \"{prompt}\"\n");
+    let (stage, server) = (Stage::new(), Server::start(script));
+    let project = stage.work().join("project");
+    let dirs = [stage.work(), project.clone(), project.join("sub"), stage.work().join("project-2")];
+    fs::create_dir_all(&dirs[2]).and_then(|()| fs::create_dir(&dirs[3])).expect("the stage is writable");
+    let start = |prompt: &str, dir: &Path| {
+        run_loop(&stage, &server, &phase(prompt), &[dir.to_str().expect("a text")])
+    };
+    let running = start("Work slowly.", &project).start();
+    wait_until("the tool runs", || project.join("started").exists());
+    let id = only_workflow(&stage).id().to_string();
+    let holder = format!("workflow {id} works in {}", project.display());
+    for dir in &dirs[..3] {
+        let refused = start("Be quick.", dir).output();
+        assert_eq!(refused.code, 25, "{refused:?}");
+        refused.assert_error(&[&holder, &format!("`longhaul cancel {id}`")]);
+    }
+    envelope(&start("Be quick.", &dirs[3]).output(), 0);
+    fs::write(project.join("go"), "").expect("the stage is writable");
+    envelope(&running.output(), 0);
+    envelope(&start("Be quick.", &dirs[2]).output(), 0);
+}
+
 /// One phase that repeats until a file has three lines.
 fn counting(iterations: u32, more: &str) -> String {
     format!(
