@@ -17,7 +17,7 @@ use crate::files::{make_dirs, private, read_json};
 use crate::supervisor_requests::{send_to, take_from, withdraw_from};
 use crate::trust::check_trusted;
 use crate::{StoreError, SupervisorRequest, WorkflowPlan, WorkflowStatus, failpoint_io};
-use longhaul_core::{Moment, OutcomeKind, Rfc3339, RunId};
+use longhaul_core::{Moment, Rfc3339, RunId};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::fs::{self, File};
@@ -42,27 +42,6 @@ pub struct WorkflowResult {
     /// Why the run is not done or its result is not valid, or the files outside of its `edit_paths` that changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
-}
-
-impl WorkflowResult {
-    /// Returns whether a run with this outcome has a stored result. The other outcomes need no explanation.
-    pub fn is_stored_for(outcome: OutcomeKind) -> bool {
-        match outcome {
-            OutcomeKind::Done
-            | OutcomeKind::Failed
-            | OutcomeKind::NeedsPerson
-            | OutcomeKind::CheckFailed
-            | OutcomeKind::NotStarted
-            | OutcomeKind::Incomplete
-            | OutcomeKind::Bug => true,
-            OutcomeKind::OverBudget
-            | OutcomeKind::OutOfTime
-            | OutcomeKind::Partial
-            | OutcomeKind::RetryLater
-            | OutcomeKind::Cancelled
-            | OutcomeKind::Suspended => false,
-        }
-    }
 }
 
 /// A hint of a person to the next phase.

@@ -1,7 +1,6 @@
 //! Derives `status.json` of a workflow: its state, for people and other programs. No decision depends on it. It may
 //! lag behind the journal; recovering the workflow updates it.
 
-use crate::WorkflowResult;
 use longhaul_core::{
     Dollars, ItemState, ItemStatus, Moment, Outcome, OutcomeKind, PhaseStatus, Rfc3339, RunId, RunKey, Span,
     UntilState, Workflow, WorkflowDeadline, WorkflowDeadlineKind, WorkflowPolicy, WorkflowStage,
@@ -193,7 +192,7 @@ fn status_word(
 
 /// Returns whether the stored result belongs to this status, and not to an earlier end of the run.
 fn has_result(status: ItemStatus) -> bool {
-    matches!(status, ItemStatus::Ended { outcome } if WorkflowResult::is_stored_for(outcome.kind))
+    matches!(status, ItemStatus::Ended { .. })
 }
 
 fn item_status(status: ItemStatus) -> &'static str {

@@ -75,6 +75,23 @@ fn changes_of_commands_outside_of_the_paths_are_reported() {
 }
 
 #[test]
+fn changes_of_the_file_of_an_ended_run_are_reported_also_by_a_run_that_is_not_done() {
+    let script = SCRIPT.replace("> beta.lean", "> beta.lean; echo stolen > alpha.lean");
+    let (stage, server) = (Stage::new(), Server::start(&script));
+    repository(&stage);
+    let check =
+        "on = { check_failed = \"continue\" }\nrun = { check = [\"false\"], max_failed_checks = 1 }\n";
+    let output = run_loop(&stage, &server, &format!("{PROVERS}{check}"), &["--max-parallel", "1"]).output();
+    let envelope = envelope(&output, 27);
+    let [alpha, beta] = items(&envelope)[..] else { panic!("two runs: {envelope}") };
+    assert_eq!([alpha.0, beta.0], ["check_failed", "check_failed"], "{envelope}");
+    let [alpha, beta] = [alpha.1, beta.1].map(|problem| problem.as_str().expect("a reason"));
+    let strays = "; files outside of `edit_paths` changed while it ran: alpha.lean; ";
+    assert!(!alpha.contains("edit_paths") && beta.contains(strays), "{envelope}");
+    assert!(beta.starts_with("check 1 failed"), "{envelope}");
+}
+
+#[test]
 fn changes_are_not_reported_without_git_or_next_to_a_run_that_may_edit_all() {
     let stray = SCRIPT.replace("> beta.lean", "> lakefile.lean");
     let (stage, server) = (Stage::new(), Server::start(&stray));

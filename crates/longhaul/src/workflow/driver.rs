@@ -6,6 +6,7 @@ use super::notifier::WorkflowNotifier;
 use super::report::problem_of;
 use super::results::{Results, result_of_run};
 use super::run_task::{EndedRun, RunSource, RunTask, RunWait, StartError, with_share};
+use super::stray_changes::RunSpans;
 use super::worktrees::{DoneRun, Worktrees};
 use super::{WorkflowError, WorkflowObserver, WorkflowReport, WorkflowView};
 use crate::failpoints::{self, Failpoint};
@@ -48,6 +49,7 @@ pub(super) struct Driver<'a> {
     pub(super) commands: Rc<Commands>,
     pub(super) worktrees: Option<Arc<Worktrees>>,
     pub(super) results: Results,
+    pub(super) spans: RunSpans,
     pub(super) notifier: WorkflowNotifier,
     pub(super) archon: Option<ArchonFiles>,
     pub(super) observer: &'a mut dyn WorkflowObserver,
@@ -121,6 +123,7 @@ impl Driver<'_> {
                 failpoints::hit(Failpoint::Appended);
                 for record in &step.records {
                     self.results.apply(&self.dir, &self.plan.policy, record)?;
+                    self.spans.apply(record);
                 }
                 self.write_archon_files(now.at, &step.records);
                 self.publish(now.at, &step.records);
@@ -490,23 +493,20 @@ impl Driver<'_> {
         self.with_archon_files(|archon| archon.end_log(key, &report));
         let (cost, active) = (report.usage.total_cost(), report.clocks.active(report.finished_at));
         let mut end = RunEnd { outcome: report.outcome, cost, active };
+        let strays = self.stray_changes(key, &changed_files);
         if end.outcome.kind != OutcomeKind::Done {
-            return match problem_of(&report) {
-                Some(problem) => {
-                    let result = WorkflowResult { run: report.run, value: None, problem: Some(problem) };
-                    self.end_with(key, end, &result)
-                }
-                None => Ok(WorkflowEvent::RunEnded { key, end }),
-            };
+            let problem = joined_problems(problem_of(&report), strays);
+            // Also without a problem: it replaces that of an earlier end of the run.
+            let result = WorkflowResult { run: report.run, value: None, problem };
+            return self.end_with(key, end, &result);
         }
         let schema = self.file.phases()[key.phase].schema.as_ref();
         let answer = report.result.as_deref();
         let mut result = result_of_run(report.run, answer, schema);
         if result.problem.is_some() {
             end.outcome = Outcome { kind: OutcomeKind::CheckFailed, ..Outcome::DONE };
-        } else {
-            result.problem = self.stray_changes(&changed_files);
         }
+        result.problem = joined_problems(result.problem, strays);
         self.end_with(key, end, &result)
     }
 
@@ -546,6 +546,10 @@ impl Driver<'_> {
             }
         }
     }
+}
+
+fn joined_problems(problem: Option<String>, strays: Option<String>) -> Option<String> {
+    problem.into_iter().chain(strays).reduce(|first, second| format!("{first}; {second}"))
 }
 
 fn stop_event(source: CancelSource) -> WorkflowEvent {

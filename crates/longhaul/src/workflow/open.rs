@@ -6,6 +6,7 @@ use super::commands::Commands;
 use super::driver::{Driver, Live};
 use super::notifier::WorkflowNotifier;
 use super::results::Results;
+use super::stray_changes::RunSpans;
 use super::worktrees::{Worktrees, check_worktrees};
 use super::{WorkflowError, WorkflowObserver, WorkflowRequest, WorkflowStart};
 use crate::Environment;
@@ -70,8 +71,10 @@ pub(super) async fn open(
     }
     let mut results = Results::default();
     let mut notifier = WorkflowNotifier::new(&dir, &plan, environment.clone());
+    let mut spans = RunSpans::default();
     for record in loaded.records() {
         results.apply(&dir, &plan.policy, record)?;
+        spans.apply(record);
         notifier.apply(record);
     }
     let archon = archon_files(&home, &dir, &plan, &file, &loaded, observer);
@@ -87,6 +90,7 @@ pub(super) async fn open(
         commands,
         worktrees,
         results,
+        spans,
         notifier,
         archon,
         observer,

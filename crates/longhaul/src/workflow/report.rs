@@ -4,7 +4,7 @@ use crate::RunReport;
 use longhaul_core::{
     Moment, Outcome, OutcomeKind, RunId, RunKey, Span, Workflow, WorkflowPolicy, WorkflowState,
 };
-use longhaul_store::{WorkflowDir, WorkflowPlan, WorkflowResult, WorkflowStatus};
+use longhaul_store::{WorkflowDir, WorkflowPlan, WorkflowStatus};
 use std::path::PathBuf;
 use std::process;
 
@@ -72,12 +72,31 @@ pub fn workflow_status(
 
 /// Returns why a run is not done, for people. `None` if its outcome says everything.
 pub(super) fn problem_of(report: &RunReport) -> Option<String> {
-    let reason = report.errors.first().filter(|_| WorkflowResult::is_stored_for(report.outcome.kind))?;
+    let reason = report.errors.first().filter(|_| is_explained(report.outcome.kind))?;
     let output = report.failed_check.as_ref().map(|check| check.tail.lines().map(str::trim));
     Some(match output.and_then(|mut lines| lines.rfind(|line| !line.is_empty())) {
         Some(line) => format!("{reason}, and ends with: {line}"),
         None => reason.clone(),
     })
+}
+
+/// Returns whether an outcome needs an explanation.
+fn is_explained(outcome: OutcomeKind) -> bool {
+    match outcome {
+        OutcomeKind::Done
+        | OutcomeKind::Failed
+        | OutcomeKind::NeedsPerson
+        | OutcomeKind::CheckFailed
+        | OutcomeKind::NotStarted
+        | OutcomeKind::Incomplete
+        | OutcomeKind::Bug => true,
+        OutcomeKind::OverBudget
+        | OutcomeKind::OutOfTime
+        | OutcomeKind::Partial
+        | OutcomeKind::RetryLater
+        | OutcomeKind::Cancelled
+        | OutcomeKind::Suspended => false,
+    }
 }
 
 /// Returns the errors of a workflow, for people.

@@ -183,10 +183,11 @@ impl RunTask {
 }
 
 /// Returns the files that changed in the workspace during a run with `edit_paths`, as absolute paths. Empty if the
-/// run may edit every file, is not done, or its changes are not recorded.
+/// run may edit every file, is to continue later, or its changes are not recorded.
 async fn changed_files(home: &Home, dir: &RunDir, outcome: OutcomeKind) -> Vec<PathBuf> {
     let is_guarded = dir.plan().is_ok_and(|plan| !plan.spec.guards.edit_paths.is_empty());
-    if !is_guarded || outcome != OutcomeKind::Done {
+    let continues = matches!(outcome, OutcomeKind::RetryLater | OutcomeKind::Suspended);
+    if !is_guarded || continues {
         return Vec::new();
     }
     // Without git there is nothing to look at, and the run's own result does not depend on it.
