@@ -44,6 +44,25 @@ prompt = "Prove it{% if focus %} only for {{ focus }}{% endif %}."
 }
 
 #[test]
+fn remaining_budget_excludes_the_shares_of_other_live_runs() {
+    let file = r#"
+start_gap = "none"
+[[phase]]
+name = "prove"
+fan_out = { list = ["one", "two"] }
+prompt = "Prove {{ item }} with {{ remaining.budget_usd }} dollars."
+"#;
+    // The first run works until the second one has started.
+    let script = "I continue.\n? Prove one\nI prove it.\n$ for i in $(seq 300); do test -e two && exit 0; sleep 0.1; \
+                  done\nProved.\n? Prove two\nI prove it.\n$ touch two\nProved.\n";
+    let (stage, server) = (Stage::new(), Server::start(script));
+    envelope(&run_loop(&stage, &server, file, &["--budget", "10"]).output(), 0);
+    let mut prompts: Vec<String> = prompts(&stage, "prove").into_iter().map(|(_, prompt)| prompt).collect();
+    prompts.sort_unstable();
+    assert_eq!(prompts, ["Prove one with 10.0 dollars.", "Prove two with 5.0 dollars."]);
+}
+
+#[test]
 fn files_of_a_workflow_are_read_only_at_its_start() {
     let file = r#"
 start_gap = "none"

@@ -376,6 +376,8 @@ impl Driver<'_> {
         let item = self.results.item(key);
         let slugs = slugs(state.items(key.phase).map(|(_, item)| item.name.as_str()));
         let limits = state.limits(policy);
+        // The shares of other live runs.
+        let reserved = state.reserved().saturating_sub(share.budget.unwrap_or_default());
         let context = PromptContext {
             workflow: self.dir.id().as_str(),
             iteration: key.iteration,
@@ -388,7 +390,7 @@ impl Driver<'_> {
             focus: self.plan.focus.as_deref(),
             hints: &hints,
             results: self.results.by_phase(),
-            remaining_budget: limits.budget.map(|budget| budget.saturating_sub(state.cost)),
+            remaining_budget: limits.budget.map(|budget| budget.saturating_sub(state.cost + reserved)),
             remaining_time: limits.time.map(|time| time - state.clock.at(self.live.clock.at())),
             parameters: self.file.parameters(),
             project_dir: self.plan.project_dir.as_path(),
