@@ -103,6 +103,8 @@ fn archon_survives_crashes_and_ends_complete() {
         assert!(meta["completedAt"].is_string() && meta["totalCostUsd"].is_number(), "{meta}");
         let log = rows(&stage, &format!("logs/iter-{number:03}/provers/sub_L6.jsonl"));
         assert_eq!((count(&log, "session_end"), count(&log, "tool_call") > 0), (1, true), "{log:?}");
+        let end = log.iter().find(|row| row["event"] == "session_end");
+        assert!(end.is_some_and(|end| end["duration_api_ms"].is_u64()), "{log:?}");
         let combined = rows(&stage, &format!("logs/iter-{number:03}/provers-combined.jsonl"));
         assert_eq!(count(&combined, "session_end"), 6);
         let last = combined.last().expect("a row");

@@ -3,10 +3,12 @@
 
 use crate::RunReport;
 use longhaul_agent::transcript_message::{EventKind, MessageOrigin, TranscriptMessage};
-use longhaul_core::{Moment, Outcome, OutcomeKind, Rfc3339, RunId};
+use longhaul_core::{Moment, Outcome, OutcomeKind, Rfc3339, RunId, Span};
 use longhaul_store::{Home, ModelUsage, RunDir, StoreError, read_lines, read_lines_from};
 use longhaul_workflow::archon::{AgentMessage, LastResult, LogEvent, LogRow, ShellLevel};
+use serde::Deserialize;
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::ops::ControlFlow;
@@ -71,7 +73,7 @@ impl RunLog {
             session_id: report.session.as_ref().map(ToString::to_string).unwrap_or_default(),
             total_cost: report.usage.total_cost().into(),
             duration: report.clocks.wall(at),
-            api_duration: None,
+            api_duration: self.api_duration(),
             turns: report.usage.turns,
             tokens: report.usage.tokens,
             model_usage: self.model_usage(),
@@ -107,6 +109,20 @@ impl RunLog {
         Ok(())
     }
 
+    /// Returns the time of all requests to the API, as far as the agent's results state it.
+    fn api_duration(&self) -> Option<Span> {
+        let mut time = ApiTime::default();
+        let attempts = self.dir.iter().filter_map(|dir| dir.attempts().ok()).flatten();
+        for attempt in attempts {
+            // The rest of the row is true without an unreadable stream.
+            let _ = read_lines(&attempt.stream_path(), |line| {
+                time.add(line);
+                ControlFlow::Continue(())
+            });
+        }
+        time.total()
+    }
+
     /// Returns the usage of all attempts by model, in Claude Code's form.
     fn model_usage(&self) -> Value {
         let mut models = serde_json::Map::new();
@@ -133,6 +149,31 @@ impl RunLog {
 
     fn add(&mut self, rows: &[u8]) -> Result<(), StoreError> {
         self.file.write_all(rows).map_err(StoreError::io("write", &self.path))
+    }
+}
+
+/// The time of requests of each session. A result states that of its whole session so far.
+#[derive(Default)]
+struct ApiTime(BTreeMap<String, Span>);
+
+/// A result that states the time of its requests.
+#[derive(Deserialize)]
+#[serde(tag = "type", rename_all = "lowercase")]
+enum StatedTime {
+    Result { session_id: String, duration_api_ms: Span },
+}
+
+impl ApiTime {
+    /// Adds a line of a stream. Lines that are no such result change nothing.
+    fn add(&mut self, line: &[u8]) {
+        if let Ok(StatedTime::Result { session_id, duration_api_ms }) = serde_json::from_slice(line) {
+            let stated = self.0.entry(session_id).or_default();
+            *stated = duration_api_ms.max(*stated);
+        }
+    }
+
+    fn total(self) -> Option<Span> {
+        self.0.into_values().reduce(|sum, span| sum + span)
     }
 }
 
@@ -180,5 +221,27 @@ fn add_row(rows: &mut Vec<u8>, at: Moment, message: &TranscriptMessage) {
     };
     if let Some(row) = LogRow::from_message(at, message) {
         rows.extend(line(&row));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ApiTime, Span};
+
+    #[test]
+    fn last_results_of_all_sessions_add_up() {
+        let total = |lines: &[&str]| {
+            let mut time = ApiTime::default();
+            lines.iter().for_each(|line| time.add(line.as_bytes()));
+            time.total()
+        };
+        let result = |session: &str, time: u64| {
+            format!(r#"{{"type":"result","num_turns":1,"session_id":"{session}","duration_api_ms":{time}}}"#)
+        };
+        let lines = [result("a", 900), result("a", 1_500), result("b", 40)];
+        assert_eq!(total(&lines.each_ref().map(String::as_str)), Some(Span(1_540)));
+        let others =
+            [r#"{"type":"assistant","session_id":"a"}"#, r#"{"type":"result","session_id":"a"}"#, "{"];
+        assert_eq!(total(&others), None);
     }
 }
