@@ -41,6 +41,8 @@ pub struct WorkflowIteration {
     pub started_at: Rfc3339,
     /// Phases in the order of the file.
     pub phases: Vec<WorkflowPhase>,
+    /// Warnings: parts that were left out, and files that could not be written.
+    pub warnings: Vec<String>,
     /// Whether the condition of `until` held. `None` if it was not evaluated.
     pub until_holds: Option<bool>,
     /// Why the condition could not be evaluated.
@@ -259,6 +261,7 @@ impl OpenIteration {
             iteration: self.number,
             started_at: self.started_at.into(),
             phases: phases.collect(),
+            warnings: status.warnings,
             until_holds: status.until_holds,
             until_problem: status.until_problem,
         })

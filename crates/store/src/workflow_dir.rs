@@ -7,6 +7,7 @@
 //! status.json      derived, for people and other programs
 //! results/2/prove/3.json    result of item 3 of phase `prove` in iteration 2
 //! commands/001.stdout.log, 001.stderr.log    output of the commands that list items or check `until`
+//! warnings/2.json  warnings of iteration 2, such as a file that could not be written
 //! hints/001.json   hint of a person; once a phase receives it: hints/<iteration>-<phase>/001.json
 //! requests/        requests of other processes to the supervisor: `cancel`, `cancel-now`
 //! worktrees/       git worktrees of runs, each named after its run, and files about them
@@ -167,6 +168,29 @@ impl WorkflowDir {
     ) -> Result<Option<WorkflowResult>, StoreError> {
         let path = self.result_path(iteration, phase, item);
         if path.exists() { read_json("result", &path).map(Some) } else { Ok(None) }
+    }
+
+    fn warnings_path(&self, iteration: u32) -> PathBuf {
+        self.path.join(format!("warnings/{iteration}.json"))
+    }
+
+    /// Stores a warning of an iteration, once.
+    pub fn add_warning(&self, iteration: u32, text: &str) -> Result<(), StoreError> {
+        let mut warnings = self.warnings(iteration)?;
+        if warnings.iter().any(|known| known == text) {
+            return Ok(());
+        }
+        warnings.push(text.to_owned());
+        let path = self.warnings_path(iteration);
+        let dir = path.parent().unwrap_or(&self.path);
+        make_dirs(dir).map_err(StoreError::io("create directory", dir))?;
+        replace_json(&path, &warnings, Durability::Process)
+    }
+
+    /// Reads the warnings of an iteration, oldest first.
+    pub fn warnings(&self, iteration: u32) -> Result<Vec<String>, StoreError> {
+        let path = self.warnings_path(iteration);
+        if path.exists() { read_json("warnings", &path) } else { Ok(Vec::new()) }
     }
 
     /// Stores a hint durably, for the next phase that receives hints.

@@ -25,6 +25,9 @@ pub struct WorkflowStatus {
     pub iterations_max: u32,
     /// Phases of this iteration, in the order of the file.
     pub phases: Vec<PhaseReport>,
+    /// Warnings of this iteration: parts that are left out, and files that could not be written.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
     /// Whether the condition of `until` held in this iteration. `None` if it was not evaluated.
     pub until_holds: Option<bool>,
     /// Why the condition could not be evaluated.
@@ -85,7 +88,7 @@ pub struct ItemReport {
 }
 
 impl WorkflowStatus {
-    /// Creates the status of `workflow` at `at`, driven by process `supervisor_pid`. `problem_of` returns the problem
+    /// Creates the status of `workflow` at `at`, without warnings, driven by process `supervisor_pid`. `problem_of` returns the problem
     /// of a run that has no valid result or did not start.
     pub fn new(
         id: &RunId,
@@ -153,6 +156,7 @@ impl WorkflowStatus {
             iteration: state.iteration,
             iterations_max: state.iterations_max(policy),
             phases: (0..policy.phases.len()).map(phase).collect(),
+            warnings: Vec::new(),
             until_holds,
             until_problem,
             total_cost_usd: state.cost.into(),

@@ -144,6 +144,10 @@ export interface WorkflowIteration {
    * Why the condition could not be evaluated.
    */
   until_problem: string | null;
+  /**
+   * Warnings: parts that were left out, and files that could not be written.
+   */
+  warnings: string[];
 }
 /**
  * A phase of an iteration.

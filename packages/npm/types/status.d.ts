@@ -307,6 +307,10 @@ export interface WorkflowStatus {
    */
   updated_at: Rfc3339;
   /**
+   * Warnings of this iteration: parts that are left out, and files that could not be written.
+   */
+  warnings?: string[];
+  /**
    * Id of the workflow.
    */
   workflow_id: RunId;

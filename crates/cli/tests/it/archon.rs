@@ -3,7 +3,8 @@
 use crate::call::{Call, wait_until};
 use crate::harness::{LONGHAUL, Stage};
 use crate::server::Server;
-use crate::workflows::{envelope, run_loop};
+use crate::terminal::Terminal;
+use crate::workflows::{envelope, only_workflow, run_loop};
 use longhaul_core::{Jitter, Policy, Preset, Span};
 use serde_json::Value;
 use std::fs;
@@ -50,8 +51,15 @@ fn archon(stage: &Stage, server: &Server, args: &[&str]) -> Call {
 }
 
 fn archon_with(stage: &Stage, server: &Server, agent: &Path, args: &[&str]) -> Call {
-    let call = stage.longhaul(["loop", "archon"]).args([stage.work()]).args(["--agent-path"]).args([agent]);
-    call.args(["--preset", "drill", "--memory-reserve", "0"]).args(args).against(server)
+    stage.longhaul(archon_args(stage, agent, args)).against(server)
+}
+
+fn archon_args(stage: &Stage, agent: &Path, args: &[&str]) -> Vec<String> {
+    let paths = [stage.work(), agent.to_owned()].map(|path| path.into_os_string().into_string());
+    let [project, agent] = paths.map(|path| path.expect("a text"));
+    let first =
+        ["loop", "archon", &project, "--agent-path", &agent, "--preset", "drill", "--memory-reserve", "0"];
+    first.iter().chain(args).map(|arg| (*arg).to_owned()).collect()
 }
 
 fn archon_path(stage: &Stage, path: &str) -> PathBuf {
@@ -272,6 +280,49 @@ fn objectives_above_the_cap_are_deferred_and_reported() {
     assert!(shown.contains("2 more items are deferred"), "{shown}");
     let provers = meta(&stage, 1)["provers"].as_object().expect("provers").len();
     assert_eq!(provers, 10);
+}
+
+#[test]
+fn missing_objective_is_shown_by_status_and_show_of_a_detached_workflow() {
+    let stage = Stage::new();
+    write_project(&stage, PROGRESS);
+    let server = Server::start(&script().replace(OBJECTIVES, "1. **L1.lean**\\n2. **Missing.lean**\\n"));
+    let started = archon(&stage, &server, &["--max-iterations", "1", "--detach"]).output();
+    assert_eq!(started.code, 0, "{started:?}");
+    let dir = only_workflow(&stage);
+    wait_until("it finishes", || dir.status().is_ok_and(|status| status.returncode.is_some()));
+    let warning = ".archon/PROGRESS.md, line 7: there is no file `Missing.lean`; no prover works on it";
+    for command in ["status", "show"] {
+        let shown = stage.longhaul([command, dir.id().as_str(), "--output-format", "text"]).output().stdout;
+        assert_eq!(shown.matches(&format!("warning: {warning}\n")).count(), 1, "{shown}");
+    }
+    let status: Value =
+        serde_json::from_str(&stage.longhaul(["status", "@", "--json"]).output().stdout).expect("JSON");
+    assert_eq!(status["workflows"][0]["warnings"], serde_json::json!([warning]), "{status}");
+    // In the foreground, it is printed as well.
+    let output = archon(&stage, &server, &["--max-iterations", "1"]).output();
+    assert!(output.stderr.contains(&format!("warning: {warning}")), "{}", output.stderr);
+}
+
+#[test]
+fn warning_appears_above_the_live_view() {
+    let stage = Stage::new();
+    write_project(&stage, PROGRESS);
+    let wait = "$ for i in $(seq 300); do test -e go && break; sleep 0.1; done; echo proof";
+    let text =
+        script().replace(OBJECTIVES, "1. **L1.lean**\\n2. **Missing.lean**\\n").replace("$ echo proof", wait);
+    let server = Server::start(&text);
+    let args = archon_args(&stage, &stage.agent(), &["--max-iterations", "1"]);
+    let mut terminal = Terminal::start(&stage, &server, &args, (120, 30));
+    wait_until("the prover works", || terminal.shows("Bash: for i in"));
+    let rows = terminal.rows();
+    let place = |start: &str| rows.iter().position(|row| row.starts_with(start));
+    let id = only_workflow(&stage).id().to_string();
+    let (warning, view) =
+        (place("warning: .archon/PROGRESS.md, line 7: there"), place(&format!("{id}: working")));
+    assert!(warning.zip(view).is_some_and(|(warning, view)| warning < view), "{rows:?}");
+    fs::write(stage.work().join("go"), "").expect("the stage is writable");
+    assert_eq!(terminal.wait(), Some(27));
 }
 
 #[test]

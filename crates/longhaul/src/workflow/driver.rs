@@ -69,7 +69,7 @@ pub(super) struct Live {
     /// Own commands, each of which ends with an event.
     tasks: JoinSet<WorkflowEvent>,
     warnings: (mpsc::UnboundedSender<String>, mpsc::UnboundedReceiver<String>),
-    shown_warnings: BTreeSet<String>,
+    shown_warnings: BTreeSet<(u32, String)>,
     waits: (mpsc::UnboundedSender<RunWait>, mpsc::UnboundedReceiver<RunWait>),
     events: VecDeque<WorkflowEvent>,
     /// Available memory when it last did not suffice for another run, in bytes.
@@ -113,6 +113,7 @@ impl Driver<'_> {
     async fn drive_to_outcome(&mut self, mut event: WorkflowEvent) -> Result<Outcome, SuperviseError> {
         loop {
             failpoints::hit(Failpoint::EventTaken);
+            self.show_task_warnings();
             let now = self.live.clock.now();
             let is_memory_short = matches!(event, WorkflowEvent::MemoryMeasured { is_enough: false });
             let step = self.workflow.step(&self.plan.policy, now, event);
@@ -156,10 +157,20 @@ impl Driver<'_> {
         }
     }
 
-    /// Shows a warning, unless it was shown before.
+    /// Shows a warning once in an iteration, and stores it for the status.
     fn warn(&mut self, warning: &str) {
-        if self.live.shown_warnings.insert(warning.to_owned()) {
+        let iteration = self.workflow.state().iteration;
+        if self.live.shown_warnings.insert((iteration, warning.to_owned())) {
             self.observer.on_warning(warning);
+            // It was shown.
+            let _ = self.dir.add_warning(iteration, warning);
+        }
+    }
+
+    /// Shows the warnings of own tasks, before the workflow acts on their results.
+    fn show_task_warnings(&mut self) {
+        while let Ok(warning) = self.live.warnings.1.try_recv() {
+            self.warn(&warning);
         }
     }
 
@@ -177,6 +188,8 @@ impl Driver<'_> {
         let problem = |_: RunKey, run: &RunId| self.results.problem(run).cloned();
         let (id, policy) = (self.dir.id(), &self.plan.policy);
         let status = WorkflowStatus::new(id, &self.workflow, policy, problem, process::id(), at);
+        let warnings = self.dir.warnings(self.workflow.state().iteration).unwrap_or_default();
+        let status = WorkflowStatus { warnings, ..status };
         // The status can be derived again.
         let _ = self.dir.write_status(&status);
     }
@@ -541,7 +554,6 @@ impl Driver<'_> {
                     return Ok(WorkflowEvent::RunWaits { key, waits: wait.is_some() });
                 }
                 Some(source) = self.cancels.recv() => return Ok(stop_event(source)),
-                Some(warning) = self.live.warnings.1.recv() => self.warn(&warning),
                 () = tokio::time::sleep(remaining.map_or(POLL_INTERVAL, |left| left.min(POLL_INTERVAL))) => {
                     self.with_archon_files(ArchonFiles::update_logs);
                 }

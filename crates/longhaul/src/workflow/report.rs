@@ -54,7 +54,7 @@ impl WorkflowReport {
     }
 }
 
-/// Returns the state of a workflow as of `at`, with the problems of its runs. It names this process as supervisor.
+/// Returns the state of a workflow as of `at`, with the problems of its runs and its warnings. It names this process as supervisor.
 pub fn workflow_status(
     dir: &WorkflowDir,
     plan: &WorkflowPlan,
@@ -67,7 +67,9 @@ pub fn workflow_status(
         // A new run of the same item replaces the result.
         result.problem.filter(|_| result.run == *run)
     };
-    WorkflowStatus::new(dir.id(), workflow, &plan.policy, problem, process::id(), at)
+    let warnings = dir.warnings(workflow.state().iteration).unwrap_or_default();
+    let status = WorkflowStatus::new(dir.id(), workflow, &plan.policy, problem, process::id(), at);
+    WorkflowStatus { warnings, ..status }
 }
 
 /// Returns why a run is not done, for people. `None` if its outcome says everything.

@@ -4,6 +4,7 @@ use crate::args::{GlobalArgs, OutputFormat};
 use crate::commands::runs::table::{outcome_style, status_style};
 use crate::output;
 use crate::output::color::{Colors, Style};
+use crate::output::phrases::one_line;
 use crate::workflow_next_commands::next_commands;
 use longhaul::workflow::WorkflowReport;
 use longhaul_core::{Dollars, Outcome, OutcomeKind, Span};
@@ -123,7 +124,7 @@ pub enum RunLines {
     Omitted,
 }
 
-/// Returns a line for each phase. With runs, also one for each run if the phase has items or the run is not done.
+/// Returns a line for each phase and each warning. With runs, also one for each run if the phase has items or the run is not done.
 pub fn phase_lines(status: &WorkflowStatus, runs: RunLines, colors: Colors) -> String {
     let mut text = String::new();
     for phase in &status.phases {
@@ -146,6 +147,9 @@ pub fn phase_lines(status: &WorkflowStatus, runs: RunLines, colors: Colors) -> S
             let word = colors.styled(&item.status, status_style(&item.status));
             text += &format!("    {run}  {word}{problem}{name}\n");
         }
+    }
+    for warning in &status.warnings {
+        text += &format!("  warning: {}\n", one_line(warning));
     }
     text
 }

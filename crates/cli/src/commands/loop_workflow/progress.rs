@@ -162,7 +162,7 @@ impl WorkflowObserver for WorkflowProgress {
 
     fn on_warning(&mut self, text: &str) {
         if !self.quiet {
-            output::print_warning(text, None);
+            self.above(|| output::print_warning(text, None));
         }
     }
 

@@ -54,7 +54,7 @@ pub async fn drive(
     Ok(report)
 }
 
-/// Reports the start of the workflow to the parent process and ignores everything else.
+/// Reports the start of the workflow to the parent process and ignores everything else: the workflow's files hold it.
 struct DetachedProgress;
 
 impl WorkflowObserver for DetachedProgress {

@@ -184,6 +184,9 @@ fn text(
         };
         out += &format!("  {number}, {}{until}\n", clock.whole(iteration.started_at.0));
         iteration.phases.iter().for_each(|phase| phase_lines(&mut out, phase, clock, history, colors));
+        for warning in &iteration.warnings {
+            out += &format!("    warning: {}\n", one_line(warning));
+        }
     }
     out.push('\n');
     line(&mut out, "files", &output.dir);

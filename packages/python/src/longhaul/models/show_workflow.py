@@ -153,6 +153,10 @@ class WorkflowIteration:
     """
     Why the condition could not be evaluated.
     """
+    warnings: list[str]
+    """
+    Warnings: parts that were left out, and files that could not be written.
+    """
 
 
 @dataclass(frozen=True, kw_only=True)

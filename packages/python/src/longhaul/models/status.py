@@ -342,6 +342,10 @@ class WorkflowStatus:
     """
     Id of the workflow.
     """
+    warnings: list[str] | None = None
+    """
+    Warnings of this iteration: parts that are left out, and files that could not be written.
+    """
 
 
 @dataclass(frozen=True, kw_only=True)
