@@ -142,7 +142,8 @@ impl WorkflowHistory {
         iterations.extend(open.close(&dir, &plan, &workflow, as_of));
         let mut status = workflow_status(&dir, &plan, &workflow, as_of);
         if let Some(last) = iterations.last_mut() {
-            let added = add_live_costs(home, &mut last.phases);
+            let items = last.phases.iter_mut().flat_map(|phase| &mut phase.report.items);
+            let added = add_live_costs(home, items);
             status.total_cost_usd = Dollars(status.total_cost_usd.0 + added);
             status.phases = last.phases.iter().map(|phase| phase.report.clone()).collect();
         }
@@ -268,10 +269,10 @@ impl OpenIteration {
     }
 }
 
-/// Adds the cost of live runs so far, and returns the sum of what was added.
-fn add_live_costs(home: &Home, phases: &mut [WorkflowPhase]) -> Usd {
+/// Adds the cost of live runs so far, which the journal of the workflow does not have. Returns their sum.
+pub fn add_live_costs<'a>(home: &Home, items: impl Iterator<Item = &'a mut ItemReport>) -> Usd {
     let mut added = Usd::ZERO;
-    for item in phases.iter_mut().flat_map(|phase| &mut phase.report.items) {
+    for item in items {
         let run = item.run.as_ref().filter(|_| item.status == "running");
         let dir = run.and_then(|run| home.run_with_id(run).ok().flatten());
         if let Some(status) = dir.and_then(|dir| dir.status().ok()) {

@@ -92,7 +92,7 @@ export interface Status {
    */
   waiting: number;
   /**
-   * The unfinished workflows, newest first; with an argument, that workflow. Without a supervisor, the status of a running one is `orphaned`.
+   * The unfinished workflows, newest first; with an argument, that workflow. Costs include live runs so far. Without a supervisor, the status of a running one is `orphaned`.
    */
   workflows: WorkflowStatus[];
 }

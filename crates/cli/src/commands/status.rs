@@ -9,10 +9,12 @@ use crate::failure::Failure;
 use crate::output::color::Colors;
 use crate::output::pager::page;
 use crate::output::time::future_time;
+use crate::workflow_history::add_live_costs;
 use crate::{open_home, open_ledger, output, prompt_arg};
 use longhaul_core::{OutcomeKind, WorkflowDeadlineKind};
 use longhaul_store::{Home, Journal, RunFilter, RunState, WorkflowDir, WorkflowStatus};
 use serde::Serialize;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// Output of the command.
@@ -29,8 +31,8 @@ pub struct StatusOutput {
     orphaned: usize,
     /// The unfinished runs, newest first.
     runs: Vec<ActiveRun>,
-    /// The unfinished workflows, newest first; with an argument, that workflow. Without a supervisor, the status of
-    /// a running one is `orphaned`.
+    /// The unfinished workflows, newest first; with an argument, that workflow. Costs include live runs so far. Without
+    /// a supervisor, the status of a running one is `orphaned`.
     workflows: Vec<WorkflowStatus>,
 }
 
@@ -74,7 +76,11 @@ pub fn status(global: &GlobalArgs, args: &StatusArgs) -> Result<u8, Failure> {
         }
         OutputFormat::Text => {
             let colors = Colors::stdout();
-            let trees: String = status.workflows.iter().map(|workflow| tree(workflow, colors)).collect();
+            let activities =
+                status.runs.iter().map(|run| (run.row.entry.id.to_string(), run.activity.clone()));
+            let runs = activities.collect();
+            let trees = status.workflows.iter().map(|workflow| tree(workflow, &runs, colors));
+            let trees: String = trees.collect();
             let in_tree = |run: &&ActiveRun| {
                 let position = run.row.entry.workflow.as_ref();
                 position.is_some_and(|position| {
@@ -109,7 +115,7 @@ pub fn read(args: &StatusArgs) -> Result<StatusOutput, Failure> {
     let workflows: Vec<WorkflowStatus> = dirs
         .iter()
         .filter(|dir| dir.plan().is_ok_and(|plan| is_in_project(plan.project_dir.as_path())))
-        .filter_map(workflow_status)
+        .filter_map(|dir| workflow_status(&home, dir))
         .filter(|status| args.workflow.is_some() || status.returncode.is_none())
         .collect();
     let is_shown = |row: &Row| {
@@ -130,9 +136,11 @@ pub fn read(args: &StatusArgs) -> Result<StatusOutput, Failure> {
     })
 }
 
-/// Returns the state of a workflow. `None` if it cannot be read.
-fn workflow_status(dir: &WorkflowDir) -> Option<WorkflowStatus> {
+/// Returns the state of a workflow, with the cost of its live runs so far. `None` if it cannot be read.
+fn workflow_status(home: &Home, dir: &WorkflowDir) -> Option<WorkflowStatus> {
     let mut status = dir.status().ok()?;
+    let added = add_live_costs(home, status.phases.iter_mut().flat_map(|phase| &mut phase.items));
+    status.total_cost_usd.0 += added;
     let is_supervised = Journal::is_locked(&dir.journal_path()).unwrap_or(false);
     if status.returncode.is_none() && !is_supervised && status.status != OutcomeKind::Suspended.as_str() {
         RowState::Orphaned.as_str().clone_into(&mut status.status);
@@ -141,8 +149,9 @@ fn workflow_status(dir: &WorkflowDir) -> Option<WorkflowStatus> {
 }
 
 /// Renders a workflow with its phases and runs.
-fn tree(status: &WorkflowStatus, colors: Colors) -> String {
-    format!("{}\n{}", headline(status), loop_workflow::phase_lines(status, RunLines::Shown, colors))
+fn tree(status: &WorkflowStatus, activities: &BTreeMap<String, String>, colors: Colors) -> String {
+    let lines = loop_workflow::phase_lines(status, RunLines::Shown(activities), colors);
+    format!("{}\n{lines}", headline(status))
 }
 
 /// `workflow kxhfgg: running, iteration 2 of 10, $3.45`.

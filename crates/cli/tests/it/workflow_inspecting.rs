@@ -121,6 +121,38 @@ fn has_started(stage: &Stage) -> bool {
 }
 
 #[test]
+fn status_shows_the_live_runs_of_a_workflow_with_their_cost() {
+    let (stage, server) = (Stage::new(), Server::start(SLOW_SCRIPT));
+    let running = run_loop(&stage, &server, SLOW, &[]).start();
+    wait_until("both runs work", || has_started(&stage));
+    let id = only_workflow(&stage).id().to_string();
+    let cost = |value: &Value| value["total_cost_usd"].as_f64().expect("an amount");
+    let status = || json(&stage.longhaul(["status", "--json"]).output());
+    wait_until("the live runs cost something", || {
+        status()["runs"].as_array().expect("runs").iter().all(|run| cost(run) > 0.0)
+    });
+    let status = status();
+    let workflow = &status["workflows"][0];
+    let items = workflow["phases"]
+        .as_array()
+        .expect("phases")
+        .iter()
+        .flat_map(|phase| phase["items"].as_array().expect("items"));
+    let costs: Vec<f64> = items.map(cost).collect();
+    assert!(costs.iter().all(|cost| *cost > 0.0), "{status}");
+    assert!((cost(workflow) - costs.iter().sum::<f64>()).abs() < 1e-9, "{status}");
+    let shown = json(&stage.longhaul(["show", &id, "--json"]).output());
+    assert_eq!(cost(&shown), cost(workflow), "{shown}");
+    let text = stage.longhaul(["status", "--output-format", "text"]).output().stdout;
+    let row =
+        text.lines().find(|line| line.starts_with(&format!("    {id}-1-slow-1  running: Bash: test -e go")));
+    let row = row.unwrap_or_else(|| panic!("no row of the live run: {text}"));
+    assert!(row.contains(", $0.") && row.ends_with("  one"), "{text}");
+    fs::write(stage.work().join("go"), "").expect("the file is written");
+    envelope(&running.output(), 0);
+}
+
+#[test]
 fn gc_removes_a_workflow_only_as_a_whole() {
     let (stage, server) = (Stage::new(), Server::start(SLOW_SCRIPT));
     let gc = |args: &[&str]| {

@@ -10,6 +10,7 @@ use longhaul::workflow::WorkflowReport;
 use longhaul_core::{Dollars, Outcome, OutcomeKind, Span};
 use longhaul_store::{ItemReport, PhaseReport, WorkflowStatus};
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// The JSON output of `longhaul loop`. Keys are only ever added.
 #[derive(Debug, Serialize)]
@@ -113,19 +114,20 @@ fn text(report: &WorkflowReport) -> String {
         status.iterations_max,
         dollars(status.total_cost_usd)
     );
-    text += &phase_lines(status, RunLines::Shown, colors);
+    text += &phase_lines(status, RunLines::Shown(&BTreeMap::new()), colors);
     text
 }
 
 /// Whether a phase has lines for its runs.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum RunLines {
-    Shown,
+#[derive(Clone, Copy)]
+pub enum RunLines<'a> {
+    /// With the activities of live runs, by their ids.
+    Shown(&'a BTreeMap<String, String>),
     Omitted,
 }
 
 /// Returns a line for each phase and each warning. With runs, also one for each run if the phase has items or the run is not done.
-pub fn phase_lines(status: &WorkflowStatus, runs: RunLines, colors: Colors) -> String {
+pub fn phase_lines(status: &WorkflowStatus, runs: RunLines<'_>, colors: Colors) -> String {
     let mut text = String::new();
     for phase in &status.phases {
         let count = phase.items.iter().filter(|item| item.run.is_some()).count();
@@ -138,14 +140,18 @@ pub fn phase_lines(status: &WorkflowStatus, runs: RunLines, colors: Colors) -> S
         for note in problem.chain(deferred) {
             text += &format!("    {note}\n");
         }
-        let is_shown =
-            |item: &&ItemReport| runs == RunLines::Shown && (phase.items.len() > 1 || item.status != "done");
+        let RunLines::Shown(activities) = runs else { continue };
+        let is_shown = |item: &&ItemReport| phase.items.len() > 1 || item.status != "done";
         for item in phase.items.iter().filter(is_shown) {
             let Some(run) = &item.run else { continue };
             let name = item.item.as_ref().map_or_else(String::new, |name| format!("  {name}"));
             let problem = item.problem.as_ref().map_or_else(String::new, |problem| format!(": {problem}"));
             let word = colors.styled(&item.status, status_style(&item.status));
-            text += &format!("    {run}  {word}{problem}{name}\n");
+            let activity = activities.get(run.as_str()).filter(|_| item.status == "running");
+            let activity = activity.map_or_else(String::new, |activity| {
+                format!(": {}, {}", one_line(activity), dollars(item.total_cost_usd))
+            });
+            text += &format!("    {run}  {word}{activity}{problem}{name}\n");
         }
     }
     for warning in &status.warnings {

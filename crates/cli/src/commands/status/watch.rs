@@ -113,7 +113,7 @@ fn dirs_to_follow(home: &Home, board: &Board) -> Result<Vec<RunDir>, Failure> {
 /// Reads the unfinished workflows again, and reports those that finished.
 fn update_workflows(home: &Home, board: &Board, region: Option<&Region>) -> Result<(), Failure> {
     let dirs = home.workflows_newest_first()?;
-    let statuses: Vec<WorkflowStatus> = dirs.iter().filter_map(workflow_status).collect();
+    let statuses: Vec<WorkflowStatus> = dirs.iter().filter_map(|dir| workflow_status(home, dir)).collect();
     let mut watched = board.lock().expect("no drawing panics");
     let was_shown = |status: &WorkflowStatus| {
         watched.workflows.iter().any(|shown| shown.workflow_id == status.workflow_id)

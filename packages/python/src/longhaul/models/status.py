@@ -372,5 +372,5 @@ class Status:
     """
     workflows: list[WorkflowStatus]
     """
-    The unfinished workflows, newest first; with an argument, that workflow. Without a supervisor, the status of a running one is `orphaned`.
+    The unfinished workflows, newest first; with an argument, that workflow. Costs include live runs so far. Without a supervisor, the status of a running one is `orphaned`.
     """
