@@ -12,6 +12,7 @@ mod repeat;
 use crate::error::SourceText;
 use crate::parameters::Parameters;
 use crate::{Condition, ItemSource, PromptTemplate, ResultSchema, WorkflowFileError, archon};
+pub use graph::skip_note;
 use longhaul_core::{Reactions, Span, Usd, WorkflowLimits};
 use std::collections::BTreeMap;
 use std::fmt::Display;

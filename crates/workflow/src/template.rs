@@ -114,6 +114,11 @@ impl PromptTemplate {
         Ok(prompt)
     }
 
+    /// Returns the template as text.
+    pub fn text(&self) -> &str {
+        &self.template
+    }
+
     /// Returns whether the prompt uses `hints`.
     pub fn uses_hints(&self) -> bool {
         self.uses_hints

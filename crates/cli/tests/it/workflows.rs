@@ -566,7 +566,56 @@ fn validates_and_prints_prompts_without_an_agent_call() {
     assert!(dry["phases"][1]["reason"].is_string(), "the plan has no result yet: {dry}");
     let text = run_loop(&stage, &server, TWO_PHASES, &["--dry-run", "--output-format", "text"]).output();
     assert!(text.stdout.contains("| Make a plan."), "{text:?}");
+    // A prompt that needs a result appears as its template.
+    assert!(text.stdout.contains("| Prove {{ item }}. The plan: {{ results.plan }}\n"), "{text:?}");
     assert_eq!(server.api.request_log().model_requests(), 0);
+}
+
+#[test]
+fn dry_run_prints_the_prompt_of_each_item_under_the_flags() {
+    let file = r#"
+[repeat]
+iterations = 4
+[[phase]]
+name = "plan"
+prompt = "Make plan {{ iteration }}."
+[[phase]]
+name = "prove"
+needs = ["plan"]
+fan_out = { glob = "*/*.lean" }
+max_objectives = 2
+prompt = "Prove {{ item }} as {{ item_slug }}."
+"#;
+    let (stage, server) = (Stage::new(), Server::start(COUNTING_SCRIPT));
+    fs::create_dir_all(stage.work().join("a")).expect("the stage is writable");
+    for name in ["a/1.lean", "a/2.lean", "a/3.lean"] {
+        fs::write(stage.work().join(name), "").expect("the stage is writable");
+    }
+    let dry = |flags: &[&str]| run_loop(&stage, &server, file, &[&["--dry-run"], flags].concat());
+    let text = |flags: &[&str]| dry(&[&["--output-format", "text"], flags].concat()).output().stdout;
+    let all = text(&["--max-iterations", "3", "--max-parallel", "2"]);
+    for line in [
+        "up to 3 iterations, at most 2 runs at a time",
+        "  Item 1 of 2: a/1.lean\n  | Prove a/1.lean as a_1.",
+        "  Item 2 of 2: a/2.lean\n  | Prove a/2.lean as a_2.",
+        "  1 more items are deferred",
+        "  | Make plan 1.",
+    ] {
+        assert!(all.contains(line), "no `{line}` in {all}");
+    }
+    let only = text(&["--only", "prove"]);
+    assert!(only.contains("├─ plan (skipped)") && only.contains("\nPhase plan (skipped):\n"), "{only}");
+    assert!(!only.contains("Make plan"), "{only}");
+    let from = text(&["--from", "prove"]);
+    assert!(from.contains("\nPhase plan (skipped in iteration 1):\n  | Make plan 2."), "{from}");
+    let json: Value = serde_json::from_str(&dry(&["--skip", "plan"]).output().stdout).expect("an object");
+    assert_eq!(
+        (&json["phases"][0]["skipped"], &json["phases"][0]["prompt"]),
+        (&"skipped".into(), &Value::Null)
+    );
+    let prompts = &json["phases"][1]["prompts"];
+    assert_eq!(prompts[1]["prompt"], "Prove a/2.lean as a_2.", "{json}");
+    assert_eq!((prompts.as_array().map(Vec::len), &json["phases"][1]["deferred"]), (Some(2), &1.into()));
 }
 
 #[test]

@@ -2,17 +2,34 @@
 
 use super::{Isolation, PhaseFile, WorkflowFile};
 use crate::{Condition, ItemSource};
-use longhaul_core::{Reaction, flag_span};
+use longhaul_core::{Reaction, WorkflowPolicy, flag_span};
 
 impl WorkflowFile {
     /// Draws the graph of phases: each below those that it needs.
     pub fn graph(&self) -> String {
+        self.draw(|_| None)
+    }
+
+    /// Draws the graph as this policy runs it, which may have options of the command line.
+    pub fn graph_with(&self, policy: &WorkflowPolicy) -> String {
+        let mut file = self.clone();
+        (file.iterations_max, file.parallel_max) = (policy.iterations_max, policy.parallel_max);
+        file.limits = policy.limits;
+        for (phase, own) in file.phases.iter_mut().zip(&policy.phases) {
+            phase.parallel_max = phase.parallel_max.map(|_| own.parallel_max);
+        }
+        file.draw(|phase| skip_note(policy, phase))
+    }
+
+    fn draw(&self, skip_note: impl Fn(usize) -> Option<&'static str>) -> String {
         let layers = self.layers();
         let mut text = format!("{}\n", self.repetition());
         for layer in 0..=layers.iter().copied().max().unwrap_or_default() {
             text.push_str(if layer == 0 { "│\n" } else { "▼\n" });
-            for (phase, _) in self.phases.iter().zip(&layers).filter(|(_, at)| **at == layer) {
-                text.push_str(&format!("├─ {}{}\n", phase.name, self.needs(phase)));
+            for (index, phase) in self.phases.iter().enumerate().filter(|(index, _)| layers[*index] == layer)
+            {
+                let skipped = skip_note(index).map_or_else(String::new, |note| format!(" ({note})"));
+                text.push_str(&format!("├─ {}{}{skipped}\n", phase.name, self.needs(phase)));
                 for note in self.notes(phase) {
                     text.push_str(&format!("│    {note}\n"));
                 }
@@ -106,6 +123,15 @@ impl WorkflowFile {
         notes.extend(phase.schema.is_some().then(|| "result as JSON".to_owned()));
         notes.extend(reactions(phase));
         notes
+    }
+}
+
+/// Returns whether a policy leaves out this phase, for people. `None` if it takes place.
+pub fn skip_note(policy: &WorkflowPolicy, phase: usize) -> Option<&'static str> {
+    match (policy.is_skipped(1, phase), policy.is_skipped(2, phase) || policy.iterations_max == 1) {
+        (false, _) => None,
+        (true, true) => Some("skipped"),
+        (true, false) => Some("skipped in iteration 1"),
     }
 }
 
