@@ -812,7 +812,7 @@ export interface ProcessId {
    */
   pid: number;
   /**
-   * Start time in the kernel's clock ticks since boot (field 22 of `/proc/PID/stat`).
+   * Start time in the kernel's clock ticks since boot (field 22 of `/proc/PID/stat`). On macOS, the number that the kernel gives to this process only (`p_uniqueid`).
    */
   start_ticks: number;
 }

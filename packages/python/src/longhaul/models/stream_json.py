@@ -37,7 +37,7 @@ class ProcessId:
     """
     start_ticks: int
     """
-    Start time in the kernel's clock ticks since boot (field 22 of `/proc/PID/stat`).
+    Start time in the kernel's clock ticks since boot (field 22 of `/proc/PID/stat`). On macOS, the number that the kernel gives to this process only (`p_uniqueid`).
     """
 
 
