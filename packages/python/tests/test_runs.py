@@ -252,6 +252,29 @@ def test_an_unknown_run_is_an_error_with_a_hint(stage: Stage) -> None:
         assert error.value.hint
 
 
+def test_a_selector_is_never_a_flag(stage: Stage) -> None:
+    for call in (
+        longhaul.show,
+        longhaul.why,
+        longhaul.resume,
+        longhaul.cancel,
+        longhaul.recover,
+        longhaul.status,
+        longhaul.loop,
+        longhaul.plan_phase,
+        longhaul.execute_phase,
+        longhaul.add_project,
+    ):
+        for flag in ("--install", "--help"):
+            with pytest.raises(longhaul.LonghaulError, match=f"no .*{flag}|{flag}: No such file") as error:
+                asyncio.run(call(flag))
+            assert error.value.hint
+    removed = asyncio.run(longhaul.remove_project("--help"))
+    assert "no project `--help`" in removed.errors[0]
+    # No service was installed.
+    assert not [path for path in (stage.folder / "user").rglob("*") if path.is_file()]
+
+
 def test_a_workflow_has_a_result_of_its_own(stage: Stage) -> None:
     stage.answer_at_once()
     workflow = stage.folder / "workflow.toml"

@@ -118,19 +118,17 @@ async def resume(
         **options: the flags of `longhaul resume`, such as `add_budget=2`.
 
     """
-    arguments = ["resume", _arguments.text("run", run)]
+    targets = [_arguments.text("run", run)]
     stdin = None
     if prompt is not None:
-        arguments.append("-")
+        targets.append("-")
         stdin = _arguments.text("prompt", prompt)
-    arguments += _arguments.flags("resume", options)
-    return _result(await _results(arguments, stdin, progress=progress))
+    return _result(await _results(_arguments.line("resume", options, *targets), stdin, progress=progress))
 
 
 async def recover(run: str | None = None, **options: Unpack[RecoverOptions]) -> list[Result]:
     """Takes over a run whose supervisor died, or all such runs, and returns their results."""
-    arguments = ["recover", *_optional(run), *_arguments.flags("recover", options)]
-    finished = await call([_JSON, *arguments])
+    finished = await call([_JSON, *_arguments.line("recover", options, *_optional(run))])
     return [_result(value) for value in finished.values()]
 
 
@@ -143,8 +141,7 @@ async def cancel(run: str, **options: Unpack[CancelOptions]) -> Result:
         LonghaulError: the run has already finished.
 
     """
-    value = await _value(["cancel", _arguments.text("run", run), *_arguments.flags("cancel", options)])
-    return _result(value)
+    return _result(await _value(_arguments.line("cancel", options, _arguments.text("run", run))))
 
 
 async def loop(file: Path, project: Path | None = None, **options: Unpack[LoopOptions]) -> Result:
@@ -156,30 +153,30 @@ async def loop(file: Path, project: Path | None = None, **options: Unpack[LoopOp
         **options: the flags of `longhaul loop`; `set={"goal": "…"}` sets parameters.
 
     """
-    arguments = ["loop", _arguments.path("file", file)]
-    arguments += [] if project is None else [_arguments.path("project", project)]
-    return _result(await _results([*arguments, *_arguments.flags("loop", options)]))
+    targets = [_arguments.path("file", file)]
+    targets += [] if project is None else [_arguments.path("project", project)]
+    return _result(await _results(_arguments.line("loop", options, *targets)))
 
 
 async def status(workflow: str | None = None, **options: Unpack[StatusOptions]) -> Status:
     """Returns the unfinished runs: running, waiting, suspended and orphaned ones."""
     from .models.status import Status  # noqa: PLC0415 - only for this call
 
-    return await _one(["status", *_optional(workflow), *_arguments.flags("status", options)], Status)
+    return await _one(_arguments.line("status", options, *_optional(workflow)), Status)
 
 
 async def runs(**options: Unpack[RunsOptions]) -> Runs:
     """Returns the list of runs, newest first."""
     from .models.runs import Runs  # noqa: PLC0415 - only for this call
 
-    return await _one(["runs", *_arguments.flags("runs", options)], Runs)
+    return await _one(_arguments.line("runs", options), Runs)
 
 
 async def cost(**options: Unpack[CostOptions]) -> Cost:
     """Returns usage and cost, in total and by group."""
     from .models.cost import Cost  # noqa: PLC0415 - only for this call
 
-    return await _one(["cost", *_arguments.flags("cost", options)], Cost)
+    return await _one(_arguments.line("cost", options), Cost)
 
 
 async def show(run: str = "@", **options: Unpack[ShowOptions]) -> Show | ShowWorkflow:
@@ -187,7 +184,7 @@ async def show(run: str = "@", **options: Unpack[ShowOptions]) -> Show | ShowWor
     from .models.show import Show  # noqa: PLC0415 - only for this call
     from .models.show_workflow import ShowWorkflow  # noqa: PLC0415 - as above
 
-    value = await _value(["show", _arguments.text("run", run), *_arguments.flags("show", options)])
+    value = await _value(_arguments.line("show", options, _arguments.text("run", run)))
     return decode(ShowWorkflow, value) if "workflow" in value else decode(Show, value)
 
 
@@ -196,7 +193,7 @@ async def why(run: str = "@", **options: Unpack[WhyOptions]) -> Why | WhyWorkflo
     from .models.why import Why  # noqa: PLC0415 - only for this call
     from .models.why_workflow import WhyWorkflow  # noqa: PLC0415 - as above
 
-    value = await _value(["why", _arguments.text("run", run), *_arguments.flags("why", options)])
+    value = await _value(_arguments.line("why", options, _arguments.text("run", run)))
     return decode(WhyWorkflow, value) if "workflow" in value else decode(Why, value)
 
 

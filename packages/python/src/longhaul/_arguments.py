@@ -11,6 +11,16 @@ from ._flags import FLAGS
 _MILLISECOND = timedelta(milliseconds=1)
 
 
+def line(command: str, options: Mapping[str, object], *targets: str) -> list[str]:
+    """Returns the command line of a command. A target never counts as a flag, whatever its text.
+
+    Raises:
+        TypeError: as `flags`.
+
+    """
+    return [*command.split(), *flags(command, options), *(["--", *targets] if targets else [])]
+
+
 def flags(command: str, options: Mapping[str, object]) -> list[str]:
     """Returns the command line of these options; `None` stands for an option that is not given.
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from . import _arguments
 from ._api import _results, _run_result
 from ._decode import decode
+from ._errors import LonghaulError
 from .events import Event, EventBus, EventType, deliver
 
 if TYPE_CHECKING:
@@ -97,8 +98,7 @@ async def get_status(
     """Returns the state of a project. Calls no model."""
     from .models.gsd_status import GsdStatus  # noqa: PLC0415 - only for this call
 
-    arguments = ["gsd", "status", *_arguments.flags("gsd status", options)]
-    return await _local("get_status", arguments, GsdStatus, event_bus)
+    return await _local("get_status", _arguments.line("gsd status", options), GsdStatus, event_bus)
 
 
 async def add_project(
@@ -110,8 +110,7 @@ async def add_project(
     """Adds a project to the list of known projects."""
     from .models.gsd_projects_add import GsdProjectsAdd  # noqa: PLC0415 - only for this call
 
-    words = ["gsd", "projects", "add", _arguments.path("path", path)]
-    words += _arguments.flags("gsd projects add", options)
+    words = _arguments.line("gsd projects add", options, _arguments.path("path", path))
     return await _local("add_project", words, GsdProjectsAdd, event_bus)
 
 
@@ -121,7 +120,7 @@ async def list_projects(
     """Returns the list of known projects. `refresh=True` reads the state of each project again."""
     from .models.gsd_projects_list import GsdProjectsList  # noqa: PLC0415 - only for this call
 
-    words = ["gsd", "projects", "list", *_arguments.flags("gsd projects list", options)]
+    words = _arguments.line("gsd projects list", options)
     return await _local("list_projects", words, GsdProjectsList, event_bus)
 
 
@@ -131,8 +130,7 @@ async def remove_project(
     """Removes a project from the list. Its files stay."""
     from .models.gsd_projects_remove import GsdProjectsRemove  # noqa: PLC0415 - only for this call
 
-    words = ["gsd", "projects", "remove", _arguments.text("name", name)]
-    words += _arguments.flags("gsd projects remove", options)
+    words = _arguments.line("gsd projects remove", options, _arguments.text("name", name))
     return await _local("remove_project", words, GsdProjectsRemove, event_bus)
 
 
@@ -150,6 +148,8 @@ def _named(
 def _phase(phase: float | str) -> str:
     if isinstance(phase, bool) or not isinstance(phase, (int, float, str)):
         raise TypeError(f"phase must be a number or a text such as '2.1', not {phase!r}")
+    if str(phase).startswith("-"):
+        raise LonghaulError(f"no phase has the number {phase}", "give a number such as 3 or '2.1'")
     return str(phase)
 
 
