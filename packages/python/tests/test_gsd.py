@@ -6,6 +6,7 @@ import asyncio
 import json
 import logging
 from pathlib import Path
+from typing import Any
 
 import pytest
 from conftest import Stage
@@ -155,16 +156,96 @@ def test_a_phase_that_does_not_exist_is_a_failed_result(project: Path, stage: St
     assert "no phase 7.1" in result.errors[0]
 
 
-def test_the_session_of_a_call_beats_that_of_the_client(project: Path) -> None:
-    policy = RetryPolicy()
-    client = longhaul.Client(project_dir=project, resume_session_id="mine", retry_policy=policy)
-    assert client._run_options({}) == {"cwd": project, "resume": "mine", **policy.options()}
-    assert client._run_options({"resume": "other", "max_retries": 9})["resume"] == "other"
-    assert client._run_options({"max_retries": 9})["max_retries"] == 9
-    assert "resume" not in client._run_options({"resume_or_new": "other"})
-    assert client._gsd_arguments({"resume_session_id": "other"})["resume_session_id"] == "other"
-    assert client._gsd_arguments({})["resume_session_id"] == "mine"
-    assert "resume_session_id" not in client._gsd_arguments({"resume_or_new": "other"})
+def retries(project: Path, stage: Stage, **options: Any) -> object:
+    """Executes a phase with a client that allows three retries, and returns the retries of the run."""
+    client = longhaul.Client(project_dir=project, retry_policy=RetryPolicy(max_retries=3))
+    api = stage.play()
+    result = asyncio.run(client.execute_phase(1, agent_path=stage.agent, **options))
+    api.close()
+    assert result.success, result.errors
+    return json.loads((Path(str(result.run.dir)) / "plan.json").read_text())["policy"]["retries_max"]
+
+
+def test_an_option_of_a_call_beats_the_policy_of_the_client(project: Path, stage: Stage) -> None:
+    assert retries(project, stage) == 3
+    assert retries(project, stage, max_retries=9) == 9
+    assert retries(project, stage, max_retries=None) == 3
+    assert retries(project, stage, retry_policy=RetryPolicy(max_retries=5)) == 5
+
+
+def recorded(stage: Stage) -> Path:
+    """Puts a binary in place that records its arguments and fails. Returns the file that it writes."""
+    binary = stage.folder / "recorder"
+    binary.write_text(f'#!/bin/sh\nprintf "%s\\n" "$@" > "{stage.folder}/arguments"\nexit 2\n')
+    binary.chmod(0o755)
+    stage.monkeypatch.setenv("LONGHAUL_BIN", str(binary))
+    return stage.folder / "arguments"
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({}, "--resume=mine"),
+        ({"resume": "other"}, "--resume=other"),
+        ({"resume_session_id": "other"}, "--resume=other"),
+        ({"resume_or_new": "other"}, "--resume-or-new=other"),
+        ({"session_id": "other"}, "--session-id=other"),
+    ],
+)
+def test_the_session_of_a_call_beats_that_of_the_client(
+    stage: Stage, options: dict[str, Any], expected: str
+) -> None:
+    arguments = recorded(stage)
+    client = longhaul.Client(project_dir=stage.work, resume_session_id="mine")
+    takes: dict[str, list[Any]] = {
+        "resume_session_id": [client.create_project],
+        "session_id": [client.run, client.start],
+    }
+    both: list[Any] = [client.run, client.start, client.create_project]
+    for function in takes.get(next(iter(options), ""), both):
+        with pytest.raises(longhaul.LonghaulError):
+            asyncio.run(function("p", **options))
+        lines = arguments.read_text().splitlines()
+        assert [line for line in lines if line.startswith(("--resume", "--session"))] == [expected]
+
+
+def test_two_names_of_one_flag_are_an_error(stage: Stage) -> None:
+    with pytest.raises(TypeError, match="answer_overrides and answer have the same meaning"):
+        asyncio.run(longhaul.plan_phase(1, answer_overrides={"a": 1}, answer=["b=2"]))
+
+
+def test_a_client_has_each_function_with_its_defaults(project: Path, stage: Stage) -> None:
+    functions = {name for name in longhaul.__all__ if name[0].islower()} - {"sync"}
+    assert functions <= set(dir(longhaul.Client))
+    recorder = Recorder()
+    elsewhere = longhaul.Client(project_dir=stage.folder, event_bus=recorder.bus)
+    client = longhaul.Client(project_dir=project, event_bus=recorder.bus)
+
+    async def check() -> None:
+        assert not (await elsewhere.get_status()).success
+        assert (await elsewhere.get_status(project_dir=project)).success
+        assert (await client.get_status()).success
+        assert (await client.add_project(project, name="words")).success
+        assert [entry.name for entry in (await client.list_projects()).result or []] == ["words"]
+        assert (await client.remove_project("words")).success
+        for call in (client.resume, client.recover, client.cancel, client.show, client.why):
+            with pytest.raises(longhaul.LonghaulError, match="no run `nope`"):
+                await call("nope")
+
+    asyncio.run(check())
+    assert recorder.types == ["error", *["progress_update"] * 5]
+
+
+def test_a_workflow_of_a_client_works_in_its_directory(stage: Stage) -> None:
+    stage.answer_at_once()
+    workflow = stage.folder / "workflow.toml"
+    workflow.write_text('[[phase]]\nname = "work"\nprompt = "Do it."\n')
+    client = longhaul.Client(project_dir=stage.work, retry_policy=RetryPolicy(max_retries=1))
+    mode = "bypassPermissions"
+    result = asyncio.run(client.loop(workflow, agent_path=stage.agent, permission_mode=mode))
+    assert result.success, result.errors
+    shown = asyncio.run(client.show())
+    assert shown.cwd == str(stage.work)
 
 
 def test_a_resumed_session_reaches_the_binary(stage: Stage) -> None:

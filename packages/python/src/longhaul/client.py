@@ -2,32 +2,78 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from functools import wraps
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar, cast
 
 from . import _api, gsd
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
+    from collections.abc import Collection, Mapping
 
     from typing_extensions import Unpack
 
-    from ._api import Event
-    from ._options import ExecutePhaseOptions, NewProjectOptions, Path, PlanPhaseOptions, RunOptions
-    from ._results import RunResult
+    from ._api import Result
+    from ._options import LoopOptions, Path
     from .events import EventBus
-    from .models.gsd_status import GsdStatus
     from .policy import RetryPolicy
+
+P = ParamSpec("P")
+R = TypeVar("R")
+#: Returns the defaults of a client for a call with these options.
+_Defaults = Callable[["Client", "Collection[str]"], "Mapping[str, object]"]
+
+
+def _method(function: Callable[P, R], defaults: _Defaults) -> Callable[Concatenate[Client, P], R]:
+    """Returns a function as a method of a client, which adds its defaults for what is not given."""
+
+    @wraps(function)
+    def call(client: Client, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        given = {name: value for name, value in kwargs.items() if value is not None}
+        return cast("Callable[..., R]", function)(*args, **{**defaults(client, given.keys()), **given})
+
+    return call
+
+
+def _run(client: Client, given: Collection[str]) -> Mapping[str, object]:
+    return {
+        "cwd": client.project_dir,
+        "resume": client._session(given),
+        **_policy(client),
+    }
+
+
+def _policy(client: Client) -> Mapping[str, object]:
+    return client.retry_policy.options() if client.retry_policy else {}
+
+
+def _drive(client: Client, given: Collection[str]) -> Mapping[str, object]:
+    return {
+        "resume_session_id": client._session(given),
+        "retry_policy": client.retry_policy,
+        **_project(client, given),
+    }
+
+
+def _project(client: Client, given: Collection[str]) -> Mapping[str, object]:
+    return {"project_dir": client.project_dir, **_bus(client, given)}
+
+
+def _bus(client: Client, _: Collection[str]) -> Mapping[str, object]:
+    return {"event_bus": client.event_bus}
 
 
 @dataclass(frozen=True)
 class Client:
-    """Defaults for calls. An argument of a call replaces the default of the same meaning.
+    """The functions of the package with defaults. An argument of a call replaces the default of its meaning.
+
+    A call for an existing run has no defaults: the run keeps its directory, its session and its policy.
 
     Attributes:
-        project_dir: working directory of runs, and directory of GSD projects.
-        resume_session_id: session that each call continues.
-        retry_policy: retry policy of each call.
+        project_dir: working directory of runs and workflows, and directory of GSD projects.
+        resume_session_id: session that each new run continues.
+        retry_policy: retry policy of each new run.
         event_bus: receives the lifecycle events of GSD commands.
 
     """
@@ -37,76 +83,32 @@ class Client:
     retry_policy: RetryPolicy | None = None
     event_bus: EventBus | None = None
 
-    async def run(self, prompt: str, *, progress: bool = False, **options: Unpack[RunOptions]) -> RunResult:
-        """Runs a task, as `longhaul.run`."""
-        return await _api.run(prompt, progress=progress, **self._run_options(options))
+    run = _method(_api.run, _run)
+    start = _method(_api.start, _run)
+    stream = _method(_api.stream, _run)
+    resume = staticmethod(_api.resume)
+    recover = staticmethod(_api.recover)
+    cancel = staticmethod(_api.cancel)
+    status = staticmethod(_api.status)
+    runs = staticmethod(_api.runs)
+    cost = staticmethod(_api.cost)
+    show = staticmethod(_api.show)
+    why = staticmethod(_api.why)
+    create_project = _method(gsd.create_project, _drive)
+    plan_phase = _method(gsd.plan_phase, _drive)
+    execute_phase = _method(gsd.execute_phase, _drive)
+    get_status = _method(gsd.get_status, _project)
+    add_project = _method(gsd.add_project, _bus)
+    list_projects = _method(gsd.list_projects, _bus)
+    remove_project = _method(gsd.remove_project, _bus)
 
-    def stream(self, prompt: str, **options: Unpack[RunOptions]) -> AsyncGenerator[Event, None]:
-        """Runs a task and yields its events, as `longhaul.stream`."""
-        return _api.stream(prompt, **self._run_options(options))
-
-    async def create_project(self, idea: str, **arguments: Unpack[_CreateProjectArguments]) -> RunResult:
-        """Creates a GSD project, as `longhaul.create_project`."""
-        return await gsd.create_project(idea, **self._gsd_arguments(arguments))
-
-    async def plan_phase(self, phase: float | str, **arguments: Unpack[_PlanPhaseArguments]) -> RunResult:
-        """Plans a phase, as `longhaul.plan_phase`."""
-        return await gsd.plan_phase(phase, **self._gsd_arguments(arguments))
-
-    async def execute_phase(
-        self, phase: float | str, **arguments: Unpack[_ExecutePhaseArguments]
-    ) -> RunResult:
-        """Executes a phase, as `longhaul.execute_phase`."""
-        return await gsd.execute_phase(phase, **self._gsd_arguments(arguments))
-
-    async def get_status(self) -> GsdStatus:
-        """Returns the state of the GSD project, as `longhaul.get_status`."""
-        return await gsd.get_status(project_dir=self.project_dir, event_bus=self.event_bus)
-
-    def _run_options(self, options: RunOptions) -> Any:
-        """Returns the options of a run, with the defaults for those that are not given."""
-        defaults: dict[str, object] = dict(self.retry_policy.options()) if self.retry_policy else {}
+    async def loop(self, file: Path, project: Path | None = None, **options: Unpack[LoopOptions]) -> Result:
+        """Runs a workflow until it finishes, as `longhaul.loop`."""
         given = {name: value for name, value in options.items() if value is not None}
-        if self.project_dir is not None:
-            defaults["cwd"] = self.project_dir
-        # Each of these decides which session the run has.
-        if self.resume_session_id is not None and not given.keys() & {
-            "resume",
-            "resume_or_new",
-            "session_id",
-        }:
-            defaults["resume"] = self.resume_session_id
-        return defaults | given
+        directory = self.project_dir if project is None else project
+        return await _api.loop(file, directory, **cast("LoopOptions", {**_policy(self), **given}))
 
-    def _gsd_arguments(self, arguments: Any) -> Any:
-        given = {name: value for name, value in arguments.items() if value is not None}
-        defaults: dict[str, object] = {
-            "project_dir": self.project_dir,
-            "retry_policy": self.retry_policy,
-            "event_bus": self.event_bus,
-        }
-        if not given.keys() & {"resume", "resume_or_new", "resume_session_id"}:
-            defaults["resume_session_id"] = self.resume_session_id
-        return defaults | given
-
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    class _CreateProjectArguments(NewProjectOptions, total=False):
-        answer_overrides: Mapping[str, object] | None
-        resume_session_id: str | None
-        event_bus: EventBus | None
-        retry_policy: RetryPolicy | None
-
-    class _PlanPhaseArguments(PlanPhaseOptions, total=False):
-        answer_overrides: Mapping[str, object] | None
-        resume_session_id: str | None
-        event_bus: EventBus | None
-        retry_policy: RetryPolicy | None
-
-    class _ExecutePhaseArguments(ExecutePhaseOptions, total=False):
-        answer_overrides: Mapping[str, object] | None
-        resume_session_id: str | None
-        event_bus: EventBus | None
-        retry_policy: RetryPolicy | None
+    def _session(self, given: Collection[str]) -> str | None:
+        """Returns the session to continue, unless the call decides which session the run has."""
+        decisive = {"resume", "resume_or_new", "resume_session_id", "session_id"}
+        return None if decisive & set(given) else self.resume_session_id

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, cast
 
 from . import _arguments
 from ._api import _results, _run_result
@@ -32,62 +32,54 @@ if TYPE_CHECKING:
     from .models.gsd_status import GsdStatus
     from .policy import RetryPolicy
 
+    class _Arguments(TypedDict, total=False):
+        answer_overrides: Mapping[str, object] | None
+        resume_session_id: str | None
+        retry_policy: RetryPolicy | None
+
+    class CreateProjectArguments(NewProjectOptions, _Arguments, total=False):
+        """Arguments of `create_project`."""
+
+    class PlanPhaseArguments(PlanPhaseOptions, _Arguments, total=False):
+        """Arguments of `plan_phase`."""
+
+    class ExecutePhaseArguments(ExecutePhaseOptions, _Arguments, total=False):
+        """Arguments of `execute_phase`."""
+
+
 T = TypeVar("T")
+#: Arguments of openclawpack that have another name as a flag.
+_FLAG_OF = {"answer_overrides": "answer", "resume_session_id": "resume"}
 
 
 async def create_project(
-    idea: str,
-    *,
-    answer_overrides: Mapping[str, object] | None = None,
-    resume_session_id: str | None = None,
-    event_bus: EventBus | None = None,
-    retry_policy: RetryPolicy | None = None,
-    **options: Unpack[NewProjectOptions],
+    idea: str, *, event_bus: EventBus | None = None, **options: Unpack[CreateProjectArguments]
 ) -> RunResult:
     """Creates a project from an idea: its requirements and its phases.
 
     Args:
         idea: the idea.
-        answer_overrides: answers to questions of the framework, by words of the question.
-        resume_session_id: the session to continue.
         event_bus: receives the lifecycle events.
-        retry_policy: replaces the default of three retries.
-        **options: the flags of `longhaul gsd new-project`, such as `project_dir` and `timeout`.
+        **options: the flags of `longhaul gsd new-project`, such as `project_dir` and `timeout`. As in
+            openclawpack, `answer_overrides` stands for `answer`, `resume_session_id` for `resume`, and
+            `retry_policy` for the retry flags that are not given.
 
     """
-    named = _named(answer_overrides, resume_session_id, retry_policy)
-    arguments = ["gsd", "new-project", "-", *_arguments.flags("gsd new-project", {**options, **named})]
-    return await _call(arguments, event_bus, _arguments.text("idea", idea))
+    return await _drive("gsd new-project", "-", options, event_bus, _arguments.text("idea", idea))
 
 
 async def plan_phase(
-    phase: float | str,
-    *,
-    answer_overrides: Mapping[str, object] | None = None,
-    resume_session_id: str | None = None,
-    event_bus: EventBus | None = None,
-    retry_policy: RetryPolicy | None = None,
-    **options: Unpack[PlanPhaseOptions],
+    phase: float | str, *, event_bus: EventBus | None = None, **options: Unpack[PlanPhaseArguments]
 ) -> RunResult:
     """Plans a phase, such as `3` or `"2.1"`. The arguments are those of `create_project`."""
-    named = _named(answer_overrides, resume_session_id, retry_policy)
-    flags = _arguments.flags("gsd plan-phase", {**options, **named})
-    return await _call(["gsd", "plan-phase", _phase(phase), *flags], event_bus)
+    return await _drive("gsd plan-phase", _phase(phase), options, event_bus)
 
 
 async def execute_phase(
-    phase: float | str,
-    *,
-    answer_overrides: Mapping[str, object] | None = None,
-    resume_session_id: str | None = None,
-    event_bus: EventBus | None = None,
-    retry_policy: RetryPolicy | None = None,
-    **options: Unpack[ExecutePhaseOptions],
+    phase: float | str, *, event_bus: EventBus | None = None, **options: Unpack[ExecutePhaseArguments]
 ) -> RunResult:
     """Executes the plans of a phase. The arguments are those of `create_project`."""
-    named = _named(answer_overrides, resume_session_id, retry_policy)
-    flags = _arguments.flags("gsd execute-phase", {**options, **named})
-    return await _call(["gsd", "execute-phase", _phase(phase), *flags], event_bus)
+    return await _drive("gsd execute-phase", _phase(phase), options, event_bus)
 
 
 async def get_status(
@@ -134,17 +126,6 @@ async def remove_project(
     return await _local("remove_project", words, GsdProjectsRemove, event_bus)
 
 
-def _named(
-    answer_overrides: Mapping[str, object] | None,
-    resume_session_id: str | None,
-    retry_policy: RetryPolicy | None,
-) -> dict[str, object]:
-    """Returns the arguments of openclawpack as the flags that they are."""
-    named: dict[str, object] = {} if retry_policy is None else dict(retry_policy.options())
-    names = {"answer": answer_overrides, "resume": resume_session_id}
-    return named | {name: value for name, value in names.items() if value is not None}
-
-
 def _phase(phase: float | str) -> str:
     if isinstance(phase, bool) or not isinstance(phase, (int, float, str)):
         raise TypeError(f"phase must be a number or a text such as '2.1', not {phase!r}")
@@ -153,11 +134,30 @@ def _phase(phase: float | str) -> str:
     return str(phase)
 
 
-async def _call(arguments: list[str], bus: EventBus | None, stdin: str | None = None) -> RunResult:
+async def _drive(
+    command: str,
+    target: str,
+    options: Mapping[str, object],
+    bus: EventBus | None,
+    stdin: str | None = None,
+) -> RunResult:
+    """Runs a command that drives a run."""
+
     async def on_line(line: str) -> bool:
         return await deliver(bus, line)
 
+    arguments = [*command.split(), target, *_arguments.flags(command, _as_flags(options))]
     return _run_result(await _results(arguments, stdin, on_line=on_line))
+
+
+def _as_flags(options: Mapping[str, object]) -> Mapping[str, object]:
+    """Returns the options with the arguments of openclawpack as flags. An explicit flag beats the policy."""
+    for name, flag in _FLAG_OF.items():
+        if options.get(name) is not None and options.get(flag) is not None:
+            raise TypeError(f"{name} and {flag} have the same meaning; give one of them")
+    given = {_FLAG_OF.get(name, name): value for name, value in options.items() if value is not None}
+    policy = given.pop("retry_policy", None)
+    return given if policy is None else dict(cast("RetryPolicy", policy).options()) | given
 
 
 async def _local(name: str, arguments: list[str], model: type[T], bus: EventBus | None) -> T:
