@@ -54,7 +54,7 @@ def test_the_wheel_brings_its_binary() -> None:
 def test_a_missing_binary_is_an_error_with_a_hint(nowhere: Path) -> None:
     with pytest.raises(longhaul.BinaryNotFoundError, match="found no binary") as error:
         asyncio.run(longhaul.status())
-    assert "pip install longhaul-agents" in str(error.value.hint)
+    assert "install the wheel that `cargo xtask dist` builds" in str(error.value.hint)
     assert isinstance(error.value, longhaul.LonghaulError)
 
 

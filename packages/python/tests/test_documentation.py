@@ -45,6 +45,14 @@ def test_an_example_works(example: str, stage: Stage) -> None:
     assert "error" not in program.stdout
 
 
+def test_no_text_installs_the_package_of_another_owner() -> None:
+    """The package is in no registry yet: its name there may belong to others."""
+    pages = [PAGE, *(PACKAGE.parents[1] / name for name in ("README.md", "CHANGELOG.md", "docs/packages.md"))]
+    for path in [*pages, PACKAGE / "README.md", *(PACKAGE / "src").rglob("*.py")]:
+        names = re.findall(r"(?:pip|npm) install +(?:-\S+ +)*['\"]?([\w.@/][^\s'\"`]*)", path.read_text())
+        assert [name for name in names if "/" not in name and name != "tqdm"] == [], path
+
+
 def test_there_are_examples() -> None:
     assert len(EXAMPLES) >= 6
 

@@ -51,7 +51,7 @@ def find() -> str:
         )
     raise BinaryNotFoundError(
         f"found no binary `{NAME}`: neither in the scripts of this Python installation nor in PATH",
-        f"install the wheel with `pip install longhaul-agents`, or set {VARIABLE} to the path of the binary",
+        f"install the wheel that `cargo xtask dist` builds, or set {VARIABLE} to the path of the binary",
     )
 
 

@@ -78,7 +78,7 @@ def _value(text: str) -> tuple[dict[str, Any], int]:
         return value, end
     raise LonghaulError(
         f"the output of {_binary.find()} is not JSON: {text[:100]!r}",
-        f"reinstall longhaul-agents; if {_binary.VARIABLE} is set, it must name a binary of longhaul",
+        f"install the wheel again; if {_binary.VARIABLE} is set, it must name a binary of longhaul",
     )
 
 
@@ -112,7 +112,7 @@ class Call:
                     pass_fds=descriptors,
                 )
             except OSError as error:
-                hint = "install the wheel of this platform: `pip install --force-reinstall longhaul-agents`"
+                hint = f"install the wheel of this platform, or set {_binary.VARIABLE} to another binary"
                 raise BinaryNotFoundError(f"cannot start {binary}: {error.strerror}", hint) from error
         self._on_line = on_line
         self._stderr: list[str] = []

@@ -25,9 +25,7 @@ async def shown(title: str) -> AsyncGenerator[tuple[list[str], tuple[int, ...]],
     try:
         from tqdm.auto import tqdm  # type: ignore[import-untyped,import-not-found,unused-ignore]  # noqa: PLC0415 - optional
     except ImportError as error:
-        raise ImportError(
-            "progress=True needs tqdm; install it with `pip install 'longhaul-agents[progress]'`"
-        ) from error
+        raise ImportError("progress=True needs tqdm; install it with `pip install tqdm`") from error
     read, write = os.pipe()
     with tqdm(desc=title, unit=" decisions") as bar:
         reading = asyncio.create_task(_read(read, bar))
