@@ -47,6 +47,7 @@ def test_a_word_of_the_language_has_an_underscore() -> None:
     ("options", "message"),
     [
         ({"budgt": 5}, "has no option 'budgt'; did you mean 'budget'?"),
+        ({"resume_session_id": "x"}, "did you mean 'resume'?"),
         ({"zzz": 5}, "`longhaul help run` lists the flags"),
         ({"budget": [5]}, "budget must be a number"),
         ({"budget": True}, "budget must be a number"),
@@ -87,6 +88,16 @@ def test_wrong_arguments_are_type_errors(monkeypatch: pytest.MonkeyPatch) -> Non
     for call in calls:
         with pytest.raises(TypeError):
             asyncio.run(call)
+
+
+@pytest.mark.parametrize("wrong", ["a\0b", "a\ud800b"])
+def test_a_text_that_cannot_be_passed_is_an_error(wrong: str) -> None:
+    for call in (longhaul.show(wrong), longhaul.runs(project=wrong), longhaul.run("p", name=wrong)):
+        with pytest.raises(longhaul.LonghaulError, match="cannot pass a text") as error:
+            asyncio.run(call)
+        assert "NUL" in str(error.value.hint)
+    with pytest.raises(longhaul.LonghaulError, match="cannot pass a text"):
+        asyncio.run(longhaul.run("a\ud800b"))
 
 
 def test_every_option_has_a_type_and_a_flag() -> None:

@@ -66,6 +66,9 @@ def test_a_result_is_shown_escaped(stage: Stage) -> None:
     result = longhaul.sync.run("p", **stage.options)
     api.close()
     html = result._repr_html_()
+    shown = longhaul.sync.show()._repr_html_()
+    assert "<td style='text-align:left;white-space:pre-wrap'>done</td>" in shown
+    assert str(result.id) in shown
     assert "<script>" not in html
     assert "&lt;script&gt;alert(&#x27;x&#x27;)&lt;/script&gt; &amp; done" in html
     assert str(result.id) in html

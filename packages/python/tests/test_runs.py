@@ -14,6 +14,7 @@ import pytest
 from conftest import Stage, wait_until
 
 import longhaul
+from longhaul._shown import ShownRun, ShownWorkflow
 from longhaul.models.stream_json import RunFinished, RunStarted
 from longhaul.models.stream_result import StreamResult
 
@@ -282,7 +283,7 @@ def test_a_workflow_has_a_result_of_its_own(stage: Stage) -> None:
         '[[phase]]\nname = "work"\nprompt = "Do {{ parameters.what }}."\n[parameters]\nwhat = ""\n'
     )
 
-    async def both() -> tuple[longhaul.Result, object]:
+    async def both() -> tuple[longhaul.Result, ShownRun | ShownWorkflow]:
         parameters = {"what": "it"}
         mode = "bypassPermissions"
         result = await longhaul.loop(
@@ -290,7 +291,8 @@ def test_a_workflow_has_a_result_of_its_own(stage: Stage) -> None:
         )
         return result, await longhaul.show()
 
-    result, _ = asyncio.run(both())
+    result, shown = asyncio.run(both())
+    assert str(result.id) in shown._repr_html_()
     assert isinstance(result, longhaul.LoopResult), result.errors
     assert (result.success, result.outcome) == (True, "done")
     assert [phase.name for phase in result.workflow.phases] == ["work"]

@@ -29,11 +29,10 @@ if TYPE_CHECKING:
         StatusOptions,
         WhyOptions,
     )
+    from ._shown import ShownRun, ShownWorkflow
     from .models.cost import Cost
     from .models.run_detached import RunDetached
     from .models.runs import Runs
-    from .models.show import Show
-    from .models.show_workflow import ShowWorkflow
     from .models.status import Status
     from .models.stream_json import Decision
     from .models.stream_result import StreamResult
@@ -179,13 +178,12 @@ async def cost(**options: Unpack[CostOptions]) -> Cost:
     return await _one(_arguments.line("cost", options), Cost)
 
 
-async def show(run: str = "@", **options: Unpack[ShowOptions]) -> Show | ShowWorkflow:
+async def show(run: str = "@", **options: Unpack[ShowOptions]) -> ShownRun | ShownWorkflow:
     """Returns one run or workflow, with the decisions of each attempt."""
-    from .models.show import Show  # noqa: PLC0415 - only for this call
-    from .models.show_workflow import ShowWorkflow  # noqa: PLC0415 - as above
+    from ._shown import ShownRun, ShownWorkflow  # noqa: PLC0415 - only for this call
 
     value = await _value(_arguments.line("show", options, _arguments.text("run", run)))
-    return decode(ShowWorkflow, value) if "workflow" in value else decode(Show, value)
+    return decode(ShownWorkflow, value) if "workflow" in value else decode(ShownRun, value)
 
 
 async def why(run: str = "@", **options: Unpack[WhyOptions]) -> Why | WhyWorkflow:

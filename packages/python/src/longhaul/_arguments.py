@@ -8,6 +8,8 @@ from datetime import timedelta
 
 from ._flags import FLAGS
 
+#: Options of other functions, with the name that they have as a flag.
+_RENAMED = {"answer_overrides": "answer", "project_dir": "cwd", "resume_session_id": "resume"}
 _MILLISECOND = timedelta(milliseconds=1)
 
 
@@ -76,7 +78,8 @@ def path(name: str, value: object) -> str:
 def _unknown(command: str, name: str, known: Mapping[str, str]) -> str:
     import difflib  # noqa: PLC0415 - only for errors
 
-    similar = difflib.get_close_matches(name, known, n=1)
+    renamed = _RENAMED.get(name)
+    similar = [renamed] if renamed in known else difflib.get_close_matches(name, known, n=1)
     hint = f"did you mean {similar[0]!r}?" if similar else f"`longhaul help {command}` lists the flags"
     return f"{command!r} has no option {name!r}; {hint}"
 

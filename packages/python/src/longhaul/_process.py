@@ -100,9 +100,9 @@ class Call:
         """Starts the binary. Its input is the text, or empty. It inherits the descriptors."""
         binary = _binary.find()
         with tempfile.TemporaryFile() as text:
-            text.write((stdin or "").encode())
-            text.seek(0)
             try:
+                text.write((stdin or "").encode())
+                text.seek(0)
                 self._process = subprocess.Popen(  # noqa: S603 - no shell
                     [binary, *arguments],
                     stdin=text,
@@ -114,6 +114,9 @@ class Call:
             except OSError as error:
                 hint = f"install the wheel of this platform, or set {_binary.VARIABLE} to another binary"
                 raise BinaryNotFoundError(f"cannot start {binary}: {error.strerror}", hint) from error
+            except ValueError as error:
+                hint = "remove NUL characters and lone surrogates from the texts of the call"
+                raise LonghaulError(f"cannot pass a text to {binary}: {error}", hint) from error
         self._on_line = on_line
         self._stderr: list[str] = []
         self._stdout_stream = asyncio.StreamReader()

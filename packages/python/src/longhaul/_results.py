@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _RESULT_MAX = 2000
 
 
-def _table(rows: Iterable[tuple[str, object]]) -> str:
+def table(rows: Iterable[tuple[str, object]]) -> str:
     from html import escape  # noqa: PLC0415 - only for notebooks
 
     body = "".join(
@@ -44,7 +44,7 @@ class RunResult(RunEnvelope):
     def _repr_html_(self) -> str:
         result = self.result or ""
         more = "…" if len(result) > _RESULT_MAX else ""
-        return _table(
+        return table(
             [
                 ("run", self.run.id),
                 ("outcome", self.run.outcome),
@@ -73,7 +73,7 @@ class LoopResult(LoopEnvelope):
         return self.workflow.outcome
 
     def _repr_html_(self) -> str:
-        return _table(
+        return table(
             [
                 ("workflow", self.workflow.id),
                 ("outcome", self.workflow.outcome),
