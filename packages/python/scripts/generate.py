@@ -45,6 +45,7 @@ OPTIONS = {
     "resume": "ResumeOptions",
     "recover": "RecoverOptions",
     "cancel": "CancelOptions",
+    "attach": "AttachOptions",
     "loop": "LoopOptions",
     "status": "StatusOptions",
     "runs": "RunsOptions",

@@ -197,6 +197,29 @@ def test_a_detached_run_is_cancelled_by_its_id(stage: Stage) -> None:
     assert stage.processes() == []
 
 
+def test_a_detached_run_is_followed_to_its_end(stage: Stage) -> None:
+    api = stage.play("touch started; until test -e finish; do sleep 0.1; done")
+
+    async def follow() -> longhaul.RunResult:
+        started = await longhaul.start("p", **stage.options)
+        await asyncio.to_thread(wait_until, (stage.work / "started").exists)
+        # A cancelled call does not stop the run.
+        following = asyncio.create_task(longhaul.attach(started.run.id))
+        await asyncio.sleep(0)
+        following.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await following
+        assert (await longhaul.status()).running == 1
+        (stage.work / "finish").touch()
+        return await longhaul.attach()
+
+    result = asyncio.run(follow())
+    api.close()
+    assert (result.success, result.outcome, result.result) == (True, "done", "All done."), result.errors
+    again = asyncio.run(longhaul.attach(str(result.id)))
+    assert again.outcome == "done"
+
+
 def test_recover_takes_over_a_run_whose_supervisor_died(stage: Stage) -> None:
     api = stage.play("touch started; until test -e finish; do sleep 0.1; done")
 
@@ -258,6 +281,7 @@ def test_a_selector_is_never_a_flag(stage: Stage) -> None:
         longhaul.show,
         longhaul.why,
         longhaul.resume,
+        longhaul.attach,
         longhaul.cancel,
         longhaul.recover,
         longhaul.status,

@@ -17,6 +17,7 @@ const COMMANDS: &[&[&str]] = &[
     &["resume"],
     &["recover"],
     &["cancel"],
+    &["attach"],
     &["loop"],
     &["status"],
     &["runs"],

@@ -8,6 +8,7 @@ from __future__ import annotations
 from . import sync
 from ._api import (
     Result,
+    attach,
     cancel,
     cost,
     loop,
@@ -49,6 +50,7 @@ __all__ = [
     "RetryPolicy",
     "RunResult",
     "add_project",
+    "attach",
     "cancel",
     "cost",
     "create_project",

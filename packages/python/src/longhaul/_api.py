@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from ._options import (
+        AttachOptions,
         CancelOptions,
         CostOptions,
         LoopOptions,
@@ -141,6 +142,15 @@ async def cancel(run: str, **options: Unpack[CancelOptions]) -> Result:
 
     """
     return _result(await _value(_arguments.line("cancel", options, _arguments.text("run", run))))
+
+
+async def attach(run: str = "@", *, progress: bool = False, **options: Unpack[AttachOptions]) -> RunResult:
+    """Waits until a run of another process finishes, and returns its result.
+
+    Cancelling the task of this call does not stop the run.
+    """
+    arguments = _arguments.line("attach", options, _arguments.text("run", run))
+    return _run_result(await _results(arguments, progress=progress))
 
 
 async def loop(file: Path, project: Path | None = None, **options: Unpack[LoopOptions]) -> Result:

@@ -140,6 +140,12 @@ FLAGS: Mapping[str, Mapping[str, str]] = {
         "quiet": "switch:--quiet",
         "verbose": "switch:--verbose",
     },
+    "attach": {
+        "no_config": "switch:--no-config",
+        "profile": "text:--profile",
+        "quiet": "switch:--quiet",
+        "verbose": "switch:--verbose",
+    },
     "loop": {
         "agent_path": "path:--agent-path",
         "allow_denials": "switch:--allow-denials",

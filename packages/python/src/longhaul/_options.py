@@ -287,6 +287,19 @@ class CancelOptions(TypedDict, total=False):
     """Print each decision on stderr"""
 
 
+class AttachOptions(TypedDict, total=False):
+    """Options of `longhaul attach`."""
+
+    no_config: bool | None
+    """Read no configuration file"""
+    profile: str | None
+    """Use this configuration profile"""
+    quiet: bool | None
+    """Print only errors on stderr"""
+    verbose: bool | None
+    """Print each decision on stderr"""
+
+
 class LoopOptions(TypedDict, total=False):
     """Options of `longhaul loop`."""
 

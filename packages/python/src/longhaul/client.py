@@ -89,6 +89,7 @@ class Client:
     resume = staticmethod(_api.resume)
     recover = staticmethod(_api.recover)
     cancel = staticmethod(_api.cancel)
+    attach = staticmethod(_api.attach)
     status = staticmethod(_api.status)
     runs = staticmethod(_api.runs)
     cost = staticmethod(_api.cost)
