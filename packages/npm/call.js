@@ -10,21 +10,40 @@ const STDERR_CHARS_MAX = 64 * 1024;
 /** Options of a call that are no flags of the program. */
 const OWN_OPTIONS = ['agentArgs', 'env', 'prompt', 'run', 'signal'];
 
-/** Converts options to flags: `{ maxTurns: 3 }` is `--max-turns=3`. The program checks names and values. */
-export function toFlags(options) {
-  if (typeof options !== 'object' || options === null || Array.isArray(options)) {
+/** Flags that print something else than the result of the call. */
+const TEXT_FLAGS = ['csv', 'help', 'install', 'json', 'list', 'outputFormat', 'printService', 'uninstall', 'version', 'watch'];
+
+/** Options that may be a mapping: `{ answer: { depth: 3 } }` is `--answer=depth=3`. */
+const MAPPINGS = ['answer', 'set'];
+
+const isObject = (value) => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** Returns whether an option is not given. */
+export const isAbsent = (value) => value === undefined || value === null;
+
+/** Throws unless the value is an object, which a caller without types may have missed. */
+export function expectOptions(options) {
+  if (!isObject(options)) {
     throw new TypeError('the options are not an object');
   }
+  return options;
+}
+
+/** Converts options to flags: `{ maxTurns: 3 }` is `--max-turns=3`. The program checks names and values. */
+export function toFlags(options) {
   const flags = [];
-  for (const [key, value] of Object.entries(options)) {
-    if (OWN_OPTIONS.includes(key) || value === undefined || value === false) {
+  for (const [key, value] of Object.entries(expectOptions(options))) {
+    if (OWN_OPTIONS.includes(key) || isAbsent(value) || value === false) {
       continue;
     }
     if (!/^[a-z][a-zA-Z0-9]*$/.test(key)) {
       throw new TypeError(`no option has the name ${JSON.stringify(key)}; names are like maxTurns`);
     }
     const flag = `--${key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
-    for (const item of Array.isArray(value) ? value : [value]) {
+    if (TEXT_FLAGS.includes(key)) {
+      throw new TypeError(`the option ${key} has no result; use ${flag} on a command line`);
+    }
+    for (const item of toItems(key, value)) {
       if (item !== true && typeof item !== 'string' && typeof item !== 'number') {
         throw new TypeError(`the option ${key} is neither a boolean, a number, a string nor a list of these`);
       }
@@ -32,6 +51,19 @@ export function toFlags(options) {
     }
   }
   return flags;
+}
+
+/** Returns the values of a flag. */
+function toItems(key, value) {
+  if (!MAPPINGS.includes(key) || !isObject(value)) {
+    return Array.isArray(value) ? value : [value];
+  }
+  return Object.entries(value).map(([name, item]) => {
+    if (!['boolean', 'number', 'string'].includes(typeof item)) {
+      throw new TypeError(`the option ${key} is not a mapping to texts, numbers or booleans`);
+    }
+    return `${name}=${typeof item === 'boolean' ? (item ? 'Yes' : 'No') : item}`;
+  });
 }
 
 /** Throws unless the value is a text, which a caller without types may have missed. */
@@ -43,7 +75,8 @@ export function expectText(name, value) {
 }
 
 /** Returns the arguments that the options add to the end of a command line. */
-export function agentArgs({ agentArgs: list = [] }) {
+export function agentArgs(options) {
+  const list = options.agentArgs ?? [];
   if (!Array.isArray(list)) {
     throw new TypeError('the option agentArgs is not a list');
   }
@@ -54,7 +87,12 @@ export function agentArgs({ agentArgs: list = [] }) {
  * Starts the program. Passes each line of its stdout to `onLine`, and resolves with its exit code and the error that it
  * printed.
  */
-export async function call(args, { env = process.env, signal }, stdin, onLine) {
+export async function call(args, options, stdin, onLine) {
+  const env = expectOptions(options.env ?? process.env);
+  const signal = options.signal ?? undefined;
+  if (signal !== undefined && typeof signal.throwIfAborted !== 'function') {
+    throw new TypeError('the option signal is not an AbortSignal');
+  }
   signal?.throwIfAborted();
   const program = findProgram(env);
   const child = spawn(program, args, { env, stdio: ['pipe', 'pipe', 'pipe'] });

@@ -1,4 +1,14 @@
-import type { CallOptions, CancelOptions, CostOptions, RecoverOptions, ResumeOptions, RunOptions, StatusOptions } from './options.js';
+import type {
+  AttachOptions,
+  CallOptions,
+  CancelOptions,
+  CostOptions,
+  LoopOptions,
+  RecoverOptions,
+  ResumeOptions,
+  RunOptions,
+  StatusOptions,
+} from './options.js';
 import type { Cost } from './types/cost.js';
 import type { DryRun } from './types/run-dry-run.js';
 import type { Envelope } from './types/run.js';
@@ -34,8 +44,14 @@ export interface AgentEvent {
   [key: string]: unknown;
 }
 
+/** A decision about a workflow. `longhaul schema loop-stream` describes its keys. */
+export interface WorkflowEvent {
+  type: 'longhaul_workflow';
+  [key: string]: unknown;
+}
+
 /** A line of `--output-format stream-json`: a decision of Longhaul, an event of the agent, or the result. */
-export type RunEvent = Decision | AgentEvent | RunResult;
+export type RunEvent = Decision | WorkflowEvent | AgentEvent | RunResult;
 
 /**
  * A started run: an iterable of its events, and a promise of its result.
@@ -63,6 +79,18 @@ export function resume<Result extends RunResult | LoopResult = RunResult>(
 
 /** Takes over runs whose supervisor died: `longhaul recover`. Returns the result of each. */
 export function recover<Result extends RunResult | LoopResult = RunResult>(options?: RecoverOptions): Run<Result[]>;
+
+/**
+ * Follows a run of another process until it finishes: `longhaul attach`. Default: the latest run. Aborting the signal
+ * does not stop the run; the call then throws the reason of the signal.
+ */
+export function attach(run?: string, options?: AttachOptions): Run;
+
+/** Runs a workflow to completion: `longhaul loop`. `file` may also name a built-in workflow. */
+export function loop<Result extends RunResult | LoopResult = LoopResult>(
+  file: string,
+  options?: LoopOptions,
+): Run<Result>;
 
 /** Stops a run and everything that it started: `longhaul cancel`. A finished run is an error. */
 export function cancel<Result extends Envelope | LoopResult = Envelope>(

@@ -1,5 +1,5 @@
 // The API of Longhaul for JavaScript: one function for each command. `index.d.ts` documents it.
-import { agentArgs, call, expectText, printedError, toFlags } from './call.js';
+import { agentArgs, call, expectOptions, expectText, isAbsent, printedError, toFlags } from './call.js';
 import { LonghaulError } from './error.js';
 import { RunCall } from './run-call.js';
 
@@ -20,7 +20,7 @@ export function run(prompt, options = {}) {
 
 export function resume(run, options = {}) {
   const prepare = () => {
-    const stdin = options?.prompt === undefined ? undefined : expectText('the prompt', options.prompt);
+    const stdin = isAbsent(options?.prompt) ? undefined : expectText('the prompt', options.prompt);
     const target = ['--', expectText('the run', run), ...(stdin === undefined ? [] : ['-'])];
     const args = (format) => ['resume', ...format, ...toFlags(options), ...target];
     return { args, options, stdin };
@@ -35,6 +35,21 @@ export function recover(options = {}) {
     return { args: ['recover', ...STREAM, ...flags, ...target], options };
   };
   return new RunCall(prepare, (results) => results);
+}
+
+export function attach(run = '@', options = {}) {
+  return drive(() => {
+    const target = ['--', expectText('the run', run)];
+    return { args: (format) => ['attach', ...format, ...toFlags(options), ...target], options };
+  }, options);
+}
+
+export function loop(file, options = {}) {
+  return drive(() => {
+    const { project, ...others } = expectOptions(options);
+    const target = ['--', expectText('the file', file), ...(isAbsent(project) ? [] : [expectText('the project', project)])];
+    return { args: (format) => ['loop', ...format, ...toFlags(others), ...target], options };
+  }, options);
 }
 
 export function cancel(run, options = {}) {

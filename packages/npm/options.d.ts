@@ -7,6 +7,9 @@ export type Amount = number | string;
 /** A duration until now, such as `12h` or `7d`, a date, or a time. */
 export type When = string;
 
+/** Values by key: `{ depth: 3 }` is `depth=3`. */
+export type Mapping = Record<string, string | number | boolean>;
+
 /** Options of every call. */
 export interface CallOptions {
   /** Environment of the program and of the agent. Default: `process.env`. */
@@ -17,8 +20,8 @@ export interface CallOptions {
   noConfig?: boolean;
 }
 
-/** Options that a resumed run may change. */
-interface ChangeOptions {
+/** Options of runs and of workflows. */
+interface SharedOptions {
   model?: string;
   permissionMode?: string;
   agentPath?: string;
@@ -26,11 +29,7 @@ interface ChangeOptions {
   denyTools?: string[];
   check?: string | string[];
   budget?: Amount;
-  maxTokens?: Amount;
   timeLimit?: Duration;
-  wallLimit?: Duration;
-  maxTurns?: Amount;
-  memoryLimit?: Amount;
   maxRetries?: number;
   maxAttempts?: number;
   retryBase?: Duration;
@@ -52,6 +51,14 @@ interface ChangeOptions {
   onTerminate?: 'suspend' | 'cancel';
   allowDenials?: boolean;
   notify?: string | string[];
+}
+
+/** Options that a resumed run may change. */
+interface ChangeOptions extends SharedOptions {
+  maxTokens?: Amount;
+  wallLimit?: Duration;
+  maxTurns?: Amount;
+  memoryLimit?: Amount;
   /** A file, or a descriptor such as `fd:3`; stdout is taken. */
   events?: string;
   cwd?: string;
@@ -70,7 +77,7 @@ export interface RunOptions extends CallOptions, ChangeOptions {
   pricesFile?: string;
   effectsFile?: string;
   network?: string | string[];
-  answer?: string | string[];
+  answer?: string | string[] | Mapping;
   answersFile?: string;
   answerDefaults?: boolean;
   blockUrl?: string | string[];
@@ -138,4 +145,31 @@ export interface CostOptions extends CallOptions {
   by?: 'day' | 'model' | 'project' | 'run' | 'agent' | 'workflow';
   since?: When;
   all?: boolean;
+}
+
+/** Options of `attach`. */
+export interface AttachOptions extends CallOptions {
+  /** A file, or a descriptor such as `fd:3`; stdout is taken. */
+  events?: string;
+}
+
+/** Options of `loop`. */
+export interface LoopOptions extends CallOptions, SharedOptions {
+  /** Directory to work in. Default: this one. */
+  project?: string;
+  /** Parameters of the workflow. */
+  set?: string | string[] | Mapping;
+  focus?: string;
+  from?: string;
+  only?: string;
+  skip?: string | string[];
+  noReview?: boolean;
+  stage?: 'autoformalize' | 'prover' | 'polish';
+  verboseLogs?: boolean;
+  maxIterations?: number;
+  maxParallel?: number;
+  serial?: boolean;
+  memoryReserve?: Amount;
+  name?: string;
+  preset?: string;
 }

@@ -38,6 +38,10 @@ export class RunCall {
       }
     });
     this.#result = toResult(results);
+    if (this.#result === undefined) {
+      // A call that only follows a run ends without a result.
+      options.signal?.throwIfAborted();
+    }
     if (end.code === null || ERROR_CODES.includes(end.code) || this.#result === undefined) {
       throw printedError(end);
     }

@@ -150,6 +150,20 @@ test('every option reaches the program as a flag', async () => {
   assert.notEqual(plan.review, null);
 });
 
+test('an option that is null is not given, and a mapping is a list of values', async () => {
+  const absent = { budget: null, check: null, agentArgs: null, signal: null };
+  const answers = { database: 'SQLite', depth: 3, git: true };
+  const { run } = await longhaul.run('p', instant({ ...absent, answer: answers }));
+  const plan = JSON.parse(readFileSync(join(run.dir, 'plan.json'), 'utf8'));
+  assert.deepEqual(plan.guards.answers, { database: 'SQLite', depth: '3', git: 'Yes' });
+  const resumed = await longhaul.resume(run.id, instant({ prompt: null, permissionMode: null }));
+  assert.match(resumed.errors[0], /it has finished as done/);
+  // Without an environment of the call, the program gets that of this process.
+  process.env.LONGHAUL_HOME = stage.path('no-runs');
+  assert.deepEqual((await longhaul.status({ env: null })).runs, []);
+  delete process.env.LONGHAUL_HOME;
+});
+
 test('an abort signal cancels the run, which keeps its result', async () => {
   const abort = new AbortController();
   const run = longhaul.run('p', slow({ signal: abort.signal }));
@@ -181,6 +195,46 @@ test('a detached run is listed and cancelled, and a second cancel is an error', 
   assert.ok(error instanceof longhaul.LonghaulError);
   assert.match(error.message, /already finished: cancelled/);
   assert.match(error.hint, /longhaul why/);
+});
+
+test('a detached run is followed to its end', async () => {
+  const abort = new AbortController();
+  const { run } = await longhaul.run('p', slow({ detach: true }));
+  const left = longhaul.attach(run.id, { signal: abort.signal, ...inspecting() });
+  for await (const event of left) {
+    if (event.record === 'session_opened') {
+      break;
+    }
+  }
+  abort.abort();
+  assert.equal((await errorOf(() => left)).name, 'AbortError');
+  const following = longhaul.attach(run.id, inspecting());
+  const events = [];
+  for await (const event of following) {
+    events.push(event);
+    if (event.record === 'session_opened') {
+      // Leaving the first call did not stop the run.
+      await longhaul.cancel(run.id, { now: true, ...inspecting() });
+    }
+  }
+  const result = await following;
+  assert.deepEqual([result.run.id, result.run.outcome], [run.id, 'cancelled']);
+  assert.deepEqual([events[0].record, events.at(-1)], ['run_started', result]);
+});
+
+test('a workflow streams its events and resolves with its result', async () => {
+  const file = stage.path('workflow.toml');
+  writeFileSync(file, '[[phase]]\nname = "work"\nprompt = "Do {{ parameters.task }}."\n[parameters]\ntask = ""\n');
+  const { cwd, ...options } = instant({ set: { task: 'it' } });
+  const loop = longhaul.loop(file, { project: cwd, ...options });
+  const types = new Set();
+  for await (const event of loop) {
+    types.add(event.type);
+  }
+  const result = await loop;
+  assert.deepEqual([result.workflow.outcome, result.workflow.phases[0].name], ['done', 'work']);
+  assert.ok(types.has('longhaul_workflow'), `${[...types]}`);
+  assert.equal((await longhaul.show(result.workflow.id, inspecting())).cwd, cwd);
 });
 
 test('an orphaned run is recovered', async () => {
@@ -237,8 +291,20 @@ test('wrong types are an error before anything starts', async () => {
     () => longhaul.show(null),
     () => longhaul.recover({ run: 7 }),
     () => longhaul.status(3),
+    () => longhaul.attach(7),
+    () => longhaul.loop(7),
+    () => longhaul.loop('ralph', null),
+    () => longhaul.loop('ralph', { project: 7 }),
+    () => longhaul.run('p', { answer: { depth: null } }),
+    () => longhaul.run('p', { help: true }),
+    () => longhaul.recover({ install: true }),
+    () => longhaul.status({ watch: true }),
+    () => longhaul.status({ signal: 3 }),
+    () => longhaul.status({ env: 3 }),
   ]) {
-    assert.equal((await errorOf(call)).name, 'TypeError', `${call}`);
+    const error = await errorOf(call);
+    assert.equal(error.name, 'TypeError', `${call}`);
+    assert.match(error.message, /^(the|an|no) /, `${call}: not an error of the package: ${error}`);
   }
 });
 

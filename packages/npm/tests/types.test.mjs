@@ -13,6 +13,7 @@ const SCHEMAS = join(SOURCE, '../../docs/schemas');
 const NO_OPTIONS = {
   every: ['help', 'json', 'noPager', 'outputFormat', 'quiet', 'verbose', 'version', 'promptFile'],
   recover: ['detach', 'install', 'list', 'printService', 'uninstall'],
+  loop: ['detach', 'dryRun'],
   status: ['watch'],
   cost: ['csv'],
 };
@@ -48,6 +49,8 @@ test('every flag is an option of its kind, and every option is a flag', async ()
     ['run', 'RunOptions', ['agentArgs', 'env', 'signal']],
     ['resume', 'ResumeOptions', ['env', 'prompt', 'signal']],
     ['recover', 'RecoverOptions', ['env', 'run', 'signal']],
+    ['attach', 'AttachOptions', ['env', 'signal']],
+    ['loop', 'LoopOptions', ['env', 'project', 'signal']],
     ['cancel', 'CancelOptions', ['env', 'signal']],
     ['status', 'StatusOptions', ['env', 'signal']],
     ['cost', 'CostOptions', ['env', 'signal']],
@@ -69,7 +72,7 @@ test('every flag is an option of its kind, and every option is a flag', async ()
 });
 
 const CORRECT = `
-import { cancel, cost, LonghaulError, recover, resume, run, show, status, why } from 'longhaul';
+import { attach, cancel, cost, LonghaulError, loop, recover, resume, run, show, status, why } from 'longhaul';
 import type { LoopResult, RunResult, ShowWorkflow } from 'longhaul';
 
 const abort = new AbortController();
@@ -84,8 +87,10 @@ const result: RunResult = await started;
 if (result.run.outcome === 'needs_person') console.log(result.run.next, result.total_cost_usd.toFixed(2));
 const { run: detached } = await run('task', { detach: true });
 console.log(detached.id, (await run('task', { dryRun: true })).command);
-const loop: LoopResult = await resume<LoopResult>(detached.id, { prompt: 'more' });
-const workflow: ShowWorkflow = await show<ShowWorkflow>(loop.workflow.id ?? '@');
+const more: LoopResult = await resume<LoopResult>(detached.id, { prompt: 'more' });
+const workflow: ShowWorkflow = await show<ShowWorkflow>(more.workflow.id ?? '@');
+const looped: LoopResult = await loop('workflow.toml', { project: 'lib', set: { goal: 'x', depth: 3 } });
+console.log(looped.workflow.outcome, (await attach(detached.id)).run.outcome, run('p', { answer: { depth: 3 } }));
 console.log(workflow, (await recover())[0]?.run.outcome, (await cancel('@', { now: true })).success);
 console.log((await status({ env: process.env })).runs.length, (await why()).next, (await cost({ by: 'model' })).total);
 try {
