@@ -354,6 +354,27 @@ fn install_writes_a_configuration_that_clients_read() {
 }
 
 #[test]
+fn install_never_damages_a_file() {
+    let stage = Stage::new();
+    let file = stage.user_home().join(".codex/config.toml");
+    fs::create_dir_all(file.parent().expect("it has a parent")).expect("the home is writable");
+    let install = |more: &[&str]| stage.longhaul(["mcp", "install", "--client", "codex"]).args(more).output();
+    for text in
+        ["mcp_servers = { other = { command = \"x\" } }\n", "[mcp_servers.longhaul]\ncommand = \"x\"\n", "["]
+    {
+        fs::write(&file, text).expect("the home is writable");
+        let refused = install(&["--write"]);
+        assert_eq!(refused.code, 2, "{text}");
+        assert!(refused.stderr.contains("without --write"), "{}", refused.stderr);
+        assert_eq!(fs::read_to_string(&file).expect("it is there"), text);
+        // As the hint says.
+        let printed = install(&["--json"]);
+        assert_eq!(printed.code, 0, "{}", printed.stderr);
+        assert!(printed.stdout.contains("[mcp_servers.longhaul]"), "{}", printed.stdout);
+    }
+}
+
+#[test]
 fn the_real_agent_starts_a_run_through_the_tools() {
     let Some(claude) = claude_code("mcp") else { return };
     let stage = Stage::new();

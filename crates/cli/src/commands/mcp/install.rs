@@ -45,12 +45,17 @@ enum Format {
 pub fn install(global: &GlobalArgs, args: &McpInstallArgs) -> Result<u8, Failure> {
     let (file, format) = file(args.client)?;
     let server = server(args)?;
-    let (content, changed) = match format {
-        Format::Json(key) => json_content(&file, key, &server)?,
-        Format::Toml => toml_content(&file, &server)?,
+    let content = match format {
+        Format::Json(key) => output::pretty(&json!({ key: { NAME: server } })),
+        Format::Toml => toml_text(&server)?,
     };
-    let written = args.write && changed.is_some();
-    if let Some((before, after)) = changed.filter(|_| args.write) {
+    let change = match format {
+        _ if !args.write => None,
+        Format::Json(key) => json_change(&file, key, &server)?,
+        Format::Toml => toml_change(&file, &content)?,
+    };
+    let written = change.is_some();
+    if let Some((before, after)) = change {
         replace_user_file(&file, before.as_deref(), &after)
             .map_err(|error| Failure::usage(error.message, error.hint))?;
     }
@@ -121,11 +126,10 @@ fn words(ceilings: &CeilingArgs) -> Result<Vec<String>, Failure> {
     Ok(words)
 }
 
-/// The configuration alone, and the file before and after the change. No change if the file has it already.
-type Content = (String, Option<(Option<String>, String)>);
+/// The file before and after the change. `None` if the file has the configuration already.
+type Change = Option<(Option<String>, String)>;
 
-fn json_content(file: &Path, key: &str, server: &Value) -> Result<Content, Failure> {
-    let alone = output::pretty(&json!({ key: { NAME: server } }));
+fn json_change(file: &Path, key: &str, server: &Value) -> Result<Change, Failure> {
     let before = read(file)?;
     let text = before.as_deref().filter(|text| !text.trim().is_empty()).unwrap_or("{}\n");
     let unusable = |reason: String| {
@@ -145,7 +149,7 @@ fn json_content(file: &Path, key: &str, server: &Value) -> Result<Content, Failu
     }
     let after = root.to_string();
     let is_same = before.as_deref().is_some_and(|before| is_same_json(before, &after));
-    Ok((alone, (!is_same).then_some((before, after))))
+    Ok((!is_same).then_some((before, after)))
 }
 
 fn is_same_json(one: &str, other: &str) -> bool {
@@ -170,22 +174,31 @@ fn input(value: &Value) -> CstInputValue {
     }
 }
 
-fn toml_content(file: &Path, server: &Value) -> Result<Content, Failure> {
-    let table = json!({ "mcp_servers": { NAME: server } });
-    let alone = toml::to_string(&table).or_unexpected("cannot write TOML")?;
+fn toml_text(server: &Value) -> Result<String, Failure> {
+    toml::to_string(&json!({ "mcp_servers": { NAME: server } })).or_unexpected("cannot write TOML")
+}
+
+/// Returns the file with this text at its end.
+fn toml_change(file: &Path, text: &str) -> Result<Change, Failure> {
     let before = read(file)?;
     let hint = "correct the file, or replace the entry by what this command prints without --write";
     let known: toml::Table = toml::from_str(before.as_deref().unwrap_or_default())
         .or_usage(format!("cannot read {}", file.display()), hint)?;
     let earlier = known.get("mcp_servers").and_then(|servers| servers.get(NAME));
-    let requested: toml::Table = toml::from_str(&alone).or_unexpected("cannot read TOML")?;
+    let requested: toml::Table = toml::from_str(text).or_unexpected("cannot read TOML")?;
     match earlier {
         None => {
-            let text = before.clone().unwrap_or_default();
-            let gap = if text.is_empty() { "" } else { "\n" };
-            Ok((alone.clone(), Some((before, format!("{}{gap}{alone}", text)))))
+            let earlier = before.as_deref().unwrap_or_default();
+            let gap = if earlier.is_empty() { "" } else { "\n" };
+            let after = format!("{earlier}{gap}{text}");
+            // An inline table, such as `mcp_servers = { … }`, accepts no further table.
+            toml::from_str::<toml::Table>(&after).or_usage(
+                format!("cannot add a server to `mcp_servers` in {}", file.display()),
+                "write each server there as a table `[mcp_servers.NAME]`, or add the entry of this command without --write",
+            )?;
+            Ok(Some((before, after)))
         }
-        Some(earlier) if Some(earlier) == requested["mcp_servers"].get(NAME) => Ok((alone, None)),
+        Some(earlier) if Some(earlier) == requested["mcp_servers"].get(NAME) => Ok(None),
         Some(_) => {
             let error = format!("{} has another entry for {NAME}", file.display());
             Err(Failure::usage(error, "replace it by what this command prints without --write"))
