@@ -69,16 +69,18 @@ pub fn dist(root: &Path, options: &DistOptions) -> io::Result<()> {
     let programs: Vec<_> = builds.iter().map(|build| (build.platform, build.program.clone())).collect();
     let mut packages = npm_tarballs(root, &programs, &out, time)?;
     let texts = pack::user_files(root, &host_program)?;
+    let mut archives = Vec::new();
     for Build { platform, program, wheel } in &builds {
-        packages.push(pack::archive(&texts, *platform, program, &out, time)?);
+        archives.push((*platform, pack::archive(&texts, *platform, program, &out, time)?));
         packages.push(sbom::write(root, *platform, &out, time)?);
         packages.push(wheel.clone());
     }
+    packages.extend(archives.iter().map(|(_, archive)| archive.clone()));
     let sums = pack::checksums(&packages, &out)?;
     print!("{sums}");
     if options.check {
-        for Build { platform, program, .. } in &builds {
-            check::check(*platform, program)?;
+        for (platform, archive) in archives {
+            check::check(platform, &archive)?;
         }
     }
     Ok(())

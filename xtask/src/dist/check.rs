@@ -1,11 +1,14 @@
-//! Checks of the built programs: Linux programs run in an empty environment, another machine's in an emulator. The
-//! macOS program cannot run here, so its file is inspected.
+//! Checks of the archives, unpacked as a user does: Linux programs run in an empty environment, another machine's in an
+//! emulator. The macOS program cannot run here, so its file is inspected.
 
 use super::macho::MachO;
+use super::pack;
 use crate::platform::{LinuxRunner, Platform};
 use crate::test::note_skipped;
+use flate2::read::GzDecoder;
+use std::fs::File;
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::{fs, io};
 
@@ -17,7 +20,9 @@ read -r prompt
 echo '{"type":"result","subtype":"success","is_error":false,"terminal_reason":"completed","stop_reason":"end_turn","result":"Done.","total_cost_usd":0.25,"session_id":"6b5f9a1c-0d2e-4c53-9b1a-1f6f4f4a2c11"}'
 "#;
 
-pub fn check(platform: Platform, program: &Path) -> io::Result<()> {
+pub fn check(platform: Platform, archive: &Path) -> io::Result<()> {
+    let unpacked = tempfile::tempdir()?;
+    let program = &unpack(platform, archive, unpacked.path())?;
     let Some(runner) = platform.linux_runner() else {
         let image = fs::read(program)?;
         let found = MachO::parse(&image).and_then(|image| image.check()).map_err(io::Error::other)?;
@@ -46,6 +51,26 @@ pub fn check(platform: Platform, program: &Path) -> io::Result<()> {
     }
     println!("{}: runs in an empty environment", platform.triple);
     Ok(())
+}
+
+/// Unpacks an archive and returns the path of its program. Returns an error unless each shell has completions, and the
+/// program a manual page.
+fn unpack(platform: Platform, archive: &Path, dir: &Path) -> io::Result<PathBuf> {
+    tar::Archive::new(GzDecoder::new(File::open(archive)?)).unpack(dir)?;
+    let dir = dir.join(pack::name(platform));
+    let completions = pack::COMPLETIONS.map(|(_, file)| format!("completions/{file}"));
+    for file in completions.iter().map(String::as_str).chain(["man/longhaul.1", "man/longhaul-run.1"]) {
+        let text =
+            fs::read_to_string(dir.join(file)).map_err(|error| missing(archive, file, &error.to_string()))?;
+        if !text.contains("longhaul") {
+            return Err(missing(archive, file, "it does not mention longhaul"));
+        }
+    }
+    Ok(dir.join("longhaul"))
+}
+
+fn missing(archive: &Path, file: &str, reason: &str) -> io::Error {
+    io::Error::other(format!("{} has no usable {file}: {reason}", archive.display()))
 }
 
 /// An empty environment: no variables of the user, and an empty home.
@@ -86,5 +111,37 @@ impl Stage<'_> {
             .env("TMPDIR", dir)
             .env("IS_SANDBOX", "1");
         command.args(args).current_dir(dir).stdin(Stdio::null()).output()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{pack, unpack};
+    use crate::platform::PLATFORMS;
+    use std::fs;
+
+    #[test]
+    fn an_archive_without_its_completions_or_pages_is_an_error() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let program = dir.path().join("program");
+        fs::write(&program, "a program").expect("a writable directory");
+        let file = |path: String| (path, b"longhaul".to_vec());
+        let mut files: Vec<_> =
+            pack::COMPLETIONS.map(|(_, name)| file(format!("completions/{name}"))).into_iter().collect();
+        files.extend(["longhaul.1", "longhaul-run.1"].map(|name| file(format!("man/{name}"))));
+        let check = |files: &[(String, Vec<u8>)]| {
+            let archive =
+                pack::archive(files, PLATFORMS[0], &program, dir.path(), 1_700_000_000).expect("packed");
+            let unpacked = tempfile::tempdir().expect("a temporary directory");
+            unpack(PLATFORMS[0], &archive, unpacked.path())
+                .map(|program| fs::read(program).expect("unpacked"))
+        };
+        assert_eq!(check(&files).expect("complete"), b"a program");
+        for index in 0..files.len() {
+            let mut others = files.clone();
+            let (path, _) = others.remove(index);
+            let error = check(&others).expect_err("a file is missing").to_string();
+            assert!(error.contains(&path), "{error}");
+        }
     }
 }

@@ -11,7 +11,7 @@ use std::{fs, io};
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// The shells with a completion script, and the name of the file that each loads.
-const COMPLETIONS: [(&str, &str); 5] = [
+pub const COMPLETIONS: [(&str, &str); 5] = [
     ("bash", "longhaul.bash"),
     ("elvish", "longhaul.elv"),
     ("fish", "longhaul.fish"),
