@@ -81,6 +81,7 @@ pub fn dist(root: &Path, options: &DistOptions) -> io::Result<()> {
     if options.check {
         for (platform, archive) in archives {
             check::check(platform, &archive)?;
+            check::check_install_commands(&fs::read_to_string(root.join("README.md"))?, platform, &out)?;
         }
     }
     Ok(())

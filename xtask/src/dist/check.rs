@@ -12,6 +12,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::{fs, io};
 
+/// Directory of the packages in the README.
+const PACKAGES: &str = "target/packages/";
 /// A stand-in for an agent: opens a session, waits for its prompt and reports success. A shell runs on this machine
 /// even if the supervisor is emulated.
 const AGENT: &str = r#"#!/bin/sh
@@ -69,6 +71,27 @@ fn unpack(platform: Platform, archive: &Path, dir: &Path) -> io::Result<PathBuf>
     Ok(dir.join("longhaul"))
 }
 
+/// Returns an error if the README installs a file of this platform that is not in this directory.
+pub fn check_install_commands(readme: &str, platform: Platform, out: &Path) -> io::Result<()> {
+    let arch = platform.triple.split('-').next().unwrap_or_default();
+    // A shell expands the words, as it does for a user.
+    let test = r#"for file in "$@"; do test -f "$file" || { echo "$file"; exit 1; }; done"#;
+    for line in readme.lines().filter(|line| line.contains(PACKAGES) && !platform.is_macos()) {
+        let words =
+            line.split(' ').filter_map(|word| word.strip_prefix(PACKAGES)).collect::<Vec<_>>().join(" ");
+        if !words.contains(arch) && !words.contains(platform.node_cpu) {
+            continue;
+        }
+        let script = format!("set -- {words}; {test}");
+        let output = Command::new("sh").args(["-c", &script]).current_dir(out).output()?;
+        if !output.status.success() {
+            let file = String::from_utf8_lossy(&output.stdout);
+            return Err(io::Error::other(format!("the README installs {}, which is missing", file.trim())));
+        }
+    }
+    Ok(())
+}
+
 fn missing(archive: &Path, file: &str, reason: &str) -> io::Error {
     io::Error::other(format!("{} has no usable {file}: {reason}", archive.display()))
 }
@@ -116,7 +139,7 @@ impl Stage<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::{pack, unpack};
+    use super::{check_install_commands, pack, unpack};
     use crate::platform::PLATFORMS;
     use std::fs;
 
@@ -143,5 +166,20 @@ mod tests {
             let error = check(&others).expect_err("a file is missing").to_string();
             assert!(error.contains(&path), "{error}");
         }
+    }
+
+    #[test]
+    fn the_readme_installs_only_files_that_exist() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let readme =
+            "pip install target/packages/a-*x86_64.whl # Python\nnpm install target/packages/b-x64.tgz\n";
+        let check =
+            || check_install_commands(readme, PLATFORMS[0], dir.path()).map_err(|error| error.to_string());
+        assert_eq!(check(), Err("the README installs a-*x86_64.whl, which is missing".to_owned()));
+        fs::write(dir.path().join("a-1-x86_64.whl"), "").expect("a writable directory");
+        assert_eq!(check(), Err("the README installs b-x64.tgz, which is missing".to_owned()));
+        fs::write(dir.path().join("b-x64.tgz"), "").expect("a writable directory");
+        assert_eq!(check(), Ok(()));
+        assert!(check_install_commands(readme, PLATFORMS[1], dir.path()).is_ok());
     }
 }

@@ -42,7 +42,8 @@ fn block<'a>(marker: &str, end: &str) -> Vec<&'a str> {
 
 /// Returns the README's two commands without their comments.
 fn commands() -> Vec<&'static str> {
-    let lines = block("```sh\n", "```").into_iter();
+    let section = block("## Quick start\n", "\n## ").into_iter();
+    let lines = section.skip_while(|line| *line != "```sh").skip(1).take_while(|line| *line != "```");
     lines
         .map(|line| line.split('#').next().unwrap_or_default().trim())
         .filter(|line| !line.is_empty())
