@@ -166,20 +166,6 @@ impl IterationMeta {
         }
     }
 
-    /// Ends the phase of the provers that `provers` lists. A prover that still runs was interrupted: it becomes
-    /// an error. Without provers there was no phase.
-    pub fn end_provers(&mut self, duration: Span) {
-        if self.provers.is_empty() {
-            return;
-        }
-        for prover in self.provers.values_mut().filter(|prover| prover.status == ArchonStatus::Running) {
-            prover.status = ArchonStatus::Error;
-        }
-        let is_done = self.provers.values().all(|prover| prover.status == ArchonStatus::Done);
-        let cost = self.provers.values().filter_map(|prover| prover.cost_usd).map(|cost| cost.0).sum();
-        self.prover = Some(PhaseMeta::ended(is_done, duration, cost));
-    }
-
     /// Ends the iteration and adds up its costs.
     pub fn complete(&mut self, at: Moment) {
         let phases = [&self.plan, &self.prover, &self.review];

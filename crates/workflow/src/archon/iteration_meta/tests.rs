@@ -25,7 +25,7 @@ fn meta_has_the_keys_of_archon() {
         prover("A/B.lean", ArchonStatus::Done, Some(125)),
         prover("C.lean", ArchonStatus::Error, Some(10)),
     ]);
-    meta.end_provers(Span(698_900));
+    meta.prover = Some(PhaseMeta::ended(false, Span(698_900), dollars(1.35)));
     meta.review = Some(PhaseMeta::running());
     meta.complete(Moment(START.0 + 1_052_999));
     let json = serde_json::to_string_pretty(&meta).expect("string keys");
@@ -80,22 +80,4 @@ fn meta_of_archon_is_read() {
     let again = serde_json::to_value(&meta).expect("string keys");
     assert_eq!(again["prover"], serde_json::json!({"status": "running"}));
     assert_eq!(again.get("completedAt"), None);
-}
-
-#[test]
-fn prover_phase_is_done_only_if_all_provers_are() {
-    let status = |provers: &[ArchonStatus]| {
-        let mut meta = IterationMeta::new(1, Stage::Prover, ProverMode::Parallel, START);
-        let named = provers.iter().enumerate();
-        meta.provers.extend(named.map(|(index, status)| prover(&format!("{index}.lean"), *status, None)));
-        meta.end_provers(Span::ZERO);
-        assert!(meta.provers.values().all(|prover| prover.status != ArchonStatus::Running));
-        meta.prover.expect("it ended").status
-    };
-    assert_eq!(status(&[ArchonStatus::Done, ArchonStatus::Done]), ArchonStatus::Done);
-    assert_eq!(status(&[ArchonStatus::Done, ArchonStatus::Error]), ArchonStatus::Error);
-    assert_eq!(status(&[ArchonStatus::Running, ArchonStatus::Done]), ArchonStatus::Error);
-    let mut idle = IterationMeta::new(1, Stage::Prover, ProverMode::Parallel, START);
-    idle.end_provers(Span::ZERO);
-    assert_eq!(idle.prover, None, "no prover is no success");
 }
