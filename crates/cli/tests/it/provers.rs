@@ -1,5 +1,5 @@
-//! Four provers side by side in a workflow, on a project that is shaped like one in Lean: one is killed, one is rate
-//! limited, one hangs, one claims too early to be done. Each has an API of its own.
+//! Five provers side by side in a workflow, on a project that is shaped like one in Lean: one is killed, one is rate
+//! limited, one hangs, one is fine, one claims too early to be done. Each has an API of its own.
 
 use crate::call::wait_until;
 use crate::harness::{Stage, claude_code};
@@ -16,7 +16,7 @@ use std::path::Path;
 /// A check stands for the Lean compiler. The number of its lemma is at the end of the run's id.
 const WORKFLOW: &str = r#"
 start_gap = "none"
-max_parallel = 4
+max_parallel = 5
 [[phase]]
 name = "plan"
 prompt = "List the lemmas without a proof."
@@ -30,7 +30,7 @@ run = { check = ["! grep sorry L${LONGHAUL_RUN##*-}.lean"], stall_timeout = "6s"
 "#;
 
 const PLAN: &str = "
-{\"lemmas\": [\"L1\", \"L2\", \"L3\", \"L4\"]}
+{\"lemmas\": [\"L1\", \"L2\", \"L3\", \"L4\", \"L5\"]}
 ";
 /// Its first step takes long, unless it was interrupted before.
 const KILLED: &str = "
@@ -57,13 +57,18 @@ L3 is proved.
 turn = 1
 silence = { after = 'mid-text' }
 ";
-/// It first claims to have finished. The check does not hold, and it then proves the lemma.
-const FALSE_CLAIM: &str = "
-L4 is proved.
-? check
+const FINE: &str = "
 I prove it.
 $ echo theorem_4 > L4.lean
 L4 is proved.
+";
+/// It first claims to have finished. The check does not hold, and it then proves the lemma.
+const FALSE_CLAIM: &str = "
+L5 is proved.
+? check
+I prove it.
+$ echo theorem_5 > L5.lean
+L5 is proved.
 ";
 
 #[test]
@@ -71,14 +76,14 @@ fn provers_finish_after_a_kill_a_rate_limit_and_a_hang() {
     let stage = Stage::new();
     let agent = stage.agent();
     check_provers(&stage, &agent);
-    if let Some(claude) = claude_code("four provers") {
+    if let Some(claude) = claude_code("five provers") {
         check_provers(&Stage::new(), &claude);
     }
 }
 
 fn check_provers(stage: &Stage, agent: &Path) {
-    let servers = [PLAN, KILLED, RATE_LIMITED, HUNG, FALSE_CLAIM].map(Server::start);
-    for number in 1..=4 {
+    let servers = [PLAN, KILLED, RATE_LIMITED, HUNG, FINE, FALSE_CLAIM].map(Server::start);
+    for number in 1..=5 {
         fs::write(stage.work().join(format!("L{number}.lean")), "sorry\n").expect("the stage is writable");
     }
     // The run's id ends with the number of its item.
@@ -102,11 +107,11 @@ fn check_provers(stage: &Stage, agent: &Path) {
         assert_eq!(envelope["run"]["verified"], "checks", "{envelope}");
         envelope["run"]["attempts"].as_u64().expect("a number")
     };
-    assert_eq!([1, 3].map(attempts), [2, 2], "{envelope}");
-    assert!(attempts(2) <= 5 && attempts(4) >= 1, "{envelope}");
+    assert_eq!([1, 3, 4].map(attempts), [2, 2, 1], "{envelope}");
+    assert!(attempts(2) <= 5 && attempts(5) >= 1, "{envelope}");
     let limited = servers[2].api.request_log();
     assert_eq!(limited.requests.iter().filter(|request| request.status == 429).count(), 4);
-    for number in 1..=4 {
+    for number in 1..=5 {
         let proof =
             fs::read_to_string(stage.work().join(format!("L{number}.lean"))).expect("there is a proof");
         assert_eq!(proof, format!("theorem_{number}\n"));
