@@ -11,7 +11,18 @@ const STDERR_CHARS_MAX = 64 * 1024;
 const OWN_OPTIONS = ['agentArgs', 'env', 'prompt', 'run', 'signal'];
 
 /** Flags that print something else than the result of the call. */
-const TEXT_FLAGS = ['csv', 'help', 'install', 'json', 'list', 'outputFormat', 'printService', 'uninstall', 'version', 'watch'];
+const TEXT_FLAGS = [
+  'csv',
+  'help',
+  'install',
+  'json',
+  'list',
+  'outputFormat',
+  'printService',
+  'uninstall',
+  'version',
+  'watch',
+];
 
 /** Options that may be a mapping: `{ answer: { depth: 3 } }` is `--answer=depth=3`. */
 const MAPPINGS = ['answer', 'set'];

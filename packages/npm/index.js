@@ -47,7 +47,10 @@ export function attach(run = '@', options = {}) {
 export function loop(file, options = {}) {
   return drive(() => {
     const { project, ...others } = expectOptions(options);
-    const target = ['--', expectText('the file', file), ...(isAbsent(project) ? [] : [expectText('the project', project)])];
+    const target = ['--', expectText('the file', file)];
+    if (!isAbsent(project)) {
+      target.push(expectText('the project', project));
+    }
     return { args: (format) => ['loop', ...format, ...toFlags(others), ...target], options };
   }, options);
 }
