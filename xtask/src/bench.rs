@@ -2,6 +2,7 @@
 //! `benches/RESULTS.md`. Everything runs against loopback; Linux only.
 
 mod build_time;
+mod calls;
 mod disk;
 mod drills;
 mod endings;
@@ -83,6 +84,7 @@ const BENCHES: &[(&str, Run)] = &[
     ("recover", recover::bench),
     ("resume", resume::bench),
     ("instant", instant::bench),
+    ("calls", calls::bench),
     ("stream", stream::bench),
     ("ledger", ledger::bench),
     ("report", report::bench),

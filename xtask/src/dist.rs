@@ -80,7 +80,7 @@ pub fn dist(root: &Path, options: &DistOptions) -> io::Result<()> {
     print!("{sums}");
     if options.check {
         for (platform, archive) in archives {
-            check::check(platform, &archive)?;
+            check::check(platform, &archive, root)?;
             check::check_install_commands(&fs::read_to_string(root.join("README.md"))?, platform, &out)?;
         }
     }

@@ -22,9 +22,10 @@ read -r prompt
 echo '{"type":"result","subtype":"success","is_error":false,"terminal_reason":"completed","stop_reason":"end_turn","result":"Done.","total_cost_usd":0.25,"session_id":"6b5f9a1c-0d2e-4c53-9b1a-1f6f4f4a2c11"}'
 "#;
 
-pub fn check(platform: Platform, archive: &Path) -> io::Result<()> {
+pub fn check(platform: Platform, archive: &Path, root: &Path) -> io::Result<()> {
     let unpacked = tempfile::tempdir()?;
     let program = &unpack(platform, archive, unpacked.path())?;
+    contains_no_path(program, root)?;
     let Some(runner) = platform.linux_runner() else {
         let image = fs::read(program)?;
         let found = MachO::parse(&image).and_then(|image| image.check()).map_err(io::Error::other)?;
@@ -52,6 +53,15 @@ pub fn check(platform: Platform, archive: &Path) -> io::Result<()> {
         stage.succeed(&["drill"], "verdict             pass")?;
     }
     println!("{}: runs in an empty environment", platform.triple);
+    Ok(())
+}
+
+/// Returns an error if a program contains the path of the checkout: then no other checkout builds the same program.
+fn contains_no_path(program: &Path, root: &Path) -> io::Result<()> {
+    let path = root.as_os_str().as_encoded_bytes();
+    if fs::read(program)?.windows(path.len()).any(|bytes| bytes == path) {
+        return Err(io::Error::other(format!("{} contains {}", program.display(), root.display())));
+    }
     Ok(())
 }
 

@@ -30,9 +30,6 @@ pub struct PythonOptions {
     /// Test the wheel that `cargo xtask dist` wrote to this directory [default: one of a debug build]
     #[arg(long, value_name = "DIR")]
     dist: Option<PathBuf>,
-    /// Also measure how much a call adds to the binary
-    #[arg(long)]
-    bench: bool,
 }
 
 /// Runs all checks of the package in one environment for each version.
@@ -69,7 +66,7 @@ pub fn python(root: &Path, options: &PythonOptions) -> io::Result<()> {
             .args(tools.iter().flat_map(|file| ["--requirement", *file]))
             .current_dir(&package);
         succeed(&mut install)?;
-        check(&python, &package, options.bench)?;
+        check(&python, &package)?;
     }
     Ok(())
 }
@@ -94,7 +91,7 @@ pub fn install(program: &Path, environment: &Path, wheel: &Path) -> io::Result<P
 }
 
 /// Runs the checks with an empty home, and without the variables of this process.
-fn check(python: &Path, package: &Path, bench: bool) -> io::Result<()> {
+fn check(python: &Path, package: &Path) -> io::Result<()> {
     let home = tempfile::tempdir()?;
     let temporary = tempfile::tempdir()?;
     let module = |args: &[&str]| {
@@ -107,8 +104,7 @@ fn check(python: &Path, package: &Path, bench: bool) -> io::Result<()> {
     module(&["-m", "ruff", "check", "--no-cache", "."])?;
     module(&["-m", "ruff", "format", "--check", "--no-cache", "."])?;
     module(&["-m", "mypy", "--strict", "--cache-dir", "/dev/null"])?;
-    module(&["-B", "-X", "dev", "-W", "error", "-m", "pytest", "-p", "no:cacheprovider", "--quiet"])?;
-    if bench { module(&["-B", "bench/overhead.py"]) } else { Ok(()) }
+    module(&["-B", "-X", "dev", "-W", "error", "-m", "pytest", "-p", "no:cacheprovider", "--quiet"])
 }
 
 /// Builds the wheel, with a binary that shares the dependencies of the tests.
