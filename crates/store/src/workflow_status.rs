@@ -88,8 +88,8 @@ pub struct ItemReport {
 }
 
 impl WorkflowStatus {
-    /// Creates the status of `workflow` at `at`, without warnings, driven by process `supervisor_pid`. `problem_of` returns the problem
-    /// of a run that has no valid result or did not start.
+    /// Creates the status of `workflow` at `at`, without warnings, driven by process `supervisor_pid`. `problem_of` returns
+    /// the problem of a run that has no valid result, did not start, or changed files outside of its `edit_paths`.
     pub fn new(
         id: &RunId,
         workflow: &Workflow,

@@ -312,14 +312,16 @@ fn warning_appears_above_the_live_view() {
     let text =
         script().replace(OBJECTIVES, "1. **L1.lean**\\n2. **Missing.lean**\\n").replace("$ echo proof", wait);
     let server = Server::start(&text);
-    let args = archon_args(&stage, &stage.agent(), &["--max-iterations", "1"]);
-    let mut terminal = Terminal::start(&stage, &server, &args, (120, 30));
+    // The first line of the view is longer than the warning and must leave nothing of itself.
+    let name = "nightly".repeat(9);
+    let args = archon_args(&stage, &stage.agent(), &["--max-iterations", "2", "--name", &name]);
+    let mut terminal = Terminal::start(&stage, &server, &args, (160, 30));
     wait_until("the prover works", || terminal.shows("Bash: for i in"));
     let rows = terminal.rows();
-    let place = |start: &str| rows.iter().position(|row| row.starts_with(start));
-    let id = only_workflow(&stage).id().to_string();
-    let (warning, view) =
-        (place("warning: .archon/PROGRESS.md, line 7: there"), place(&format!("{id}: working")));
+    let warning =
+        "warning: .archon/PROGRESS.md, line 7: there is no file `Missing.lean`; no prover works on it";
+    let warning = rows.iter().position(|row| row.trim_end() == warning);
+    let view = rows.iter().position(|row| row.starts_with(&name) && row.contains(": working"));
     assert!(warning.zip(view).is_some_and(|(warning, view)| warning < view), "{rows:?}");
     fs::write(stage.work().join("go"), "").expect("the stage is writable");
     assert_eq!(terminal.wait(), Some(27));

@@ -69,6 +69,7 @@ pub(super) struct Live {
     /// Own commands, each of which ends with an event.
     tasks: JoinSet<WorkflowEvent>,
     warnings: (mpsc::UnboundedSender<String>, mpsc::UnboundedReceiver<String>),
+    /// Warnings that were shown, with their iterations.
     shown_warnings: BTreeSet<(u32, String)>,
     waits: (mpsc::UnboundedSender<RunWait>, mpsc::UnboundedReceiver<RunWait>),
     events: VecDeque<WorkflowEvent>,

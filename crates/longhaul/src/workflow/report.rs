@@ -54,7 +54,8 @@ impl WorkflowReport {
     }
 }
 
-/// Returns the state of a workflow as of `at`, with the problems of its runs and its warnings. It names this process as supervisor.
+/// Returns the state of a workflow as of `at`, with the problems of its runs and its warnings. It names this process as
+/// supervisor.
 pub fn workflow_status(
     dir: &WorkflowDir,
     plan: &WorkflowPlan,

@@ -126,7 +126,8 @@ pub enum RunLines<'a> {
     Omitted,
 }
 
-/// Returns a line for each phase and each warning. With runs, also one for each run if the phase has items or the run is not done.
+/// Returns a line for each phase and each warning. With runs, also one for each run if the phase has items or the run is
+/// not done.
 pub fn phase_lines(status: &WorkflowStatus, runs: RunLines<'_>, colors: Colors) -> String {
     let mut text = String::new();
     for phase in &status.phases {
