@@ -6,6 +6,7 @@ use crate::atomic::TempFile;
 use crate::open_regular;
 use std::fs::{File, FileTimes};
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 // Droppable lines (partial messages) have a few kilobytes. A longer line than this is kept without asking the
@@ -40,32 +41,36 @@ pub fn compact(path: &Path, keep: impl FnMut(&[u8]) -> bool) -> Result<Compactio
     let rewrite = || -> io::Result<Option<CompactionStats>> {
         let source = open_regular(path)?;
         let before = source.metadata()?;
-        let target = scratch.create()?;
-        let mut stats = copy((&source).take(before.len()), &target, keep)?;
+        let (mut stats, target) = copy(&source, before.len(), || scratch.create(), keep)?;
         if source.metadata()?.len() != before.len() {
             return Ok(None);
         }
-        if stats.dropped_lines > 0 {
+        stats.bytes_after = stats.bytes_before;
+        if let Some(target) = target {
             target.set_permissions(before.permissions())?;
             target.set_times(FileTimes::new().set_modified(before.modified()?))?;
             // Without this sync, a power cut after the rename could lose the original.
             target.sync_data()?;
+            stats.bytes_after = target.metadata()?.len();
             scratch.persist(path)?;
         }
-        stats.bytes_after = target.metadata()?.len();
         Ok(Some(stats))
     };
     let stats = rewrite().map_err(StoreError::io("compact", path))?;
     stats.ok_or_else(|| StoreError::StreamStillGrowing(path.to_owned()))
 }
 
+/// Copies the kept lines to a new file. It is created at the first dropped line: most streams of whole messages have
+/// none, and their gigabytes need not be written again.
 fn copy(
-    source: impl Read,
-    target: &File,
+    source: &File,
+    length: u64,
+    create: impl FnOnce() -> io::Result<File>,
     mut keep: impl FnMut(&[u8]) -> bool,
-) -> io::Result<CompactionStats> {
-    let mut reader = BufReader::with_capacity(BUFFER_BYTES, source);
-    let mut writer = BufWriter::with_capacity(BUFFER_BYTES, target);
+) -> io::Result<(CompactionStats, Option<File>)> {
+    let mut reader = BufReader::with_capacity(BUFFER_BYTES, source.take(length));
+    let mut create = Some(create);
+    let mut writer = None;
     let mut stats = CompactionStats::default();
     let mut piece = Vec::new();
     // Whether the last piece started a line that it did not end.
@@ -76,17 +81,38 @@ fn copy(
         if read == 0 {
             break;
         }
-        stats.bytes_before += read as u64;
         let line = piece.strip_suffix(b"\n");
-        match line {
-            Some(line) if !is_inside_line && !keep(line) => stats.dropped_lines += 1,
-            // Part of a long line, or a torn last line. The torn line shows how the stream ended.
-            Some(_) | None => writer.write_all(&piece)?,
+        // Part of a long line, or a torn last line, stays. The torn line shows how the stream ended.
+        let is_dropped = line.is_some_and(|line| !is_inside_line && !keep(line));
+        stats.dropped_lines += u64::from(is_dropped);
+        if is_dropped && let Some(create) = create.take() {
+            let mut target = create()?;
+            copy_start(source, stats.bytes_before, &mut target)?;
+            writer = Some(BufWriter::with_capacity(BUFFER_BYTES, target));
+        } else if !is_dropped && let Some(writer) = &mut writer {
+            writer.write_all(&piece)?;
         }
+        stats.bytes_before += read as u64;
         is_inside_line = line.is_none();
     }
-    writer.flush()?;
-    Ok(stats)
+    let target = writer.map(BufWriter::into_inner).transpose()?;
+    Ok((stats, target))
+}
+
+/// Copies the first bytes of a file, whatever its position.
+fn copy_start(source: &File, length: u64, target: &mut File) -> io::Result<()> {
+    let mut buffer = vec![0; BUFFER_BYTES];
+    let mut offset = 0;
+    while offset < length {
+        let part = buffer.len().min(usize::try_from(length - offset).unwrap_or(usize::MAX));
+        let read = source.read_at(&mut buffer[..part], offset)?;
+        if read == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        target.write_all(&buffer[..read])?;
+        offset += read as u64;
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -54,6 +54,15 @@ fn keeps_long_lines_unfiltered() {
 }
 
 #[test]
+fn writes_nothing_without_dropped_lines() {
+    let (_dir, path) = stream(b"a\nb\n-torn");
+    let file = File::open(&path).expect("a file");
+    let full = || Err(io::ErrorKind::StorageFull.into());
+    let (stats, target) = copy(&file, 8, full, |line| !line.starts_with(b"-")).expect("nothing is written");
+    assert_eq!((stats.dropped_lines, stats.bytes_before, target.is_none()), (0, 8, true));
+}
+
+#[test]
 fn does_not_touch_file_without_dropped_lines() {
     use std::os::unix::fs::MetadataExt;
     let (dir, path) = stream(b"a\nb\n");
