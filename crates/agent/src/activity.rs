@@ -1,19 +1,15 @@
 //! Describes the agent's current activity on one line. For people only.
 
 use crate::snapshot::truncate_to_bytes;
-use crate::tool_input::ToolInput;
+use crate::tool_input::{ToolArgument, ToolInput};
 
 const CHARS_MAX: usize = 80;
 // Enough for 80 characters and for control characters, which are dropped.
 const BYTES_MAX: usize = 8 * CHARS_MAX;
 
 pub(crate) fn describe_call(tool: &str, input: &ToolInput<'_>) -> String {
-    one_line(&with_detail(tool, first_line(&main_argument(tool, input))))
-}
-
-/// Returns the most informative argument, or an empty text if no known one is present.
-pub(crate) fn main_argument(tool: &str, input: &ToolInput<'_>) -> String {
-    input.argument(tool).map_or_else(String::new, |argument| argument.as_str().to_owned())
+    let argument = input.argument(tool);
+    one_line(&with_detail(tool, first_line(argument.as_ref().map_or("", ToolArgument::as_str))))
 }
 
 pub(crate) fn with_detail(name: &str, detail: &str) -> String {

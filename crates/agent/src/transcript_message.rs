@@ -5,6 +5,7 @@
 //! transcripts. Fields are only ever added.
 
 use crate::tool_input::{ToolArgument, ToolInput};
+use memchr::memmem;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
@@ -226,6 +227,13 @@ impl TranscriptMessage {
     pub fn new(kind: EventKind, origin: MessageOrigin, attempt: u32) -> TranscriptMessage {
         let (class, role) = kind.class_and_role();
         TranscriptMessage { class, kind, role, origin, attempt, ..TranscriptMessage::default() }
+    }
+
+    /// Returns whether a message can concern cost, from its JSON: it states usage, or it belongs to a sub-agent or starts
+    /// one. Most messages are long and do not, and need not be parsed.
+    pub fn can_concern_cost(json: &[u8]) -> bool {
+        let keys: [&[u8]; 3] = [b"\"usage\":", b"\"parent_tool_use_id\":", b"\"subagent\":"];
+        keys.iter().any(|key| memmem::find(json, key).is_some())
     }
 
     /// Returns whether it is part of the work in the main conversation: the user's, the model's or its tools'.

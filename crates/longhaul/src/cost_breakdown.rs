@@ -1,6 +1,6 @@
 //! Reads the usage and cost of each turn of a run from its transcript.
 
-use longhaul_agent::transcript_message::MessageUsage;
+use longhaul_agent::transcript_message::{MessageUsage, TranscriptMessage};
 use longhaul_core::{Dollars, Usd};
 use longhaul_store::{CostBreakdown, RunDir, SubagentCost, TurnCost, read_lines_from};
 use serde::Deserialize;
@@ -57,7 +57,9 @@ impl CostBreakdownReader {
     pub(crate) fn read(&mut self, dir: &RunDir) -> CostBreakdown {
         let start = self.offset;
         let offset = read_lines_from(&dir.transcript_path(), start, |line| {
-            if let Ok(message) = serde_json::from_slice::<CostLine>(line) {
+            if TranscriptMessage::can_concern_cost(line)
+                && let Ok(message) = serde_json::from_slice::<CostLine>(line)
+            {
                 self.apply(&message);
             }
             ControlFlow::Continue(())

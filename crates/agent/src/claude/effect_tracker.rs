@@ -2,8 +2,8 @@
 
 use super::vendor_terms;
 use super::wire::{Block, StreamLine};
-use crate::activity::{main_argument, with_detail};
-use crate::tool_input::ToolInput;
+use crate::activity::with_detail;
+use crate::tool_input::{ToolArgument, ToolInput};
 use crate::{EffectRules, EffectScope, SideEffects, UnresolvedCall};
 
 pub(super) fn on_call(
@@ -17,9 +17,16 @@ pub(super) fn on_call(
     if effects.is_read_only(tool) {
         return;
     }
-    let scope = effects.scope(tool, &input.text("command").unwrap_or_default());
+    let argument = input.argument(tool);
+    let script = match &argument {
+        Some(ToolArgument::Command(script)) => script,
+        Some(ToolArgument::ChangedFile(_) | ToolArgument::Other(_)) | None => "",
+    };
+    let scope = effects.scope(tool, script);
     let effect = match &scope {
-        EffectScope::Workspace | EffectScope::Tool => with_detail(tool, &main_argument(tool, input)),
+        EffectScope::Workspace | EffectScope::Tool => {
+            with_detail(tool, argument.as_ref().map_or("", ToolArgument::as_str))
+        }
         // A script may start with anything; only these commands matter.
         EffectScope::Commands(commands) => with_detail(tool, &commands.join("; ")),
     };
