@@ -87,6 +87,7 @@ mod truncated_journal;
 mod unreadable;
 mod variables;
 mod why;
+mod workflow_graphs;
 mod workflow_inspecting;
 mod workflow_limits;
 mod workflow_prompts;

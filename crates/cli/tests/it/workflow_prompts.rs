@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::fs;
 
 /// Returns the iteration and the prompt of each run of a phase, oldest first.
-fn prompts(stage: &Stage, phase: &str) -> Vec<(u32, String)> {
+pub fn prompts(stage: &Stage, phase: &str) -> Vec<(u32, String)> {
     let plans = stage.runs().into_iter().rev().map(|run| run.plan().expect("a plan"));
     let of_phase = plans.filter_map(|plan| {
         let position = plan.workflow?;

@@ -39,8 +39,12 @@ It is proved.
 /// Returns a call of `longhaul loop` in the work directory, with the scripted agent and fast retries.
 pub fn run_loop(stage: &Stage, server: &Server, file: &str, args: &[&str]) -> Call {
     let path = stage.file("workflow.toml", file);
-    let agent = stage.agent();
-    let call = stage.longhaul(["loop"]).args([path]).args(["--agent-path"]).args([agent]);
+    run_named(stage, server, path.to_str().expect("a text"), args)
+}
+
+/// Returns such a call for the path or the name of a workflow.
+pub fn run_named(stage: &Stage, server: &Server, workflow: &str, args: &[&str]) -> Call {
+    let call = stage.longhaul(["loop", workflow]).args(["--agent-path"]).args([stage.agent()]);
     let call = call.args(["--permission-mode", "bypassPermissions", "--preset", "drill"]);
     // Other tests may use the memory of this machine.
     let reserve: &[&str] = if args.contains(&"--memory-reserve") { &[] } else { &["--memory-reserve", "0"] };
