@@ -142,9 +142,9 @@ fn check_flags(matches: &ArgMatches) -> Result<(), Failure> {
             .contains(&id)
     };
     let is_typed = |id: &str| matches.value_source(id) == Some(ValueSource::CommandLine);
-    // Groups have ids too, but no value of their own.
-    let ids = matches.ids().map(|id| id.as_str());
-    let mut typed = ids.filter(|id| matches.try_get_raw(id).is_ok_and(|raw| raw.is_some()) && is_typed(id));
+    // A group of flags has an id too. Its values are the ids of its flags.
+    let is_group = |id: &str| matches.try_get_many::<clap::Id>(id).is_ok();
+    let mut typed = matches.ids().map(|id| id.as_str()).filter(|id| is_typed(id) && !is_group(id));
     match typed.find(|id| !OF_WORKFLOW.contains(id) && !is_global(id)) {
         Some(id) => Err(Failure::usage(
             format!("`{}` applies to a run, not to a workflow", id.replace('_', "-")),
