@@ -172,3 +172,41 @@ fn small_memory_reserve_delays_nothing() {
     envelope(&output, 0);
     assert!(!output.stderr.contains("memory"), "{}", output.stderr);
 }
+
+#[test]
+fn time_limit_stops_the_live_runs_and_the_printed_command_continues() {
+    let (stage, server) = (Stage::new(), Server::start(TWO_SCRIPT));
+    let output = run_loop(&stage, &server, TWO, &["--time-limit", "6s"]).output();
+    let ended = envelope(&output, 22);
+    assert_eq!(ended["workflow"]["outcome"], "out_of_time", "{ended}");
+    let items = &ended["workflow"]["phases"][0]["items"];
+    assert_eq!([&items[0]["status"], &items[1]["status"]], ["out_of_time", "out_of_time"], "{ended}");
+    assert_eq!((starts(&stage), tidy::processes(stage.folder()).len()), (2, 0), "the runs are stopped");
+    fs::write(stage.work().join("go"), "").expect("the file is written");
+    let next = ended["workflow"]["next"][0].as_str().expect("a command");
+    let words: Vec<&str> = next.split(' ').skip(1).collect();
+    envelope(&stage.longhaul(words).against(&server).output(), 0);
+    assert_eq!(stage.runs().len(), 2, "the same runs continue");
+}
+
+/// Each is of a workflow: `longhaul resume` rejects only flags of a run.
+#[test]
+fn resumed_workflow_takes_new_limits() {
+    let (stage, server) = (Stage::new(), Server::start("Done.\n"));
+    let file = "[[phase]]\nname = \"work\"\nprompt = \"Work.\"\nrun = { check = [\"test -e go\"], max_failed_checks = 1 }\n";
+    envelope(&run_loop(&stage, &server, file, &["--budget", "1", "--time-limit", "1h"]).output(), 24);
+    let id = only_workflow(&stage).id().to_string();
+    let resume = |args: &[&str]| stage.longhaul(["resume", &id]).args(args).against(&server).output();
+    for (args, budget, time) in [
+        (&["--add-budget", "2", "--add-time", "1h"][..], 3.0, 2),
+        (&["--budget", "5"], 5.0, 2),
+        (&["--time-limit", "3h"], 5.0, 3),
+    ] {
+        envelope(&resume(args), 24);
+        let status = stage.longhaul(["status", &id]).output();
+        let status: Value = serde_json::from_str(&status.stdout).expect("an object is printed");
+        let workflow = &status["workflows"][0];
+        let limits = (&workflow["budget_usd"], &workflow["time_limit_ms"]);
+        assert_eq!(limits, (&budget.into(), &(time * 3_600_000).into()), "{args:?}: {status}");
+    }
+}
