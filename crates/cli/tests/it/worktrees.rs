@@ -5,6 +5,7 @@ use crate::harness::Stage;
 use crate::server::Server;
 use crate::workflows::{envelope, only_workflow, replayed, run_loop};
 use longhaul_core::OutcomeKind;
+use serde_json::Value;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -135,9 +136,15 @@ fn subdirectory_of_the_repository_stays_the_working_directory() {
 fn conflict_needs_a_person_and_resume_continues_after_the_printed_commands() {
     let (stage, server) = (Stage::new(), Server::start(RIVALS_SCRIPT));
     repository(&stage);
-    let output = run_loop(&stage, &server, PROVERS, &[]).output();
+    let output = run_loop(&stage, &server, PROVERS, &["--notify", "cat >> ../received"]).output();
     let ended = envelope(&output, 23);
     let errors = ended["errors"].to_string();
+    // One notification, although the other results were merged.
+    let notified = fs::read_to_string(stage.folder().join("received")).expect("a notification");
+    let notified: Value = serde_json::from_str(&notified).expect("one object");
+    assert_eq!(notified["kind"], "needs_person", "{notified}");
+    assert_eq!(notified["run"], only_workflow(&stage).id().as_str(), "{notified}");
+    assert_eq!(notified["next"], ended["workflow"]["next"][0], "{notified}");
     let id = only_workflow(&stage).id().clone();
     let work = fs::canonicalize(stage.work()).expect("the directory exists");
     let command = format!("git -C {} merge longhaul/{id}/1-prove-2", work.display());
