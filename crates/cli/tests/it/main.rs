@@ -91,6 +91,7 @@ mod workflow_graphs;
 mod workflow_inspecting;
 mod workflow_limits;
 mod workflow_prompts;
+mod workflow_resuming;
 mod workflow_signals;
 mod workflows;
 mod workspace_diffs;
