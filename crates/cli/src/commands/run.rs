@@ -5,7 +5,7 @@ mod keyed;
 mod typed_flags;
 
 pub use keyed::{KeyState, key_state};
-pub use typed_flags::{TypedFlags, parse_run};
+pub use typed_flags::{TypedFlags, flag_with_value, parse_run};
 
 use super::resume::replay;
 use super::runs::table::outcome_style;

@@ -2,7 +2,7 @@
 //! flags of `longhaul loop`, and the keys of `[phase.run]`, the strongest last. It starts nothing.
 
 use crate::args::{AgentKind, Cli};
-use crate::commands::run::{TypedFlags, parse_run, prepare};
+use crate::commands::run::{TypedFlags, flag_with_value, parse_run, prepare};
 use crate::config::keys::{Keys, RUN, ValueKind, excluded, flag_only_reason};
 use crate::failure::Failure;
 use clap::{CommandFactory, ValueEnum};
@@ -116,11 +116,10 @@ fn settings(
             settings.insert(key.name.clone(), values.into_iter().map(OsString::from).collect());
             continue;
         };
-        let flag = OsString::from(format!("--{long}"));
         let words = match key.kind {
-            ValueKind::Switch => values.iter().map(|_| flag.clone()).collect(),
+            ValueKind::Switch => values.iter().map(|_| format!("--{long}").into()).collect(),
             ValueKind::Count | ValueKind::Amount | ValueKind::Text | ValueKind::Path | ValueKind::List => {
-                values.iter().flat_map(|text| [flag.clone(), OsString::from(text)]).collect()
+                values.iter().map(|text| flag_with_value(long, text.as_ref())).collect()
             }
         };
         settings.insert(key.name.clone(), words);

@@ -9,7 +9,7 @@ use crate::failure::{Failure, OrFailure};
 use clap::parser::ValueSource;
 use clap::{ArgMatches, CommandFactory, FromArgMatches};
 use std::collections::BTreeMap;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fmt::Display;
 
 /// Typed flags that a command shares with `run`: by key, the words as they are typed for `run`.
@@ -25,11 +25,10 @@ impl TypedFlags {
             let is_typed = !excluded.contains(&key.as_str())
                 && matches.try_contains_id(id).unwrap_or(false)
                 && matches.value_source(id) == Some(ValueSource::CommandLine);
-            let words = |value: OsString| [OsString::from(format!("--{long}")), value];
             let words = match (is_typed, arg.get_action().takes_values()) {
                 (false, _) => return None,
                 (true, false) => vec![OsString::from(format!("--{long}"))],
-                (true, true) => matches.get_raw(id)?.flat_map(|value| words(value.to_owned())).collect(),
+                (true, true) => matches.get_raw(id)?.map(|value| flag_with_value(long, value)).collect(),
             };
             Some((key, words))
         });
@@ -38,8 +37,7 @@ impl TypedFlags {
 
     /// Sets the value of a flag.
     pub fn set(&mut self, key: &str, value: impl Into<OsString>) {
-        let flag = format!("--{}", key.replace('_', "-")).into();
-        self.0.insert(key.to_owned(), vec![flag, value.into()]);
+        self.0.insert(key.to_owned(), vec![flag_with_value(&key.replace('_', "-"), &value.into())]);
     }
 
     /// Adds a value before those of a repeatable flag.
@@ -55,6 +53,13 @@ impl TypedFlags {
             self.set(key, value);
         }
     }
+}
+
+/// Returns a flag and its value as one word: some flags accept no separate value.
+pub fn flag_with_value(long: &str, value: &OsStr) -> OsString {
+    let mut word = OsString::from(format!("--{long}="));
+    word.push(value);
+    word
 }
 
 /// Parses words as the arguments of `longhaul run`, with the configuration as their defaults. Errors start with
