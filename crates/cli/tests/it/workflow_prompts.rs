@@ -4,6 +4,7 @@ use crate::call::wait_until;
 use crate::harness::{LONGHAUL, Stage};
 use crate::server::Server;
 use crate::workflows::{envelope, only_workflow, run_loop};
+use longhaul_core::RunSpec;
 use std::collections::BTreeMap;
 use std::fs;
 
@@ -41,6 +42,45 @@ prompt = "Prove it{% if focus %} only for {{ focus }}{% endif %}."
     let wrong = run_loop(&stage, &server, file, &["--only", "review"]).output();
     assert_eq!(wrong.code, 2, "{wrong:?}");
     wrong.assert_error(&["review", "plan"]);
+}
+
+#[test]
+fn settings_of_a_phase_reach_only_its_runs() {
+    let file = r#"
+start_gap = "none"
+[[phase]]
+name = "plan"
+prompt = "Make a plan."
+[[phase]]
+name = "prove"
+needs = ["plan"]
+prompt = "Prove it."
+[phase.run]
+model = "claude-haiku-4-5"
+review = "claude-opus-4-8"
+deny_tools = ["WebFetch"]
+block_path = ["/secrets"]
+"#;
+    let script = "Done.\n? You review its work\nI review it.\n! call = { name = 'StructuredOutput', input = { complete \
+                  = true, missing = [] } }\nReviewed.\n";
+    let (stage, server) = (Stage::new(), Server::start(script));
+    let flags = ["--model", "claude-sonnet-4-5", "--review"];
+    envelope(&run_loop(&stage, &server, file, &flags).output(), 0);
+    let runs = stage.runs();
+    let specs: Vec<RunSpec> = runs.iter().map(|run| run.plan().expect("a plan").spec).collect();
+    let reviewer = |spec: &RunSpec| {
+        let review = spec.policy.checks.as_ref().and_then(|checks| checks.review.clone());
+        review.expect("a review").model
+    };
+    let [prove, plan] = &specs[..] else { panic!("not two runs: {specs:?}") };
+    assert_eq!((plan.model.as_deref(), reviewer(plan).as_deref()), (Some("claude-sonnet-4-5"), None));
+    assert!(plan.guards.deny_tools.is_empty() && plan.guards.block_paths.is_empty(), "{:?}", plan.guards);
+    // A setting of the phase replaces a flag.
+    let models = (prove.model.as_deref(), reviewer(prove));
+    assert_eq!(models, (Some("claude-haiku-4-5"), Some("claude-opus-4-8".to_owned())));
+    let guards = (&prove.guards.deny_tools[..], &prove.guards.block_paths[..]);
+    assert_eq!(guards, (&["WebFetch".to_owned()][..], &["/secrets".to_owned()][..]));
+    assert!(runs.iter().all(|run| run.review(1).path().exists()), "each run is reviewed");
 }
 
 #[test]
