@@ -64,7 +64,7 @@ block_path = ["/secrets"]
     let script = "Done.\n? You review its work\nI review it.\n! call = { name = 'StructuredOutput', input = { complete \
                   = true, missing = [] } }\nReviewed.\n";
     let (stage, server) = (Stage::new(), Server::start(script));
-    let flags = ["--model", "claude-sonnet-4-5", "--review"];
+    let flags = ["--model", "claude-sonnet-4-5", "--review", "--deny-tools", "WebSearch"];
     envelope(&run_loop(&stage, &server, file, &flags).output(), 0);
     let runs = stage.runs();
     let specs: Vec<RunSpec> = runs.iter().map(|run| run.plan().expect("a plan").spec).collect();
@@ -74,12 +74,16 @@ block_path = ["/secrets"]
     };
     let [prove, plan] = &specs[..] else { panic!("not two runs: {specs:?}") };
     assert_eq!((plan.model.as_deref(), reviewer(plan).as_deref()), (Some("claude-sonnet-4-5"), None));
-    assert!(plan.guards.deny_tools.is_empty() && plan.guards.block_paths.is_empty(), "{:?}", plan.guards);
-    // A setting of the phase replaces a flag.
+    assert_eq!(
+        (&plan.guards.deny_tools[..], plan.guards.block_paths.len()),
+        (&["WebSearch".to_owned()][..], 0)
+    );
+    // A setting of the phase replaces a flag, but a prohibition adds to it.
     let models = (prove.model.as_deref(), reviewer(prove));
     assert_eq!(models, (Some("claude-haiku-4-5"), Some("claude-opus-4-8".to_owned())));
     let guards = (&prove.guards.deny_tools[..], &prove.guards.block_paths[..]);
-    assert_eq!(guards, (&["WebFetch".to_owned()][..], &["/secrets".to_owned()][..]));
+    let denied = ["WebSearch", "WebFetch"].map(str::to_owned);
+    assert_eq!(guards, (&denied[..], &["/secrets".to_owned()][..]));
     assert!(runs.iter().all(|run| run.review(1).path().exists()), "each run is reviewed");
 }
 

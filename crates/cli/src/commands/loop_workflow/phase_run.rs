@@ -4,6 +4,7 @@
 use crate::args::{AgentKind, Cli};
 use crate::commands::run::{TypedFlags, flag_with_value, parse_run, prepare};
 use crate::config::keys::{Keys, RUN, ValueKind, excluded, flag_only_reason};
+use crate::config::trust::{self, ProjectTrust};
 use crate::failure::Failure;
 use clap::{CommandFactory, ValueEnum};
 use longhaul_agent::did_you_mean;
@@ -162,9 +163,9 @@ fn resolve_phase(
     typed: &TypedFlags,
 ) -> Result<(RunSpec, BTreeMap<String, String>), Failure> {
     let exclusions = excluded(&Cli::command(), RUN);
-    // A setting of the phase replaces the flag, and flags that it excludes.
+    // A setting of the phase replaces the flag, and flags that it excludes. Prohibitions add up.
     let is_replaced = |key: &String| {
-        settings.contains_key(key)
+        trust::for_key(key) != ProjectTrust::OnlyAdd && settings.contains_key(key)
             || key == AGENT_PATH && settings.contains_key(AGENT)
             || exclusions.iter().any(|(one, other)| {
                 (one == key && settings.contains_key(other)) || (other == key && settings.contains_key(one))
