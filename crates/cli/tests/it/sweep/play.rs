@@ -63,9 +63,8 @@ pub struct Figures {
 impl Figures {
     /// Returns the violated bounds. The scripted agent always meets all of them.
     pub fn missed_bounds(&self, wasted_max: u64) -> Vec<String> {
-        // The totals are equal unless the agent was stopped: then a message in flight is billed but not
-        // received.
-        let difference_max = if wasted_max == 0 { 0 } else { self.message_tokens_max };
+        // The totals are equal unless an agent was stopped: then its message in flight is billed but not received.
+        let difference_max = wasted_max * self.message_tokens_max;
         let difference = self.reported_in_all.abs_diff(self.billed_in_all);
         let missed_bounds = [
             (self.wasted > wasted_max, format!("{} turns wasted", self.wasted)),
