@@ -5,14 +5,14 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use tempfile::TempDir;
 
-/// Prints its arguments. The subcommand `$FAILS` fails. If `$SKIPS` is set, the tests note a skipped test.
+/// Prints its arguments. The subcommand `$FAILS` fails, with its first argument if that is named. If `$SKIPS` is set, the tests note a skipped test.
 const CARGO: &str = r#"#!/bin/sh
 echo "cargo $*"
-if [ "$1" = test ]; then
+if [ "$1 $2" = "test --workspace" ]; then
     [ -z "$SKIPS" ] || echo '{"description":"a page","reason":"there is no browser","remedy":"install one"}' >> "$LONGHAUL_TEST_SKIPPED"
     echo "test result: ok. 3 passed; 0 failed; by $LONGHAUL_TEST_CLAUDE"
 fi
-case "$1" in "$FAILS") exit 101;; esac
+case "$FAILS" in "$1" | "$1 $2") exit 101;; esac
 "#;
 
 fn test(folder: &Path, args: &[&str], environment: &[(&str, &str)]) -> Output {
@@ -68,8 +68,14 @@ fn continues_after_failures_and_reports_skipped_tests() {
     check(&[], &[("SKIPS", "1"), ("CI", "false")], 0, a_page, "");
     check(&[], &[("FAILS", "fmt")], 1, nothing, &format!("error: cargo fmt --all --check: {status}"));
     let tests = format!("error: cargo test --workspace --no-fail-fast: {status}");
-    check(&[], &[("FAILS", "test"), ("SKIPS", "1")], 1, a_page, &tests);
-    check(&["--deny-skipped"], &[("FAILS", "test"), ("SKIPS", "1")], 1, a_page, &(tests + denied));
+    check(&[], &[("FAILS", "test --workspace"), ("SKIPS", "1")], 1, a_page, &tests);
+    check(
+        &["--deny-skipped"],
+        &[("FAILS", "test --workspace"), ("SKIPS", "1")],
+        1,
+        a_page,
+        &(tests + denied),
+    );
 }
 
 #[test]

@@ -6,7 +6,7 @@ use super::commands::Commands;
 use super::driver::{Driver, Live};
 use super::notifier::WorkflowNotifier;
 use super::results::Results;
-use super::stray_changes::RunSpans;
+use super::run_spans::RunSpans;
 use super::worktrees::{Worktrees, check_worktrees};
 use super::{WorkflowError, WorkflowObserver, WorkflowRequest, WorkflowStart};
 use crate::Environment;
