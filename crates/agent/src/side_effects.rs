@@ -169,11 +169,7 @@ fn sanitize_line(text: &str) -> String {
     let (whole, text) = (text.trim(), truncate_to_bytes(text.trim(), 2 * EFFECT_CHARS_MAX));
     let mut line = String::with_capacity(text.len());
     let mut separator = "";
-    let is_clean = text.bytes().all(|byte| byte == b' ' || byte.is_ascii_graphic()) && !text.contains("  ");
-    if is_clean {
-        line.push_str(text);
-    }
-    for words in text.lines().map(str::split_whitespace).filter(|_| !is_clean) {
+    for words in text.lines().map(str::split_whitespace) {
         for word in words {
             line.push_str(separator);
             separator = " ";

@@ -6,7 +6,6 @@ use crate::atomic::TempFile;
 use crate::open_regular;
 use std::fs::{File, FileTimes};
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
-use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 // Droppable lines (partial messages) have a few kilobytes. A longer line than this is kept without asking the
@@ -41,7 +40,12 @@ pub fn compact(path: &Path, keep: impl FnMut(&[u8]) -> bool) -> Result<Compactio
     let rewrite = || -> io::Result<Option<CompactionStats>> {
         let source = open_regular(path)?;
         let before = source.metadata()?;
-        let (mut stats, target) = copy(&source, before.len(), || scratch.create(), keep)?;
+        let copy_start = |length: u64| {
+            let mut target = scratch.create()?;
+            io::copy(&mut open_regular(path)?.take(length), &mut target)?;
+            Ok(target)
+        };
+        let (mut stats, target) = copy((&source).take(before.len()), copy_start, keep)?;
         if source.metadata()?.len() != before.len() {
             return Ok(None);
         }
@@ -60,16 +64,15 @@ pub fn compact(path: &Path, keep: impl FnMut(&[u8]) -> bool) -> Result<Compactio
     stats.ok_or_else(|| StoreError::StreamStillGrowing(path.to_owned()))
 }
 
-/// Copies the kept lines to a new file. It is created at the first dropped line: most streams of whole messages have
-/// none, and their gigabytes need not be written again.
+/// Copies the kept lines to a new file. `copy_start` creates it at the first dropped line, with everything before: most
+/// streams of whole messages have none, and their gigabytes need not be written again.
 fn copy(
-    source: &File,
-    length: u64,
-    create: impl FnOnce() -> io::Result<File>,
+    source: impl Read,
+    copy_start: impl FnOnce(u64) -> io::Result<File>,
     mut keep: impl FnMut(&[u8]) -> bool,
 ) -> io::Result<(CompactionStats, Option<File>)> {
-    let mut reader = BufReader::with_capacity(BUFFER_BYTES, source.take(length));
-    let mut create = Some(create);
+    let mut reader = BufReader::with_capacity(BUFFER_BYTES, source);
+    let mut copy_start = Some(copy_start);
     let mut writer = None;
     let mut stats = CompactionStats::default();
     let mut piece = Vec::new();
@@ -85,9 +88,8 @@ fn copy(
         // Part of a long line, or a torn last line, stays. The torn line shows how the stream ended.
         let is_dropped = line.is_some_and(|line| !is_inside_line && !keep(line));
         stats.dropped_lines += u64::from(is_dropped);
-        if is_dropped && let Some(create) = create.take() {
-            let mut target = create()?;
-            copy_start(source, stats.bytes_before, &mut target)?;
+        if is_dropped && let Some(copy_start) = copy_start.take() {
+            let target = copy_start(stats.bytes_before)?;
             writer = Some(BufWriter::with_capacity(BUFFER_BYTES, target));
         } else if !is_dropped && let Some(writer) = &mut writer {
             writer.write_all(&piece)?;
@@ -97,22 +99,6 @@ fn copy(
     }
     let target = writer.map(BufWriter::into_inner).transpose()?;
     Ok((stats, target))
-}
-
-/// Copies the first bytes of a file, whatever its position.
-fn copy_start(source: &File, length: u64, target: &mut File) -> io::Result<()> {
-    let mut buffer = vec![0; BUFFER_BYTES];
-    let mut offset = 0;
-    while offset < length {
-        let part = buffer.len().min(usize::try_from(length - offset).unwrap_or(usize::MAX));
-        let read = source.read_at(&mut buffer[..part], offset)?;
-        if read == 0 {
-            return Err(io::ErrorKind::UnexpectedEof.into());
-        }
-        target.write_all(&buffer[..read])?;
-        offset += read as u64;
-    }
-    Ok(())
 }
 
 #[cfg(test)]
