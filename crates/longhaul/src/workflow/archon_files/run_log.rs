@@ -166,10 +166,6 @@ enum StatedTime {
 impl ApiTime {
     /// Adds a line of a stream. Lines that are no such result change nothing.
     fn add(&mut self, line: &[u8]) {
-        // Claude Code writes the type first. The other lines can be long, and need not be parsed.
-        if !line.starts_with(br#"{"type":"result""#) {
-            return;
-        }
         if let Ok(StatedTime::Result { session_id, duration_api_ms }) = serde_json::from_slice(line) {
             let stated = self.0.entry(session_id).or_default();
             *stated = duration_api_ms.max(*stated);
