@@ -1,5 +1,4 @@
-//! The reports of runs and workflows as MCP resources. Clients can subscribe to them: each decision of the supervisor
-//! changes the report.
+//! The reports of runs and workflows as MCP resources.
 
 use super::arguments::CommandCall;
 use super::call;
@@ -7,15 +6,12 @@ use super::ceilings::{Ceilings, PermittedRun};
 use super::client::Client;
 use super::shorten::shorten_text;
 use crate::failure::Failure;
-use crate::open_home::{self, RunOrWorkflow};
-use crate::open_ledger;
+use crate::{open_home, open_ledger};
 use longhaul_store::RunFilter;
 use rmcp::ErrorData;
 use rmcp::model::{ReadResourceResult, Resource, ResourceContents, ResourceTemplate};
 use rmcp::service::{RequestContext, RoleServer};
-use std::fs;
 use std::path::Path;
-use std::time::{Duration, SystemTime};
 
 const PREFIX: &str = "longhaul://runs/";
 const SUFFIX: &str = "/report";
@@ -24,7 +20,6 @@ const MIME_TYPE: &str = "text/plain";
 const LISTED_MAX: usize = 20;
 /// Runs that are looked at for them.
 const CANDIDATES_MAX: u64 = 200;
-const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Returns the addresses of all reports.
 pub fn template() -> ResourceTemplate {
@@ -50,7 +45,7 @@ pub fn list(ceilings: &Ceilings) -> Result<Vec<Resource>, ErrorData> {
 }
 
 /// Finds the run or workflow of a report.
-pub fn find(ceilings: &Ceilings, uri: &str) -> Result<PermittedRun, ErrorData> {
+fn find(ceilings: &Ceilings, uri: &str) -> Result<PermittedRun, ErrorData> {
     let selector = uri.strip_prefix(PREFIX).and_then(|rest| rest.strip_suffix(SUFFIX));
     let Some(selector) = selector.filter(|selector| !selector.is_empty() && !selector.contains('/')) else {
         let error = format!("no resource `{uri}`; reports are {PREFIX}RUN{SUFFIX}");
@@ -86,40 +81,5 @@ pub async fn read(
         Ok(Some(finished)) => Err(ErrorData::internal_error(finished.messages.join("\n"), None)),
         Ok(None) => Err(ErrorData::internal_error("cancelled", None)),
         Err(error) => Err(ErrorData::internal_error(format!("cannot start longhaul: {error}"), None)),
-    }
-}
-
-/// Calls `notify` when a report changes, until it returns `false` or the run has finished.
-pub async fn watch<F: Future<Output = bool>>(target: &PermittedRun, notify: impl Fn() -> F) {
-    let mut seen = modified(target);
-    loop {
-        let is_finished = is_finished(target);
-        let now = modified(target);
-        if now != seen {
-            seen = now;
-            if !notify().await {
-                return;
-            }
-        }
-        if is_finished {
-            return;
-        }
-        tokio::time::sleep(POLL_INTERVAL).await;
-    }
-}
-
-/// Returns when the journal changed. Each decision adds to it.
-fn modified(target: &PermittedRun) -> Option<SystemTime> {
-    let path = match &target.found {
-        RunOrWorkflow::Run(dir) => dir.journal_path(),
-        RunOrWorkflow::Workflow(dir) => dir.journal_path(),
-    };
-    fs::metadata(path).and_then(|metadata| metadata.modified()).ok()
-}
-
-fn is_finished(target: &PermittedRun) -> bool {
-    match &target.found {
-        RunOrWorkflow::Run(dir) => dir.status().is_ok_and(|status| status.returncode.is_some()),
-        RunOrWorkflow::Workflow(dir) => dir.status().is_ok_and(|status| status.returncode.is_some()),
     }
 }

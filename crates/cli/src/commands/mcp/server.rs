@@ -17,16 +17,12 @@ use clap::{CommandFactory, Parser};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation, JsonObject,
     ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
-    ReadResourceRequestParams, ReadResourceResponse, ResourceUpdatedNotificationParam, ServerCapabilities,
-    ServerConfig, SubscribeRequestParams, SubscriptionFilter, Tool, UnsubscribeRequestParams,
+    ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig, Tool,
 };
-use rmcp::service::{RequestContext, RoleServer, SubscriptionContext};
+use rmcp::service::{RequestContext, RoleServer};
 use rmcp::{ErrorData, ServerHandler};
 use serde_json::Value;
-use std::collections::HashMap;
 use std::iter;
-use std::sync::{Mutex, PoisonError};
-use tokio::task::{AbortHandle, JoinSet};
 
 const INSTRUCTIONS: &str = "Longhaul runs coding agents unattended, through rate limits, outages and crashes, within a \
                             budget. `run` starts one and returns its id at once. `attach` waits for its end, `why` \
@@ -40,8 +36,6 @@ pub struct Server {
     client: Client,
     tools: Vec<ServedTool>,
     listed: Vec<Tool>,
-    /// Watchers of the reports that the client has subscribed to, by address.
-    subscriptions: Mutex<HashMap<String, AbortHandle>>,
 }
 
 impl Server {
@@ -49,7 +43,7 @@ impl Server {
         let root = Cli::command();
         let tools = served(&root, &ceilings);
         let listed = tools.iter().map(|tool| describe(tool, &root)).collect();
-        Server { ceilings, client, tools, listed, subscriptions: Mutex::default() }
+        Server { ceilings, client, tools, listed }
     }
 
     async fn call(
@@ -98,10 +92,6 @@ impl Server {
             call.words.insert(tool.definition.command.len(), "--detach".to_owned());
         }
         Ok(call)
-    }
-
-    fn subscriptions(&self) -> std::sync::MutexGuard<'_, HashMap<String, AbortHandle>> {
-        self.subscriptions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -179,11 +169,7 @@ fn last(messages: &[String]) -> String {
 
 impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
-        let capabilities = ServerCapabilities::builder()
-            .enable_tools()
-            .enable_resources()
-            .enable_resources_subscribe()
-            .build();
+        let capabilities = ServerCapabilities::builder().enable_tools().enable_resources().build();
         ServerConfig::new(capabilities)
             .with_server_info(Implementation::new("longhaul", env!("CARGO_PKG_VERSION")))
             .with_instructions(INSTRUCTIONS)
@@ -227,63 +213,5 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
         Ok(reports::read(&self.ceilings, &request.uri, &self.client, &context).await?.into())
-    }
-
-    fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
-        let uris = requested.resource_subscriptions.iter().flatten().cloned();
-        let known = uris.filter(|uri| reports::find(&self.ceilings, uri).is_ok());
-        Some(SubscriptionFilter::builder().resource_subscriptions(known).build())
-    }
-
-    /// Reports changes until the client cancels the request, or all runs have finished.
-    async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
-        let mut watchers = JoinSet::new();
-        for uri in context.accepted().resource_subscriptions.iter().flatten() {
-            let (uri, target) = (uri.clone(), reports::find(&self.ceilings, uri)?);
-            let sink = context.sink().clone();
-            watchers.spawn(async move {
-                reports::watch(&target, || {
-                    let (sink, uri) = (sink.clone(), uri.clone());
-                    async move { sink.notify_resource_updated(uri).await.is_ok() }
-                })
-                .await;
-            });
-        }
-        tokio::select! {
-            () = context.cancelled() => {}
-            () = async { while watchers.join_next().await.is_some() {} } => {}
-        }
-        Ok(())
-    }
-
-    async fn subscribe(
-        &self,
-        request: SubscribeRequestParams,
-        context: RequestContext<RoleServer>,
-    ) -> Result<(), ErrorData> {
-        let target = reports::find(&self.ceilings, &request.uri)?;
-        let (uri, peer) = (request.uri.clone(), context.peer);
-        let watcher = tokio::spawn(async move {
-            reports::watch(&target, || {
-                let (peer, update) = (peer.clone(), ResourceUpdatedNotificationParam::new(uri.clone()));
-                async move { peer.notify_resource_updated(update).await.is_ok() }
-            })
-            .await;
-        });
-        if let Some(earlier) = self.subscriptions().insert(request.uri, watcher.abort_handle()) {
-            earlier.abort();
-        }
-        Ok(())
-    }
-
-    async fn unsubscribe(
-        &self,
-        request: UnsubscribeRequestParams,
-        _: RequestContext<RoleServer>,
-    ) -> Result<(), ErrorData> {
-        if let Some(watcher) = self.subscriptions().remove(&request.uri) {
-            watcher.abort();
-        }
-        Ok(())
     }
 }

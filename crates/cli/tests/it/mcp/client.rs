@@ -167,14 +167,6 @@ impl Client {
         result
     }
 
-    pub fn wait_for_notification(&mut self, method: &str, fits: impl Fn(&Value) -> bool) {
-        let is_it = |message: &Value| message["method"] == method && fits(&message["params"]);
-        while !self.notifications.iter().any(is_it) {
-            let message = self.receive();
-            self.notifications.push(message);
-        }
-    }
-
     /// Closes the connection. The server exits by itself.
     pub fn close(mut self) {
         drop(self.stdin.take());
