@@ -1,8 +1,8 @@
-//! Shows the progress of a workflow: one line for each decision and, on a terminal, the live view below them. Never
-//! affects the workflow.
+//! Shows the progress of a workflow: one line for each decision and, on a terminal, the live view below them. With
+//! `stream-json`, it also prints each step on stdout. Never affects the workflow.
 
 use super::board::{Board, colored_lines};
-use crate::args::GlobalArgs;
+use crate::args::{GlobalArgs, OutputFormat};
 use crate::output::phrases::notify_failure;
 use crate::output::region::Region;
 use crate::output::time::{TimeFormat, future_time};
@@ -15,9 +15,11 @@ use longhaul_store::{WorkflowDir, WorkflowPlan};
 use serde::Serialize;
 use std::sync::{Arc, Mutex};
 
-/// Prints lines on stderr.
+/// Prints lines on stderr, and steps on stdout if they are requested.
 pub struct WorkflowProgress {
     quiet: bool,
+    /// Whether each step is printed on stdout.
+    streams: bool,
     workflow: RunId,
     clock: TimeFormat,
     /// Whether a shortage of memory was reported and no run has started since.
@@ -32,6 +34,7 @@ impl WorkflowProgress {
     pub fn new(global: &GlobalArgs) -> WorkflowProgress {
         WorkflowProgress {
             quiet: global.quiet,
+            streams: output::format(global) == OutputFormat::StreamJson,
             workflow: RunId::from(""),
             clock: TimeFormat::here(),
             has_reported_memory: false,
@@ -43,7 +46,7 @@ impl WorkflowProgress {
 
     /// Creates the progress of one of several workflows.
     pub fn lines_only(global: &GlobalArgs) -> WorkflowProgress {
-        WorkflowProgress { has_lines_only: true, ..WorkflowProgress::new(global) }
+        WorkflowProgress { has_lines_only: true, streams: false, ..WorkflowProgress::new(global) }
     }
 
     /// Removes the live view.
@@ -76,7 +79,7 @@ impl WorkflowProgress {
 
     /// Creates the progress of a workflow that is being stopped: no line for each decision.
     pub fn following(global: &GlobalArgs) -> WorkflowProgress {
-        WorkflowProgress { quiet: true, has_lines_only: true, ..WorkflowProgress::new(global) }
+        WorkflowProgress { quiet: true, ..WorkflowProgress::lines_only(global) }
     }
 
     fn line(&self, at: Moment, text: &str) {
@@ -136,6 +139,10 @@ impl WorkflowObserver for WorkflowProgress {
     }
 
     fn on_step(&mut self, view: WorkflowView<'_>, records: &[WorkflowRecord]) {
+        if self.streams {
+            let (r#type, workflow) = ("longhaul_workflow", self.workflow.as_str());
+            output::print_text(&output::line(&WorkflowLine { r#type, workflow, at: view.at, records }));
+        }
         if let Some(board) = &self.board {
             board.lock().expect("no drawing panics").update(&self.workflow, view);
         }
@@ -197,49 +204,4 @@ pub struct WorkflowLine<'a> {
     at: Moment,
     /// Records of the step.
     records: &'a [WorkflowRecord],
-}
-
-/// Prints each step on stdout and forwards everything to `inner`.
-pub struct WorkflowStream<'a> {
-    inner: &'a mut WorkflowProgress,
-}
-
-impl<'a> WorkflowStream<'a> {
-    pub fn new(inner: &'a mut WorkflowProgress) -> WorkflowStream<'a> {
-        WorkflowStream { inner }
-    }
-}
-
-impl WorkflowObserver for WorkflowStream<'_> {
-    fn on_start(&mut self, dir: &WorkflowDir, plan: &WorkflowPlan) {
-        self.inner.on_start(dir, plan);
-    }
-
-    fn on_step(&mut self, view: WorkflowView<'_>, records: &[WorkflowRecord]) {
-        let workflow = self.inner.workflow.clone();
-        let line =
-            WorkflowLine { r#type: "longhaul_workflow", workflow: workflow.as_str(), at: view.at, records };
-        output::print_text(&output::line(&line));
-        self.inner.on_step(view, records);
-    }
-
-    fn on_run_wait(&mut self, run: &RunId, key: RunKey, wait: Option<(Option<Fault>, Moment)>) {
-        self.inner.on_run_wait(run, key, wait);
-    }
-
-    fn on_run_problem(&mut self, run: &RunId, problem: &str) {
-        self.inner.on_run_problem(run, problem);
-    }
-
-    fn on_warning(&mut self, text: &str) {
-        self.inner.on_warning(text);
-    }
-
-    fn on_memory_short(&mut self, available: u64) {
-        self.inner.on_memory_short(available);
-    }
-
-    fn on_notify_failure(&mut self, failure: &NotifyFailure) {
-        self.inner.on_notify_failure(failure);
-    }
 }

@@ -1,12 +1,12 @@
 //! Supervises a workflow: signals cancel or suspend it, its progress and its outcome are printed.
 
 use super::envelope::print_end;
-use super::progress::{WorkflowProgress, WorkflowStream};
-use crate::args::{GlobalArgs, OutputFormat};
+use super::progress::WorkflowProgress;
+use crate::args::GlobalArgs;
 use crate::commands::detach;
 use crate::commands::run::supervisor;
 use crate::failure::Failure;
-use crate::{open_home, output, run_learning, runtime, signals};
+use crate::{open_home, run_learning, runtime, signals};
 use longhaul::workflow::{WorkflowError, WorkflowObserver, WorkflowReport, WorkflowStart, WorktreeError};
 use longhaul_store::{Home, WorkflowDir, WorkflowPlan};
 
@@ -21,14 +21,8 @@ pub fn supervise_and_print(
         let result = runtime::new()?.block_on(drive(home, start, &mut DetachedProgress));
         return result.map(|report| report.outcome.exit_code());
     }
-    let format = output::format(global);
     let mut progress = WorkflowProgress::new(global);
-    let report = runtime::new()?.block_on(async {
-        match format {
-            OutputFormat::StreamJson => drive(home, start, &mut WorkflowStream::new(&mut progress)).await,
-            OutputFormat::Json | OutputFormat::Text => drive(home, start, &mut progress).await,
-        }
-    });
+    let report = runtime::new()?.block_on(drive(home, start, &mut progress));
     progress.close();
     let report = report?;
     print_end(global, &report);

@@ -1,15 +1,15 @@
 //! The commands that take a run or a workflow, for a workflow: `recover`, `attach`, `cancel` and `resume`.
 
 use super::envelope::print_end;
-use super::progress::{WorkflowProgress, WorkflowStream};
+use super::progress::WorkflowProgress;
 use super::supervise::{drive, supervise_and_print};
-use crate::args::{GlobalArgs, OutputFormat, ResumeArgs};
+use crate::args::{GlobalArgs, ResumeArgs};
 use crate::commands::run::supervisor;
 use crate::failure::Failure;
 use crate::{output, runtime, signals};
 use clap::ArgMatches;
 use clap::parser::ValueSource;
-use longhaul::workflow::{WorkflowError, WorkflowObserver, WorkflowReport, WorkflowResume, WorkflowStart};
+use longhaul::workflow::{WorkflowError, WorkflowReport, WorkflowResume, WorkflowStart};
 use longhaul_core::{CancelSource, Workflow, WorkflowLimits, WorkflowPolicy};
 use longhaul_store::{Home, Journal, SupervisorRequest, WorkflowDir};
 
@@ -29,16 +29,8 @@ pub fn attach(global: &GlobalArgs, home: &Home, dir: WorkflowDir) -> Result<u8, 
     let followed = runtime::new()?.block_on(async {
         let mut cancels = signals::cancels()?;
         let supervisor = supervisor(home);
-        let mut stream;
-        let observer: &mut dyn WorkflowObserver = match output::format(global) {
-            OutputFormat::StreamJson => {
-                stream = WorkflowStream::new(&mut progress);
-                &mut stream
-            }
-            OutputFormat::Json | OutputFormat::Text => &mut progress,
-        };
         tokio::select! {
-            report = supervisor.observe_workflow(WorkflowStart::Attach(dir), observer) => Ok(Ok(report?)),
+            report = supervisor.observe_workflow(WorkflowStart::Attach(dir), &mut progress) => Ok(Ok(report?)),
             Some(source) = cancels.recv() => Ok::<_, Failure>(Err(source)),
         }
     });
