@@ -22,7 +22,7 @@ pub use agent::{AgentArgs, AgentKind, ChangeArgs};
 pub use continue_run::{AttachArgs, CancelArgs, HandoffArgs, RecoverArgs, RerunArgs, ResumeArgs};
 pub use gsd::{
     AddProjectArgs, GsdArgs, GsdCallArgs, GsdCommand, ListProjectsArgs, NewProjectArgs, NextArgs, PhaseArgs,
-    PhasesArgs, ProjectsCommand, RemoveProjectArgs, RepeatArgs, VerifyPhaseArgs,
+    PhasesArgs, ProjectsCommand, RepeatArgs, VerifyPhaseArgs,
 };
 pub use inspect::{
     CostArgs, DiffArgs, GroupBy, LedgerCommand, LogsArgs, ReportArgs, ReportFormat, RowState, RunsArgs,

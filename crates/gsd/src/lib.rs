@@ -1,8 +1,7 @@
-//! State of GSD projects, read from `.planning`: position, phases, plans, requirements and blockers. And the registry
-//! that lists the projects of a user.
+//! State of GSD projects, read from `.planning`: position, phases, plans, requirements and blockers.
 //!
 //! The forms of several years of GSD are read, and contradictions become warnings with file and line. Only `read`
-//! and `registry` touch files. No part of this crate changes a project, starts a process or guesses a number.
+//! touches files. No part of this crate changes a project, starts a process or guesses a number.
 
 mod claim;
 mod disk;
@@ -17,7 +16,6 @@ mod project;
 mod read;
 mod reader;
 mod reconcile;
-mod registry;
 mod requirements;
 mod roadmap;
 mod state;
@@ -31,6 +29,5 @@ pub use phase::{OpenWork, PhasePlan, ProjectPhase};
 pub use phase_id::{PhaseId, PhaseIdError};
 pub use project::{AheadOfWork, Project};
 pub use read::{Files, ProjectError, read_report};
-pub use registry::{RegisteredProject, Registry, RegistryError};
 pub use status::{ProjectStatus, Warning};
 pub use verification::Verification;

@@ -7,9 +7,13 @@ mod local;
 mod phase_commands;
 mod phases;
 mod projects;
+mod registry;
 mod slash_command;
 mod status;
 mod verify_phase;
+
+#[cfg(test)]
+pub use registry::RegisteredProject;
 
 use crate::args::{GlobalArgs, GsdArgs, GsdCommand};
 use crate::commands::detach;

@@ -5,6 +5,7 @@ mod config_files;
 
 use super::{ALL, SchemaEntry};
 use crate::args::{Cli, ENVELOPE_COMMANDS};
+use crate::commands::gsd::RegisteredProject;
 use crate::commands::{
     config, cost, detach, diff, doctor, drill, dry_run, export, gc, import, ledger, loop_workflow, playbook,
     report, rerun, research, runs, schema, show, simulate, status, why,
@@ -19,7 +20,7 @@ use expect_test::expect_file;
 use longhaul_agent::transcript_message::TranscriptMessage;
 use longhaul_core::schema::Rfc3339;
 use longhaul_core::{AnsweredQuestion, BackgroundTask, Moment, Record, RunId, WorkflowRecord};
-use longhaul_gsd::{ProjectStatus, RegisteredProject};
+use longhaul_gsd::ProjectStatus;
 use longhaul_playbook::keypoints::Extraction;
 use longhaul_store::{
     Argv, AttemptExit, BlockedUrl, CostSummary, Metadata, ModelUsage, Plan, SessionBaseline, SessionSummary,

@@ -70,15 +70,7 @@ impl Caller<'_> {
         let dir = self.project_dir.display();
         let dir_file = File::open(self.project_dir).or_not_started(format!("cannot open {dir}"), "")?;
         let tries = if self.args.detached { TRIES_IN_BACKGROUND } else { 1 };
-        let mut locked = dir_file.try_lock();
-        for _ in 1..tries {
-            if locked.is_ok() {
-                break;
-            }
-            thread::sleep(RETRY_AFTER);
-            locked = dir_file.try_lock();
-        }
-        match locked {
+        match lock_dir(&dir_file, tries) {
             Ok(()) => return Ok(dir_file),
             Err(TryLockError::WouldBlock) if self.args.no_wait || self.args.detached => {
                 let error = format!("another `longhaul gsd` command works on {dir}");
@@ -273,6 +265,20 @@ impl Call<'_> {
         let lifecycle = Lifecycle::for_run(global, &run_args, &prompt).filter(|_| !args.detached);
         prepared.start(global, DisplayOptions { lifecycle, ..options })
     }
+}
+
+/// Locks a directory until the file is dropped.
+///
+/// # Errors
+/// Returns `WouldBlock` if another process still has the lock at the last of these tries.
+pub fn lock_dir(dir: &File, tries: u32) -> Result<(), TryLockError> {
+    for _ in 1..tries {
+        match dir.try_lock() {
+            Err(TryLockError::WouldBlock) => thread::sleep(RETRY_AFTER),
+            locked => return locked,
+        }
+    }
+    dir.try_lock()
 }
 
 /// Returns the prompt of a command: the slash command with its arguments, and the notes after it.

@@ -1,12 +1,13 @@
 //! `longhaul gsd projects`: the registry of projects, in openclawpack's file.
 
 use super::local;
+use super::registry::{RegisteredProject, Registry};
 use super::status::read;
-use crate::args::{AddProjectArgs, GlobalArgs, ListProjectsArgs, ProjectsCommand, RemoveProjectArgs};
+use crate::args::{AddProjectArgs, GlobalArgs, ListProjectsArgs, ProjectsCommand};
 use crate::failure::Failure;
 use crate::{output, prompt_arg};
 use jiff::Timestamp;
-use longhaul_gsd::{Project, RegisteredProject, Registry, RegistryError};
+use longhaul_gsd::Project;
 use serde_json::Map;
 use std::env;
 use std::path::Path;
@@ -14,7 +15,7 @@ use std::time::Instant;
 
 pub fn projects(global: &GlobalArgs, command: &ProjectsCommand) -> Result<u8, Failure> {
     let since = Instant::now();
-    let mut registry = open()?;
+    let mut registry = Registry::open(Registry::default_path(|name| env::var_os(name))?)?;
     match command {
         ProjectsCommand::Add(args) => {
             let project = add(&mut registry, args)?;
@@ -27,21 +28,12 @@ pub fn projects(global: &GlobalArgs, command: &ProjectsCommand) -> Result<u8, Fa
             Ok(local::print(global, since, projects, |projects| projects.iter().map(line).collect()))
         }
         ProjectsCommand::Remove(args) => {
-            let project = remove(&mut registry, args)?;
+            let project = registry.remove(&args.name)?;
             Ok(local::print(global, since, Some(project), |project| {
                 project.iter().map(|project| format!("Removed {}; its files stay\n", project.name)).collect()
             }))
         }
     }
-}
-
-fn open() -> Result<Registry, Failure> {
-    let registry = Registry::default_path(|name| env::var_os(name)).and_then(Registry::open)?;
-    if let Some(aside) = registry.set_aside() {
-        let warning = format!("the registry of projects was damaged; it is now {}", aside.display());
-        output::print_warning(&warning, Some("add the projects again with `longhaul gsd projects add PATH`"));
-    }
-    Ok(registry)
 }
 
 fn add(registry: &mut Registry, args: &AddProjectArgs) -> Result<RegisteredProject, Failure> {
@@ -76,34 +68,10 @@ fn list(registry: &mut Registry, args: &ListProjectsArgs) -> Result<Vec<Register
     Ok(registry.projects().cloned().collect())
 }
 
-fn remove(registry: &mut Registry, args: &RemoveProjectArgs) -> Result<RegisteredProject, Failure> {
-    Ok(registry.remove(&args.name)?)
-}
-
 fn line(project: &RegisteredProject) -> String {
     let state = project.last_known_state.as_ref();
     let phase = state.and_then(|state| state.get("current_phase")).filter(|phase| !phase.is_null());
     let phase =
         phase.map_or_else(String::new, |phase| format!("  phase {}", phase.to_string().trim_matches('"')));
     format!("{}  {}{phase}\n", project.name, project.path)
-}
-
-impl From<RegistryError> for Failure {
-    fn from(error: RegistryError) -> Failure {
-        let hint = match &error {
-            RegistryError::NoDataDir => "set HOME".to_owned(),
-            RegistryError::Io { .. } => "make the file and its directory readable and writable".to_owned(),
-            RegistryError::Locked(_) => "wait for the other process, and run the command again".to_owned(),
-            RegistryError::Newer { .. } => "use the program that wrote it".to_owned(),
-            RegistryError::NameTaken { .. } => "choose another name with --name".to_owned(),
-            RegistryError::PathTaken { name, .. } => {
-                format!("`longhaul gsd projects remove {name}` removes it")
-            }
-            RegistryError::Unknown { existing, .. } if existing.is_empty() => {
-                "the list is empty; `longhaul gsd projects add PATH` adds a project".to_owned()
-            }
-            RegistryError::Unknown { existing, .. } => format!("the list has {}", existing.join(", ")),
-        };
-        Failure::not_started(error.to_string(), hint)
-    }
 }
