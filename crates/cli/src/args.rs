@@ -24,6 +24,7 @@ pub use gsd::{
     AddProjectArgs, GsdArgs, GsdCallArgs, GsdCommand, ListProjectsArgs, NewProjectArgs, NextArgs, PhaseArgs,
     PhasesArgs, ProjectsCommand, RepeatArgs, VerifyPhaseArgs,
 };
+pub use help::with_groups;
 pub use inspect::{
     CostArgs, DiffArgs, GroupBy, LedgerCommand, LogsArgs, ReportArgs, ReportFormat, RowState, RunsArgs,
     ShowArgs, StateFilter, StatusArgs,
@@ -52,8 +53,6 @@ use std::path::PathBuf;
     version,
     max_term_width = 100,
     help_template = help::TEMPLATE,
-    before_help = help::COMMANDS,
-    before_long_help = help::ALL_COMMANDS,
     after_help = help::FIRST,
     propagate_version = true
 )]

@@ -92,7 +92,7 @@ fn run() -> ExitCode {
         return ExitCode::SUCCESS;
     }
     output::wrap::measure_terminal();
-    let mut command = Cli::command();
+    let mut command = args::with_groups(Cli::command());
     let arguments: Vec<OsString> = std::env::args_os().collect();
     let of_openclawpack = openclawpack::arguments(&arguments);
     let is_openclawpack = of_openclawpack.is_some();

@@ -1,71 +1,34 @@
 //! Help texts that belong to no single flag: the groups of commands, and examples for each command.
 
+use clap::Command;
+
 /// The layout of the help of `longhaul` itself: groups of commands, then its few flags.
 pub(super) const TEMPLATE: &str =
     "{about}\n\n{usage-heading} {usage}\n\n{before-help}Options:\n{options}{after-help}";
 
-macro_rules! groups {
-    ($more:literal) => {
-        concat!(
-            "\
-Start here:
-  drill        Practice on injected faults; needs no agent, key or money
-  doctor       Check that runs can start here
+/// The groups of commands. Only `longhaul --help` shows the last one.
+const GROUPS: [(&str, &[&str]); 7] = [
+    ("Start here", &["drill", "doctor"]),
+    ("Run", &["run", "resume", "rerun", "loop", "hint", "recover", "cancel", "attach"]),
+    ("Inspect", &["status", "runs", "show", "why", "logs", "diff", "cost", "report"]),
+    ("Learn", &["playbook"]),
+    ("Connect", &["mcp"]),
+    ("Maintain", &["config", "gc", "export", "import"]),
+    ("Advanced", &["handoff", "simulate", "research", "gsd", "ledger", "schema", "completions", "man"]),
+];
 
-Run:
-  run          Run a task to completion
-  resume       Continue a finished run in its session
-  rerun        Run the same task again in a new session
-  loop         Run a workflow: phases of runs, repeated until a condition holds
-  hint         Leave a text for the next phase of a workflow
-  recover      Take over runs whose supervisor died
-  cancel       Stop a run and everything it started
-  attach       Follow a running run
-
-Inspect:
-  status       Show running, waiting and orphaned runs
-  runs         List runs, newest first
-  show         Show one run and its attempts
-  why          Explain what happened and what to do next
-  logs         Print the conversation
-  diff         Show what a run changed
-  cost         Show spending
-  report       Write a one-page report
-
-Learn:
-  playbook     Learn from past sessions
-
-Connect:
-  mcp          Offer these commands to an agent as tools, over MCP on stdin and stdout
-
-Maintain:
-  config       Show the configuration, or create a configuration file
-  gc           Delete old runs
-  export       Pack a run or workflow into one file: its record, sessions and workspace
-  import       Unpack a run or workflow that was exported elsewhere
-",
-            $more
-        )
+/// Adds the groups of commands, with their descriptions, to the help of `longhaul`.
+pub fn with_groups(root: Command) -> Command {
+    let line = |name: &&str| {
+        let about = root.find_subcommand(name).and_then(Command::get_about);
+        format!("  {name:<13}{}\n", about.map(ToString::to_string).unwrap_or_default())
     };
+    let groups = GROUPS.map(|(title, names)| {
+        let lines: String = names.iter().map(line).collect();
+        format!("{title}:\n{lines}")
+    });
+    root.before_help(groups[..GROUPS.len() - 1].join("\n")).before_long_help(groups.join("\n"))
 }
-
-/// The groups of `longhaul -h`.
-pub(super) const COMMANDS: &str = groups!("");
-
-/// The groups of `longhaul --help`.
-pub(super) const ALL_COMMANDS: &str = groups!(
-    "
-Advanced:
-  handoff      Print the prompt a fresh session would get
-  simulate     Forecast a policy under faults
-  research     Run a ResearchGym task, with the flags of its Claude Code agent
-  gsd          Drive the GSD planning framework, with the commands of openclawpack
-  ledger       Rebuild the index of runs, or compare it with the journals
-  schema       Print a JSON Schema, or list them
-  completions  Print a completion script for a shell
-  man          Print the manual page, or write one for each command
-"
-);
 
 /// The end of the help of `longhaul`.
 pub(super) const FIRST: &str = "\
@@ -270,25 +233,19 @@ Install the script again after each update of longhaul.";
 
 #[cfg(test)]
 mod tests {
-    use super::ALL_COMMANDS;
+    use super::GROUPS;
     use crate::args::Cli;
     use clap::CommandFactory;
-    use std::collections::BTreeMap;
 
     #[test]
-    fn groups_list_every_command_with_its_description() {
+    fn groups_list_every_command() {
         let root = Cli::command();
         let visible = root.get_subcommands().filter(|command| !command.is_hide_set());
-        let expected: BTreeMap<String, String> = visible
-            .map(|command| {
-                let about = command.get_about().map(ToString::to_string).unwrap_or_default();
-                (command.get_name().to_owned(), about)
-            })
-            .collect();
-        let rows = ALL_COMMANDS.lines().filter_map(|line| line.strip_prefix("  ")?.split_once("  "));
-        let listed: BTreeMap<String, String> =
-            rows.map(|(name, about)| (name.to_owned(), about.trim().to_owned())).collect();
-        assert_eq!(listed, expected);
+        let mut visible: Vec<&str> = visible.map(|command| command.get_name()).collect();
+        let mut listed: Vec<&str> = GROUPS.iter().flat_map(|(_, names)| *names).copied().collect();
+        visible.sort_unstable();
+        listed.sort_unstable();
+        assert_eq!(listed, visible);
     }
 
     #[test]
