@@ -10,12 +10,12 @@ use crate::api_judge::SystemClock;
 use crate::args::GlobalArgs;
 use crate::args::playbook::LearnArgs;
 use crate::commands::detach;
-use crate::failure::Failure;
+use crate::failure::{Failure, code};
 use crate::output::phrases::counted;
 use crate::output::time::future_time;
 use crate::run_learning::destination;
 use crate::{open_home, output, runtime, signals};
-use longhaul_core::{CancelSource, Moment, Outcome, OutcomeKind, Rfc3339, Span};
+use longhaul_core::{CancelSource, Moment, OutcomeKind, Rfc3339, Span};
 use longhaul_playbook::database::{JudgeKind, NextItem, QueueEntry, QueueStatus, Queued, QueuedEvent};
 use longhaul_playbook::worker::{LearnSteps, Worker, WorkerEvent, WorkerReport};
 use longhaul_playbook::{LearningDb, LearningPaths};
@@ -214,7 +214,7 @@ impl WorkerTarget {
         } else {
             OutcomeKind::Done
         };
-        Ok(Outcome { kind: outcome, ..Outcome::DONE }.exit_code())
+        Ok(code(outcome))
     }
 }
 

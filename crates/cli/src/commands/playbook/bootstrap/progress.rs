@@ -6,15 +6,14 @@
 use super::output::{BootstrapOutput, SessionProgress};
 use crate::api_judge::SystemClock;
 use crate::args::GlobalArgs;
-use crate::commands::playbook::learn::{self, WorkerTarget, progress::name_of};
-use crate::failure::Failure;
-use crate::output::envelope_text::fit;
-use crate::output::phrases::{money, one_line};
-use crate::output::region::Region;
+use crate::commands::playbook::learn::progress::{Progress, name_of};
+use crate::commands::playbook::learn::{self, WorkerTarget};
+use crate::failure::{Failure, code};
+use crate::output::phrases::money;
 use crate::output::time::future_time;
 use crate::{output, runtime, signals};
 use jiff::Zoned;
-use longhaul_core::{CancelSource, Outcome, OutcomeKind, Span, Usd};
+use longhaul_core::{CancelSource, OutcomeKind, Span, Usd};
 use longhaul_playbook::bootstrap::{BootstrapPlan, BootstrapState, result_of, spent_since};
 use longhaul_playbook::database::{LearnResult, Queued};
 use longhaul_playbook::judge::Clock;
@@ -22,7 +21,6 @@ use longhaul_playbook::worker::{Worker, WorkerEvent, WorkerReport};
 use longhaul_playbook::{Judge, LearningDb, PlaybookFile};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
-use tokio::sync::mpsc::Receiver;
 
 pub struct BootstrapLearner {
     pub target: WorkerTarget,
@@ -51,17 +49,12 @@ impl BootstrapLearner {
         command_output: &mut BootstrapOutput,
     ) -> Result<u8, Failure> {
         runtime::new()?.block_on(async {
-            let mut cancels = signals::cancels()?;
-            let screen = Screen::new(global, plan.included.len());
-            let stop =
-                self.learn_sessions(global, &mut state, plan, command_output, &screen, &mut cancels).await;
-            screen.end();
-            if let Some(stop) = stop? {
+            if let Some(stop) = self.learn_sessions(global, &mut state, plan, command_output).await? {
                 command_output.stopped = Some(stop.message);
                 return Ok(stop.exit_code);
             }
             // Queued sessions may still be learned. Failed ones need a retry.
-            Ok(exit_code(if command_output.count(SessionProgress::Queued) > 0 {
+            Ok(code(if command_output.count(SessionProgress::Queued) > 0 {
                 OutcomeKind::RetryLater
             } else if command_output.count(SessionProgress::Failed) > 0 {
                 OutcomeKind::Failed
@@ -77,9 +70,9 @@ impl BootstrapLearner {
         state: &mut BootstrapState,
         plan: &BootstrapPlan,
         command_output: &mut BootstrapOutput,
-        screen: &Screen,
-        cancels: &mut Receiver<CancelSource>,
     ) -> Result<Option<Stop>, Failure> {
+        let mut cancels = signals::cancels()?;
+        let progress = Progress { quiet: global.quiet, kind: self.target.kind };
         let started = self.clock.now().at;
         let steps = learn::learn_steps(&self.target.home, global);
         for (index, planned) in plan.included.iter().enumerate() {
@@ -89,15 +82,30 @@ impl BootstrapLearner {
             if let Some(budget) = self.budget.filter(|budget| spent >= *budget) {
                 let message =
                     format!("the budget of {} is exhausted; run it again to continue", money(budget));
-                return Ok(Some(Stop { exit_code: exit_code(OutcomeKind::OverBudget), message }));
+                return Ok(Some(Stop { exit_code: code(OutcomeKind::OverBudget), message }));
             }
-            screen.start_session(index, &planned.session.path, spent);
+            if !global.quiet {
+                let (number, name) = (index + 1, name_of(&planned.session.path));
+                output::print_status(&format!("{number} of {}: {name}", plan.included.len()));
+            }
             let queued = self.queued(&planned.session.path);
             learning.enqueue(output::now(), &queued)?;
             drop(learning);
             let last_message = Mutex::new(None);
-            let on_event =
-                |event: WorkerEvent<'_>| screen.print_event(event, &queued.transcript, &last_message);
+            let on_event = |event: WorkerEvent<'_>| match event {
+                // The result of the command says why it stopped.
+                WorkerEvent::NeedsPerson { .. } => {}
+                WorkerEvent::Finished(item, _, text) | WorkerEvent::Waits(item, _, text) => {
+                    if item.queued.transcript == queued.transcript {
+                        *last_message.lock().unwrap_or_else(PoisonError::into_inner) = Some(text.to_owned());
+                    }
+                    progress.print_event(event);
+                }
+                WorkerEvent::Started(..)
+                | WorkerEvent::Reflected(_)
+                | WorkerEvent::Curated(_)
+                | WorkerEvent::DatabaseDamaged(_) => progress.print_event(event),
+            };
             let worker = Worker {
                 paths: &self.target.home,
                 judge: &*self.judge,
@@ -159,83 +167,20 @@ impl BootstrapLearner {
     }
 }
 
-fn exit_code(kind: OutcomeKind) -> u8 {
-    Outcome { kind, ..Outcome::DONE }.exit_code()
-}
-
 /// Returns why no further session starts, or `None` if one does.
 fn stop(report: WorkerReport, result: SessionProgress) -> Option<Stop> {
     if let Some(reason) = report.needs_person {
         let message = format!("{reason}; the queue is kept; run it again to continue");
-        return Some(Stop { exit_code: exit_code(OutcomeKind::NeedsPerson), message });
+        return Some(Stop { exit_code: code(OutcomeKind::NeedsPerson), message });
     }
     // Entries for another judge or another API do not block this one.
     let until = report.due_at.filter(|_| result == SessionProgress::Queued)?;
     let message =
         format!("the judge does not answer and is paused until {}; run it again then", future_time(until));
-    Some(Stop { exit_code: exit_code(OutcomeKind::RetryLater), message })
+    Some(Stop { exit_code: code(OutcomeKind::RetryLater), message })
 }
 
 fn cancelled(source: CancelSource) -> Stop {
     let message = "cancelled; the queue is kept; run it again to continue".to_owned();
     Stop { exit_code: source.exit_code(), message }
-}
-
-/// Progress for people: a live line on a terminal, separate lines elsewhere.
-struct Screen {
-    region: Option<Region>,
-    /// Content of the live line.
-    line: Arc<Mutex<String>>,
-    quiet: bool,
-    sessions: usize,
-}
-
-impl Screen {
-    fn new(global: &GlobalArgs, sessions: usize) -> Screen {
-        let line = Arc::<Mutex<String>>::default();
-        let drawn = Arc::clone(&line);
-        let frame = move |width, _| vec![fit(&drawn.lock().unwrap_or_else(PoisonError::into_inner), width)];
-        let region = if global.quiet { None } else { Region::open(frame) };
-        Screen { region, line, quiet: global.quiet, sessions }
-    }
-
-    fn start_session(&self, index: usize, transcript: &Path, spent: Usd) {
-        let line = format!("{} of {}: {}", index + 1, self.sessions, name_of(transcript));
-        match &self.region {
-            Some(region) => {
-                let line = format!("{} ({} spent)", one_line(&line), money(spent));
-                *self.line.lock().unwrap_or_else(PoisonError::into_inner) = line;
-                region.redraw();
-            }
-            None if !self.quiet => output::print_status(&line),
-            None => {}
-        }
-    }
-
-    /// Prints an event, and stores the result of this transcript in `last_message`.
-    fn print_event(&self, event: WorkerEvent<'_>, transcript: &Path, last_message: &Mutex<Option<String>>) {
-        let (item, message) = match event {
-            WorkerEvent::Finished(item, _, text) | WorkerEvent::Waits(item, _, text) => (item, text),
-            WorkerEvent::Started(..)
-            | WorkerEvent::Reflected(_)
-            | WorkerEvent::Curated(_)
-            | WorkerEvent::NeedsPerson { .. } => return,
-            WorkerEvent::DatabaseDamaged(path) => return learn::progress::warn_damaged_database(path),
-        };
-        if item.queued.transcript == transcript {
-            *last_message.lock().unwrap_or_else(PoisonError::into_inner) = Some(message.to_owned());
-        }
-        let line = format!("{}: {message}", name_of(&item.queued.transcript));
-        match &self.region {
-            Some(region) => region.print_above(|| output::print_status(&line)),
-            None if !self.quiet => output::print_status(&line),
-            None => {}
-        }
-    }
-
-    fn end(self) {
-        if let Some(region) = self.region {
-            region.close();
-        }
-    }
 }

@@ -5,12 +5,12 @@ use crate::api_judge::{self, SystemClock};
 use crate::args::GlobalArgs;
 use crate::args::playbook::ExtractArgs;
 use crate::commands::playbook::templates;
-use crate::failure::{Failure, OrFailure};
+use crate::failure::{Failure, OrFailure, code};
 use crate::output::time::TimeFormat;
 use crate::{open_home, output, runtime};
 use jiff::tz::TimeZone;
 use longhaul_agent::estimated_tokens;
-use longhaul_core::{Fault, Outcome, OutcomeKind};
+use longhaul_core::{Fault, OutcomeKind};
 use longhaul_playbook::database::{JudgeKind, JudgeRequest};
 use longhaul_playbook::diagnostics::Diagnostics;
 use longhaul_playbook::judge::{Judge, RequestEvent, RetryAdvice};
@@ -123,7 +123,7 @@ fn judge_failure(error: JudgeError) -> Failure {
     Failure {
         hint: hint(&error),
         error: error.message,
-        exit_code: Outcome { kind: outcome, ..Outcome::DONE }.exit_code(),
+        exit_code: code(outcome),
         outcome,
         fault: Some(error.fault),
         run: None,
