@@ -6,6 +6,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use longhaul_core::{Jitter, Preset, Span, Usd};
 use longhaul_gsd::PhaseId;
+use serde_json::Value;
 use std::any::TypeId;
 use std::error::Error;
 use std::num::NonZeroU32;
@@ -79,6 +80,25 @@ impl ValueKind {
             ValueKind::Text => "a string in quotes",
             ValueKind::Path => "a path in quotes",
             ValueKind::List => "a list of strings, as in [\"…\"]",
+        }
+    }
+
+    /// Returns the words of a value as they would be typed. A switch that is off has none. Returns `None` if the value has
+    /// another type.
+    pub fn words(self, value: &Value) -> Option<Vec<String>> {
+        match (self, value) {
+            (ValueKind::Switch, Value::Bool(is_on)) => {
+                Some(is_on.then(|| "true".to_owned()).into_iter().collect())
+            }
+            (ValueKind::List, Value::Array(items)) => {
+                items.iter().map(|item| item.as_str().map(str::to_owned)).collect()
+            }
+            (ValueKind::Text | ValueKind::Amount | ValueKind::Path, Value::String(text)) => {
+                Some(vec![text.clone()])
+            }
+            (ValueKind::Count, Value::Number(number)) if number.is_u64() => Some(vec![number.to_string()]),
+            (ValueKind::Amount, Value::Number(number)) => Some(vec![number.to_string()]),
+            _ => None,
         }
     }
 }

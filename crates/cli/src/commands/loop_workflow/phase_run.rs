@@ -99,7 +99,8 @@ fn settings(
             };
             return Err(error(message, &hint));
         };
-        let Some(mut values) = texts(key.kind, value) else {
+        let Some(mut values) = serde_json::to_value(value).ok().and_then(|value| key.kind.words(&value))
+        else {
             let message = format!("`{key_name}` must be {}", key.kind.expected());
             return Err(error(message, "write it as in longhaul.toml"));
         };
@@ -126,35 +127,6 @@ fn settings(
         settings.insert(key.name.clone(), words);
     }
     Ok(settings)
-}
-
-/// Returns the values of a key as they would be typed. A switch that is off has none. Returns `None` if the value
-/// has the wrong type.
-fn texts(kind: ValueKind, value: &toml::Value) -> Option<Vec<String>> {
-    match (kind, value) {
-        (ValueKind::Switch, toml::Value::Boolean(is_on)) => {
-            Some(if *is_on { vec!["true".to_owned()] } else { Vec::new() })
-        }
-        (ValueKind::List, toml::Value::Array(elements)) => {
-            elements.iter().map(|element| element.as_str().map(str::to_owned)).collect()
-        }
-        (ValueKind::Text | ValueKind::Amount | ValueKind::Path, toml::Value::String(text)) => {
-            Some(vec![text.clone()])
-        }
-        (ValueKind::Count | ValueKind::Amount, toml::Value::Integer(number)) => {
-            Some(vec![number.to_string()])
-        }
-        (ValueKind::Amount, toml::Value::Float(number)) => Some(vec![number.to_string()]),
-        (
-            ValueKind::Switch
-            | ValueKind::List
-            | ValueKind::Text
-            | ValueKind::Amount
-            | ValueKind::Path
-            | ValueKind::Count,
-            _,
-        ) => None,
-    }
 }
 
 fn resolve_phase(

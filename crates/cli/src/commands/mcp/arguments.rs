@@ -5,7 +5,6 @@ use crate::config::keys::ValueKind;
 use longhaul_agent::did_you_mean;
 use rmcp::model::JsonObject;
 use serde_json::{Map, Value, json};
-use std::iter;
 
 /// A tool that this server offers.
 pub struct ServedTool {
@@ -42,35 +41,6 @@ impl Argument {
             schema["enum"] = self.choices.clone().into();
         }
         schema
-    }
-
-    /// Returns the values of the argument as they are typed. A switch that is off has none.
-    fn values(&self, value: &Value) -> Result<Vec<String>, String> {
-        let expected = || {
-            let expected = match self.kind {
-                ValueKind::Switch => "true or false",
-                ValueKind::Count => "a whole number",
-                ValueKind::Amount => "a number or a string",
-                ValueKind::Text | ValueKind::Path => "a string",
-                ValueKind::List => "an array of strings",
-            };
-            format!("{}: expected {expected}, not {value}", self.name)
-        };
-        let text = |value: &Value| value.as_str().map(str::to_owned);
-        match (self.kind, value) {
-            (ValueKind::Switch, Value::Bool(is_on)) => {
-                Ok(iter::repeat_n(String::new(), usize::from(*is_on)).collect())
-            }
-            (ValueKind::Count, Value::Number(number)) if number.is_u64() => Ok(vec![number.to_string()]),
-            (ValueKind::Amount, Value::Number(number)) => Ok(vec![number.to_string()]),
-            (ValueKind::Amount | ValueKind::Text | ValueKind::Path, Value::String(text)) => {
-                Ok(vec![text.clone()])
-            }
-            (ValueKind::List, Value::Array(items)) => {
-                items.iter().map(text).collect::<Option<_>>().ok_or_else(expected)
-            }
-            _ => Err(expected()),
-        }
     }
 }
 
@@ -123,7 +93,9 @@ pub fn command_call(tool: &ServedTool, arguments: &JsonObject) -> Result<Command
             }
             continue;
         };
-        let values = argument.values(value)?;
+        let values = argument.kind.words(value).ok_or_else(|| {
+            format!("{}: expected {}, not {value}", argument.name, argument.kind.expected())
+        })?;
         match (&definition.stdin, &argument.flag) {
             (Some((name, word)), _) if *name == argument.name => {
                 stdin = values.into_iter().next();

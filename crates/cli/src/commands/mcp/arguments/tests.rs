@@ -63,17 +63,25 @@ fn rejects_wrong_arguments() {
         assert_eq!(call_in(ModeCeiling::AcceptEdits, tool, &arguments), Err(error.to_owned()));
     };
     check("run", json!({}), "prompt: this argument is required");
-    check("run", json!({ "prompt": ["x"] }), "prompt: expected a string, not [\"x\"]");
+    check("run", json!({ "prompt": ["x"] }), "prompt: expected a string in quotes, not [\"x\"]");
     check(
         "run",
         json!({ "prompt": "x", "keep_going": "yes" }),
-        "keep_going: expected true or false, not \"yes\"",
+        "keep_going: expected `true` or `false`, not \"yes\"",
     );
-    check("run", json!({ "prompt": "x", "budget": true }), "budget: expected a number or a string, not true");
+    check(
+        "run",
+        json!({ "prompt": "x", "budget": true }),
+        "budget: expected a number, or a string in quotes, not true",
+    );
     check("run", json!({ "prompt": "x", "modl": "opus" }), "modl: run has no such argument; it has model");
     check("logs", json!({ "attempt": -1 }), "attempt: expected a whole number, not -1");
-    check("diff", json!({ "paths": "src" }), "paths: expected an array of strings, not \"src\"");
-    check("diff", json!({ "paths": ["src", 1] }), "paths: expected an array of strings, not [\"src\",1]");
+    check("diff", json!({ "paths": "src" }), "paths: expected a list of strings, as in [\"…\"], not \"src\"");
+    check(
+        "diff",
+        json!({ "paths": ["src", 1] }),
+        "paths: expected a list of strings, as in [\"…\"], not [\"src\",1]",
+    );
     check("cancel", json!({ "run": "--now" }), "run: `--now` starts with `-`");
     check("show", json!({ "run": "-h" }), "run: `-h` starts with `-`");
 }
