@@ -8,7 +8,7 @@ use longhaul_core::{Moment, Span};
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub struct ResumeArgs {
     /// Run or workflow: id prefix, name, directory, or `@` for the latest one
     #[arg(value_name = "RUN")]

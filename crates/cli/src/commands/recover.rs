@@ -25,7 +25,7 @@ use crate::telemetry::TelemetryHandle;
 use crate::{open_home, run_learning, runtime};
 use longhaul::workflow::{WorkflowReport, recoverable_workflows};
 use longhaul::{RunReport, RunStart, recoverable};
-use longhaul_core::{OutcomeKind, Span, Workflow};
+use longhaul_core::{OutcomeKind, RunId, Span, Workflow};
 use longhaul_playbook::database::JudgeKind;
 use longhaul_playbook::{LearningDb, LearningPaths};
 use longhaul_store::{Home, Journal, LedgerEntry, RunDir, WorkflowDir};
@@ -69,8 +69,15 @@ pub fn recover(global: &GlobalArgs, args: &RecoverArgs) -> Result<u8, Failure> {
             RunOrWorkflow::Workflow(workflow) => (vec![workflow], Vec::new()),
         },
         None => {
-            let workflows = workflows_to_recover(&home, args.active_within, global)?;
-            (workflows, runs_to_recover(&home, args.active_within, global)?)
+            let workflows = recoverable_workflows(&home)?.into_iter();
+            let workflows = recent(workflows, args.active_within, global, |dir| {
+                (format!("workflow {}", dir.id()), dir.id(), age(&dir.journal_path(), dir.path()))
+            });
+            let runs = recoverable(&home)?.into_iter().filter(|run| !belongs_to_workflow(&home, run));
+            let runs = recent(runs, args.active_within, global, |run| {
+                (run.id().to_string(), run.id(), age(&run.journal_path(), run.path()))
+            });
+            (workflows, runs)
         }
     };
     let unreadable =
@@ -127,43 +134,25 @@ fn list(workflows: &[WorkflowDir], runs: &[RunDir], global: &GlobalArgs) {
     }
 }
 
-/// Returns the runs to recover. Runs that have been inactive for long are skipped: they may have been
+/// Returns the runs or workflows to recover. Those that have been inactive for long are skipped: they may have been
 /// abandoned on purpose, and continuing costs money.
-fn runs_to_recover(
-    home: &Home,
+fn recent<D>(
+    all: impl Iterator<Item = D>,
     active_within: Option<Span>,
     global: &GlobalArgs,
-) -> Result<Vec<RunDir>, Failure> {
-    let runs = recoverable(home)?.into_iter().filter(|run| !belongs_to_workflow(home, run));
-    let (recent, old): (Vec<_>, Vec<_>) =
-        runs.partition(|run| is_recent(&run.journal_path(), run.path(), active_within));
-    for run in old.iter().filter(|_| !global.quiet) {
-        print_status(&format!(
-            "skipped {}: it was last active {} ago; recover it with `longhaul recover {0}`",
-            run.id(),
-            age(&run.journal_path(), run.path())
-        ));
-    }
-    Ok(recent)
-}
-
-/// Returns the workflows to recover, in the manner of runs.
-fn workflows_to_recover(
-    home: &Home,
-    active_within: Option<Span>,
-    global: &GlobalArgs,
-) -> Result<Vec<WorkflowDir>, Failure> {
-    let workflows = recoverable_workflows(home)?.into_iter();
-    let (recent, old): (Vec<_>, Vec<_>) =
-        workflows.partition(|dir| is_recent(&dir.journal_path(), dir.path(), active_within));
-    for dir in old.iter().filter(|_| !global.quiet) {
-        print_status(&format!(
-            "skipped workflow {}: it was last active {} ago; recover it with `longhaul recover {0}`",
-            dir.id(),
-            age(&dir.journal_path(), dir.path())
-        ));
-    }
-    Ok(recent)
+    describe: impl Fn(&D) -> (String, &RunId, Span),
+) -> Vec<D> {
+    let is_recent = |dir: &D| {
+        let (name, id, age) = describe(dir);
+        let is_recent = is_within(age, active_within);
+        if !is_recent && !global.quiet {
+            print_status(&format!(
+                "skipped {name}: it was last active {age} ago; recover it with `longhaul recover {id}`"
+            ));
+        }
+        is_recent
+    };
+    all.filter(is_recent).collect()
 }
 
 /// Returns whether an unfinished workflow started the run. The supervisor of the workflow continues it.
@@ -180,7 +169,7 @@ pub fn belongs_to_workflow(home: &Home, run: &RunDir) -> bool {
 fn print_unreadable_runs(home: &Home, active_within: Option<Span>) -> Result<Vec<u8>, Failure> {
     let runs = home.runs_newest_first()?;
     let open = runs.filter(|run| !run.status().is_ok_and(|status| status.returncode.is_some()));
-    let is_recent = |run: &RunDir| is_recent(&run.journal_path(), run.path(), active_within);
+    let is_recent = |run: &RunDir| is_within(age(&run.journal_path(), run.path()), active_within);
     let failures = open.filter(is_recent).filter_map(|run| {
         let failure = Failure::from(<Journal>::load(&run.journal_path()).err()?);
         output::print_error(&failure.error, failure.hint.as_deref());
@@ -189,8 +178,8 @@ fn print_unreadable_runs(home: &Home, active_within: Option<Span>) -> Result<Vec
     Ok(failures.collect())
 }
 
-fn is_recent(journal: &Path, dir: &Path, active_within: Option<Span>) -> bool {
-    active_within.is_none_or(|limit| limit == Span::ZERO || age(journal, dir) <= limit)
+fn is_within(age: Span, limit: Option<Span>) -> bool {
+    limit.is_none_or(|limit| limit == Span::ZERO || age <= limit)
 }
 
 fn age(journal: &Path, dir: &Path) -> Span {

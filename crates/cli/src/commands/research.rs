@@ -176,12 +176,6 @@ fn resume_own_run(global: &GlobalArgs, args: &ResearchArgs, selector: &str) -> R
     let resume = ResumeArgs {
         run: selector.to_owned(),
         prompt,
-        prompt_file: None,
-        repeat_task: false,
-        fork: false,
-        cwd: None,
-        max_iterations: None,
-        detach: false,
         detached: args.detached,
         changes: ChangeArgs {
             limits: LimitArgs {
@@ -194,6 +188,7 @@ fn resume_own_run(global: &GlobalArgs, args: &ResearchArgs, selector: &str) -> R
             ..ChangeArgs::default()
         },
         events: args.events.clone(),
+        ..ResumeArgs::default()
     };
     // Checked here so that the error names this command's flags.
     let limits = changes::from_flags(&resume.changes, &plan.spec, None)
