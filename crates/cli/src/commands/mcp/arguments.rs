@@ -10,6 +10,8 @@ use serde_json::{Map, Value, json};
 pub struct ServedTool {
     pub definition: &'static ToolDefinition,
     pub arguments: Vec<Argument>,
+    /// Description of its command.
+    pub about: String,
 }
 
 /// An argument of a tool.

@@ -3,41 +3,14 @@
 use super::arguments::{Argument, ServedTool, input_schema};
 use super::ceilings::Ceilings;
 use super::tools::{Effect, TOOLS, ToolDefinition};
+use crate::args::Cli;
 use crate::config::keys::{kind, name};
 use crate::schemas;
-use clap::{Arg, Command};
+use clap::{Arg, CommandFactory};
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-
-/// The flags and the description of a command.
-#[derive(Clone, Copy)]
-struct ToolCommand<'a> {
-    parent: Option<&'a Command>,
-    leaf: &'a Command,
-}
-
-/// Returns the command that these words select.
-fn command<'a>(root: &'a Command, words: &[&str]) -> ToolCommand<'a> {
-    words.iter().fold(ToolCommand { parent: None, leaf: root }, |found, word| ToolCommand {
-        parent: Some(found.leaf).filter(|parent| !std::ptr::eq(*parent, root)),
-        leaf: found.leaf.find_subcommand(word).expect("the table names commands"),
-    })
-}
-
-impl<'a> ToolCommand<'a> {
-    fn filter_map<T>(self, select: impl Fn(&'a Arg) -> Option<T>) -> impl Iterator<Item = T> {
-        self.leaf
-            .get_arguments()
-            .chain(self.parent.into_iter().flat_map(Command::get_arguments))
-            .filter_map(select)
-    }
-
-    fn about(self) -> String {
-        self.leaf.get_about().map(ToString::to_string).unwrap_or_default()
-    }
-}
 
 /// Returns the argument of a tool for this flag. `None` if the tool does not have it.
 fn argument(arg: &Arg, tool: &ToolDefinition, ceilings: &Ceilings) -> Option<Argument> {
@@ -78,19 +51,26 @@ fn about(name: &str) -> Option<&'static str> {
 }
 
 /// Returns the tools that the ceilings permit.
-pub fn served(root: &Command, ceilings: &Ceilings) -> Vec<ServedTool> {
+pub fn served(ceilings: &Ceilings) -> Vec<ServedTool> {
+    let mut root = Cli::command();
+    // Only the flags of a built command include those of its parents.
+    root.build();
     let tools = TOOLS.iter().filter(|tool| !tool.needs_bypass || ceilings.permits_everything());
     let tools = tools.map(|definition| {
-        let found = command(root, definition.command).filter_map(|arg| argument(arg, definition, ceilings));
-        ServedTool { definition, arguments: found.collect() }
+        let command = definition
+            .command
+            .iter()
+            .fold(&root, |command, word| command.find_subcommand(word).expect("the table names commands"));
+        let arguments = command.get_arguments().filter_map(|arg| argument(arg, definition, ceilings));
+        let about = command.get_about().map(ToString::to_string).unwrap_or_default();
+        ServedTool { definition, arguments: arguments.collect(), about }
     });
     tools.collect()
 }
 
 /// Describes a tool to a client.
-pub fn describe(tool: &ServedTool, root: &Command) -> Tool {
+pub fn describe(tool: &ServedTool) -> Tool {
     let definition = tool.definition;
-    let about = command(root, definition.command).about();
     let note = match definition.effect {
         Effect::Drives => {
             ". Returns the id at once, and the run continues by itself: call `attach` to wait for its end, or \
@@ -105,7 +85,7 @@ pub fn describe(tool: &ServedTool, root: &Command) -> Tool {
         .destructive(!is_read_only)
         .idempotent(is_read_only || definition.effect == Effect::Stops)
         .open_world(definition.effect == Effect::Drives);
-    let tool = Tool::new(definition.name, format!("{about}{note}."), input_schema(tool));
+    let tool = Tool::new(definition.name, format!("{}{note}.", tool.about), input_schema(tool));
     let tool = tool.with_annotations(annotations);
     match output_schema(definition.output) {
         Some(schema) => tool.with_raw_output_schema(Arc::new(schema)),

@@ -13,7 +13,7 @@ use crate::commands::status;
 use crate::failure::Failure;
 use crate::next_commands::quoted;
 use crate::output;
-use clap::{CommandFactory, Parser};
+use clap::Parser;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation, JsonObject,
     ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
@@ -40,9 +40,8 @@ pub struct Server {
 
 impl Server {
     pub fn new(ceilings: Ceilings, client: Client) -> Server {
-        let root = Cli::command();
-        let tools = served(&root, &ceilings);
-        let listed = tools.iter().map(|tool| describe(tool, &root)).collect();
+        let tools = served(&ceilings);
+        let listed = tools.iter().map(describe).collect();
         Server { ceilings, client, tools, listed }
     }
 

@@ -1,14 +1,13 @@
 use super::{CommandCall, ServedTool, command_call};
-use crate::args::{CeilingArgs, Cli, ModeCeiling};
+use crate::args::{CeilingArgs, ModeCeiling};
 use crate::commands::mcp::ceilings::Ceilings;
 use crate::commands::mcp::served::served;
-use clap::CommandFactory;
 use serde_json::{Value, json};
 
 fn tools(mode: ModeCeiling) -> Vec<ServedTool> {
     let args = CeilingArgs { allow_dir: Vec::new(), max_permission_mode: mode, max_budget: None };
     let ceilings = Ceilings::new(&args).unwrap_or_else(|failure| panic!("{}", failure.error));
-    served(&Cli::command(), &ceilings)
+    served(&ceilings)
 }
 
 fn call_in(mode: ModeCeiling, tool: &str, arguments: &Value) -> Result<CommandCall, String> {
