@@ -36,8 +36,16 @@ struct DetachedRun {
     dir: PathBuf,
 }
 
+/// Does what `--detach` and `--detached` ask for. Returns the exit code if another process supervises the run.
+pub fn start_or_leave(global: &GlobalArgs, detach: bool, detached: bool) -> Result<Option<u8>, Failure> {
+    if detached {
+        leave_terminal();
+    }
+    if detach { start(global).map(Some) } else { Ok(None) }
+}
+
 /// Starts the supervisor with this program's own arguments. Returns once its run has started.
-pub fn start(global: &GlobalArgs) -> Result<u8, Failure> {
+fn start(global: &GlobalArgs) -> Result<u8, Failure> {
     let broken = |error: io::Error| Failure::unexpected(format!("cannot start a supervisor: {error}"));
     let mut supervisor = Command::new(env::current_exe().map_err(broken)?)
         .args(supervisor_args(env::args_os().skip(1)))

@@ -19,6 +19,7 @@ use crate::args::{GlobalArgs, GsdArgs, GsdCommand};
 use crate::commands::detach;
 use crate::failure::{Failure, UNEXPECTED_ERROR, USAGE};
 use crate::prompt_arg;
+use call::Caller;
 use clap::ArgMatches;
 use std::path::Path;
 
@@ -37,20 +38,20 @@ pub fn gsd(global: &GlobalArgs, args: &GsdArgs, matches: &ArgMatches) -> Result<
 }
 
 fn dispatch(global: &GlobalArgs, args: &GsdArgs, matches: &ArgMatches) -> Result<u8, Failure> {
-    if args.command.call().is_some_and(|call| call.detach) {
-        return detach::start(global);
-    }
-    if args.command.call().is_some_and(|call| call.detached) {
-        detach::leave_terminal();
+    if let Some(call) = args.command.call()
+        && let Some(code) = detach::start_or_leave(global, call.detach, call.detached)?
+    {
+        return Ok(code);
     }
     let project_dir = prompt_arg::directory(args.project_dir.as_deref().unwrap_or(Path::new(".")))?;
     let (_, matches) = matches.subcommand().expect("clap requires a subcommand");
+    let caller = |args| Caller { global, project_dir: &project_dir, args, matches };
     match &args.command {
-        GsdCommand::NewProject(args) => phase_commands::new_project(global, &project_dir, args, matches),
-        GsdCommand::PlanPhase(args) => phase_commands::plan_phase(global, &project_dir, args, matches),
-        GsdCommand::ExecutePhase(args) => phase_commands::execute_phase(global, &project_dir, args, matches),
-        GsdCommand::Next(args) => phase_commands::next(global, &project_dir, args, matches),
-        GsdCommand::Phases(args) => phases::phases(global, &project_dir, args, matches),
+        GsdCommand::NewProject(args) => phase_commands::new_project(caller(&args.call), args),
+        GsdCommand::PlanPhase(args) => phase_commands::plan_phase(caller(&args.call), args),
+        GsdCommand::ExecutePhase(args) => phase_commands::execute_phase(caller(&args.call), args),
+        GsdCommand::Next(args) => phase_commands::next(caller(&args.call), args),
+        GsdCommand::Phases(args) => phases::phases(caller(&args.call), args),
         GsdCommand::VerifyPhase(args) => verify_phase::verify_phase(global, &project_dir, args),
         GsdCommand::Status => status::status(global, &project_dir),
         GsdCommand::Projects(command) => projects::projects(global, command),

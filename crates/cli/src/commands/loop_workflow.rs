@@ -45,11 +45,8 @@ pub fn run(global: &GlobalArgs, args: &LoopArgs, matches: &ArgMatches) -> Result
         Some(LoopCommand::CheckProgress(args)) => return plan_check::check_progress(args, global),
         None => {}
     }
-    if args.detach {
-        return super::detach::start(global);
-    }
-    if args.detached {
-        super::detach::leave_terminal();
+    if let Some(code) = super::detach::start_or_leave(global, args.detach, args.detached)? {
+        return Ok(code);
     }
     let project_dir = project_dir(args.project.as_deref())?;
     let mut typed = TypedFlags::read(matches, &OF_WORKFLOW);

@@ -40,11 +40,8 @@ enum Recovered {
 }
 
 pub fn recover(global: &GlobalArgs, args: &RecoverArgs) -> Result<u8, Failure> {
-    if args.detach {
-        return super::detach::start(global);
-    }
-    if args.detached {
-        super::detach::leave_terminal();
+    if let Some(code) = super::detach::start_or_leave(global, args.detach, args.detached)? {
+        return Ok(code);
     }
     let format = output::format(global);
     let home = open_home::locate()?;

@@ -53,11 +53,8 @@ const TASK_HINT: &str = "name the directory of a task: longhaul research tasks/t
 
 pub fn research(global: &GlobalArgs, args: &ResearchArgs) -> Result<u8, Failure> {
     check_runtime(args)?;
-    if args.detach {
-        return detach::start(global);
-    }
-    if args.detached {
-        detach::leave_terminal();
+    if let Some(code) = detach::start_or_leave(global, args.detach, args.detached)? {
+        return Ok(code);
     }
     match &args.resume {
         None => start(global, args),

@@ -15,11 +15,8 @@ const CONTINUE_PROMPT: &str = "Continue with the task.";
 
 /// Resumes a run.
 pub fn resume(global: &GlobalArgs, args: &ResumeArgs) -> Result<u8, Failure> {
-    if args.detach {
-        return super::detach::start(global);
-    }
-    if args.detached {
-        super::detach::leave_terminal();
+    if let Some(code) = super::detach::start_or_leave(global, args.detach, args.detached)? {
+        return Ok(code);
     }
     let home = open_home::locate()?;
     let dir = open_home::find_run(&home, &args.run)?;

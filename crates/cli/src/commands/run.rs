@@ -45,11 +45,8 @@ pub fn run(global: &GlobalArgs, args: &RunArgs) -> Result<u8, Failure> {
     if !args.dry_run && !args.detached && args.key.is_none() && !global.quiet {
         warn_of_neighbor(&cwd(args)?, None);
     }
-    if args.detach {
-        return super::detach::start(global);
-    }
-    if args.detached {
-        super::detach::leave_terminal();
+    if let Some(code) = super::detach::start_or_leave(global, args.detach, args.detached)? {
+        return Ok(code);
     }
     match args.key.as_deref().filter(|_| !args.dry_run) {
         Some(key) => keyed::run(global, args, key),

@@ -19,13 +19,10 @@ pub fn attach(global: &GlobalArgs, args: &AttachArgs) -> Result<u8, Failure> {
 pub fn resume(global: &GlobalArgs, args: &ResumeArgs, matches: &ArgMatches) -> Result<u8, Failure> {
     let home = open_home::locate()?;
     match open_home::find_target(&home, &args.run)? {
-        RunOrWorkflow::Workflow(_) if args.detach => detach::start(global),
-        RunOrWorkflow::Workflow(dir) => {
-            if args.detached {
-                detach::leave_terminal();
-            }
-            loop_workflow::resume(global, args, matches, &home, dir)
-        }
+        RunOrWorkflow::Workflow(dir) => match detach::start_or_leave(global, args.detach, args.detached)? {
+            Some(code) => Ok(code),
+            None => loop_workflow::resume(global, args, matches, &home, dir),
+        },
         RunOrWorkflow::Run(dir) if args.max_iterations.is_some() => {
             let run = dir.id();
             let hint =

@@ -5,23 +5,16 @@ use super::earlier_run::{self, EarlierRun};
 use super::slash_command::{EXECUTE_PHASE, NEW_PROJECT, PLAN_PHASE, SlashCommand};
 use super::status::{read, require_phase};
 use super::verify_phase::{needs_person, open_work};
-use crate::args::{EventsArgs, GlobalArgs, NewProjectArgs, NextArgs, PhaseArgs, RepeatArgs};
+use crate::args::{EventsArgs, NewProjectArgs, NextArgs, PhaseArgs, RepeatArgs};
 use crate::failure::Failure;
 use crate::output::phrases::plural;
 use crate::{open_home, output, prompt_arg};
-use clap::ArgMatches;
 use longhaul_gsd::{AheadOfWork, OpenWork, Project, ProjectPhase};
 use longhaul_store::Home;
 use std::path::Path;
 
-pub fn new_project(
-    global: &GlobalArgs,
-    project_dir: &Path,
-    args: &NewProjectArgs,
-    matches: &ArgMatches,
-) -> Result<u8, Failure> {
+pub fn new_project(caller: Caller<'_>, args: &NewProjectArgs) -> Result<u8, Failure> {
     let idea = idea(args)?;
-    let caller = Caller { global, project_dir, args: &args.call, matches };
     let call = Call {
         caller,
         repeat: &args.repeat,
@@ -31,23 +24,18 @@ pub fn new_project(
         name: "gsd-new-project".to_owned(),
     };
     call.run(|| {
-        let exists = project_dir.join(".planning/PROJECT.md").exists();
+        let exists = caller.project_dir.join(".planning/PROJECT.md").exists();
         let hint = "`longhaul gsd status` shows its state; --again creates it again";
-        let taken = || Failure::not_started(format!("{} is already a project", project_dir.display()), hint);
+        let taken =
+            || Failure::not_started(format!("{} is already a project", caller.project_dir.display()), hint);
         if exists { Err(taken()) } else { Ok(Next::Call(None)) }
     })
 }
 
-pub fn plan_phase(
-    global: &GlobalArgs,
-    project_dir: &Path,
-    args: &PhaseArgs,
-    matches: &ArgMatches,
-) -> Result<u8, Failure> {
-    let caller = Caller { global, project_dir, args: &args.call, matches };
+pub fn plan_phase(caller: Caller<'_>, args: &PhaseArgs) -> Result<u8, Failure> {
     let command = PhaseCommand::new(&PLAN_PHASE, &args.phase.to_string());
     command.call(caller, &args.repeat, &args.events).run(|| {
-        let project = read(project_dir)?;
+        let project = read(caller.project_dir)?;
         let phase = require_phase(&project, &args.phase)?;
         Ok(match phase.plans.len() {
             0 => Next::Call(None),
@@ -56,16 +44,10 @@ pub fn plan_phase(
     })
 }
 
-pub fn execute_phase(
-    global: &GlobalArgs,
-    project_dir: &Path,
-    args: &PhaseArgs,
-    matches: &ArgMatches,
-) -> Result<u8, Failure> {
-    let caller = Caller { global, project_dir, args: &args.call, matches };
+pub fn execute_phase(caller: Caller<'_>, args: &PhaseArgs) -> Result<u8, Failure> {
     let command = PhaseCommand::new(&EXECUTE_PHASE, &args.phase.to_string());
     command.call(caller, &args.repeat, &args.events).run(|| {
-        let project = read(project_dir)?;
+        let project = read(caller.project_dir)?;
         let phase = require_phase(&project, &args.phase)?;
         warn_of_state_ahead(&project);
         match (phase.plans.len(), phase.first_unfinished_plan()) {
@@ -89,20 +71,16 @@ pub fn execute_phase(
 }
 
 /// Calls the first command that the first open phase of the milestone needs.
-pub fn next(
-    global: &GlobalArgs,
-    project_dir: &Path,
-    args: &NextArgs,
-    matches: &ArgMatches,
-) -> Result<u8, Failure> {
-    let caller = Caller { global, project_dir, args: &args.call, matches };
+pub fn next(caller: Caller<'_>, args: &NextArgs) -> Result<u8, Failure> {
     let _lock = if args.call.dry_run { None } else { Some(caller.lock_project()?) };
-    let project = read(project_dir)?;
+    let project = read(caller.project_dir)?;
     warn_of_state_ahead(&project);
     let home = open_home::locate()?;
     let phases = milestone(&project);
     for phase in &phases {
-        let Some(command) = open_commands(&home, project_dir, phase)?.into_iter().next() else { continue };
+        let Some(command) = open_commands(&home, caller.project_dir, phase)?.into_iter().next() else {
+            continue;
+        };
         let name = phase.name.as_ref().map_or_else(String::new, |name| format!(" ({name})"));
         caller.report(&format!("phase {}{name}: {}", phase.id, command.command.name));
         let note = command.note.clone();

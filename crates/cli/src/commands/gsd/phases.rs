@@ -7,13 +7,12 @@ use super::installed;
 use super::phase_commands::{PhaseCommand, milestone, open_commands, warn_of_state_ahead};
 use super::slash_command::{EXECUTE_PHASE, PLAN_PHASE};
 use super::status::{read, require_phase};
-use crate::args::{GlobalArgs, PhasesArgs};
+use crate::args::PhasesArgs;
 use crate::commands::detach;
 use crate::commands::loop_workflow::{self, MEMORY_RESERVE_BYTES, OF_WORKFLOW};
 use crate::failure::{Failure, OrFailure};
 use crate::next_commands::quoted;
 use crate::open_home;
-use clap::ArgMatches;
 use longhaul::workflow::{WorkflowRequest, WorkflowStart, recoverable_workflows};
 use longhaul_gsd::{PhaseId, Project};
 use longhaul_store::{Home, Journal, WorkflowDir, WorkflowSource};
@@ -27,13 +26,8 @@ const NAME: &str = "gsd-phases";
 /// Each has two runs, and a workflow has at most 64 phases.
 const PHASES_MAX: usize = 32;
 
-pub fn phases(
-    global: &GlobalArgs,
-    project_dir: &Path,
-    args: &PhasesArgs,
-    matches: &ArgMatches,
-) -> Result<u8, Failure> {
-    let caller = Caller { global, project_dir, args: &args.call, matches };
+pub fn phases(caller: Caller<'_>, args: &PhasesArgs) -> Result<u8, Failure> {
+    let Caller { global, project_dir, .. } = caller;
     caller.warn_of_unknown_keys(&[&PLAN_PHASE, &EXECUTE_PHASE]);
     let (from, to) = &args.range;
     let name = format!("{NAME}-{from}-{to}");
