@@ -57,7 +57,7 @@ pub fn gsd_labels(options: &GsdLabelOptions) -> io::Result<()> {
     for label in &labels {
         let dir = label["dir"].as_str().ok_or_else(|| io::Error::other("a label has no `dir`"))?;
         let project = Project::from_files(read_tree(&options.dir.join(dir))?);
-        let status = serde_json::to_value(project.status())?;
+        let status = serde_json::to_value(&project.status)?;
         for (field, agreement) in FIELDS.iter().zip(&mut agreements) {
             let relation = relation(label, field, &status[field]);
             match relation {
@@ -76,7 +76,7 @@ pub fn gsd_labels(options: &GsdLabelOptions) -> io::Result<()> {
             }
         }
         if options.warnings {
-            for warning in &project.status().warnings {
+            for warning in &project.status.warnings {
                 println!("{dir}: {}:{} {}", warning.file, warning.line.unwrap_or_default(), warning.text);
             }
         }

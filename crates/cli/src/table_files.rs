@@ -35,13 +35,17 @@ pub fn tables(args: &RunArgs) -> Result<UserTables, Failure> {
 
 /// Reads a user's file completely, because it is stored with the run.
 pub fn read(flag: &str, path: &Path) -> Result<String, Failure> {
-    let read = || -> io::Result<String> {
-        let mut text = String::new();
-        open_regular(path)?.take(TABLE_BYTES_MAX + 1).read_to_string(&mut text)?;
-        if text.len() as u64 > TABLE_BYTES_MAX {
-            return Err(io::Error::other(format!("it is longer than {TABLE_BYTES_MAX} bytes")));
-        }
-        Ok(text)
-    };
-    read().or_usage(format!("cannot read {}", path.display()), format!("check {flag}"))
+    let bytes = open_regular(path).and_then(|file| read_at_most(file, TABLE_BYTES_MAX));
+    let text = bytes.and_then(|bytes| String::from_utf8(bytes).map_err(io::Error::other));
+    text.or_usage(format!("cannot read {}", path.display()), format!("check {flag}"))
+}
+
+/// Reads everything. More bytes than the maximum are an error.
+pub fn read_at_most(source: impl Read, bytes_max: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    source.take(bytes_max + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > bytes_max {
+        return Err(io::Error::other(format!("it is longer than {bytes_max} bytes")));
+    }
+    Ok(bytes)
 }

@@ -9,8 +9,10 @@ use std::path::Path;
 /// A project of GSD.
 #[derive(Clone, Debug)]
 pub struct Project {
-    status: ProjectStatus,
-    phases: Vec<ProjectPhase>,
+    /// State of the project.
+    pub status: ProjectStatus,
+    /// All phases, in the order of the roadmap.
+    pub phases: Vec<ProjectPhase>,
 }
 
 /// A state that names a later phase than the work has reached.
@@ -60,16 +62,6 @@ impl Project {
             "the current phase is {}, which is complete, but phase {} has summaries",
             current.id, later.id
         ))
-    }
-
-    /// Returns the status.
-    pub fn status(&self) -> &ProjectStatus {
-        &self.status
-    }
-
-    /// Returns all phases, in the order of the roadmap.
-    pub fn phases(&self) -> &[ProjectPhase] {
-        &self.phases
     }
 
     /// Returns the phase with this number. If milestones share numbers, the one of the current milestone.

@@ -29,7 +29,7 @@ impl Tree<'_> {
     #[track_caller]
     fn check(&self, expected: &str) {
         let project = self.project();
-        let status = project.status();
+        let status = &project.status;
         let current =
             [shown(status.current_phase.as_ref()), shown(status.current_phase_name.as_ref())].join(" ");
         let phases = [shown(status.phases_complete), shown(status.phases_total)].join("/");
@@ -41,7 +41,7 @@ impl Tree<'_> {
     fn warnings(&self) -> Vec<String> {
         let place = |line: Option<usize>| line.map(|line| format!(":{line}")).unwrap_or_default();
         let project = self.project();
-        let warnings = project.status().warnings.iter();
+        let warnings = project.status.warnings.iter();
         warnings.map(|warning| format!("{}{} {}", warning.file, place(warning.line), warning.text)).collect()
     }
 }
@@ -98,7 +98,7 @@ fn old_state_has_its_position_in_the_body() {
     let tree = Tree { state, roadmap: ROADMAP, requirements: Some(requirements), files };
     tree.check("2 Pour | 1/3 | 1/2 | -");
     let project = tree.project();
-    let status = project.status();
+    let status = &project.status;
     assert_eq!(status.progress_percent, Some(50.0));
     assert_eq!(status.blockers, ["The spout leaks"]);
     assert_eq!((status.requirements_complete, status.requirements_total), (Some(1), Some(2)));
@@ -124,7 +124,7 @@ fn blockers_are_items_or_paragraphs() {
     let check = |text: &str, expected: &[&str]| {
         let state = format!("### Blockers/Concerns\n\n{text}\n\n## Session\n- No blocker\n");
         let project = Tree { state: &state, ..Tree::default() }.project();
-        assert_eq!(project.status().blockers, expected, "{text}");
+        assert_eq!(project.status.blockers, expected, "{text}");
     };
     check(
         "- **No lid** exists,\n  so it boils over\n- ~~Rust~~\n  is gone\n- [x] Spout\n\nA remark.",
@@ -247,7 +247,7 @@ fn decimal_phases_are_no_fractions() {
     let tree = Tree { state: "Phase: 08.10\n", roadmap, ..Tree::default() };
     tree.check("8.10 Ten | 3/5 | -/- | -");
     Tree { state: "Phase: 0 of 4\n", ..tree }.check("0 Zero | 3/5 | -/- | -");
-    let status = serde_json::to_value(Tree { state: "Phase: 08.10", ..Tree::default() }.project().status());
+    let status = serde_json::to_value(Tree { state: "Phase: 08.10", ..Tree::default() }.project().status);
     assert_eq!(status.expect("it serializes")["current_phase"], "8.10");
 }
 
@@ -365,7 +365,7 @@ fn deleted_plans_and_ambiguous_directories_are_not_counted() {
 fn requirements_can_be_rows_or_headings() {
     let check = |requirements: &str, expected: (u32, u32)| {
         let project = Tree { requirements: Some(requirements), ..Tree::default() }.project();
-        let found = (project.status().requirements_complete, project.status().requirements_total);
+        let found = (project.status.requirements_complete, project.status.requirements_total);
         assert_eq!(found, (Some(expected.0), Some(expected.1)), "{requirements}");
     };
     check(
@@ -382,7 +382,7 @@ fn requirements_can_be_rows_or_headings() {
     );
     check("## Requirements\n- [x] **A-01** a\n* [X] `A-02`: b\n", (2, 2));
     let tree = Tree { requirements: Some("# Requirements\n- text\n"), ..Tree::default() };
-    assert_eq!(tree.project().status().requirements_total, None);
+    assert_eq!(tree.project().status.requirements_total, None);
     assert!(
         tree.warnings()[0].starts_with("REQUIREMENTS.md the file has no requirements"),
         "{:?}",
@@ -411,7 +411,7 @@ fn torn_and_endless_files_are_read() {
 #[test]
 fn missing_files_are_no_zeros() {
     let project = Project::from_files(Files::default());
-    let status = project.status();
+    let status = &project.status;
     assert_eq!((&status.current_phase, status.phases_total, status.requirements_total), (&None, None, None));
     let warnings: Vec<String> =
         status.warnings.iter().map(|warning| format!("{} {}", warning.file, warning.text)).collect();
@@ -419,7 +419,7 @@ fn missing_files_are_no_zeros() {
     // Without a roadmap, the phases are those on disk.
     let paths = vec!["phases/02-pour/02-01-PLAN.md".to_owned(), "phases/01-boil/01-01-SUMMARY.md".to_owned()];
     let project = Project::from_files(Files { paths, ..Files::default() });
-    let shown = |index: usize| (project.phases()[index].id.to_string(), project.phases()[index].is_complete);
+    let shown = |index: usize| (project.phases[index].id.to_string(), project.phases[index].is_complete);
     assert_eq!((shown(0), shown(1)), (("1".to_owned(), true), ("2".to_owned(), false)));
 }
 
@@ -436,8 +436,8 @@ fn project_is_read_from_its_directory() {
     fs::write(planning.join("phases/02-pour/02-01-SUMMARY.md"), "").expect("a file");
     fs::write(planning.join("config.json"), "{\n  \"mode\": yolo\n}\n").expect("a file");
     let project = Project::read(dir.path()).expect("it is readable");
-    assert_eq!(project.status().plans_complete, Some(1));
-    let warnings = project.status().warnings.iter();
+    assert_eq!(project.status.plans_complete, Some(1));
+    let warnings = project.status.warnings.iter();
     let warnings: Vec<_> =
         warnings.map(|warning| (warning.file.as_str(), warning.line, warning.text.as_str())).collect();
     let expected =
@@ -446,9 +446,9 @@ fn project_is_read_from_its_directory() {
 
     fs::write(planning.join("STATE.md"), b"Phase: 2 (\xff)\n").expect("a file");
     let project = Project::read(dir.path()).expect("it is readable");
-    assert_eq!(project.status().plans_complete, Some(1));
+    assert_eq!(project.status.plans_complete, Some(1));
     assert_eq!(
-        project.status().warnings[0].text,
+        project.status.warnings[0].text,
         "the file is not UTF-8 text, so that characters are replaced"
     );
 

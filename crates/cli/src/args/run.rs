@@ -185,7 +185,7 @@ pub struct RunArgs {
     pub events: EventsArgs,
 }
 
-fn run_id(text: &str) -> Result<String, String> {
+pub(super) fn run_id(text: &str) -> Result<String, String> {
     let hint = "expected up to 64 letters, digits, `-`, `_` and `.`, beginning with a letter or a digit";
     is_run_id(text).then(|| text.to_owned()).ok_or_else(|| hint.to_owned())
 }

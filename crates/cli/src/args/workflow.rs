@@ -1,10 +1,10 @@
 //! The arguments of `longhaul loop` and `longhaul hint`.
 
 use super::limits::{budget, duration_limit};
+use super::run::run_id;
 use super::{AgentArgs, NotifyArgs, PolicyArgs};
 use clap::{Args, Subcommand};
 use longhaul_core::{Span, Usd, parse_bytes};
-use longhaul_store::is_run_id;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 
@@ -62,7 +62,7 @@ pub struct LoopArgs {
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes, help_heading = "Workflow", hide_short_help = true)]
     pub memory_reserve: Option<u64>,
     /// Name of the workflow; commands accept it for the newest workflow with this name
-    #[arg(long, value_name = "NAME", value_parser = name, help_heading = "Workflow")]
+    #[arg(long, value_name = "NAME", value_parser = run_id, help_heading = "Workflow")]
     pub name: Option<String>,
     /// Run in the background; the workflow survives this terminal
     #[arg(long, conflicts_with = "dry_run", help_heading = "Workflow")]
@@ -138,9 +138,4 @@ fn parameter(text: &str) -> Result<(String, String), String> {
     let parts = text.split_once('=').filter(|(key, _)| !key.is_empty());
     let parts = parts.map(|(key, value)| (key.to_owned(), value.to_owned()));
     parts.ok_or_else(|| "expected KEY=VALUE".to_owned())
-}
-
-fn name(text: &str) -> Result<String, String> {
-    let hint = "expected up to 64 letters, digits, `-`, `_` and `.`, beginning with a letter or a digit";
-    is_run_id(text).then(|| text.to_owned()).ok_or_else(|| hint.to_owned())
 }

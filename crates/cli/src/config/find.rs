@@ -6,10 +6,11 @@ use super::file::{File, FileTrust, Reader, Setting};
 use super::keys::{Keys, ValueKind};
 use super::trusted;
 use crate::failure::Failure;
+use crate::table_files::read_at_most;
+use longhaul_store::open_regular;
 use std::env;
 use std::ffi::OsString;
 use std::fs;
-use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 pub const PROJECT_FILE: &str = "longhaul.toml";
@@ -92,21 +93,10 @@ fn check_inside(keys: &Keys<'_>, path: &Path, file: &File) -> Result<(), Failure
 
 /// Reads the text of a configuration file.
 pub fn text(path: &Path) -> Result<String, Failure> {
-    let read = || -> io::Result<Vec<u8>> {
-        // Reading a pipe or a device might never end.
-        if !fs::metadata(path)?.is_file() {
-            return Err(io::Error::other("it is not a file"));
-        }
-        let mut bytes = Vec::new();
-        longhaul_store::open_regular(path)?.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes)?;
-        if bytes.len() as u64 > FILE_BYTES_MAX {
-            return Err(io::Error::other(format!("it is longer than {FILE_BYTES_MAX} bytes")));
-        }
-        Ok(bytes)
-    };
     let failure =
         |error: &str, hint: &str| Failure::usage(format!("cannot read {}: {error}", path.display()), hint);
-    let bytes = read().map_err(|error| {
+    let bytes = open_regular(path).and_then(|file| read_at_most(file, FILE_BYTES_MAX));
+    let bytes = bytes.map_err(|error| {
         failure(&error.to_string(), "fix it, or ignore configuration files with --no-config")
     })?;
     String::from_utf8(bytes).map_err(|error| {

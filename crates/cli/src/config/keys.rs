@@ -98,7 +98,15 @@ impl ValueKind {
             }
             (ValueKind::Count, Value::Number(number)) if number.is_u64() => Some(vec![number.to_string()]),
             (ValueKind::Amount, Value::Number(number)) => Some(vec![number.to_string()]),
-            _ => None,
+            (
+                ValueKind::Switch
+                | ValueKind::Count
+                | ValueKind::Amount
+                | ValueKind::Text
+                | ValueKind::Path
+                | ValueKind::List,
+                _,
+            ) => None,
         }
     }
 }

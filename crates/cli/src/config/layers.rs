@@ -25,27 +25,20 @@ pub struct ChosenProfile {
 pub struct EffectiveValue {
     pub values: Vec<String>,
     pub origins: Vec<Origin>,
-    precedence: Precedence,
 }
 
 impl EffectiveValue {
-    fn new(setting: &Setting, precedence: Precedence) -> EffectiveValue {
-        EffectiveValue { values: setting.values.clone(), origins: vec![setting.origin.clone()], precedence }
+    fn new(setting: &Setting) -> EffectiveValue {
+        EffectiveValue { values: setting.values.clone(), origins: vec![setting.origin.clone()] }
+    }
+
+    fn layer(&self) -> Option<u8> {
+        self.origins.iter().map(Origin::layer).max()
     }
 
     pub fn origin(&self) -> String {
         self.origins.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
     }
-}
-
-/// The layers, the weakest first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Precedence {
-    User,
-    UserProfile,
-    Project,
-    ProjectProfile,
-    Variable,
 }
 
 /// Values by the names of their keys.
@@ -58,10 +51,8 @@ pub fn merge(
     chosen: Option<&ChosenProfile>,
 ) -> Result<Values, Failure> {
     check_known(files, chosen)?;
-    let mut values = file_values(&files.user, chosen, Precedence::User, Precedence::UserProfile);
-    for (name, project) in
-        file_values(&files.project, chosen, Precedence::Project, Precedence::ProjectProfile)
-    {
+    let mut values = file_values(&files.user, chosen);
+    for (name, project) in file_values(&files.project, chosen) {
         let key = keys.find(None, &name).expect("a file is read by its keys");
         let value = match values.remove(&name) {
             Some(user) => merge_values(keys, key, user, project),
@@ -69,35 +60,27 @@ pub fn merge(
         };
         values.insert(name, value);
     }
-    values.extend(
-        variables
-            .iter()
-            .map(|setting| (setting.key.clone(), EffectiveValue::new(setting, Precedence::Variable))),
-    );
+    values.extend(effective(variables));
     drop_excluded(keys, &mut values)?;
     Ok(values)
 }
 
 /// Returns the keys of one command's table. Only the user's file has them.
 pub fn table_values(file: &File, table: &str) -> Values {
-    let settings = file.tables.get(table).into_iter().flatten();
-    settings.map(|setting| (setting.key.clone(), EffectiveValue::new(setting, Precedence::User))).collect()
+    effective(file.tables.get(table).into_iter().flatten()).collect()
 }
 
 /// Returns the plain keys of a file, overridden by those of its profile.
-fn file_values(
-    file: &File,
-    chosen: Option<&ChosenProfile>,
-    plain: Precedence,
-    profile: Precedence,
-) -> Values {
+fn file_values(file: &File, chosen: Option<&ChosenProfile>) -> Values {
     let name = chosen.map(|chosen| &chosen.name).or(file.profile.as_ref());
-    let profile_settings = name.and_then(|name| file.profiles.get(name)).into_iter().flatten();
-    let settings = file.plain.iter().map(|setting| (setting, plain));
-    let settings = settings.chain(profile_settings.map(|setting| (setting, profile)));
-    settings
-        .map(|(setting, precedence)| (setting.key.clone(), EffectiveValue::new(setting, precedence)))
-        .collect()
+    let of_profile = name.and_then(|name| file.profiles.get(name)).into_iter().flatten();
+    effective(file.plain.iter().chain(of_profile)).collect()
+}
+
+fn effective<'a>(
+    settings: impl IntoIterator<Item = &'a Setting>,
+) -> impl Iterator<Item = (String, EffectiveValue)> {
+    settings.into_iter().map(|setting| (setting.key.clone(), EffectiveValue::new(setting)))
 }
 
 fn check_known(files: &ConfigFiles, chosen: Option<&ChosenProfile>) -> Result<(), Failure> {
@@ -131,7 +114,7 @@ fn merge_values(
             let added: Vec<_> = project.values.into_iter().filter(|value| !values.contains(value)).collect();
             values.extend(added);
             let origins = user.origins.into_iter().chain(project.origins).collect();
-            EffectiveValue { values, origins, precedence: project.precedence }
+            EffectiveValue { values, origins }
         }
         ProjectTrust::OnlyIfUnset if user.values.is_empty() => project,
         // A project file that sets a `UserOnly` key is rejected when it is read.
@@ -164,7 +147,7 @@ fn drop_excluded(keys: &Keys<'_>, values: &mut Values) -> Result<(), Failure> {
         let is_set = |value: &&EffectiveValue| !value.values.is_empty();
         let found = (values.get(&one).filter(is_set), values.get(&other).filter(is_set));
         let (Some(first), Some(second)) = found else { continue };
-        if first.precedence == second.precedence {
+        if first.layer() == second.layer() {
             return Err(Failure::usage(
                 format!(
                     "`{one}` (set by {}) and `{other}` (set by {}) exclude each other",
@@ -174,7 +157,7 @@ fn drop_excluded(keys: &Keys<'_>, values: &mut Values) -> Result<(), Failure> {
                 "leave one of them out",
             ));
         }
-        let weaker = if first.precedence < second.precedence { &one } else { &other };
+        let weaker = if first.layer() < second.layer() { &one } else { &other };
         values.remove(weaker);
     }
     Ok(())

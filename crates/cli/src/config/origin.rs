@@ -24,6 +24,19 @@ pub enum Origin {
     },
 }
 
+impl Origin {
+    /// Returns the layer of the configuration. A higher layer overrides a lower one.
+    pub fn layer(&self) -> u8 {
+        match self {
+            Origin::File { owner: FileOwner::User, profile: None, .. } => 0,
+            Origin::File { owner: FileOwner::User, profile: Some(_), .. } => 1,
+            Origin::File { owner: FileOwner::Project, profile: None, .. } => 2,
+            Origin::File { owner: FileOwner::Project, profile: Some(_), .. } => 3,
+            Origin::Variable(_) => 4,
+        }
+    }
+}
+
 impl fmt::Display for Origin {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

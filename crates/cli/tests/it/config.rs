@@ -113,7 +113,7 @@ fn invalid_file_starts_nothing() {
     check(&["work/longhaul.toml: line 1 is not UTF-8", "iconv"]);
     fs::remove_file(&file).expect("the file exists");
     fs::create_dir(&file).expect("the stage is writable");
-    check(&["work/longhaul.toml: it is not a file", "--no-config"]);
+    check(&["work/longhaul.toml: Is a directory", "--no-config"]);
     fs::remove_dir(&file).expect("the directory is empty");
     symlink("nowhere", &file).expect("the stage is writable");
     check(&["work/longhaul.toml: No such file", "--no-config"]);

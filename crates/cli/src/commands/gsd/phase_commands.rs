@@ -102,9 +102,9 @@ pub fn next(caller: Caller<'_>, args: &NextArgs) -> Result<u8, Failure> {
 /// Returns the phases of the milestone by number, or all if the roadmap has none. A phase that was inserted later can be
 /// the last one in the roadmap.
 pub fn milestone(project: &Project) -> Vec<&ProjectPhase> {
-    let is_known = project.phases().iter().any(|phase| phase.is_in_milestone);
+    let is_known = project.phases.iter().any(|phase| phase.is_in_milestone);
     let mut phases: Vec<_> =
-        project.phases().iter().filter(|phase| phase.is_in_milestone || !is_known).collect();
+        project.phases.iter().filter(|phase| phase.is_in_milestone || !is_known).collect();
     phases.sort_by(|a, b| a.id.cmp(&b.id));
     phases
 }

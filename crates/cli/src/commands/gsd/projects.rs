@@ -56,7 +56,7 @@ fn list(registry: &mut Registry, args: &ListProjectsArgs) -> Result<Vec<Register
     if args.refresh {
         registry.refresh(&Timestamp::now().to_string(), |project| {
             match Project::read(Path::new(&project.path)) {
-                Ok(read) => serde_json::to_value(read.status()).ok(),
+                Ok(read) => serde_json::to_value(read.status).ok(),
                 Err(error) => {
                     let hint = format!("`longhaul gsd projects remove {}` forgets it", project.name);
                     output::print_warning(&format!("{}: {error}", project.name), Some(&hint));

@@ -11,7 +11,7 @@ use std::time::Instant;
 
 pub fn status(global: &GlobalArgs, project_dir: &Path) -> Result<u8, Failure> {
     let since = Instant::now();
-    let status = read(project_dir)?.status().clone();
+    let status = read(project_dir)?.status;
     if !global.quiet {
         for warning in &status.warnings {
             let line = warning.line.map_or_else(String::new, |line| format!(":{line}"));
@@ -37,7 +37,7 @@ pub fn read(project_dir: &Path) -> Result<Project, Failure> {
 /// Returns a phase of the roadmap.
 pub fn require_phase<'p>(project: &'p Project, id: &PhaseId) -> Result<&'p ProjectPhase, Failure> {
     project.phase(id).ok_or_else(|| {
-        let known: Vec<String> = project.phases().iter().map(|phase| phase.id.to_string()).collect();
+        let known: Vec<String> = project.phases.iter().map(|phase| phase.id.to_string()).collect();
         let hint = match known.as_slice() {
             [] => "its roadmap lists no phases that this version can read; --again calls the agent anyway"
                 .to_owned(),

@@ -3,9 +3,10 @@
 use crate::args::playbook::ExtractArgs;
 use crate::failure::{Failure, OrFailure};
 use crate::open_home;
+use crate::table_files::read_at_most;
 use longhaul_playbook::judging::Excerpt;
 use longhaul_store::open_regular;
-use std::io::{self, Read};
+use std::io;
 use std::path::PathBuf;
 
 // A session of weeks with images has about 100 MB; its text is a small part of that.
@@ -29,7 +30,7 @@ impl Source {
             (None, Some(path)) => (path.clone(), None),
             (None, None) => unreachable!("clap requires one of the two"),
         };
-        let bytes = open_regular(&path).and_then(read).or_usage(
+        let bytes = open_regular(&path).and_then(|file| read_at_most(file, TRANSCRIPT_BYTES_MAX)).or_usage(
             format!("cannot read {}", path.display()),
             "name a session file, such as ~/.claude/projects/*/*.jsonl",
         )?;
@@ -55,19 +56,10 @@ fn run_transcript(selector: &str) -> Result<(PathBuf, Option<PathBuf>), Failure>
 }
 
 fn from_stdin() -> Result<Source, Failure> {
-    let bytes = read(io::stdin().lock())
+    let bytes = read_at_most(io::stdin().lock(), TRANSCRIPT_BYTES_MAX)
         .or_usage("cannot read the transcript from stdin", "name its file instead of `-`")?;
     let slice = excerpt(&bytes, "stdin")?;
     Ok(Source { path: None, bytes, slice, run_directory: None })
-}
-
-fn read(source: impl Read) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    source.take(TRANSCRIPT_BYTES_MAX + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > TRANSCRIPT_BYTES_MAX {
-        return Err(io::Error::other(format!("it is longer than {} MiB", TRANSCRIPT_BYTES_MAX >> 20)));
-    }
-    Ok(bytes)
 }
 
 fn excerpt(bytes: &[u8], source: &str) -> Result<Excerpt, Failure> {
