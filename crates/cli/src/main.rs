@@ -53,7 +53,7 @@ fn warn_of_variables(cli: &Cli, command: &clap::Command) {
             | Command::Completions(_)
             | Command::Man(_)
     );
-    if is_internal || cli.global.quiet {
+    if is_internal {
         return;
     }
     let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
@@ -113,6 +113,9 @@ fn run() -> ExitCode {
     if let Some(failure) = configured.warning {
         output::print_warning(&format!("{}; continuing without it", failure.error), failure.hint.as_deref());
     }
+    if cli.global.quiet {
+        output::set_quiet();
+    }
     cli.global.configured.values = configured.values;
     cli.resolve_format(&matches);
     if is_openclawpack {
@@ -139,7 +142,7 @@ fn run() -> ExitCode {
             let matches = matches.subcommand_matches("gsd").expect("it was parsed");
             commands::gsd::gsd(&cli.global, &args, matches)
         }
-        Command::Hint(args) => commands::hint::hint(&cli.global, &args),
+        Command::Hint(args) => commands::hint::hint(&args),
         Command::Recover(args) => commands::recover::recover(&cli.global, &args),
         Command::Attach(args) => commands::run_or_workflow::attach(&cli.global, &args),
         Command::Runs(args) => commands::runs::runs(&cli.global, &args),

@@ -63,12 +63,9 @@ fn start(global: &GlobalArgs) -> Result<u8, Failure> {
             OutputFormat::Text => output::print_text(&format!("{}\n", run.id)),
             OutputFormat::Json | OutputFormat::StreamJson => output::print_text(&line),
         }
-        if !global.quiet {
-            print_status(&format!(
-                "follow it with `longhaul attach {0}`, stop it with `longhaul cancel {0}`",
-                run.id
-            ));
-        }
+        let hint =
+            format!("follow it with `longhaul attach {0}`, stop it with `longhaul cancel {0}`", run.id);
+        print_status(&hint);
         return Ok(0);
     }
     // The supervisor exited before the run started. Its output is the answer.

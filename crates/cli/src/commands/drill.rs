@@ -42,18 +42,15 @@ pub fn drill(global: &GlobalArgs, args: &DrillArgs) -> Result<u8, Failure> {
     };
     let mut cards = Vec::new();
     for scenario in &scenarios {
-        if !global.quiet {
-            let mut text = format!("drill {} (seed {seed}): ", scenario.name);
-            wrap(&mut text, &scenario.summary, 4);
-            output::print_status(text.trim_end());
-        }
+        let mut text = format!("drill {} (seed {seed}): ", scenario.name);
+        wrap(&mut text, &scenario.summary, 4);
+        output::print_status(text.trim_end());
         let (result, kept_dir) = play::play(global, args, scenario, &program, seed)?;
         let card = Scorecard::new(scenario, seed, args.agent, &result);
         if format == OutputFormat::Text {
             output::print_text(&text::card(&card, Colors::stdout()));
         }
         match kept_dir {
-            _ if global.quiet => {}
             Some(kept_dir) => output::print_status(&inspect_hint(&kept_dir, &card.run)),
             None if format == OutputFormat::Text && scenarios.len() == 1 => {
                 output::print_status("the run was deleted; pass --keep to inspect it");

@@ -63,11 +63,7 @@ pub fn export(global: &GlobalArgs, args: &ExportArgs) -> Result<u8, Failure> {
         RunOrWorkflow::Workflow(dir) => export_workflow(&home, &dir, &to(dir.id()), args.force)?,
     };
     print(&exported, global);
-    if !global.quiet {
-        for line in notes(&exported) {
-            print_status(&line);
-        }
-    }
+    notes(&exported).iter().for_each(|line| print_status(line));
     Ok(0)
 }
 

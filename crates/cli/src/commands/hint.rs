@@ -1,7 +1,7 @@
 //! `longhaul hint`: leaves a text for the next phase of a workflow that reads hints.
 
 use super::loop_workflow::find;
-use crate::args::{GlobalArgs, HintArgs};
+use crate::args::HintArgs;
 use crate::failure::Failure;
 use crate::output::{self, print_status};
 use crate::{open_home, prompt_arg};
@@ -9,7 +9,7 @@ use longhaul_core::Workflow;
 use longhaul_store::{Journal, WorkflowDir, WorkflowSource};
 use longhaul_workflow::WorkflowFile;
 
-pub fn hint(global: &GlobalArgs, args: &HintArgs) -> Result<u8, Failure> {
+pub fn hint(args: &HintArgs) -> Result<u8, Failure> {
     let home = open_home::locate()?;
     let dir = find(&home, &args.workflow)?;
     let text = prompt_arg::read(Some(&args.text), None)?;
@@ -24,9 +24,7 @@ pub fn hint(global: &GlobalArgs, args: &HintArgs) -> Result<u8, Failure> {
         ));
     }
     dir.add_hint(&text, output::now())?;
-    if !global.quiet {
-        print_status(&state_of(&dir)?);
-    }
+    print_status(&state_of(&dir)?);
     Ok(0)
 }
 

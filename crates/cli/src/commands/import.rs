@@ -64,11 +64,7 @@ pub fn import(global: &GlobalArgs, args: &ImportArgs) -> Result<u8, Failure> {
     };
     let imported = unpack(&home, &args.file, destination)?;
     print(&imported, global);
-    if !global.quiet {
-        for line in notes(&imported) {
-            print_status(&line);
-        }
-    }
+    notes(&imported).iter().for_each(|line| print_status(line));
     Ok(0)
 }
 

@@ -60,7 +60,7 @@ pub fn run(global: &GlobalArgs, args: &LoopArgs, matches: &ArgMatches) -> Result
         return print_dry_run(&request, global);
     }
     let home = open_home::open()?;
-    warn_of_orphan(&home, &request.project_dir, global);
+    warn_of_orphan(&home, &request.project_dir);
     supervise_and_print(global, &home, WorkflowStart::New(Box::new(request)), args.detached)
 }
 
@@ -162,11 +162,11 @@ fn validate(args: &ValidateArgs, global: &GlobalArgs) -> Result<u8, Failure> {
 }
 
 /// Warns of an unfinished workflow of this project, which would continue the same work.
-fn warn_of_orphan(home: &Home, project_dir: &Path, global: &GlobalArgs) {
+fn warn_of_orphan(home: &Home, project_dir: &Path) {
     let is_here = |plan: longhaul_store::WorkflowPlan| plan.project_dir.as_path() == project_dir;
     let orphaned = recoverable_workflows(home).unwrap_or_default();
     let orphan = orphaned.iter().find(|dir| dir.plan().is_ok_and(is_here));
-    if let Some(orphan) = orphan.filter(|_| !global.quiet) {
+    if let Some(orphan) = orphan {
         let hint = format!(
             "continue it with `longhaul recover {0}`, stop it with `longhaul cancel {0}`",
             orphan.id()

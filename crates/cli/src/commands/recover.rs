@@ -47,10 +47,10 @@ pub fn recover(global: &GlobalArgs, args: &RecoverArgs) -> Result<u8, Failure> {
     let home = open_home::locate()?;
     if args.install || args.print_service {
         let unit = service::unit(&home, args.active_within)?;
-        return if args.print_service { Ok(service::print(&unit)) } else { service::install(&unit, global) };
+        return if args.print_service { Ok(service::print(&unit)) } else { service::install(&unit) };
     }
     if args.uninstall {
-        return service::uninstall(global);
+        return service::uninstall();
     }
     let (workflows, runs) = match &args.run {
         Some(selector) => match open_home::find_target(&home, selector)? {
@@ -67,11 +67,11 @@ pub fn recover(global: &GlobalArgs, args: &RecoverArgs) -> Result<u8, Failure> {
         },
         None => {
             let workflows = recoverable_workflows(&home)?.into_iter();
-            let workflows = recent(workflows, args.active_within, global, |dir| {
+            let workflows = recent(workflows, args.active_within, |dir| {
                 (format!("workflow {}", dir.id()), dir.id(), age(&dir.journal_path(), dir.path()))
             });
             let runs = recoverable(&home)?.into_iter().filter(|run| !belongs_to_workflow(&home, run));
-            let runs = recent(runs, args.active_within, global, |run| {
+            let runs = recent(runs, args.active_within, |run| {
                 (run.id().to_string(), run.id(), age(&run.journal_path(), run.path()))
             });
             (workflows, runs)
@@ -84,17 +84,17 @@ pub fn recover(global: &GlobalArgs, args: &RecoverArgs) -> Result<u8, Failure> {
         return Ok(0);
     }
     if args.run.is_none() {
-        start_learning(&home, global);
+        start_learning(&home);
     }
-    if workflows.is_empty() && runs.is_empty() && unreadable.is_empty() && !global.quiet {
+    if workflows.is_empty() && runs.is_empty() && unreadable.is_empty() {
         print_status("nothing to recover");
     }
     check_channels(&args.notify, None)?;
     let events = events::open(&args.events, global, false)?;
-    let telemetry = TelemetryHandle::start(global);
+    let telemetry = TelemetryHandle::start();
     let results = supervise_all(&home, workflows, runs, global, args, format, events.as_ref(), &telemetry);
     events::close(events, global);
-    telemetry.close(global);
+    telemetry.close();
     let mut exit_codes = results?;
     exit_codes.extend(unreadable);
     match exit_codes.as_slice() {
@@ -105,13 +105,13 @@ pub fn recover(global: &GlobalArgs, args: &RecoverArgs) -> Result<u8, Failure> {
 }
 
 /// Starts a worker if lessons are due. Runs do not wait for it.
-fn start_learning(home: &Home, global: &GlobalArgs) {
+fn start_learning(home: &Home) {
     let paths = LearningPaths::in_home(home.path());
     let Ok(Some(learning)) = LearningDb::open_existing(&paths) else { return };
     let api = destination();
     for judge in JudgeKind::ALL {
         let is_due = learning.has_due(output::now(), &api, *judge).unwrap_or(false);
-        if is_due && start_worker(&paths, &api, *judge).is_ok() && !global.quiet {
+        if is_due && start_worker(&paths, &api, *judge).is_ok() {
             print_status("learning from past sessions continues in the background: longhaul playbook status");
         }
     }
@@ -136,13 +136,12 @@ fn list(workflows: &[WorkflowDir], runs: &[RunDir], global: &GlobalArgs) {
 fn recent<D>(
     all: impl Iterator<Item = D>,
     active_within: Option<Span>,
-    global: &GlobalArgs,
     describe: impl Fn(&D) -> (String, &RunId, Span),
 ) -> Vec<D> {
     let is_recent = |dir: &D| {
         let (name, id, age) = describe(dir);
         let is_recent = is_within(age, active_within);
-        if !is_recent && !global.quiet {
+        if !is_recent {
             print_status(&format!(
                 "skipped {name}: it was last active {age} ago; recover it with `longhaul recover {id}`"
             ));

@@ -24,7 +24,7 @@ pub fn resume(global: &GlobalArgs, args: &ResumeArgs) -> Result<u8, Failure> {
     let cwd = args.cwd.as_deref().map(prompt_arg::directory).transpose()?;
     let plan = dir.plan()?;
     let mut spec = changes::from_flags(&args.changes, &plan.spec, cwd)?;
-    if !args.detached && !global.quiet {
+    if !args.detached {
         warn_of_neighbor(&spec.cwd, Some(dir.id()));
     }
     let start: RunStart = if args.fork {
@@ -44,7 +44,7 @@ pub fn resume(global: &GlobalArgs, args: &ResumeArgs) -> Result<u8, Failure> {
             (None, true) => ResumeRequest::RepeatTask,
             (None, false) => {
                 check_unfinished(&dir)?;
-                print_supervisor_death(&dir, global)?;
+                print_supervisor_death(&dir)?;
                 ResumeRequest::Continue
             }
         };
@@ -68,10 +68,10 @@ fn check_unfinished(dir: &RunDir) -> Result<(), Failure> {
 }
 
 /// Reports that an orphaned run is taken over, as by `longhaul recover`.
-fn print_supervisor_death(dir: &RunDir, global: &GlobalArgs) -> Result<(), Failure> {
+fn print_supervisor_death(dir: &RunDir) -> Result<(), Failure> {
     let is_locked = Journal::is_locked(&dir.journal_path())?;
     let is_finished = replay(dir)?.state().outcome().is_some();
-    if !is_locked && !is_finished && !global.quiet {
+    if !is_locked && !is_finished {
         print_status(&format!("the supervisor of run {} died; recovering it", dir.id()));
     }
     Ok(())

@@ -42,7 +42,7 @@ const NEIGHBORS_MAX: usize = 100;
 const DIAGNOSTIC: &str = "LONGHAUL_DIAGNOSTIC";
 
 pub fn run(global: &GlobalArgs, args: &RunArgs) -> Result<u8, Failure> {
-    if !args.dry_run && !args.detached && args.key.is_none() && !global.quiet {
+    if !args.dry_run && !args.detached && args.key.is_none() {
         warn_of_neighbor(&cwd(args)?, None);
     }
     if let Some(code) = super::detach::start_or_leave(global, args.detach, args.detached)? {
@@ -233,7 +233,7 @@ pub fn supervise_and_print(
     let format = output::format(global);
     let prints_report = !options.events.as_ref().is_some_and(Writer::is_on_stdout);
     let DisplayOptions { detached, has_permission_mode, events, lifecycle } = options;
-    let telemetry = TelemetryHandle::start(global);
+    let telemetry = TelemetryHandle::start();
     let supervised = |observer: &mut dyn Observer, format| {
         let outputs =
             Outputs { format, events: events.as_ref().map(Writer::queue), exporter: telemetry.exporter() };
@@ -244,7 +244,7 @@ pub fn supervise_and_print(
         let result = supervised(&mut super::detach::DetachObserver::default(), OutputFormat::Text);
         result.iter().for_each(|report| run_learning::queue_sessions(&report.dir));
         events::close(events, global);
-        telemetry.close(global);
+        telemetry.close();
         return result.map(|report| report.outcome.exit_code());
     }
     lifecycle.iter().for_each(Lifecycle::emit_start);
@@ -266,7 +266,7 @@ pub fn supervise_and_print(
         report.outcome.exit_code()
     });
     events::close(events, global);
-    telemetry.close(global);
+    telemetry.close();
     exit_code
 }
 

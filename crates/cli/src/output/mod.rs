@@ -31,10 +31,13 @@ use longhaul_core::Moment;
 use result_event::ResultEvent;
 use serde::Serialize;
 use std::os::fd::AsFd;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 // Fits a printed page, an email and half a screen.
 const PAGE_WIDTH: usize = 100;
+/// Whether only errors are printed on stderr.
+static QUIET: AtomicBool = AtomicBool::new(false);
 
 /// Returns the output format: the one that a flag names, or else JSON for a harness at a pipe, or else text.
 pub fn format(global: &GlobalArgs) -> OutputFormat {
@@ -122,20 +125,29 @@ pub fn terminal_size(terminal: impl AsFd) -> Option<(usize, usize)> {
     Some((usize::from(size.ws_col), usize::from(size.ws_row)))
 }
 
-/// Prints a warning and its hint on stderr. The command continues.
+/// Hides messages other than errors, as `--quiet` asks for.
+pub fn set_quiet() {
+    QUIET.store(true, Ordering::Relaxed);
+}
+
+/// Prints a warning and its hint on stderr, unless `--quiet` is set. The command continues.
 pub fn print_warning(warning: &str, hint: Option<&str>) {
-    print_labeled("warning", Style::Warning, warning, hint);
+    if !QUIET.load(Ordering::Relaxed) {
+        print_labeled("warning", Style::Warning, warning, hint);
+    }
 }
 
 fn print_labeled(word: &str, style: Style, text: &str, hint: Option<&str>) {
     let colors = Colors::stderr();
-    print_status(&format!("{} {text}", colors.styled(&format!("{word}:"), Some(style))));
+    out::print_stderr(&format!("{} {text}\n", colors.styled(&format!("{word}:"), Some(style))));
     if let Some(hint) = hint {
-        print_status(&format!("  {} {hint}", colors.styled("hint:", Some(Style::Hint))));
+        out::print_stderr(&format!("  {} {hint}\n", colors.styled("hint:", Some(Style::Hint))));
     }
 }
 
-/// Prints a message on stderr.
+/// Prints a message on stderr, unless `--quiet` is set.
 pub fn print_status(text: &str) {
-    out::print_stderr(&format!("{text}\n"));
+    if !QUIET.load(Ordering::Relaxed) {
+        out::print_stderr(&format!("{text}\n"));
+    }
 }

@@ -1,7 +1,6 @@
 //! Telemetry stubs for a build without OpenTelemetry.
 
 use super::TelemetryInfo;
-use crate::args::GlobalArgs;
 use longhaul::Observer;
 
 /// Always returns `None`.
@@ -17,7 +16,7 @@ pub struct TelemetryHandle;
 pub struct TelemetryExporter;
 
 impl TelemetryHandle {
-    pub fn start(_global: &GlobalArgs) -> TelemetryHandle {
+    pub fn start() -> TelemetryHandle {
         TelemetryHandle
     }
 
@@ -25,7 +24,7 @@ impl TelemetryHandle {
         TelemetryExporter
     }
 
-    pub fn close(self, _global: &GlobalArgs) {}
+    pub fn close(self) {}
 }
 
 impl TelemetryExporter {

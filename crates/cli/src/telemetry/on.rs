@@ -1,7 +1,6 @@
 //! Telemetry of a build with OpenTelemetry.
 
 use super::TelemetryInfo;
-use crate::args::GlobalArgs;
 use crate::output::print_status;
 use longhaul::Observer;
 use longhaul_telemetry::{Settings, Telemetry, TelemetryObserver};
@@ -30,11 +29,11 @@ pub fn info() -> Option<TelemetryInfo> {
 }
 
 impl TelemetryHandle {
-    pub fn start(global: &GlobalArgs) -> TelemetryHandle {
+    pub fn start() -> TelemetryHandle {
         let settings = settings();
-        settings.warnings.iter().for_each(|warning| warn(global, warning));
+        settings.warnings.iter().for_each(|warning| warn(warning));
         TelemetryHandle(Telemetry::start(&settings).unwrap_or_else(|error| {
-            warn(global, &format!("{error}; fix the OTEL_ variables"));
+            warn(&format!("{error}; fix the OTEL_ variables"));
             None
         }))
     }
@@ -44,9 +43,9 @@ impl TelemetryHandle {
     }
 
     /// Sends the remaining data and warns of data that was not delivered.
-    pub fn close(self, global: &GlobalArgs) {
+    pub fn close(self) {
         if let Some(warning) = self.0.and_then(Telemetry::close) {
-            warn(global, &warning);
+            warn(&warning);
         }
     }
 }
@@ -58,8 +57,6 @@ impl TelemetryExporter {
 }
 
 /// Warns of a telemetry problem. It never fails a run.
-fn warn(global: &GlobalArgs, warning: &str) {
-    if !global.quiet {
-        print_status(&format!("warning: {warning}"));
-    }
+fn warn(warning: &str) {
+    print_status(&format!("warning: {warning}"));
 }

@@ -87,16 +87,9 @@ impl Caller<'_> {
                 ));
             }
         }
-        self.report(&format!("waiting for another `longhaul gsd` command on {dir}"));
+        print_status(&format!("waiting for another `longhaul gsd` command on {dir}"));
         dir_file.lock().or_not_started(format!("cannot lock {dir}"), "move the project to a local disk")?;
         Ok(dir_file)
-    }
-
-    /// Prints a status line, unless `--quiet` is set.
-    pub fn report(&self, line: &str) {
-        if !self.global.quiet {
-            print_status(line);
-        }
     }
 
     /// Prints the envelope of work that is complete without a model call.
@@ -111,9 +104,7 @@ impl Caller<'_> {
     /// Warns of answers to questions that none of the commands asks.
     pub fn warn_of_unknown_keys(&self, commands: &[&SlashCommand]) {
         let answers = self.args.answer.iter().filter_map(|answer| answer.split_once('='));
-        if !self.global.quiet {
-            slash_command::warn_of_unknown_keys(commands, answers.map(|(key, _)| key.trim()));
-        }
+        slash_command::warn_of_unknown_keys(commands, answers.map(|(key, _)| key.trim()));
     }
 
     /// Returns the flags of `longhaul run` for a command: the typed ones, except those that mean something else, and the
@@ -196,7 +187,7 @@ impl Call<'_> {
                 return Err(Failure::not_started(error, hint));
             }
             EarlierRun::Unfinished(dir) => {
-                self.caller.report(&format!("recovering run {}", dir.id()));
+                print_status(&format!("recovering run {}", dir.id()));
                 let options = DisplayOptions::open(global, self.events, args.detached)?;
                 let notify = NotifyArgs::commands(&args.notify);
                 return supervise_and_print(global, options, &home, RunStart::Recover { dir, notify });

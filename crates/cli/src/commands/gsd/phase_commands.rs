@@ -8,6 +8,7 @@ use super::verify_phase::{needs_person, open_work};
 use crate::args::{EventsArgs, NewProjectArgs, NextArgs, PhaseArgs, RepeatArgs};
 use crate::failure::Failure;
 use crate::output::phrases::plural;
+use crate::output::print_status;
 use crate::{open_home, output, prompt_arg};
 use longhaul_gsd::{AheadOfWork, OpenWork, Project, ProjectPhase};
 use longhaul_store::Home;
@@ -82,7 +83,7 @@ pub fn next(caller: Caller<'_>, args: &NextArgs) -> Result<u8, Failure> {
             continue;
         };
         let name = phase.name.as_ref().map_or_else(String::new, |name| format!(" ({name})"));
-        caller.report(&format!("phase {}{name}: {}", phase.id, command.command.name));
+        print_status(&format!("phase {}{name}: {}", phase.id, command.command.name));
         let note = command.note.clone();
         let repeat = RepeatArgs::default();
         return command.call(caller, &repeat, &args.events).run_locked(|| Ok(Next::Call(note)));

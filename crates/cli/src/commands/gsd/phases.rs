@@ -13,6 +13,7 @@ use crate::commands::loop_workflow::{self, MEMORY_RESERVE_BYTES, OF_WORKFLOW};
 use crate::failure::{Failure, OrFailure};
 use crate::next_commands::quoted;
 use crate::open_home;
+use crate::output::print_status;
 use longhaul::workflow::{WorkflowRequest, WorkflowStart, recoverable_workflows};
 use longhaul_gsd::{PhaseId, Project};
 use longhaul_store::{Home, Journal, WorkflowDir, WorkflowSource};
@@ -87,7 +88,7 @@ fn continue_unfinished(caller: Caller<'_>, home: &Home, dir: WorkflowDir, name: 
     if is_running {
         return loop_workflow::attach(caller.global, home, dir);
     }
-    caller.report(&format!("recovering workflow {id}"));
+    print_status(&format!("recovering workflow {id}"));
     loop_workflow::recover(caller.global, home, dir, caller.args.detached)
 }
 

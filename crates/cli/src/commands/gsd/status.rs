@@ -12,11 +12,9 @@ use std::time::Instant;
 pub fn status(global: &GlobalArgs, project_dir: &Path) -> Result<u8, Failure> {
     let since = Instant::now();
     let status = read(project_dir)?.status;
-    if !global.quiet {
-        for warning in &status.warnings {
-            let line = warning.line.map_or_else(String::new, |line| format!(":{line}"));
-            output::print_warning(&format!("{}{line}: {}", warning.file, warning.text), None);
-        }
+    for warning in &status.warnings {
+        let line = warning.line.map_or_else(String::new, |line| format!(":{line}"));
+        output::print_warning(&format!("{}{line}: {}", warning.file, warning.text), None);
     }
     Ok(local::print(global, since, status, text))
 }

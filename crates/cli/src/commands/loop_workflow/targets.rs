@@ -6,7 +6,8 @@ use super::supervise::{drive, supervise_and_print};
 use crate::args::{GlobalArgs, ResumeArgs};
 use crate::commands::run::supervisor;
 use crate::failure::Failure;
-use crate::{output, runtime, signals};
+use crate::output::print_status;
+use crate::{runtime, signals};
 use clap::ArgMatches;
 use clap::parser::ValueSource;
 use longhaul::workflow::{WorkflowError, WorkflowReport, WorkflowResume, WorkflowStart};
@@ -41,11 +42,7 @@ pub fn attach(global: &GlobalArgs, home: &Home, dir: WorkflowDir) -> Result<u8, 
             Ok(report.outcome.exit_code())
         }
         Err(source) => {
-            if !global.quiet {
-                output::print_status(&format!(
-                    "workflow {id} continues; stop it with `longhaul cancel {id}`"
-                ));
-            }
+            print_status(&format!("workflow {id} continues; stop it with `longhaul cancel {id}`"));
             Ok(source.exit_code())
         }
     }

@@ -68,7 +68,7 @@ pub fn install(global: &GlobalArgs, args: &McpInstallArgs) -> Result<u8, Failure
             output::print_json(&McpInstallOutput { file: file.clone(), written, content });
         }
     }
-    if !args.write && !global.quiet {
+    if !args.write {
         output::print_status(&format!("this belongs in {path}; --write adds it"));
     }
     Ok(0)

@@ -62,7 +62,7 @@ pub fn bootstrap(global: &GlobalArgs, args: &BootstrapArgs) -> Result<u8, Failur
     }
     let target = WorkerTarget { home, kind, destination: destination() };
     let learner = BootstrapLearner { target, project, judge, clock, delay: settings.delay, budget };
-    let exit_code = learner.learn(global, state, &plan, &mut command_output)?;
+    let exit_code = learner.learn(state, &plan, &mut command_output)?;
     command_output.print(global);
     Ok(exit_code)
 }
@@ -120,7 +120,7 @@ fn confirm_cost(plan: &BootstrapPlan) -> Result<(), Failure> {
         let error = format!("cannot learn from {sessions} for {cost}: no terminal to confirm");
         return Err(Failure::usage(error, hint));
     }
-    crate::output::print_status(&format!("Learn from {sessions} for {cost}? [y/N]"));
+    crate::output::out::print_stderr(&format!("Learn from {sessions} for {cost}? [y/N]\n"));
     let mut answer = String::new();
     let result = io::stdin().read_line(&mut answer);
     if result.is_ok() && matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes") {

@@ -23,7 +23,7 @@ use std::path::PathBuf;
 
 pub fn extract(global: &GlobalArgs, args: &ExtractArgs) -> u8 {
     let (extraction, code) = match Source::read(args) {
-        Ok(source) => learn(global, args, &source),
+        Ok(source) => learn(args, &source),
         Err(failure) => failed(&failure),
     };
     // The default is the format that hooks read.
@@ -36,13 +36,13 @@ pub fn extract(global: &GlobalArgs, args: &ExtractArgs) -> u8 {
 
 /// Returns the lessons of a transcript and the exit code. If they cannot be extracted now, the transcript is
 /// queued.
-fn learn(global: &GlobalArgs, args: &ExtractArgs, source: &Source) -> (Extraction, u8) {
+fn learn(args: &ExtractArgs, source: &Source) -> (Extraction, u8) {
     let project = match project(source) {
         Ok(project) => project,
         Err(failure) => return failed(&failure),
     };
     let settings = api_judge::settings();
-    match request::ask(global, args, source, &project, &settings) {
+    match request::ask(args, source, &project, &settings) {
         Ok(extraction) => (extraction, 0),
         Err(failure) => {
             let result = failed(&failure);

@@ -62,13 +62,11 @@ pub fn history(global: &GlobalArgs, args: &HistoryArgs) -> Result<u8, Failure> {
     match output::format(global) {
         OutputFormat::Json | OutputFormat::StreamJson => output::print_json(&history),
         OutputFormat::Text if history.changes.is_empty() => {
-            if !global.quiet {
-                output::print_status(&format!("nothing was changed in {} yet", history.path));
-            }
+            output::print_status(&format!("nothing was changed in {} yet", history.path));
         }
         OutputFormat::Text => {
             page(global, &text(&history, output::now()));
-            if more && !global.quiet {
+            if more {
                 output::print_status(&format!("only the newest {limit}; --all or -n N shows more"));
             }
         }

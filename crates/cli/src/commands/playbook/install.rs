@@ -38,12 +38,10 @@ pub fn install(global: &GlobalArgs, args: &InstallArgs) -> Result<u8, Failure> {
     if let Some(without_ace) = without_ace.filter(|_| !args.dry_run) {
         let backup = without_ace.write().map_err(settings::usage)?;
         let hint = backup.map(|backup| format!("backup: {}", backup.display()));
-        if !global.quiet {
-            let warning = "the ACE playbook hooks were removed from the settings of all your projects";
-            output::print_warning(warning, hint.as_deref());
-        }
+        let warning = "the ACE playbook hooks were removed from the settings of all your projects";
+        output::print_warning(warning, hint.as_deref());
     }
-    if args.scope.project && !global.quiet && !args.dry_run {
+    if args.scope.project && !args.dry_run {
         let hint = "use --local to install the hooks for yourself only";
         output::print_warning(&format!("other users of this file do not have {program}"), Some(hint));
     }

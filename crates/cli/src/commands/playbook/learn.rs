@@ -20,7 +20,6 @@ use longhaul_playbook::database::{JudgeKind, NextItem, QueueEntry, QueueStatus, 
 use longhaul_playbook::worker::{LearnSteps, Worker, WorkerEvent, WorkerReport};
 use longhaul_playbook::{LearningDb, LearningPaths};
 use longhaul_store::DatabaseError;
-use progress::Progress;
 use serde::Serialize;
 use std::fs;
 use std::path::{Path, PathBuf, absolute};
@@ -58,6 +57,7 @@ pub(super) struct WorkerTarget {
 
 pub fn learn(global: &GlobalArgs, args: &LearnArgs) -> Result<u8, Failure> {
     if args.worker {
+        output::set_quiet();
         detach::leave_terminal();
     }
     let transcripts = args.transcripts.iter().map(|path| readable(path)).collect::<Result<Vec<_>, _>>()?;
@@ -94,7 +94,7 @@ fn learn_here(
     }
     let before = learning.status(output::now(), 0)?;
     drop(learning);
-    let result = runtime::new()?.block_on(target.work_until_cancelled(global, args.worker))?;
+    let result = runtime::new()?.block_on(target.work_until_cancelled(args.worker))?;
     let cancelled = result.as_ref().err().copied();
     let report = result.unwrap_or_default();
     let code = if args.worker { 0 } else { target.print_result(global, &before, report)? };
@@ -134,31 +134,27 @@ impl WorkerTarget {
     /// the judge.
     async fn work_until_cancelled(
         &self,
-        global: &GlobalArgs,
         is_worker: bool,
     ) -> Result<Result<WorkerReport, CancelSource>, Failure> {
         let mut cancels = signals::cancels()?;
         tokio::select! {
-            result = self.work(global, is_worker) => Ok(Ok(result?)),
+            result = self.work(is_worker) => Ok(Ok(result?)),
             Some(source) = cancels.recv() => {
-                if !(global.quiet || is_worker) {
-                    output::print_status("cancelled; the queue is kept; run it again to continue");
-                }
+                output::print_status("cancelled; the queue is kept; run it again to continue");
                 Ok(Err(source))
             }
         }
     }
 
-    async fn work(&self, global: &GlobalArgs, is_worker: bool) -> Result<WorkerReport, DatabaseError> {
+    async fn work(&self, is_worker: bool) -> Result<WorkerReport, DatabaseError> {
         let clock = Arc::new(SystemClock::new());
         let judge = judge::create(self.kind, &self.home, &clock);
-        let steps = learn_steps(&self.home, global);
-        let progress = Progress { quiet: global.quiet || is_worker, kind: self.kind };
+        let steps = learn_steps(&self.home);
         let on_event = |event: WorkerEvent<'_>| {
             if is_worker {
                 progress::log_event(&self.home, event);
             }
-            progress.print_event(event);
+            progress::print_event(self.kind, event);
         };
         let worker = Worker {
             paths: &self.home,
@@ -171,7 +167,7 @@ impl WorkerTarget {
             linger: is_worker,
             on_event: &on_event,
         };
-        if is_worker { worker.work().await } else { work_or_wait(&worker, progress.quiet).await }
+        if is_worker { worker.work().await } else { work_or_wait(&worker).await }
     }
 
     /// Prints the result according to the database, because another worker may have done the work.
@@ -220,7 +216,7 @@ impl WorkerTarget {
 
 /// Works, or waits for the worker that does. Reports when the next item is due, even if another worker did
 /// the work.
-pub(super) async fn work_or_wait(worker: &Worker<'_>, quiet: bool) -> Result<WorkerReport, DatabaseError> {
+pub(super) async fn work_or_wait(worker: &Worker<'_>) -> Result<WorkerReport, DatabaseError> {
     let mut has_printed = false;
     loop {
         let report = worker.work().await?;
@@ -233,7 +229,7 @@ pub(super) async fn work_or_wait(worker: &Worker<'_>, quiet: bool) -> Result<Wor
             NextItem::Waits(until) => return Ok(WorkerReport { due_at: Some(until), ..report }),
             NextItem::Nothing => return Ok(report),
         }
-        if !has_printed && !quiet {
+        if !has_printed {
             output::print_status("another worker is learning: waiting for it");
             has_printed = true;
         }
@@ -242,9 +238,9 @@ pub(super) async fn work_or_wait(worker: &Worker<'_>, quiet: bool) -> Result<Wor
 }
 
 /// Returns the configured questions and the rules for applying the answers.
-pub(super) fn learn_steps(home: &LearningPaths, global: &GlobalArgs) -> LearnSteps {
+pub(super) fn learn_steps(home: &LearningPaths) -> LearnSteps {
     let (threshold, warning) = project::similarity_threshold();
-    if let Some(warning) = warning.filter(|_| !global.quiet) {
+    if let Some(warning) = warning {
         output::print_warning(&warning, None);
     }
     LearnSteps { paths: home.clone(), templates: project::templates(), threshold }

@@ -94,11 +94,9 @@ pub fn apply_change(
             content: dry_run.then(|| change.after.clone()),
         }),
     }
-    if !global.quiet {
-        for warning in &change.warnings {
-            let (description, hint) = describe(*warning);
-            output::print_warning(description, Some(hint));
-        }
+    for warning in &change.warnings {
+        let (description, hint) = describe(*warning);
+        output::print_warning(description, Some(hint));
     }
     Ok(0)
 }

@@ -67,15 +67,10 @@ pub fn show(global: &GlobalArgs, args: &ShowPlaybookArgs) -> Result<u8, Failure>
         OutputFormat::Json | OutputFormat::StreamJson => output::print_json(&shown),
         OutputFormat::Text => {
             page(global, &text(&shown, Colors::stdout()));
-            match () {
-                () if global.quiet => {}
-                () if loaded.text.is_none() => {
-                    output::print_status(&format!("there is no {} yet", shown.path))
-                }
-                () if shown.points.is_empty() => {
-                    output::print_status(&format!("no matching points in {}", shown.path))
-                }
-                () => {}
+            if loaded.text.is_none() {
+                output::print_status(&format!("there is no {} yet", shown.path));
+            } else if shown.points.is_empty() {
+                output::print_status(&format!("no matching points in {}", shown.path));
             }
         }
     }

@@ -4,7 +4,6 @@
 
 use super::env_file::{EnvFile, Variable, set_here};
 use super::unit::{LABEL, MARK, UnencodableValue, Unit};
-use crate::args::GlobalArgs;
 use crate::failure::{Failure, OrFailure};
 use crate::output::{self, print_status};
 use crate::own_program::lasting_path;
@@ -51,8 +50,7 @@ pub fn print(unit: &Unit) -> u8 {
 }
 
 /// Writes the unit file and enables it at boot.
-pub fn install(unit: &Unit, global: &GlobalArgs) -> Result<u8, Failure> {
-    let print = |text: &str| print_unless_quiet(global, text);
+pub fn install(unit: &Unit) -> Result<u8, Failure> {
     let path = path()?;
     is_own_file(&path)?;
     let folder = path.parent().unwrap_or(Path::new("/"));
@@ -62,10 +60,10 @@ pub fn install(unit: &Unit, global: &GlobalArgs) -> Result<u8, Failure> {
         "check its owner and permissions",
     )?;
     replace(&path, text(unit).as_bytes(), Durability::Power)?;
-    print(&format!("wrote {}", path.display()));
+    print_status(&format!("wrote {}", path.display()));
     if is_macos() {
-        print("it recovers orphaned runs from the next login");
-        print_variables(print)?;
+        print_status("it recovers orphaned runs from the next login");
+        print_variables()?;
         return Ok(0);
     }
     let enabled = systemctl(&["daemon-reload"]).and_then(|()| systemctl(&["enable", SERVICE]));
@@ -73,22 +71,22 @@ pub fn install(unit: &Unit, global: &GlobalArgs) -> Result<u8, Failure> {
         format!("cannot enable {SERVICE}"),
         format!("{} was written; enable it with `systemctl --user enable {SERVICE}`", path.display()),
     )?;
-    print(&format!("enabled {SERVICE}: it recovers orphaned runs from the next login"));
+    print_status(&format!("enabled {SERVICE}: it recovers orphaned runs from the next login"));
     if !lingers() {
-        print("to recover them at boot, before any login: loginctl enable-linger");
+        print_status("to recover them at boot, before any login: loginctl enable-linger");
     }
-    print_variables(print)?;
+    print_variables()?;
     Ok(0)
 }
 
 /// Prints where the service reads the agent's variables, and the commands that add those that are set here.
-fn print_variables(print: impl Fn(&str)) -> Result<(), Failure> {
+fn print_variables() -> Result<(), Failure> {
     let path = env_file_path()?;
-    print(&format!("it reads the agent's variables from {}", path.display()));
+    print_status(&format!("it reads the agent's variables from {}", path.display()));
     let file = EnvFile::read(path.clone())
         .or_not_started(format!("cannot read {}", path.display()), "check its owner and permissions")?;
     if let Some(command) = file.protect() {
-        print(&format!("warning: other users can read this file; type `{command}`"));
+        print_status(&format!("warning: other users can read this file; type `{command}`"));
     }
     let missing = file.missing(&set_here());
     if missing.is_empty() {
@@ -97,15 +95,15 @@ fn print_variables(print: impl Fn(&str)) -> Result<(), Failure> {
     let names = |variables: &mut dyn Iterator<Item = &Variable>| {
         variables.map(|variable| variable.name.as_str()).collect::<Vec<_>>().join(", ")
     };
-    print(&format!(
+    print_status(&format!(
         "{} {} set here, but not in this file; to add what is missing, type:",
         names(&mut missing.iter()),
         if missing.len() == 1 { "is" } else { "are" }
     ));
-    file.commands(&missing).iter().for_each(|command| print(&format!("  {command}")));
+    file.commands(&missing).iter().for_each(|command| print_status(&format!("  {command}")));
     let other_names = names(&mut missing.iter().filter(|variable| !variable.is_plain));
     if !other_names.is_empty() {
-        print(&format!("add {other_names} with an editor: the value has a quote or a line break"));
+        print_status(&format!("add {other_names} with an editor: the value has a quote or a line break"));
     }
     Ok(())
 }
@@ -119,19 +117,18 @@ fn env_file_path() -> Result<PathBuf, Failure> {
 }
 
 /// Disables the service and removes its file. A running supervisor continues.
-pub fn uninstall(global: &GlobalArgs) -> Result<u8, Failure> {
+pub fn uninstall() -> Result<u8, Failure> {
     let path = path()?;
     if !is_own_file(&path)? {
-        print_unless_quiet(global, &format!("nothing to remove: there is no {}", path.display()));
+        print_status(&format!("nothing to remove: there is no {}", path.display()));
         return Ok(0);
     }
     if !is_macos() {
         // If systemd is not reachable, the service is not running either.
         if let Err(error) = systemctl(&["disable", SERVICE]) {
-            print_unless_quiet(
-                global,
-                &format!("could not disable {SERVICE} ({error}); without its file it is not started"),
-            );
+            print_status(&format!(
+                "could not disable {SERVICE} ({error}); without its file it is not started"
+            ));
         }
     }
     fs::remove_file(&path)
@@ -139,14 +136,8 @@ pub fn uninstall(global: &GlobalArgs) -> Result<u8, Failure> {
     if !is_macos() {
         let _ = systemctl(&["daemon-reload"]);
     }
-    print_unless_quiet(global, &format!("removed {}", path.display()));
+    print_status(&format!("removed {}", path.display()));
     Ok(0)
-}
-
-fn print_unless_quiet(global: &GlobalArgs, text: &str) {
-    if !global.quiet {
-        print_status(text);
-    }
 }
 
 fn text(unit: &Unit) -> String {

@@ -67,7 +67,7 @@ fn is_running(home: &Home, key: &RunId) -> Result<bool, Failure> {
 }
 
 fn handle_existing(global: &GlobalArgs, args: &RunArgs, home: &Home, dir: &RunDir) -> Result<u8, Failure> {
-    warn_of_another_prompt(global, args, dir);
+    warn_of_another_prompt(args, dir);
     match key_state(dir)? {
         KeyState::Running => follow_running(global, args, dir),
         KeyState::Unfinished => {
@@ -122,16 +122,16 @@ fn print_finished(global: &GlobalArgs, home: &Home, dir: &RunDir) -> Result<u8, 
         error => error.into(),
     })?;
     print_end(global, &report);
-    if output::format(global) == OutputFormat::Text && !global.quiet {
+    if output::format(global) == OutputFormat::Text {
         print_status(&format!("run {} has already finished; nothing was started", dir.id()));
     }
     Ok(report.outcome.exit_code())
 }
 
-fn warn_of_another_prompt(global: &GlobalArgs, args: &RunArgs, dir: &RunDir) {
+fn warn_of_another_prompt(args: &RunArgs, dir: &RunDir) {
     let Ok(plan) = dir.plan() else { return };
     let is_other = args.prompt.as_deref().is_some_and(|prompt| prompt != "-" && prompt != plan.spec.prompt);
-    if is_other && !global.quiet {
+    if is_other {
         let run = dir.id();
         let hint = format!("`longhaul show {run}` shows its prompt; another task needs another --key");
         output::print_warning(

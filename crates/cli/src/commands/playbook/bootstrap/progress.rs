@@ -5,8 +5,7 @@
 
 use super::output::{BootstrapOutput, SessionProgress};
 use crate::api_judge::SystemClock;
-use crate::args::GlobalArgs;
-use crate::commands::playbook::learn::progress::{Progress, name_of};
+use crate::commands::playbook::learn::progress::{name_of, print_event};
 use crate::commands::playbook::learn::{self, WorkerTarget};
 use crate::failure::{Failure, code};
 use crate::output::phrases::money;
@@ -43,13 +42,12 @@ impl BootstrapLearner {
     /// Learns from the planned sessions, fills in their results, and returns the exit code.
     pub fn learn(
         &self,
-        global: &GlobalArgs,
         mut state: BootstrapState,
         plan: &BootstrapPlan,
         command_output: &mut BootstrapOutput,
     ) -> Result<u8, Failure> {
         runtime::new()?.block_on(async {
-            if let Some(stop) = self.learn_sessions(global, &mut state, plan, command_output).await? {
+            if let Some(stop) = self.learn_sessions(&mut state, plan, command_output).await? {
                 command_output.stopped = Some(stop.message);
                 return Ok(stop.exit_code);
             }
@@ -66,15 +64,13 @@ impl BootstrapLearner {
 
     async fn learn_sessions(
         &self,
-        global: &GlobalArgs,
         state: &mut BootstrapState,
         plan: &BootstrapPlan,
         command_output: &mut BootstrapOutput,
     ) -> Result<Option<Stop>, Failure> {
         let mut cancels = signals::cancels()?;
-        let progress = Progress { quiet: global.quiet, kind: self.target.kind };
         let started = self.clock.now().at;
-        let steps = learn::learn_steps(&self.target.home, global);
+        let steps = learn::learn_steps(&self.target.home);
         for (index, planned) in plan.included.iter().enumerate() {
             let learning = LearningDb::open(&self.target.home)?;
             let spent = spent_since(&learning, started)?;
@@ -84,10 +80,8 @@ impl BootstrapLearner {
                     format!("the budget of {} is exhausted; run it again to continue", money(budget));
                 return Ok(Some(Stop { exit_code: code(OutcomeKind::OverBudget), message }));
             }
-            if !global.quiet {
-                let (number, name) = (index + 1, name_of(&planned.session.path));
-                output::print_status(&format!("{number} of {}: {name}", plan.included.len()));
-            }
+            let (number, name) = (index + 1, name_of(&planned.session.path));
+            output::print_status(&format!("{number} of {}: {name}", plan.included.len()));
             let queued = self.queued(&planned.session.path);
             learning.enqueue(output::now(), &queued)?;
             drop(learning);
@@ -99,12 +93,12 @@ impl BootstrapLearner {
                     if item.queued.transcript == queued.transcript {
                         *last_message.lock().unwrap_or_else(PoisonError::into_inner) = Some(text.to_owned());
                     }
-                    progress.print_event(event);
+                    print_event(self.target.kind, event);
                 }
                 WorkerEvent::Started(..)
                 | WorkerEvent::Reflected(_)
                 | WorkerEvent::Curated(_)
-                | WorkerEvent::DatabaseDamaged(_) => progress.print_event(event),
+                | WorkerEvent::DatabaseDamaged(_) => print_event(self.target.kind, event),
             };
             let worker = Worker {
                 paths: &self.target.home,
@@ -119,7 +113,7 @@ impl BootstrapLearner {
                 on_event: &on_event,
             };
             let report = tokio::select! {
-                report = learn::work_or_wait(&worker, global.quiet) => report?,
+                report = learn::work_or_wait(&worker) => report?,
                 Some(source) = cancels.recv() => return Ok(Some(cancelled(source))),
             };
             let message = last_message.lock().unwrap_or_else(PoisonError::into_inner).take();

@@ -2,7 +2,6 @@
 
 use super::source::Source;
 use crate::api_judge::{self, SystemClock};
-use crate::args::GlobalArgs;
 use crate::args::playbook::ExtractArgs;
 use crate::commands::playbook::templates;
 use crate::failure::{Failure, OrFailure, code};
@@ -24,7 +23,6 @@ use std::sync::Arc;
 
 /// Returns the lessons of the transcript, or why they are unavailable.
 pub fn ask(
-    global: &GlobalArgs,
     args: &ExtractArgs,
     source: &Source,
     project: &Path,
@@ -40,7 +38,7 @@ pub fn ask(
     let prompt = keypoints::prompt(&templates(), &source.slice, &playbook)?;
     check_length(&prompt, &judge)?;
     let diagnostics = Diagnostics::in_project(project, TimeZone::system());
-    let observer = |_, event: RequestEvent<'_>| print_retry(global, event);
+    let observer = |_, event: RequestEvent<'_>| print_retry(event);
     let name = &args.diagnostic_name;
     let request = keypoints::extract(&judge, &prompt, &*clock, &diagnostics, name, &observer);
     let extracted = runtime::new()?.block_on(request);
@@ -105,12 +103,9 @@ fn check_length(prompt: &str, judge: &dyn Judge) -> Result<(), Failure> {
     Err(Failure { fault: Some(Fault::ContextFull), ..Failure::not_started(error, hint) })
 }
 
-fn print_retry(global: &GlobalArgs, event: RequestEvent<'_>) {
-    match event {
-        RequestEvent::Retrying { request, requests_max, error, wait } if !global.quiet => {
-            output::print_status(&format!("{error}; asking again in {wait} ({request} of {requests_max})"));
-        }
-        RequestEvent::Retrying { .. } | RequestEvent::Answered { .. } | RequestEvent::GivenUp { .. } => {}
+fn print_retry(event: RequestEvent<'_>) {
+    if let RequestEvent::Retrying { request, requests_max, error, wait } = event {
+        output::print_status(&format!("{error}; asking again in {wait} ({request} of {requests_max})"));
     }
 }
 

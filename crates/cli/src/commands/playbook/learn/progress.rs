@@ -11,43 +11,30 @@ use longhaul_playbook::hooks::log_error;
 use longhaul_playbook::worker::WorkerEvent;
 use std::path::Path;
 
-pub struct Progress {
-    pub quiet: bool,
-    pub kind: JudgeKind,
-}
-
-impl Progress {
-    pub fn print_event(&self, event: WorkerEvent<'_>) {
-        // `--quiet` does not hide that a person must act.
-        if self.quiet && !matches!(event, WorkerEvent::NeedsPerson { .. }) {
-            return;
+pub fn print_event(judge: JudgeKind, event: WorkerEvent<'_>) {
+    let print = |item: &Item, text: &str| output::print_status(&format!("{}: {text}", name(item)));
+    match event {
+        WorkerEvent::Started(item, slice) => {
+            let length = bytes(slice.part.end.saturating_sub(slice.part.start));
+            print(item, &format!("judging {length}"));
         }
-        let print = |item: &Item, text: &str| output::print_status(&format!("{}: {text}", name(item)));
-        match event {
-            WorkerEvent::Started(item, slice) => {
-                let length = bytes(slice.part.end.saturating_sub(slice.part.start));
-                print(item, &format!("judging {length}"));
-            }
-            WorkerEvent::Reflected(item) => print(item, "the reflector has answered"),
-            WorkerEvent::Curated(item) => print(item, "the curator has answered"),
-            WorkerEvent::Finished(item, LearnResult::Learned, text) => {
-                print(item, &format!("learned: {text}"))
-            }
-            WorkerEvent::Finished(item, LearnResult::Empty, reason) => {
-                print(item, &format!("nothing to learn: {reason}"));
-            }
-            WorkerEvent::Finished(item, LearnResult::Failed, reason) => {
-                output::print_warning(&format!("{}: {reason}", name(item)), None);
-            }
-            WorkerEvent::Waits(item, until, reason) => {
-                print(item, &format!("{reason}; it waits until {}", future_time(until)));
-            }
-            WorkerEvent::NeedsPerson { reason, .. } => {
-                let hint = format!("the queue is kept; `{}` continues", command(self.kind));
-                output::print_error(reason, Some(&hint));
-            }
-            WorkerEvent::DatabaseDamaged(path) => warn_damaged_database(path),
+        WorkerEvent::Reflected(item) => print(item, "the reflector has answered"),
+        WorkerEvent::Curated(item) => print(item, "the curator has answered"),
+        WorkerEvent::Finished(item, LearnResult::Learned, text) => print(item, &format!("learned: {text}")),
+        WorkerEvent::Finished(item, LearnResult::Empty, reason) => {
+            print(item, &format!("nothing to learn: {reason}"));
         }
+        WorkerEvent::Finished(item, LearnResult::Failed, reason) => {
+            output::print_warning(&format!("{}: {reason}", name(item)), None);
+        }
+        WorkerEvent::Waits(item, until, reason) => {
+            print(item, &format!("{reason}; it waits until {}", future_time(until)));
+        }
+        WorkerEvent::NeedsPerson { reason, .. } => {
+            let hint = format!("the queue is kept; `{}` continues", command(judge));
+            output::print_error(reason, Some(&hint));
+        }
+        WorkerEvent::DatabaseDamaged(path) => warn_damaged_database(path),
     }
 }
 
